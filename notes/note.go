@@ -1,0 +1,163 @@
+package notes
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// Section names, as producers write them and consumers look for them.
+const (
+	SectionName      = ".note.stapsdt" // SHT_NOTE, one Note per probe site
+	BaseSectionName  = ".stapsdt.base" // its address now, against Note.Base, tells how far prelink moved the object
+	ProbeSectionName = ".probes"       // the semaphores
+	TypesSectionName = ".stapsdt.types"
+)
+
+const (
+	noteOwner = "stapsdt\x00"
+	noteType  = 3 // NT_STAPSDT, sys/sdt.h: _SDT_NOTE_TYPE
+)
+
+// ErrTruncated is wrapped by every error that says a structure ends beyond the
+// data that should hold it.
+var ErrTruncated = errors.New("truncated")
+
+// Note is one probe site, as its note holds it: addresses are those of link
+// time, unadjusted.
+type Note struct {
+	Provider string
+	Name     string
+
+	// Location is the address of the site's first instruction.
+	Location uint64
+	// Base is the address that .stapsdt.base had when the object was linked,
+	// 0 if the object has none.
+	Base uint64
+	// Semaphore is the address of the site's 16-bit counter, 0 if it has none.
+	Semaphore uint64
+
+	// Args is the argument string; see [ParseArgs].
+	Args string
+}
+
+// wordSize returns the size in bytes of an address in a note of class c.
+func wordSize(c elf.Class) int {
+	if c == elf.ELFCLASS32 {
+		return 4
+	}
+	return 8
+}
+
+// All returns the notes in data, the contents of a .note.stapsdt section.
+// Notes of other owners or types are passed over. A note whose description is
+// malformed yields an error and the walk goes on with the next one; a header
+// that leaves no way to find the next note ends it with an error that wraps
+// [ErrTruncated].
+func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
+	return func(yield func(Note, error) bool) {
+		for off := uint64(0); off < uint64(len(data)); {
+			rest := data[off:]
+			if len(rest) < 12 {
+				// A producer's section may end in alignment padding.
+				if !allZero(rest) {
+					yield(Note{}, fmt.Errorf("note header at offset %#x: %w", off, ErrTruncated))
+				}
+				return
+			}
+			namesz := uint64(order.Uint32(rest[0:]))
+			descsz := uint64(order.Uint32(rest[4:]))
+			typ := order.Uint32(rest[8:])
+			if namesz == 0 && descsz == 0 && typ == 0 && allZero(rest) {
+				return
+			}
+			desc := 12 + align4(namesz)
+			end := desc + descsz
+			if end > uint64(len(rest)) {
+				yield(Note{}, fmt.Errorf("note at offset %#x needs %d bytes, section has %d left: %w", off, end, len(rest), ErrTruncated))
+				return
+			}
+			if typ == noteType && namesz == uint64(len(noteOwner)) && string(rest[12:12+namesz]) == noteOwner {
+				n, err := decodeDesc(rest[desc:end], order, class)
+				if err != nil {
+					err = fmt.Errorf("note at offset %#x: %w", off, err)
+				}
+				if !yield(n, err) {
+					return
+				}
+			}
+			off += align4(end)
+		}
+	}
+}
+
+// decodeDesc decodes a note's description: three addresses and three strings.
+func decodeDesc(desc []byte, order binary.ByteOrder, class elf.Class) (Note, error) {
+	word := wordSize(class)
+	if len(desc) < 3*word {
+		return Note{}, fmt.Errorf("description of %d bytes has no room for three addresses: %w", len(desc), ErrTruncated)
+	}
+	addr := func(i int) uint64 {
+		if word == 4 {
+			return uint64(order.Uint32(desc[i*4:]))
+		}
+		return order.Uint64(desc[i*8:])
+	}
+	n := Note{Location: addr(0), Base: addr(1), Semaphore: addr(2)}
+	rest := desc[3*word:]
+	for _, f := range []struct {
+		what string
+		dst  *string
+	}{{"provider", &n.Provider}, {"name", &n.Name}, {"arguments", &n.Args}} {
+		i := bytes.IndexByte(rest, 0)
+		if i < 0 {
+			return n, fmt.Errorf("%s is not terminated: %w", f.what, ErrTruncated)
+		}
+		*f.dst, rest = string(rest[:i]), rest[i+1:]
+	}
+	return n, nil
+}
+
+// Append appends the encoded note to dst, padded so that another note can
+// follow, and returns the result. The strings must hold no NUL byte.
+func (n Note) Append(dst []byte, order binary.AppendByteOrder, class elf.Class) []byte {
+	descsz := 3*wordSize(class) + len(n.Provider) + len(n.Name) + len(n.Args) + 3
+	dst = order.AppendUint32(dst, uint32(len(noteOwner)))
+	dst = order.AppendUint32(dst, uint32(descsz))
+	dst = order.AppendUint32(dst, noteType)
+	dst = append(dst, noteOwner...)
+	for _, a := range [...]uint64{n.Location, n.Base, n.Semaphore} {
+		if class == elf.ELFCLASS32 {
+			dst = order.AppendUint32(dst, uint32(a))
+		} else {
+			dst = order.AppendUint64(dst, a)
+		}
+	}
+	for _, s := range [...]string{n.Provider, n.Name, n.Args} {
+		dst = append(append(dst, s...), 0)
+	}
+	for pad := align4(uint64(descsz)) - uint64(descsz); pad > 0; pad-- {
+		dst = append(dst, 0)
+	}
+	return dst
+}
+
+// Size returns the number of bytes that Append adds.
+func (n Note) Size(class elf.Class) int {
+	descsz := 3*wordSize(class) + len(n.Provider) + len(n.Name) + len(n.Args) + 3
+	return 12 + len(noteOwner) + int(align4(uint64(descsz)))
+}
+
+func align4(n uint64) uint64 { return (n + 3) &^ 3 }
+
+func allZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,246 @@
+package notes
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// ErrTypesVersion is wrapped by the error for a .stapsdt.types section of a
+// version that this package does not know. Its probes are still plain notes.
+var ErrTypesVersion = errors.New("unknown .stapsdt.types version")
+
+const (
+	typesMagic      = "sdttypes"
+	typesVersion    = 1
+	typesHeaderSize = 32
+	typesRecordSize = 40
+)
+
+// NoBlock as TypeRecord.BlockReg says that the probe has no argument block.
+const NoBlock = 0xff
+
+// TypeFlags are properties of a probe in .stapsdt.types.
+type TypeFlags uint16
+
+// CalledStub says that the site is the first instruction of a leaf function
+// which does nothing but return: no data lives below the stack pointer there,
+// so that a kernel that replaces the site by a call harms nothing.
+const CalledStub TypeFlags = 1 << 0
+
+// Site is the shape of the instructions at a probe site.
+type Site uint8
+
+const (
+	SiteUnknown Site = iota
+	SiteNop          // the architecture's plain nop
+	SiteNop5         // x86-64: 0f 1f 44 00 00
+	SiteNop10        // x86-64: 66 2e 0f 1f 84 00 00 00 00 00
+)
+
+func (s Site) String() string {
+	switch s {
+	case SiteNop:
+		return "nop"
+	case SiteNop5:
+		return "nop5"
+	case SiteNop10:
+		return "nop10"
+	}
+	return "other"
+}
+
+// TypeRecord describes one typed probe.
+type TypeRecord struct {
+	Provider, Name string
+
+	Location  uint64 // as in the probe's Note
+	Semaphore uint64 // as in the probe's Note
+
+	// Type is the id, in the object's .BTF section, of the struct that
+	// describes the argument block; 0 if the probe has no arguments.
+	Type uint32
+	// BlockSize is the size of the argument block in bytes.
+	BlockSize uint32
+	// BlockReg is the DWARF number of the register from which the block is
+	// found at the site, or NoBlock.
+	BlockReg uint8
+	// BlockOffset plus the register's value is the block's address.
+	BlockOffset int32
+
+	Flags TypeFlags
+	Site  Site
+}
+
+// AppendTypes appends a .stapsdt.types section that holds records to dst.
+// It sorts records by location, as the format asks. The strings must hold no
+// NUL byte.
+func AppendTypes(dst []byte, order binary.AppendByteOrder, records []TypeRecord) []byte {
+	slices.SortFunc(records, func(a, b TypeRecord) int {
+		switch {
+		case a.Location < b.Location:
+			return -1
+		case a.Location > b.Location:
+			return 1
+		}
+		return 0
+	})
+	strtab := stringTable{offsets: map[string]uint32{}}
+	dst = slices.Grow(dst, typesHeaderSize+typesRecordSize*len(records))
+	start := len(dst)
+	dst = append(dst, make([]byte, typesHeaderSize)...)
+	for i := range records {
+		r := &records[i]
+		dst = order.AppendUint64(dst, r.Location)
+		dst = order.AppendUint64(dst, r.Semaphore)
+		dst = order.AppendUint32(dst, strtab.shared(r.Provider))
+		dst = order.AppendUint32(dst, strtab.add(r.Name))
+		dst = order.AppendUint32(dst, r.Type)
+		dst = order.AppendUint32(dst, r.BlockSize)
+		dst = order.AppendUint16(dst, uint16(r.Flags))
+		dst = append(dst, byte(r.Site), r.BlockReg)
+		dst = order.AppendUint32(dst, uint32(r.BlockOffset))
+	}
+	h := append(dst[:start:start], typesMagic...)
+	h = order.AppendUint16(h, typesVersion)
+	h = order.AppendUint16(h, typesHeaderSize)
+	h = order.AppendUint16(h, typesRecordSize)
+	h = order.AppendUint16(h, 0) // flags
+	h = order.AppendUint32(h, uint32(len(records)))
+	h = order.AppendUint32(h, uint32(len(dst)-start))
+	h = order.AppendUint32(h, uint32(strtab.buf.Len()))
+	h = order.AppendUint32(h, 0) // reserved
+	copy(dst[start:], h[start:])
+	return append(dst, strtab.buf.String()...)
+}
+
+type stringTable struct {
+	buf     strings.Builder
+	offsets map[string]uint32
+}
+
+func (t *stringTable) add(s string) uint32 {
+	off := uint32(t.buf.Len())
+	t.buf.WriteString(s)
+	t.buf.WriteByte(0)
+	return off
+}
+
+// shared is add for strings that recur.
+func (t *stringTable) shared(s string) uint32 {
+	off, ok := t.offsets[s]
+	if !ok {
+		off = t.add(s)
+		t.offsets[s] = off
+	}
+	return off
+}
+
+// Types is a decoded header of a .stapsdt.types section. Records are decoded
+// where they lie when they are asked for.
+type Types struct {
+	order   binary.ByteOrder
+	records []byte // count × size
+	size    int    // bytes from one record to the next
+	strings []byte
+}
+
+// ParseTypes checks the header of a .stapsdt.types section. data is kept, not
+// copied.
+func ParseTypes(data []byte, order binary.ByteOrder) (*Types, error) {
+	if len(data) < typesHeaderSize {
+		return nil, fmt.Errorf("%s header: %w", TypesSectionName, ErrTruncated)
+	}
+	if string(data[:8]) != typesMagic {
+		return nil, fmt.Errorf("%s begins with % x, not with its magic number", TypesSectionName, data[:8])
+	}
+	if v := order.Uint16(data[8:]); v != typesVersion {
+		return nil, fmt.Errorf("%w: %d", ErrTypesVersion, v)
+	}
+	header, size := uint64(order.Uint16(data[10:])), uint64(order.Uint16(data[12:]))
+	count := uint64(order.Uint32(data[16:]))
+	stroff, strsz := uint64(order.Uint32(data[20:])), uint64(order.Uint32(data[24:]))
+	if header < typesHeaderSize || size < typesRecordSize {
+		return nil, fmt.Errorf("%s has a header of %d and records of %d bytes: %w", TypesSectionName, header, size, ErrTruncated)
+	}
+	if header+count*size > uint64(len(data)) || stroff+strsz > uint64(len(data)) {
+		return nil, fmt.Errorf("%s names %d records and %d bytes of strings in %d bytes: %w", TypesSectionName, count, strsz, len(data), ErrTruncated)
+	}
+	return &Types{
+		order:   order,
+		records: data[header : header+count*size],
+		size:    int(size),
+		strings: data[stroff : stroff+strsz],
+	}, nil
+}
+
+// Len returns the number of records.
+func (t *Types) Len() int { return len(t.records) / t.size }
+
+// All returns the records by ascending location.
+func (t *Types) All() iter.Seq2[TypeRecord, error] {
+	return func(yield func(TypeRecord, error) bool) {
+		for i := range t.Len() {
+			if !yield(t.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup returns the record of the probe at location; ok is false if there is
+// none.
+func (t *Types) Lookup(location uint64) (r TypeRecord, ok bool, err error) {
+	lo, hi := 0, t.Len()
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if t.order.Uint64(t.records[mid*t.size:]) < location {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == t.Len() || t.order.Uint64(t.records[lo*t.size:]) != location {
+		return TypeRecord{}, false, nil
+	}
+	r, err = t.at(lo)
+	return r, err == nil, err
+}
+
+func (t *Types) at(i int) (TypeRecord, error) {
+	b := t.records[i*t.size:]
+	r := TypeRecord{
+		Location:    t.order.Uint64(b),
+		Semaphore:   t.order.Uint64(b[8:]),
+		Type:        t.order.Uint32(b[24:]),
+		BlockSize:   t.order.Uint32(b[28:]),
+		Flags:       TypeFlags(t.order.Uint16(b[32:])),
+		Site:        Site(b[34]),
+		BlockReg:    b[35],
+		BlockOffset: int32(t.order.Uint32(b[36:])),
+	}
+	var err error
+	if r.Provider, err = t.string(t.order.Uint32(b[16:])); err == nil {
+		r.Name, err = t.string(t.order.Uint32(b[20:]))
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s record %d: %w", TypesSectionName, i, err)
+	}
+	return r, nil
+}
+
+func (t *Types) string(off uint32) (string, error) {
+	if uint64(off) >= uint64(len(t.strings)) {
+		return "", fmt.Errorf("string offset %#x: %w", off, ErrTruncated)
+	}
+	s := t.strings[off:]
+	i := bytes.IndexByte(s, 0)
+	if i < 0 {
+		return "", fmt.Errorf("string at %#x is not terminated: %w", off, ErrTruncated)
+	}
+	return string(s[:i]), nil
+}
