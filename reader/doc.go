@@ -1,0 +1,11 @@
+// Package reader finds the USDT probes of ELF files and of live processes.
+//
+// [Open] reads a file, [OpenProcess] everything a process has mapped: its
+// executable, libraries, memfd objects and files deleted meanwhile. Both yield
+// a [Probe] per site, with what a tracer needs to attach to it: file offsets,
+// decoded arguments, and, for objects made by this module, argument names and
+// types.
+//
+// Files may be hostile: a length in them is never trusted, and what is wrong
+// with them is an error.
+package reader

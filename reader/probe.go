@@ -1,0 +1,96 @@
+package reader
+
+import (
+	"debug/elf"
+	"encoding/binary"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/go-usdt/usdt/notes"
+)
+
+// Probe is one probe site of one object.
+type Probe struct {
+	// Note is the site's note as the object holds it.
+	notes.Note
+
+	// Path is the object's path: the one it was opened by or, in a live
+	// process, the one in the process's maps, without " (deleted)".
+	Path string
+	// OpenPath is a path by which this host can open the object now, if that
+	// is not Path: a file in another mount namespace, a memfd, a deleted file.
+	OpenPath string
+	// BuildID is the object's GNU build-id in hexadecimal, or empty.
+	BuildID string
+
+	Machine   elf.Machine
+	Class     elf.Class
+	ByteOrder binary.ByteOrder
+
+	// Offset is the site's offset in the file, where a uprobe goes.
+	Offset uint64
+	// SemaphoreOffset is the semaphore's offset in the file, which the kernel
+	// calls ref_ctr_offset; 0 without a semaphore.
+	SemaphoreOffset uint64
+
+	// Arguments are the decoded arguments of Note.Args.
+	Arguments []notes.Arg
+
+	// Type describes named and typed arguments, nil if the object has none
+	// for this probe.
+	Type *Type
+
+	// Live says where a live process has the probe, nil if it was read from a file.
+	Live *Live
+}
+
+// Live is a probe's place in a process.
+type Live struct {
+	PID              int
+	Address          uint64 // run-time address of the site
+	SemaphoreAddress uint64 // run-time address of the semaphore, 0 without one
+}
+
+// Attachable returns the path to give to the kernel for this probe's object.
+func (p *Probe) Attachable() string {
+	if p.OpenPath != "" {
+		return p.OpenPath
+	}
+	return p.Path
+}
+
+// Type is what an object's .stapsdt.types and .BTF sections say about a probe.
+type Type struct {
+	// Struct describes the argument block, hidden members included.
+	Struct *btf.Struct
+	// Fields are the named arguments, in order; hidden members are left out.
+	Fields []Field
+	// Record is the probe's entry of .stapsdt.types.
+	Record notes.TypeRecord
+}
+
+// FieldKind says how to read a Field.
+type FieldKind uint8
+
+const (
+	Uint   FieldKind = iota + 1 // unsigned integer of Size bytes
+	Int                         // signed integer of Size bytes
+	Bool                        // one byte, 0 or 1
+	Float                       // IEEE 754 number of Size bytes
+	String                      // pointer at Offset to LenOffset's count of bytes of text
+	Bytes                       // pointer at Offset to LenOffset's count of bytes
+	Other                       // struct, array, pointer …: see Type
+)
+
+// Field is a named, typed argument.
+type Field struct {
+	Name   string
+	CType  string // as a C declaration would name it, e.g. "unsigned int", "char *"
+	Kind   FieldKind
+	Offset uint32 // bytes from the start of the argument block
+	Size   uint32 // bytes
+	// LenOffset is where in the block the length of a String or Bytes is
+	// found, an unsigned 64-bit integer.
+	LenOffset uint32
+	Type      btf.Type
+}
