@@ -1,0 +1,17 @@
+// Package elfgen writes ELF shared objects: small, complete ones that a
+// dynamic linker loads and that every ELF tool reads without a complaint.
+//
+// An [Object] names sections and symbols. [Object.Layout] gives them addresses
+// and file offsets; only then are contents written, straight into the
+// [Image], so that contents can depend on addresses and nothing is copied:
+//
+//	text := &elfgen.Section{Name: ".text", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Align: 16, Size: 16}
+//	obj := &elfgen.Object{Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: elf.EM_X86_64, Sections: []*elfgen.Section{text}}
+//	img, err := obj.Layout()
+//	if err != nil { … }
+//	copy(img.Contents(text), code)
+//	file := img.Finish()
+//
+// The same Object and contents give the same bytes, always. The formats are
+// those of the System V gABI, https://gabi.xinuos.com.
+package elfgen

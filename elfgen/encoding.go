@@ -1,0 +1,54 @@
+package elfgen
+
+import (
+	"debug/elf"
+	"encoding/binary"
+)
+
+// encoding knows the sizes and the byte order of an object's structures.
+type encoding struct {
+	order binary.ByteOrder
+	is64  bool
+}
+
+func newEncoding(c elf.Class, d elf.Data) encoding {
+	e := encoding{order: binary.LittleEndian, is64: c == elf.ELFCLASS64}
+	if d == elf.ELFDATA2MSB {
+		e.order = binary.BigEndian
+	}
+	return e
+}
+
+func (e encoding) pick(size32, size64 uint64) uint64 {
+	if e.is64 {
+		return size64
+	}
+	return size32
+}
+
+func (e encoding) wordSize() int       { return int(e.pick(4, 8)) }
+func (e encoding) headerSize() uint64  { return e.pick(52, 64) } // Elf32_Ehdr, Elf64_Ehdr
+func (e encoding) progSize() uint64    { return e.pick(32, 56) } // Elf32_Phdr, Elf64_Phdr
+func (e encoding) sectionSize() uint64 { return e.pick(40, 64) } // Elf32_Shdr, Elf64_Shdr
+func (e encoding) symSize() uint64     { return e.pick(16, 24) } // Elf32_Sym, Elf64_Sym
+
+// writer encodes numbers one after the other.
+type writer struct {
+	encoding
+	buf []byte // what is still to be written
+}
+
+func (w *writer) bytes(b []byte) { w.buf = w.buf[copy(w.buf, b):] }
+func (w *writer) u8(v uint8)     { w.buf[0] = v; w.buf = w.buf[1:] }
+func (w *writer) u16(v uint16)   { w.order.PutUint16(w.buf, v); w.buf = w.buf[2:] }
+func (w *writer) u32(v uint32)   { w.order.PutUint32(w.buf, v); w.buf = w.buf[4:] }
+func (w *writer) u64(v uint64)   { w.order.PutUint64(w.buf, v); w.buf = w.buf[8:] }
+
+// word writes an address, offset or size of the object's class.
+func (w *writer) word(v uint64) {
+	if w.is64 {
+		w.u64(v)
+	} else {
+		w.u32(uint32(v))
+	}
+}

@@ -1,0 +1,146 @@
+package elfgen
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Segment is a loaded part of the file. Its address equals its offset.
+type Segment struct {
+	Offset uint64 // a multiple of the page size
+	Size   uint64 // bytes, in the file and in memory
+	Flags  elf.ProgFlag
+}
+
+// Image is an object that has been laid out, on its way to becoming a file.
+type Image struct {
+	obj      *Object
+	enc      encoding
+	buf      []byte
+	sections []*Section // all of them, by index less one
+	segments []Segment
+	made     made
+}
+
+// made holds the sections that the writer adds.
+type made struct {
+	buildID, hash, dynsym, dynstr, dynamic, shstrtab *Section
+}
+
+// Layout assigns addresses and offsets to the sections of o and returns an
+// image whose contents are zero, but for what the writer makes itself. It
+// reports everything in o that cannot be written, joined.
+func (o *Object) Layout() (*Image, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("lay out ELF object: %w", err)
+	}
+	im := &Image{obj: o, enc: newEncoding(o.Class, o.Data)}
+	im.makeSections()
+	if len(im.sections) >= int(elf.SHN_LORESERVE) {
+		return nil, fmt.Errorf("lay out ELF object: %d sections are too many", len(im.sections))
+	}
+	end := im.place()
+	if o.Class == elf.ELFCLASS32 && end > math.MaxUint32 || end > math.MaxInt {
+		return nil, errors.New("lay out ELF object: too large for its class")
+	}
+	im.buf = make([]byte, end)
+	im.writeHeaders()
+	im.writeSymbols()
+	im.writeDynamic()
+	return im, nil
+}
+
+// makeSections puts the writer's own sections among the user's and numbers all.
+func (im *Image) makeSections() {
+	o, e := im.obj, im.enc
+	word := uint64(e.wordSize())
+	n := uint64(len(o.Symbols)) + 1
+	strsize := uint64(1)
+	if o.Soname != "" {
+		strsize += uint64(len(o.Soname)) + 1
+	}
+	for i := range o.Symbols {
+		strsize += uint64(len(o.Symbols[i].Name)) + 1
+	}
+	m := &im.made
+	m.buildID = &Section{Name: ".note.gnu.build-id", Type: elf.SHT_NOTE, Flags: elf.SHF_ALLOC, Align: 4, Size: buildIDNoteSize}
+	m.hash = &Section{Name: ".hash", Type: elf.SHT_HASH, Flags: elf.SHF_ALLOC, Align: word, Entsize: o.hashEntrySize(), Size: o.hashEntrySize() * (2 + hashBuckets(n) + n)}
+	m.dynsym = &Section{Name: ".dynsym", Type: elf.SHT_DYNSYM, Flags: elf.SHF_ALLOC, Align: word, Entsize: e.symSize(), Size: n * e.symSize()}
+	m.dynstr = &Section{Name: ".dynstr", Type: elf.SHT_STRTAB, Flags: elf.SHF_ALLOC, Size: strsize}
+	m.dynamic = &Section{Name: ".dynamic", Type: elf.SHT_DYNAMIC, Flags: elf.SHF_ALLOC | elf.SHF_WRITE, Align: word, Entsize: 2 * word, Size: im.dynamicSize()}
+	m.shstrtab = &Section{Name: ".shstrtab", Type: elf.SHT_STRTAB}
+
+	im.sections = append([]*Section{m.buildID, m.hash, m.dynsym, m.dynstr, m.dynamic}, o.Sections...)
+	im.sections = append(im.sections, m.shstrtab)
+	slices.SortStableFunc(im.sections, func(a, b *Section) int { return int(a.permission()) - int(b.permission()) })
+
+	m.shstrtab.Size = 1
+	for i, s := range im.sections {
+		s.index = uint32(i) + 1
+		m.shstrtab.Size += uint64(len(s.Name)) + 1
+	}
+}
+
+// place gives every section its offset and returns the size of the file.
+func (im *Image) place() uint64 {
+	e, page := im.enc, im.obj.pageSize()
+	off := e.headerSize() + e.progSize()*im.progCount()
+	current := Segment{Flags: elf.PF_R}
+	perm := readOnly
+	for _, s := range im.sections {
+		if p := s.permission(); p != perm {
+			if perm != notLoaded {
+				current.Size = off - current.Offset
+				im.segments = append(im.segments, current)
+			}
+			perm = p
+			if p != notLoaded {
+				off = alignUp(off, page)
+				current = Segment{Offset: off, Flags: segmentFlags[p]}
+			}
+		}
+		off = alignUp(off, s.align())
+		s.Offset = off
+		s.Addr = 0
+		if perm != notLoaded {
+			s.Addr = off
+		}
+		off += s.Size
+	}
+	return alignUp(off, uint64(e.wordSize())) + e.sectionSize()*uint64(len(im.sections)+1)
+}
+
+var segmentFlags = map[permission]elf.ProgFlag{
+	executable: elf.PF_R | elf.PF_X,
+	writable:   elf.PF_R | elf.PF_W,
+}
+
+// progCount returns the number of program headers: the segments, and
+// PT_DYNAMIC, PT_NOTE and PT_GNU_STACK.
+func (im *Image) progCount() uint64 {
+	n := uint64(2 + 3) // read-only and writable segments are never empty
+	if slices.ContainsFunc(im.sections, func(s *Section) bool { return s.permission() == executable }) {
+		n++
+	}
+	return n
+}
+
+// Contents returns the bytes of s, one of the object's sections, to be filled.
+func (im *Image) Contents(s *Section) []byte {
+	return im.buf[s.Offset : s.Offset+s.Size : s.Offset+s.Size]
+}
+
+// Segments returns the loaded parts of the file, by ascending offset.
+func (im *Image) Segments() []Segment { return im.segments }
+
+// Finish writes the build-id, a hash of all other bytes, and returns the file.
+// The image must not be changed afterwards.
+func (im *Image) Finish() []byte {
+	im.writeBuildID()
+	return im.buf
+}
+
+func alignUp(n, align uint64) uint64 { return (n + align - 1) &^ (align - 1) }

@@ -1,0 +1,131 @@
+package elfgen
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Object describes a shared object.
+type Object struct {
+	Class   elf.Class
+	Data    elf.Data
+	Machine elf.Machine
+	Flags   uint32 // e_flags, which some machines need
+
+	// Soname becomes DT_SONAME unless it is empty.
+	Soname string
+
+	// PageSize is the largest page size with which the object can be loaded,
+	// a power of two. 0 means 4096.
+	PageSize uint64
+
+	// Sections in the order in which they are to appear. The writer keeps
+	// that order among sections of equal permissions and puts read-only ones
+	// first, then executable, then writable ones, then those that are not
+	// loaded. It adds .note.gnu.build-id, .hash, .dynsym, .dynstr, .dynamic
+	// and .shstrtab itself.
+	Sections []*Section
+
+	// Symbols of the dynamic symbol table, in order; all are global.
+	Symbols []Symbol
+}
+
+// Section is a section that the user of this package fills.
+type Section struct {
+	Name    string
+	Type    elf.SectionType // not SHT_NOBITS: semaphores and the like must be inside the file
+	Flags   elf.SectionFlag
+	Align   uint64 // a power of two; 0 means 1
+	Entsize uint64
+	Size    uint64 // in bytes
+
+	// Addr and Offset are set by Layout. Addr is 0 without SHF_ALLOC;
+	// elsewhere it equals Offset.
+	Addr, Offset uint64
+
+	index uint32 // in the section table
+}
+
+// Symbol is an entry of the dynamic symbol table.
+type Symbol struct {
+	Name    string
+	Section *Section // one of Object.Sections, with SHF_ALLOC
+	Offset  uint64   // from the start of Section
+	Size    uint64
+	Type    elf.SymType
+}
+
+// permissions group sections into segments; the order is that of the file.
+type permission int
+
+const (
+	readOnly permission = iota
+	executable
+	writable
+	notLoaded
+)
+
+func (s *Section) permission() permission {
+	switch {
+	case s.Flags&elf.SHF_ALLOC == 0:
+		return notLoaded
+	case s.Flags&elf.SHF_EXECINSTR != 0:
+		return executable
+	case s.Flags&elf.SHF_WRITE != 0:
+		return writable
+	}
+	return readOnly
+}
+
+func (s *Section) align() uint64 { return max(s.Align, 1) }
+
+// check reports what in the description cannot be written.
+func (o *Object) check() error {
+	if o.Class != elf.ELFCLASS32 && o.Class != elf.ELFCLASS64 {
+		return fmt.Errorf("unknown ELF class %v", o.Class)
+	}
+	if o.Data != elf.ELFDATA2LSB && o.Data != elf.ELFDATA2MSB {
+		return fmt.Errorf("unknown ELF data encoding %v", o.Data)
+	}
+	if o.PageSize&(o.PageSize-1) != 0 {
+		return fmt.Errorf("page size %d is not a power of two", o.PageSize)
+	}
+	var errs []error
+	seen := make(map[*Section]bool, len(o.Sections))
+	for _, s := range o.Sections {
+		switch {
+		case s.Name == "" || strings.ContainsRune(s.Name, 0):
+			errs = append(errs, fmt.Errorf("section name %q is empty or has a NUL byte", s.Name))
+		case s.Type == elf.SHT_NOBITS:
+			errs = append(errs, fmt.Errorf("section %s is SHT_NOBITS, which this writer does not support", s.Name))
+		case s.align()&(s.align()-1) != 0 || s.align() > o.pageSize():
+			errs = append(errs, fmt.Errorf("section %s has alignment %d, want a power of two up to the page size", s.Name, s.Align))
+		case s.permission() == executable && s.Flags&elf.SHF_WRITE != 0:
+			errs = append(errs, fmt.Errorf("section %s is writable and executable", s.Name))
+		case seen[s]:
+			errs = append(errs, fmt.Errorf("section %s is listed twice", s.Name))
+		}
+		seen[s] = true
+	}
+	for i := range o.Symbols {
+		sym := &o.Symbols[i]
+		switch {
+		case sym.Name == "" || strings.ContainsRune(sym.Name, 0):
+			errs = append(errs, fmt.Errorf("symbol name %q is empty or has a NUL byte", sym.Name))
+		case !seen[sym.Section] || sym.Section.Flags&elf.SHF_ALLOC == 0:
+			errs = append(errs, fmt.Errorf("symbol %s is in no loaded section of the object", sym.Name))
+		case sym.Offset > sym.Section.Size || sym.Size > sym.Section.Size-sym.Offset:
+			errs = append(errs, fmt.Errorf("symbol %s reaches beyond section %s", sym.Name, sym.Section.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Object) pageSize() uint64 {
+	if o.PageSize == 0 {
+		return 4096
+	}
+	return o.PageSize
+}
