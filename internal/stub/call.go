@@ -1,0 +1,14 @@
+//go:build amd64 || arm64
+
+package stub
+
+// call is the assembly behind Call; see there for its contract.
+//
+// It is not NOSPLIT: its prologue makes sure of Go's reserve below the stack
+// pointer (internal/abi: StackNosplitBase, 800 bytes), of which a kernel that
+// turns the site into a call uses up to 160. The frame is empty but for the
+// return address that the call pushes. All registers of the C ABI that a
+// callee may change, may have changed; the stub itself changes none.
+//
+//go:noescape
+func call(site uintptr, b *Block, addresses uint64)

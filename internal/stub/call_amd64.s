@@ -1,0 +1,28 @@
+#include "textflag.h"
+
+// Offset of Block.Ptr: behind twelve slots of 8 bytes.
+#define PTR 96
+
+// func call(site uintptr, b *Block, addresses uint64)
+TEXT ·call(SB), 0, $0-24
+	MOVQ	b+8(FP), AX
+	MOVQ	addresses+16(FP), BX
+	TESTQ	BX, BX
+	JZ	load
+next:
+	BSFQ	BX, CX          // the lowest bit is the next slot to fill
+	MOVQ	PTR(AX)(CX*8), DX
+	MOVQ	DX, (AX)(CX*8)
+	LEAQ	-1(BX), DX
+	ANDQ	DX, BX          // clear that bit
+	JNZ	next
+load:
+	MOVQ	site+0(FP), R10
+	MOVQ	0(AX), DI
+	MOVQ	8(AX), SI
+	MOVQ	16(AX), DX
+	MOVQ	24(AX), CX
+	MOVQ	32(AX), R8
+	MOVQ	40(AX), R9
+	CALL	R10
+	RET

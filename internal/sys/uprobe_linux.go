@@ -1,0 +1,64 @@
+package sys
+
+import (
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Optimization says which site instruction the kernel turns into a call when
+// a uprobe sits on it, in place of a breakpoint trap.
+type Optimization int
+
+const (
+	NoOptimization Optimization = iota
+	OptimizesNop5               // writes below the stack pointer of the site
+	OptimizesNop10              // leaves the red zone alone
+)
+
+// uprobeSyscall is uprobe(2) on x86-64, through which the kernel's trampoline
+// enters (arch/x86/entry/syscalls/syscall_64.tbl).
+const uprobeSyscall = 336
+
+// UprobeOptimization asks the running kernel. The answer is that of the system
+// call which optimised sites make: called from elsewhere it fails with ENXIO
+// where nop5 is optimised and with EPROTO where nop10 is.
+//
+// Kernels before 6.18 are not asked: they have no such call, and a seccomp
+// filter may kill a process for an unknown one (the exemption for it came
+// together with the call).
+var UprobeOptimization = sync.OnceValue(func() Optimization {
+	if runtime.GOARCH != "amd64" || !kernelAtLeast(6, 18) {
+		return NoOptimization
+	}
+	switch _, _, errno := unix.Syscall(uprobeSyscall, 0, 0, 0); errno {
+	case unix.ENXIO:
+		return OptimizesNop5
+	case unix.EPROTO:
+		return OptimizesNop10
+	}
+	return NoOptimization
+})
+
+// kernelAtLeast reports whether uname names that version or a later one. A
+// release that it cannot read counts as an old one.
+func kernelAtLeast(major, minor int) bool {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return false
+	}
+	var v [2]int
+	i := 0
+	for part := range v {
+		start := i
+		for ; i < len(u.Release) && '0' <= u.Release[i] && u.Release[i] <= '9' && i-start < 6; i++ {
+			v[part] = v[part]*10 + int(u.Release[i]-'0')
+		}
+		if i == start {
+			return false
+		}
+		i++ // the dot
+	}
+	return v[0] > major || v[0] == major && v[1] >= minor
+}
