@@ -27,13 +27,23 @@ type Probe struct {
 	Class     elf.Class
 	ByteOrder binary.ByteOrder
 
+	// Delta is what has been added to the file's addresses since the note was
+	// written, by prelink: Location+Delta is the site's address in the file.
+	Delta uint64
+
 	// Offset is the site's offset in the file, where a uprobe goes.
 	Offset uint64
+	// SiteErr says why no uprobe can be at the site, nil if one can.
+	SiteErr error
 	// SemaphoreOffset is the semaphore's offset in the file, which the kernel
 	// calls ref_ctr_offset; 0 without a semaphore.
 	SemaphoreOffset uint64
+	// SemaphoreErr says why the kernel cannot keep count in the semaphore, nil
+	// if it can. It wraps one of the package's errors.
+	SemaphoreErr error
 
-	// Arguments are the decoded arguments of Note.Args.
+	// Arguments are the decoded arguments of Note.Args. Probes share them:
+	// they are not to be changed.
 	Arguments []notes.Arg
 
 	// Type describes named and typed arguments, nil if the object has none

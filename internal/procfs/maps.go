@@ -1,0 +1,109 @@
+package procfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mapping is a part of a process's address space.
+type Mapping struct {
+	Start, End                uint64
+	Read, Write, Exec, Shared bool
+	Offset                    uint64 // of Start in the file
+	Dev                       uint64 // as in syscall.Stat_t
+	Inode                     uint64 // 0 for anonymous memory
+	// Path is as the kernel printed it: from the root of the process, with
+	// " (deleted)" behind it if the file has no name any more, or the name of
+	// special memory in brackets.
+	Path string
+}
+
+// Size returns the length in bytes.
+func (m *Mapping) Size() uint64 { return m.End - m.Start }
+
+// Maps returns the address space of process pid by ascending address, which is
+// empty for a kernel thread and for a process that has ended without being
+// waited for. The error for a process that does not exist wraps os.ErrNotExist.
+func Maps(pid int) ([]Mapping, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, Error(pid, err)
+	}
+	return ParseMaps(data)
+}
+
+// Error says in err, met under /proc/PID, what it means for the process.
+func Error(pid int, err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ESRCH):
+		if _, statErr := os.Stat("/proc/self"); statErr != nil {
+			return fmt.Errorf("read process %d: /proc is not mounted: %w", pid, err)
+		}
+		return fmt.Errorf("process %d does not exist: %w", pid, os.ErrNotExist)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("process %d belongs to another user or protects its memory; run as its user or as root: %w", pid, err)
+	}
+	return fmt.Errorf("read process %d: %w", pid, err)
+}
+
+// ParseMaps parses the contents of a /proc/PID/maps.
+func ParseMaps(data []byte) ([]Mapping, error) {
+	out := make([]Mapping, 0, bytes.Count(data, []byte("\n")))
+	paths := map[string]string{} // a file's mappings share its name
+	for n := 1; len(data) > 0; n++ {
+		line := data
+		if i := bytes.IndexByte(data, '\n'); i >= 0 {
+			line, data = data[:i], data[i+1:]
+		} else {
+			data = nil
+		}
+		m, path, ok := parseMapping(line)
+		if !ok {
+			return nil, fmt.Errorf("maps line %d: %q is no mapping", n, line)
+		}
+		p, known := paths[string(path)]
+		if !known {
+			// fs/seq_file.c: seq_path escapes the newline alone.
+			p = strings.ReplaceAll(string(path), `\012`, "\n")
+			paths[string(path)] = p
+		}
+		m.Path = p
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// parseMapping parses "START-END PERM OFFSET MAJOR:MINOR INODE   PATH".
+func parseMapping(line []byte) (m Mapping, path []byte, ok bool) {
+	word := func() string {
+		var w []byte
+		w, line, _ = bytes.Cut(line, []byte(" "))
+		return string(w)
+	}
+	hex := func(s string) uint64 {
+		v, err := strconv.ParseUint(s, 16, 64)
+		ok = ok && err == nil
+		return v
+	}
+	ok = true
+	start, end, _ := strings.Cut(word(), "-")
+	m.Start, m.End = hex(start), hex(end)
+	perm := word()
+	if len(perm) != 4 || m.End < m.Start {
+		return m, nil, false
+	}
+	m.Read, m.Write, m.Exec, m.Shared = perm[0] == 'r', perm[1] == 'w', perm[2] == 'x', perm[3] == 's'
+	m.Offset = hex(word())
+	major, minor, _ := strings.Cut(word(), ":")
+	m.Dev = unix.Mkdev(uint32(hex(major)), uint32(hex(minor)))
+	inode, err := strconv.ParseUint(word(), 10, 64)
+	m.Inode = inode
+	return m, bytes.TrimLeft(line, " "), ok && err == nil
+}

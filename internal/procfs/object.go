@@ -1,0 +1,160 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// deleted is what the kernel puts behind the path of a file without a name.
+const deleted = " (deleted)"
+
+// ID tells files apart.
+type ID struct{ Dev, Inode uint64 }
+
+// Object is a file that a process has mapped with execute permission.
+type Object struct {
+	ID   ID
+	Path string    // as in its mappings, without " (deleted)"
+	Maps []Mapping // all of its mappings, by address
+	raw  string
+	pid  int
+}
+
+// Objects returns the files that maps, of process pid, name as mapped with
+// execute permission, in the order of their addresses.
+func Objects(pid int, maps []Mapping) []*Object {
+	exec := map[ID]bool{}
+	for i := range maps {
+		if m := &maps[i]; m.Exec && m.Inode != 0 {
+			exec[ID{m.Dev, m.Inode}] = true
+		}
+	}
+	byID := make(map[ID]*Object, len(exec))
+	var out []*Object
+	for i := range maps {
+		m := &maps[i]
+		id := ID{m.Dev, m.Inode}
+		if m.Inode == 0 || !exec[id] {
+			continue
+		}
+		o := byID[id]
+		if o == nil {
+			o = &Object{ID: id, Path: strings.TrimSuffix(m.Path, deleted), raw: m.Path, pid: pid}
+			byID[id] = o
+			out = append(out, o)
+		}
+		o.Maps = append(o.Maps, *m)
+	}
+	return out
+}
+
+// Open opens the object by the first path that leads to it, and returns that
+// path: the object's own if this process sees the same file there, or one under
+// /proc/PID.
+func (o *Object) Open() (*os.File, string, error) {
+	var why error
+	for path := range o.candidates() {
+		f, err := o.try(path)
+		if err == nil {
+			return f, path.name, nil
+		}
+		if why == nil || errors.Is(err, os.ErrPermission) {
+			why = err
+		}
+	}
+	if _, err := os.Stat(o.proc("")); err != nil {
+		return nil, "", Error(o.pid, err)
+	}
+	return nil, "", fmt.Errorf("%s, mapped by process %d, cannot be opened: %w", o.Path, o.pid, why)
+}
+
+// candidate is a path that may lead to the object.
+type candidate struct {
+	name string
+	// like is a file that must be the same one; empty for none.
+	like string
+	// link says that the path may lead to any file, of whatever file system.
+	link bool
+}
+
+// candidates yields paths, the best first: those that stay good when the
+// process ends, those that do when it unmaps the object, and last its open
+// files, where a memfd is found without the privilege that map_files asks for.
+func (o *Object) candidates() iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		if strings.HasPrefix(o.raw, "/") {
+			// If " (deleted)" is there, it may still be the file's own name.
+			root := o.proc("root") + o.raw
+			if !yield(candidate{name: o.raw, like: root}) || !yield(candidate{name: root}) {
+				return
+			}
+		}
+		if !yield(candidate{name: o.proc("exe"), link: true}) {
+			return
+		}
+		for i := range o.Maps[:min(len(o.Maps), 4)] {
+			m := &o.Maps[i]
+			// fs/proc/base.c: map_files names are lower-case hexadecimal.
+			if !yield(candidate{name: o.proc(fmt.Sprintf("map_files/%x-%x", m.Start, m.End))}) {
+				return
+			}
+		}
+		fds, _ := os.ReadDir(o.proc("fd"))
+		for _, fd := range fds {
+			if !yield(candidate{name: o.proc("fd/" + fd.Name()), link: true}) {
+				return
+			}
+		}
+	}
+}
+
+func (o *Object) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", o.pid, name) }
+
+// try opens the candidate if it is the object. It looks before it opens:
+// opening a device can have effects, and a FIFO waits.
+func (o *Object) try(c candidate) (*os.File, error) {
+	info, err := os.Stat(c.name)
+	if err != nil {
+		return nil, err
+	}
+	if c.like != "" {
+		like, err := os.Stat(c.like)
+		if err != nil {
+			return nil, err
+		}
+		if !os.SameFile(info, like) {
+			return nil, changed(c.name)
+		}
+	}
+	if !o.is(info, c.link) {
+		return nil, changed(c.name)
+	}
+	f, err := os.OpenFile(c.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(opened, info) {
+		f.Close()
+		return nil, changed(c.name)
+	}
+	if c.name == o.raw || c.name == o.proc("root")+o.raw {
+		o.Path = o.raw
+	}
+	return f, nil
+}
+
+func changed(path string) error {
+	return fmt.Errorf("%s is another file now: %w", path, os.ErrNotExist)
+}
+
+// is reports whether info is of the mapped file. The device is compared only
+// where nothing else ties the path to the object: on btrfs and some overlays,
+// maps and stat give different ones.
+func (o *Object) is(info os.FileInfo, device bool) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && st.Ino == o.ID.Inode && (!device || st.Dev == o.ID.Dev)
+}

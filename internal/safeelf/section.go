@@ -1,0 +1,50 @@
+package safeelf
+
+import (
+	"debug/elf"
+	"fmt"
+	"io"
+)
+
+// Section returns the first section of that name which has data in the file,
+// nil if there is none.
+func (f *File) Section(name string) *elf.SectionHeader {
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.Name == name && s.Type != elf.SHT_NOBITS {
+			return s
+		}
+	}
+	return nil
+}
+
+// Data returns the contents of section s, uncompressed. A section with more
+// than limit bytes is an error.
+func (f *File) Data(s *elf.SectionHeader, limit uint64) ([]byte, error) {
+	if s.FileSize > limit {
+		return nil, fmt.Errorf("section %s has %d bytes, more than the %d that are read", s.Name, s.FileSize, limit)
+	}
+	if s.Type == elf.SHT_NOBITS {
+		return nil, nil
+	}
+	data, err := f.read(s.Offset, s.FileSize)
+	if err != nil {
+		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
+	}
+	if s.Flags&elf.SHF_COMPRESSED == 0 {
+		return data, nil
+	}
+	data, err = f.uncompress(data, limit)
+	if err != nil {
+		return nil, fmt.Errorf("uncompress section %s: %w", s.Name, err)
+	}
+	return data, nil
+}
+
+// ReadAt reads from the file itself, as [io.ReaderAt].
+func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.r.ReadAt(p, off) }
+
+// Reader returns section s as a reader of its bytes in the file, compressed
+// ones as they lie.
+func (f *File) Reader(s *elf.SectionHeader) *io.SectionReader {
+	return io.NewSectionReader(f.r, int64(s.Offset), int64(s.FileSize))
+}

@@ -1,0 +1,187 @@
+package reader
+
+import (
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// ErrNotELF is wrapped by the error of [Open] and [NewFile] for a file of
+// another format, static archives included.
+var ErrNotELF = safeelf.ErrNotELF
+
+// Limits in bytes on sections that are read whole.
+const (
+	maxNotes   = 128 << 20 // two million probes
+	maxTypes   = 128 << 20
+	maxBuildID = 4 << 10
+)
+
+// File is an ELF file. Its methods may be called from several goroutines.
+type File struct {
+	path   string
+	closer io.Closer
+	elf    *safeelf.File
+	layout layout
+
+	notes   func() ([][]byte, error) // the contents of the note sections
+	buildID func() string
+	types   func() (*types, error)
+}
+
+// Open opens the ELF file at path and reads its headers. Only regular files
+// are opened.
+func Open(path string) (*File, error) {
+	// Without O_NONBLOCK a FIFO would wait for its writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	file, err := newOSFile(f, path)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// newOSFile makes f the file at path, which it closes one day if there is no error.
+func newOSFile(f *os.File, path string) (*File, error) {
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory: %w", path, ErrNotELF)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file: %w", path, ErrNotELF)
+	}
+	file, err := NewFile(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	file.path, file.closer = path, f
+	return file, nil
+}
+
+// NewFile reads the headers of the ELF file in r. Its probes have no path.
+func NewFile(r io.ReaderAt) (*File, error) {
+	e, err := safeelf.NewFile(r)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{elf: e, layout: newLayout(e)}
+	f.notes = sync.OnceValues(f.readNotes)
+	f.buildID = sync.OnceValue(f.readBuildID)
+	f.types = sync.OnceValues(f.readTypes)
+	return f, nil
+}
+
+// Close closes the file if [Open] opened it.
+func (f *File) Close() error {
+	if f.closer == nil {
+		return nil
+	}
+	err := f.closer.Close()
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// BuildID returns the file's GNU build-id in hexadecimal, or "".
+func (f *File) BuildID() string { return f.buildID() }
+
+// Probes returns the file's probe sites in the order of their notes. An error
+// stands for what it names, a note or a section; what follows it is right.
+func (f *File) Probes() iter.Seq2[Probe, error] {
+	return func(yield func(Probe, error) bool) {
+		fail := func(err error) bool { return yield(Probe{}, f.errorf(err)) }
+		sections, err := f.notes()
+		if err != nil {
+			fail(err)
+			return
+		}
+		if len(sections) == 0 {
+			return
+		}
+		types, err := f.types()
+		if err != nil && !errors.Is(err, notes.ErrTypesVersion) && !fail(err) {
+			return
+		}
+		dec := decoder{file: f, types: types}
+		for _, data := range sections {
+			for note, err := range notes.All(data, f.elf.ByteOrder, f.elf.Class) {
+				if err != nil {
+					if !fail(fmt.Errorf("section %s: %w", notes.SectionName, err)) {
+						return
+					}
+					continue
+				}
+				p, err := dec.probe(note)
+				if err != nil && !fail(err) {
+					return
+				}
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// errorf puts the file's path before err.
+func (f *File) errorf(err error) error {
+	if f.path == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", f.path, err)
+}
+
+// hasProbes reports whether the file has a section of probes.
+func (f *File) hasProbes() bool { return f.elf.Section(notes.SectionName) != nil }
+
+func (f *File) readNotes() ([][]byte, error) {
+	var out [][]byte
+	for i := range f.elf.Sections {
+		s := &f.elf.Sections[i]
+		if s.Name != notes.SectionName || s.Type == elf.SHT_NOBITS {
+			continue
+		}
+		if f.elf.Type == elf.ET_REL {
+			return nil, errors.New("relocatable object file: its probes have addresses only once it is linked")
+		}
+		data, err := f.elf.Data(s, maxNotes)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, data)
+	}
+	return out, nil
+}
+
+func (f *File) readBuildID() string {
+	s := f.elf.Section(".note.gnu.build-id")
+	if s == nil {
+		return ""
+	}
+	data, err := f.elf.Data(s, maxBuildID)
+	if err != nil || len(data) < 16 {
+		return ""
+	}
+	// An Elf_Nhdr and the owner "GNU\0"; the type is NT_GNU_BUILD_ID.
+	bo := f.elf.ByteOrder
+	namesz, descsz, typ := bo.Uint32(data), bo.Uint32(data[4:]), bo.Uint32(data[8:])
+	if namesz != 4 || typ != 3 || string(data[12:16]) != "GNU\x00" || uint64(descsz) > uint64(len(data)-16) {
+		return ""
+	}
+	return hex.EncodeToString(data[16 : 16+descsz])
+}

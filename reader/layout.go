@@ -1,0 +1,138 @@
+package reader
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// Why a semaphore does not count, wrapped by [Probe.SemaphoreErr].
+var (
+	// ErrNotLoaded is also why a site cannot be attached to (Probe.SiteErr):
+	// the address is in no part of the file that a process maps.
+	ErrNotLoaded = errors.New("not in a loaded segment of the file")
+	// ErrNotWritable says that the kernel could not write to the semaphore.
+	ErrNotWritable = errors.New("in a segment that is not writable")
+	// ErrRelro says that the dynamic linker makes the semaphore read-only: the
+	// kernel does not count in processes that run, and never back in others.
+	ErrRelro = errors.New("in the segment that becomes read-only after relocation (RELRO)")
+	// ErrBss says that the semaphore is not in the file's bytes: a process
+	// that starts while a tracer is attached clears the count.
+	ErrBss = errors.New("in memory that the file does not hold (.bss)")
+	// ErrOdd says that the semaphore's file offset is odd, which the kernel refuses.
+	ErrOdd = errors.New("at an odd offset")
+)
+
+// pageSize is the smallest page that a supported architecture uses; what must
+// hold for pages holds for it.
+const pageSize = 4096
+
+// layout maps the addresses of a file to offsets in it.
+type layout struct {
+	loads, exec []elf.ProgHeader // PT_LOAD by address; those that are executable
+	relro       []elf.ProgHeader
+	base        uint64 // address of .stapsdt.base
+	hasBase     bool
+}
+
+func newLayout(f *safeelf.File) layout {
+	var l layout
+	for _, p := range f.Progs {
+		switch p.Type {
+		case elf.PT_LOAD:
+			l.loads = append(l.loads, p)
+			if p.Flags&elf.PF_X != 0 {
+				l.exec = append(l.exec, p)
+			}
+		case elf.PT_GNU_RELRO:
+			l.relro = append(l.relro, p)
+		}
+	}
+	byAddr := func(a, b elf.ProgHeader) int { return cmp.Compare(a.Vaddr, b.Vaddr) }
+	slices.SortStableFunc(l.loads, byAddr)
+	slices.SortStableFunc(l.exec, byAddr)
+	slices.SortStableFunc(l.relro, byAddr)
+	for i := range f.Sections {
+		if f.Sections[i].Name == notes.BaseSectionName {
+			l.base, l.hasBase = f.Sections[i].Addr, true
+			break
+		}
+	}
+	return l
+}
+
+// delta returns what was added to the file's addresses after n was written.
+func (l *layout) delta(n *notes.Note) uint64 {
+	if !l.hasBase || n.Base == 0 {
+		return 0
+	}
+	return l.base - n.Base
+}
+
+// find returns the segment of segs, sorted by address, whose memory holds addr.
+func find(segs []elf.ProgHeader, addr uint64) *elf.ProgHeader {
+	lo, hi := 0, len(segs)
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if segs[mid].Vaddr <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 || addr-segs[lo-1].Vaddr >= segs[lo-1].Memsz {
+		return nil
+	}
+	return &segs[lo-1]
+}
+
+// site returns the file offset of the instruction at addr.
+func (l *layout) site(addr uint64) (uint64, error) {
+	s := find(l.exec, addr)
+	if s == nil {
+		s = find(l.loads, addr)
+	}
+	if s == nil || addr-s.Vaddr >= s.Filesz {
+		return 0, fmt.Errorf("site at %#x is %w", addr, ErrNotLoaded)
+	}
+	off := s.Off + (addr - s.Vaddr)
+	if s.Flags&elf.PF_X == 0 {
+		return off, fmt.Errorf("site at %#x is in a segment that is not executable", addr)
+	}
+	return off, nil
+}
+
+// semaphore returns the file offset of the counter at addr, and with it the
+// reason if the kernel cannot keep count there.
+func (l *layout) semaphore(addr uint64) (uint64, error) {
+	s := find(l.loads, addr)
+	if s == nil {
+		return 0, fmt.Errorf("semaphore at %#x is %w", addr, ErrNotLoaded)
+	}
+	in := addr - s.Vaddr
+	off := s.Off + in
+	var why error
+	switch r := find(l.relro, addr); {
+	case in >= s.Filesz || s.Filesz-in < 2:
+		why = ErrBss
+		// The loader maps the whole of the last page, then clears the rest of it.
+		if in >= (s.Vaddr%pageSize+s.Filesz+pageSize-1)&^(pageSize-1)-s.Vaddr%pageSize {
+			off = 0
+		}
+	case s.Flags&elf.PF_W == 0:
+		why = ErrNotWritable
+	// The dynamic linker rounds the end down to a page (glibc, _dl_protect_relro).
+	case r != nil && addr < (r.Vaddr+r.Memsz)&^(pageSize-1):
+		why = ErrRelro
+	case off%2 != 0:
+		why = ErrOdd
+	default:
+		return off, nil
+	}
+	return off, fmt.Errorf("semaphore at %#x is %w", addr, why)
+}

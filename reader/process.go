@@ -1,0 +1,215 @@
+package reader
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// Process is the address space that a process had when [OpenProcess] read it.
+type Process struct {
+	pid     int
+	objects []*procfs.Object
+	files   *files
+}
+
+// OpenProcess reads what process pid has mapped. The error for a process that
+// does not exist wraps os.ErrNotExist, that for one whose memory this user may
+// not see os.ErrPermission.
+func OpenProcess(pid int) (*Process, error) {
+	return openProcess(pid, newFiles())
+}
+
+func openProcess(pid int, files *files) (*Process, error) {
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		return nil, err
+	}
+	if len(maps) == 0 {
+		return nil, fmt.Errorf("process %d has no memory: it is a kernel thread or has ended: %w", pid, os.ErrNotExist)
+	}
+	return &Process{pid: pid, objects: procfs.Objects(pid, maps), files: files}, nil
+}
+
+// PID returns the process's id.
+func (p *Process) PID() int { return p.pid }
+
+// Close closes the files of the process.
+func (p *Process) Close() error { return p.files.close() }
+
+// Probes returns the probe sites that lie in the process's executable memory:
+// those of its executable, of its libraries, of memfd objects and of files that
+// have been deleted or replaced since. An object that is mapped twice has its
+// probes twice, with different addresses. An error stands for an object or for
+// a part of one; the others follow.
+func (p *Process) Probes() iter.Seq2[Probe, error] {
+	return func(yield func(Probe, error) bool) {
+		for _, o := range p.objects {
+			f, opened, err := p.files.open(o)
+			if err != nil {
+				if !yield(Probe{}, err) {
+					return
+				}
+				continue
+			}
+			if f == nil {
+				continue
+			}
+			if opened == "" {
+				// Another process's path led to the file: find one of this process.
+				if opened, err = pathOf(o); err != nil && !yield(Probe{}, err) {
+					return
+				}
+			}
+			if opened == o.Path {
+				opened = ""
+			}
+			for probe, err := range f.Probes() {
+				if err != nil {
+					if !yield(probe, err) {
+						return
+					}
+					continue
+				}
+				probe.Path, probe.OpenPath = o.Path, opened
+				for live := range places(p.pid, o, &probe) {
+					probe.Live = &live
+					if !yield(probe, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+func pathOf(o *procfs.Object) (string, error) {
+	f, path, err := o.Open()
+	if err != nil {
+		return "", err
+	}
+	return path, f.Close()
+}
+
+// places yields where the object's mappings have the probe.
+func places(pid int, o *procfs.Object, p *Probe) iter.Seq[Live] {
+	return func(yield func(Live) bool) {
+		if p.SiteErr != nil {
+			return
+		}
+		for i := range o.Maps {
+			m := &o.Maps[i]
+			if !m.Exec || p.Offset < m.Offset || p.Offset-m.Offset >= m.Size() {
+				continue
+			}
+			l := Live{PID: pid, Address: m.Start + (p.Offset - m.Offset)}
+			if p.Semaphore != 0 {
+				l.SemaphoreAddress = semaphoreAddress(o, p, l.Address)
+			}
+			if !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// semaphoreAddress returns where the semaphore of the probe at site is: at the
+// distance that the file gives it, or, if the loader has put it elsewhere, in
+// the writable mapping that comes next to that. 0 means nowhere.
+func semaphoreAddress(o *procfs.Object, p *Probe, site uint64) uint64 {
+	want := site + (p.Semaphore - p.Location)
+	var best, distance uint64
+	for i := range o.Maps {
+		m := &o.Maps[i]
+		if p.SemaphoreOffset < m.Offset || p.SemaphoreOffset-m.Offset >= m.Size() {
+			continue
+		}
+		addr := m.Start + (p.SemaphoreOffset - m.Offset)
+		if addr == want {
+			return addr
+		}
+		d := max(addr, want) - min(addr, want)
+		if m.Write && !m.Shared && (best == 0 || d < distance) {
+			best, distance = addr, d
+		}
+	}
+	return best
+}
+
+// SemaphoreValue reads the semaphore of a live probe: how many tracers the
+// kernel counts, 0 while nobody watches.
+func (p *Probe) SemaphoreValue() (uint16, error) {
+	if p.Live == nil || p.Live.SemaphoreAddress == 0 {
+		return 0, fmt.Errorf("probe %s:%s has no semaphore in a process", p.Provider, p.Name)
+	}
+	var buf [2]byte
+	if err := procfs.ReadMemory(p.Live.PID, p.Live.SemaphoreAddress, buf[:]); err != nil {
+		return 0, err
+	}
+	return p.ByteOrder.Uint16(buf[:]), nil
+}
+
+// files are the files behind the objects of processes, each opened once.
+type files struct {
+	mu   sync.Mutex
+	byID map[procfs.ID]*openFile
+}
+
+type openFile struct {
+	once sync.Once
+	file *File // nil if it has no probes
+	err  error
+}
+
+func newFiles() *files { return &files{byID: map[procfs.ID]*openFile{}} }
+
+// open returns the file of o, nil if it has no probes, and the path by which
+// it was opened just now, "" if it was open already.
+func (fs *files) open(o *procfs.Object) (*File, string, error) {
+	fs.mu.Lock()
+	e := fs.byID[o.ID]
+	if e == nil {
+		e = new(openFile)
+		fs.byID[o.ID] = e
+	}
+	fs.mu.Unlock()
+	var opened string
+	e.once.Do(func() {
+		var f *os.File
+		if f, opened, e.err = o.Open(); e.err != nil {
+			return
+		}
+		file, err := newOSFile(f, o.Path)
+		switch {
+		case err == nil && file.hasProbes():
+			e.file = file
+			return
+		case err != nil && !isOther(err):
+			e.err = err
+		}
+		f.Close()
+	})
+	return e.file, opened, e.err
+}
+
+func (fs *files) close() error {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	var first error
+	for _, e := range fs.byID {
+		if e.file != nil {
+			if err := e.file.Close(); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}
+
+// isOther reports whether err says that a mapped file is no ELF object: code
+// that a process generates is mapped from files of every kind.
+func isOther(err error) bool { return errors.Is(err, ErrNotELF) }

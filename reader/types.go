@@ -1,0 +1,134 @@
+package reader
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// maxBTF bytes of types are read. An object's argument structs need far fewer:
+// probes share them.
+const maxBTF = 32 << 20
+
+// types are the typed probes of a file.
+type types struct {
+	records *notes.Types
+
+	mu      sync.Mutex
+	spec    *btf.Spec // nil without a .BTF section
+	graph   *typeGraph
+	structs map[uint32]*structType
+}
+
+// structType is a struct of an argument block, with its fields.
+type structType struct {
+	btf    *btf.Struct
+	fields []Field
+	err    error
+}
+
+func (f *File) readTypes() (*types, error) {
+	s := f.elf.Section(notes.TypesSectionName)
+	if s == nil {
+		return nil, nil
+	}
+	data, err := f.elf.Data(s, maxTypes)
+	if err != nil {
+		return nil, err
+	}
+	records, err := notes.ParseTypes(data, f.elf.ByteOrder)
+	if err != nil {
+		return nil, err
+	}
+	t := &types{records: records, structs: map[uint32]*structType{}}
+	if s := f.elf.Section(".BTF"); s != nil {
+		if err := t.load(f.elf, s.Name); err != nil {
+			return nil, fmt.Errorf("section .BTF: %w", err)
+		}
+	}
+	return t, nil
+}
+
+func (t *types) load(f *safeelf.File, name string) (err error) {
+	data, err := f.Data(f.Section(name), maxBTF)
+	if err != nil {
+		return err
+	}
+	// Anything but raw BTF would be taken for an ELF file.
+	if len(data) < 2 || f.ByteOrder.Uint16(data) != btfMagic {
+		return errors.New("it does not begin with the magic number of BTF")
+	}
+	if t.graph, err = newTypeGraph(data, f.ByteOrder); err != nil {
+		return err
+	}
+	return guard(func() error {
+		t.spec, err = btf.LoadSpecFromReader(bytes.NewReader(data))
+		return err
+	})
+}
+
+// guard turns a panic of package btf into an error: it does not promise to
+// withstand every input.
+func guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("package btf panics: %v", r)
+		}
+	}()
+	return f()
+}
+
+// of returns the type of the probe of note n, nil if it has none.
+func (t *types) of(n *notes.Note) (*Type, error) {
+	r, ok, err := t.records.Lookup(n.Location)
+	if err != nil || !ok || r.Provider != n.Provider || r.Name != n.Name {
+		return nil, err
+	}
+	if r.Type == 0 {
+		return &Type{Record: r}, nil
+	}
+	s := t.structure(r.Type)
+	if s.err != nil {
+		return nil, s.err
+	}
+	return &Type{Struct: s.btf, Fields: s.fields, Record: r}, nil
+}
+
+func (t *types) structure(id uint32) *structType {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s, ok := t.structs[id]; ok {
+		return s
+	}
+	s := new(structType)
+	t.structs[id] = s
+	if t.spec == nil {
+		s.err = errors.New("the object has no .BTF section")
+		return s
+	}
+	if s.err = t.graph.check(id); s.err != nil {
+		return s
+	}
+	s.err = guard(func() error {
+		typ, err := t.spec.TypeByID(btf.TypeID(id))
+		if err != nil {
+			return err
+		}
+		st, ok := btf.UnderlyingType(typ).(*btf.Struct)
+		if !ok {
+			return fmt.Errorf("BTF type %d is no struct", id)
+		}
+		s.btf, s.fields = st, fields(st)
+		return nil
+	})
+	if s.err != nil {
+		t.graph.broken = s.err // what was measured as decoded may not be
+	}
+	return s
+}
