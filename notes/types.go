@@ -118,6 +118,21 @@ func AppendTypes(dst []byte, order binary.AppendByteOrder, records []TypeRecord)
 	return append(dst, strtab.buf.String()...)
 }
 
+// TypesSize returns the number of bytes that AppendTypes adds for records.
+func TypesSize(records []TypeRecord) int {
+	size := typesHeaderSize + typesRecordSize*len(records)
+	providers := map[string]bool{}
+	for i := range records {
+		r := &records[i]
+		size += len(r.Name) + 1
+		if !providers[r.Provider] {
+			providers[r.Provider] = true
+			size += len(r.Provider) + 1
+		}
+	}
+	return size
+}
+
 type stringTable struct {
 	buf     strings.Builder
 	offsets map[string]uint32

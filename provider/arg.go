@@ -1,0 +1,96 @@
+package provider
+
+import "reflect"
+
+// Arg are the types of a probe's arguments: integers, floating-point numbers,
+// bool, string and []byte, and types defined from them.
+//
+// A tracer sees int, uint and uintptr as 64 bits. A string arrives as a
+// NUL-terminated copy, a []byte as a pointer to its bytes and their number.
+type Arg interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 |
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
+		~float32 | ~float64 | ~bool | ~string | ~[]byte
+}
+
+// kind is how an argument is passed.
+type kind uint8
+
+const (
+	kindInt8 kind = iota
+	kindInt16
+	kindInt32
+	kindInt64
+	kindUint8
+	kindUint16
+	kindUint32
+	kindUint64
+	kindFloat32
+	kindFloat64
+	kindBool
+	kindString
+	kindBytes
+)
+
+// kindInfo is what a note says of a kind.
+type kindInfo struct {
+	size   int // bytes of the value in its slot
+	signed bool
+}
+
+// Floats are noted as integers of their size, which hold their bits: gdb gives
+// up all arguments of a probe in which one is noted as a float.
+var kindInfos = [...]kindInfo{
+	kindInt8:    {1, true},
+	kindInt16:   {2, true},
+	kindInt32:   {4, true},
+	kindInt64:   {8, true},
+	kindUint8:   {1, false},
+	kindUint16:  {2, false},
+	kindUint32:  {4, false},
+	kindUint64:  {8, false},
+	kindFloat32: {4, false},
+	kindFloat64: {8, false},
+	kindBool:    {1, false},
+	kindString:  {8, false}, // the pointer
+	kindBytes:   {8, false}, // the pointer, and then the length
+}
+
+// kindOf returns the kind of T.
+func kindOf[T Arg]() kind {
+	t := reflect.TypeFor[T]()
+	switch t.Kind() {
+	case reflect.Int8:
+		return kindInt8
+	case reflect.Int16:
+		return kindInt16
+	case reflect.Int32:
+		return kindInt32
+	case reflect.Int64:
+		return kindInt64
+	case reflect.Int:
+		return kindInt8 + log2[t.Size()]
+	case reflect.Uint8:
+		return kindUint8
+	case reflect.Uint16:
+		return kindUint16
+	case reflect.Uint32:
+		return kindUint32
+	case reflect.Uint64:
+		return kindUint64
+	case reflect.Uint, reflect.Uintptr:
+		return kindUint8 + log2[t.Size()]
+	case reflect.Float32:
+		return kindFloat32
+	case reflect.Float64:
+		return kindFloat64
+	case reflect.Bool:
+		return kindBool
+	case reflect.String:
+		return kindString
+	}
+	return kindBytes
+}
+
+// log2 finds the kind of the machine-sized integers among the sized ones.
+var log2 = [...]kind{4: 2, 8: 3}

@@ -1,0 +1,32 @@
+// Package provider declares USDT probes in this process at run time and fires
+// them.
+//
+// Probes belong to a [Provider]. They are declared with the types and names of
+// their arguments, at package level or later, and published by Load:
+//
+//	var (
+//		myapp = provider.New("myapp", nil)
+//		start = provider.NewProbe2[uint64, string](myapp, "request_start", "id", "path")
+//	)
+//
+//	func main() {
+//		if err := myapp.Load(); err != nil {
+//			log.Print(err) // the service runs on; its probes do nothing
+//		}
+//		defer myapp.Close()
+//		start.Fire(7, "/x")
+//	}
+//
+// While nobody watches, Fire inlines to a load and a compare, about a
+// nanosecond, and allocates nothing. A tracer that attaches (sdttrace,
+// bpftrace, bcc, perf, any libbpf program) raises the probe's semaphore; then
+// Fire puts its arguments into registers and calls a stub of two instructions,
+// on the first of which the kernel takes over.
+//
+// Load generates an ELF shared object in memory, with the notes by which
+// tracers find the probes (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation)
+// and with BTF that names and types the arguments, and maps it. It uses no cgo
+// and no dynamic linker. FORMAT.md in the module's root describes the object.
+//
+// Everything in this package may be used by any number of goroutines at once.
+package provider

@@ -1,0 +1,149 @@
+package provider
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/go-usdt/usdt/elfgen"
+	"github.com/go-usdt/usdt/internal/stub"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// order is the byte order of every machine that has stubs.
+var order = binary.LittleEndian
+
+// semaphoreSize is the distance from one semaphore to the next: the kernel
+// counts in 16 bits, Go reads 32 at once.
+const semaphoreSize = 4
+
+// image is a provider's ELF object with the places of its probes.
+type image struct {
+	bytes        []byte
+	segments     []elfgen.Segment
+	text, probes *elfgen.Section
+	code         stub.Code
+}
+
+// site and semaphore return the address of the i-th probe's in the object.
+func (im *image) site(i int) uint64      { return im.text.Addr + uint64(i)*im.code.Stride }
+func (im *image) semaphore(i int) uint64 { return im.probes.Addr + uint64(i)*semaphoreSize }
+
+// newImage builds the object for probes, which must be sorted by name and have
+// signatures. Equal arguments give equal bytes.
+func newImage(provider string, code stub.Code, probes []declared) (*image, error) {
+	ids, types, err := signatureTypes(probes)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]notes.TypeRecord, len(probes))
+	noteSize := 0
+	for i, p := range probes {
+		records[i] = typeRecord(provider, code, p, ids[p.sig])
+		n := notes.Note{Provider: provider, Name: p.name, Args: p.sig.note}
+		noteSize += n.Size(elf.ELFCLASS64)
+	}
+
+	// bcc looks for the first executable section, then for .probes and then
+	// for .note.stapsdt, without ever going back (bcc_elf.c: list_in_scn).
+	im := &image{code: code}
+	n := uint64(len(probes))
+	section := func(name string, typ elf.SectionType, flags elf.SectionFlag, align, size uint64) *elfgen.Section {
+		return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
+	}
+	base := section(notes.BaseSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC, 1, 1)
+	im.text = section(".text", elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_EXECINSTR, 16, n*code.Stride)
+	im.probes = section(notes.ProbeSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_WRITE, semaphoreSize, n*semaphoreSize)
+	note := section(notes.SectionName, elf.SHT_NOTE, 0, 4, uint64(noteSize))
+	typeSection := section(notes.TypesSectionName, elf.SHT_PROGBITS, 0, 8, uint64(notes.TypesSize(records)))
+	obj := &elfgen.Object{
+		Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: stub.Machine,
+		Soname:   "usdt-" + provider + ".so",
+		PageSize: uint64(os.Getpagesize()),
+		Sections: []*elfgen.Section{base, im.text, im.probes, note, typeSection},
+		Symbols:  stubSymbols(provider, code, im.text, probes),
+	}
+	var btfSection *elfgen.Section
+	if len(types) > 0 {
+		btfSection = section(".BTF", elf.SHT_PROGBITS, 0, 8, uint64(len(types)))
+		obj.Sections = append(obj.Sections, btfSection)
+	}
+	img, err := obj.Layout()
+	if err != nil {
+		return nil, err
+	}
+
+	text := img.Contents(im.text)
+	noteBytes := img.Contents(note)[:0]
+	for i, p := range probes {
+		copy(text[uint64(i)*code.Stride:], code.Bytes)
+		records[i].Location, records[i].Semaphore = im.site(i), im.semaphore(i)
+		noteBytes = notes.Note{
+			Provider: provider, Name: p.name, Args: p.sig.note,
+			Location: im.site(i), Base: base.Addr, Semaphore: im.semaphore(i),
+		}.Append(noteBytes, order, elf.ELFCLASS64)
+	}
+	notes.AppendTypes(img.Contents(typeSection)[:0], order, records)
+	if btfSection != nil {
+		copy(img.Contents(btfSection), types)
+	}
+	im.bytes, im.segments = img.Finish(), img.Segments()
+	return im, nil
+}
+
+// signatureTypes returns the BTF for the signatures of probes, and each one's
+// type id there, 0 for those without arguments.
+func signatureTypes(probes []declared) (map[*signature]btf.TypeID, []byte, error) {
+	ids := map[*signature]btf.TypeID{}
+	var sigs []*signature
+	for _, p := range probes {
+		if _, ok := ids[p.sig]; !ok {
+			ids[p.sig] = 0
+			if p.sig.slots > 0 {
+				sigs = append(sigs, p.sig)
+			}
+		}
+	}
+	slices.SortFunc(sigs, func(a, b *signature) int { return strings.Compare(a.key, b.key) })
+	table := newTypeTable()
+	for i, s := range sigs {
+		id, err := table.add(s, i)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids[s] = id
+	}
+	raw, err := table.bytes(order)
+	return ids, raw, err
+}
+
+// typeRecord returns the probe's record, still without its addresses.
+func typeRecord(provider string, code stub.Code, p declared, id btf.TypeID) notes.TypeRecord {
+	return notes.TypeRecord{
+		Provider: provider, Name: p.name,
+		Type:      uint32(id),
+		BlockSize: uint32(8 * p.sig.slots),
+		BlockReg:  stub.BlockReg,
+		Flags:     notes.CalledStub,
+		Site:      code.Site,
+	}
+}
+
+// stubSymbols names each stub PROVIDER__NAME, for profiles and debuggers.
+func stubSymbols(provider string, code stub.Code, text *elfgen.Section, probes []declared) []elfgen.Symbol {
+	symbols := make([]elfgen.Symbol, len(probes))
+	for i, p := range probes {
+		symbols[i] = elfgen.Symbol{
+			Name:    provider + "__" + p.name,
+			Section: text,
+			Offset:  uint64(i) * code.Stride,
+			Size:    uint64(len(code.Bytes)),
+			Type:    elf.STT_FUNC,
+		}
+	}
+	return symbols
+}

@@ -1,0 +1,83 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Longest names that perf can make an event of: its group "sdt_PROVIDER" and
+// its event NAME have 63 bytes each (include/linux/trace_events.h and
+// kernel/trace/trace.h: MAX_EVENT_NAME_LEN 64, with the NUL).
+const (
+	maxProviderName = 63 - len("sdt_")
+	maxProbeName    = 63
+	maxArgName      = 63
+)
+
+// checkName returns an error if tools could not name something of that name:
+// perf, bpftrace and C want identifiers.
+func checkName(what, name string, limit int) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%s name is empty", what)
+	case len(name) > limit:
+		return fmt.Errorf("%s name %q has %d bytes, %d are the most that perf can name", what, name, len(name), limit)
+	case !isIdentifier(name):
+		return fmt.Errorf("%s name %q is not a C identifier (letters, digits and _, no digit first)", what, name)
+	}
+	return nil
+}
+
+func isIdentifier(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
+		digit := '0' <= c && c <= '9'
+		if !letter && (!digit || i == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkArgNames returns an error unless names can be the names of n arguments.
+func checkArgNames(names []string, n int) error {
+	if len(names) != n {
+		return fmt.Errorf("%d argument names for %d arguments", len(names), n)
+	}
+	var errs []error
+	for i, name := range names {
+		if err := checkName("argument", name, maxArgName); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if len(name) >= 2 && name[:2] == "__" {
+			errs = append(errs, fmt.Errorf("argument name %q begins with __, which marks hidden fields", name))
+		}
+		if cKeywords[name] {
+			errs = append(errs, fmt.Errorf("argument name %q is a keyword of C, so no BPF program in C could name it", name))
+		}
+		for _, other := range names[:i] {
+			if other == name {
+				errs = append(errs, fmt.Errorf("argument name %q is used twice", name))
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// cKeywords are the keywords of C11 that are identifiers without a leading
+// underscore (ISO/IEC 9899:2011, 6.4.1).
+var cKeywords = func() map[string]bool {
+	m := map[string]bool{}
+	for _, k := range []string{
+		"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+		"extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
+		"short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void",
+		"volatile", "while",
+	} {
+		m[k] = true
+	}
+	return m
+}()

@@ -1,0 +1,273 @@
+package provider
+
+import "github.com/go-usdt/usdt/internal/stub"
+
+// The probe types differ in their number of arguments only. Each keeps its
+// semaphore in itself, not in the embedded part, and Fire is one test and one
+// call, for it to stay within the inliner's budget.
+
+// Probe0 is a probe of no arguments. Make one with NewProbe0.
+type Probe0 struct {
+	sem stub.Semaphore
+	probe
+}
+
+// NewProbe0 declares a probe of p. What is wrong with the
+// declaration is reported by the next Load.
+func NewProbe0(p *Provider, name string) *Probe0 {
+	pr := new(Probe0)
+	p.declare(&pr.probe, &pr.sem, name, nil)
+	return pr
+}
+
+// Enabled reports whether somebody watches the probe.
+func (p *Probe0) Enabled() bool { return p.sem.Active() }
+
+// Fire shows the arguments to those who watch the probe.
+func (p *Probe0) Fire() {
+	if p.sem.Active() {
+		p.fire()
+	}
+}
+
+//go:noinline
+func (p *Probe0) fire() {
+	site := p.enter()
+	if site == 0 {
+		return
+	}
+	var fr frame
+	stub.Call(site, &fr.Block, p.sig.addresses)
+	p.leave()
+}
+
+// Probe1 is a probe of one argument. Make one with NewProbe1.
+type Probe1[A Arg] struct {
+	sem stub.Semaphore
+	probe
+}
+
+// NewProbe1 declares a probe of p and the name of its argument. What is wrong with the
+// declaration is reported by the next Load.
+func NewProbe1[A Arg](p *Provider, name string, names ...string) *Probe1[A] {
+	pr := new(Probe1[A])
+	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A]())
+	return pr
+}
+
+// Enabled reports whether somebody watches the probe.
+func (p *Probe1[A]) Enabled() bool { return p.sem.Active() }
+
+// Fire shows the arguments to those who watch the probe.
+func (p *Probe1[A]) Fire(a A) {
+	if p.sem.Active() {
+		p.fire(a)
+	}
+}
+
+//go:noinline
+func (p *Probe1[A]) fire(a A) {
+	site := p.enter()
+	if site == 0 {
+		return
+	}
+	var fr frame
+	put(&fr, p.sig.args[0], a)
+	stub.Call(site, &fr.Block, p.sig.addresses)
+	p.leave()
+}
+
+// Probe2 is a probe of two arguments. Make one with NewProbe2.
+type Probe2[A, B Arg] struct {
+	sem stub.Semaphore
+	probe
+}
+
+// NewProbe2 declares a probe of p and the names of its arguments. What is wrong with the
+// declaration is reported by the next Load.
+func NewProbe2[A, B Arg](p *Provider, name string, names ...string) *Probe2[A, B] {
+	pr := new(Probe2[A, B])
+	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B]())
+	return pr
+}
+
+// Enabled reports whether somebody watches the probe.
+func (p *Probe2[A, B]) Enabled() bool { return p.sem.Active() }
+
+// Fire shows the arguments to those who watch the probe.
+func (p *Probe2[A, B]) Fire(a A, b B) {
+	if p.sem.Active() {
+		p.fire(a, b)
+	}
+}
+
+//go:noinline
+func (p *Probe2[A, B]) fire(a A, b B) {
+	site := p.enter()
+	if site == 0 {
+		return
+	}
+	var fr frame
+	put(&fr, p.sig.args[0], a)
+	put(&fr, p.sig.args[1], b)
+	stub.Call(site, &fr.Block, p.sig.addresses)
+	p.leave()
+}
+
+// Probe3 is a probe of three arguments. Make one with NewProbe3.
+type Probe3[A, B, C Arg] struct {
+	sem stub.Semaphore
+	probe
+}
+
+// NewProbe3 declares a probe of p and the names of its arguments. What is wrong with the
+// declaration is reported by the next Load.
+func NewProbe3[A, B, C Arg](p *Provider, name string, names ...string) *Probe3[A, B, C] {
+	pr := new(Probe3[A, B, C])
+	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C]())
+	return pr
+}
+
+// Enabled reports whether somebody watches the probe.
+func (p *Probe3[A, B, C]) Enabled() bool { return p.sem.Active() }
+
+// Fire shows the arguments to those who watch the probe.
+func (p *Probe3[A, B, C]) Fire(a A, b B, c C) {
+	if p.sem.Active() {
+		p.fire(a, b, c)
+	}
+}
+
+//go:noinline
+func (p *Probe3[A, B, C]) fire(a A, b B, c C) {
+	site := p.enter()
+	if site == 0 {
+		return
+	}
+	var fr frame
+	put(&fr, p.sig.args[0], a)
+	put(&fr, p.sig.args[1], b)
+	put(&fr, p.sig.args[2], c)
+	stub.Call(site, &fr.Block, p.sig.addresses)
+	p.leave()
+}
+
+// Probe4 is a probe of four arguments. Make one with NewProbe4.
+type Probe4[A, B, C, D Arg] struct {
+	sem stub.Semaphore
+	probe
+}
+
+// NewProbe4 declares a probe of p and the names of its arguments. What is wrong with the
+// declaration is reported by the next Load.
+func NewProbe4[A, B, C, D Arg](p *Provider, name string, names ...string) *Probe4[A, B, C, D] {
+	pr := new(Probe4[A, B, C, D])
+	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]())
+	return pr
+}
+
+// Enabled reports whether somebody watches the probe.
+func (p *Probe4[A, B, C, D]) Enabled() bool { return p.sem.Active() }
+
+// Fire shows the arguments to those who watch the probe.
+func (p *Probe4[A, B, C, D]) Fire(a A, b B, c C, d D) {
+	if p.sem.Active() {
+		p.fire(a, b, c, d)
+	}
+}
+
+//go:noinline
+func (p *Probe4[A, B, C, D]) fire(a A, b B, c C, d D) {
+	site := p.enter()
+	if site == 0 {
+		return
+	}
+	var fr frame
+	put(&fr, p.sig.args[0], a)
+	put(&fr, p.sig.args[1], b)
+	put(&fr, p.sig.args[2], c)
+	put(&fr, p.sig.args[3], d)
+	stub.Call(site, &fr.Block, p.sig.addresses)
+	p.leave()
+}
+
+// Probe5 is a probe of five arguments. Make one with NewProbe5.
+type Probe5[A, B, C, D, E Arg] struct {
+	sem stub.Semaphore
+	probe
+}
+
+// NewProbe5 declares a probe of p and the names of its arguments. What is wrong with the
+// declaration is reported by the next Load.
+func NewProbe5[A, B, C, D, E Arg](p *Provider, name string, names ...string) *Probe5[A, B, C, D, E] {
+	pr := new(Probe5[A, B, C, D, E])
+	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]())
+	return pr
+}
+
+// Enabled reports whether somebody watches the probe.
+func (p *Probe5[A, B, C, D, E]) Enabled() bool { return p.sem.Active() }
+
+// Fire shows the arguments to those who watch the probe.
+func (p *Probe5[A, B, C, D, E]) Fire(a A, b B, c C, d D, e E) {
+	if p.sem.Active() {
+		p.fire(a, b, c, d, e)
+	}
+}
+
+//go:noinline
+func (p *Probe5[A, B, C, D, E]) fire(a A, b B, c C, d D, e E) {
+	site := p.enter()
+	if site == 0 {
+		return
+	}
+	var fr frame
+	put(&fr, p.sig.args[0], a)
+	put(&fr, p.sig.args[1], b)
+	put(&fr, p.sig.args[2], c)
+	put(&fr, p.sig.args[3], d)
+	put(&fr, p.sig.args[4], e)
+	stub.Call(site, &fr.Block, p.sig.addresses)
+	p.leave()
+}
+
+// Probe6 is a probe of six arguments. Make one with NewProbe6.
+type Probe6[A, B, C, D, E, F Arg] struct {
+	sem stub.Semaphore
+	probe
+}
+
+// NewProbe6 declares a probe of p and the names of its arguments. What is wrong with the
+// declaration is reported by the next Load.
+func NewProbe6[A, B, C, D, E, F Arg](p *Provider, name string, names ...string) *Probe6[A, B, C, D, E, F] {
+	pr := new(Probe6[A, B, C, D, E, F])
+	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]())
+	return pr
+}
+
+// Enabled reports whether somebody watches the probe.
+func (p *Probe6[A, B, C, D, E, F]) Enabled() bool { return p.sem.Active() }
+
+// Fire shows the arguments to those who watch the probe.
+func (p *Probe6[A, B, C, D, E, F]) Fire(a A, b B, c C, d D, e E, f F) {
+	if p.sem.Active() {
+		p.fire(a, b, c, d, e, f)
+	}
+}
+
+//go:noinline
+func (p *Probe6[A, B, C, D, E, F]) fire(a A, b B, c C, d D, e E, f F) {
+	site := p.enter()
+	if site == 0 {
+		return
+	}
+	var fr frame
+	put(&fr, p.sig.args[0], a)
+	put(&fr, p.sig.args[1], b)
+	put(&fr, p.sig.args[2], c)
+	put(&fr, p.sig.args[3], d)
+	put(&fr, p.sig.args[4], e)
+	put(&fr, p.sig.args[5], f)
+	stub.Call(site, &fr.Block, p.sig.addresses)
+	p.leave()
+}

@@ -1,0 +1,50 @@
+package provider
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/go-usdt/usdt/internal/stub"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// Site is the kind of instruction at a probe site.
+type Site uint8
+
+const (
+	// SiteAuto is the instruction that the running kernel traces fastest.
+	SiteAuto Site = iota
+	// SiteNop is the architecture's plain nop. Every kernel can trace it.
+	SiteNop
+	// SiteNop5 is the x86-64 nop of five bytes, which Linux 6.18 replaces by a
+	// call while it is traced. A process that calls fork (not exec.Command)
+	// while it is traced loses its child there: force SiteNop in one that does.
+	SiteNop5
+	// SiteNop10 is the x86-64 nop of ten bytes, which later kernels replace
+	// in the place of that. Kernels up to 6.18 refuse to trace it.
+	SiteNop10
+)
+
+func (s Site) String() string {
+	switch s {
+	case SiteAuto:
+		return "auto"
+	case SiteNop, SiteNop5, SiteNop10:
+		return siteNotes[s].String()
+	}
+	return fmt.Sprintf("Site(%d)", uint8(s))
+}
+
+var siteNotes = map[Site]notes.Site{SiteNop: notes.SiteNop, SiteNop5: notes.SiteNop5, SiteNop10: notes.SiteNop10}
+
+// code returns the stub for s.
+func (s Site) code() (stub.Code, error) {
+	if s == SiteAuto {
+		s = fastestSite()
+	}
+	c, ok := stub.CodeFor(siteNotes[s])
+	if !ok {
+		return c, fmt.Errorf("site %v does not exist on %s: %w", s, runtime.GOARCH, ErrNotSupported)
+	}
+	return c, nil
+}
