@@ -1,0 +1,10 @@
+// Package selector understands how a command line names probes:
+//
+//	[PATH:]PROVIDER:NAME   probes, as in 'hotspot:gc__*' or 'libjvm.so:*:*'
+//	uprobe:PATH:FUNC       entries of functions
+//	uretprobe:PATH:FUNC    returns from functions
+//
+// Each part is a glob in which '*' stands for any characters, '/' included, '?'
+// for one, '[a-z]' for one of a set and '[!a-z]' for one outside it; a backslash
+// takes the next character as it is.
+package selector

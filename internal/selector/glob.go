@@ -1,0 +1,143 @@
+package selector
+
+import (
+	"errors"
+	"unicode/utf8"
+)
+
+// glob is a compiled pattern.
+type glob struct {
+	text    string
+	literal string // the only string that matches, if tokens is nil
+	tokens  []token
+}
+
+// token matches one character, or any number if star is set.
+type token struct {
+	star, any, not bool
+	ranges         []runeRange
+}
+
+type runeRange struct{ lo, hi rune }
+
+var (
+	errUnclosed  = errors.New("'[' is not closed by ']'")
+	errBackslash = errors.New("a backslash ends the pattern")
+	errRange     = errors.New("a range of characters runs backwards")
+)
+
+func compile(pattern string) (glob, error) {
+	g := glob{text: pattern}
+	var (
+		tokens  []token
+		literal []rune
+		isGlob  bool
+	)
+	for rs := []rune(pattern); len(rs) > 0; {
+		c := rs[0]
+		rs = rs[1:]
+		switch c {
+		case '*':
+			isGlob = true
+			if n := len(tokens); n == 0 || !tokens[n-1].star {
+				tokens = append(tokens, token{star: true})
+			}
+			continue
+		case '?':
+			isGlob = true
+			tokens = append(tokens, token{any: true})
+			continue
+		case '[':
+			isGlob = true
+			t, rest, err := set(rs)
+			if err != nil {
+				return g, err
+			}
+			tokens, rs = append(tokens, t), rest
+			continue
+		case '\\':
+			if len(rs) == 0 {
+				return g, errBackslash
+			}
+			c, rs = rs[0], rs[1:]
+		}
+		literal = append(literal, c)
+		tokens = append(tokens, token{ranges: []runeRange{{c, c}}})
+	}
+	if isGlob {
+		g.tokens = tokens
+	} else {
+		g.literal = string(literal)
+	}
+	return g, nil
+}
+
+// set parses what follows a '['. A ']' that comes first is one of the set.
+func set(rs []rune) (t token, rest []rune, err error) {
+	if len(rs) > 0 && (rs[0] == '!' || rs[0] == '^') {
+		t.not, rs = true, rs[1:]
+	}
+	for first := true; ; first = false {
+		if len(rs) == 0 {
+			return t, nil, errUnclosed
+		}
+		if rs[0] == ']' && !first {
+			return t, rs[1:], nil
+		}
+		if rs[0] == '\\' && len(rs) > 1 {
+			rs = rs[1:]
+		}
+		r := runeRange{rs[0], rs[0]}
+		rs = rs[1:]
+		if len(rs) > 1 && rs[0] == '-' && rs[1] != ']' {
+			r.hi, rs = rs[1], rs[2:]
+			if r.hi < r.lo {
+				return t, nil, errRange
+			}
+		}
+		t.ranges = append(t.ranges, r)
+	}
+}
+
+func (t *token) matches(c rune) bool {
+	if t.any {
+		return true
+	}
+	for _, r := range t.ranges {
+		if r.lo <= c && c <= r.hi {
+			return !t.not
+		}
+	}
+	return t.not
+}
+
+// match reports whether the pattern matches the whole of s, in a time of at
+// most the product of their lengths.
+func (g *glob) match(s string) bool {
+	if g.tokens == nil {
+		return s == g.literal
+	}
+	star, again := -1, 0 // the last star, and where in s to go on when what follows it fails
+	t, i := 0, 0
+	for i < len(s) {
+		c, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case t < len(g.tokens) && g.tokens[t].star:
+			star, again = t, i
+			t++
+		case t < len(g.tokens) && g.tokens[t].matches(c):
+			t++
+			i += size
+		case star >= 0:
+			_, size := utf8.DecodeRuneInString(s[again:])
+			again += size
+			t, i = star+1, again
+		default:
+			return false
+		}
+	}
+	for t < len(g.tokens) && g.tokens[t].star {
+		t++
+	}
+	return t == len(g.tokens)
+}

@@ -1,0 +1,147 @@
+package selector
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Kind says what a selector selects.
+type Kind uint8
+
+const (
+	USDT      Kind = iota // probes, by provider and name
+	Uprobe                // entries of functions
+	Uretprobe             // returns from functions
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Uprobe:
+		return "uprobe"
+	case Uretprobe:
+		return "uretprobe"
+	}
+	return "usdt"
+}
+
+// Selector is a parsed selection of probes or functions.
+type Selector struct {
+	Kind Kind
+	// Path, Provider, Name and Function are the patterns as they were written.
+	// Path is empty if every path will do; Function is for uprobes, the other
+	// two for USDT probes.
+	Path, Provider, Name, Function string
+
+	path, absolute           glob
+	provider, name, function glob
+}
+
+// Parse parses a selector.
+func Parse(s string) (Selector, error) {
+	sel, err := parse(s)
+	if err != nil {
+		return Selector{}, fmt.Errorf("probe %q: %w", s, err)
+	}
+	return sel, nil
+}
+
+func parse(s string) (sel Selector, err error) {
+	switch first, rest, _ := strings.Cut(s, ":"); first {
+	case "uprobe", "uretprobe":
+		sel.Kind = Uprobe
+		if first == "uretprobe" {
+			sel.Kind = Uretprobe
+		}
+		// Only the first colon separates: C++ names have more.
+		var ok bool
+		sel.Path, sel.Function, ok = strings.Cut(rest, ":")
+		if !ok {
+			return sel, fmt.Errorf("want %s:PATH:FUNC; for a file that is called %[1]s, write ./%[1]s", first)
+		}
+		if sel.Path == "" {
+			return sel, fmt.Errorf("the path is empty: want %s:PATH:FUNC", first)
+		}
+		if sel.Function == "" {
+			return sel, fmt.Errorf("the function is empty: want %s:PATH:FUNC, with '*' for any", first)
+		}
+	default:
+		// A path may have colons, providers and names have none.
+		name := strings.LastIndexByte(s, ':')
+		if name < 0 {
+			return sel, fmt.Errorf("want [PATH:]PROVIDER:NAME, with '*' for any: there is no ':'")
+		}
+		sel.Name, s = s[name+1:], s[:name]
+		hasPath := false
+		if provider := strings.LastIndexByte(s, ':'); provider >= 0 {
+			hasPath = true
+			sel.Path, s = s[:provider], s[provider+1:]
+		}
+		sel.Provider = s
+		for _, part := range []struct{ what, text string }{{"provider", sel.Provider}, {"name", sel.Name}} {
+			if part.text == "" {
+				return sel, fmt.Errorf("the %s is empty: want [PATH:]PROVIDER:NAME, with '*' for any", part.what)
+			}
+		}
+		if hasPath && sel.Path == "" {
+			return sel, fmt.Errorf("the path is empty: want [PATH:]PROVIDER:NAME, with '*' for any")
+		}
+	}
+	absolute := sel.Path
+	if strings.HasPrefix(absolute, "./") || strings.HasPrefix(absolute, "../") {
+		if absolute, err = filepath.Abs(absolute); err != nil {
+			return sel, err
+		}
+	}
+	for _, part := range []struct {
+		what, text string
+		dst        *glob
+	}{
+		{"path", sel.Path, &sel.path},
+		{"path", absolute, &sel.absolute},
+		{"provider", sel.Provider, &sel.provider},
+		{"name", sel.Name, &sel.name},
+		{"function", sel.Function, &sel.function},
+	} {
+		if *part.dst, err = compile(part.text); err != nil {
+			return sel, fmt.Errorf("%s %q: %w", part.what, part.text, err)
+		}
+	}
+	return sel, nil
+}
+
+// String returns the selector as Parse takes it.
+func (s *Selector) String() string {
+	switch {
+	case s.Kind != USDT:
+		return s.Kind.String() + ":" + s.Path + ":" + s.Function
+	case s.Path != "":
+		return s.Path + ":" + s.Provider + ":" + s.Name
+	}
+	return s.Provider + ":" + s.Name
+}
+
+// Match reports whether s selects the probe provider:name of the object at
+// path.
+func (s *Selector) Match(path, provider, name string) bool {
+	return s.Kind == USDT && s.provider.match(provider) && s.name.match(name) && s.MatchPath(path)
+}
+
+// MatchFunction reports whether s selects the function of the object at path.
+func (s *Selector) MatchFunction(path, function string) bool {
+	return s.Kind != USDT && s.function.match(function) && s.MatchPath(path)
+}
+
+// MatchPath reports whether s selects the object at path. A pattern without
+// '/' is also compared with the last element of the path.
+func (s *Selector) MatchPath(path string) bool {
+	if s.Path == "" || s.path.match(path) || s.absolute.match(path) {
+		return true
+	}
+	return !strings.Contains(s.Path, "/") && s.path.match(filepath.Base(path))
+}
+
+// LiteralPath returns the path if the selector names just one.
+func (s *Selector) LiteralPath() (path string, ok bool) {
+	return s.path.literal, s.Path != "" && s.path.tokens == nil
+}

@@ -1,0 +1,133 @@
+package selector
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMatch(t *testing.T) {
+	abs, err := filepath.Abs("./srv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		selector, path, provider, name string
+		want                           bool
+	}{
+		{"a:b", "/bin/x", "a", "b", true},
+		{"a:b", "/bin/x", "a", "bb", false},
+		{"a:*", "/bin/x", "a", "", true},
+		{"*:*", "", "a", "b", true},
+		{"a*c*:b?", "/bin/x", "abcd", "bx", true},
+		{"a*c*:b?", "/bin/x", "abd", "bx", false},
+		{"a*:b?", "/bin/x", "a", "b", false},
+		{"hotspot:gc__[be]*", "", "hotspot", "gc__begin", true},
+		{"hotspot:gc__[!be]*", "", "hotspot", "gc__begin", false},
+		{"hotspot:gc__[a-c]*", "", "hotspot", "gc__begin", true},
+		{"p:[]]", "", "p", "]", true},
+		{"p:\\*", "", "p", "*", true},
+		{"p:\\*", "", "p", "x", false},
+		{"é?:n", "", "éß", "n", true},
+		{"x:a:b", "/bin/x", "a", "b", true},
+		{"x:a:b", "/bin/xx", "a", "b", false},
+		{"/bin/x:a:b", "/bin/x", "a", "b", true},
+		{"bin/x:a:b", "/bin/x", "a", "b", false},
+		{"/bin/*:a:b", "/bin/y/x", "a", "b", true},
+		{"lib*.so*:a:b", "/usr/lib/libruby.so.3", "a", "b", true},
+		{"/a:b/c:p:n", "/a:b/c", "p", "n", true},
+		{"./srv:p:n", abs, "p", "n", true},
+		{"./srv:p:n", "./srv", "p", "n", true},
+		{"./uprobe:p:n", "./uprobe", "p", "n", true},
+		{"uprobe:p:n", "/bin/p", "p", "n", false},
+		{strings.Repeat("a*", 50) + "b:n", "", strings.Repeat("a", 5000), "n", false},
+	} {
+		s, err := Parse(tt.selector)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", tt.selector, err)
+			continue
+		}
+		if got := s.Match(tt.path, tt.provider, tt.name); got != tt.want {
+			t.Errorf("%q matches %s:%s:%s: got %v, want %v", tt.selector, tt.path, tt.provider, tt.name, got, tt.want)
+		}
+		if got := s.String(); got != tt.selector {
+			t.Errorf("String of %q: got %q", tt.selector, got)
+		}
+	}
+}
+
+func TestFunctions(t *testing.T) {
+	s, err := Parse("uprobe:/bin/x:ns::f(int, *)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Kind != Uprobe || s.Path != "/bin/x" || s.Function != "ns::f(int, *)" {
+		t.Errorf("got %v %q %q", s.Kind, s.Path, s.Function)
+	}
+	if !s.MatchFunction("/bin/x", "ns::f(int, char)") || s.MatchFunction("/bin/x", "ns::g(int, char)") {
+		t.Errorf("wrong functions match")
+	}
+	if s, err = Parse("uretprobe:x:main"); err != nil || s.Kind != Uretprobe || !s.MatchFunction("/bin/x", "main") {
+		t.Errorf("got %v, %v", s.Kind, err)
+	}
+}
+
+func TestLiteralPath(t *testing.T) {
+	for _, tt := range []struct {
+		selector, want string
+		ok             bool
+	}{
+		{"a:b", "", false},
+		{"/x*:a:b", "", false},
+		{"/x\\*:a:b", "/x*", true},
+		{"./x:a:b", "./x", true},
+	} {
+		s, err := Parse(tt.selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := s.LiteralPath(); ok != tt.ok || ok && got != tt.want {
+			t.Errorf("%q: got %q, %v, want %q, %v", tt.selector, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for selector, want := range map[string]string{
+		"":               "there is no ':'",
+		"abc":            "there is no ':'",
+		":n":             "the provider is empty",
+		"p:":             "the name is empty",
+		":p:n":           "the path is empty",
+		"x::n":           "the provider is empty",
+		"p:[a":           "name \"[a\": '[' is not closed",
+		"p:a\\":          "a backslash ends",
+		"p:[z-a]":        "runs backwards",
+		"uprobe:x":       "write ./uprobe",
+		"uprobe::f":      "the path is empty",
+		"uretprobe:x:":   "the function is empty",
+		"uretprobe:[:f:": "path \"[\"",
+	} {
+		_, err := Parse(selector)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%q): got %v, want an error with %q", selector, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("a:b", "a")
+	f.Add("x*:[!a-c]?:\\*", "abc")
+	f.Add("uprobe:x:ns::f", "f")
+	f.Fuzz(func(t *testing.T, selector, s string) {
+		sel, err := Parse(selector)
+		if err != nil {
+			return
+		}
+		if got := sel.String(); got != selector {
+			t.Errorf("String of %q: got %q", selector, got)
+		}
+		sel.Match(s, s, s)
+		sel.MatchFunction(s, s)
+	})
+}
