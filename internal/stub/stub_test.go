@@ -1,0 +1,185 @@
+//go:build linux && (amd64 || arm64)
+
+package stub_test
+
+import (
+	"encoding/binary"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/stub"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// mapCode returns the address of executable code.
+func mapCode(t testing.TB, code []byte) uintptr {
+	t.Helper()
+	mem, err := unix.Mmap(-1, 0, len(code), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(mem, code)
+	if err := unix.Mprotect(mem, unix.PROT_READ|unix.PROT_EXEC); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(mem) })
+	return uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
+}
+
+// registers is the number of slots that Call loads into registers.
+var registers = len(stub.RegisterArgs[8])
+
+// reverse returns code that stores the argument registers into the block in
+// reverse order: the last one into slot 0.
+func reverse() []byte {
+	if runtime.GOARCH == "amd64" {
+		return []byte{
+			0x4c, 0x89, 0x08, // mov %r9,(%rax)
+			0x4c, 0x89, 0x40, 0x08, // mov %r8,8(%rax)
+			0x48, 0x89, 0x48, 0x10, // mov %rcx,16(%rax)
+			0x48, 0x89, 0x50, 0x18, // mov %rdx,24(%rax)
+			0x48, 0x89, 0x70, 0x20, // mov %rsi,32(%rax)
+			0x48, 0x89, 0x78, 0x28, // mov %rdi,40(%rax)
+			0xc3, // ret
+		}
+	}
+	var code []byte
+	for i := range registers {
+		// str x<7-i>,[x8,#8*i]
+		code = binary.LittleEndian.AppendUint32(code, 0xf9000000|uint32(i)<<10|8<<5|uint32(registers-1-i))
+	}
+	return binary.LittleEndian.AppendUint32(code, 0xd65f03c0) // ret
+}
+
+// follow returns code that replaces slot 1 by the eight bytes at which slot 0
+// points.
+func follow() []byte {
+	if runtime.GOARCH == "amd64" {
+		return []byte{
+			0x48, 0x8b, 0x3f, // mov (%rdi),%rdi
+			0x48, 0x89, 0x78, 0x08, // mov %rdi,8(%rax)
+			0xc3, // ret
+		}
+	}
+	var code []byte
+	for _, insn := range []uint32{
+		0xf9400000, // ldr x0,[x0]
+		0xf9000500, // str x0,[x8,#8]
+		0xd65f03c0, // ret
+	} {
+		code = binary.LittleEndian.AppendUint32(code, insn)
+	}
+	return code
+}
+
+func TestRegisters(t *testing.T) {
+	site := mapCode(t, reverse())
+	var b stub.Block
+	for i := range b.Slot {
+		b.Slot[i] = 0x1111111111111111 * uint64(i+1)
+	}
+	stub.Call(site, &b, 0)
+	for i := range registers {
+		if want := 0x1111111111111111 * uint64(registers-i); b.Slot[i] != want {
+			t.Errorf("register %d held %#x, want %#x", registers-1-i, b.Slot[i], want)
+		}
+	}
+	for i := registers; i < stub.Slots; i++ {
+		if want := 0x1111111111111111 * uint64(i+1); b.Slot[i] != want {
+			t.Errorf("slot %d: got %#x, want %#x", i, b.Slot[i], want)
+		}
+	}
+}
+
+// TestAddresses checks each single bit, and all of them.
+func TestAddresses(t *testing.T) {
+	site := mapCode(t, []byte{0xc3})
+	if runtime.GOARCH == "arm64" {
+		site = mapCode(t, []byte{0xc0, 0x03, 0x5f, 0xd6})
+	}
+	var x [stub.Slots]byte
+	all := uint64(1)<<stub.Slots - 1
+	for mask := range all + 1 {
+		if mask != all && mask&(mask-1) != 0 {
+			continue
+		}
+		var b stub.Block
+		for i := range b.Slot {
+			b.Slot[i], b.Ptr[i] = 7, unsafe.Pointer(&x[i])
+		}
+		stub.Call(site, &b, mask)
+		for i := range b.Slot {
+			want := uint64(7)
+			if mask&(1<<i) != 0 {
+				want = uint64(uintptr(unsafe.Pointer(&x[i])))
+			}
+			if b.Slot[i] != want {
+				t.Errorf("mask %#x, slot %d: got %#x, want %#x", mask, i, b.Slot[i], want)
+			}
+		}
+	}
+}
+
+// TestGrowingStack calls from every depth of stacks that start small, so that
+// some call's own prologue moves the stack, and follows an address on it.
+func TestGrowingStack(t *testing.T) {
+	site := mapCode(t, follow())
+	done := make(chan int)
+	go func() { done <- descend(site, 4000) }()
+	if wrong := <-done; wrong != 0 {
+		t.Errorf("%d of 4000 calls read something else through an address on their stack", wrong)
+	}
+}
+
+//go:noinline
+func descend(site uintptr, depth int) int {
+	if depth == 0 {
+		return 0
+	}
+	var text [8]byte
+	var b stub.Block
+	want := 0x0102030405060708 * uint64(depth)
+	binary.NativeEndian.PutUint64(text[:], want)
+	b.Ptr[0] = hide(unsafe.Pointer(&text))
+	stub.Call(site, &b, 1)
+	wrong := descend(site, depth-1)
+	if b.Slot[1] != want {
+		wrong++
+	}
+	return wrong
+}
+
+// hide keeps p, a pointer to the stack, from escaping.
+func hide(p unsafe.Pointer) unsafe.Pointer {
+	x := uintptr(p)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
+}
+
+func TestCode(t *testing.T) {
+	for _, site := range []notes.Site{notes.SiteNop, notes.SiteNop5, notes.SiteNop10} {
+		c, ok := stub.CodeFor(site)
+		if !ok {
+			if site == notes.SiteNop || runtime.GOARCH == "amd64" {
+				t.Errorf("no code for site %v", site)
+			}
+			continue
+		}
+		var b stub.Block
+		stub.Call(mapCode(t, c.Bytes), &b, 0) // it returns
+		if uint64(len(c.Bytes)) > c.Stride || 4096%c.Stride != 0 {
+			t.Errorf("site %v: %d bytes at a stride of %d cross pages", site, len(c.Bytes), c.Stride)
+		}
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	c, _ := stub.CodeFor(notes.SiteNop)
+	site := mapCode(b, c.Bytes)
+	var block stub.Block
+	for range b.N {
+		stub.Call(site, &block, 0)
+	}
+}
