@@ -1,0 +1,32 @@
+package provider
+
+import (
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/go-usdt/usdt/internal/stub"
+)
+
+// Watch adds n to every semaphore of p, as a kernel does when tracers attach.
+func Watch(p *Provider, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range p.objects {
+		for _, d := range o.probes {
+			atomic.AddUint32(counter(d.sem), uint32(n))
+		}
+	}
+}
+
+// counter returns the counter behind s, whose only field is its address.
+func counter(s *stub.Semaphore) *uint32 { return *(**uint32)(unsafe.Pointer(s)) }
+
+// Files returns the loaded objects' files.
+func Files(p *Provider) []*os.File {
+	var files []*os.File
+	for _, o := range p.objects {
+		files = append(files, o.file)
+	}
+	return files
+}

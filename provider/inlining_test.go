@@ -1,0 +1,103 @@
+package provider_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/provider"
+)
+
+// TestInlining compiles a use of every probe type and asks the compiler
+// whether it inlined Fire and Enabled, down to the loads.
+func TestInlining(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var src strings.Builder
+	src.WriteString("package main\n\nimport \"github.com/go-usdt/usdt/provider\"\n\nvar p = provider.New(\"p\", nil)\n\nfunc main() {\n")
+	types := []string{"int", "string", "[]byte", "float64", "uint8", "string"}
+	values := []string{"1", `"x"`, "nil", "1.5", "2", `"y"`}
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	for n := range len(types) + 1 {
+		inst, quoted := "", ""
+		if n > 0 {
+			inst = "[" + strings.Join(types[:n], ", ") + "]"
+			quoted = `, "` + strings.Join(names[:n], `", "`) + `"`
+		}
+		fmt.Fprintf(&src, "\tp%d := provider.NewProbe%d%s(p, \"p%d\"%s)\n", n, n, inst, n, quoted)
+		fmt.Fprintf(&src, "\tif p%d.Enabled() {\n\t\tprintln()\n\t}\n\tp%d.Fire(%s)\n", n, n, strings.Join(values[:n], ", "))
+	}
+	src.WriteString("}\n")
+	file := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(file, []byte(src.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "build", "-gcflags=-m", "-o", filepath.Join(dir, "main"), file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for n := range len(types) + 1 {
+		for _, method := range []string{"Fire", "Enabled"} {
+			generic := fmt.Sprintf("inlining call to provider.(*Probe%d[", n)
+			plain := fmt.Sprintf("inlining call to provider.(*Probe%d).%s", n, method)
+			if !containsLine(string(out), generic, "])."+method) && !strings.Contains(string(out), plain) {
+				t.Errorf("Probe%d.%s is not inlined", n, method)
+			}
+		}
+	}
+	if got := strings.Count(string(out), "inlining call to stub.(*Semaphore).Active"); got < 2*(len(types)+1) {
+		t.Errorf("the semaphore's load is inlined %d times, want %d", got, 2*(len(types)+1))
+	}
+}
+
+// containsLine reports whether a line of s contains all parts.
+func containsLine(s string, parts ...string) bool {
+	for line := range strings.Lines(s) {
+		all := true
+		for _, p := range parts {
+			all = all && strings.Contains(line, p)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNoAllocs(t *testing.T) {
+	p := provider.New("allocs", nil)
+	probe := provider.NewProbe6[int, string, []byte, float64, bool, string](p, "six", "a", "b", "c", "d", "e", "f")
+	load(t, p)
+	fire := func() {
+		var buf [64]byte // stays on the stack: Fire keeps no argument
+		probe.Fire(1, "sixteen bytes ok", buf[:], 1.5, true, string(buf[:20]))
+		if probe.Enabled() {
+			buf[0]++
+		}
+	}
+	if n := testing.AllocsPerRun(1000, fire); n != 0 {
+		t.Errorf("unwatched: %v allocations, want 0", n)
+	}
+	provider.Watch(p, 1)
+	if n := testing.AllocsPerRun(1000, fire); n != 0 {
+		t.Errorf("watched: %v allocations, want 0", n)
+	}
+}
+
+// TestDependencies holds that a service which only declares probes links no
+// BPF loader and no command-line library.
+func TestDependencies(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(out)) {
+		switch dep {
+		case "github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra", "github.com/go-usdt/usdt/reader":
+			t.Errorf("package provider depends on %s", dep)
+		}
+	}
+}

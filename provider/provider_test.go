@@ -1,0 +1,322 @@
+package provider_test
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/provider"
+)
+
+// objects returns the contents of the objects that p has loaded.
+func objects(t testing.TB, p *provider.Provider) [][]byte {
+	t.Helper()
+	var all [][]byte
+	for _, f := range provider.Files(p) {
+		b, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<40))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+func load(t testing.TB, p *provider.Provider) {
+	t.Helper()
+	if err := p.Load(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+}
+
+func TestDeclarationErrors(t *testing.T) {
+	long := strings.Repeat("x", 64)
+	for _, tt := range []struct {
+		name    string
+		declare func(*provider.Provider)
+		want    string
+	}{
+		{"empty", func(p *provider.Provider) { provider.NewProbe0(p, "") }, "declare probe t:: probe name is empty"},
+		{"long", func(p *provider.Provider) { provider.NewProbe0(p, long) }, "has 64 bytes, 63 are the most that perf can name"},
+		{"dash", func(p *provider.Provider) { provider.NewProbe0(p, "a-b") }, `probe name "a-b" is not a C identifier`},
+		{"digit", func(p *provider.Provider) { provider.NewProbe0(p, "1a") }, `probe name "1a" is not a C identifier`},
+		{"nul", func(p *provider.Provider) { provider.NewProbe0(p, "a\x00") }, `probe name "a\x00" is not a C identifier`},
+		{"twice", func(p *provider.Provider) { provider.NewProbe0(p, "a"); provider.NewProbe1[int](p, "a", "x") }, "declare probe t:a: it is declared already"},
+		{"few names", func(p *provider.Provider) { provider.NewProbe2[int, int](p, "a", "x") }, "declare probe t:a: 1 argument names for 2 arguments"},
+		{"many names", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "x", "y") }, "2 argument names for 1 arguments"},
+		{"arg twice", func(p *provider.Provider) { provider.NewProbe2[int, int](p, "a", "x", "x") }, `argument name "x" is used twice`},
+		{"hidden arg", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "__x") }, `argument name "__x" begins with __`},
+		{"keyword", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "default") }, `argument name "default" is a keyword of C`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := provider.New("t", nil)
+			good := provider.NewProbe1[int](p, "good", "x")
+			tt.declare(p)
+			err := p.Load()
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Load: got %v, want an error with %q", err, tt.want)
+			}
+			t.Cleanup(func() { p.Close() })
+			if n := len(objects(t, p)); n != 1 {
+				t.Errorf("the good probes beside it: got %d objects, want 1", n)
+			}
+			good.Fire(1)
+			if err := p.Load(); err != nil {
+				t.Errorf("second Load reports again: %v", err)
+			}
+		})
+	}
+	for _, name := range []string{"", "a:b", strings.Repeat("p", 60)} {
+		if err := provider.New(name, nil).Load(); err == nil || !strings.Contains(err.Error(), "provider name") {
+			t.Errorf("provider %q: got %v, want an error about its name", name, err)
+		}
+	}
+}
+
+func TestNoProbes(t *testing.T) {
+	p := provider.New("none", nil)
+	load(t, p)
+	if n := len(objects(t, p)); n != 0 {
+		t.Errorf("got %d objects, want none", n)
+	}
+}
+
+func TestSameBytesInAnyOrder(t *testing.T) {
+	declare := []func(*provider.Provider){
+		func(p *provider.Provider) { provider.NewProbe0(p, "a") },
+		func(p *provider.Provider) { provider.NewProbe2[int, string](p, "b", "x", "y") },
+		func(p *provider.Provider) { provider.NewProbe1[[]byte](p, "c", "z") },
+		func(p *provider.Provider) { provider.NewProbe2[int, string](p, "d", "x", "y") },
+	}
+	build := func(order ...int) []byte {
+		p := provider.New("order", nil)
+		for _, i := range order {
+			declare[i](p)
+		}
+		load(t, p)
+		return objects(t, p)[0]
+	}
+	if !bytes.Equal(build(0, 1, 2, 3), build(3, 1, 0, 2)) {
+		t.Error("the object's bytes depend on the order of declaration")
+	}
+}
+
+// TestObject holds what consumers rely on; see the package's design in
+// ARCHITECTURE.md.
+func TestObject(t *testing.T) {
+	p := provider.New("obj", nil)
+	provider.NewProbe6[int8, uint16, int32, float64, string, []byte](p, "six", "a", "b", "c", "d", "e", "f")
+	provider.NewProbe1[bool](p, "one", "ok")
+	provider.NewProbe0(p, "zero")
+	load(t, p)
+	f, err := elf.NewFile(bytes.NewReader(objects(t, p)[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := map[string]int{}
+	for i, s := range f.Sections {
+		index[s.Name] = i
+	}
+	if !(index[".text"] < index[".probes"] && index[".probes"] < index[".note.stapsdt"]) {
+		t.Errorf("bcc needs .text, .probes, .note.stapsdt in this order, got sections %v", index)
+	}
+	for _, name := range []string{".note.gnu.build-id", ".stapsdt.base", ".stapsdt.types", ".BTF", ".dynsym"} {
+		if index[name] == 0 {
+			t.Errorf("section %s is missing", name)
+		}
+	}
+	data, err := f.Section(".note.stapsdt").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for n, err := range notes.All(data, f.ByteOrder, f.Class) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[n.Name] = n.Args
+		if n.Base != f.Section(".stapsdt.base").Addr {
+			t.Errorf("%s: base %#x, .stapsdt.base is at %#x", n.Name, n.Base, f.Section(".stapsdt.base").Addr)
+		}
+		if s := f.Section(".probes"); n.Semaphore < s.Addr || n.Semaphore+2 > s.Addr+s.Size {
+			t.Errorf("%s: semaphore %#x is outside .probes", n.Name, n.Semaphore)
+		}
+	}
+	want := map[string]string{
+		"six":  "-1@%dil 2@%si -4@%edx 8@%rcx 8@%r8 8@%r9 8@48(%rax)",
+		"one":  "1@%dil",
+		"zero": "",
+	}
+	if runtime.GOARCH == "arm64" {
+		want["six"], want["one"] = "-1@x0 2@x1 -4@x2 8@x3 8@x4 8@x5 8@x6", "1@x0"
+	}
+	for name, args := range want {
+		if got[name] != args {
+			t.Errorf("%s: arguments %q, want %q", name, got[name], args)
+		}
+	}
+}
+
+func TestLoadLater(t *testing.T) {
+	p := provider.New("later", nil)
+	provider.NewProbe0(p, "first")
+	load(t, p)
+	before := objects(t, p)[0]
+	provider.NewProbe0(p, "second")
+	load(t, p)
+	all := objects(t, p)
+	if len(all) != 2 || !bytes.Equal(all[0], before) {
+		t.Errorf("after a second Load: %d objects, want the first untouched and another", len(all))
+	}
+}
+
+func TestForcedSite(t *testing.T) {
+	for _, site := range []provider.Site{provider.SiteNop, provider.SiteNop5, provider.SiteNop10} {
+		p := provider.New("site", &provider.Options{Site: site})
+		provider.NewProbe0(p, "a")
+		err := p.Load()
+		t.Cleanup(func() { p.Close() })
+		if runtime.GOARCH != "amd64" && site != provider.SiteNop {
+			if !errors.Is(err, provider.ErrNotSupported) {
+				t.Errorf("%v on %s: got %v, want ErrNotSupported", site, runtime.GOARCH, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%v: %v", site, err)
+		}
+	}
+}
+
+func TestEnabled(t *testing.T) {
+	p := provider.New("enabled", nil)
+	probe := provider.NewProbe1[int](p, "a", "x")
+	probe.Fire(1)
+	load(t, p)
+	if probe.Enabled() || p.Enabled() {
+		t.Error("enabled though nobody watches")
+	}
+	provider.Watch(p, 1)
+	if !probe.Enabled() || !p.Enabled() {
+		t.Error("not enabled though its semaphore is 1")
+	}
+	probe.Fire(1)
+	provider.Watch(p, -1)
+	if probe.Enabled() || p.Enabled() {
+		t.Error("enabled though its semaphore is 0 again")
+	}
+}
+
+func TestClose(t *testing.T) {
+	p := provider.New("closing", nil)
+	probe := provider.NewProbe1[string](p, "a", "x")
+	load(t, p)
+	provider.Watch(p, 1)
+	if err := errors.Join(p.Close(), p.Close()); err != nil {
+		t.Error(err)
+	}
+	if probe.Enabled() {
+		t.Error("enabled after Close")
+	}
+	probe.Fire("x")
+	if err := p.Load(); !errors.Is(err, provider.ErrClosed) {
+		t.Errorf("Load after Close: got %v, want ErrClosed", err)
+	}
+	provider.NewProbe0(p, "late").Fire()
+}
+
+// TestCloseWhileFiring closes providers under 8 goroutines that enter their
+// stubs as fast as they can, and lets others use their address space at once.
+func TestCloseWhileFiring(t *testing.T) {
+	for range 200 {
+		p := provider.New("busy", nil)
+		ints := provider.NewProbe3[int, int, int](p, "ints", "a", "b", "c")
+		text := provider.NewProbe2[string, []byte](p, "text", "s", "b")
+		load(t, p)
+		provider.Watch(p, 1)
+		var wg sync.WaitGroup
+		started := make(chan struct{}, 8)
+		for range 8 {
+			wg.Go(func() {
+				started <- struct{}{}
+				for i := 0; ints.Enabled() || text.Enabled(); i++ {
+					ints.Fire(i, i, i)
+					text.Fire("text", []byte("bytes"))
+				}
+			})
+		}
+		for range 8 {
+			<-started
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+	}
+}
+
+// TestNoGrowth loads and closes 10,000 times, with objects of different sizes.
+func TestNoGrowth(t *testing.T) {
+	cycle := func(i int) {
+		p := provider.New("cycle", nil)
+		for j := range 1 + i%7*8 {
+			provider.NewProbe2[int, string](p, fmt.Sprintf("p%d", j), "a", "b")
+		}
+		if err := p.Load(); err != nil {
+			t.Fatal(err)
+		}
+		provider.Watch(p, 1)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 {
+		cycle(i)
+	}
+	fds, maps, rss := usage(t)
+	n := 10_000
+	if testing.Short() {
+		n = 500
+	}
+	for i := range n {
+		cycle(i)
+	}
+	fds2, maps2, rss2 := usage(t)
+	// The Go heap may still be growing to its steady state: a leaked page per
+	// cycle would be 40 MiB.
+	if fds2 > fds || maps2 > maps+8 || rss2 > rss+16<<20 {
+		t.Errorf("after %d cycles: %d fds, %d mappings, %d KiB resident; before: %d, %d, %d", n, fds2, maps2, rss2>>10, fds, maps, rss>>10)
+	}
+}
+
+// usage returns the process's open files, mappings and resident bytes.
+func usage(t *testing.T) (fds, maps, rss int) {
+	t.Helper()
+	runtime.GC()
+	dir, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size, resident int
+	if _, err := fmt.Sscan(string(s), &size, &resident); err != nil {
+		t.Fatal(err)
+	}
+	return len(dir), bytes.Count(m, []byte("\n")), resident * os.Getpagesize()
+}
