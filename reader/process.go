@@ -15,13 +15,18 @@ type Process struct {
 	pid     int
 	objects []*procfs.Object
 	files   *files
+	shared  bool // files are those of other processes, too
 }
 
 // OpenProcess reads what process pid has mapped. The error for a process that
 // does not exist wraps os.ErrNotExist, that for one whose memory this user may
 // not see os.ErrPermission.
 func OpenProcess(pid int) (*Process, error) {
-	return openProcess(pid, newFiles())
+	p, err := openProcess(pid, newFiles())
+	if err == nil {
+		p.shared = false
+	}
+	return p, err
 }
 
 func openProcess(pid int, files *files) (*Process, error) {
@@ -30,16 +35,21 @@ func openProcess(pid int, files *files) (*Process, error) {
 		return nil, err
 	}
 	if len(maps) == 0 {
-		return nil, fmt.Errorf("process %d has no memory: it is a kernel thread or has ended: %w", pid, os.ErrNotExist)
+		return nil, procfs.Empty(pid)
 	}
-	return &Process{pid: pid, objects: procfs.Objects(pid, maps), files: files}, nil
+	return &Process{pid: pid, objects: procfs.Objects(pid, maps), files: files, shared: true}, nil
 }
 
 // PID returns the process's id.
 func (p *Process) PID() int { return p.pid }
 
 // Close closes the files of the process.
-func (p *Process) Close() error { return p.files.close() }
+func (p *Process) Close() error {
+	if p.shared {
+		return nil
+	}
+	return p.files.close()
+}
 
 // Probes returns the probe sites that lie in the process's executable memory:
 // those of its executable, of its libraries, of memfd objects and of files that

@@ -46,12 +46,28 @@ func Error(pid int, err error) error {
 		if _, statErr := os.Stat("/proc/self"); statErr != nil {
 			return fmt.Errorf("read process %d: /proc is not mounted: %w", pid, err)
 		}
-		return fmt.Errorf("process %d does not exist: %w", pid, os.ErrNotExist)
+		return goneError(pid)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("process %d belongs to another user or protects its memory; run as its user or as root: %w", pid, err)
 	}
 	return fmt.Errorf("read process %d: %w", pid, err)
 }
+
+// goneError is the id of a process that does not exist.
+type goneError int
+
+func (pid goneError) Error() string { return fmt.Sprintf("process %d does not exist", int(pid)) }
+
+func (pid goneError) Unwrap() error { return os.ErrNotExist }
+
+// Empty is the error for a process that has no memory.
+type Empty int
+
+func (pid Empty) Error() string {
+	return fmt.Sprintf("process %d has no memory: it is a kernel thread or has ended", int(pid))
+}
+
+func (pid Empty) Unwrap() error { return os.ErrNotExist }
 
 // ParseMaps parses the contents of a /proc/PID/maps.
 func ParseMaps(data []byte) ([]Mapping, error) {

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/go-usdt/usdt/internal/selector"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1 // something could not be read, or nothing matched
+	exitUsage  = 2
+)
+
+// options are what the command line asks for.
+type options struct {
+	targets []string
+	pid     int
+	all     bool
+	probe   string
+	format  string
+	json    bool
+
+	selector *selector.Selector // nil for every probe
+}
+
+// errUsage is wrapped by errors that are the caller's.
+type errUsage struct{ error }
+
+func (e errUsage) Unwrap() error { return e.error }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	code := exitDone
+	cmd := command(stdout, stderr, &code)
+	cmd.SetArgs(args)
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	if err := cmd.Execute(); err != nil {
+		fmt.Fprintf(stderr, "sdtdump: %v\n", err)
+		if errors.As(err, &errUsage{}) {
+			return exitUsage
+		}
+		return exitFailed
+	}
+	return code
+}
+
+const examples = `  sdtdump /usr/lib/x86_64-linux-gnu/libstdc++.so.6
+  sdtdump --probe 'hotspot:gc__*' /usr/lib/jvm
+  sdtdump -p $(pidof postgres | cut -d' ' -f1) --json
+  sdtdump -a --probe 'python:*'`
+
+func command(stdout, stderr io.Writer, code *int) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "sdtdump [flags] TARGET...",
+		Short: "Show the USDT probes of ELF files and of live processes",
+		Long: `Show the USDT probes of ELF files and of live processes: provider, name,
+addresses and decoded arguments, with names and types where the object has them.
+
+A TARGET is an ELF file, or a directory, which is walked.
+Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usage.`,
+		Example:       examples,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.targets = args
+			if err := o.check(); err != nil {
+				return errUsage{err}
+			}
+			c, err := dump(&o, stdout, stderr)
+			*code = c
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.IntVarP(&o.pid, "pid", "p", 0, "probes mapped in process `PID`")
+	f.BoolVarP(&o.all, "all", "a", false, "probes mapped in every process")
+	f.StringVar(&o.probe, "probe", "", "only probes that match `GLOB`, [PATH:]PROVIDER:NAME")
+	f.StringVar(&o.format, "format", "text", "output `FORMAT`: "+strings.Join(formatNames(), "|"))
+	f.BoolVar(&o.json, "json", false, "the same as --format json: one object a line")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return errUsage{fmt.Errorf("%w; see sdtdump --help", err)}
+	})
+	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("probe", completeProbes)
+	return cmd
+}
+
+func (o *options) check() error {
+	sources := 0
+	for _, given := range []bool{len(o.targets) > 0, o.pid != 0, o.all} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case sources == 0:
+		return errors.New("nothing to read: give files or directories, -p PID or -a; see sdtdump --help")
+	case sources > 1:
+		return errors.New("give either files and directories, or -p PID, or -a")
+	case o.pid < 0:
+		return fmt.Errorf("%d is no process id", o.pid)
+	}
+	if o.json {
+		if o.format != "text" && o.format != "json" {
+			return fmt.Errorf("--json and --format %s exclude each other", o.format)
+		}
+		o.format = "json"
+	}
+	if formats[o.format] == nil {
+		return fmt.Errorf("unknown format %q: want %s", o.format, strings.Join(formatNames(), ", "))
+	}
+	if o.probe != "" {
+		s, err := selector.Parse(o.probe)
+		if err != nil {
+			return err
+		}
+		if s.Kind != selector.USDT {
+			return fmt.Errorf("probe %q selects functions; sdtdump shows USDT probes", o.probe)
+		}
+		o.selector = &s
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// dump prints what o asks for and returns the exit code.
+func dump(o *options, stdout, stderr io.Writer) (int, error) {
+	d := &dumper{options: o, out: formats[o.format](stdout, o), stderr: stderr}
+	var err error
+	switch {
+	case o.pid != 0:
+		err = d.process()
+	case o.all:
+		err = d.processes()
+	default:
+		err = d.files()
+	}
+	if ferr := d.out.flush(); err == nil && ferr != nil {
+		err = fmt.Errorf("write: %w", ferr)
+	}
+	switch {
+	case err != nil:
+		return exitFailed, err
+	case d.matched == 0 && d.failed == 0:
+		return exitFailed, d.nothing()
+	case d.failed > 0:
+		return exitFailed, nil
+	}
+	return exitDone, nil
+}
+
+type dumper struct {
+	*options
+	out     printer
+	stderr  io.Writer
+	found   int // probes
+	matched int // of them, those that were asked for
+	failed  int // errors told
+	denied  int // processes of other users, with -a
+}
+
+// tell reports an error and goes on.
+func (d *dumper) tell(err error) {
+	d.failed++
+	fmt.Fprintf(d.stderr, "sdtdump: %v\n", err)
+}
+
+// nothing says why no probe was printed.
+func (d *dumper) nothing() error {
+	where := "the files"
+	switch {
+	case d.pid != 0:
+		where = fmt.Sprintf("process %d", d.pid)
+	case d.all:
+		where = "the processes that this user may read"
+	case len(d.targets) == 1:
+		where = d.targets[0]
+	}
+	if d.found > 0 {
+		return fmt.Errorf("no probe matches %q; %s has %d others", d.probe, where, d.found)
+	}
+	return fmt.Errorf("no USDT probes in %s", where)
+}
+
+// probes prints the probes that are asked for; the error is that of writing.
+func (d *dumper) probes(probes iter.Seq2[reader.Probe, error]) error {
+	for p, err := range probes {
+		if err != nil {
+			d.tell(err)
+			continue
+		}
+		d.found++
+		if d.selector != nil && !d.selector.Match(p.Path, p.Provider, p.Name) {
+			continue
+		}
+		d.matched++
+		if err := d.out.probe(&p); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
+}
+
+func (d *dumper) process() error {
+	p, err := reader.OpenProcess(d.pid)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return d.probes(p.Probes())
+}
+
+func (d *dumper) processes() error {
+	for p, err := range reader.Processes() {
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			d.denied++
+			continue
+		case err != nil:
+			d.tell(err)
+			continue
+		}
+		if err := d.probes(p.Probes()); err != nil {
+			return err
+		}
+	}
+	if d.denied > 0 {
+		fmt.Fprintf(d.stderr, "sdtdump: %d processes may not be read by this user; run as root to read all\n", d.denied)
+	}
+	return nil
+}

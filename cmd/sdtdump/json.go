@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// The structs below are the JSON of design: keys that do not apply are absent.
+
+type jsonProbe struct {
+	Path            string         `json:"path"`
+	Open            string         `json:"open,omitempty"`
+	BuildID         string         `json:"build_id,omitempty"`
+	PID             int            `json:"pid,omitempty"`
+	Provider        string         `json:"provider"`
+	Name            string         `json:"name"`
+	Location        uint64         `json:"location"`
+	Address         uint64         `json:"address,omitempty"`
+	Base            uint64         `json:"base,omitempty"`
+	Semaphore       uint64         `json:"semaphore,omitempty"`
+	Offset          *uint64        `json:"offset,omitempty"`
+	SemaphoreOffset uint64         `json:"semaphore_offset,omitempty"`
+	SemaphoreValue  *uint16        `json:"semaphore_value,omitempty"`
+	Args            string         `json:"args"`
+	Arguments       []jsonArgument `json:"arguments,omitempty"`
+	Types           []jsonType     `json:"types,omitempty"`
+}
+
+type jsonArgument struct {
+	Text   string      `json:"text"`
+	Size   int         `json:"size,omitempty"`
+	Signed *bool       `json:"signed,omitempty"`
+	Float  *bool       `json:"float,omitempty"`
+	Kind   string      `json:"kind,omitempty"`
+	Value  json.Number `json:"value,omitempty"`
+	Reg    string      `json:"reg,omitempty"`
+	Base   string      `json:"base,omitempty"`
+	Index  string      `json:"index,omitempty"`
+	Scale  int         `json:"scale,omitempty"`
+	Disp   *int64      `json:"disp,omitempty"`
+	Symbol string      `json:"symbol,omitempty"`
+	Error  string      `json:"error,omitempty"`
+}
+
+type jsonType struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Offset uint32 `json:"offset"`
+	Size   uint32 `json:"size"`
+	Signed bool   `json:"signed"`
+}
+
+type jsonPrinter struct {
+	w   *bufio.Writer
+	enc *json.Encoder
+}
+
+func newJSON(w io.Writer, _ *options) printer {
+	b := bufio.NewWriterSize(w, 64<<10)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	return &jsonPrinter{w: b, enc: enc}
+}
+
+func (j *jsonPrinter) flush() error { return j.w.Flush() }
+
+func (j *jsonPrinter) probe(p *reader.Probe) error {
+	out := jsonProbe{
+		Path:            p.Path,
+		Open:            p.OpenPath,
+		BuildID:         p.BuildID,
+		Provider:        p.Provider,
+		Name:            p.Name,
+		Location:        p.Location,
+		Base:            p.Base,
+		Semaphore:       p.Semaphore,
+		SemaphoreOffset: p.SemaphoreOffset,
+		Args:            p.Args,
+	}
+	if !errors.Is(p.SiteErr, reader.ErrNotLoaded) {
+		out.Offset = &p.Offset
+	}
+	if p.Live != nil {
+		out.PID, out.Address = p.Live.PID, p.Live.Address
+		if p.Live.SemaphoreAddress != 0 {
+			if v, err := p.SemaphoreValue(); err == nil {
+				out.SemaphoreValue = &v
+			}
+		}
+	}
+	for i := range p.Arguments {
+		out.Arguments = append(out.Arguments, argumentJSON(&p.Arguments[i]))
+	}
+	if p.Type != nil {
+		for _, f := range p.Type.Fields {
+			out.Types = append(out.Types, jsonType{f.Name, f.CType, f.Offset, f.Size, f.Kind == reader.Int})
+		}
+	}
+	return j.enc.Encode(&out)
+}
+
+func argumentJSON(a *notes.Arg) jsonArgument {
+	if a.Err != nil {
+		return jsonArgument{Text: a.Text, Error: a.Err.Error()}
+	}
+	out := jsonArgument{
+		Text:   a.Text,
+		Size:   a.Size,
+		Signed: &a.Signed,
+		Float:  &a.Float,
+		Kind:   a.Kind.String(),
+		Symbol: a.Symbol,
+	}
+	switch a.Kind {
+	case notes.Imm:
+		if a.Symbol == "" {
+			out.Value = json.Number(immediate(a))
+		} else {
+			out.Disp = &a.Disp
+		}
+	case notes.Reg:
+		out.Reg = a.Reg
+	case notes.Mem:
+		out.Base, out.Index, out.Scale, out.Disp = a.Base, a.Index, a.Scale, &a.Disp
+	}
+	return out
+}
+
+// immediate returns a constant as the number that its size and sign make it.
+func immediate(a *notes.Arg) string {
+	v := a.Value
+	if unused := 64 - 8*a.Size; a.Size > 0 && unused > 0 {
+		v <<= unused
+		if a.Signed {
+			v = uint64(int64(v) >> unused)
+		} else {
+			v >>= unused
+		}
+	}
+	if a.Signed {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatUint(v, 10)
+}

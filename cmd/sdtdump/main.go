@@ -1,0 +1,6 @@
+// Sdtdump shows the USDT probes of ELF files and of live processes.
+package main
+
+import "os"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
