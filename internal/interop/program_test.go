@@ -1,0 +1,149 @@
+package interop_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// need skips the test where a tool or root is missing, which fails it in CI.
+func need(t testing.TB, tools ...string) {
+	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("CI") != "" {
+		missing = t.Fatalf
+	}
+	if os.Geteuid() != 0 {
+		missing("needs root, to attach and to read other processes")
+	}
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing("needs %s: %v", tool, err)
+		}
+	}
+	mountTracefs(t)
+}
+
+// mountTracefs mounts tracefs, which bcc and bpftrace 0.17 attach through.
+func mountTracefs(t testing.TB) {
+	t.Helper()
+	const dir = "/sys/kernel/tracing"
+	if _, err := os.Stat(dir + "/uprobe_events"); err == nil {
+		return
+	}
+	if err := unix.Mount("tracefs", dir, "tracefs", 0, ""); err != nil && err != unix.EBUSY {
+		t.Fatalf("mount tracefs: %v", err)
+	}
+}
+
+// build builds a package of this module and returns the program's path.
+func build(t testing.TB, pkg string, env ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), filepath.Base(pkg))
+	cmd := exec.Command("go", "build", "-o", out, "github.com/go-usdt/usdt/"+pkg)
+	cmd.Env = append(os.Environ(), env...)
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build %s: %v\n%s", pkg, err, msg)
+	}
+	return out
+}
+
+// start runs a program that writes a line when it is ready, and returns its
+// PID and that line.
+func start(t testing.TB, name string, args ...string) (pid int, line string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	line, err = bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%s ended before it was ready: %v\n%s", name, err, stderr.String())
+	}
+	return cmd.Process.Pid, strings.TrimSpace(line)
+}
+
+// startHello starts examples/hello without cgo.
+func startHello(t testing.TB) int {
+	t.Helper()
+	pid, _ := start(t, build(t, "examples/hello", "CGO_ENABLED=0"))
+	return pid
+}
+
+// probe returns the only site of provider:name in a process.
+func probe(t testing.TB, pid int, provider, name string) reader.Probe {
+	t.Helper()
+	p, err := reader.OpenProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for probe, err := range p.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if probe.Provider == provider && probe.Name == name {
+			return probe
+		}
+	}
+	t.Fatalf("process %d has no probe %s:%s", pid, provider, name)
+	return reader.Probe{}
+}
+
+// semaphore returns the current value of a live probe's semaphore.
+func semaphore(t testing.TB, p reader.Probe) int {
+	t.Helper()
+	v, err := p.SemaphoreValue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(v)
+}
+
+// site returns the bytes at a live probe's site.
+func site(t testing.TB, p reader.Probe) []byte {
+	t.Helper()
+	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", p.Live.PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b := make([]byte, 10)
+	if _, err := f.ReadAt(b, int64(p.Live.Address)); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// eventually fails the test unless cond becomes true in time. It is for what
+// other processes do; nothing here can be told when they have.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !cond() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not so within 30 s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
