@@ -96,10 +96,11 @@ func readelf(t *testing.T, path string) []site {
 	var out []site
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
+		if _, provider, ok := strings.Cut(line, "NT_STAPSDT (SystemTap probe descriptors)\t    Provider: "); ok {
+			out = append(out, site{Provider: provider})
+		}
 		key, value, _ := strings.Cut(line, ": ")
 		switch key {
-		case "Provider":
-			out = append(out, site{Provider: value})
 		case "Name":
 			out[len(out)-1].Name = value
 		case "Location":
