@@ -3,6 +3,7 @@ package demo
 import (
 	"encoding/json"
 	"net/http"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -52,18 +53,14 @@ func (m *meter) measure(n int) Cost {
 	}
 	empty := best(func() {
 		for i := range n {
-			keep = i
+			runtime.KeepAlive(i)
 		}
 	})
 	fired := best(func() {
 		for i := range n {
-			keep = i
 			m.probe.Fire(uint64(i), "sixteen bytes ok", 0.5)
 		}
 	})
 	c.Nanos = max(0, float64(fired-empty)/float64(n))
 	return c
 }
-
-// keep keeps the loops from being optimised away.
-var keep int

@@ -1,0 +1,35 @@
+GO ?= go
+FUZZTIME ?= 1m
+
+.PHONY: all build test tools check bench fuzz
+
+all: build
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
+
+# tools installs the programs that the tests run, where it may.
+tools:
+	ci/install
+
+check:
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	GOARCH=arm64 $(GO) vet ./...
+	GOOS=darwin $(GO) vet ./provider ./elfgen ./notes
+	$(GO) tool staticcheck ./...
+
+test: tools check
+	$(GO) test -race -timeout 15m ./...
+
+# bench prints each thing that is measured beside its peer, in one run.
+bench: tools
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
+
+# fuzz runs every fuzz test for FUZZTIME.
+fuzz:
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
