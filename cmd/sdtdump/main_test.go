@@ -2,16 +2,35 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/go-usdt/usdt/provider"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sdtdump": main})
+	testscript.Main(m, map[string]func(){"sdtdump": main, "service": service})
+}
+
+// service is a program with typed probes: it says when they are there, and
+// waits for its input to end.
+func service() {
+	p := provider.New("hello", nil)
+	tick := provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
+	provider.NewProbe0(p, "idle")
+	if err := p.Load(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	tick.Fire(1, "once", 0.5)
+	fmt.Println("ready")
+	io.Copy(io.Discard, os.Stdin)
+	p.Close()
 }
 
 func TestScripts(t *testing.T) {
