@@ -57,8 +57,10 @@ var kindInfos = [...]kindInfo{
 }
 
 // kindOf returns the kind of T.
-func kindOf[T Arg]() kind {
-	t := reflect.TypeFor[T]()
+func kindOf[T Arg]() kind { return kindOfType(reflect.TypeFor[T]()) }
+
+// kindOfType returns the kind of t, one of the types of Arg.
+func kindOfType(t reflect.Type) kind {
 	switch t.Kind() {
 	case reflect.Int8:
 		return kindInt8

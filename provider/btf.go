@@ -7,55 +7,70 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// typeTable builds the object's .BTF section: a struct per signature.
-type typeTable struct {
-	builder btf.Builder
-	kinds   [len(kindInfos)]btf.Type
-}
+// lengthName returns the name of the hidden member that holds the length of
+// what the member name points to.
+func lengthName(name string) string { return "__" + name + "_len" }
 
-func newTypeTable() *typeTable {
-	integer := func(name string, size uint32, enc btf.IntEncoding) *btf.Int {
-		return &btf.Int{Name: name, Size: size, Encoding: enc}
-	}
-	uchar := integer("unsigned char", 1, btf.Unsigned)
-	t := new(typeTable)
-	t.kinds = [...]btf.Type{
-		kindInt8:    integer("signed char", 1, btf.Signed),
-		kindInt16:   integer("short", 2, btf.Signed),
-		kindInt32:   integer("int", 4, btf.Signed),
-		kindInt64:   integer("long long", 8, btf.Signed),
-		kindUint8:   uchar,
-		kindUint16:  integer("unsigned short", 2, btf.Unsigned),
-		kindUint32:  integer("unsigned int", 4, btf.Unsigned),
-		kindUint64:  integer("unsigned long long", 8, btf.Unsigned),
+// Types that all objects share; C's names, so that a dump of the types is C.
+var (
+	charType  = &btf.Int{Name: "char", Size: 1, Encoding: btf.Char}
+	ucharType = &btf.Int{Name: "unsigned char", Size: 1}
+	countType = &btf.Int{Name: "unsigned long long", Size: 8}
+	indexType = &btf.Int{Name: "unsigned int", Size: 4}
+	voidPtr   = &btf.Pointer{Target: &btf.Void{}}
+
+	kindTypes = [...]btf.Type{
+		kindInt8:    &btf.Int{Name: "signed char", Size: 1, Encoding: btf.Signed},
+		kindInt16:   &btf.Int{Name: "short", Size: 2, Encoding: btf.Signed},
+		kindInt32:   &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
+		kindInt64:   &btf.Int{Name: "long long", Size: 8, Encoding: btf.Signed},
+		kindUint8:   ucharType,
+		kindUint16:  &btf.Int{Name: "unsigned short", Size: 2},
+		kindUint32:  indexType,
+		kindUint64:  countType,
 		kindFloat32: &btf.Float{Name: "float", Size: 4},
 		kindFloat64: &btf.Float{Name: "double", Size: 8},
-		kindBool:    integer("_Bool", 1, btf.Bool),
-		kindString:  &btf.Pointer{Target: &btf.Const{Type: integer("char", 1, btf.Char)}},
-		kindBytes:   &btf.Pointer{Target: &btf.Const{Type: uchar}},
+		kindBool:    &btf.Int{Name: "_Bool", Size: 1, Encoding: btf.Bool},
+		kindString:  &btf.Pointer{Target: &btf.Const{Type: charType}},
+		kindBytes:   &btf.Pointer{Target: &btf.Const{Type: ucharType}},
 	}
-	return t
-}
+)
 
-// add adds the struct of s, the i-th signature, and returns its id.
-func (t *typeTable) add(s *signature, i int) (btf.TypeID, error) {
-	members := make([]btf.Member, s.slots)
-	member := func(slot uint8, name string, k kind) {
-		members[slot] = btf.Member{Name: name, Type: t.kinds[k], Offset: btf.Bits(slot) * 64}
+// slotStruct describes a block of slots; nil for none.
+func slotStruct(names []string, args []argument, slots int) *btf.Struct {
+	if slots == 0 {
+		return nil
 	}
-	for i, a := range s.args {
-		member(a.slot, s.names[i], a.kind)
+	members := make([]btf.Member, slots)
+	member := func(slot uint8, name string, t btf.Type) {
+		members[slot] = btf.Member{Name: name, Type: t, Offset: btf.Bits(slot) * 64}
+	}
+	for i, a := range args {
+		member(a.slot, names[i], kindTypes[a.kind])
 		if a.kind == kindString || a.kind == kindBytes {
-			member(a.lenSlot, "__"+s.names[i]+"_len", kindUint64)
+			member(a.lenSlot, lengthName(names[i]), countType)
 		}
 	}
-	return t.builder.Add(&btf.Struct{Name: fmt.Sprintf("usdt_args_%d", i), Size: uint32(8 * s.slots), Members: members})
+	return &btf.Struct{Size: uint32(8 * slots), Members: members}
 }
 
-// bytes returns the section's contents, empty without types.
-func (t *typeTable) bytes(order binary.ByteOrder) ([]byte, error) {
-	if t.builder.Empty() {
-		return nil, nil
+// marshalTypes returns the .BTF section for the signatures, and the id of each
+// one's struct.
+func marshalTypes(sigs []*signature, order binary.ByteOrder) ([]byte, []btf.TypeID, error) {
+	if len(sigs) == 0 {
+		return nil, nil, nil
 	}
-	return t.builder.Marshal(nil, &btf.MarshalOptions{Order: order})
+	var b btf.Builder
+	ids := make([]btf.TypeID, len(sigs))
+	for i, s := range sigs {
+		named := *s.typ
+		named.Name = fmt.Sprintf("usdt_args_%d", i)
+		id, err := b.Add(&named)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids[i] = id
+	}
+	raw, err := b.Marshal(nil, &btf.MarshalOptions{Order: order})
+	return raw, ids, err
 }

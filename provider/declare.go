@@ -20,7 +20,8 @@ type probe struct {
 // pair would make Fire too large to be inlined.
 type declared struct {
 	*probe
-	sem *stub.Semaphore
+	sem   *stub.Semaphore
+	group *Group // nil for none
 }
 
 // enter returns the address of the probe's stub, which stays mapped until
@@ -39,15 +40,22 @@ func (p *probe) leave() { p.users.Add(-1) }
 // unwatched is the counter of probes that are not loaded.
 var unwatched = new(uint32)
 
-// declare adds a probe to p, or an error for the next Load.
-func (p *Provider) declare(pr *probe, sem *stub.Semaphore, name string, names []string, kinds ...kind) {
-	sem.Attach(unwatched)
-	pr.name = name
+// declare adds a probe to its provider, or an error for the next Load.
+func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, names []string, kinds ...kind) {
+	p, _ := in.scope()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := checkName("probe", name, maxProbeName)
-	if err == nil {
-		pr.sig, err = p.signature(names, kinds)
+	sig, err := p.signature(names, kinds)
+	p.add(in, declared{probe: pr, sem: sem}, name, sig, err)
+}
+
+// add adds the declared probe d, or err. The provider is locked.
+func (p *Provider) add(in Scope, d declared, name string, sig *signature, err error) {
+	d.sem.Attach(unwatched)
+	d.name, d.sig = name, sig
+	_, d.group = in.scope()
+	if bad := checkName("probe", name, maxProbeName); bad != nil {
+		err = bad
 	}
 	switch {
 	case err != nil:
@@ -56,7 +64,7 @@ func (p *Provider) declare(pr *probe, sem *stub.Semaphore, name string, names []
 		p.errs = append(p.errs, fmt.Errorf("declare probe %s:%s: it is declared already", p.name, name))
 	case !p.closed:
 		p.names[name] = true
-		p.pending = append(p.pending, declared{pr, sem})
+		p.pending = append(p.pending, d)
 	}
 }
 
@@ -74,8 +82,7 @@ func (p *Provider) signature(names []string, kinds []kind) (*signature, error) {
 	if s := p.signatures[string(key)]; s != nil {
 		return s, nil
 	}
-	s := newSignature(append([]string(nil), names...), append([]kind(nil), kinds...))
-	s.key = string(key)
+	s := newSignature(string(key), names, kinds)
 	p.signatures[s.key] = s
 	return s, nil
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package provider
 
 import (
@@ -9,12 +11,19 @@ import (
 )
 
 // Watch adds n to every semaphore of p, as a kernel does when tracers attach.
-func Watch(p *Provider, n int) {
+func Watch(p *Provider, n int) { watch(p, n, func(string) bool { return true }) }
+
+// WatchOne adds n to the semaphore of one probe.
+func WatchOne(p *Provider, name string, n int) { watch(p, n, func(s string) bool { return s == name }) }
+
+func watch(p *Provider, n int, match func(name string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, o := range p.objects {
 		for _, d := range o.probes {
-			atomic.AddUint32(counter(d.sem), uint32(n))
+			if match(d.name) {
+				atomic.AddUint32(counter(d.sem), uint32(n))
+			}
 		}
 	}
 }

@@ -27,11 +27,31 @@ type image struct {
 	segments     []elfgen.Segment
 	text, probes *elfgen.Section
 	code         stub.Code
+	slots        []uint32 // the number of each probe's semaphore
 }
 
 // site and semaphore return the address of the i-th probe's in the object.
 func (im *image) site(i int) uint64      { return im.text.Addr + uint64(i)*im.code.Stride }
-func (im *image) semaphore(i int) uint64 { return im.probes.Addr + uint64(i)*semaphoreSize }
+func (im *image) semaphore(i int) uint64 { return im.probes.Addr + uint64(im.slots[i])*semaphoreSize }
+
+// assignSemaphores numbers the semaphores: one for each probe, but for those
+// of a group. It returns how many there are.
+func assignSemaphores(probes []declared) (slots []uint32, n uint64) {
+	slots = make([]uint32, len(probes))
+	groups := map[*Group]uint32{}
+	for i, p := range probes {
+		slot, ok := groups[p.group]
+		if p.group == nil || !ok {
+			slot = uint32(n)
+			n++
+		}
+		if p.group != nil {
+			groups[p.group] = slot
+		}
+		slots[i] = slot
+	}
+	return slots, n
+}
 
 // newImage builds the object for probes, which must be sorted by name and have
 // signatures. Equal arguments give equal bytes.
@@ -51,13 +71,14 @@ func newImage(provider string, code stub.Code, probes []declared) (*image, error
 	// bcc looks for the first executable section, then for .probes and then
 	// for .note.stapsdt, without ever going back (bcc_elf.c: list_in_scn).
 	im := &image{code: code}
-	n := uint64(len(probes))
+	slots, semaphores := assignSemaphores(probes)
+	im.slots = slots
 	section := func(name string, typ elf.SectionType, flags elf.SectionFlag, align, size uint64) *elfgen.Section {
 		return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
 	}
 	base := section(notes.BaseSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC, 1, 1)
-	im.text = section(".text", elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_EXECINSTR, 16, n*code.Stride)
-	im.probes = section(notes.ProbeSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_WRITE, semaphoreSize, n*semaphoreSize)
+	im.text = section(".text", elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_EXECINSTR, 16, uint64(len(probes))*code.Stride)
+	im.probes = section(notes.ProbeSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_WRITE, semaphoreSize, semaphores*semaphoreSize)
 	note := section(notes.SectionName, elf.SHT_NOTE, 0, 4, uint64(noteSize))
 	typeSection := section(notes.TypesSectionName, elf.SHT_PROGBITS, 0, 8, uint64(notes.TypesSize(records)))
 	obj := &elfgen.Object{
@@ -96,41 +117,36 @@ func newImage(provider string, code stub.Code, probes []declared) (*image, error
 }
 
 // signatureTypes returns the BTF for the signatures of probes, and each one's
-// type id there, 0 for those without arguments.
+// type id there. Signatures without arguments have none.
 func signatureTypes(probes []declared) (map[*signature]btf.TypeID, []byte, error) {
 	ids := map[*signature]btf.TypeID{}
 	var sigs []*signature
 	for _, p := range probes {
-		if _, ok := ids[p.sig]; !ok {
+		if _, ok := ids[p.sig]; !ok && p.sig.typ != nil {
 			ids[p.sig] = 0
-			if p.sig.slots > 0 {
-				sigs = append(sigs, p.sig)
-			}
+			sigs = append(sigs, p.sig)
 		}
 	}
 	slices.SortFunc(sigs, func(a, b *signature) int { return strings.Compare(a.key, b.key) })
-	table := newTypeTable()
-	for i, s := range sigs {
-		id, err := table.add(s, i)
-		if err != nil {
-			return nil, nil, err
-		}
-		ids[s] = id
+	raw, list, err := marshalTypes(sigs, order)
+	for i, id := range list {
+		ids[sigs[i]] = id
 	}
-	raw, err := table.bytes(order)
 	return ids, raw, err
 }
 
 // typeRecord returns the probe's record, still without its addresses.
 func typeRecord(provider string, code stub.Code, p declared, id btf.TypeID) notes.TypeRecord {
-	return notes.TypeRecord{
+	r := notes.TypeRecord{
 		Provider: provider, Name: p.name,
-		Type:      uint32(id),
-		BlockSize: uint32(8 * p.sig.slots),
-		BlockReg:  stub.BlockReg,
-		Flags:     notes.CalledStub,
-		Site:      code.Site,
+		BlockReg: notes.NoBlock,
+		Flags:    notes.CalledStub,
+		Site:     code.Site,
 	}
+	if p.sig.typ != nil {
+		r.Type, r.BlockSize, r.BlockReg = uint32(id), p.sig.typ.Size, stub.BlockReg
+	}
+	return r
 }
 
 // stubSymbols names each stub PROVIDER__NAME, for profiles and debuggers.

@@ -43,8 +43,12 @@ func load(provider string, opts *Options, probes []declared) (*object, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	for i, p := range probes {
+		counter := span.Counter(im.semaphore(i))
 		p.site.Store(span.Address(im.site(i)))
-		p.sem.Attach(span.Counter(im.semaphore(i)))
+		p.sem.Attach(counter)
+		if p.group != nil {
+			p.group.attach(counter)
+		}
 	}
 	return &object{file: file, span: span, probes: probes}, nil
 }
@@ -84,6 +88,9 @@ func (o *object) close() error {
 	for _, p := range o.probes {
 		p.sem.Attach(unwatched)
 		p.site.Store(0)
+		if p.group != nil {
+			p.group.detach()
+		}
 	}
 	for _, p := range o.probes {
 		for p.users.Load() != 0 {

@@ -12,11 +12,11 @@ type Probe0 struct {
 	probe
 }
 
-// NewProbe0 declares a probe of p. What is wrong with the
+// NewProbe0 declares a probe in a provider or group. What is wrong with the
 // declaration is reported by the next Load.
-func NewProbe0(p *Provider, name string) *Probe0 {
+func NewProbe0(in Scope, name string) *Probe0 {
 	pr := new(Probe0)
-	p.declare(&pr.probe, &pr.sem, name, nil)
+	declare(in, &pr.probe, &pr.sem, name, nil)
 	return pr
 }
 
@@ -47,11 +47,11 @@ type Probe1[A Arg] struct {
 	probe
 }
 
-// NewProbe1 declares a probe of p and the name of its argument. What is wrong with the
-// declaration is reported by the next Load.
-func NewProbe1[A Arg](p *Provider, name string, names ...string) *Probe1[A] {
+// NewProbe1 declares a probe in a provider or group; names is the one of its
+// argument. What is wrong with the declaration is reported by the next Load.
+func NewProbe1[A Arg](in Scope, name string, names ...string) *Probe1[A] {
 	pr := new(Probe1[A])
-	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A]())
+	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A]())
 	return pr
 }
 
@@ -83,11 +83,11 @@ type Probe2[A, B Arg] struct {
 	probe
 }
 
-// NewProbe2 declares a probe of p and the names of its arguments. What is wrong with the
-// declaration is reported by the next Load.
-func NewProbe2[A, B Arg](p *Provider, name string, names ...string) *Probe2[A, B] {
+// NewProbe2 declares a probe in a provider or group; names are those of its
+// arguments. What is wrong with the declaration is reported by the next Load.
+func NewProbe2[A, B Arg](in Scope, name string, names ...string) *Probe2[A, B] {
 	pr := new(Probe2[A, B])
-	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B]())
+	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B]())
 	return pr
 }
 
@@ -120,11 +120,11 @@ type Probe3[A, B, C Arg] struct {
 	probe
 }
 
-// NewProbe3 declares a probe of p and the names of its arguments. What is wrong with the
-// declaration is reported by the next Load.
-func NewProbe3[A, B, C Arg](p *Provider, name string, names ...string) *Probe3[A, B, C] {
+// NewProbe3 declares a probe in a provider or group; names are those of its
+// arguments. What is wrong with the declaration is reported by the next Load.
+func NewProbe3[A, B, C Arg](in Scope, name string, names ...string) *Probe3[A, B, C] {
 	pr := new(Probe3[A, B, C])
-	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C]())
+	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C]())
 	return pr
 }
 
@@ -158,11 +158,11 @@ type Probe4[A, B, C, D Arg] struct {
 	probe
 }
 
-// NewProbe4 declares a probe of p and the names of its arguments. What is wrong with the
-// declaration is reported by the next Load.
-func NewProbe4[A, B, C, D Arg](p *Provider, name string, names ...string) *Probe4[A, B, C, D] {
+// NewProbe4 declares a probe in a provider or group; names are those of its
+// arguments. What is wrong with the declaration is reported by the next Load.
+func NewProbe4[A, B, C, D Arg](in Scope, name string, names ...string) *Probe4[A, B, C, D] {
 	pr := new(Probe4[A, B, C, D])
-	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]())
+	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]())
 	return pr
 }
 
@@ -197,11 +197,11 @@ type Probe5[A, B, C, D, E Arg] struct {
 	probe
 }
 
-// NewProbe5 declares a probe of p and the names of its arguments. What is wrong with the
-// declaration is reported by the next Load.
-func NewProbe5[A, B, C, D, E Arg](p *Provider, name string, names ...string) *Probe5[A, B, C, D, E] {
+// NewProbe5 declares a probe in a provider or group; names are those of its
+// arguments. What is wrong with the declaration is reported by the next Load.
+func NewProbe5[A, B, C, D, E Arg](in Scope, name string, names ...string) *Probe5[A, B, C, D, E] {
 	pr := new(Probe5[A, B, C, D, E])
-	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]())
+	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]())
 	return pr
 }
 
@@ -237,11 +237,11 @@ type Probe6[A, B, C, D, E, F Arg] struct {
 	probe
 }
 
-// NewProbe6 declares a probe of p and the names of its arguments. What is wrong with the
-// declaration is reported by the next Load.
-func NewProbe6[A, B, C, D, E, F Arg](p *Provider, name string, names ...string) *Probe6[A, B, C, D, E, F] {
+// NewProbe6 declares a probe in a provider or group; names are those of its
+// arguments. What is wrong with the declaration is reported by the next Load.
+func NewProbe6[A, B, C, D, E, F Arg](in Scope, name string, names ...string) *Probe6[A, B, C, D, E, F] {
 	pr := new(Probe6[A, B, C, D, E, F])
-	p.declare(&pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]())
+	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]())
 	return pr
 }
 

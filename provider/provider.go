@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -33,7 +34,9 @@ type Provider struct {
 	err        error // of the provider itself, reported by every Load
 	errs       []error
 	names      map[string]bool
+	groups     map[string]*Group
 	signatures map[string]*signature
+	records    map[reflect.Type]recordSignature
 	pending    []declared
 	objects    []*object
 	closed     bool
@@ -42,7 +45,13 @@ type Provider struct {
 // New returns a provider without probes. A name that tools could not use is
 // reported by Load.
 func New(name string, opts *Options) *Provider {
-	p := &Provider{name: name, names: map[string]bool{}, signatures: map[string]*signature{}}
+	p := &Provider{
+		name:       name,
+		names:      map[string]bool{},
+		groups:     map[string]*Group{},
+		signatures: map[string]*signature{},
+		records:    map[reflect.Type]recordSignature{},
+	}
 	if opts != nil {
 		p.opts = *opts
 	}

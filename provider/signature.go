@@ -4,19 +4,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cilium/ebpf/btf"
+
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
-// signature is a list of argument names and kinds, and how they are laid out
-// in the argument block. Probes with the same list share one.
+// signature is what probes with equal arguments share: how those are laid out
+// in the argument block, and how the object describes them.
 type signature struct {
-	names []string
-	args  []argument
-	slots int // of the block, hidden ones included
-	// addresses has a bit for each slot that holds an address.
-	addresses uint64
-	note      string // the argument string of the note
-	key       string // tells signatures apart, and orders them
+	key  string      // tells signatures apart, and orders them
+	note string      // the argument string of the note
+	typ  *btf.Struct // the argument block, nil without arguments; its name is given later
+
+	// Of probes whose arguments travel in slots:
+	args      []argument
+	addresses uint64 // a bit for each slot that holds an address
 }
 
 // argument is one argument's place in the block.
@@ -26,15 +28,18 @@ type argument struct {
 	lenSlot uint8 // the length of a string or []byte
 }
 
-// newSignature lays out the block: first the slots that the note shows, in
+// maxNoteArgs is the number of arguments of a note that every consumer reads
+// (libbpf: BPF_USDT_MAX_ARG_CNT).
+const maxNoteArgs = 12
+
+// newSignature lays out a block of slots: first those that the note shows, in
 // order, then the hidden ones. FORMAT.md describes it.
-func newSignature(names []string, kinds []kind) *signature {
-	s := &signature{names: names, args: make([]argument, len(kinds))}
+func newSignature(key string, names []string, kinds []kind) *signature {
+	s := &signature{key: key, args: make([]argument, len(kinds))}
 	var note []string
 	show := func(info kindInfo) uint8 {
-		note = append(note, operand(info, s.slots))
-		s.slots++
-		return uint8(s.slots - 1)
+		note = append(note, slotOperand(info, len(note)))
+		return uint8(len(note) - 1)
 	}
 	for i, k := range kinds {
 		a := argument{kind: k, slot: show(kindInfos[k])}
@@ -43,29 +48,41 @@ func newSignature(names []string, kinds []kind) *signature {
 		}
 		s.args[i] = a
 	}
+	slots := len(note)
 	for i := range s.args {
 		a := &s.args[i]
 		switch a.kind {
 		case kindString:
-			a.lenSlot = uint8(s.slots)
-			s.slots++
+			a.lenSlot = uint8(slots)
+			slots++
 			fallthrough
 		case kindBytes:
 			s.addresses |= 1 << a.slot
 		}
 	}
 	s.note = strings.Join(note, " ")
+	s.typ = slotStruct(names, s.args, slots)
 	return s
 }
 
-// operand returns the assembler text for the value in a slot.
-func operand(info kindInfo, slot int) string {
-	a := strconv.Itoa(info.size) + "@"
-	if info.signed {
-		a = "-" + a
-	}
+// slotOperand returns the assembler text for the value in a slot.
+func slotOperand(info kindInfo, slot int) string {
 	if regs := stub.RegisterArgs[info.size]; slot < len(regs) {
-		return a + stub.Register(regs[slot])
+		return sizePrefix(info) + stub.Register(regs[slot])
 	}
-	return a + stub.Memory(8*slot)
+	return memoryOperand(info, 8*slot)
+}
+
+// memoryOperand returns the assembler text for the value at an offset in the
+// block.
+func memoryOperand(info kindInfo, offset int) string {
+	return sizePrefix(info) + stub.Memory(offset)
+}
+
+func sizePrefix(info kindInfo) string {
+	s := strconv.Itoa(info.size) + "@"
+	if info.signed {
+		s = "-" + s
+	}
+	return s
 }

@@ -2,6 +2,8 @@
 
 package stub
 
+import "unsafe"
+
 // call is the assembly behind Call; see there for its contract.
 //
 // It is not NOSPLIT: its prologue makes sure of Go's reserve below the stack
@@ -12,3 +14,8 @@ package stub
 //
 //go:noescape
 func call(site uintptr, b *Block, addresses uint64)
+
+// callAt is the assembly behind CallAt. What is said of call holds for it.
+//
+//go:noescape
+func callAt(site uintptr, block unsafe.Pointer)

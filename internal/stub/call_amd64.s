@@ -26,3 +26,10 @@ load:
 	MOVQ	40(AX), R9
 	CALL	R10
 	RET
+
+// func callAt(site uintptr, block unsafe.Pointer)
+TEXT ·callAt(SB), 0, $0-16
+	MOVQ	block+8(FP), AX
+	MOVQ	site+0(FP), R10
+	CALL	R10
+	RET

@@ -25,3 +25,10 @@ load:
 	LDP	48(R8), (R6, R7)
 	CALL	(R10)
 	RET
+
+// func callAt(site uintptr, block unsafe.Pointer)
+TEXT ·callAt(SB), 0, $0-16
+	MOVD	block+8(FP), R8
+	MOVD	site+0(FP), R10
+	CALL	(R10)
+	RET

@@ -2,7 +2,10 @@
 
 package stub
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"unsafe"
+)
 
 // This machine has no stubs: nothing can be loaded, so nothing is ever called.
 const (
@@ -20,3 +23,5 @@ func Memory(int) string { return "" }
 var codes []Code
 
 func call(uintptr, *Block, uint64) {}
+
+func callAt(uintptr, unsafe.Pointer) {}

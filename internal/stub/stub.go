@@ -59,6 +59,11 @@ func Call(site uintptr, b *Block, addresses uint64) {
 	call(site, b, addresses)
 }
 
+// CallAt calls the stub at address site with the argument block at block, whose
+// address is all that it passes, in the register BlockReg. What block points
+// to stays reachable and in place until CallAt returns. site is as for Call.
+func CallAt(site uintptr, block unsafe.Pointer) { callAt(site, block) }
+
 // Code is the shape of stubs on this machine for one kind of site.
 type Code struct {
 	Site   notes.Site

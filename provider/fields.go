@@ -1,0 +1,172 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/cilium/ebpf/btf"
+)
+
+// newRecordSignature describes a struct type whose values are argument blocks.
+func newRecordSignature(t reflect.Type) (*signature, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, errors.New("is not a struct type")
+	}
+	d := describer{}
+	typ, err := d.structType(t, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(typ.Members) == 0 {
+		typ = nil
+	}
+	// The description, not t: types of the same name may differ.
+	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ}, nil
+}
+
+// describer turns Go types into BTF, and collects what a note says of them.
+//
+// Types are described one pointer or slice deep. What lies deeper, or cannot
+// be described there, appears as void pointers and bytes: this bounds the
+// description of types that refer to themselves.
+type describer struct {
+	key  strings.Builder
+	note []string
+}
+
+// structType describes the struct type t. level counts the pointers on the way
+// to it; on level 0 it lies in the block itself, base bytes from the start.
+func (d *describer) structType(t reflect.Type, level int, base uintptr) (*btf.Struct, error) {
+	s := &btf.Struct{Name: structName(t), Size: uint32(t.Size())}
+	fmt.Fprintf(&d.key, "%s %d{", s.Name, t.Size())
+	defer d.key.WriteByte('}')
+	var errs []error
+	var names []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Name
+		if tag, ok := f.Tag.Lookup("usdt"); ok {
+			name = tag
+		}
+		if f.Name == "_" || name == "-" {
+			continue
+		}
+		if err := d.field(s, f, name, level, base); err != nil {
+			errs = append(errs, fmt.Errorf("field %s: %w", f.Name, err))
+		}
+		names = append(names, name)
+	}
+	if level == 0 {
+		if err := checkArgNames(names, len(names)); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return s, errors.Join(errs...)
+}
+
+// field adds a field of t to s, and its length if it has one.
+func (d *describer) field(s *btf.Struct, f reflect.StructField, name string, level int, base uintptr) error {
+	fmt.Fprintf(&d.key, "%s@%d:", name, f.Offset)
+	member := func(name string, t btf.Type, offset uintptr) {
+		s.Members = append(s.Members, btf.Member{Name: name, Type: t, Offset: btf.Bits(offset) * 8})
+	}
+	switch f.Type.Kind() {
+	case reflect.String, reflect.Slice:
+		t, err := d.pointee(f.Type, level)
+		if err != nil {
+			return err
+		}
+		d.show(level, kindInfo{size: 8}, base+f.Offset)
+		d.show(level, kindInfo{size: 8}, base+f.Offset+8)
+		member(name, t, f.Offset)
+		member(lengthName(name), countType, f.Offset+8)
+		return nil
+	}
+	t, err := d.value(f.Type, level, base+f.Offset)
+	if err != nil {
+		return err
+	}
+	member(name, t, f.Offset)
+	return nil
+}
+
+// show adds the scalar at offset to the note if it lies in the block.
+func (d *describer) show(level int, info kindInfo, offset uintptr) {
+	if level == 0 && len(d.note) < maxNoteArgs {
+		d.note = append(d.note, memoryOperand(info, int(offset)))
+	}
+}
+
+// value describes a type wherever it may stand but as a struct's field.
+func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, error) {
+	if k, ok := scalarKind(t); ok {
+		d.show(level, kindInfos[k], base)
+		fmt.Fprintf(&d.key, "%d;", k)
+		return kindTypes[k], nil
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return d.structType(t, level, base)
+	case reflect.Array:
+		fmt.Fprintf(&d.key, "[%d]", t.Len())
+		// Elements are for typed readers only: one array could fill the note.
+		sub := describer{}
+		elem, err := sub.value(t.Elem(), level, 0)
+		d.key.WriteString(sub.key.String())
+		return &btf.Array{Index: indexType, Type: elem, Nelems: uint32(t.Len())}, err
+	case reflect.Pointer, reflect.UnsafePointer:
+		d.show(level, kindInfo{size: 8}, base)
+		return d.pointee(t, level)
+	case reflect.String, reflect.Slice:
+		ptr, err := d.pointee(t, level)
+		return &btf.Struct{Size: uint32(t.Size()), Members: []btf.Member{
+			{Name: "data", Type: ptr},
+			{Name: lengthName("data"), Type: countType, Offset: 64},
+		}}, err
+	}
+	if level == 0 {
+		return nil, fmt.Errorf("tracers cannot read values of kind %v", t.Kind())
+	}
+	fmt.Fprintf(&d.key, "?%d;", t.Size())
+	return &btf.Array{Index: indexType, Type: ucharType, Nelems: uint32(t.Size())}, nil
+}
+
+// pointee describes the pointer in a value of type t: a pointer, string or
+// slice.
+func (d *describer) pointee(t reflect.Type, level int) (btf.Type, error) {
+	d.key.WriteByte('*')
+	switch {
+	case t.Kind() == reflect.String:
+		d.key.WriteString("s;")
+		return kindTypes[kindString], nil
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		d.key.WriteString("b;")
+		return kindTypes[kindBytes], nil
+	case t.Kind() == reflect.UnsafePointer || level > 0:
+		d.key.WriteString("v;")
+		return voidPtr, nil
+	}
+	elem, err := d.value(t.Elem(), level+1, 0)
+	return &btf.Pointer{Target: elem}, err
+}
+
+// scalarKind returns the kind of a number or bool.
+func scalarKind(t reflect.Type) (kind, bool) {
+	switch t.Kind() {
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Int,
+		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint, reflect.Uintptr,
+		reflect.Float32, reflect.Float64, reflect.Bool:
+		return kindOfType(t), true
+	}
+	return 0, false
+}
+
+// structName returns the name of a struct type if it is one in C too.
+func structName(t reflect.Type) string {
+	if !isIdentifier(t.Name()) {
+		return "" // unnamed, or generic
+	}
+	return t.Name()
+}

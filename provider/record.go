@@ -1,0 +1,80 @@
+package provider
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/go-usdt/usdt/internal/stub"
+)
+
+// Record is a probe whose arguments are the fields of a struct. Make one with
+// NewRecord.
+type Record[T any] struct {
+	sem stub.Semaphore
+	probe
+}
+
+// NewRecord declares a probe in a provider or group whose arguments are the
+// fields of the struct type T, named as there or by a tag `usdt:"name"`; fields
+// tagged `usdt:"-"` and blank ones are left out.
+//
+// Fields may have any type of [Arg], and be structs, arrays, slices and
+// pointers. Typed readers see all of them, and what pointers and slices point
+// to; other tracers see the first twelve numbers, pointers and lengths. Maps,
+// channels, functions, interfaces and complex numbers are refused. What is
+// wrong with the declaration is reported by the next Load.
+func NewRecord[T any](in Scope, name string) *Record[T] {
+	pr := new(Record[T])
+	p, _ := in.scope()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sig, err := p.recordSignature(reflect.TypeFor[T]())
+	p.add(in, declared{probe: &pr.probe, sem: &pr.sem}, name, sig, err)
+	return pr
+}
+
+// Enabled reports whether somebody watches the probe.
+func (p *Record[T]) Enabled() bool { return p.sem.Active() }
+
+// Fire shows the record to those who watch the probe. It copies nothing: they
+// read r where it is, before Fire returns. They see a nil r as arguments that
+// cannot be read.
+func (p *Record[T]) Fire(r *T) {
+	if p.sem.Active() {
+		p.fire(r)
+	}
+}
+
+//go:noinline
+func (p *Record[T]) fire(r *T) {
+	site := p.enter()
+	if site == 0 {
+		return
+	}
+	stub.CallAt(site, unsafe.Pointer(r))
+	p.leave()
+}
+
+// recordSignature returns the signature for records of type t, the same one
+// for equal fields. The provider is locked.
+func (p *Provider) recordSignature(t reflect.Type) (*signature, error) {
+	if r, ok := p.records[t]; ok {
+		return r.sig, r.err
+	}
+	sig, err := newRecordSignature(t)
+	if err != nil {
+		sig, err = nil, fmt.Errorf("record %v: %w", t, err)
+	} else if s := p.signatures[sig.key]; s != nil {
+		sig = s
+	} else {
+		p.signatures[sig.key] = sig
+	}
+	p.records[t] = recordSignature{sig, err}
+	return sig, err
+}
+
+type recordSignature struct {
+	sig *signature
+	err error
+}

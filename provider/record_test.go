@@ -1,0 +1,220 @@
+//go:build linux
+
+package provider_test
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/provider"
+)
+
+type status uint16
+
+type peer struct {
+	Host string
+	Port uint16
+	Next *peer
+}
+
+type request struct {
+	ID       uint64
+	Status   status `usdt:"status"`
+	_        [2]byte
+	Path     string
+	Body     []byte
+	Peer     peer
+	Scores   [3]float32
+	Upstream *peer
+	secret   int32 `usdt:"-"`
+	retries  int8
+	Tags     []string
+}
+
+// noteArgs returns the argument strings of p's probes by name.
+func noteArgs(t *testing.T, p *provider.Provider) map[string]string {
+	t.Helper()
+	args := map[string]string{}
+	for _, object := range objects(t, p) {
+		f, err := elf.NewFile(bytes.NewReader(object))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := f.Section(notes.SectionName).Data()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, err := range notes.All(data, f.ByteOrder, f.Class) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			args[n.Name] = n.Args
+		}
+	}
+	return args
+}
+
+func TestRecordNote(t *testing.T) {
+	p := provider.New("rec", nil)
+	provider.NewRecord[request](p, "request")
+	provider.NewRecord[struct{}](p, "empty")
+	load(t, p)
+	got := noteArgs(t, p)
+	var r request
+	at := func(size string, off uintptr) string {
+		if runtime.GOARCH == "arm64" {
+			return strings.ReplaceAll(fmt.Sprintf("%s@[x8, %d]", size, off), ", 0]", "]")
+		}
+		return strings.Replace(fmt.Sprintf("%s@%d(%%rax)", size, off), "@0(", "@(", 1)
+	}
+	want := strings.Join([]string{
+		at("8", unsafe.Offsetof(r.ID)),
+		at("2", unsafe.Offsetof(r.Status)),
+		at("8", unsafe.Offsetof(r.Path)), at("8", unsafe.Offsetof(r.Path)+8),
+		at("8", unsafe.Offsetof(r.Body)), at("8", unsafe.Offsetof(r.Body)+8),
+		at("8", unsafe.Offsetof(r.Peer)), at("8", unsafe.Offsetof(r.Peer)+8),
+		at("2", unsafe.Offsetof(r.Peer)+unsafe.Offsetof(r.Peer.Port)),
+		at("8", unsafe.Offsetof(r.Peer)+unsafe.Offsetof(r.Peer.Next)),
+		at("8", unsafe.Offsetof(r.Upstream)),
+		at("-1", unsafe.Offsetof(r.retries)),
+	}, " ")
+	if got["request"] != want {
+		t.Errorf("arguments:\n got %s\nwant %s", got["request"], want)
+	}
+	if got["empty"] != "" {
+		t.Errorf("a struct without fields has arguments %q", got["empty"])
+	}
+}
+
+func TestRecordTypes(t *testing.T) {
+	p := provider.New("rec", nil)
+	provider.NewRecord[request](p, "request")
+	load(t, p)
+	f, err := elf.NewFile(bytes.NewReader(objects(t, p)[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := f.Section(".BTF").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := btf.LoadSpecFromReader(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s *btf.Struct
+	if err := spec.TypeByName("usdt_args_0", &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Size != uint32(unsafe.Sizeof(request{})) {
+		t.Errorf("size %d, want %d", s.Size, unsafe.Sizeof(request{}))
+	}
+	var names []string
+	for _, m := range s.Members {
+		names = append(names, fmt.Sprintf("%s@%d", m.Name, m.Offset.Bytes()))
+	}
+	var r request
+	want := fmt.Sprintf("[ID@0 status@8 Path@%d __Path_len@%d Body@%d __Body_len@%d Peer@%d Scores@%d Upstream@%d retries@%d Tags@%d __Tags_len@%d]",
+		unsafe.Offsetof(r.Path), unsafe.Offsetof(r.Path)+8, unsafe.Offsetof(r.Body), unsafe.Offsetof(r.Body)+8,
+		unsafe.Offsetof(r.Peer), unsafe.Offsetof(r.Scores), unsafe.Offsetof(r.Upstream), unsafe.Offsetof(r.retries),
+		unsafe.Offsetof(r.Tags), unsafe.Offsetof(r.Tags)+8)
+	if fmt.Sprint(names) != want {
+		t.Errorf("members:\n got %v\nwant %v", names, want)
+	}
+	upstream, ok := s.Members[8].Type.(*btf.Pointer)
+	if !ok {
+		t.Fatalf("Upstream is a %T, want a pointer", s.Members[8].Type)
+	}
+	if target, ok := upstream.Target.(*btf.Struct); !ok || target.Name != "peer" {
+		t.Errorf("Upstream points to %v, want struct peer", upstream.Target)
+	} else if next, ok := target.Members[3].Type.(*btf.Pointer); !ok {
+		t.Errorf("Upstream.Next is %v, want a pointer", target.Members[3].Type)
+	} else if _, ok := next.Target.(*btf.Void); !ok {
+		t.Errorf("Upstream.Next points to %v, want void: types end one pointer deep", next.Target)
+	}
+}
+
+func TestRecordRefused(t *testing.T) {
+	for _, tt := range []struct {
+		declare func(*provider.Provider)
+		want    string
+	}{
+		{func(p *provider.Provider) { provider.NewRecord[int](p, "a") }, "record int: is not a struct type"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ M map[string]int }](p, "a") }, "field M: tracers cannot read values of kind map"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ C chan int }](p, "a") }, "field C: tracers cannot read values of kind chan"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ F func() }](p, "a") }, "field F: tracers cannot read values of kind func"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ I any }](p, "a") }, "field I: tracers cannot read values of kind interface"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ C complex128 }](p, "a") }, "field C: tracers cannot read values of kind complex128"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ A struct{ B [2]map[int]int } }](p, "a") }, "field A: field B: tracers cannot read values of kind map"},
+		{func(p *provider.Provider) {
+			provider.NewRecord[struct {
+				X int `usdt:"a-b"`
+			}](p, "a")
+		}, `argument name "a-b" is not a C identifier`},
+		{func(p *provider.Provider) {
+			provider.NewRecord[struct {
+				X int
+				Y int `usdt:"X"`
+			}](p, "a")
+		}, `argument name "X" is used twice`},
+	} {
+		p := provider.New("rec", nil)
+		tt.declare(p)
+		if err := p.Load(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got %v, want an error with %q", err, tt.want)
+		}
+	}
+}
+
+func TestRecordFire(t *testing.T) {
+	p := provider.New("rec", nil)
+	rec := provider.NewRecord[request](p, "request")
+	load(t, p)
+	provider.Watch(p, 1)
+	fire := func() {
+		r := request{ID: 1, Path: "/x"} // stays on the stack
+		rec.Fire(&r)
+	}
+	fire()
+	rec.Fire(nil)
+	if n := testing.AllocsPerRun(100, fire); n != 0 {
+		t.Errorf("watched: %v allocations, want 0", n)
+	}
+}
+
+func TestGroup(t *testing.T) {
+	p := provider.New("grouped", nil)
+	g := p.Group("io")
+	if g != p.Group("io") || g == p.Group("other") {
+		t.Error("Group does not tell groups apart by name")
+	}
+	a := provider.NewProbe0(g, "a")
+	b := provider.NewProbe1[int](g, "b", "x")
+	alone := provider.NewProbe0(p, "alone")
+	load(t, p)
+	provider.NewProbe0(g, "late")
+	load(t, p)
+	if g.Enabled() {
+		t.Error("group is enabled though nobody watches")
+	}
+	provider.WatchOne(p, "a", 1)
+	if !g.Enabled() || !a.Enabled() || !b.Enabled() || alone.Enabled() {
+		t.Errorf("with a watched: group %v, a %v, b %v, alone %v; want all but alone", g.Enabled(), a.Enabled(), b.Enabled(), alone.Enabled())
+	}
+	a.Fire()
+	b.Fire(1)
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if g.Enabled() {
+		t.Error("group is enabled after Close")
+	}
+}
