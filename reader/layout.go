@@ -26,7 +26,21 @@ var (
 	ErrBss = errors.New("in memory that the file does not hold (.bss)")
 	// ErrOdd says that the semaphore's file offset is odd, which the kernel refuses.
 	ErrOdd = errors.New("at an odd offset")
+
+	errNotExecutable = errors.New("in a segment that is not executable")
 )
+
+// addressError says why nothing can be at an address. A hostile file has
+// millions, so that its text waits until it is asked for.
+type addressError struct {
+	what string // "site", "semaphore"
+	addr uint64
+	why  error
+}
+
+func (e *addressError) Error() string { return fmt.Sprintf("%s at %#x is %v", e.what, e.addr, e.why) }
+
+func (e *addressError) Unwrap() error { return e.why }
 
 // pageSize is the smallest page that a supported architecture uses; what must
 // hold for pages holds for it.
@@ -98,11 +112,11 @@ func (l *layout) site(addr uint64) (uint64, error) {
 		s = find(l.loads, addr)
 	}
 	if s == nil || addr-s.Vaddr >= s.Filesz {
-		return 0, fmt.Errorf("site at %#x is %w", addr, ErrNotLoaded)
+		return 0, &addressError{"site", addr, ErrNotLoaded}
 	}
 	off := s.Off + (addr - s.Vaddr)
 	if s.Flags&elf.PF_X == 0 {
-		return off, fmt.Errorf("site at %#x is in a segment that is not executable", addr)
+		return off, &addressError{"site", addr, errNotExecutable}
 	}
 	return off, nil
 }
@@ -112,7 +126,7 @@ func (l *layout) site(addr uint64) (uint64, error) {
 func (l *layout) semaphore(addr uint64) (uint64, error) {
 	s := find(l.loads, addr)
 	if s == nil {
-		return 0, fmt.Errorf("semaphore at %#x is %w", addr, ErrNotLoaded)
+		return 0, &addressError{"semaphore", addr, ErrNotLoaded}
 	}
 	in := addr - s.Vaddr
 	off := s.Off + in
@@ -134,5 +148,5 @@ func (l *layout) semaphore(addr uint64) (uint64, error) {
 	default:
 		return off, nil
 	}
-	return off, fmt.Errorf("semaphore at %#x is %w", addr, why)
+	return off, &addressError{"semaphore", addr, why}
 }

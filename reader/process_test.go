@@ -1,0 +1,246 @@
+package reader_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// mapped maps the object in data into this process as a loader does, text and
+// semaphores, and returns the addresses of both.
+func mapped(t *testing.T, fd int, o *object) (text, probes uint64) {
+	t.Helper()
+	m := func(off uint64, prot int) uint64 {
+		b, err := unix.Mmap(fd, int64(off&^0xfff), 4096, prot, unix.MAP_PRIVATE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Munmap(b) })
+		return addressOf(b) + off&0xfff
+	}
+	return m(o.text.Offset, unix.PROT_READ|unix.PROT_EXEC), m(o.probes.Offset, unix.PROT_READ|unix.PROT_WRITE)
+}
+
+// mine returns the probes of this process whose provider is the tests'.
+func mine(t *testing.T) []reader.Probe {
+	t.Helper()
+	p, err := reader.OpenProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	var out []reader.Probe
+	for probe, err := range p.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if probe.Provider == "p" {
+			out = append(out, probe)
+		}
+	}
+	return out
+}
+
+func TestMemfd(t *testing.T) {
+	o := &object{notes: one}
+	data := o.build(t)
+	fd, err := unix.MemfdCreate("reader test", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if _, err := unix.Write(fd, data); err != nil {
+		t.Fatal(err)
+	}
+	text, probes := mapped(t, fd, o)
+	*semaphoreAt(probes + 2) = 3
+
+	got := mine(t)
+	if len(got) != 1 {
+		t.Fatalf("got %d probes, want 1", len(got))
+	}
+	p := got[0]
+	if p.Path != "/memfd:reader test" || !strings.HasPrefix(p.OpenPath, "/proc/"+strconv.Itoa(os.Getpid())+"/") {
+		t.Errorf("got path %q, open path %q", p.Path, p.OpenPath)
+	}
+	if b, err := os.ReadFile(p.Attachable()); err != nil || !bytes.Equal(b, data) {
+		t.Errorf("%s does not lead to the object: %v", p.Attachable(), err)
+	}
+	if p.Live.Address != text+4 || p.Live.SemaphoreAddress != probes+2 {
+		t.Errorf("got %#x and semaphore %#x, want %#x and %#x", p.Live.Address, p.Live.SemaphoreAddress, text+4, probes+2)
+	}
+	if v, err := p.SemaphoreValue(); err != nil || v != 3 {
+		t.Errorf("got semaphore %d, %v, want 3", v, err)
+	}
+}
+
+func TestDeletedAndReplaced(t *testing.T) {
+	o := &object{notes: one}
+	data := o.build(t)
+	path := filepath.Join(t.TempDir(), "o.so")
+	if err := os.WriteFile(path, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	mapped(t, int(f.Fd()), o)
+	if got := mine(t); len(got) != 1 || got[0].Path != path || got[0].OpenPath != "" {
+		t.Fatalf("got %+v, want one probe at %s", got, path)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("another file"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got := mine(t)
+	if len(got) != 1 || got[0].Path != path || got[0].OpenPath == "" {
+		t.Fatalf("got %+v, want one probe of %s with a path to open it", got, path)
+	}
+	if b, err := os.ReadFile(got[0].Attachable()); err != nil || !bytes.Equal(b, data) {
+		t.Errorf("%s does not lead to the object: %v", got[0].Attachable(), err)
+	}
+}
+
+func TestMappedTwice(t *testing.T) {
+	o := &object{notes: one}
+	path := filepath.Join(t.TempDir(), "o.so")
+	if err := os.WriteFile(path, o.build(t), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want := map[uint64]bool{}
+	for range 2 {
+		text, _ := mapped(t, int(f.Fd()), o)
+		want[text+4] = true
+	}
+	for _, p := range mine(t) {
+		if !want[p.Live.Address] {
+			t.Errorf("got address %#x, want one of %v", p.Live.Address, want)
+		}
+		delete(want, p.Live.Address)
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+}
+
+func TestDeadProcess(t *testing.T) {
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	p, err := reader.OpenProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// Wait until it has ended, but leave it as a zombie.
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.OpenProcess(pid); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("zombie: got %v, want os.ErrNotExist", err)
+	}
+	for range p.Probes() {
+		break // an error or not, but no panic
+	}
+	cmd.Wait()
+	if _, err := reader.OpenProcess(pid); !errors.Is(err, os.ErrNotExist) || err.Error() != "process "+strconv.Itoa(pid)+" does not exist" {
+		t.Errorf("got %v", err)
+	}
+	dead := reader.Probe{Note: notes.Note{Provider: "p", Name: "a"}, Live: &reader.Live{PID: pid, SemaphoreAddress: 0x1000}}
+	if _, err := dead.SemaphoreValue(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("semaphore: got %v, want os.ErrNotExist", err)
+	}
+}
+
+// TestUnprivileged reads a process as its own user without any capability.
+func TestUnprivileged(t *testing.T) {
+	if os.Getenv("READER_TEST_UNPRIVILEGED") != "" {
+		t.Run("memfd", TestMemfd)
+		t.Run("deleted", TestDeletedAndReplaced)
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("needs root to become another user")
+	}
+	// The test's binary and directories must be open to that user.
+	exe, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "reader")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(filepath.Join(dir, "test"), exe, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(dir, "test"), "-test.run=^TestUnprivileged$")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "READER_TEST_UNPRIVILEGED=1", "TMPDIR="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("as another user: %v\n%s", err, out)
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	o := &object{notes: one}
+	path := filepath.Join(t.TempDir(), "o.so")
+	if err := os.WriteFile(path, o.build(t), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	mapped(t, int(f.Fd()), o)
+	found := false
+	for p, err := range reader.Processes() {
+		if err != nil {
+			if !errors.Is(err, os.ErrPermission) {
+				t.Error(err)
+			}
+			continue
+		}
+		if p.PID() != os.Getpid() {
+			continue
+		}
+		for probe, err := range p.Probes() {
+			if err != nil {
+				t.Error(err)
+			}
+			found = found || probe.Path == path
+		}
+	}
+	if !found {
+		t.Errorf("this process's %s is not among all processes' objects", path)
+	}
+}

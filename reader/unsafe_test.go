@@ -1,0 +1,9 @@
+package reader_test
+
+import "unsafe"
+
+func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(&b[0]))) }
+
+// semaphoreAt is the semaphore at addr, in memory that the test has mapped and
+// that the garbage collector knows nothing of.
+func semaphoreAt(addr uint64) *uint16 { return *(**uint16)(unsafe.Pointer(&addr)) }
