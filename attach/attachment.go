@@ -1,0 +1,179 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sync/errgroup"
+)
+
+// closers bounds the links that are closed at a time: their waits for the
+// kernel's grace periods overlap.
+const closers = 64
+
+// Attachment is a program, or several, attached to probe sites.
+type Attachment struct {
+	plan Plan
+
+	mu        sync.Mutex
+	detachers []detacher
+	detached  bool
+	err       error
+
+	pending   int           // perf events still to be closed
+	completed chan struct{} // closed when pending is zero after Detach
+}
+
+// newAttachment attaches groups. Its error concerns all sites: none of them
+// has stayed attached.
+func newAttachment(plan Plan, groups []*group, kind LinkKind) (*Attachment, error) {
+	a := &Attachment{plan: plan, completed: make(chan struct{})}
+	var first error
+	for _, g := range groups {
+		some, err := g.attach(kind)
+		a.detachers = append(a.detachers, some...)
+		if err == nil {
+			continue
+		}
+		for _, s := range g.sites {
+			if !s.Attached && s.Reason == nil {
+				s.Reason = err
+			}
+		}
+		if first == nil {
+			first = err
+		}
+		var privilege *PrivilegeError
+		if errors.As(err, &privilege) {
+			break
+		}
+	}
+	if plan.Attached() > 0 {
+		return a, nil
+	}
+	a.Close()
+	if first == nil {
+		first = plan.refused()
+	}
+	return nil, first
+}
+
+// refused is the error for a plan of which nothing could be attached.
+func (p Plan) refused() error {
+	for i := range p {
+		if s := &p[i]; s.Reason != nil {
+			err := fmt.Errorf("%w: %s:%s at %#x: %w", ErrNoSite, s.Probe.Provider, s.Probe.Name, s.Offset, s.Reason)
+			if len(p) > 1 {
+				err = fmt.Errorf("%w (and %d others)", err, len(p)-1)
+			}
+			return err
+		}
+	}
+	return ErrNoSite
+}
+
+// Plan returns what was decided and done for every site. The caller must not
+// change it.
+func (a *Attachment) Plan() Plan { return a.plan }
+
+// Close detaches from all sites. When it returns the programs run no more, and
+// sites and semaphores are as they were before, with one exception: perf events
+// are closed in the background, see [Attachment.Wait]. Later calls return the
+// same error.
+func (a *Attachment) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.detached {
+		return a.err
+	}
+	a.detached = true
+	var events struct {
+		sync.Mutex
+		files []*os.File
+	}
+	var eg errgroup.Group
+	eg.SetLimit(closers)
+	for _, d := range a.detachers {
+		eg.Go(func() error {
+			event, err := d.stop()
+			if event != nil {
+				events.Lock()
+				events.files = append(events.files, event)
+				events.Unlock()
+			}
+			return err
+		})
+	}
+	if err := eg.Wait(); err != nil {
+		a.err = fmt.Errorf("detach: %w", err)
+	}
+	a.detachers = nil
+	a.pending = len(events.files)
+	if a.pending == 0 {
+		close(a.completed)
+		return a.err
+	}
+	go a.closeEvents(events.files)
+	return a.err
+}
+
+func (a *Attachment) closeEvents(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+		a.mu.Lock()
+		a.pending--
+		a.mu.Unlock()
+	}
+	close(a.completed)
+}
+
+// Pending returns the number of perf events that the kernel has still to
+// remove after Close. Their sites run no program any more, but are slow and
+// have their semaphores raised until then.
+func (a *Attachment) Pending() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.pending
+}
+
+// Wait waits after Close until nothing is pending, or until ctx is done. A
+// process that ends earlier is held by the kernel until it has finished.
+func (a *Attachment) Wait(ctx context.Context) error {
+	select {
+	case <-a.completed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// grouper collects sites that can share a link.
+type grouper struct {
+	byKey map[groupKey]*group
+	all   []*group
+}
+
+type groupKey struct {
+	path string
+	pid  int
+	prog *ebpf.Program
+}
+
+func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
+	if g.byKey == nil {
+		g.byKey = map[groupKey]*group{}
+	}
+	key := groupKey{s.Path, s.PID, prog}
+	gr := g.byKey[key]
+	if gr == nil {
+		gr = &group{path: s.Path, pid: s.PID, prog: prog}
+		g.byKey[key] = gr
+		g.all = append(g.all, gr)
+	}
+	gr.sites = append(gr.sites, s)
+	gr.cookies = append(gr.cookies, cookie)
+}

@@ -1,0 +1,144 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// maxBlock bytes of argument block are read: offsets in BPF instructions have
+// 16 bits, and strings want room too.
+const maxBlock = 16 << 10
+
+// binder turns probes into signatures and schemas.
+type binder struct {
+	maxString uint32
+	strings   []string
+	objects   objects
+}
+
+// bind returns how to record a firing of the site and how to decode the
+// record. Arguments that cannot be read say why; there is no other error.
+func (b *binder) bind(s *Site) (*schema, error) {
+	regs, err := hostRegisters(s.Probe.Machine, s.Probe.Class)
+	if err != nil {
+		return nil, err
+	}
+	sc := &schema{sig: &signature{maxString: b.maxString}}
+	if s.Probe.Type != nil {
+		b.bindTyped(sc, s, regs)
+	} else {
+		b.bindNote(sc, s, regs)
+	}
+	if len(sc.sig.strings) == 0 {
+		sc.sig.maxString = 0 // does not tell signatures apart
+	}
+	return sc, nil
+}
+
+// bindTyped reads the argument block.
+func (b *binder) bindTyped(sc *schema, s *Site, regs *registers) {
+	typ := s.Probe.Type
+	rec := &typ.Record
+	if len(typ.Fields) == 0 {
+		return
+	}
+	base, err := regs.locateDWARF(int(rec.BlockReg))
+	switch {
+	case rec.BlockReg == notes.NoBlock:
+		err = errors.New("the object does not say where the argument block is")
+	case err == nil && (rec.BlockSize == 0 || rec.BlockSize > maxBlock):
+		err = fmt.Errorf("an argument block of %d bytes is not between 1 and %d", rec.BlockSize, maxBlock)
+	}
+	if err == nil {
+		sc.sig.block, sc.sig.blockBase = true, base
+		sc.sig.blockOffset, sc.sig.blockSize = rec.BlockOffset, rec.BlockSize
+	}
+	for i := range typ.Fields {
+		f := b.typedField(sc, &typ.Fields[i], rec.BlockSize)
+		if err != nil {
+			f.source, f.err = fromNowhere, err
+		}
+		sc.fields = append(sc.fields, f)
+	}
+}
+
+func (b *binder) typedField(sc *schema, t *reader.Field, blockSize uint32) field {
+	f := field{name: t.Name, kind: t.Kind, offset: sc.sig.blockStart() + int(t.Offset), read: len(sc.sig.operands)}
+	inBlock := func(off, size uint32) bool { return off <= blockSize && size <= blockSize-off }
+	switch {
+	case !inBlock(t.Offset, t.Size) || t.Size == 0:
+		f.err = fmt.Errorf("field at byte %d with %d bytes is not within the argument block of %d bytes", t.Offset, t.Size, blockSize)
+	case t.Kind == reader.String || t.Kind == reader.Bytes:
+		switch {
+		case t.Size != 8 || !inBlock(t.LenOffset, 8):
+			f.err = fmt.Errorf("pointer of %d bytes, or its length, is not within the argument block", t.Size)
+		case sc.sig.reads() == maxReads:
+			f.err = fmt.Errorf("more than %d arguments need a read of their own", maxReads-1)
+		default:
+			f.source, f.index = fromString, len(sc.sig.strings)
+			f.read = sc.sig.reads()
+			sc.sig.strings = append(sc.sig.strings, stringRead{sized: true, pointer: t.Offset, length: t.LenOffset})
+		}
+	case t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8:
+		f.source, f.size = fromRecord, uint8(t.Size)
+	default:
+		f.source, f.length = fromRaw, int(t.Size)
+	}
+	return f
+}
+
+// bindNote reads the arguments of a probe that has only a note.
+func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
+	p := &s.Probe
+	obj, err := b.objects.open(s.Path)
+	if err != nil {
+		obj = nil
+	}
+	// What symbols are measured against: the site as the note and the symbols
+	// count addresses, and where the program is stopped.
+	site, ipDelta := p.Location+p.Delta, int64(s.Offset-p.Offset)
+	var texts []int // fields that are strings
+	for i, a := range p.Arguments {
+		f := field{name: argName(i), kind: kindOf(a)}
+		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, site, ipDelta)
+		wantText := err == nil && b.isString(p, f.name)
+		needed := 1
+		if wantText {
+			needed = 2
+		}
+		switch {
+		case err != nil:
+			f.err = err
+		case a.Float && op.size != 4 && op.size != 8:
+			f.err = fmt.Errorf("a floating-point number of %d bytes is not known", op.size)
+		case op.kind == opConst && !wantText:
+			f.source, f.value = fromConstant, value(op.value, f.kind, op.size)
+		case sc.sig.reads()+len(texts)+needed > maxReads:
+			f.err = fmt.Errorf("more than %d arguments need a read of their own", maxReads-1)
+		default:
+			f.source, f.size = fromRecord, op.size
+			f.read = len(sc.sig.operands)
+			f.offset = headSize + 8*f.read
+			sc.sig.operands = append(sc.sig.operands, op)
+			if wantText {
+				texts = append(texts, len(sc.fields))
+			}
+		}
+		sc.fields = append(sc.fields, f)
+	}
+	for _, i := range texts {
+		f := &sc.fields[i]
+		slot := f.read
+		f.source, f.kind, f.index = fromString, reader.String, len(sc.sig.strings)
+		f.read = len(sc.sig.operands) + f.index
+		sc.sig.strings = append(sc.sig.strings, stringRead{slot: slot})
+	}
+}
+
+func (b *binder) isString(p *reader.Probe, arg string) bool {
+	return slices.Contains(b.strings, arg) || slices.Contains(b.strings, p.Provider+":"+p.Name+":"+arg)
+}

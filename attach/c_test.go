@@ -1,0 +1,179 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// i386Flags make a 32-bit program on a machine without 32-bit libraries.
+var i386Flags = []string{"gcc", "-O2", "-m32", "-static", "-nostdlib", "-ffreestanding", "-DFREESTANDING", "-fno-stack-protector", "-idirafter", "/usr/include/x86_64-linux-gnu"}
+
+// compile compiles testdata/args.c and returns the program's path.
+func compile(t testing.TB, command ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(command[0]); err != nil {
+		skip(t, "needs %s: %v", command[0], err)
+	}
+	out := filepath.Join(t.TempDir(), "args")
+	cmd := exec.Command(command[0], append(command[1:], "-o", out, "testdata/args.c")...)
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		if strings.Contains(string(msg), "sys/sdt.h") {
+			skip(t, "needs sys/sdt.h, package systemtap-sdt-dev: %s", msg)
+		}
+		t.Fatalf("%v: %v\n%s", cmd, err, msg)
+	}
+	return out
+}
+
+// wantC are the arguments that testdata/args.c fires, by probe.
+func wantC(bits int) map[string][]arg {
+	u, s := func(v uint64) any { return v }, func(v int64) any { return v }
+	word := func(v int64) any { return v }
+	want := map[string][]arg{
+		"ints":   number(s(-8), u(200), s(-1600), u(60000), s(-320000), u(4000000000), s(-64000000000), u(0xfedcba9876543210)),
+		"consts": number(s(-9), u(math.MaxUint32), s(math.MaxInt64), u(255)),
+		"memory": number(s(-20), s('b'), s(30)),
+		"global": number(s(-77), s(-2), u(4242)),
+		"text":   number("h\xc3\xa9llo", nil, word(1)),
+		"floats": number(2.5, -0.25),
+		"bare":   nil,
+	}
+	want["text"][1].Err = attach.ErrFault.Error()
+	if bits == 32 {
+		want["ints"] = want["ints"][:6]
+		delete(want, "floats")
+	}
+	return want
+}
+
+func number(values ...any) []arg {
+	var out []arg
+	for i, v := range values {
+		out = append(out, arg{Name: fmt.Sprintf("arg%d", i), Value: v})
+	}
+	return out
+}
+
+func TestC(t *testing.T) {
+	for _, test := range []struct {
+		command []string
+		kind    attach.LinkKind
+		bits    int
+	}{
+		{[]string{"gcc", "-O0"}, attach.AutoLink, 64},
+		{[]string{"gcc", "-O2"}, attach.AutoLink, 64},
+		{[]string{"gcc", "-O2"}, attach.PerfLink, 64},
+		{[]string{"gcc", "-O2", "-DSEMAPHORES"}, attach.AutoLink, 64},
+		{[]string{"gcc", "-O2", "-no-pie", "-DSEMAPHORES"}, attach.PerfLink, 64},
+		{[]string{"gcc", "-O2", "-fPIC", "-pie"}, attach.AutoLink, 64},
+		{[]string{"clang", "-O0"}, attach.AutoLink, 64},
+		{[]string{"clang", "-O2", "-DSEMAPHORES"}, attach.AutoLink, 64},
+		{i386Flags, attach.AutoLink, 32},
+		{append(i386Flags, "-DSEMAPHORES"), attach.PerfLink, 32},
+	} {
+		t.Run(strings.Join(test.command[:2], "")+fmt.Sprint(test.bits)+test.kind.String(), func(t *testing.T) {
+			path := compile(t, test.command...)
+			p := start(t, exec.Command(path))
+			want := wantC(test.bits)
+			s := open(t, path+":args:*", &attach.Options{Link: test.kind, Strings: []string{"args:text:arg0", "args:text:arg1"}})
+			if got := s.Plan().Attached(); got != len(want) {
+				t.Errorf("attached %d sites, want %d: %+v", got, len(want), s.Plan())
+			}
+			p.do("")
+			got := map[string][]arg{}
+			for _, ev := range drain(t, s) {
+				got[ev.Name] = argsOf(ev)
+				if ev.PID != p.pid() || ev.Comm != "args" {
+					t.Errorf("event of %d %q, want %d \"args\"", ev.PID, ev.Comm, p.pid())
+				}
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("events (-want +got):\n%s", d)
+			}
+			if st := checkSum(t, s); st.Fired != uint64(len(want)) {
+				t.Errorf("stats %+v, want %d fired", st, len(want))
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			p.do("") // unharmed
+		})
+	}
+}
+
+// TestSites holds that a site and its semaphore are as before after Close.
+func TestSites(t *testing.T) {
+	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		t.Run(kind.String(), func(t *testing.T) {
+			path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
+			p := start(t, exec.Command(path))
+			checkLive(t, p.pid(), "args:bare", 0x90, 0)
+			s := open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}, Link: kind})
+			checkLive(t, p.pid(), "args:bare", 0xcc, 1)
+			p.do("")
+			if n := len(drain(t, s)); n != 1 {
+				t.Errorf("got %d events, want 1", n)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := s.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+			checkLive(t, p.pid(), "args:bare", 0x90, 0)
+			if err := s.Close(); err != nil {
+				t.Errorf("second Close: %v", err)
+			}
+		})
+	}
+}
+
+// TestProcessEnd holds that a session ends with its processes.
+func TestProcessEnd(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	p, q := start(t, exec.Command(path)), start(t, exec.Command(path))
+	s := open(t, "args:bare", &attach.Options{PIDs: []int{p.pid(), q.pid()}})
+	if got := s.Plan().Attached(); got != 2 {
+		t.Errorf("attached %d sites, want one per process", got)
+	}
+	other := start(t, exec.Command(path))
+	other.do("")
+	p.do("")
+	q.do("")
+	if err := errors.Join(p.end(), q.end()); err != nil {
+		t.Error(err)
+	}
+	var pids []int
+	for ev, err := range s.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, ev.PID)
+	}
+	if d := cmp.Diff([]int{p.pid(), q.pid()}, pids); d != "" {
+		t.Errorf("events of processes (-want +got):\n%s", d)
+	}
+	_, err := attach.Open("args:bare", &attach.Options{PIDs: []int{p.pid()}})
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("attach to a dead process: error %v, want one that wraps os.ErrNotExist", err)
+	}
+}
+
+func TestNoMatch(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	for _, sel := range []string{path + ":args:none", "nobody_has_this:*"} {
+		if _, err := attach.Open(sel, nil); !errors.Is(err, attach.ErrNoMatch) {
+			t.Errorf("open %s: error %v, want one that wraps ErrNoMatch", sel, err)
+		}
+	}
+}

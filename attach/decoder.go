@@ -1,0 +1,79 @@
+package attach
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// decoder turns records into events.
+type decoder struct {
+	plan    Plan
+	schemas []*schema
+	clock   clock
+	comms   map[[16]byte]string
+}
+
+func newDecoder(plan Plan, schemas []*schema) decoder {
+	return decoder{plan: plan, schemas: schemas, comms: map[[16]byte]string{}}
+}
+
+// maxComms bounds the thread names that are remembered.
+const maxComms = 1024
+
+func (d *decoder) decode(rec []byte) (Event, error) {
+	if len(rec) < headSize {
+		return Event{}, fmt.Errorf("event of %d bytes is shorter than its header", len(rec))
+	}
+	site := binary.NativeEndian.Uint32(rec[headSite:])
+	if uint64(site) >= uint64(len(d.schemas)) || d.schemas[site] == nil {
+		return Event{}, fmt.Errorf("event of site %d, which is not traced", site)
+	}
+	task := binary.NativeEndian.Uint64(rec[headTask:])
+	p := &d.plan[site].Probe
+	ev := Event{
+		Time:     d.clock.wall(binary.NativeEndian.Uint64(rec[headTime:])),
+		PID:      int(task >> 32),
+		TID:      int(uint32(task)),
+		Comm:     d.comm([16]byte(rec[headComm:])),
+		Provider: p.Provider,
+		Name:     p.Name,
+		Probe:    p,
+	}
+	var err error
+	ev.Args, err = d.schemas[site].decode(rec)
+	return ev, err
+}
+
+func (d *decoder) comm(raw [16]byte) string {
+	s, ok := d.comms[raw]
+	if !ok {
+		b, _, _ := bytes.Cut(raw[:], []byte{0})
+		s = string(b)
+		if len(d.comms) < maxComms {
+			d.comms[raw] = s
+		}
+	}
+	return s
+}
+
+// clock converts CLOCK_MONOTONIC, which BPF programs read, to wall time. It
+// follows steps of the wall clock within a second.
+type clock struct {
+	offset int64  // nanoseconds from CLOCK_MONOTONIC to CLOCK_REALTIME
+	until  uint64 // CLOCK_MONOTONIC until which the offset is used
+}
+
+func (c *clock) wall(monotonic uint64) time.Time {
+	if monotonic >= c.until {
+		c.until = monotonic + uint64(time.Second)
+		var mono, real unix.Timespec
+		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono) == nil && unix.ClockGettime(unix.CLOCK_REALTIME, &real) == nil {
+			c.offset = real.Nano() - mono.Nano()
+		}
+	}
+	return time.Unix(0, int64(monotonic)+c.offset)
+}

@@ -1,0 +1,229 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// ErrNoMatch is wrapped by the error of Open if no probe matches a selector.
+var ErrNoMatch = errors.New("no probe matches")
+
+// ErrNoSite is wrapped by the error of Open if probes match and none of their
+// sites could be attached to.
+var ErrNoSite = errors.New("no site could be attached to")
+
+// target is a site to attach to, in process pid or in all (0).
+type target struct {
+	probe reader.Probe
+	pid   int
+}
+
+// discover returns the sites that the selectors name, each once per process.
+// Files that cannot be read are left out: with other matches they do not
+// matter, and without any they are the reason in the error.
+func discover(selectors []string, pids []int) ([]target, error) {
+	parsed, err := parseSelectors(selectors)
+	if err != nil {
+		return nil, err
+	}
+	d := discovery{selectors: parsed, seen: map[siteKey]bool{}}
+	d.matched = make([]bool, len(selectors))
+	if len(pids) > 0 {
+		err = d.processes(pids)
+	} else {
+		err = d.machine()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, ok := range d.matched {
+		if !ok {
+			return nil, d.noMatch(selectors[i], pids)
+		}
+	}
+	return d.targets, nil
+}
+
+type siteKey struct {
+	path   string
+	offset uint64
+	pid    int
+	name   string
+}
+
+type discovery struct {
+	selectors []selector.Selector
+	matched   []bool
+	targets   []target
+	seen      map[siteKey]bool
+	troubles  []error
+}
+
+// add keeps the probe if a selector names it.
+func (d *discovery) add(p reader.Probe, pid int) {
+	hit := false
+	for i := range d.selectors {
+		if d.selectors[i].Match(p.Path, p.Provider, p.Name) {
+			d.matched[i], hit = true, true
+		}
+	}
+	key := siteKey{p.Attachable(), p.Offset, pid, p.Provider + ":" + p.Name}
+	if hit && !d.seen[key] {
+		d.seen[key] = true
+		d.targets = append(d.targets, target{probe: p, pid: pid})
+	}
+}
+
+func (d *discovery) processes(pids []int) error {
+	for _, pid := range slices.Compact(slices.Sorted(slices.Values(pids))) {
+		proc, err := reader.OpenProcess(pid)
+		if err != nil {
+			if errors.Is(err, os.ErrPermission) {
+				return &PrivilegeError{Op: fmt.Sprintf("read the memory map of process %d", pid), Missing: []string{"CAP_SYS_PTRACE"}, Err: err}
+			}
+			return err
+		}
+		for p, err := range proc.Probes() {
+			if err != nil {
+				d.troubles = append(d.troubles, err)
+				continue
+			}
+			d.add(p, pid)
+		}
+		proc.Close()
+	}
+	return nil
+}
+
+// machine looks at the files that selectors name by path and at those that any
+// process has mapped.
+func (d *discovery) machine() error {
+	scan := false
+	for i := range d.selectors {
+		path, ok := d.selectors[i].LiteralPath()
+		if !ok || !strings.Contains(path, "/") {
+			scan = true
+			continue
+		}
+		f, err := reader.Open(path)
+		if err != nil {
+			return err
+		}
+		d.file(f, path, "")
+		f.Close()
+	}
+	if !scan {
+		return nil
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return err
+	}
+	read := map[procfs.ID]bool{}
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			d.mapped(pid, read)
+		}
+	}
+	return nil
+}
+
+// mapped looks at the files that process pid has mapped and no other had.
+func (d *discovery) mapped(pid int, read map[procfs.ID]bool) {
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			d.troubles = append(d.troubles, err)
+		}
+		return
+	}
+	for _, o := range procfs.Objects(pid, maps) {
+		if read[o.ID] || !d.mayMatch(o.Path) {
+			continue
+		}
+		file, opened, err := o.Open()
+		if err != nil {
+			if !errors.Is(err, os.ErrNotExist) {
+				d.troubles = append(d.troubles, err)
+			}
+			continue
+		}
+		read[o.ID] = true
+		f, err := reader.NewFile(file)
+		if err == nil {
+			if opened == o.Path {
+				opened = ""
+			}
+			d.file(f, o.Path, opened)
+		} else if !errors.Is(err, reader.ErrNotELF) {
+			d.troubles = append(d.troubles, fmt.Errorf("%s: %w", o.Path, err))
+		}
+		file.Close()
+	}
+}
+
+func (d *discovery) mayMatch(path string) bool {
+	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.MatchPath(path) })
+}
+
+func (d *discovery) file(f *reader.File, path, open string) {
+	for p, err := range f.Probes() {
+		if err != nil {
+			d.troubles = append(d.troubles, err)
+			continue
+		}
+		p.Path, p.OpenPath = path, open
+		d.add(p, 0)
+	}
+}
+
+func (d *discovery) noMatch(sel string, pids []int) error {
+	where := "in the files that processes of this machine have mapped"
+	switch len(pids) {
+	case 0:
+		if parsed, err := selector.Parse(sel); err == nil {
+			if path, ok := parsed.LiteralPath(); ok && strings.Contains(path, "/") {
+				where = "in " + path
+			}
+		}
+	case 1:
+		where = fmt.Sprintf("in process %d", pids[0])
+	default:
+		where = fmt.Sprintf("in processes %v", pids)
+	}
+	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, where)
+	if len(d.troubles) > 0 {
+		err = fmt.Errorf("%w (%d files could not be read; the first: %w)", err, len(d.troubles), d.troubles[0])
+	}
+	return err
+}
+
+// CheckSelectors returns the error in the first selector that Open could not
+// understand, nil if there is none.
+func CheckSelectors(selectors []string) error {
+	_, err := parseSelectors(selectors)
+	return err
+}
+
+func parseSelectors(selectors []string) ([]selector.Selector, error) {
+	var out []selector.Selector
+	for _, s := range selectors {
+		sel, err := selector.Parse(s)
+		if err != nil {
+			return nil, err
+		}
+		if sel.Kind != selector.USDT {
+			return nil, fmt.Errorf("probe %q: functions cannot be selected, only USDT probes", s)
+		}
+		out = append(out, sel)
+	}
+	return out, nil
+}

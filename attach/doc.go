@@ -1,0 +1,24 @@
+// Package attach attaches BPF programs to USDT probes and delivers what fires
+// as typed events.
+//
+// [Open] takes a selector such as "myapp:request_*", finds the probe sites it
+// names, attaches generated BPF programs to them and returns a [Session], whose
+// Events are decoded Go values. [Probe] and [Probes] attach a program of the
+// caller's own.
+//
+// All sites of one object that need the same program share one uprobe_multi
+// link; kernels without it (before 6.6) get one perf event per site. Arguments
+// are compiled to BPF instructions once per distinct argument signature, each
+// is read with its exact size, and one that cannot be read costs its own value
+// and never the probe. Semaphores are counted by the kernel through
+// ref_ctr_offset: they fall back to zero whatever happens to this process.
+//
+// Nothing is attached where it would harm the traced program, unless
+// [Options.Force] asks for it; [Session.Plan] says for every site what was done
+// and why.
+//
+// The package needs Linux 5.15 (BPF cookies) and CAP_BPF with CAP_PERFMON, or
+// CAP_SYS_ADMIN.
+// See https://docs.kernel.org/trace/uprobetracer.html and
+// https://docs.kernel.org/bpf/ringbuf.html.
+package attach

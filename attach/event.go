@@ -1,0 +1,44 @@
+package attach
+
+import (
+	"errors"
+	"time"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// ErrTruncated is wrapped by Arg.Err if Value holds only the beginning of a
+// string or of bytes; see [Options.MaxString].
+var ErrTruncated = errors.New("truncated")
+
+// ErrFault is wrapped by Arg.Err if the argument lies in memory that could not
+// be read when the probe fired: it is not mapped, or not in memory just then.
+var ErrFault = errors.New("memory not readable")
+
+// Event is one firing of a probe.
+type Event struct {
+	// Time is when the probe fired, by the clock on the wall.
+	Time time.Time
+	// PID and TID are those of the initial PID namespace.
+	PID, TID int
+	// Comm is the name of the thread, at most 15 bytes.
+	Comm string
+
+	Provider, Name string
+	Args           []Arg
+
+	// Probe is the site that fired. It is shared by all its events.
+	Probe *reader.Probe
+}
+
+// Arg is one argument of an event.
+type Arg struct {
+	// Name is the argument's name if the object names it, else "arg0" to "argN"
+	// by its place in the note.
+	Name string
+	// Value is a uint64, int64, float64, bool, string or []byte; nil if Err
+	// says that there is none.
+	Value any
+	// Err is why the value is missing or, if it wraps ErrTruncated, incomplete.
+	Err error
+}

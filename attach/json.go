@@ -1,0 +1,120 @@
+package attach
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// errUTF8 is what an event's "errors" say of a string that JSON cannot hold.
+var errUTF8 = errors.New("invalid UTF-8 replaced by U+FFFD")
+
+// timeFormat is RFC 3339 with all nine digits of the nanoseconds.
+const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
+
+// MarshalJSON returns the event as one JSON object:
+//
+//	{"time": …, "pid": …, "tid": …, "comm": …, "provider": …, "name": …,
+//	 "args": {name: value}, "errors": {name: why}}
+//
+// Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes
+// are base64. errors is absent if there are none.
+func (e *Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
+
+// AppendJSON appends to dst what MarshalJSON returns.
+func (e *Event) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"time":"`...)
+	dst = e.Time.AppendFormat(dst, timeFormat)
+	dst = append(dst, `","pid":`...)
+	dst = strconv.AppendInt(dst, int64(e.PID), 10)
+	dst = append(dst, `,"tid":`...)
+	dst = strconv.AppendInt(dst, int64(e.TID), 10)
+	for _, f := range [...]struct{ key, value string }{{"comm", e.Comm}, {"provider", e.Provider}, {"name", e.Name}} {
+		dst = append(append(append(dst, `,"`...), f.key...), `":`...)
+		dst = appendString(dst, f.value)
+	}
+	dst = append(dst, `,"args":{`...)
+	troubles := 0
+	for i := range e.Args {
+		a := &e.Args[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(dst, a.Name)
+		dst = append(dst, ':')
+		dst = appendValue(dst, a.Value)
+		if a.trouble() != nil {
+			troubles++
+		}
+	}
+	dst = append(dst, '}')
+	if troubles == 0 {
+		return append(dst, '}')
+	}
+	dst = append(dst, `,"errors":{`...)
+	for i := range e.Args {
+		err := e.Args[i].trouble()
+		if err == nil {
+			continue
+		}
+		dst = appendString(dst, e.Args[i].Name)
+		dst = append(dst, ':')
+		dst = appendString(dst, err.Error())
+		if troubles--; troubles > 0 {
+			dst = append(dst, ',')
+		}
+	}
+	return append(dst, "}}"...)
+}
+
+// trouble is why the argument's JSON value is missing or not the whole truth.
+func (a *Arg) trouble() error {
+	s, ok := a.Value.(string)
+	if !ok || utf8.ValidString(s) {
+		return a.Err
+	}
+	if a.Err != nil {
+		return fmt.Errorf("%w; %w", a.Err, errUTF8)
+	}
+	return errUTF8
+}
+
+func appendValue(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case uint64:
+		return strconv.AppendUint(dst, v, 10)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return append(strconv.AppendFloat(append(dst, '"'), v, 'g', -1, 64), '"')
+		}
+		return strconv.AppendFloat(dst, v, 'g', -1, 64)
+	case string:
+		return appendString(dst, v)
+	case []byte:
+		dst = append(dst, '"')
+		dst = base64.StdEncoding.AppendEncode(dst, v)
+		return append(dst, '"')
+	}
+	return append(dst, "null"...)
+}
+
+func appendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
+			b, err := json.Marshal(s) // cannot fail for a string
+			if err != nil {
+				return append(dst, `""`...)
+			}
+			return append(dst, b...)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}

@@ -1,0 +1,107 @@
+package attach
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Every event is one record in the ring buffer: a header, a fixed part with
+// slots of 8 bytes (or the probe's argument block), and the bytes of strings,
+// one after the other. All numbers are in the host's byte order.
+const (
+	headSite   = 0  // u32: index of the site
+	headErrors = 4  // u32: bit i is set if read i of the signature failed
+	headTime   = 8  // u64: CLOCK_MONOTONIC
+	headTask   = 16 // u64: process id << 32 | thread id
+	headComm   = 24 // char[16]
+	headSize   = 40
+
+	maxReads = 32 // bits in headErrors
+)
+
+// Limits on a record with strings, whose scratch memory is a value of a per-CPU
+// map: PCPU_MIN_UNIT_SIZE (include/linux/percpu.h) bounds that to 32 KiB.
+const (
+	maxScratch = 32 << 10
+	scratchPad = 8 // the lock in front of the record
+)
+
+// signature is all that a generated program depends on. Sites with equal
+// signatures share a program; [signature.key] tells equality.
+type signature struct {
+	operands []operand // read 0 …: one slot each
+
+	// The argument block of a typed probe, the read after the operands.
+	block       bool
+	blockBase   location
+	blockOffset int32
+	blockSize   uint32
+
+	// Strings, each a read; they follow the block's.
+	strings   []stringRead
+	maxString uint32
+}
+
+// stringRead is text or bytes to be copied behind the fixed part.
+type stringRead struct {
+	sized bool // pointer and length lie in the block; else text up to a NUL
+
+	pointer, length uint32 // sized: offsets in the block
+
+	// Not sized: slot holds the pointer when it is read, and the number of
+	// bytes copied afterwards.
+	slot int
+}
+
+func (s *signature) key() string { return fmt.Sprintf("%+v", *s) }
+
+// reads returns the number of bits of headErrors in use.
+func (s *signature) reads() int {
+	n := len(s.operands) + len(s.strings)
+	if s.block {
+		n++
+	}
+	return n
+}
+
+func (s *signature) blockStart() int { return headSize + 8*len(s.operands) }
+
+// fixedSize is the size of a record before its strings.
+func (s *signature) fixedSize() int {
+	return s.blockStart() + int(s.blockSize+7)&^7
+}
+
+// stringLimit is the number of bytes that are kept of each string: what was
+// asked for, or less where several would not fit a record.
+func (s *signature) stringLimit() int {
+	limit := int(s.maxString)
+	for ; limit > 0; limit /= 2 {
+		if size := s.scratchSize(limit); size <= maxScratch {
+			break
+		}
+	}
+	return limit
+}
+
+// cursorMask bounds the position at which the next string goes, in a form that
+// spares the verifier from telling all combinations of lengths apart.
+func (s *signature) cursorMask(limit int) int {
+	end := s.fixedSize() + len(s.strings)*(limit+1)
+	return 1<<bits.Len(uint(end)) - 1
+}
+
+func (s *signature) scratchSize(limit int) int {
+	// A terminated string is copied with its NUL and one byte that tells
+	// whether it goes on.
+	return (scratchPad + s.cursorMask(limit) + 1 + limit + 2 + 7) &^ 7
+}
+
+// readsMemory says that the program reads memory which need not be resident.
+func (s *signature) readsMemory() bool {
+	for i := range s.operands {
+		if s.operands[i].kind == opMemory {
+			return true
+		}
+	}
+	return len(s.strings) > 0
+}

@@ -1,0 +1,179 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/features"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+// maxMulti is MAX_UPROBE_MULTI_CNT, kernel/trace/bpf_trace.c.
+const maxMulti = 1 << 20
+
+// enotsupp is the kernel's internal ENOTSUPP, which uprobe_register returns
+// for an instruction that it cannot probe.
+const enotsupp = syscall.Errno(524)
+
+// group is a set of sites that one link can hold.
+type group struct {
+	path    string
+	pid     int
+	prog    *ebpf.Program
+	sites   []*Site
+	cookies []uint64
+}
+
+// chooseLink returns the mechanism for this kernel. filtered says that links
+// will be restricted to a process.
+func chooseLink(want LinkKind, filtered bool) (LinkKind, error) {
+	if want == PerfLink {
+		return PerfLink, nil
+	}
+	err := features.HaveBPFLinkUprobeMulti()
+	switch {
+	case err == nil && (!filtered || haveMultiPIDFilter()):
+		return MultiLink, nil
+	case err != nil && !errors.Is(err, ebpf.ErrNotSupported):
+		return 0, privileges("ask the kernel for uprobe_multi", err)
+	case want == MultiLink:
+		return 0, fmt.Errorf("uprobe_multi links: %w (Linux 6.6 has them, 6.10 with a correct process filter)", ebpf.ErrNotSupported)
+	}
+	return PerfLink, nil
+}
+
+// haveMultiPIDFilter asks whether the process filter of uprobe_multi links
+// filters processes: before Linux 46ba0e49b642 it filtered threads. The fix
+// also rejects a negative id before it looks at the path.
+var haveMultiPIDFilter = sync.OnceValue(func() bool {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type:         ebpf.Kprobe,
+		AttachType:   ebpf.AttachTraceUprobeMulti,
+		Instructions: emptyProgram(),
+		License:      programLicense,
+	})
+	if err != nil {
+		return false
+	}
+	defer prog.Close()
+	ex, err := link.OpenExecutable("/")
+	if err != nil {
+		return false
+	}
+	l, err := ex.UprobeMulti(nil, prog, &link.UprobeMultiOptions{Addresses: []uint64{1}, PID: math.MaxUint32})
+	if err == nil {
+		l.Close()
+		return false
+	}
+	return errors.Is(err, unix.EINVAL)
+})
+
+// canSleep asks whether programs on uprobes may sleep, which Linux 6.0 brought.
+var canSleep = sync.OnceValue(func() bool {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type:         ebpf.Kprobe,
+		Flags:        unix.BPF_F_SLEEPABLE,
+		Instructions: emptyProgram(),
+		License:      programLicense,
+	})
+	if err != nil {
+		return false
+	}
+	prog.Close()
+	return true
+})
+
+// attach attaches the group and says at each site how that went. It returns
+// what was attached even with an error, which concerns the whole group.
+func (g *group) attach(kind LinkKind) ([]detacher, error) {
+	ex, err := link.OpenExecutable(g.path)
+	if err != nil {
+		return nil, err
+	}
+	if kind == PerfLink {
+		return g.attachPerf(ex)
+	}
+	var all []detacher
+	for start := 0; start < len(g.sites); start += maxMulti {
+		end := min(start+maxMulti, len(g.sites))
+		some, err := g.attachMulti(ex, start, end)
+		all = append(all, some...)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// attachMulti attaches sites start to end. The kernel attaches all or none, so
+// that a site which it refuses is found by halving.
+func (g *group) attachMulti(ex *link.Executable, start, end int) ([]detacher, error) {
+	opts := link.UprobeMultiOptions{
+		PID:           uint32(g.pid),
+		Cookies:       g.cookies[start:end],
+		Addresses:     make([]uint64, 0, end-start),
+		RefCtrOffsets: make([]uint64, 0, end-start),
+	}
+	for _, s := range g.sites[start:end] {
+		opts.Addresses = append(opts.Addresses, s.Offset)
+		opts.RefCtrOffsets = append(opts.RefCtrOffsets, s.Probe.SemaphoreOffset)
+	}
+	l, err := ex.UprobeMulti(nil, g.prog, &opts)
+	if err == nil {
+		for _, s := range g.sites[start:end] {
+			s.Attached = true
+		}
+		return []detacher{{link: l}}, nil
+	}
+	if whole := g.wholeError(err); whole != nil {
+		return nil, whole
+	}
+	if end-start == 1 {
+		g.sites[start].Reason = siteError(err)
+		return nil, nil
+	}
+	middle := start + (end-start)/2
+	all, err := g.attachMulti(ex, start, middle)
+	if err != nil {
+		return all, err
+	}
+	some, err := g.attachMulti(ex, middle, end)
+	return append(all, some...), err
+}
+
+// wholeError returns what makes attaching any site of the group pointless, nil
+// if err may be one site's.
+func (g *group) wholeError(err error) error {
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return privileges("attach to "+g.path, err)
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
+		if g.pid != 0 && !alive(g.pid) {
+			return fmt.Errorf("process %d has ended", g.pid)
+		}
+		return fmt.Errorf("attach to %s: %w", g.path, err)
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.E2BIG),
+		errors.Is(err, unix.EBADF), errors.Is(err, unix.EIO), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, link.ErrNotSupported):
+		return fmt.Errorf("attach to %s: %w", g.path, err)
+	}
+	return nil
+}
+
+// siteError explains why the kernel refused a single site.
+func siteError(err error) error {
+	switch {
+	case errors.Is(err, enotsupp):
+		return fmt.Errorf("the kernel cannot probe the instruction at the site: %w", err)
+	case errors.Is(err, unix.EINVAL):
+		return fmt.Errorf("the kernel refused the site; another tracer may hold it with another semaphore: %w", err)
+	}
+	return err
+}
+
+func alive(pid int) bool { return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }

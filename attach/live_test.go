@@ -1,0 +1,39 @@
+package attach_test
+
+import (
+	"testing"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// liveProbe returns a probe of a process.
+func liveProbe(t testing.TB, pid int, name string) reader.Probe {
+	t.Helper()
+	proc, err := reader.OpenProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proc.Close()
+	for p, err := range proc.Probes() {
+		if err == nil && p.Provider+":"+p.Name == name {
+			return p
+		}
+	}
+	t.Fatalf("process %d has no probe %s", pid, name)
+	return reader.Probe{}
+}
+
+// checkLive compares the first byte at a site and its semaphore's value.
+func checkLive(t testing.TB, pid int, name string, site byte, semaphore uint16) {
+	t.Helper()
+	p := liveProbe(t, pid, name)
+	got, err := p.SemaphoreValue()
+	if err != nil || got != semaphore {
+		t.Errorf("semaphore of %s is %d (error %v), want %d", name, got, err, semaphore)
+	}
+	var b [1]byte
+	if err := procfs.ReadMemory(pid, p.Live.Address, b[:]); err != nil || b[0] != site {
+		t.Errorf("site of %s holds %#x (error %v), want %#x", name, b[0], err, site)
+	}
+}

@@ -1,0 +1,173 @@
+package attach_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/sys"
+)
+
+// child is the environment variable that makes this test binary a traced
+// program: its value names one of children.
+const child = "ATTACH_TEST_CHILD"
+
+var children = map[string]func(command string) error{}
+
+func TestMain(m *testing.M) {
+	run, ok := children[os.Getenv(child)]
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := obey(os.Stdin, os.Stdout, run); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// obey runs a command for each line of in and answers each with a line.
+func obey(in io.Reader, out io.Writer, run func(string) error) error {
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		if err := run(lines.Text()); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(out, "done"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// program is a traced program under the test's control.
+type program struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	end func() error
+}
+
+// start starts a program that answers every line of its input with one. It
+// ends with the test.
+func start(t testing.TB, cmd *exec.Cmd) *program {
+	t.Helper()
+	p := &program{t: t, cmd: cmd}
+	var err error
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var waited atomic.Bool
+	p.end = func() error {
+		if waited.Swap(true) {
+			return nil
+		}
+		p.in.Close()
+		err := cmd.Wait()
+		if stderr.Len() > 0 {
+			err = errors.Join(err, errors.New(stderr.String()))
+		}
+		return err
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		p.end()
+	})
+	return p
+}
+
+// startChild starts this binary as one of children.
+func startChild(t testing.TB, name string) *program {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), child+"="+name)
+	return start(t, cmd)
+}
+
+func (p *program) pid() int { return p.cmd.Process.Pid }
+
+// do has the program run a command and waits until it has.
+func (p *program) do(format string, args ...any) {
+	p.t.Helper()
+	if _, err := fmt.Fprintf(p.in, format+"\n", args...); err != nil {
+		p.t.Fatalf("traced program: %v (%v)", err, p.end())
+	}
+	if _, err := p.out.ReadString('\n'); err != nil {
+		p.t.Fatalf("traced program after %q: %v (%v)", fmt.Sprintf(format, args...), err, p.end())
+	}
+}
+
+// needPrivileges skips the test if this process may not attach; in CI it fails.
+func needPrivileges(t testing.TB, err error) {
+	t.Helper()
+	var p *attach.PrivilegeError
+	if errors.As(err, &p) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+}
+
+// skip skips the test for want of a tool or a kernel feature; in CI it fails.
+func skip(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+func open(t testing.TB, selector string, opts *attach.Options) *attach.Session {
+	t.Helper()
+	s, err := attach.Open(selector, opts)
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// drain detaches and returns the events that have fired.
+func drain(t testing.TB, s *attach.Session) []attach.Event {
+	t.Helper()
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	var all []attach.Event
+	for ev, err := range s.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, ev)
+	}
+	return all
+}
+
+func checkSum(t testing.TB, s *attach.Session) attach.Stats {
+	t.Helper()
+	st, err := s.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := st.Received + st.Lost + st.Filtered + st.Missed; st.Fired != sum {
+		t.Errorf("fired %d, but received+lost+filtered+missed = %d: %+v", st.Fired, sum, st)
+	}
+	return st
+}
+
+var optimizesNop5 = sys.UprobeOptimization() == sys.OptimizesNop5

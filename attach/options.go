@@ -1,0 +1,107 @@
+package attach
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"os"
+)
+
+// Options change how probes are attached. The zero value, and nil, attach to
+// every process, now and later, that runs the objects found.
+type Options struct {
+	// PIDs restricts probes and events to these processes. Events ends when
+	// all of them have ended.
+	PIDs []int
+
+	// RingSize is the size in bytes of the buffer between the kernel and this
+	// program, rounded up to a power of two; 0 means 4 MiB. When it is full,
+	// events are dropped and counted.
+	RingSize int
+	// MaxString is the number of bytes that events keep of each string or byte
+	// slice; 0 means 1024. Records with several strings may keep fewer.
+	MaxString int
+	// Strings names the arguments of untyped probes that are pointers to
+	// NUL-terminated text: "arg0", or "PROVIDER:NAME:arg0" for one probe only.
+	// Events then hold the text, not the address.
+	Strings []string
+
+	// Force attaches to sites that attaching is known to harm, or that are
+	// known to stay silent; see [Site.Reason].
+	Force bool
+	// Link chooses the kernel's mechanism.
+	Link LinkKind
+
+	// Cookie is what bpf_get_attach_cookie returns in a program given to
+	// [Probe] or [Probes].
+	Cookie uint64
+	// Cookies are used by [Probes] in place of Cookie if not empty: one for
+	// each probe.
+	Cookies []uint64
+
+	// Context ends Events when it is done, after the events that have fired
+	// until then; nil means never.
+	Context context.Context
+}
+
+// LinkKind is a mechanism by which programs are attached.
+type LinkKind int
+
+const (
+	// AutoLink is MultiLink where the kernel has it, else PerfLink.
+	AutoLink LinkKind = iota
+	// MultiLink is one uprobe_multi link for many sites, from Linux 6.6 on.
+	MultiLink
+	// PerfLink is a perf event for each site. Detaching takes the kernel about
+	// 0.1 s per site.
+	PerfLink
+)
+
+func (k LinkKind) String() string {
+	switch k {
+	case AutoLink:
+		return "auto"
+	case MultiLink:
+		return "uprobe_multi"
+	case PerfLink:
+		return "perf event"
+	}
+	return fmt.Sprintf("LinkKind(%d)", int(k))
+}
+
+const (
+	defaultRingSize  = 4 << 20
+	maxRingSize      = 1 << 30
+	defaultMaxString = 1024
+	maxMaxString     = 8 << 10
+)
+
+// withDefaults returns a checked copy of o, which may be nil.
+func (o *Options) withDefaults() (Options, error) {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	switch {
+	case out.RingSize < 0 || out.RingSize > maxRingSize:
+		return out, fmt.Errorf("ring size %d is not between 0 and %d bytes", out.RingSize, maxRingSize)
+	case out.RingSize == 0:
+		out.RingSize = defaultRingSize
+	}
+	out.RingSize = max(1<<bits.Len(uint(out.RingSize-1)), os.Getpagesize())
+	switch {
+	case out.MaxString < 0 || out.MaxString > maxMaxString:
+		return out, fmt.Errorf("string length %d is not between 0 and %d bytes", out.MaxString, maxMaxString)
+	case out.MaxString == 0:
+		out.MaxString = defaultMaxString
+	}
+	if out.Context == nil {
+		out.Context = context.Background()
+	}
+	for _, pid := range out.PIDs {
+		if pid <= 0 {
+			return out, fmt.Errorf("process id %d is not positive", pid)
+		}
+	}
+	return out, nil
+}

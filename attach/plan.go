@@ -1,0 +1,183 @@
+package attach
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Site is what was decided and done about one probe site.
+type Site struct {
+	Probe reader.Probe
+	// PID is the process that the attachment is restricted to, 0 for none.
+	PID int
+	// Path and Offset are where the uprobe was put, or would have been.
+	Path   string
+	Offset uint64
+	// Attached says whether the site can fire now.
+	Attached bool
+	// Reason is why the site was refused, nil if it was not.
+	Reason error
+	// Notes are remarks on how the site was chosen and on what to expect of it.
+	Notes []string
+}
+
+// Plan lists every probe site that a selector named.
+type Plan []Site
+
+// Attached returns the number of sites that can fire.
+func (p Plan) Attached() int {
+	n := 0
+	for i := range p {
+		if p[i].Attached {
+			n++
+		}
+	}
+	return n
+}
+
+// ErrUnsafe is wrapped by Site.Reason if attaching would harm the traced
+// program. [Options.Force] attaches nevertheless.
+var ErrUnsafe = errors.New("attaching would corrupt the traced program")
+
+// ErrSilent is wrapped by Site.Reason if the site would never fire, or not in
+// every process. [Options.Force] attaches nevertheless.
+var ErrSilent = errors.New("the probe would stay silent")
+
+// x86-64 instructions at probe sites.
+var (
+	nop1  = []byte{0x90}                                                       // nop
+	nop5  = []byte{0x0f, 0x1f, 0x44, 0x00, 0x00}                               // nopl 0(%rax,%rax,1)
+	nop10 = []byte{0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00} // cs nopw 0(%rax,%rax,1)
+)
+
+// planner decides what to do about sites on one kernel.
+type planner struct {
+	optimization sys.Optimization
+	pageSize     uint64
+	force        bool
+	objects      objects
+}
+
+func newPlanner(force bool) *planner {
+	return &planner{
+		optimization: sys.UprobeOptimization(),
+		pageSize:     uint64(os.Getpagesize()),
+		force:        force,
+		objects:      objects{},
+	}
+}
+
+// objects are the files behind sites, each opened once.
+type objects map[string]*object
+
+func (o objects) open(path string) (*object, error) {
+	if obj := o[path]; obj != nil {
+		return obj, nil
+	}
+	obj, err := openObject(path)
+	if err == nil {
+		o[path] = obj
+	}
+	return obj, err
+}
+
+func (o objects) Close() {
+	for _, obj := range o {
+		obj.Close()
+	}
+	clear(o)
+}
+
+// plan decides where, and whether, to attach to p in process pid (0: in all).
+func (pl *planner) plan(p reader.Probe, pid int) Site {
+	s := Site{Probe: p, PID: pid, Path: p.Attachable(), Offset: p.Offset}
+	if p.SiteErr != nil {
+		s.Reason = p.SiteErr
+		return s
+	}
+	if _, err := hostRegisters(p.Machine, p.Class); err != nil {
+		s.Reason = err
+		return s
+	}
+	obj, err := pl.objects.open(s.Path)
+	if err != nil {
+		s.Reason = err
+		return s
+	}
+	if p.Machine == elf.EM_X86_64 || p.Machine == elf.EM_386 {
+		pl.planX86(&s, obj)
+	}
+	if s.Reason == nil {
+		pl.planSemaphore(&s)
+	}
+	if pl.force && (errors.Is(s.Reason, ErrUnsafe) || errors.Is(s.Reason, ErrSilent)) {
+		s.Notes = append(s.Notes, "forced: "+s.Reason.Error())
+		s.Reason = nil
+	}
+	return s
+}
+
+// fits says that n bytes at off lie in one page: others are never optimised.
+func (pl *planner) fits(off uint64, n int) bool { return off%pl.pageSize+uint64(n) <= pl.pageSize }
+
+func (pl *planner) planX86(s *Site, obj *object) {
+	code := obj.bytesAt(s.Offset, len(nop1)+len(nop10))
+	is64 := s.Probe.Machine == elf.EM_X86_64 && s.Probe.Class == elf.ELFCLASS64
+	stub := s.Probe.Type != nil && s.Probe.Type.Record.Flags&notes.CalledStub != 0
+	switch {
+	case len(code) == 0:
+		s.Reason = fmt.Errorf("offset %#x lies beyond the end of %s", s.Offset, s.Path)
+	case code[0] == 0xcc || code[0] == 0xf4: // int3, hlt
+		s.Reason = fmt.Errorf("the kernel cannot probe the instruction at the site (byte %#x)", code[0])
+	case bytes.HasPrefix(code, nop1):
+		pl.planAfterNop(s, code[len(nop1):], is64)
+	case bytes.HasPrefix(code, nop10):
+		if pl.optimization != sys.OptimizesNop10 {
+			// kernel/events/uprobes.c refuses prefix 0x2e when a process maps the
+			// page, and says nothing when none does yet.
+			s.Reason = errors.New("the site is a nop10, which this kernel cannot probe")
+		}
+	case bytes.HasPrefix(code, nop5):
+		switch {
+		case !is64 || pl.optimization != sys.OptimizesNop5:
+		case !pl.fits(s.Offset, len(nop5)):
+			s.Notes = append(s.Notes, "nop5 across two pages: slower, since the kernel does not optimise it")
+		case stub:
+			s.Notes = append(s.Notes, "nop5 in a called stub: optimised by the kernel")
+		default:
+			s.Reason = fmt.Errorf("the site is a nop5, which this kernel replaces by a call that overwrites data below the stack pointer, and forked children crash: %w", ErrUnsafe)
+		}
+	}
+}
+
+// planAfterNop chooses between the one-byte nop of a site and a longer nop
+// behind it.
+func (pl *planner) planAfterNop(s *Site, behind []byte, is64 bool) {
+	switch {
+	case !is64:
+	case bytes.HasPrefix(behind, nop5) && pl.optimization == sys.OptimizesNop5:
+		s.Notes = append(s.Notes, "nop,nop5: stays on the nop, since this kernel's optimisation of nop5 is unsafe")
+	case bytes.HasPrefix(behind, nop10) && pl.optimization == sys.OptimizesNop10 && pl.fits(s.Offset+1, len(nop10)):
+		s.Offset++
+		s.Notes = append(s.Notes, "nop,nop10: on the nop10, which the kernel optimises")
+	}
+}
+
+// planSemaphore refuses sites whose semaphore would not count.
+func (pl *planner) planSemaphore(s *Site) {
+	err := s.Probe.SemaphoreErr
+	switch {
+	case err == nil:
+	case errors.Is(err, reader.ErrBss) && s.PID != 0 && s.Probe.SemaphoreOffset != 0:
+		s.Notes = append(s.Notes, err.Error()+": armed as long as the process runs")
+	default:
+		s.Reason = fmt.Errorf("%w: %w", err, ErrSilent)
+	}
+}

@@ -1,0 +1,63 @@
+package attach
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// PrivilegeError says that this process may not do what attaching needs.
+type PrivilegeError struct {
+	Op      string   // what was tried
+	Missing []string // capabilities that this process lacks, "CAP_BPF" …
+	Err     error    // the kernel's answer; wraps os.ErrPermission
+}
+
+func (e *PrivilegeError) Error() string {
+	if len(e.Missing) == 0 {
+		return e.Op + ": not allowed although this process has the capabilities (a container, a security module or sysctl kernel.perf_event_paranoid may forbid it): " + e.Err.Error()
+	}
+	return e.Op + ": not allowed, this process lacks " + strings.Join(e.Missing, " and ")
+}
+
+func (e *PrivilegeError) Unwrap() error { return e.Err }
+
+// privileges returns err with the capabilities that attaching needs and this
+// process lacks, if it is about permission, and with op in any case.
+func privileges(op string, err error) error {
+	if !errors.Is(err, os.ErrPermission) {
+		return &opError{op, err}
+	}
+	return &PrivilegeError{Op: op, Missing: missingCapabilities(), Err: err}
+}
+
+type opError struct {
+	op  string
+	err error
+}
+
+func (e *opError) Error() string { return e.op + ": " + e.err.Error() }
+func (e *opError) Unwrap() error { return e.err }
+
+// missingCapabilities returns what this process lacks of CAP_BPF and
+// CAP_PERFMON, for either of which CAP_SYS_ADMIN will do.
+func missingCapabilities() []string {
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0]); err != nil {
+		return nil
+	}
+	has := func(c uint) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
+	if has(unix.CAP_SYS_ADMIN) {
+		return nil
+	}
+	var missing []string
+	if !has(unix.CAP_BPF) {
+		missing = append(missing, "CAP_BPF")
+	}
+	if !has(unix.CAP_PERFMON) {
+		missing = append(missing, "CAP_PERFMON")
+	}
+	return missing
+}

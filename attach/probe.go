@@ -1,0 +1,77 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Probe attaches the caller's program to a probe site. It must be a program of
+// type Kprobe, loaded with attach type AttachTraceUprobeMulti for uprobe_multi
+// links and with none for perf events; [AutoLink] finds out which. opts may be
+// nil: the program then runs in every process.
+func Probe(prog *ebpf.Program, p *reader.Probe, opts *Options) (*Attachment, error) {
+	return Probes(prog, []reader.Probe{*p}, opts)
+}
+
+// Probes attaches the caller's program to several sites at once. With
+// uprobe_multi the kernel gets one link per file, and per process if
+// [Options.PIDs] names some. The cookies of opts reach the program unchanged.
+//
+// The error wraps [ErrNoSite] if no site could be attached to. If only some
+// could, that is no error: see Plan.
+func Probes(prog *ebpf.Program, probes []reader.Probe, opts *Options) (*Attachment, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if prog == nil || len(probes) == 0 {
+		return nil, errors.New("attach needs a program and at least one probe")
+	}
+	if len(o.Cookies) != 0 && len(o.Cookies) != len(probes) {
+		return nil, fmt.Errorf("%d cookies for %d probes", len(o.Cookies), len(probes))
+	}
+	pids := o.PIDs
+	if len(pids) == 0 {
+		pids = []int{0}
+	}
+	kind, err := chooseLink(o.Link, len(o.PIDs) > 0)
+	if err != nil {
+		return nil, err
+	}
+	a, err := attachOwn(prog, probes, pids, &o, kind)
+	if o.Link == AutoLink && kind == MultiLink && errors.Is(err, unix.EINVAL) {
+		// The program may have been loaded for perf events.
+		if perf, perfErr := attachOwn(prog, probes, pids, &o, PerfLink); perfErr == nil {
+			return perf, nil
+		}
+	}
+	return a, err
+}
+
+func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options, kind LinkKind) (*Attachment, error) {
+	planner := newPlanner(o.Force)
+	defer planner.objects.Close()
+	plan := make(Plan, 0, len(probes)*len(pids))
+	for _, p := range probes {
+		for _, pid := range pids {
+			plan = append(plan, planner.plan(p, pid))
+		}
+	}
+	var groups grouper
+	for i := range plan {
+		if plan[i].Reason != nil {
+			continue
+		}
+		cookie := o.Cookie
+		if len(o.Cookies) != 0 {
+			cookie = o.Cookies[i/len(pids)]
+		}
+		groups.add(&plan[i], prog, cookie)
+	}
+	return newAttachment(plan, groups.all, kind)
+}

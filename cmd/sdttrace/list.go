@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
+)
+
+func newListCommand(stdout, stderr io.Writer) *cobra.Command {
+	var pids []int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [flags] [PROBE...]",
+		Short: "List the probes of processes and who is watching them",
+		Long: `list prints the probes that are mapped in processes: how many tracers each
+semaphore counts, and the state of the site: clean, int3 (traced through a
+breakpoint) or call (traced through a call, which is faster).`,
+		Example: `  sdttrace list               every probe of the machine
+  sdttrace list -p 4711 'myapp:*'`,
+		ValidArgsFunction: completeProbes,
+		RunE: func(_ *cobra.Command, args []string) error {
+			l := lister{}
+			for _, a := range args {
+				sel, err := selector.Parse(a)
+				if err != nil {
+					return usageError{err}
+				}
+				l.selectors = append(l.selectors, sel)
+			}
+			if err := l.read(pids, stderr); err != nil {
+				return err
+			}
+			if asJSON {
+				return l.json(stdout)
+			}
+			return l.text(stdout)
+		},
+	}
+	cmd.Flags().IntSliceVarP(&pids, "pid", "p", nil, "these processes only")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+// liveProbe is a line of the list.
+type liveProbe struct {
+	PID       int     `json:"pid"`
+	Comm      string  `json:"comm"`
+	Provider  string  `json:"provider"`
+	Name      string  `json:"name"`
+	Path      string  `json:"path"`
+	Address   uint64  `json:"address"`
+	Semaphore *uint16 `json:"semaphore_value,omitempty"`
+	State     string  `json:"state,omitempty"`
+	Args      string  `json:"args"`
+}
+
+type lister struct {
+	selectors []selector.Selector
+	probes    []liveProbe
+}
+
+func (l *lister) wants(p *reader.Probe) bool {
+	for i := range l.selectors {
+		if l.selectors[i].Match(p.Path, p.Provider, p.Name) {
+			return true
+		}
+	}
+	return len(l.selectors) == 0
+}
+
+func (l *lister) read(pids []int, stderr io.Writer) error {
+	if len(pids) == 0 {
+		hidden := 0
+		for p, err := range reader.Processes() {
+			if err != nil {
+				hidden++
+				continue
+			}
+			l.process(p)
+		}
+		if hidden > 0 {
+			fmt.Fprintf(stderr, "sdttrace: %d processes could not be read; as root you see those of other users\n", hidden)
+		}
+	}
+	for _, pid := range pids {
+		p, err := reader.OpenProcess(pid)
+		if err != nil {
+			return err
+		}
+		l.process(p)
+		p.Close()
+	}
+	if len(l.probes) == 0 {
+		return errors.New("no probe matches")
+	}
+	return nil
+}
+
+// process adds the probes of p. What cannot be read of a process is left out:
+// it may be about to end.
+func (l *lister) process(proc *reader.Process) {
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", proc.PID()))
+	if err != nil {
+		return
+	}
+	for p, err := range proc.Probes() {
+		if err != nil || p.Live == nil || !l.wants(&p) {
+			continue
+		}
+		lp := liveProbe{
+			PID: proc.PID(), Comm: strings.TrimSpace(string(comm)), Provider: p.Provider, Name: p.Name,
+			Path: p.Path, Address: p.Live.Address, Args: p.Args, State: state(&p),
+		}
+		if n, err := p.SemaphoreValue(); err == nil {
+			lp.Semaphore = &n
+		}
+		l.probes = append(l.probes, lp)
+	}
+}
+
+// state compares the instruction in memory with that in the file. It is empty
+// if one of them cannot be read.
+func state(p *reader.Probe) string {
+	var live, file [5]byte
+	f, err := os.Open(p.Attachable())
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if _, err := f.ReadAt(file[:], int64(p.Offset)); err != nil {
+		return ""
+	}
+	if err := procfs.ReadMemory(p.Live.PID, p.Live.Address, live[:]); err != nil {
+		return ""
+	}
+	switch {
+	case bytes.Equal(live[:], file[:]):
+		return "clean"
+	case live[0] == 0xe8:
+		return "call"
+	}
+	return "int3"
+}
+
+func (l *lister) json(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for i := range l.probes {
+		if err := enc.Encode(&l.probes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lister) text(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "PID\tCOMM\tPROBE\tWATCHED\tSITE\tPATH")
+	for i := range l.probes {
+		p := &l.probes[i]
+		watched := "-"
+		if p.Semaphore != nil {
+			watched = fmt.Sprint(*p.Semaphore)
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s:%s\t%s\t%s\t%s\n", p.PID, p.Comm, p.Provider, p.Name, watched, p.State, p.Path)
+	}
+	return tw.Flush()
+}
+
+// completeProbes completes PROVIDER:NAME from the probes that processes have.
+func completeProbes(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	seen := map[string]bool{}
+	var out []string
+	for proc, err := range reader.Processes() {
+		if err != nil {
+			continue
+		}
+		for p, err := range proc.Probes() {
+			name := p.Provider + ":" + p.Name
+			if err == nil && !seen[name] && strings.HasPrefix(name, prefix) {
+				seen[name] = true
+				out = append(out, name)
+			}
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1 // also: nothing matched
+	exitUsage  = 2
+)
+
+// subcommands are what the root command has besides tracing.
+var subcommands = []func(stdout, stderr io.Writer) *cobra.Command{
+	newListCommand,
+}
+
+// usageError is an error in how the command was called.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errReported is the error of a command that has said on stderr what went wrong.
+var errReported = errors.New("failed")
+
+// run runs the command and returns its exit code. It ends early, detached and
+// with a summary, when ctx is done.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRootCommand(stdout, stderr)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "sdttrace: %v\nTry 'sdttrace --help'.\n", err)
+		return exitUsage
+	case !errors.Is(err, errReported):
+		fmt.Fprintf(stderr, "sdttrace: %v%s\n", err, remedy(err, args))
+	}
+	return exitFailed
+}
+
+func newRootCommand(stdout, stderr io.Writer) *cobra.Command {
+	root := newTraceCommand(stdout, stderr)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	for _, sub := range subcommands {
+		root.AddCommand(sub(stdout, stderr))
+	}
+	return root
+}
+
+// remedy is the command that helps against err, to be appended to it.
+func remedy(err error, args []string) string {
+	var p *attach.PrivilegeError
+	if !errors.As(err, &p) || len(p.Missing) == 0 {
+		return ""
+	}
+	exe, exeErr := os.Executable()
+	if exeErr != nil {
+		exe = "sdttrace"
+	}
+	words := []string{"; run: sudo", quote(exe)}
+	for _, a := range args {
+		words = append(words, quote(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote returns s as a shell takes it for one word.
+func quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=+,./:@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// appendText appends an event as a line for people.
+func appendText(dst []byte, ev *attach.Event) []byte {
+	dst = ev.Time.AppendFormat(dst, "15:04:05.000000")
+	dst = fmt.Appendf(dst, " %s/%d %s:%s", ev.Comm, ev.PID, ev.Provider, ev.Name)
+	for i := range ev.Args {
+		a := &ev.Args[i]
+		dst = append(append(append(dst, ' '), a.Name...), '=')
+		dst = appendValue(dst, a)
+	}
+	return dst
+}
+
+func appendValue(dst []byte, a *attach.Arg) []byte {
+	switch v := a.Value.(type) {
+	case nil:
+		return fmt.Appendf(dst, "?(%v)", a.Err)
+	case string:
+		dst = strconv.AppendQuote(dst, v)
+	case []byte:
+		dst = strconv.AppendQuote(append(dst, 'b'), string(v))
+	default:
+		dst = fmt.Append(dst, v)
+	}
+	if a.Err != nil {
+		dst = append(dst, "..."...)
+	}
+	return dst
+}
+
+// printPlan says what is traced and why other sites are not, once per cause.
+func printPlan(w io.Writer, plan attach.Plan) {
+	fmt.Fprintf(w, "sdttrace: attached to %d of %d sites; Ctrl-C ends\n", plan.Attached(), len(plan))
+	type cause struct {
+		text  string
+		first *attach.Site
+		n     int
+	}
+	var causes []*cause
+	byText := map[string]*cause{}
+	add := func(s *attach.Site, text string) {
+		c := byText[text]
+		if c == nil {
+			c = &cause{text: text, first: s}
+			byText[text] = c
+			causes = append(causes, c)
+		}
+		c.n++
+	}
+	for i := range plan {
+		s := &plan[i]
+		if s.Reason != nil {
+			add(s, "not attached: "+s.Reason.Error())
+		}
+		for _, n := range s.Notes {
+			add(s, n)
+		}
+	}
+	for _, c := range causes {
+		more := ""
+		if c.n > 1 {
+			more = fmt.Sprintf(" (and %d more)", c.n-1)
+		}
+		fmt.Fprintf(w, "sdttrace: %s:%s at %s+%#x%s: %s\n", c.first.Probe.Provider, c.first.Probe.Name, c.first.Probe.Path, c.first.Offset, more, c.text)
+	}
+}

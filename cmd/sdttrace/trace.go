@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// traceFlags are the flags of the root command.
+type traceFlags struct {
+	pids      []int
+	format    string
+	json      bool
+	limit     uint64
+	duration  time.Duration
+	quiet     bool
+	force     bool
+	ringSize  int
+	maxString int
+	strings   []string
+	link      string
+}
+
+const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes of a process
+  sdttrace --json --limit 5 'python:gc__*'     five events from any python, as JSON
+  sdttrace /usr/lib/libfoo.so:foo:open         a library, in all processes, also later ones
+  sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to text
+  sdttrace list 'hotspot:*'                    which probes there are, and who watches them`
+
+func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
+	var f traceFlags
+	cmd := &cobra.Command{
+		Use:   "sdttrace [flags] PROBE...",
+		Short: "Trace USDT probes",
+		Long: `sdttrace attaches to USDT probes and prints an event each time one fires.
+
+PROBE is [PATH:]PROVIDER:NAME; '*', '?' and [...] stand for any characters in
+each part. Without -p, probes are traced in all processes; a PATH with a '/'
+need not be running yet.
+
+Events go to stdout, everything else to stderr, whose last line says how many
+events there were, how many were lost, and to how many probe sites sdttrace
+could attach. Ctrl-C ends it. The exit code is 0 if it traced, 1 if it could
+not or nothing matched, 2 if it was called wrongly.`,
+		Example: traceExample,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("name at least one PROBE to trace: [PATH:]PROVIDER:NAME")}
+			}
+			return nil
+		},
+		ValidArgsFunction: completeProbes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.trace(cmd.Context(), args, stdout, stderr)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.IntSliceVarP(&f.pids, "pid", "p", nil, "trace these processes only, until all have ended")
+	flags.StringVar(&f.format, "format", "text", "output format: text or json")
+	flags.BoolVar(&f.json, "json", false, "same as --format json: one object a line")
+	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
+	flags.DurationVar(&f.duration, "duration", 0, "end after this time, e.g. 10s")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks on stderr but errors and the summary")
+	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to text: argN, or PROVIDER:NAME:argN")
+	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
+	flags.IntVar(&f.ringSize, "buffer", 0, "bytes of buffer between kernel and sdttrace (default 4194304)")
+	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program")
+	flags.StringVar(&f.link, "link", "auto", "how to attach: auto, multi or perf")
+	flags.Lookup("link").Hidden = true
+	return cmd
+}
+
+func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
+	if f.json {
+		f.format = "json"
+	}
+	if f.format != "text" && f.format != "json" {
+		return nil, usageError{fmt.Errorf("format %q is not text or json", f.format)}
+	}
+	if f.duration < 0 {
+		return nil, usageError{fmt.Errorf("duration %v is negative", f.duration)}
+	}
+	for _, pid := range f.pids {
+		if pid <= 0 {
+			return nil, usageError{fmt.Errorf("process id %d is not positive", pid)}
+		}
+	}
+	opts := &attach.Options{
+		PIDs:      f.pids,
+		RingSize:  f.ringSize,
+		MaxString: f.maxString,
+		Strings:   f.strings,
+		Force:     f.force,
+		Context:   ctx,
+	}
+	switch f.link {
+	case "auto":
+	case "multi":
+		opts.Link = attach.MultiLink
+	case "perf":
+		opts.Link = attach.PerfLink
+	default:
+		return nil, usageError{fmt.Errorf("link %q is not auto, multi or perf", f.link)}
+	}
+	return opts, nil
+}
+
+func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	opts, err := f.options(ctx)
+	if err != nil {
+		return err
+	}
+	if err := attach.CheckSelectors(probes); err != nil {
+		return usageError{err}
+	}
+	s, err := attach.OpenAll(probes, opts)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if !f.quiet {
+		printPlan(stderr, s.Plan())
+	}
+	if f.duration > 0 {
+		defer time.AfterFunc(f.duration, cancel).Stop()
+	}
+	traceErr := f.print(s, stdout)
+	if err := s.Close(); err != nil && traceErr == nil {
+		traceErr = err
+	}
+	awaitClose(ctx, s, stderr)
+	if traceErr != nil {
+		fmt.Fprintf(stderr, "sdttrace: %v\n", traceErr)
+	}
+	if err := printSummary(stderr, s); err != nil {
+		return err
+	}
+	if traceErr != nil {
+		return errReported
+	}
+	return nil
+}
+
+// print writes events until there are enough or no more.
+func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
+	out := bufio.NewWriterSize(stdout, 64<<10)
+	var line []byte
+	n := uint64(0)
+	for ev, err := range s.Events() {
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+		if f.format == "json" {
+			line = ev.AppendJSON(line[:0])
+		} else {
+			line = appendText(line[:0], &ev)
+		}
+		_, err := out.Write(append(line, '\n'))
+		if err == nil && s.Idle() {
+			err = out.Flush()
+		}
+		if err != nil {
+			return outputError(err)
+		}
+		if n++; n == f.limit {
+			break
+		}
+	}
+	return outputError(out.Flush())
+}
+
+// outputError makes a reader that has seen enough no error.
+func outputError(err error) error {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return fmt.Errorf("write events: %w", err)
+}
+
+// awaitClose reports on perf events that the kernel is slow to remove, which
+// holds the end of the process in any case.
+func awaitClose(ctx context.Context, s *attach.Session, stderr io.Writer) {
+	all := s.Pending()
+	for all > 0 {
+		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		err := s.Wait(wait)
+		cancel()
+		if err == nil {
+			return
+		}
+		fmt.Fprintf(stderr, "sdttrace: the kernel is removing perf events: %d of %d left\n", s.Pending(), all)
+	}
+}
+
+func printSummary(stderr io.Writer, s *attach.Session) error {
+	st, err := s.Stats()
+	if err != nil {
+		return err
+	}
+	if st.Missed > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d events missed: the kernel suppressed them to prevent recursion\n", st.Missed)
+	}
+	p := s.Plan()
+	_, err = fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered; attached %d of %d sites\n",
+		st.Received, st.Lost, st.Filtered, p.Attached(), len(p))
+	return err
+}
