@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,7 +106,7 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 	for i, a := range p.Arguments {
 		f := field{name: argName(i), kind: kindOf(a)}
 		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, site, ipDelta)
-		wantText := err == nil && b.isString(p, f.name)
+		wantText := err == nil && b.isString(p, f.name, op)
 		needed := 1
 		if wantText {
 			needed = 2
@@ -139,6 +140,15 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 	}
 }
 
-func (b *binder) isString(p *reader.Probe, arg string) bool {
-	return slices.Contains(b.strings, arg) || slices.Contains(b.strings, p.Provider+":"+p.Name+":"+arg)
+// isString reports whether the argument is to be read as a pointer to text. A
+// name without a probe goes for every argument that may be a pointer.
+func (b *binder) isString(p *reader.Probe, arg string, op operand) bool {
+	word := uint8(8)
+	if p.Class == elf.ELFCLASS32 {
+		word = 4
+	}
+	if op.kind != opConst && op.size == word && slices.Contains(b.strings, arg) {
+		return true
+	}
+	return slices.Contains(b.strings, p.Provider+":"+p.Name+":"+arg)
 }

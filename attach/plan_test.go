@@ -1,0 +1,121 @@
+package attach_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/sys"
+)
+
+func compileNops(t *testing.T) string {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the program is for x86-64")
+	}
+	out := filepath.Join(t.TempDir(), "nops")
+	if msg, err := exec.Command("gcc", "-nostdlib", "-static", "-o", out, "testdata/nops.S").CombinedOutput(); err != nil {
+		skip(t, "needs gcc: %v: %s", err, msg)
+	}
+	return out
+}
+
+func TestSiteShapes(t *testing.T) {
+	path := compileNops(t)
+	p := start(t, exec.Command(path))
+	s := open(t, path+":nops:*", nil)
+	p.do("")
+
+	kernel := sys.UprobeOptimization()
+	attached := map[string]bool{
+		"nop": true, "nop_nop5": true, "nop_nop10": true, "trap": false,
+		"nop5":  kernel != sys.OptimizesNop5,
+		"nop10": kernel == sys.OptimizesNop10,
+	}
+	for _, site := range s.Plan() {
+		if got, want := site.Attached, attached[site.Probe.Name]; got != want {
+			t.Errorf("%s: attached %t (reason %v), want %t", site.Probe.Name, got, site.Reason, want)
+		}
+		if site.Attached == (site.Reason != nil) {
+			t.Errorf("%s: attached %t with reason %v", site.Probe.Name, site.Attached, site.Reason)
+		}
+		moved := site.Offset != site.Probe.Offset
+		if want := site.Probe.Name == "nop_nop10" && kernel == sys.OptimizesNop10; moved != want {
+			t.Errorf("%s: attached at %#x for a site at %#x", site.Probe.Name, site.Offset, site.Probe.Offset)
+		}
+		if site.Probe.Name == "nop5" && kernel == sys.OptimizesNop5 && !errors.Is(site.Reason, attach.ErrUnsafe) {
+			t.Errorf("nop5: reason %v does not wrap ErrUnsafe", site.Reason)
+		}
+	}
+	got := map[string][]arg{}
+	for _, ev := range drain(t, s) {
+		got[ev.Name] = argsOf(ev)
+	}
+	want := map[string][]arg{
+		"nop": number(uint64(0x1122334455667788), uint64(0x77), uint64(0x7788), int64(0x55667788), uint64(0xff)),
+		// Behind the instruction pointer of the site, wherever the uprobe is.
+		"nop_nop5":  number(uint64(1234), uint64(5678)),
+		"nop_nop10": number(uint64(1234)),
+	}
+	want["nop"] = append(want["nop"],
+		arg{Name: "arg5", Err: `register "xmm0" is a vector register, which a BPF program cannot read`},
+		arg{Name: "arg6", Err: "thread-local memory (%fs:) is beyond what a BPF program can address"})
+	if attached["nop5"] {
+		want["nop5"] = nil
+	}
+	if attached["nop10"] {
+		want["nop10"] = nil
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("events (-want +got):\n%s", d)
+	}
+}
+
+func TestForce(t *testing.T) {
+	if !optimizesNop5 {
+		t.Skip("this kernel does not optimise nop5")
+	}
+	path := compileNops(t)
+	p := start(t, exec.Command(path))
+	if _, err := attach.Open(path+":nops:nop5", nil); !errors.Is(err, attach.ErrNoSite) || !errors.Is(err, attach.ErrUnsafe) {
+		needPrivileges(t, err)
+		t.Errorf("attach to nop5: error %v, want one that wraps ErrNoSite and ErrUnsafe", err)
+	}
+	s := open(t, path+":nops:nop5", &attach.Options{Force: true})
+	p.do("")
+	if n := len(drain(t, s)); n != 1 {
+		t.Errorf("got %d events from a forced site, want 1", n)
+	}
+}
+
+// TestCalledStub holds that the sites of our own providers are traced by a call
+// while a session is open, and are nops again afterwards.
+func TestCalledStub(t *testing.T) {
+	if !optimizesNop5 {
+		t.Skip("this kernel does not optimise nop5")
+	}
+	p := startChild(t, "typed")
+	p.do("load")
+	const nop5, call = 0x0f, 0xe8
+	checkLive(t, p.pid(), "typed:ints", nop5, 0)
+	s := open(t, "typed:ints", &attach.Options{PIDs: []int{p.pid()}})
+	p.do("ints") // the first hit makes the kernel optimise
+	p.do("ints")
+	checkLive(t, p.pid(), "typed:ints", call, 1)
+	maps, err := os.ReadFile("/proc/" + itoa(p.pid()) + "/maps")
+	if err != nil || !strings.Contains(string(maps), "[uprobes-trampoline]") {
+		t.Errorf("no [uprobes-trampoline] in the maps of the traced process (error %v)", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	checkLive(t, p.pid(), "typed:ints", nop5, 0)
+	p.do("ints")
+}
