@@ -31,11 +31,16 @@ func watch(p *Provider, n int, match func(name string) bool) {
 // counter returns the counter behind s, whose only field is its address.
 func counter(s *stub.Semaphore) *uint32 { return *(**uint32)(unsafe.Pointer(s)) }
 
-// Files returns the loaded objects' files.
+// Files returns the memfds of the loaded objects.
 func Files(p *Provider) []*os.File {
 	var files []*os.File
 	for _, o := range p.objects {
-		files = append(files, o.file)
+		switch m := o.memory.(type) {
+		case *mapping:
+			files = append(files, m.file)
+		case *library:
+			files = append(files, m.file)
+		}
 	}
 	return files
 }

@@ -24,6 +24,7 @@ const semaphoreSize = 4
 // image is a provider's ELF object with the places of its probes.
 type image struct {
 	bytes        []byte
+	buildID      string
 	segments     []elfgen.Segment
 	text, probes *elfgen.Section
 	code         stub.Code
@@ -112,7 +113,7 @@ func newImage(provider string, code stub.Code, probes []declared) (*image, error
 	if btfSection != nil {
 		copy(img.Contents(btfSection), types)
 	}
-	im.bytes, im.segments = img.Finish(), img.Segments()
+	im.bytes, im.segments, im.buildID = img.Finish(), img.Segments(), img.BuildID()
 	return im, nil
 }
 

@@ -70,7 +70,7 @@ func containsLine(s string, parts ...string) bool {
 }
 
 func TestNoAllocs(t *testing.T) {
-	p := provider.New("allocs", nil)
+	p := newProvider("allocs")
 	probe := provider.NewProbe6[int, string, []byte, float64, bool, string](p, "six", "a", "b", "c", "d", "e", "f")
 	load(t, p)
 	fire := func() {

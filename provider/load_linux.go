@@ -1,8 +1,8 @@
 package provider
 
 import (
-	"debug/elf"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 
@@ -14,14 +14,26 @@ import (
 
 // object is a loaded ELF object.
 type object struct {
-	// file stays open as long as the object is mapped: bcc finds a memfd
-	// through /proc/PID/fd only (bcc_proc.c: _procutils_memfd_path).
-	file   *os.File
-	span   *sys.Span
-	probes []declared
+	provider string
+	opts     *Options
+	probes   []declared
+	memory   memory
 }
 
-// load generates the object for probes, maps it and lets them fire.
+// memory is where an object is.
+type memory interface {
+	// Address returns the run-time address of one in the object, Counter the
+	// semaphore there.
+	Address(uint64) uintptr
+	Counter(uint64) *uint32
+	// release lets go of the object. Nobody executes in it any more, but some
+	// may still read its semaphores.
+	release() error
+}
+
+// load generates the object for probes, gets it into memory and lets them fire.
+// It returns an object and an error if they fire but Options.EventsDir cannot
+// show them.
 func load(provider string, opts *Options, probes []declared) (*object, error) {
 	if !stub.Supported {
 		return nil, ErrNotSupported
@@ -34,57 +46,42 @@ func load(provider string, opts *Options, probes []declared) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := sys.Memfd("usdt:"+provider, im.bytes)
+	o := &object{provider: provider, opts: opts, probes: probes}
+	switch opts.Loader {
+	case LoaderMap:
+		o.memory, err = mapObject(provider, opts, im)
+	case LoaderDlopen:
+		o.memory, err = dlopenObject(provider, opts, im)
+	default:
+		err = fmt.Errorf("unknown loader %d", opts.Loader)
+	}
 	if err != nil {
 		return nil, err
 	}
-	span, err := mapImage(im, file)
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
+	for i, p := range probes {
+		p.site.Store(o.memory.Address(im.site(i)))
 	}
 	for i, p := range probes {
-		counter := span.Counter(im.semaphore(i))
-		p.site.Store(span.Address(im.site(i)))
+		counter := o.memory.Counter(im.semaphore(i))
 		p.sem.Attach(counter)
 		if p.group != nil {
 			p.group.attach(counter)
 		}
 	}
-	return &object{file: file, span: span, probes: probes}, nil
+	if opts.EventsDir != "" {
+		err = showEvents(opts.EventsDir, provider, probes)
+	}
+	return o, err
 }
 
-// mapImage maps the segments of im, which file contains.
-func mapImage(im *image, file *os.File) (*sys.Span, error) {
-	last := im.segments[len(im.segments)-1]
-	span, err := sys.Reserve(last.Offset + last.Size)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range im.segments {
-		// Private, all of them: the kernel counts no semaphore in a shared
-		// mapping (kernel/events/uprobes.c: valid_ref_ctr_vma).
-		if err := span.Map(file, s.Offset, s.Size, protection(s.Flags)); err != nil {
-			return nil, errors.Join(err, span.Release())
-		}
-	}
-	return span, nil
-}
-
-func protection(f elf.ProgFlag) int {
-	prot := unix.PROT_READ
-	if f&elf.PF_W != 0 {
-		prot |= unix.PROT_WRITE
-	}
-	if f&elf.PF_X != 0 {
-		prot |= unix.PROT_EXEC
-	}
-	return prot
-}
-
-// close withdraws the object's probes and unmaps it. When a probe's site is
-// gone no goroutine enters its stub any more; those that are in it are waited
-// for. A goroutine that still looks at a semaphore reads zero from the span.
+// close withdraws the object's probes. When a probe's site is gone no
+// goroutine enters its stub any more; those that are in it are waited for. A
+// goroutine that still looks at a semaphore may do so: memory stays readable.
 func (o *object) close() error {
+	var errs []error
+	if o.opts.EventsDir != "" {
+		errs = append(errs, hideEvents(o.opts.EventsDir, o.provider, o.probes))
+	}
 	for _, p := range o.probes {
 		p.sem.Attach(unwatched)
 		p.site.Store(0)
@@ -97,7 +94,18 @@ func (o *object) close() error {
 			runtime.Gosched()
 		}
 	}
-	return errors.Join(o.span.Release(), o.file.Close())
+	return errors.Join(append(errs, o.memory.release())...)
+}
+
+// openImage returns a file that holds im, as opts want it.
+func openImage(provider string, opts *Options, im *image) (*os.File, error) {
+	switch opts.Backing {
+	case BackingMemfd:
+		return sys.Memfd("usdt:"+provider, im.bytes)
+	case BackingFile:
+		return store(opts.Dir, provider+"-"+im.buildID+".so", im.bytes)
+	}
+	return nil, fmt.Errorf("unknown backing %d", opts.Backing)
 }
 
 // fastestSite returns the site that the running kernel traces fastest.
@@ -111,4 +119,13 @@ func fastestSite() Site {
 	// Elsewhere a longer nop would be single-stepped, while the plain one is
 	// emulated.
 	return SiteNop
+}
+
+// mapError adds to an error of mapping f executable what mostly is its cause.
+func mapError(f *os.File, err error) error {
+	var fs unix.Statfs_t
+	if errors.Is(err, unix.EPERM) && unix.Fstatfs(int(f.Fd()), &fs) == nil && fs.Flags&unix.ST_NOEXEC != 0 {
+		return fmt.Errorf("%w: its file system is mounted noexec, choose another directory", err)
+	}
+	return err
 }

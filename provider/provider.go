@@ -17,14 +17,6 @@ var ErrNotSupported = fmt.Errorf("USDT probes cannot be loaded here: %w", errors
 // ErrClosed is wrapped by the error of Load after Close.
 var ErrClosed = errors.New("provider is closed")
 
-// Options change how a provider loads its probes. The zero value is the
-// default.
-type Options struct {
-	// Site forces the instruction at the probe sites. Left at SiteAuto, it is
-	// the one that the running kernel traces fastest.
-	Site Site
-}
-
 // Provider is a named set of probes.
 type Provider struct {
 	name string
@@ -83,15 +75,26 @@ func (p *Provider) Load() error {
 	if len(p.pending) > 0 {
 		// The same probes give the same object, however they were declared.
 		slices.SortFunc(p.pending, func(a, b declared) int { return strings.Compare(a.name, b.name) })
-		o, err := load(p.name, &p.opts, p.pending)
-		if err != nil {
+		if err := p.publish(); err != nil {
 			errs = append(errs, fmt.Errorf("load provider %q: %w", p.name, err))
-		} else {
-			p.objects = append(p.objects, o)
-			p.pending = nil
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// publish loads an object with the pending probes. They stay pending if it
+// cannot, or may not.
+func (p *Provider) publish() error {
+	opts, disabled, err := p.opts.settings()
+	if err != nil || disabled {
+		return err
+	}
+	o, err := load(p.name, &opts, p.pending)
+	if o != nil {
+		p.objects = append(p.objects, o)
+		p.pending = nil
+	}
+	return err
 }
 
 // Enabled reports whether any probe of the provider is being watched.

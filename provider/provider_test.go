@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -30,6 +31,17 @@ func objects(t testing.TB, p *provider.Provider) [][]byte {
 		all = append(all, b)
 	}
 	return all
+}
+
+var loader = flag.String("loader", "map", "loader of the providers under test: map or dlopen")
+
+// newProvider returns a provider with the loader that the flag names.
+func newProvider(name string) *provider.Provider {
+	opts := &provider.Options{}
+	if *loader == "dlopen" {
+		opts.Loader = provider.LoaderDlopen
+	}
+	return provider.New(name, opts)
 }
 
 func load(t testing.TB, p *provider.Provider) {
@@ -60,7 +72,7 @@ func TestDeclarationErrors(t *testing.T) {
 		{"keyword", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "default") }, `argument name "default" is a keyword of C`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := provider.New("t", nil)
+			p := newProvider("t")
 			good := provider.NewProbe1[int](p, "good", "x")
 			tt.declare(p)
 			err := p.Load()
@@ -78,14 +90,14 @@ func TestDeclarationErrors(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"", "a:b", strings.Repeat("p", 60)} {
-		if err := provider.New(name, nil).Load(); err == nil || !strings.Contains(err.Error(), "provider name") {
+		if err := newProvider(name).Load(); err == nil || !strings.Contains(err.Error(), "provider name") {
 			t.Errorf("provider %q: got %v, want an error about its name", name, err)
 		}
 	}
 }
 
 func TestNoProbes(t *testing.T) {
-	p := provider.New("none", nil)
+	p := newProvider("none")
 	load(t, p)
 	if n := len(objects(t, p)); n != 0 {
 		t.Errorf("got %d objects, want none", n)
@@ -100,7 +112,7 @@ func TestSameBytesInAnyOrder(t *testing.T) {
 		func(p *provider.Provider) { provider.NewProbe2[int, string](p, "d", "x", "y") },
 	}
 	build := func(order ...int) []byte {
-		p := provider.New("order", nil)
+		p := newProvider("order")
 		for _, i := range order {
 			declare[i](p)
 		}
@@ -115,7 +127,7 @@ func TestSameBytesInAnyOrder(t *testing.T) {
 // TestObject holds what consumers rely on; see the package's design in
 // ARCHITECTURE.md.
 func TestObject(t *testing.T) {
-	p := provider.New("obj", nil)
+	p := newProvider("obj")
 	provider.NewProbe6[int8, uint16, int32, float64, string, []byte](p, "six", "a", "b", "c", "d", "e", "f")
 	provider.NewProbe1[bool](p, "one", "ok")
 	provider.NewProbe0(p, "zero")
@@ -169,7 +181,7 @@ func TestObject(t *testing.T) {
 }
 
 func TestLoadLater(t *testing.T) {
-	p := provider.New("later", nil)
+	p := newProvider("later")
 	provider.NewProbe0(p, "first")
 	load(t, p)
 	before := objects(t, p)[0]
@@ -200,7 +212,7 @@ func TestForcedSite(t *testing.T) {
 }
 
 func TestEnabled(t *testing.T) {
-	p := provider.New("enabled", nil)
+	p := newProvider("enabled")
 	probe := provider.NewProbe1[int](p, "a", "x")
 	probe.Fire(1)
 	load(t, p)
@@ -219,7 +231,7 @@ func TestEnabled(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	p := provider.New("closing", nil)
+	p := newProvider("closing")
 	probe := provider.NewProbe1[string](p, "a", "x")
 	load(t, p)
 	provider.Watch(p, 1)
@@ -240,7 +252,7 @@ func TestClose(t *testing.T) {
 // stubs as fast as they can, and lets others use their address space at once.
 func TestCloseWhileFiring(t *testing.T) {
 	for range 20 {
-		p := provider.New("busy", nil)
+		p := newProvider("busy")
 		ints := provider.NewProbe3[int, int, int](p, "ints", "a", "b", "c")
 		text := provider.NewProbe2[string, []byte](p, "text", "s", "b")
 		load(t, p)
@@ -269,7 +281,7 @@ func TestCloseWhileFiring(t *testing.T) {
 // TestNoGrowth loads and closes 10,000 times, with objects of different sizes.
 func TestNoGrowth(t *testing.T) {
 	cycle := func(i int) {
-		p := provider.New("cycle", nil)
+		p := newProvider("cycle")
 		for j := range 1 + i%7*8 {
 			provider.NewProbe2[int, string](p, fmt.Sprintf("p%d", j), "a", "b")
 		}

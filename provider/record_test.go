@@ -63,7 +63,7 @@ func noteArgs(t *testing.T, p *provider.Provider) map[string]string {
 }
 
 func TestRecordNote(t *testing.T) {
-	p := provider.New("rec", nil)
+	p := newProvider("rec")
 	provider.NewRecord[request](p, "request")
 	provider.NewRecord[struct{}](p, "empty")
 	load(t, p)
@@ -95,7 +95,7 @@ func TestRecordNote(t *testing.T) {
 }
 
 func TestRecordTypes(t *testing.T) {
-	p := provider.New("rec", nil)
+	p := newProvider("rec")
 	provider.NewRecord[request](p, "request")
 	load(t, p)
 	f, err := elf.NewFile(bytes.NewReader(objects(t, p)[0]))
@@ -166,7 +166,7 @@ func TestRecordRefused(t *testing.T) {
 			}](p, "a")
 		}, `argument name "X" is used twice`},
 	} {
-		p := provider.New("rec", nil)
+		p := newProvider("rec")
 		tt.declare(p)
 		if err := p.Load(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got %v, want an error with %q", err, tt.want)
@@ -175,7 +175,7 @@ func TestRecordRefused(t *testing.T) {
 }
 
 func TestRecordFire(t *testing.T) {
-	p := provider.New("rec", nil)
+	p := newProvider("rec")
 	rec := provider.NewRecord[request](p, "request")
 	load(t, p)
 	provider.Watch(p, 1)
@@ -191,7 +191,7 @@ func TestRecordFire(t *testing.T) {
 }
 
 func TestGroup(t *testing.T) {
-	p := provider.New("grouped", nil)
+	p := newProvider("grouped")
 	g := p.Group("io")
 	if g != p.Group("io") || g == p.Group("other") {
 		t.Error("Group does not tell groups apart by name")

@@ -1,0 +1,68 @@
+// Package cdecl prints BTF types as C declarations.
+package cdecl
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf/btf"
+)
+
+// maxDepth bounds the descent into types that hostile BTF nests or ties in
+// a knot.
+const maxDepth = 16
+
+// Declare returns the C declaration of name as a t, such as "char *path" or
+// "int codes[4]", without a semicolon. Without a name it returns the type as
+// a cast has it.
+func Declare(t btf.Type, name string) string { return declare(t, name, 0) }
+
+// declare wraps pointers and arrays around name, as C does.
+func declare(t btf.Type, name string, depth int) string {
+	if depth > maxDepth {
+		return join("void", name)
+	}
+	depth++
+	switch t := t.(type) {
+	case nil, *btf.Void:
+		return join("void", name)
+	case *btf.Pointer:
+		switch t.Target.(type) {
+		case *btf.Array, *btf.FuncProto:
+			return declare(t.Target, "(*"+name+")", depth)
+		}
+		return declare(t.Target, "*"+name, depth)
+	case *btf.Array:
+		return declare(t.Type, fmt.Sprintf("%s[%d]", name, t.Nelems), depth)
+	case *btf.FuncProto:
+		return declare(t.Return, name+"()", depth)
+	case *btf.Struct:
+		return join("struct "+orAnonymous(t.Name), name)
+	case *btf.Union:
+		return join("union "+orAnonymous(t.Name), name)
+	case *btf.Enum:
+		return join("enum "+orAnonymous(t.Name), name)
+	case *btf.Fwd:
+		return join(t.Kind.String()+" "+t.Name, name)
+	case *btf.Const:
+		return join("const", declare(t.Type, name, depth))
+	case *btf.Volatile:
+		return join("volatile", declare(t.Type, name, depth))
+	case *btf.Restrict:
+		return declare(t.Type, name, depth)
+	}
+	return join(t.TypeName(), name)
+}
+
+func join(typ, name string) string {
+	if name == "" {
+		return typ
+	}
+	return typ + " " + name
+}
+
+func orAnonymous(name string) string {
+	if name == "" {
+		return "{...}"
+	}
+	return name
+}

@@ -1,0 +1,71 @@
+package provider
+
+import (
+	"debug/elf"
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/sys"
+)
+
+// mapping is an object that this package has mapped.
+type mapping struct {
+	*sys.Span
+	// file stays open as long as the object is mapped if it is a memfd: bcc
+	// finds those through /proc/PID/fd only (bcc_proc.c: which_so, memfd).
+	file *os.File
+}
+
+// mapObject maps im from a file.
+func mapObject(provider string, opts *Options, im *image) (memory, error) {
+	file, err := openImage(provider, opts, im)
+	if err != nil {
+		return nil, err
+	}
+	span, err := mapImage(im, file)
+	if err != nil {
+		return nil, errors.Join(mapError(file, err), file.Close())
+	}
+	if opts.Backing == BackingMemfd {
+		return &mapping{span, file}, nil
+	}
+	return &mapping{span, nil}, file.Close()
+}
+
+func (m *mapping) release() error {
+	err := m.Release()
+	if m.file != nil {
+		err = errors.Join(err, m.file.Close())
+	}
+	return err
+}
+
+// mapImage maps the segments of im, which file contains.
+func mapImage(im *image, file *os.File) (*sys.Span, error) {
+	last := im.segments[len(im.segments)-1]
+	span, err := sys.Reserve(last.Offset + last.Size)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range im.segments {
+		// Private, all of them: the kernel counts no semaphore in a shared
+		// mapping (kernel/events/uprobes.c: valid_ref_ctr_vma).
+		if err := span.Map(file, s.Offset, s.Size, protection(s.Flags)); err != nil {
+			return nil, errors.Join(err, span.Release())
+		}
+	}
+	return span, nil
+}
+
+func protection(f elf.ProgFlag) int {
+	prot := unix.PROT_READ
+	if f&elf.PF_W != 0 {
+		prot |= unix.PROT_WRITE
+	}
+	if f&elf.PF_X != 0 {
+		prot |= unix.PROT_EXEC
+	}
+	return prot
+}

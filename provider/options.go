@@ -1,0 +1,90 @@
+package provider
+
+import (
+	"fmt"
+	"os"
+)
+
+// Options change how a provider loads its probes. The zero value is the
+// default. An operator can override some of them by environment variables,
+// which Load reads:
+//
+//	USDT_DISABLE=1            load nothing; all probes stay silent
+//	USDT_BACKING=memfd|file   Options.Backing
+//	USDT_DIR=DIR              Options.Dir
+//
+// A process that gained privileges by the set-user-ID bit ignores them.
+type Options struct {
+	// Backing is what holds the generated object.
+	Backing Backing
+
+	// Dir is the directory of BackingFile's objects. It must belong to this
+	// user or to root, and others must not be able to write to it. If it is
+	// missing it is made. Empty means the directory usdt in $XDG_RUNTIME_DIR
+	// or, for root, /run/usdt.
+	Dir string
+
+	// Loader is how the object gets into memory.
+	Loader Loader
+
+	// Site forces the instruction at the probe sites. Left at SiteAuto, it is
+	// the one that the running kernel traces fastest.
+	Site Site
+
+	// EventsDir, unless empty, is a directory in which every loaded probe is
+	// shown to tools that read no ELF: EventsDir/PID/PROVIDER/PROBE has a file
+	// "address", the site's, and a file "format", as tracepoints have one. They
+	// are removed by Close; those of processes that died without it, by the
+	// next process that loads probes with the same EventsDir. Processes that
+	// share it must share a PID namespace.
+	EventsDir string
+}
+
+// Backing is what holds a generated object.
+type Backing uint8
+
+const (
+	// BackingMemfd is a sealed memory file of this process.
+	BackingMemfd Backing = iota
+	// BackingFile is a file that is named by its contents: processes with the
+	// same probes share it, and a tracer that attaches to the file traces all
+	// of them at once, also those that start later. It is never removed.
+	BackingFile
+)
+
+// Loader is how a generated object gets into memory.
+type Loader uint8
+
+const (
+	// LoaderMap maps the object without the dynamic linker.
+	LoaderMap Loader = iota
+	// LoaderDlopen has the dynamic linker load it, so that debuggers see it
+	// among the process's libraries. It needs cgo and the build tag
+	// usdt_dlopen. Close leaves such an object in memory, silent; loading the
+	// same probes again uses it again.
+	LoaderDlopen
+)
+
+// settings returns o as the environment changes it. disabled says that nothing
+// is to be loaded.
+func (o Options) settings() (s Options, disabled bool, err error) {
+	if os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() {
+		return o, false, nil
+	}
+	if v := os.Getenv("USDT_DISABLE"); v != "" && v != "0" {
+		return o, true, nil
+	}
+	switch v := os.Getenv("USDT_BACKING"); v {
+	case "":
+	case "memfd":
+		o.Backing = BackingMemfd
+	case "file":
+		o.Backing = BackingFile
+	default:
+		return o, false, fmt.Errorf("USDT_BACKING is %q, want memfd or file", v)
+	}
+	if v := os.Getenv("USDT_DIR"); v != "" {
+		o.Dir = v
+	}
+	return o, false, nil
+}

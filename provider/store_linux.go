@@ -1,0 +1,160 @@
+package provider
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// errNoDir says that there is no default for Options.Dir.
+var errNoDir = errors.New("no directory for objects: set Options.Dir or USDT_DIR, XDG_RUNTIME_DIR is not set")
+
+// store returns a file in dir, named name, whose contents are exactly want. It
+// is there already, put there by a process with the same probes, or made. It
+// belongs to this user or root, and so does its directory, and nobody else can
+// write to either: what the file holds now it holds for good.
+func store(dir, name string, want []byte) (*os.File, error) {
+	d, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	f, err := openStored(d, name, want)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	if err := create(d, name, want); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return openStored(d, name, want)
+}
+
+// openDir opens the directory, after making it if it is missing.
+func openDir(dir string) (*os.File, error) {
+	if dir == "" {
+		var err error
+		if dir, err = defaultDir(); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w (a symbolic link is not followed)", err)
+	}
+	if err := checkOwner(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func defaultDir() (string, error) {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		return filepath.Join(dir, "usdt"), nil
+	}
+	if os.Geteuid() == 0 {
+		return "/run/usdt", nil
+	}
+	return "", errNoDir
+}
+
+// checkOwner returns an error unless only this user and root can change f.
+func checkOwner(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	if uid := os.Geteuid(); st.Uid != uint32(uid) && st.Uid != 0 {
+		return fmt.Errorf("%s belongs to user %d, who could change what this process executes; it must belong to user %d or root", f.Name(), st.Uid, uid)
+	}
+	if st.Mode&0o022 != 0 {
+		return fmt.Errorf("%s can be written to by others (mode %#o), who could change what this process executes", f.Name(), st.Mode&0o7777)
+	}
+	return nil
+}
+
+// openStored opens a file of d and compares it with want.
+func openStored(d *os.File, name string, want []byte) (*os.File, error) {
+	path := filepath.Join(d.Name(), name)
+	// Without O_NONBLOCK a planted FIFO would hang the process.
+	fd, err := unix.Openat(int(d.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
+	if err := compare(f, want); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func compare(f *os.File, want []byte) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file; remove it", f.Name())
+	}
+	if err := checkOwner(f); err != nil {
+		return err
+	}
+	other := fmt.Errorf("%s does not hold this provider's object; remove it", f.Name())
+	if info.Size() != int64(len(want)) {
+		return other
+	}
+	buf := make([]byte, 64<<10)
+	for rest := want; len(rest) > 0; {
+		n, err := io.ReadFull(f, buf[:min(len(buf), len(rest))])
+		if err != nil {
+			return fmt.Errorf("read %s: %w", f.Name(), err)
+		}
+		if !bytes.Equal(buf[:n], rest[:n]) {
+			return other
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// create makes a file in d in one step: nobody ever sees a part of it. The
+// error wraps fs.ErrExist if somebody else was faster.
+func create(d *os.File, name string, contents []byte) error {
+	temp := fmt.Sprintf(".%s.%d.%x", name, os.Getpid(), rand.Uint64())
+	path := filepath.Join(d.Name(), name)
+	fd, err := unix.Openat(int(d.Fd()), temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return &fs.PathError{Op: "create", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
+	_, err = f.Write(contents)
+	if err == nil {
+		err = f.Chmod(0o444)
+	}
+	if err == nil {
+		// Else a crash of the machine could leave the name without its contents.
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		if err = unix.Renameat2(int(d.Fd()), temp, int(d.Fd()), name, unix.RENAME_NOREPLACE); err == nil {
+			return nil
+		}
+		err = &fs.PathError{Op: "rename", Path: path, Err: err}
+	}
+	unix.Unlinkat(int(d.Fd()), temp, 0)
+	return err
+}
