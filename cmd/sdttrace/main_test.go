@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/provider"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"sdttrace": main,
+		"traced":   traced,
+	})
+}
+
+// traced declares hello:tick and fires it, some hundred times a second, until
+// its input ends. It writes its process id to the file that its argument names.
+func traced() {
+	p := provider.New("hello", nil)
+	tick := provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
+	if err := p.Load(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	// The name is there when the contents are.
+	tmp := os.Args[1] + ".tmp"
+	if err := errors.Join(os.WriteFile(tmp, []byte(strconv.Itoa(os.Getpid())), 0o600), os.Rename(tmp, os.Args[1])); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	limit := time.Duration(1<<63 - 1)
+	if len(os.Args) > 2 {
+		limit, _ = time.ParseDuration(os.Args[2])
+	}
+	end := time.After(limit)
+	every := time.NewTicker(3 * time.Millisecond)
+	for seq := uint64(1 << 60); ; seq++ {
+		tick.Fire(seq, "tick \"tock\"", 0.5)
+		select {
+		case <-end:
+			return
+		case <-every.C:
+		}
+	}
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Condition: func(cond string) (bool, error) {
+			if cond == "privileged" {
+				_, err := attach.Open("/proc/self/exe:no:probe", nil)
+				var p *attach.PrivilegeError
+				ok := !errors.As(err, &p) && os.Geteuid() == 0
+				if !ok && os.Getenv("CI") == "true" {
+					return false, errors.New("in CI the tests run as root")
+				}
+				return ok, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"readpid": readPID,
+			"events":  checkEvents,
+		},
+	})
+}
+
+// readPID is "readpid FILE VAR": it waits for the file and puts its contents
+// into the environment.
+func readPID(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			ts.Setenv(args[1], string(data))
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("the traced program did not start: %v", err)
+		}
+	}
+}
+
+// checkEvents is "events FILE PID N": FILE holds exactly N events of hello:tick
+// as JSON, with successive numbers.
+func checkEvents(ts *testscript.TestScript, _ bool, args []string) {
+	type event struct {
+		Time           time.Time
+		PID, TID       int
+		Comm           string
+		Provider, Name string
+		Args           struct {
+			Seq  uint64
+			Msg  string
+			Load float64
+		}
+		Errors map[string]string
+	}
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	d.DisallowUnknownFields()
+	n, last := 0, uint64(0)
+	for ; ; n++ {
+		var e event
+		if err := d.Decode(&e); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			ts.Fatalf("event %d: %v", n, err)
+		}
+		if strconv.Itoa(e.PID) != args[1] || e.Provider != "hello" || e.Name != "tick" || e.Comm != "traced" || e.TID == 0 ||
+			e.Args.Msg != `tick "tock"` || e.Args.Load != 0.5 || e.Args.Seq <= 1<<60 || len(e.Errors) != 0 {
+			ts.Fatalf("event %d is %+v", n, e)
+		}
+		if n > 0 && e.Args.Seq != last+1 {
+			ts.Fatalf("event %d has number %d after %d", n, e.Args.Seq, last)
+		}
+		if age := time.Since(e.Time); age < 0 || age > time.Minute {
+			ts.Fatalf("event %d fired at %v, %v ago", n, e.Time, age)
+		}
+		last = e.Args.Seq
+	}
+	if want := args[2]; strconv.Itoa(n) != want {
+		ts.Fatalf("got %d events, want %s", n, want)
+	}
+}
