@@ -29,35 +29,67 @@ func (k Kind) String() string {
 
 // Arg is one argument of a probe, decoded from its note's argument string.
 //
-// Register names stand as the program wrote them, without a '%' in front;
-// [LookupRegister] tells what they are. If Err is not nil only Text, Offset
-// and what was understood before the error are meaningful.
+// Register names stand as the program wrote them, without the '%' or '$' of
+// the assembler; [LookupRegister] tells what they are. If Err is not nil only
+// Text, Offset and what was understood before the error are meaningful.
 type Arg struct {
 	Text   string // the argument as it stands in the note
 	Offset int    // byte offset of Text in the argument string
 	Err    error  // a *SyntaxError if the argument is not understood
 
-	Size   int  // bytes: 1, 2, 4, 8, 16 (or what the producer wrote)
+	// Size is the value's size in bytes: 1, 2, 4, 8 or 16. It governs, not
+	// the register's name, which may be that of a wider or narrower part.
+	// Without a size in the note it is the register's, or an address's.
+	Size   int
 	Signed bool // '-' before the size
 	Float  bool // 'f' behind the size: the bits are an IEEE 754 number
 
 	Kind Kind
 
-	// Value is an immediate's bits, sign-extended to 64.
+	// Value is an immediate's bits, sign-extended to 64. The note of an
+	// unsigned int's highest value may be 4@$-1 as well as 4@$4294967295;
+	// [Arg.Widen] makes them equal. An immediate written as a floating-point
+	// number gives that number's IEEE 754 bits in Size bytes.
 	Value uint64
 
-	Reg  string // Kind Reg: the register
-	Pair string // Kind Reg: the register with the upper half, by convention of the architecture; usually empty
+	Reg string // Kind Reg: the register
+	// Pair is the register that holds the rest of a value wider than Reg, by
+	// the convention of the architecture's compilers: the upper half on a
+	// little-endian machine, the lower half on a big-endian one. It is empty
+	// if Reg is wide enough, and if no register can follow it.
+	Pair string
 
-	Segment string // Kind Mem, x86: "fs" or "gs"; usually empty
-	Base    string // Kind Mem: the base register, may be empty
-	Index   string // Kind Mem: the index register, may be empty
-	Scale   int    // Kind Mem: factor of Index, 1 without one written; 0 without an index
-	Extend  string // Kind Mem, arm64: extension of Index ("sxtw", "uxtw"), empty for none
-	Disp    int64  // Kind Mem, or addend of an Imm symbol
+	// Kind Mem: the operand is at Base + Index*Scale + Disp (+ Symbol). On
+	// x86-64, registers of 32 bits (x32) make an address that wraps at 32.
+	// Base "rip" is the address of the site; with a Symbol, sym+K(%rip), the
+	// operand is simply at Symbol + Disp.
+	Segment string // x86: "fs" or "gs"; usually empty
+	Base    string // the base register, may be empty
+	Index   string // the index register, may be empty
+	Scale   int    // factor of Index, a power of two, 1 without one written; 0 without an index
+	Extend  string // arm64: extension of Index's lower 32 bits ("sxtw", "uxtw"), empty for none
+	Disp    int64  // also the addend of an Imm symbol
 
 	Symbol string // symbol whose address is a part of the operand
-	Reloc  string // how Symbol enters: "" its address, or "GOTPCREL", "GOTOFF", "GOT", "tpoff", "ntpoff" as written after '@'
+	// Reloc says how Symbol enters, as the note has it: empty for its
+	// address, or behind its '@' on x86 ("GOTPCREL", "GOTOFF", "GOT", "tpoff",
+	// "ntpoff") and PowerPC ("toc@l"), "lo12" for arm64's :lo12:sym, "lo" or
+	// "tprel_lo" for %lo(sym) on the other RISC machines.
+	Reloc string
+}
+
+// Widen returns the argument's value from bits, whose low Size bytes hold it:
+// extended to 64 bits, by its sign if the argument is signed. Bits are an
+// immediate's Value, a register or what memory held.
+func (a *Arg) Widen(bits uint64) uint64 {
+	if a.Size < 1 || a.Size > 7 {
+		return bits
+	}
+	unused := 64 - 8*a.Size
+	if a.Signed {
+		return uint64(int64(bits<<unused) >> unused)
+	}
+	return bits << unused >> unused
 }
 
 // SyntaxError says why an argument was not understood.

@@ -63,7 +63,7 @@ func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, e
 			rest := data[off:]
 			if len(rest) < 12 {
 				// A producer's section may end in alignment padding.
-				if !allZero(rest) {
+				if zeros(rest) < uint64(len(rest)) {
 					yield(Note{}, fmt.Errorf("note header at offset %#x: %w", off, ErrTruncated))
 				}
 				return
@@ -71,8 +71,11 @@ func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, e
 			namesz := uint64(order.Uint32(rest[0:]))
 			descsz := uint64(order.Uint32(rest[4:]))
 			typ := order.Uint32(rest[8:])
-			if namesz == 0 && descsz == 0 && typ == 0 && allZero(rest) {
-				return
+			if namesz|descsz == 0 && typ == 0 {
+				// Empty notes, or padding, to be passed over at once: the
+				// rest of a large section may be nothing else.
+				off += zeros(rest) / 12 * 12
+				continue
 			}
 			desc := 12 + align4(namesz)
 			end := desc + descsz
@@ -107,17 +110,19 @@ func decodeDesc(desc []byte, order binary.ByteOrder, class elf.Class) (Note, err
 		return order.Uint64(desc[i*8:])
 	}
 	n := Note{Location: addr(0), Base: addr(1), Semaphore: addr(2)}
-	rest := desc[3*word:]
-	for _, f := range []struct {
-		what string
-		dst  *string
-	}{{"provider", &n.Provider}, {"name", &n.Name}, {"arguments", &n.Args}} {
-		i := bytes.IndexByte(rest, 0)
-		if i < 0 {
-			return n, fmt.Errorf("%s is not terminated: %w", f.what, ErrTruncated)
+	desc = desc[3*word:]
+	var ends [3]int
+	for i, pos := 0, 0; i < len(ends); i++ {
+		length := bytes.IndexByte(desc[pos:], 0)
+		if length < 0 {
+			return n, fmt.Errorf("%s is not terminated: %w", [...]string{"provider", "name", "argument string"}[i], ErrTruncated)
 		}
-		*f.dst, rest = string(rest[:i]), rest[i+1:]
+		ends[i] = pos + length
+		pos = ends[i] + 1
 	}
+	// The three are parts of one string: one allocation for each note.
+	text := string(desc[:ends[2]])
+	n.Provider, n.Name, n.Args = text[:ends[0]], text[ends[0]+1:ends[1]], text[ends[1]+1:]
 	return n, nil
 }
 
@@ -153,11 +158,13 @@ func (n Note) Size(class elf.Class) int {
 
 func align4(n uint64) uint64 { return (n + 3) &^ 3 }
 
-func allZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
+// zeros returns the number of zero bytes that b begins with.
+func zeros(b []byte) (n uint64) {
+	for len(b) >= 8 && binary.NativeEndian.Uint64(b) == 0 {
+		n, b = n+8, b[8:]
 	}
-	return true
+	for len(b) > 0 && b[0] == 0 {
+		n, b = n+1, b[1:]
+	}
+	return n
 }

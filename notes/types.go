@@ -1,7 +1,7 @@
 package notes
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -80,14 +80,8 @@ type TypeRecord struct {
 // It sorts records by location, as the format asks. The strings must hold no
 // NUL byte.
 func AppendTypes(dst []byte, order binary.AppendByteOrder, records []TypeRecord) []byte {
-	slices.SortFunc(records, func(a, b TypeRecord) int {
-		switch {
-		case a.Location < b.Location:
-			return -1
-		case a.Location > b.Location:
-			return 1
-		}
-		return 0
+	slices.SortStableFunc(records, func(a, b TypeRecord) int {
+		return cmp.Compare(a.Location, b.Location)
 	})
 	strtab := stringTable{offsets: map[string]uint32{}}
 	dst = slices.Grow(dst, typesHeaderSize+typesRecordSize*len(records))
@@ -161,11 +155,11 @@ type Types struct {
 	order   binary.ByteOrder
 	records []byte // count × size
 	size    int    // bytes from one record to the next
-	strings []byte
+	strings string
 }
 
-// ParseTypes checks the header of a .stapsdt.types section. data is kept, not
-// copied.
+// ParseTypes checks the header of a .stapsdt.types section. The records in data
+// are kept, not copied.
 func ParseTypes(data []byte, order binary.ByteOrder) (*Types, error) {
 	if len(data) < typesHeaderSize {
 		return nil, fmt.Errorf("%s header: %w", TypesSectionName, ErrTruncated)
@@ -189,7 +183,7 @@ func ParseTypes(data []byte, order binary.ByteOrder) (*Types, error) {
 		order:   order,
 		records: data[header : header+count*size],
 		size:    int(size),
-		strings: data[stroff : stroff+strsz],
+		strings: string(data[stroff : stroff+strsz]),
 	}, nil
 }
 
@@ -248,14 +242,21 @@ func (t *Types) at(i int) (TypeRecord, error) {
 	return r, nil
 }
 
+// maxTypesString bounds a name's length. Records may share their strings, so
+// that without a bound a small section could name gigabytes.
+const maxTypesString = 4096
+
 func (t *Types) string(off uint32) (string, error) {
 	if uint64(off) >= uint64(len(t.strings)) {
 		return "", fmt.Errorf("string offset %#x: %w", off, ErrTruncated)
 	}
 	s := t.strings[off:]
-	i := bytes.IndexByte(s, 0)
-	if i < 0 {
-		return "", fmt.Errorf("string at %#x is not terminated: %w", off, ErrTruncated)
+	i := strings.IndexByte(s[:min(len(s), maxTypesString+1)], 0)
+	switch {
+	case i >= 0:
+		return s[:i], nil
+	case len(s) > maxTypesString:
+		return "", fmt.Errorf("string at %#x is longer than %d bytes", off, maxTypesString)
 	}
-	return string(s[:i]), nil
+	return "", fmt.Errorf("string at %#x is not terminated: %w", off, ErrTruncated)
 }

@@ -1,0 +1,201 @@
+package notes
+
+import (
+	"debug/elf"
+	"fmt"
+)
+
+// maxArgs bounds what a hostile argument string can make ParseArgs allocate.
+// Producers write 12 at most (sys/sdt.h), tools understand up to 255.
+const maxArgs = 4096
+
+// ParseArgs decodes the argument string of a note in an object of machine m
+// and class c, on any host. It returns an Arg for each argument; one that is
+// not understood has its Err set and leaves the others as they are. A string
+// that is empty or begins with ':' has no arguments.
+//
+// The result's strings are parts of s.
+func ParseArgs(m elf.Machine, c elf.Class, s string) []Arg {
+	if len(s) == 0 || s[0] == ':' {
+		return nil
+	}
+	n := 0
+	for start, end := nextArg(s, 0); start < len(s) && n < maxArgs; start, end = nextArg(s, end) {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	args := make([]Arg, n)
+	end := 0
+	for i := range args {
+		var start int
+		start, end = nextArg(s, end)
+		a := &args[i]
+		a.Text, a.Offset = s[start:end], start
+		if i == maxArgs-1 && len(trimBlanks(s[end:])) > 0 {
+			a.Text = s[start:]
+			a.Err = &SyntaxError{Arg: a.Text, Offset: start, Msg: fmt.Sprintf("more than %d arguments", maxArgs-1)}
+			break
+		}
+		parseArg(m, c, a)
+	}
+	return args
+}
+
+// nextArg returns where the first argument at or behind pos begins and ends,
+// len(s) twice if there is none.
+//
+// Blanks separate arguments, but they also stand in brackets, "[sp, 60]", and
+// behind commas, LLVM's "$r4, 8" on LoongArch. An argument's size in front
+// of a blank's next word ends the argument in any case, so that a bracket
+// that is not closed spoils only the argument it is in.
+func nextArg(s string, pos int) (start, end int) {
+	for pos < len(s) && isBlank(s[pos]) {
+		pos++
+	}
+	start = pos
+	depth := 0
+	for ; pos < len(s); pos++ {
+		switch b := s[pos]; b {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			if depth > 0 {
+				depth--
+			}
+		case ' ', '\t':
+			if depth == 0 && s[pos-1] != ',' {
+				return start, pos
+			}
+			end := pos
+			for pos+1 < len(s) && isBlank(s[pos+1]) {
+				pos++
+			}
+			if pos+1 == len(s) || hasSize(s[pos+1:]) {
+				return start, end
+			}
+		}
+	}
+	return start, pos
+}
+
+func trimBlanks(s string) string {
+	for len(s) > 0 && isBlank(s[0]) {
+		s = s[1:]
+	}
+	return s
+}
+
+// hasSize reports whether s begins with a size and an '@'.
+func hasSize(s string) bool {
+	for i := range min(len(s), len("-16f@")) {
+		if s[i] == '@' {
+			_, _, _, ok := parseSize(s[:i])
+			return ok
+		}
+	}
+	return false
+}
+
+// parseSize reads what stands before an argument's '@', such as -4 or 8f.
+func parseSize(s string) (size int, signed, float, ok bool) {
+	if len(s) > 0 && s[0] == '-' {
+		signed, s = true, s[1:]
+	}
+	if len(s) > 0 && s[len(s)-1] == 'f' {
+		float, s = true, s[:len(s)-1]
+	}
+	switch s {
+	case "1", "2", "4", "8":
+		size = int(s[0] - '0')
+	case "16":
+		size = 16
+	}
+	return size, signed, float, size != 0
+}
+
+// parseArg decodes a.Text, which begins at a.Offset of the argument string.
+func parseArg(m elf.Machine, class elf.Class, a *Arg) {
+	c := cursor{machine: m, class: class, text: a.Text}
+	if !c.arg(a) {
+		a.Err = &SyntaxError{Arg: a.Text, Offset: a.Offset + c.msgAt, Msg: c.msg}
+	}
+}
+
+func (c *cursor) arg(a *Arg) bool {
+	if !c.size(a) {
+		return false
+	}
+	if c.pos == len(c.text) {
+		return c.fail(c.pos, "the operand is missing")
+	}
+	if !c.operand(a) {
+		return false
+	}
+	if c.pos < len(c.text) {
+		return c.unexpected("the end")
+	}
+	if a.Size == 0 {
+		a.Size = wordSize(c.class)
+		if c.machine == elf.EM_386 || c.machine == elf.EM_ARM {
+			a.Size = 4
+		}
+		if a.Kind == Reg {
+			a.Size = c.reg.Size
+		}
+		if a.Size > 16 || a.Size&(a.Size-1) != 0 {
+			return c.fail(0, fmt.Sprintf("%s has %d bytes: a size of 1, 2, 4, 8 or 16 must stand before it", a.Reg, a.Size))
+		}
+	}
+	if a.Kind == Reg && a.Size > generalSize(c.machine, c.class) {
+		a.Pair = pairOf(c.machine, c.reg)
+		if a.Pair != "" && isDigit(a.Reg[0]) { // written without the r of rN
+			a.Pair = a.Pair[1:]
+		}
+	}
+	return true
+}
+
+// size reads the size and the '@', if the argument has them. What stands
+// before the first '@' is a size unless it could begin an operand only.
+func (c *cursor) size(a *Arg) bool {
+	for i := range len(c.text) {
+		if c.text[i] != '@' {
+			continue
+		}
+		if b := c.text[0]; i > 0 && b != '-' && b != '+' && !isDigit(b) {
+			return true // sym@GOTPCREL(%rip)
+		}
+		size, signed, float, ok := parseSize(c.text[:i])
+		if !ok {
+			return c.fail(0, fmt.Sprintf("size %q is not 1, 2, 4, 8 or 16", c.text[:i]))
+		}
+		a.Size, a.Signed, a.Float = size, signed, float
+		c.pos = i + 1
+		return true
+	}
+	return true
+}
+
+func (c *cursor) operand(a *Arg) bool {
+	switch c.machine {
+	case elf.EM_X86_64, elf.EM_386:
+		return x86Operand(c, a)
+	case elf.EM_AARCH64:
+		return arm64Operand(c, a)
+	case elf.EM_ARM:
+		return armOperand(c, a)
+	case elf.EM_PPC64, elf.EM_PPC:
+		return ppcOperand(c, a)
+	case elf.EM_S390:
+		return s390xOperand(c, a)
+	case elf.EM_RISCV:
+		return riscvOperand(c, a)
+	case elf.EM_MIPS:
+		return mipsOperand(c, a)
+	case elf.EM_LOONGARCH:
+		return loongarchOperand(c, a)
+	}
+	return c.fail(c.pos, fmt.Sprintf("the operands of %v are not known", c.machine))
+}

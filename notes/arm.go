@@ -1,0 +1,53 @@
+package notes
+
+func armRegister(name string) (Register, bool) {
+	switch name {
+	case "sp", "r13":
+		return Register{Name: "sp", Kind: GeneralRegister, DWARF: 13, Size: 4}, true
+	case "lr", "r14":
+		return Register{Name: "lr", Kind: GeneralRegister, DWARF: 14, Size: 4}, true
+	case "pc", "r15":
+		return Register{Name: "pc", Kind: ProgramCounter, DWARF: 15, Size: 4}, true
+	case "sb":
+		name = "r9"
+	case "sl":
+		name = "r10"
+	case "fp":
+		name = "r11"
+	case "ip":
+		name = "r12"
+	}
+	if n, ok := index(name, "r", 13); ok {
+		return Register{Name: rNames[n], Kind: GeneralRegister, DWARF: n, Size: 4}, true
+	}
+	if n, ok := index(name, "s", 32); ok {
+		r, ok := vector("d", n/2, 256+n/2, 4)
+		r.Shift = n % 2 * 32
+		return r, ok
+	}
+	if n, ok := index(name, "d", 32); ok {
+		return vector("d", n, 256+n, 8)
+	}
+	if n, ok := index(name, "q", 16); ok {
+		return vector("q", n, -1, 16)
+	}
+	return Register{}, false
+}
+
+// armOperand reads REG, [BASE], [BASE, #IMM], [BASE, INDEX, lsl #2], an
+// immediate with or without '#', or a symbol. A symbol is its address with '#'
+// (gcc) and without (clang): sys/sdt.h allows constant addresses on arm only,
+// and compilers have no other use for a symbol there.
+func armOperand(c *cursor, a *Arg) bool {
+	switch b := c.peek(); {
+	case b == '[':
+		return armAddress(c, a)
+	case b == '#':
+		c.pos++
+	case isSymbolStart(b):
+		if done, ok := c.bareRegister(a, "rdq"); done {
+			return ok
+		}
+	}
+	return armImmediate(c, a)
+}

@@ -1,0 +1,326 @@
+package notes
+
+import (
+	"debug/elf"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// cursor reads the operand of one argument. Its methods report whether what
+// they look for was there; the first that says no has said why, through fail.
+type cursor struct {
+	machine elf.Machine
+	class   elf.Class
+
+	text string // the whole argument
+	pos  int
+
+	reg Register // the register, if the operand is one
+
+	msg   string // why reading stopped
+	msgAt int
+}
+
+// fail records the first error, at an offset in the text. It returns false,
+// for the caller to return.
+func (c *cursor) fail(at int, msg string) bool {
+	if c.msg == "" {
+		c.msg, c.msgAt = msg, at
+	}
+	return false
+}
+
+// unexpected fails at the current position.
+func (c *cursor) unexpected(want string) bool {
+	if c.pos >= len(c.text) {
+		return c.fail(len(c.text), "expected "+want+", found the end")
+	}
+	return c.fail(c.pos, "expected "+want+", found "+strconv.Quote(c.text[c.pos:c.pos+1]))
+}
+
+// peek returns the next byte, 0 at the end.
+func (c *cursor) peek() byte {
+	if c.pos < len(c.text) {
+		return c.text[c.pos]
+	}
+	return 0
+}
+
+func (c *cursor) accept(b byte) bool {
+	if c.pos < len(c.text) && c.text[c.pos] == b {
+		c.pos++
+		return true
+	}
+	return false
+}
+
+func (c *cursor) expect(b byte) bool {
+	return c.accept(b) || c.unexpected(strconv.QuoteRune(rune(b)))
+}
+
+// blanks skips blanks, which only brackets may hold.
+func (c *cursor) blanks() {
+	for c.pos < len(c.text) && isBlank(c.text[c.pos]) {
+		c.pos++
+	}
+}
+
+// while returns the text from here to the first byte for which in is false.
+func (c *cursor) while(in func(byte) bool) string {
+	start := c.pos
+	for c.pos < len(c.text) && in(c.text[c.pos]) {
+		c.pos++
+	}
+	return c.text[start:c.pos]
+}
+
+// register reads a register's name. A sigil other than 0 must stand before it.
+func (c *cursor) register(sigil byte) (name string, r Register, ok bool) {
+	at := c.pos
+	if sigil != 0 && !c.accept(sigil) {
+		return "", r, c.unexpected("a register")
+	}
+	start := c.pos
+	c.while(isAlnum)
+	if c.text[start:c.pos] == "st" && c.peek() == '(' { // x87: %st(1)
+		for c.pos < len(c.text) && c.text[c.pos-1] != ')' {
+			c.pos++
+		}
+	}
+	name = c.text[start:c.pos]
+	if name == "" {
+		return "", r, c.unexpected("a register")
+	}
+	if r, ok = LookupRegister(c.machine, c.class, name); !ok {
+		return "", r, c.fail(at, strconv.Quote(c.text[at:c.pos])+" is not a register")
+	}
+	return name, r, true
+}
+
+// number reads an unsigned number, decimal or hexadecimal.
+func (c *cursor) number() (n uint64, ok bool) {
+	start := c.pos
+	text := c.while(isAlnum)
+	if text == "" {
+		return 0, c.unexpected("a number")
+	}
+	digits, base := text, uint64(10)
+	if len(text) > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
+		digits, base = text[2:], 16
+	} else if len(text) > 1 && text[0] == '0' {
+		// An assembler takes it as octal, most readers of notes as decimal.
+		return 0, c.fail(start, strconv.Quote(text)+" is ambiguous: decimal and hexadecimal numbers only")
+	}
+	for i := range len(digits) {
+		d := digitValue(digits[i])
+		if d >= base {
+			return 0, c.fail(start, strconv.Quote(text)+" is not a number")
+		}
+		hi, lo := bits.Mul64(n, base)
+		var carry uint64
+		if n, carry = bits.Add64(lo, d, 0); hi|carry != 0 {
+			return 0, c.fail(start, text+" does not fit in 64 bits")
+		}
+	}
+	return n, true
+}
+
+// expr is a sum of numbers and at most one symbol, as in 40+sym@GOTOFF: the
+// number's magnitude and sign.
+type expr struct {
+	mag           uint64
+	neg           bool
+	symbol, reloc string
+}
+
+// add adds a number of sign neg; ok is false if the sum overflows.
+func (e *expr) add(mag uint64, neg bool) (ok bool) {
+	switch {
+	case neg == e.neg:
+		var carry uint64
+		e.mag, carry = bits.Add64(e.mag, mag, 0)
+		ok = carry == 0
+	case mag > e.mag:
+		e.mag, e.neg, ok = mag-e.mag, neg, true
+	default:
+		e.mag, ok = e.mag-mag, true
+	}
+	return ok
+}
+
+// int64 returns the number if it is one of 64 bits with a sign.
+func (e *expr) int64() (n int64, ok bool) {
+	if e.neg {
+		return int64(-e.mag), e.mag <= 1<<63
+	}
+	return int64(e.mag), e.mag <= math.MaxInt64
+}
+
+// sum reads an expr.
+func (c *cursor) sum() (e expr, ok bool) {
+	start := c.pos
+	for first := true; ; first = false {
+		neg := false
+		switch b := c.peek(); {
+		case b == '+' || b == '-':
+			c.pos++
+			neg = b == '-'
+		case !first:
+			return e, true
+		}
+		if !first && c.accept('-') { // sym+-8
+			neg = !neg
+		}
+		switch b := c.peek(); {
+		case isDigit(b):
+			n, ok := c.number()
+			if !ok {
+				return e, false
+			}
+			if !e.add(n, neg) {
+				return e, c.fail(start, c.text[start:c.pos]+" does not fit in 64 bits")
+			}
+		case isSymbolStart(b):
+			at := c.pos
+			symbol := c.while(isSymbol)
+			switch {
+			case neg:
+				return e, c.fail(at, "symbol "+strconv.Quote(symbol)+" cannot be subtracted")
+			case e.symbol != "":
+				return e, c.fail(at, strconv.Quote(symbol)+" is a second symbol")
+			}
+			e.symbol = symbol
+			if c.accept('@') {
+				if e.reloc, ok = c.reloc(); !ok {
+					return e, false
+				}
+			}
+		default:
+			return e, c.unexpected("a number or a symbol")
+		}
+	}
+}
+
+// reloc reads the name of a relocation, on PowerPC also of several: toc@l.
+func (c *cursor) reloc() (name string, ok bool) {
+	start := c.pos
+	for {
+		if c.while(isReloc) == "" {
+			return "", c.unexpected("the name of a relocation")
+		}
+		if c.machine != elf.EM_PPC64 && c.machine != elf.EM_PPC || !c.accept('@') {
+			return c.text[start:c.pos], true
+		}
+	}
+}
+
+// relocated reads the form %lo(sym+8) of MIPS and its heirs.
+func (c *cursor) relocated() (e expr, ok bool) {
+	if !c.expect('%') {
+		return e, false
+	}
+	at := c.pos
+	reloc, ok := c.reloc()
+	if !ok || !c.expect('(') {
+		return e, false
+	}
+	if e, ok = c.sum(); !ok {
+		return e, false
+	}
+	if e.symbol == "" || e.reloc != "" {
+		return e, c.fail(at, "%"+reloc+" must have one symbol")
+	}
+	e.reloc = reloc
+	return e, c.expect(')')
+}
+
+// setRegister makes the operand a register.
+func (c *cursor) setRegister(a *Arg, name string, r Register) bool {
+	a.Kind, a.Reg, c.reg = Reg, name, r
+	return true
+}
+
+// immediate reads a sum and makes it the operand's value.
+func (c *cursor) immediate(a *Arg) bool {
+	start := c.pos
+	e, ok := c.sum()
+	return ok && c.setImmediate(a, e, start)
+}
+
+func (c *cursor) setImmediate(a *Arg, e expr, start int) bool {
+	if e.symbol != "" {
+		a.Kind = Imm
+		return c.setDisp(a, e, start)
+	}
+	if e.neg && e.mag > 1<<63 {
+		return c.fail(start, c.text[start:c.pos]+" does not fit in 64 bits")
+	}
+	a.Kind, a.Value = Imm, e.mag
+	if e.neg {
+		a.Value = -e.mag
+	}
+	return true
+}
+
+// displacement reads a sum and makes it the displacement of an address.
+func (c *cursor) displacement(a *Arg) bool {
+	start := c.pos
+	e, ok := c.sum()
+	return ok && c.setDisp(a, e, start)
+}
+
+func (c *cursor) setDisp(a *Arg, e expr, start int) bool {
+	disp, ok := e.int64()
+	if !ok {
+		return c.fail(start, "displacement "+c.text[start:c.pos]+" does not fit in 64 bits")
+	}
+	a.Disp, a.Symbol, a.Reloc = disp, e.symbol, e.reloc
+	return true
+}
+
+// parenthesized reads the (REG) behind a displacement already read.
+func (c *cursor) parenthesized(a *Arg, sigil byte) bool {
+	if !c.expect('(') {
+		return false
+	}
+	c.blanks()
+	at := c.pos
+	name, r, ok := c.register(sigil)
+	if !ok || !c.address(r, at) {
+		return false
+	}
+	a.Kind, a.Base = Mem, name
+	c.blanks()
+	return c.expect(')')
+}
+
+// address fails if r, read at offset at, cannot be part of an address.
+func (c *cursor) address(r Register, at int) bool {
+	if r.Kind != GeneralRegister && r.Kind != ZeroRegister && r.Kind != ProgramCounter {
+		return c.fail(at, strconv.Quote(c.text[at:c.pos])+" cannot be part of an address")
+	}
+	return true
+}
+
+func isBlank(b byte) bool { return b == ' ' || b == '\t' }
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+func isAlpha(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+func isAlnum(b byte) bool { return isDigit(b) || isAlpha(b) || b == '_' || b == '.' }
+
+// isSymbolStart leaves out '$', which begins registers and constants.
+func isSymbolStart(b byte) bool { return isAlpha(b) || b == '_' || b == '.' || b >= 0x80 }
+func isSymbol(b byte) bool      { return isSymbolStart(b) || isDigit(b) || b == '$' }
+
+func isReloc(b byte) bool { return isAlpha(b) || isDigit(b) || b == '_' }
+
+// digitValue returns the value of a hexadecimal digit, or 16.
+func digitValue(b byte) uint64 {
+	switch {
+	case isDigit(b):
+		return uint64(b - '0')
+	case 'a' <= b|0x20 && b|0x20 <= 'f':
+		return uint64(b|0x20-'a') + 10
+	}
+	return 16
+}

@@ -1,0 +1,88 @@
+package notes
+
+import (
+	"debug/elf"
+	"strconv"
+)
+
+// Append appends the argument as text for a note of machine m to dst and
+// returns the result. The text has one form for each meaning: whatever string
+// a was parsed from, parsing the text again yields the same Arg but for Text
+// and Offset. An argument that was not understood is appended as it was.
+func (a Arg) Append(dst []byte, m elf.Machine) []byte {
+	if a.Err != nil || a.Kind < Imm || a.Kind > Mem {
+		return append(dst, a.Text...)
+	}
+	if a.Signed {
+		dst = append(dst, '-')
+	}
+	dst = strconv.AppendInt(dst, int64(a.Size), 10)
+	if a.Float {
+		dst = append(dst, 'f')
+	}
+	dst = append(dst, '@')
+	switch m {
+	case elf.EM_X86_64, elf.EM_386:
+		return appendX86(dst, &a)
+	case elf.EM_AARCH64, elf.EM_ARM:
+		return appendARM(dst, &a)
+	case elf.EM_PPC64, elf.EM_PPC:
+		return appendPPC(dst, &a)
+	case elf.EM_S390:
+		return appendS390x(dst, &a)
+	case elf.EM_RISCV:
+		return appendRISCV(dst, &a)
+	case elf.EM_MIPS:
+		return appendMIPS(dst, &a)
+	case elf.EM_LOONGARCH:
+		return appendLoongArch(dst, &a)
+	}
+	return append(dst, a.Text...)
+}
+
+// appendImmediate appends a constant as a signed number, or a symbol's address.
+func appendImmediate(dst []byte, a *Arg) []byte {
+	if a.Symbol != "" {
+		return appendExpr(dst, a)
+	}
+	return strconv.AppendInt(dst, int64(a.Value), 10)
+}
+
+// appendExpr appends the displacement and symbol: 40+sym@GOTOFF.
+func appendExpr(dst []byte, a *Arg) []byte {
+	dst = appendSum(dst, a)
+	if a.Symbol != "" && a.Reloc != "" {
+		dst = append(append(dst, '@'), a.Reloc...)
+	}
+	return dst
+}
+
+// appendSum is appendExpr without the relocation.
+func appendSum(dst []byte, a *Arg) []byte {
+	if a.Symbol == "" {
+		return strconv.AppendInt(dst, a.Disp, 10)
+	}
+	if a.Disp != 0 {
+		dst = append(strconv.AppendInt(dst, a.Disp, 10), '+')
+	}
+	return append(dst, a.Symbol...)
+}
+
+// appendBare is appendExpr for places where a symbol alone could be taken for
+// something else: it always begins with the number.
+func appendBare(dst []byte, a *Arg) []byte {
+	if a.Symbol != "" && a.Disp == 0 {
+		dst = append(dst, "0+"...)
+	}
+	return appendExpr(dst, a)
+}
+
+// appendRelocated appends %lo(8+sym), or what appendExpr does if there is no
+// relocation.
+func appendRelocated(dst []byte, a *Arg) []byte {
+	if a.Reloc == "" {
+		return appendSum(dst, a)
+	}
+	dst = append(append(dst, '%'), a.Reloc...)
+	return append(appendSum(append(dst, '('), a), ')')
+}

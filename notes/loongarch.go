@@ -1,0 +1,139 @@
+package notes
+
+func loongarchRegister(name string, size int) (Register, bool) {
+	n, ok := index(name, "r", 32)
+	if !ok {
+		n, ok = loongarchNumber(name)
+	}
+	if ok {
+		r := Register{Name: rNames[n], Kind: GeneralRegister, DWARF: n, Size: size}
+		if n == 0 {
+			r.Kind = ZeroRegister
+		}
+		return r, true
+	}
+	if name == "pc" {
+		return Register{Name: "pc", Kind: ProgramCounter, DWARF: -1, Size: size}, true
+	}
+	if n, ok = index(name, "f", 32); !ok {
+		if n, ok = index(name, "fa", 8); !ok {
+			if n, ok = index(name, "ft", 16); ok {
+				n += 8
+			} else if n, ok = index(name, "fs", 8); ok {
+				n += 24
+			}
+		}
+	}
+	if ok {
+		return vector("f", n, 32+n, 8)
+	}
+	return Register{}, false
+}
+
+// loongarchNumber returns N of the register rN that an ABI name stands for
+// (LoongArch psABI, "Register Convention").
+func loongarchNumber(name string) (n int, ok bool) {
+	switch name {
+	case "zero":
+		return 0, true
+	case "ra":
+		return 1, true
+	case "tp":
+		return 2, true
+	case "sp":
+		return 3, true
+	case "fp", "s9":
+		return 22, true
+	}
+	if n, ok = index(name, "a", 8); ok {
+		return 4 + n, true
+	}
+	if n, ok = index(name, "t", 9); ok {
+		return 12 + n, true
+	}
+	n, ok = index(name, "s", 9)
+	return 23 + n, ok
+}
+
+// loongarchOperand reads $REG, [$BASE], [$BASE, DISP], [$BASE, $INDEX], an
+// immediate, or a symbol, which is the memory it names. Compilers leave out
+// the brackets of an address: $r22,-20 (gcc) and $fp, -20 (clang).
+func loongarchOperand(c *cursor, a *Arg) bool {
+	bracket := c.accept('[')
+	if bracket {
+		c.blanks()
+	}
+	if !bracket && c.peek() != '$' {
+		return c.displaced(a, '$')
+	}
+	at := c.pos
+	name, r, ok := c.loongarchRegister()
+	if !ok {
+		return false
+	}
+	c.blanks()
+	switch {
+	case c.accept(','):
+		a.Base = name
+		if !loongarchOffset(c, a) {
+			return false
+		}
+	case bracket:
+		a.Base = name
+	default:
+		return c.setRegister(a, name, r)
+	}
+	a.Kind = Mem
+	if r.Kind != GeneralRegister && r.Kind != ZeroRegister {
+		return c.fail(at, "$"+name+" cannot be part of an address")
+	}
+	c.blanks()
+	return !bracket || c.expect(']')
+}
+
+// loongarchOffset reads what follows the comma of an address.
+func loongarchOffset(c *cursor, a *Arg) bool {
+	c.blanks()
+	start := c.pos
+	switch c.peek() {
+	case '$':
+		name, r, ok := c.register('$')
+		if !ok || !c.address(r, start) {
+			return false
+		}
+		a.Index, a.Scale = name, 1
+		return true
+	case '%':
+		e, ok := c.relocated()
+		return ok && c.setDisp(a, e, start)
+	}
+	return c.displacement(a)
+}
+
+// loongarchRegister reads a register, in brackets also one without the '$':
+// bcc knows [sp, 120].
+func (c *cursor) loongarchRegister() (name string, r Register, ok bool) {
+	if c.peek() == '$' {
+		return c.register('$')
+	}
+	return c.register(0)
+}
+
+func appendLoongArch(dst []byte, a *Arg) []byte {
+	switch {
+	case a.Kind == Imm:
+		return appendImmediate(dst, a)
+	case a.Kind == Reg:
+		return append(append(dst, '$'), a.Reg...)
+	case a.Base == "":
+		return appendRelocated(dst, a)
+	}
+	dst = append(append(dst, "[$"...), a.Base...)
+	switch {
+	case a.Index != "":
+		dst = append(append(dst, ", $"...), a.Index...)
+	case a.Disp != 0 || a.Symbol != "":
+		dst = appendRelocated(append(dst, ", "...), a)
+	}
+	return append(dst, ']')
+}

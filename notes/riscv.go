@@ -1,0 +1,129 @@
+package notes
+
+// riscvNames are the registers x0 … x31 by their ABI names (RISC-V ELF psABI).
+var riscvNames = [32]string{
+	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2",
+	"s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
+	"a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7",
+	"s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
+}
+
+func riscvRegister(name string, size int) (Register, bool) {
+	n, ok := riscvNumber(name)
+	if !ok {
+		n, ok = index(name, "x", 32)
+	}
+	if ok {
+		r := Register{Name: riscvNames[n], Kind: GeneralRegister, DWARF: n, Size: size}
+		if n == 0 {
+			r.Kind = ZeroRegister
+		}
+		return r, true
+	}
+	if name == "pc" {
+		return Register{Name: "pc", Kind: ProgramCounter, DWARF: -1, Size: size}, true
+	}
+	if n, ok = index(name, "f", 32); !ok && len(name) > 2 && name[0] == 'f' {
+		// ft, fs and fa are numbered like the general t, s and a, except for
+		// the registers that those have to leave out.
+		if n, ok = index(name, "ft", 12); ok {
+			if n > 7 {
+				n += 28 - 8
+			}
+		} else if n, ok = riscvNumber(name[1:]); ok {
+			ok = name[1] == 's' && n != 2 || name[1] == 'a' // not fsp
+		}
+	}
+	if ok {
+		return vector("f", n, 32+n, 8)
+	}
+	return Register{}, false
+}
+
+// riscvNumber returns N of the register xN that an ABI name stands for.
+func riscvNumber(name string) (n int, ok bool) {
+	switch name {
+	case "zero":
+		return 0, true
+	case "ra":
+		return 1, true
+	case "sp":
+		return 2, true
+	case "gp":
+		return 3, true
+	case "tp":
+		return 4, true
+	case "fp":
+		return 8, true
+	}
+	if n, ok = index(name, "a", 8); ok {
+		return 10 + n, true
+	}
+	if n, ok = index(name, "s", 12); ok {
+		if n < 2 {
+			return 8 + n, true
+		}
+		return 16 + n, true
+	}
+	if n, ok = index(name, "t", 7); ok {
+		if n < 3 {
+			return 5 + n, true
+		}
+		return 25 + n, true
+	}
+	return 0, false
+}
+
+// riscvOperand reads REG, DISP(BASE), %lo(SYM)(BASE), an immediate, or a
+// symbol, which is the memory it names.
+func riscvOperand(c *cursor, a *Arg) bool {
+	if isSymbolStart(c.peek()) {
+		if done, ok := c.bareRegister(a, "xatsf"); done {
+			return ok
+		}
+	}
+	return c.displaced(a, 0)
+}
+
+// displaced reads the operands that begin with a number or a symbol on the
+// RISC machines, up to the register in parentheses that makes them addresses.
+func (c *cursor) displaced(a *Arg, sigil byte) bool {
+	var e expr
+	ok := true
+	start := c.pos
+	switch c.peek() {
+	case '(':
+	case '%':
+		e, ok = c.relocated()
+	default:
+		e, ok = c.sum()
+	}
+	switch {
+	case !ok:
+		return false
+	case c.peek() == '(' || e.reloc != "":
+		return c.setDisp(a, e, start) && c.parenthesized(a, sigil)
+	case e.symbol == "":
+		return c.setImmediate(a, e, start)
+	}
+	a.Kind = Mem
+	return c.setDisp(a, e, start)
+}
+
+func appendRISCV(dst []byte, a *Arg) []byte {
+	switch {
+	case a.Kind == Imm:
+		return appendImmediate(dst, a)
+	case a.Kind == Reg:
+		return append(dst, a.Reg...)
+	}
+	if a.Reloc != "" {
+		dst = appendRelocated(dst, a)
+	} else {
+		dst = appendBare(dst, a) // a symbol may have the name of a register
+	}
+	if a.Base == "" {
+		return dst
+	}
+	return append(append(append(dst, '('), a.Base...), ')')
+}
