@@ -22,6 +22,7 @@ const maxArgs = 4096
 func (d *decoder) probe(n notes.Note) (Probe, error) {
 	f := d.file
 	p := Probe{
+		file:      f,
 		Note:      n,
 		Path:      f.path,
 		BuildID:   f.buildID(),
@@ -53,7 +54,7 @@ func (d *decoder) arguments(s string) []notes.Arg {
 	if ok {
 		return args
 	}
-	args = parseArgs(d.file.elf.Machine, d.file.elf.Class, s)
+	args = notes.ParseArgs(d.file.elf.Machine, d.file.elf.Class, s)
 	if d.args == nil {
 		d.args = make(map[string][]notes.Arg)
 	}

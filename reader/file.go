@@ -36,6 +36,7 @@ type File struct {
 	notes   func() ([][]byte, error) // the contents of the note sections
 	buildID func() string
 	types   func() (*types, error)
+	symbols func() *symbols
 }
 
 // Open opens the ELF file at path and reads its headers. Only regular files
@@ -82,6 +83,7 @@ func NewFile(r io.ReaderAt) (*File, error) {
 	f.notes = sync.OnceValues(f.readNotes)
 	f.buildID = sync.OnceValue(f.readBuildID)
 	f.types = sync.OnceValues(f.readTypes)
+	f.symbols = sync.OnceValue(f.newSymbols)
 	return f, nil
 }
 

@@ -52,6 +52,8 @@ type Probe struct {
 
 	// Live says where a live process has the probe, nil if it was read from a file.
 	Live *Live
+
+	file *File // for what is read only when it is asked for
 }
 
 // Live is a probe's place in a process.

@@ -26,6 +26,8 @@ type options struct {
 	probe   string
 	format  string
 	json    bool
+	symbols bool
+	disasm  bool
 
 	selector *selector.Selector // nil for every probe
 }
@@ -84,6 +86,8 @@ Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usa
 	f.IntVarP(&o.pid, "pid", "p", 0, "probes mapped in process `PID`")
 	f.BoolVarP(&o.all, "all", "a", false, "probes mapped in every process")
 	f.StringVar(&o.probe, "probe", "", "only probes that match `GLOB`, [PATH:]PROVIDER:NAME")
+	f.BoolVar(&o.symbols, "symbols", false, "show the enclosing functions, demangled")
+	f.BoolVar(&o.disasm, "disasm", false, "show the instructions at each site, and whether it is watched now")
 	f.StringVar(&o.format, "format", "text", "output `FORMAT`: "+strings.Join(formatNames(), "|"))
 	f.BoolVar(&o.json, "json", false, "the same as --format json: one object a line")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -29,6 +30,8 @@ type jsonProbe struct {
 	SemaphoreValue  *uint16        `json:"semaphore_value,omitempty"`
 	Args            string         `json:"args"`
 	Arguments       []jsonArgument `json:"arguments,omitempty"`
+	Function        *jsonFunction  `json:"function,omitempty"`
+	Site            *jsonSite      `json:"site,omitempty"`
 	Types           []jsonType     `json:"types,omitempty"`
 }
 
@@ -48,6 +51,19 @@ type jsonArgument struct {
 	Error  string      `json:"error,omitempty"`
 }
 
+type jsonFunction struct {
+	Name   string `json:"name"`
+	Offset uint64 `json:"offset"`
+}
+
+type jsonSite struct {
+	Bytes       string `json:"bytes"` // hexadecimal
+	Insn        string `json:"insn,omitempty"`
+	Kind        string `json:"kind"`
+	Optimizable bool   `json:"optimizable"`
+	State       string `json:"state,omitempty"`
+}
+
 type jsonType struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`
@@ -57,15 +73,16 @@ type jsonType struct {
 }
 
 type jsonPrinter struct {
+	*options
 	w   *bufio.Writer
 	enc *json.Encoder
 }
 
-func newJSON(w io.Writer, _ *options) printer {
+func newJSON(w io.Writer, o *options) printer {
 	b := bufio.NewWriterSize(w, 64<<10)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	return &jsonPrinter{w: b, enc: enc}
+	return &jsonPrinter{options: o, w: b, enc: enc}
 }
 
 func (j *jsonPrinter) flush() error { return j.w.Flush() }
@@ -97,12 +114,36 @@ func (j *jsonPrinter) probe(p *reader.Probe) error {
 	for i := range p.Arguments {
 		out.Arguments = append(out.Arguments, argumentJSON(&p.Arguments[i]))
 	}
+	if j.symbols {
+		if name, offset, err := p.Function(); err == nil {
+			out.Function = &jsonFunction{name, offset}
+		}
+	}
+	if j.disasm {
+		out.Site = siteJSON(p)
+	}
 	if p.Type != nil {
 		for _, f := range p.Type.Fields {
 			out.Types = append(out.Types, jsonType{f.Name, f.CType, f.Offset, f.Size, f.Kind == reader.Int})
 		}
 	}
 	return j.enc.Encode(&out)
+}
+
+// siteJSON returns the code at p's site, nil if it cannot be read.
+func siteJSON(p *reader.Probe) *jsonSite {
+	s, err := p.Site()
+	if len(s.Bytes) == 0 {
+		return nil
+	}
+	out := &jsonSite{Bytes: hex.EncodeToString(s.Bytes), Kind: s.Kind.String(), Optimizable: s.Optimizable}
+	if len(s.Insns) > 0 {
+		out.Insn = s.Insns[0].Text
+	}
+	if err == nil && s.State != 0 {
+		out.State = s.State.String()
+	}
+	return out
 }
 
 func argumentJSON(a *notes.Arg) jsonArgument {

@@ -4,7 +4,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -15,6 +14,7 @@ import (
 //
 // and below that what is worth a word: C declarations, what is wrong.
 type textPrinter struct {
+	*options
 	w    io.Writer
 	buf  []byte
 	path string // of the object whose line was written last
@@ -22,8 +22,8 @@ type textPrinter struct {
 	args map[string]string // rendered arguments by their text
 }
 
-func newText(w io.Writer, _ *options) printer {
-	return &textPrinter{w: w, buf: make([]byte, 0, 80<<10), args: map[string]string{}}
+func newText(w io.Writer, o *options) printer {
+	return &textPrinter{options: o, w: w, buf: make([]byte, 0, 80<<10), args: map[string]string{}}
 }
 
 func (t *textPrinter) flush() error {
@@ -52,7 +52,17 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 	}
 	b = append(b, "  ("...)
 	b = append(b, t.arguments(p)...)
-	b = append(b, ")\n"...)
+	b = append(b, ')')
+	if t.symbols {
+		if name, offset, err := p.Function(); err == nil {
+			b = append(append(b, "  in "...), name...)
+			b = appendHex(append(b, '+'), offset)
+		}
+	}
+	b = append(b, '\n')
+	if t.disasm {
+		b = appendSite(b, p)
+	}
 	if p.Type != nil && len(p.Type.Fields) > 0 {
 		b = append(b, "      "...)
 		for i := range p.Type.Fields {
@@ -132,98 +142,4 @@ func (t *textPrinter) arguments(p *reader.Probe) string {
 		t.args[key] = s
 	}
 	return s
-}
-
-// appendArgument appends an argument as its type and where it is: a register
-// by name, memory in brackets, a constant behind '='.
-func appendArgument(b []byte, a *notes.Arg) []byte {
-	if a.Err != nil {
-		return strconv.AppendQuote(append(b, '?'), a.Text)
-	}
-	switch {
-	case a.Float:
-		b = append(b, "float"...)
-	case a.Signed:
-		b = append(b, "int"...)
-	default:
-		b = append(b, "uint"...)
-	}
-	b = strconv.AppendInt(b, int64(8*a.Size), 10)
-	b = append(b, ' ')
-	switch a.Kind {
-	case notes.Reg:
-		b = append(b, a.Reg...)
-		if a.Pair != "" {
-			b = append(append(b, ':'), a.Pair...)
-		}
-	case notes.Imm:
-		b = append(b, '=')
-		if a.Symbol == "" {
-			return append(b, immediate(a)...)
-		}
-		b = appendSymbol(b, a)
-		b = appendDisp(b, a.Disp)
-	case notes.Mem:
-		b = appendMemory(b, a)
-	}
-	return b
-}
-
-func appendMemory(b []byte, a *notes.Arg) []byte {
-	b = append(b, '[')
-	if a.Segment != "" {
-		b = append(append(b, a.Segment...), ':')
-	}
-	start := len(b)
-	plus := func() {
-		if len(b) > start {
-			b = append(b, '+')
-		}
-	}
-	if a.Base != "" {
-		b = append(b, a.Base...)
-	}
-	if a.Index != "" {
-		plus()
-		b = append(b, a.Index...)
-		if a.Extend != "" {
-			b = append(append(b, ' '), a.Extend...)
-		}
-		if a.Scale > 1 {
-			b = strconv.AppendInt(append(b, '*'), int64(a.Scale), 10)
-		}
-	}
-	if a.Symbol != "" {
-		plus()
-		b = appendSymbol(b, a)
-	}
-	switch {
-	case len(b) == start:
-		b = appendHex(b, uint64(a.Disp))
-	default:
-		b = appendDisp(b, a.Disp)
-	}
-	return append(b, ']')
-}
-
-func appendSymbol(b []byte, a *notes.Arg) []byte {
-	b = append(b, a.Symbol...)
-	if a.Reloc != "" {
-		b = append(append(b, '@'), a.Reloc...)
-	}
-	return b
-}
-
-func appendDisp(b []byte, disp int64) []byte {
-	if disp > 0 {
-		b = append(b, '+')
-	}
-	if disp != 0 {
-		b = strconv.AppendInt(b, disp, 10)
-	}
-	return b
-}
-
-func appendHex(b []byte, v uint64) []byte {
-	return strconv.AppendUint(append(b, "0x"...), v, 16)
 }

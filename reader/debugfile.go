@@ -1,0 +1,87 @@
+package reader
+
+import (
+	"bytes"
+	"debug/elf"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// debugDir is where distributions put the symbols that they strip.
+const debugDir = "/usr/lib/debug"
+
+// debugFile reads the symbols in the separate file that belongs to f, by its
+// build-id or by its .gnu_debuglink; nil if there is none:
+// https://sourceware.org/gdb/current/onlinedocs/gdb.html/Separate-Debug-Files.html
+func (f *File) debugFile() (*symtab, error) {
+	if id := f.BuildID(); len(id) > 2 {
+		d, err := Open(filepath.Join(debugDir, ".build-id", id[:2], id[2:]+".debug"))
+		if err == nil {
+			defer d.Close()
+			if d.BuildID() == id {
+				return newSymtab(d.elf, elf.SHT_SYMTAB)
+			}
+		}
+	}
+	name, sum, ok := f.debugLink()
+	if !ok || f.path == "" {
+		return nil, nil
+	}
+	dir, err := filepath.Abs(filepath.Dir(f.path))
+	if err != nil {
+		return nil, nil
+	}
+	for _, path := range []string{
+		filepath.Join(dir, name),
+		filepath.Join(dir, ".debug", name),
+		filepath.Join(debugDir, dir, name),
+	} {
+		if sumOf(path) != sum {
+			continue
+		}
+		if d, err := Open(path); err == nil {
+			defer d.Close()
+			return newSymtab(d.elf, elf.SHT_SYMTAB)
+		}
+	}
+	return nil, nil
+}
+
+// debugLink returns the name and checksum in .gnu_debuglink: a string, padded
+// to four bytes, and a CRC-32.
+func (f *File) debugLink() (name string, sum uint32, ok bool) {
+	s := f.elf.Section(".gnu_debuglink")
+	if s == nil {
+		return "", 0, false
+	}
+	data, err := f.elf.Data(s, 4<<10)
+	if err != nil {
+		return "", 0, false
+	}
+	i := bytes.IndexByte(data, 0)
+	at := (i + 4) &^ 3
+	if i <= 0 || at+4 > len(data) {
+		return "", 0, false
+	}
+	// The file is looked for in given directories, never above them.
+	return filepath.Base(string(data[:i])), f.elf.ByteOrder.Uint32(data[at:]), true
+}
+
+// sumOf returns the CRC-32 of a file, 0 if it cannot be read.
+func sumOf(path string) uint32 {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	r, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer r.Close()
+	h := crc32.NewIEEE()
+	if _, err := io.Copy(h, r); err != nil {
+		return 0
+	}
+	return h.Sum32()
+}

@@ -1,0 +1,195 @@
+package reader
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/ianlancetaylor/demangle"
+	"github.com/ulikunitz/xz"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// ErrNoSymbol is wrapped by the error for a symbol that none of the object's
+// symbol tables has.
+var ErrNoSymbol = errors.New("symbol not found")
+
+// symbols are the places where a file's symbols may be, the cheapest first.
+// Each is read when the ones before it do not answer.
+type symbols struct {
+	tables  []func() (*symtab, error)
+	pclntab func() *pclntab
+}
+
+func (f *File) newSymbols() *symbols {
+	own := func(typ elf.SectionType) func() (*symtab, error) {
+		return sync.OnceValues(func() (*symtab, error) { return newSymtab(f.elf, typ) })
+	}
+	return &symbols{
+		tables: []func() (*symtab, error){
+			own(elf.SHT_SYMTAB),
+			own(elf.SHT_DYNSYM),
+			sync.OnceValues(f.debugdata),
+			sync.OnceValues(f.debugFile),
+		},
+		pclntab: sync.OnceValue(f.readPclntab),
+	}
+}
+
+// maxDebugdata bytes come out of .gnu_debugdata.
+const maxDebugdata = 64 << 20
+
+// debugdata reads the symbols in .gnu_debugdata, an xz-compressed ELF file:
+// https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html
+func (f *File) debugdata() (t *symtab, err error) {
+	s := f.elf.Section(".gnu_debugdata")
+	if s == nil {
+		return nil, nil
+	}
+	data, err := f.elf.Data(s, maxDebugdata)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			t, err = nil, fmt.Errorf("section .gnu_debugdata: xz panics: %v", r)
+		}
+	}()
+	// A dictionary may be as large as the file says; it is memory only where it
+	// has been written to, which the limit below bounds.
+	r, err := xz.ReaderConfig{SingleStream: true}.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("section .gnu_debugdata: %w", err)
+	}
+	inner, err := io.ReadAll(io.LimitReader(r, maxDebugdata))
+	if err != nil {
+		return nil, fmt.Errorf("section .gnu_debugdata: %w", err)
+	}
+	e, err := safeelf.NewFile(bytes.NewReader(inner))
+	if err != nil {
+		return nil, fmt.Errorf("section .gnu_debugdata: %w", err)
+	}
+	return newSymtab(e, elf.SHT_SYMTAB)
+}
+
+// Function returns the function in which the site lies, demangled if its
+// language is C++ or Rust, and the site's distance from its start. The error
+// wraps [ErrNoSymbol] if no symbol covers the site. The File or Process that
+// the probe is from must still be open.
+func (p *Probe) Function() (name string, offset uint64, err error) {
+	if p.file == nil {
+		return "", 0, errNoFile
+	}
+	addr := p.Location + p.Delta
+	syms := p.file.symbols()
+	var errs []error
+	for _, table := range syms.tables {
+		t, err := table()
+		if err != nil {
+			errs = append(errs, err)
+		} else if name, start, ok := t.function(addr); ok {
+			return demangle.Filter(name), addr - start, nil
+		}
+	}
+	if name, start, ok := syms.pclntab().function(addr); ok {
+		return name, addr - start, nil
+	}
+	if err := errors.Join(errs...); err != nil {
+		return "", 0, err
+	}
+	return "", 0, fmt.Errorf("function at %#x: %w", addr, ErrNoSymbol)
+}
+
+// Resolve returns the number that stands for a.Symbol in the argument: the
+// symbol's address in the file, before Disp is added. By a.Reloc it is
+//
+//	""                  the address
+//	"GOTPCREL", "GOT"   the address too: what the slot of the global offset
+//	                    table holds, so that the operand's value is the
+//	                    address itself, not memory there
+//	"GOTOFF"            the distance from the global offset table
+//	"tpoff", "ntpoff"   the distance from the thread pointer, negative
+//
+// An address in a live process is as much higher as the site's is. A symbol
+// that several definitions could be is an error that says so. The File or
+// Process that the probe is from must still be open.
+func (p *Probe) Resolve(a *notes.Arg) (uint64, error) {
+	if p.file == nil {
+		return 0, errNoFile
+	}
+	switch a.Reloc {
+	case "", "GOTPCREL", "GOT":
+		return p.file.address(a.Symbol, false)
+	case "GOTOFF":
+		addr, err := p.file.address(a.Symbol, false)
+		if err != nil {
+			return 0, err
+		}
+		got, err := p.file.gotAddress()
+		return addr - got, err
+	case "tpoff", "ntpoff":
+		off, err := p.file.address(a.Symbol, true)
+		if err != nil {
+			return 0, err
+		}
+		return p.file.threadOffset(off)
+	}
+	return 0, fmt.Errorf("symbol %s: relocation @%s is not supported", a.Symbol, a.Reloc)
+}
+
+// address looks a symbol up in the first table that has it.
+func (f *File) address(name string, tls bool) (uint64, error) {
+	var errs []error
+	for _, table := range f.symbols().tables {
+		t, err := table()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		switch found := t.lookup(name, tls); len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			return 0, fmt.Errorf("symbol %s is ambiguous: the object defines it at %#x", name, found)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return 0, fmt.Errorf("symbol %s: %w", name, err)
+	}
+	return 0, fmt.Errorf("symbol %s: %w", name, ErrNoSymbol)
+}
+
+// gotAddress returns the address of _GLOBAL_OFFSET_TABLE_, which for x86 is the
+// start of .got.plt, or of .got without one (System V ABI, i386 supplement).
+func (f *File) gotAddress() (uint64, error) {
+	for _, name := range []string{".got.plt", ".got"} {
+		if i := slices.IndexFunc(f.elf.Sections, func(s elf.SectionHeader) bool { return s.Name == name }); i >= 0 {
+			return f.elf.Sections[i].Addr, nil
+		}
+	}
+	return 0, errors.New("the object has no global offset table")
+}
+
+// threadOffset turns an offset in the TLS segment of an executable into one
+// from the thread pointer, which x86 puts behind the segment (ELF Handling for
+// Thread-Local Storage, variant II).
+func (f *File) threadOffset(off uint64) (uint64, error) {
+	if f.elf.Machine != elf.EM_X86_64 && f.elf.Machine != elf.EM_386 {
+		return 0, fmt.Errorf("thread-local symbols of %v are not supported", f.elf.Machine)
+	}
+	for _, p := range f.elf.Progs {
+		if p.Type == elf.PT_TLS {
+			align := max(p.Align, 1)
+			size := p.Memsz + (-p.Vaddr-p.Memsz)%align
+			return off - size, nil
+		}
+	}
+	return 0, errors.New("the object has no thread-local memory")
+}

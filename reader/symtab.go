@@ -1,0 +1,151 @@
+package reader
+
+import (
+	"bytes"
+	"cmp"
+	"debug/elf"
+	"fmt"
+
+	"slices"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+)
+
+// maxSymbols bytes of a symbol table or of its strings are read.
+const maxSymbols = 128 << 20
+
+// symbol is an entry of a symbol table that has an address.
+type symbol struct {
+	addr, size uint64
+	name       uint32 // offset in the table's strings
+	typ        elf.SymType
+	local      bool
+}
+
+// symtab is a symbol table, by address.
+type symtab struct {
+	symbols []symbol
+	strings []byte
+}
+
+// newSymtab reads the symbol table of type typ, SHT_SYMTAB or SHT_DYNSYM; nil
+// if there is none.
+func newSymtab(f *safeelf.File, typ elf.SectionType) (*symtab, error) {
+	i := slices.IndexFunc(f.Sections, func(s elf.SectionHeader) bool { return s.Type == typ })
+	if i < 0 {
+		return nil, nil
+	}
+	s := &f.Sections[i]
+	if uint64(s.Link) >= uint64(len(f.Sections)) {
+		return nil, fmt.Errorf("section %s names no section of strings", s.Name)
+	}
+	data, err := f.Data(s, maxSymbols)
+	if err != nil {
+		return nil, err
+	}
+	strings, err := f.Data(&f.Sections[s.Link], maxSymbols)
+	if err != nil {
+		return nil, err
+	}
+	size := 24 // sizeof(Elf64_Sym)
+	if f.Class == elf.ELFCLASS32 {
+		size = 16
+	}
+	t := &symtab{strings: strings, symbols: make([]symbol, 0, len(data)/size)}
+	for ; len(data) >= size; data = data[size:] {
+		sym, ok := decodeSymbol(f, data)
+		if ok {
+			t.symbols = append(t.symbols, sym)
+		}
+	}
+	slices.SortStableFunc(t.symbols, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
+	return t, nil
+}
+
+// decodeSymbol decodes an Elf32_Sym or Elf64_Sym; ok is false for one without
+// an address in this object or without a name.
+func decodeSymbol(f *safeelf.File, b []byte) (s symbol, ok bool) {
+	bo := f.ByteOrder
+	var info byte
+	var shndx uint16
+	s.name = bo.Uint32(b)
+	if f.Class == elf.ELFCLASS32 {
+		s.addr, s.size = uint64(bo.Uint32(b[4:])), uint64(bo.Uint32(b[8:]))
+		info, shndx = b[12], bo.Uint16(b[14:])
+	} else {
+		info, shndx = b[4], bo.Uint16(b[6:])
+		s.addr, s.size = bo.Uint64(b[8:]), bo.Uint64(b[16:])
+	}
+	s.typ, s.local = elf.ST_TYPE(info), elf.ST_BIND(info) == elf.STB_LOCAL
+	if f.Machine == elf.EM_ARM && s.typ == elf.STT_FUNC {
+		s.addr &^= 1 // set for Thumb code
+	}
+	defined := elf.SectionIndex(shndx) != elf.SHN_UNDEF && elf.SectionIndex(shndx) != elf.SHN_ABS
+	return s, defined && s.name != 0 && s.typ != elf.STT_SECTION && s.typ != elf.STT_FILE
+}
+
+func (t *symtab) name(s *symbol) string {
+	if uint64(s.name) >= uint64(len(t.strings)) {
+		return ""
+	}
+	name := t.strings[s.name:]
+	if i := bytes.IndexByte(name, 0); i >= 0 {
+		return string(name[:i])
+	}
+	return ""
+}
+
+// function returns the name and address of the function that holds addr.
+func (t *symtab) function(addr uint64) (name string, start uint64, ok bool) {
+	if t == nil {
+		return "", 0, false
+	}
+	i, _ := slices.BinarySearchFunc(t.symbols, addr, func(s symbol, addr uint64) int {
+		if s.addr <= addr {
+			return -1
+		}
+		return 1
+	})
+	var best *symbol
+	// Functions nest rarely and not deep.
+	for n := 0; i > 0 && n < 1024; n++ {
+		i--
+		s := &t.symbols[i]
+		if s.typ != elf.STT_FUNC && s.typ != elf.STT_GNU_IFUNC {
+			continue
+		}
+		if addr-s.addr < s.size || s.size == 0 && best == nil && n == 0 {
+			if best == nil || best.local && !s.local && s.addr == best.addr {
+				best = s
+			}
+		}
+		if best != nil && s.addr != best.addr {
+			break
+		}
+	}
+	if best == nil {
+		return "", 0, false
+	}
+	return t.name(best), best.addr, true
+}
+
+// lookup returns the addresses of the symbols called name, each once. Thread-
+// local ones have an offset in the TLS segment instead.
+func (t *symtab) lookup(name string, tls bool) []uint64 {
+	if t == nil {
+		return nil
+	}
+	var out []uint64
+	for i := range t.symbols {
+		s := &t.symbols[i]
+		if (s.typ == elf.STT_TLS) == tls && t.is(s, name) && !slices.Contains(out, s.addr) {
+			out = append(out, s.addr)
+		}
+	}
+	return out
+}
+
+func (t *symtab) is(s *symbol, name string) bool {
+	end := uint64(s.name) + uint64(len(name))
+	return end < uint64(len(t.strings)) && t.strings[end] == 0 && string(t.strings[s.name:end]) == name
+}
