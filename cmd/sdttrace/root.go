@@ -23,6 +23,8 @@ const (
 // subcommands are what the root command has besides tracing.
 var subcommands = []func(stdout, stderr io.Writer) *cobra.Command{
 	newListCommand,
+	newDemoCommand,
+	newDemoServiceCommand,
 }
 
 // usageError is an error in how the command was called.

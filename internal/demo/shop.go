@@ -52,7 +52,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusNotFound
 		http.NotFound(w, r)
 	}
-	s.done.Fire(id, r.URL.Path, status, time.Since(begin).Seconds()*1e3)
+	s.done.Fire(id, r.URL.Path, status, float64(time.Since(begin).Microseconds())/1e3)
 }
 
 func itemName(path string) (string, bool) {

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/demo"
+)
+
+const (
+	demoProbes = "shop:*"
+	demoEvents = 12              // that are printed
+	demoTime   = 3 * time.Second // of tracing
+)
+
+func newDemoCommand(stdout, stderr io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Show it all: a service with probes, traced",
+		Long: `demo starts a small web shop, a Go program that declares three typed probes,
+and lets customers in. It attaches to the probes by name, prints the first
+events and a histogram, and measures what a probe costs. It takes some seconds.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.NoArgs(cmd, args); err != nil {
+				return usageError{err}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDemo(cmd.Context(), stdout, stderr)
+		},
+	}
+}
+
+// newDemoServiceCommand is the program that newDemoCommand starts.
+func newDemoServiceCommand(stdout, stderr io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:    "demo-service",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE:   func(*cobra.Command, []string) error { return demo.Serve(os.Stdin, stdout, stderr) },
+	}
+}
+
+// runDemo traces a service that it starts and stops.
+func runDemo(ctx context.Context, stdout, stderr io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, 19*time.Second)
+	defer cancel()
+	hello, stop, err := startService(ctx, stderr)
+	if err != nil {
+		return fmt.Errorf("start the demo's service: %w", err)
+	}
+	defer stop()
+	fmt.Fprintf(stdout, "A web shop runs as process %d at %s. Its probes are declared in Go and mapped from memory.\n\n", hello.PID, hello.URL)
+
+	unwatched, err := measure(ctx, hello, 2_000_000)
+	if err != nil {
+		return err
+	}
+	s, err := attach.Open(demoProbes, &attach.Options{PIDs: []int{hello.PID}, Context: ctx})
+	if p := (*attach.PrivilegeError)(nil); errors.As(err, &p) {
+		return demoWithout(p, hello, stdout, stderr)
+	} else if err != nil {
+		return err
+	}
+	defer s.Close()
+	latency, err := showEvents(ctx, s, hello, stdout)
+	if err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "\nTime in the handler, from the argument ms of shop:request_done:\n\n%s", latency)
+	watched, err := measureWatched(ctx, hello)
+	if err != nil {
+		return err
+	}
+	stats, err := s.Stats()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "\nA probe of three arguments, a string among them, costs this service %.1f ns while nobody watches it, and %.0f ns while a BPF program does.\n",
+		unwatched.Nanos, watched.Nanos)
+	fmt.Fprintf(stdout, "%d events, %d lost; attached %d of %d sites; detached again.\n",
+		stats.Received, stats.Lost, s.Plan().Attached(), len(s.Plan()))
+	return nil
+}
+
+// startService runs this program as the demo's service until stop is called or
+// this process ends.
+func startService(ctx context.Context, stderr io.Writer) (hello demo.Hello, stop func(), err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return hello, nil, err
+	}
+	cmd := exec.CommandContext(ctx, exe, "demo-service")
+	cmd.Stderr = stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return hello, nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return hello, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return hello, nil, err
+	}
+	stop = func() {
+		in.Close()
+		cmd.Wait()
+	}
+	if err := json.NewDecoder(bufio.NewReader(out)).Decode(&hello); err != nil {
+		stop()
+		return hello, nil, err
+	}
+	return hello, stop, nil
+}
+
+// showEvents prints the first events of s while customers visit the service,
+// and returns how long its handler took.
+func showEvents(ctx context.Context, s *attach.Session, hello demo.Hello, stdout io.Writer) (*latency, error) {
+	fmt.Fprintf(stdout, "sdttrace -p %d '%s'\n\n", hello.PID, demoProbes)
+	ctx, cancel := context.WithTimeout(ctx, demoTime)
+	defer cancel()
+	context.AfterFunc(ctx, func() { s.Stop() })
+	served := make(chan int)
+	go func() { served <- demo.Load(ctx, hello.URL) }()
+
+	l := new(latency)
+	n := 0
+	for ev, err := range s.Events() {
+		if err != nil {
+			return nil, err
+		}
+		if n++; n <= demoEvents {
+			fmt.Fprintf(stdout, "%s\n", appendText(nil, &ev))
+		}
+		if ev.Name == "request_done" {
+			l.add(&ev)
+		}
+	}
+	if requests := <-served; n == 0 {
+		return nil, fmt.Errorf("no probe fired during %d requests", requests)
+	}
+	fmt.Fprintf(stdout, "... and %d more\n", n-min(n, demoEvents))
+	return l, nil
+}
+
+// measure has the service measure its own probe n times.
+func measure(ctx context.Context, hello demo.Hello, n int) (demo.Cost, error) {
+	var cost demo.Cost
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/cost?n=%d", hello.URL, n), nil)
+	if err != nil {
+		return cost, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return cost, err
+	}
+	defer resp.Body.Close()
+	return cost, json.NewDecoder(resp.Body).Decode(&cost)
+}
+
+// measureWatched measures while a program that does nothing is attached.
+func measureWatched(ctx context.Context, hello demo.Hello) (demo.Cost, error) {
+	a, err := attachEmpty(hello.PID, "cost", "fire")
+	if err != nil {
+		return demo.Cost{}, fmt.Errorf("watch the measured probe: %w", err)
+	}
+	cost, err := measure(ctx, hello, 100_000)
+	if err := errors.Join(err, a.Close()); err != nil {
+		return cost, err
+	}
+	if !cost.Watched {
+		return cost, errors.New("the measured probe was not watched: its semaphore stayed 0")
+	}
+	return cost, nil
+}
+
+// demoWithout says what this process may not do and what helps, and shows what
+// can be seen nevertheless.
+func demoWithout(p *attach.PrivilegeError, hello demo.Hello, stdout, stderr io.Writer) error {
+	missing := strings.Join(p.Missing, " and ")
+	if missing == "" {
+		missing = "a permission"
+	}
+	fmt.Fprintf(stdout, "Attaching takes %s, which this process lacks. What can be seen without, by sdtdump -p %d:\n\n", missing, hello.PID)
+	list := newListCommand(stdout, stderr)
+	list.SetArgs([]string{"-p", fmt.Sprint(hello.PID), "*:*"})
+	if err := list.Execute(); err != nil {
+		fmt.Fprintf(stderr, "sdttrace: %v\n", err)
+	}
+	fmt.Fprintf(stderr, "\nsdttrace: %v; run: %s\n", p, privilegedDemo())
+	return errReported
+}
+
+// privilegedDemo returns the command that runs the demo with privileges. The
+// program that "go run" makes is gone when the user reads this.
+func privilegedDemo() string {
+	exe, err := os.Executable()
+	if err != nil || strings.Contains(exe, string(filepath.Separator)+"go-build") {
+		return "go build -o sdttrace ./cmd/sdttrace && sudo ./sdttrace demo"
+	}
+	return "sudo " + quote(exe) + " demo"
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// attachEmpty attaches a program that does nothing to a probe of a process.
+func attachEmpty(pid int, provider, name string) (*attach.Attachment, error) {
+	probe, err := findProbe(pid, provider, name)
+	if err != nil {
+		return nil, err
+	}
+	// Kernels with uprobe_multi want a program loaded for it, others one that is not.
+	var attached *attach.Attachment
+	for _, typ := range []ebpf.AttachType{ebpf.AttachTraceUprobeMulti, ebpf.AttachNone} {
+		if attached, err = attachEmptyAs(typ, probe, pid); err == nil {
+			break
+		}
+	}
+	return attached, err
+}
+
+func attachEmptyAs(typ ebpf.AttachType, probe *reader.Probe, pid int) (*attach.Attachment, error) {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.Kprobe, AttachType: typ, License: "MIT",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer prog.Close() // the link keeps it
+	return attach.Probe(prog, probe, &attach.Options{PIDs: []int{pid}})
+}
+
+func findProbe(pid int, provider, name string) (*reader.Probe, error) {
+	p, err := reader.OpenProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	for probe, err := range p.Probes() {
+		if err != nil {
+			return nil, err
+		}
+		if probe.Provider == provider && probe.Name == name {
+			return &probe, nil
+		}
+	}
+	return nil, fmt.Errorf("process %d has no probe %s:%s", pid, provider, name)
+}
