@@ -40,11 +40,44 @@ func (b *binder) bind(s *Site) (*schema, error) {
 	return sc, nil
 }
 
+// bindRegisters reads the arguments of a typed probe from registers, if all are
+// numbers there: cheaper than the block, which is in memory. The note's
+// arguments are the block's first slots (FORMAT.md).
+func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
+	p := &s.Probe
+	if len(p.Type.Fields) != len(p.Arguments) || len(p.Arguments) >= maxReads {
+		return false
+	}
+	for i, a := range p.Arguments {
+		t := &p.Type.Fields[i]
+		if t.Kind == reader.String || t.Kind == reader.Bytes || t.Kind == reader.Other ||
+			a.Kind != notes.Reg || a.Err != nil || uint32(a.Size) != t.Size {
+			return false
+		}
+	}
+	sig := *sc.sig
+	var fields []field
+	for i, a := range p.Arguments {
+		t := &p.Type.Fields[i]
+		op, err := compileOperand(a, regs, p.Machine, p.Class, nil, 0, 0)
+		if err != nil {
+			return false
+		}
+		sig.operands = append(sig.operands, op)
+		fields = append(fields, field{
+			name: t.Name, source: fromRecord, kind: t.Kind, size: uint8(t.Size),
+			offset: headSize + 8*i, read: i,
+		})
+	}
+	*sc.sig, sc.fields = sig, fields
+	return true
+}
+
 // bindTyped reads the argument block.
 func (b *binder) bindTyped(sc *schema, s *Site, regs *registers) {
 	typ := s.Probe.Type
 	rec := &typ.Record
-	if len(typ.Fields) == 0 {
+	if len(typ.Fields) == 0 || b.bindRegisters(sc, s, regs) {
 		return
 	}
 	base, err := regs.locateDWARF(int(rec.BlockReg))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"strings"
@@ -171,3 +172,15 @@ func checkSum(t testing.TB, s *attach.Session) attach.Stats {
 }
 
 var optimizesNop5 = sys.UprobeOptimization() == sys.OptimizesNop5
+
+// pull turns the events of a session into calls.
+func pull(s *attach.Session) (next func() (attach.Event, error), stop func()) {
+	n, stop := iter.Pull2(s.Events())
+	return func() (attach.Event, error) {
+		ev, err, ok := n()
+		if !ok {
+			err = io.EOF
+		}
+		return ev, err
+	}, stop
+}

@@ -1,0 +1,250 @@
+package attach_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// compileMany makes a program with n probe sites many:pI, of three arguments
+// in 8 different forms, and returns its path.
+func compileMany(b *testing.B, n int) string {
+	b.Helper()
+	if runtime.GOARCH != "amd64" {
+		b.Skip("the program is for x86-64")
+	}
+	var s strings.Builder
+	s.WriteString(".text\n.globl _start\n_start:\n mov $60, %eax\n xor %edi, %edi\n syscall\n")
+	for i := range n {
+		fmt.Fprintf(&s, `s%d: nop
+.pushsection .note.stapsdt,"","note"
+.balign 4
+.4byte 8, 2f-1f, 3
+.asciz "stapsdt"
+1: .8byte s%[1]d, 0, 0
+.asciz "many"
+.asciz "p%[1]d"
+.asciz "8@%%rdi -4@%%esi 8@%d(%%rsp)"
+2: .balign 4
+.popsection
+`, i, 8*(i%8))
+	}
+	dir := b.TempDir()
+	src, out := filepath.Join(dir, "many.S"), filepath.Join(dir, "many")
+	if err := os.WriteFile(src, []byte(s.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	if msg, err := exec.Command("gcc", "-nostdlib", "-static", "-o", out, src).CombinedOutput(); err != nil {
+		skip(b, "needs gcc: %v: %s", err, msg)
+	}
+	return out
+}
+
+func nothing(b *testing.B, typ ebpf.AttachType) *ebpf.Program {
+	b.Helper()
+	return load(b, typ, asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()})
+}
+
+func load(b *testing.B, typ ebpf.AttachType, ins asm.Instructions) *ebpf.Program {
+	b.Helper()
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: typ, Instructions: ins, License: "Dual MIT/GPL"})
+	if err != nil {
+		b.Skip(err)
+	}
+	b.Cleanup(func() { prog.Close() })
+	return prog
+}
+
+// BenchmarkAttach attaches to all sites of a file and detaches again: bare, by
+// one system call on known offsets; and with everything that Open does.
+func BenchmarkAttach(b *testing.B) {
+	for _, n := range []int{1001, 100_000} {
+		path := compileMany(b, n)
+		b.Run(fmt.Sprintf("sites=%d/bare", n), func(b *testing.B) {
+			prog := nothing(b, ebpf.AttachTraceUprobeMulti)
+			f, err := reader.Open(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			var offsets []uint64
+			for p, err := range f.Probes() {
+				if err != nil {
+					b.Fatal(err)
+				}
+				offsets = append(offsets, p.Offset)
+			}
+			for b.Loop() {
+				ex, err := link.OpenExecutable(path)
+				if err != nil {
+					b.Fatal(err)
+				}
+				l, err := ex.UprobeMulti(nil, prog, &link.UprobeMultiOptions{Addresses: offsets})
+				if err != nil {
+					b.Skip(err)
+				}
+				l.Close()
+			}
+		})
+		b.Run(fmt.Sprintf("sites=%d/Open", n), func(b *testing.B) {
+			for b.Loop() {
+				s := open(b, path+":many:*", nil)
+				if got := s.Plan().Attached(); got != n {
+					b.Fatalf("attached %d sites, want %d", got, n)
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func init() { children["fire"] = fireChild() }
+
+// fireChild fires as often as its commands say.
+func fireChild() func(string) error {
+	p := provider.New("bench", nil)
+	three := provider.NewProbe3[uint64, int32, uint64](p, "three", "a", "b", "c")
+	return func(command string) error {
+		if command == "load" {
+			return p.Load()
+		}
+		var n int
+		if _, err := fmt.Sscan(command, &n); err != nil {
+			return err
+		}
+		for i := range n {
+			three.Fire(uint64(i), int32(i), 7)
+		}
+		return nil
+	}
+}
+
+// BenchmarkEvent is the cost of an event of three integers to the program that
+// fires it, while another reads the events: with no program attached but an
+// empty one, with one written by hand for this probe, and with a session.
+func BenchmarkEvent(b *testing.B) {
+	const events = 20_000 // at a time, which fit the buffer
+	// fire also reports the best batch, which other load on the machine spoils
+	// least.
+	fire := func(b *testing.B, p *program, received func() int) {
+		best := time.Duration(math.MaxInt64)
+		for b.Loop() {
+			start := time.Now()
+			p.do("%d", events)
+			best = min(best, time.Since(start))
+			b.StopTimer()
+			if n := received(); n != events {
+				b.Fatalf("received %d events, want %d", n, events)
+			}
+			b.StartTimer()
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
+		b.ReportMetric(float64(best.Nanoseconds())/events, "best-ns/event")
+	}
+	b.Run("empty", func(b *testing.B) {
+		p := startChild(b, "fire")
+		p.do("load")
+		probe := liveProbe(b, p.pid(), "bench:three")
+		a, err := attach.Probe(nothing(b, ebpf.AttachTraceUprobeMulti), &probe, &attach.Options{PIDs: []int{p.pid()}})
+		if err != nil {
+			b.Skip(err)
+		}
+		defer a.Close()
+		fire(b, p, func() int { return events })
+	})
+	b.Run("byhand", func(b *testing.B) {
+		p := startChild(b, "fire")
+		p.do("load")
+		probe := liveProbe(b, p.pid(), "bench:three")
+		ring, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4 << 20})
+		if err != nil {
+			b.Skip(err)
+		}
+		defer ring.Close()
+		rd, err := ringbuf.NewReader(ring)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer rd.Close()
+		a, err := attach.Probe(load(b, ebpf.AttachTraceUprobeMulti, byHand(ring)), &probe, &attach.Options{PIDs: []int{p.pid()}})
+		if err != nil {
+			b.Skip(err)
+		}
+		defer a.Close()
+		var rec ringbuf.Record
+		fire(b, p, func() (n int) {
+			rd.Flush()
+			for rd.ReadInto(&rec) == nil {
+				n++
+			}
+			return n
+		})
+	})
+	b.Run("session", func(b *testing.B) {
+		p := startChild(b, "fire")
+		p.do("load")
+		s := open(b, "bench:three", &attach.Options{PIDs: []int{p.pid()}})
+		next, stop := pull(s)
+		defer stop()
+		fire(b, p, func() (n int) {
+			for n = 0; !s.Idle(); n++ {
+				if _, err := next(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			return n
+		})
+	})
+}
+
+// byHand stores the site, time, thread, name and the three arguments, which it
+// knows to be in registers.
+func byHand(ring *ebpf.Map) asm.Instructions {
+	return asm.Instructions{
+		asm.Mov.Reg(asm.R6, asm.R1),
+		asm.LoadMapPtr(asm.R1, ring.FD()),
+		asm.Mov.Imm(asm.R2, 64),
+		asm.Mov.Imm(asm.R3, 0),
+		asm.FnRingbufReserve.Call(),
+		asm.JEq.Imm(asm.R0, 0, "exit"),
+		asm.Mov.Reg(asm.R7, asm.R0),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R7, 0, asm.R1, asm.DWord),
+		asm.FnKtimeGetNs.Call(),
+		asm.StoreMem(asm.R7, 8, asm.R0, asm.DWord),
+		asm.FnGetCurrentPidTgid.Call(),
+		asm.StoreMem(asm.R7, 16, asm.R0, asm.DWord),
+		asm.Mov.Reg(asm.R1, asm.R7),
+		asm.Add.Imm(asm.R1, 24),
+		asm.Mov.Imm(asm.R2, 16),
+		asm.FnGetCurrentComm.Call(),
+		asm.LoadMem(asm.R1, asm.R6, 112, asm.DWord), // pt_regs.di
+		asm.StoreMem(asm.R7, 40, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R6, 104, asm.DWord), // pt_regs.si
+		asm.StoreMem(asm.R7, 48, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R6, 96, asm.DWord), // pt_regs.dx
+		asm.StoreMem(asm.R7, 56, asm.R1, asm.DWord),
+		asm.Mov.Reg(asm.R1, asm.R7),
+		asm.Mov.Imm(asm.R2, 0),
+		asm.FnRingbufSubmit.Call(),
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
+		asm.Return(),
+	}
+}
