@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 // service is a program with typed probes: it says when they are there, and
 // waits for its input to end.
 func service() {
-	p := provider.New("hello", nil)
+	p := provider.New("sdtdump_service", nil)
 	tick := provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
 	provider.NewProbe0(p, "idle")
 	if err := p.Load(); err != nil {

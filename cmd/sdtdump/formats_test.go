@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// needs skips the test without the tool, which CI must have, or without root.
+func needs(t *testing.T, tools ...string) {
+	t.Helper()
+	skip := t.Skipf
+	if os.Getenv("CI") == "true" {
+		skip = t.Fatalf
+	}
+	if os.Getuid() != 0 {
+		skip("needs root")
+	}
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			skip("needs %s", tool)
+		}
+	}
+}
+
+// output runs sdtdump, which must succeed.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(args, &stdout, &stderr); code != exitDone {
+		t.Fatalf("sdtdump %q: exit code %d\n%s", args, code, &stderr)
+	}
+	return stdout.String()
+}
+
+// startService runs the program of service and returns its process id.
+func startService(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Args[0] = "service"
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("service says %q, %v", line, err)
+	}
+	return strconv.Itoa(cmd.Process.Pid)
+}
+
+// compile compiles testdata/formats.c.
+func compile(t *testing.T) string {
+	t.Helper()
+	if !haveSDT(t) {
+		t.Skip("needs gcc and sys/sdt.h")
+	}
+	prog := filepath.Join(t.TempDir(), "prog")
+	if out, err := exec.Command("gcc", "-O2", "-o", prog, "testdata/formats.c").CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	return prog
+}
+
+// TestUprobeEvents feeds --format uprobe_events to the kernel.
+func TestUprobeEvents(t *testing.T) {
+	needs(t)
+	const events = "/sys/kernel/tracing/uprobe_events"
+	if _, err := os.Stat(events); err != nil {
+		if out, err := exec.Command("mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing").CombinedOutput(); err != nil {
+			t.Skipf("no tracefs: %s", out)
+		}
+	}
+	for name, args := range map[string][]string{
+		"C":       {compile(t)},
+		"typed":   {"-p", startService(t), "--probe", "sdtdump_service:*"},
+		"machine": {"/usr/lib/x86_64-linux-gnu/libstdc++.so.6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "machine" {
+				if _, err := os.Stat(args[0]); err != nil {
+					t.Skip(err)
+				}
+			}
+			lines := output(t, append(args, "--format", "uprobe_events")...)
+			n := 0
+			for line := range strings.Lines(lines) {
+				if err := appendTo(events, line); err != nil {
+					t.Errorf("%s: %v", line, err)
+					continue
+				}
+				if event, ok := strings.CutPrefix(line, "p:"); ok {
+					n++
+					event, _, _ = strings.Cut(event, " ")
+					t.Cleanup(func() { appendTo(events, "-:"+event) })
+				}
+			}
+			if n == 0 {
+				t.Errorf("no events in\n%s", lines)
+			}
+		})
+	}
+}
+
+func appendTo(path, line string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// TestBpftrace feeds --format bpftrace to bpftrace, line by line: it attaches
+// and ends with the program that it runs.
+func TestBpftrace(t *testing.T) {
+	needs(t, "bpftrace")
+	pid := startService(t)
+	for name, args := range map[string][]string{
+		"C":     {compile(t)},
+		"typed": {"-p", pid, "--probe", "sdtdump_service:*"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program := output(t, append(args, "--format", "bpftrace")...)
+			attach := []string{"-c", "/bin/true"}
+			if name == "typed" {
+				attach = []string{"-p", pid}
+			}
+			// The last clause ends it once everything is attached.
+			program += "interval:ms:1 { exit(); }\n"
+			start := time.Now()
+			out, err := exec.Command("bpftrace", append(attach, "-e", program)...).CombinedOutput()
+			want := fmt.Sprintf("Attaching %d probes", strings.Count(program, "{ "))
+			if err != nil || !strings.Contains(string(out), want) {
+				t.Errorf("bpftrace: %v, want %q after %v\n%s\n%s", err, want, time.Since(start), program, out)
+			}
+		})
+	}
+}
+
+// TestCStructs compiles --format c, and compares sizes and offsets.
+func TestCStructs(t *testing.T) {
+	if !haveSDT(t) {
+		t.Skip("needs gcc")
+	}
+	source := output(t, "-p", startService(t), "--format", "c", "--probe", "sdtdump_service:*")
+	source = "#include <stddef.h>\n" + source + `
+_Static_assert(offsetof(struct sdtdump_service_tick, seq) == 0, "seq");
+_Static_assert(offsetof(struct sdtdump_service_tick, msg) == 8, "msg");
+_Static_assert(offsetof(struct sdtdump_service_tick, load) == 16, "load");
+_Static_assert(sizeof(struct sdtdump_service_tick) == 32, "size");
+double load(struct sdtdump_service_tick *t) { return t->msg[0] + t->load; }
+`
+	cmd := exec.Command("gcc", "-Wall", "-Werror", "-xc", "-fsyntax-only", "-")
+	cmd.Stdin = strings.NewReader(source)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("gcc: %v\n%s\n%s", err, source, out)
+	}
+}

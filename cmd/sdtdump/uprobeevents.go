@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bufio"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// uprobeEventsPrinter writes a line for tracefs's uprobe_events for every site
+// (Documentation/trace/uprobetracer.rst). What the kernel cannot express is a
+// comment, which the kernel takes as well.
+type uprobeEventsPrinter struct {
+	w     *bufio.Writer
+	names map[string]int // events by name: further sites get a number
+	sites map[string]bool
+}
+
+// maxEventName is MAX_EVENT_NAME_LEN of kernel/trace/trace.h, less the NUL.
+const maxEventName = 63
+
+func newUprobeEvents(w io.Writer, _ *options) printer {
+	return &uprobeEventsPrinter{w: bufio.NewWriter(w), names: map[string]int{}, sites: map[string]bool{}}
+}
+
+func (u *uprobeEventsPrinter) flush() error { return u.w.Flush() }
+
+func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
+	path := p.Attachable()
+	at := fmt.Sprintf("%s:%#x", path, p.Offset)
+	if u.sites[at] {
+		return nil // another process's
+	}
+	u.sites[at] = true
+	var err error
+	switch {
+	case p.SiteErr != nil:
+		err = p.SiteErr
+	case strings.ContainsAny(path, " \t\n#"):
+		err = errors.New("the path has characters that uprobe_events cannot take")
+	}
+	if err != nil {
+		_, err = fmt.Fprintf(u.w, "# %s:%s at %#x: %v\n", p.Provider, p.Name, p.Location, err)
+		return err
+	}
+	if p.SemaphoreOffset != 0 {
+		at += fmt.Sprintf("(%#x)", p.SemaphoreOffset)
+	}
+	group, event := identifier(p.Provider), identifier(p.Name)
+	line := fmt.Sprintf("p:%.*s/%s %s", maxEventName, group, u.unique(group, event), at)
+	for i := range p.Arguments {
+		arg, err := fetchArg(p, i)
+		if err != nil {
+			fmt.Fprintf(u.w, "# %s:%s argument %d, %s: %v\n", p.Provider, p.Name, i, p.Arguments[i].Text, err)
+			continue
+		}
+		name := fmt.Sprintf("arg%d", i)
+		if f := blockField(p, i); f != nil && !strings.HasPrefix(f.Name, "common_") {
+			name = identifier(f.Name)
+		}
+		line += " " + name + "=" + arg
+	}
+	_, err = fmt.Fprintln(u.w, line)
+	return err
+}
+
+// unique returns the event's name, with a number from the second site on.
+func (u *uprobeEventsPrinter) unique(group, event string) string {
+	if len(event) > maxEventName-8 {
+		event = event[:maxEventName-8]
+	}
+	n := u.names[group+"/"+event]
+	u.names[group+"/"+event]++
+	if n > 0 {
+		return fmt.Sprintf("%s_%d", event, n)
+	}
+	return event
+}
+
+var (
+	errRegister = errors.New("the kernel has no name for the register")
+	errWidth    = errors.New("the kernel has no type of that size")
+	errIndex    = errors.New("uprobe_events has no indexed memory")
+	errAddress  = errors.New("uprobe_events has no addresses of symbols")
+)
+
+// fetchArg returns argument i of p in the language of uprobe_events.
+func fetchArg(p *reader.Probe, i int) (string, error) {
+	a := &p.Arguments[i]
+	if a.Err != nil {
+		return "", a.Err
+	}
+	typ := fmt.Sprintf("u%d", 8*a.Size)
+	switch {
+	case a.Size != 1 && a.Size != 2 && a.Size != 4 && a.Size != 8:
+		return "", errWidth
+	case a.Float || isFloat(blockField(p, i)):
+		typ = fmt.Sprintf("x%d", 8*a.Size)
+	case a.Signed:
+		typ = fmt.Sprintf("s%d", 8*a.Size)
+	}
+	if a.Symbol != "" || a.Segment != "" {
+		return "", errAddress
+	}
+	var value string
+	switch a.Kind {
+	case notes.Imm:
+		value = `\` + immediate(a)
+	case notes.Reg:
+		reg, ok := kernelRegister(p, a.Reg)
+		if !ok {
+			return "", errRegister
+		}
+		value = reg
+	case notes.Mem:
+		if a.Index != "" || a.Base == "" {
+			return "", errIndex
+		}
+		reg, ok := kernelRegister(p, a.Base)
+		if !ok {
+			return "", errRegister
+		}
+		value = fmt.Sprintf("%+d(%s)", a.Disp, reg)
+	}
+	if f := blockField(p, i); f != nil && f.Kind == reader.String {
+		return "+0(" + value + "):string", nil
+	}
+	return value + ":" + typ, nil
+}
+
+// kernelRegister returns the name that the kernel gives to a register
+// (regoffset_table in arch/*/kernel/ptrace.c).
+func kernelRegister(p *reader.Probe, name string) (string, bool) {
+	r, ok := notes.LookupRegister(p.Machine, p.Class, name)
+	if !ok || r.Kind != notes.GeneralRegister || r.Shift != 0 {
+		return "", false
+	}
+	switch p.Machine {
+	case elf.EM_X86_64, elf.EM_386:
+		// rax, eax and r8: the kernel says ax and r8.
+		if n := r.Name; len(n) == 3 && (n[0] == 'r' || n[0] == 'e') && (n[1] < '0' || n[1] > '9') {
+			return "%" + n[1:], true
+		}
+		return "%" + r.Name, true
+	case elf.EM_AARCH64, elf.EM_ARM, elf.EM_S390, elf.EM_RISCV:
+		return "%" + r.Name, true
+	}
+	return "", false
+}
