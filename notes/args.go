@@ -111,6 +111,10 @@ func parseSize(s string) (size int, signed, float, ok bool) {
 		size = int(s[0] - '0')
 	case "16":
 		size = 16
+	case "12": // i386's long double
+		if float {
+			size = 12
+		}
 	}
 	return size, signed, float, size != 0
 }
@@ -168,7 +172,7 @@ func (c *cursor) size(a *Arg) bool {
 			return true // sym@GOTPCREL(%rip)
 		}
 		size, signed, float, ok := parseSize(c.text[:i])
-		if !ok {
+		if !ok || size == 12 && c.machine != elf.EM_386 {
 			return c.fail(0, fmt.Sprintf("size %q is not 1, 2, 4, 8 or 16", c.text[:i]))
 		}
 		a.Size, a.Signed, a.Float = size, signed, float

@@ -243,6 +243,10 @@ func FuzzParseArgs(f *testing.F) {
 func checkMeaning(t *testing.T, m elf.Machine, class elf.Class, a Arg) {
 	switch a.Size {
 	case 1, 2, 4, 8, 16:
+	case 12:
+		if m != elf.EM_386 || !a.Float {
+			t.Errorf("%q: size 12", a.Text)
+		}
 	default:
 		t.Errorf("%q: size %d", a.Text, a.Size)
 	}
