@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cilium/ebpf/btf"
+
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -19,23 +21,51 @@ type binder struct {
 	maxString uint32
 	strings   []string
 	objects   objects
+	forms     map[formKey]*schema
+}
+
+// formKey is what tells the argument forms of sites apart.
+type formKey struct {
+	path        string // symbols and fixed addresses are the object's
+	args        string
+	types       *btf.Struct
+	blockReg    uint8
+	blockOffset int32
+	blockSize   uint32
 }
 
 // bind returns how to record a firing of the site and how to decode the
 // record. Arguments that cannot be read say why; there is no other error.
 func (b *binder) bind(s *Site) (*schema, error) {
-	regs, err := hostRegisters(s.Probe.Machine, s.Probe.Class)
+	p := &s.Probe
+	key := formKey{path: s.Path, args: p.Args}
+	if p.Type != nil {
+		rec := &p.Type.Record
+		key.types, key.blockReg, key.blockOffset, key.blockSize = p.Type.Struct, rec.BlockReg, rec.BlockOffset, rec.BlockSize
+	}
+	if sc := b.forms[key]; sc != nil {
+		sc.shared = true
+		return sc, nil
+	}
+	regs, err := hostRegisters(p.Machine, p.Class)
 	if err != nil {
 		return nil, err
 	}
 	sc := &schema{sig: &signature{maxString: b.maxString}}
-	if s.Probe.Type != nil {
+	if p.Type != nil {
 		b.bindTyped(sc, s, regs)
 	} else {
 		b.bindNote(sc, s, regs)
 	}
 	if len(sc.sig.strings) == 0 {
 		sc.sig.maxString = 0 // does not tell signatures apart
+	}
+	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
+	if len(b.strings) == 0 && !slices.ContainsFunc(p.Arguments, ofSite) {
+		if b.forms == nil {
+			b.forms = map[formKey]*schema{}
+		}
+		b.forms[key] = sc
 	}
 	return sc, nil
 }

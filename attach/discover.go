@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -20,21 +22,16 @@ var ErrNoMatch = errors.New("no probe matches")
 // sites could be attached to.
 var ErrNoSite = errors.New("no site could be attached to")
 
-// target is a site to attach to, in process pid or in all (0).
-type target struct {
-	probe reader.Probe
-	pid   int
-}
-
-// discover returns the sites that the selectors name, each once per process.
+// discover returns the sites that the selectors name, each once per process,
+// with Probe and PID set.
 // Files that cannot be read are left out: with other matches they do not
 // matter, and without any they are the reason in the error.
-func discover(selectors []string, pids []int) ([]target, error) {
+func discover(selectors []string, pids []int) (Plan, error) {
 	parsed, err := parseSelectors(selectors)
 	if err != nil {
 		return nil, err
 	}
-	d := discovery{selectors: parsed, seen: map[siteKey]bool{}}
+	d := discovery{selectors: parsed, seen: map[siteKey]bool{}, read: map[procfs.ID]bool{}}
 	d.matched = make([]bool, len(selectors))
 	if len(pids) > 0 {
 		err = d.processes(pids)
@@ -49,36 +46,41 @@ func discover(selectors []string, pids []int) ([]target, error) {
 			return nil, d.noMatch(selectors[i], pids)
 		}
 	}
-	return d.targets, nil
+	return d.sites, nil
 }
 
+// siteKey tells the sites of a process apart: an object that it has mapped
+// twice has its sites twice.
 type siteKey struct {
-	path   string
-	offset uint64
-	pid    int
-	name   string
+	pid            int
+	offset         uint64
+	path           string
+	provider, name string
 }
 
 type discovery struct {
 	selectors []selector.Selector
 	matched   []bool
-	targets   []target
+	sites     Plan
 	seen      map[siteKey]bool
+	read      map[procfs.ID]bool // files, without a process
 	troubles  []error
 }
 
 // add keeps the probe if a selector names it.
-func (d *discovery) add(p reader.Probe, pid int) {
+func (d *discovery) add(p *reader.Probe, pid int) {
 	hit := false
 	for i := range d.selectors {
 		if d.selectors[i].Match(p.Path, p.Provider, p.Name) {
 			d.matched[i], hit = true, true
 		}
 	}
-	key := siteKey{p.Attachable(), p.Offset, pid, p.Provider + ":" + p.Name}
-	if hit && !d.seen[key] {
-		d.seen[key] = true
-		d.targets = append(d.targets, target{probe: p, pid: pid})
+	if hit && pid != 0 {
+		key := siteKey{pid, p.Offset, p.Attachable(), p.Provider, p.Name}
+		hit, d.seen[key] = !d.seen[key], true
+	}
+	if hit {
+		d.sites = append(d.sites, Site{Probe: *p, PID: pid})
 	}
 }
 
@@ -96,7 +98,7 @@ func (d *discovery) processes(pids []int) error {
 				d.troubles = append(d.troubles, err)
 				continue
 			}
-			d.add(p, pid)
+			d.add(&p, pid)
 		}
 		proc.Close()
 	}
@@ -113,12 +115,9 @@ func (d *discovery) machine() error {
 			scan = true
 			continue
 		}
-		f, err := reader.Open(path)
-		if err != nil {
+		if err := d.named(path); err != nil {
 			return err
 		}
-		d.file(f, path, "")
-		f.Close()
 	}
 	if !scan {
 		return nil
@@ -127,17 +126,35 @@ func (d *discovery) machine() error {
 	if err != nil {
 		return err
 	}
-	read := map[procfs.ID]bool{}
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			d.mapped(pid, read)
+			d.mapped(pid)
 		}
 	}
 	return nil
 }
 
+// named looks at the file that a selector names.
+func (d *discovery) named(path string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err == nil {
+		id := procfs.ID{Dev: st.Dev, Inode: st.Ino}
+		if d.read[id] {
+			return nil
+		}
+		d.read[id] = true
+	}
+	f, err := reader.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d.file(f, path, "")
+	return nil
+}
+
 // mapped looks at the files that process pid has mapped and no other had.
-func (d *discovery) mapped(pid int, read map[procfs.ID]bool) {
+func (d *discovery) mapped(pid int) {
 	maps, err := procfs.Maps(pid)
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
@@ -146,7 +163,7 @@ func (d *discovery) mapped(pid int, read map[procfs.ID]bool) {
 		return
 	}
 	for _, o := range procfs.Objects(pid, maps) {
-		if read[o.ID] || !d.mayMatch(o.Path) {
+		if d.read[o.ID] || !d.mayMatch(o.Path) {
 			continue
 		}
 		file, opened, err := o.Open()
@@ -156,7 +173,7 @@ func (d *discovery) mapped(pid int, read map[procfs.ID]bool) {
 			}
 			continue
 		}
-		read[o.ID] = true
+		d.read[o.ID] = true
 		f, err := reader.NewFile(file)
 		if err == nil {
 			if opened == o.Path {
@@ -181,7 +198,7 @@ func (d *discovery) file(f *reader.File, path, open string) {
 			continue
 		}
 		p.Path, p.OpenPath = path, open
-		d.add(p, 0)
+		d.add(&p, 0)
 	}
 }
 

@@ -21,7 +21,13 @@ type object struct {
 
 	symbols    map[string]symbol
 	symbolsErr error
+
+	window      []byte // part of the file, from windowStart on
+	windowStart uint64
 }
+
+// windowSize bytes of the file are read at a time: sites lie close together.
+const windowSize = 64 << 10
 
 type symbol struct {
 	addr      uint64
@@ -53,23 +59,18 @@ func (o *object) Close() error { return o.file.Close() }
 // relocatable says that the object's addresses are known only at run time.
 func (o *object) relocatable() bool { return o.elf.Type != elf.ET_EXEC }
 
-// bytesAt returns up to n bytes of the file at off: fewer at its end.
+// bytesAt returns up to n bytes of the file at off: fewer at its end. They are
+// good until the next call.
 func (o *object) bytesAt(off uint64, n int) []byte {
-	b := make([]byte, n)
-	n, _ = o.file.ReadAt(b, int64(off))
-	return b[:n]
-}
-
-// addressOf returns the link-time address of the byte at file offset off, and
-// the segment that holds it.
-func (o *object) addressOf(off uint64) (uint64, *elf.ProgHeader, bool) {
-	for i := range o.elf.Progs {
-		p := &o.elf.Progs[i]
-		if p.Type == elf.PT_LOAD && off >= p.Off && off-p.Off < p.Memsz {
-			return p.Vaddr + (off - p.Off), p, true
+	in := off - o.windowStart
+	if off < o.windowStart || in > uint64(len(o.window)) || uint64(len(o.window))-in < uint64(n) {
+		if o.window == nil {
+			o.window = make([]byte, windowSize)
 		}
+		got, _ := o.file.ReadAt(o.window[:windowSize], int64(off))
+		o.window, o.windowStart, in = o.window[:got], off, 0
 	}
-	return 0, nil, false
+	return o.window[in:min(in+uint64(n), uint64(len(o.window)))]
 }
 
 // symbol returns the link-time address of the symbol name.

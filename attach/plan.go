@@ -95,33 +95,34 @@ func (o objects) Close() {
 	clear(o)
 }
 
-// plan decides where, and whether, to attach to p in process pid (0: in all).
-func (pl *planner) plan(p reader.Probe, pid int) Site {
-	s := Site{Probe: p, PID: pid, Path: p.Attachable(), Offset: p.Offset}
+// plan decides where, and whether, to attach to the site, of which Probe and
+// PID are set.
+func (pl *planner) plan(s *Site) {
+	p := &s.Probe
+	s.Path, s.Offset = p.Attachable(), p.Offset
 	if p.SiteErr != nil {
 		s.Reason = p.SiteErr
-		return s
+		return
 	}
 	if _, err := hostRegisters(p.Machine, p.Class); err != nil {
 		s.Reason = err
-		return s
+		return
 	}
 	obj, err := pl.objects.open(s.Path)
 	if err != nil {
 		s.Reason = err
-		return s
+		return
 	}
 	if p.Machine == elf.EM_X86_64 || p.Machine == elf.EM_386 {
-		pl.planX86(&s, obj)
+		pl.planX86(s, obj)
 	}
 	if s.Reason == nil {
-		pl.planSemaphore(&s)
+		pl.planSemaphore(s)
 	}
 	if pl.force && (errors.Is(s.Reason, ErrUnsafe) || errors.Is(s.Reason, ErrSilent)) {
 		s.Notes = append(s.Notes, "forced: "+s.Reason.Error())
 		s.Reason = nil
 	}
-	return s
 }
 
 // fits says that n bytes at off lie in one page: others are never optimised.

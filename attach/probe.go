@@ -59,7 +59,8 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options
 	plan := make(Plan, 0, len(probes)*len(pids))
 	for _, p := range probes {
 		for _, pid := range pids {
-			plan = append(plan, planner.plan(p, pid))
+			plan = append(plan, Site{Probe: p, PID: pid})
+			planner.plan(&plan[len(plan)-1])
 		}
 	}
 	var groups grouper

@@ -39,6 +39,7 @@ type field struct {
 type schema struct {
 	sig    *signature
 	fields []field
+	shared bool // with a site that was bound before
 }
 
 // decode returns the arguments in the record rec.

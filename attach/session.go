@@ -72,14 +72,14 @@ func OpenAll(selectors []string, opts *Options) (*Session, error) {
 	if err := context.Cause(o.Context); err != nil {
 		return nil, err
 	}
-	targets, err := discover(selectors, o.PIDs)
+	plan, err := discover(selectors, o.PIDs)
 	if err != nil {
 		return nil, err
 	}
-	return open(targets, &o)
+	return open(plan, &o)
 }
 
-func open(targets []target, o *Options) (_ *Session, err error) {
+func open(plan Plan, o *Options) (_ *Session, err error) {
 	s := &Session{}
 	defer func() {
 		if err != nil {
@@ -88,9 +88,8 @@ func open(targets []target, o *Options) (_ *Session, err error) {
 	}()
 	planner := newPlanner(o.Force)
 	defer planner.objects.Close()
-	plan := make(Plan, len(targets))
-	for i, t := range targets {
-		plan[i] = planner.plan(t.probe, t.pid)
+	for i := range plan {
+		planner.plan(&plan[i])
 	}
 	kind, err := chooseLink(o.Link, len(o.PIDs) > 0)
 	if err != nil {
@@ -126,13 +125,15 @@ func (s *Session) bind(plan Plan, b *binder) error {
 		if err != nil {
 			return err
 		}
+		if s.schemas[i] = sc; sc.shared {
+			continue
+		}
 		key := sc.sig.key()
 		if same := shared[key]; same != nil {
 			sc.sig = same
 		} else {
 			shared[key] = sc.sig
 		}
-		s.schemas[i] = sc
 	}
 	return nil
 }
