@@ -3,14 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // needs skips the test without the tool, which CI must have, or without root.
@@ -135,8 +133,8 @@ func appendTo(path, line string) error {
 	return err
 }
 
-// TestBpftrace feeds --format bpftrace to bpftrace, line by line: it attaches
-// and ends with the program that it runs.
+// TestBpftrace feeds --format bpftrace to bpftrace, which attaches and then
+// ends.
 func TestBpftrace(t *testing.T) {
 	needs(t, "bpftrace")
 	pid := startService(t)
@@ -146,17 +144,15 @@ func TestBpftrace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			program := output(t, append(args, "--format", "bpftrace")...)
-			attach := []string{"-c", "/bin/true"}
+			var attach []string
 			if name == "typed" {
 				attach = []string{"-p", pid}
 			}
 			// The last clause ends it once everything is attached.
 			program += "interval:ms:1 { exit(); }\n"
-			start := time.Now()
 			out, err := exec.Command("bpftrace", append(attach, "-e", program)...).CombinedOutput()
-			want := fmt.Sprintf("Attaching %d probes", strings.Count(program, "{ "))
-			if err != nil || !strings.Contains(string(out), want) {
-				t.Errorf("bpftrace: %v, want %q after %v\n%s\n%s", err, want, time.Since(start), program, out)
+			if err != nil || !strings.Contains(string(out), "Attaching ") || strings.Contains(string(out), "Error finding") {
+				t.Errorf("bpftrace: %v\n%s\n%s", err, program, out)
 			}
 		})
 	}
