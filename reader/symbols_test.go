@@ -1,0 +1,230 @@
+package reader_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// compiler skips the test if C programs with probes cannot be compiled, which
+// CI must be able to.
+func compiler(t *testing.T, tools ...string) {
+	t.Helper()
+	missing := ""
+	for _, tool := range append(tools, "gcc") {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing = tool
+		}
+	}
+	if exec.Command("gcc", "-fsyntax-only", "-include", "sys/sdt.h", "-xc", "/dev/null").Run() != nil {
+		missing = "gcc and sys/sdt.h"
+	}
+	if missing == "" {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("CI must have %s", missing)
+	}
+	t.Skipf("needs %s", missing)
+}
+
+func command(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// named opens the file and returns it with its probes by name.
+func named(t *testing.T, path string) map[string]reader.Probe {
+	t.Helper()
+	f, err := reader.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	out := map[string]reader.Probe{}
+	for p, err := range f.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[p.Name] = p
+	}
+	return out
+}
+
+func TestFunctionCpp(t *testing.T) {
+	compiler(t, "g++")
+	prog := filepath.Join(t.TempDir(), "prog")
+	command(t, "g++", "-O1", "-o", prog, "testdata/shapes.cc")
+	name, offset, err := ptr(named(t, prog)["area"]).Function()
+	if want := "shapes::Square::area(int) const"; err != nil || name != want || offset > 64 {
+		t.Errorf("got %q+%d, %v, want %q", name, offset, err, want)
+	}
+}
+
+func ptr(p reader.Probe) *reader.Probe { return &p }
+
+// TestDebugSymbols strips a program and gives its symbols back in the ways that
+// distributions do.
+func TestDebugSymbols(t *testing.T) {
+	compiler(t, "objcopy", "strip", "nm")
+	dir := t.TempDir()
+	prog := filepath.Join(dir, "prog")
+	command(t, "gcc", "-O1", "-g", "-o", prog, "testdata/symbols.c")
+
+	check := func(t *testing.T, path, want string) {
+		t.Helper()
+		name, _, err := ptr(named(t, path)["in_static"]).Function()
+		if name != want {
+			t.Errorf("got %q, %v, want %q", name, err, want)
+		}
+	}
+	check(t, prog, "only_in_symtab")
+
+	stripped := filepath.Join(dir, "stripped")
+	command(t, "strip", "-o", stripped, prog)
+	check(t, stripped, "")
+
+	t.Run("debuglink", func(t *testing.T) {
+		debug, linked := filepath.Join(dir, "prog.debug"), filepath.Join(dir, "linked")
+		command(t, "objcopy", "--only-keep-debug", prog, debug)
+		command(t, "objcopy", "--add-gnu-debuglink="+debug, stripped, linked)
+		check(t, linked, "only_in_symtab")
+		// The file with the symbols has the notes, too, but not the code.
+		p := named(t, debug)["in_static"]
+		if _, err := p.Site(); p.SiteErr == nil || err == nil {
+			t.Errorf("a site in a file without code: got %v, %v", p.SiteErr, err)
+		}
+	})
+	t.Run("gnu_debugdata", func(t *testing.T) {
+		compiler(t, "xz")
+		mini, packed := filepath.Join(dir, "mini"), filepath.Join(dir, "packed")
+		command(t, "objcopy", "--only-keep-debug", "--strip-debug", prog, mini)
+		command(t, "xz", "-k", mini)
+		command(t, "objcopy", "--add-section", ".gnu_debugdata="+mini+".xz", stripped, packed)
+		check(t, packed, "only_in_symtab")
+	})
+}
+
+// TestResolve compares resolved symbols with what nm says.
+func TestResolve(t *testing.T) {
+	compiler(t, "nm")
+	prog := filepath.Join(t.TempDir(), "prog")
+	command(t, "gcc", "-O2", "-o", prog, "testdata/symbols.c")
+	probes := named(t, prog)
+	address := map[string]string{}
+	for line := range strings.Lines(command(t, "nm", prog)) {
+		if f := strings.Fields(line); len(f) == 3 {
+			address[f[2]] = strings.TrimLeft(f[0], "0")
+		}
+	}
+	p := probes["rip"]
+	if len(p.Arguments) != 1 || p.Arguments[0].Symbol != "shared" {
+		t.Fatalf("the compiler made %q of the argument, want one with a symbol", p.Args)
+	}
+	got, err := p.Resolve(&p.Arguments[0])
+	if want := address["shared"]; err != nil || hex(got) != want {
+		t.Errorf("got %s, %v, want %s", hex(got), err, want)
+	}
+	if _, err := p.Resolve(&notes.Arg{Symbol: "no_such_symbol"}); err == nil || !strings.Contains(err.Error(), "no_such_symbol: symbol not found") {
+		t.Errorf("got %v", err)
+	}
+	// The TLS segment has just this variable, so that it ends at the thread pointer.
+	if off, err := p.Resolve(&notes.Arg{Symbol: "per_thread", Reloc: "tpoff"}); err != nil || int64(off) != -4 {
+		t.Errorf("tpoff: got %d, %v, want -4", int64(off), err)
+	}
+	if off, err := p.Resolve(&notes.Arg{Symbol: "shared", Reloc: "GOTOFF"}); err != nil || hex(got-off) != address["_GLOBAL_OFFSET_TABLE_"] {
+		t.Errorf("GOTOFF: got %#x, %v", off, err)
+	}
+}
+
+// TestAmbiguousSymbol links two files that each have a static variable of the
+// same name.
+func TestAmbiguousSymbol(t *testing.T) {
+	compiler(t)
+	dir := t.TempDir()
+	prog, other := filepath.Join(dir, "prog"), filepath.Join(dir, "other.c")
+	if err := os.WriteFile(other, []byte("static volatile int twice; int other(void) { return twice++; }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "gcc", "-O1", "-o", prog, "testdata/symbols.c", other)
+	_, err := ptr(named(t, prog)["rip"]).Resolve(&notes.Arg{Symbol: "twice"})
+	if err == nil || !strings.Contains(err.Error(), "ambiguous") {
+		t.Errorf("got %v, want an error that says ambiguous", err)
+	}
+}
+
+// TestGoFunction finds the function of an address in a Go program without
+// symbols, for which a note stands in that this test adds.
+func TestGoFunction(t *testing.T) {
+	compiler(t, "objcopy", "go", "nm")
+	dir := t.TempDir()
+	prog := filepath.Join(dir, "prog")
+	command(t, "go", "build", "-o", prog, "testdata/gofunc.go")
+	var main uint64
+	for line := range strings.Lines(command(t, "nm", prog)) {
+		if f := strings.Fields(line); len(f) == 3 && f[2] == "main.work" {
+			main = parseHex(t, f[0])
+		}
+	}
+	note := filepath.Join(dir, "note")
+	o := &object{notes: one}
+	o.build(t)
+	if err := os.WriteFile(note, o.encode([]notes.Note{{Provider: "p", Name: "go", Location: main + 1}}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stripped := filepath.Join(dir, "stripped")
+	command(t, "objcopy", "--strip-all", "--add-section", notes.SectionName+"="+note, prog, stripped)
+	name, offset, err := ptr(named(t, stripped)["go"]).Function()
+	if err != nil || name != "main.work" || offset != 1 {
+		t.Errorf("got %q+%d, %v, want main.work+1", name, offset, err)
+	}
+}
+
+func TestSites(t *testing.T) {
+	want := map[string]reader.SiteKind{
+		"nop": reader.NopSite, "nop5": reader.Nop5Site, "nop10": reader.Nop10Site,
+		"nop_nop5": reader.NopNop5Site, "nop_nop10": reader.NopNop10Site, "other": reader.OtherSite,
+	}
+	code := map[string][]byte{
+		"nop": {0x90, 0xc3}, "nop5": {0x0f, 0x1f, 0x44, 0, 0}, "nop10": {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0},
+		"nop_nop5": {0x90, 0x0f, 0x1f, 0x44, 0, 0}, "nop_nop10": {0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}, "other": {0x50},
+	}
+	for name, b := range code {
+		o := &object{notes: one}
+		data := o.build(t)
+		copy(data[o.text.Offset+4:], b)
+		p := all(t, data)[0]
+		s, err := p.Site()
+		if err != nil || s.Kind != want[name] {
+			t.Errorf("%s: got %v, %v", name, s.Kind, err)
+		}
+		if len(s.Insns) == 0 || !slices.Equal(s.Insns[0].Bytes, b[:len(s.Insns[0].Bytes)]) {
+			t.Errorf("%s: got instructions %v", name, s.Insns)
+		}
+		if s.Unsafe && !s.Optimizable {
+			t.Errorf("%s: unsafe without being optimizable", name)
+		}
+	}
+}
+
+func hex(v uint64) string { return strconv.FormatUint(v, 16) }
+
+func parseHex(t *testing.T, s string) uint64 {
+	t.Helper()
+	v, err := strconv.ParseUint(s, 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
