@@ -1,8 +1,10 @@
 package reader_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -242,5 +244,71 @@ func TestProcesses(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("this process's %s is not among all processes' objects", path)
+	}
+}
+
+// TestContainer reads a process with file systems of its own, where its library
+// has a path that is another file for everybody else.
+func TestContainer(t *testing.T) {
+	compiler(t, "unshare", "mount")
+	if os.Getuid() != 0 {
+		t.Skip("needs root to make a mount namespace")
+	}
+	dir := t.TempDir()
+	prog, inside := filepath.Join(dir, "prog"), filepath.Join(dir, "inside")
+	command(t, "gcc", "-O1", "-o", prog, "testdata/waits.c")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := `mount -t tmpfs none "$1/inside" && cp "$1/prog" "$1/inside/prog" && exec "$1/inside/prog"`
+	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", dir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Skipf("no namespaces here: %q, %v", line, err)
+	}
+	// The program is the child of unshare.
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := reader.OpenProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	found := false
+	for probe, err := range p.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if probe.Name != "waiting" {
+			continue
+		}
+		found = true
+		if want := filepath.Join(inside, "prog"); probe.Path != want || probe.OpenPath != fmt.Sprintf("/proc/%d/root%s", pid, want) {
+			t.Errorf("got path %s, open path %s", probe.Path, probe.OpenPath)
+		}
+		if s, err := probe.Site(); err != nil || s.State != reader.CleanSite {
+			t.Errorf("got state %v, %v, want clean", s.State, err)
+		}
+	}
+	if !found {
+		t.Error("the probe was not found")
 	}
 }
