@@ -46,7 +46,7 @@ func discover(selectors []string, pids []int) (Plan, error) {
 			return nil, d.noMatch(selectors[i], pids)
 		}
 	}
-	return d.sites, nil
+	return slices.Concat(d.chunks...), nil
 }
 
 // siteKey tells the sites of a process apart: an object that it has mapped
@@ -61,7 +61,7 @@ type siteKey struct {
 type discovery struct {
 	selectors []selector.Selector
 	matched   []bool
-	sites     Plan
+	chunks    []Plan // of the sites: growing one slice would copy them again and again
 	seen      map[siteKey]bool
 	read      map[procfs.ID]bool // files, without a process
 	troubles  []error
@@ -80,7 +80,12 @@ func (d *discovery) add(p *reader.Probe, pid int) {
 		hit, d.seen[key] = !d.seen[key], true
 	}
 	if hit {
-		d.sites = append(d.sites, Site{Probe: *p, PID: pid})
+		last := len(d.chunks) - 1
+		if last < 0 || len(d.chunks[last]) == cap(d.chunks[last]) {
+			d.chunks = append(d.chunks, make(Plan, 0, min(16<<max(last, 0), 4096)))
+			last = len(d.chunks) - 1
+		}
+		d.chunks[last] = append(d.chunks[last], Site{Probe: *p, PID: pid})
 	}
 }
 

@@ -26,8 +26,8 @@ const (
 	scratchPad = 8 // the lock in front of the record
 )
 
-// signature is all that a generated program depends on. Sites with equal
-// signatures share a program; [signature.key] tells equality.
+// signature is all that the code for a site depends on. Sites with equal
+// signatures share it; [signature.key] tells equality.
 type signature struct {
 	operands []operand // read 0 …: one slot each
 

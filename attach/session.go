@@ -144,9 +144,16 @@ func (s *Session) load(plan Plan, kind LinkKind, o *Options) ([]*group, error) {
 	if kind == MultiLink {
 		typ = ebpf.AttachTraceUprobeMulti
 	}
+	var signatures []*signature
 	scratch := 0
+	seen := map[*signature]bool{}
 	for _, sc := range s.schemas {
-		if sc != nil && len(sc.sig.strings) > 0 {
+		if sc == nil || seen[sc.sig] {
+			continue
+		}
+		seen[sc.sig] = true
+		signatures = append(signatures, sc.sig)
+		if len(sc.sig.strings) > 0 {
 			scratch = max(scratch, sc.sig.scratchSize(sc.sig.stringLimit()))
 		}
 	}
@@ -154,22 +161,20 @@ func (s *Session) load(plan Plan, kind LinkKind, o *Options) ([]*group, error) {
 	if s.maps, err = newMaps(o.RingSize, scratch); err != nil {
 		return nil, privileges("prepare tracing", err)
 	}
-	bySignature := map[*signature]*ebpf.Program{}
+	specs, forms := programSpecs(signatures, s.maps, typ, canSleep())
+	for _, spec := range specs {
+		prog, err := ebpf.NewProgram(spec)
+		if err != nil {
+			return nil, privileges("load the programs that read arguments", err)
+		}
+		s.progs = append(s.progs, prog)
+	}
 	var groups grouper
 	for i := range plan {
-		sc := s.schemas[i]
-		if sc == nil {
-			continue
+		if sc := s.schemas[i]; sc != nil {
+			f := forms[sc.sig]
+			groups.add(&plan[i], s.progs[f.program], f.cookie(i))
 		}
-		prog := bySignature[sc.sig]
-		if prog == nil {
-			if prog, err = ebpf.NewProgram(programSpec(sc.sig, s.maps, typ, canSleep())); err != nil {
-				return nil, privileges(fmt.Sprintf("load the program for %s:%s", plan[i].Probe.Provider, plan[i].Probe.Name), err)
-			}
-			bySignature[sc.sig] = prog
-			s.progs = append(s.progs, prog)
-		}
-		groups.add(&plan[i], prog, uint64(i))
 	}
 	return groups.all, nil
 }

@@ -1,0 +1,218 @@
+package attach
+
+import "github.com/cilium/ebpf/asm"
+
+// readBlock copies the argument block. It has just been written, to the stack
+// of the thread, and is in memory.
+func (g *generator) readBlock(mayCopy bool) {
+	if !g.sig.block {
+		return
+	}
+	load := func() {
+		g.loadLocation(asm.R3, g.sig.blockBase)
+		g.emit(asm.Add.Imm(asm.R3, g.sig.blockOffset))
+	}
+	g.readUser(load, int32(g.sig.blockSize), regRecord, int16(g.sig.blockStart()), len(g.sig.operands), mayCopy)
+}
+
+// readOperand copies a memory operand to 8 bytes at dst+off. Only its size's
+// first bytes are the value.
+func (g *generator) readOperand(op *operand, i int, dst asm.Register, off int16) {
+	if op.size < 8 || dst == asm.R10 {
+		g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(dst, off, asm.R1, asm.DWord))
+	}
+	load := func() { g.loadAddress(asm.R3, op) }
+	g.readUser(load, int32(op.size), dst, off, i, g.sleeps)
+}
+
+// readUser copies size bytes from the address that load puts into R3, and sets
+// error bit i if it cannot.
+func (g *generator) readUser(load func(), size int32, dst asm.Register, off int16, i int, mayCopy bool) {
+	ok := g.newLabel("read")
+	helpers := []asm.BuiltinFunc{asm.FnProbeReadUser}
+	if mayCopy {
+		helpers = append(helpers, asm.FnCopyFromUser)
+	}
+	for _, fn := range helpers {
+		load()
+		g.emit(
+			asm.Mov.Imm(asm.R2, size),
+			asm.Mov.Reg(asm.R1, dst),
+			asm.Add.Imm(asm.R1, int32(off)),
+			fn.Call(),
+			asm.JEq.Imm(asm.R0, 0, ok),
+		)
+	}
+	g.markError(i)
+	g.label(ok)
+}
+
+func (g *generator) markError(i int) {
+	g.emit(
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.Word),
+		asm.LoadImm(asm.R2, 1<<i, asm.DWord),
+		asm.Or.Reg(asm.R1, asm.R2),
+		asm.StoreMem(asm.R10, stackErrors, asm.R1, asm.Word),
+	)
+}
+
+func (g *generator) storeErrors() {
+	g.emit(
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.Word),
+		asm.StoreMem(regRecord, headErrors, asm.R1, asm.Word),
+	)
+}
+
+// loadOperand puts the value of an operand that is not in memory into dst. It
+// changes R4 too.
+func (g *generator) loadOperand(dst asm.Register, op *operand) {
+	switch op.kind {
+	case opConst:
+		g.emit(asm.LoadImm(dst, int64(op.value), asm.DWord))
+	case opRegister:
+		g.loadLocation(dst, op.base)
+		if op.hasPair {
+			g.loadLocation(asm.R4, op.pair)
+			g.emit(
+				asm.LSh.Imm(dst, 32), asm.RSh.Imm(dst, 32),
+				asm.LSh.Imm(asm.R4, 32),
+				asm.Or.Reg(dst, asm.R4),
+			)
+		}
+	case opAddress:
+		g.loadAddress(dst, op)
+	}
+}
+
+// loadAddress puts the address of an operand into dst. It changes R4 too.
+func (g *generator) loadAddress(dst asm.Register, op *operand) {
+	g.emit(asm.LoadImm(dst, op.disp, asm.DWord))
+	if op.hasBase {
+		g.loadLocation(asm.R4, op.base)
+		g.emit(asm.Add.Reg(dst, asm.R4))
+	}
+	if op.hasIndex {
+		g.loadLocation(asm.R4, op.index)
+		if op.extend == 32 {
+			g.emit(asm.LSh.Imm(asm.R4, 32))
+			if op.extendSigned {
+				g.emit(asm.ArSh.Imm(asm.R4, 32))
+			} else {
+				g.emit(asm.RSh.Imm(asm.R4, 32))
+			}
+		}
+		if op.scale != 0 {
+			g.emit(asm.LSh.Imm(asm.R4, int32(op.scale)))
+		}
+		g.emit(asm.Add.Reg(dst, asm.R4))
+	}
+	if op.wrap32 {
+		g.emit(asm.LSh.Imm(dst, 32), asm.RSh.Imm(dst, 32))
+	}
+}
+
+func (g *generator) loadLocation(dst asm.Register, l location) {
+	if l.zero {
+		g.emit(asm.Mov.Imm(dst, 0))
+		return
+	}
+	g.emit(asm.LoadMem(dst, regContext, l.off, asm.DWord))
+	if l.shift != 0 {
+		g.emit(asm.RSh.Imm(dst, int32(l.shift)))
+	}
+}
+
+// readString copies a string to the cursor and moves it on by what was copied.
+func (g *generator) readString(s stringRead, bit int) {
+	failed, done := g.newLabel("failed"), g.newLabel("done")
+	if s.sized {
+		g.readSized(s, failed)
+	} else {
+		g.readTerminated(s, failed)
+	}
+	g.emit(asm.Ja.Label(done))
+	g.label(failed)
+	g.markError(bit)
+	g.label(done)
+	g.emit(asm.And.Imm(regCursor, int32(g.sig.cursorMask(g.sig.stringLimit()))))
+}
+
+func (g *generator) readSized(s stringRead, failed string) {
+	limit := int32(g.sig.stringLimit())
+	start := g.sig.blockStart()
+	whole, ok := g.newLabel("whole"), g.newLabel("copied")
+	g.emit(
+		asm.LoadMem(asm.R2, regRecord, int16(start+int(s.length)), asm.DWord),
+		asm.JLE.Imm(asm.R2, limit, whole),
+		asm.Mov.Imm(asm.R2, limit),
+	)
+	g.label(whole)
+	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
+	helpers := []asm.BuiltinFunc{asm.FnProbeReadUser}
+	if g.sleeps {
+		helpers = append(helpers, asm.FnCopyFromUser)
+	}
+	for _, fn := range helpers {
+		g.emit(
+			asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord),
+			asm.LoadMem(asm.R3, regRecord, int16(start+int(s.pointer)), asm.DWord),
+			asm.Mov.Reg(asm.R1, regRecord),
+			asm.Add.Reg(asm.R1, regCursor),
+			fn.Call(),
+			asm.JEq.Imm(asm.R0, 0, ok),
+		)
+	}
+	g.emit(asm.Ja.Label(failed))
+	g.label(ok)
+	g.emit(
+		asm.LoadMem(asm.R1, asm.R10, stackLength, asm.DWord),
+		asm.Add.Reg(regCursor, asm.R1),
+	)
+}
+
+// smallestPage is the smallest page of any architecture that is supported.
+const smallestPage = 4096
+
+func (g *generator) readTerminated(s stringRead, failed string) {
+	limit := g.sig.stringLimit()
+	slot := recordSlot(s.slot)
+	ok := g.newLabel("copied")
+	try := func() {
+		g.emit(
+			asm.LoadMem(asm.R3, regRecord, slot, asm.DWord),
+			asm.Mov.Imm(asm.R2, int32(limit+2)),
+			asm.Mov.Reg(asm.R1, regRecord),
+			asm.Add.Reg(asm.R1, regCursor),
+			asm.FnProbeReadUserStr.Call(),
+			asm.JSGT.Imm(asm.R0, 0, ok),
+		)
+	}
+	try()
+	if g.sleeps {
+		// Touch a byte of each page that the text may reach.
+		for page := 0; page <= (limit+2+smallestPage-1)/smallestPage; page++ {
+			g.emit(asm.LoadMem(asm.R3, regRecord, slot, asm.DWord))
+			if page > 0 {
+				g.emit(
+					asm.RSh.Imm(asm.R3, 12),
+					asm.Add.Imm(asm.R3, int32(page)),
+					asm.LSh.Imm(asm.R3, 12),
+				)
+			}
+			g.emit(
+				asm.Mov.Imm(asm.R2, 1),
+				asm.Mov.Reg(asm.R1, asm.R10),
+				asm.Add.Imm(asm.R1, stackKey),
+				asm.FnCopyFromUser.Call(),
+			)
+		}
+		try()
+	}
+	g.emit(asm.Ja.Label(failed))
+	g.label(ok)
+	g.emit(
+		asm.Sub.Imm(asm.R0, 1), // the NUL
+		asm.StoreMem(regRecord, slot, asm.R0, asm.DWord),
+		asm.Add.Reg(regCursor, asm.R0),
+	)
+}

@@ -1,0 +1,130 @@
+package attach
+
+import "github.com/cilium/ebpf/asm"
+
+// emitFixed sends a record whose size is known, written in place. What may
+// sleep comes first: a record that is reserved holds up those behind it.
+func (g *generator) emitFixed() {
+	for i := range g.sig.operands {
+		if op := &g.sig.operands[i]; op.kind == opMemory {
+			g.readOperand(op, i, asm.R10, stackSlot(i))
+		}
+	}
+	g.emit(
+		asm.LoadMapPtr(asm.R1, g.maps.ring.FD()),
+		asm.Mov.Imm(asm.R2, int32(g.sig.fixedSize())),
+		asm.Mov.Imm(asm.R3, 0),
+		asm.FnRingbufReserve.Call(),
+		asm.JEq.Imm(asm.R0, 0, "lost"),
+		asm.Mov.Reg(regRecord, asm.R0),
+	)
+	g.header()
+	for i := range g.sig.operands {
+		if op := &g.sig.operands[i]; op.kind == opMemory {
+			g.emit(asm.LoadMem(asm.R3, asm.R10, stackSlot(i), asm.DWord))
+		} else {
+			g.loadOperand(asm.R3, op)
+		}
+		g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
+	}
+	g.readBlock(false)
+	g.storeErrors()
+	g.emit(
+		asm.Mov.Reg(asm.R1, regRecord),
+		asm.Mov.Imm(asm.R2, 0),
+		asm.FnRingbufSubmit.Call(),
+	)
+	g.emit(asm.Ja.Label("exit"))
+}
+
+func stackSlot(i int) int16  { return int16(stackSlots - 8*(i+1)) }
+func recordSlot(i int) int16 { return int16(headSize + 8*i) }
+
+// emitVariable puts a record together in scratch memory and sends what it used.
+func (g *generator) emitVariable() {
+	g.takeScratch()
+	g.emit(asm.Add.Imm(regRecord, scratchPad))
+	g.header()
+	for i := range g.sig.operands {
+		op := &g.sig.operands[i]
+		if op.kind == opMemory {
+			g.readOperand(op, i, regRecord, recordSlot(i))
+			continue
+		}
+		g.loadOperand(asm.R3, op)
+		g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
+	}
+	g.readBlock(g.sleeps)
+	g.emit(asm.Mov.Imm(regCursor, int32(g.sig.fixedSize())))
+	bit := g.sig.reads() - len(g.sig.strings)
+	for _, s := range g.sig.strings {
+		g.readString(s, bit)
+		bit++
+	}
+	g.storeErrors()
+	g.emit(
+		asm.LoadMapPtr(asm.R1, g.maps.ring.FD()),
+		asm.Mov.Reg(asm.R2, regRecord),
+		asm.Mov.Reg(asm.R3, regCursor),
+		asm.Mov.Imm(asm.R4, 0),
+		asm.FnRingbufOutput.Call(),
+		asm.Mov.Imm(asm.R1, 0),
+		asm.StoreMem(regRecord, -scratchPad, asm.R1, asm.DWord),
+		asm.JNE.Imm(asm.R0, 0, "lost"),
+	)
+	g.emit(asm.Ja.Label("exit"))
+}
+
+// scratchSlots per CPU: a task that is preempted within a program keeps its
+// own, and those that run meanwhile take the next.
+const scratchSlots = 4
+
+// takeScratch sets regRecord to scratch memory that is locked for this program
+// run. Without any left the event is lost.
+func (g *generator) takeScratch() {
+	got := g.newLabel("scratch")
+	for i := range scratchSlots {
+		next := g.newLabel("next")
+		g.emit(
+			asm.StoreImm(asm.R10, stackKey, int64(i), asm.Word),
+			asm.LoadMapPtr(asm.R1, g.maps.scratch.FD()),
+			asm.Mov.Reg(asm.R2, asm.R10),
+			asm.Add.Imm(asm.R2, stackKey),
+			asm.FnMapLookupElem.Call(),
+			asm.JEq.Imm(asm.R0, 0, "lost"),
+			asm.Mov.Reg(regRecord, asm.R0),
+			asm.Mov.Imm(asm.R1, 1),
+			exchange(regRecord, asm.R1),
+		)
+		if i == scratchSlots-1 {
+			g.emit(asm.JNE.Imm(asm.R1, 0, "lost"))
+			break
+		}
+		g.emit(asm.JEq.Imm(asm.R1, 0, got))
+		g.label(next)
+	}
+	g.label(got)
+}
+
+// exchange swaps src with the 8 bytes that dst points to.
+func exchange(dst, src asm.Register) asm.Instruction {
+	in := asm.Xchg.Mem(dst, src, asm.DWord, 0)
+	// cilium/ebpf v0.22 encodes every atomic operation as an addition, unless
+	// the constant says itself which it is (include/uapi/linux/bpf.h: BPF_XCHG).
+	in.Constant = 0xe1
+	return in
+}
+
+func (g *generator) header() {
+	g.emit(
+		asm.StoreMem(regRecord, headSite, regSite, asm.Word),
+		asm.FnKtimeGetNs.Call(),
+		asm.StoreMem(regRecord, headTime, asm.R0, asm.DWord),
+		asm.FnGetCurrentPidTgid.Call(),
+		asm.StoreMem(regRecord, headTask, asm.R0, asm.DWord),
+		asm.Mov.Reg(asm.R1, regRecord),
+		asm.Add.Imm(asm.R1, headComm),
+		asm.Mov.Imm(asm.R2, 16),
+		asm.FnGetCurrentComm.Call(),
+	)
+}
