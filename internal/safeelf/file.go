@@ -32,7 +32,7 @@ type File struct {
 	Type      elf.Type
 	Machine   elf.Machine
 	Progs     []elf.ProgHeader
-	Sections  []elf.SectionHeader // FileSize is what the file holds, Size what it becomes uncompressed if that is known
+	Sections  []elf.SectionHeader // Size and FileSize are both what the file holds
 
 	r io.ReaderAt
 }

@@ -1,0 +1,57 @@
+package safeelf_test
+
+import (
+	"debug/elf"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+)
+
+// TestAgainstDebugELF compares what both say of this test's own binary.
+func TestAgainstDebugELF(t *testing.T) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got, err := safeelf.NewFile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := elf.NewFile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Class != want.Class || got.Type != want.Type || got.Machine != want.Machine || got.ByteOrder != want.ByteOrder {
+		t.Errorf("got %v %v %v %v, want %v", got.Class, got.Type, got.Machine, got.ByteOrder, want.FileHeader)
+	}
+	for i, p := range want.Progs {
+		if diff := cmp.Diff(p.ProgHeader, got.Progs[i]); diff != "" {
+			t.Errorf("program header %d (-want +got):\n%s", i, diff)
+		}
+	}
+	for i, s := range want.Sections {
+		// debug/elf makes Size what a compressed section grows to.
+		s.Size = s.FileSize
+		h := got.Sections[i]
+		if s.Flags&elf.SHF_COMPRESSED != 0 {
+			s.Addralign = h.Addralign
+		}
+		if diff := cmp.Diff(s.SectionHeader, h); diff != "" {
+			t.Errorf("section header %d (-want +got):\n%s", i, diff)
+		}
+		if s.Flags&elf.SHF_COMPRESSED == 0 {
+			continue
+		}
+		data, err := got.Data(&got.Sections[i], 64<<20)
+		if err != nil {
+			t.Errorf("section %s: %v", s.Name, err)
+		}
+		if plain, err := s.Data(); err == nil && len(plain) > 0 && !cmp.Equal(plain, data) {
+			t.Errorf("section %s: contents differ", s.Name)
+		}
+	}
+}
