@@ -23,7 +23,7 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 //
 // Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes
 // are base64. errors is absent if there are none.
-func (e *Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
+func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
 // AppendJSON appends to dst what MarshalJSON returns.
 func (e *Event) AppendJSON(dst []byte) []byte {

@@ -80,7 +80,7 @@ func TestSiteShapes(t *testing.T) {
 
 func TestForce(t *testing.T) {
 	if !optimizesNop5 {
-		t.Skip("this kernel does not optimise nop5")
+		skip(t, "this kernel does not optimise nop5")
 	}
 	path := compileNops(t)
 	p := start(t, exec.Command(path))
@@ -99,7 +99,7 @@ func TestForce(t *testing.T) {
 // while a session is open, and are nops again afterwards.
 func TestCalledStub(t *testing.T) {
 	if !optimizesNop5 {
-		t.Skip("this kernel does not optimise nop5")
+		skip(t, "this kernel does not optimise nop5")
 	}
 	p := startChild(t, "typed")
 	p.do("load")

@@ -1,0 +1,177 @@
+package attach
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// TestOperands compiles arguments of every architecture that can be a host,
+// and shows the instructions that make their values or addresses.
+func TestOperands(t *testing.T) {
+	exec := &object{elf: &safeelf.File{Type: elf.ET_EXEC}, symbols: map[string]symbol{
+		"sym": {addr: 0x5000}, "two": {ambiguous: true},
+	}}
+	shared := &object{elf: &safeelf.File{Type: elf.ET_DYN}, symbols: exec.symbols}
+	const site = 0x1000
+	for _, test := range []struct {
+		goarch  string
+		machine elf.Machine
+		class   elf.Class
+		obj     *object
+		arg     string
+		want    string // instructions, or the error
+	}{
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "-4@$-9", "r3=-9"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@%rdi", "r3=ctx[112]"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "1@%ah", "r3=ctx[80]; r3>>=8"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "-4@-8(%rbp)", "r3=-8; r4=ctx[32]; r3+=r4; read 4"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "2@4(%rsi,%rcx,4)", "r3=4; r4=ctx[104]; r3+=r4; r4=ctx[88]; r4<<=2; r3+=r4; read 2"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@8+sym(%rip)", "r3=16392; r4=ctx[128]; r3+=r4; read 8"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@sym@GOTPCREL(%rip)", "r3=16384; r4=ctx[128]; r3+=r4"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@none(%rip)", "symbol none is not in the object's symbol tables (stripped, or local to the assembler)"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@two(%rip)", "symbol two is ambiguous: the object has several local ones"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, exec, "4@sym(,%rax,4)", "r3=20480; r4=ctx[80]; r4<<=2; r3+=r4; read 4"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "4@sym(,%rax,4)", "address of sym is added to a register, but the object has no fixed address"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "16f@%rsi", "a value of 16 bytes is not an integer that events can hold"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@%xmm0", `register "xmm0" is a vector register, which a BPF program cannot read`},
+		{"amd64", elf.EM_386, elf.ELFCLASS32, exec, "-4@4(%esp)", "r3=4; r4=ctx[152]; r3+=r4; r3<<=32; r3>>=32; read 4"},
+		{"amd64", elf.EM_386, elf.ELFCLASS32, exec, "-8@%eax", "r3=ctx[80]; r4=ctx[96]; r3<<=32; r3>>=32; r4<<=32; r3|=r4"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "-4@x1", "r3=ctx[8]"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@xzr", "r3=0"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "-4@[sp, 60]", "r3=60; r4=ctx[248]; r3+=r4; read 4"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "1@[x2, x1]", "r3=0; r4=ctx[16]; r3+=r4; r4=ctx[8]; r3+=r4; read 1"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@[x0, w1, sxtw #3]", "r3=0; r4=ctx[0]; r3+=r4; r4=ctx[8]; r4<<=32; r4s>>=32; r4<<=3; r3+=r4; read 8"},
+		{"amd64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@x0", "a program for EM_AARCH64 does not run on amd64"},
+	} {
+		got, err := func() (string, error) {
+			regs, err := registersOf(test.goarch, test.machine, test.class)
+			if err != nil {
+				return "", err
+			}
+			args := notes.ParseArgs(test.machine, test.class, test.arg)
+			if len(args) != 1 {
+				return "", fmt.Errorf("%d arguments", len(args))
+			}
+			op, err := compileOperand(args[0], regs, test.machine, test.class, test.obj, site, 0)
+			if err != nil {
+				return "", err
+			}
+			return show(&op), nil
+		}()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: %q\ngot  %s\nwant %s", test.machine, test.arg, got, test.want)
+		}
+	}
+}
+
+// show writes down the instructions for an operand.
+func show(op *operand) string {
+	g := &generator{}
+	read := ""
+	if op.kind == opMemory {
+		g.loadAddress(3, op)
+		read = fmt.Sprintf("; read %d", op.size)
+	} else {
+		g.loadOperand(3, op)
+	}
+	var out []string
+	for _, in := range g.ins {
+		dst, src := strings.ToLower(in.Dst.String()), strings.ToLower(in.Src.String())
+		class := in.OpCode.Class()
+		switch {
+		case class.IsLoad() && in.Src == regContext:
+			out = append(out, fmt.Sprintf("%s=ctx[%d]", dst, in.Offset))
+		case class.IsLoad():
+			out = append(out, fmt.Sprintf("%s=%d", dst, in.Constant))
+		default:
+			sign := map[string]string{"Mov": "=", "Add": "+=", "Or": "|=", "LSh": "<<=", "RSh": ">>=", "ArSh": "s>>="}[in.OpCode.ALUOp().String()]
+			if strings.HasSuffix(in.OpCode.String(), "Reg") {
+				out = append(out, dst+sign+src)
+			} else {
+				out = append(out, fmt.Sprintf("%s%s%d", dst, sign, in.Constant))
+			}
+		}
+	}
+	return strings.Join(out, "; ") + read
+}
+
+// TestManyForms loads one program with the code for many signatures, beyond
+// what jumps reach.
+func TestManyForms(t *testing.T) {
+	var sigs []*signature
+	for i := range 700 {
+		sig := &signature{}
+		for j := range 12 {
+			sig.operands = append(sig.operands, operand{
+				kind: opMemory, size: 8, hasBase: true, disp: int64(i*100 + j), base: location{off: 0, size: 8},
+			})
+		}
+		sigs = append(sigs, sig)
+	}
+	m, err := newMaps(4096, 0)
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(privileges("make maps", err))
+	}
+	defer m.Close()
+	specs, forms := programSpecs(sigs, m, ebpf.AttachNone, canSleep())
+	if len(specs) < 2 {
+		t.Errorf("all of %d signatures in %d programs", len(sigs), len(specs))
+	}
+	for _, spec := range specs {
+		p, err := ebpf.NewProgram(spec)
+		if err != nil {
+			t.Fatalf("%+v", err)
+		}
+		p.Close()
+	}
+	seen := map[form]bool{}
+	for _, f := range forms {
+		seen[f] = true
+	}
+	if d := cmp.Diff(len(sigs), len(seen)); d != "" {
+		t.Errorf("places of signatures (-want +got):\n%s", d)
+	}
+}
+
+// FuzzDecode decodes records that no program has written.
+func FuzzDecode(f *testing.F) {
+	f.Add(make([]byte, 64), uint32(0))
+	f.Add([]byte(strings.Repeat("\xff", 200)), uint32(5))
+	sc := &schema{
+		sig: &signature{
+			operands: make([]operand, 2), block: true, blockSize: 24, maxString: 16,
+			strings: []stringRead{{sized: true, pointer: 0, length: 16}, {slot: 1}},
+		},
+		fields: []field{
+			{name: "a", source: fromRecord, kind: 2, size: 4, offset: headSize},
+			{name: "b", source: fromString, kind: 5, index: 0, read: 3},
+			{name: "c", source: fromString, kind: 6, index: 1, read: 4},
+			{name: "d", source: fromRaw, offset: headSize + 16, length: 24, read: 2},
+		},
+	}
+	f.Fuzz(func(t *testing.T, rec []byte, errors uint32) {
+		d := newDecoder(Plan{{}}, []*schema{sc})
+		if len(rec) >= headSize {
+			rec[headErrors] = byte(errors)
+		}
+		ev, err := d.decode(rec)
+		if err == nil && len(ev.Args) != len(sc.fields) {
+			t.Errorf("%d arguments, want %d", len(ev.Args), len(sc.fields))
+		}
+	})
+}
