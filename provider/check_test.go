@@ -1,0 +1,48 @@
+//go:build linux
+
+package provider_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/provider"
+)
+
+// TestCheck holds that no consumer misses anything of a generated object, and
+// that Check sees what they would miss of a spoiled one.
+func TestCheck(t *testing.T) {
+	p := newProvider("checked")
+	provider.NewProbe0(p, "none")
+	provider.NewProbe6[[]byte, []byte, []byte, []byte, []byte, []byte](p, "twelve", "a", "b", "c", "d", "e", "f")
+	provider.NewProbe3[float64, string, bool](p, "mixed", "a", "b", "c")
+	provider.NewRecord[request](p, "record")
+	load(t, p)
+	object := objects(t, p)[0]
+	if err := provider.Check(bytes.NewReader(object)); err != nil {
+		t.Errorf("the generated object: %v", err)
+	}
+	for _, tt := range []struct{ old, new, want string }{
+		{notes.ProbeSectionName + "\x00", ".prooes\x00", "bcc: checked:none: the semaphore"},
+		{notes.BaseSectionName + "\x00", ".stapsdt.bass\x00", "gdb: without .stapsdt.base"},
+		{notes.SectionName + "\x00", ".note.stapsda\x00", "every consumer: there is no section .note.stapsdt"},
+		{".note.gnu.build-id\x00", ".note.gnu.build-ix\x00", "perf: without a build-id"},
+		{"checked\x00none\x00", "checked\x00n-ne\x00", "perf: checked:n-ne cannot be the name of an event"},
+		{"8@", "8f", "every consumer: checked:mixed: argument"},
+		{"\x7fELF", "\x7fELG", "every consumer: bad magic number"},
+	} {
+		spoiled := bytes.ReplaceAll(object, []byte(tt.old), []byte(tt.new))
+		if bytes.Equal(spoiled, object) {
+			t.Errorf("%q is not in the object", tt.old)
+		}
+		err := provider.Check(bytes.NewReader(spoiled))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q for %q: got %v, want an error with %q", tt.new, tt.old, err, tt.want)
+		}
+	}
+	if err := provider.Check(bytes.NewReader(object[:len(object)/2])); err == nil {
+		t.Error("half an object passes")
+	}
+}
