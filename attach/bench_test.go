@@ -218,6 +218,37 @@ func BenchmarkEvent(b *testing.B) {
 	})
 }
 
+// BenchmarkStream is a flood of events that a Go consumer decodes at the same
+// time: how many arrive a second, and how many are lost.
+func BenchmarkStream(b *testing.B) {
+	const events = 500_000 // at a time
+	p := startChild(b, "fire")
+	p.do("load")
+	s := open(b, "bench:three", &attach.Options{PIDs: []int{p.pid()}, RingSize: 16 << 20})
+	done := make(chan error, 1)
+	go func() {
+		for _, err := range s.Events() {
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for b.Loop() {
+		p.do("%d", events)
+	}
+	if err := s.Stop(); err != nil {
+		b.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		b.Fatal(err)
+	}
+	st := checkSum(b, s)
+	b.ReportMetric(float64(st.Received)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(100*float64(st.Lost)/float64(st.Fired), "%lost")
+}
+
 // byHand stores the site, time, thread, name and the three arguments, which it
 // knows to be in registers.
 func byHand(ring *ebpf.Map) asm.Instructions {

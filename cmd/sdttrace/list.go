@@ -83,11 +83,12 @@ func (l *lister) read(pids []int, stderr io.Writer) error {
 	if len(pids) == 0 {
 		hidden := 0
 		for p, err := range reader.Processes() {
-			if err != nil {
+			switch {
+			case err == nil:
+				l.process(p)
+			case errors.Is(err, os.ErrPermission):
 				hidden++
-				continue
 			}
-			l.process(p)
 		}
 		if hidden > 0 {
 			fmt.Fprintf(stderr, "sdttrace: %d processes could not be read; as root you see those of other users\n", hidden)
