@@ -221,6 +221,13 @@ func TestTypesHex(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
+	doc, err := os.ReadFile("../FORMAT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(doc), got) {
+		t.Error("FORMAT.md shows another dump")
+	}
 }
 
 func TestTypesNames(t *testing.T) {

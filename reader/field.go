@@ -1,10 +1,11 @@
 package reader
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/go-usdt/usdt/internal/cdecl"
 )
 
 // hidden marks the names of members that are no arguments of their own.
@@ -27,7 +28,7 @@ func fields(st *btf.Struct) []Field {
 		if strings.HasPrefix(m.Name, hidden) || m.BitfieldSize != 0 || m.Offset%8 != 0 {
 			continue
 		}
-		f := Field{Name: m.Name, CType: cType(m.Type), Offset: m.Offset.Bytes(), Type: m.Type}
+		f := Field{Name: m.Name, CType: cdecl.Declare(m.Type, ""), Offset: m.Offset.Bytes(), Type: m.Type}
 		if size, err := btf.Sizeof(m.Type); err == nil && size >= 0 {
 			f.Size = uint32(size)
 		}
@@ -82,63 +83,6 @@ func counted(t btf.Type) FieldKind {
 	return String
 }
 
-// cType returns the type's name as a C declaration without an identifier has it.
-func cType(t btf.Type) string {
-	return declare(t, "", 0)
-}
-
 // Declare returns the C declaration of field f, such as "char *path" or
 // "int codes[4]", without a semicolon.
-func (f *Field) Declare() string { return declare(f.Type, f.Name, 0) }
-
-// declare returns the declaration of name, around which pointers and arrays
-// wrap as in C.
-func declare(t btf.Type, name string, depth int) string {
-	if depth > 16 {
-		return "void " + name
-	}
-	depth++
-	switch t := t.(type) {
-	case nil, *btf.Void:
-		return join("void", name)
-	case *btf.Pointer:
-		switch t.Target.(type) {
-		case *btf.Array, *btf.FuncProto:
-			return declare(t.Target, "(*"+name+")", depth)
-		}
-		return declare(t.Target, "*"+name, depth)
-	case *btf.Array:
-		return declare(t.Type, fmt.Sprintf("%s[%d]", name, t.Nelems), depth)
-	case *btf.FuncProto:
-		return declare(t.Return, name+"()", depth)
-	case *btf.Struct:
-		return join("struct "+orAnonymous(t.Name), name)
-	case *btf.Union:
-		return join("union "+orAnonymous(t.Name), name)
-	case *btf.Enum:
-		return join("enum "+orAnonymous(t.Name), name)
-	case *btf.Fwd:
-		return join(t.Kind.String()+" "+t.Name, name)
-	case *btf.Const:
-		return join("const", declare(t.Type, name, depth))
-	case *btf.Volatile:
-		return join("volatile", declare(t.Type, name, depth))
-	case *btf.Restrict:
-		return declare(t.Type, name, depth)
-	}
-	return join(t.TypeName(), name)
-}
-
-func join(typ, name string) string {
-	if name == "" {
-		return typ
-	}
-	return typ + " " + name
-}
-
-func orAnonymous(name string) string {
-	if name == "" {
-		return "{...}"
-	}
-	return name
-}
+func (f *Field) Declare() string { return cdecl.Declare(f.Type, f.Name) }

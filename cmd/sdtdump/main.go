@@ -1,6 +1,12 @@
-// Sdtdump shows the USDT probes of ELF files and of live processes.
+// Command sdtdump shows the USDT probes of ELF files and of live processes.
+//
+// See sdtdump --help.
 package main
 
-import "os"
+import (
+	"os"
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+	"github.com/go-usdt/usdt/internal/dump"
+)
+
+func main() { os.Exit(dump.Run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/demo"
+	"github.com/go-usdt/usdt/internal/dump"
 )
 
 const (
@@ -199,12 +200,8 @@ func demoWithout(p *attach.PrivilegeError, hello demo.Hello, stdout, stderr io.W
 	if missing == "" {
 		missing = "a permission"
 	}
-	fmt.Fprintf(stdout, "Attaching takes %s, which this process lacks. What can be seen without, by sdtdump -p %d:\n\n", missing, hello.PID)
-	list := newListCommand(stdout, stderr)
-	list.SetArgs([]string{"-p", fmt.Sprint(hello.PID), "*:*"})
-	if err := list.Execute(); err != nil {
-		fmt.Fprintf(stderr, "sdttrace: %v\n", err)
-	}
+	fmt.Fprintf(stdout, "Attaching takes %s, which this process lacks. What can be seen without, by sdtdump -p %d --probe '%s':\n\n", missing, hello.PID, demoProbes)
+	dump.Run([]string{"-p", fmt.Sprint(hello.PID), "--probe", demoProbes}, stdout, stderr)
 	fmt.Fprintf(stderr, "\nsdttrace: %v; run: %s\n", p, privilegedDemo())
 	return errReported
 }

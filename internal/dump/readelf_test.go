@@ -1,4 +1,4 @@
-package main
+package dump
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ func TestAgainstReadelf(t *testing.T) {
 	for _, path := range files {
 		want := readelf(t, path)
 		var stdout, stderr bytes.Buffer
-		if code := run([]string{"--json", path}, &stdout, &stderr); code != exitDone || stderr.Len() > 0 {
+		if code := Run([]string{"--json", path}, &stdout, &stderr); code != exitDone || stderr.Len() > 0 {
 			t.Errorf("sdtdump %s: exit code %d, %s", path, code, &stderr)
 			continue
 		}

@@ -1,4 +1,4 @@
-package main
+package dump
 
 import (
 	"errors"
@@ -37,7 +37,9 @@ type errUsage struct{ error }
 
 func (e errUsage) Unwrap() error { return e.error }
 
-func run(args []string, stdout, stderr io.Writer) int {
+// Run runs sdtdump with args, which do not begin with its name, and returns its
+// exit code.
+func Run(args []string, stdout, stderr io.Writer) int {
 	code := exitDone
 	cmd := command(stdout, stderr, &code)
 	cmd.SetArgs(args)

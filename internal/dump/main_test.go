@@ -1,4 +1,4 @@
-package main
+package dump
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sdtdump": main, "service": service})
+	testscript.Main(m, map[string]func(){"sdtdump": func() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr)) }, "service": service})
 }
 
 // service is a program with typed probes: it says when they are there, and

@@ -1,4 +1,4 @@
-package main
+package dump
 
 import (
 	"bufio"
@@ -32,7 +32,7 @@ func needs(t *testing.T, tools ...string) {
 func output(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(args, &stdout, &stderr); code != exitDone {
+	if code := Run(args, &stdout, &stderr); code != exitDone {
 		t.Fatalf("sdtdump %q: exit code %d\n%s", args, code, &stderr)
 	}
 	return stdout.String()

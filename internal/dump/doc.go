@@ -1,0 +1,2 @@
+// Package dump is the command sdtdump, for other commands to run too.
+package dump
