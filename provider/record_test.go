@@ -34,7 +34,7 @@ type request struct {
 	Peer     peer
 	Scores   [3]float32
 	Upstream *peer
-	secret   int32 `usdt:"-"`
+	Secret   int32 `usdt:"-"`
 	retries  int8
 	Tags     []string
 }

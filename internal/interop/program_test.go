@@ -3,7 +3,6 @@ package interop_test
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,21 +117,6 @@ func semaphore(t testing.TB, p reader.Probe) int {
 		t.Fatal(err)
 	}
 	return int(v)
-}
-
-// site returns the bytes at a live probe's site.
-func site(t testing.TB, p reader.Probe) []byte {
-	t.Helper()
-	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", p.Live.PID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	b := make([]byte, 10)
-	if _, err := f.ReadAt(b, int64(p.Live.Address)); err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // eventually fails the test unless cond becomes true in time. It is for what

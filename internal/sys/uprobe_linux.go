@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
 
@@ -41,24 +42,21 @@ var UprobeOptimization = sync.OnceValue(func() Optimization {
 	return NoOptimization
 })
 
-// kernelAtLeast reports whether uname names that version or a later one. A
-// release that it cannot read counts as an old one.
+// kernelAtLeast reports whether uname names that version or a later one.
 func kernelAtLeast(major, minor int) bool {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return false
 	}
+	return releaseAtLeast(unix.ByteSliceToString(u.Release[:]), major, minor)
+}
+
+// releaseAtLeast reports whether release, "6.18.44-generic", is that version
+// or a later one. One that it cannot read counts as an old one.
+func releaseAtLeast(release string, major, minor int) bool {
 	var v [2]int
-	i := 0
-	for part := range v {
-		start := i
-		for ; i < len(u.Release) && '0' <= u.Release[i] && u.Release[i] <= '9' && i-start < 6; i++ {
-			v[part] = v[part]*10 + int(u.Release[i]-'0')
-		}
-		if i == start {
-			return false
-		}
-		i++ // the dot
+	if n, _ := fmt.Sscanf(release, "%d.%d", &v[0], &v[1]); n != 2 {
+		return false
 	}
 	return v[0] > major || v[0] == major && v[1] >= minor
 }
