@@ -43,3 +43,25 @@ func BenchmarkFireUnwatched(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkFireRaised is Fire with a raised semaphore and nobody attached: all
+// that this package adds to the kernel's cost.
+func BenchmarkFireRaised(b *testing.B) {
+	p := newProvider("raised")
+	ints := provider.NewProbe3[uint64, uint64, uint64](p, "ints", "a", "b", "c")
+	text := provider.NewProbe3[uint64, string, uint64](p, "text", "a", "b", "c")
+	load(b, p)
+	provider.Watch(p, 1)
+	b.Run("integers", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range uint64(b.N) {
+			ints.Fire(i, i, i)
+		}
+	})
+	b.Run("string", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range uint64(b.N) {
+			text.Fire(i, "sixteen bytes ok", i)
+		}
+	})
+}
