@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 
 // haveSDT reports whether C programs with probes can be compiled, which they
 // must be in CI.
-func haveSDT(t *testing.T) bool {
+func haveSDT(t testing.TB) bool {
 	t.Helper()
 	_, err := exec.LookPath("gcc")
 	if err == nil {

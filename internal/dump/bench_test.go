@@ -1,0 +1,174 @@
+package dump
+
+import (
+	"bufio"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/elfgen"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// sdtdump builds the command as it is shipped and returns its path.
+func sdtdump(b *testing.B) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "sdtdump")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "github.com/go-usdt/usdt/cmd/sdtdump")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// timed runs the command with its output going nowhere, and returns how long
+// it took and the most memory that it had, in bytes.
+func timed(b *testing.B, name string, args ...string) (time.Duration, int64) {
+	b.Helper()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer null.Close()
+	var stderr strings.Builder
+	cmd := exec.Command(name, args...)
+	cmd.Stdout, cmd.Stderr = null, &stderr
+	start := time.Now()
+	err = cmd.Run()
+	took := time.Since(start)
+	if err != nil {
+		b.Fatalf("%s %q: %v\n%s", name, args, err, &stderr)
+	}
+	return took, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+}
+
+// manyProbes writes an object with n probes and returns its path.
+func manyProbes(b *testing.B, n int) string {
+	b.Helper()
+	const size = 1 << 20
+	section := func(name string, flags elf.SectionFlag, size uint64) *elfgen.Section {
+		return &elfgen.Section{Name: name, Type: elf.SHT_PROGBITS, Flags: flags, Align: 16, Size: size}
+	}
+	var (
+		base  = section(notes.BaseSectionName, elf.SHF_ALLOC, 1)
+		text  = section(".text", elf.SHF_ALLOC|elf.SHF_EXECINSTR, size)
+		count = section(notes.ProbeSectionName, elf.SHF_ALLOC|elf.SHF_WRITE, uint64(2*n))
+	)
+	encode := func() (out []byte) {
+		for i := range n {
+			out = notes.Note{
+				Provider: "bench", Name: fmt.Sprintf("probe_%06d", i),
+				Location: text.Addr + uint64(8*i), Base: base.Addr, Semaphore: count.Addr + uint64(2*i),
+				Args: fmt.Sprintf("8@%%rdi -4@%%esi 8@-%d(%%rbp,%%rax,8) 4@$%d", 8*(i%64), i),
+			}.Append(out, binary.LittleEndian, elf.ELFCLASS64)
+		}
+		return out
+	}
+	note := &elfgen.Section{Name: notes.SectionName, Type: elf.SHT_NOTE, Align: 4, Size: uint64(len(encode()))}
+	obj := &elfgen.Object{
+		Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: elf.EM_X86_64,
+		Sections: []*elfgen.Section{base, text, count, note},
+	}
+	img, err := obj.Layout()
+	if err != nil {
+		b.Fatal(err)
+	}
+	copy(img.Contents(note), encode())
+	path := filepath.Join(b.TempDir(), "many.so")
+	if err := os.WriteFile(path, img.Finish(), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+// BenchmarkManyProbes lists 100,000 probes, each with arguments of its own, with
+// sdtdump and with readelf -n, in turns.
+func BenchmarkManyProbes(b *testing.B) {
+	if _, err := exec.LookPath("readelf"); err != nil {
+		b.Skip("needs readelf")
+	}
+	exe, object := sdtdump(b), manyProbes(b, 100_000)
+	var own, peer time.Duration
+	var peak int64
+	for b.Loop() {
+		d, rss := timed(b, exe, object)
+		own, peak = own+d, max(peak, rss)
+		d, _ = timed(b, "readelf", "-nW", object)
+		peer += d
+	}
+	report(b, own)
+	b.ReportMetric(float64(peer)/float64(own), "readelf/sdtdump")
+	b.ReportMetric(float64(peak)/(1<<20), "MiB-peak")
+}
+
+// report gives the time of the command alone instead of that of the round.
+func report(b *testing.B, own time.Duration) {
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(own.Microseconds())/1000/float64(b.N), "ms/sdtdump")
+}
+
+// BenchmarkAllProcesses reads a machine on which 200 processes more have mapped
+// 10 libraries each that all have probes.
+func BenchmarkAllProcesses(b *testing.B) {
+	if !haveSDT(b) {
+		b.Skip("needs gcc and sys/sdt.h")
+	}
+	const processes, libraries = 200, 10
+	exe, dir := sdtdump(b), b.TempDir()
+	compile := func(args ...string) {
+		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+			b.Fatalf("gcc: %v\n%s", err, out)
+		}
+	}
+	args := []string{strconv.Itoa(processes)}
+	for i := range libraries {
+		source, lib := filepath.Join(dir, "lib.c"), filepath.Join(dir, fmt.Sprintf("lib%d.so", i))
+		text := fmt.Sprintf("#include <sys/sdt.h>\nvoid f%d(int a, long b) { STAP_PROBE2(lib%[1]d, called, a, b); }\n", i)
+		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+		compile("-shared", "-fPIC", "-O1", "-o", lib, source)
+		args = append(args, lib)
+	}
+	prog := filepath.Join(dir, "opens")
+	compile("-o", prog, "testdata/opens.c", "-ldl")
+	cmd := exec.Command(prog, args...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		b.Fatalf("got %q, %v", line, err)
+	}
+	lines, err := exec.Command(exe, "-a", "--json", "--probe", "lib*:called").Output()
+	if n := strings.Count(string(lines), "\n"); err != nil || n < processes*libraries {
+		b.Fatalf("got %d probes, want at least %d: %v", n, processes*libraries, err)
+	}
+	var own time.Duration
+	var peak int64
+	for b.Loop() {
+		d, rss := timed(b, exe, "-a")
+		own, peak = own+d, max(peak, rss)
+	}
+	report(b, own)
+	b.ReportMetric(float64(peak)/(1<<20), "MiB-peak")
+}
