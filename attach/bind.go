@@ -8,6 +8,7 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -20,6 +21,7 @@ const maxBlock = 16 << 10
 type binder struct {
 	maxString uint32
 	strings   []string
+	where     *filter.Expr
 	objects   objects
 	forms     map[formKey]*schema
 }
@@ -35,7 +37,8 @@ type formKey struct {
 }
 
 // bind returns how to record a firing of the site and how to decode the
-// record. Arguments that cannot be read say why; there is no other error.
+// record. Arguments that cannot be read say why; the error is for a condition
+// that does not fit the probe.
 func (b *binder) bind(s *Site) (*schema, error) {
 	p := &s.Probe
 	key := formKey{path: s.Path, args: p.Args}
@@ -59,6 +62,11 @@ func (b *binder) bind(s *Site) (*schema, error) {
 	}
 	if len(sc.sig.strings) == 0 {
 		sc.sig.maxString = 0 // does not tell signatures apart
+	}
+	if b.where != nil {
+		if err := bindWhere(b.where, sc, p); err != nil {
+			return nil, err
+		}
 	}
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
 	if len(b.strings) == 0 && !slices.ContainsFunc(p.Arguments, ofSite) {

@@ -13,6 +13,9 @@
 // and never the probe. Semaphores are counted by the kernel through
 // ref_ctr_offset: they fall back to zero whatever happens to this process.
 //
+// [Options.Where] is a condition that the kernel tests before an event is
+// recorded; it is compiled to BPF for each argument signature.
+//
 // Nothing is attached where it would harm the traced program, unless
 // [Options.Force] asks for it; [Session.Plan] says for every site what was done
 // and why.

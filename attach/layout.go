@@ -3,6 +3,8 @@ package attach
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/go-usdt/usdt/attach/internal/filter"
 )
 
 // Every event is one record in the ring buffer: a header, a fixed part with
@@ -40,6 +42,11 @@ type signature struct {
 	// Strings, each a read; they follow the block's.
 	strings   []stringRead
 	maxString uint32
+
+	// The condition on which an event is wanted, nil for all, and what it looks
+	// at: a Value's Index is one of inputs.
+	where  *filter.Condition
+	inputs []input
 }
 
 // stringRead is text or bytes to be copied behind the fixed part.
@@ -53,7 +60,11 @@ type stringRead struct {
 	slot int
 }
 
-func (s *signature) key() string { return fmt.Sprintf("%+v", *s) }
+func (s *signature) key() string {
+	flat := *s
+	flat.where = nil
+	return fmt.Sprintf("%+v", flat) + conditionKey(s.where)
+}
 
 // reads returns the number of bits of headErrors in use.
 func (s *signature) reads() int {
@@ -93,7 +104,37 @@ func (s *signature) cursorMask(limit int) int {
 func (s *signature) scratchSize(limit int) int {
 	// A terminated string is copied with its NUL and one byte that tells
 	// whether it goes on.
-	return (scratchPad + s.cursorMask(limit) + 1 + limit + 2 + 7) &^ 7
+	size := scratchPad + s.textArea(limit)
+	if s.looksAtText() {
+		size += textAreaSize
+	}
+	return size
+}
+
+// The text area is where a condition gets text to look at: its length in 8
+// bytes, and what there is of it. A search may look that much further beyond
+// the place where it starts, and for as long a text.
+const (
+	textData     = 8
+	textAreaSize = textData + 3*filter.MaxText + 16
+)
+
+// textArea is the offset of the text area from the record.
+func (s *signature) textArea(limit int) int { return (s.cursorMask(limit) + 1 + limit + 2 + 7) &^ 7 }
+
+func (s *signature) looksAtText() bool {
+	for i := range s.inputs {
+		if s.inputs[i].source == inputText || s.inputs[i].source == inputComm {
+			return true
+		}
+	}
+	return false
+}
+
+// needsScratch says that records, or what conditions look at, are put together
+// in scratch memory.
+func (s *signature) needsScratch() bool {
+	return len(s.strings) > 0 || s.looksAtText() || s.block && s.where != nil
 }
 
 // readsMemory says that the program reads memory which need not be resident.
@@ -103,5 +144,5 @@ func (s *signature) readsMemory() bool {
 			return true
 		}
 	}
-	return len(s.strings) > 0
+	return len(s.strings) > 0 || s.looksAtText()
 }

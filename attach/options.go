@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+
+	"github.com/go-usdt/usdt/attach/internal/filter"
 )
 
 // Options change how probes are attached. The zero value, and nil, attach to
@@ -26,6 +28,23 @@ type Options struct {
 	// Events then hold the text, not the address.
 	Strings []string
 
+	// Where is a condition on the arguments of probes, such as
+	//
+	//	status >= 500 && path ~ "/api/*" && comm != "curl"
+	//
+	// that the kernel tests before it records an event; empty means none. It
+	// compares arguments (by name or, always, as arg0 …), pid, tid and comm
+	// with constants by == != < <= > >=, and combines by && || ! and
+	// parentheses. Text is compared by == and !=, and by ~ with a pattern in
+	// which '*' stands for any characters; its first 512 bytes are looked at.
+	// An argument that an untyped probe declares as an address is followed to
+	// text if it is compared with text.
+	//
+	// Comparing an argument that cannot be read, or a float that is NaN, is
+	// false, != included. A name that a probe does not have and constants of
+	// another type make Open return a [*WhereError].
+	Where string
+
 	// Force attaches to sites that attaching is known to harm, or that are
 	// known to stay silent; see [Site.Reason].
 	Force bool
@@ -42,6 +61,8 @@ type Options struct {
 	// Context ends Events when it is done, after the events that have fired
 	// until then; nil means never.
 	Context context.Context
+
+	condition *filter.Expr // Where
 }
 
 // LinkKind is a mechanism by which programs are attached.
@@ -97,6 +118,13 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if out.Context == nil {
 		out.Context = context.Background()
+	}
+	if out.Where != "" {
+		expr, err := parseWhere(out.Where)
+		if err != nil {
+			return out, err
+		}
+		out.condition = expr
 	}
 	for _, pid := range out.PIDs {
 		if pid <= 0 {

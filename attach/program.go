@@ -46,6 +46,7 @@ func (f form) cookie(site int) uint64 { return uint64(f.index)<<32 | uint64(uint
 func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool) ([]*ebpf.ProgramSpec, map[*signature]form) {
 	var specs []*ebpf.ProgramSpec
 	forms := make(map[*signature]form, len(sigs))
+	filters := len(sigs) > 0 && sigs[0].where != nil // then all have a condition
 	// A program that may sleep costs a little more: keep them apart.
 	for _, memory := range []bool{false, true} {
 		g := &generator{maps: m, sleeps: memory && canSleep}
@@ -53,7 +54,7 @@ func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool
 		size := 0
 		flush := func() {
 			if len(bodies) > 0 {
-				specs = append(specs, g.program(bodies, typ))
+				specs = append(specs, g.program(bodies, filters, typ))
 				bodies, size = nil, 0
 			}
 		}
@@ -62,9 +63,10 @@ func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool
 				continue
 			}
 			body := g.body(sig)
-			if size += len(body); size > maxInstructions {
+			cost := len(body) + searchCost(sig.where)
+			if size += cost; size > maxInstructions {
 				flush()
-				size = len(body)
+				size = cost
 			}
 			forms[sig] = form{program: len(specs), index: len(bodies)}
 			bodies = append(bodies, body)
@@ -84,19 +86,20 @@ type generator struct {
 	next   string // label for the next instruction
 }
 
-// body returns the code for one signature. It ends by a jump to "exit".
+// body returns the code for one signature. It ends by a jump to "exit", "lost"
+// or "filtered".
 func (g *generator) body(sig *signature) asm.Instructions {
 	g.sig, g.ins = sig, nil
-	if len(sig.strings) == 0 {
-		g.emitFixed()
-	} else {
+	if sig.needsScratch() {
 		g.emitVariable()
+	} else {
+		g.emitFixed()
 	}
 	return g.ins
 }
 
 // program puts bodies together.
-func (g *generator) program(bodies []asm.Instructions, typ ebpf.AttachType) *ebpf.ProgramSpec {
+func (g *generator) program(bodies []asm.Instructions, filters bool, typ ebpf.AttachType) *ebpf.ProgramSpec {
 	g.ins = nil
 	g.prologue()
 	starts := make([]string, len(bodies))
@@ -111,7 +114,7 @@ func (g *generator) program(bodies []asm.Instructions, typ ebpf.AttachType) *ebp
 		g.label(starts[i])
 		g.emit(body...)
 	}
-	g.epilogue()
+	g.epilogue(filters)
 	spec := &ebpf.ProgramSpec{
 		Name:         "usdt",
 		Type:         ebpf.Kprobe,
@@ -193,8 +196,14 @@ func (g *generator) count(off int16) {
 	)
 }
 
-// epilogue ends the program; it counts a lost event if jumped to at "lost".
-func (g *generator) epilogue() {
+// epilogue ends the program; it counts a lost event if jumped to at "lost",
+// and one that is not wanted at "filtered".
+func (g *generator) epilogue(filters bool) {
+	if filters {
+		g.label("filtered")
+		g.count(counterFiltered)
+		g.emit(asm.Ja.Label("exit"))
+	}
 	g.label("lost")
 	g.count(counterLost)
 	g.label("exit")

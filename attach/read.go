@@ -189,23 +189,7 @@ func (g *generator) readTerminated(s stringRead, failed string) {
 	}
 	try()
 	if g.sleeps {
-		// Touch a byte of each page that the text may reach.
-		for page := 0; page <= (limit+2+smallestPage-1)/smallestPage; page++ {
-			g.emit(asm.LoadMem(asm.R3, regRecord, slot, asm.DWord))
-			if page > 0 {
-				g.emit(
-					asm.RSh.Imm(asm.R3, 12),
-					asm.Add.Imm(asm.R3, int32(page)),
-					asm.LSh.Imm(asm.R3, 12),
-				)
-			}
-			g.emit(
-				asm.Mov.Imm(asm.R2, 1),
-				asm.Mov.Reg(asm.R1, asm.R10),
-				asm.Add.Imm(asm.R1, stackKey),
-				asm.FnCopyFromUser.Call(),
-			)
-		}
+		g.touchPages(func() { g.emit(asm.LoadMem(asm.R3, regRecord, slot, asm.DWord)) }, limit+2)
 		try()
 	}
 	g.emit(asm.Ja.Label(failed))
@@ -215,4 +199,25 @@ func (g *generator) readTerminated(s stringRead, failed string) {
 		asm.StoreMem(regRecord, slot, asm.R0, asm.DWord),
 		asm.Add.Reg(regCursor, asm.R0),
 	)
+}
+
+// touchPages has the pages brought in that n bytes of text may reach from the
+// address on that load puts into R3.
+func (g *generator) touchPages(load func(), n int) {
+	for page := 0; page <= (n+smallestPage-1)/smallestPage; page++ {
+		load()
+		if page > 0 {
+			g.emit(
+				asm.RSh.Imm(asm.R3, 12),
+				asm.Add.Imm(asm.R3, int32(page)),
+				asm.LSh.Imm(asm.R3, 12),
+			)
+		}
+		g.emit(
+			asm.Mov.Imm(asm.R2, 1),
+			asm.Mov.Reg(asm.R1, asm.R10),
+			asm.Add.Imm(asm.R1, stackKey),
+			asm.FnCopyFromUser.Call(),
+		)
+	}
 }

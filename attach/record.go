@@ -10,6 +10,7 @@ func (g *generator) emitFixed() {
 			g.readOperand(op, i, asm.R10, stackSlot(i))
 		}
 	}
+	g.where("filtered")
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.maps.ring.FD()),
 		asm.Mov.Imm(asm.R2, int32(g.sig.fixedSize())),
@@ -42,9 +43,9 @@ func recordSlot(i int) int16 { return int16(headSize + 8*i) }
 
 // emitVariable puts a record together in scratch memory and sends what it used.
 func (g *generator) emitVariable() {
+	unwanted := g.newLabel("unwanted")
 	g.takeScratch()
 	g.emit(asm.Add.Imm(regRecord, scratchPad))
-	g.header()
 	for i := range g.sig.operands {
 		op := &g.sig.operands[i]
 		if op.kind == opMemory {
@@ -55,6 +56,8 @@ func (g *generator) emitVariable() {
 		g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
 	}
 	g.readBlock(g.sleeps)
+	g.where(unwanted)
+	g.header()
 	g.emit(asm.Mov.Imm(regCursor, int32(g.sig.fixedSize())))
 	bit := g.sig.reads() - len(g.sig.strings)
 	for _, s := range g.sig.strings {
@@ -68,11 +71,17 @@ func (g *generator) emitVariable() {
 		asm.Mov.Reg(asm.R3, regCursor),
 		asm.Mov.Imm(asm.R4, 0),
 		asm.FnRingbufOutput.Call(),
-		asm.Mov.Imm(asm.R1, 0),
-		asm.StoreMem(regRecord, -scratchPad, asm.R1, asm.DWord),
-		asm.JNE.Imm(asm.R0, 0, "lost"),
 	)
-	g.emit(asm.Ja.Label("exit"))
+	g.releaseScratch()
+	g.emit(
+		asm.JNE.Imm(asm.R0, 0, "lost"),
+		asm.Ja.Label("exit"),
+	)
+	if g.sig.where != nil {
+		g.label(unwanted)
+		g.releaseScratch()
+		g.emit(asm.Ja.Label("filtered"))
+	}
 }
 
 // scratchSlots per CPU: a task that is preempted within a program keeps its
@@ -104,6 +113,14 @@ func (g *generator) takeScratch() {
 		g.label(next)
 	}
 	g.label(got)
+}
+
+// releaseScratch unlocks what takeScratch locked. It changes R1.
+func (g *generator) releaseScratch() {
+	g.emit(
+		asm.Mov.Imm(asm.R1, 0),
+		asm.StoreMem(regRecord, -scratchPad, asm.R1, asm.DWord),
+	)
 }
 
 // exchange swaps src with the 8 bytes that dst points to.

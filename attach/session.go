@@ -95,7 +95,7 @@ func open(plan Plan, o *Options) (_ *Session, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.bind(plan, &binder{maxString: uint32(o.MaxString), strings: o.Strings, objects: planner.objects}); err != nil {
+	if err := s.bind(plan, &binder{maxString: uint32(o.MaxString), strings: o.Strings, where: o.condition, objects: planner.objects}); err != nil {
 		return nil, err
 	}
 	groups, err := s.load(plan, kind, o)
@@ -153,7 +153,7 @@ func (s *Session) load(plan Plan, kind LinkKind, o *Options) ([]*group, error) {
 		}
 		seen[sc.sig] = true
 		signatures = append(signatures, sc.sig)
-		if len(sc.sig.strings) > 0 {
+		if sc.sig.needsScratch() {
 			scratch = max(scratch, sc.sig.scratchSize(sc.sig.stringLimit()))
 		}
 	}

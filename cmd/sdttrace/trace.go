@@ -26,12 +26,14 @@ type traceFlags struct {
 	ringSize  int
 	maxString int
 	strings   []string
+	where     string
 	link      string
 }
 
 const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes of a process
   sdttrace --json --limit 5 'python:gc__*'     five events from any python, as JSON
   sdttrace /usr/lib/libfoo.so:foo:open         a library, in all processes, also later ones
+  sdttrace --where 'status >= 500 && path ~ "/api/*"' myapp:request_done   filtered by the kernel
   sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to text
   sdttrace list 'hotspot:*'                    which probes there are, and who watches them`
 
@@ -45,6 +47,12 @@ func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
 PROBE is [PATH:]PROVIDER:NAME; '*', '?' and [...] stand for any characters in
 each part. Without -p, probes are traced in all processes; a PATH with a '/'
 need not be running yet.
+
+--where compares arguments (by name, or as arg0, arg1 ...), pid, tid and comm
+with constants: == != < <= > >=, for text == != and ~ with a pattern in which
+'*' stands for any characters; && || ! and parentheses combine. The kernel
+tests it. Comparing what cannot be read, or NaN, is false. Text is looked at up
+to its 512th byte; an address compared with text is followed to it.
 
 Events go to stdout, everything else to stderr, whose last line says how many
 events there were, how many were lost, and to how many probe sites sdttrace
@@ -65,6 +73,7 @@ not or nothing matched, 2 if it was called wrongly.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntSliceVarP(&f.pids, "pid", "p", nil, "trace these processes only, until all have ended")
+	flags.StringVar(&f.where, "where", "", "trace only what this condition holds for, e.g. 'arg0 > 5 && comm == \"x\"'")
 	flags.StringVar(&f.format, "format", "text", "output format: text or json")
 	flags.BoolVar(&f.json, "json", false, "same as --format json: one object a line")
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
@@ -99,6 +108,7 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 		RingSize:  f.ringSize,
 		MaxString: f.maxString,
 		Strings:   f.strings,
+		Where:     f.where,
 		Force:     f.force,
 		Context:   ctx,
 	}
@@ -124,9 +134,14 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if err := attach.CheckSelectors(probes); err != nil {
 		return usageError{err}
 	}
+	if f.where != "" {
+		if err := attach.CheckWhere(f.where); err != nil {
+			return usageError{err}
+		}
+	}
 	s, err := attach.OpenAll(probes, opts)
 	if err != nil {
-		return err
+		return openError(err)
 	}
 	defer s.Close()
 	if !f.quiet {
@@ -150,6 +165,15 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		return errReported
 	}
 	return nil
+}
+
+// openError makes an error in a condition one of usage.
+func openError(err error) error {
+	var where *attach.WhereError
+	if errors.As(err, &where) {
+		return usageError{err}
+	}
+	return err
 }
 
 // print writes events until there are enough or no more.

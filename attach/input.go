@@ -1,0 +1,137 @@
+package attach
+
+import (
+	"debug/elf"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/reader"
+)
+
+type inputSource uint8
+
+const (
+	inputMissing  inputSource = iota // cannot be read
+	inputConstant                    // value
+	inputOperand                     // operand number index
+	inputBlock                       // at offset in the argument block
+	inputText                        // what text reads
+	inputComm
+	inputPID
+	inputTID
+)
+
+// input is a value that the kernel looks at, as opposed to one that it records.
+// It is comparable.
+type input struct {
+	source inputSource
+	kind   reader.FieldKind
+	size   uint8 // bytes of a number
+	value  uint64
+	index  int
+	offset uint32
+	text   stringRead
+}
+
+func (in *input) filterKind() filter.Kind {
+	switch in.kind {
+	case reader.Int:
+		return filter.Int
+	case reader.Bool:
+		return filter.Bool
+	case reader.Float:
+		return filter.Float
+	case reader.String, reader.Bytes:
+		return filter.Text
+	}
+	return filter.Uint
+}
+
+// input finds what name stands for at a site of p: pid, tid or comm, an
+// argument's name, or argN. text says that text is wanted.
+func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
+	switch name {
+	case "pid":
+		return input{source: inputPID, kind: reader.Uint, size: 4}, nil
+	case "tid":
+		return input{source: inputTID, kind: reader.Uint, size: 4}, nil
+	case "comm":
+		return input{source: inputComm, kind: reader.String}, nil
+	}
+	f := s.field(name)
+	if f == nil {
+		return input{}, fmt.Errorf("%s:%s has no argument %s: %s", p.Provider, p.Name, name, s.describe())
+	}
+	in := input{kind: f.kind, size: f.size}
+	if text && p.Type == nil && f.source == fromNowhere {
+		in.kind = reader.String
+	}
+	switch f.source {
+	case fromNowhere:
+	case fromConstant:
+		in.source, in.value, in.size = inputConstant, bitsOf(f.value), 8
+	case fromRecord:
+		start := s.sig.blockStart()
+		if f.offset >= start {
+			in.source, in.offset = inputBlock, uint32(f.offset-start)
+			break
+		}
+		in.source, in.index = inputOperand, f.read
+		word := uint8(8)
+		if p.Class == elf.ELFCLASS32 {
+			word = 4
+		}
+		if text && p.Type == nil && f.size == word && f.kind != reader.Float {
+			in.source, in.kind, in.text = inputText, reader.String, stringRead{slot: f.read}
+		}
+	case fromString:
+		in.source, in.text = inputText, s.sig.strings[f.index]
+	default:
+		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor text", name, p.Provider, p.Name)
+	}
+	return in, nil
+}
+
+// field returns the field that is called name, or that stands at its place.
+func (s *schema) field(name string) *field {
+	for i := range s.fields {
+		if s.fields[i].name == name {
+			return &s.fields[i]
+		}
+	}
+	if n, ok := strings.CutPrefix(name, "arg"); ok {
+		if i, err := strconv.Atoi(n); err == nil && i >= 0 && i < len(s.fields) && argName(i) == name {
+			return &s.fields[i]
+		}
+	}
+	return nil
+}
+
+// describe says which names there are.
+func (s *schema) describe() string {
+	names := make([]string, 0, len(s.fields)+3)
+	for i := range s.fields {
+		names = append(names, s.fields[i].name)
+	}
+	return "it has " + strings.Join(append(names, "pid", "tid", "comm"), ", ")
+}
+
+// bitsOf undoes value.
+func bitsOf(v any) uint64 {
+	switch v := v.(type) {
+	case uint64:
+		return v
+	case int64:
+		return uint64(v)
+	case float64:
+		return math.Float64bits(v)
+	case bool:
+		if v {
+			return 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,177 @@
+package filter
+
+import "math"
+
+// MaxText bytes of text are looked at; a constant cannot be longer.
+const MaxText = 512
+
+// Value is what a name stands for at one probe.
+type Value struct {
+	Kind  Kind
+	Size  uint8 // bytes of a number
+	Index int   // as the caller wants to find it in a Condition
+}
+
+// Op is what a Condition does.
+type Op uint8
+
+const (
+	And Op = iota // of Left and Right
+	Or
+	Not     // of Left
+	Equal   // Equal to GreaterEqual compare the value with Bits
+	Differs //
+	Less
+	LessEqual
+	Greater
+	GreaterEqual
+	Match // compares text with Pattern
+	Miss  // the reverse
+)
+
+// Condition is an Expr fitted to a probe. A value that cannot be read, and a
+// floating-point number that is none, make every comparison false, Differs and
+// Miss included.
+type Condition struct {
+	Op          Op
+	Left, Right *Condition
+	Value       Value
+	// Bits are compared as signed numbers if Signed; for a Float after
+	// [FloatOrder].
+	Bits    uint64
+	Signed  bool
+	Pattern Pattern
+}
+
+// FloatOrder maps the bits of a 64-bit floating-point number, or those of a
+// 32-bit one shifted left by 32, to integers of the same order.
+func FloatOrder(bits uint64) int64 {
+	if bits<<1 == 0 { // -0
+		return 0
+	}
+	if int64(bits) < 0 {
+		return int64(bits ^ math.MaxInt64)
+	}
+	return int64(bits)
+}
+
+// Check fits the condition to a probe. lookup returns what a name stands for;
+// text says that it is compared with text. Errors of Check are [*Error].
+func (e *Expr) Check(lookup func(name string, text bool) (Value, error)) (*Condition, error) {
+	switch e.kind {
+	case exprAnd, exprOr, exprNot:
+		left, err := e.left.Check(lookup)
+		if err != nil {
+			return nil, err
+		}
+		if e.kind == exprNot {
+			return &Condition{Op: Not, Left: left}, nil
+		}
+		right, err := e.right.Check(lookup)
+		op := And
+		if e.kind == exprOr {
+			op = Or
+		}
+		return &Condition{Op: op, Left: left, Right: right}, err
+	}
+	v, err := lookup(e.name, e.constant.Kind == Text)
+	if err != nil {
+		return nil, e.lexer.fail(e.namePos, "%v", err)
+	}
+	c := &Condition{Value: v}
+	if e.kind == exprTruth {
+		if v.Kind != Bool {
+			return nil, e.lexer.fail(e.namePos, "%s is %v, not a condition: compare it with a constant", e.name, v.Kind)
+		}
+		c.Op = Differs
+		return c, nil
+	}
+	return c, e.compare(c)
+}
+
+var compareOps = map[string]Op{"==": Equal, "!=": Differs, "<": Less, "<=": LessEqual, ">": Greater, ">=": GreaterEqual}
+
+func (e *Expr) compare(c *Condition) error {
+	k := &e.constant
+	mismatch := e.lexer.fail(e.constPos, "%s is %v, and is compared with %v", e.name, c.Value.Kind, k.Kind)
+	if e.operator == "~" && (c.Value.Kind != Text || k.Kind != Text) {
+		return e.lexer.fail(e.opPos, "~ compares text with a pattern, and %s is %v", e.name, c.Value.Kind)
+	}
+	c.Op = compareOps[e.operator]
+	switch c.Value.Kind {
+	case Text:
+		if k.Kind != Text {
+			return mismatch
+		}
+		if len(k.Text) > MaxText {
+			return e.lexer.fail(e.constPos, "text to compare with has at most %d bytes", MaxText)
+		}
+		switch e.operator {
+		case "==", "~":
+			c.Op = Match
+		case "!=":
+			c.Op = Miss
+		default:
+			return e.lexer.fail(e.opPos, "text is compared by ==, != and ~ only")
+		}
+		if e.operator == "~" {
+			c.Pattern = parsePattern(k.glob)
+		} else {
+			c.Pattern = Pattern{Pieces: []string{k.Text}}
+		}
+	case Bool:
+		if k.Kind != Bool {
+			return mismatch
+		}
+		if c.Op != Equal && c.Op != Differs {
+			return e.lexer.fail(e.opPos, "bools are compared by == and != only")
+		}
+		// Differs from 0 is true.
+		if (c.Op == Equal) == k.True {
+			c.Op = Differs
+		} else {
+			c.Op = Equal
+		}
+	case Float:
+		f := k.Float
+		switch {
+		case k.Kind == Int && k.Negative:
+			f = -float64(k.Uint)
+		case k.Kind == Int:
+			f = float64(k.Uint)
+		case k.Kind != Float:
+			return mismatch
+		}
+		bits := math.Float64bits(f)
+		if c.Value.Size == 4 {
+			bits = uint64(math.Float32bits(float32(f))) << 32
+		}
+		c.Signed, c.Bits = true, uint64(FloatOrder(bits))
+	case Int, Uint:
+		if k.Kind != Int {
+			return mismatch
+		}
+		c.integer(k)
+	}
+	return nil
+}
+
+// integer sets what an integer is compared with. A constant beyond the
+// argument's range gives the answer without looking at it.
+func (c *Condition) integer(k *Constant) {
+	c.Signed = c.Value.Kind == Int
+	c.Bits = k.Uint
+	if k.Negative {
+		c.Bits = -k.Uint
+	}
+	below := !c.Signed && k.Negative && k.Uint > 0
+	above := c.Signed && !k.Negative && k.Uint > math.MaxInt64
+	if !below && !above {
+		return
+	}
+	c.Signed, c.Bits = false, 0
+	isTrue := c.Op == Differs || below && (c.Op == Greater || c.Op == GreaterEqual) || above && (c.Op == Less || c.Op == LessEqual)
+	if c.Op = Less; isTrue { // never less than 0, always at least
+		c.Op = GreaterEqual
+	}
+}

@@ -1,0 +1,181 @@
+package attach
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// loadInput puts a number into R1, extended to 64 bits by its sign; a
+// floating-point number's bits lie in the upper half if it has only 32. It
+// jumps to failed if the number could not be read, and changes R0 to R5.
+func (g *generator) loadInput(in *input, failed string) {
+	size := in.size
+	switch in.source {
+	case inputPID, inputTID:
+		g.emit(asm.FnGetCurrentPidTgid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
+		if in.source == inputPID {
+			g.emit(asm.RSh.Imm(asm.R1, 32))
+		}
+	case inputConstant:
+		g.emit(asm.LoadImm(asm.R1, int64(in.value), asm.DWord))
+	case inputOperand:
+		op := &g.sig.operands[in.index]
+		if op.kind != opMemory {
+			g.loadOperand(asm.R1, op)
+			break
+		}
+		g.failedRead(in.index, failed)
+		if g.sig.needsScratch() {
+			g.emit(asm.LoadMem(asm.R1, regRecord, recordSlot(in.index), asm.DWord))
+		} else {
+			g.emit(asm.LoadMem(asm.R1, asm.R10, stackSlot(in.index), asm.DWord))
+		}
+	case inputBlock:
+		g.failedRead(len(g.sig.operands), failed)
+		at := int16(g.sig.blockStart() + int(in.offset))
+		g.emit(asm.LoadMem(asm.R1, regRecord, at, sizes[size]))
+	default:
+		// The jump is conditional to the verifier, which refuses code that
+		// nothing reaches.
+		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
+		return
+	}
+	unused := int32(64 - 8*int(size))
+	if unused == 0 {
+		return
+	}
+	g.emit(asm.LSh.Imm(asm.R1, unused))
+	switch in.kind {
+	case reader.Float:
+	case reader.Int:
+		g.emit(asm.ArSh.Imm(asm.R1, unused))
+	default:
+		g.emit(asm.RSh.Imm(asm.R1, unused))
+	}
+}
+
+var sizes = map[uint8]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord}
+
+// failedRead jumps if read i has failed. It changes R1.
+func (g *generator) failedRead(i int, failed string) {
+	g.emit(
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.Word),
+		asm.RSh.Imm(asm.R1, int32(i)),
+		asm.And.Imm(asm.R1, 1),
+		asm.JNE.Imm(asm.R1, 0, failed),
+	)
+}
+
+// orderFloat turns the floating-point number in R1 into the integer that
+// [filter.FloatOrder] makes of it, and jumps if it is not a number. It changes
+// R2 and R3.
+func (g *generator) orderFloat(in *input, failed string) {
+	inf := uint64(0x7ff) << 53 // without the sign
+	if in.size == 4 {
+		inf = 0xff << 56
+	}
+	positive, zero := g.newLabel("positive"), g.newLabel("zero")
+	g.emit(
+		asm.Mov.Reg(asm.R2, asm.R1),
+		asm.LSh.Imm(asm.R2, 1),
+		asm.LoadImm(asm.R3, int64(inf), asm.DWord),
+		asm.JGT.Reg(asm.R2, asm.R3, failed),
+		asm.JNE.Imm(asm.R2, 0, zero),
+		asm.Mov.Imm(asm.R1, 0), // -0
+	)
+	g.label(zero)
+	g.emit(
+		asm.JSGE.Imm(asm.R1, 0, positive),
+		asm.LoadImm(asm.R2, 1<<63-1, asm.DWord),
+		asm.Xor.Reg(asm.R1, asm.R2),
+	)
+	g.label(positive)
+}
+
+// loadText copies text to the text area at regRecord+area, its length before
+// it, and jumps if it could not be read. A length beyond [filter.MaxText] means
+// that there is more than was copied. It changes R0 to R5.
+func (g *generator) loadText(in *input, area int16, failed string) {
+	switch {
+	case in.source == inputComm:
+		g.emit(
+			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+textData+filter.MaxText),
+			asm.Mov.Imm(asm.R2, 16),
+			asm.FnGetCurrentComm.Call(),
+			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+textData),
+			asm.Mov.Imm(asm.R2, 16),
+			asm.Mov.Reg(asm.R3, regRecord), asm.Add.Imm(asm.R3, int32(area)+textData+filter.MaxText),
+			asm.FnProbeReadKernelStr.Call(),
+			asm.JSLE.Imm(asm.R0, 0, failed),
+			asm.Sub.Imm(asm.R0, 1),
+			asm.StoreMem(regRecord, area, asm.R0, asm.DWord),
+		)
+	case in.source != inputText:
+		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
+	case in.text.sized:
+		g.loadSized(in, area, filter.MaxText, failed)
+	default:
+		g.loadTerminated(in, area, filter.MaxText, failed)
+	}
+}
+
+func (g *generator) loadSized(in *input, area int16, limit int32, failed string) {
+	whole, ok := g.newLabel("whole"), g.newLabel("copied")
+	g.failedRead(len(g.sig.operands), failed)
+	start := g.sig.blockStart()
+	g.emit(
+		asm.LoadMem(asm.R2, regRecord, int16(start+int(in.text.length)), asm.DWord),
+		asm.StoreMem(regRecord, area, asm.R2, asm.DWord),
+		asm.JLE.Imm(asm.R2, limit, whole),
+		asm.Mov.Imm(asm.R2, limit),
+	)
+	g.label(whole)
+	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
+	helpers := []asm.BuiltinFunc{asm.FnProbeReadUser}
+	if g.sleeps {
+		helpers = append(helpers, asm.FnCopyFromUser)
+	}
+	for _, fn := range helpers {
+		g.emit(
+			asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord),
+			asm.LoadMem(asm.R3, regRecord, int16(start+int(in.text.pointer)), asm.DWord),
+			asm.Mov.Reg(asm.R1, regRecord),
+			asm.Add.Imm(asm.R1, int32(area)+textData),
+			fn.Call(),
+			asm.JEq.Imm(asm.R0, 0, ok),
+		)
+	}
+	g.emit(asm.Ja.Label(failed))
+	g.label(ok)
+}
+
+func (g *generator) loadTerminated(in *input, area int16, limit int32, failed string) {
+	ok := g.newLabel("copied")
+	pointer := func() { g.emit(asm.LoadMem(asm.R3, regRecord, recordSlot(in.text.slot), asm.DWord)) }
+	if op := &g.sig.operands[in.text.slot]; op.kind == opMemory {
+		g.failedRead(in.text.slot, failed)
+	}
+	try := func() {
+		pointer()
+		g.emit(
+			asm.Mov.Imm(asm.R2, limit+2),
+			asm.Mov.Reg(asm.R1, regRecord),
+			asm.Add.Imm(asm.R1, int32(area)+textData),
+			asm.FnProbeReadUserStr.Call(),
+			asm.JSGT.Imm(asm.R0, 0, ok),
+		)
+	}
+	try()
+	if g.sleeps {
+		g.touchPages(pointer, int(limit)+2)
+		try()
+	}
+	g.emit(asm.Ja.Label(failed))
+	g.label(ok)
+	g.emit(
+		asm.Sub.Imm(asm.R0, 1), // the NUL
+		asm.StoreMem(regRecord, area, asm.R0, asm.DWord),
+	)
+}

@@ -1,0 +1,64 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// WhereError says what is wrong with Options.Where.
+type WhereError struct {
+	Where  string
+	Column int // in characters, from 1
+	Msg    string
+}
+
+func (e *WhereError) Error() string {
+	return fmt.Sprintf("condition %q, column %d: %s", e.Where, e.Column, e.Msg)
+}
+
+// CheckWhere returns the error in a condition that no probe could mend, nil if
+// there is none.
+func CheckWhere(where string) error {
+	_, err := parseWhere(where)
+	return err
+}
+
+func parseWhere(where string) (*filter.Expr, error) {
+	expr, err := filter.Parse(where)
+	return expr, whereError(err)
+}
+
+func whereError(err error) error {
+	var at *filter.Error
+	if errors.As(err, &at) {
+		return &WhereError{Where: at.Input, Column: at.Column, Msg: at.Msg}
+	}
+	return err
+}
+
+// bindWhere fits the condition to what is read at a site of p.
+func bindWhere(expr *filter.Expr, sc *schema, p *reader.Probe) error {
+	c, err := expr.Check(func(name string, text bool) (filter.Value, error) {
+		in, err := sc.input(p, name, text)
+		if err != nil {
+			return filter.Value{}, err
+		}
+		sc.sig.inputs = append(sc.sig.inputs, in)
+		return filter.Value{Kind: in.filterKind(), Size: in.size, Index: len(sc.sig.inputs) - 1}, nil
+	})
+	sc.sig.where = c
+	return whereError(err)
+}
+
+// conditionKey tells conditions apart.
+func conditionKey(c *filter.Condition) string {
+	if c == nil {
+		return ""
+	}
+	flat := *c
+	flat.Left, flat.Right = nil, nil
+	return fmt.Sprintf("(%s%+v%s)", conditionKey(c.Left), flat, conditionKey(c.Right))
+}
