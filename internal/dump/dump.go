@@ -71,6 +71,7 @@ func (d *dumper) nothing() error {
 
 // probes prints the probes that are asked for; the error is that of writing.
 func (d *dumper) probes(probes iter.Seq2[reader.Probe, error]) error {
+	current := new(reader.Probe) // one for all, which the printers do not keep
 	for p, err := range probes {
 		if err != nil {
 			d.tell(err)
@@ -81,7 +82,8 @@ func (d *dumper) probes(probes iter.Seq2[reader.Probe, error]) error {
 			continue
 		}
 		d.matched++
-		if err := d.out.probe(&p); err != nil {
+		*current = p
+		if err := d.out.probe(current); err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
 	}

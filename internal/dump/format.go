@@ -9,7 +9,8 @@ import (
 
 // printer writes probes in one format.
 type printer interface {
-	// probe writes p. The error is that of writing.
+	// probe writes p, which is another probe after it returns. The error is
+	// that of writing.
 	probe(p *reader.Probe) error
 	// flush writes what is left.
 	flush() error

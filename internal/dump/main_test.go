@@ -14,7 +14,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sdtdump": func() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr)) }, "service": service})
+	testscript.Main(m, map[string]func(){
+		"sdtdump": func() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr)) },
+		"service": service,
+		"measure": measure,
+	})
 }
 
 // service is a program with typed probes: it says when they are there, and

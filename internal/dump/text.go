@@ -4,6 +4,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -19,11 +20,11 @@ type textPrinter struct {
 	buf  []byte
 	path string // of the object whose line was written last
 	pid  int
-	args map[string]string // rendered arguments by their text
+	args map[*notes.Arg]string // rendered arguments: probes share them
 }
 
 func newText(w io.Writer, o *options) printer {
-	return &textPrinter{options: o, w: w, buf: make([]byte, 0, 80<<10), args: map[string]string{}}
+	return &textPrinter{options: o, w: w, buf: make([]byte, 0, 80<<10), args: map[*notes.Arg]string{}}
 }
 
 func (t *textPrinter) flush() error {
@@ -123,10 +124,10 @@ func (t *textPrinter) object(p *reader.Probe) {
 
 // arguments returns the arguments of p as text; programs repeat few.
 func (t *textPrinter) arguments(p *reader.Probe) string {
-	if p.Args == "" {
+	if len(p.Arguments) == 0 {
 		return ""
 	}
-	key := p.Args
+	key := &p.Arguments[0]
 	if s, ok := t.args[key]; ok {
 		return s
 	}
