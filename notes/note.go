@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 )
 
 // Section names, as producers write them and consumers look for them.
@@ -59,6 +60,7 @@ func wordSize(c elf.Class) int {
 // [ErrTruncated].
 func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
 	return func(yield func(Note, error) bool) {
+		var texts arena
 		for off := uint64(0); off < uint64(len(data)); {
 			rest := data[off:]
 			if len(rest) < 12 {
@@ -84,7 +86,7 @@ func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, e
 				return
 			}
 			if typ == noteType && namesz == uint64(len(noteOwner)) && string(rest[12:12+namesz]) == noteOwner {
-				n, err := decodeDesc(rest[desc:end], order, class)
+				n, err := decodeDesc(rest[desc:end], order, class, &texts)
 				if err != nil {
 					err = fmt.Errorf("note at offset %#x: %w", off, err)
 				}
@@ -98,7 +100,7 @@ func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, e
 }
 
 // decodeDesc decodes a note's description: three addresses and three strings.
-func decodeDesc(desc []byte, order binary.ByteOrder, class elf.Class) (Note, error) {
+func decodeDesc(desc []byte, order binary.ByteOrder, class elf.Class, texts *arena) (Note, error) {
 	word := wordSize(class)
 	if len(desc) < 3*word {
 		return Note{}, fmt.Errorf("description of %d bytes has no room for three addresses: %w", len(desc), ErrTruncated)
@@ -120,10 +122,30 @@ func decodeDesc(desc []byte, order binary.ByteOrder, class elf.Class) (Note, err
 		ends[i] = pos + length
 		pos = ends[i] + 1
 	}
-	// The three are parts of one string: one allocation for each note.
-	text := string(desc[:ends[2]])
+	text := texts.string(desc[:ends[2]])
 	n.Provider, n.Name, n.Args = text[:ends[0]], text[ends[0]+1:ends[1]], text[ends[1]+1:]
 	return n, nil
+}
+
+// arena makes strings that share their memory, so that a section of many notes
+// does not cost an allocation for each. Every string keeps its block alive.
+type arena struct{ block strings.Builder }
+
+// arenaBlock is small enough that a few notes that are kept hold little, and
+// large enough for some hundred.
+const arenaBlock = 16 << 10
+
+func (a *arena) string(b []byte) string {
+	if len(b) > arenaBlock/4 {
+		return string(b)
+	}
+	if len(b) > a.block.Cap()-a.block.Len() {
+		a.block = strings.Builder{}
+		a.block.Grow(arenaBlock)
+	}
+	start := a.block.Len()
+	a.block.Write(b)
+	return a.block.String()[start:]
 }
 
 // Append appends the encoded note to dst, padded so that another note can
