@@ -30,6 +30,7 @@ type options struct {
 	disasm  bool
 
 	selector *selector.Selector // nil for every probe
+	color    bool
 }
 
 // errUsage is wrapped by errors that are the caller's.
@@ -69,6 +70,8 @@ func command(stdout, stderr io.Writer, code *int) *cobra.Command {
 addresses and decoded arguments, with names and types where the object has them.
 
 A TARGET is an ELF file, or a directory, which is walked.
+On a terminal the text is coloured, unless NO_COLOR is set.
+
 Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usage.`,
 		Example:       examples,
 		SilenceErrors: true,

@@ -12,19 +12,14 @@ import (
 
 // dump prints what o asks for and returns the exit code.
 func dump(o *options, stdout, stderr io.Writer) (int, error) {
-	d := &dumper{options: o, out: formats[o.format](stdout, o), stderr: stderr}
-	var err error
-	switch {
-	case o.pid != 0:
-		err = d.process()
-	case o.all:
-		err = d.processes()
-	default:
-		err = d.files()
+	o.color = wantsColor(stdout)
+	d := &dumper{options: o}
+	if isTerminal(stderr) {
+		d.progress = newProgress(stderr, progressAfter)
 	}
-	if ferr := d.out.flush(); err == nil && ferr != nil {
-		err = fmt.Errorf("write: %w", ferr)
-	}
+	d.out, d.stderr = formats[o.format](d.progress.behind(stdout), o), d.progress.behind(stderr)
+	err := d.read()
+	d.progress.stop()
 	switch {
 	case err != nil:
 		return exitFailed, err
@@ -36,14 +31,31 @@ func dump(o *options, stdout, stderr io.Writer) (int, error) {
 	return exitDone, nil
 }
 
+// read reads and prints everything.
+func (d *dumper) read() (err error) {
+	switch {
+	case d.pid != 0:
+		err = d.process()
+	case d.all:
+		err = d.processes()
+	default:
+		err = d.files()
+	}
+	if ferr := d.out.flush(); err == nil && ferr != nil {
+		err = fmt.Errorf("write: %w", ferr)
+	}
+	return err
+}
+
 type dumper struct {
 	*options
-	out     printer
-	stderr  io.Writer
-	found   int // probes
-	matched int // of them, those that were asked for
-	failed  int // errors told
-	denied  int // processes of other users, with -a
+	out      printer
+	stderr   io.Writer
+	progress *progress // nil without a terminal
+	found    int       // probes
+	matched  int       // of them, those that were asked for
+	failed   int       // errors told
+	denied   int       // processes of other users, with -a
 }
 
 // tell reports an error and goes on.
@@ -109,6 +121,7 @@ func (d *dumper) processes() error {
 			d.tell(err)
 			continue
 		}
+		d.progress.reads(fmt.Sprintf("process %d", p.PID()))
 		if err := d.probes(p.Probes()); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 // opened is a file whose headers have been read, nil if it is not wanted.
 type opened struct {
+	path string
 	file *reader.File
 	err  error
 }
@@ -43,7 +44,7 @@ func (d *dumper) files() error {
 					return false
 				}
 				if err != nil {
-					result <- opened{err: err}
+					result <- opened{path: path, err: err}
 					return true
 				}
 				jobs <- func() { result <- open(path, named) }
@@ -54,6 +55,7 @@ func (d *dumper) files() error {
 	var first error
 	for result := range todo {
 		o := <-result
+		d.progress.reads(o.path)
 		if first == nil && o.err != nil {
 			d.tell(o.err)
 		}
@@ -78,9 +80,9 @@ func open(path string, named bool) opened {
 		if !named && errors.Is(err, reader.ErrNotELF) {
 			err = nil
 		}
-		return opened{err: err}
+		return opened{path: path, err: err}
 	}
-	return opened{file: f}
+	return opened{path: path, file: f}
 }
 
 // walk calls visit for target, or for the regular files below it if it is a

@@ -35,10 +35,10 @@ func (t *textPrinter) flush() error {
 
 func (t *textPrinter) probe(p *reader.Probe) error {
 	t.object(p)
-	b := append(t.buf, "  "...)
+	b := t.start(append(t.buf, "  "...), cyan)
 	b = append(b, p.Provider...)
 	b = append(b, ':')
-	b = append(b, p.Name...)
+	b = t.end(append(b, p.Name...))
 	b = appendHex(append(b, "  "...), p.Location)
 	if p.Live != nil {
 		b = appendHex(append(b, "  at "...), p.Live.Address)
@@ -76,18 +76,10 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 		b = append(b, '\n')
 	}
 	for _, err := range []error{p.SiteErr, p.SemaphoreErr} {
-		if err != nil {
-			b = append(b, "      ! "...)
-			b = append(b, err.Error()...)
-			b = append(b, '\n')
-		}
+		b = t.complain(b, err)
 	}
 	for i := range p.Arguments {
-		if err := p.Arguments[i].Err; err != nil {
-			b = append(b, "      ! "...)
-			b = append(b, err.Error()...)
-			b = append(b, '\n')
-		}
+		b = t.complain(b, p.Arguments[i].Err)
 	}
 	t.buf = b
 	if len(t.buf) >= 64<<10 {
@@ -95,6 +87,26 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 	}
 	return nil
 }
+
+// complain appends a line with err, if there is one.
+func (t *textPrinter) complain(b []byte, err error) []byte {
+	if err == nil {
+		return b
+	}
+	b = t.start(append(b, "      "...), red)
+	b = append(append(b, "! "...), err.Error()...)
+	return append(t.end(b), '\n')
+}
+
+// start appends what makes the text behind it look like s, and end what ends it.
+func (t *textPrinter) start(b []byte, s style) []byte {
+	if t.color {
+		b = append(b, s...)
+	}
+	return b
+}
+
+func (t *textPrinter) end(b []byte) []byte { return t.start(b, normal) }
 
 // object writes the line of p's object if p is the first of it.
 func (t *textPrinter) object(p *reader.Probe) {
@@ -106,7 +118,7 @@ func (t *textPrinter) object(p *reader.Probe) {
 		return
 	}
 	t.path, t.pid = p.Path, pid
-	b := append(t.buf, p.Path...)
+	b := t.end(append(t.start(t.buf, bold), p.Path...))
 	if pid != 0 {
 		b = append(b, "  pid "...)
 		b = strconv.AppendInt(b, int64(pid), 10)
