@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test tools check bench fuzz
+.PHONY: all build test tools check bench fuzz generate
 
 all: build
 
@@ -34,3 +34,7 @@ fuzz:
 			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \
 	done
+
+# generate makes what is generated anew; the tests compare.
+generate:
+	$(GO) generate ./...

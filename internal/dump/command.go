@@ -61,6 +61,9 @@ const examples = `  sdtdump /usr/lib/x86_64-linux-gnu/libstdc++.so.6
   sdtdump -p $(pidof postgres | cut -d' ' -f1) --json
   sdtdump -a --probe 'python:*'`
 
+// Command returns the command sdtdump for its documentation.
+func Command() *cobra.Command { return command(io.Discard, io.Discard, new(int)) }
+
 func command(stdout, stderr io.Writer, code *int) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
