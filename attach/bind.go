@@ -22,6 +22,7 @@ type binder struct {
 	maxString uint32
 	strings   []string
 	where     *filter.Expr
+	aggregate *aggregateLayout // nil to record events
 	objects   objects
 	forms     map[formKey]*schema
 }
@@ -60,13 +61,18 @@ func (b *binder) bind(s *Site) (*schema, error) {
 	} else {
 		b.bindNote(sc, s, regs)
 	}
-	if len(sc.sig.strings) == 0 {
-		sc.sig.maxString = 0 // does not tell signatures apart
-	}
 	if b.where != nil {
 		if err := bindWhere(b.where, sc, p); err != nil {
 			return nil, err
 		}
+	}
+	if b.aggregate != nil {
+		if err := b.aggregate.bind(sc, p); err != nil {
+			return nil, err
+		}
+	}
+	if len(sc.sig.strings) == 0 {
+		sc.sig.maxString = 0 // does not tell signatures apart
 	}
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
 	if len(b.strings) == 0 && !slices.ContainsFunc(p.Arguments, ofSite) {

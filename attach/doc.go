@@ -16,6 +16,9 @@
 // [Options.Where] is a condition that the kernel tests before an event is
 // recorded; it is compiled to BPF for each argument signature.
 //
+// [OpenAggregate] has the kernel count, sum up and draw histograms instead, in
+// total or by the values of arguments.
+//
 // Nothing is attached where it would harm the traced program, unless
 // [Options.Force] asks for it; [Session.Plan] says for every site what was done
 // and why.

@@ -22,6 +22,7 @@ const (
 	inputComm
 	inputPID
 	inputTID
+	inputProbe // the index of the site
 )
 
 // input is a value that the kernel looks at, as opposed to one that it records.
@@ -35,6 +36,8 @@ type input struct {
 	offset uint32
 	text   stringRead
 }
+
+func (in *input) isText() bool { return in.kind == reader.String || in.kind == reader.Bytes }
 
 func (in *input) filterKind() filter.Kind {
 	switch in.kind {

@@ -47,6 +47,8 @@ type signature struct {
 	// at: a Value's Index is one of inputs.
 	where  *filter.Condition
 	inputs []input
+
+	aggregate *aggregateCode // nil to record events
 }
 
 // stringRead is text or bytes to be copied behind the fixed part.
@@ -62,8 +64,12 @@ type stringRead struct {
 
 func (s *signature) key() string {
 	flat := *s
-	flat.where = nil
-	return fmt.Sprintf("%+v", flat) + conditionKey(s.where)
+	flat.where, flat.aggregate = nil, nil
+	key := fmt.Sprintf("%+v", flat) + conditionKey(s.where)
+	if s.aggregate != nil {
+		key += fmt.Sprintf("%+v", *s.aggregate)
+	}
+	return key
 }
 
 // reads returns the number of bits of headErrors in use.
@@ -108,6 +114,9 @@ func (s *signature) scratchSize(limit int) int {
 	if s.looksAtText() {
 		size += textAreaSize
 	}
+	if s.aggregate != nil {
+		size += s.aggregate.keySize
+	}
 	return size
 }
 
@@ -131,9 +140,15 @@ func (s *signature) looksAtText() bool {
 	return false
 }
 
+// maxStackKey bytes of an aggregate's key fit the stack, whose end is at 512.
+const maxStackKey = 128
+
 // needsScratch says that records, or what conditions look at, are put together
 // in scratch memory.
 func (s *signature) needsScratch() bool {
+	if s.aggregate != nil && (s.block || s.aggregate.readsText() || s.aggregate.keySize > maxStackKey) {
+		return true
+	}
 	return len(s.strings) > 0 || s.looksAtText() || s.block && s.where != nil
 }
 
@@ -143,6 +158,9 @@ func (s *signature) readsMemory() bool {
 		if s.operands[i].kind == opMemory {
 			return true
 		}
+	}
+	if s.aggregate != nil && s.aggregate.readsText() {
+		return true
 	}
 	return len(s.strings) > 0 || s.looksAtText()
 }

@@ -159,7 +159,7 @@ func drain(t testing.TB, s *attach.Session) []attach.Event {
 	return all
 }
 
-func checkSum(t testing.TB, s *attach.Session) attach.Stats {
+func checkSum(t testing.TB, s interface{ Stats() (attach.Stats, error) }) attach.Stats {
 	t.Helper()
 	st, err := s.Stats()
 	if err != nil {

@@ -11,7 +11,8 @@ const (
 	counterFired    = 0
 	counterLost     = 8
 	counterFiltered = 16
-	countersSize    = 24
+	counterBusy     = 24 // two: programs that are updating each of maps.groups
+	countersSize    = 40
 )
 
 // maps are what the programs of a session share.
@@ -19,20 +20,31 @@ type maps struct {
 	ring     *ebpf.Map
 	counters *ebpf.Map
 	scratch  *ebpf.Map // nil if no program needs it
+
+	// For aggregates, which have no ring:
+	groups  [2]*ebpf.Map // the programs update one while the other is read
+	control *ebpf.Map    // u64: which one
+	zeros   *ebpf.Map    // a new group
 }
 
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
-// page size, scratchSize 0 without strings.
-func newMaps(ringSize, scratchSize int) (m *maps, err error) {
+// page size, scratchSize 0 without strings, layout nil to record events.
+func newMaps(ringSize, scratchSize int, layout *aggregateLayout) (m *maps, err error) {
 	m = &maps{}
 	defer func() {
 		if err != nil {
 			m.Close()
 		}
 	}()
-	m.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_events", Type: ebpf.RingBuf, MaxEntries: uint32(ringSize)})
-	if err != nil {
-		return nil, fmt.Errorf("create a ring buffer of %d bytes: %w", ringSize, err)
+	if layout != nil {
+		if err := layout.newMaps(m); err != nil {
+			return nil, fmt.Errorf("create groups: %w", err)
+		}
+	} else {
+		m.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_events", Type: ebpf.RingBuf, MaxEntries: uint32(ringSize)})
+		if err != nil {
+			return nil, fmt.Errorf("create a ring buffer of %d bytes: %w", ringSize, err)
+		}
 	}
 	m.counters, err = ebpf.NewMap(&ebpf.MapSpec{
 		Name: "usdt_counters", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: countersSize, MaxEntries: 1,
@@ -52,7 +64,7 @@ func newMaps(ringSize, scratchSize int) (m *maps, err error) {
 }
 
 func (m *maps) Close() error {
-	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch} {
+	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.groups[0], m.groups[1], m.control, m.zeros} {
 		if e != nil {
 			e.Close()
 		}
@@ -72,4 +84,20 @@ func (m *maps) count() (fired, lost, filtered uint64, err error) {
 		filtered += c[counterFiltered/8]
 	}
 	return fired, lost, filtered, nil
+}
+
+// busy says that programs may still be updating groups[epoch], which is not in
+// use any more. A program stays on its CPU, and announces itself before it asks
+// again which groups are in use: each CPU's number needs to be 0 only once.
+func (m *maps) busy(epoch uint64) (bool, error) {
+	var perCPU [][countersSize / 8]uint64
+	if err := m.counters.Lookup(uint32(0), &perCPU); err != nil {
+		return false, fmt.Errorf("read event counters: %w", err)
+	}
+	for _, c := range perCPU {
+		if c[counterBusy/8+epoch] != 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -120,7 +120,7 @@ func TestManyForms(t *testing.T) {
 		}
 		sigs = append(sigs, sig)
 	}
-	m, err := newMaps(4096, 0)
+	m, err := newMaps(4096, 0, nil)
 	if err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)

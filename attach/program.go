@@ -22,7 +22,9 @@ const (
 	stackKey    = -8
 	stackLength = -16
 	stackErrors = -20 // u32, becomes headErrors
-	stackSlots  = -32 // and below: memory operands of records without strings
+	stackSum    = -32
+	stackSlots  = -32                     // and below: memory operands of records without strings
+	stackGroup  = stackSlots - 8*maxReads // and below: an aggregate's key
 )
 
 // maxInstructions in a program; jumps reach 2^15.
@@ -90,9 +92,12 @@ type generator struct {
 // or "filtered".
 func (g *generator) body(sig *signature) asm.Instructions {
 	g.sig, g.ins = sig, nil
-	if sig.needsScratch() {
+	switch {
+	case sig.aggregate != nil:
+		g.emitAggregate()
+	case sig.needsScratch():
 		g.emitVariable()
-	} else {
+	default:
 		g.emitFixed()
 	}
 	return g.ins

@@ -7,47 +7,21 @@ import (
 	"iter"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
-	"golang.org/x/sync/errgroup"
 )
 
 // Session is a set of probes being traced.
 type Session struct {
-	*Attachment
+	tracing
 
-	maps    *maps
-	progs   []*ebpf.Program
-	schemas []*schema // by site
-	ring    *ringbuf.Reader
-	cancel  context.CancelFunc
-	watches sync.WaitGroup
-
-	received, dropped atomic.Uint64
+	ring *ringbuf.Reader
 
 	reading sync.Mutex // of what follows
 	decoder decoder
 	record  ringbuf.Record
 	ended   bool // the ring has been read to its end after detaching
-
-	mu      sync.Mutex // of what follows, and of the life of maps and progs
-	closed  bool
-	final   Stats
-	stopErr error
-}
-
-// Stats are the numbers of events of a session. While it is attached they are
-// a snapshot; afterwards Fired = Received + Lost + Filtered + Missed holds
-// exactly as soon as Events has ended or Close was called.
-type Stats struct {
-	Fired    uint64 // by all attached sites
-	Received uint64 // delivered by Events
-	Lost     uint64 // dropped since the ring buffer was full
-	Filtered uint64 // not wanted; among them those that Events was not asked for any more
-	Missed   uint64 // suppressed by the kernel to prevent recursion
 }
 
 // Open attaches to the probes that a selector names: [PATH:]PROVIDER:NAME, with
@@ -76,131 +50,28 @@ func OpenAll(selectors []string, opts *Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(plan, &o)
-}
-
-func open(plan Plan, o *Options) (_ *Session, err error) {
 	s := &Session{}
-	defer func() {
-		if err != nil {
-			s.release()
-		}
-	}()
-	planner := newPlanner(o.Force)
-	defer planner.objects.Close()
-	for i := range plan {
-		planner.plan(&plan[i])
-	}
-	kind, err := chooseLink(o.Link, len(o.PIDs) > 0)
-	if err != nil {
+	if err := s.open(plan, &o); err != nil {
+		s.release()
 		return nil, err
 	}
-	if err := s.bind(plan, &binder{maxString: uint32(o.MaxString), strings: o.Strings, where: o.condition, objects: planner.objects}); err != nil {
-		return nil, err
-	}
-	groups, err := s.load(plan, kind, o)
-	if err != nil {
-		return nil, err
-	}
-	if s.ring, err = ringbuf.NewReader(s.maps.ring); err != nil {
-		return nil, fmt.Errorf("read ring buffer: %w", err)
-	}
-	if s.Attachment, err = newAttachment(plan, groups, kind); err != nil {
-		return nil, err
-	}
-	s.decoder = newDecoder(plan, s.schemas)
-	s.watch(o)
 	return s, nil
 }
 
-// bind decides what is read at every site that is not refused.
-func (s *Session) bind(plan Plan, b *binder) error {
-	s.schemas = make([]*schema, len(plan))
-	shared := map[string]*signature{}
-	for i := range plan {
-		if plan[i].Reason != nil {
-			continue
-		}
-		sc, err := b.bind(&plan[i])
+func (s *Session) open(plan Plan, o *Options) error {
+	_, err := s.attach(plan, o, nil, func(m *maps) (err error) {
+		s.ring, err = ringbuf.NewReader(m.ring)
 		if err != nil {
-			return err
+			return fmt.Errorf("read ring buffer: %w", err)
 		}
-		if s.schemas[i] = sc; sc.shared {
-			continue
-		}
-		key := sc.sig.key()
-		if same := shared[key]; same != nil {
-			sc.sig = same
-		} else {
-			shared[key] = sc.sig
-		}
-	}
-	return nil
-}
-
-// load creates maps and programs, and groups the sites by link.
-func (s *Session) load(plan Plan, kind LinkKind, o *Options) ([]*group, error) {
-	typ := ebpf.AttachNone
-	if kind == MultiLink {
-		typ = ebpf.AttachTraceUprobeMulti
-	}
-	var signatures []*signature
-	scratch := 0
-	seen := map[*signature]bool{}
-	for _, sc := range s.schemas {
-		if sc == nil || seen[sc.sig] {
-			continue
-		}
-		seen[sc.sig] = true
-		signatures = append(signatures, sc.sig)
-		if sc.sig.needsScratch() {
-			scratch = max(scratch, sc.sig.scratchSize(sc.sig.stringLimit()))
-		}
-	}
-	var err error
-	if s.maps, err = newMaps(o.RingSize, scratch); err != nil {
-		return nil, privileges("prepare tracing", err)
-	}
-	specs, forms := programSpecs(signatures, s.maps, typ, canSleep())
-	for _, spec := range specs {
-		prog, err := ebpf.NewProgram(spec)
-		if err != nil {
-			return nil, privileges("load the programs that read arguments", err)
-		}
-		s.progs = append(s.progs, prog)
-	}
-	var groups grouper
-	for i := range plan {
-		if sc := s.schemas[i]; sc != nil {
-			f := forms[sc.sig]
-			groups.add(&plan[i], s.progs[f.program], f.cookie(i))
-		}
-	}
-	return groups.all, nil
-}
-
-// watch ends the session when the context is done or all processes have ended.
-func (s *Session) watch(o *Options) {
-	ctx, cancel := context.WithCancel(o.Context)
-	s.cancel = cancel
-	if len(o.PIDs) > 0 {
-		var eg errgroup.Group
-		for _, pid := range o.PIDs {
-			eg.Go(func() error { return waitExit(ctx, pid) })
-		}
-		s.watches.Go(func() {
-			eg.Wait()
-			cancel()
-		})
-	}
-	s.watches.Go(func() {
-		<-ctx.Done()
-		if err := s.Stop(); err != nil {
-			s.mu.Lock()
-			s.stopErr = err
-			s.mu.Unlock()
-		}
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	s.decoder = newDecoder(plan, s.schemas)
+	s.watch(o, s.Stop)
+	return nil
 }
 
 // Stop detaches from all sites. Events goes on with what has fired until then
@@ -277,35 +148,6 @@ func (s *Session) next() (ev Event, more bool, err error) {
 	return ev, s.record.Remaining > 0, err
 }
 
-// Stats returns the numbers of events until now.
-func (s *Session) Stats() (Stats, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.countLocked()
-}
-
-func (s *Session) countLocked() (Stats, error) {
-	if s.closed {
-		return s.final, nil
-	}
-	// What was received has fired before: in this order the sum never
-	// shows more received than fired.
-	st := Stats{Received: s.received.Load()}
-	fired, lost, filtered, err := s.maps.count()
-	if err != nil {
-		return st, err
-	}
-	for _, p := range s.progs {
-		ps, err := p.Stats()
-		if err != nil {
-			return st, fmt.Errorf("ask for missed events: %w", err)
-		}
-		st.Missed += ps.RecursionMisses
-	}
-	st.Fired, st.Lost, st.Filtered = fired+st.Missed, lost, filtered+s.dropped.Load()
-	return st, nil
-}
-
 // Close detaches and frees everything. Events that have fired and were not
 // received count as filtered. Calling it again, or while Events runs in another
 // goroutine, is safe.
@@ -321,10 +163,10 @@ func (s *Session) Close() error {
 		return err
 	}
 	s.drop()
-	st, countErr := s.countLocked()
-	s.final, s.closed, s.ended = st, true, true
+	s.ended = true
+	err = errors.Join(err, s.finishLocked())
 	s.release()
-	return errors.Join(err, countErr)
+	return err
 }
 
 // drop reads what is left in the ring.
@@ -345,12 +187,7 @@ func (s *Session) release() {
 	if s.ring != nil {
 		s.ring.Close()
 	}
-	for _, p := range s.progs {
-		p.Close()
-	}
-	if s.maps != nil {
-		s.maps.Close()
-	}
+	s.tracing.release()
 }
 
 // Idle says that no event is waiting: the next one has still to fire. Programs

@@ -28,12 +28,14 @@ type traceFlags struct {
 	strings   []string
 	where     string
 	link      string
+	aggregate aggregateFlags
 }
 
 const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes of a process
   sdttrace --json --limit 5 'python:gc__*'     five events from any python, as JSON
   sdttrace /usr/lib/libfoo.so:foo:open         a library, in all processes, also later ones
   sdttrace --where 'status >= 500 && path ~ "/api/*"' myapp:request_done   filtered by the kernel
+  sdttrace --hist ms --by path --interval 10s myapp:request_done   aggregated by the kernel
   sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to text
   sdttrace list 'hotspot:*'                    which probes there are, and who watches them`
 
@@ -53,6 +55,11 @@ with constants: == != < <= > >=, for text == != and ~ with a pattern in which
 '*' stands for any characters; && || ! and parentheses combine. The kernel
 tests it. Comparing what cannot be read, or NaN, is false. Text is looked at up
 to its 512th byte; an address compared with text is followed to it.
+
+--count, --sum, --avg, --min, --max and --hist have the kernel add events up,
+all of them or by the values of --by, instead of passing each on; a group is
+told apart by the first 120 bytes of a text. --interval prints and starts anew:
+every event is in one interval.
 
 Events go to stdout, everything else to stderr, whose last line says how many
 events there were, how many were lost, and to how many probe sites sdttrace
@@ -74,6 +81,7 @@ not or nothing matched, 2 if it was called wrongly.`,
 	flags.SortFlags = false
 	flags.IntSliceVarP(&f.pids, "pid", "p", nil, "trace these processes only, until all have ended")
 	flags.StringVar(&f.where, "where", "", "trace only what this condition holds for, e.g. 'arg0 > 5 && comm == \"x\"'")
+	f.aggregate.register(flags)
 	flags.StringVar(&f.format, "format", "text", "output format: text or json")
 	flags.BoolVar(&f.json, "json", false, "same as --format json: one object a line")
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
@@ -139,10 +147,38 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 			return usageError{err}
 		}
 	}
+	aggregation, err := f.aggregate.aggregation()
+	if err != nil {
+		return err
+	}
+	if aggregation != nil {
+		if f.limit > 0 {
+			return usageError{errors.New("--limit counts events that are printed: with an aggregation use --duration")}
+		}
+		a, err := attach.OpenAggregate(probes, aggregation, opts)
+		if err != nil {
+			return openError(err)
+		}
+		return f.follow(ctx, cancel, a, stderr, func() error { return f.aggregate.print(ctx, a, f.format, stdout) })
+	}
 	s, err := attach.OpenAll(probes, opts)
 	if err != nil {
 		return openError(err)
 	}
+	return f.follow(ctx, cancel, s, stderr, func() error { return f.print(s, stdout) })
+}
+
+// tracer is a session or an aggregate.
+type tracer interface {
+	Plan() attach.Plan
+	Stats() (attach.Stats, error)
+	Pending() int
+	Wait(context.Context) error
+	Close() error
+}
+
+// follow prints what s traces until it ends, and what there is to say of it.
+func (f *traceFlags) follow(ctx context.Context, cancel context.CancelFunc, s tracer, stderr io.Writer, print func() error) error {
 	defer s.Close()
 	if !f.quiet {
 		printPlan(stderr, s.Plan())
@@ -150,7 +186,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if f.duration > 0 {
 		defer time.AfterFunc(f.duration, cancel).Stop()
 	}
-	traceErr := f.print(s, stdout)
+	traceErr := print()
 	if err := s.Close(); err != nil && traceErr == nil {
 		traceErr = err
 	}
@@ -167,10 +203,10 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	return nil
 }
 
-// openError makes an error in a condition one of usage.
+// openError makes an error in a condition or an aggregation one of usage.
 func openError(err error) error {
 	var where *attach.WhereError
-	if errors.As(err, &where) {
+	if errors.As(err, &where) || errors.Is(err, attach.ErrAggregation) {
 		return usageError{err}
 	}
 	return err
@@ -214,7 +250,7 @@ func outputError(err error) error {
 
 // awaitClose reports on perf events that the kernel is slow to remove, which
 // holds the end of the process in any case.
-func awaitClose(ctx context.Context, s *attach.Session, stderr io.Writer) {
+func awaitClose(ctx context.Context, s tracer, stderr io.Writer) {
 	all := s.Pending()
 	for all > 0 {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -227,7 +263,7 @@ func awaitClose(ctx context.Context, s *attach.Session, stderr io.Writer) {
 	}
 }
 
-func printSummary(stderr io.Writer, s *attach.Session) error {
+func printSummary(stderr io.Writer, s tracer) error {
 	st, err := s.Stats()
 	if err != nil {
 		return err

@@ -1,0 +1,336 @@
+package attach
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Aggregate is a set of probes whose events the kernel adds up.
+type Aggregate struct {
+	tracing
+	layout *aggregateLayout
+	epoch  uint64 // the index of maps.groups that programs update
+	done   context.Context
+}
+
+// Group is what the events with equal [Aggregation.By] came to.
+type Group struct {
+	By    []Arg // named as in Aggregation.By
+	Count uint64
+
+	// As Aggregation asks for. Sum, Min and Max are int64 or uint64 as the
+	// argument is signed or not, and float64 of a floating-point number; Avg
+	// is a float64. They are nil if not asked for. The sum of integers is taken modulo 2^64, that of
+	// floating-point numbers in units of 2^-20; those beyond 2^43 are lost.
+	Sum, Avg, Min, Max any
+	Hist               []Bucket
+}
+
+// Bucket counts values from Lo to less than Hi. Values less than 0 lie in one
+// from -Inf to 0; the bucket of zero reaches to 1, of floating-point numbers to
+// 2^-32; the others are from one power of two to the next.
+type Bucket struct {
+	Lo, Hi float64
+	N      uint64
+}
+
+// OpenAggregate attaches as OpenAll does, to have the kernel aggregate events
+// instead of recording them. A name that a probe does not have is an error.
+func OpenAggregate(selectors []string, what *Aggregation, opts *Options) (*Aggregate, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := what.check(); err != nil {
+		return nil, err
+	}
+	plan, err := discover(selectors, o.PIDs)
+	if err != nil {
+		return nil, err
+	}
+	a := &Aggregate{}
+	if err := a.open(plan, &o, what); err != nil {
+		a.release()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *Aggregate) open(plan Plan, o *Options, what *Aggregation) error {
+	var err error
+	if a.layout, err = a.attach(plan, o, what, func(*maps) error { return nil }); err != nil {
+		return err
+	}
+	done, cancel := context.WithCancel(context.Background())
+	a.done = done
+	a.watch(o, func() error {
+		defer cancel()
+		return a.Stop()
+	})
+	return nil
+}
+
+// Stop detaches from all sites. What has fired until then can still be read.
+func (a *Aggregate) Stop() error { return a.Attachment.Close() }
+
+// Done is closed when Options.Context is done or all of Options.PIDs have
+// ended, and the sites have been left.
+func (a *Aggregate) Done() <-chan struct{} { return a.done.Done() }
+
+// Read returns what has fired since the last call, the largest groups first.
+// Every event is in the result of exactly one call: the kernel changes over to
+// new groups, and Read waits for the programs that were still at the old ones.
+func (a *Aggregate) Read() ([]Group, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, errors.New("the aggregate is closed")
+	}
+	groups, err := a.takeLocked()
+	for i := range groups {
+		a.received.Add(groups[i].Count)
+	}
+	return groups, err
+}
+
+// Close detaches and frees everything. What has not been read counts as
+// filtered. Calling it again is safe.
+func (a *Aggregate) Close() error {
+	err := a.Stop()
+	a.cancel()
+	a.watches.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return err
+	}
+	rest, readErr := a.takeLocked()
+	for i := range rest {
+		a.dropped.Add(rest[i].Count)
+	}
+	err = errors.Join(err, readErr, a.finishLocked())
+	a.release()
+	return err
+}
+
+// maxLinger is how long a program may be kept from its end, by a page that it
+// waits for.
+const maxLinger = 30 * time.Second
+
+// takeLocked exchanges the maps and empties the one that was in use.
+func (a *Aggregate) takeLocked() ([]Group, error) {
+	old := a.epoch
+	if err := a.maps.control.Put(uint32(0), 1-old); err != nil {
+		return nil, fmt.Errorf("exchange groups: %w", err)
+	}
+	a.epoch = 1 - old
+	for start, pause := time.Now(), 20*time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+		busy, err := a.maps.busy(old)
+		if err != nil {
+			return nil, err
+		}
+		if !busy {
+			break
+		}
+		if time.Since(start) > maxLinger {
+			return nil, fmt.Errorf("exchange groups: a program has been running for %v", maxLinger)
+		}
+		time.Sleep(pause)
+	}
+	if a.layout.wanted.Hist {
+		return readGroups[[wordHist + histBuckets]uint64](a, a.maps.groups[old], func(v *[wordHist + histBuckets]uint64) []uint64 { return v[:] })
+	}
+	return readGroups[[wordHist]uint64](a, a.maps.groups[old], func(v *[wordHist]uint64) []uint64 { return v[:] })
+}
+
+// readGroups reads and empties a map that nobody updates. V is its value.
+func readGroups[V any](a *Aggregate, m *ebpf.Map, words func(*V) []uint64) ([]Group, error) {
+	sums := map[string][]uint64{}
+	var order []string
+	add := func(key []byte, perCPU []V) {
+		k := a.canonical(key)
+		sum := sums[k]
+		if sum == nil {
+			sum = make([]uint64, a.layout.words())
+			sums[k], order = sum, append(order, k)
+		}
+		for i := range perCPU {
+			merge(sum, words(&perCPU[i]))
+		}
+	}
+	if a.layout.keySize == 0 {
+		var perCPU []V
+		if err := m.Lookup(uint32(0), &perCPU); err != nil {
+			return nil, fmt.Errorf("read groups: %w", err)
+		}
+		add(nil, perCPU)
+		if err := m.Put(uint32(0), make([]V, len(perCPU))); err != nil {
+			return nil, fmt.Errorf("empty groups: %w", err)
+		}
+	} else {
+		var keys [][]byte
+		key, perCPU := make([]byte, a.layout.keySize), []V(nil)
+		entries := m.Iterate()
+		for entries.Next(&key, &perCPU) {
+			keys = append(keys, slices.Clone(key))
+			add(key, perCPU)
+		}
+		if err := entries.Err(); err != nil {
+			return nil, fmt.Errorf("read groups: %w", err)
+		}
+		for _, key := range keys {
+			if err := m.Delete(key); err != nil {
+				return nil, fmt.Errorf("empty groups: %w", err)
+			}
+		}
+	}
+	var groups []Group
+	for _, k := range order {
+		if sums[k][wordCount] > 0 {
+			groups = append(groups, a.layout.group([]byte(k), sums[k], a.plan))
+		}
+	}
+	slices.SortStableFunc(groups, func(x, y Group) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(fmt.Sprint(x.By), fmt.Sprint(y.By)))
+	})
+	return groups, nil
+}
+
+// canonical makes keys of one probe's sites equal.
+func (a *Aggregate) canonical(key []byte) string {
+	for _, part := range a.layout.parts {
+		if part.in.source != inputProbe {
+			continue
+		}
+		b := key[part.offset:]
+		site := binary.NativeEndian.Uint64(b)
+		for i := range a.plan {
+			if p, q := &a.plan[i].Probe, &a.plan[site].Probe; p.Provider == q.Provider && p.Name == q.Name {
+				binary.NativeEndian.PutUint64(b, uint64(i))
+				break
+			}
+		}
+	}
+	return string(key)
+}
+
+func merge(sum, v []uint64) {
+	sum[wordCount] += v[wordCount]
+	sum[wordSum] += v[wordSum]
+	sum[wordMin] = max(sum[wordMin], v[wordMin])
+	sum[wordMax] = max(sum[wordMax], v[wordMax])
+	for i := wordHist; i < len(v); i++ {
+		sum[i] += v[i]
+	}
+}
+
+// group decodes a key and its words.
+func (l *aggregateLayout) group(key []byte, words []uint64, plan Plan) Group {
+	g := Group{Count: words[wordCount]}
+	for i, part := range l.parts {
+		g.By = append(g.By, part.decode(l.wanted.By[i], key[part.offset:part.offset+part.size], plan))
+	}
+	kind := l.value.kind
+	var sum any = words[wordSum]
+	avg := float64(words[wordSum])
+	switch i := int64(words[wordSum]); kind {
+	case reader.Float:
+		avg = math.Ldexp(float64(i), -sumFraction)
+		sum = avg
+	case reader.Int:
+		sum, avg = i, float64(i)
+	}
+	if l.wanted.Sum {
+		g.Sum = sum
+	}
+	if l.wanted.Avg {
+		g.Avg = avg / float64(g.Count)
+	}
+	if l.wanted.Min {
+		g.Min = unorder(^words[wordMin], kind, l.value.size)
+	}
+	if l.wanted.Max {
+		g.Max = unorder(words[wordMax], kind, l.value.size)
+	}
+	for i, n := range words[wordHist:] {
+		if n > 0 {
+			g.Hist = append(g.Hist, bucketOf(i, n, kind))
+		}
+	}
+	return g
+}
+
+// unorder undoes the order of minima and maxima.
+func unorder(u uint64, kind reader.FieldKind, size uint8) any {
+	if kind != reader.Int && kind != reader.Float {
+		return u
+	}
+	i := int64(u ^ 1<<63)
+	if kind == reader.Int {
+		return i
+	}
+	if i < 0 {
+		i ^= math.MaxInt64
+	}
+	if size == 4 {
+		return float64(math.Float32frombits(uint32(uint64(i) >> 32)))
+	}
+	return math.Float64frombits(uint64(i))
+}
+
+func bucketOf(i int, n uint64, kind reader.FieldKind) Bucket {
+	first := 0
+	if kind == reader.Float {
+		first = firstPower
+	}
+	switch i {
+	case bucketNegative:
+		return Bucket{math.Inf(-1), 0, n}
+	case bucketZero:
+		return Bucket{0, math.Ldexp(1, first), n}
+	}
+	b := Bucket{math.Ldexp(1, first+i-bucketPowers), math.Ldexp(1, first+i-bucketPowers+1), n}
+	if kind == reader.Float && i == histBuckets-1 {
+		b.Hi = math.Inf(1)
+	}
+	return b
+}
+
+func (p *groupPart) decode(name string, b []byte, plan Plan) Arg {
+	arg := Arg{Name: name}
+	switch {
+	case p.in.source == inputProbe:
+		probe := &plan[binary.NativeEndian.Uint64(b)].Probe
+		arg.Value = probe.Provider + ":" + probe.Name
+	case p.size == keyCommSize:
+		arg.Value = cString(b, 0)
+	case p.size == keyTextSize:
+		n := binary.NativeEndian.Uint64(b)
+		text := b[textData:][:min(n, keyText)]
+		if n > keyText {
+			arg.Err = fmt.Errorf("%w to %d bytes", ErrTruncated, keyText)
+		}
+		if arg.Value = string(text); p.in.kind == reader.Bytes {
+			arg.Value = slices.Clone(text)
+		}
+	default:
+		u := binary.NativeEndian.Uint64(b)
+		size := uint8(8)
+		if p.in.kind == reader.Float && p.in.size == 4 {
+			u, size = u>>32, 4
+		}
+		arg.Value = value(u, p.in.kind, size)
+	}
+	return arg
+}

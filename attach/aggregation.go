@@ -1,0 +1,257 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Aggregation says what the kernel computes of events instead of recording
+// them. The zero value counts them.
+type Aggregation struct {
+	// Value is the argument, a number, that the following are of; empty if none
+	// is asked for.
+	Value                    string
+	Sum, Avg, Min, Max, Hist bool
+
+	// By are the arguments, pid, tid, comm or probe that events are grouped by:
+	// at most [MaxGroupBytes] bytes of keys, of which a number takes 8, comm 16,
+	// and text 136, for the 120 bytes by which it is told apart.
+	By []string
+
+	// MaxGroups bounds the groups between two calls of Read; 0 means 8192, or
+	// 1024 with Hist. Events beyond are lost, and counted as such.
+	MaxGroups int
+}
+
+// ErrAggregation is wrapped by the error of OpenAggregate if the aggregation
+// does not make sense, or not for a probe.
+var ErrAggregation = errors.New("aggregation")
+
+// MaxGroupBytes is the size of the keys that events can be grouped by.
+const MaxGroupBytes = 512
+
+// Sizes of keys.
+const (
+	keyText     = 120 // bytes that tell text apart
+	keyTextSize = 8 + keyText + 8
+	keyCommSize = 16
+)
+
+// Words of a group's value. Min and max hold numbers whose unsigned order is
+// that of the argument's, min's complemented, so that 0 is the start of both.
+const (
+	wordCount = iota
+	wordSum   // of floating-point numbers: in units of 2^-20
+	wordMin
+	wordMax
+	wordHist
+)
+
+const sumFraction = 20 // bits
+
+// Buckets of a histogram: negative numbers, zero, and the powers of two. Those
+// of floating-point numbers begin with 2^-32; what is less counts as zero.
+const (
+	bucketNegative = iota
+	bucketZero
+	bucketPowers
+
+	firstPower  = -32
+	powers      = 96 // of floating-point numbers; integers need 64
+	histBuckets = bucketPowers + powers
+)
+
+// groupPart is a part of a key.
+type groupPart struct {
+	in     input
+	offset int
+	size   int
+}
+
+// aggregateLayout is what all sites of an aggregate share: the keys and values
+// of its groups. The first site decides the kinds.
+type aggregateLayout struct {
+	wanted Aggregation
+
+	bound   bool
+	parts   []groupPart // of the first site
+	value   input
+	keySize int
+}
+
+// aggregateCode is what a signature's code needs to know.
+type aggregateCode struct {
+	wanted  aggregateValues
+	parts   []groupPart
+	value   input
+	keySize int // 0 without keys
+}
+
+type aggregateValues struct{ value, sum, min, max, hist bool }
+
+func (c *aggregateCode) readsText() bool {
+	for i := range c.parts {
+		if c.parts[i].in.source == inputText {
+			return true
+		}
+	}
+	return false
+}
+
+// missing says that an argument cannot be read at all.
+func (c *aggregateCode) missing(value bool) bool {
+	for i := range c.parts {
+		if c.parts[i].in.source == inputMissing {
+			return true
+		}
+	}
+	return value && c.value.source == inputMissing
+}
+
+// check returns a usage error.
+func (a *Aggregation) check() error {
+	if a.Value == "" && (a.Sum || a.Avg || a.Min || a.Max || a.Hist) {
+		return fmt.Errorf("%w of nothing: it needs the name of an argument", ErrAggregation)
+	}
+	if a.MaxGroups < 0 || a.MaxGroups > 1<<24 {
+		return fmt.Errorf("%w: %d groups is not between 0 and %d", ErrAggregation, a.MaxGroups, 1<<24)
+	}
+	return nil
+}
+
+// bind fits the aggregation to what is read at a site of p, and drops the reads
+// that nobody needs.
+func (l *aggregateLayout) bind(sc *schema, p *reader.Probe) error {
+	code := &aggregateCode{wanted: aggregateValues{
+		value: l.wanted.Value != "", sum: l.wanted.Sum || l.wanted.Avg, min: l.wanted.Min, max: l.wanted.Max, hist: l.wanted.Hist,
+	}}
+	for _, name := range l.wanted.By {
+		part := groupPart{offset: code.keySize, size: 8}
+		if name == "probe" {
+			part.in = input{source: inputProbe, kind: reader.String, size: 4}
+		} else {
+			var err error
+			if part.in, err = sc.input(p, name, false); err != nil {
+				return fmt.Errorf("%w: %w", ErrAggregation, err)
+			}
+		}
+		switch {
+		case part.in.source == inputComm:
+			part.size = keyCommSize
+		case part.in.source != inputProbe && part.in.isText():
+			part.size = keyTextSize
+		}
+		code.parts = append(code.parts, part)
+		code.keySize += part.size
+	}
+	if code.keySize > MaxGroupBytes {
+		return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, code.keySize, MaxGroupBytes)
+	}
+	if l.wanted.Value != "" {
+		in, err := sc.input(p, l.wanted.Value, false)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrAggregation, err)
+		}
+		if in.isText() || in.kind == reader.Other {
+			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.wanted.Value, p.Provider, p.Name)
+		}
+		code.value = in
+	}
+	if err := l.agree(code, p); err != nil {
+		return err
+	}
+	sc.sig.aggregate = code
+	sc.sig.dropUnneeded()
+	return nil
+}
+
+// agree holds that all sites have keys and values of the same kinds.
+func (l *aggregateLayout) agree(code *aggregateCode, p *reader.Probe) error {
+	if code.missing(l.wanted.Value != "") {
+		return nil // no event of this site gets that far
+	}
+	differ := func(a, b *input) bool { return a.kind != b.kind || a.kind == reader.Float && a.size != b.size }
+	if !l.bound {
+		l.bound, l.parts, l.value, l.keySize = true, code.parts, code.value, code.keySize
+		return nil
+	}
+	for i, part := range code.parts {
+		if differ(&l.parts[i].in, &part.in) {
+			return fmt.Errorf("%w: argument %s of %s:%s is of another kind than that of other probes", ErrAggregation, l.wanted.By[i], p.Provider, p.Name)
+		}
+	}
+	if differ(&l.value, &code.value) {
+		return fmt.Errorf("%w: argument %s of %s:%s is of another kind than that of other probes", ErrAggregation, l.wanted.Value, p.Provider, p.Name)
+	}
+	return nil
+}
+
+// dropUnneeded leaves only reads that the condition or the aggregate look at.
+func (s *signature) dropUnneeded() {
+	needed := make([]bool, len(s.operands))
+	block := false
+	look := func(in *input) {
+		switch {
+		case in.source == inputOperand:
+			needed[in.index] = true
+		case in.source == inputBlock, in.source == inputText && in.text.sized:
+			block = true
+		case in.source == inputText:
+			needed[in.text.slot] = true
+		}
+	}
+	for i := range s.inputs {
+		look(&s.inputs[i])
+	}
+	for i := range s.aggregate.parts {
+		look(&s.aggregate.parts[i].in)
+	}
+	look(&s.aggregate.value)
+	for i := range s.operands {
+		if !needed[i] {
+			s.operands[i] = operand{}
+		}
+	}
+	s.strings = nil
+	if !block {
+		s.block, s.blockBase, s.blockOffset, s.blockSize = false, location{}, 0, 0
+	}
+}
+
+func (l *aggregateLayout) words() int {
+	if l.wanted.Hist {
+		return wordHist + histBuckets
+	}
+	return wordHist
+}
+
+func (l *aggregateLayout) newMaps(m *maps) (err error) {
+	spec := ebpf.MapSpec{
+		Name: "usdt_groups", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(8 * l.words()), MaxEntries: 1,
+	}
+	if l.keySize > 0 {
+		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.PerCPUHash, uint32(l.keySize), uint32(l.wanted.MaxGroups)
+		switch {
+		case l.wanted.MaxGroups != 0:
+		case l.wanted.Hist:
+			spec.MaxEntries = 1024
+		default:
+			spec.MaxEntries = 8192
+		}
+	}
+	for i := range m.groups {
+		if m.groups[i], err = ebpf.NewMap(&spec); err != nil {
+			return err
+		}
+	}
+	m.control, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_control", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	if err != nil {
+		return err
+	}
+	m.zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * l.words()), MaxEntries: 1})
+	return err
+}

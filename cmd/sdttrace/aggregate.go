@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// aggregateFlags are the flags that have the kernel aggregate.
+type aggregateFlags struct {
+	count                    bool
+	sum, avg, min, max, hist string
+	by                       []string
+	interval                 time.Duration
+	maxGroups                int
+}
+
+func (f *aggregateFlags) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.count, "count", false, "count events in the kernel instead of printing them")
+	flags.StringVar(&f.sum, "sum", "", "sum of this argument, e.g. --sum bytes --by path")
+	flags.StringVar(&f.avg, "avg", "", "average of this argument")
+	flags.StringVar(&f.min, "min", "", "least value of this argument")
+	flags.StringVar(&f.max, "max", "", "greatest value of this argument")
+	flags.StringVar(&f.hist, "hist", "", "histogram of this argument by powers of two, e.g. --hist ms --by path")
+	flags.StringSliceVar(&f.by, "by", nil, "a group for each value of these arguments, pid, tid, comm or probe")
+	flags.DurationVar(&f.interval, "interval", 0, "print groups each time this has passed, of that time, e.g. 1s; without, once at the end")
+	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to keep at a time (default 8192, or 1024 with --hist); events beyond are lost")
+}
+
+// aggregation returns what the kernel is to compute, nil to print events.
+func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
+	a := &attach.Aggregation{By: f.by, MaxGroups: f.maxGroups}
+	wanted := f.count
+	for _, v := range []struct {
+		argument string
+		want     *bool
+	}{{f.sum, &a.Sum}, {f.avg, &a.Avg}, {f.min, &a.Min}, {f.max, &a.Max}, {f.hist, &a.Hist}} {
+		if v.argument == "" {
+			continue
+		}
+		if a.Value != "" && a.Value != v.argument {
+			return nil, usageError{fmt.Errorf("--sum, --avg, --min, --max and --hist are of one argument at a time, not of %s and %s", a.Value, v.argument)}
+		}
+		a.Value, *v.want, wanted = v.argument, true, true
+	}
+	switch {
+	case f.interval < 0:
+		return nil, usageError{fmt.Errorf("interval %v is negative", f.interval)}
+	case wanted:
+		return a, nil
+	case len(f.by) > 0 || f.interval > 0 || f.maxGroups > 0:
+		return nil, usageError{errors.New("--by, --interval and --max-groups are for --count, --sum, --avg, --min, --max and --hist")}
+	}
+	return nil, nil
+}
+
+// print writes groups, each interval and at the end.
+func (f *aggregateFlags) print(ctx context.Context, a *attach.Aggregate, format string, stdout io.Writer) error {
+	out := bufio.NewWriter(stdout)
+	write := func() error {
+		groups, err := a.Read()
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		var line []byte
+		for i := range groups {
+			if format == "json" {
+				line = append(groups[i].AppendJSON(line[:0], now), '\n')
+			} else {
+				line = appendGroup(line[:0], &groups[i], now)
+			}
+			if _, err := out.Write(line); err != nil {
+				return err
+			}
+		}
+		return out.Flush()
+	}
+	var tick <-chan time.Time
+	if f.interval > 0 {
+		t := time.NewTicker(f.interval)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-tick:
+			if err := write(); err != nil {
+				return outputError(err)
+			}
+			continue
+		case <-a.Done():
+		case <-ctx.Done():
+		}
+		if err := a.Stop(); err != nil {
+			return err
+		}
+		return outputError(write())
+	}
+}
+
+// appendGroup appends a group as a line for people, and its histogram below.
+func appendGroup(dst []byte, g *attach.Group, at time.Time) []byte {
+	dst = at.AppendFormat(dst, "15:04:05.000000")
+	for i := range g.By {
+		dst = append(append(append(dst, ' '), g.By[i].Name...), '=')
+		dst = appendValue(dst, &g.By[i])
+	}
+	dst = fmt.Appendf(dst, " count=%d", g.Count)
+	for _, v := range []struct {
+		name  string
+		value any
+	}{{"sum", g.Sum}, {"avg", g.Avg}, {"min", g.Min}, {"max", g.Max}} {
+		if v.value != nil {
+			dst = fmt.Appendf(dst, " %s=%v", v.name, v.value)
+		}
+	}
+	dst = append(dst, '\n')
+	most := uint64(1)
+	for _, b := range g.Hist {
+		most = max(most, b.N)
+	}
+	for _, b := range g.Hist {
+		bar := strings.Repeat("#", int(float64(b.N)/float64(most)*40))
+		dst = fmt.Appendf(dst, "  %12s - %-12s %10d |%s\n", bound(b.Lo), bound(b.Hi), b.N, bar)
+	}
+	return dst
+}
+
+func bound(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
