@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test tools check bench fuzz generate
+.PHONY: all build test tools check bench fuzz generate test-debian
 
 all: build
 
@@ -38,3 +38,8 @@ fuzz:
 # generate makes what is generated anew; the tests compare.
 generate:
 	$(GO) generate ./...
+
+# test-debian downloads Debian's packages with probes for eight architectures and
+# compares with readelf; UPDATE=-update writes the test data anew.
+test-debian:
+	SDTDUMP_DEBIAN=1 $(GO) test -run 'TestDebian$$$$' -timeout 60m -v ./internal/dump $(UPDATE)
