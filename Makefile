@@ -21,7 +21,7 @@ check:
 
 test: tools check
 	$(GO) test -race -timeout 15m ./...
-	$(GO) test -tags usdt_dlopen ./provider -loader dlopen
+	$(GO) test -race -tags usdt_dlopen ./provider -loader dlopen
 
 # bench prints each thing that is measured beside its peer, in one run.
 bench: tools

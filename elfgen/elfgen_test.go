@@ -151,6 +151,22 @@ func TestRefused(t *testing.T) {
 		{"class", func(o *elfgen.Object) { o.Class = 0 }, "unknown ELF class"},
 		{"data", func(o *elfgen.Object) { o.Data = 9 }, "unknown ELF data encoding"},
 		{"page", func(o *elfgen.Object) { o.PageSize = 3000 }, "page size 3000 is not a power of two"},
+		{"small page", func(o *elfgen.Object) { o.PageSize = 1 }, "page size 1 is not a power of two of at least 1024"},
+		{"soname", func(o *elfgen.Object) { o.Soname = "a\x00b" }, "has a NUL byte"},
+		{"nil", func(o *elfgen.Object) { o.Sections = []*elfgen.Section{nil} }, "section 0 is nil"},
+		{"own section", func(o *elfgen.Object) {
+			o.Sections = []*elfgen.Section{{Name: ".dynsym", Type: elf.SHT_PROGBITS}}
+		}, "section .dynsym is the writer's own"},
+		{"huge", func(o *elfgen.Object) {
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Size: 1<<64 - 100}}
+		}, "section .x has 18446744073709551516 bytes"},
+		{"large sum", func(o *elfgen.Object) {
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Size: 1 << 40}, {Name: ".y", Type: elf.SHT_PROGBITS, Size: 1 << 40}}
+		}, "bytes are too many for its class"},
+		{"32 bit", func(o *elfgen.Object) {
+			o.Class = elf.ELFCLASS32
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Size: 5 << 30}}
+		}, "bytes are too many for its class"},
 		{"nobits", func(o *elfgen.Object) {
 			o.Sections = []*elfgen.Section{{Name: ".bss", Type: elf.SHT_NOBITS, Size: 1}}
 		}, "section .bss is SHT_NOBITS"},

@@ -2,7 +2,6 @@ package elfgen
 
 import (
 	"debug/elf"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -22,11 +21,11 @@ type Image struct {
 	buf      []byte
 	sections []*Section // all of them, by index less one
 	segments []Segment
-	made     made
+	made     madeSections
 }
 
-// made holds the sections that the writer adds.
-type made struct {
+// madeSections are the sections that the writer adds.
+type madeSections struct {
 	buildID, hash, dynsym, dynstr, dynamic, shstrtab *Section
 }
 
@@ -43,8 +42,8 @@ func (o *Object) Layout() (*Image, error) {
 		return nil, fmt.Errorf("lay out ELF object: %d sections are too many", len(im.sections))
 	}
 	end := im.place()
-	if o.Class == elf.ELFCLASS32 && end > math.MaxUint32 || end > math.MaxInt {
-		return nil, errors.New("lay out ELF object: too large for its class")
+	if o.Class == elf.ELFCLASS32 && end > math.MaxUint32 || end > maxSection {
+		return nil, fmt.Errorf("lay out ELF object: %d bytes are too many for its class", end)
 	}
 	im.buf = make([]byte, end)
 	im.writeHeaders()

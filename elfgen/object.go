@@ -81,6 +81,17 @@ func (s *Section) permission() permission {
 
 func (s *Section) align() uint64 { return max(s.Align, 1) }
 
+const (
+	minPage = 1024 // no ELF machine has smaller ones
+	// maxSection keeps the sums of all sizes and alignments within 64 bits.
+	maxSection = 1 << 40
+)
+
+// made are the names of the sections that the writer adds.
+var made = map[string]bool{
+	".note.gnu.build-id": true, ".hash": true, ".dynsym": true, ".dynstr": true, ".dynamic": true, ".shstrtab": true,
+}
+
 // check reports what in the description cannot be written.
 func (o *Object) check() error {
 	if o.Class != elf.ELFCLASS32 && o.Class != elf.ELFCLASS64 {
@@ -89,20 +100,30 @@ func (o *Object) check() error {
 	if o.Data != elf.ELFDATA2LSB && o.Data != elf.ELFDATA2MSB {
 		return fmt.Errorf("unknown ELF data encoding %v", o.Data)
 	}
-	if o.PageSize&(o.PageSize-1) != 0 {
-		return fmt.Errorf("page size %d is not a power of two", o.PageSize)
+	if o.PageSize&(o.PageSize-1) != 0 || o.PageSize != 0 && o.PageSize < minPage {
+		return fmt.Errorf("page size %d is not a power of two of at least %d", o.PageSize, minPage)
+	}
+	if strings.ContainsRune(o.Soname, 0) {
+		return fmt.Errorf("soname %q has a NUL byte", o.Soname)
 	}
 	var errs []error
 	seen := make(map[*Section]bool, len(o.Sections))
-	for _, s := range o.Sections {
+	for i, s := range o.Sections {
+		if s == nil {
+			return fmt.Errorf("section %d is nil", i)
+		}
 		switch {
+		case made[s.Name]:
+			errs = append(errs, fmt.Errorf("section %s is the writer's own", s.Name))
+		case s.Size > maxSection:
+			errs = append(errs, fmt.Errorf("section %s has %d bytes, %d are the most", s.Name, s.Size, uint64(maxSection)))
 		case s.Name == "" || strings.ContainsRune(s.Name, 0):
 			errs = append(errs, fmt.Errorf("section name %q is empty or has a NUL byte", s.Name))
 		case s.Type == elf.SHT_NOBITS:
 			errs = append(errs, fmt.Errorf("section %s is SHT_NOBITS, which this writer does not support", s.Name))
 		case s.align()&(s.align()-1) != 0 || s.align() > o.pageSize():
 			errs = append(errs, fmt.Errorf("section %s has alignment %d, want a power of two up to the page size", s.Name, s.Align))
-		case s.permission() == executable && s.Flags&elf.SHF_WRITE != 0:
+		case s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_WRITE != 0:
 			errs = append(errs, fmt.Errorf("section %s is writable and executable", s.Name))
 		case seen[s]:
 			errs = append(errs, fmt.Errorf("section %s is listed twice", s.Name))

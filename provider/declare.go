@@ -37,6 +37,16 @@ func (p *probe) enter() uintptr {
 
 func (p *probe) leave() { p.users.Add(-1) }
 
+// call calls the probe's stub if it is loaded. The frame is complete by now:
+// what could panic, such as copying a string from a mapped file that has
+// shrunk, must not happen between enter and leave.
+func (p *probe) call(f *frame) {
+	if site := p.enter(); site != 0 {
+		stub.Call(site, &f.Block, p.sig.addresses)
+		p.leave()
+	}
+}
+
 // unwatched is the counter of probes that are not loaded.
 var unwatched = new(uint32)
 

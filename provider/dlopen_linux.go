@@ -12,52 +12,55 @@ import (
 // library is an object that the dynamic linker has loaded.
 type library struct {
 	*sys.Library
-	buildID string
-	file    *os.File // a memfd, kept open; nil for a file
+	key  libraryKey
+	file *os.File // kept open: the linker and debuggers know it by its descriptor
 }
 
-// parked has the libraries of closed providers, by build-id, for providers
-// with the same probes. They belong to the process, as the dynamic linker does.
+// libraryKey says which libraries are as good as each other.
+type libraryKey struct {
+	buildID string
+	backing Backing
+	dir     string
+}
+
+// parked has the libraries of closed providers, for providers with the same
+// probes. They belong to the process, as the dynamic linker does.
 var parked struct {
 	sync.Mutex
-	libraries map[string][]*library
+	libraries map[libraryKey][]*library
 }
 
 // dlopenObject has the dynamic linker load im, unless it has done so for a
 // provider that is closed by now.
 func dlopenObject(provider string, opts *Options, im *image) (memory, error) {
-	if l := unpark(im.buildID); l != nil {
+	key := libraryKey{im.buildID, opts.Backing, opts.Dir}
+	if l := unpark(key); l != nil {
 		return l, nil
 	}
 	file, err := openImage(provider, opts, im)
 	if err != nil {
 		return nil, err
 	}
-	path := file.Name()
-	if opts.Backing == BackingMemfd {
-		// Not /proc/self: a debugger opens the same path.
-		path = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
-	}
-	lib, err := sys.Dlopen(path)
+	// By the descriptor, whose contents were checked: a path could lead
+	// elsewhere by now. Not /proc/self: a debugger opens the same path.
+	lib, err := sys.Dlopen(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd()))
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = fmt.Errorf("%w: %w", ErrNotSupported, err)
+		}
+		return nil, errors.Join(mapError(opts.Backing, file, err), file.Close())
 	}
-	l := &library{Library: lib, buildID: im.buildID, file: file}
-	if opts.Backing == BackingFile {
-		l.file = nil
-		return l, file.Close()
-	}
-	return l, nil
+	return &library{Library: lib, key: key, file: file}, nil
 }
 
-func unpark(buildID string) *library {
+func unpark(key libraryKey) *library {
 	parked.Lock()
 	defer parked.Unlock()
-	list := parked.libraries[buildID]
+	list := parked.libraries[key]
 	if len(list) == 0 {
 		return nil
 	}
-	parked.libraries[buildID] = list[:len(list)-1]
+	parked.libraries[key] = list[:len(list)-1]
 	return list[len(list)-1]
 }
 
@@ -65,8 +68,8 @@ func (l *library) release() error {
 	parked.Lock()
 	defer parked.Unlock()
 	if parked.libraries == nil {
-		parked.libraries = map[string][]*library{}
+		parked.libraries = map[libraryKey][]*library{}
 	}
-	parked.libraries[l.buildID] = append(parked.libraries[l.buildID], l)
+	parked.libraries[l.key] = append(parked.libraries[l.key], l)
 	return nil
 }

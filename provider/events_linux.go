@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -17,64 +18,163 @@ import (
 	"github.com/go-usdt/usdt/internal/cdecl"
 )
 
-// swept has the events directories that this process has cleaned. It is the
-// process's, since its PID names a directory in each.
-var swept sync.Map
-
-// showEvents fills the events directory of a provider, after removing what
-// dead processes left there.
-func showEvents(dir, provider string, probes []declared) error {
-	if _, done := swept.LoadOrStore(dir, true); !done {
-		sweep(dir)
-	}
-	for _, p := range probes {
-		at := filepath.Join(dir, strconv.Itoa(os.Getpid()), provider, p.name)
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			return err
-		}
-		address := fmt.Sprintf("%#x\n", p.site.Load())
-		err := errors.Join(
-			os.WriteFile(filepath.Join(at, "address"), []byte(address), 0o444),
-			os.WriteFile(filepath.Join(at, "format"), []byte(format(p.name, p.sig)), 0o444))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// events guards what this process does in events directories, and knows which
+// ones it has swept, by device and inode.
+var events struct {
+	sync.Mutex
+	swept map[[2]uint64]bool
 }
 
-// hideEvents removes what showEvents made, and the process's directory with
-// its last provider.
-func hideEvents(dir, provider string, probes []declared) error {
-	own := filepath.Join(dir, strconv.Itoa(os.Getpid()))
-	var errs []error
-	for _, p := range probes {
-		errs = append(errs, os.RemoveAll(filepath.Join(own, provider, p.name)))
-	}
-	for _, d := range []string{filepath.Join(own, provider), own} {
-		if err := unix.Rmdir(d); err != nil && err != unix.ENOTEMPTY && err != unix.EEXIST && err != unix.ENOENT {
-			errs = append(errs, &fs.PathError{Op: "rmdir", Path: d, Err: err})
-		}
-	}
-	return errors.Join(errs...)
+// eventFiles are the files of a probe.
+var eventFiles = []string{"address", "format"}
+
+// shownEvents is what showEvents has made.
+type shownEvents struct {
+	dir      string
+	provider string
+	probes   []string
 }
 
-// sweep removes the directories of processes that are gone, and of an earlier
-// process that had this one's PID. What cannot be removed stays.
-func sweep(dir string) {
-	entries, err := os.ReadDir(dir)
+// showEvents fills an events directory with a provider's probes, after
+// removing what dead processes left there. It returns what is to be hidden
+// later, also with an error.
+func showEvents(dir, provider string, probes []declared) (*shownEvents, error) {
+	events.Lock()
+	defer events.Unlock()
+	shown := &shownEvents{dir: dir, provider: provider}
+	root, err := openEvents(dir)
 	if err != nil {
-		return
+		return shown, err
 	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid <= 0 {
+	defer root.Close()
+	parent := filepath.Join(strconv.Itoa(os.Getpid()), provider)
+	if err := root.MkdirAll(parent, 0o755); err != nil {
+		return shown, err
+	}
+	for _, p := range probes {
+		at := filepath.Join(parent, p.name)
+		if err := root.Mkdir(at, 0o755); errors.Is(err, fs.ErrExist) {
+			return shown, fmt.Errorf("%s is there already: another provider of this process has that name", filepath.Join(dir, at))
+		} else if err != nil {
+			return shown, err
+		}
+		shown.probes = append(shown.probes, p.name)
+		address := fmt.Sprintf("%#x\n", p.site.Load())
+		for i, contents := range []string{address, format(p.name, p.sig)} {
+			// The name is there when the contents are.
+			temp := filepath.Join(at, ".new")
+			if err := root.WriteFile(temp, []byte(contents), 0o444); err != nil {
+				return shown, err
+			}
+			if err := root.Rename(temp, filepath.Join(at, eventFiles[i])); err != nil {
+				return shown, err
+			}
+		}
+	}
+	return shown, nil
+}
+
+// openEvents opens an events directory that nobody else can write to, and
+// sweeps it the first time.
+func openEvents(dir string) (*os.Root, error) {
+	d, err := openOwned(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	// The directory that was checked, whatever the path leads to by now.
+	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", d.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	info, err := d.Stat()
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	key := [2]uint64{uint64(st.Dev), st.Ino}
+	if !events.swept[key] {
+		sweep(root)
+		if events.swept == nil {
+			events.swept = map[[2]uint64]bool{}
+		}
+		events.swept[key] = true
+	}
+	return root, nil
+}
+
+// hide removes what showEvents made, and the process's directory with its last
+// provider.
+func (s *shownEvents) hide() error {
+	events.Lock()
+	defer events.Unlock()
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer root.Close()
+	own := strconv.Itoa(os.Getpid())
+	for _, name := range s.probes {
+		removeProbe(root, filepath.Join(own, s.provider, name))
+	}
+	root.Remove(filepath.Join(own, s.provider)) // fails while it is not empty
+	root.Remove(own)
+	var left []error
+	for _, name := range s.probes {
+		if _, err := root.Lstat(filepath.Join(own, s.provider, name)); err == nil {
+			left = append(left, fmt.Errorf("%s could not be removed", filepath.Join(s.dir, own, s.provider, name)))
+		}
+	}
+	return errors.Join(left...)
+}
+
+// removeProbe removes a probe's directory if it holds nothing else than what
+// showEvents puts there.
+func removeProbe(root *os.Root, at string) {
+	for _, name := range append([]string{".new"}, eventFiles...) {
+		root.Remove(filepath.Join(at, name))
+	}
+	root.Remove(at)
+}
+
+// sweep removes what processes left that are gone, and an earlier process that
+// had this one's PID. It removes nothing that showEvents would not have made.
+func sweep(root *os.Root) {
+	for _, pid := range subdirectories(root, ".") {
+		n, err := strconv.Atoi(pid)
+		if err != nil || n <= 0 || strconv.Itoa(n) != pid {
 			continue
 		}
-		if pid == os.Getpid() || unix.Kill(pid, 0) == unix.ESRCH {
-			os.RemoveAll(filepath.Join(dir, e.Name()))
+		if n != os.Getpid() && unix.Kill(n, 0) != unix.ESRCH {
+			continue
+		}
+		for _, provider := range subdirectories(root, pid) {
+			at := filepath.Join(pid, provider)
+			for _, probe := range subdirectories(root, at) {
+				removeProbe(root, filepath.Join(at, probe))
+			}
+			root.Remove(at)
+		}
+		root.Remove(pid)
+	}
+}
+
+// subdirectories returns the names of the directories in one of root's.
+func subdirectories(root *os.Root, dir string) []string {
+	entries, err := fs.ReadDir(root.FS(), dir)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
 		}
 	}
+	return names
 }
 
 // format describes the argument block as tracepoints describe their records

@@ -44,3 +44,20 @@ func Files(p *Provider) []*os.File {
 	}
 	return files
 }
+
+// StaleAddresses lays out a string and bytes on the caller's stack and returns
+// how many of their addresses do not lead to them.
+func StaleAddresses(text string) int {
+	var f frame
+	var raw [8]byte
+	put(&f, argument{kind: kindString, slot: 0, lenSlot: 1}, text)
+	put(&f, argument{kind: kindBytes, slot: 2, lenSlot: 3}, raw[:])
+	n := 0
+	if f.Ptr[0] != unsafe.Pointer(&f.text) {
+		n++
+	}
+	if f.Ptr[2] != unsafe.Pointer(&raw) {
+		n++
+	}
+	return n
+}

@@ -9,10 +9,16 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
+// maxRecord is the size of the largest record. BTF counts bits in 32 bits.
+const maxRecord = 64 << 20
+
 // newRecordSignature describes a struct type whose values are argument blocks.
 func newRecordSignature(t reflect.Type) (*signature, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, errors.New("is not a struct type")
+	}
+	if t.Size() > maxRecord {
+		return nil, fmt.Errorf("has %d bytes, %d are the most", t.Size(), maxRecord)
 	}
 	d := describer{}
 	typ, err := d.structType(t, 0, 0)
@@ -58,10 +64,8 @@ func (d *describer) structType(t reflect.Type, level int, base uintptr) (*btf.St
 		}
 		names = append(names, name)
 	}
-	if level == 0 {
-		if err := checkArgNames(names, len(names)); err != nil {
-			errs = append(errs, err)
-		}
+	if err := checkArgNames(names, len(names)); err != nil {
+		errs = append(errs, err)
 	}
 	return s, errors.Join(errs...)
 }
@@ -108,7 +112,11 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		return d.structType(t, level, base)
+		s, err := d.structType(t, level, base)
+		if err != nil && level > 0 {
+			return d.opaque(t), nil
+		}
+		return s, err
 	case reflect.Array:
 		fmt.Fprintf(&d.key, "[%d]", t.Len())
 		// Elements are for typed readers only: one array could fill the note.
@@ -120,6 +128,7 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 		d.show(level, kindInfo{size: 8}, base)
 		return d.pointee(t, level)
 	case reflect.String, reflect.Slice:
+		d.key.WriteByte('e') // as an element
 		ptr, err := d.pointee(t, level)
 		return &btf.Struct{Size: uint32(t.Size()), Members: []btf.Member{
 			{Name: "data", Type: ptr},
@@ -129,14 +138,19 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 	if level == 0 {
 		return nil, fmt.Errorf("tracers cannot read values of kind %v", t.Kind())
 	}
+	return d.opaque(t), nil
+}
+
+// opaque describes a type as bytes.
+func (d *describer) opaque(t reflect.Type) btf.Type {
 	fmt.Fprintf(&d.key, "?%d;", t.Size())
-	return &btf.Array{Index: indexType, Type: ucharType, Nelems: uint32(t.Size())}, nil
+	return &btf.Array{Index: indexType, Type: ucharType, Nelems: uint32(min(t.Size(), maxRecord))}
 }
 
 // pointee describes the pointer in a value of type t: a pointer, string or
 // slice.
 func (d *describer) pointee(t reflect.Type, level int) (btf.Type, error) {
-	d.key.WriteByte('*')
+	fmt.Fprintf(&d.key, "%v*", t.Kind())
 	switch {
 	case t.Kind() == reflect.String:
 		d.key.WriteString("s;")
@@ -165,8 +179,8 @@ func scalarKind(t reflect.Type) (kind, bool) {
 
 // structName returns the name of a struct type if it is one in C too.
 func structName(t reflect.Type) string {
-	if !isIdentifier(t.Name()) {
-		return "" // unnamed, or generic
+	if !isIdentifier(t.Name()) || cKeywords[t.Name()] {
+		return "" // unnamed, generic, or no name in C
 	}
 	return t.Name()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -15,10 +16,15 @@ import (
 // object is a loaded ELF object.
 type object struct {
 	provider string
-	opts     *Options
 	probes   []declared
 	memory   memory
+	shown    *shownEvents // nil without Options.EventsDir
 }
+
+// loaded keeps every loaded object reachable until it is closed. A program may
+// forget its provider and fire its probes all the same; a collected object's
+// file would be closed, and tracers would find it no more.
+var loaded sync.Map // *object to nothing
 
 // memory is where an object is.
 type memory interface {
@@ -46,7 +52,7 @@ func load(provider string, opts *Options, probes []declared) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &object{provider: provider, opts: opts, probes: probes}
+	o := &object{provider: provider, probes: probes}
 	switch opts.Loader {
 	case LoaderMap:
 		o.memory, err = mapObject(provider, opts, im)
@@ -68,8 +74,9 @@ func load(provider string, opts *Options, probes []declared) (*object, error) {
 			p.group.attach(counter)
 		}
 	}
+	loaded.Store(o, nil)
 	if opts.EventsDir != "" {
-		err = showEvents(opts.EventsDir, provider, probes)
+		o.shown, err = showEvents(opts.EventsDir, provider, probes)
 	}
 	return o, err
 }
@@ -78,9 +85,10 @@ func load(provider string, opts *Options, probes []declared) (*object, error) {
 // goroutine enters its stub any more; those that are in it are waited for. A
 // goroutine that still looks at a semaphore may do so: memory stays readable.
 func (o *object) close() error {
+	loaded.Delete(o)
 	var errs []error
-	if o.opts.EventsDir != "" {
-		errs = append(errs, hideEvents(o.opts.EventsDir, o.provider, o.probes))
+	if o.shown != nil {
+		errs = append(errs, o.shown.hide())
 	}
 	for _, p := range o.probes {
 		p.sem.Attach(unwatched)
@@ -122,9 +130,9 @@ func fastestSite() Site {
 }
 
 // mapError adds to an error of mapping f executable what mostly is its cause.
-func mapError(f *os.File, err error) error {
+func mapError(backing Backing, f *os.File, err error) error {
 	var fs unix.Statfs_t
-	if errors.Is(err, unix.EPERM) && unix.Fstatfs(int(f.Fd()), &fs) == nil && fs.Flags&unix.ST_NOEXEC != 0 {
+	if backing == BackingFile && unix.Fstatfs(int(f.Fd()), &fs) == nil && fs.Flags&unix.ST_NOEXEC != 0 {
 		return fmt.Errorf("%w: its file system is mounted noexec, choose another directory", err)
 	}
 	return err

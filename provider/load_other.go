@@ -9,4 +9,7 @@ func load(string, *Options, []declared) (*object, error) { return nil, ErrNotSup
 
 func (o *object) close() error { return nil }
 
+// privileged is for systems where something can be loaded.
+func privileged() bool { return false }
+
 func fastestSite() Site { return SiteNop }

@@ -26,7 +26,7 @@ func mapObject(provider string, opts *Options, im *image) (memory, error) {
 	}
 	span, err := mapImage(im, file)
 	if err != nil {
-		return nil, errors.Join(mapError(file, err), file.Close())
+		return nil, errors.Join(mapError(opts.Backing, file, err), file.Close())
 	}
 	if opts.Backing == BackingMemfd {
 		return &mapping{span, file}, nil

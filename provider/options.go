@@ -13,7 +13,8 @@ import (
 //	USDT_BACKING=memfd|file   Options.Backing
 //	USDT_DIR=DIR              Options.Dir
 //
-// A process that gained privileges by the set-user-ID bit ignores them.
+// A process that gained privileges when it was executed, by a set-user-ID bit
+// or file capabilities, ignores them, and XDG_RUNTIME_DIR.
 type Options struct {
 	// Backing is what holds the generated object.
 	Backing Backing
@@ -35,8 +36,9 @@ type Options struct {
 	// shown to tools that read no ELF: EventsDir/PID/PROVIDER/PROBE has a file
 	// "address", the site's, and a file "format", as tracepoints have one. They
 	// are removed by Close; those of processes that died without it, by the
-	// next process that loads probes with the same EventsDir. Processes that
-	// share it must share a PID namespace.
+	// next process that loads probes with the same EventsDir. It must belong to
+	// this user or to root, and others must not be able to write to it; if it is
+	// missing it is made. Processes that share it must share a PID namespace.
 	EventsDir string
 }
 
@@ -48,7 +50,8 @@ const (
 	BackingMemfd Backing = iota
 	// BackingFile is a file that is named by its contents: processes with the
 	// same probes share it, and a tracer that attaches to the file traces all
-	// of them at once, also those that start later. It is never removed.
+	// of them at once, also those that start later. It is never removed; who may
+	// write to it, this user and root, must not truncate it under its users.
 	BackingFile
 )
 
@@ -68,7 +71,7 @@ const (
 // settings returns o as the environment changes it. disabled says that nothing
 // is to be loaded.
 func (o Options) settings() (s Options, disabled bool, err error) {
-	if os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() {
+	if privileged() {
 		return o, false, nil
 	}
 	if v := os.Getenv("USDT_DISABLE"); v != "" && v != "0" {

@@ -32,13 +32,8 @@ func (p *Probe0) Fire() {
 
 //go:noinline
 func (p *Probe0) fire() {
-	site := p.enter()
-	if site == 0 {
-		return
-	}
 	var fr frame
-	stub.Call(site, &fr.Block, p.sig.addresses)
-	p.leave()
+	p.call(&fr)
 }
 
 // Probe1 is a probe of one argument. Make one with NewProbe1.
@@ -67,14 +62,9 @@ func (p *Probe1[A]) Fire(a A) {
 
 //go:noinline
 func (p *Probe1[A]) fire(a A) {
-	site := p.enter()
-	if site == 0 {
-		return
-	}
 	var fr frame
 	put(&fr, p.sig.args[0], a)
-	stub.Call(site, &fr.Block, p.sig.addresses)
-	p.leave()
+	p.call(&fr)
 }
 
 // Probe2 is a probe of two arguments. Make one with NewProbe2.
@@ -103,15 +93,10 @@ func (p *Probe2[A, B]) Fire(a A, b B) {
 
 //go:noinline
 func (p *Probe2[A, B]) fire(a A, b B) {
-	site := p.enter()
-	if site == 0 {
-		return
-	}
 	var fr frame
 	put(&fr, p.sig.args[0], a)
 	put(&fr, p.sig.args[1], b)
-	stub.Call(site, &fr.Block, p.sig.addresses)
-	p.leave()
+	p.call(&fr)
 }
 
 // Probe3 is a probe of three arguments. Make one with NewProbe3.
@@ -140,16 +125,11 @@ func (p *Probe3[A, B, C]) Fire(a A, b B, c C) {
 
 //go:noinline
 func (p *Probe3[A, B, C]) fire(a A, b B, c C) {
-	site := p.enter()
-	if site == 0 {
-		return
-	}
 	var fr frame
 	put(&fr, p.sig.args[0], a)
 	put(&fr, p.sig.args[1], b)
 	put(&fr, p.sig.args[2], c)
-	stub.Call(site, &fr.Block, p.sig.addresses)
-	p.leave()
+	p.call(&fr)
 }
 
 // Probe4 is a probe of four arguments. Make one with NewProbe4.
@@ -178,17 +158,12 @@ func (p *Probe4[A, B, C, D]) Fire(a A, b B, c C, d D) {
 
 //go:noinline
 func (p *Probe4[A, B, C, D]) fire(a A, b B, c C, d D) {
-	site := p.enter()
-	if site == 0 {
-		return
-	}
 	var fr frame
 	put(&fr, p.sig.args[0], a)
 	put(&fr, p.sig.args[1], b)
 	put(&fr, p.sig.args[2], c)
 	put(&fr, p.sig.args[3], d)
-	stub.Call(site, &fr.Block, p.sig.addresses)
-	p.leave()
+	p.call(&fr)
 }
 
 // Probe5 is a probe of five arguments. Make one with NewProbe5.
@@ -217,18 +192,13 @@ func (p *Probe5[A, B, C, D, E]) Fire(a A, b B, c C, d D, e E) {
 
 //go:noinline
 func (p *Probe5[A, B, C, D, E]) fire(a A, b B, c C, d D, e E) {
-	site := p.enter()
-	if site == 0 {
-		return
-	}
 	var fr frame
 	put(&fr, p.sig.args[0], a)
 	put(&fr, p.sig.args[1], b)
 	put(&fr, p.sig.args[2], c)
 	put(&fr, p.sig.args[3], d)
 	put(&fr, p.sig.args[4], e)
-	stub.Call(site, &fr.Block, p.sig.addresses)
-	p.leave()
+	p.call(&fr)
 }
 
 // Probe6 is a probe of six arguments. Make one with NewProbe6.
@@ -257,10 +227,6 @@ func (p *Probe6[A, B, C, D, E, F]) Fire(a A, b B, c C, d D, e E, f F) {
 
 //go:noinline
 func (p *Probe6[A, B, C, D, E, F]) fire(a A, b B, c C, d D, e E, f F) {
-	site := p.enter()
-	if site == 0 {
-		return
-	}
 	var fr frame
 	put(&fr, p.sig.args[0], a)
 	put(&fr, p.sig.args[1], b)
@@ -268,6 +234,5 @@ func (p *Probe6[A, B, C, D, E, F]) fire(a A, b B, c C, d D, e E, f F) {
 	put(&fr, p.sig.args[3], d)
 	put(&fr, p.sig.args[4], e)
 	put(&fr, p.sig.args[5], f)
-	stub.Call(site, &fr.Block, p.sig.addresses)
-	p.leave()
+	p.call(&fr)
 }

@@ -17,7 +17,8 @@ var ErrNotSupported = fmt.Errorf("USDT probes cannot be loaded here: %w", errors
 // ErrClosed is wrapped by the error of Load after Close.
 var ErrClosed = errors.New("provider is closed")
 
-// Provider is a named set of probes.
+// Provider is a named set of probes. Make one with New. Loaded probes stay
+// until Close, also when the program has forgotten the provider.
 type Provider struct {
 	name string
 	opts Options
@@ -67,11 +68,11 @@ func (p *Provider) Load() error {
 	if p.closed {
 		return fmt.Errorf("load provider %q: %w", p.name, ErrClosed)
 	}
-	if p.err != nil {
-		return p.err
-	}
 	errs := p.errs
 	p.errs = nil
+	if p.err != nil {
+		return errors.Join(append([]error{p.err}, errs...)...)
+	}
 	if len(p.pending) > 0 {
 		// The same probes give the same object, however they were declared.
 		slices.SortFunc(p.pending, func(a, b declared) int { return strings.Compare(a.name, b.name) })
@@ -97,7 +98,9 @@ func (p *Provider) publish() error {
 	return err
 }
 
-// Enabled reports whether any probe of the provider is being watched.
+// Enabled reports whether any probe of the provider is being watched. It looks
+// at each of them under a lock: for a test before each Fire, use the probe's or
+// a [Group]'s.
 func (p *Provider) Enabled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,12 +36,14 @@ func objects(t testing.TB, p *provider.Provider) [][]byte {
 var loader = flag.String("loader", "map", "loader of the providers under test: map or dlopen")
 
 // newProvider returns a provider with the loader that the flag names.
-func newProvider(name string) *provider.Provider {
+func newProvider(name string) *provider.Provider { return provider.New(name, options()) }
+
+func options() *provider.Options {
 	opts := &provider.Options{}
 	if *loader == "dlopen" {
 		opts.Loader = provider.LoaderDlopen
 	}
-	return provider.New(name, opts)
+	return opts
 }
 
 func load(t testing.TB, p *provider.Provider) {
@@ -88,6 +90,11 @@ func TestDeclarationErrors(t *testing.T) {
 				t.Errorf("second Load reports again: %v", err)
 			}
 		})
+	}
+	both := newProvider("a:b")
+	provider.NewProbe0(both, "x y")
+	if err := both.Load(); err == nil || !strings.Contains(err.Error(), "a:b") || !strings.Contains(err.Error(), "x y") {
+		t.Errorf("a wrong provider and a wrong probe: got %v, want both named", err)
 	}
 	for _, name := range []string{"", "a:b", strings.Repeat("p", 60)} {
 		if err := newProvider(name).Load(); err == nil || !strings.Contains(err.Error(), "provider name") {
@@ -271,6 +278,19 @@ func TestCloseWhileFiring(t *testing.T) {
 		for range 8 {
 			<-started
 		}
+		// Another provider takes the address space as soon as it is free.
+		wg.Go(func() {
+			q := newProvider("next")
+			provider.NewProbe1[int](q, "only", "x")
+			for range 5 {
+				if err := q.Load(); err != nil {
+					t.Error(err)
+				}
+				q.Close()
+				q = newProvider("next")
+				provider.NewProbe1[int](q, "only", "x")
+			}
+		})
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -218,3 +218,73 @@ func TestGroup(t *testing.T) {
 		t.Error("group is enabled after Close")
 	}
 }
+
+// TestRecordsAreToldApart holds that records of different types never share a
+// description.
+func TestRecordsAreToldApart(t *testing.T) {
+	p := newProvider("apart")
+	provider.NewRecord[struct{ F []int64 }](p, "slice")
+	provider.NewRecord[struct {
+		F *int64
+		_ [2]int64
+	}](p, "pointer")
+	provider.NewRecord[struct{ F **int64 }](p, "pointers")
+	provider.NewRecord[struct{ F *[]int64 }](p, "slices")
+	load(t, p)
+	args := noteArgs(t, p)
+	if args["slice"] == args["pointer"] {
+		t.Errorf("a slice and a pointer are both noted as %q", args["slice"])
+	}
+	f, err := elf.NewFile(bytes.NewReader(objects(t, p)[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := f.Section(".BTF").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(raw, []byte("usdt_args_")); n != 4 {
+		t.Errorf("four types have %d descriptions", n)
+	}
+}
+
+// TestNamesBehindPointers holds that what cannot be named behind a pointer is
+// shown as bytes, and spoils nothing else.
+func TestNamesBehindPointers(t *testing.T) {
+	type union struct{ A int }
+	p := newProvider("names")
+	provider.NewRecord[struct {
+		P *struct {
+			X int `usdt:"a\x00b"`
+		}
+		Q *struct {
+			X int `usdt:"x; int evil"`
+		}
+		R []union
+	}](p, "a")
+	load(t, p)
+	f, err := elf.NewFile(bytes.NewReader(objects(t, p)[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := f.Section(".BTF").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"evil", "a\x00b\x00", "union\x00"} {
+		if bytes.Contains(raw, []byte(bad)) {
+			t.Errorf("the types contain %q", bad)
+		}
+	}
+}
+
+func TestHugeRecord(t *testing.T) {
+	p := newProvider("huge")
+	provider.NewRecord[struct {
+		A [600 << 20]byte
+		B int64
+	}](p, "a")
+	if err := p.Load(); err == nil || !strings.Contains(err.Error(), "has 629145608 bytes, 67108864 are the most") {
+		t.Errorf("got %v, want an error about its size", err)
+	}
+}

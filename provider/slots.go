@@ -70,8 +70,16 @@ func (f *frame) terminated(s string) unsafe.Pointer {
 
 // noescape hides from escape analysis that its result is p. The caller vouches
 // that the result is stored nowhere but in memory of p's lifetime or a shorter
-// one. There is no point between the two conversions where the stack could
-// move: that takes a call, and an asynchronous preemption never shrinks a stack.
+// one.
+//
+// Between the two conversions the stack must not move, since x is a number.
+// Stacks move in calls that check them, and there are none: the directives keep
+// the compiler from adding some for -race and -d=checkptr. An asynchronous
+// preemption never moves a stack (runtime: isShrinkStackSafe).
+//
+//go:nosplit
+//go:nocheckptr
+//go:norace
 func noescape(p unsafe.Pointer) unsafe.Pointer {
 	x := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))

@@ -37,7 +37,7 @@ func store(dir, name string, want []byte) (*os.File, error) {
 	return openStored(d, name, want)
 }
 
-// openDir opens the directory, after making it if it is missing.
+// openDir opens the directory of objects.
 func openDir(dir string) (*os.File, error) {
 	if dir == "" {
 		var err error
@@ -45,12 +45,20 @@ func openDir(dir string) (*os.File, error) {
 			return nil, err
 		}
 	}
+	return openOwned(dir)
+}
+
+// openOwned opens a directory that only this user and root can write to, after
+// making it if it is missing.
+func openOwned(dir string) (*os.File, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
 		return nil, fmt.Errorf("%w (a symbolic link is not followed)", err)
+	} else if err != nil {
+		return nil, err
 	}
 	if err := checkOwner(f); err != nil {
 		f.Close()
@@ -60,7 +68,7 @@ func openDir(dir string) (*os.File, error) {
 }
 
 func defaultDir() (string, error) {
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && !privileged() {
 		return filepath.Join(dir, "usdt"), nil
 	}
 	if os.Geteuid() == 0 {
@@ -150,10 +158,17 @@ func create(d *os.File, name string, contents []byte) error {
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		if err = unix.Renameat2(int(d.Fd()), temp, int(d.Fd()), name, unix.RENAME_NOREPLACE); err == nil {
+		err = unix.Renameat2(int(d.Fd()), temp, int(d.Fd()), name, unix.RENAME_NOREPLACE)
+		if err == nil {
 			return nil
 		}
-		err = &fs.PathError{Op: "rename", Path: path, Err: err}
+		if err == unix.EINVAL || err == unix.ENOSYS {
+			// Not every file system knows RENAME_NOREPLACE.
+			err = unix.Linkat(int(d.Fd()), temp, int(d.Fd()), name, 0)
+		}
+		if err != nil {
+			err = &fs.PathError{Op: "rename", Path: path, Err: err}
+		}
 	}
 	unix.Unlinkat(int(d.Fd()), temp, 0)
 	return err

@@ -18,7 +18,9 @@ import (
 // stored loads a provider whose object is a file in dir.
 func stored(t *testing.T, dir string) error {
 	t.Helper()
-	p := provider.New("stored", &provider.Options{Backing: provider.BackingFile, Dir: dir})
+	opts := options()
+	opts.Backing, opts.Dir = provider.BackingFile, dir
+	p := provider.New("stored", opts)
 	provider.NewProbe1[int](p, "a", "x").Fire(1)
 	t.Cleanup(func() { p.Close() })
 	return p.Load()
@@ -43,14 +45,35 @@ func mappings(t *testing.T, path string) int {
 	return bytes.Count(maps, []byte(path))
 }
 
+// executable returns how many executable mappings of a file there are. (When
+// dlopen fails, it can leave a read-only one.)
+func executable(t *testing.T, path string) int {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(maps)) {
+		if strings.Contains(line, path) && strings.Contains(line, " r-xp ") {
+			n++
+		}
+	}
+	return n
+}
+
 func TestStoredObjectIsShared(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	for n := 1; n <= 3; n++ {
 		if err := stored(t, dir); err != nil {
 			t.Fatal(err)
 		}
-		if got := mappings(t, object(t, dir)); got != 3*n {
-			t.Errorf("%d providers with the same probes map the file %d times, want %d", n, got, 3*n)
+		want := 3 * n
+		if *loader == "dlopen" {
+			want = 3 // the dynamic linker knows an object by its inode
+		}
+		if got := mappings(t, object(t, dir)); got != want {
+			t.Errorf("%d providers with the same probes map the file %d times, want %d", n, got, want)
 		}
 	}
 	entries, err := os.ReadDir(dir)
@@ -78,12 +101,24 @@ func TestHostileDirectory(t *testing.T) {
 		}
 		t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
 	}
-	// plant makes the object's file, changes it, and returns nothing to load it.
+	// plant makes a copy of the object's file in its place and changes that; the
+	// file itself is mapped by now.
 	plant := func(t *testing.T, dir string, change func(path string)) {
 		if err := stored(t, dir); err != nil {
 			t.Fatal(err)
 		}
-		change(object(t, dir))
+		path := object(t, dir)
+		b, err := os.ReadFile(path)
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if err == nil {
+			err = os.WriteFile(path, b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(path)
 	}
 	must := func(t *testing.T, err error) {
 		t.Helper()
@@ -139,7 +174,6 @@ func TestHostileDirectory(t *testing.T) {
 				b, err := os.ReadFile(path)
 				must(t, err)
 				b[len(b)/2] ^= 1
-				must(t, os.Chmod(path, 0o644))
 				must(t, os.WriteFile(path, b, 0o644))
 			})
 			return dir
@@ -171,13 +205,13 @@ func TestHostileDirectory(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "objects")
 			must(t, os.Mkdir(dir, 0o755))
 			dir = tt.prepare(t, dir)
-			before := mappings(t, "stored-")
+			before := executable(t, "stored-")
 			err := stored(t, dir)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want an error with %q", err, tt.want)
 			}
-			if n := mappings(t, "stored-"); n != before {
-				t.Errorf("%d mappings of an object were left", n-before)
+			if n := executable(t, "stored-"); n != before {
+				t.Errorf("%d executable mappings of an object were left", n-before)
 			}
 			if left, _ := filepath.Glob(filepath.Join(dir, ".*.so.*")); len(left) > 0 {
 				t.Errorf("temporary files were left: %v", left)
@@ -235,7 +269,9 @@ func TestEventsDir(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "README"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := provider.New("shown", &provider.Options{EventsDir: dir})
+	opts := options()
+	opts.EventsDir = dir
+	p := provider.New("shown", opts)
 	provider.NewProbe4[uint64, string, int8, []byte](p, "a", "id", "path", "delta", "body")
 	provider.NewProbe0(p, "b")
 	load(t, p)

@@ -152,7 +152,11 @@ func descend(site uintptr, depth int) int {
 	return wrong
 }
 
-// hide keeps p, a pointer to the stack, from escaping.
+// hide keeps p, a pointer to the stack, from escaping; see provider's noescape.
+//
+//go:nosplit
+//go:nocheckptr
+//go:norace
 func hide(p unsafe.Pointer) unsafe.Pointer {
 	x := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))

@@ -22,6 +22,7 @@ type Span struct {
 var idle struct {
 	sync.Mutex
 	spans []*Span
+	stuck []*Span // that could not be cleared yet
 }
 
 // Reserve returns a span of at least size bytes that reads as zero.
@@ -79,13 +80,22 @@ func (s *Span) Counter(offset uint64) *uint32 {
 }
 
 // Release unmaps the contents of the span, which then reads as zero, and lets
-// others use its address space. Nobody may execute in it any more.
+// others use its address space. Nobody may execute in it any more. If the
+// kernel has no memory for that, the contents stay, and are unmapped by a later
+// Release.
 func (s *Span) Release() error {
-	if _, err := unix.MmapPtr(-1, 0, s.base, s.size, unix.PROT_READ, idleFlags|unix.MAP_FIXED); err != nil {
-		return fmt.Errorf("release %d bytes of address space: %w", s.size, err)
-	}
 	idle.Lock()
-	idle.spans = append(idle.spans, s)
-	idle.Unlock()
-	return nil
+	defer idle.Unlock()
+	var left []*Span
+	var err error
+	for _, s := range append(idle.stuck, s) {
+		if _, e := unix.MmapPtr(-1, 0, s.base, s.size, unix.PROT_READ, idleFlags|unix.MAP_FIXED); e != nil {
+			left = append(left, s)
+			err = fmt.Errorf("release %d bytes of address space: %w", s.size, e)
+			continue
+		}
+		idle.spans = append(idle.spans, s)
+	}
+	idle.stuck = left
+	return err
 }

@@ -1,0 +1,94 @@
+package provider_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-usdt/usdt/provider"
+)
+
+// shown loads a provider with two probes that are shown in dir.
+func shown(t *testing.T, dir, name string) (*provider.Provider, error) {
+	t.Helper()
+	opts := options()
+	opts.EventsDir = dir
+	p := provider.New(name, opts)
+	provider.NewProbe0(p, "a")
+	provider.NewProbe0(p, "b")
+	t.Cleanup(func() { p.Close() })
+	return p, p.Load()
+}
+
+// TestEventsOfOthers holds that nothing is written where others can write, and
+// nothing removed that is not an events directory's.
+func TestEventsOfOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "events")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o1777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shown(t, dir, "others"); err == nil || !strings.Contains(err.Error(), "can be written to by others") {
+		t.Errorf("world-writable: got %v, want it refused", err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	keep := []string{"4194304/data/file", "20261121", "04194304/provider/probe/format"}
+	for _, path := range keep {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := shown(t, dir, "others"); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range keep {
+		if _, err := os.Stat(filepath.Join(dir, path)); err != nil {
+			t.Errorf("it removed what is not its own: %v", err)
+		}
+	}
+	if _, err := shown(t, dir, "others"); err == nil || !strings.Contains(err.Error(), "another provider of this process has that name") {
+		t.Errorf("the same name twice: got %v, want an error", err)
+	}
+}
+
+// TestEventsTogether loads and closes providers with one events directory at
+// the same time, which they name in two ways.
+func TestEventsTogether(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 40 {
+				name := fmt.Sprintf("together%d", g)
+				d := dir + strings.Repeat("/", i%2)
+				p, err := shown(t, d, name)
+				if err != nil {
+					t.Error(err)
+				}
+				for _, probe := range []string{"a", "b"} {
+					if _, err := os.Stat(filepath.Join(dir, fmt.Sprint(os.Getpid()), name, probe, "address")); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("%v (%v) were left", left, err)
+	}
+}
