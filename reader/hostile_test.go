@@ -149,7 +149,35 @@ func FuzzFile(f *testing.F) {
 	f.Add((&object{notes: one}).build(f))
 	f.Add((&object{class: elf.ELFCLASS32, data: elf.ELFDATA2MSB, machine: elf.EM_PPC, notes: one}).build(f))
 	f.Add(typed(f).build(f))
+	f.Add(symbolic(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		read(bytes.NewReader(data))
+		f, err := reader.NewFile(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		n := 0
+		for p, err := range f.Probes() {
+			if n++; err != nil || n > 8 {
+				continue
+			}
+			// All that is read of a file when it is asked for.
+			p.Function()
+			p.Site()
+			p.Resolve(&notes.Arg{Symbol: "a"})
+			p.Resolve(&notes.Arg{Symbol: "a", Reloc: "tpoff"})
+		}
 	})
+}
+
+// symbolic is an object with a section for each way to find symbols.
+func symbolic(t testing.TB) []byte {
+	debugdata, err := os.ReadFile("testdata/debugdata.xz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (&object{notes: one, sections: map[string][]byte{
+		".gnu_debugdata": debugdata,
+		".gnu_debuglink": []byte("a.debug\x00\x01\x02\x03\x04"),
+		".gopclntab":     append([]byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8, 1}, make([]byte, 120)...),
+	}}).build(t)
 }

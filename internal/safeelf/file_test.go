@@ -1,6 +1,7 @@
 package safeelf_test
 
 import (
+	"bytes"
 	"debug/elf"
 	"os"
 	"testing"
@@ -54,4 +55,35 @@ func TestAgainstDebugELF(t *testing.T) {
 			t.Errorf("section %s: contents differ", s.Name)
 		}
 	}
+}
+
+// FuzzFile reads every section of a file, in time and memory that the limit
+// bounds.
+func FuzzFile(f *testing.F) {
+	for _, class := range []elf.Class{elf.ELFCLASS32, elf.ELFCLASS64} {
+		head := make([]byte, 64)
+		copy(head, elf.ELFMAG)
+		head[elf.EI_CLASS], head[elf.EI_DATA] = byte(class), byte(elf.ELFDATA2MSB)
+		f.Add(head)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const limit = 1 << 20
+		file, err := safeelf.NewFile(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		for i := range file.Sections {
+			s := &file.Sections[i]
+			contents, err := file.Data(s, limit)
+			if len(contents) > limit || err != nil && contents != nil {
+				t.Errorf("section %d: got %d bytes, %v", i, len(contents), err)
+			}
+			if n := uint64(len(contents)); err == nil && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 && n != s.Size {
+				t.Errorf("section %d: got %d bytes of %d", i, n, s.Size)
+			}
+			if i > 64 {
+				break
+			}
+		}
+	})
 }
