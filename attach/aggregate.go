@@ -55,21 +55,17 @@ func OpenAggregate(selectors []string, what *Aggregation, opts *Options) (*Aggre
 	if err := what.check(); err != nil {
 		return nil, err
 	}
-	plan, err := discover(selectors, o.PIDs)
-	if err != nil {
-		return nil, err
-	}
 	a := &Aggregate{}
-	if err := a.open(plan, &o, what); err != nil {
+	if err := a.open(selectors, &o, what); err != nil {
 		a.release()
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *Aggregate) open(plan Plan, o *Options, what *Aggregation) error {
-	var err error
-	if a.layout, err = a.attach(plan, o, what, func(*maps) error { return nil }); err != nil {
+func (a *Aggregate) open(selectors []string, o *Options, what *Aggregation) error {
+	a.layout = &aggregateLayout{wanted: *what}
+	if err := a.attach(selectors, o, a.layout, func(*maps) error { return nil }); err != nil {
 		return err
 	}
 	done, cancel := context.WithCancel(context.Background())
@@ -130,6 +126,9 @@ const maxLinger = 30 * time.Second
 
 // takeLocked exchanges the maps and empties the one that was in use.
 func (a *Aggregate) takeLocked() ([]Group, error) {
+	if !a.layout.made {
+		return nil, nil
+	}
 	old := a.epoch
 	if err := a.maps.control.Put(uint32(0), 1-old); err != nil {
 		return nil, fmt.Errorf("exchange groups: %w", err)
@@ -198,7 +197,7 @@ func readGroups[V any](a *Aggregate, m *ebpf.Map, words func(*V) []uint64) ([]Gr
 	var groups []Group
 	for _, k := range order {
 		if sums[k][wordCount] > 0 {
-			groups = append(groups, a.layout.group([]byte(k), sums[k], a.plan))
+			groups = append(groups, a.layout.group([]byte(k), sums[k], a.sites.Load().probes))
 		}
 	}
 	slices.SortStableFunc(groups, func(x, y Group) int {
@@ -215,8 +214,9 @@ func (a *Aggregate) canonical(key []byte) string {
 		}
 		b := key[part.offset:]
 		site := binary.NativeEndian.Uint64(b)
-		for i := range a.plan {
-			if p, q := &a.plan[i].Probe, &a.plan[site].Probe; p.Provider == q.Provider && p.Name == q.Name {
+		probes := a.sites.Load().probes
+		for i, p := range probes {
+			if q := probes[site]; p.Provider == q.Provider && p.Name == q.Name {
 				binary.NativeEndian.PutUint64(b, uint64(i))
 				break
 			}
@@ -236,10 +236,10 @@ func merge(sum, v []uint64) {
 }
 
 // group decodes a key and its words.
-func (l *aggregateLayout) group(key []byte, words []uint64, plan Plan) Group {
+func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Probe) Group {
 	g := Group{Count: words[wordCount]}
 	for i, part := range l.parts {
-		g.By = append(g.By, part.decode(l.wanted.By[i], key[part.offset:part.offset+part.size], plan))
+		g.By = append(g.By, part.decode(l.wanted.By[i], key[part.offset:part.offset+part.size], probes))
 	}
 	kind := l.value.kind
 	var sum any = words[wordSum]
@@ -307,11 +307,11 @@ func bucketOf(i int, n uint64, kind reader.FieldKind) Bucket {
 	return b
 }
 
-func (p *groupPart) decode(name string, b []byte, plan Plan) Arg {
+func (p *groupPart) decode(name string, b []byte, probes []*reader.Probe) Arg {
 	arg := Arg{Name: name}
 	switch {
 	case p.in.source == inputProbe:
-		probe := &plan[binary.NativeEndian.Uint64(b)].Probe
+		probe := probes[binary.NativeEndian.Uint64(b)]
 		arg.Value = probe.Provider + ":" + probe.Name
 	case p.size == keyCommSize:
 		arg.Value = cString(b, 0)

@@ -77,7 +77,8 @@ type groupPart struct {
 type aggregateLayout struct {
 	wanted Aggregation
 
-	bound   bool
+	made    bool        // the maps
+	bound   bool        // the following
 	parts   []groupPart // of the first site
 	value   input
 	keySize int
@@ -175,6 +176,9 @@ func (l *aggregateLayout) agree(code *aggregateCode, p *reader.Probe) error {
 		return nil // no event of this site gets that far
 	}
 	differ := func(a, b *input) bool { return a.kind != b.kind || a.kind == reader.Float && a.size != b.size }
+	if !l.bound && l.made {
+		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", ErrAggregation, p.Provider, p.Name)
+	}
 	if !l.bound {
 		l.bound, l.parts, l.value, l.keySize = true, code.parts, code.value, code.keySize
 		return nil
@@ -229,6 +233,7 @@ func (l *aggregateLayout) words() int {
 	return wordHist
 }
 
+// newMaps creates the maps of groups.
 func (l *aggregateLayout) newMaps(m *maps) (err error) {
 	spec := ebpf.MapSpec{
 		Name: "usdt_groups", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(8 * l.words()), MaxEntries: 1,
@@ -245,7 +250,7 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 	}
 	for i := range m.groups {
 		if m.groups[i], err = ebpf.NewMap(&spec); err != nil {
-			return err
+			return fmt.Errorf("create groups: %w", err)
 		}
 	}
 	m.control, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_control", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
@@ -253,5 +258,6 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 		return err
 	}
 	m.zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * l.words()), MaxEntries: 1})
+	l.made = err == nil
 	return err
 }

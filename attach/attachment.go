@@ -76,9 +76,26 @@ func (p Plan) refused() error {
 	return ErrNoSite
 }
 
-// Plan returns what was decided and done for every site. The caller must not
-// change it.
-func (a *Attachment) Plan() Plan { return a.plan }
+// Plan returns what was decided and done for every site until now. The caller
+// must not change it.
+func (a *Attachment) Plan() Plan {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.plan
+}
+
+// adopt takes over what more is attached to. It detaches if a has done so.
+func (a *Attachment) adopt(more *Attachment) error {
+	a.mu.Lock()
+	if !a.detached {
+		defer a.mu.Unlock()
+		a.plan = append(a.plan, more.plan...)
+		a.detachers = append(a.detachers, more.detachers...)
+		return nil
+	}
+	a.mu.Unlock()
+	return more.Close()
+}
 
 // Close detaches from all sites. When it returns the programs run no more, and
 // sites and semaphores are as they were before, with one exception: perf events

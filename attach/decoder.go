@@ -4,21 +4,44 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/reader"
 )
+
+// siteTable says what the indices mean by which programs name sites. It does
+// not change; that of a tracing is replaced by a longer one.
+type siteTable struct {
+	probes  []*reader.Probe
+	schemas []*schema // nil for sites that are not attached to
+}
+
+// with returns a table that has the sites of plan, too.
+func (t *siteTable) with(plan Plan, schemas []*schema) *siteTable {
+	n := &siteTable{}
+	if t != nil {
+		n.probes, n.schemas = slices.Clone(t.probes), slices.Clone(t.schemas)
+	}
+	for i := range plan {
+		n.probes = append(n.probes, &plan[i].Probe)
+	}
+	n.schemas = append(n.schemas, schemas...)
+	return n
+}
 
 // decoder turns records into events.
 type decoder struct {
-	plan    Plan
-	schemas []*schema
-	clock   clock
-	comms   map[[16]byte]string
+	sites *atomic.Pointer[siteTable]
+	clock clock
+	comms map[[16]byte]string
 }
 
-func newDecoder(plan Plan, schemas []*schema) decoder {
-	return decoder{plan: plan, schemas: schemas, comms: map[[16]byte]string{}}
+func newDecoder(sites *atomic.Pointer[siteTable]) decoder {
+	return decoder{sites: sites, comms: map[[16]byte]string{}}
 }
 
 // maxComms bounds the thread names that are remembered.
@@ -29,11 +52,12 @@ func (d *decoder) decode(rec []byte) (Event, error) {
 		return Event{}, fmt.Errorf("event of %d bytes is shorter than its header", len(rec))
 	}
 	site := binary.NativeEndian.Uint32(rec[headSite:])
-	if uint64(site) >= uint64(len(d.schemas)) || d.schemas[site] == nil {
+	sites := d.sites.Load()
+	if uint64(site) >= uint64(len(sites.schemas)) || sites.schemas[site] == nil {
 		return Event{}, fmt.Errorf("event of site %d, which is not traced", site)
 	}
 	task := binary.NativeEndian.Uint64(rec[headTask:])
-	p := &d.plan[site].Probe
+	p := sites.probes[site]
 	ev := Event{
 		Time:     d.clock.wall(binary.NativeEndian.Uint64(rec[headTime:])),
 		PID:      int(task >> 32),
@@ -44,7 +68,7 @@ func (d *decoder) decode(rec []byte) (Event, error) {
 		Probe:    p,
 	}
 	var err error
-	ev.Args, err = d.schemas[site].decode(rec)
+	ev.Args, err = sites.schemas[site].decode(rec)
 	return ev, err
 }
 

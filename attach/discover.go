@@ -26,25 +26,41 @@ var ErrNoSite = errors.New("no site could be attached to")
 // with Probe and PID set.
 // Files that cannot be read are left out: with other matches they do not
 // matter, and without any they are the reason in the error.
-func discover(selectors []string, pids []int) (Plan, error) {
-	parsed, err := parseSelectors(selectors)
-	if err != nil {
-		return nil, err
-	}
-	d := discovery{selectors: parsed, seen: map[siteKey]bool{}, read: map[procfs.ID]bool{}}
-	d.matched = make([]bool, len(selectors))
-	if len(pids) > 0 {
-		err = d.processes(pids)
-	} else {
-		err = d.machine()
-	}
+func (d *discovery) discover() (Plan, error) {
+	plan, err := d.more()
 	if err != nil {
 		return nil, err
 	}
 	for i, ok := range d.matched {
 		if !ok {
-			return nil, d.noMatch(selectors[i], pids)
+			return plan, d.noMatch(d.selectors[i].String(), d.pids)
 		}
+	}
+	return plan, nil
+}
+
+func newDiscovery(selectors []string, pids []int) (*discovery, error) {
+	parsed, err := parseSelectors(selectors)
+	if err != nil {
+		return nil, err
+	}
+	return &discovery{
+		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)),
+		seen: map[siteKey]bool{}, read: map[procfs.ID]bool{}, mapped: map[int]map[procfs.ID]bool{},
+	}, nil
+}
+
+// more returns the sites that have not been returned before.
+func (d *discovery) more() (Plan, error) {
+	d.chunks, d.troubles = nil, nil
+	var err error
+	if len(d.pids) > 0 {
+		err = d.processes(d.pids)
+	} else {
+		err = d.machine()
+	}
+	if err != nil {
+		return nil, err
 	}
 	return slices.Concat(d.chunks...), nil
 }
@@ -60,10 +76,12 @@ type siteKey struct {
 
 type discovery struct {
 	selectors []selector.Selector
+	pids      []int
 	matched   []bool
 	chunks    []Plan // of the sites: growing one slice would copy them again and again
 	seen      map[siteKey]bool
-	read      map[procfs.ID]bool // files, without a process
+	read      map[procfs.ID]bool         // files, without a process
+	mapped    map[int]map[procfs.ID]bool // files of processes
 	troubles  []error
 }
 
@@ -91,6 +109,9 @@ func (d *discovery) add(p *reader.Probe, pid int) {
 
 func (d *discovery) processes(pids []int) error {
 	for _, pid := range slices.Compact(slices.Sorted(slices.Values(pids))) {
+		if !d.changed(pid) {
+			continue
+		}
 		proc, err := reader.OpenProcess(pid)
 		if err != nil {
 			if errors.Is(err, os.ErrPermission) {
@@ -108,6 +129,26 @@ func (d *discovery) processes(pids []int) error {
 		proc.Close()
 	}
 	return nil
+}
+
+// changed reports whether the process may have files mapped that it had not
+// when it was last asked.
+func (d *discovery) changed(pid int) bool {
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		return true // reading the process says what is wrong
+	}
+	known, changed := d.mapped[pid], false
+	if known == nil {
+		known, changed = map[procfs.ID]bool{}, true
+		d.mapped[pid] = known
+	}
+	for _, o := range procfs.Objects(pid, maps) {
+		if !known[o.ID] {
+			known[o.ID], changed = true, true
+		}
+	}
+	return changed
 }
 
 // machine looks at the files that selectors name by path and at those that any
@@ -133,7 +174,7 @@ func (d *discovery) machine() error {
 	}
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			d.mapped(pid)
+			d.mappedBy(pid)
 		}
 	}
 	return nil
@@ -158,8 +199,8 @@ func (d *discovery) named(path string) error {
 	return nil
 }
 
-// mapped looks at the files that process pid has mapped and no other had.
-func (d *discovery) mapped(pid int) {
+// mappedBy looks at the files that process pid has mapped and no other had.
+func (d *discovery) mappedBy(pid int) {
 	maps, err := procfs.Maps(pid)
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {

@@ -19,6 +19,10 @@
 // [OpenAggregate] has the kernel count, sum up and draw histograms instead, in
 // total or by the values of arguments.
 //
+// With [Options.Rescan] probes that appear later are attached to as well: those
+// of libraries loaded, of processes started and of programs that declare probes
+// when they run.
+//
 // Nothing is attached where it would harm the traced program, unless
 // [Options.Force] asks for it; [Session.Plan] says for every site what was done
 // and why.

@@ -21,26 +21,22 @@ type maps struct {
 	counters *ebpf.Map
 	scratch  *ebpf.Map // nil if no program needs it
 
-	// For aggregates, which have no ring:
+	// For aggregates, which have no ring; nil until the first site is known:
 	groups  [2]*ebpf.Map // the programs update one while the other is read
 	control *ebpf.Map    // u64: which one
 	zeros   *ebpf.Map    // a new group
 }
 
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
-// page size, scratchSize 0 without strings, layout nil to record events.
-func newMaps(ringSize, scratchSize int, layout *aggregateLayout) (m *maps, err error) {
+// page size, scratchSize 0 without strings, and events false to aggregate.
+func newMaps(ringSize, scratchSize int, events bool) (m *maps, err error) {
 	m = &maps{}
 	defer func() {
 		if err != nil {
 			m.Close()
 		}
 	}()
-	if layout != nil {
-		if err := layout.newMaps(m); err != nil {
-			return nil, fmt.Errorf("create groups: %w", err)
-		}
-	} else {
+	if events {
 		m.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_events", Type: ebpf.RingBuf, MaxEntries: uint32(ringSize)})
 		if err != nil {
 			return nil, fmt.Errorf("create a ring buffer of %d bytes: %w", ringSize, err)
@@ -52,15 +48,24 @@ func newMaps(ringSize, scratchSize int, layout *aggregateLayout) (m *maps, err e
 	if err != nil {
 		return nil, fmt.Errorf("create counters: %w", err)
 	}
-	if scratchSize > 0 {
-		m.scratch, err = ebpf.NewMap(&ebpf.MapSpec{
-			Name: "usdt_scratch", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(scratchSize), MaxEntries: scratchSlots,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("create scratch memory of %d bytes: %w", scratchSize, err)
-		}
+	if err := m.addScratch(scratchSize); err != nil {
+		return nil, err
 	}
 	return m, nil
+}
+
+// addScratch creates the scratch memory.
+func (m *maps) addScratch(size int) (err error) {
+	if size == 0 {
+		return nil
+	}
+	m.scratch, err = ebpf.NewMap(&ebpf.MapSpec{
+		Name: "usdt_scratch", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(size), MaxEntries: scratchSlots,
+	})
+	if err != nil {
+		return fmt.Errorf("create scratch memory of %d bytes: %w", size, err)
+	}
+	return nil
 }
 
 func (m *maps) Close() error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -120,7 +121,7 @@ func TestManyForms(t *testing.T) {
 		}
 		sigs = append(sigs, sig)
 	}
-	m, err := newMaps(4096, 0, nil)
+	m, err := newMaps(4096, 0, true)
 	if err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -165,7 +166,9 @@ func FuzzDecode(f *testing.F) {
 		},
 	}
 	f.Fuzz(func(t *testing.T, rec []byte, errors uint32) {
-		d := newDecoder(Plan{{}}, []*schema{sc})
+		var sites atomic.Pointer[siteTable]
+		sites.Store(sites.Load().with(Plan{{}}, []*schema{sc}))
+		d := newDecoder(&sites)
 		if len(rec) >= headSize {
 			rec[headErrors] = byte(errors)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 )
@@ -44,6 +45,15 @@ type Options struct {
 	// false, != included. A name that a probe does not have and constants of
 	// another type make Open return a [*WhereError].
 	Where string
+
+	// Rescan is how often probes are looked for that were not there before:
+	// those of libraries loaded since, of programs that declare probes when
+	// they run, and without PIDs those of processes started since. 0 means
+	// never. (A process started later that runs a file which has been found is
+	// traced from its beginning in any case, unless PIDs exclude it.)
+	Rescan time.Duration
+	// Await makes it no error if no probe matches yet. It needs Rescan.
+	Await bool
 
 	// Force attaches to sites that attaching is known to harm, or that are
 	// known to stay silent; see [Site.Reason].
@@ -125,6 +135,9 @@ func (o *Options) withDefaults() (Options, error) {
 			return out, err
 		}
 		out.condition = expr
+	}
+	if out.Rescan < 0 || out.Await && out.Rescan == 0 {
+		return out, fmt.Errorf("rescan every %v: it must be positive, and set with await", out.Rescan)
 	}
 	for _, pid := range out.PIDs {
 		if pid <= 0 {

@@ -46,20 +46,16 @@ func OpenAll(selectors []string, opts *Options) (*Session, error) {
 	if err := context.Cause(o.Context); err != nil {
 		return nil, err
 	}
-	plan, err := discover(selectors, o.PIDs)
-	if err != nil {
-		return nil, err
-	}
 	s := &Session{}
-	if err := s.open(plan, &o); err != nil {
+	if err := s.open(selectors, &o); err != nil {
 		s.release()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Session) open(plan Plan, o *Options) error {
-	_, err := s.attach(plan, o, nil, func(m *maps) (err error) {
+func (s *Session) open(selectors []string, o *Options) error {
+	err := s.attach(selectors, o, nil, func(m *maps) (err error) {
 		s.ring, err = ringbuf.NewReader(m.ring)
 		if err != nil {
 			return fmt.Errorf("read ring buffer: %w", err)
@@ -69,7 +65,7 @@ func (s *Session) open(plan Plan, o *Options) error {
 	if err != nil {
 		return err
 	}
-	s.decoder = newDecoder(plan, s.schemas)
+	s.decoder = newDecoder(&s.sites)
 	s.watch(o, s.Stop)
 	return nil
 }

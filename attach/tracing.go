@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -27,62 +28,98 @@ type tracing struct {
 	*Attachment
 
 	maps    *maps
-	progs   []*ebpf.Program
-	schemas []*schema // by site
+	sites   atomic.Pointer[siteTable]
 	cancel  context.CancelFunc
 	watches sync.WaitGroup
+
+	// For finding and attaching to sites, one call at a time:
+	options  *Options
+	kind     LinkKind
+	layout   *aggregateLayout // nil to record events
+	discover *discovery
 
 	received, dropped atomic.Uint64
 
 	mu      sync.Mutex // of what follows, and of the life of maps and progs
+	progs   []*ebpf.Program
+	scratch []*ebpf.Map // of sites found later
 	closed  bool
 	final   Stats
 	stopErr error
 }
 
 // attach plans, generates and attaches. prepared is called with the maps before
-// the first event can fire. agg is nil to record events.
-func (t *tracing) attach(plan Plan, o *Options, agg *Aggregation, prepared func(*maps) error) (*aggregateLayout, error) {
-	planner := newPlanner(o.Force)
+// the first event can fire. layout is nil to record events.
+func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout, prepared func(*maps) error) (err error) {
+	t.options, t.layout = o, layout
+	if t.discover, err = newDiscovery(selectors, o.PIDs); err != nil {
+		return err
+	}
+	plan, err := t.discover.discover()
+	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
+		return err
+	}
+	if t.kind, err = chooseLink(o.Link, len(o.PIDs) > 0); err != nil {
+		return err
+	}
+	schemas, err := t.plan(plan, false)
+	if err != nil {
+		return err
+	}
+	signatures, scratch := signaturesOf(schemas)
+	if t.maps, err = newMaps(o.RingSize, scratch, layout == nil); err == nil && len(signatures) > 0 && layout != nil {
+		err = layout.newMaps(t.maps)
+	}
+	if err != nil {
+		return privileges("prepare tracing", err)
+	}
+	if err := prepared(t.maps); err != nil {
+		return err
+	}
+	t.sites.Store(t.sites.Load().with(plan, schemas))
+	groups, err := t.load(plan, schemas, signatures, t.maps, 0)
+	if err != nil {
+		return err
+	}
+	if len(plan) == 0 {
+		t.Attachment = &Attachment{completed: make(chan struct{})}
+		return nil
+	}
+	t.Attachment, err = newAttachment(plan, groups, t.kind)
+	return err
+}
+
+// plan decides what is done at each site. If they are late, a site that the
+// condition or the aggregation does not fit is only left out.
+func (t *tracing) plan(plan Plan, late bool) ([]*schema, error) {
+	planner := newPlanner(t.options.Force)
 	defer planner.objects.Close()
 	for i := range plan {
 		planner.plan(&plan[i])
 	}
-	kind, err := chooseLink(o.Link, len(o.PIDs) > 0)
-	if err != nil {
-		return nil, err
-	}
-	b := &binder{maxString: uint32(o.MaxString), strings: o.Strings, where: o.condition, objects: planner.objects}
-	if agg != nil {
-		b.aggregate = &aggregateLayout{wanted: *agg}
-	}
-	if err := t.bind(plan, b); err != nil {
-		return nil, err
-	}
-	groups, err := t.load(plan, kind, o, b.aggregate)
-	if err != nil {
-		return nil, err
-	}
-	if err := prepared(t.maps); err != nil {
-		return nil, err
-	}
-	t.Attachment, err = newAttachment(plan, groups, kind)
-	return b.aggregate, err
+	o := t.options
+	return bindAll(plan, late, &binder{
+		maxString: uint32(o.MaxString), strings: o.Strings, where: o.condition, aggregate: t.layout, objects: planner.objects,
+	})
 }
 
-// bind decides what is read at every site that is not refused.
-func (t *tracing) bind(plan Plan, b *binder) error {
-	t.schemas = make([]*schema, len(plan))
+// bindAll decides what is read at every site that is not refused.
+func bindAll(plan Plan, late bool, b *binder) ([]*schema, error) {
+	schemas := make([]*schema, len(plan))
 	shared := map[string]*signature{}
 	for i := range plan {
 		if plan[i].Reason != nil {
 			continue
 		}
 		sc, err := b.bind(&plan[i])
-		if err != nil {
-			return err
+		if err != nil && late {
+			plan[i].Reason = err
+			continue
 		}
-		if t.schemas[i] = sc; sc.shared {
+		if err != nil {
+			return nil, err
+		}
+		if schemas[i] = sc; sc.shared {
 			continue
 		}
 		key := sc.sig.key()
@@ -92,19 +129,14 @@ func (t *tracing) bind(plan Plan, b *binder) error {
 			shared[key] = sc.sig
 		}
 	}
-	return nil
+	return schemas, nil
 }
 
-// load creates maps and programs, and groups the sites by link.
-func (t *tracing) load(plan Plan, kind LinkKind, o *Options, layout *aggregateLayout) ([]*group, error) {
-	typ := ebpf.AttachNone
-	if kind == MultiLink {
-		typ = ebpf.AttachTraceUprobeMulti
-	}
-	var signatures []*signature
-	scratch := 0
+// signaturesOf returns the different signatures, and the size of the scratch
+// memory that they need, 0 if none do.
+func signaturesOf(schemas []*schema) (signatures []*signature, scratch int) {
 	seen := map[*signature]bool{}
-	for _, sc := range t.schemas {
+	for _, sc := range schemas {
 		if sc == nil || seen[sc.sig] {
 			continue
 		}
@@ -114,23 +146,33 @@ func (t *tracing) load(plan Plan, kind LinkKind, o *Options, layout *aggregateLa
 			scratch = max(scratch, sc.sig.scratchSize(sc.sig.stringLimit()))
 		}
 	}
-	var err error
-	if t.maps, err = newMaps(o.RingSize, scratch, layout); err != nil {
-		return nil, privileges("prepare tracing", err)
+	return signatures, scratch
+}
+
+// load creates programs and groups the sites, of which the first has index
+// base, by link.
+func (t *tracing) load(plan Plan, schemas []*schema, signatures []*signature, m *maps, base int) ([]*group, error) {
+	typ := ebpf.AttachNone
+	if t.kind == MultiLink {
+		typ = ebpf.AttachTraceUprobeMulti
 	}
-	specs, forms := programSpecs(signatures, t.maps, typ, canSleep())
+	specs, forms := programSpecs(signatures, m, typ, canSleep())
+	var progs []*ebpf.Program
 	for _, spec := range specs {
 		prog, err := ebpf.NewProgram(spec)
 		if err != nil {
 			return nil, privileges("load the programs that read arguments", err)
 		}
+		progs = append(progs, prog)
+		t.mu.Lock()
 		t.progs = append(t.progs, prog)
+		t.mu.Unlock()
 	}
 	var groups grouper
 	for i := range plan {
-		if sc := t.schemas[i]; sc != nil {
+		if sc := schemas[i]; sc != nil {
 			f := forms[sc.sig]
-			groups.add(&plan[i], t.progs[f.program], f.cookie(i))
+			groups.add(&plan[i], progs[f.program], f.cookie(base+i))
 		}
 	}
 	return groups.all, nil
@@ -149,6 +191,9 @@ func (t *tracing) watch(o *Options, stop func() error) {
 			eg.Wait()
 			cancel()
 		})
+	}
+	if o.Rescan > 0 {
+		t.watches.Go(func() { t.rescan(ctx) })
 	}
 	t.watches.Go(func() {
 		<-ctx.Done()
@@ -199,6 +244,9 @@ func (t *tracing) finishLocked() error {
 func (t *tracing) release() {
 	for _, p := range t.progs {
 		p.Close()
+	}
+	for _, m := range t.scratch {
+		m.Close()
 	}
 	if t.maps != nil {
 		t.maps.Close()

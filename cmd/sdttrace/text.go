@@ -37,9 +37,15 @@ func appendValue(dst []byte, a *attach.Arg) []byte {
 	return dst
 }
 
-// printPlan says what is traced and why other sites are not, once per cause.
+// printPlan says what is traced.
 func printPlan(w io.Writer, plan attach.Plan) {
 	fmt.Fprintf(w, "sdttrace: attached to %d of %d sites; Ctrl-C ends\n", plan.Attached(), len(plan))
+	printRemarks(w, plan)
+}
+
+// printRemarks says why sites are not traced, and what else there is to know of
+// them, once per cause.
+func printRemarks(w io.Writer, plan attach.Plan) {
 	type cause struct {
 		text  string
 		first *attach.Site

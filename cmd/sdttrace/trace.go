@@ -28,7 +28,9 @@ type traceFlags struct {
 	strings   []string
 	where     string
 	link      string
+	rescan    time.Duration
 	aggregate aggregateFlags
+	command   []string // behind "--"
 }
 
 const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes of a process
@@ -37,18 +39,23 @@ const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes 
   sdttrace --where 'status >= 500 && path ~ "/api/*"' myapp:request_done   filtered by the kernel
   sdttrace --hist ms --by path --interval 10s myapp:request_done   aggregated by the kernel
   sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to text
+  sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
   sdttrace list 'hotspot:*'                    which probes there are, and who watches them`
 
 func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
 	var f traceFlags
 	cmd := &cobra.Command{
-		Use:   "sdttrace [flags] PROBE...",
+		Use:   "sdttrace [flags] PROBE... [-- CMD ARG...]",
 		Short: "Trace USDT probes",
 		Long: `sdttrace attaches to USDT probes and prints an event each time one fires.
 
 PROBE is [PATH:]PROVIDER:NAME; '*', '?' and [...] stand for any characters in
-each part. Without -p, probes are traced in all processes; a PATH with a '/'
-need not be running yet.
+each part. Without -p and CMD, probes are traced in all processes, those that
+start later included; a PATH with a '/' need not be running yet. Probes that
+appear while sdttrace runs are found by --rescan.
+
+CMD is started, traced (itself, not its children) and, when sdttrace has to end
+before it, ended. Its output goes to stderr; if it fails, sdttrace does.
 
 --where compares arguments (by name, or as arg0, arg1 ...), pid, tid and comm
 with constants: == != < <= > >=, for text == != and ~ with a pattern in which
@@ -66,14 +73,20 @@ events there were, how many were lost, and to how many probe sites sdttrace
 could attach. Ctrl-C ends it. The exit code is 0 if it traced, 1 if it could
 not or nothing matched, 2 if it was called wrongly.`,
 		Example: traceExample,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+		Args: func(cmd *cobra.Command, args []string) error {
+			if dash := cmd.ArgsLenAtDash(); len(args) == 0 || dash == 0 {
 				return usageError{errors.New("name at least one PROBE to trace: [PATH:]PROVIDER:NAME")}
 			}
 			return nil
 		},
 		ValidArgsFunction: completeProbes,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				args, f.command = args[:dash], args[dash:]
+				if len(f.command) == 0 {
+					return usageError{errors.New("name a command behind --")}
+				}
+			}
 			return f.trace(cmd.Context(), args, stdout, stderr)
 		},
 	}
@@ -87,6 +100,7 @@ not or nothing matched, 2 if it was called wrongly.`,
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
 	flags.DurationVar(&f.duration, "duration", 0, "end after this time, e.g. 10s")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks on stderr but errors and the summary")
+	flags.DurationVar(&f.rescan, "rescan", time.Second, "how often to look for probes that appear later; 0 for never")
 	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to text: argN, or PROVIDER:NAME:argN")
 	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
 	flags.IntVar(&f.ringSize, "buffer", 0, "bytes of buffer between kernel and sdttrace (default 4194304)")
@@ -111,7 +125,14 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 			return nil, usageError{fmt.Errorf("process id %d is not positive", pid)}
 		}
 	}
+	if len(f.command) > 0 && len(f.pids) > 0 {
+		return nil, usageError{errors.New("-p and a command exclude each other")}
+	}
+	if f.rescan < 0 {
+		return nil, usageError{fmt.Errorf("rescan %v is negative", f.rescan)}
+	}
 	opts := &attach.Options{
+		Rescan:    f.rescan,
 		PIDs:      f.pids,
 		RingSize:  f.ringSize,
 		MaxString: f.maxString,
@@ -132,7 +153,7 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 	return opts, nil
 }
 
-func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr io.Writer) error {
+func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr io.Writer) (failed error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	opts, err := f.options(ctx)
@@ -151,22 +172,42 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	if aggregation != nil {
-		if f.limit > 0 {
-			return usageError{errors.New("--limit counts events that are printed: with an aggregation use --duration")}
+	if aggregation != nil && f.limit > 0 {
+		return usageError{errors.New("--limit counts events that are printed: with an aggregation use --duration")}
+	}
+	resume := func() error { return nil }
+	if len(f.command) > 0 {
+		c, err := startCommand(f.command, stderr)
+		if err != nil {
+			return err
 		}
+		defer func() {
+			if err := c.finish(); failed == nil {
+				failed = err
+			}
+		}()
+		resume = c.resume
+		opts.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
+	}
+	if aggregation != nil {
 		a, err := attach.OpenAggregate(probes, aggregation, opts)
 		if err != nil {
 			return openError(err)
 		}
-		return f.follow(ctx, cancel, a, stderr, func() error { return f.aggregate.print(ctx, a, f.format, stdout) })
+		return f.follow(cancel, a, stderr, func() error {
+			return errors.Join(resume(), f.aggregate.print(ctx, a, f.format, stdout))
+		})
 	}
 	s, err := attach.OpenAll(probes, opts)
 	if err != nil {
 		return openError(err)
 	}
-	return f.follow(ctx, cancel, s, stderr, func() error { return f.print(s, stdout) })
+	return f.follow(cancel, s, stderr, func() error { return errors.Join(resume(), f.print(s, stdout)) })
 }
+
+// commandRescan is how often a command is asked for new probes: only one
+// process is looked at.
+const commandRescan = 10 * time.Millisecond
 
 // tracer is a session or an aggregate.
 type tracer interface {
@@ -178,10 +219,11 @@ type tracer interface {
 }
 
 // follow prints what s traces until it ends, and what there is to say of it.
-func (f *traceFlags) follow(ctx context.Context, cancel context.CancelFunc, s tracer, stderr io.Writer, print func() error) error {
+func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Writer, print func() error) error {
 	defer s.Close()
-	if !f.quiet {
-		printPlan(stderr, s.Plan())
+	first := s.Plan()
+	if !f.quiet && len(first) > 0 {
+		printPlan(stderr, first)
 	}
 	if f.duration > 0 {
 		defer time.AfterFunc(f.duration, cancel).Stop()
@@ -190,7 +232,15 @@ func (f *traceFlags) follow(ctx context.Context, cancel context.CancelFunc, s tr
 	if err := s.Close(); err != nil && traceErr == nil {
 		traceErr = err
 	}
-	awaitClose(ctx, s, stderr)
+	awaitClose(s, stderr)
+	all := s.Plan()
+	if later := all[len(first):]; !f.quiet && len(later) > 0 {
+		fmt.Fprintf(stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile\n", later.Attached(), len(later))
+		printRemarks(stderr, later)
+	}
+	if traceErr == nil && len(all) == 0 {
+		traceErr = fmt.Errorf("%w in what the command has run", attach.ErrNoMatch)
+	}
 	if traceErr != nil {
 		fmt.Fprintf(stderr, "sdttrace: %v\n", traceErr)
 	}
@@ -250,10 +300,10 @@ func outputError(err error) error {
 
 // awaitClose reports on perf events that the kernel is slow to remove, which
 // holds the end of the process in any case.
-func awaitClose(ctx context.Context, s tracer, stderr io.Writer) {
+func awaitClose(s tracer, stderr io.Writer) {
 	all := s.Pending()
 	for all > 0 {
-		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		wait, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		err := s.Wait(wait)
 		cancel()
 		if err == nil {

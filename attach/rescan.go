@@ -1,0 +1,90 @@
+package attach
+
+import (
+	"context"
+	"time"
+)
+
+// rescanShare bounds the time spent on looking for probes: for one second of
+// it there are this many without.
+const rescanShare = 20
+
+// rescan attaches to sites that appear, until ctx is done.
+func (t *tracing) rescan(ctx context.Context) {
+	timer := time.NewTimer(t.options.Rescan)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		start := time.Now()
+		plan, err := t.discover.more()
+		if err == nil && len(plan) > 0 {
+			t.extend(plan)
+		}
+		timer.Reset(max(t.options.Rescan, rescanShare*time.Since(start)))
+	}
+}
+
+// extend attaches to the sites of plan, too. What goes wrong is said there:
+// those that were attached to before go on.
+func (t *tracing) extend(plan Plan) {
+	refuse := func(err error) {
+		for i := range plan {
+			if plan[i].Reason == nil {
+				plan[i].Reason = err
+			}
+		}
+		t.adopt(&Attachment{plan: plan})
+	}
+	schemas, signatures, scratch, err := t.planLate(plan)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	base := len(t.sites.Load().probes)
+	t.sites.Store(t.sites.Load().with(plan, schemas))
+	m := *t.maps
+	if err := m.addScratch(scratch); err != nil {
+		refuse(err)
+		return
+	}
+	if scratch > 0 {
+		t.mu.Lock()
+		t.scratch = append(t.scratch, m.scratch)
+		t.mu.Unlock()
+	}
+	groups, err := t.load(plan, schemas, signatures, &m, base)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	more, err := newAttachment(plan, groups, t.kind)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	if err := t.adopt(more); err != nil {
+		t.mu.Lock()
+		t.stopErr = err
+		t.mu.Unlock()
+	}
+}
+
+// planLate is plan for sites found later. The first of an aggregate decide what
+// its groups are.
+func (t *tracing) planLate(plan Plan) ([]*schema, []*signature, int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	schemas, err := t.plan(plan, true)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	signatures, scratch := signaturesOf(schemas)
+	if t.layout != nil && !t.layout.made && len(signatures) > 0 {
+		err = t.layout.newMaps(t.maps)
+	}
+	return schemas, signatures, scratch, err
+}

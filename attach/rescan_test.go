@@ -1,0 +1,75 @@
+package attach_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// awaitSites waits until a session has attached to n sites.
+func awaitSites(t *testing.T, plan func() attach.Plan, n int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); plan().Attached() < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("attached %d sites, want %d: %+v", plan().Attached(), n, plan())
+		}
+	}
+}
+
+// TestRescanProcess attaches to probes that a process declares later.
+func TestRescanProcess(t *testing.T) {
+	p := startChild(t, "typed")
+	o := attach.Options{PIDs: []int{p.pid()}, Rescan: 5 * time.Millisecond, Await: true, MaxString: 100}
+	s := open(t, "typed:*", &o)
+	if n := len(s.Plan()); n != 0 {
+		t.Fatalf("%d sites before the program has declared any", n)
+	}
+	p.do("load")
+	awaitSites(t, s.Plan, 4)
+	p.do("text")
+	p.do("ints")
+	events := drain(t, s)
+	if len(events) != 5 || events[0].Args[0].Value != "a\x00b" || events[4].Name != "ints" {
+		t.Errorf("events %+v", events)
+	}
+	checkSum(t, s)
+}
+
+// TestRescanMachine attaches to the probes of a program that starts later, each
+// of which has a memory file of its own, besides those of a running one.
+func TestRescanMachine(t *testing.T) {
+	const name = "agg:done"
+	first := startChild(t, "aggregate")
+	first.do("load")
+	o := attach.Options{Rescan: 5 * time.Millisecond}
+	s := open(t, name, &o)
+	a := openAggregate(t, []string{name}, attach.Aggregation{By: []string{"probe", "pid"}}, &o)
+	before := s.Plan().Attached()
+	second := startChild(t, "aggregate")
+	second.do("load")
+	awaitSites(t, s.Plan, before+1)
+	awaitSites(t, a.Plan, before+1)
+	first.do("fire 1")
+	second.do("fire 1")
+	fired := map[int]int{}
+	for _, ev := range drain(t, s) {
+		fired[ev.PID]++
+	}
+	groups, err := a.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[int]int{}
+	for _, g := range groups {
+		if g.By[0].Value == name {
+			counted[int(g.By[1].Value.(uint64))] += int(g.Count)
+		}
+	}
+	for _, p := range []*program{first, second} {
+		if fired[p.pid()] != aggregateEvents || counted[p.pid()] != aggregateEvents {
+			t.Errorf("%d events, %d counted of process %d, want %d", fired[p.pid()], counted[p.pid()], p.pid(), aggregateEvents)
+		}
+	}
+	checkSum(t, s)
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// command is a program that sdttrace has started.
+type command struct {
+	cmd   *exec.Cmd
+	ended chan struct{}
+	err   error // of its end, once ended is closed
+}
+
+// endGrace is how long a command has to end after SIGTERM.
+const endGrace = 5 * time.Second
+
+// startCommand starts a program and stops it where its own code begins: the
+// libraries that it is linked with are mapped then, and nothing of it, but
+// constructors of libraries, has run. What it prints goes to stderr.
+func startCommand(args []string, stderr io.Writer) (*command, error) {
+	c := &command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = os.Stdin, stderr, stderr
+	if err := c.startStopped(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", args[0], err)
+	}
+	return c, nil
+}
+
+func (c *command) startStopped() error {
+	// Only the thread that started a traced process may let it go.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	if err := c.cmd.Start(); err != nil {
+		return err
+	}
+	err := c.stopAtEntry()
+	if err != nil {
+		c.cmd.Process.Kill()
+		c.cmd.Wait()
+		return err
+	}
+	go func() {
+		c.err = c.cmd.Wait()
+		close(c.ended)
+	}()
+	return nil
+}
+
+// stopAtEntry lets the process, which stands behind its exec, go on to its
+// entry point, where a program attached there stops it by a signal.
+func (c *command) stopAtEntry() error {
+	pid := c.pid()
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil {
+		return fmt.Errorf("wait for its exec: %w", err)
+	}
+	if !status.Stopped() {
+		return errors.New("it ended before it began")
+	}
+	stopper, err := attachStopper(pid)
+	if err != nil {
+		return err
+	}
+	defer stopper.Close()
+	if err := syscall.PtraceDetach(pid); err != nil {
+		return fmt.Errorf("let it go: %w", err)
+	}
+	// A process that ends before is left to be waited for.
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// attachStopper has process pid stopped when it gets to its entry point.
+func attachStopper(pid int) (*attach.Attachment, error) {
+	entry, err := entryPoint(pid)
+	if err != nil {
+		return nil, fmt.Errorf("find its entry point: %w", err)
+	}
+	return attachEither(func(typ ebpf.AttachType) (*attach.Attachment, error) {
+		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+			Type: ebpf.Kprobe, AttachType: typ, License: "GPL",
+			Instructions: asm.Instructions{
+				asm.Mov.Imm(asm.R1, int32(unix.SIGSTOP)),
+				asm.FnSendSignal.Call(),
+				asm.Mov.Imm(asm.R0, 0),
+				asm.Return(),
+			},
+		})
+		if err != nil {
+			return nil, err
+		}
+		defer prog.Close() // the link keeps it
+		return attach.Probe(prog, entry, &attach.Options{PIDs: []int{pid}})
+	})
+}
+
+// attachEither tries a program for uprobe_multi, and then one that is not.
+func attachEither(try func(ebpf.AttachType) (*attach.Attachment, error)) (*attach.Attachment, error) {
+	a, err := try(ebpf.AttachTraceUprobeMulti)
+	if err == nil {
+		return a, nil
+	}
+	if b, perfErr := try(ebpf.AttachNone); perfErr == nil {
+		return b, nil
+	}
+	return nil, err
+}
+
+// atEntry is AT_ENTRY, include/uapi/linux/auxvec.h.
+const atEntry = 9
+
+// entryPoint returns the place where a process's own code begins, as a probe.
+func entryPoint(pid int) (*reader.Probe, error) {
+	path := fmt.Sprintf("/proc/%d/exe", pid)
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	if err != nil {
+		return nil, err
+	}
+	word := 8
+	if f.Class == elf.ELFCLASS32 {
+		word = 4
+	}
+	number := func(b []byte) uint64 {
+		if word == 4 {
+			return uint64(binary.NativeEndian.Uint32(b))
+		}
+		return binary.NativeEndian.Uint64(b)
+	}
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		return nil, err
+	}
+	for ; len(auxv) >= 2*word; auxv = auxv[2*word:] {
+		if number(auxv) != atEntry {
+			continue
+		}
+		addr := number(auxv[word:])
+		for _, m := range maps {
+			if m.Start <= addr && addr < m.End {
+				return &reader.Probe{
+					Note: notes.Note{Provider: "entry", Name: "point"},
+					Path: path, Machine: f.Machine, Class: f.Class, Offset: addr - m.Start + m.Offset,
+				}, nil
+			}
+		}
+	}
+	return nil, errors.New("the kernel does not tell")
+}
+
+func (c *command) pid() int { return c.cmd.Process.Pid }
+
+// resume lets the program run.
+func (c *command) resume() error {
+	if err := c.cmd.Process.Signal(syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("let %s run: %w", c.cmd.Path, err)
+	}
+	return nil
+}
+
+// finish ends the program if it has not ended by itself. If it has, badly, the
+// error says how.
+func (c *command) finish() error {
+	select {
+	case <-c.ended:
+		if c.err != nil {
+			return fmt.Errorf("%s: %w", c.cmd.Path, c.err)
+		}
+		return nil
+	default:
+	}
+	c.cmd.Process.Signal(syscall.SIGTERM)
+	c.resume()
+	select {
+	case <-c.ended:
+	case <-time.After(endGrace):
+		c.cmd.Process.Kill()
+		<-c.ended
+	}
+	return nil // it was made to end
+}
