@@ -10,6 +10,7 @@ import (
 // argument strings, so that each is decoded once.
 type decoder struct {
 	file  *File
+	code  *File  // has the segments and instructions; file, most often
 	types *types // nil without typed probes
 	args  map[string][]notes.Arg
 }
@@ -20,7 +21,7 @@ const maxArgs = 4096
 // probe returns the probe of note n. The probe is right but for its types if
 // there is an error.
 func (d *decoder) probe(n notes.Note) (Probe, error) {
-	f := d.file
+	f, code := d.file, d.code
 	p := Probe{
 		file:      f,
 		Note:      n,
@@ -29,12 +30,15 @@ func (d *decoder) probe(n notes.Note) (Probe, error) {
 		Machine:   f.elf.Machine,
 		Class:     f.elf.Class,
 		ByteOrder: f.elf.ByteOrder,
-		Delta:     f.layout.delta(&n),
+		Delta:     code.layout.delta(&n),
 		Arguments: d.arguments(n.Args),
 	}
-	p.Offset, p.SiteErr = f.layout.site(n.Location + p.Delta)
+	p.Offset, p.SiteErr = code.layout.site(n.Location + p.Delta)
 	if n.Semaphore != 0 {
-		p.SemaphoreOffset, p.SemaphoreErr = f.layout.semaphore(n.Semaphore + p.Delta)
+		p.SemaphoreOffset, p.SemaphoreErr = code.layout.semaphore(n.Semaphore + p.Delta)
+	}
+	if code != f {
+		p.OpenPath = code.path
 	}
 	if d.types == nil {
 		return p, nil

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
@@ -32,7 +33,9 @@ type File struct {
 	closer io.Closer
 	elf    *safeelf.File
 	layout layout
+	binary atomic.Pointer[File] // of a file with debug symbols, once it is found
 
+	code    func() *File             // the file with the code: this one, or its binary
 	notes   func() ([][]byte, error) // the contents of the note sections
 	buildID func() string
 	types   func() (*types, error)
@@ -80,6 +83,7 @@ func NewFile(r io.ReaderAt) (*File, error) {
 		return nil, err
 	}
 	f := &File{elf: e, layout: newLayout(e)}
+	f.code = sync.OnceValue(f.findCode)
 	f.notes = sync.OnceValues(f.readNotes)
 	f.buildID = sync.OnceValue(f.readBuildID)
 	f.types = sync.OnceValues(f.readTypes)
@@ -89,6 +93,9 @@ func NewFile(r io.ReaderAt) (*File, error) {
 
 // Close closes the file if [Open] opened it.
 func (f *File) Close() error {
+	if b := f.binary.Load(); b != nil {
+		b.Close()
+	}
 	if f.closer == nil {
 		return nil
 	}
@@ -104,6 +111,10 @@ func (f *File) BuildID() string { return f.buildID() }
 
 // Probes returns the file's probe sites in the order of their notes. An error
 // stands for what it names, a note or a section; what follows it is right.
+//
+// A file of debug symbols, opened by its path, has the notes but not the code:
+// if the binary that belongs to it is where such files expect it, with the same
+// build-id, the probes are that binary's, and [Probe.OpenPath] is its path.
 func (f *File) Probes() iter.Seq2[Probe, error] {
 	return func(yield func(Probe, error) bool) {
 		fail := func(err error) bool { return yield(Probe{}, f.errorf(err)) }
@@ -119,7 +130,7 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 		if err != nil && !errors.Is(err, notes.ErrTypesVersion) && !fail(err) {
 			return
 		}
-		dec := decoder{file: f, types: types}
+		dec := decoder{file: f, code: f.code(), types: types}
 		for _, data := range sections {
 			for note, err := range notes.All(data, f.elf.ByteOrder, f.elf.Class) {
 				if err != nil {

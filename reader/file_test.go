@@ -141,16 +141,33 @@ func TestCompressedNotes(t *testing.T) {
 	w.Write(raw)
 	w.Close()
 
-	packed := &object{rawNotes: z.Bytes()}
-	data := edit(t, packed.build(t), notes.SectionName, func(s *elf.Section64) { s.Flags |= uint64(elf.SHF_COMPRESSED) })
-	if p := all(t, data)[0]; p.Name != "a" || p.Offset != o.text.Offset+4 {
-		t.Errorf("got %s at %#x", p.Name, p.Offset)
+	// RFC 8878: a frame of one segment with one raw block.
+	var zstd bytes.Buffer
+	binary.Write(&zstd, binary.LittleEndian, elf.Chdr64{Type: uint32(elf.COMPRESS_ZSTD), Size: uint64(len(raw)), Addralign: 4})
+	block := uint32(len(raw)<<3 | 1)
+	zstd.Write([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x20, byte(len(raw)), byte(block), byte(block >> 8), byte(block >> 16)})
+	zstd.Write(raw)
+
+	unknown := bytes.Clone(z.Bytes())
+	unknown[0] = 99
+	for name, content := range map[string][]byte{"zlib": z.Bytes(), "zstd": zstd.Bytes(), "unknown": unknown} {
+		packed := &object{rawNotes: content}
+		data := edit(t, packed.build(t), notes.SectionName, func(s *elf.Section64) { s.Flags |= uint64(elf.SHF_COMPRESSED) })
+		if name == "unknown" {
+			if probes, errs := read(bytes.NewReader(data)); probes != 0 || errs != 1 {
+				t.Errorf("%s: got %d probes and %d errors, want an error", name, probes, errs)
+			}
+			continue
+		}
+		if p := all(t, data)[0]; p.Name != "a" || p.Offset != o.text.Offset+4 {
+			t.Errorf("%s: got %s at %#x", name, p.Name, p.Offset)
+		}
 	}
 
 	bomb := bytes.Clone(z.Bytes())
 	binary.LittleEndian.PutUint64(bomb[8:], 1<<40)
-	packed = &object{rawNotes: bomb}
-	data = edit(t, packed.build(t), notes.SectionName, func(s *elf.Section64) { s.Flags |= uint64(elf.SHF_COMPRESSED) })
+	packed := &object{rawNotes: bomb}
+	data := edit(t, packed.build(t), notes.SectionName, func(s *elf.Section64) { s.Flags |= uint64(elf.SHF_COMPRESSED) })
 	f, err := reader.NewFile(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)

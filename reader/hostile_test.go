@@ -169,14 +169,19 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// symbolic is an object with a section for each way to find symbols.
-func symbolic(t testing.TB) []byte {
-	debugdata, err := os.ReadFile("testdata/debugdata.xz")
+func debugdata(t testing.TB) []byte {
+	t.Helper()
+	data, err := os.ReadFile("testdata/debugdata.xz")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return data
+}
+
+// symbolic is an object with a section for each way to find symbols.
+func symbolic(t testing.TB) []byte {
 	return (&object{notes: one, sections: map[string][]byte{
-		".gnu_debugdata": debugdata,
+		".gnu_debugdata": debugdata(t),
 		".gnu_debuglink": []byte("a.debug\x00\x01\x02\x03\x04"),
 		".gopclntab":     append([]byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8, 1}, make([]byte, 120)...),
 	}}).build(t)

@@ -18,7 +18,8 @@ type Probe struct {
 	// process, the one in the process's maps, without " (deleted)".
 	Path string
 	// OpenPath is a path by which this host can open the object now, if that
-	// is not Path: a file in another mount namespace, a memfd, a deleted file.
+	// is not Path: a file in another mount namespace, a memfd, a deleted file,
+	// or the binary if Path is a file of debug symbols.
 	OpenPath string
 	// BuildID is the object's GNU build-id in hexadecimal, or empty.
 	BuildID string

@@ -92,7 +92,7 @@ func (p *Probe) Site() (Site, error) {
 		return Site{}, p.SiteErr
 	}
 	b := make([]byte, siteSize)
-	n, err := p.file.elf.ReadAt(b, int64(p.Offset))
+	n, err := p.file.code().elf.ReadAt(b, int64(p.Offset))
 	if err != nil && err != io.EOF {
 		return Site{}, err
 	}

@@ -5,12 +5,10 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 
 	"github.com/ianlancetaylor/demangle"
-	"github.com/ulikunitz/xz"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/notes"
@@ -43,7 +41,7 @@ func (f *File) newSymbols() *symbols {
 }
 
 // maxDebugdata bytes come out of .gnu_debugdata.
-const maxDebugdata = 64 << 20
+const maxDebugdata = 32 << 20
 
 // debugdata reads the symbols in .gnu_debugdata, an xz-compressed ELF file:
 // https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html
@@ -61,13 +59,7 @@ func (f *File) debugdata() (t *symtab, err error) {
 			t, err = nil, fmt.Errorf("section .gnu_debugdata: xz panics: %v", r)
 		}
 	}()
-	// A dictionary may be as large as the file says; it is memory only where it
-	// has been written to, which the limit below bounds.
-	r, err := xz.ReaderConfig{SingleStream: true}.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("section .gnu_debugdata: %w", err)
-	}
-	inner, err := io.ReadAll(io.LimitReader(r, maxDebugdata))
+	inner, err := unxz(data, maxDebugdata)
 	if err != nil {
 		return nil, fmt.Errorf("section .gnu_debugdata: %w", err)
 	}
@@ -163,7 +155,20 @@ func (f *File) address(name string, tls bool) (uint64, error) {
 	if err := errors.Join(errs...); err != nil {
 		return 0, fmt.Errorf("symbol %s: %w", name, err)
 	}
+	if f.imports(name) {
+		return 0, fmt.Errorf("symbol %s is another object's, which the dynamic linker chooses: %w in this one", name, ErrNoSymbol)
+	}
 	return 0, fmt.Errorf("symbol %s: %w", name, ErrNoSymbol)
+}
+
+// imports reports whether the object uses a symbol of that name of another.
+func (f *File) imports(name string) bool {
+	for _, table := range f.symbols().tables[:2] {
+		if t, err := table(); err == nil && t.imports(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // gotAddress returns the address of _GLOBAL_OFFSET_TABLE_, which for x86 is the

@@ -1,6 +1,8 @@
 package reader_test
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,19 +102,36 @@ func TestDebugSymbols(t *testing.T) {
 		command(t, "objcopy", "--only-keep-debug", prog, debug)
 		command(t, "objcopy", "--add-gnu-debuglink="+debug, stripped, linked)
 		check(t, linked, "only_in_symtab")
-		// The file with the symbols has the notes, too, but not the code.
+		// The file with the symbols has the notes, too, and the code is found.
+		want := named(t, prog)["in_static"]
 		p := named(t, debug)["in_static"]
-		if _, err := p.Site(); p.SiteErr == nil || err == nil {
+		if p.Path != debug || p.OpenPath != prog || p.Offset != want.Offset || p.SiteErr != nil {
+			t.Errorf("got path %s, open path %s, offset %#x, %v, want %#x of %s", p.Path, p.OpenPath, p.Offset, p.SiteErr, want.Offset, prog)
+		}
+		if s, err := p.Site(); err != nil || s.Kind != reader.NopSite {
+			t.Errorf("got site %v, %v", s.Kind, err)
+		}
+		alone := filepath.Join(dir, "alone.debug")
+		command(t, "cp", debug, alone)
+		p = named(t, alone)["in_static"]
+		if _, err := p.Site(); p.SiteErr == nil || err == nil || p.OpenPath != "" {
 			t.Errorf("a site in a file without code: got %v, %v", p.SiteErr, err)
+		}
+		// Another program of that name is not its binary.
+		command(t, "gcc", "-O2", "-o", filepath.Join(dir, "alone"), "testdata/symbols.c")
+		if p = named(t, alone)["in_static"]; p.OpenPath != "" {
+			t.Errorf("got open path %s of another program", p.OpenPath)
 		}
 	})
 	t.Run("gnu_debugdata", func(t *testing.T) {
 		compiler(t, "xz")
 		mini, packed := filepath.Join(dir, "mini"), filepath.Join(dir, "packed")
 		command(t, "objcopy", "--only-keep-debug", "--strip-debug", prog, mini)
-		command(t, "xz", "-k", mini)
-		command(t, "objcopy", "--add-section", ".gnu_debugdata="+mini+".xz", stripped, packed)
-		check(t, packed, "only_in_symtab")
+		for _, option := range []string{"-9e", "--block-size=4000", "--check=sha256", "--check=none"} {
+			command(t, "xz", "-kf", "-T1", option, mini)
+			command(t, "objcopy", "--add-section", ".gnu_debugdata="+mini+".xz", stripped, packed)
+			check(t, packed, "only_in_symtab")
+		}
 	})
 }
 
@@ -145,6 +164,44 @@ func TestResolve(t *testing.T) {
 	}
 	if off, err := p.Resolve(&notes.Arg{Symbol: "shared", Reloc: "GOTOFF"}); err != nil || hex(got-off) != address["_GLOBAL_OFFSET_TABLE_"] {
 		t.Errorf("GOTOFF: got %#x, %v", off, err)
+	}
+}
+
+// TestImportedSymbol resolves a symbol that a library does not define.
+func TestImportedSymbol(t *testing.T) {
+	compiler(t)
+	dir := t.TempDir()
+	source, lib := filepath.Join(dir, "lib.c"), filepath.Join(dir, "lib.so")
+	text := "#include <sys/sdt.h>\nextern int elsewhere; int f(void) { STAP_PROBE1(p, imported, &elsewhere); return elsewhere; }\n"
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "gcc", "-shared", "-fPIC", "-O1", "-o", lib, source)
+	_, err := ptr(named(t, lib)["imported"]).Resolve(&notes.Arg{Symbol: "elsewhere", Reloc: "GOTPCREL"})
+	if !errors.Is(err, reader.ErrNoSymbol) || !strings.Contains(err.Error(), "another object's") {
+		t.Errorf("got %v, want an error that says whose it is", err)
+	}
+}
+
+// TestHostileDebugdata asks for a dictionary of 4 GiB, which the few bytes that
+// come out do not need, and cuts the stream everywhere.
+func TestHostileDebugdata(t *testing.T) {
+	data := bytes.Clone(debugdata(t))
+	at := bytes.Index(data, []byte{0x21, 1}) // the filter LZMA2, with one byte of properties
+	data[at+2] = 40
+	o := &object{notes: one, sections: map[string][]byte{".gnu_debugdata": data}}
+	p := all(t, o.build(t))[0]
+	within(t, func() {
+		if _, _, err := p.Function(); !errors.Is(err, reader.ErrNoSymbol) {
+			t.Errorf("got %v, want that there is no such symbol", err)
+		}
+	})
+	data[at+2] = 41
+	for n := range data {
+		o := &object{notes: one, sections: map[string][]byte{".gnu_debugdata": data[:n]}}
+		if _, _, err := ptr(all(t, o.build(t))[0]).Function(); err == nil {
+			t.Errorf("%d bytes: want an error", n)
+		}
 	}
 }
 

@@ -24,8 +24,9 @@ type symbol struct {
 
 // symtab is a symbol table, by address.
 type symtab struct {
-	symbols []symbol
-	strings []byte
+	symbols   []symbol
+	undefined []symbol
+	strings   []byte
 }
 
 // newSymtab reads the symbol table of type typ, SHT_SYMTAB or SHT_DYNSYM; nil
@@ -53,9 +54,12 @@ func newSymtab(f *safeelf.File, typ elf.SectionType) (*symtab, error) {
 	}
 	t := &symtab{strings: strings, symbols: make([]symbol, 0, len(data)/size)}
 	for ; len(data) >= size; data = data[size:] {
-		sym, ok := decodeSymbol(f, data)
-		if ok {
+		sym, defined, ok := decodeSymbol(f, data)
+		switch {
+		case ok && defined:
 			t.symbols = append(t.symbols, sym)
+		case ok:
+			t.undefined = append(t.undefined, sym)
 		}
 	}
 	slices.SortStableFunc(t.symbols, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
@@ -63,8 +67,8 @@ func newSymtab(f *safeelf.File, typ elf.SectionType) (*symtab, error) {
 }
 
 // decodeSymbol decodes an Elf32_Sym or Elf64_Sym; ok is false for one without
-// an address in this object or without a name.
-func decodeSymbol(f *safeelf.File, b []byte) (s symbol, ok bool) {
+// a name or that is no address, defined is false for one of another object.
+func decodeSymbol(f *safeelf.File, b []byte) (s symbol, defined, ok bool) {
 	bo := f.ByteOrder
 	var info byte
 	var shndx uint16
@@ -80,8 +84,8 @@ func decodeSymbol(f *safeelf.File, b []byte) (s symbol, ok bool) {
 	if f.Machine == elf.EM_ARM && s.typ == elf.STT_FUNC {
 		s.addr &^= 1 // set for Thumb code
 	}
-	defined := elf.SectionIndex(shndx) != elf.SHN_UNDEF && elf.SectionIndex(shndx) != elf.SHN_ABS
-	return s, defined && s.name != 0 && s.typ != elf.STT_SECTION && s.typ != elf.STT_FILE
+	absolute := elf.SectionIndex(shndx) == elf.SHN_ABS
+	return s, elf.SectionIndex(shndx) != elf.SHN_UNDEF, !absolute && s.name != 0 && s.typ != elf.STT_SECTION && s.typ != elf.STT_FILE
 }
 
 func (t *symtab) name(s *symbol) string {
@@ -143,6 +147,12 @@ func (t *symtab) lookup(name string, tls bool) []uint64 {
 		}
 	}
 	return out
+}
+
+// imports reports whether the table has a symbol called name that another
+// object defines.
+func (t *symtab) imports(name string) bool {
+	return t != nil && slices.ContainsFunc(t.undefined, func(s symbol) bool { return t.is(&s, name) })
 }
 
 func (t *symtab) is(s *symbol, name string) bool {
