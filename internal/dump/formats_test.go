@@ -1,7 +1,6 @@
 package dump
 
 import (
-	"bufio"
 	"bytes"
 	"os"
 	"os/exec"
@@ -41,31 +40,7 @@ func output(t *testing.T, args ...string) string {
 // startService runs the program of service and returns its process id.
 func startService(t *testing.T) string {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Args[0] = "service"
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("service says %q, %v", line, err)
-	}
-	return strconv.Itoa(cmd.Process.Pid)
+	return strconv.Itoa(start(t, serviceCommand(t)).pid)
 }
 
 // compile compiles testdata/formats.c.

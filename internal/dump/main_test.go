@@ -1,8 +1,8 @@
 package dump
 
 import (
+	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// service is a program with typed probes: it says when they are there, and
-// waits for its input to end.
+// service is a program with typed probes: it says when they are there, fires
+// one for every line of its input, which it answers, and ends with the input.
 func service() {
 	p := provider.New("sdtdump_service", nil)
 	tick := provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
@@ -33,7 +33,10 @@ func service() {
 	}
 	tick.Fire(1, "once", 0.5)
 	fmt.Println("ready")
-	io.Copy(io.Discard, os.Stdin)
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		tick.Fire(2, in.Text(), 0.5)
+		fmt.Println("fired")
+	}
 	p.Close()
 }
 

@@ -1,0 +1,192 @@
+package dump
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+
+	"github.com/go-usdt/usdt/internal/sys"
+)
+
+// child is a program that answers a line of its input by one of its output.
+type child struct {
+	t   *testing.T
+	pid int
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// start runs the command, which says first that it is ready.
+func start(t *testing.T, cmd *exec.Cmd) *child {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	c := &child{t, cmd.Process.Pid, in, bufio.NewReader(out)}
+	if line, err := c.out.ReadString('\n'); err != nil || line != "ready\n" {
+		in.Close()
+		cmd.Wait()
+		t.Fatalf("%s says %q, %v\n%s", cmd, line, err, &stderr)
+	}
+	return c
+}
+
+func (c *child) fire() {
+	c.t.Helper()
+	fmt.Fprintln(c.in, "fire")
+	if line, err := c.out.ReadString('\n'); err != nil || line != "fired\n" {
+		c.t.Fatalf("got %q, %v", line, err)
+	}
+}
+
+// probe returns what sdtdump says of the child's probe, with more flags.
+func (c *child) probe(name string, flags ...string) jsonProbe {
+	c.t.Helper()
+	text := output(c.t, append(flags, "--json", "-p", strconv.Itoa(c.pid), "--probe", name)...)
+	var p jsonProbe
+	if strings.Count(text, "\n") != 1 {
+		c.t.Fatalf("got %q, want one probe %s", text, name)
+	}
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		c.t.Fatal(err)
+	}
+	return p
+}
+
+// path returns where this host can open the probe's object.
+func (p *jsonProbe) path() string {
+	if p.Open != "" {
+		return p.Open
+	}
+	return p.Path
+}
+
+// serviceCommand runs the program of service.
+func serviceCommand(t *testing.T) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Args[0] = "service"
+	return cmd
+}
+
+// TestLiveState attaches to a probe and looks at its site and its semaphore
+// before, meanwhile and afterwards. A kernel optimises a site when it is hit.
+func TestLiveState(t *testing.T) {
+	needs(t)
+	if err := rlimit.RemoveMemlock(); err != nil {
+		t.Skip(err)
+	}
+	c := start(t, serviceCommand(t))
+	check := func(when, state string, semaphore uint16) jsonProbe {
+		t.Helper()
+		p := c.probe("sdtdump_service:tick", "--disasm")
+		if p.Site == nil || p.SemaphoreValue == nil {
+			t.Fatalf("%s: got no site or no semaphore's value: %+v", when, p)
+		}
+		if p.Site.State != state || *p.SemaphoreValue != semaphore {
+			t.Errorf("%s: got state %s and semaphore %d, want %s and %d", when, p.Site.State, *p.SemaphoreValue, state, semaphore)
+		}
+		return p
+	}
+	p := check("at first", "clean", 0)
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type:         ebpf.Kprobe,
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+		License:      "GPL",
+	})
+	if err != nil {
+		t.Skipf("no BPF here: %v", err)
+	}
+	defer prog.Close()
+	exe, err := link.OpenExecutable(p.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := exe.Uprobe("", prog, &link.UprobeOptions{Address: *p.Offset, RefCtrOffset: p.SemaphoreOffset, PID: c.pid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("attached", "int3", 1)
+	c.fire()
+	want := "int3"
+	if p.Site.Optimizable {
+		want = "call"
+	}
+	check("attached and hit", want, 1)
+	if kernel := sys.UprobeOptimization(); p.Site.Optimizable != (kernel == sys.OptimizesNop5 || kernel == sys.OptimizesNop10) {
+		t.Errorf("got optimizable %v for the site %s that was chosen for this kernel", p.Site.Optimizable, p.Site.Kind)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("detached", "clean", 0)
+}
+
+// TestContainer reads, from outside, a program in mount and PID namespaces of
+// its own, whose path is another file or none here.
+func TestContainer(t *testing.T) {
+	needs(t, "unshare", "mount")
+	dir := t.TempDir()
+	inside := filepath.Join(dir, "inside")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	service := serviceCommand(t)
+	script := `mount -t tmpfs none "$1" && cp "$2" "$1/service" && exec "$1/service"`
+	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", inside, service.Path)
+	c := start(t, cmd)
+	// The program is the child of unshare.
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.pid, err = strconv.Atoi(strings.TrimSpace(string(children))); err != nil {
+		t.Fatal(err)
+	}
+	p := c.probe("sdtdump_service:tick", "--disasm")
+	if p.PID != c.pid || !strings.HasPrefix(p.Path, "/memfd:") || !strings.HasPrefix(p.Open, fmt.Sprintf("/proc/%d/", c.pid)) {
+		t.Errorf("got pid %d, path %s, open %s", p.PID, p.Path, p.Open)
+	}
+	if p.Site == nil || p.Site.State != "clean" || len(p.Types) != 3 {
+		t.Errorf("got site %+v and types %v", p.Site, p.Types)
+	}
+	// What "open" names is the object.
+	var same jsonProbe
+	if err := json.Unmarshal([]byte(output(t, "--json", "--probe", "sdtdump_service:tick", p.Open)), &same); err != nil {
+		t.Fatal(err)
+	}
+	if same.BuildID != p.BuildID || same.Location != p.Location {
+		t.Errorf("%s has build-id %s and location %#x, want %s and %#x", p.Open, same.BuildID, same.Location, p.BuildID, p.Location)
+	}
+}
