@@ -2,7 +2,6 @@ package provider
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	"github.com/go-usdt/usdt/internal/stub"
 )
@@ -12,8 +11,7 @@ type probe struct {
 	name string
 	sig  *signature // nil if the declaration was wrong
 
-	site  atomic.Uintptr // address of the stub; 0 while not loaded
-	users atomic.Int32   // goroutines between enter and leave
+	site uintptr // address of the stub; 0 while not loaded
 }
 
 // declared is a probe with its semaphore, which lies beside it: an embedded
@@ -24,28 +22,8 @@ type declared struct {
 	group *Group // nil for none
 }
 
-// enter returns the address of the probe's stub, which stays mapped until
-// leave. If the probe is not loaded it returns 0, and leave must not be called.
-func (p *probe) enter() uintptr {
-	p.users.Add(1)
-	if site := p.site.Load(); site != 0 {
-		return site
-	}
-	p.users.Add(-1)
-	return 0
-}
-
-func (p *probe) leave() { p.users.Add(-1) }
-
-// call calls the probe's stub if it is loaded. The frame is complete by now:
-// what could panic, such as copying a string from a mapped file that has
-// shrunk, must not happen between enter and leave.
-func (p *probe) call(f *frame) {
-	if site := p.enter(); site != 0 {
-		stub.Call(site, &f.Block, p.sig.addresses)
-		p.leave()
-	}
-}
+// call calls the probe's stub if it is loaded.
+func (p *probe) call(f *frame) { stub.Call(&p.site, &f.Block, p.sig.addresses) }
 
 // unwatched is the counter of probes that are not loaded.
 var unwatched = new(uint32)

@@ -59,7 +59,7 @@ func showEvents(dir, provider string, probes []declared) (*shownEvents, error) {
 			return shown, err
 		}
 		shown.probes = append(shown.probes, p.name)
-		address := fmt.Sprintf("%#x\n", p.site.Load())
+		address := fmt.Sprintf("%#x\n", p.site)
 		for i, contents := range []string{address, format(p.name, p.sig)} {
 			// The name is there when the contents are.
 			temp := filepath.Join(at, ".new")

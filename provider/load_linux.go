@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -65,7 +65,7 @@ func load(provider string, opts *Options, probes []declared) (*object, error) {
 		return nil, err
 	}
 	for i, p := range probes {
-		p.site.Store(o.memory.Address(im.site(i)))
+		atomic.StoreUintptr(&p.site, o.memory.Address(im.site(i)))
 	}
 	for i, p := range probes {
 		counter := o.memory.Counter(im.semaphore(i))
@@ -92,16 +92,12 @@ func (o *object) close() error {
 	}
 	for _, p := range o.probes {
 		p.sem.Attach(unwatched)
-		p.site.Store(0)
+		atomic.StoreUintptr(&p.site, 0)
 		if p.group != nil {
 			p.group.detach()
 		}
 	}
-	for _, p := range o.probes {
-		for p.users.Load() != 0 {
-			runtime.Gosched()
-		}
-	}
+	stub.Quiesce()
 	return errors.Join(append(errs, o.memory.release())...)
 }
 

@@ -115,8 +115,8 @@ func (p *Provider) Enabled() bool {
 }
 
 // Close withdraws all probes. It waits for those that are being fired, which
-// takes as long as a tracer's program runs; probes fired later do nothing.
-// Closing twice is no error.
+// takes as long as a tracer's program runs and stops the world for a moment;
+// probes fired later do nothing. Closing twice is no error.
 func (p *Provider) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

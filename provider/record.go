@@ -47,14 +47,7 @@ func (p *Record[T]) Fire(r *T) {
 }
 
 //go:noinline
-func (p *Record[T]) fire(r *T) {
-	site := p.enter()
-	if site == 0 {
-		return
-	}
-	stub.CallAt(site, unsafe.Pointer(r))
-	p.leave()
-}
+func (p *Record[T]) fire(r *T) { stub.CallAt(&p.site, unsafe.Pointer(r)) }
 
 // recordSignature returns the signature for records of type t, the same one
 // for equal fields. The provider is locked.

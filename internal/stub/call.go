@@ -12,10 +12,13 @@ import "unsafe"
 // return address that the call pushes. All registers of the C ABI that a
 // callee may change, may have changed; the stub itself changes none.
 //
+// The address is read behind the prologue: from there to the return the runtime
+// cannot preempt the goroutine, which Quiesce relies on.
+//
 //go:noescape
-func call(site uintptr, b *Block, addresses uint64)
+func call(site *uintptr, b *Block, addresses uint64)
 
 // callAt is the assembly behind CallAt. What is said of call holds for it.
 //
 //go:noescape
-func callAt(site uintptr, block unsafe.Pointer)
+func callAt(site *uintptr, block unsafe.Pointer)

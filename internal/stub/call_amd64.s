@@ -3,8 +3,12 @@
 // Offset of Block.Ptr: behind twelve slots of 8 bytes.
 #define PTR 96
 
-// func call(site uintptr, b *Block, addresses uint64)
+// func call(site *uintptr, b *Block, addresses uint64)
 TEXT ·call(SB), 0, $0-24
+	MOVQ	site+0(FP), R10
+	MOVQ	(R10), R10
+	TESTQ	R10, R10
+	JZ	done
 	MOVQ	b+8(FP), AX
 	MOVQ	addresses+16(FP), BX
 	TESTQ	BX, BX
@@ -17,7 +21,6 @@ next:
 	ANDQ	DX, BX          // clear that bit
 	JNZ	next
 load:
-	MOVQ	site+0(FP), R10
 	MOVQ	0(AX), DI
 	MOVQ	8(AX), SI
 	MOVQ	16(AX), DX
@@ -25,11 +28,16 @@ load:
 	MOVQ	32(AX), R8
 	MOVQ	40(AX), R9
 	CALL	R10
+done:
 	RET
 
-// func callAt(site uintptr, block unsafe.Pointer)
+// func callAt(site *uintptr, block unsafe.Pointer)
 TEXT ·callAt(SB), 0, $0-16
-	MOVQ	block+8(FP), AX
 	MOVQ	site+0(FP), R10
+	MOVQ	(R10), R10
+	TESTQ	R10, R10
+	JZ	done
+	MOVQ	block+8(FP), AX
 	CALL	R10
+done:
 	RET

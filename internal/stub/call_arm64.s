@@ -3,8 +3,11 @@
 // Offset of Block.Ptr: behind twelve slots of 8 bytes.
 #define PTR 96
 
-// func call(site uintptr, b *Block, addresses uint64)
+// func call(site *uintptr, b *Block, addresses uint64)
 TEXT ·call(SB), 0, $0-24
+	MOVD	site+0(FP), R13
+	MOVD	(R13), R13
+	CBZ	R13, done
 	MOVD	b+8(FP), R8
 	MOVD	addresses+16(FP), R9
 	CBZ	R9, load
@@ -18,17 +21,20 @@ next:
 	AND	R12, R9         // clear that bit
 	CBNZ	R9, next
 load:
-	MOVD	site+0(FP), R10
 	LDP	0(R8), (R0, R1)
 	LDP	16(R8), (R2, R3)
 	LDP	32(R8), (R4, R5)
 	LDP	48(R8), (R6, R7)
-	CALL	(R10)
+	CALL	(R13)
+done:
 	RET
 
-// func callAt(site uintptr, block unsafe.Pointer)
+// func callAt(site *uintptr, block unsafe.Pointer)
 TEXT ·callAt(SB), 0, $0-16
+	MOVD	site+0(FP), R13
+	MOVD	(R13), R13
+	CBZ	R13, done
 	MOVD	block+8(FP), R8
-	MOVD	site+0(FP), R10
-	CALL	(R10)
+	CALL	(R13)
+done:
 	RET

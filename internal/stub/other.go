@@ -22,6 +22,6 @@ func Memory(int) string { return "" }
 
 var codes []Code
 
-func call(uintptr, *Block, uint64) {}
+func call(*uintptr, *Block, uint64) {}
 
-func callAt(uintptr, unsafe.Pointer) {}
+func callAt(*uintptr, unsafe.Pointer) {}

@@ -6,6 +6,7 @@
 package stub
 
 import (
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -47,22 +48,34 @@ func (s *Semaphore) Active() bool {
 	return *(*uint32)(atomic.LoadPointer(&s.counter)) != 0
 }
 
-// Call calls the stub at address site with the argument block b.
+// Call calls the stub whose address is at site, with the argument block b. It
+// does nothing if that address is 0.
 //
 // For each bit i of addresses Call first sets b.Slot[i] to b.Ptr[i]. The first
 // slots are loaded into the integer argument registers of the C ABI, and the
 // block's address into the register BlockReg. What b points to stays reachable
 // and in place until Call returns.
 //
-// site must be the address of a stub made by this package, mapped executable.
-func Call(site uintptr, b *Block, addresses uint64) {
+// The stub must be one made by this package, mapped executable until Quiesce
+// has returned after site was set to 0.
+func Call(site *uintptr, b *Block, addresses uint64) {
 	call(site, b, addresses)
 }
 
-// CallAt calls the stub at address site with the argument block at block, whose
-// address is all that it passes, in the register BlockReg. What block points
-// to stays reachable and in place until CallAt returns. site is as for Call.
-func CallAt(site uintptr, block unsafe.Pointer) { callAt(site, block) }
+// CallAt is Call with an argument block at any place, whose address is all that
+// it passes, in the register BlockReg.
+func CallAt(site *uintptr, block unsafe.Pointer) { callAt(site, block) }
+
+// Quiesce returns when every Call that may have read an address before has
+// returned.
+//
+// Calls read the address and enter the stub in assembly code, where the
+// runtime neither preempts a goroutine nor stops it: to stop the world it waits
+// until they have left. ReadMemStats stops the world. A test holds both.
+func Quiesce() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+}
 
 // Code is the shape of stubs on this machine for one kind of site.
 type Code struct {

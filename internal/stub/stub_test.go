@@ -4,8 +4,11 @@ package stub_test
 
 import (
 	"encoding/binary"
+	"os"
+	"os/exec"
 	"runtime"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -81,7 +84,7 @@ func TestRegisters(t *testing.T) {
 	for i := range b.Slot {
 		b.Slot[i] = 0x1111111111111111 * uint64(i+1)
 	}
-	stub.Call(site, &b, 0)
+	stub.Call(&site, &b, 0)
 	for i := range registers {
 		if want := 0x1111111111111111 * uint64(registers-i); b.Slot[i] != want {
 			t.Errorf("register %d held %#x, want %#x", registers-1-i, b.Slot[i], want)
@@ -110,7 +113,7 @@ func TestAddresses(t *testing.T) {
 		for i := range b.Slot {
 			b.Slot[i], b.Ptr[i] = 7, unsafe.Pointer(&x[i])
 		}
-		stub.Call(site, &b, mask)
+		stub.Call(&site, &b, mask)
 		for i := range b.Slot {
 			want := uint64(7)
 			if mask&(1<<i) != 0 {
@@ -144,7 +147,7 @@ func descend(site uintptr, depth int) int {
 	want := 0x0102030405060708 * uint64(depth)
 	binary.NativeEndian.PutUint64(text[:], want)
 	b.Ptr[0] = hide(unsafe.Pointer(&text))
-	stub.Call(site, &b, 1)
+	stub.Call(&site, &b, 1)
 	wrong := descend(site, depth-1)
 	if b.Slot[1] != want {
 		wrong++
@@ -172,11 +175,79 @@ func TestCode(t *testing.T) {
 			continue
 		}
 		var b stub.Block
-		stub.Call(mapCode(t, c.Bytes), &b, 0) // it returns
+		site := mapCode(t, c.Bytes)
+		stub.Call(&site, &b, 0) // it returns
 		if uint64(len(c.Bytes)) > c.Stride || 4096%c.Stride != 0 {
 			t.Errorf("site %v: %d bytes at a stride of %d cross pages", site, len(c.Bytes), c.Stride)
 		}
 	}
+}
+
+// TestNoSite holds that nothing is called while there is no address.
+func TestNoSite(t *testing.T) {
+	var site uintptr
+	var b stub.Block
+	stub.Call(&site, &b, 0)
+	stub.CallAt(&site, unsafe.Pointer(&b))
+}
+
+// TestQuiesce holds that Quiesce waits for a goroutine that is in a stub. The
+// stub spins until a mapped file is written to, by another process: this one
+// may stand still meanwhile.
+func TestQuiesce(t *testing.T) {
+	spin := []byte{
+		0x48, 0x83, 0x3f, 0x00, // 1: cmpq $0,(%rdi)
+		0x74, 0xfa, // je 1b
+		0xc3, // ret
+	}
+	if runtime.GOARCH == "arm64" {
+		spin = nil
+		for _, insn := range []uint32{
+			0xf9400009, // 1: ldr x9,[x0]
+			0xb4ffffe9, // cbz x9,1b
+			0xd65f03c0, // ret
+		} {
+			spin = binary.LittleEndian.AppendUint32(spin, insn)
+		}
+	}
+	site := mapCode(t, spin)
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(4096); err != nil {
+		t.Fatal(err)
+	}
+	flag, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(flag)
+
+	write := exec.Command("sh", "-c", `sleep 0.3; printf x | dd of="$0" conv=notrunc status=none`, f.Name())
+	if err := write.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer write.Wait()
+	left := make(chan struct{})
+	entered := make(chan struct{})
+	go func() {
+		var b stub.Block
+		b.Ptr[0] = unsafe.Pointer(&flag[0])
+		close(entered)
+		stub.Call(&site, &b, 1)
+		close(left)
+	}()
+	<-entered
+	for end := time.Now().Add(10 * time.Millisecond); time.Now().Before(end); {
+		runtime.Gosched() // let it get there
+	}
+	stub.Quiesce()
+	if flag[0] == 0 {
+		t.Error("Quiesce returned while a goroutine was in a stub")
+	}
+	<-left
 }
 
 func BenchmarkCall(b *testing.B) {
@@ -184,6 +255,6 @@ func BenchmarkCall(b *testing.B) {
 	site := mapCode(b, c.Bytes)
 	var block stub.Block
 	for range b.N {
-		stub.Call(site, &block, 0)
+		stub.Call(&site, &block, 0)
 	}
 }
