@@ -140,28 +140,30 @@ func fireChild() func(string) error {
 	}
 }
 
+const batch = 20_000 // events at a time, which fit the buffer
+
+// fire reports what an event costs the program, also in the best batch, which
+// other load on the machine spoils least.
+func fire(b *testing.B, p *program, received func() int) {
+	best := time.Duration(math.MaxInt64)
+	for b.Loop() {
+		start := time.Now()
+		p.do("%d", batch)
+		best = min(best, time.Since(start))
+		b.StopTimer()
+		if n := received(); n != batch {
+			b.Fatalf("received %d events, want %d", n, batch)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/event")
+	b.ReportMetric(float64(best.Nanoseconds())/batch, "best-ns/event")
+}
+
 // BenchmarkEvent is the cost of an event of three integers to the program that
 // fires it, while another reads the events: with no program attached but an
 // empty one, with one written by hand for this probe, and with a session.
 func BenchmarkEvent(b *testing.B) {
-	const events = 20_000 // at a time, which fit the buffer
-	// fire also reports the best batch, which other load on the machine spoils
-	// least.
-	fire := func(b *testing.B, p *program, received func() int) {
-		best := time.Duration(math.MaxInt64)
-		for b.Loop() {
-			start := time.Now()
-			p.do("%d", events)
-			best = min(best, time.Since(start))
-			b.StopTimer()
-			if n := received(); n != events {
-				b.Fatalf("received %d events, want %d", n, events)
-			}
-			b.StartTimer()
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
-		b.ReportMetric(float64(best.Nanoseconds())/events, "best-ns/event")
-	}
 	b.Run("empty", func(b *testing.B) {
 		p := startChild(b, "fire")
 		p.do("load")
@@ -171,7 +173,7 @@ func BenchmarkEvent(b *testing.B) {
 			b.Skip(err)
 		}
 		defer a.Close()
-		fire(b, p, func() int { return events })
+		fire(b, p, func() int { return batch })
 	})
 	b.Run("byhand", func(b *testing.B) {
 		p := startChild(b, "fire")

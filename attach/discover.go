@@ -50,7 +50,8 @@ func newDiscovery(selectors []string, pids []int) (*discovery, error) {
 	}, nil
 }
 
-// more returns the sites that have not been returned before.
+// more returns the sites that have not been returned before. Processes must
+// exist when it is first called.
 func (d *discovery) more() (Plan, error) {
 	d.chunks, d.troubles = nil, nil
 	var err error
@@ -62,6 +63,7 @@ func (d *discovery) more() (Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.again = true
 	return slices.Concat(d.chunks...), nil
 }
 
@@ -82,6 +84,7 @@ type discovery struct {
 	seen      map[siteKey]bool
 	read      map[procfs.ID]bool         // files, without a process
 	mapped    map[int]map[procfs.ID]bool // files of processes
+	again     bool                       // not the first time
 	troubles  []error
 }
 
@@ -113,6 +116,9 @@ func (d *discovery) processes(pids []int) error {
 			continue
 		}
 		proc, err := reader.OpenProcess(pid)
+		if err != nil && d.again {
+			continue // it is ending
+		}
 		if err != nil {
 			if errors.Is(err, os.ErrPermission) {
 				return &PrivilegeError{Op: fmt.Sprintf("read the memory map of process %d", pid), Missing: []string{"CAP_SYS_PTRACE"}, Err: err}

@@ -17,13 +17,17 @@ func awaitSites(t *testing.T, plan func() attach.Plan, n int) {
 	}
 }
 
-// TestRescanProcess attaches to probes that a process declares later.
+// TestRescanProcess attaches to probes that a process declares later, when
+// another one that is traced has ended.
 func TestRescanProcess(t *testing.T) {
-	p := startChild(t, "typed")
-	o := attach.Options{PIDs: []int{p.pid()}, Rescan: 5 * time.Millisecond, Await: true, MaxString: 100}
+	p, other := startChild(t, "typed"), startChild(t, "typed")
+	o := attach.Options{PIDs: []int{other.pid(), p.pid()}, Rescan: 5 * time.Millisecond, Await: true, MaxString: 100}
 	s := open(t, "typed:*", &o)
 	if n := len(s.Plan()); n != 0 {
 		t.Fatalf("%d sites before the program has declared any", n)
+	}
+	if err := other.end(); err != nil {
+		t.Error(err)
 	}
 	p.do("load")
 	awaitSites(t, s.Plan, 4)

@@ -1,0 +1,83 @@
+package attach_test
+
+import (
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// BenchmarkCount is the cost of an event that the kernel only counts: by hand
+// in a per-CPU counter, and as an Aggregate, also with a condition, by a key,
+// and with a histogram.
+func BenchmarkCount(b *testing.B) {
+	b.Run("byhand", func(b *testing.B) {
+		p := startChild(b, "fire")
+		p.do("load")
+		probe := liveProbe(b, p.pid(), "bench:three")
+		counter, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+		if err != nil {
+			b.Skip(err)
+		}
+		defer counter.Close()
+		prog := load(b, ebpf.AttachTraceUprobeMulti, asm.Instructions{
+			asm.StoreImm(asm.R10, -4, 0, asm.Word),
+			asm.LoadMapPtr(asm.R1, counter.FD()),
+			asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, -4),
+			asm.FnMapLookupElem.Call(),
+			asm.JEq.Imm(asm.R0, 0, "exit"),
+			asm.Mov.Imm(asm.R1, 1),
+			asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
+			asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
+			asm.Return(),
+		})
+		a, err := attach.Probe(prog, &probe, &attach.Options{PIDs: []int{p.pid()}})
+		if err != nil {
+			b.Skip(err)
+		}
+		defer a.Close()
+		fire(b, p, func() int {
+			var perCPU []uint64
+			if err := counter.Lookup(uint32(0), &perCPU); err != nil {
+				b.Fatal(err)
+			}
+			n := 0
+			for _, c := range perCPU {
+				n += int(c)
+			}
+			if err := counter.Put(uint32(0), make([]uint64, len(perCPU))); err != nil {
+				b.Fatal(err)
+			}
+			return n
+		})
+	})
+	for _, bench := range []struct {
+		name  string
+		what  attach.Aggregation
+		where string
+	}{
+		{"count", attach.Aggregation{}, ""},
+		{"where", attach.Aggregation{}, "b >= 0 && c == 7"},
+		{"by", attach.Aggregation{By: []string{"c"}}, ""},
+		{"hist", attach.Aggregation{Value: "b", Hist: true}, ""},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			p := startChild(b, "fire")
+			p.do("load")
+			a := openAggregate(b, []string{"bench:three"}, bench.what, &attach.Options{PIDs: []int{p.pid()}, Where: bench.where})
+			fire(b, p, func() int {
+				groups, err := a.Read()
+				if err != nil {
+					b.Fatal(err)
+				}
+				n := 0
+				for i := range groups {
+					n += int(groups[i].Count)
+				}
+				return n
+			})
+		})
+	}
+}
