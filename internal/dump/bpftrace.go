@@ -65,7 +65,7 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 func bpftraceArgument(p *reader.Probe, i int) (verb, value string) {
 	a := &p.Arguments[i]
 	// Its parser, bcc's, knows no 'f' behind the size.
-	if a.Err != nil || a.Float || a.Symbol != "" || a.Segment != "" || a.Size > 8 {
+	if a.Err != nil || a.Float || a.Symbol != "" || a.Segment != "" || a.Pair != "" || a.Size > 8 {
 		return "", ""
 	}
 	if p.Type != nil {

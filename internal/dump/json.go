@@ -43,12 +43,18 @@ type jsonArgument struct {
 	Kind   string      `json:"kind,omitempty"`
 	Value  json.Number `json:"value,omitempty"`
 	Reg    string      `json:"reg,omitempty"`
-	Base   string      `json:"base,omitempty"`
-	Index  string      `json:"index,omitempty"`
-	Scale  int         `json:"scale,omitempty"`
-	Disp   *int64      `json:"disp,omitempty"`
-	Symbol string      `json:"symbol,omitempty"`
-	Error  string      `json:"error,omitempty"`
+	// Pair, Segment, Extend and Reloc are those of notes.Arg: without them a
+	// value in two registers, or memory of a thread, would look like another.
+	Pair    string `json:"pair,omitempty"`
+	Segment string `json:"segment,omitempty"`
+	Base    string `json:"base,omitempty"`
+	Index   string `json:"index,omitempty"`
+	Extend  string `json:"extend,omitempty"`
+	Scale   int    `json:"scale,omitempty"`
+	Disp    *int64 `json:"disp,omitempty"`
+	Symbol  string `json:"symbol,omitempty"`
+	Reloc   string `json:"reloc,omitempty"`
+	Error   string `json:"error,omitempty"`
 }
 
 type jsonFunction struct {
@@ -157,6 +163,7 @@ func argumentJSON(a *notes.Arg) jsonArgument {
 		Float:  &a.Float,
 		Kind:   a.Kind.String(),
 		Symbol: a.Symbol,
+		Reloc:  a.Reloc,
 	}
 	switch a.Kind {
 	case notes.Imm:
@@ -166,9 +173,10 @@ func argumentJSON(a *notes.Arg) jsonArgument {
 			out.Disp = &a.Disp
 		}
 	case notes.Reg:
-		out.Reg = a.Reg
+		out.Reg, out.Pair = a.Reg, a.Pair
 	case notes.Mem:
-		out.Base, out.Index, out.Scale, out.Disp = a.Base, a.Index, a.Scale, &a.Disp
+		out.Segment, out.Base, out.Disp = a.Segment, a.Base, &a.Disp
+		out.Index, out.Extend, out.Scale = a.Index, a.Extend, a.Scale
 	}
 	return out
 }

@@ -84,6 +84,7 @@ func (u *uprobeEventsPrinter) unique(group, event string) string {
 
 var (
 	errRegister = errors.New("the kernel has no name for the register")
+	errPair     = errors.New("uprobe_events has no values in two registers")
 	errWidth    = errors.New("the kernel has no type of that size")
 	errIndex    = errors.New("uprobe_events has no indexed memory")
 	errAddress  = errors.New("uprobe_events has no addresses of symbols")
@@ -112,6 +113,13 @@ func fetchArg(p *reader.Probe, i int) (string, error) {
 	case notes.Imm:
 		value = `\` + immediate(a)
 	case notes.Reg:
+		if a.Pair != "" {
+			return "", errPair
+		}
+		if r, ok := notes.LookupRegister(p.Machine, p.Class, a.Reg); ok && r.Kind == notes.ZeroRegister {
+			value = `\0`
+			break
+		}
 		reg, ok := kernelRegister(p, a.Reg)
 		if !ok {
 			return "", errRegister
