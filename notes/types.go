@@ -204,21 +204,41 @@ func (t *Types) All() iter.Seq2[TypeRecord, error] {
 // Lookup returns the record of the probe at location; ok is false if there is
 // none.
 func (t *Types) Lookup(location uint64) (r TypeRecord, ok bool, err error) {
-	lo, hi := 0, t.Len()
+	i, ok := t.find(location)
+	if !ok {
+		return TypeRecord{}, false, nil
+	}
+	r, err = t.at(i)
+	return r, err == nil, err
+}
+
+// find returns the number of the record at location. Stubs lie at equal
+// distances mostly, so it looks where the record is then, before it searches.
+func (t *Types) find(location uint64) (i int, ok bool) {
+	n := t.Len()
+	if n == 0 {
+		return 0, false
+	}
+	first, last := t.location(0), t.location(n-1)
+	if location < first || location > last {
+		return 0, false
+	}
+	if guess := int(float64(location-first) / float64(max(last-first, 1))*float64(n-1) + 0.5); guess < n && t.location(guess) == location {
+		return guess, true
+	}
+	lo, hi := 0, n
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		if t.order.Uint64(t.records[mid*t.size:]) < location {
+		if t.location(mid) < location {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo == t.Len() || t.order.Uint64(t.records[lo*t.size:]) != location {
-		return TypeRecord{}, false, nil
-	}
-	r, err = t.at(lo)
-	return r, err == nil, err
+	return lo, lo < n && t.location(lo) == location
 }
+
+func (t *Types) location(i int) uint64 { return t.order.Uint64(t.records[i*t.size:]) }
 
 func (t *Types) at(i int) (TypeRecord, error) {
 	b := t.records[i*t.size:]

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-usdt/usdt/elfgen"
 	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/provider"
 )
 
 // sdtdump builds the command as it is shipped and returns its path.
@@ -117,9 +118,16 @@ func BenchmarkManyProbes(b *testing.B) {
 	}
 	const n = 100_000
 	exe := sdtdump(b)
-	for _, argStrings := range []int{1000, n} {
-		b.Run(fmt.Sprintf("argstrings=%d", argStrings), func(b *testing.B) {
-			object := manyProbes(b, n, argStrings)
+	for _, tt := range []struct {
+		name string
+		make func() string
+	}{
+		{"argstrings=1000", func() string { return manyProbes(b, n, 1000) }},
+		{"argstrings=100000", func() string { return manyProbes(b, n, n) }},
+		{"typed", func() string { return providerObject(b, n) }},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			object := tt.make()
 			var own, peer time.Duration
 			var peak int64
 			for b.Loop() {
@@ -133,6 +141,26 @@ func BenchmarkManyProbes(b *testing.B) {
 			b.ReportMetric(float64(peak)/(1<<20), "MiB-peak")
 		})
 	}
+}
+
+// providerObject writes the object of a provider with n probes of three named
+// arguments and returns its path.
+func providerObject(b *testing.B, n int) string {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "objects")
+	p := provider.New("many", &provider.Options{Backing: provider.BackingFile, Dir: dir})
+	for i := range n {
+		provider.NewProbe3[uint64, string, float64](p, fmt.Sprintf("probe_%06d", i), "id", "path", "load")
+	}
+	if err := p.Load(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { p.Close() })
+	files, err := filepath.Glob(filepath.Join(dir, "many-*.so"))
+	if err != nil || len(files) != 1 {
+		b.Fatalf("the provider made %v (%v), want one object", files, err)
+	}
+	return files[0]
 }
 
 // report gives the time of the command alone instead of that of the round.

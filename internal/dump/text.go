@@ -4,6 +4,8 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/cilium/ebpf/btf"
+
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -16,15 +18,16 @@ import (
 // and below that what is worth a word: C declarations, what is wrong.
 type textPrinter struct {
 	*options
-	w    io.Writer
-	buf  []byte
-	path string // of the object whose line was written last
-	pid  int
-	args map[*notes.Arg]string // rendered arguments: probes share them
+	w     io.Writer
+	buf   []byte
+	path  string // of the object whose line was written last
+	pid   int
+	args  map[*notes.Arg]string  // rendered arguments: probes share them
+	types map[*btf.Struct]string // their declarations
 }
 
 func newText(w io.Writer, o *options) printer {
-	return &textPrinter{options: o, w: w, buf: make([]byte, 0, 80<<10), args: map[*notes.Arg]string{}}
+	return &textPrinter{options: o, w: w, buf: make([]byte, 0, 80<<10), args: map[*notes.Arg]string{}, types: map[*btf.Struct]string{}}
 }
 
 func (t *textPrinter) flush() error {
@@ -65,15 +68,7 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 		b = appendSite(b, p)
 	}
 	if p.Type != nil && len(p.Type.Fields) > 0 {
-		b = append(b, "      "...)
-		for i := range p.Type.Fields {
-			if i > 0 {
-				b = append(b, ' ')
-			}
-			b = append(b, p.Type.Fields[i].Declare()...)
-			b = append(b, ';')
-		}
-		b = append(b, '\n')
+		b = append(append(append(b, "      "...), t.declarations(p.Type)...), '\n')
 	}
 	for _, err := range []error{p.SiteErr, p.SemaphoreErr} {
 		b = t.complain(b, err)
@@ -132,6 +127,23 @@ func (t *textPrinter) object(p *reader.Probe) {
 		b = append(b, p.BuildID...)
 	}
 	t.buf = append(b, '\n')
+}
+
+// declarations returns the fields of typ as C; many probes share few structs.
+func (t *textPrinter) declarations(typ *reader.Type) string {
+	s, ok := t.types[typ.Struct]
+	if !ok {
+		var b []byte
+		for i := range typ.Fields {
+			if i > 0 {
+				b = append(b, ' ')
+			}
+			b = append(append(b, typ.Fields[i].Declare()...), ';')
+		}
+		s = string(b)
+		t.types[typ.Struct] = s
+	}
+	return s
 }
 
 // arguments returns the arguments of p as text; programs repeat few.
