@@ -223,7 +223,7 @@ func (t *Types) find(location uint64) (i int, ok bool) {
 	if location < first || location > last {
 		return 0, false
 	}
-	if guess := int(float64(location-first) / float64(max(last-first, 1))*float64(n-1) + 0.5); guess < n && t.location(guess) == location {
+	if guess := int(float64(location-first)/float64(max(last-first, 1))*float64(n-1) + 0.5); guess < n && t.location(guess) == location {
 		return guess, true
 	}
 	lo, hi := 0, n
