@@ -21,6 +21,7 @@ check:
 
 test: tools check
 	$(GO) test -race -timeout 15m ./...
+	$(GO) test ./reader # without -race, which hides what hostile files cost
 	$(GO) test -race -tags usdt_dlopen ./provider -loader dlopen
 
 # bench prints each thing that is measured beside its peer, in one run.

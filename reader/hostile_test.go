@@ -18,20 +18,26 @@ import (
 
 // within fails the test if f takes longer than a second or allocates more than
 // 256 MiB, which no file may cost; the race detector may make it cost more.
+// Machines are noisy: the best of three times counts.
 func within(t *testing.T, f func()) {
 	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	start := time.Now()
-	f()
-	took := time.Since(start)
-	runtime.ReadMemStats(&after)
-	if limit := time.Second * slowdown; took > limit {
-		t.Errorf("took %v, want at most %v", took, limit)
+	const limit = time.Second * slowdown
+	var took time.Duration
+	for range 3 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		f()
+		took = time.Since(start)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 256<<20 && slowdown == 1 {
+			t.Errorf("allocated %d MiB, want at most 256", n>>20)
+		}
+		if took <= limit {
+			return
+		}
 	}
-	if n := after.TotalAlloc - before.TotalAlloc; n > 256<<20 && slowdown == 1 {
-		t.Errorf("allocated %d MiB, want at most 256", n>>20)
-	}
+	t.Errorf("took %v, want at most %v", took, limit)
 }
 
 // read counts the probes and errors of r.
