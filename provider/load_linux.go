@@ -15,10 +15,9 @@ import (
 
 // object is a loaded ELF object.
 type object struct {
-	provider string
-	probes   []declared
-	memory   memory
-	shown    *shownEvents // nil without Options.EventsDir
+	probes []declared
+	memory memory
+	shown  *shownEvents // nil without Options.EventsDir
 }
 
 // loaded keeps every loaded object reachable until it is closed. A program may
@@ -52,7 +51,7 @@ func load(provider string, opts *Options, probes []declared) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &object{provider: provider, probes: probes}
+	o := &object{probes: probes}
 	switch opts.Loader {
 	case LoaderMap:
 		o.memory, err = mapObject(provider, opts, im)

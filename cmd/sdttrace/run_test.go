@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -39,30 +38,7 @@ func TestExitCodes(t *testing.T) {
 
 // TestUnprivileged traces, as nobody, a process of nobody.
 func TestUnprivileged(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can become another user")
-	}
-	// testscript.Main runs the command that the binary is called by.
-	self, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
-		if err := os.Chmod(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	nobody := func(name string, args ...string) *exec.Cmd {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, self, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(path, args...)
-		cmd.Dir = "/"
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		return cmd
-	}
+	dir, nobody := asNobody(t)
 	pidFile := filepath.Join(dir, "pid")
 	traced := nobody("traced", pidFile)
 	if err := traced.Start(); err != nil {

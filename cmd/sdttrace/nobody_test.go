@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// asNobody returns a function that makes commands which run as the user nobody.
+// A command's name is one of those that TestMain knows; they are copies of this
+// program in the returned directory, where that user may write.
+func asNobody(t *testing.T) (dir string, command func(name string, args ...string) *exec.Cmd) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("in CI the tests run as root")
+		}
+		t.Skip("only root can become another user")
+	}
+	// testscript.Main runs the command that the binary is called by.
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, func(name string, args ...string) *exec.Cmd {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, self, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(path, args...)
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		return cmd
+	}
+}
