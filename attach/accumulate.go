@@ -293,13 +293,7 @@ func (g *generator) update() {
 		)
 	}
 	if agg.wanted.min || agg.wanted.max {
-		g.emit(asm.Mov.Reg(asm.R1, regValue))
-		if agg.value.kind == reader.Float {
-			g.orderFloat(&agg.value, "exit") // it is a number
-		}
-		if agg.value.kind == reader.Float || agg.value.kind == reader.Int {
-			g.emit(asm.LoadImm(asm.R2, math.MinInt64, asm.DWord), asm.Xor.Reg(asm.R1, asm.R2))
-		}
+		g.orderValue(&agg.value)
 		if agg.wanted.max {
 			g.raise(8 * wordMax)
 		}
@@ -309,13 +303,29 @@ func (g *generator) update() {
 		}
 	}
 	if agg.wanted.hist {
-		g.bucket(&agg.value)
+		if agg.wanted.bounds > 0 {
+			g.searchBucket(&agg.value, agg.wanted.bounds)
+		} else {
+			g.powerBucket(&agg.value)
+		}
 		g.emit(
 			asm.LSh.Imm(asm.R2, 3),
 			asm.Add.Reg(asm.R2, regGroup),
 			asm.Mov.Imm(asm.R1, 1),
 			asm.AddAtomic.Mem(asm.R2, asm.R1, asm.DWord, 8*wordHist),
 		)
+	}
+}
+
+// orderValue puts a number into R1 whose unsigned order is the value's. It
+// changes R2 and R3.
+func (g *generator) orderValue(in *input) {
+	g.emit(asm.Mov.Reg(asm.R1, regValue))
+	if in.kind == reader.Float {
+		g.orderFloat(in, "exit") // it is a number
+	}
+	if in.kind == reader.Float || in.kind == reader.Int {
+		g.emit(asm.LoadImm(asm.R2, math.MinInt64, asm.DWord), asm.Xor.Reg(asm.R1, asm.R2))
 	}
 }
 
@@ -338,45 +348,4 @@ func (g *generator) raise(off int16) {
 		)
 	}
 	g.label(done)
-}
-
-// bucket puts the index of the value's bucket into R2.
-func (g *generator) bucket(in *input) {
-	done := g.newLabel("bucket")
-	if in.kind != reader.Uint && in.kind != reader.Bool {
-		g.emit(asm.Mov.Imm(asm.R2, bucketNegative), asm.JSLT.Imm(regValue, 0, done))
-	}
-	g.emit(asm.Mov.Imm(asm.R2, bucketZero), asm.JEq.Imm(regValue, 0, done))
-	if in.kind == reader.Float {
-		bits, bias := int32(53), int32(1023)
-		if in.size == 4 {
-			bits, bias = 56, 127
-		}
-		highest := g.newLabel("highest")
-		g.emit(
-			asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.RSh.Imm(asm.R3, bits),
-			asm.JLT.Imm(asm.R3, bias+firstPower, done),
-			asm.Mov.Reg(asm.R2, asm.R3), asm.Sub.Imm(asm.R2, bias+firstPower-bucketPowers),
-			asm.JLT.Imm(asm.R2, histBuckets, highest),
-			asm.Mov.Imm(asm.R2, histBuckets-1),
-		)
-		g.label(highest)
-	} else {
-		g.emit(asm.Mov.Imm(asm.R2, bucketPowers))
-		for shift := int32(32); shift > 0; shift /= 2 {
-			less := g.newLabel("less")
-			g.emit(
-				asm.Mov.Reg(asm.R3, regValue), asm.RSh.Imm(asm.R3, shift),
-				asm.JEq.Imm(asm.R3, 0, less),
-				asm.Mov.Reg(regValue, asm.R3),
-				asm.Add.Imm(asm.R2, shift),
-			)
-			g.label(less)
-		}
-	}
-	g.label(done)
-	bounded := g.newLabel("bounded")
-	g.forget(asm.R2)
-	g.emit(asm.JLT.Imm(asm.R2, histBuckets, bounded), asm.Mov.Imm(asm.R2, histBuckets-1))
-	g.label(bounded)
 }

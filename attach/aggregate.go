@@ -34,15 +34,7 @@ type Group struct {
 	// is a float64. They are nil if not asked for. The sum of integers is taken modulo 2^64, that of
 	// floating-point numbers in units of 2^-20; those beyond 2^43 are lost.
 	Sum, Avg, Min, Max any
-	Hist               []Bucket
-}
-
-// Bucket counts values from Lo to less than Hi. Values less than 0 lie in one
-// from -Inf to 0; the bucket of zero reaches to 1, of floating-point numbers to
-// 2^-32; the others are from one power of two to the next.
-type Bucket struct {
-	Lo, Hi float64
-	N      uint64
+	Hist               []Bucket // from the first with values to the last
 }
 
 // OpenAggregate attaches as OpenAll does, to have the kernel aggregate events
@@ -147,39 +139,39 @@ func (a *Aggregate) takeLocked() ([]Group, error) {
 		}
 		time.Sleep(pause)
 	}
-	if a.layout.wanted.Hist {
-		return readGroups[[wordHist + histBuckets]uint64](a, a.maps.groups[old], func(v *[wordHist + histBuckets]uint64) []uint64 { return v[:] })
-	}
-	return readGroups[[wordHist]uint64](a, a.maps.groups[old], func(v *[wordHist]uint64) []uint64 { return v[:] })
+	return a.readGroups(a.maps.groups[old])
 }
 
-// readGroups reads and empties a map that nobody updates. V is its value.
-func readGroups[V any](a *Aggregate, m *ebpf.Map, words func(*V) []uint64) ([]Group, error) {
+// readGroups reads and empties a map that nobody updates.
+func (a *Aggregate) readGroups(m *ebpf.Map) ([]Group, error) {
 	sums := map[string][]uint64{}
 	var order []string
-	add := func(key []byte, perCPU []V) {
+	add := func(key []byte, perCPU [][]byte) {
 		k := a.canonical(key)
 		sum := sums[k]
 		if sum == nil {
 			sum = make([]uint64, a.layout.words())
 			sums[k], order = sum, append(order, k)
 		}
-		for i := range perCPU {
-			merge(sum, words(&perCPU[i]))
+		for _, words := range perCPU {
+			merge(sum, words)
 		}
 	}
 	if a.layout.keySize == 0 {
-		var perCPU []V
+		var perCPU [][]byte
 		if err := m.Lookup(uint32(0), &perCPU); err != nil {
 			return nil, fmt.Errorf("read groups: %w", err)
 		}
 		add(nil, perCPU)
-		if err := m.Put(uint32(0), make([]V, len(perCPU))); err != nil {
+		for _, words := range perCPU {
+			clear(words)
+		}
+		if err := m.Put(uint32(0), perCPU); err != nil {
 			return nil, fmt.Errorf("empty groups: %w", err)
 		}
 	} else {
 		var keys [][]byte
-		key, perCPU := make([]byte, a.layout.keySize), []V(nil)
+		key, perCPU := make([]byte, a.layout.keySize), [][]byte(nil)
 		entries := m.Iterate()
 		for entries.Next(&key, &perCPU) {
 			keys = append(keys, slices.Clone(key))
@@ -225,13 +217,15 @@ func (a *Aggregate) canonical(key []byte) string {
 	return string(key)
 }
 
-func merge(sum, v []uint64) {
-	sum[wordCount] += v[wordCount]
-	sum[wordSum] += v[wordSum]
-	sum[wordMin] = max(sum[wordMin], v[wordMin])
-	sum[wordMax] = max(sum[wordMax], v[wordMax])
-	for i := wordHist; i < len(v); i++ {
-		sum[i] += v[i]
+// merge adds a CPU's words to the sum.
+func merge(sum []uint64, words []byte) {
+	for i := range sum {
+		v := binary.NativeEndian.Uint64(words[8*i:])
+		if i == wordMin || i == wordMax {
+			sum[i] = max(sum[i], v)
+		} else {
+			sum[i] += v
+		}
 	}
 }
 
@@ -263,11 +257,7 @@ func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Pro
 	if l.wanted.Max {
 		g.Max = unorder(words[wordMax], kind, l.value.size)
 	}
-	for i, n := range words[wordHist:] {
-		if n > 0 {
-			g.Hist = append(g.Hist, bucketOf(i, n, kind))
-		}
-	}
+	g.Hist = l.buckets(words[wordHist:])
 	return g
 }
 
@@ -287,24 +277,6 @@ func unorder(u uint64, kind reader.FieldKind, size uint8) any {
 		return float64(math.Float32frombits(uint32(uint64(i) >> 32)))
 	}
 	return math.Float64frombits(uint64(i))
-}
-
-func bucketOf(i int, n uint64, kind reader.FieldKind) Bucket {
-	first := 0
-	if kind == reader.Float {
-		first = firstPower
-	}
-	switch i {
-	case bucketNegative:
-		return Bucket{math.Inf(-1), 0, n}
-	case bucketZero:
-		return Bucket{0, math.Ldexp(1, first), n}
-	}
-	b := Bucket{math.Ldexp(1, first+i-bucketPowers), math.Ldexp(1, first+i-bucketPowers+1), n}
-	if kind == reader.Float && i == histBuckets-1 {
-		b.Hi = math.Inf(1)
-	}
-	return b
 }
 
 func (p *groupPart) decode(name string, b []byte, probes []*reader.Probe) Arg {

@@ -186,6 +186,56 @@ func checkHist(t *testing.T, g *attach.Group, number func(aggregateSample) float
 	}
 }
 
+// TestBounds compares histograms with bounds of every kind of argument with
+// what was fired.
+func TestBounds(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.do("load")
+	thousand, err := attach.Linear(-250, 250, 0.5)
+	if err != nil || len(thousand) != attach.MaxBounds {
+		t.Fatalf("%d bounds, error %v, want %d", len(thousand), err, attach.MaxBounds)
+	}
+	for _, test := range []struct {
+		value  string
+		bounds []float64
+		number func(aggregateSample) float64
+	}{
+		{"status", []float64{-2.5, -1, 0, 1.5, 2, 100}, func(s aggregateSample) float64 { return float64(s.status) }},
+		{"status", []float64{-1e300, 1e300}, func(s aggregateSample) float64 { return float64(s.status) }},
+		{"bytes", []float64{-3, 0.5, 1, 1 << 20, 1 << 40}, func(s aggregateSample) float64 { return float64(s.bytes) }},
+		{"ms", []float64{-1e9, -0.1, 0, 1e-300, 0.1, 1 << 20}, func(s aggregateSample) float64 { return s.ms }},
+		{"load", []float64{0, 0.1, 0.125, 1e40}, func(s aggregateSample) float64 { return float64(s.load) }},
+		{"load", thousand, func(s aggregateSample) float64 { return float64(s.load) }},
+	} {
+		a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{Value: test.value, Hist: true, Bounds: test.bounds}, &attach.Options{PIDs: []int{p.pid()}})
+		p.do("fire 1")
+		groups, err := a.Read()
+		if err != nil || len(groups) != 1 {
+			t.Fatalf("%d groups, error %v", len(groups), err)
+		}
+		edges := append(append([]float64{math.Inf(-1)}, test.bounds...), math.Inf(1))
+		var want []attach.Bucket
+		for i := range len(edges) - 1 {
+			b := attach.Bucket{Lo: edges[i], Hi: edges[i+1]}
+			for i := range aggregateEvents {
+				if v := test.number(sample(i)); v >= b.Lo && v < b.Hi {
+					b.N++
+				}
+			}
+			want = append(want, b)
+		}
+		for len(want) > 0 && want[0].N == 0 {
+			want = want[1:]
+		}
+		for len(want) > 0 && want[len(want)-1].N == 0 {
+			want = want[:len(want)-1]
+		}
+		if d := cmp.Diff(want, groups[0].Hist); d != "" {
+			t.Errorf("%s by %v (-want +got):\n%s", test.value, test.bounds, d)
+		}
+	}
+}
+
 // TestAggregateIntervals reads while events fire: each is counted once.
 func TestAggregateIntervals(t *testing.T) {
 	p := startChild(t, "aggregate")
@@ -292,6 +342,8 @@ func TestAggregateErrors(t *testing.T) {
 		{attach.Aggregation{By: []string{"size"}}, "aggregation: args:memory has no argument size: it has arg0, arg1, arg2, pid"},
 		{attach.Aggregation{Value: "size", Sum: true}, "aggregation: args:memory has no argument size"},
 		{attach.Aggregation{Value: "comm", Sum: true}, "aggregation: argument comm of args:memory is not a number"},
+		{attach.Aggregation{Value: "arg0", Hist: true, Bounds: []float64{1}}, "a histogram has 2 to 1001 bounds, not 1"},
+		{attach.Aggregation{Value: "arg0", Hist: true, Bounds: []float64{1, 1}}, "the bound 1 of a histogram is not a number greater"},
 		{attach.Aggregation{Sum: true}, "needs the name of an argument"},
 		{attach.Aggregation{By: strings.Split(strings.Repeat("comm,", 33)+"pid", ",")}, "grouped by 536 bytes, at most 512"},
 	} {

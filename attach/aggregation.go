@@ -16,6 +16,10 @@ type Aggregation struct {
 	// is asked for.
 	Value                    string
 	Sum, Avg, Min, Max, Hist bool
+	// Bounds, if not nil, are where the buckets of Hist begin and end instead of
+	// at powers of two: at least two numbers, each greater than the one before;
+	// at most [MaxBounds]. See [Linear].
+	Bounds []float64
 
 	// By are the arguments, pid, tid, comm or probe that events are grouped by:
 	// at most [MaxGroupBytes] bytes of keys, of which a number takes 8, comm 16,
@@ -23,7 +27,7 @@ type Aggregation struct {
 	By []string
 
 	// MaxGroups bounds the groups between two calls of Read; 0 means 8192, or
-	// 1024 with Hist. Events beyond are lost, and counted as such.
+	// at most 1024 with Hist. Events beyond are lost, and counted as such.
 	MaxGroups int
 }
 
@@ -53,18 +57,6 @@ const (
 
 const sumFraction = 20 // bits
 
-// Buckets of a histogram: negative numbers, zero, and the powers of two. Those
-// of floating-point numbers begin with 2^-32; what is less counts as zero.
-const (
-	bucketNegative = iota
-	bucketZero
-	bucketPowers
-
-	firstPower  = -32
-	powers      = 96 // of floating-point numbers; integers need 64
-	histBuckets = bucketPowers + powers
-)
-
 // groupPart is a part of a key.
 type groupPart struct {
 	in     input
@@ -92,7 +84,11 @@ type aggregateCode struct {
 	keySize int // 0 without keys
 }
 
-type aggregateValues struct{ value, sum, min, max, hist bool }
+type aggregateValues struct {
+	value, sum, min, max, hist bool
+
+	bounds int // of the histogram; 0 for powers of two
+}
 
 func (c *aggregateCode) readsText() bool {
 	for i := range c.parts {
@@ -121,7 +117,7 @@ func (a *Aggregation) check() error {
 	if a.MaxGroups < 0 || a.MaxGroups > 1<<24 {
 		return fmt.Errorf("%w: %d groups is not between 0 and %d", ErrAggregation, a.MaxGroups, 1<<24)
 	}
-	return nil
+	return checkBounds(a.Bounds)
 }
 
 // bind fits the aggregation to what is read at a site of p, and drops the reads
@@ -129,6 +125,7 @@ func (a *Aggregation) check() error {
 func (l *aggregateLayout) bind(sc *schema, p *reader.Probe) error {
 	code := &aggregateCode{wanted: aggregateValues{
 		value: l.wanted.Value != "", sum: l.wanted.Sum || l.wanted.Avg, min: l.wanted.Min, max: l.wanted.Max, hist: l.wanted.Hist,
+		bounds: len(l.wanted.Bounds),
 	}}
 	for _, name := range l.wanted.By {
 		part := groupPart{offset: code.keySize, size: 8}
@@ -227,10 +224,24 @@ func (s *signature) dropUnneeded() {
 }
 
 func (l *aggregateLayout) words() int {
-	if l.wanted.Hist {
-		return wordHist + histBuckets
+	switch {
+	case !l.wanted.Hist:
+		return wordHist
+	case l.wanted.Bounds != nil:
+		return wordHist + len(l.wanted.Bounds) + 1
 	}
-	return wordHist
+	return wordHist + histBuckets
+}
+
+// maxGroups is how many groups there is room for.
+func (l *aggregateLayout) maxGroups() int {
+	switch {
+	case l.wanted.MaxGroups != 0:
+		return l.wanted.MaxGroups
+	case !l.wanted.Hist:
+		return 8192
+	}
+	return min(1024, max(64, 1024*(wordHist+histBuckets)/l.words()))
 }
 
 // newMaps creates the maps of groups.
@@ -239,14 +250,7 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 		Name: "usdt_groups", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(8 * l.words()), MaxEntries: 1,
 	}
 	if l.keySize > 0 {
-		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.PerCPUHash, uint32(l.keySize), uint32(l.wanted.MaxGroups)
-		switch {
-		case l.wanted.MaxGroups != 0:
-		case l.wanted.Hist:
-			spec.MaxEntries = 1024
-		default:
-			spec.MaxEntries = 8192
-		}
+		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.PerCPUHash, uint32(l.keySize), uint32(l.maxGroups())
 	}
 	for i := range m.groups {
 		if m.groups[i], err = ebpf.NewMap(&spec); err != nil {
@@ -258,6 +262,14 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 		return err
 	}
 	m.zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * l.words()), MaxEntries: 1})
-	l.made = err == nil
-	return err
+	if err != nil {
+		return err
+	}
+	if l.wanted.Hist && l.wanted.Bounds != nil {
+		if m.bounds, err = newBounds(l.wanted.Bounds, l.value.kind, l.value.size); err != nil {
+			return err
+		}
+	}
+	l.made = true
+	return nil
 }

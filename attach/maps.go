@@ -25,6 +25,7 @@ type maps struct {
 	groups  [2]*ebpf.Map // the programs update one while the other is read
 	control *ebpf.Map    // u64: which one
 	zeros   *ebpf.Map    // a new group
+	bounds  *ebpf.Map    // of a histogram's buckets; nil for powers of two
 }
 
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
@@ -69,7 +70,7 @@ func (m *maps) addScratch(size int) (err error) {
 }
 
 func (m *maps) Close() error {
-	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.groups[0], m.groups[1], m.control, m.zeros} {
+	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds} {
 		if e != nil {
 			e.Close()
 		}

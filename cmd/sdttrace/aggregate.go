@@ -19,6 +19,7 @@ import (
 type aggregateFlags struct {
 	count                    bool
 	sum, avg, min, max, hist string
+	lhist                    string
 	by                       []string
 	interval                 time.Duration
 	maxGroups                int
@@ -31,24 +32,29 @@ func (f *aggregateFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.min, "min", "", "least value of this argument")
 	flags.StringVar(&f.max, "max", "", "greatest value of this argument")
 	flags.StringVar(&f.hist, "hist", "", "histogram of this argument by powers of two, e.g. --hist ms --by path")
+	flags.StringVar(&f.lhist, "lhist", "", "histogram in equal steps, ARG,LO,HI,STEP, e.g. --lhist status,100,600,100")
 	flags.StringSliceVar(&f.by, "by", nil, "a group for each value of these arguments, pid, tid, comm or probe")
 	flags.DurationVar(&f.interval, "interval", 0, "print groups each time this has passed, of that time, e.g. 1s; without, once at the end")
-	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to keep at a time (default 8192, or 1024 with --hist); events beyond are lost")
+	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to keep at a time (default 8192, fewer with histograms); events beyond are lost")
 }
 
 // aggregation returns what the kernel is to compute, nil to print events.
 func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
 	a := &attach.Aggregation{By: f.by, MaxGroups: f.maxGroups}
 	wanted := f.count
+	linear, err := f.linear(a)
+	if err != nil {
+		return nil, usageError{err}
+	}
 	for _, v := range []struct {
 		argument string
 		want     *bool
-	}{{f.sum, &a.Sum}, {f.avg, &a.Avg}, {f.min, &a.Min}, {f.max, &a.Max}, {f.hist, &a.Hist}} {
+	}{{f.sum, &a.Sum}, {f.avg, &a.Avg}, {f.min, &a.Min}, {f.max, &a.Max}, {f.hist, &a.Hist}, {linear, &a.Hist}} {
 		if v.argument == "" {
 			continue
 		}
 		if a.Value != "" && a.Value != v.argument {
-			return nil, usageError{fmt.Errorf("--sum, --avg, --min, --max and --hist are of one argument at a time, not of %s and %s", a.Value, v.argument)}
+			return nil, usageError{fmt.Errorf("--sum, --avg, --min, --max, --hist and --lhist are of one argument at a time, not of %s and %s", a.Value, v.argument)}
 		}
 		a.Value, *v.want, wanted = v.argument, true, true
 	}
@@ -58,9 +64,31 @@ func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
 	case wanted:
 		return a, nil
 	case len(f.by) > 0 || f.interval > 0 || f.maxGroups > 0:
-		return nil, usageError{errors.New("--by, --interval and --max-groups are for --count, --sum, --avg, --min, --max and --hist")}
+		return nil, usageError{errors.New("--by, --interval and --max-groups are for --count, --sum, --avg, --min, --max, --hist and --lhist")}
 	}
 	return nil, nil
+}
+
+// linear sets the bounds that --lhist asks for, and returns its argument.
+func (f *aggregateFlags) linear(a *attach.Aggregation) (argument string, err error) {
+	if f.lhist == "" {
+		return "", nil
+	}
+	if f.hist != "" {
+		return "", errors.New("--hist and --lhist exclude each other")
+	}
+	parts := strings.Split(f.lhist, ",")
+	var numbers [3]float64
+	if len(parts) != 1+len(numbers) || parts[0] == "" {
+		return "", fmt.Errorf("--lhist %s: want ARG,LO,HI,STEP", f.lhist)
+	}
+	for i, text := range parts[1:] {
+		if numbers[i], err = strconv.ParseFloat(text, 64); err != nil {
+			return "", fmt.Errorf("--lhist %s: %q is not a number", f.lhist, text)
+		}
+	}
+	a.Bounds, err = attach.Linear(numbers[0], numbers[1], numbers[2])
+	return parts[0], err
 }
 
 // print writes groups, each interval and at the end.

@@ -63,10 +63,11 @@ with constants: == != < <= > >=, for text == != and ~ with a pattern in which
 tests it. Comparing what cannot be read, or NaN, is false. Text is looked at up
 to its 512th byte; an address compared with text is followed to it.
 
---count, --sum, --avg, --min, --max and --hist have the kernel add events up,
-all of them or by the values of --by, instead of passing each on; a group is
-told apart by the first 120 bytes of a text. --interval prints and starts anew:
-every event is in one interval.
+--count, --sum, --avg, --min, --max, --hist and --lhist have the kernel add
+events up, all of them or by the values of --by, instead of passing each on; a
+group is told apart by the first 120 bytes of a text. --hist counts by powers of
+two, --lhist in equal steps, with a bucket below LO and one from HI on.
+--interval prints and starts anew: every event is in one interval.
 
 Events go to stdout, everything else to stderr, whose last line says how many
 events there were, how many were lost, and to how many probe sites sdttrace

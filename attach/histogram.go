@@ -1,0 +1,255 @@
+package attach
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Bucket counts values from Lo to less than Hi.
+//
+// With [Aggregation.Bounds] the first bucket begins at -Inf and the last one
+// ends at +Inf. Without, values less than 0 lie in one from -Inf to 0; the
+// bucket of zero reaches to 1, of floating-point numbers to 2^-32; the others
+// are from one power of two to the next.
+type Bucket struct {
+	Lo, Hi float64
+	N      uint64
+}
+
+// MaxBounds is the number of bounds that a histogram can have.
+const MaxBounds = 1001
+
+// Linear returns the bounds of buckets that are step wide, from lo to hi. The
+// last one is narrower if it does not fit.
+func Linear(lo, hi, step float64) ([]float64, error) {
+	n := math.Ceil((hi - lo) / step)
+	if !(step > 0) || !(lo < hi) || math.IsInf(hi-lo, 0) {
+		return nil, fmt.Errorf("%w: buckets from %g to %g by %g: want LO < HI and a positive step", ErrAggregation, lo, hi, step)
+	}
+	if n > MaxBounds-1 {
+		return nil, fmt.Errorf("%w: from %g to %g by %g are %.0f buckets, at most %d are possible", ErrAggregation, lo, hi, step, n, MaxBounds-1)
+	}
+	bounds := make([]float64, 0, int(n)+1)
+	for i := range int(n) {
+		bounds = append(bounds, lo+float64(i)*step)
+	}
+	return append(bounds, hi), nil
+}
+
+// checkBounds returns a usage error.
+func checkBounds(bounds []float64) error {
+	if bounds == nil {
+		return nil
+	}
+	if len(bounds) < 2 || len(bounds) > MaxBounds {
+		return fmt.Errorf("%w: a histogram has 2 to %d bounds, not %d", ErrAggregation, MaxBounds, len(bounds))
+	}
+	for i, b := range bounds {
+		if math.IsNaN(b) || math.IsInf(b, 0) || i > 0 && b <= bounds[i-1] {
+			return fmt.Errorf("%w: the bound %g of a histogram is not a number greater than the one before", ErrAggregation, b)
+		}
+	}
+	return nil
+}
+
+// Buckets of a histogram by powers of two: negative numbers, zero, and the
+// powers. Those of floating-point numbers begin with 2^-32; what is less counts
+// as zero.
+const (
+	bucketNegative = iota
+	bucketZero
+	bucketPowers
+
+	firstPower  = -32
+	powers      = 96 // of floating-point numbers; integers need 64
+	histBuckets = bucketPowers + powers
+)
+
+// buckets returns the buckets for their counts.
+func (l *aggregateLayout) buckets(counts []uint64) []Bucket {
+	first, last := len(counts), -1
+	for i, n := range counts {
+		if n > 0 {
+			first, last = min(first, i), i
+		}
+	}
+	var all []Bucket
+	for i := first; i <= last; i++ {
+		b := bucketOfPower(i, l.value.kind)
+		if l.wanted.Bounds != nil {
+			b = bucketOfBounds(i, l.wanted.Bounds)
+		}
+		b.N = counts[i]
+		all = append(all, b)
+	}
+	return all
+}
+
+func bucketOfPower(i int, kind reader.FieldKind) Bucket {
+	first := 0
+	if kind == reader.Float {
+		first = firstPower
+	}
+	switch i {
+	case bucketNegative:
+		return Bucket{Lo: math.Inf(-1), Hi: 0}
+	case bucketZero:
+		return Bucket{Lo: 0, Hi: math.Ldexp(1, first)}
+	}
+	b := Bucket{Lo: math.Ldexp(1, first+i-bucketPowers), Hi: math.Ldexp(1, first+i-bucketPowers+1)}
+	if kind == reader.Float && i == histBuckets-1 {
+		b.Hi = math.Inf(1)
+	}
+	return b
+}
+
+func bucketOfBounds(i int, bounds []float64) Bucket {
+	b := Bucket{Lo: math.Inf(-1), Hi: math.Inf(1)}
+	if i > 0 {
+		b.Lo = bounds[i-1]
+	}
+	if i < len(bounds) {
+		b.Hi = bounds[i]
+	}
+	return b
+}
+
+// boundsTable is the number of entries of a table of n bounds: all that a
+// binary search with steps of powers of two can look at.
+func boundsTable(n int) int { return 1<<bits.Len(uint(n)) - 1 }
+
+// newBounds creates the table in which programs look for a value's bucket: the
+// bounds in the order of [generator.orderValue], and behind them what no value
+// is greater than.
+func newBounds(bounds []float64, kind reader.FieldKind, size uint8) (*ebpf.Map, error) {
+	table := make([]byte, 0, 8*boundsTable(len(bounds)))
+	for _, b := range bounds {
+		table = binary.NativeEndian.AppendUint64(table, orderBound(b, kind, size))
+	}
+	for len(table) < cap(table) {
+		table = binary.NativeEndian.AppendUint64(table, math.MaxUint64)
+	}
+	m, err := ebpf.NewMap(&ebpf.MapSpec{
+		Name: "usdt_bounds", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(len(table)), MaxEntries: 1,
+		Contents: []ebpf.MapKV{{Key: uint32(0), Value: table}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the bounds of the histogram: %w", err)
+	}
+	return m, nil
+}
+
+// orderBound returns what the order of values of at least b, and of no others,
+// is not less than. Where no value is that great, the greatest one is taken for
+// it.
+func orderBound(b float64, kind reader.FieldKind, size uint8) uint64 {
+	switch kind {
+	case reader.Float:
+		bits := math.Float64bits(b)
+		if size == 4 {
+			narrow := float32(b)
+			if float64(narrow) < b {
+				narrow = math.Nextafter32(narrow, float32(math.Inf(1)))
+			}
+			bits = uint64(math.Float32bits(narrow)) << 32
+		}
+		return uint64(filter.FloatOrder(bits)) ^ 1<<63
+	case reader.Int:
+		b = math.Ceil(b)
+		switch {
+		case b < math.MinInt64:
+			return 0
+		case b >= 1<<63:
+			return math.MaxUint64
+		}
+		return uint64(int64(b)) ^ 1<<63
+	}
+	b = math.Ceil(b)
+	switch {
+	case b < 0:
+		return 0
+	case b >= 1<<64:
+		return math.MaxUint64
+	}
+	return uint64(b)
+}
+
+// searchBucket puts the number of bounds that the value is not less than into
+// R2. It changes R0, R1, R3 and regValue.
+func (g *generator) searchBucket(in *input, bounds int) {
+	g.orderValue(in)
+	g.emit(
+		asm.Mov.Reg(regValue, asm.R1),
+		asm.LoadMapValue(asm.R3, g.maps.bounds.FD(), 0),
+		asm.Mov.Imm(asm.R2, 0),
+	)
+	table := boundsTable(bounds)
+	for step := (table + 1) / 2; step > 0; step /= 2 {
+		less := g.newLabel("less")
+		g.emit(
+			asm.Mov.Reg(asm.R0, asm.R2), asm.LSh.Imm(asm.R0, 3), asm.Add.Reg(asm.R0, asm.R3),
+			asm.LoadMem(asm.R0, asm.R0, int16(8*(step-1)), asm.DWord),
+			asm.JGT.Reg(asm.R0, regValue, less),
+			asm.Add.Imm(asm.R2, int32(step)),
+		)
+		g.label(less)
+		g.forget(asm.R2)
+		g.emit(asm.And.Imm(asm.R2, int32(table&^(step-1))))
+	}
+	g.bound(asm.R2, bounds+1)
+}
+
+// powerBucket puts the index of the value's bucket into R2. It changes R1, R3
+// and regValue.
+func (g *generator) powerBucket(in *input) {
+	done := g.newLabel("bucket")
+	if in.kind != reader.Uint && in.kind != reader.Bool {
+		g.emit(asm.Mov.Imm(asm.R2, bucketNegative), asm.JSLT.Imm(regValue, 0, done))
+	}
+	g.emit(asm.Mov.Imm(asm.R2, bucketZero), asm.JEq.Imm(regValue, 0, done))
+	if in.kind == reader.Float {
+		bits, bias := int32(53), int32(1023)
+		if in.size == 4 {
+			bits, bias = 56, 127
+		}
+		highest := g.newLabel("highest")
+		g.emit(
+			asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.RSh.Imm(asm.R3, bits),
+			asm.JLT.Imm(asm.R3, bias+firstPower, done),
+			asm.Mov.Reg(asm.R2, asm.R3), asm.Sub.Imm(asm.R2, bias+firstPower-bucketPowers),
+			asm.JLT.Imm(asm.R2, histBuckets, highest),
+			asm.Mov.Imm(asm.R2, histBuckets-1),
+		)
+		g.label(highest)
+	} else {
+		g.emit(asm.Mov.Imm(asm.R2, bucketPowers))
+		for shift := int32(32); shift > 0; shift /= 2 {
+			less := g.newLabel("less")
+			g.emit(
+				asm.Mov.Reg(asm.R3, regValue), asm.RSh.Imm(asm.R3, shift),
+				asm.JEq.Imm(asm.R3, 0, less),
+				asm.Mov.Reg(regValue, asm.R3),
+				asm.Add.Imm(asm.R2, shift),
+			)
+			g.label(less)
+		}
+	}
+	g.label(done)
+	g.forget(asm.R2)
+	g.bound(asm.R2, histBuckets)
+}
+
+// bound makes the verifier see that r is less than n, which it is.
+func (g *generator) bound(r asm.Register, n int) {
+	bounded := g.newLabel("bounded")
+	g.emit(asm.JLT.Imm(r, int32(n), bounded), asm.Mov.Imm(r, int32(n-1)))
+	g.label(bounded)
+}
