@@ -76,6 +76,17 @@ func (p Plan) refused() error {
 	return ErrNoSite
 }
 
+// gone says that everything which the plan names has ended or been unloaded
+// since it was made.
+func (p Plan) gone() bool {
+	for i := range p {
+		if !errors.Is(p[i].Reason, os.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
 // Plan returns what was decided and done for every site until now. The caller
 // must not change it.
 func (a *Attachment) Plan() Plan {

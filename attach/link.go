@@ -94,6 +94,9 @@ var canSleep = sync.OnceValue(func() bool {
 func (g *group) attach(kind LinkKind) ([]detacher, error) {
 	ex, err := link.OpenExecutable(g.path)
 	if err != nil {
+		if whole := g.wholeError(err); whole != nil {
+			err = whole
+		}
 		return nil, err
 	}
 	if kind == PerfLink {
@@ -154,16 +157,29 @@ func (g *group) wholeError(err error) error {
 	case errors.Is(err, os.ErrPermission):
 		return privileges("attach to "+g.path, err)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
-		if g.pid != 0 && !alive(g.pid) {
-			return fmt.Errorf("process %d has ended", g.pid)
-		}
-		return fmt.Errorf("attach to %s: %w", g.path, err)
+		return &goneError{path: g.path, pid: g.pid}
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.E2BIG),
 		errors.Is(err, unix.EBADF), errors.Is(err, unix.EIO), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, link.ErrNotSupported):
 		return fmt.Errorf("attach to %s: %w", g.path, err)
 	}
 	return nil
 }
+
+// goneError is the error for sites that were found and are no longer there:
+// objects are unloaded and processes end while they are being attached to.
+type goneError struct {
+	path string
+	pid  int
+}
+
+func (e *goneError) Error() string {
+	if e.pid != 0 && !alive(e.pid) {
+		return fmt.Sprintf("process %d has ended", e.pid)
+	}
+	return e.path + " is gone: it has been unloaded, or its process has ended"
+}
+
+func (e *goneError) Unwrap() error { return os.ErrNotExist }
 
 // siteError explains why the kernel refused a single site.
 func siteError(err error) error {

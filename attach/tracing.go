@@ -81,12 +81,13 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if err != nil {
 		return err
 	}
-	if len(plan) == 0 {
-		t.Attachment = &Attachment{completed: make(chan struct{})}
-		return nil
+	if len(plan) > 0 {
+		if t.Attachment, err = newAttachment(plan, groups, t.kind); err == nil || !o.Await || !plan.gone() {
+			return err
+		}
 	}
-	t.Attachment, err = newAttachment(plan, groups, t.kind)
-	return err
+	t.Attachment = &Attachment{plan: plan, completed: make(chan struct{})}
+	return nil
 }
 
 // plan decides what is done at each site. If they are late, a site that the
