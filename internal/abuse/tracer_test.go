@@ -1,0 +1,166 @@
+package abuse_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+func init() {
+	roles["events"] = func(args []string) error {
+		return trace(args, &attach.Options{})
+	}
+	roles["perf"] = func(args []string) error {
+		return trace(args, &attach.Options{Link: attach.PerfLink})
+	}
+	roles["count"] = func(args []string) error {
+		pid, err := strconv.Atoi(args[0])
+		if err != nil {
+			return err
+		}
+		a, err := attach.OpenAggregate(selectors, &attach.Aggregation{By: []string{"text"}}, &attach.Options{PIDs: []int{pid}})
+		if err != nil {
+			return err
+		}
+		for {
+			if _, err := a.Read(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// trace attaches to a process and detaches, again and again.
+func trace(args []string, opts *attach.Options) error {
+	pid, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	opts.PIDs = []int{pid}
+	for {
+		s, err := attach.OpenAll(selectors, opts)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for _, err := range s.Events() {
+			if err != nil {
+				return err
+			}
+			if n++; n == 1000 {
+				break
+			}
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
+	}
+}
+
+// TestTracersKilled kills tracers at random moments, 200 times: while they
+// start, attach, read and detach. Nothing may stay behind in the victim, which
+// fires all the time.
+func TestTracersKilled(t *testing.T) {
+	v := startVictim(t)
+	v.do("spin 2")
+	// The random numbers are the same each time; the moments are not.
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 200 {
+		name := "events"
+		switch {
+		case i%20 == 19:
+			name = "perf" // detaching takes the kernel 0.1 s a site
+		case i%3 == 2:
+			name = "count"
+		}
+		tracer := begin(t, tracerCommand(name, fmt.Sprint(v.pid())))
+		time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond)
+		tracer.kill()
+		if tracer.err.Len() > 0 {
+			t.Fatalf("%s tracer: %s", name, tracer.err.String())
+		}
+		if i%10 == 9 {
+			v.checkClean()
+		}
+	}
+	v.checkClean()
+	// The victim is as good as before.
+	s := open(t, &attach.Options{PIDs: []int{v.pid()}})
+	n := 0
+	for ev, err := range s.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.PID != v.pid() {
+			t.Errorf("event of process %d", ev.PID)
+		}
+		if n++; n == 100 {
+			break
+		}
+	}
+	finish(t, s)
+}
+
+// TestTracerStarved holds that a tracer without a descriptor to spare says so
+// and holds nothing.
+func TestTracerStarved(t *testing.T) {
+	v := startVictim(t)
+	cmd := tracerCommand("starved", fmt.Sprint(v.pid()))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	v.checkClean()
+}
+
+func init() {
+	// starved opens a session with ever more descriptors until it succeeds.
+	roles["starved"] = func(args []string) error {
+		pid, err := strconv.Atoi(args[0])
+		if err != nil {
+			return err
+		}
+		first, err := attach.OpenAll(selectors, &attach.Options{PIDs: []int{pid}})
+		if err != nil {
+			return err
+		}
+		if err := first.Close(); err != nil {
+			return err
+		}
+		before, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			return err
+		}
+		for spare := 0; spare < 100; spare++ {
+			if err := limitFiles(len(before) + spare); err != nil {
+				return err
+			}
+			s, err := attach.OpenAll(selectors, &attach.Options{PIDs: []int{pid}})
+			if err == nil {
+				if spare == 0 {
+					return fmt.Errorf("a session opened without any descriptor")
+				}
+				err = s.Close()
+				if err == nil && len(s.Plan()) != len(selectors) {
+					err = fmt.Errorf("%d sites, want %d", len(s.Plan()), len(selectors))
+				}
+				return err
+			}
+			if err := limitFiles(1000); err != nil {
+				return err
+			}
+			after, err := os.ReadDir("/proc/self/fd")
+			if err != nil {
+				return err
+			}
+			if len(after) > len(before) {
+				return fmt.Errorf("%d descriptors before and %d after a session that failed with %d to spare", len(before), len(after), spare)
+			}
+		}
+		return fmt.Errorf("100 descriptors are not enough")
+	}
+}
