@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/reader"
 )
@@ -286,7 +287,7 @@ func (p *groupPart) decode(name string, b []byte, probes []*reader.Probe) Arg {
 		probe := probes[binary.NativeEndian.Uint64(b)]
 		arg.Value = probe.Provider + ":" + probe.Name
 	case p.size == keyCommSize:
-		arg.Value = cString(b, 0)
+		arg.Value = unix.ByteSliceToString(b)
 	case p.size == keyTextSize:
 		n := binary.NativeEndian.Uint64(b)
 		text := b[textData:][:min(n, keyText)]

@@ -181,8 +181,9 @@ func (a *Attachment) Wait(ctx context.Context) error {
 
 // grouper collects sites that can share a link.
 type grouper struct {
-	byKey map[groupKey]*group
-	all   []*group
+	objects objects
+	byKey   map[groupKey]*group
+	all     []*group
 }
 
 type groupKey struct {
@@ -198,7 +199,10 @@ func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
 	key := groupKey{s.Path, s.PID, prog}
 	gr := g.byKey[key]
 	if gr == nil {
-		gr = &group{path: s.Path, pid: s.PID, prog: prog}
+		gr = &group{path: s.Path, open: s.Path, pid: s.PID, prog: prog}
+		if obj := g.objects[s.Path]; obj != nil {
+			gr.open = obj.path()
+		}
 		g.byKey[key] = gr
 		g.all = append(g.all, gr)
 	}

@@ -24,6 +24,7 @@ const enotsupp = syscall.Errno(524)
 // group is a set of sites that one link can hold.
 type group struct {
 	path    string
+	open    string // leads to the file that was planned for
 	pid     int
 	prog    *ebpf.Program
 	sites   []*Site
@@ -92,7 +93,7 @@ var canSleep = sync.OnceValue(func() bool {
 // attach attaches the group and says at each site how that went. It returns
 // what was attached even with an error, which concerns the whole group.
 func (g *group) attach(kind LinkKind) ([]detacher, error) {
-	ex, err := link.OpenExecutable(g.path)
+	ex, err := link.OpenExecutable(g.open)
 	if err != nil {
 		if whole := g.wholeError(err); whole != nil {
 			err = whole

@@ -4,7 +4,6 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-usdt/usdt/notes"
 )
@@ -74,7 +73,7 @@ func compileOperand(a notes.Arg, regs *registers, m elf.Machine, c elf.Class, ob
 // compileSymbolAddress is for an operand whose value is the address of a
 // symbol, which only the distance to the site tells: objects are relocatable.
 func compileSymbolAddress(a notes.Arg, op operand, regs *registers, obj *object, site uint64, ipDelta int64) (operand, error) {
-	addr, err := obj.symbol(a.Symbol)
+	addr, err := obj.symbols.Resolve(&a)
 	if err != nil {
 		return operand{}, err
 	}
@@ -91,24 +90,17 @@ func compileMemory(a notes.Arg, op operand, regs *registers, m elf.Machine, c el
 	}
 	ipRelative := a.Base == "rip" || a.Base == "eip"
 	if a.Symbol != "" {
-		reloc := strings.ToUpper(a.Reloc)
-		if reloc == "GOTPCREL" || reloc == "GOT" && ipRelative {
+		if a.Reloc == "GOTPCREL" || a.Reloc == "GOT" {
 			// The operand is a GOT slot, and the slot holds the symbol's address.
 			return compileSymbolAddress(a, op, regs, obj, site, ipDelta)
 		}
-		addr, err := obj.symbol(a.Symbol)
+		addr, err := obj.symbols.Resolve(&a)
 		if err != nil {
 			return operand{}, err
 		}
 		switch {
-		case reloc == "GOTOFF":
-			got, err := obj.got()
-			if err != nil {
-				return operand{}, err
-			}
-			op.disp += int64(addr - got)
-		case reloc != "":
-			return operand{}, fmt.Errorf("relocation @%s is not known", a.Reloc)
+		case a.Reloc == "GOTOFF":
+			op.disp += int64(addr)
 		case ipRelative:
 			op.disp += int64(addr-site) - ipDelta
 		case a.Base == "" && a.Index == "":

@@ -13,14 +13,13 @@ import (
 
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // TestOperands compiles arguments of every architecture that can be a host,
 // and shows the instructions that make their values or addresses.
 func TestOperands(t *testing.T) {
-	exec := &object{elf: &safeelf.File{Type: elf.ET_EXEC}, symbols: map[string]symbol{
-		"sym": {addr: 0x5000}, "two": {ambiguous: true},
-	}}
+	exec := &object{elf: &safeelf.File{Type: elf.ET_EXEC}, symbols: fakeSymbols{}}
 	shared := &object{elf: &safeelf.File{Type: elf.ET_DYN}, symbols: exec.symbols}
 	const site = 0x1000
 	for _, test := range []struct {
@@ -38,14 +37,22 @@ func TestOperands(t *testing.T) {
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "2@4(%rsi,%rcx,4)", "r3=4; r4=ctx[104]; r3+=r4; r4=ctx[88]; r4<<=2; r3+=r4; read 2"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@8+sym(%rip)", "r3=16392; r4=ctx[128]; r3+=r4; read 8"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@sym@GOTPCREL(%rip)", "r3=16384; r4=ctx[128]; r3+=r4"},
-		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@none(%rip)", "symbol none is not in the object's symbol tables (stripped, or local to the assembler)"},
-		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@two(%rip)", "symbol two is ambiguous: the object has several local ones"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@none(%rip)", "symbol not found"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, exec, "4@sym(,%rax,4)", "r3=20480; r4=ctx[80]; r4<<=2; r3+=r4; read 4"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "4@sym(,%rax,4)", "address of sym is added to a register, but the object has no fixed address"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "16f@%rsi", "a value of 16 bytes is not an integer that events can hold"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@%xmm0", `register "xmm0" is a vector register, which a BPF program cannot read`},
 		{"amd64", elf.EM_386, elf.ELFCLASS32, exec, "-4@4(%esp)", "r3=4; r4=ctx[152]; r3+=r4; r3<<=32; r3>>=32; read 4"},
 		{"amd64", elf.EM_386, elf.ELFCLASS32, exec, "-8@%eax", "r3=ctx[80]; r4=ctx[96]; r3<<=32; r3>>=32; r4<<=32; r3|=r4"},
+		{"amd64", elf.EM_386, elf.ELFCLASS32, shared, "-4@40+sym@GOTOFF(%ebx)", "r3=4136; r4=ctx[40]; r3+=r4; r3<<=32; r3>>=32; read 4"},
+		{"amd64", elf.EM_386, elf.ELFCLASS32, shared, "4@sym@GOTOFF(%eax,%edx,4)", "r3=4096; r4=ctx[80]; r3+=r4; r4=ctx[96]; r4<<=2; r3+=r4; r3<<=32; r3>>=32; read 4"},
+		{"amd64", elf.EM_386, elf.ELFCLASS32, shared, "4@sym@GOT(%ebx)", "r3=16384; r4=ctx[128]; r3+=r4; r3<<=32; r3>>=32"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@[x0, x1, lsl 3]", "r3=0; r4=ctx[0]; r3+=r4; r4=ctx[8]; r4<<=3; r3+=r4; read 8"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "4@[x0, w1, uxtw #2]", "r3=0; r4=ctx[0]; r3+=r4; r4=ctx[8]; r4<<=32; r4>>=32; r4<<=2; r3+=r4; read 4"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "2@[x29, -24]", "r3=-24; r4=ctx[232]; r3+=r4; read 2"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "-4@-1", "r3=-1"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8f@x4", "r3=ctx[32]"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "4@w3", "r3=ctx[24]"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "-4@x1", "r3=ctx[8]"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@xzr", "r3=0"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "-4@[sp, 60]", "r3=60; r4=ctx[248]; r3+=r4; read 4"},
@@ -75,6 +82,20 @@ func TestOperands(t *testing.T) {
 			t.Errorf("%s: %q\ngot  %s\nwant %s", test.machine, test.arg, got, test.want)
 		}
 	}
+}
+
+// fakeSymbols have one called sym and a global offset table.
+type fakeSymbols struct{}
+
+func (fakeSymbols) Resolve(a *notes.Arg) (uint64, error) {
+	const sym, got = 0x5000, 0x4000
+	switch {
+	case a.Symbol != "sym":
+		return 0, reader.ErrNoSymbol
+	case a.Reloc == "GOTOFF":
+		return sym - got, nil
+	}
+	return sym, nil
 }
 
 // show writes down the instructions for an operand.

@@ -113,6 +113,10 @@ func (pl *planner) plan(s *Site) {
 		s.Reason = err
 		return
 	}
+	if !p.IsIn(obj.info) {
+		s.Reason = fmt.Errorf("%s is another file than the one that has the probe: it was replaced meanwhile", s.Path)
+		return
+	}
 	if p.Machine == elf.EM_X86_64 || p.Machine == elf.EM_386 {
 		pl.planX86(s, obj)
 	}

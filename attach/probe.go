@@ -63,7 +63,7 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options
 			planner.plan(&plan[len(plan)-1])
 		}
 	}
-	var groups grouper
+	groups := grouper{objects: planner.objects}
 	for i := range plan {
 		if plan[i].Reason != nil {
 			continue

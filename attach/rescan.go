@@ -39,7 +39,9 @@ func (t *tracing) extend(plan Plan) {
 		}
 		t.adopt(&Attachment{plan: plan})
 	}
-	schemas, signatures, scratch, err := t.planLate(plan)
+	planner := newPlanner(t.options.Force)
+	defer planner.objects.Close()
+	schemas, signatures, scratch, err := t.planLate(planner, plan)
 	if err != nil {
 		refuse(err)
 		return
@@ -56,7 +58,7 @@ func (t *tracing) extend(plan Plan) {
 		t.scratch = append(t.scratch, m.scratch)
 		t.mu.Unlock()
 	}
-	groups, err := t.load(plan, schemas, signatures, &m, base)
+	groups, err := t.load(plan, schemas, signatures, planner.objects, &m, base)
 	if err != nil {
 		refuse(err)
 		return
@@ -75,10 +77,10 @@ func (t *tracing) extend(plan Plan) {
 
 // planLate is plan for sites found later. The first of an aggregate decide what
 // its groups are.
-func (t *tracing) planLate(plan Plan) ([]*schema, []*signature, int, error) {
+func (t *tracing) planLate(planner *planner, plan Plan) ([]*schema, []*signature, int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	schemas, err := t.plan(plan, true)
+	schemas, err := t.plan(planner, plan, true)
 	if err != nil {
 		return nil, nil, 0, err
 	}

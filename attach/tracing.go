@@ -62,7 +62,9 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if t.kind, err = chooseLink(o.Link, len(o.PIDs) > 0); err != nil {
 		return err
 	}
-	schemas, err := t.plan(plan, false)
+	planner := newPlanner(o.Force)
+	defer planner.objects.Close()
+	schemas, err := t.plan(planner, plan, false)
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 		return err
 	}
 	t.sites.Store(t.sites.Load().with(plan, schemas))
-	groups, err := t.load(plan, schemas, signatures, t.maps, 0)
+	groups, err := t.load(plan, schemas, signatures, planner.objects, t.maps, 0)
 	if err != nil {
 		return err
 	}
@@ -92,9 +94,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 
 // plan decides what is done at each site. If they are late, a site that the
 // condition or the aggregation does not fit is only left out.
-func (t *tracing) plan(plan Plan, late bool) ([]*schema, error) {
-	planner := newPlanner(t.options.Force)
-	defer planner.objects.Close()
+func (t *tracing) plan(planner *planner, plan Plan, late bool) ([]*schema, error) {
 	for i := range plan {
 		planner.plan(&plan[i])
 	}
@@ -152,7 +152,7 @@ func signaturesOf(schemas []*schema) (signatures []*signature, scratch int) {
 
 // load creates programs and groups the sites, of which the first has index
 // base, by link.
-func (t *tracing) load(plan Plan, schemas []*schema, signatures []*signature, m *maps, base int) ([]*group, error) {
+func (t *tracing) load(plan Plan, schemas []*schema, signatures []*signature, objects objects, m *maps, base int) ([]*group, error) {
 	typ := ebpf.AttachNone
 	if t.kind == MultiLink {
 		typ = ebpf.AttachTraceUprobeMulti
@@ -169,7 +169,7 @@ func (t *tracing) load(plan Plan, schemas []*schema, signatures []*signature, m 
 		t.progs = append(t.progs, prog)
 		t.mu.Unlock()
 	}
-	var groups grouper
+	groups := grouper{objects: objects}
 	for i := range plan {
 		if sc := schemas[i]; sc != nil {
 			f := forms[sc.sig]

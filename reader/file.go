@@ -30,6 +30,7 @@ const (
 // File is an ELF file. Its methods may be called from several goroutines.
 type File struct {
 	path   string
+	info   os.FileInfo // of a file of this host, else nil
 	closer io.Closer
 	elf    *safeelf.File
 	layout layout
@@ -83,6 +84,11 @@ func NewFile(r io.ReaderAt) (*File, error) {
 		return nil, err
 	}
 	f := &File{elf: e, layout: newLayout(e)}
+	if r, ok := r.(interface{ Stat() (os.FileInfo, error) }); ok {
+		if f.info, err = r.Stat(); err != nil {
+			return nil, err
+		}
+	}
 	f.code = sync.OnceValue(f.findCode)
 	f.notes = sync.OnceValues(f.readNotes)
 	f.buildID = sync.OnceValue(f.readBuildID)

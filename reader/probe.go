@@ -3,6 +3,7 @@ package reader
 import (
 	"debug/elf"
 	"encoding/binary"
+	"os"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -70,6 +71,17 @@ func (p *Probe) Attachable() string {
 		return p.OpenPath
 	}
 	return p.Path
+}
+
+// IsIn reports whether info is of the file with the probe's code. A path may
+// lead to another one by now. It is true if that is not known, since the probe
+// does not come from a file of this host.
+func (p *Probe) IsIn(info os.FileInfo) bool {
+	if p.file == nil {
+		return true
+	}
+	f := p.file.code()
+	return f.info == nil || os.SameFile(f.info, info)
 }
 
 // Type is what an object's .stapsdt.types and .BTF sections say about a probe.

@@ -115,22 +115,27 @@ func (p *Probe) Resolve(a *notes.Arg) (uint64, error) {
 	if p.file == nil {
 		return 0, errNoFile
 	}
+	return p.file.Resolve(a)
+}
+
+// Resolve is [Probe.Resolve] for an argument of any of the file's probes.
+func (f *File) Resolve(a *notes.Arg) (uint64, error) {
 	switch a.Reloc {
 	case "", "GOTPCREL", "GOT":
-		return p.file.address(a.Symbol, false)
+		return f.address(a.Symbol, false)
 	case "GOTOFF":
-		addr, err := p.file.address(a.Symbol, false)
+		addr, err := f.address(a.Symbol, false)
 		if err != nil {
 			return 0, err
 		}
-		got, err := p.file.gotAddress()
+		got, err := f.gotAddress()
 		return addr - got, err
 	case "tpoff", "ntpoff":
-		off, err := p.file.address(a.Symbol, true)
+		off, err := f.address(a.Symbol, true)
 		if err != nil {
 			return 0, err
 		}
-		return p.file.threadOffset(off)
+		return f.threadOffset(off)
 	}
 	return 0, fmt.Errorf("symbol %s: relocation @%s is not supported", a.Symbol, a.Reloc)
 }

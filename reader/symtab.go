@@ -5,8 +5,9 @@ import (
 	"cmp"
 	"debug/elf"
 	"fmt"
-
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
 )
@@ -27,6 +28,9 @@ type symtab struct {
 	symbols   []symbol
 	undefined []symbol
 	strings   []byte
+
+	lookups atomic.Int32
+	index   func() *nameIndex
 }
 
 // newSymtab reads the symbol table of type typ, SHT_SYMTAB or SHT_DYNSYM; nil
@@ -63,6 +67,7 @@ func newSymtab(f *safeelf.File, typ elf.SectionType) (*symtab, error) {
 		}
 	}
 	slices.SortStableFunc(t.symbols, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
+	t.index = sync.OnceValue(t.newNameIndex)
 	return t, nil
 }
 
@@ -97,6 +102,13 @@ func (t *symtab) name(s *symbol) string {
 		return string(name[:i])
 	}
 	return ""
+}
+
+// namePrefix returns up to n bytes of the symbol's name.
+func (t *symtab) namePrefix(s *symbol, n int) []byte {
+	start := min(uint64(s.name), uint64(len(t.strings)))
+	name, _, _ := bytes.Cut(t.strings[start:min(start+uint64(n), uint64(len(t.strings)))], []byte{0})
+	return name
 }
 
 // function returns the name and address of the function that holds addr.
@@ -140,11 +152,19 @@ func (t *symtab) lookup(name string, tls bool) []uint64 {
 		return nil
 	}
 	var out []uint64
-	for i := range t.symbols {
-		s := &t.symbols[i]
-		if (s.typ == elf.STT_TLS) == tls && t.is(s, name) && !slices.Contains(out, s.addr) {
+	add := func(s *symbol) {
+		if len(out) < maxAddresses && (s.typ == elf.STT_TLS) == tls && t.is(s, name) && !slices.Contains(out, s.addr) {
 			out = append(out, s.addr)
 		}
+	}
+	if t.lookups.Add(1) <= searches {
+		for i := range t.symbols {
+			add(&t.symbols[i])
+		}
+		return out
+	}
+	for _, i := range t.index().find(name) {
+		add(&t.symbols[i])
 	}
 	return out
 }
