@@ -41,6 +41,7 @@ type File struct {
 	buildID func() string
 	types   func() (*types, error)
 	symbols func() *symbols
+	calls   [GoStack + 1]func() call // by Convention
 }
 
 // Open opens the ELF file at path and reads its headers. Only regular files
@@ -94,6 +95,9 @@ func NewFile(r io.ReaderAt) (*File, error) {
 	f.buildID = sync.OnceValue(f.readBuildID)
 	f.types = sync.OnceValues(f.readTypes)
 	f.symbols = sync.OnceValue(f.newSymbols)
+	for c := range f.calls {
+		f.calls[c] = sync.OnceValue(func() call { return newCall(e.Machine, e.Class, Convention(c)) })
+	}
 	return f, nil
 }
 

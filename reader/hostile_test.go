@@ -54,6 +54,11 @@ func read(r io.ReaderAt) (probes, errs int) {
 			probes++
 		}
 	}
+	for fn, err := range f.Functions() {
+		if err == nil {
+			fn.Match(func(string) bool { return false })
+		}
+	}
 	return probes, errs
 }
 

@@ -55,7 +55,25 @@ type Probe struct {
 	// Live says where a live process has the probe, nil if it was read from a file.
 	Live *Live
 
+	// Kind is USDT but for the probes that [Function.Entry] and
+	// [Function.Return] make, and Target their function.
+	Kind   ProbeKind
+	Target *Function
+
 	file *File // for what is read only when it is asked for
+}
+
+// ProbeKind says what a probe site is.
+type ProbeKind uint8
+
+const (
+	USDT      ProbeKind = iota // described by a note
+	Uprobe                     // the entry of a function
+	Uretprobe                  // the return from a function
+)
+
+func (k ProbeKind) String() string {
+	return [...]string{"usdt", "uprobe", "uretprobe"}[min(k, Uretprobe)]
 }
 
 // Live is a probe's place in a process.

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -16,6 +17,9 @@ type Process struct {
 	objects []*procfs.Object
 	files   *files
 	shared  bool // files are those of other processes, too
+
+	mu     sync.Mutex
+	opened []*File // for Functions
 }
 
 // OpenProcess reads what process pid has mapped. The error for a process that
@@ -45,10 +49,17 @@ func (p *Process) PID() int { return p.pid }
 
 // Close closes the files of the process.
 func (p *Process) Close() error {
-	if p.shared {
-		return nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var first error
+	for _, f := range p.opened {
+		first = cmp.Or(first, f.Close())
 	}
-	return p.files.close()
+	p.opened = nil
+	if p.shared {
+		return first
+	}
+	return cmp.Or(first, p.files.close())
 }
 
 // Probes returns the probe sites that lie in the process's executable memory:
@@ -95,6 +106,60 @@ func (p *Process) Probes() iter.Seq2[Probe, error] {
 			}
 		}
 	}
+}
+
+// Functions returns the functions that the process has in executable memory, of
+// those objects for whose paths object returns true; as Probes does else.
+func (p *Process) Functions(object func(path string) bool) iter.Seq2[Function, error] {
+	return func(yield func(Function, error) bool) {
+		for _, o := range p.objects {
+			if !object(o.Path) {
+				continue
+			}
+			f, opened, err := p.open(o)
+			if err != nil && !isOther(err) && !yield(Function{}, err) {
+				return
+			}
+			if err != nil {
+				continue
+			}
+			if opened == o.Path {
+				opened = ""
+			}
+			for fn, err := range f.Functions() {
+				if err != nil {
+					if !yield(fn, err) {
+						return
+					}
+					continue
+				}
+				fn.Path, fn.OpenPath = o.Path, opened
+				for live := range places(p.pid, o, &Probe{Offset: fn.Offset, SiteErr: fn.SiteErr}) {
+					fn.Live = &live
+					if !yield(fn, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// open opens the object until the process is closed, and returns its path.
+func (p *Process) open(o *procfs.Object) (*File, string, error) {
+	osFile, path, err := o.Open()
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := newOSFile(osFile, o.Path)
+	if err != nil {
+		osFile.Close()
+		return nil, "", err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.opened = append(p.opened, f)
+	return f, path, nil
 }
 
 func pathOf(o *procfs.Object) (string, error) {

@@ -25,6 +25,9 @@ type symbols struct {
 	pclntab func() *pclntab
 }
 
+// debugTable is the index of the table that another file has.
+const debugTable = 3
+
 func (f *File) newSymbols() *symbols {
 	own := func(typ elf.SectionType) func() (*symtab, error) {
 		return sync.OnceValues(func() (*symtab, error) { return newSymtab(f.elf, typ) })

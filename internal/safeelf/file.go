@@ -31,6 +31,7 @@ type File struct {
 	ByteOrder binary.ByteOrder
 	Type      elf.Type
 	Machine   elf.Machine
+	Entry     uint64
 	Progs     []elf.ProgHeader
 	Sections  []elf.SectionHeader // Size and FileSize are both what the file holds
 
@@ -105,9 +106,11 @@ func (f *File) header(b []byte) header {
 	var h header
 	var rest []byte // from e_phentsize on
 	if f.Class == elf.ELFCLASS32 {
+		f.Entry = uint64(bo.Uint32(b[24:]))
 		h.phoff, h.shoff = uint64(bo.Uint32(b[28:])), uint64(bo.Uint32(b[32:]))
 		rest = b[42:]
 	} else {
+		f.Entry = bo.Uint64(b[24:])
 		h.phoff, h.shoff = bo.Uint64(b[32:]), bo.Uint64(b[40:])
 		rest = b[54:]
 	}

@@ -1,0 +1,255 @@
+package reader
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"github.com/go-usdt/usdt/notes"
+)
+
+// Function is a function of one object, a place for uprobes.
+type Function struct {
+	// Symbols are its names in the object's symbol tables, without versions, the
+	// most fitting first: global before local ones, those with fewer leading
+	// underscores before others.
+	Symbols []string
+	// Path and OpenPath are those of the object, as in [Probe].
+	Path, OpenPath string
+	// Address is that in the file, Offset the place in it. Size is 0 if the
+	// symbol table does not tell.
+	Address, Size, Offset uint64
+	// SiteErr says why no uprobe can be at the function's entry, nil if one can.
+	SiteErr error
+	// Resolver says that the symbol is of type STT_GNU_IFUNC: the code at the
+	// address is not the function but chooses it, when a process starts.
+	Resolver bool
+	// Convention says where the function finds its arguments.
+	Convention Convention
+	// Live says where a live process has the function, nil if it was read from a file.
+	Live *Live
+
+	file *File
+}
+
+// Functions returns the functions that the object defines, by address, each
+// once however many symbols name it: those of its own symbol tables, of the one
+// in .gnu_debugdata, of the file with its debug symbols if it has been stripped,
+// and of a Go program's table of functions. The parts of functions that
+// compilers move elsewhere, called "NAME.cold", are no functions: a return
+// probe there would change a return address that is none. An error stands for a
+// table that could not be read; functions follow.
+func (f *File) Functions() iter.Seq2[Function, error] {
+	return func(yield func(Function, error) bool) {
+		entries, golang, errs := f.functions()
+		for _, err := range errs {
+			if !yield(Function{}, f.errorf(err)) {
+				return
+			}
+		}
+		code := f.code()
+		base := Function{Path: f.path, file: f}
+		if code != f {
+			base.OpenPath = code.path
+		}
+		names := make([]string, 0, len(entries))
+		for i, n := 0, 0; i < len(entries); i += n {
+			fn, first := base, len(names)
+			fn.Address, fn.Size = entries[i].addr, entries[i].size
+			for n = 0; i+n < len(entries) && entries[i+n].addr == fn.Address; n++ {
+				e := &entries[i+n]
+				fn.Resolver = fn.Resolver || e.typ == elf.STT_GNU_IFUNC
+				fn.Size = max(fn.Size, e.size)
+				if len(names)-first < maxAliases && !slices.Contains(names[first:], e.name) {
+					names = append(names, e.name)
+				}
+			}
+			fn.Symbols = names[first:len(names):len(names)]
+			fn.Convention = golang.convention(&fn)
+			fn.Offset, fn.SiteErr = code.layout.site(fn.Address)
+			if !yield(fn, nil) {
+				return
+			}
+		}
+	}
+}
+
+// maxAliases symbols of one address are told.
+const maxAliases = 64
+
+// functionSymbol is a symbol that names a function.
+type functionSymbol struct {
+	addr, size  uint64
+	name        string
+	typ         elf.SymType
+	local       bool
+	underscores int
+}
+
+// functions returns the symbols of functions, by address and then by how well
+// they fit.
+func (f *File) functions() ([]functionSymbol, *pclntab, []error) {
+	var out []functionSymbol
+	var errs []error
+	syms := f.symbols()
+	for i, table := range syms.tables {
+		if i == debugTable && f.hasSymtab() {
+			break
+		}
+		t, err := table()
+		if err != nil {
+			errs = append(errs, err)
+		} else if t != nil {
+			if out, err = t.appendFunctions(out); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	golang := syms.pclntab()
+	out = golang.appendFunctions(out)
+	slices.SortStableFunc(out, func(a, b functionSymbol) int {
+		if c := cmp.Compare(a.addr, b.addr); c != 0 {
+			return c
+		}
+		if a.local != b.local {
+			if b.local {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.underscores, b.underscores)
+	})
+	return out, golang, errs
+}
+
+// hasSymtab reports whether the file has not been stripped.
+func (f *File) hasSymtab() bool {
+	return slices.ContainsFunc(f.elf.Sections, func(s elf.SectionHeader) bool { return s.Type == elf.SHT_SYMTAB })
+}
+
+// maxOverlap is how often a table's strings may be used, on average, in names:
+// linkers merge names that end alike.
+const maxOverlap = 16
+
+// appendFunctions appends the table's functions.
+func (t *symtab) appendFunctions(out []functionSymbol) ([]functionSymbol, error) {
+	out = slices.Grow(out, len(t.symbols))
+	names, left := string(t.strings), maxOverlap*len(t.strings)
+	for i := range t.symbols {
+		s := &t.symbols[i]
+		if s.typ != elf.STT_FUNC && s.typ != elf.STT_GNU_IFUNC || uint64(s.name) >= uint64(len(names)) {
+			continue
+		}
+		name := names[s.name:]
+		if end := strings.IndexByte(name, 0); end >= 0 {
+			name = name[:end]
+		}
+		if left -= len(name); left < 0 {
+			return out, errors.New("the names in a symbol table overlap more than those of any linker")
+		}
+		// GNU ld writes versions into .symtab: "name@VERSION", "name@@VERSION".
+		if at := strings.IndexByte(name, '@'); at > 0 {
+			name = name[:at]
+		}
+		if name == "" || isPart(name) || isBoundary(name) {
+			continue
+		}
+		out = append(out, functionSymbol{
+			addr: s.addr, size: s.size, name: name, typ: s.typ, local: s.local,
+			underscores: len(name) - len(strings.TrimLeft(name, "_")),
+		})
+	}
+	return out, nil
+}
+
+// isPart reports whether the symbol is of code that a function jumps to: GCC's
+// and LLVM's "NAME.cold", also with a number behind it.
+func isPart(name string) bool {
+	i := strings.LastIndex(name, ".cold")
+	return i > 0 && strings.Trim(name[i+len(".cold"):], ".0123456789") == ""
+}
+
+// isBoundary reports whether Go's linker puts the symbol where functions begin
+// or end.
+func isBoundary(name string) bool {
+	return name == "runtime.text" || name == "runtime.etext" || strings.HasPrefix(name, "runtime.text.")
+}
+
+// Name returns the function's name as its source has it: demangled, with the
+// types of its parameters, if the language is C++ or Rust.
+func (fn *Function) Name() string {
+	if len(fn.Symbols) == 0 {
+		return ""
+	}
+	return demangled(fn.Symbols[0])
+}
+
+// Match calls match with the function's names until it returns true: its
+// symbols, then each of them demangled, with the types of parameters and
+// without. It returns the symbol's name as [Function.Name] would.
+func (fn *Function) Match(match func(name string) bool) (name string, ok bool) {
+	for _, s := range fn.Symbols {
+		if match(s) {
+			return demangled(s), true
+		}
+	}
+	for _, s := range fn.Symbols {
+		if !isMangled(s) {
+			continue
+		}
+		full := demangled(s)
+		if full != s && (match(full) || match(demangled(s, demangle.NoParams))) {
+			return full, true
+		}
+	}
+	return "", false
+}
+
+// demangled returns a symbol as its source has it. Names that grow beyond what
+// compilers make stay as they are.
+func demangled(symbol string, options ...demangle.Option) string {
+	const maxLength = 16 // as a power of two
+	if len(symbol) > 1<<maxLength || !isMangled(symbol) {
+		return symbol
+	}
+	return demangle.Filter(symbol, append(options, demangle.MaxLength(maxLength))...)
+}
+
+// isMangled reports whether a symbol may be one of C++ or Rust.
+func isMangled(symbol string) bool {
+	return strings.HasPrefix(symbol, "_Z") || strings.HasPrefix(symbol, "_R")
+}
+
+// Entry returns the function's entry as a probe: its provider is the base name
+// of the object, its name the function's, and its arguments are those that can
+// be in registers; [Function.Argument] has more.
+func (fn *Function) Entry() Probe { return fn.probe(Uprobe) }
+
+// Return returns the return from the function as a probe, like Entry. Its only
+// argument is the result.
+func (fn *Function) Return() Probe { return fn.probe(Uretprobe) }
+
+func (fn *Function) probe(kind ProbeKind) Probe {
+	p := Probe{
+		Note: notes.Note{Provider: filepath.Base(fn.Path), Name: fn.Name(), Location: fn.Address},
+		Path: fn.Path, OpenPath: fn.OpenPath, Offset: fn.Offset, SiteErr: fn.SiteErr,
+		Live: fn.Live, Kind: kind, Target: fn, file: fn.file,
+	}
+	f := fn.file
+	if f == nil {
+		return p
+	}
+	p.BuildID, p.Machine, p.Class, p.ByteOrder = f.BuildID(), f.elf.Machine, f.elf.Class, f.elf.ByteOrder
+	call := f.calls[fn.Convention]()
+	p.Args, p.Arguments = call.entry, call.arguments
+	if kind == Uretprobe {
+		p.Args, p.Arguments = call.result, call.results
+	}
+	return p
+}
