@@ -23,12 +23,13 @@ test: tools check
 	$(GO) test -race -timeout 15m ./...
 	$(GO) test ./reader # without -race, which hides what hostile files cost
 	$(GO) test -race -tags usdt_dlopen ./provider -loader dlopen
+	$(MAKE) fuzz FUZZTIME=5s
 
 # bench prints each thing that is measured beside its peer, in one run.
 bench: tools
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 
-# fuzz runs every fuzz test for FUZZTIME.
+# fuzz runs every fuzz test for FUZZTIME: "make fuzz FUZZTIME=8h" for a night.
 fuzz:
 	@set -e; for pkg in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
