@@ -16,16 +16,52 @@ const (
 	regValue = asm.R4
 )
 
-// emitAggregate adds the event to its group.
+// exits are the labels by which the code of an aggregate ends.
+type exits struct {
+	lost, unwanted, done string
+}
+
+// emitAggregate adds the event to its group, or makes a start or an end of it.
 func (g *generator) emitAggregate() {
 	agg := g.sig.aggregate
 	scratch := g.sig.needsScratch()
-	lost, unwanted, left := "lost", "filtered", "exit"
+	to := exits{"lost", "filtered", "exit"}
 	if scratch {
-		lost, unwanted, left = g.newLabel("lost"), g.newLabel("unwanted"), g.newLabel("left")
+		to = exits{g.newLabel("lost"), g.newLabel("unwanted"), g.newLabel("done")}
 		g.takeScratch()
 		g.emit(asm.Add.Imm(regRecord, scratchPad))
 	}
+	if agg.role == roleEnd {
+		g.stamp()
+	}
+	g.readAggregated(scratch)
+	switch agg.role {
+	case roleStart:
+		g.emitStart(to)
+	case roleEnd:
+		g.emitEnd(to)
+	default:
+		g.where(to.unwanted)
+		g.addToGroup(to)
+	}
+	if !scratch {
+		return
+	}
+	g.label(to.lost)
+	g.releaseScratch()
+	g.emit(asm.Ja.Label("lost"))
+	if g.sig.where != nil {
+		g.label(to.unwanted)
+		g.releaseScratch()
+		g.emit(asm.Ja.Label("filtered"))
+	}
+	g.label(to.done)
+	g.releaseScratch()
+	g.emit(asm.Ja.Label("exit"))
+}
+
+// readAggregated reads what the condition and the aggregate look at.
+func (g *generator) readAggregated(scratch bool) {
 	for i := range g.sig.operands {
 		op := &g.sig.operands[i]
 		switch {
@@ -39,28 +75,40 @@ func (g *generator) emitAggregate() {
 		}
 	}
 	g.readBlock(g.sleeps)
-	g.where(unwanted)
-	if agg.missing(agg.wanted.value) {
-		// The jump is conditional for the sake of the verifier, which refuses
-		// code that nothing reaches.
-		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
+}
+
+// keyAt is the place of the group's key, or of the key of a start and its end.
+func (g *generator) keyAt(pair bool) (base asm.Register, at int16) {
+	agg := g.sig.aggregate
+	size := agg.keySize
+	if pair {
+		size += agg.pairSize
 	}
-	key, at := asm.R10, int16(stackGroup-agg.keySize)
-	if scratch {
-		key, at = regRecord, int16(g.sig.scratchSize(g.sig.stringLimit())-scratchPad-agg.keySize)
+	switch {
+	case !pair && agg.keySize == 0:
+		return asm.R10, stackKey
+	case g.sig.needsScratch():
+		return regRecord, int16(g.sig.scratchSize(g.sig.stringLimit()) - scratchPad - size)
 	}
+	return asm.R10, int16(stackGroup - size)
+}
+
+// addToGroup adds the event to its group and ends.
+func (g *generator) addToGroup(to exits) {
+	agg := g.sig.aggregate
+	g.unlessMissing(to.lost)
+	key, at := g.keyAt(false)
 	if agg.keySize == 0 {
-		key, at = asm.R10, stackKey
 		g.emit(asm.StoreImm(asm.R10, stackKey, 0, asm.Word))
 	}
 	for i := range agg.parts {
-		g.keyPart(&agg.parts[i], key, at, lost)
+		g.keyPart(&agg.parts[i], key, at, to.lost)
 	}
 	if agg.wanted.value {
-		g.aggregateValue(lost)
+		g.aggregateValue(to.lost)
 	}
 	abandon, done := g.newLabel("abandon"), g.newLabel("done")
-	g.enter(lost)
+	g.enter(to.lost)
 	g.findGroup(key, at, abandon)
 	g.update()
 	g.emit(asm.Ja.Label(done))
@@ -70,22 +118,17 @@ func (g *generator) emitAggregate() {
 	g.emit(
 		asm.Mov.Reg(asm.R1, regEpoch), asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R1, regCounters),
 		asm.Mov.Imm(asm.R2, -1), fetchAdd(asm.R1, asm.R2, counterBusy),
-		asm.Ja.Label(left),
+		asm.Ja.Label(to.done),
 	)
-	if !scratch {
-		return
+}
+
+// unlessMissing jumps to lost if what is needed cannot be read at all. The jump
+// is conditional for the sake of the verifier, which refuses code that nothing
+// reaches.
+func (g *generator) unlessMissing(lost string) {
+	if g.sig.aggregate.missing() {
+		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 	}
-	g.label(lost)
-	g.releaseScratch()
-	g.emit(asm.Ja.Label("lost"))
-	if g.sig.where != nil {
-		g.label(unwanted)
-		g.releaseScratch()
-		g.emit(asm.Ja.Label("filtered"))
-	}
-	g.label(left)
-	g.releaseScratch()
-	g.emit(asm.Ja.Label("exit"))
 }
 
 // keyPart stores a part of the key at key+at.

@@ -20,9 +20,8 @@ import (
 // Aggregate is a set of probes whose events the kernel adds up.
 type Aggregate struct {
 	tracing
-	layout *aggregateLayout
-	epoch  uint64 // the index of maps.groups that programs update
-	done   context.Context
+	epoch uint64 // the index of maps.groups that programs update
+	done  context.Context
 }
 
 // Group is what the events with equal [Aggregation.By] came to.
@@ -48,17 +47,20 @@ func OpenAggregate(selectors []string, what *Aggregation, opts *Options) (*Aggre
 	if err := what.check(); err != nil {
 		return nil, err
 	}
+	return openAggregate(selectors, &o, &aggregateLayout{wanted: *what})
+}
+
+func openAggregate(selectors []string, o *Options, layout *aggregateLayout) (*Aggregate, error) {
 	a := &Aggregate{}
-	if err := a.open(selectors, &o, what); err != nil {
+	if err := a.open(selectors, o, layout); err != nil {
 		a.release()
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *Aggregate) open(selectors []string, o *Options, what *Aggregation) error {
-	a.layout = &aggregateLayout{wanted: *what}
-	if err := a.attach(selectors, o, a.layout, func(*maps) error { return nil }); err != nil {
+func (a *Aggregate) open(selectors []string, o *Options, layout *aggregateLayout) error {
+	if err := a.attach(selectors, o, layout, func(*maps) error { return nil }); err != nil {
 		return err
 	}
 	done, cancel := context.WithCancel(context.Background())

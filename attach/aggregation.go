@@ -68,6 +68,7 @@ type groupPart struct {
 // of its groups. The first site decides the kinds.
 type aggregateLayout struct {
 	wanted Aggregation
+	pairs  *pairLayout // nil unless starts and ends are aggregated
 
 	made    bool        // the maps
 	bound   bool        // the following
@@ -82,6 +83,10 @@ type aggregateCode struct {
 	parts   []groupPart
 	value   input
 	keySize int // 0 without keys
+
+	role     pairRole
+	pair     []groupPart // tells which start an end belongs to
+	pairSize int
 }
 
 type aggregateValues struct {
@@ -90,9 +95,23 @@ type aggregateValues struct {
 	bounds int // of the histogram; 0 for powers of two
 }
 
+// inputs yields everything that is looked at.
+func (c *aggregateCode) inputs(yield func(*input) bool) {
+	for _, parts := range [][]groupPart{c.parts, c.pair} {
+		for i := range parts {
+			if !yield(&parts[i].in) {
+				return
+			}
+		}
+	}
+	if c.wanted.value {
+		yield(&c.value)
+	}
+}
+
 func (c *aggregateCode) readsText() bool {
-	for i := range c.parts {
-		if c.parts[i].in.source == inputText {
+	for in := range c.inputs {
+		if in.source == inputText {
 			return true
 		}
 	}
@@ -100,13 +119,13 @@ func (c *aggregateCode) readsText() bool {
 }
 
 // missing says that an argument cannot be read at all.
-func (c *aggregateCode) missing(value bool) bool {
-	for i := range c.parts {
-		if c.parts[i].in.source == inputMissing {
+func (c *aggregateCode) missing() bool {
+	for in := range c.inputs {
+		if in.source == inputMissing {
 			return true
 		}
 	}
-	return value && c.value.source == inputMissing
+	return false
 }
 
 // check returns a usage error.
@@ -122,42 +141,22 @@ func (a *Aggregation) check() error {
 
 // bind fits the aggregation to what is read at a site of p, and drops the reads
 // that nobody needs.
-func (l *aggregateLayout) bind(sc *schema, p *reader.Probe) error {
-	code := &aggregateCode{wanted: aggregateValues{
-		value: l.wanted.Value != "", sum: l.wanted.Sum || l.wanted.Avg, min: l.wanted.Min, max: l.wanted.Max, hist: l.wanted.Hist,
-		bounds: len(l.wanted.Bounds),
-	}}
-	for _, name := range l.wanted.By {
-		part := groupPart{offset: code.keySize, size: 8}
-		if name == "probe" {
-			part.in = input{source: inputProbe, kind: reader.String, size: 4}
-		} else {
-			var err error
-			if part.in, err = sc.input(p, name, false); err != nil {
-				return fmt.Errorf("%w: %w", ErrAggregation, err)
-			}
+func (l *aggregateLayout) bind(sc *schema, p *reader.Probe, role pairRole) error {
+	code := &aggregateCode{role: role}
+	if role != roleStart {
+		if err := l.bindGroup(code, sc, p); err != nil {
+			return err
 		}
-		switch {
-		case part.in.source == inputComm:
-			part.size = keyCommSize
-		case part.in.source != inputProbe && part.in.isText():
-			part.size = keyTextSize
-		}
-		code.parts = append(code.parts, part)
-		code.keySize += part.size
 	}
-	if code.keySize > MaxGroupBytes {
-		return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, code.keySize, MaxGroupBytes)
-	}
-	if l.wanted.Value != "" {
-		in, err := sc.input(p, l.wanted.Value, false)
+	if role != roleNone {
+		var err error
+		code.pair, code.pairSize, err = bindKey(l.pairs.by, sc, p)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrAggregation, err)
+			return err
 		}
-		if in.isText() || in.kind == reader.Other {
-			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.wanted.Value, p.Provider, p.Name)
-		}
-		code.value = in
+	}
+	if size := code.keySize + code.pairSize; size > MaxGroupBytes {
+		return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, MaxGroupBytes)
 	}
 	if err := l.agree(code, p); err != nil {
 		return err
@@ -167,13 +166,62 @@ func (l *aggregateLayout) bind(sc *schema, p *reader.Probe) error {
 	return nil
 }
 
+// bindGroup is for what events are added up by, and for the value.
+func (l *aggregateLayout) bindGroup(code *aggregateCode, sc *schema, p *reader.Probe) (err error) {
+	code.wanted = aggregateValues{
+		value: l.wanted.Value != "", sum: l.wanted.Sum || l.wanted.Avg, min: l.wanted.Min, max: l.wanted.Max, hist: l.wanted.Hist,
+		bounds: len(l.wanted.Bounds),
+	}
+	if code.parts, code.keySize, err = bindKey(l.wanted.By, sc, p); err != nil {
+		return err
+	}
+	switch {
+	case l.pairs != nil:
+		code.value = elapsed
+	case code.wanted.value:
+		if code.value, err = sc.input(p, l.wanted.Value, false); err != nil {
+			return fmt.Errorf("%w: %w", ErrAggregation, err)
+		}
+		if code.value.isText() || code.value.kind == reader.Other {
+			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.wanted.Value, p.Provider, p.Name)
+		}
+	}
+	return nil
+}
+
+// bindKey lays out a key of the values of names.
+func bindKey(names []string, sc *schema, p *reader.Probe) (parts []groupPart, size int, err error) {
+	for _, name := range names {
+		part := groupPart{offset: size, size: 8}
+		if name == "probe" {
+			part.in = input{source: inputProbe, kind: reader.String, size: 4}
+		} else if part.in, err = sc.input(p, name, false); err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", ErrAggregation, err)
+		}
+		switch {
+		case part.in.source == inputComm:
+			part.size = keyCommSize
+		case part.in.source != inputProbe && part.in.isText():
+			part.size = keyTextSize
+		}
+		parts = append(parts, part)
+		size += part.size
+	}
+	return parts, size, nil
+}
+
 // agree holds that all sites have keys and values of the same kinds.
 func (l *aggregateLayout) agree(code *aggregateCode, p *reader.Probe) error {
-	if code.missing(l.wanted.Value != "") {
+	if code.missing() {
 		return nil // no event of this site gets that far
 	}
+	if l.pairs != nil {
+		if err := l.pairs.agree(code, p); err != nil || code.role == roleStart {
+			return err
+		}
+	}
 	differ := func(a, b *input) bool { return a.kind != b.kind || a.kind == reader.Float && a.size != b.size }
-	if !l.bound && l.made {
+	if !l.bound && l.made && len(code.parts) > 0 {
 		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", ErrAggregation, p.Provider, p.Name)
 	}
 	if !l.bound {
@@ -208,10 +256,9 @@ func (s *signature) dropUnneeded() {
 	for i := range s.inputs {
 		look(&s.inputs[i])
 	}
-	for i := range s.aggregate.parts {
-		look(&s.aggregate.parts[i].in)
+	for in := range s.aggregate.inputs {
+		look(in)
 	}
-	look(&s.aggregate.value)
 	for i := range s.operands {
 		if !needed[i] {
 			s.operands[i] = operand{}
@@ -267,6 +314,11 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 	}
 	if l.wanted.Hist && l.wanted.Bounds != nil {
 		if m.bounds, err = newBounds(l.wanted.Bounds, l.value.kind, l.value.size); err != nil {
+			return err
+		}
+	}
+	if l.pairs != nil {
+		if m.starts, err = l.pairs.newMap(); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,7 @@ type formKey struct {
 	blockReg    uint8
 	blockOffset int32
 	blockSize   uint32
+	role        pairRole
 }
 
 // bind returns how to record a firing of the site and how to decode the
@@ -46,6 +47,12 @@ func (b *binder) bind(s *Site) (*schema, error) {
 	if p.Type != nil {
 		rec := &p.Type.Record
 		key.types, key.blockReg, key.blockOffset, key.blockSize = p.Type.Struct, rec.BlockReg, rec.BlockOffset, rec.BlockSize
+	}
+	var err error
+	if b.aggregate != nil {
+		if key.role, err = b.aggregate.role(p); err != nil {
+			return nil, err
+		}
 	}
 	if sc := b.forms[key]; sc != nil {
 		sc.shared = true
@@ -62,12 +69,16 @@ func (b *binder) bind(s *Site) (*schema, error) {
 		b.bindNote(sc, s, regs)
 	}
 	if b.where != nil {
-		if err := bindWhere(b.where, sc, p); err != nil {
+		err := bindWhere(b.where, sc, p)
+		if b.aggregate != nil && b.aggregate.excuses(b.where, sc, err) {
+			sc.sig.where, sc.sig.inputs, err = nil, nil, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	if b.aggregate != nil {
-		if err := b.aggregate.bind(sc, p); err != nil {
+		if err := b.aggregate.bind(sc, p, key.role); err != nil {
 			return nil, err
 		}
 	}

@@ -17,7 +17,8 @@
 // recorded; it is compiled to BPF for each argument signature.
 //
 // [OpenAggregate] has the kernel count, sum up and draw histograms instead, in
-// total or by the values of arguments.
+// total or by the values of arguments. [OpenLatency] does so with the time from
+// one probe to another.
 //
 // With [Options.Rescan] probes that appear later are attached to as well: those
 // of libraries loaded, of processes started and of programs that declare probes

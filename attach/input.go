@@ -22,7 +22,8 @@ const (
 	inputComm
 	inputPID
 	inputTID
-	inputProbe // the index of the site
+	inputProbe   // the index of the site
+	inputElapsed // since the start, in nanoseconds
 )
 
 // input is a value that the kernel looks at, as opposed to one that it records.
@@ -36,6 +37,9 @@ type input struct {
 	offset uint32
 	text   stringRead
 }
+
+// elapsed is the value of an end.
+var elapsed = input{source: inputElapsed, kind: reader.Uint, size: 8}
 
 func (in *input) isText() bool { return in.kind == reader.String || in.kind == reader.Bytes }
 
@@ -96,6 +100,11 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor text", name, p.Provider, p.Name)
 	}
 	return in, nil
+}
+
+// has says that input would find name.
+func (s *schema) has(name string) bool {
+	return name == "pid" || name == "tid" || name == "comm" || s.field(name) != nil
 }
 
 // field returns the field that is called name, or that stands at its place.

@@ -115,7 +115,7 @@ func (s *signature) scratchSize(limit int) int {
 		size += textAreaSize
 	}
 	if s.aggregate != nil {
-		size += s.aggregate.keySize
+		size += s.aggregate.keySize + s.aggregate.pairSize
 	}
 	return size
 }
@@ -140,13 +140,13 @@ func (s *signature) looksAtText() bool {
 	return false
 }
 
-// maxStackKey bytes of an aggregate's key fit the stack, whose end is at 512.
+// maxStackKey bytes of an aggregate's keys fit the stack, whose end is at 512.
 const maxStackKey = 128
 
 // needsScratch says that records, or what conditions look at, are put together
 // in scratch memory.
 func (s *signature) needsScratch() bool {
-	if s.aggregate != nil && (s.block || s.aggregate.readsText() || s.aggregate.keySize > maxStackKey) {
+	if s.aggregate != nil && (s.block || s.aggregate.readsText() || s.aggregate.keySize+s.aggregate.pairSize > maxStackKey) {
 		return true
 	}
 	return len(s.strings) > 0 || s.looksAtText() || s.block && s.where != nil

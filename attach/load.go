@@ -18,6 +18,8 @@ func (g *generator) loadInput(in *input, failed string) {
 		if in.source == inputPID {
 			g.emit(asm.RSh.Imm(asm.R1, 32))
 		}
+	case inputElapsed:
+		g.emit(asm.LoadMem(asm.R1, asm.R10, stackClock, asm.DWord))
 	case inputConstant:
 		g.emit(asm.LoadImm(asm.R1, int64(in.value), asm.DWord))
 	case inputOperand:

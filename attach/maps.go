@@ -12,8 +12,21 @@ const (
 	counterLost     = 8
 	counterFiltered = 16
 	counterBusy     = 24 // two: programs that are updating each of maps.groups
-	countersSize    = 40
+
+	// Of starts and ends, see PairStats:
+	counterStarted   = 40 // starts that were noted
+	counterRestarted = 48 // of these, in place of one before
+	counterMatched   = 56 // ends that found their start
+	counterDropped   = 64 // starts that an unwanted end took with it
+	counterUnstarted = 72 // ends that found none
+
+	countersSize = 80
 )
+
+// counters are the sums over all CPUs.
+type counters [countersSize / 8]uint64
+
+func (c *counters) at(off int) uint64 { return c[off/8] }
 
 // maps are what the programs of a session share.
 type maps struct {
@@ -26,6 +39,7 @@ type maps struct {
 	control *ebpf.Map    // u64: which one
 	zeros   *ebpf.Map    // a new group
 	bounds  *ebpf.Map    // of a histogram's buckets; nil for powers of two
+	starts  *ebpf.Map    // that wait for their end, u64: when; nil if there are none
 }
 
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
@@ -70,7 +84,7 @@ func (m *maps) addScratch(size int) (err error) {
 }
 
 func (m *maps) Close() error {
-	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds} {
+	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds, m.starts} {
 		if e != nil {
 			e.Close()
 		}
@@ -78,25 +92,24 @@ func (m *maps) Close() error {
 	return nil
 }
 
-// count returns the sums over all CPUs.
-func (m *maps) count() (fired, lost, filtered uint64, err error) {
-	var perCPU [][countersSize / 8]uint64
+func (m *maps) count() (sum counters, err error) {
+	var perCPU []counters
 	if err := m.counters.Lookup(uint32(0), &perCPU); err != nil {
-		return 0, 0, 0, fmt.Errorf("read event counters: %w", err)
+		return sum, fmt.Errorf("read event counters: %w", err)
 	}
-	for _, c := range perCPU {
-		fired += c[counterFired/8]
-		lost += c[counterLost/8]
-		filtered += c[counterFiltered/8]
+	for i := range perCPU {
+		for j, n := range perCPU[i] {
+			sum[j] += n
+		}
 	}
-	return fired, lost, filtered, nil
+	return sum, nil
 }
 
 // busy says that programs may still be updating groups[epoch], which is not in
 // use any more. A program stays on its CPU, and announces itself before it asks
 // again which groups are in use: each CPU's number needs to be 0 only once.
 func (m *maps) busy(epoch uint64) (bool, error) {
-	var perCPU [][countersSize / 8]uint64
+	var perCPU []counters
 	if err := m.counters.Lookup(uint32(0), &perCPU); err != nil {
 		return false, fmt.Errorf("read event counters: %w", err)
 	}

@@ -23,8 +23,9 @@ const (
 	stackLength = -16
 	stackErrors = -20 // u32, becomes headErrors
 	stackSum    = -32
-	stackSlots  = -32                     // and below: memory operands of records without strings
-	stackGroup  = stackSlots - 8*maxReads // and below: an aggregate's key
+	stackClock  = -40                     // when an end fired, then what has passed since its start
+	stackSlots  = -40                     // and below: memory operands of records without strings
+	stackGroup  = stackSlots - 8*maxReads // and below: an aggregate's keys
 )
 
 // maxInstructions in a program; jumps reach 2^15.
@@ -48,16 +49,15 @@ func (f form) cookie(site int) uint64 { return uint64(f.index)<<32 | uint64(uint
 func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool) ([]*ebpf.ProgramSpec, map[*signature]form) {
 	var specs []*ebpf.ProgramSpec
 	forms := make(map[*signature]form, len(sigs))
-	filters := len(sigs) > 0 && sigs[0].where != nil // then all have a condition
 	// A program that may sleep costs a little more: keep them apart.
 	for _, memory := range []bool{false, true} {
 		g := &generator{maps: m, sleeps: memory && canSleep}
 		var bodies []asm.Instructions
-		size := 0
+		size, filters := 0, false
 		flush := func() {
 			if len(bodies) > 0 {
 				specs = append(specs, g.program(bodies, filters, typ))
-				bodies, size = nil, 0
+				bodies, size, filters = nil, 0, false
 			}
 		}
 		for _, sig := range sigs {
@@ -72,6 +72,7 @@ func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool
 			}
 			forms[sig] = form{program: len(specs), index: len(bodies)}
 			bodies = append(bodies, body)
+			filters = filters || sig.where != nil
 		}
 		flush()
 	}

@@ -45,6 +45,7 @@ type tracing struct {
 	scratch []*ebpf.Map // of sites found later
 	closed  bool
 	final   Stats
+	pairs   PairStats // as last counted
 	stopErr error
 }
 
@@ -65,6 +66,9 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	planner := newPlanner(o.Force)
 	defer planner.objects.Close()
 	schemas, err := t.plan(planner, plan, false)
+	if err == nil && layout != nil && len(plan) > 0 {
+		err = layout.fits()
+	}
 	if err != nil {
 		return err
 	}
@@ -220,7 +224,7 @@ func (t *tracing) countLocked() (Stats, error) {
 	// What was received has fired before: in this order the sum never
 	// shows more received than fired.
 	st := Stats{Received: t.received.Load()}
-	fired, lost, filtered, err := t.maps.count()
+	c, err := t.maps.count()
 	if err != nil {
 		return st, err
 	}
@@ -231,7 +235,19 @@ func (t *tracing) countLocked() (Stats, error) {
 		}
 		st.Missed += ps.RecursionMisses
 	}
-	st.Fired, st.Lost, st.Filtered = fired+st.Missed, lost, filtered+t.dropped.Load()
+	st.Fired = c.at(counterFired) + st.Missed
+	st.Lost = c.at(counterLost)
+	st.Filtered = c.at(counterFiltered) + t.dropped.Load()
+	if t.layout != nil && t.layout.pairs != nil {
+		p, err := t.maps.pairs(&c)
+		if err != nil {
+			return st, err
+		}
+		st.Received += p.Pairs
+		st.Lost += p.Evicted
+		st.Filtered += p.Dropped + p.Restarted + p.Pending + p.Unstarted
+		t.pairs = p
+	}
 	return st, nil
 }
 

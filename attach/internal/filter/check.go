@@ -55,6 +55,18 @@ func FloatOrder(bits uint64) int64 {
 	return int64(bits)
 }
 
+// Names returns the names that the condition asks for.
+func (e *Expr) Names() []string {
+	if e.kind == exprCompare || e.kind == exprTruth {
+		return []string{e.name}
+	}
+	names := e.left.Names()
+	if e.right != nil {
+		names = append(names, e.right.Names()...)
+	}
+	return names
+}
+
 // Check fits the condition to a probe. lookup returns what a name stands for;
 // text says that it is compared with text. Errors of Check are [*Error].
 func (e *Expr) Check(lookup func(name string, text bool) (Value, error)) (*Condition, error) {

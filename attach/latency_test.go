@@ -1,0 +1,250 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/provider"
+)
+
+func init() { children["latency"] = latencyChild() }
+
+// latencyChild fires lat:start and lat:end as its commands say:
+//
+//	start ID PATH    end ID CODE    sleep MS    threads N PAIRS
+func latencyChild() func(string) error {
+	p := provider.New("lat", nil)
+	start := provider.NewProbe2[uint32, string](p, "start", "id", "path")
+	end := provider.NewProbe3[int64, string, int32](p, "end", "id", "path", "code")
+	return func(command string) error {
+		var what, path string
+		var id, n int64
+		fmt.Sscan(command, &what, &id)
+		switch what {
+		case "load":
+			return p.Load()
+		case "start":
+			fmt.Sscan(command, &what, &id, &path)
+			start.Fire(uint32(id), path)
+		case "end":
+			fmt.Sscan(command, &what, &id, &path, &n)
+			end.Fire(id, path, int32(n))
+		case "sleep":
+			time.Sleep(time.Duration(id) * time.Millisecond)
+		case "threads":
+			fmt.Sscan(command, &what, &id, &n)
+			var wg sync.WaitGroup
+			for thread := range id {
+				wg.Go(func() {
+					for i := range n {
+						key := thread*n + i
+						start.Fire(uint32(key), "/")
+						end.Fire(key, "/", int32(i%2))
+					}
+				})
+			}
+			wg.Wait()
+		default:
+			return fmt.Errorf("unknown command %q", command)
+		}
+		return nil
+	}
+}
+
+func openLatency(t testing.TB, what *attach.Latency, opts *attach.Options) *attach.Aggregate {
+	t.Helper()
+	a, err := attach.OpenLatency("lat:start", "lat:end", what, opts)
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+// TestLatency compares with what the traced program did, for numbers and text
+// as keys.
+func TestLatency(t *testing.T) {
+	p := startChild(t, "latency")
+	p.do("load")
+	for _, key := range []string{"id", "path", "id,path,pid"} {
+		t.Run(key, func(t *testing.T) {
+			a := openLatency(t, &attach.Latency{Key: strings.Split(key, ","), By: []string{"code"}}, &attach.Options{PIDs: []int{p.pid()}})
+			p.do("start 1 one")
+			p.do("start 2 two")
+			p.do("sleep 20")
+			p.do("end 2 two 200")
+			p.do("end 2 two 200") // without a start
+			p.do("start 3 three") // comes again
+			p.do("start 3 three")
+			p.do("sleep 40")
+			p.do("end 3 three 200")
+			p.do("end 1 one 500")
+			p.do("start 4 four") // does not end
+			groups, err := a.Read()
+			if err != nil || len(groups) != 2 {
+				t.Fatalf("groups %+v, error %v, want 2", groups, err)
+			}
+			for i, want := range []struct {
+				code     int64
+				n        uint64
+				min, max time.Duration
+			}{{200, 2, 20 * time.Millisecond, 40 * time.Millisecond}, {500, 1, 60 * time.Millisecond, 60 * time.Millisecond}} {
+				g := groups[i]
+				least, most := time.Duration(g.Min.(uint64)), time.Duration(g.Max.(uint64))
+				var n uint64
+				for _, b := range g.Hist {
+					n += b.N
+				}
+				if g.By[0].Value != want.code || g.Count != want.n || n != want.n || least < want.min || most < want.max || most > 10*time.Second {
+					t.Errorf("group %+v, want %+v", g, want)
+				}
+				if avg := g.Avg.(float64); avg < float64(least) || avg > float64(most) || avg != float64(g.Sum.(uint64))/float64(g.Count) {
+					t.Errorf("average %v of %+v", avg, g)
+				}
+			}
+			if err := a.Close(); err != nil {
+				t.Error(err)
+			}
+			pairs, err := a.Pairs()
+			if want := (attach.PairStats{Pairs: 3, Restarted: 1, Pending: 1, Unstarted: 1}); err != nil || pairs != want {
+				t.Errorf("pairs %+v, error %v, want %+v", pairs, err, want)
+			}
+			if st := checkSum(t, a); st.Fired != 9 || st.Received != 6 || st.Filtered != 3 {
+				t.Errorf("stats %+v, want 9 fired, 6 received, 3 filtered", st)
+			}
+		})
+	}
+}
+
+// TestLatencyOfThreads has several threads at once pair their own events, and
+// loses nothing between two readings.
+func TestLatencyOfThreads(t *testing.T) {
+	p := startChild(t, "latency")
+	p.do("load")
+	const threads, each = 4, 5000
+	for _, key := range [][]string{nil, {"id"}} {
+		a := openLatency(t, &attach.Latency{Key: key}, &attach.Options{PIDs: []int{p.pid()}})
+		fired := make(chan struct{})
+		go func() {
+			defer close(fired)
+			p.do("threads %d %d", threads, each)
+		}()
+		var n uint64
+		for done := false; !done; {
+			select {
+			case <-fired:
+				done = true
+			case <-time.After(time.Millisecond):
+			}
+			groups, err := a.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range groups {
+				n += g.Count
+			}
+		}
+		pairs, err := a.Pairs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := a.Stats()
+		if err != nil || st.Fired != 2*threads*each || st.Fired != st.Received+st.Lost+st.Filtered+st.Missed || pairs.Pairs != n {
+			t.Errorf("stats %+v, error %v, pairs %+v, %d read", st, err, pairs, n)
+		}
+		// A goroutine may go on in another thread between start and end.
+		if want := uint64(threads * each); n > want || n < want*9/10 || key != nil && n != want-st.Missed {
+			t.Errorf("by %v: %d pairs, want %d: %+v", key, n, want, pairs)
+		}
+	}
+}
+
+// TestLatencyWhere tests the condition where its arguments are, and does not
+// leave starts behind whose end is not wanted.
+func TestLatencyWhere(t *testing.T) {
+	p := startChild(t, "latency")
+	p.do("load")
+	for _, test := range []struct {
+		where string
+		pairs attach.PairStats
+		st    attach.Stats
+	}{
+		{"code >= 500", attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
+		{`path != "/b"`, attach.PairStats{Pairs: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
+		{"pid == 1", attach.PairStats{}, attach.Stats{Fired: 4, Filtered: 4}},
+	} {
+		a := openLatency(t, &attach.Latency{Key: []string{"id"}}, &attach.Options{PIDs: []int{p.pid()}, Where: test.where})
+		p.do("start 1 /a")
+		p.do("start 2 /b")
+		p.do("end 1 /a 500")
+		p.do("end 2 /b 200")
+		if _, err := a.Read(); err != nil {
+			t.Fatal(err)
+		}
+		pairs, err := a.Pairs()
+		if d := cmp.Diff(test.pairs, pairs); d != "" || err != nil {
+			t.Errorf("%s: error %v, pairs (-want +got):\n%s", test.where, err, d)
+		}
+		if d := cmp.Diff(test.st, checkSum(t, a)); d != "" {
+			t.Errorf("%s: stats (-want +got):\n%s", test.where, d)
+		}
+	}
+	_, err := attach.OpenLatency("lat:start", "lat:end", nil, &attach.Options{PIDs: []int{p.pid()}, Where: "nothing == 1"})
+	if where := (*attach.WhereError)(nil); !errors.As(err, &where) {
+		t.Errorf("error %v of a condition that fits neither probe", err)
+	}
+}
+
+// TestLatencyEviction has more starts than there is room for: every one is
+// accounted for.
+func TestLatencyEviction(t *testing.T) {
+	p := startChild(t, "latency")
+	p.do("load")
+	a := openLatency(t, &attach.Latency{Key: []string{"id"}, MaxPending: 512}, &attach.Options{PIDs: []int{p.pid()}})
+	const starts = 2000
+	for i := range starts {
+		p.do("start %d /", i)
+	}
+	for i := range starts {
+		p.do("end %d / 0", i)
+	}
+	if _, err := a.Read(); err != nil {
+		t.Fatal(err)
+	}
+	pairs, err := a.Pairs()
+	if err != nil || pairs.Pairs == 0 || pairs.Pairs > 512 || pairs.Evicted != starts-pairs.Pairs || pairs.Unstarted != pairs.Evicted || pairs.Pending != 0 {
+		t.Errorf("pairs %+v, error %v, of %d starts with room for 512", pairs, err, starts)
+	}
+	if st := checkSum(t, a); st.Lost != pairs.Evicted || st.Fired != 2*starts {
+		t.Errorf("stats %+v of %+v", st, pairs)
+	}
+}
+
+func TestLatencyErrors(t *testing.T) {
+	p := startChild(t, "latency")
+	p.do("load")
+	for _, test := range []struct {
+		start, end string
+		what       attach.Latency
+		want       string
+	}{
+		{"lat:start", "lat:end", attach.Latency{Key: []string{"code"}}, "lat:start has no argument code: it has id, path, pid, tid, comm"},
+		{"lat:start", "lat:end", attach.Latency{By: []string{"nothing"}}, "lat:end has no argument nothing"},
+		{"lat:start", "lat:*", attach.Latency{}, "lat:start is named as start and as end"},
+		{"lat:start", "lat:end", attach.Latency{MaxPending: -1}, "-1 pending starts"},
+	} {
+		_, err := attach.OpenLatency(test.start, test.end, &test.what, &attach.Options{PIDs: []int{p.pid()}})
+		needPrivileges(t, err)
+		if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error %v, want %s", test, err, test.want)
+		}
+	}
+}
