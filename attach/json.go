@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // errUTF8 is what an event's "errors" say of a string that JSON cannot hold.
@@ -113,7 +115,7 @@ func appendString(dst []byte, s string) []byte {
 			if err != nil {
 				return append(dst, `""`...)
 			}
-			return append(dst, b...)
+			return printable.AppendJSON(dst, b)
 		}
 	}
 	return append(append(append(dst, '"'), s...), '"')

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // aggregateFlags are the flags that have the kernel aggregate.
@@ -140,7 +141,7 @@ func (f *aggregateFlags) print(ctx context.Context, a *attach.Aggregate, format 
 func appendGroup(dst []byte, g *attach.Group, at time.Time) []byte {
 	dst = at.AppendFormat(dst, "15:04:05.000000")
 	for i := range g.By {
-		dst = append(append(append(dst, ' '), g.By[i].Name...), '=')
+		dst = append(printable.Append(append(dst, ' '), g.By[i].Name), '=')
 		dst = appendValue(dst, &g.By[i])
 	}
 	dst = fmt.Appendf(dst, " count=%d", g.Count)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -155,7 +156,7 @@ func state(p *reader.Probe) string {
 }
 
 func (l *lister) json(w io.Writer) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(printable.JSONWriter(w))
 	enc.SetEscapeHTML(false)
 	for i := range l.probes {
 		if err := enc.Encode(&l.probes[i]); err != nil {
@@ -174,7 +175,8 @@ func (l *lister) text(w io.Writer) error {
 		if p.Semaphore != nil {
 			watched = fmt.Sprint(*p.Semaphore)
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s:%s\t%s\t%s\t%s\n", p.PID, p.Comm, p.Provider, p.Name, watched, p.State, p.Path)
+		fmt.Fprintf(tw, "%d\t%s\t%s:%s\t%s\t%s\t%s\n", p.PID, printable.String(p.Comm),
+			printable.String(p.Provider), printable.String(p.Name), watched, p.State, printable.String(p.Path))
 	}
 	return tw.Flush()
 }
@@ -189,7 +191,8 @@ func completeProbes(_ *cobra.Command, _ []string, prefix string) ([]string, cobr
 		}
 		for p, err := range proc.Probes() {
 			name := p.Provider + ":" + p.Name
-			if err == nil && !seen[name] && strings.HasPrefix(name, prefix) {
+			// Shells expand what they are given as completions.
+			if err == nil && !seen[name] && strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
 				seen[name] = true
 				out = append(out, name)
 			}

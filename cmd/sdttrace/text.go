@@ -6,15 +6,19 @@ import (
 	"strconv"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // appendText appends an event as a line for people.
 func appendText(dst []byte, ev *attach.Event) []byte {
 	dst = ev.Time.AppendFormat(dst, "15:04:05.000000")
-	dst = fmt.Appendf(dst, " %s/%d %s:%s", ev.Comm, ev.PID, ev.Provider, ev.Name)
+	dst = printable.Append(append(dst, ' '), ev.Comm)
+	dst = strconv.AppendInt(append(dst, '/'), int64(ev.PID), 10)
+	dst = printable.Append(append(dst, ' '), ev.Provider)
+	dst = printable.Append(append(dst, ':'), ev.Name)
 	for i := range ev.Args {
 		a := &ev.Args[i]
-		dst = append(append(append(dst, ' '), a.Name...), '=')
+		dst = append(printable.Append(append(dst, ' '), a.Name), '=')
 		dst = appendValue(dst, a)
 	}
 	return dst
@@ -23,7 +27,7 @@ func appendText(dst []byte, ev *attach.Event) []byte {
 func appendValue(dst []byte, a *attach.Arg) []byte {
 	switch v := a.Value.(type) {
 	case nil:
-		return fmt.Appendf(dst, "?(%v)", a.Err)
+		return append(printable.Append(append(dst, "?("...), a.Err.Error()), ')')
 	case string:
 		dst = strconv.AppendQuote(dst, v)
 	case []byte:
@@ -76,6 +80,8 @@ func printRemarks(w io.Writer, plan attach.Plan) {
 		if c.n > 1 {
 			more = fmt.Sprintf(" (and %d more)", c.n-1)
 		}
-		fmt.Fprintf(w, "sdttrace: %s:%s at %s+%#x%s: %s\n", c.first.Probe.Provider, c.first.Probe.Name, c.first.Probe.Path, c.first.Offset, more, c.text)
+		p := &c.first.Probe
+		remark := fmt.Sprintf("%s:%s at %s+%#x%s: %s", p.Provider, p.Name, p.Path, c.first.Offset, more, c.text)
+		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
 	}
 }

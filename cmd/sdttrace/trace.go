@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // traceFlags are the flags of the root command.
@@ -177,8 +178,10 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		return usageError{errors.New("--limit counts events that are printed: with an aggregation use --duration")}
 	}
 	resume := func() error { return nil }
+	commandOutput := stderr
+	stderr = printable.Writer(stderr)
 	if len(f.command) > 0 {
-		c, err := startCommand(f.command, stderr)
+		c, err := startCommand(f.command, commandOutput)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -33,6 +34,12 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 		b.pid = p.Live.PID
 		fmt.Fprintf(b.w, "// bpftrace -p %d\n", b.pid)
 	}
+	for _, s := range []string{path, p.Provider, p.Name} {
+		if !bpftraceWritable(s) {
+			_, err := fmt.Fprintf(b.w, "// %s: bpftrace has no way to write this\n", printable.String(path+":"+p.Provider+":"+p.Name))
+			return err
+		}
+	}
 	target := "usdt:" + bpftraceQuote(path) + ":" + bpftraceQuote(p.Provider) + ":" + bpftraceQuote(p.Name)
 	if b.seen[target] {
 		return nil
@@ -56,7 +63,7 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 	if len(values) > 0 {
 		all = ", " + strings.Join(values, ", ")
 	}
-	_, err := fmt.Fprintf(b.w, "%s { printf(\"%s:%s%s\\n\"%s); }\n", target, p.Provider, p.Name, format.String(), all)
+	_, err := fmt.Fprintf(b.w, "%s { printf(\"%s:%s%s\\n\"%s); }\n", target, percent(p.Provider), percent(p.Name), format.String(), all)
 	return err
 }
 
@@ -99,6 +106,15 @@ func bpftraceArgument(p *reader.Probe, i int) (verb, value string) {
 }
 
 func isFloat(f *reader.Field) bool { return f != nil && f.Kind == reader.Float }
+
+// bpftraceWritable reports whether s can stand in quotes, where bpftrace knows
+// no escapes in the name of a probe.
+func bpftraceWritable(s string) bool {
+	return s != "" && !strings.ContainsAny(s, "\"\\") && printable.String(s) == s
+}
+
+// percent returns s as it stands for itself in a format.
+func percent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 
 // bpftraceQuote puts a part of a probe's name in quotes if bpftrace's lexer
 // would not take it as it is.

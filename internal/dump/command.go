@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -47,7 +48,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	if err := cmd.Execute(); err != nil {
-		fmt.Fprintf(stderr, "sdtdump: %v\n", err)
+		fmt.Fprintf(printable.Writer(stderr), "sdtdump: %v\n", err)
 		if errors.As(err, &errUsage{}) {
 			return exitUsage
 		}

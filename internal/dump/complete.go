@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -14,7 +15,8 @@ import (
 func completeProbes(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	add := func(p *reader.Probe) {
-		if name := p.Provider + ":" + p.Name; strings.HasPrefix(name, prefix) {
+		// Shells expand what they are given as completions.
+		if name := p.Provider + ":" + p.Name; strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
 			names = append(names, name)
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -31,12 +33,15 @@ func (c *cPrinter) probe(p *reader.Probe) error {
 		return nil
 	}
 	c.seen[name] = true
-	fmt.Fprintf(c.w, "/* %s:%s, %s */\n", p.Provider, p.Name, blockPlace(p))
+	fmt.Fprintf(c.w, "/* %s, %s */\n", comment(p.Provider+":"+p.Name), blockPlace(p))
 	fmt.Fprintf(c.w, "struct %s {\n", name)
 	cMembers(c.w, p.Type.Struct.Members, p.Type.Struct.Size, "\t", 0)
 	_, err := fmt.Fprint(c.w, "} __attribute__((packed));\n\n")
 	return err
 }
+
+// comment returns text that ends neither its line nor the comment it is in.
+func comment(s string) string { return strings.ReplaceAll(printable.String(s), "*/", `*\/`) }
 
 // blockPlace says in words where the block is while the site executes.
 func blockPlace(p *reader.Probe) string {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -17,7 +18,7 @@ func dump(o *options, stdout, stderr io.Writer) (int, error) {
 	if isTerminal(stderr) {
 		d.progress = newProgress(stderr, progressAfter)
 	}
-	d.out, d.stderr = formats[o.format](d.progress.behind(stdout), o), d.progress.behind(stderr)
+	d.out, d.stderr = formats[o.format](d.progress.behind(stdout), o), printable.Writer(d.progress.behind(stderr))
 	err := d.read()
 	d.progress.stop()
 	switch {

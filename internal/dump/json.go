@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -86,7 +87,7 @@ type jsonPrinter struct {
 
 func newJSON(w io.Writer, o *options) printer {
 	b := bufio.NewWriterSize(w, 64<<10)
-	enc := json.NewEncoder(b)
+	enc := json.NewEncoder(printable.JSONWriter(b))
 	enc.SetEscapeHTML(false)
 	return &jsonPrinter{options: o, w: b, enc: enc}
 }

@@ -3,6 +3,7 @@ package dump
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -55,7 +56,7 @@ func (p *progress) show() {
 		what = append([]rune("…"), what[len(what)-maxWhat+1:]...)
 	}
 	for i, r := range what {
-		if r < ' ' || r == 0x7f {
+		if !strconv.IsPrint(r) {
 			what[i] = '?'
 		}
 	}

@@ -3,6 +3,7 @@ package dump
 import (
 	"fmt"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -31,7 +32,7 @@ func appendSite(b []byte, p *reader.Probe) []byte {
 	for i, insn := range insns {
 		b = fmt.Appendf(b, "      %#x  % x  %s", addr, insn.Bytes, insn.Text)
 		if i == 0 {
-			b = fmt.Appendf(b, "  (%s)", about)
+			b = printable.Append(b, "  ("+about+")")
 		}
 		b = append(b, '\n')
 		addr += uint64(len(insn.Bytes))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -39,9 +40,9 @@ func (t *textPrinter) flush() error {
 func (t *textPrinter) probe(p *reader.Probe) error {
 	t.object(p)
 	b := t.start(append(t.buf, "  "...), cyan)
-	b = append(b, p.Provider...)
+	b = printable.Append(b, p.Provider)
 	b = append(b, ':')
-	b = t.end(append(b, p.Name...))
+	b = t.end(printable.Append(b, p.Name))
 	b = appendHex(append(b, "  "...), p.Location)
 	if p.Live != nil {
 		b = appendHex(append(b, "  at "...), p.Live.Address)
@@ -59,7 +60,7 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 	b = append(b, ')')
 	if t.symbols {
 		if name, offset, err := p.Function(); err == nil {
-			b = append(append(b, "  in "...), name...)
+			b = printable.Append(append(b, "  in "...), name)
 			b = appendHex(append(b, '+'), offset)
 		}
 	}
@@ -89,7 +90,7 @@ func (t *textPrinter) complain(b []byte, err error) []byte {
 		return b
 	}
 	b = t.start(append(b, "      "...), red)
-	b = append(append(b, "! "...), err.Error()...)
+	b = printable.Append(append(b, "! "...), err.Error())
 	return append(t.end(b), '\n')
 }
 
@@ -113,14 +114,14 @@ func (t *textPrinter) object(p *reader.Probe) {
 		return
 	}
 	t.path, t.pid = p.Path, pid
-	b := t.end(append(t.start(t.buf, bold), p.Path...))
+	b := t.end(printable.Append(t.start(t.buf, bold), p.Path))
 	if pid != 0 {
 		b = append(b, "  pid "...)
 		b = strconv.AppendInt(b, int64(pid), 10)
 	}
 	if p.OpenPath != "" {
 		b = append(b, "  open "...)
-		b = append(b, p.OpenPath...)
+		b = printable.Append(b, p.OpenPath)
 	}
 	if p.BuildID != "" {
 		b = append(b, "  build-id "...)
@@ -140,7 +141,7 @@ func (t *textPrinter) declarations(typ *reader.Type) string {
 			}
 			b = append(append(b, typ.Fields[i].Declare()...), ';')
 		}
-		s = string(b)
+		s = printable.String(string(b))
 		t.types[typ.Struct] = s
 	}
 	return s
@@ -162,7 +163,7 @@ func (t *textPrinter) arguments(p *reader.Probe) string {
 		}
 		b = appendArgument(b, &p.Arguments[i])
 	}
-	s := string(b)
+	s := printable.String(string(b))
 	if len(t.args) < 4096 {
 		t.args[key] = s
 	}

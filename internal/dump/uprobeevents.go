@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -41,11 +42,11 @@ func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
 	switch {
 	case p.SiteErr != nil:
 		err = p.SiteErr
-	case strings.ContainsAny(path, " \t\n#"):
+	case strings.ContainsAny(path, " #") || printable.String(path) != path:
 		err = errors.New("the path has characters that uprobe_events cannot take")
 	}
 	if err != nil {
-		_, err = fmt.Fprintf(u.w, "# %s:%s at %#x: %v\n", p.Provider, p.Name, p.Location, err)
+		_, err = fmt.Fprintf(u.w, "# %s\n", printable.String(fmt.Sprintf("%s:%s at %#x: %v", p.Provider, p.Name, p.Location, err)))
 		return err
 	}
 	if p.SemaphoreOffset != 0 {
@@ -56,7 +57,8 @@ func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
 	for i := range p.Arguments {
 		arg, err := fetchArg(p, i)
 		if err != nil {
-			fmt.Fprintf(u.w, "# %s:%s argument %d, %s: %v\n", p.Provider, p.Name, i, p.Arguments[i].Text, err)
+			about := fmt.Sprintf("%s:%s argument %d, %s: %v", p.Provider, p.Name, i, p.Arguments[i].Text, err)
+			fmt.Fprintf(u.w, "# %s\n", printable.String(about))
 			continue
 		}
 		name := fmt.Sprintf("arg%d", i)

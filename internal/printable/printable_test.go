@@ -1,0 +1,67 @@
+package printable_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/internal/printable"
+)
+
+func TestString(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                          "",
+		"plain name":                "plain name",
+		"héllo, 世界":                 "héllo, 世界",
+		`a\b"c`:                     `a\b"c`,
+		"\x1b]0;title\a":            `\x1b]0;title\a`,
+		"\u009b31m":                 `\u009b31m`, // CSI as one character
+		"a\nsdttrace: done\r":       `a\nsdttrace: done\r`,
+		"\u202eevil\u2066\u200f":    `\u202eevil\u2066\u200f`,
+		"bad \xff\xc3 \xed\xa0\x80": `bad \xff\xc3 \xed\xa0\x80`,
+		"\ufffd":                    "\ufffd",
+		"\x7f\x00":                  `\x7f\x00`,
+		"\u00a0\u2028":              `\u00a0\u2028`,
+	} {
+		if got := printable.String(in); got != want {
+			t.Errorf("String(%q): got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestWriter(t *testing.T) {
+	var out strings.Builder
+	n, err := fmt.Fprintf(printable.Writer(&out), "a\tb\n%s\n", "\x1b[2J")
+	if want := "a\tb\n\\x1b[2J\n"; err != nil || n != 9 || out.String() != want {
+		t.Errorf("wrote %d bytes, %v: %q, want 9 and %q", n, err, &out, want)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	text := "\u009b31m \x7f \u202e é \U000e0001\x1b"
+	data, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if n, err := printable.JSONWriter(&out).Write(data); n != len(data) || err != nil {
+		t.Errorf("wrote %d bytes, %v, want %d", n, err, len(data))
+	}
+	if want := `"\u009b31m \u007f \u202e é \udb40\udc01\u001b"`; out.String() != want {
+		t.Errorf("got %s, want %s", &out, want)
+	}
+	var back string
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != text {
+		t.Errorf("decoded %q, %v, want %q", back, err, text)
+	}
+}
+
+func TestIsName(t *testing.T) {
+	for in, want := range map[string]bool{"gc__start": true, "lib-a.so+1": true, "": false, "$(id)": false, "a b": false, "é": false} {
+		if got := printable.IsName(in); got != want {
+			t.Errorf("IsName(%q) is %t", in, got)
+		}
+	}
+}
