@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test tools check bench fuzz generate test-debian
+.PHONY: all build test tools check govulncheck bench fuzz generate test-debian
 
 all: build
 
@@ -18,6 +18,12 @@ check:
 	GOARCH=arm64 $(GO) vet ./...
 	GOOS=darwin $(GO) vet ./provider ./elfgen ./notes
 	$(GO) tool staticcheck ./...
+	$(GO) mod verify
+
+# govulncheck asks Go's vulnerability database, which is on the network, about
+# the code that our packages call.
+govulncheck:
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 test: tools check
 	$(GO) test -race -timeout 15m ./...
