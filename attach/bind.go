@@ -86,7 +86,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 		sc.sig.maxString = 0 // does not tell signatures apart
 	}
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
-	if len(b.strings) == 0 && !slices.ContainsFunc(p.Arguments, ofSite) {
+	if len(b.strings) == 0 && !slices.ContainsFunc(p.Arguments(), ofSite) {
 		if b.forms == nil {
 			b.forms = map[formKey]*schema{}
 		}
@@ -100,10 +100,11 @@ func (b *binder) bind(s *Site) (*schema, error) {
 // arguments are the block's first slots (FORMAT.md).
 func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
 	p := &s.Probe
-	if len(p.Type.Fields) != len(p.Arguments) || len(p.Arguments) >= maxReads {
+	args := p.Arguments()
+	if len(p.Type.Fields) != len(args) || len(args) >= maxReads {
 		return false
 	}
-	for i, a := range p.Arguments {
+	for i, a := range args {
 		t := &p.Type.Fields[i]
 		if t.Kind == reader.String || t.Kind == reader.Bytes || t.Kind == reader.Other ||
 			a.Kind != notes.Reg || a.Err != nil || uint32(a.Size) != t.Size {
@@ -112,7 +113,7 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
 	}
 	sig := *sc.sig
 	var fields []field
-	for i, a := range p.Arguments {
+	for i, a := range args {
 		t := &p.Type.Fields[i]
 		op, err := compileOperand(a, regs, p.Machine, p.Class, nil, 0, 0)
 		if err != nil {
@@ -191,7 +192,7 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 	// count addresses, and where the program is stopped.
 	site, ipDelta := p.Location+p.Delta, int64(s.Offset-p.Offset)
 	var texts []int // fields that are strings
-	for i, a := range p.Arguments {
+	for i, a := range p.Arguments() {
 		f := field{name: argName(i), kind: kindOf(a)}
 		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, site, ipDelta)
 		wantText := err == nil && b.isString(p, f.name, op)

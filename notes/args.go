@@ -3,6 +3,7 @@ package notes
 import (
 	"debug/elf"
 	"fmt"
+	"strings"
 )
 
 // maxArgs bounds what a hostile argument string can make ParseArgs allocate.
@@ -19,28 +20,29 @@ func ParseArgs(m elf.Machine, c elf.Class, s string) []Arg {
 	if len(s) == 0 || s[0] == ':' {
 		return nil
 	}
+	n := strings.Count(s, "@") // one for each argument, as producers write them
+	return AppendArgs(make([]Arg, 0, min(n, maxArgs)), m, c, s)
+}
+
+// AppendArgs is [ParseArgs] for those who have room for the result: it appends
+// the arguments to dst.
+func AppendArgs(dst []Arg, m elf.Machine, c elf.Class, s string) []Arg {
+	if len(s) == 0 || s[0] == ':' {
+		return dst
+	}
 	n := 0
-	for start, end := nextArg(s, 0); start < len(s) && n < maxArgs; start, end = nextArg(s, end) {
-		n++
-	}
-	if n == 0 {
-		return nil
-	}
-	args := make([]Arg, n)
-	end := 0
-	for i := range args {
-		var start int
-		start, end = nextArg(s, end)
-		a := &args[i]
+	for start, end := nextArg(s, 0); start < len(s); start, end = nextArg(s, end) {
+		dst = append(dst, Arg{})
+		a := &dst[len(dst)-1]
 		a.Text, a.Offset = s[start:end], start
-		if i == maxArgs-1 && len(trimBlanks(s[end:])) > 0 {
+		if n++; n == maxArgs && len(trimBlanks(s[end:])) > 0 {
 			a.Text = s[start:]
 			a.Err = &SyntaxError{Arg: a.Text, Offset: start, Msg: fmt.Sprintf("more than %d arguments", maxArgs-1)}
 			break
 		}
 		parseArg(m, c, a)
 	}
-	return args
+	return dst
 }
 
 // nextArg returns where the first argument at or behind pos begins and ends,

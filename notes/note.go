@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 )
 
@@ -51,52 +50,6 @@ func wordSize(c elf.Class) int {
 		return 4
 	}
 	return 8
-}
-
-// All returns the notes in data, the contents of a .note.stapsdt section.
-// Notes of other owners or types are passed over. A note whose description is
-// malformed yields an error and the walk goes on with the next one; a header
-// that leaves no way to find the next note ends it with an error that wraps
-// [ErrTruncated].
-func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
-	return func(yield func(Note, error) bool) {
-		var texts arena
-		for off := uint64(0); off < uint64(len(data)); {
-			rest := data[off:]
-			if len(rest) < 12 {
-				// A producer's section may end in alignment padding.
-				if zeros(rest) < uint64(len(rest)) {
-					yield(Note{}, fmt.Errorf("note header at offset %#x: %w", off, ErrTruncated))
-				}
-				return
-			}
-			namesz := uint64(order.Uint32(rest[0:]))
-			descsz := uint64(order.Uint32(rest[4:]))
-			typ := order.Uint32(rest[8:])
-			if namesz|descsz == 0 && typ == 0 {
-				// Empty notes, or padding, to be passed over at once: the
-				// rest of a large section may be nothing else.
-				off += zeros(rest) / 12 * 12
-				continue
-			}
-			desc := 12 + align4(namesz)
-			end := desc + descsz
-			if end > uint64(len(rest)) {
-				yield(Note{}, fmt.Errorf("note at offset %#x needs %d bytes, section has %d left: %w", off, end, len(rest), ErrTruncated))
-				return
-			}
-			if typ == noteType && namesz == uint64(len(noteOwner)) && string(rest[12:12+namesz]) == noteOwner {
-				n, err := decodeDesc(rest[desc:end], order, class, &texts)
-				if err != nil {
-					err = fmt.Errorf("note at offset %#x: %w", off, err)
-				}
-				if !yield(n, err) {
-					return
-				}
-			}
-			off += align4(end)
-		}
-	}
 }
 
 // decodeDesc decodes a note's description: three addresses and three strings.
@@ -179,14 +132,3 @@ func (n Note) Size(class elf.Class) int {
 }
 
 func align4(n uint64) uint64 { return (n + 3) &^ 3 }
-
-// zeros returns the number of zero bytes that b begins with.
-func zeros(b []byte) (n uint64) {
-	for len(b) >= 8 && binary.NativeEndian.Uint64(b) == 0 {
-		n, b = n+8, b[8:]
-	}
-	for len(b) > 0 && b[0] == 0 {
-		n, b = n+1, b[1:]
-	}
-	return n
-}

@@ -76,10 +76,7 @@ func (fn *Function) Argument(i int) (notes.Arg, error) {
 
 // call says where functions of one convention have their arguments and results,
 // as notes do.
-type call struct {
-	entry, result      string
-	arguments, results []notes.Arg
-}
+type call struct{ entry, result string }
 
 // i386Arguments is how many arguments functions without registers are taken to have.
 const i386Arguments = 4
@@ -107,8 +104,6 @@ func newCall(m elf.Machine, c elf.Class, conv Convention) call {
 	default:
 		out.result = "-8@%rax"
 	}
-	out.arguments = notes.ParseArgs(m, c, out.entry)
-	out.results = notes.ParseArgs(m, c, out.result)
 	return out
 }
 

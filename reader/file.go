@@ -20,7 +20,7 @@ import (
 // another format, static archives included.
 var ErrNotELF = safeelf.ErrNotELF
 
-// Limits in bytes on sections that are read whole.
+// Limits in bytes on sections.
 const (
 	maxNotes   = 128 << 20 // two million probes
 	maxTypes   = 128 << 20
@@ -36,8 +36,8 @@ type File struct {
 	layout layout
 	binary atomic.Pointer[File] // of a file with debug symbols, once it is found
 
-	code    func() *File             // the file with the code: this one, or its binary
-	notes   func() ([][]byte, error) // the contents of the note sections
+	code    func() *File                        // the file with the code: this one, or its binary
+	notes   func() ([]*io.SectionReader, error) // the note sections
 	buildID func() string
 	types   func() (*types, error)
 	symbols func() *symbols
@@ -91,7 +91,7 @@ func NewFile(r io.ReaderAt) (*File, error) {
 		}
 	}
 	f.code = sync.OnceValue(f.findCode)
-	f.notes = sync.OnceValues(f.readNotes)
+	f.notes = sync.OnceValues(f.openNotes)
 	f.buildID = sync.OnceValue(f.readBuildID)
 	f.types = sync.OnceValues(f.readTypes)
 	f.symbols = sync.OnceValue(f.newSymbols)
@@ -140,16 +140,16 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 		if err != nil && !errors.Is(err, notes.ErrTypesVersion) && !fail(err) {
 			return
 		}
-		dec := decoder{file: f, code: f.code(), types: types}
-		for _, data := range sections {
-			for note, err := range notes.All(data, f.elf.ByteOrder, f.elf.Class) {
+		code := f.code()
+		for _, s := range sections {
+			for note, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, f.elf.Class) {
 				if err != nil {
 					if !fail(fmt.Errorf("section %s: %w", notes.SectionName, err)) {
 						return
 					}
 					continue
 				}
-				p, err := dec.probe(note)
+				p, err := f.probe(note, code, types)
 				if err != nil && !fail(err) {
 					return
 				}
@@ -159,6 +159,36 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 			}
 		}
 	}
+}
+
+// probe returns the probe of note n, whose code is in file code. It is right
+// but for its types if there is an error.
+func (f *File) probe(n notes.Note, code *File, types *types) (Probe, error) {
+	p := Probe{
+		file:      f,
+		Note:      n,
+		Path:      f.path,
+		BuildID:   f.buildID(),
+		Machine:   f.elf.Machine,
+		Class:     f.elf.Class,
+		ByteOrder: f.elf.ByteOrder,
+		Delta:     code.layout.delta(&n),
+	}
+	p.Offset, p.SiteErr = code.layout.site(n.Location + p.Delta)
+	if n.Semaphore != 0 {
+		p.SemaphoreOffset, p.SemaphoreErr = code.layout.semaphore(n.Semaphore + p.Delta)
+	}
+	if code != f {
+		p.OpenPath = code.path
+	}
+	if types == nil {
+		return p, nil
+	}
+	var err error
+	if p.Type, err = types.of(&n); err != nil {
+		err = fmt.Errorf("types of %s:%s: %w", n.Provider, n.Name, err)
+	}
+	return p, err
 }
 
 // errorf puts the file's path before err.
@@ -172,8 +202,8 @@ func (f *File) errorf(err error) error {
 // hasProbes reports whether the file has a section of probes.
 func (f *File) hasProbes() bool { return f.elf.Section(notes.SectionName) != nil }
 
-func (f *File) readNotes() ([][]byte, error) {
-	var out [][]byte
+func (f *File) openNotes() ([]*io.SectionReader, error) {
+	var out []*io.SectionReader
 	for i := range f.elf.Sections {
 		s := &f.elf.Sections[i]
 		if s.Name != notes.SectionName || s.Type == elf.SHT_NOBITS {
@@ -182,11 +212,11 @@ func (f *File) readNotes() ([][]byte, error) {
 		if f.elf.Type == elf.ET_REL {
 			return nil, errors.New("relocatable object file: its probes have addresses only once it is linked")
 		}
-		data, err := f.elf.Data(s, maxNotes)
+		r, err := f.elf.Open(s, maxNotes)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, data)
+		out = append(out, r)
 	}
 	return out, nil
 }

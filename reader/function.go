@@ -247,9 +247,9 @@ func (fn *Function) probe(kind ProbeKind) Probe {
 	}
 	p.BuildID, p.Machine, p.Class, p.ByteOrder = f.BuildID(), f.elf.Machine, f.elf.Class, f.elf.ByteOrder
 	call := f.calls[fn.Convention]()
-	p.Args, p.Arguments = call.entry, call.arguments
+	p.Args = call.entry
 	if kind == Uretprobe {
-		p.Args, p.Arguments = call.result, call.results
+		p.Args = call.result
 	}
 	return p
 }

@@ -104,12 +104,12 @@ func TestFunctionProbe(t *testing.T) {
 	if entry.Kind != reader.Uprobe || entry.Provider != "prog" || entry.Name != "plain" || entry.Location != fn.Address || entry.Offset != fn.Offset || entry.Target.Address != fn.Address {
 		t.Errorf("entry %+v", entry)
 	}
-	if ret.Kind != reader.Uretprobe || len(ret.Arguments) != 1 || !ret.Arguments[0].Signed {
+	if args := ret.Arguments(); ret.Kind != reader.Uretprobe || len(args) != 1 || !args[0].Signed {
 		t.Errorf("return %+v", ret)
 	}
 	want := map[string]int{"amd64": 6, "arm64": 8}[runtime.GOARCH]
-	if len(entry.Arguments) != want {
-		t.Errorf("%d arguments, want %d", len(entry.Arguments), want)
+	if n := len(entry.Arguments()); n != want {
+		t.Errorf("%d arguments, want %d", n, want)
 	}
 	last, err := fn.Argument(want)
 	if err != nil || last.Err != nil || last.Base == "" {

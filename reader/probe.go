@@ -44,10 +44,6 @@ type Probe struct {
 	// if it can. It wraps one of the package's errors.
 	SemaphoreErr error
 
-	// Arguments are the decoded arguments of Note.Args. Probes share them:
-	// they are not to be changed.
-	Arguments []notes.Arg
-
 	// Type describes named and typed arguments, nil if the object has none
 	// for this probe.
 	Type *Type
@@ -75,6 +71,9 @@ const (
 func (k ProbeKind) String() string {
 	return [...]string{"usdt", "uprobe", "uretprobe"}[min(k, Uretprobe)]
 }
+
+// Arguments decodes Note.Args, each time that it is called.
+func (p *Probe) Arguments() []notes.Arg { return notes.ParseArgs(p.Machine, p.Class, p.Args) }
 
 // Live is a probe's place in a process.
 type Live struct {

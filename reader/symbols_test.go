@@ -148,10 +148,11 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	p := probes["rip"]
-	if len(p.Arguments) != 1 || p.Arguments[0].Symbol != "shared" {
+	args := p.Arguments()
+	if len(args) != 1 || args[0].Symbol != "shared" {
 		t.Fatalf("the compiler made %q of the argument, want one with a symbol", p.Args)
 	}
-	got, err := p.Resolve(&p.Arguments[0])
+	got, err := p.Resolve(&args[0])
 	if want := address["shared"]; err != nil || hex(got) != want {
 		t.Errorf("got %s, %v, want %s", hex(got), err, want)
 	}

@@ -3,11 +3,12 @@ package dump
 import (
 	"strconv"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/notes"
 )
 
 // appendArgument appends an argument as its type and where it is: a register
-// by name, memory in brackets, a constant behind '='.
+// by name, memory in brackets, a constant behind '='. All of it is printable.
 func appendArgument(b []byte, a *notes.Arg) []byte {
 	if a.Err != nil {
 		return strconv.AppendQuote(append(b, '?'), a.Text)
@@ -79,7 +80,7 @@ func appendMemory(b []byte, a *notes.Arg) []byte {
 }
 
 func appendSymbol(b []byte, a *notes.Arg) []byte {
-	b = append(b, a.Symbol...)
+	b = printable.Append(b, a.Symbol)
 	if a.Reloc != "" {
 		b = append(append(b, '@'), a.Reloc...)
 	}

@@ -47,13 +47,14 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 	b.seen[target] = true
 	var format strings.Builder
 	var values []string
-	for i := range p.Arguments {
-		f, v := bpftraceArgument(p, i)
+	d := decoded{p, p.Arguments()}
+	for i := range d.args {
+		f, v := bpftraceArgument(d, i)
 		if v == "" {
 			continue
 		}
 		name := fmt.Sprintf("arg%d", i)
-		if t := blockField(p, i); t != nil {
+		if t := blockField(d, i); t != nil {
 			name = identifier(t.Name)
 		}
 		fmt.Fprintf(&format, " %s=%s", name, f)
@@ -69,8 +70,8 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 
 // bpftraceArgument returns argument i as a printf verb and an expression,
 // which is empty for one that bpftrace cannot read or that belongs to another.
-func bpftraceArgument(p *reader.Probe, i int) (verb, value string) {
-	a := &p.Arguments[i]
+func bpftraceArgument(p decoded, i int) (verb, value string) {
+	a := &p.args[i]
 	// Its parser, bcc's, knows no 'f' behind the size.
 	if a.Err != nil || a.Float || a.Symbol != "" || a.Segment != "" || a.Pair != "" || a.Size > 8 {
 		return "", ""

@@ -217,9 +217,9 @@ func resolved(t *testing.T, path string) map[string]error {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range p.Arguments {
-			if a := &p.Arguments[i]; a.Symbol != "" {
-				_, err := p.Resolve(a)
+		for _, a := range p.Arguments() {
+			if a.Symbol != "" {
+				_, err := p.Resolve(&a)
 				if err != nil && !errors.Is(err, reader.ErrNoSymbol) {
 					t.Errorf("%s: %s: %v", path, a.Text, err)
 				}

@@ -29,15 +29,21 @@ func formatNames() []string {
 	return []string{"text", "json", "bpftrace", "uprobe_events", "c"}
 }
 
+// decoded is a probe with its arguments.
+type decoded struct {
+	*reader.Probe
+	args []notes.Arg
+}
+
 // blockField returns the typed field whose value argument i of p is, nil if
 // there is none. The arguments of a typed probe are slots of its block, in
 // registers in the order of the slots or in memory at the slot's offset.
-func blockField(p *reader.Probe, i int) *reader.Field {
-	if p.Type == nil || p.Arguments[i].Err != nil {
+func blockField(p decoded, i int) *reader.Field {
+	if p.Type == nil || p.args[i].Err != nil {
 		return nil
 	}
 	offset := uint32(8 * i)
-	if a := &p.Arguments[i]; a.Kind == notes.Mem {
+	if a := &p.args[i]; a.Kind == notes.Mem {
 		offset = uint32(a.Disp - int64(p.Type.Record.BlockOffset))
 	}
 	for j := range p.Type.Fields {
@@ -50,10 +56,10 @@ func blockField(p *reader.Probe, i int) *reader.Field {
 
 // lengthOf returns the number of the argument that is the length of field f,
 // -1 if the note has none.
-func lengthOf(p *reader.Probe, f *reader.Field) int {
-	for i := range p.Arguments {
+func lengthOf(p decoded, f *reader.Field) int {
+	for i := range p.args {
 		offset := uint32(8 * i)
-		if a := &p.Arguments[i]; a.Kind == notes.Mem {
+		if a := &p.args[i]; a.Kind == notes.Mem {
 			offset = uint32(a.Disp - int64(p.Type.Record.BlockOffset))
 		}
 		if offset == f.LenOffset {

@@ -118,8 +118,9 @@ func (j *jsonPrinter) probe(p *reader.Probe) error {
 			}
 		}
 	}
-	for i := range p.Arguments {
-		out.Arguments = append(out.Arguments, argumentJSON(&p.Arguments[i]))
+	args := p.Arguments()
+	for i := range args {
+		out.Arguments = append(out.Arguments, argumentJSON(&args[i]))
 	}
 	if j.symbols {
 		if name, offset, err := p.Function(); err == nil {

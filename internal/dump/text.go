@@ -7,7 +7,6 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/go-usdt/usdt/internal/printable"
-	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -23,12 +22,12 @@ type textPrinter struct {
 	buf   []byte
 	path  string // of the object whose line was written last
 	pid   int
-	args  map[*notes.Arg]string  // rendered arguments: probes share them
+	args  arguments
 	types map[*btf.Struct]string // their declarations
 }
 
 func newText(w io.Writer, o *options) printer {
-	return &textPrinter{options: o, w: w, buf: make([]byte, 0, 80<<10), args: map[*notes.Arg]string{}, types: map[*btf.Struct]string{}}
+	return &textPrinter{options: o, w: w, buf: make([]byte, 0, 80<<10), types: map[*btf.Struct]string{}}
 }
 
 func (t *textPrinter) flush() error {
@@ -56,7 +55,8 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 		}
 	}
 	b = append(b, "  ("...)
-	b = append(b, t.arguments(p)...)
+	args := t.args.of(p)
+	b = append(b, args.text...)
 	b = append(b, ')')
 	if t.symbols {
 		if name, offset, err := p.Function(); err == nil {
@@ -74,8 +74,8 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 	for _, err := range []error{p.SiteErr, p.SemaphoreErr} {
 		b = t.complain(b, err)
 	}
-	for i := range p.Arguments {
-		b = t.complain(b, p.Arguments[i].Err)
+	for _, err := range args.errs {
+		b = t.complain(b, err)
 	}
 	t.buf = b
 	if len(t.buf) >= 64<<10 {
@@ -143,29 +143,6 @@ func (t *textPrinter) declarations(typ *reader.Type) string {
 		}
 		s = printable.String(string(b))
 		t.types[typ.Struct] = s
-	}
-	return s
-}
-
-// arguments returns the arguments of p as text; programs repeat few.
-func (t *textPrinter) arguments(p *reader.Probe) string {
-	if len(p.Arguments) == 0 {
-		return ""
-	}
-	key := &p.Arguments[0]
-	if s, ok := t.args[key]; ok {
-		return s
-	}
-	var b []byte
-	for i := range p.Arguments {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = appendArgument(b, &p.Arguments[i])
-	}
-	s := printable.String(string(b))
-	if len(t.args) < 4096 {
-		t.args[key] = s
 	}
 	return s
 }

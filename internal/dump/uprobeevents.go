@@ -54,15 +54,16 @@ func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
 	}
 	group, event := identifier(p.Provider), identifier(p.Name)
 	line := fmt.Sprintf("p:%.*s/%s %s", maxEventName, group, u.unique(group, event), at)
-	for i := range p.Arguments {
-		arg, err := fetchArg(p, i)
+	d := decoded{p, p.Arguments()}
+	for i := range d.args {
+		arg, err := fetchArg(d, i)
 		if err != nil {
-			about := fmt.Sprintf("%s:%s argument %d, %s: %v", p.Provider, p.Name, i, p.Arguments[i].Text, err)
+			about := fmt.Sprintf("%s:%s argument %d, %s: %v", p.Provider, p.Name, i, d.args[i].Text, err)
 			fmt.Fprintf(u.w, "# %s\n", printable.String(about))
 			continue
 		}
 		name := fmt.Sprintf("arg%d", i)
-		if f := blockField(p, i); f != nil && !strings.HasPrefix(f.Name, "common_") {
+		if f := blockField(d, i); f != nil && !strings.HasPrefix(f.Name, "common_") {
 			name = identifier(f.Name)
 		}
 		line += " " + name + "=" + arg
@@ -93,8 +94,8 @@ var (
 )
 
 // fetchArg returns argument i of p in the language of uprobe_events.
-func fetchArg(p *reader.Probe, i int) (string, error) {
-	a := &p.Arguments[i]
+func fetchArg(p decoded, i int) (string, error) {
+	a := &p.args[i]
 	if a.Err != nil {
 		return "", a.Err
 	}
@@ -145,7 +146,7 @@ func fetchArg(p *reader.Probe, i int) (string, error) {
 
 // kernelRegister returns the name that the kernel gives to a register
 // (regoffset_table in arch/*/kernel/ptrace.c).
-func kernelRegister(p *reader.Probe, name string) (string, bool) {
+func kernelRegister(p decoded, name string) (string, bool) {
 	r, ok := notes.LookupRegister(p.Machine, p.Class, name)
 	if !ok || r.Kind != notes.GeneralRegister || r.Shift != 0 {
 		return "", false

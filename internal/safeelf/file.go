@@ -256,13 +256,9 @@ func (f *File) read(off, size uint64) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	if off > math.MaxInt64 || size > math.MaxInt64-off {
-		return nil, fmt.Errorf("%d bytes at offset %#x: %w", size, off, io.ErrUnexpectedEOF)
-	}
-	if size > trusted {
-		var last [1]byte
-		if n, err := f.r.ReadAt(last[:], int64(off+size-1)); n == 0 {
-			return nil, fmt.Errorf("%d bytes at offset %#x: %w", size, off, truncated(err))
+	if off > math.MaxInt64 || size > trusted {
+		if err := f.has(off, size); err != nil {
+			return nil, err
 		}
 	}
 	buf := make([]byte, size)
@@ -270,6 +266,21 @@ func (f *File) read(off, size uint64) ([]byte, error) {
 		return nil, fmt.Errorf("%d bytes at offset %#x: %w", size, off, truncated(err))
 	}
 	return buf, nil
+}
+
+// has returns an error if the file does not have size bytes at off.
+func (f *File) has(off, size uint64) error {
+	if size == 0 {
+		return nil
+	}
+	if off > math.MaxInt64 || size > math.MaxInt64-off {
+		return fmt.Errorf("%d bytes at offset %#x: %w", size, off, io.ErrUnexpectedEOF)
+	}
+	var last [1]byte
+	if n, err := f.r.ReadAt(last[:], int64(off+size-1)); n == 0 {
+		return fmt.Errorf("%d bytes at offset %#x: %w", size, off, truncated(err))
+	}
+	return nil
 }
 
 // truncated turns the end of the file into an error that says it came early.

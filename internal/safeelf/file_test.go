@@ -3,6 +3,7 @@ package safeelf_test
 import (
 	"bytes"
 	"debug/elf"
+	"io"
 	"os"
 	"testing"
 
@@ -77,6 +78,13 @@ func FuzzFile(f *testing.F) {
 			contents, err := file.Data(s, limit)
 			if len(contents) > limit || err != nil && contents != nil {
 				t.Errorf("section %d: got %d bytes, %v", i, len(contents), err)
+			}
+			if r, openErr := file.Open(s, limit); (openErr == nil) != (err == nil) {
+				t.Errorf("section %d: Data says %v, Open %v", i, err, openErr)
+			} else if err == nil {
+				if again, err := io.ReadAll(r); err != nil || !bytes.Equal(again, contents) {
+					t.Errorf("section %d: Open gives %d bytes and %v, Data %d", i, len(again), err, len(contents))
+				}
 			}
 			if n := uint64(len(contents)); err == nil && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 && n != s.Size {
 				t.Errorf("section %d: got %d bytes of %d", i, n, s.Size)

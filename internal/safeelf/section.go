@@ -1,6 +1,7 @@
 package safeelf
 
 import (
+	"bytes"
 	"debug/elf"
 	"fmt"
 	"io"
@@ -43,8 +44,16 @@ func (f *File) Data(s *elf.SectionHeader, limit uint64) ([]byte, error) {
 // ReadAt reads from the file itself, as [io.ReaderAt].
 func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.r.ReadAt(p, off) }
 
-// Reader returns section s as a reader of its bytes in the file, compressed
-// ones as they lie.
-func (f *File) Reader(s *elf.SectionHeader) *io.SectionReader {
-	return io.NewSectionReader(f.r, int64(s.Offset), int64(s.FileSize))
+// Open is [File.Data] for sections that are not to be held in memory: the
+// contents are read from the file when they are asked for, unless they are
+// compressed.
+func (f *File) Open(s *elf.SectionHeader, limit uint64) (*io.SectionReader, error) {
+	if s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_COMPRESSED != 0 || s.FileSize > limit {
+		data, err := f.Data(s, limit)
+		return io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), err
+	}
+	if err := f.has(s.Offset, s.FileSize); err != nil {
+		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
+	}
+	return io.NewSectionReader(f.r, int64(s.Offset), int64(s.FileSize)), nil
 }
