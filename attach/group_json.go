@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"math"
 	"strconv"
 	"time"
 )
@@ -42,10 +43,18 @@ func (g *Group) AppendJSON(dst []byte, at time.Time) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendValue(append(dst, `{"lo":`...), b.Lo)
-		dst = appendValue(append(dst, `,"hi":`...), b.Hi)
+		dst = appendBound(append(dst, `{"lo":`...), b.Lo)
+		dst = appendBound(append(dst, `,"hi":`...), b.Hi)
 		dst = strconv.AppendUint(append(dst, `,"n":`...), b.N, 10)
 		dst = append(dst, '}')
 	}
 	return append(dst, "]}"...)
+}
+
+// appendBound writes integers as such, to 2^64 and further.
+func appendBound(dst []byte, f float64) []byte {
+	if f == math.Trunc(f) && math.Abs(f) < 1e21 {
+		return strconv.AppendFloat(dst, f, 'f', -1, 64)
+	}
+	return appendValue(dst, f)
 }

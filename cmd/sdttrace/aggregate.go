@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ import (
 type aggregateFlags struct {
 	count                    bool
 	sum, avg, min, max, hist string
-	lhist                    string
+	lhist, latency           string
 	by                       []string
 	interval                 time.Duration
 	maxGroups                int
@@ -34,6 +35,7 @@ func (f *aggregateFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.max, "max", "", "greatest value of this argument")
 	flags.StringVar(&f.hist, "hist", "", "histogram of this argument by powers of two, e.g. --hist ms --by path")
 	flags.StringVar(&f.lhist, "lhist", "", "histogram in equal steps, ARG,LO,HI,STEP, e.g. --lhist status,100,600,100")
+	flags.StringVar(&f.latency, "latency", "", "histogram of the time from one probe to another, START,END, by thread or by --by")
 	flags.StringSliceVar(&f.by, "by", nil, "a group for each value of these arguments, pid, tid, comm or probe")
 	flags.DurationVar(&f.interval, "interval", 0, "print groups each time this has passed, of that time, e.g. 1s; without, once at the end")
 	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to keep at a time (default 8192, fewer with histograms); events beyond are lost")
@@ -41,6 +43,9 @@ func (f *aggregateFlags) register(flags *pflag.FlagSet) {
 
 // aggregation returns what the kernel is to compute, nil to print events.
 func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
+	if f.interval < 0 {
+		return nil, usageError{fmt.Errorf("interval %v is negative", f.interval)}
+	}
 	a := &attach.Aggregation{By: f.by, MaxGroups: f.maxGroups}
 	wanted := f.count
 	linear, err := f.linear(a)
@@ -60,12 +65,10 @@ func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
 		a.Value, *v.want, wanted = v.argument, true, true
 	}
 	switch {
-	case f.interval < 0:
-		return nil, usageError{fmt.Errorf("interval %v is negative", f.interval)}
-	case wanted:
+	case wanted || f.latency != "":
 		return a, nil
 	case len(f.by) > 0 || f.interval > 0 || f.maxGroups > 0:
-		return nil, usageError{errors.New("--by, --interval and --max-groups are for --count, --sum, --avg, --min, --max, --hist and --lhist")}
+		return nil, usageError{errors.New("--by, --interval and --max-groups are for --count, --sum, --avg, --min, --max, --hist, --lhist and --latency")}
 	}
 	return nil, nil
 }
@@ -84,12 +87,30 @@ func (f *aggregateFlags) linear(a *attach.Aggregation) (argument string, err err
 		return "", fmt.Errorf("--lhist %s: want ARG,LO,HI,STEP", f.lhist)
 	}
 	for i, text := range parts[1:] {
-		if numbers[i], err = strconv.ParseFloat(text, 64); err != nil {
+		if numbers[i], err = f.number(text); err != nil {
 			return "", fmt.Errorf("--lhist %s: %q is not a number", f.lhist, text)
 		}
 	}
 	a.Bounds, err = attach.Linear(numbers[0], numbers[1], numbers[2])
 	return parts[0], err
+}
+
+// number parses a bound, which may be a duration if it is one of a latency.
+func (f *aggregateFlags) number(text string) (float64, error) {
+	if f.latency != "" {
+		if d, err := time.ParseDuration(text); err == nil {
+			return float64(d), nil
+		}
+	}
+	return strconv.ParseFloat(text, 64)
+}
+
+// open attaches to the probes, or to those that --latency names.
+func (f *aggregateFlags) open(probes []string, what *attach.Aggregation, opts *attach.Options) (*attach.Aggregate, error) {
+	if f.latency == "" {
+		return attach.OpenAggregate(probes, what, opts)
+	}
+	return attach.OpenLatency(probes[0], probes[1], &attach.Latency{Key: f.by, Bounds: what.Bounds}, opts)
 }
 
 // print writes groups, each interval and at the end.
@@ -106,7 +127,7 @@ func (f *aggregateFlags) print(ctx context.Context, a *attach.Aggregate, format 
 			if format == "json" {
 				line = append(groups[i].AppendJSON(line[:0], now), '\n')
 			} else {
-				line = appendGroup(line[:0], &groups[i], now)
+				line = f.appendGroup(line[:0], &groups[i], now)
 			}
 			if _, err := out.Write(line); err != nil {
 				return err
@@ -138,7 +159,7 @@ func (f *aggregateFlags) print(ctx context.Context, a *attach.Aggregate, format 
 }
 
 // appendGroup appends a group as a line for people, and its histogram below.
-func appendGroup(dst []byte, g *attach.Group, at time.Time) []byte {
+func (f *aggregateFlags) appendGroup(dst []byte, g *attach.Group, at time.Time) []byte {
 	dst = at.AppendFormat(dst, "15:04:05.000000")
 	for i := range g.By {
 		dst = append(printable.Append(append(dst, ' '), g.By[i].Name), '=')
@@ -150,7 +171,7 @@ func appendGroup(dst []byte, g *attach.Group, at time.Time) []byte {
 		value any
 	}{{"sum", g.Sum}, {"avg", g.Avg}, {"min", g.Min}, {"max", g.Max}} {
 		if v.value != nil {
-			dst = fmt.Appendf(dst, " %s=%v", v.name, v.value)
+			dst = fmt.Appendf(dst, " %s=%v", v.name, f.inUnits(v.value))
 		}
 	}
 	dst = append(dst, '\n')
@@ -160,9 +181,28 @@ func appendGroup(dst []byte, g *attach.Group, at time.Time) []byte {
 	}
 	for _, b := range g.Hist {
 		bar := strings.Repeat("#", int(float64(b.N)/float64(most)*40))
-		dst = fmt.Appendf(dst, "  %12s - %-12s %10d |%s\n", bound(b.Lo), bound(b.Hi), b.N, bar)
+		dst = fmt.Appendf(dst, "  %12s - %-12s %10d |%s\n", f.bound(b.Lo), f.bound(b.Hi), b.N, bar)
 	}
 	return dst
 }
 
-func bound(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+// inUnits returns a value as people read it.
+func (f *aggregateFlags) inUnits(value any) any {
+	if f.latency == "" {
+		return value
+	}
+	switch v := value.(type) {
+	case uint64:
+		return time.Duration(v)
+	case float64:
+		return time.Duration(v)
+	}
+	return value
+}
+
+func (f *aggregateFlags) bound(b float64) string {
+	if f.latency != "" && math.Abs(b) < math.MaxInt64 {
+		return time.Duration(b).String()
+	}
+	return strconv.FormatFloat(b, 'g', 6, 64)
+}

@@ -1,44 +1,46 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"math"
+	"io"
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
 )
 
-// latency counts milliseconds by powers of two.
-type latency struct {
-	buckets [24]int // the i-th from 2^(i-10) ms up to twice that; the ends are open
-	n       int
-}
-
-const firstBucket = -10 // 2^-10 ms, about 1 µs
-
-// add counts the event's argument ms.
-func (l *latency) add(ev *attach.Event) {
-	for i := range ev.Args {
-		if ms, ok := ev.Args[i].Value.(float64); ok && ev.Args[i].Name == "ms" {
-			b := math.Ilogb(max(ms, math.SmallestNonzeroFloat64)) - firstBucket
-			l.buckets[min(max(b, 0), len(l.buckets)-1)]++
-			l.n++
+// latencyProbes returns the two probes of --latency. probes are the others that
+// were named.
+func (f *aggregateFlags) latencyProbes(probes []string) ([]string, error) {
+	for _, other := range []string{f.sum, f.avg, f.min, f.max, f.hist} {
+		if f.count || other != "" {
+			return nil, errors.New("--latency computes what there is to compute: only --lhist, --by and --interval go with it")
 		}
 	}
+	if f.lhist != "" && !strings.HasPrefix(f.lhist, "latency,") {
+		return nil, fmt.Errorf("--lhist %s: with --latency the only value is latency, e.g. --lhist latency,0,10ms,500us", f.lhist)
+	}
+	if len(probes) > 0 {
+		return nil, fmt.Errorf("--latency names the probes to trace: %s is one too many", probes[0])
+	}
+	pair := strings.Split(f.latency, ",")
+	if len(pair) != 2 || pair[0] == "" || pair[1] == "" {
+		return nil, fmt.Errorf("--latency %s: want two probes, START,END", f.latency)
+	}
+	return pair, nil
 }
 
-// String draws the buckets from the first to the last that is not empty.
-func (l *latency) String() string {
-	first, last, most := len(l.buckets), -1, 1
-	for i, n := range l.buckets {
-		if n > 0 {
-			first, last, most = min(first, i), i, max(most, n)
-		}
+// printPairs says what became of the events of a latency.
+func printPairs(stderr io.Writer, s tracer) error {
+	a, ok := s.(*attach.Aggregate)
+	if !ok {
+		return nil
 	}
-	var b strings.Builder
-	for i := first; i <= last; i++ {
-		lo := math.Ldexp(1, i+firstBucket)
-		fmt.Fprintf(&b, "  %8.3f - %8.3f ms %6d |%s\n", lo, 2*lo, l.buckets[i], strings.Repeat("#", l.buckets[i]*40/most))
+	p, err := a.Pairs()
+	if err != nil {
+		return err
 	}
-	return b.String()
+	_, err = fmt.Fprintf(stderr, "sdttrace: %d pairs; %d starts without an end, %d ends without a start, %d starts forgotten for want of room\n",
+		p.Pairs, p.Restarted+p.Pending, p.Unstarted, p.Evicted)
+	return err
 }

@@ -25,14 +25,19 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// traced declares hello:tick and fires it, some hundred times a second, until
-// its input ends. It writes its process id to the file that its argument names.
+// traced declares hello:tick and, of another provider, hello_pair:begin and
+// hello_pair:end, and fires them, some hundred times a second, until its input
+// ends. It writes its process id to the file that its argument names.
 // PROVIDER in the environment is another name for hello, for scripts that trace
 // the whole machine, or would be disturbed by those.
 func traced() {
-	p := provider.New(cmp.Or(os.Getenv("PROVIDER"), "hello"), nil)
+	name := cmp.Or(os.Getenv("PROVIDER"), "hello")
+	p := provider.New(name, nil)
 	tick := provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
-	if err := p.Load(); err != nil {
+	pair := provider.New(name+"_pair", nil)
+	begin := provider.NewProbe2[uint64, string](pair, "begin", "seq", "msg")
+	end := provider.NewProbe2[int32, uint64](pair, "end", "n", "seq")
+	if err := errors.Join(p.Load(), pair.Load()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -46,12 +51,14 @@ func traced() {
 	if len(os.Args) > 2 {
 		limit, _ = time.ParseDuration(os.Args[2])
 	}
-	end := time.After(limit)
+	over := time.After(limit)
 	every := time.NewTicker(3 * time.Millisecond)
 	for seq := uint64(1 << 60); ; seq++ {
 		tick.Fire(seq, "tick \"tock\"", 0.5)
+		begin.Fire(seq, "message")
+		end.Fire(int32(seq%2), seq)
 		select {
-		case <-end:
+		case <-over:
 			return
 		case <-every.C:
 		}

@@ -39,6 +39,7 @@ const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes 
   sdttrace /usr/lib/libfoo.so:foo:open         a library, in all processes, also later ones
   sdttrace --where 'status >= 500 && path ~ "/api/*"' myapp:request_done   filtered by the kernel
   sdttrace --hist ms --by path --interval 10s myapp:request_done   aggregated by the kernel
+  sdttrace --latency myapp:request_start,myapp:request_done --by id   from one to the other
   sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to text
   sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
   sdttrace list 'hotspot:*'                    which probes there are, and who watches them`
@@ -70,13 +71,19 @@ group is told apart by the first 120 bytes of a text. --hist counts by powers of
 two, --lhist in equal steps, with a bucket below LO and one from HI on.
 --interval prints and starts anew: every event is in one interval.
 
+--latency START,END has the kernel take the time from one probe to the other, of
+the same thread, or where the arguments of --by, which both probes have, are the
+same: --by id, or --by pid,id if every process counts its own. Its numbers are
+nanoseconds in JSON; --lhist latency,0,10ms,500us replaces the powers of two.
+--where is tested at the probes that have the arguments it asks for.
+
 Events go to stdout, everything else to stderr, whose last line says how many
 events there were, how many were lost, and to how many probe sites sdttrace
 could attach. Ctrl-C ends it. The exit code is 0 if it traced, 1 if it could
 not or nothing matched, 2 if it was called wrongly.`,
 		Example: traceExample,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if dash := cmd.ArgsLenAtDash(); len(args) == 0 || dash == 0 {
+			if dash := cmd.ArgsLenAtDash(); f.aggregate.latency == "" && (len(args) == 0 || dash == 0) {
 				return usageError{errors.New("name at least one PROBE to trace: [PATH:]PROVIDER:NAME")}
 			}
 			return nil
@@ -162,6 +169,11 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if err != nil {
 		return err
 	}
+	if f.aggregate.latency != "" {
+		if probes, err = f.aggregate.latencyProbes(probes); err != nil {
+			return usageError{err}
+		}
+	}
 	if err := attach.CheckSelectors(probes); err != nil {
 		return usageError{err}
 	}
@@ -194,7 +206,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		opts.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
 	}
 	if aggregation != nil {
-		a, err := attach.OpenAggregate(probes, aggregation, opts)
+		a, err := f.aggregate.open(probes, aggregation, opts)
 		if err != nil {
 			return openError(err)
 		}
@@ -247,6 +259,11 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	}
 	if traceErr != nil {
 		fmt.Fprintf(stderr, "sdttrace: %v\n", traceErr)
+	}
+	if f.aggregate.latency != "" {
+		if err := printPairs(stderr, s); err != nil {
+			return err
+		}
 	}
 	if err := printSummary(stderr, s); err != nil {
 		return err
