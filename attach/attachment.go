@@ -24,6 +24,7 @@ type Attachment struct {
 	detached  bool
 	err       error
 
+	released  []func()      // called once after Close has detached
 	pending   int           // perf events still to be closed
 	completed chan struct{} // closed when pending is zero after Detach
 }
@@ -102,6 +103,7 @@ func (a *Attachment) adopt(more *Attachment) error {
 		defer a.mu.Unlock()
 		a.plan = append(a.plan, more.plan...)
 		a.detachers = append(a.detachers, more.detachers...)
+		a.released = append(a.released, more.released...)
 		return nil
 	}
 	a.mu.Unlock()
@@ -113,12 +115,34 @@ func (a *Attachment) adopt(more *Attachment) error {
 // are closed in the background, see [Attachment.Wait]. Later calls return the
 // same error.
 func (a *Attachment) Close() error {
+	released, err := a.detach()
+	for _, f := range released {
+		f()
+	}
+	return err
+}
+
+// whenReleased has f called once a has detached, at once if it has.
+func (a *Attachment) whenReleased(f func()) {
+	a.mu.Lock()
+	detached := a.detached
+	if !detached {
+		a.released = append(a.released, f)
+	}
+	a.mu.Unlock()
+	if detached {
+		f()
+	}
+}
+
+func (a *Attachment) detach() (released []func(), err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.detached {
-		return a.err
+		return nil, a.err
 	}
 	a.detached = true
+	released, a.released = a.released, nil
 	var events struct {
 		sync.Mutex
 		files []*os.File
@@ -143,10 +167,10 @@ func (a *Attachment) Close() error {
 	a.pending = len(events.files)
 	if a.pending == 0 {
 		close(a.completed)
-		return a.err
+		return released, a.err
 	}
 	go a.closeEvents(events.files)
-	return a.err
+	return released, a.err
 }
 
 func (a *Attachment) closeEvents(files []*os.File) {

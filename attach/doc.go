@@ -16,6 +16,9 @@
 // [Options.Where] is a condition that the kernel tests before an event is
 // recorded; it is compiled to BPF for each argument signature.
 //
+// [LoadCollection] loads programs compiled from C with libbpf's usdt.bpf.h and
+// attaches them to the probes that their sections name.
+//
 // [OpenAggregate] has the kernel count, sum up and draw histograms instead, in
 // total or by the values of arguments. [OpenLatency] does so with the time from
 // one probe to another.

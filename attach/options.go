@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/cilium/ebpf"
+
 	"github.com/go-usdt/usdt/attach/internal/filter"
 )
 
@@ -62,15 +64,20 @@ type Options struct {
 	Link LinkKind
 
 	// Cookie is what bpf_get_attach_cookie returns in a program given to
-	// [Probe] or [Probes].
+	// [Probe] or [Probes], and bpf_usdt_cookie in those of a [Collection].
 	Cookie uint64
 	// Cookies are used by [Probes] in place of Cookie if not empty: one for
 	// each probe.
 	Cookies []uint64
 
 	// Context ends Events when it is done, after the events that have fired
-	// until then; nil means never.
+	// until then, and detaches what a [Collection] has attached; nil means
+	// never.
 	Context context.Context
+
+	// Collection is how [LoadCollection] and [NewCollection] load: pinned maps,
+	// maps in place of others, the verifier's log.
+	Collection ebpf.CollectionOptions
 
 	condition *filter.Expr // Where
 }

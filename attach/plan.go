@@ -24,6 +24,8 @@ type Site struct {
 	Attached bool
 	// Reason is why the site was refused, nil if it was not.
 	Reason error
+	// ArgErrs are the arguments that programs of a [Collection] cannot read.
+	ArgErrs []*ArgError
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string
 }

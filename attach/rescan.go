@@ -11,7 +11,17 @@ const rescanShare = 20
 
 // rescan attaches to sites that appear, until ctx is done.
 func (t *tracing) rescan(ctx context.Context) {
-	timer := time.NewTimer(t.options.Rescan)
+	repeat(ctx, t.options.Rescan, func() {
+		plan, err := t.discover.more()
+		if err == nil && len(plan) > 0 {
+			t.extend(plan)
+		}
+	})
+}
+
+// repeat calls look at intervals, until ctx is done.
+func repeat(ctx context.Context, every time.Duration, look func()) {
+	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for {
 		select {
@@ -20,11 +30,8 @@ func (t *tracing) rescan(ctx context.Context) {
 		case <-timer.C:
 		}
 		start := time.Now()
-		plan, err := t.discover.more()
-		if err == nil && len(plan) > 0 {
-			t.extend(plan)
-		}
-		timer.Reset(max(t.options.Rescan, rescanShare*time.Since(start)))
+		look()
+		timer.Reset(max(every, rescanShare*time.Since(start)))
 	}
 }
 

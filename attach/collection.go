@@ -1,0 +1,238 @@
+package attach
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/libbpf"
+)
+
+// Collection is the programs and maps of a BPF object, compiled from C, that
+// are in the kernel, and what the programs are attached to.
+//
+// A program in section "usdt/PATH:PROVIDER:NAME" ("usdt.s" if it may sleep)
+// uses libbpf's usdt.bpf.h: BPF_USDT, bpf_usdt_arg, bpf_usdt_arg_cnt and, for
+// [Options.Cookie], bpf_usdt_cookie. PATH:PROVIDER:NAME is a selector as for
+// [Open]. One in section "usdt" is attached by AttachProgram.
+//
+// Programs of all other sections are the caller's to attach.
+type Collection struct {
+	*ebpf.Collection
+
+	kind     LinkKind
+	specs    *specTable // nil without usdt.bpf.h
+	programs map[string]*collectionProgram
+
+	mu          sync.Mutex // of what follows, and of targets
+	attachments map[*Attachment]*collectionProgram
+	pending     []*Attachment // closed, but the kernel has not finished
+	closed      bool
+
+	closing  sync.Once
+	closeErr error
+}
+
+// collectionProgram is a program that the collection attaches.
+type collectionProgram struct {
+	section section
+	prog    *ebpf.Program
+
+	// What Attach is to attach to: sites, or why there are none.
+	target *target
+	err    error
+}
+
+// maxObject bytes of a BPF object are read.
+const maxObject = 64 << 20
+
+// roomForMore is the number of argument specs that sites found later may add.
+const roomForMore = 4096
+
+// LoadCollection loads the object, attaches its programs and returns what is
+// to be closed. It is LoadCollectionSpec, NewCollection and Attach in one call;
+// call these to set variables, resize maps or change what a program is attached
+// to.
+//
+// The error names what could not be attached, and then nothing is.
+func LoadCollection(object io.ReaderAt, opts *Options) (*Collection, error) {
+	spec, err := LoadCollectionSpec(object)
+	if err != nil {
+		return nil, err
+	}
+	c, err := NewCollection(spec, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Attach(); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// LoadCollectionSpec is [ebpf.LoadCollectionSpecFromReader] for objects that
+// include usdt.bpf.h, which that refuses; others it reads as that does.
+//
+// AttachTo of a program is what its section names, "PATH:PROVIDER:NAME". It may
+// be changed, and cleared to have AttachProgram say it later.
+func LoadCollectionSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
+	b, err := io.ReadAll(io.NewSectionReader(object, 0, maxObject+1))
+	if err != nil {
+		return nil, fmt.Errorf("read BPF object: %w", err)
+	}
+	if len(b) > maxObject {
+		return nil, fmt.Errorf("a BPF object of more than %d bytes", maxObject)
+	}
+	if b, err = libbpf.Patch(b); err != nil {
+		return nil, fmt.Errorf("read BPF object: %w", err)
+	}
+	defer func() {
+		// Damaged type information may make the decoder panic.
+		if r := recover(); r != nil {
+			spec, err = nil, fmt.Errorf("read BPF object: it is damaged: %v", r)
+		}
+	}()
+	spec, err = ebpf.LoadCollectionSpecFromReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("read BPF object: %w", err)
+	}
+	return spec, nil
+}
+
+// NewCollection loads spec, which it does not change, into the kernel, and
+// looks up the sites that its programs name, which [Collection.Plan] then shows.
+// The map of argument specs is given room for all of them. Nothing is attached
+// before Attach.
+//
+// Of opts, PIDs, Cookie, Force, Link, Rescan, Await, Context and Collection
+// matter.
+func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error) {
+	o, err := collectionOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	spec = spec.Copy()
+	c := &Collection{programs: map[string]*collectionProgram{}, attachments: map[*Attachment]*collectionProgram{}}
+	if m := spec.Maps[libbpf.SpecMap]; m != nil {
+		if o.Collection.MapReplacements[libbpf.SpecMap] != nil {
+			return nil, fmt.Errorf("map %s cannot be replaced: it belongs to one collection", libbpf.SpecMap)
+		}
+		if c.specs, err = newSpecTable(m); err != nil {
+			return nil, err
+		}
+	}
+	later := o.Rescan > 0
+	for name, p := range spec.Programs {
+		if s, ok := sectionOf(p); ok {
+			c.programs[name] = &collectionProgram{section: s}
+			later = later || s.selector == ""
+		}
+	}
+	// What is attached later may be restricted to processes.
+	if c.kind, err = chooseLink(o.Link, later || len(o.PIDs) > 0); err != nil {
+		return nil, err
+	}
+	c.lookUp(&o)
+	if c.specs != nil {
+		c.size(spec, &o, later)
+	}
+	for name := range c.programs {
+		typ := ebpf.AttachNone
+		if c.kind == MultiLink {
+			typ = ebpf.AttachTraceUprobeMulti
+		}
+		spec.Programs[name].AttachType = typ
+		letSleep(spec.Programs[name])
+	}
+	if c.Collection, err = ebpf.NewCollectionWithOptions(spec, o.Collection); err != nil {
+		return nil, loadError(err)
+	}
+	if c.specs != nil {
+		c.specs.m = c.Maps[libbpf.SpecMap]
+	}
+	for name, p := range c.programs {
+		p.prog = c.Programs[name]
+	}
+	return c, nil
+}
+
+// collectionOptions refuses options that would have no effect and whose absence
+// a caller would miss.
+func collectionOptions(opts *Options) (Options, error) {
+	o, err := opts.withDefaults()
+	switch {
+	case err != nil:
+	case o.Where != "" || len(o.Strings) > 0:
+		err = errors.New("a collection's own programs decide what is recorded: neither Where nor Strings can be applied")
+	case len(o.Cookies) > 0:
+		err = errors.New("a collection's programs have one cookie, not one for each probe")
+	}
+	return o, err
+}
+
+// loadError explains why the kernel did not take a collection.
+func loadError(err error) error {
+	var verifier *ebpf.VerifierError
+	if errors.As(err, &verifier) {
+		return fmt.Errorf("load collection: %w", err) // EACCES, but not for want of privileges
+	}
+	return privileges("load collection", err)
+}
+
+// lookUp finds the sites that programs name.
+func (c *Collection) lookUp(o *Options) {
+	for _, p := range c.programs {
+		if p.section.selector != "" {
+			p.target, p.err = c.newTarget(p.section.selector, o)
+		}
+	}
+}
+
+// size gives the map of specs room for the sites that are known, and for more
+// if later.
+func (c *Collection) size(spec *ebpf.CollectionSpec, o *Options, later bool) {
+	different := map[string]bool{}
+	for _, p := range c.programs {
+		if p.target != nil {
+			for _, s := range p.target.specs {
+				if s != "" {
+					different[s] = true
+				}
+			}
+		}
+	}
+	m := spec.Maps[libbpf.SpecMap]
+	m.MaxEntries = max(m.MaxEntries, uint32(len(different)))
+	if later {
+		m.MaxEntries = max(m.MaxEntries, uint32(len(different)+roomForMore))
+	}
+	if m := spec.Maps[libbpf.AddressMap]; m != nil && o.Collection.MapReplacements[libbpf.AddressMap] == nil {
+		m.MaxEntries = 1 // for kernels without cookies
+	}
+}
+
+// letSleep has bpf_usdt_arg bring in memory that is paged out, if the program
+// may sleep: usdt.bpf.h never does.
+func letSleep(p *ebpf.ProgramSpec) {
+	if p.Flags&unix.BPF_F_SLEEPABLE == 0 {
+		return
+	}
+	inside := false
+	for i := range p.Instructions {
+		ins := &p.Instructions[i]
+		if function := btf.FuncMetadata(ins); function != nil {
+			inside = function.Name == libbpf.ArgFunction
+		}
+		if inside && ins.IsBuiltinCall() && asm.BuiltinFunc(ins.Constant) == asm.FnProbeReadUser {
+			ins.Constant = int64(asm.FnCopyFromUser) // the arguments are equal
+		}
+	}
+}

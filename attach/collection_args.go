@@ -1,0 +1,126 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-usdt/usdt/attach/internal/libbpf"
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// ArgError says why a program from a [Collection] cannot read an argument:
+// bpf_usdt_arg returns -EINVAL for it, and the other arguments as they are.
+type ArgError struct {
+	Index int    // as in bpf_usdt_arg(ctx, index, …)
+	Text  string // the argument as the note has it
+	Err   error
+}
+
+func (e *ArgError) Error() string { return fmt.Sprintf("argument %d (%s): %v", e.Index, e.Text, e.Err) }
+func (e *ArgError) Unwrap() error { return e.Err }
+
+// specBinder turns sites into specs for one program and cookie.
+type specBinder struct {
+	table   *specTable // may be nil
+	objects objects
+	cookie  uint64
+	forms   map[formKey]boundSpec
+}
+
+type boundSpec struct {
+	spec string
+	errs []*ArgError
+}
+
+// bind returns the spec of a site, and notes there which arguments it lacks.
+// Functions have none.
+func (b *specBinder) bind(s *Site) (string, error) {
+	p := &s.Probe
+	if b.table == nil || p.Kind != reader.USDT {
+		return "", nil
+	}
+	key := formKey{path: s.Path, args: p.Args}
+	if known, ok := b.forms[key]; ok {
+		s.ArgErrs = known.errs
+		return known.spec, nil
+	}
+	regs, err := hostRegisters(p.Machine, p.Class)
+	if err != nil {
+		return "", err
+	}
+	obj, err := b.objects.open(s.Path)
+	if err != nil {
+		return "", err
+	}
+	arguments := p.Arguments()
+	args := make([]libbpf.Arg, len(arguments))
+	fail := func(i int, err error) {
+		s.ArgErrs = append(s.ArgErrs, &ArgError{i, arguments[i].Text, err})
+	}
+	ofSite := false
+	for i, a := range arguments {
+		ofSite = ofSite || a.Symbol != "" || a.Base == "" && a.Kind == notes.Mem
+		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, p.Location+p.Delta, int64(s.Offset-p.Offset))
+		if err == nil {
+			args[i], err = headerArg(op, p.Location+p.Delta+s.Offset-p.Offset, regs)
+		}
+		if err != nil {
+			fail(i, err)
+		}
+		args[i].Size, args[i].Signed = a.Size, a.Signed
+	}
+	bound := boundSpec{spec: string(b.table.layout.Encode(args, b.cookie, fail)), errs: s.ArgErrs}
+	if !ofSite {
+		if b.forms == nil {
+			b.forms = map[formKey]boundSpec{}
+		}
+		b.forms[key] = bound
+	}
+	return bound.spec, nil
+}
+
+// headerArg expresses an operand in the terms of usdt.bpf.h. ip is the address
+// of the site in an object whose addresses are fixed.
+func headerArg(op operand, ip uint64, regs *registers) (libbpf.Arg, error) {
+	switch op.kind {
+	case opConst:
+		return libbpf.Arg{Kind: libbpf.Const, Value: op.value}, nil
+	case opRegister:
+		switch {
+		case op.hasPair:
+			return libbpf.Arg{}, errors.New("a value in two registers is beyond usdt.bpf.h")
+		case op.base.zero:
+			return libbpf.Arg{Kind: libbpf.Const}, nil
+		}
+		// The header reads 8 bytes and keeps the lowest: so a register's upper
+		// part is a place like any other.
+		return libbpf.Arg{Kind: libbpf.Register, Reg: int(op.base.off) + int(op.base.shift/8)}, nil
+	case opMemory:
+		return headerMemory(op, ip, regs)
+	}
+	return libbpf.Arg{}, errors.New("the value is an address near the site: usdt.bpf.h can read memory there, but not tell where it is")
+}
+
+func headerMemory(op operand, ip uint64, regs *registers) (libbpf.Arg, error) {
+	if !op.hasBase {
+		// At a fixed address; so is the site.
+		op.base, op.hasBase = location{off: regs.ip, size: 8}, true
+		op.disp -= int64(ip)
+	}
+	arg := libbpf.Arg{Kind: libbpf.Memory, Value: uint64(op.disp), Reg: int(op.base.off)}
+	if op.wrap32 {
+		arg.Value = uint64(int64(int32(op.disp)))
+	}
+	whole := func(l location) bool { return !l.zero && l.shift == 0 && (l.size == 8 || op.wrap32 && l.size == 4) }
+	if !whole(op.base) || op.hasIndex && !whole(op.index) {
+		return arg, errors.New("an address made of parts of registers is beyond usdt.bpf.h")
+	}
+	if op.hasIndex {
+		if op.extend != 0 {
+			return arg, errors.New("an index that is extended from 32 bits is beyond usdt.bpf.h")
+		}
+		arg.Kind, arg.Index, arg.Scale = libbpf.Indexed, int(op.index.off), int(op.scale)
+	}
+	return arg, nil
+}

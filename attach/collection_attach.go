@@ -1,0 +1,280 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+)
+
+// target is the sites that a program is to be attached to.
+type target struct {
+	options  *Options
+	discover *discovery
+	plan     Plan
+	objects  objects  // that have been planned for: open until they are attached to
+	specs    []string // by site; empty without a map of specs, and if it is refused
+}
+
+// errClosed is the error of a collection that has been closed.
+var errClosed = fmt.Errorf("the collection is closed: %w", os.ErrClosed)
+
+// Attach attaches every program whose section names what to attach to. The
+// error joins what went wrong, once for each cause; what could be attached
+// stays so.
+func (c *Collection) Attach() error {
+	programs := map[string][]string{} // by cause
+	causes := map[string]error{}
+	for _, name := range sortedKeys(c.programs) {
+		p := c.programs[name]
+		c.mu.Lock()
+		t, err := p.target, p.err
+		p.target = nil // once
+		c.mu.Unlock()
+		if t != nil {
+			_, err = c.attach(p, t)
+			t.objects.Close()
+		}
+		if err != nil {
+			programs[err.Error()] = append(programs[err.Error()], name)
+			causes[err.Error()] = err
+		}
+	}
+	var all []error
+	for _, cause := range sortedKeys(causes) {
+		all = append(all, fmt.Errorf("attach %s: %w", strings.Join(programs[cause], ", "), causes[cause]))
+	}
+	return errors.Join(all...)
+}
+
+// AttachProgram attaches a program of section "usdt" or "usdt/…" to the probes
+// that a selector names, as [Open] takes it. It may be called any number of
+// times; closing what it returns, or the collection, detaches.
+//
+// opts may be nil; see [NewCollection] for what of them matters. The kind of
+// link is the collection's.
+func (c *Collection) AttachProgram(program, selector string, opts *Options) (*Attachment, error) {
+	p := c.programs[program]
+	if p == nil {
+		return nil, fmt.Errorf("the collection has no program %q in a section that it attaches", program)
+	}
+	o, err := collectionOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	if c.isClosed() {
+		return nil, errClosed
+	}
+	if o.Link != AutoLink && o.Link != c.kind {
+		return nil, fmt.Errorf("the collection's programs were loaded for %v links, not %v", c.kind, o.Link)
+	}
+	if len(o.PIDs) > 0 && c.kind == MultiLink && !haveMultiPIDFilter() {
+		return nil, fmt.Errorf("this kernel's %v links filter threads, not processes: %w", c.kind, ebpf.ErrNotSupported)
+	}
+	t, err := c.newTarget(p.section.prefix()+selector, &o)
+	if err != nil {
+		return nil, err
+	}
+	defer t.objects.Close()
+	return c.attach(p, t)
+}
+
+// newTarget looks up sites and decides about them.
+func (c *Collection) newTarget(selector string, o *Options) (*target, error) {
+	if len(o.PIDs) == 0 {
+		selector = findFile(selector)
+	}
+	t := &target{options: o}
+	var err error
+	if t.discover, err = newDiscovery([]string{selector}, o.PIDs); err != nil {
+		return nil, err
+	}
+	t.plan, err = t.discover.discover()
+	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
+		return nil, err
+	}
+	t.bind(c.specs)
+	return t, nil
+}
+
+// bind decides about the sites and finds their specs, if there is a table of
+// them.
+func (t *target) bind(table *specTable) {
+	planner := newPlanner(t.options.Force)
+	t.objects, t.specs = planner.objects, make([]string, len(t.plan))
+	binder := specBinder{table: table, objects: planner.objects, cookie: t.options.Cookie}
+	for i := range t.plan {
+		s := &t.plan[i]
+		if planner.plan(s); s.Reason == nil {
+			t.specs[i], s.Reason = binder.bind(s)
+		}
+	}
+}
+
+// attach attaches to the sites of t, and with Rescan to those to come.
+func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error) {
+	a, err := c.attachSites(p, t)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	closed := c.closed
+	if !closed {
+		c.attachments[a] = p
+	}
+	c.mu.Unlock()
+	if closed {
+		a.Close()
+		return nil, errClosed
+	}
+	ctx, cancel := context.WithCancel(t.options.Context)
+	rescanned := make(chan struct{})
+	go func() {
+		defer close(rescanned)
+		if t.options.Rescan > 0 {
+			repeat(ctx, t.options.Rescan, func() { c.extend(a, p, t) })
+		}
+	}()
+	stop := context.AfterFunc(ctx, func() { a.Close() })
+	a.whenReleased(func() {
+		stop()
+		cancel()
+		<-rescanned
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.attachments, a)
+		c.pending = slices.DeleteFunc(append(c.pending, a), func(a *Attachment) bool { return a.Pending() == 0 })
+	})
+	return a, nil
+}
+
+// attachSites attaches to the sites that are not refused.
+func (c *Collection) attachSites(p *collectionProgram, t *target) (*Attachment, error) {
+	if len(t.plan) == 0 {
+		return &Attachment{completed: make(chan struct{})}, nil
+	}
+	ids, err := c.specs.acquire(t.specs)
+	if err != nil {
+		return nil, err
+	}
+	groups := grouper{objects: t.objects}
+	for i := range t.plan {
+		if t.plan[i].Reason == nil {
+			cookie := t.options.Cookie
+			if t.specs[i] != "" {
+				cookie = uint64(ids[t.specs[i]])
+			}
+			groups.add(&t.plan[i], p.prog, cookie)
+		}
+	}
+	a, err := newAttachment(t.plan, groups.all, c.kind)
+	if err != nil {
+		c.specs.release(ids)
+		return nil, err
+	}
+	a.whenReleased(func() { c.specs.release(ids) })
+	return a, nil
+}
+
+// extend attaches to sites that were not there before. What goes wrong is said
+// in the plan.
+func (c *Collection) extend(a *Attachment, p *collectionProgram, t *target) {
+	plan, err := t.discover.more()
+	if err != nil || len(plan) == 0 {
+		return
+	}
+	late := &target{options: t.options, plan: plan}
+	late.bind(c.specs)
+	defer late.objects.Close()
+	more, err := c.attachSites(p, late)
+	if err != nil {
+		for i := range plan {
+			if plan[i].Reason == nil {
+				plan[i].Reason = err
+			}
+		}
+		more = &Attachment{plan: plan, completed: make(chan struct{})}
+	}
+	a.adopt(more)
+}
+
+// Plan returns what was decided and done for every site of a program until now.
+func (c *Collection) Plan(program string) Plan {
+	c.mu.Lock()
+	p := c.programs[program]
+	var plan Plan
+	if p != nil && p.target != nil {
+		plan = slices.Clone(p.target.plan)
+	}
+	var attached []*Attachment
+	for a, of := range c.attachments {
+		if of == p {
+			attached = append(attached, a)
+		}
+	}
+	c.mu.Unlock()
+	for _, a := range attached {
+		plan = append(plan, a.Plan()...)
+	}
+	return plan
+}
+
+// Close detaches all programs and closes them and the maps. Later calls return
+// the same error.
+func (c *Collection) Close() error {
+	c.closing.Do(func() {
+		c.mu.Lock()
+		c.closed = true
+		for _, p := range c.programs {
+			if p.target != nil {
+				p.target.objects.Close()
+				p.target = nil
+			}
+		}
+		var attached []*Attachment
+		for a := range c.attachments {
+			attached = append(attached, a)
+		}
+		c.mu.Unlock()
+		var all []error
+		for _, a := range attached {
+			all = append(all, a.Close())
+		}
+		c.closeErr = errors.Join(all...)
+		c.Collection.Close()
+	})
+	return c.closeErr
+}
+
+func (c *Collection) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// Wait waits after Close until the kernel has removed all perf events, see
+// [Attachment.Wait].
+func (c *Collection) Wait(ctx context.Context) error {
+	c.mu.Lock()
+	pending := slices.Clone(c.pending)
+	c.mu.Unlock()
+	for _, a := range pending {
+		if err := a.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
