@@ -121,7 +121,8 @@ func BenchmarkAttach(b *testing.B) {
 
 func init() { children["fire"] = fireChild() }
 
-// fireChild fires as often as its commands say.
+// fireChild fires as often as its commands say, the last argument being 7 or
+// what a second number says.
 func fireChild() func(string) error {
 	p := provider.New("bench", nil)
 	three := provider.NewProbe3[uint64, int32, uint64](p, "three", "a", "b", "c")
@@ -129,12 +130,12 @@ func fireChild() func(string) error {
 		if command == "load" {
 			return p.Load()
 		}
-		var n int
-		if _, err := fmt.Sscan(command, &n); err != nil {
+		n, last := 0, uint64(7)
+		if got, err := fmt.Sscan(command, &n, &last); got == 0 {
 			return err
 		}
 		for i := range n {
-			three.Fire(uint64(i), int32(i), 7)
+			three.Fire(uint64(i), int32(i), last)
 		}
 		return nil
 	}
@@ -218,37 +219,6 @@ func BenchmarkEvent(b *testing.B) {
 			return n
 		})
 	})
-}
-
-// BenchmarkStream is a flood of events that a Go consumer decodes at the same
-// time: how many arrive a second, and how many are lost.
-func BenchmarkStream(b *testing.B) {
-	const events = 500_000 // at a time
-	p := startChild(b, "fire")
-	p.do("load")
-	s := open(b, "bench:three", &attach.Options{PIDs: []int{p.pid()}, RingSize: 16 << 20})
-	done := make(chan error, 1)
-	go func() {
-		for _, err := range s.Events() {
-			if err != nil {
-				done <- err
-				return
-			}
-		}
-		done <- nil
-	}()
-	for b.Loop() {
-		p.do("%d", events)
-	}
-	if err := s.Stop(); err != nil {
-		b.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		b.Fatal(err)
-	}
-	st := checkSum(b, s)
-	b.ReportMetric(float64(st.Received)/b.Elapsed().Seconds(), "events/s")
-	b.ReportMetric(100*float64(st.Lost)/float64(st.Fired), "%lost")
 }
 
 // byHand stores the site, time, thread, name and the three arguments, which it

@@ -1,0 +1,147 @@
+package attach_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// BenchmarkStream is a flood of events of three integers from one process, to a
+// session's consumer that decodes them and, by turns, to bpftrace's printf,
+// with buffers of the same size: how many arrive a second of the flood, and how
+// many do not.
+func BenchmarkStream(b *testing.B) {
+	if _, err := exec.LookPath("bpftrace"); err != nil {
+		skip(b, "needs bpftrace: %v", err)
+	}
+	const events, rounds, buffer = 500_000, 3, 16 << 20
+	p := startChild(b, "fire")
+	p.do("load")
+	rates, lost := map[string][]float64{}, map[string]int{}
+	for b.Loop() {
+		for range rounds {
+			for name, stream := range map[string]func(testing.TB, *program, int, int) (int, time.Duration){
+				"session": toSession, "bpftrace": toBpftrace,
+			} {
+				n, took := stream(b, p, events, buffer)
+				rates[name] = append(rates[name], float64(n)/took.Seconds())
+				lost[name] += events - n
+			}
+		}
+	}
+	median := func(name string) float64 {
+		slices.Sort(rates[name])
+		return rates[name][len(rates[name])/2]
+	}
+	for name := range rates {
+		b.ReportMetric(median(name), name+"-events/s")
+		b.ReportMetric(100*float64(lost[name])/float64(events*len(rates[name])), name+"-%lost")
+	}
+	b.ReportMetric(median("session")/median("bpftrace"), "session/bpftrace")
+	b.ReportMetric(0, "ns/op")
+}
+
+// toSession returns how many events arrive, and in which time they are fired.
+func toSession(t testing.TB, p *program, events, buffer int) (int, time.Duration) {
+	s := open(t, "bench:three", &attach.Options{PIDs: []int{p.pid()}, RingSize: buffer})
+	defer s.Close()
+	received := make(chan int)
+	go func() {
+		n := 0
+		for ev, err := range s.Events() {
+			if err == nil && ev.Args[2].Value == uint64(7) {
+				n++
+			}
+		}
+		received <- n
+	}()
+	start := time.Now()
+	p.do("%d", events)
+	took := time.Since(start)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	n := <-received
+	if st := checkSum(t, s); st.Received != uint64(n) {
+		t.Fatalf("received %d events, want the %d of the statistics", n, st.Received)
+	}
+	return n, took
+}
+
+// toBpftrace is toSession for a bpftrace that writes into a pipe.
+func toBpftrace(t testing.TB, p *program, events, buffer int) (int, time.Duration) {
+	pagesPerCPU := buffer / os.Getpagesize() / cpus(t)
+	cmd := exec.Command("bpftrace", "-B", "full", "-p", fmt.Sprint(p.pid()), "-e",
+		`usdt:*:bench:three { printf("%d %d %d\n", arg0, arg1, arg2); }`)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("BPFTRACE_PERF_RB_PAGES=%d", pagesPerCPU))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	// Its program is in place some time after everything else: wait for events,
+	// of another kind.
+	first, received := make(chan struct{}), make(chan int)
+	go func() {
+		n, lines := 0, bufio.NewScanner(out)
+		for warm := false; lines.Scan(); {
+			line := lines.Bytes()
+			switch {
+			case bytes.HasSuffix(line, []byte(" 7")):
+				n++
+			case bytes.HasSuffix(line, []byte(" 8")) && !warm:
+				warm = true
+				close(first)
+			}
+		}
+		received <- n
+	}()
+	for deadline, waiting := time.After(30*time.Second), true; waiting; {
+		p.do("1000 8")
+		select {
+		case <-first:
+			waiting = false
+		case <-deadline:
+			t.Fatalf("bpftrace delivers nothing: %s", stderr.String())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	start := time.Now()
+	p.do("%d", events)
+	took := time.Since(start)
+	cmd.Process.Signal(os.Interrupt)
+	n := <-received
+	if err := cmd.Wait(); err != nil || n == 0 {
+		t.Fatalf("bpftrace delivered %d events: %v %s", n, err, stderr.String())
+	}
+	return n, took
+}
+
+func cpus(t testing.TB) int {
+	t.Helper()
+	b, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for part := range bytes.SplitSeq(bytes.TrimSpace(b), []byte(",")) {
+		var from, to int
+		if got, _ := fmt.Sscanf(string(part), "%d-%d", &from, &to); got < 2 {
+			to = from
+		}
+		n += to - from + 1
+	}
+	return n
+}
