@@ -251,6 +251,9 @@ func (s *signature) dropUnneeded() {
 			block = true
 		case in.source == inputText:
 			needed[in.text.slot] = true
+			if in.text.counted {
+				needed[in.text.lengthSlot] = true
+			}
 		}
 	}
 	for i := range s.inputs {

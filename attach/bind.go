@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +19,7 @@ const maxBlock = 16 << 10
 // binder turns probes into signatures and schemas.
 type binder struct {
 	maxString uint32
-	strings   []string
+	texts     []textArg
 	where     *filter.Expr
 	aggregate *aggregateLayout // nil to record events
 	objects   objects
@@ -86,7 +85,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 		sc.sig.maxString = 0 // does not tell signatures apart
 	}
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
-	if len(b.strings) == 0 && !slices.ContainsFunc(p.Arguments(), ofSite) {
+	if len(b.texts) == 0 && !slices.ContainsFunc(p.Arguments(), ofSite) {
 		if b.forms == nil {
 			b.forms = map[formKey]*schema{}
 		}
@@ -191,53 +190,42 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 	// What symbols are measured against: the site as the note and the symbols
 	// count addresses, and where the program is stopped.
 	site, ipDelta := p.Location+p.Delta, int64(s.Offset-p.Offset)
-	var texts []int // fields that are strings
+	var texts []textField
+	reads := 0 // of texts
 	for i, a := range p.Arguments() {
 		f := field{name: argName(i), kind: kindOf(a)}
 		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, site, ipDelta)
-		wantText := err == nil && b.isString(p, f.name, op)
-		needed := 1
-		if wantText {
-			needed = 2
+		var text *textArg
+		if err == nil {
+			text = b.text(p, f.name, &op)
 		}
 		switch {
 		case err != nil:
 			f.err = err
 		case a.Float && op.size != 4 && op.size != 8:
 			f.err = fmt.Errorf("a floating-point number of %d bytes is not known", op.size)
-		case op.kind == opConst && !wantText:
+		case op.kind == opConst && text == nil:
 			f.source, f.value = fromConstant, value(op.value, f.kind, op.size)
-		case sc.sig.reads()+len(texts)+needed > maxReads:
+		case sc.sig.reads()+1+reads+text.reads() > maxReads:
 			f.err = fmt.Errorf("more than %d arguments need a read of their own", maxReads-1)
 		default:
 			f.source, f.size = fromRecord, op.size
 			f.read = len(sc.sig.operands)
 			f.offset = headSize + 8*f.read
 			sc.sig.operands = append(sc.sig.operands, op)
-			if wantText {
-				texts = append(texts, len(sc.fields))
+			if text != nil {
+				texts = append(texts, textField{len(sc.fields), text})
+				reads += text.reads()
 			}
 		}
 		sc.fields = append(sc.fields, f)
 	}
-	for _, i := range texts {
-		f := &sc.fields[i]
-		slot := f.read
-		f.source, f.kind, f.index = fromString, reader.String, len(sc.sig.strings)
-		f.read = len(sc.sig.operands) + f.index
-		sc.sig.strings = append(sc.sig.strings, stringRead{slot: slot})
-	}
-}
-
-// isString reports whether the argument is to be read as a pointer to text. A
-// name without a probe goes for every argument that may be a pointer.
-func (b *binder) isString(p *reader.Probe, arg string, op operand) bool {
-	word := uint8(8)
-	if p.Class == elf.ELFCLASS32 {
-		word = 4
-	}
-	if op.kind != opConst && op.size == word && slices.Contains(b.strings, arg) {
-		return true
-	}
-	return slices.Contains(b.strings, p.Provider+":"+p.Name+":"+arg)
+	sc.bindTexts(texts, func(name string) (operand, *notes.Arg) {
+		if a := lengthArg(p, name); a != nil {
+			if op, err := compileOperand(*a, regs, p.Machine, p.Class, obj, site, ipDelta); err == nil {
+				return op, a
+			}
+		}
+		return operand{}, nil
+	})
 }

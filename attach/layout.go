@@ -53,13 +53,19 @@ type signature struct {
 
 // stringRead is text or bytes to be copied behind the fixed part.
 type stringRead struct {
-	sized bool // pointer and length lie in the block; else text up to a NUL
+	sized bool // pointer and length lie in the block
 
 	pointer, length uint32 // sized: offsets in the block
 
-	// Not sized: slot holds the pointer when it is read, and the number of
-	// bytes copied afterwards.
+	// Not sized: slot holds the pointer when it is read and, unless the text is
+	// counted, the number of bytes copied afterwards.
 	slot int
+
+	// Counted: the length is lengthSize bytes in a slot, not up to a NUL.
+	counted      bool
+	lengthSlot   int
+	lengthSize   uint8
+	lengthSigned bool
 }
 
 func (s *signature) key() string {

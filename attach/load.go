@@ -116,7 +116,7 @@ func (g *generator) loadText(in *input, area int16, failed string) {
 		)
 	case in.source != inputText:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
-	case in.text.sized:
+	case in.text.sized || in.text.counted:
 		g.loadSized(in, area, filter.MaxText, failed)
 	default:
 		g.loadTerminated(in, area, filter.MaxText, failed)
@@ -125,10 +125,13 @@ func (g *generator) loadText(in *input, area int16, failed string) {
 
 func (g *generator) loadSized(in *input, area int16, limit int32, failed string) {
 	whole, ok := g.newLabel("whole"), g.newLabel("copied")
-	g.failedRead(len(g.sig.operands), failed)
-	start := g.sig.blockStart()
+	if in.text.sized {
+		g.failedRead(len(g.sig.operands), failed)
+	} else if g.sig.operands[in.text.slot].kind == opMemory {
+		g.failedRead(in.text.slot, failed)
+	}
+	g.loadTextLength(&in.text, failed)
 	g.emit(
-		asm.LoadMem(asm.R2, regRecord, int16(start+int(in.text.length)), asm.DWord),
 		asm.StoreMem(regRecord, area, asm.R2, asm.DWord),
 		asm.JLE.Imm(asm.R2, limit, whole),
 		asm.Mov.Imm(asm.R2, limit),
@@ -140,9 +143,9 @@ func (g *generator) loadSized(in *input, area int16, limit int32, failed string)
 		helpers = append(helpers, asm.FnCopyFromUser)
 	}
 	for _, fn := range helpers {
+		g.loadTextPointer(&in.text)
 		g.emit(
 			asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord),
-			asm.LoadMem(asm.R3, regRecord, int16(start+int(in.text.pointer)), asm.DWord),
 			asm.Mov.Reg(asm.R1, regRecord),
 			asm.Add.Imm(asm.R1, int32(area)+textData),
 			fn.Call(),

@@ -27,7 +27,8 @@ type Options struct {
 	// slice; 0 means 1024. Records with several strings may keep fewer.
 	MaxString int
 	// Strings names the arguments of untyped probes that are pointers to
-	// NUL-terminated text: "arg0", or "PROVIDER:NAME:arg0" for one probe only.
+	// text that ends in a NUL, "arg0", or whose length is another argument,
+	// "arg0[arg1]". "PROVIDER:NAME:arg0", with globs, is for these probes only.
 	// Events then hold the text, not the address.
 	Strings []string
 
@@ -80,6 +81,7 @@ type Options struct {
 	Collection ebpf.CollectionOptions
 
 	condition *filter.Expr // Where
+	texts     []textArg    // Strings
 }
 
 // LinkKind is a mechanism by which programs are attached.
@@ -135,6 +137,10 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if out.Context == nil {
 		out.Context = context.Background()
+	}
+	var err error
+	if out.texts, err = parseTexts(out.Strings); err != nil {
+		return out, err
 	}
 	if out.Where != "" {
 		expr, err := parseWhere(out.Where)

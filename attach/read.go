@@ -125,7 +125,7 @@ func (g *generator) loadLocation(dst asm.Register, l location) {
 // readString copies a string to the cursor and moves it on by what was copied.
 func (g *generator) readString(s stringRead, bit int) {
 	failed, done := g.newLabel("failed"), g.newLabel("done")
-	if s.sized {
+	if s.sized || s.counted {
 		g.readSized(s, failed)
 	} else {
 		g.readTerminated(s, failed)
@@ -139,10 +139,9 @@ func (g *generator) readString(s stringRead, bit int) {
 
 func (g *generator) readSized(s stringRead, failed string) {
 	limit := int32(g.sig.stringLimit())
-	start := g.sig.blockStart()
 	whole, ok := g.newLabel("whole"), g.newLabel("copied")
+	g.loadTextLength(&s, failed)
 	g.emit(
-		asm.LoadMem(asm.R2, regRecord, int16(start+int(s.length)), asm.DWord),
 		asm.JLE.Imm(asm.R2, limit, whole),
 		asm.Mov.Imm(asm.R2, limit),
 	)
@@ -153,9 +152,9 @@ func (g *generator) readSized(s stringRead, failed string) {
 		helpers = append(helpers, asm.FnCopyFromUser)
 	}
 	for _, fn := range helpers {
+		g.loadTextPointer(&s)
 		g.emit(
 			asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord),
-			asm.LoadMem(asm.R3, regRecord, int16(start+int(s.pointer)), asm.DWord),
 			asm.Mov.Reg(asm.R1, regRecord),
 			asm.Add.Reg(asm.R1, regCursor),
 			fn.Call(),
@@ -168,6 +167,38 @@ func (g *generator) readSized(s stringRead, failed string) {
 		asm.LoadMem(asm.R1, asm.R10, stackLength, asm.DWord),
 		asm.Add.Reg(regCursor, asm.R1),
 	)
+}
+
+// loadTextLength puts the length of text that says it into R2, and jumps if it
+// could not be read or is negative. It changes R1.
+func (g *generator) loadTextLength(s *stringRead, failed string) {
+	if s.sized {
+		g.emit(asm.LoadMem(asm.R2, regRecord, int16(g.sig.blockStart()+int(s.length)), asm.DWord))
+		return
+	}
+	if g.sig.operands[s.lengthSlot].kind == opMemory {
+		g.failedRead(s.lengthSlot, failed)
+	}
+	g.emit(asm.LoadMem(asm.R2, regRecord, recordSlot(s.lengthSlot), asm.DWord))
+	unused := int32(64 - 8*int(s.lengthSize))
+	g.emit(asm.LSh.Imm(asm.R2, unused))
+	if !s.lengthSigned {
+		g.emit(asm.RSh.Imm(asm.R2, unused))
+		return
+	}
+	g.emit(
+		asm.ArSh.Imm(asm.R2, unused),
+		asm.JSLT.Imm(asm.R2, 0, failed),
+	)
+}
+
+// loadTextPointer puts the address of text into R3.
+func (g *generator) loadTextPointer(s *stringRead) {
+	at := recordSlot(s.slot)
+	if s.sized {
+		at = int16(g.sig.blockStart() + int(s.pointer))
+	}
+	g.emit(asm.LoadMem(asm.R3, regRecord, at, asm.DWord))
 }
 
 // smallestPage is the smallest page of any architecture that is supported.

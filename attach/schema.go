@@ -102,8 +102,8 @@ func (s *schema) texts(rec []byte, failed uint32) ([]text, error) {
 			continue
 		}
 		var have, keep uint64
-		if str.sized {
-			length := binary.NativeEndian.Uint64(rec[s.sig.blockStart()+int(str.length):])
+		if str.sized || str.counted {
+			length := s.length(rec, &str)
 			have = min(length, limit)
 			keep = have
 			if length > limit {
@@ -128,6 +128,18 @@ func (s *schema) texts(rec []byte, failed uint32) ([]text, error) {
 		}
 	}
 	return texts, nil
+}
+
+// length returns the length of text that says it.
+func (s *schema) length(rec []byte, str *stringRead) uint64 {
+	if str.sized {
+		return binary.NativeEndian.Uint64(rec[s.sig.blockStart()+int(str.length):])
+	}
+	kind := reader.Uint
+	if str.lengthSigned {
+		kind = reader.Int
+	}
+	return bitsOf(scalar(rec[headSize+8*str.lengthSlot:], kind, str.lengthSize))
 }
 
 // scalar decodes the value at the beginning of b, in the host's byte order.

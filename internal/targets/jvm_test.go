@@ -44,11 +44,12 @@ func counted(t testing.TB, answer string) (collections, classes int) {
 // TestJVM compares the beginnings and ends of threads, collections of garbage
 // and loaded classes with what the program counts.
 func TestJVM(t *testing.T) {
-	p := startJVM(t, "-XX:+UseSerialGC")
+	log := filepath.Join(t.TempDir(), "log")
+	p := startJVM(t, "-XX:+UseSerialGC", "-Xlog:class+load:file="+log+":none")
 	p.do("threads 1")
 	gc0, classes0 := counted(t, p.do("gc 1"))
 	s := open(t, []string{"hotspot:thread__*", "hotspot:gc__*", "hotspot:class__loaded"},
-		&attach.Options{PIDs: []int{p.pid()}, Strings: []string{"hotspot:thread__start:arg0", "hotspot:thread__stop:arg0"}})
+		&attach.Options{PIDs: []int{p.pid()}, Strings: []string{"arg0[arg1]"}})
 	probes := live(t, p.pid(), s)
 	checkArmed(t, probes)
 	p.do("threads 20")
@@ -63,9 +64,13 @@ func TestJVM(t *testing.T) {
 		want = append(want, "thread__start "+name, "thread__stop "+name)
 	}
 	count := map[string]int{}
+	var loaded []string
 	for _, ev := range events {
 		args := values(t, &ev)
 		count[ev.Name]++
+		if ev.Name == "class__loaded" {
+			loaded = append(loaded, strings.ReplaceAll(args[0].(string), "/", "."))
+		}
 		if ev.Name != "thread__start" && ev.Name != "thread__stop" {
 			continue
 		}
@@ -82,16 +87,35 @@ func TestJVM(t *testing.T) {
 	if n := gc1 - gc0; n < 5 || count["gc__begin"] != n || count["gc__end"] != n {
 		t.Errorf("%d gc__begin, %d gc__end, want %d as counted", count["gc__begin"], count["gc__end"], n)
 	}
-	if n := classes1 - classes0; n < 2 || count["class__loaded"] != n {
-		t.Errorf("%d class__loaded, want %d as counted", count["class__loaded"], n)
+	logged := loadedClasses(t, log)
+	if n := classes1 - classes0; n < 2 || n > len(logged) {
+		t.Errorf("%d classes counted, %d logged", n, len(logged))
+	} else if d := cmp.Diff(logged[len(logged)-n:], loaded); d != "" {
+		t.Errorf("classes (-logged +traced):\n%s", d)
 	}
 }
 
-// TestJVMCalls counts calls of a method, whose name has no end but a length.
+// loadedClasses returns the names in a log of loaded classes.
+func loadedClasses(t testing.TB, path string) []string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(string(b)) {
+		name, _, _ := strings.Cut(line, " ")
+		names = append(names, name)
+	}
+	return names
+}
+
+// TestJVMCalls counts calls of a method, by names that have no end but a length.
 func TestJVMCalls(t *testing.T) {
 	p := startJVM(t, "-XX:+DTraceMethodProbes")
 	s := open(t, []string{"hotspot:method__entry"}, &attach.Options{
-		PIDs: []int{p.pid()}, RingSize: 16 << 20, Where: `arg1 ~ "Work*" && arg2 == 4 && arg3 ~ "step*" && arg4 == 4`})
+		PIDs: []int{p.pid()}, RingSize: 16 << 20, Strings: []string{"hotspot:method__*:arg1[arg2]", "hotspot:method__*:arg3[arg4]"},
+		Where: `arg1 == "Work" && arg3 == "step"`})
 	p.do("call 1000")
 	events := drain(t, s)
 	if len(events) != 1000 {

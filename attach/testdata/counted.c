@@ -1,0 +1,35 @@
+// Text whose length is another argument, of every size, in a register, in
+// memory and constant. Each line of the input fires once and is answered.
+#include <stdint.h>
+#include <sys/sdt.h>
+#include <unistd.h>
+
+static const char text[] = "counted\0text/without an end";
+const char *volatile words = text;
+const char *volatile nowhere = (const char *)16;
+volatile int8_t byte = 4;
+volatile uint16_t half = 12;
+volatile int32_t negative = -1;
+volatile int64_t all = sizeof text - 1;
+volatile uint64_t huge = 1ull << 63;
+
+int main(void)
+{
+	char c;
+	while (read(0, &c, 1) == 1) {
+		if (c != '\n')
+			continue;
+		DTRACE_PROBE2(counted, byte, words, byte);
+		DTRACE_PROBE3(counted, half, words, 1, half);
+		DTRACE_PROBE2(counted, negative, words, negative);
+		DTRACE_PROBE4(counted, two, words, all, words + 8, byte);
+		DTRACE_PROBE2(counted, nowhere, nowhere, byte);
+		DTRACE_PROBE2(counted, nothing, nowhere, 0);
+		DTRACE_PROBE2(counted, constant, words, 9);
+		DTRACE_PROBE2(counted, huge, words, huge);
+		DTRACE_PROBE1(counted, bare, words);
+		if (write(1, "\n", 1) != 1)
+			return 1;
+	}
+	return 0;
+}

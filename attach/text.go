@@ -1,0 +1,154 @@
+package attach
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// textArg is one of Options.Strings.
+type textArg struct {
+	probes *selector.Selector // nil for all
+	arg    string
+	length string // the argument that holds the length; empty for text up to a NUL
+}
+
+// errText is how one of Options.Strings has to look.
+var errText = errors.New("want argN or argN[argM], with PROVIDER:NAME: before it for some probes only")
+
+func parseText(s string) (textArg, error) {
+	fail := func(err error) (textArg, error) { return textArg{}, fmt.Errorf("text %q: %w", s, err) }
+	var t textArg
+	t.arg = s
+	if colon := strings.LastIndexByte(s, ':'); colon >= 0 {
+		probes, err := selector.Parse(s[:colon])
+		if err != nil {
+			return fail(err)
+		}
+		if probes.Kind != selector.USDT {
+			return fail(errText)
+		}
+		t.probes, t.arg = &probes, s[colon+1:]
+	}
+	if open := strings.IndexByte(t.arg, '['); open >= 0 {
+		var closed bool
+		if t.length, closed = strings.CutSuffix(t.arg[open+1:], "]"); !closed || !isArgName(t.length) {
+			return fail(errText)
+		}
+		t.arg = t.arg[:open]
+	}
+	if !isArgName(t.arg) {
+		return fail(errText)
+	}
+	return t, nil
+}
+
+func isArgName(s string) bool {
+	digits, ok := strings.CutPrefix(s, "arg")
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+func parseTexts(all []string) ([]textArg, error) {
+	var texts []textArg
+	for _, s := range all {
+		t, err := parseText(s)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, t)
+	}
+	return texts, nil
+}
+
+// CheckStrings returns the error in the first of Options.Strings that could not
+// be understood, nil if there is none.
+func CheckStrings(all []string) error {
+	_, err := parseTexts(all)
+	return err
+}
+
+// reads returns how many reads text takes beside its pointer's.
+func (t *textArg) reads() int {
+	switch {
+	case t == nil:
+		return 0
+	case t.length == "":
+		return 1
+	}
+	return 2
+}
+
+// text returns how argument arg of p is to be read as text, nil if it is not.
+// What is said of all probes goes for every argument that may be a pointer, if
+// the probe has an argument for the length.
+func (b *binder) text(p *reader.Probe, arg string, op *operand) *textArg {
+	word := uint8(8)
+	if p.Class == elf.ELFCLASS32 {
+		word = 4
+	}
+	for i := range b.texts {
+		t := &b.texts[i]
+		switch {
+		case t.arg != arg:
+		case t.probes != nil && t.probes.Match(p.Path, p.Provider, p.Name):
+			return t
+		case t.probes != nil || op.kind == opConst || op.size != word:
+		case t.length == "" || lengthArg(p, t.length) != nil:
+			return t
+		}
+	}
+	return nil
+}
+
+// lengthArg returns the argument that holds a length, nil if there is none.
+func lengthArg(p *reader.Probe, name string) *notes.Arg {
+	for i, a := range p.Arguments() {
+		if argName(i) == name && a.Err == nil && !a.Float {
+			return &a
+		}
+	}
+	return nil
+}
+
+// textField is a field, by its index, that is to be read as text. The field is
+// bound to the pointer.
+type textField struct {
+	field int
+	*textArg
+}
+
+// bindTexts makes fields text. length returns the operand that holds a length,
+// and its argument, nil if there is none.
+func (s *schema) bindTexts(texts []textField, length func(string) (operand, *notes.Arg)) {
+	reads := make([]stringRead, len(texts))
+	for i, t := range texts {
+		f := &s.fields[t.field]
+		reads[i].slot = f.read
+		if t.length == "" {
+			continue
+		}
+		op, a := length(t.length)
+		if a == nil {
+			f.source, f.err = fromNowhere, fmt.Errorf("no argument %s holds its length", t.length)
+			continue
+		}
+		reads[i].counted, reads[i].lengthSlot = true, len(s.sig.operands)
+		reads[i].lengthSize, reads[i].lengthSigned = op.size, a.Signed
+		s.sig.operands = append(s.sig.operands, op)
+	}
+	// The bits of strings follow those of all operands.
+	for i, t := range texts {
+		f := &s.fields[t.field]
+		if f.err != nil {
+			continue
+		}
+		f.source, f.kind, f.index = fromString, reader.String, len(s.sig.strings)
+		f.read = len(s.sig.operands) + f.index
+		s.sig.strings = append(s.sig.strings, reads[i])
+	}
+}

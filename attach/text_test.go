@@ -1,0 +1,98 @@
+package attach_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+func startCounted(t *testing.T, flags ...string) *program {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "counted")
+	msg, err := exec.Command("gcc", append(flags, "-o", out, "testdata/counted.c")...).CombinedOutput()
+	if err != nil {
+		skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
+	}
+	return start(t, exec.Command(out))
+}
+
+// TestCountedText reads text that has a length and no end.
+func TestCountedText(t *testing.T) {
+	const text = "counted\x00text/without an end"
+	for _, flags := range []string{"-O0", "-O2"} {
+		t.Run(flags, func(t *testing.T) {
+			p := startCounted(t, flags)
+			// The constant 1 of half is no length; two has two texts.
+			s := open(t, "counted:*", &attach.Options{PIDs: []int{p.pid()}, MaxString: 20,
+				Strings: []string{"counted:hal?:arg0[arg2]", "counted:bare:arg0[arg3]", "arg0[arg1]", "counted:two:arg2[arg3]"}})
+			p.do("")
+			got := map[string][]arg{}
+			for _, ev := range drain(t, s) {
+				got[ev.Name] = argsOf(ev)
+			}
+			const fault = "memory not readable"
+			want := map[string][]arg{
+				"byte":     number(text[:4], int64(4)),
+				"half":     number(text[:12], int64(1), uint64(12)),
+				"negative": number(nil, int64(-1)),
+				"two":      number(text[:20], int64(len(text)), text[8:12], int64(4)),
+				"nowhere":  number(nil, int64(4)),
+				"nothing":  number("", int64(0)),
+				"constant": number(text[:9], int64(9)),
+				"huge":     number(text[:20], uint64(1<<63)),
+				"bare":     number(nil),
+			}
+			for name, why := range map[string]string{
+				"negative": fault, "nowhere": fault, "two": "truncated to 20 of 27 bytes",
+				"huge": "truncated to 20 of 9223372036854775808 bytes", "bare": "no argument arg3 holds its length",
+			} {
+				want[name][0].Err = why
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("events (-want +got):\n%s", d)
+			}
+			checkSum(t, s)
+		})
+	}
+}
+
+// TestCountedTextInKernel compares and groups by text that has a length.
+func TestCountedTextInKernel(t *testing.T) {
+	p := startCounted(t, "-O2")
+	opts := attach.Options{PIDs: []int{p.pid()}, Strings: []string{"counted:byte:arg0[arg1]", "counted:constant:arg0[arg1]"}, Where: `arg0 == "coun" || arg0 ~ "*\x00t"`}
+	s := open(t, "counted:[bc]*t*", &opts)
+	a := openAggregate(t, []string{"counted:byte", "counted:constant"}, attach.Aggregation{By: []string{"arg0"}}, &opts)
+	p.do("")
+	var got []string
+	for _, ev := range drain(t, s) {
+		got = append(got, ev.Name+" "+ev.Args[0].Value.(string))
+	}
+	if d := cmp.Diff([]string{"byte coun", "constant counted\x00t"}, got); d != "" {
+		t.Errorf("filtered (-want +got):\n%s", d)
+	}
+	groups, err := a.Read()
+	if err != nil || len(groups) != 2 || groups[0].By[0].Value != "coun" || groups[1].By[0].Value != "counted\x00t" {
+		t.Errorf("groups %+v, error %v, want one of each text", groups, err)
+	}
+}
+
+func TestCheckStrings(t *testing.T) {
+	for _, s := range []string{"", "arg", "0", "arg0x", "arg0[", "arg0[]", "arg0[arg1", "arg0]", "arg0[1]", "arg0[arg1]x", ":arg0", "a:arg0", "a::arg0", "[:b:arg0", "uprobe:x:y:arg0"} {
+		if err := attach.CheckStrings([]string{"arg0", s}); err == nil || !strings.Contains(err.Error(), "text \"") {
+			t.Errorf("CheckStrings(%q) = %v, want an error that names it", s, err)
+		}
+		if _, err := attach.Open("a:b", &attach.Options{Strings: []string{s}}); err == nil || !strings.Contains(err.Error(), "text \"") {
+			t.Errorf("Open with %q: %v, want an error that names it", s, err)
+		}
+	}
+	for _, s := range []string{"arg0", "arg0[arg11]", "a:b:arg0", "a*:[bc]:arg0[arg1]"} {
+		if err := attach.CheckStrings([]string{s}); err != nil {
+			t.Errorf("CheckStrings(%q) = %v", s, err)
+		}
+	}
+}
