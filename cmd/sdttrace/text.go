@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
@@ -32,6 +34,13 @@ func appendValue(dst []byte, a *attach.Arg) []byte {
 		dst = strconv.AppendQuote(dst, v)
 	case []byte:
 		dst = strconv.AppendQuote(append(dst, 'b'), string(v))
+	case uint64:
+		if v > math.MaxUint32 && isUntyped(a.Name) {
+			dst = append(dst, "0x"...)
+			dst = strconv.AppendUint(dst, v, 16)
+		} else {
+			dst = strconv.AppendUint(dst, v, 10)
+		}
 	default:
 		dst = fmt.Append(dst, v)
 	}
@@ -39,6 +48,13 @@ func appendValue(dst []byte, a *attach.Arg) []byte {
 		dst = append(dst, "..."...)
 	}
 	return dst
+}
+
+// isUntyped reports whether the argument is one that only its place names. So
+// wide a number there is most often an address.
+func isUntyped(name string) bool {
+	digits, ok := strings.CutPrefix(name, "arg")
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // printPlan says what is traced.
