@@ -52,10 +52,12 @@ generate:
 test-debian:
 	SDTDUMP_DEBIAN=1 $(GO) test -run 'TestDebian$$$$' -timeout 60m -v ./internal/dump $(UPDATE)
 
-# collection-object compiles attach/testdata/collection.bpf.c with the headers of
-# libbpf 1.7 or later in LIBBPF/bpf, which Debian does not have yet. It goes
-# through the preprocessor first, so that none of their lines end up in the type
-# information.
+# collection-object compiles attach/testdata/*.bpf.c with the headers of libbpf
+# 1.7 or later in LIBBPF/bpf, which Debian does not have yet. It goes through the
+# preprocessor first, so that none of their lines end up in the type information.
 collection-object:
-	cd attach/testdata && clang -E -P -O2 -target bpf -DARG_SIZE -D__TARGET_ARCH_x86 -I$(LIBBPF) -I/usr/include/x86_64-linux-gnu collection.bpf.c | \
-		clang -O2 -g -fdebug-compilation-dir=. -target bpf -x c - -c -o collection-1.7.o && llvm-strip -g collection-1.7.o
+	@set -e; cd attach/testdata; for out in collection-1.7.o:collection shop.o:shop; do \
+		clang -E -P -O2 -target bpf -DARG_SIZE -D__TARGET_ARCH_x86 -I$(LIBBPF) -I/usr/include/x86_64-linux-gnu $${out#*:}.bpf.c | \
+			clang -O2 -g -fdebug-compilation-dir=. -target bpf -x c - -c -o $${out%:*}; \
+		llvm-strip -g $${out%:*}; \
+	done

@@ -21,11 +21,17 @@ var i386Flags = []string{"gcc", "-O2", "-m32", "-static", "-nostdlib", "-ffreest
 // compile compiles testdata/args.c and returns the program's path.
 func compile(t testing.TB, command ...string) string {
 	t.Helper()
+	return compileC(t, "args", command...)
+}
+
+// compileC compiles testdata/NAME.c and returns the program's path.
+func compileC(t testing.TB, name string, command ...string) string {
+	t.Helper()
 	if _, err := exec.LookPath(command[0]); err != nil {
 		skip(t, "needs %s: %v", command[0], err)
 	}
-	out := filepath.Join(t.TempDir(), "args")
-	cmd := exec.Command(command[0], append(command[1:], "-o", out, "testdata/args.c")...)
+	out := filepath.Join(t.TempDir(), name)
+	cmd := exec.Command(command[0], append(command[1:], "-o", out, "testdata/"+name+".c")...)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		if strings.Contains(string(msg), "sys/sdt.h") {
 			skip(t, "needs sys/sdt.h, package systemtap-sdt-dev: %s", msg)

@@ -21,7 +21,13 @@ import (
 // A program in section "usdt/PATH:PROVIDER:NAME" ("usdt.s" if it may sleep)
 // uses libbpf's usdt.bpf.h: BPF_USDT, bpf_usdt_arg, bpf_usdt_arg_cnt and, for
 // [Options.Cookie], bpf_usdt_cookie. PATH:PROVIDER:NAME is a selector as for
-// [Open]. One in section "usdt" is attached by AttachProgram.
+// [Open]; a PATH that is the name of a program or library alone is looked for as
+// libbpf does. One in section "usdt" is attached by AttachProgram.
+//
+// bpf_usdt_arg returns -EINVAL for an argument that the object's header cannot
+// express, which [Site.ArgErrs] explains, and -EFAULT for memory that is paged
+// out, unless the program may sleep: then it is brought in, by Linux 6.0 and
+// later.
 //
 // Programs of all other sections are the caller's to attach.
 type Collection struct {

@@ -2,6 +2,7 @@ package attach_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // newestObject is testdata/collection.bpf.c compiled with libbpf 1.7.
@@ -278,5 +280,218 @@ func TestCollectionSteps(t *testing.T) {
 	want := [12]int64{-8, 200, -1600, 60000, -1 << 31, -1}
 	if events[1].Args != want || events[1].Count != 6 {
 		t.Errorf("arguments %v, want %v", events[1].Args, want)
+	}
+}
+
+// specsIn returns the number of specs in a collection's map that are in use.
+func specsIn(t testing.TB, c *attach.Collection) int {
+	t.Helper()
+	n := 0
+	var id uint32
+	var spec []byte
+	m := c.Maps["__bpf_usdt_specs"]
+	for specs := m.Iterate(); specs.Next(&id, &spec); {
+		if !bytes.Equal(spec, make([]byte, m.ValueSize())) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestCollectionManySpecs attaches to more sites with different arguments than
+// the object's map has room for, by two programs.
+func TestCollectionManySpecs(t *testing.T) {
+	const specs, sites = 400, 800
+	path := compileC(t, "many", "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	spec := readSpec(t, compileBPF(t, "testdata/collection.bpf.c"))
+	delete(spec.Programs, "any")
+	delete(spec.Programs, "sleepable")
+	for _, name := range []string{"bare", "ints"} {
+		spec.Programs[name].AttachTo = path + ":many:probe"
+	}
+	declared := spec.Maps["__bpf_usdt_specs"].MaxEntries
+	c := newCollection(t, spec, nil)
+	if err := c.Attach(); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Maps["__bpf_usdt_specs"].MaxEntries(); got != specs || declared != 256 {
+		t.Errorf("the map has room for %d specs where %d are declared, want %d", got, declared, specs)
+	}
+	if got := specsIn(t, c); got != specs {
+		t.Errorf("%d specs in the map for %d sites, want %d", got, sites, specs)
+	}
+	for _, name := range []string{"bare", "ints"} {
+		if got := c.Plan(name).Attached(); got != sites {
+			t.Errorf("%s is attached to %d sites, want %d", name, got, sites)
+		}
+	}
+	p.do("")
+	seen := map[int64]int{}
+	for _, ev := range firings(t, c) {
+		if ev.Count != 2 || ev.Args[0] != -ev.Args[1] {
+			t.Errorf("%d arguments %v, want a number and its negative", ev.Count, ev.Args[:2])
+		}
+		seen[ev.Args[0]]++
+	}
+	for i := range int64(specs) {
+		if seen[100+i] != 2 {
+			t.Errorf("%d has fired %d times, want 2", 100+i, seen[100+i])
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCollectionSpecsReused attaches again and again to what differs by its
+// cookie: specs that nobody uses any more make room. When all are in use, that
+// is an error which says what to do.
+func TestCollectionSpecsReused(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	spec := readSpec(t, newestObject)
+	spec.Maps["__bpf_usdt_specs"].MaxEntries = 1
+	c := newCollection(t, spec, nil)
+	room := uint64(c.Maps["__bpf_usdt_specs"].MaxEntries())
+	for i := range uint64(20) {
+		a := attachProgram(t, c, "any", path+":args:ints", &attach.Options{Cookie: i})
+		p.do("")
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if events := firings(t, c); len(events) != 1 || events[0].Cookie != int64(i) {
+			t.Errorf("events %+v, want one with cookie %d", events, i)
+		}
+	}
+	if got := specsIn(t, c); got != 1 {
+		t.Errorf("%d specs in the map, want that of the last", got)
+	}
+	many := compileC(t, "many", "gcc", "-O2")
+	var err error
+	attached := uint64(0)
+	for ; err == nil && attached <= room; attached += 400 {
+		_, err = c.AttachProgram("any", many+":many:*", &attach.Options{Cookie: attached})
+	}
+	if err == nil || !strings.Contains(err.Error(), "MaxEntries") || attached+400 < room {
+		t.Errorf("error %v after %d specs where there is room for %d, want one that says to raise MaxEntries", err, attached, room)
+	}
+	p.do("")
+}
+
+// TestCollectionJVM attaches to all probes of libjvm, which is more than libbpf
+// can do.
+func TestCollectionJVM(t *testing.T) {
+	paths, err := filepath.Glob("/usr/lib/jvm/*/lib/server/libjvm.so")
+	if err != nil || len(paths) == 0 {
+		skip(t, "needs openjdk-17-jre-headless: %v", err)
+	}
+	f, err := reader.Open(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sites, different := 0, map[string]bool{}
+	for p, err := range f.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sites++
+		different[p.Args] = true
+	}
+	spec := readSpec(t, compileBPF(t, "testdata/collection.bpf.c"))
+	spec.Programs["bare"].AttachTo = paths[0] + ":*:*"
+	delete(spec.Programs, "ints")
+	c := newCollection(t, spec, nil)
+	if err := c.Attach(); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Plan("bare").Attached(); got != sites || sites < 500 {
+		t.Errorf("attached to %d sites, want %d, at least 500", got, sites)
+	}
+	// Registers have several names, so that there may be fewer specs.
+	if got := specsIn(t, c); got > len(different) || got < len(different)/2 {
+		t.Errorf("%d specs for %d different arguments", got, len(different))
+	}
+	t.Logf("%d sites, %d specs", sites, specsIn(t, c))
+}
+
+// TestCollectionErrors holds that a cause is told once, whatever it concerns,
+// and that what can be attached is.
+func TestCollectionErrors(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	spec := readSpec(t, newestObject)
+	spec.Programs["bare"].AttachTo = path + ":args:nothing"
+	spec.Programs["ints"].AttachTo = path + ":args:nothing"
+	spec.Programs["any"].AttachTo = path + ":args:bare"
+	c := newCollection(t, spec, nil)
+	err := c.Attach()
+	if !errors.Is(err, attach.ErrNoMatch) || !strings.HasPrefix(err.Error(), "attach bare, ints: ") || strings.Count(err.Error(), "nothing") != 1 {
+		t.Errorf("error %v, want one about bare and ints that wraps ErrNoMatch", err)
+	}
+	p.do("")
+	if events := firings(t, c); len(events) != 1 || events[0].Program != 1 {
+		t.Errorf("events %+v, want one of any", events)
+	}
+	if _, err := c.AttachProgram("left", "args:bare", nil); err == nil {
+		t.Error("attach of a program that is the caller's: no error")
+	}
+	if _, err := c.AttachProgram("any", path+":args:nothing", nil); !errors.Is(err, attach.ErrNoMatch) {
+		t.Errorf("error %v, want one that wraps ErrNoMatch", err)
+	}
+	b, err := os.ReadFile(newestObject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := start(t, exec.Command("cat"))
+	if c, err := attach.LoadCollection(bytes.NewReader(b), &attach.Options{PIDs: []int{other.pid()}}); !errors.Is(err, attach.ErrNoMatch) {
+		t.Errorf("collection %v, error %v, want one that wraps ErrNoMatch", c, err)
+	}
+	for name, o := range map[string]*attach.Options{
+		"condition": {Where: "arg0 == 1"},
+		"strings":   {Strings: []string{"arg0"}},
+		"cookies":   {Cookies: []uint64{1}},
+	} {
+		if c, err := attach.LoadCollection(bytes.NewReader(b), o); err == nil {
+			c.Close()
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if c, err := attach.LoadCollection(bytes.NewReader(b[:len(b)/2]), nil); err == nil {
+		c.Close()
+		t.Error("half an object: no error")
+	}
+}
+
+// TestCollectionRescan attaches to probes that are declared later, until the
+// context is done.
+func TestCollectionRescan(t *testing.T) {
+	p := startChild(t, "typed")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	spec := readSpec(t, newestObject)
+	spec.Programs["any"].AttachTo = "typed:ints"
+	delete(spec.Programs, "bare")
+	delete(spec.Programs, "ints")
+	c := newCollection(t, spec, &attach.Options{PIDs: []int{p.pid()}, Rescan: 5 * time.Millisecond, Await: true, Context: ctx, Cookie: 3})
+	if err := c.Attach(); err != nil {
+		t.Fatal(err)
+	}
+	p.do("load")
+	awaitSites(t, func() attach.Plan { return c.Plan("any") }, 1)
+	p.do("ints")
+	if events := firings(t, c); len(events) != 1 || events[0].Args[1] != 200 || events[0].Cookie != 3 {
+		t.Errorf("events %+v, want one", events)
+	}
+	cancel()
+	for end := time.Now().Add(20 * time.Second); len(c.Plan("any")) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("still attached after the context is done")
+		}
+	}
+	p.do("ints")
+	if events := firings(t, c); len(events) != 0 {
+		t.Errorf("events %+v after the context is done", events)
 	}
 }

@@ -1,0 +1,87 @@
+package attach_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/provider"
+)
+
+// The object is compiled from C, with libbpf's header:
+//
+//	#include <bpf/usdt.bpf.h>
+//
+//	SEC("usdt/shop:order")
+//	int BPF_USDT(order, long items, long cents) { … }
+//
+// The section may begin with a path, as libbpf wants it, and have '*' for any
+// characters: "usdt//usr/bin/shopd:shop:*".
+func ExampleLoadCollection() {
+	// What is traced is usually another process.
+	shop := provider.New("shop", nil)
+	order := provider.NewProbe2[uint32, int64](shop, "order", "items", "cents")
+	if err := shop.Load(); err != nil {
+		log.Print(err)
+		return
+	}
+	defer shop.Close()
+
+	object, err := os.Open("testdata/shop.o") // clang -O2 -g -target bpf -c shop.bpf.c
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer object.Close()
+	c, err := attach.LoadCollection(object, &attach.Options{PIDs: []int{os.Getpid()}})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer c.Close()
+	for _, site := range c.Plan("order") {
+		fmt.Println(site.Probe.Provider, site.Probe.Name, site.Attached, site.ArgErrs)
+	}
+
+	order.Fire(2, 1999)
+	order.Fire(1, -500) // taken back
+
+	var turnover int64
+	if err := c.Maps["turnover"].Lookup(uint32(0), &turnover); err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(turnover)
+}
+
+// TestExampleLoadCollection runs the example, where that is allowed.
+func TestExampleLoadCollection(t *testing.T) {
+	newCollection(t, readSpec(t, newestObject), nil).Close()
+	const want = "shop order true []\n3498\n"
+	if got := stdout(t, ExampleLoadCollection); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// stdout returns what f prints.
+func stdout(t *testing.T, f func()) string {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	before := os.Stdout
+	os.Stdout = w
+	f()
+	os.Stdout = before
+	w.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
