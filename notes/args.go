@@ -3,6 +3,7 @@ package notes
 import (
 	"debug/elf"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,9 +33,9 @@ func AppendArgs(dst []Arg, m elf.Machine, c elf.Class, s string) []Arg {
 	}
 	n := 0
 	for start, end := nextArg(s, 0); start < len(s); start, end = nextArg(s, end) {
-		dst = append(dst, Arg{})
+		dst = slices.Grow(dst, 1)[:len(dst)+1]
 		a := &dst[len(dst)-1]
-		a.Text, a.Offset = s[start:end], start
+		*a = Arg{Text: s[start:end], Offset: start}
 		if n++; n == maxArgs && len(trimBlanks(s[end:])) > 0 {
 			a.Text = s[start:]
 			a.Err = &SyntaxError{Arg: a.Text, Offset: start, Msg: fmt.Sprintf("more than %d arguments", maxArgs-1)}

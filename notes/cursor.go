@@ -75,35 +75,55 @@ func (c *cursor) while(in func(byte) bool) string {
 	return c.text[start:c.pos]
 }
 
+// word is while(isAlnum), which is what nearly all is made of.
+func (c *cursor) word() string {
+	start := c.pos
+	for c.pos < len(c.text) && isAlnum(c.text[c.pos]) {
+		c.pos++
+	}
+	return c.text[start:c.pos]
+}
+
 // register reads a register's name. A sigil other than 0 must stand before it.
 func (c *cursor) register(sigil byte) (name string, r Register, ok bool) {
+	name, ok = c.readRegister(sigil, &r)
+	return name, r, ok
+}
+
+// readRegister is register that leaves what it reads in r.
+func (c *cursor) readRegister(sigil byte, r *Register) (name string, ok bool) {
 	at := c.pos
 	if sigil != 0 && !c.accept(sigil) {
-		return "", r, c.unexpected("a register")
+		return "", c.unexpected("a register")
 	}
 	start := c.pos
-	c.while(isAlnum)
-	if c.text[start:c.pos] == "st" && c.peek() == '(' { // x87: %st(1)
+	if c.word() == "st" && c.peek() == '(' { // x87: %st(1)
 		for c.pos < len(c.text) && c.text[c.pos-1] != ')' {
 			c.pos++
 		}
 	}
 	name = c.text[start:c.pos]
 	if name == "" {
-		return "", r, c.unexpected("a register")
+		return "", c.unexpected("a register")
 	}
-	if r, ok = LookupRegister(c.machine, c.class, name); !ok {
-		return "", r, c.fail(at, strconv.Quote(c.text[at:c.pos])+" is not a register")
+	if c.machine == elf.EM_X86_64 && amd64General(r, name) {
+		return name, true
 	}
-	return name, r, true
+	if *r, ok = LookupRegister(c.machine, c.class, name); !ok {
+		return "", c.fail(at, strconv.Quote(c.text[at:c.pos])+" is not a register")
+	}
+	return name, true
 }
 
 // number reads an unsigned number, decimal or hexadecimal.
 func (c *cursor) number() (n uint64, ok bool) {
 	start := c.pos
-	text := c.while(isAlnum)
+	text := c.word()
 	if text == "" {
 		return 0, c.unexpected("a number")
+	}
+	if n, ok := decimal(text); ok {
+		return n, true
 	}
 	digits, base := text, uint64(10)
 	if len(text) > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
@@ -122,6 +142,20 @@ func (c *cursor) number() (n uint64, ok bool) {
 		if n, carry = bits.Add64(lo, d, 0); hi|carry != 0 {
 			return 0, c.fail(start, text+" does not fit in 64 bits")
 		}
+	}
+	return n, true
+}
+
+// decimal reads a decimal number that is certain to fit.
+func decimal(s string) (n uint64, ok bool) {
+	if len(s) > 18 || len(s) > 1 && s[0] == '0' {
+		return 0, false
+	}
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return 0, false
+		}
+		n = 10*n + uint64(s[i]-'0')
 	}
 	return n, true
 }

@@ -38,7 +38,7 @@ func ppcOperand(c *cursor, a *Arg) bool {
 	start := c.pos
 	if c.peek() == '%' || isDigit(c.peek()) {
 		sigil := c.accept('%')
-		c.while(isAlnum)
+		c.word()
 		alone, indexed := c.pos == len(c.text), c.peek() == ','
 		c.pos = start
 		if sigil || alone || indexed {
@@ -95,7 +95,7 @@ func (c *cursor) ppcRegister() (name string, r Register, ok bool) {
 		return "", r, c.unexpected("a register")
 	}
 	start := c.pos
-	name = c.while(isAlnum)
+	name = c.word()
 	if r, ok = LookupRegister(c.machine, c.class, name); !ok {
 		return "", r, c.fail(start, strconv.Quote(name)+" is not a register")
 	}

@@ -60,6 +60,9 @@ type Register struct {
 // machine m and class c; ok is false if there is none, or no grammar for m.
 // The name is without the assembler's '%' or '$', as in an [Arg].
 func LookupRegister(m elf.Machine, c elf.Class, name string) (r Register, ok bool) {
+	if m == elf.EM_X86_64 && amd64General(&r, name) {
+		return r, true
+	}
 	switch m {
 	case elf.EM_X86_64:
 		return amd64Register(name)

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -155,11 +156,11 @@ type Types struct {
 	order   binary.ByteOrder
 	records []byte // count × size
 	size    int    // bytes from one record to the next
-	strings string
+	strings []byte
 }
 
-// ParseTypes checks the header of a .stapsdt.types section. The records in data
-// are kept, not copied.
+// ParseTypes checks the header of a .stapsdt.types section. It keeps data, and
+// copies nothing of it.
 func ParseTypes(data []byte, order binary.ByteOrder) (*Types, error) {
 	if len(data) < typesHeaderSize {
 		return nil, fmt.Errorf("%s header: %w", TypesSectionName, ErrTruncated)
@@ -183,7 +184,7 @@ func ParseTypes(data []byte, order binary.ByteOrder) (*Types, error) {
 		order:   order,
 		records: data[header : header+count*size],
 		size:    int(size),
-		strings: string(data[stroff : stroff+strsz]),
+		strings: data[stroff : stroff+strsz],
 	}, nil
 }
 
@@ -210,6 +211,22 @@ func (t *Types) Lookup(location uint64) (r TypeRecord, ok bool, err error) {
 	}
 	r, err = t.at(i)
 	return r, err == nil, err
+}
+
+// Of is [Types.Lookup] for the probe of note n: a record with another provider
+// or name is not its own. The record shares the note's strings.
+func (t *Types) Of(n *Note) (r TypeRecord, ok bool, err error) {
+	i, ok := t.find(n.Location)
+	if !ok {
+		return TypeRecord{}, false, nil
+	}
+	provider, name, err := t.names(i)
+	if err != nil || string(provider) != n.Provider || string(name) != n.Name {
+		return TypeRecord{}, false, err
+	}
+	r = t.record(i)
+	r.Provider, r.Name = n.Provider, n.Name
+	return r, true, nil
 }
 
 // find returns the number of the record at location. Stubs lie at equal
@@ -241,8 +258,16 @@ func (t *Types) find(location uint64) (i int, ok bool) {
 func (t *Types) location(i int) uint64 { return t.order.Uint64(t.records[i*t.size:]) }
 
 func (t *Types) at(i int) (TypeRecord, error) {
+	r := t.record(i)
+	provider, name, err := t.names(i)
+	r.Provider, r.Name = string(provider), string(name)
+	return r, err
+}
+
+// record decodes record i but for its strings.
+func (t *Types) record(i int) TypeRecord {
 	b := t.records[i*t.size:]
-	r := TypeRecord{
+	return TypeRecord{
 		Location:    t.order.Uint64(b),
 		Semaphore:   t.order.Uint64(b[8:]),
 		Type:        t.order.Uint32(b[24:]),
@@ -252,31 +277,35 @@ func (t *Types) at(i int) (TypeRecord, error) {
 		BlockReg:    b[35],
 		BlockOffset: int32(t.order.Uint32(b[36:])),
 	}
-	var err error
-	if r.Provider, err = t.string(t.order.Uint32(b[16:])); err == nil {
-		r.Name, err = t.string(t.order.Uint32(b[20:]))
+}
+
+// names returns the strings of record i.
+func (t *Types) names(i int) (provider, name []byte, err error) {
+	b := t.records[i*t.size:]
+	if provider, err = t.string(t.order.Uint32(b[16:])); err == nil {
+		name, err = t.string(t.order.Uint32(b[20:]))
 	}
 	if err != nil {
-		return r, fmt.Errorf("%s record %d: %w", TypesSectionName, i, err)
+		return nil, nil, fmt.Errorf("%s record %d: %w", TypesSectionName, i, err)
 	}
-	return r, nil
+	return provider, name, nil
 }
 
 // maxTypesString bounds a name's length. Records may share their strings, so
 // that without a bound a small section could name gigabytes.
 const maxTypesString = 4096
 
-func (t *Types) string(off uint32) (string, error) {
+func (t *Types) string(off uint32) ([]byte, error) {
 	if uint64(off) >= uint64(len(t.strings)) {
-		return "", fmt.Errorf("string offset %#x: %w", off, ErrTruncated)
+		return nil, fmt.Errorf("string offset %#x: %w", off, ErrTruncated)
 	}
 	s := t.strings[off:]
-	i := strings.IndexByte(s[:min(len(s), maxTypesString+1)], 0)
+	i := bytes.IndexByte(s[:min(len(s), maxTypesString+1)], 0)
 	switch {
 	case i >= 0:
 		return s[:i], nil
 	case len(s) > maxTypesString:
-		return "", fmt.Errorf("string at %#x is longer than %d bytes", off, maxTypesString)
+		return nil, fmt.Errorf("string at %#x is longer than %d bytes", off, maxTypesString)
 	}
-	return "", fmt.Errorf("string at %#x is not terminated: %w", off, ErrTruncated)
+	return nil, fmt.Errorf("string at %#x is not terminated: %w", off, ErrTruncated)
 }

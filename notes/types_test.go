@@ -82,6 +82,21 @@ func TestTypesLookup(t *testing.T) {
 			t.Errorf("Lookup(%d) = %+v, %v, %v, want %+v", want.Location, got, ok, err, want)
 		}
 	}
+	for _, want := range records {
+		n := Note{Provider: want.Provider, Name: want.Name, Location: want.Location}
+		if got, ok, err := types.Of(&n); got != want || !ok || err != nil {
+			t.Errorf("Of(%+v) = %+v, %v, %v, want %+v", n, got, ok, err, want)
+		}
+		for _, other := range []Note{
+			{Provider: "q", Name: want.Name, Location: want.Location},
+			{Provider: want.Provider, Name: want.Name + "0", Location: want.Location},
+			{Provider: want.Provider, Name: want.Name, Location: want.Location + 1},
+		} {
+			if got, ok, err := types.Of(&other); got != (TypeRecord{}) || ok || err != nil {
+				t.Errorf("Of(%+v) = %+v, %v, %v, want nothing", other, got, ok, err)
+			}
+		}
+	}
 	for _, location := range []uint64{0, 999, 1001, 1991, 1 << 63} {
 		if got, ok, err := types.Lookup(location); ok || err != nil {
 			t.Errorf("Lookup(%d) = %+v, %v, %v, want nothing", location, got, ok, err)

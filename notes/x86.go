@@ -16,10 +16,20 @@ const (
 	amd64RIP = 16
 )
 
-func amd64Register(name string) (Register, bool) {
-	if n, size, shift := x86General(name); n >= 0 {
-		return Register{Name: amd64Names[n], Kind: GeneralRegister, DWARF: n, Size: size, Shift: shift}, true
+// amd64General sets r to the register of a name without a number. These are
+// what most arguments are made of: r is filled where it lies, since a processor
+// cannot forward what was stored in words to the wider loads of a copy.
+func amd64General(r *Register, name string) bool {
+	n, size, shift := x86General(name)
+	if n < 0 {
+		return false
 	}
+	r.Name, r.Kind, r.DWARF, r.Size, r.Shift = amd64Names[n], GeneralRegister, n, size, shift
+	return true
+}
+
+// amd64Register returns the register of any other name.
+func amd64Register(name string) (Register, bool) {
 	if n, ok := index(name, "r", 16); ok && n >= 8 {
 		return Register{Name: amd64Names[n], Kind: GeneralRegister, DWARF: n, Size: 8}, true
 	}
@@ -183,12 +193,13 @@ func x86Operand(c *cursor, a *Arg) bool {
 	}
 	if c.peek() == '%' {
 		at := c.pos
-		name, r, ok := c.register('%')
+		name, ok := c.readRegister('%', &c.reg)
 		if !ok {
 			return false
 		}
 		if !c.accept(':') {
-			return c.setRegister(a, name, r)
+			a.Kind, a.Reg = Reg, name
+			return true
 		}
 		if name != "fs" && name != "gs" {
 			return c.fail(at, "only the segments %fs and %gs have a base")
@@ -204,11 +215,11 @@ func x86Operand(c *cursor, a *Arg) bool {
 
 func x86Address(c *cursor, a *Arg) bool {
 	var base, idx Register
-	ok := true
 	c.blanks()
 	start := c.pos
 	if c.peek() == '%' {
-		if a.Base, base, ok = c.register('%'); !ok {
+		var ok bool
+		if a.Base, ok = c.readRegister('%', &base); !ok {
 			return false
 		}
 		if base.Kind != GeneralRegister && base.Kind != ProgramCounter || base.Size < 4 {
@@ -219,7 +230,8 @@ func x86Address(c *cursor, a *Arg) bool {
 	if c.accept(',') {
 		c.blanks()
 		at := c.pos
-		if a.Index, idx, ok = c.register('%'); !ok {
+		var ok bool
+		if a.Index, ok = c.readRegister('%', &idx); !ok {
 			return false
 		}
 		if idx.Kind != GeneralRegister || idx.Size < 4 || idx.Name == "rsp" || idx.Name == "esp" {

@@ -140,7 +140,7 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 		if err != nil && !errors.Is(err, notes.ErrTypesVersion) && !fail(err) {
 			return
 		}
-		code := f.code()
+		code, typer := f.code(), typer{types: types}
 		for _, s := range sections {
 			for note, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, f.elf.Class) {
 				if err != nil {
@@ -149,7 +149,7 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 					}
 					continue
 				}
-				p, err := f.probe(note, code, types)
+				p, err := f.probe(note, code, &typer)
 				if err != nil && !fail(err) {
 					return
 				}
@@ -163,7 +163,7 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 
 // probe returns the probe of note n, whose code is in file code. It is right
 // but for its types if there is an error.
-func (f *File) probe(n notes.Note, code *File, types *types) (Probe, error) {
+func (f *File) probe(n notes.Note, code *File, typer *typer) (Probe, error) {
 	p := Probe{
 		file:      f,
 		Note:      n,
@@ -181,11 +181,8 @@ func (f *File) probe(n notes.Note, code *File, types *types) (Probe, error) {
 	if code != f {
 		p.OpenPath = code.path
 	}
-	if types == nil {
-		return p, nil
-	}
 	var err error
-	if p.Type, err = types.of(&n); err != nil {
+	if p.Type, err = typer.of(&n); err != nil {
 		err = fmt.Errorf("types of %s:%s: %w", n.Provider, n.Name, err)
 	}
 	return p, err

@@ -84,23 +84,46 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// of returns the type of the probe of note n, nil if it has none.
-func (t *types) of(n *notes.Note) (*Type, error) {
-	r, ok, err := t.records.Lookup(n.Location)
-	if err != nil || !ok || r.Provider != n.Provider || r.Name != n.Name {
-		return nil, err
-	}
-	if r.Type == 0 {
-		return &Type{Record: r}, nil
-	}
-	s := t.structure(r.Type)
-	if s.err != nil {
-		return nil, s.err
-	}
-	return &Type{Struct: s.btf, Fields: s.fields, Record: r}, nil
+// typer looks up the types of one probe after the other. Probes that share a
+// struct stand together, and what is made for them is allocated together, in
+// pieces so small that one probe which is kept holds little.
+type typer struct {
+	*types // nil without typed probes
+	id     uint32
+	last   *structType // of id
+	free   []Type
 }
 
+// of returns the type of the probe of note n, nil if it has none.
+func (t *typer) of(n *notes.Note) (*Type, error) {
+	if t.types == nil {
+		return nil, nil
+	}
+	r, ok, err := t.records.Of(n)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if t.last == nil || r.Type != t.id {
+		t.id, t.last = r.Type, t.structure(r.Type)
+	}
+	if t.last.err != nil {
+		return nil, t.last.err
+	}
+	if len(t.free) == 0 {
+		t.free = make([]Type, 16)
+	}
+	typ := &t.free[0]
+	t.free = t.free[1:]
+	typ.Struct, typ.Fields, typ.Record = t.last.btf, t.last.fields, r
+	return typ, nil
+}
+
+// structure returns the struct of a BTF type's id, an empty one for id 0: a probe
+// without arguments.
 func (t *types) structure(id uint32) *structType {
+	if id == 0 {
+		return new(structType)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s, ok := t.structs[id]; ok {

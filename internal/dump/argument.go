@@ -32,7 +32,7 @@ func appendArgument(b []byte, a *notes.Arg) []byte {
 	case notes.Imm:
 		b = append(b, '=')
 		if a.Symbol == "" {
-			return append(b, immediate(a)...)
+			return appendImmediate(b, a)
 		}
 		b = appendSymbol(b, a)
 		b = appendDisp(b, a.Disp)

@@ -170,7 +170,7 @@ func argumentJSON(a *notes.Arg) jsonArgument {
 	switch a.Kind {
 	case notes.Imm:
 		if a.Symbol == "" {
-			out.Value = json.Number(immediate(a))
+			out.Value = json.Number(appendImmediate(nil, a))
 		} else {
 			out.Disp = &a.Disp
 		}
@@ -183,19 +183,11 @@ func argumentJSON(a *notes.Arg) jsonArgument {
 	return out
 }
 
-// immediate returns a constant as the number that its size and sign make it.
-func immediate(a *notes.Arg) string {
-	v := a.Value
-	if unused := 64 - 8*a.Size; a.Size > 0 && unused > 0 {
-		v <<= unused
-		if a.Signed {
-			v = uint64(int64(v) >> unused)
-		} else {
-			v >>= unused
-		}
-	}
+// appendImmediate appends a constant as the number that its size and sign make it.
+func appendImmediate(b []byte, a *notes.Arg) []byte {
+	v := a.Widen(a.Value)
 	if a.Signed {
-		return strconv.FormatInt(int64(v), 10)
+		return strconv.AppendInt(b, int64(v), 10)
 	}
-	return strconv.FormatUint(v, 10)
+	return strconv.AppendUint(b, v, 10)
 }

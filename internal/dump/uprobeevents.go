@@ -114,7 +114,7 @@ func fetchArg(p decoded, i int) (string, error) {
 	var value string
 	switch a.Kind {
 	case notes.Imm:
-		value = `\` + immediate(a)
+		value = string(appendImmediate([]byte(`\`), a))
 	case notes.Reg:
 		if a.Pair != "" {
 			return "", errPair
