@@ -29,10 +29,15 @@ type Attachment struct {
 	completed chan struct{} // closed when pending is zero after Detach
 }
 
+// unattached returns an Attachment that is attached to nothing yet.
+func unattached(plan Plan) *Attachment {
+	return &Attachment{plan: plan, completed: make(chan struct{})}
+}
+
 // newAttachment attaches groups. Its error concerns all sites: none of them
 // has stayed attached.
 func newAttachment(plan Plan, groups []*group, kind LinkKind) (*Attachment, error) {
-	a := &Attachment{plan: plan, completed: make(chan struct{})}
+	a := unattached(plan)
 	var first error
 	for _, g := range groups {
 		some, err := g.attach(kind)

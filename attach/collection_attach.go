@@ -155,7 +155,7 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 // attachSites attaches to the sites that are not refused.
 func (c *Collection) attachSites(p *collectionProgram, t *target) (*Attachment, error) {
 	if len(t.plan) == 0 {
-		return &Attachment{completed: make(chan struct{})}, nil
+		return unattached(nil), nil
 	}
 	ids, err := c.specs.acquire(t.specs)
 	if err != nil {
@@ -197,7 +197,7 @@ func (c *Collection) extend(a *Attachment, p *collectionProgram, t *target) {
 				plan[i].Reason = err
 			}
 		}
-		more = &Attachment{plan: plan, completed: make(chan struct{})}
+		more = unattached(plan)
 	}
 	a.adopt(more)
 }

@@ -44,7 +44,7 @@ func (t *tracing) extend(plan Plan) {
 				plan[i].Reason = err
 			}
 		}
-		t.adopt(&Attachment{plan: plan})
+		t.adopt(unattached(plan))
 	}
 	planner := newPlanner(t.options.Force)
 	defer planner.objects.Close()

@@ -92,7 +92,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 			return err
 		}
 	}
-	t.Attachment = &Attachment{plan: plan, completed: make(chan struct{})}
+	t.Attachment = unattached(plan)
 	return nil
 }
 
