@@ -247,17 +247,17 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	if f.duration > 0 {
 		defer time.AfterFunc(f.duration, cancel).Stop()
 	}
+	finish := func() {}
+	if !f.quiet {
+		finish = announceLater(s, stderr, len(first)).finish
+	}
 	traceErr := print()
 	if err := s.Close(); err != nil && traceErr == nil {
 		traceErr = err
 	}
 	awaitClose(s, stderr)
-	all := s.Plan()
-	if later := all[len(first):]; !f.quiet && len(later) > 0 {
-		fmt.Fprintf(stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile\n", later.Attached(), len(later))
-		printRemarks(stderr, later)
-	}
-	if traceErr == nil && len(all) == 0 {
+	finish()
+	if traceErr == nil && len(s.Plan()) == 0 {
 		traceErr = fmt.Errorf("%w in what the command has run", attach.ErrNoMatch)
 	}
 	if traceErr != nil {
