@@ -146,9 +146,13 @@ func (p *postgres) run(cmd *exec.Cmd) string {
 // client runs pgbench or psql.
 func (p *postgres) client(name string, args ...string) string {
 	p.t.Helper()
+	return p.run(p.clientCommand(name, args...))
+}
+
+func (p *postgres) clientCommand(name string, args ...string) *exec.Cmd {
 	cmd := p.command(filepath.Join(p.bin, name), args...)
 	cmd.Env = []string{"PGHOST=" + p.dir, "PGUSER=postgres", "PGDATABASE=postgres", "PGCLIENTENCODING=UTF8", "PGOPTIONS=", "LC_ALL=C"}
-	return p.run(cmd)
+	return cmd
 }
 
 // logged is a message in the server's log.

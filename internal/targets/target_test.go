@@ -93,8 +93,10 @@ func start(t testing.TB, name string, args ...string) *target {
 		p.in.Close()
 		kill := time.AfterFunc(20*time.Second, func() { p.cmd.Process.Kill() })
 		defer kill.Stop()
-		if err := p.cmd.Wait(); err != nil || t.Failed() {
+		if err := p.cmd.Wait(); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, stderr.String())
+		} else if t.Failed() && stderr.Len() > 0 {
+			t.Logf("%s: %s", name, stderr.String())
 		}
 	})
 	if line := p.line(); line != "ready" {

@@ -1,0 +1,177 @@
+package targets_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// recipes returns the commands of README's recipes.
+func recipes(t *testing.T) []string {
+	t.Helper()
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(b), "\n## Recipes\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	var all []string
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			all = append(all, strings.TrimSpace(command))
+		}
+	}
+	return all
+}
+
+// kitchen is where recipes are run.
+type kitchen struct {
+	t    *testing.T
+	dir  string
+	used []string
+}
+
+// lockedBuffer is written by one goroutine and read by another.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// cook runs the recipe that names says. As soon as it traces, something is to
+// happen, or the program that it has started is fed with stdin. Its output is
+// held against patterns.
+func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patterns ...string) {
+	k.t.Helper()
+	var command string
+	for _, r := range recipes(k.t) {
+		if strings.Contains(r, names) && !slices.Contains(k.used, r) {
+			command = r
+			break
+		}
+	}
+	if command == "" {
+		k.t.Errorf("README has no recipe with %q", names)
+		return
+	}
+	k.used = append(k.used, command)
+	cmd := exec.Command("sh", "-c", "exec "+command)
+	cmd.Dir = k.dir
+	cmd.Env = append(os.Environ(), fmt.Sprintf("PID=%d", pid), "PATH="+k.dir+":/usr/lib/jvm/java-17-openjdk-amd64/bin:/usr/lib/jvm/java-17-openjdk-arm64/bin:/usr/bin:/bin")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer in.Close()
+	var stdout, stderr lockedBuffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(stderr.String(), "attached to"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			cmd.Process.Kill()
+			k.t.Fatalf("%s: traces nothing within 30 s:\n%s", command, stderr.String())
+		}
+	}
+	if happen != nil {
+		happen()
+		cmd.Process.Signal(syscall.SIGINT)
+	} else {
+		fmt.Fprint(in, stdin)
+		in.Close()
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			k.t.Errorf("%s: %v\n%s", command, err, stderr.String())
+		}
+	case <-time.After(60 * time.Second):
+		cmd.Process.Kill()
+		k.t.Fatalf("%s: goes on and on:\n%s", command, stderr.String())
+	}
+	for _, p := range patterns {
+		if !regexp.MustCompile(`(?m)` + p).MatchString(stdout.String()) {
+			k.t.Errorf("%s: no line matches %s:\n%.4000s\n%s", command, p, stdout.String(), stderr.String())
+		}
+	}
+}
+
+// TestRecipes runs README's recipes as they stand there.
+func TestRecipes(t *testing.T) {
+	k := &kitchen{t: t, dir: t.TempDir()}
+	if out, err := exec.Command("go", "build", "-o", k.dir, "github.com/go-usdt/usdt/cmd/sdttrace").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, name := range []string{"Work.class", "work.py"} {
+		copied(t, "testdata/"+name, k.dir)
+	}
+
+	p := startPostgres(t)
+	bench := func() { p.client("pgbench", "-n", "-c", "2", "-t", "20") }
+	k.cook("query__start", 0, "", bench,
+		`^[0-9:.]+ postgres/\d+ postgresql:query__start arg0="UPDATE pgbench_tellers SET tbalance = tbalance \+ -?\d+ WHERE tid = \d+;"$`)
+	k.cook("query__done", 0, "", bench, `^[0-9:.]+ count=\d{3,} sum=`)
+	k.cook("transaction__", 0, "", bench, `probe="postgresql:transaction__start" count=\d\d+$`, `probe="postgresql:transaction__commit" count=\d\d+$`)
+	k.cook("lock__wait", 0, "", p.waitForLock, `^[0-9:.]+ count=\d+ sum=`)
+
+	j := startJVM(t, "-XX:+UseSerialGC")
+	k.cook("thread__", j.pid(), "", func() { j.do("threads 3") },
+		`hotspot:thread__start arg0="wörker-2" arg1=9 `, `^[0-9:.]+ wörker-2/\d+ hotspot:thread__stop arg0="wörker-2" arg1=9 `)
+	k.cook("gc__begin", j.pid(), "", func() { j.do("gc 4") }, `count=4 sum=`)
+	k.cook("class__loaded", j.pid(), "", func() { j.do("load 1") }, `hotspot:class__loaded arg0="java/util/zip/GZIPOutputStream" arg1=30 `)
+	k.cook("method__entry", 0, "call 500\n", nil, `arg1="Work" arg3="step" count=500$`)
+
+	python := start(t, findPython(t), "testdata/work.py")
+	k.cook("python:gc", 0, "collect\n", nil, `count=\d\d+ sum=`)
+	k.cook("function__return", python.pid(), "", func() { python.do("call") }, `arg0=".*/?work.py" arg1="called" count=1000$`)
+
+	c := start(t, compileThrows(t))
+	k.cook("libstdcxx:*", c.pid(), "", func() { c.do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1=0x[0-9a-f]+$`)
+	k.cook("libstdcxx:throw", 0, "", func() { c.do("2 100") }, fmt.Sprintf(`comm="throws" pid=%d count=200$`, c.pid()))
+
+	for _, r := range recipes(t) {
+		if !slices.Contains(k.used, r) {
+			t.Errorf("nothing tests README's %s", r)
+		}
+	}
+}
+
+// waitForLock has one connection wait for a lock that another holds.
+func (p *postgres) waitForLock() {
+	p.t.Helper()
+	holder := p.clientCommand("psql", "-qX", "-c", "begin", "-c", "lock table pgbench_history", "-c", "select pg_sleep(1)", "-c", "commit")
+	if err := holder.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() {
+		if err := holder.Wait(); err != nil {
+			p.t.Errorf("hold a lock: %v", err)
+		}
+	}()
+	p.eventually("holding the lock", func() bool {
+		return p.client("psql", "-qAtX", "-c", "select count(*) from pg_locks where relation = 'pgbench_history'::regclass and granted and mode = 'AccessExclusiveLock'") == "1\n"
+	})
+	p.client("psql", "-qX", "-c", "select count(*) from pgbench_history")
+}
