@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/cilium/ebpf"
@@ -59,7 +60,8 @@ type collectionProgram struct {
 // maxObject bytes of a BPF object are read.
 const maxObject = 64 << 20
 
-// roomForMore is the number of argument specs that sites found later may add.
+// roomForMore is the number of argument specs that sites found later may add,
+// if there will be such sites.
 const roomForMore = 4096
 
 // LoadCollection loads the object, attaches its programs and returns what is
@@ -115,8 +117,9 @@ func LoadCollectionSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err erro
 
 // NewCollection loads spec, which it does not change, into the kernel, and
 // looks up the sites that its programs name, which [Collection.Plan] then shows.
-// The map of argument specs is given room for all of them. Nothing is attached
-// before Attach.
+// The map of argument specs, __bpf_usdt_specs, is given room for all of them,
+// beside that for the 256, or what its MaxEntries says, that AttachProgram may
+// add. Nothing is attached before Attach.
 //
 // Of opts, PIDs, Cookie, Force, Link, Rescan, Await, Context and Collection
 // matter.
@@ -159,6 +162,7 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 		letSleep(spec.Programs[name])
 	}
 	if c.Collection, err = ebpf.NewCollectionWithOptions(spec, o.Collection); err != nil {
+		c.forget()
 		return nil, loadError(err)
 	}
 	if c.specs != nil {
@@ -202,24 +206,35 @@ func (c *Collection) lookUp(o *Options) {
 	}
 }
 
-// size gives the map of specs room for the sites that are known, and for more
-// if later.
+// forget gives up what Attach would attach to.
+func (c *Collection) forget() {
+	for _, p := range c.programs {
+		if p.target != nil {
+			p.target.objects.Close()
+			p.target = nil
+		}
+	}
+}
+
+// size gives the map of specs room for the sites that are known, and for as
+// many more as the object declares, or roomForMore if later.
 func (c *Collection) size(spec *ebpf.CollectionSpec, o *Options, later bool) {
 	different := map[string]bool{}
 	for _, p := range c.programs {
-		if p.target != nil {
-			for _, s := range p.target.specs {
-				if s != "" {
-					different[s] = true
-				}
-			}
+		if p.target == nil {
+			continue
+		}
+		for _, s := range p.target.specs {
+			different[s] = true
 		}
 	}
-	m := spec.Maps[libbpf.SpecMap]
-	m.MaxEntries = max(m.MaxEntries, uint32(len(different)))
+	delete(different, "") // sites that are refused, and functions
+	specs := spec.Maps[libbpf.SpecMap]
+	more := uint64(specs.MaxEntries)
 	if later {
-		m.MaxEntries = max(m.MaxEntries, uint32(len(different)+roomForMore))
+		more = max(more, roomForMore)
 	}
+	specs.MaxEntries = uint32(min(uint64(len(different))+more, math.MaxUint32))
 	if m := spec.Maps[libbpf.AddressMap]; m != nil && o.Collection.MapReplacements[libbpf.AddressMap] == nil {
 		m.MaxEntries = 1 // for kernels without cookies
 	}

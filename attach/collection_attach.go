@@ -229,12 +229,7 @@ func (c *Collection) Close() error {
 	c.closing.Do(func() {
 		c.mu.Lock()
 		c.closed = true
-		for _, p := range c.programs {
-			if p.target != nil {
-				p.target.objects.Close()
-				p.target = nil
-			}
-		}
+		c.forget()
 		var attached []*Attachment
 		for a := range c.attachments {
 			attached = append(attached, a)
