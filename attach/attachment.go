@@ -9,6 +9,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/go-usdt/usdt/internal/shield"
 )
 
 // closers bounds the links that are closed at a time: their waits for the
@@ -150,14 +152,14 @@ func (a *Attachment) detach() (released []func(), err error) {
 	released, a.released = a.released, nil
 	var events struct {
 		sync.Mutex
-		files []*os.File
+		files []int
 	}
 	var eg errgroup.Group
 	eg.SetLimit(closers)
 	for _, d := range a.detachers {
 		eg.Go(func() error {
 			event, err := d.stop()
-			if event != nil {
+			if event >= 0 {
 				events.Lock()
 				events.files = append(events.files, event)
 				events.Unlock()
@@ -178,9 +180,9 @@ func (a *Attachment) detach() (released []func(), err error) {
 	return released, a.err
 }
 
-func (a *Attachment) closeEvents(files []*os.File) {
+func (a *Attachment) closeEvents(files []int) {
 	for _, f := range files {
-		f.Close()
+		shield.Close(f)
 		a.mu.Lock()
 		a.pending--
 		a.mu.Unlock()

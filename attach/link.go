@@ -93,20 +93,13 @@ var canSleep = sync.OnceValue(func() bool {
 // attach attaches the group and says at each site how that went. It returns
 // what was attached even with an error, which concerns the whole group.
 func (g *group) attach(kind LinkKind) ([]detacher, error) {
-	ex, err := link.OpenExecutable(g.open)
-	if err != nil {
-		if whole := g.wholeError(err); whole != nil {
-			err = whole
-		}
-		return nil, err
-	}
 	if kind == PerfLink {
-		return g.attachPerf(ex)
+		return g.attachPerf()
 	}
 	var all []detacher
 	for start := 0; start < len(g.sites); start += maxMulti {
 		end := min(start+maxMulti, len(g.sites))
-		some, err := g.attachMulti(ex, start, end)
+		some, err := g.attachMulti(start, end)
 		all = append(all, some...)
 		if err != nil {
 			return all, err
@@ -117,23 +110,18 @@ func (g *group) attach(kind LinkKind) ([]detacher, error) {
 
 // attachMulti attaches sites start to end. The kernel attaches all or none, so
 // that a site which it refuses is found by halving.
-func (g *group) attachMulti(ex *link.Executable, start, end int) ([]detacher, error) {
-	opts := link.UprobeMultiOptions{
-		PID:           uint32(g.pid),
-		Cookies:       g.cookies[start:end],
-		Addresses:     make([]uint64, 0, end-start),
-		RefCtrOffsets: make([]uint64, 0, end-start),
-	}
+func (g *group) attachMulti(start, end int) ([]detacher, error) {
+	m := multi{path: g.open, prog: g.prog, cookies: g.cookies[start:end], pid: g.pid}
 	for _, s := range g.sites[start:end] {
-		opts.Addresses = append(opts.Addresses, s.Offset)
-		opts.RefCtrOffsets = append(opts.RefCtrOffsets, s.Probe.SemaphoreOffset)
+		m.offsets = append(m.offsets, s.Offset)
+		m.refCtrOffsets = append(m.refCtrOffsets, s.Probe.SemaphoreOffset)
 	}
-	l, err := ex.UprobeMulti(nil, g.prog, &opts)
+	fd, err := m.create()
 	if err == nil {
 		for _, s := range g.sites[start:end] {
 			s.Attached = true
 		}
-		return []detacher{{link: l}}, nil
+		return []detacher{{link: fd, event: -1}}, nil
 	}
 	if whole := g.wholeError(err); whole != nil {
 		return nil, whole
@@ -143,11 +131,11 @@ func (g *group) attachMulti(ex *link.Executable, start, end int) ([]detacher, er
 		return nil, nil
 	}
 	middle := start + (end-start)/2
-	all, err := g.attachMulti(ex, start, middle)
+	all, err := g.attachMulti(start, middle)
 	if err != nil {
 		return all, err
 	}
-	some, err := g.attachMulti(ex, middle, end)
+	some, err := g.attachMulti(middle, end)
 	return append(all, some...), err
 }
 

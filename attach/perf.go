@@ -4,8 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
 
-	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/shield"
 )
 
 // maxPerfSemaphore: perf events carry the semaphore's offset in 32 bits
@@ -13,22 +21,17 @@ import (
 const maxPerfSemaphore = 1<<32 - 1
 
 // attachPerf attaches one perf event per site.
-func (g *group) attachPerf(ex *link.Executable) ([]detacher, error) {
+func (g *group) attachPerf() ([]detacher, error) {
 	var all []detacher
 	for i, s := range g.sites {
 		if s.Probe.SemaphoreOffset > maxPerfSemaphore {
 			s.Reason = fmt.Errorf("the semaphore's offset %#x is beyond the 4 GiB that perf events reach: %w", s.Probe.SemaphoreOffset, ErrSilent)
 			continue
 		}
-		l, err := ex.Uprobe("", g.prog, &link.UprobeOptions{
-			Address:      s.Offset,
-			PID:          g.pid,
-			RefCtrOffset: s.Probe.SemaphoreOffset,
-			Cookie:       g.cookies[i],
-		})
+		d, err := g.attachEvent(s, g.cookies[i])
 		if err == nil {
 			s.Attached = true
-			all = append(all, detacher{link: l})
+			all = append(all, d)
 			continue
 		}
 		if whole := g.wholeError(err); whole != nil {
@@ -39,24 +42,80 @@ func (g *group) attachPerf(ex *link.Executable) ([]detacher, error) {
 	return all, nil
 }
 
-// detacher undoes a link.
-type detacher struct{ link link.Link }
-
-// stop makes the link's program run no more, at once, and returns what is left
-// to close, nil if nothing is. The kernel takes about 0.1 s to close a perf
-// event on a uprobe, one after the other, so that is left to the background.
-func (d detacher) stop() (*os.File, error) {
-	pe, ok := d.link.(link.PerfEvent)
-	if !ok {
-		return nil, d.link.Close()
-	}
-	event, err := pe.PerfEvent()
+// attachEvent opens a perf event for a site and links the program to it.
+func (g *group) attachEvent(s *Site, cookie uint64) (detacher, error) {
+	event, err := openUprobe(g.open, s.Offset, s.Probe.SemaphoreOffset, g.pid)
 	if err != nil {
-		// No second descriptor to be had: close it here.
-		return nil, d.link.Close()
+		return detacher{}, fmt.Errorf("perf_event_open: %w", err)
 	}
-	if err := d.link.Close(); err != nil {
-		return nil, errors.Join(err, event.Close())
+	// See multi.create.
+	attr := struct {
+		prog, target, attachType, flags uint32
+		cookie                          uint64
+	}{uint32(g.prog.FD()), uint32(event), uint32(ebpf.AttachPerfEvent), 0, cookie}
+	fd, err := createLink(g.prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+	if err != nil {
+		return detacher{}, errors.Join(err, shield.Close(event))
 	}
-	return event, nil
+	return detacher{link: fd, event: event}, nil
+}
+
+// openUprobe opens a perf event on a uprobe, which puts the breakpoint in
+// place. pid 0 means every process.
+func openUprobe(path string, offset, semaphoreOffset uint64, pid int) (fd int, err error) {
+	typ, err := uprobePMU()
+	if err != nil {
+		return 0, err
+	}
+	name, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return 0, fmt.Errorf("path %q: %w", path, err)
+	}
+	cpu := -1
+	if pid == 0 {
+		pid, cpu = -1, 0
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(name)
+	attr := unix.PerfEventAttr{
+		Type:   typ,
+		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Config: semaphoreOffset << 32,
+		Ext1:   uint64(uintptr(unsafe.Pointer(name))),
+		Ext2:   offset,
+	}
+	r, err := shield.Syscall(unix.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&attr)), uintptr(pid), uintptr(cpu), ^uintptr(0), unix.PERF_FLAG_FD_CLOEXEC)
+	return int(r), err
+}
+
+// uprobePMU returns the kernel's number for perf events on uprobes.
+var uprobePMU = sync.OnceValues(func() (uint32, error) {
+	const path = "/sys/bus/event_source/devices/uprobe/type"
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("the kernel has no perf events on uprobes: %w", err)
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return uint32(n), nil
+})
+
+// detacher undoes a link.
+type detacher struct {
+	link  int
+	event int // the perf event that the link is on, -1 of a uprobe_multi link
+}
+
+// stop makes the link's program run no more, at once, and returns the perf
+// event that is left to close, -1 if none is. The kernel takes about 0.1 s to
+// close a perf event on a uprobe, one after the other, so that is left to the
+// background.
+func (d detacher) stop() (event int, err error) {
+	if d.event < 0 {
+		return -1, shield.Close(d.link)
+	}
+	return d.event, unix.Close(d.link)
 }

@@ -5,8 +5,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
 )
@@ -68,6 +71,7 @@ func trace(args []string, opts *attach.Options) error {
 func TestTracersKilled(t *testing.T) {
 	v := startVictim(t)
 	v.do("spin 2")
+	before := leaked(t)
 	// The random numbers are the same each time; the moments are not.
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 200 {
@@ -84,11 +88,12 @@ func TestTracersKilled(t *testing.T) {
 		if tracer.err.Len() > 0 {
 			t.Fatalf("%s tracer: %s", name, tracer.err.String())
 		}
-		if i%10 == 9 {
-			v.checkClean()
+		v.checkClean()
+		if n := leaked(t); n != before {
+			t.Errorf("the kernel has leaked %d uprobes of tracer %d, %s", n-before, i, name)
+			before = n
 		}
 	}
-	v.checkClean()
 	// The victim is as good as before.
 	s := open(t, &attach.Options{PIDs: []int{v.pid()}})
 	n := 0
@@ -104,6 +109,21 @@ func TestTracersKilled(t *testing.T) {
 		}
 	}
 	finish(t, s)
+}
+
+// leaked counts the uprobes that the kernel says it could not remove.
+func leaked(t testing.TB) int {
+	t.Helper()
+	size, err := unix.Klogctl(unix.SYSLOG_ACTION_SIZE_BUFFER, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := make([]byte, size)
+	n, err := unix.Klogctl(unix.SYSLOG_ACTION_READ_ALL, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(log[:n]), "failed to unregister, leaking uprobe")
 }
 
 // TestTracerStarved holds that a tracer without a descriptor to spare says so
