@@ -33,7 +33,7 @@ func (d *discovery) discover() (Plan, error) {
 	}
 	for i, ok := range d.matched {
 		if !ok {
-			return plan, d.noMatch(d.selectors[i].String(), d.pids)
+			return plan, d.noMatch(i)
 		}
 	}
 	return plan, nil
@@ -45,7 +45,7 @@ func newDiscovery(selectors []string, pids []int) (*discovery, error) {
 		return nil, err
 	}
 	return &discovery{
-		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)),
+		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)), similar: make([]string, len(selectors)),
 		seen: map[siteKey]bool{}, read: map[procfs.ID]bool{}, mapped: map[int]map[procfs.ID]bool{},
 	}, nil
 }
@@ -80,7 +80,8 @@ type discovery struct {
 	selectors []selector.Selector
 	pids      []int
 	matched   []bool
-	chunks    []Plan // of the sites: growing one slice would copy them again and again
+	similar   []string // probes that may have been meant
+	chunks    []Plan   // of the sites: growing one slice would copy them again and again
 	seen      map[siteKey]bool
 	read      map[procfs.ID]bool         // files, without a process
 	mapped    map[int]map[procfs.ID]bool // files of processes
@@ -94,6 +95,8 @@ func (d *discovery) add(p *reader.Probe, pid int) {
 	for i := range d.selectors {
 		if d.selectors[i].Match(p.Path, p.Provider, p.Name) {
 			d.matched[i], hit = true, true
+		} else if !d.matched[i] && d.similar[i] == "" && d.selectors[i].Resembles(p.Provider, p.Name) {
+			d.similar[i] = p.Provider + ":" + p.Name
 		}
 	}
 	if hit && pid != 0 {
@@ -254,7 +257,8 @@ func (d *discovery) file(f *reader.File, path, open string) {
 	}
 }
 
-func (d *discovery) noMatch(sel string, pids []int) error {
+func (d *discovery) noMatch(i int) error {
+	sel, pids := d.selectors[i].String(), d.pids
 	where := "in the files that processes of this machine have mapped"
 	switch len(pids) {
 	case 0:
@@ -269,6 +273,9 @@ func (d *discovery) noMatch(sel string, pids []int) error {
 		where = fmt.Sprintf("in processes %v", pids)
 	}
 	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, where)
+	if d.similar[i] != "" {
+		err = fmt.Errorf("%w, but %s would", err, d.similar[i])
+	}
 	if len(d.troubles) > 0 {
 		err = fmt.Errorf("%w (%d files could not be read; the first: %w)", err, len(d.troubles), d.troubles[0])
 	}

@@ -43,9 +43,9 @@ breakpoint) or call (traced through a call, which is faster).`,
 				return err
 			}
 			if asJSON {
-				return l.json(stdout)
+				return outputError(l.json(stdout))
 			}
-			return l.text(stdout)
+			return outputError(l.text(stdout))
 		},
 	}
 	cmd.Flags().IntSliceVarP(&pids, "pid", "p", nil, "these processes only")

@@ -319,7 +319,7 @@ func outputError(err error) error {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
-	return fmt.Errorf("write events: %w", err)
+	return fmt.Errorf("write output: %w", err)
 }
 
 // awaitClose reports on perf events that the kernel is slow to remove, which
