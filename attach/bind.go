@@ -197,7 +197,7 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, site, ipDelta)
 		var text *textArg
 		if err == nil {
-			text = b.text(p, f.name, &op)
+			text = b.text(p, f.name, &op, a.Float)
 		}
 		switch {
 		case err != nil:

@@ -42,7 +42,7 @@ type Options struct {
 	// parentheses. Text is compared by == and !=, and by ~ with a pattern in
 	// which '*' stands for any characters; its first 512 bytes are looked at.
 	// An argument that an untyped probe declares as an address is followed to
-	// text if it is compared with text.
+	// text if it is compared with text, and is that text in events, too.
 	//
 	// Comparing an argument that cannot be read, or a float that is NaN, is
 	// false, != included. A name that a probe does not have and constants of
@@ -148,6 +148,7 @@ func (o *Options) withDefaults() (Options, error) {
 			return out, err
 		}
 		out.condition = expr
+		out.texts = append(out.texts, whereTexts(expr)...)
 	}
 	if out.Rescan < 0 || out.Await && out.Rescan == 0 {
 		return out, fmt.Errorf("rescan every %v: it must be positive, and set with await", out.Rescan)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -65,6 +66,17 @@ func parseTexts(all []string) ([]textArg, error) {
 	return texts, nil
 }
 
+// whereTexts returns the arguments of untyped probes that a condition compares
+// with text: events hold what it was compared with.
+func whereTexts(expr *filter.Expr) (texts []textArg) {
+	for _, name := range expr.TextNames() {
+		if isArgName(name) {
+			texts = append(texts, textArg{arg: name})
+		}
+	}
+	return texts
+}
+
 // CheckStrings returns the error in the first of Options.Strings that could not
 // be understood, nil if there is none.
 func CheckStrings(all []string) error {
@@ -86,7 +98,7 @@ func (t *textArg) reads() int {
 // text returns how argument arg of p is to be read as text, nil if it is not.
 // What is said of all probes goes for every argument that may be a pointer, if
 // the probe has an argument for the length.
-func (b *binder) text(p *reader.Probe, arg string, op *operand) *textArg {
+func (b *binder) text(p *reader.Probe, arg string, op *operand, isFloat bool) *textArg {
 	word := uint8(8)
 	if p.Class == elf.ELFCLASS32 {
 		word = 4
@@ -97,7 +109,7 @@ func (b *binder) text(p *reader.Probe, arg string, op *operand) *textArg {
 		case t.arg != arg:
 		case t.probes != nil && t.probes.Match(p.Path, p.Provider, p.Name):
 			return t
-		case t.probes != nil || op.kind == opConst || op.size != word:
+		case t.probes != nil || op.kind == opConst || op.size != word || isFloat:
 		case t.length == "" || lengthArg(p, t.length) != nil:
 			return t
 		}

@@ -81,6 +81,34 @@ func TestCountedTextInKernel(t *testing.T) {
 	}
 }
 
+// TestComparedText holds that events show what conditions have looked at, as
+// long as they have looked at nothing else.
+func TestComparedText(t *testing.T) {
+	p := startCounted(t, "-O2")
+	for _, test := range []struct {
+		where string
+		want  any
+	}{
+		{`arg0 == "counted" && arg0 != ""`, "counted"},
+		{`arg0 == "counted" && comm ~ "c*"`, "counted"},
+		{`arg0 == "counted" && arg0 != 5`, nil},
+		{`arg0 > 5`, nil},
+		{`comm == "counted"`, nil},
+	} {
+		s := open(t, "counted:bare", &attach.Options{PIDs: []int{p.pid()}, Where: test.where})
+		p.do("")
+		events := drain(t, s)
+		if len(events) != 1 {
+			t.Errorf("%s: %d events, want 1", test.where, len(events))
+			continue
+		}
+		got := events[0].Args[0].Value
+		if _, isNumber := got.(uint64); got != test.want && (test.want != nil || !isNumber) {
+			t.Errorf("%s: arg0 is %v, want %v", test.where, got, test.want)
+		}
+	}
+}
+
 func TestCheckStrings(t *testing.T) {
 	for _, s := range []string{"", "arg", "0", "arg0x", "arg0[", "arg0[]", "arg0[arg1", "arg0]", "arg0[1]", "arg0[arg1]x", ":arg0", "a:arg0", "a::arg0", "[:b:arg0", "uprobe:x:y:arg0"} {
 		if err := attach.CheckStrings([]string{"arg0", s}); err == nil || !strings.Contains(err.Error(), "text \"") {

@@ -63,7 +63,8 @@ before it, ended. Its output goes to stderr; if it fails, sdttrace does.
 with constants: == != < <= > >=, for text == != and ~ with a pattern in which
 '*' stands for any characters; && || ! and parentheses combine. The kernel
 tests it. Comparing what cannot be read, or NaN, is false. Text is looked at up
-to its 512th byte; an address compared with text is followed to it.
+to its 512th byte; an address compared with text is followed to it, and shown
+as that text.
 
 --count, --sum, --avg, --min, --max, --hist and --lhist have the kernel add
 events up, all of them or by the values of --by, instead of passing each on; a

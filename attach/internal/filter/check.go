@@ -1,6 +1,9 @@
 package filter
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // MaxText bytes of text are looked at; a constant cannot be longer.
 const MaxText = 512
@@ -56,15 +59,36 @@ func FloatOrder(bits uint64) int64 {
 }
 
 // Names returns the names that the condition asks for.
-func (e *Expr) Names() []string {
-	if e.kind == exprCompare || e.kind == exprTruth {
-		return []string{e.name}
-	}
-	names := e.left.Names()
-	if e.right != nil {
-		names = append(names, e.right.Names()...)
-	}
+func (e *Expr) Names() (names []string) {
+	e.comparisons(func(c *Expr) { names = append(names, c.name) })
 	return names
+}
+
+// TextNames returns the names that are compared with text and with nothing
+// else.
+func (e *Expr) TextNames() []string {
+	var texts, others []string
+	e.comparisons(func(c *Expr) {
+		if c.kind == exprCompare && c.constant.Kind == Text {
+			texts = append(texts, c.name)
+		} else {
+			others = append(others, c.name)
+		}
+	})
+	slices.Sort(texts)
+	return slices.DeleteFunc(slices.Compact(texts), func(name string) bool { return slices.Contains(others, name) })
+}
+
+// comparisons calls f with each comparison and truth.
+func (e *Expr) comparisons(f func(*Expr)) {
+	if e.left == nil {
+		f(e)
+		return
+	}
+	e.left.comparisons(f)
+	if e.right != nil {
+		e.right.comparisons(f)
+	}
 }
 
 // Check fits the condition to a probe. lookup returns what a name stands for;
