@@ -199,6 +199,9 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 		if err == nil {
 			text = b.text(p, f.name, &op, a.Float)
 		}
+		if text != nil && text.follow {
+			op, err = op.followed(text.offset)
+		}
 		switch {
 		case err != nil:
 			f.err = err

@@ -31,6 +31,11 @@ type operand struct {
 	extendSigned               bool
 	disp                       int64
 	wrap32                     bool
+
+	// opMemory: the value read is an address, and the operand's value is at it
+	// and followDisp.
+	follow     bool
+	followDisp int64
 }
 
 // compileOperand turns an argument into an operand. site is the link-time

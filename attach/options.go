@@ -28,7 +28,8 @@ type Options struct {
 	MaxString int
 	// Strings names the arguments of untyped probes that are pointers to
 	// text that ends in a NUL, "arg0", or whose length is another argument,
-	// "arg0[arg1]". "PROVIDER:NAME:arg0", with globs, is for these probes only.
+	// "arg0[arg1]". "arg0->8" follows a pointer that is 8 bytes behind what arg0
+	// points to. "PROVIDER:NAME:arg0", with globs, is for these probes only.
 	// Events then hold the text, not the address.
 	Strings []string
 

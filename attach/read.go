@@ -23,6 +23,13 @@ func (g *generator) readOperand(op *operand, i int, dst asm.Register, off int16)
 	}
 	load := func() { g.loadAddress(asm.R3, op) }
 	g.readUser(load, int32(op.size), dst, off, i, g.sleeps)
+	if op.follow {
+		// The helpers clear what they cannot read.
+		load := func() {
+			g.emit(asm.LoadMem(asm.R3, dst, off, asm.DWord), asm.Add.Imm(asm.R3, int32(op.followDisp)))
+		}
+		g.readUser(load, int32(op.size), dst, off, i, g.sleeps)
+	}
 }
 
 // readUser copies size bytes from the address that load puts into R3, and sets

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
@@ -16,11 +17,13 @@ import (
 type textArg struct {
 	probes *selector.Selector // nil for all
 	arg    string
+	follow bool // the text's address is what arg points to, at offset
+	offset int64
 	length string // the argument that holds the length; empty for text up to a NUL
 }
 
 // errText is how one of Options.Strings has to look.
-var errText = errors.New("want argN or argN[argM], with PROVIDER:NAME: before it for some probes only")
+var errText = errors.New("want argN, argN[argM] or argN->OFFSET, with PROVIDER:NAME: before it for some probes only")
 
 func parseText(s string) (textArg, error) {
 	fail := func(err error) (textArg, error) { return textArg{}, fmt.Errorf("text %q: %w", s, err) }
@@ -43,6 +46,13 @@ func parseText(s string) (textArg, error) {
 		}
 		t.arg = t.arg[:open]
 	}
+	if arrow := strings.Index(t.arg, "->"); arrow >= 0 {
+		n, err := strconv.ParseUint(t.arg[arrow+2:], 0, 31)
+		if err != nil {
+			return fail(errText)
+		}
+		t.arg, t.follow, t.offset = t.arg[:arrow], true, int64(n)
+	}
 	if !isArgName(t.arg) {
 		return fail(errText)
 	}
@@ -64,6 +74,21 @@ func parseTexts(all []string) ([]textArg, error) {
 		texts = append(texts, t)
 	}
 	return texts, nil
+}
+
+// followed returns the operand for what the address op points to, at an offset.
+func (op operand) followed(offset int64) (operand, error) {
+	switch {
+	case op.kind == opMemory:
+		op.follow, op.followDisp = true, offset
+	case op.kind == opAddress:
+		op.kind, op.disp = opMemory, op.disp+offset
+	case op.kind == opRegister && !op.hasPair:
+		op.kind, op.disp = opMemory, offset
+	default:
+		return op, errors.New("it is no address that could be followed")
+	}
+	return op, nil
 }
 
 // whereTexts returns the arguments of untyped probes that a condition compares
@@ -96,25 +121,27 @@ func (t *textArg) reads() int {
 }
 
 // text returns how argument arg of p is to be read as text, nil if it is not.
-// What is said of all probes goes for every argument that may be a pointer, if
+// What is said of some probes comes first; what is said of all goes for every
+// argument that may be a pointer, if
 // the probe has an argument for the length.
 func (b *binder) text(p *reader.Probe, arg string, op *operand, isFloat bool) *textArg {
 	word := uint8(8)
 	if p.Class == elf.ELFCLASS32 {
 		word = 4
 	}
+	var general *textArg
 	for i := range b.texts {
 		t := &b.texts[i]
 		switch {
 		case t.arg != arg:
 		case t.probes != nil && t.probes.Match(p.Path, p.Provider, p.Name):
 			return t
-		case t.probes != nil || op.kind == opConst || op.size != word || isFloat:
+		case t.probes != nil || general != nil || op.kind == opConst || op.size != word || isFloat:
 		case t.length == "" || lengthArg(p, t.length) != nil:
-			return t
+			general = t
 		}
 	}
-	return nil
+	return general
 }
 
 // lengthArg returns the argument that holds a length, nil if there is none.

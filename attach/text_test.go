@@ -29,7 +29,8 @@ func TestCountedText(t *testing.T) {
 			p := startCounted(t, flags)
 			// The constant 1 of half is no length; two has two texts.
 			s := open(t, "counted:*", &attach.Options{PIDs: []int{p.pid()}, MaxString: 20,
-				Strings: []string{"counted:hal?:arg0[arg2]", "counted:bare:arg0[arg3]", "arg0[arg1]", "counted:two:arg2[arg3]"}})
+				Strings: []string{"counted:hal?:arg0[arg2]", "counted:bare:arg0[arg3]", "arg0[arg1]", "counted:two:arg2[arg3]",
+					"counted:followed:arg0->8", "counted:followed:arg1->0x8[arg2]", "counted:followed:arg3->8", "counted:followed:arg4->8"}})
 			p.do("")
 			got := map[string][]arg{}
 			for _, ev := range drain(t, s) {
@@ -46,6 +47,7 @@ func TestCountedText(t *testing.T) {
 				"constant": number(text[:9], int64(9)),
 				"huge":     number(text[:20], uint64(1<<63)),
 				"bare":     number(nil),
+				"followed": number("counted", text[:4], int64(4), nil, nil),
 			}
 			for name, why := range map[string]string{
 				"negative": fault, "nowhere": fault, "two": "truncated to 20 of 27 bytes",
@@ -53,6 +55,7 @@ func TestCountedText(t *testing.T) {
 			} {
 				want[name][0].Err = why
 			}
+			want["followed"][3].Err, want["followed"][4].Err = fault, fault
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("events (-want +got):\n%s", d)
 			}
@@ -65,6 +68,8 @@ func TestCountedText(t *testing.T) {
 func TestCountedTextInKernel(t *testing.T) {
 	p := startCounted(t, "-O2")
 	opts := attach.Options{PIDs: []int{p.pid()}, Strings: []string{"counted:byte:arg0[arg1]", "counted:constant:arg0[arg1]"}, Where: `arg0 == "coun" || arg0 ~ "*\x00t"`}
+	followed := open(t, "counted:followed", &attach.Options{PIDs: []int{p.pid()}, Strings: []string{"arg1->8"}, Where: `arg1 == "counted"`})
+	byFollowed := openAggregate(t, []string{"counted:followed"}, attach.Aggregation{By: []string{"arg0"}}, &attach.Options{PIDs: []int{p.pid()}, Strings: []string{"arg0->8"}})
 	s := open(t, "counted:[bc]*t*", &opts)
 	a := openAggregate(t, []string{"counted:byte", "counted:constant"}, attach.Aggregation{By: []string{"arg0"}}, &opts)
 	p.do("")
@@ -74,6 +79,12 @@ func TestCountedTextInKernel(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"byte coun", "constant counted\x00t"}, got); d != "" {
 		t.Errorf("filtered (-want +got):\n%s", d)
+	}
+	if n := len(drain(t, followed)); n != 1 {
+		t.Errorf("%d events by text behind a pointer, want 1", n)
+	}
+	if groups, err := byFollowed.Read(); err != nil || len(groups) != 1 || groups[0].By[0].Value != "counted" {
+		t.Errorf("groups %+v, error %v, want one by text behind a pointer", groups, err)
 	}
 	groups, err := a.Read()
 	if err != nil || len(groups) != 2 || groups[0].By[0].Value != "coun" || groups[1].By[0].Value != "counted\x00t" {
@@ -110,7 +121,7 @@ func TestComparedText(t *testing.T) {
 }
 
 func TestCheckStrings(t *testing.T) {
-	for _, s := range []string{"", "arg", "0", "arg0x", "arg0[", "arg0[]", "arg0[arg1", "arg0]", "arg0[1]", "arg0[arg1]x", ":arg0", "a:arg0", "a::arg0", "[:b:arg0", "uprobe:x:y:arg0"} {
+	for _, s := range []string{"", "arg", "0", "arg0x", "arg0[", "arg0[]", "arg0[arg1", "arg0]", "arg0[1]", "arg0[arg1]x", "arg0->", "arg0->x", "arg0->-8", "arg0->8x", "->8", "arg0[arg1]->8", "arg0->0x80000000", ":arg0", "a:arg0", "a::arg0", "[:b:arg0", "uprobe:x:y:arg0"} {
 		if err := attach.CheckStrings([]string{"arg0", s}); err == nil || !strings.Contains(err.Error(), "text \"") {
 			t.Errorf("CheckStrings(%q) = %v, want an error that names it", s, err)
 		}
@@ -118,7 +129,7 @@ func TestCheckStrings(t *testing.T) {
 			t.Errorf("Open with %q: %v, want an error that names it", s, err)
 		}
 	}
-	for _, s := range []string{"arg0", "arg0[arg11]", "a:b:arg0", "a*:[bc]:arg0[arg1]"} {
+	for _, s := range []string{"arg0", "arg0[arg11]", "a:b:arg0", "a*:[bc]:arg0[arg1]", "arg0->8", "a:b:arg0->0x10[arg1]"} {
 		if err := attach.CheckStrings([]string{s}); err != nil {
 			t.Errorf("CheckStrings(%q) = %v", s, err)
 		}

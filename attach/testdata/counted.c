@@ -1,5 +1,5 @@
 // Text whose length is another argument, of every size, in a register, in
-// memory and constant. Each line of the input fires once and is answered.
+// memory and constant, also behind a pointer. Each line of the input fires once and is answered.
 #include <stdint.h>
 #include <sys/sdt.h>
 #include <unistd.h>
@@ -12,6 +12,12 @@ volatile uint16_t half = 12;
 volatile int32_t negative = -1;
 volatile int64_t all = sizeof text - 1;
 volatile uint64_t huge = 1ull << 63;
+
+static struct thing {
+	long pad;
+	const char *name;
+} thing = {1, text}, bad = {2, (const char *)16};
+struct thing *volatile things[] = {&thing, &bad, (struct thing *)16};
 
 int main(void)
 {
@@ -28,6 +34,7 @@ int main(void)
 		DTRACE_PROBE2(counted, constant, words, 9);
 		DTRACE_PROBE2(counted, huge, words, huge);
 		DTRACE_PROBE1(counted, bare, words);
+		DTRACE_PROBE5(counted, followed, things[0], things[0], byte, things[1], things[2]);
 		if (write(1, "\n", 1) != 1)
 			return 1;
 	}

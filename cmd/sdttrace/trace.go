@@ -111,7 +111,7 @@ not or nothing matched, 2 if it was called wrongly.`,
 	flags.DurationVar(&f.duration, "duration", 0, "end after this time, e.g. 10s")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks on stderr but errors and the summary")
 	flags.DurationVar(&f.rescan, "rescan", time.Second, "how often to look for probes that appear later; 0 for never")
-	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to text: argN, argN[argM] if argM is its length; PROVIDER:NAME:argN for these probes only")
+	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to text: argN, argN[argM] if argM is its length, argN->8 to follow the pointer 8 bytes behind; PROVIDER:NAME:argN for these probes only")
 	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
 	flags.IntVar(&f.ringSize, "buffer", 0, "bytes of buffer between kernel and sdttrace (default 4194304)")
 	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program")

@@ -148,8 +148,8 @@ func TestRecipes(t *testing.T) {
 	k.cook("function__return", python.pid(), "", func() { python.do("call") }, `arg0=".*/?work.py" arg1="called" count=1000$`)
 
 	c := start(t, compileThrows(t))
-	k.cook("libstdcxx:*", c.pid(), "", func() { c.do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1=0x[0-9a-f]+$`)
-	k.cook("libstdcxx:throw", 0, "", func() { c.do("2 100") }, fmt.Sprintf(`comm="throws" pid=%d count=200$`, c.pid()))
+	k.cook("libstdcxx:*", c.pid(), "", func() { c.do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1="4Loud"$`, `libstdcxx:catch arg0=0x[0-9a-f]+ arg1="4Loud"$`)
+	k.cook("libstdcxx:throw", 0, "", func() { c.do("2 100") }, `comm="throws" arg1="4Loud" count=200$`)
 
 	for _, r := range recipes(t) {
 		if !slices.Contains(k.used, r) {
