@@ -18,7 +18,9 @@ func startCounted(t *testing.T, flags ...string) *program {
 	if err != nil {
 		skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
 	}
-	return start(t, exec.Command(out))
+	p := start(t, exec.Command(out))
+	p.do("") // it has been mapped
+	return p
 }
 
 // TestCountedText reads text that has a length and no end.
