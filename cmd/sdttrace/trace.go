@@ -244,6 +244,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	first := s.Plan()
 	if !f.quiet && len(first) > 0 {
 		printPlan(stderr, first)
+		printChildren(stderr, f.pids)
 	}
 	if f.duration > 0 {
 		defer time.AfterFunc(f.duration, cancel).Stop()

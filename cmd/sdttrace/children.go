@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// printChildren says which of the processes have forked others that do the same
+// work, as those of servers do: probes fire there, and -p does not mean them.
+func printChildren(w io.Writer, pids []int) {
+	for _, pid := range pids {
+		if n := untracedChildren(pid, pids); n > 0 {
+			fmt.Fprintf(w, "sdttrace: process %d has %d children that run the same program and are not traced: name them, too, or leave out -p\n", pid, n)
+		}
+	}
+}
+
+// untracedChildren counts the children of a process that run its program and are
+// not among traced. Kernels without CONFIG_PROC_CHILDREN tell of none.
+func untracedChildren(pid int, traced []int) int {
+	program, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return 0
+	}
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return 0
+	}
+	n := 0
+	for _, list := range lists {
+		b, err := os.ReadFile(list)
+		if err != nil {
+			continue
+		}
+		for field := range strings.FieldsSeq(string(b)) {
+			child, err := strconv.Atoi(field)
+			if err != nil || slices.Contains(traced, child) {
+				continue
+			}
+			if same, err := os.Stat(fmt.Sprintf("/proc/%d/exe", child)); err == nil && os.SameFile(program, same) {
+				n++
+			}
+		}
+	}
+	return n
+}

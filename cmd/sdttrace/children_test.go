@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestChildren asks for the children of a shell: one is a shell, too, and one
+// is not.
+func TestChildren(t *testing.T) {
+	cmd := exec.Command("sh", "-c", `exec 3<&0; (read -r x <&3; exit) & a=$!; sleep 60 & echo $a $!; wait $a; kill $!`)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer stdin.Close() // ends the first child, and it the rest
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	var shell, sleep int
+	if _, scanErr := fmt.Sscan(line, &shell, &sleep); err != nil || scanErr != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	pid := cmd.Process.Pid
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid)); err != nil && os.Getenv("CI") != "true" {
+		t.Skipf("the kernel lists no children: %v", err)
+	}
+	// The second child is a shell until it executes sleep.
+	got := func(pids ...int) string {
+		var b strings.Builder
+		printChildren(&b, pids)
+		return b.String()
+	}
+	want := fmt.Sprintf("sdttrace: process %d has 1 children ", pid)
+	for deadline := time.Now().Add(20 * time.Second); !strings.HasPrefix(got(pid), want); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("got %q, want %q", got(pid), want)
+		}
+	}
+	if s := got(pid, shell); s != "" {
+		t.Errorf("got %q of traced children", s)
+	}
+}
