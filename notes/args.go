@@ -60,7 +60,11 @@ func nextArg(s string, pos int) (start, end int) {
 	start = pos
 	depth := 0
 	for ; pos < len(s); pos++ {
-		switch b := s[pos]; b {
+		b := s[pos]
+		if b > ')' && b < '[' {
+			continue // most are digits
+		}
+		switch b {
 		case '(', '[':
 			depth++
 		case ')', ']':

@@ -52,11 +52,11 @@ func wordSize(c elf.Class) int {
 	return 8
 }
 
-// decodeDesc decodes a note's description: three addresses and three strings.
-func decodeDesc(desc []byte, order binary.ByteOrder, class elf.Class, texts *arena) (Note, error) {
+// decodeDesc decodes a note's description into n: three addresses and three strings.
+func decodeDesc(n *Note, desc []byte, order binary.ByteOrder, class elf.Class, texts *arena) error {
 	word := wordSize(class)
 	if len(desc) < 3*word {
-		return Note{}, fmt.Errorf("description of %d bytes has no room for three addresses: %w", len(desc), ErrTruncated)
+		return fmt.Errorf("description of %d bytes has no room for three addresses: %w", len(desc), ErrTruncated)
 	}
 	addr := func(i int) uint64 {
 		if word == 4 {
@@ -64,20 +64,20 @@ func decodeDesc(desc []byte, order binary.ByteOrder, class elf.Class, texts *are
 		}
 		return order.Uint64(desc[i*8:])
 	}
-	n := Note{Location: addr(0), Base: addr(1), Semaphore: addr(2)}
+	n.Location, n.Base, n.Semaphore = addr(0), addr(1), addr(2)
 	desc = desc[3*word:]
 	var ends [3]int
 	for i, pos := 0, 0; i < len(ends); i++ {
 		length := bytes.IndexByte(desc[pos:], 0)
 		if length < 0 {
-			return n, fmt.Errorf("%s is not terminated: %w", [...]string{"provider", "name", "argument string"}[i], ErrTruncated)
+			return fmt.Errorf("%s is not terminated: %w", [...]string{"provider", "name", "argument string"}[i], ErrTruncated)
 		}
 		ends[i] = pos + length
 		pos = ends[i] + 1
 	}
 	text := texts.string(desc[:ends[2]])
 	n.Provider, n.Name, n.Args = text[:ends[0]], text[ends[0]+1:ends[1]], text[ends[1]+1:]
-	return n, nil
+	return nil
 }
 
 // arena makes strings that share their memory, so that a section of many notes

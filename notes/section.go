@@ -59,7 +59,8 @@ func all(r io.ReaderAt, size uint64, data []byte, order binary.ByteOrder, class 
 				return
 			}
 			if typ == noteType && namesz == uint64(len(noteOwner)) && string(head[12:]) == noteOwner {
-				n, err := w.note(off, desc, end, order, class, &texts)
+				var n Note
+				err := w.note(&n, off, desc, end, order, class, &texts)
 				if err != nil {
 					err = fmt.Errorf("note at offset %#x: %w", off, err)
 				}
@@ -118,16 +119,17 @@ func (w *window) read(off, n uint64) error {
 	return w.err
 }
 
-// note decodes the note at off, whose description is in between desc and end.
-func (w *window) note(off, desc, end uint64, order binary.ByteOrder, class elf.Class, texts *arena) (Note, error) {
+// note decodes the note at off, whose description is in between desc and end,
+// into n.
+func (w *window) note(n *Note, off, desc, end uint64, order binary.ByteOrder, class elf.Class, texts *arena) error {
 	if end > maxNote {
-		return Note{}, fmt.Errorf("it has %d bytes, more than the %d that are read", end, maxNote)
+		return fmt.Errorf("it has %d bytes, more than the %d that are read", end, maxNote)
 	}
 	data, err := w.at(off, end)
 	if err != nil {
-		return Note{}, err
+		return err
 	}
-	return decodeDesc(data[desc:], order, class, texts)
+	return decodeDesc(n, data[desc:], order, class, texts)
 }
 
 // zeros returns the number of zero bytes that b begins with.

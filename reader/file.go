@@ -140,7 +140,7 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 		if err != nil && !errors.Is(err, notes.ErrTypesVersion) && !fail(err) {
 			return
 		}
-		code, typer := f.code(), typer{types: types}
+		dec := newDecoder(f, types)
 		for _, s := range sections {
 			for note, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, f.elf.Class) {
 				if err != nil {
@@ -149,43 +149,15 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 					}
 					continue
 				}
-				p, err := f.probe(note, code, &typer)
-				if err != nil && !fail(err) {
+				if err := dec.decode(&note); err != nil && !fail(err) {
 					return
 				}
-				if !yield(p, nil) {
+				if !yield(dec.probe, nil) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// probe returns the probe of note n, whose code is in file code. It is right
-// but for its types if there is an error.
-func (f *File) probe(n notes.Note, code *File, typer *typer) (Probe, error) {
-	p := Probe{
-		file:      f,
-		Note:      n,
-		Path:      f.path,
-		BuildID:   f.buildID(),
-		Machine:   f.elf.Machine,
-		Class:     f.elf.Class,
-		ByteOrder: f.elf.ByteOrder,
-		Delta:     code.layout.delta(&n),
-	}
-	p.Offset, p.SiteErr = code.layout.site(n.Location + p.Delta)
-	if n.Semaphore != 0 {
-		p.SemaphoreOffset, p.SemaphoreErr = code.layout.semaphore(n.Semaphore + p.Delta)
-	}
-	if code != f {
-		p.OpenPath = code.path
-	}
-	var err error
-	if p.Type, err = typer.of(&n); err != nil {
-		err = fmt.Errorf("types of %s:%s: %w", n.Provider, n.Name, err)
-	}
-	return p, err
 }
 
 // errorf puts the file's path before err.

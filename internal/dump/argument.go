@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"math/bits"
 	"strconv"
 
 	"github.com/go-usdt/usdt/internal/printable"
@@ -98,5 +99,11 @@ func appendDisp(b []byte, disp int64) []byte {
 }
 
 func appendHex(b []byte, v uint64) []byte {
-	return strconv.AppendUint(append(b, "0x"...), v, 16)
+	n := (bits.Len64(v|1) + 3) / 4 // digits
+	b = append(b, "0x0000000000000000"[:2+n]...)
+	for i := len(b) - 1; v > 0; i-- {
+		b[i] = "0123456789abcdef"[v&15]
+		v >>= 4
+	}
+	return b
 }

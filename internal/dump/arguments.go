@@ -15,6 +15,7 @@ type arguments struct {
 	seen    map[string]rendered
 	last    string // the argument string that was asked for last
 	args    rendered
+	asked   int
 	hits    int
 	parsed  []notes.Arg
 	text    []byte
@@ -29,7 +30,7 @@ type rendered struct {
 
 // Remembering costs memory and a look-up, and it pays only if strings recur.
 const (
-	maxUnpaid = 1 << 10 // strings that are remembered without that
+	maxUnpaid = 1 << 10 // strings are remembered without that
 	maxSeen   = 1 << 14
 )
 
@@ -41,6 +42,11 @@ func (r *arguments) of(p *reader.Probe) rendered {
 		return r.args
 	}
 	r.last = p.Args
+	r.asked++
+	if r.asked > 4*maxUnpaid && r.hits < r.asked/4 {
+		r.args = r.render(p)
+		return r.args
+	}
 	var ok bool
 	if r.args, ok = r.seen[p.Args]; ok {
 		r.hits++

@@ -81,8 +81,10 @@ type jsonType struct {
 
 type jsonPrinter struct {
 	*options
-	w   *bufio.Writer
-	enc *json.Encoder
+	w    *bufio.Writer
+	enc  *json.Encoder
+	args []notes.Arg    // those of the probe that is printed
+	out  []jsonArgument // and what they become
 }
 
 func newJSON(w io.Writer, o *options) printer {
@@ -118,10 +120,11 @@ func (j *jsonPrinter) probe(p *reader.Probe) error {
 			}
 		}
 	}
-	args := p.Arguments()
-	for i := range args {
-		out.Arguments = append(out.Arguments, argumentJSON(&args[i]))
+	j.args, j.out = notes.AppendArgs(j.args[:0], p.Machine, p.Class, p.Args), j.out[:0]
+	for i := range j.args {
+		j.out = append(j.out, argumentJSON(&j.args[i]))
 	}
+	out.Arguments = j.out
 	if j.symbols {
 		if name, offset, err := p.Function(); err == nil {
 			out.Function = &jsonFunction{name, offset}
