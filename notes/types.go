@@ -213,20 +213,27 @@ func (t *Types) Lookup(location uint64) (r TypeRecord, ok bool, err error) {
 	return r, err == nil, err
 }
 
-// Of is [Types.Lookup] for the probe of note n: a record with another provider
-// or name is not its own. The record shares the note's strings.
-func (t *Types) Of(n *Note) (r TypeRecord, ok bool, err error) {
+// Of is [Types.Lookup] for the probe of note n, into r if ok is true: a record
+// with another provider or name is not its own. It shares the note's strings.
+func (t *Types) Of(n *Note, r *TypeRecord) (ok bool, err error) {
 	i, ok := t.find(n.Location)
 	if !ok {
-		return TypeRecord{}, false, nil
+		return false, nil
 	}
-	provider, name, err := t.names(i)
-	if err != nil || string(provider) != n.Provider || string(name) != n.Name {
-		return TypeRecord{}, false, err
+	b := t.records[i*t.size:]
+	if !t.holds(t.order.Uint32(b[16:]), n.Provider) || !t.holds(t.order.Uint32(b[20:]), n.Name) {
+		_, _, err = t.names(i)
+		return false, err
 	}
-	r = t.record(i)
+	t.record(r, i)
 	r.Provider, r.Name = n.Provider, n.Name
-	return r, true, nil
+	return true, nil
+}
+
+// holds reports whether s is the string at off.
+func (t *Types) holds(off uint32, s string) bool {
+	end := uint64(off) + uint64(len(s))
+	return end < uint64(len(t.strings)) && len(s) <= maxTypesString && string(t.strings[off:end]) == s && t.strings[end] == 0
 }
 
 // find returns the number of the record at location. Stubs lie at equal
@@ -258,25 +265,20 @@ func (t *Types) find(location uint64) (i int, ok bool) {
 func (t *Types) location(i int) uint64 { return t.order.Uint64(t.records[i*t.size:]) }
 
 func (t *Types) at(i int) (TypeRecord, error) {
-	r := t.record(i)
+	var r TypeRecord
+	t.record(&r, i)
 	provider, name, err := t.names(i)
 	r.Provider, r.Name = string(provider), string(name)
 	return r, err
 }
 
-// record decodes record i but for its strings.
-func (t *Types) record(i int) TypeRecord {
+// record decodes record i into r, but for its strings.
+func (t *Types) record(r *TypeRecord, i int) {
 	b := t.records[i*t.size:]
-	return TypeRecord{
-		Location:    t.order.Uint64(b),
-		Semaphore:   t.order.Uint64(b[8:]),
-		Type:        t.order.Uint32(b[24:]),
-		BlockSize:   t.order.Uint32(b[28:]),
-		Flags:       TypeFlags(t.order.Uint16(b[32:])),
-		Site:        Site(b[34]),
-		BlockReg:    b[35],
-		BlockOffset: int32(t.order.Uint32(b[36:])),
-	}
+	r.Location, r.Semaphore = t.order.Uint64(b), t.order.Uint64(b[8:])
+	r.Type, r.BlockSize = t.order.Uint32(b[24:]), t.order.Uint32(b[28:])
+	r.Flags, r.Site = TypeFlags(t.order.Uint16(b[32:])), Site(b[34])
+	r.BlockReg, r.BlockOffset = b[35], int32(t.order.Uint32(b[36:]))
 }
 
 // names returns the strings of record i.

@@ -84,7 +84,8 @@ func TestTypesLookup(t *testing.T) {
 	}
 	for _, want := range records {
 		n := Note{Provider: want.Provider, Name: want.Name, Location: want.Location}
-		if got, ok, err := types.Of(&n); got != want || !ok || err != nil {
+		var got TypeRecord
+		if ok, err := types.Of(&n, &got); got != want || !ok || err != nil {
 			t.Errorf("Of(%+v) = %+v, %v, %v, want %+v", n, got, ok, err, want)
 		}
 		for _, other := range []Note{
@@ -92,7 +93,7 @@ func TestTypesLookup(t *testing.T) {
 			{Provider: want.Provider, Name: want.Name + "0", Location: want.Location},
 			{Provider: want.Provider, Name: want.Name, Location: want.Location + 1},
 		} {
-			if got, ok, err := types.Of(&other); got != (TypeRecord{}) || ok || err != nil {
+			if ok, err := types.Of(&other, &got); ok || err != nil {
 				t.Errorf("Of(%+v) = %+v, %v, %v, want nothing", other, got, ok, err)
 			}
 		}

@@ -99,8 +99,12 @@ func (t *typer) of(n *notes.Note) (*Type, error) {
 	if t.types == nil {
 		return nil, nil
 	}
-	r, ok, err := t.records.Of(n)
-	if err != nil || !ok {
+	if len(t.free) == 0 {
+		t.free = make([]Type, 16)
+	}
+	typ := &t.free[0]
+	r := &typ.Record
+	if ok, err := t.records.Of(n, r); err != nil || !ok {
 		return nil, err
 	}
 	if t.last == nil || r.Type != t.id {
@@ -109,12 +113,8 @@ func (t *typer) of(n *notes.Note) (*Type, error) {
 	if t.last.err != nil {
 		return nil, t.last.err
 	}
-	if len(t.free) == 0 {
-		t.free = make([]Type, 16)
-	}
-	typ := &t.free[0]
 	t.free = t.free[1:]
-	typ.Struct, typ.Fields, typ.Record = t.last.btf, t.last.fields, r
+	typ.Struct, typ.Fields = t.last.btf, t.last.fields
 	return typ, nil
 }
 
