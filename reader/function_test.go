@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -54,11 +55,12 @@ func linkedAt(t testing.TB, path, symbol string) uint64 {
 }
 
 func TestFunctions(t *testing.T) {
-	compiler(t, "objcopy", "strip")
+	needs.C(t)
+	needs.Tools(t, "objcopy", "strip")
 	dir := t.TempDir()
 	prog, stripped := filepath.Join(dir, "prog"), filepath.Join(dir, "stripped")
-	command(t, "gcc", "-O2", "-rdynamic", "-o", prog, "testdata/functions.c")
-	command(t, "strip", "-o", stripped, prog)
+	needs.Run(t, "gcc", "-O2", "-rdynamic", "-o", prog, "testdata/functions.c")
+	needs.Run(t, "strip", "-o", stripped, prog)
 
 	got := functionsOf(t, prog)
 	for _, name := range []string{"plain", "local", "chosen", "outlined", "main"} {
@@ -88,17 +90,17 @@ func TestFunctions(t *testing.T) {
 		t.Errorf("of the stripped program: %v", got)
 	}
 	debug, linked := filepath.Join(dir, "prog.debug"), filepath.Join(dir, "linked")
-	command(t, "objcopy", "--only-keep-debug", prog, debug)
-	command(t, "objcopy", "--add-gnu-debuglink="+debug, stripped, linked)
+	needs.Run(t, "objcopy", "--only-keep-debug", prog, debug)
+	needs.Run(t, "objcopy", "--add-gnu-debuglink="+debug, stripped, linked)
 	if got := functionsOf(t, linked)["local"].Address; got != linkedAt(t, prog, "local") {
 		t.Errorf("local with a separate file of symbols: at %#x", got)
 	}
 }
 
 func TestFunctionProbe(t *testing.T) {
-	compiler(t)
+	needs.C(t)
 	prog := filepath.Join(t.TempDir(), "prog")
-	command(t, "gcc", "-O2", "-o", prog, "testdata/functions.c")
+	needs.Run(t, "gcc", "-O2", "-o", prog, "testdata/functions.c")
 	fn := functionsOf(t, prog)["plain"]
 	entry, ret := fn.Entry(), fn.Return()
 	if entry.Kind != reader.Uprobe || entry.Provider != "prog" || entry.Name != "plain" || entry.Location != fn.Address || entry.Offset != fn.Offset || entry.Target.Address != fn.Address {
@@ -124,9 +126,10 @@ func TestFunctionProbe(t *testing.T) {
 }
 
 func TestMatchCpp(t *testing.T) {
-	compiler(t, "g++")
+	needs.C(t)
+	needs.Tools(t, "g++")
 	prog := filepath.Join(t.TempDir(), "prog")
-	command(t, "g++", "-O1", "-o", prog, "testdata/shapes.cc")
+	needs.Run(t, "g++", "-O1", "-o", prog, "testdata/shapes.cc")
 	fn := functionsOf(t, prog)["_ZNK6shapes6Square4areaEi"]
 	const name = "shapes::Square::area(int) const"
 	if got := fn.Name(); got != name {
@@ -146,7 +149,8 @@ func TestMatchCpp(t *testing.T) {
 // TestFunctionsGo finds functions of stripped programs at the addresses that
 // they had before; those with cgo have C functions before Go's.
 func TestFunctionsGo(t *testing.T) {
-	compiler(t, "strip")
+	needs.C(t)
+	needs.Tools(t, "strip")
 	for _, test := range []struct{ name, cgo, mode, source string }{
 		{"exe", "0", "exe", "testdata/gofunc.go"},
 		{"cgo", "1", "exe", "testdata/cgofunc.go"},
@@ -160,7 +164,7 @@ func TestFunctionsGo(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			command(t, "strip", "-o", stripped, prog)
+			needs.Run(t, "strip", "-o", stripped, prog)
 			want := linkedAt(t, prog, "main.work")
 			for _, path := range []string{prog, stripped} {
 				fn := functionsOf(t, path)["main.work"]

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -250,13 +251,14 @@ func TestProcesses(t *testing.T) {
 // TestContainer reads a process with file systems of its own, where its library
 // has a path that is another file for everybody else.
 func TestContainer(t *testing.T) {
-	compiler(t, "unshare", "mount")
+	needs.C(t)
+	needs.Tools(t, "unshare", "mount")
 	if os.Getuid() != 0 {
 		t.Skip("needs root to make a mount namespace")
 	}
 	dir := t.TempDir()
 	prog, inside := filepath.Join(dir, "prog"), filepath.Join(dir, "inside")
-	command(t, "gcc", "-O1", "-o", prog, "testdata/waits.c")
+	needs.Run(t, "gcc", "-O1", "-o", prog, "testdata/waits.c")
 	if err := os.Mkdir(inside, 0o755); err != nil {
 		t.Fatal(err)
 	}

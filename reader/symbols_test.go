@@ -4,47 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
-
-// compiler skips the test if C programs with probes cannot be compiled, which
-// CI must be able to.
-func compiler(t *testing.T, tools ...string) {
-	t.Helper()
-	missing := ""
-	for _, tool := range append(tools, "gcc") {
-		if _, err := exec.LookPath(tool); err != nil {
-			missing = tool
-		}
-	}
-	if exec.Command("gcc", "-fsyntax-only", "-include", "sys/sdt.h", "-xc", "/dev/null").Run() != nil {
-		missing = "gcc and sys/sdt.h"
-	}
-	if missing == "" {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("CI must have %s", missing)
-	}
-	t.Skipf("needs %s", missing)
-}
-
-func command(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
-	}
-	return string(out)
-}
 
 // named opens the file and returns it with its probes by name.
 func named(t *testing.T, path string) map[string]reader.Probe {
@@ -65,9 +34,10 @@ func named(t *testing.T, path string) map[string]reader.Probe {
 }
 
 func TestFunctionCpp(t *testing.T) {
-	compiler(t, "g++")
+	needs.C(t)
+	needs.Tools(t, "g++")
 	prog := filepath.Join(t.TempDir(), "prog")
-	command(t, "g++", "-O1", "-o", prog, "testdata/shapes.cc")
+	needs.Run(t, "g++", "-O1", "-o", prog, "testdata/shapes.cc")
 	name, offset, err := ptr(named(t, prog)["area"]).Function()
 	if want := "shapes::Square::area(int) const"; err != nil || name != want || offset > 64 {
 		t.Errorf("got %q+%d, %v, want %q", name, offset, err, want)
@@ -79,10 +49,11 @@ func ptr(p reader.Probe) *reader.Probe { return &p }
 // TestDebugSymbols strips a program and gives its symbols back in the ways that
 // distributions do.
 func TestDebugSymbols(t *testing.T) {
-	compiler(t, "objcopy", "strip", "nm")
+	needs.C(t)
+	needs.Tools(t, "objcopy", "strip", "nm")
 	dir := t.TempDir()
 	prog := filepath.Join(dir, "prog")
-	command(t, "gcc", "-O1", "-g", "-o", prog, "testdata/symbols.c")
+	needs.Run(t, "gcc", "-O1", "-g", "-o", prog, "testdata/symbols.c")
 
 	check := func(t *testing.T, path, want string) {
 		t.Helper()
@@ -94,13 +65,13 @@ func TestDebugSymbols(t *testing.T) {
 	check(t, prog, "only_in_symtab")
 
 	stripped := filepath.Join(dir, "stripped")
-	command(t, "strip", "-o", stripped, prog)
+	needs.Run(t, "strip", "-o", stripped, prog)
 	check(t, stripped, "")
 
 	t.Run("debuglink", func(t *testing.T) {
 		debug, linked := filepath.Join(dir, "prog.debug"), filepath.Join(dir, "linked")
-		command(t, "objcopy", "--only-keep-debug", prog, debug)
-		command(t, "objcopy", "--add-gnu-debuglink="+debug, stripped, linked)
+		needs.Run(t, "objcopy", "--only-keep-debug", prog, debug)
+		needs.Run(t, "objcopy", "--add-gnu-debuglink="+debug, stripped, linked)
 		check(t, linked, "only_in_symtab")
 		// The file with the symbols has the notes, too, and the code is found.
 		want := named(t, prog)["in_static"]
@@ -112,24 +83,25 @@ func TestDebugSymbols(t *testing.T) {
 			t.Errorf("got site %v, %v", s.Kind, err)
 		}
 		alone := filepath.Join(dir, "alone.debug")
-		command(t, "cp", debug, alone)
+		needs.Run(t, "cp", debug, alone)
 		p = named(t, alone)["in_static"]
 		if _, err := p.Site(); p.SiteErr == nil || err == nil || p.OpenPath != "" {
 			t.Errorf("a site in a file without code: got %v, %v", p.SiteErr, err)
 		}
 		// Another program of that name is not its binary.
-		command(t, "gcc", "-O2", "-o", filepath.Join(dir, "alone"), "testdata/symbols.c")
+		needs.Run(t, "gcc", "-O2", "-o", filepath.Join(dir, "alone"), "testdata/symbols.c")
 		if p = named(t, alone)["in_static"]; p.OpenPath != "" {
 			t.Errorf("got open path %s of another program", p.OpenPath)
 		}
 	})
 	t.Run("gnu_debugdata", func(t *testing.T) {
-		compiler(t, "xz")
+		needs.C(t)
+		needs.Tools(t, "xz")
 		mini, packed := filepath.Join(dir, "mini"), filepath.Join(dir, "packed")
-		command(t, "objcopy", "--only-keep-debug", "--strip-debug", prog, mini)
+		needs.Run(t, "objcopy", "--only-keep-debug", "--strip-debug", prog, mini)
 		for _, option := range []string{"-9e", "--block-size=4000", "--check=sha256", "--check=none"} {
-			command(t, "xz", "-kf", "-T1", option, mini)
-			command(t, "objcopy", "--add-section", ".gnu_debugdata="+mini+".xz", stripped, packed)
+			needs.Run(t, "xz", "-kf", "-T1", option, mini)
+			needs.Run(t, "objcopy", "--add-section", ".gnu_debugdata="+mini+".xz", stripped, packed)
 			check(t, packed, "only_in_symtab")
 		}
 	})
@@ -137,12 +109,13 @@ func TestDebugSymbols(t *testing.T) {
 
 // TestResolve compares resolved symbols with what nm says.
 func TestResolve(t *testing.T) {
-	compiler(t, "nm")
+	needs.C(t)
+	needs.Tools(t, "nm")
 	prog := filepath.Join(t.TempDir(), "prog")
-	command(t, "gcc", "-O2", "-o", prog, "testdata/symbols.c")
+	needs.Run(t, "gcc", "-O2", "-o", prog, "testdata/symbols.c")
 	probes := named(t, prog)
 	address := map[string]string{}
-	for line := range strings.Lines(command(t, "nm", prog)) {
+	for line := range strings.Lines(needs.Run(t, "nm", prog)) {
 		if f := strings.Fields(line); len(f) == 3 {
 			address[f[2]] = strings.TrimLeft(f[0], "0")
 		}
@@ -170,14 +143,14 @@ func TestResolve(t *testing.T) {
 
 // TestImportedSymbol resolves a symbol that a library does not define.
 func TestImportedSymbol(t *testing.T) {
-	compiler(t)
+	needs.C(t)
 	dir := t.TempDir()
 	source, lib := filepath.Join(dir, "lib.c"), filepath.Join(dir, "lib.so")
 	text := "#include <sys/sdt.h>\nextern int elsewhere; int f(void) { STAP_PROBE1(p, imported, &elsewhere); return elsewhere; }\n"
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command(t, "gcc", "-shared", "-fPIC", "-O1", "-o", lib, source)
+	needs.Run(t, "gcc", "-shared", "-fPIC", "-O1", "-o", lib, source)
 	_, err := ptr(named(t, lib)["imported"]).Resolve(&notes.Arg{Symbol: "elsewhere", Reloc: "GOTPCREL"})
 	if !errors.Is(err, reader.ErrNoSymbol) || !strings.Contains(err.Error(), "another object's") {
 		t.Errorf("got %v, want an error that says whose it is", err)
@@ -209,13 +182,13 @@ func TestHostileDebugdata(t *testing.T) {
 // TestAmbiguousSymbol links two files that each have a static variable of the
 // same name.
 func TestAmbiguousSymbol(t *testing.T) {
-	compiler(t)
+	needs.C(t)
 	dir := t.TempDir()
 	prog, other := filepath.Join(dir, "prog"), filepath.Join(dir, "other.c")
 	if err := os.WriteFile(other, []byte("static volatile int twice; int other(void) { return twice++; }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command(t, "gcc", "-O1", "-o", prog, "testdata/symbols.c", other)
+	needs.Run(t, "gcc", "-O1", "-o", prog, "testdata/symbols.c", other)
 	_, err := ptr(named(t, prog)["rip"]).Resolve(&notes.Arg{Symbol: "twice"})
 	if err == nil || !strings.Contains(err.Error(), "ambiguous") {
 		t.Errorf("got %v, want an error that says ambiguous", err)
@@ -225,12 +198,13 @@ func TestAmbiguousSymbol(t *testing.T) {
 // TestGoFunction finds the function of an address in a Go program without
 // symbols, for which a note stands in that this test adds.
 func TestGoFunction(t *testing.T) {
-	compiler(t, "objcopy", "go", "nm")
+	needs.C(t)
+	needs.Tools(t, "objcopy", "go", "nm")
 	dir := t.TempDir()
 	prog := filepath.Join(dir, "prog")
-	command(t, "go", "build", "-o", prog, "testdata/gofunc.go")
+	needs.Run(t, "go", "build", "-o", prog, "testdata/gofunc.go")
 	var main uint64
-	for line := range strings.Lines(command(t, "nm", prog)) {
+	for line := range strings.Lines(needs.Run(t, "nm", prog)) {
 		if f := strings.Fields(line); len(f) == 3 && f[2] == "main.work" {
 			main = parseHex(t, f[0])
 		}
@@ -242,7 +216,7 @@ func TestGoFunction(t *testing.T) {
 		t.Fatal(err)
 	}
 	stripped := filepath.Join(dir, "stripped")
-	command(t, "objcopy", "--strip-all", "--add-section", notes.SectionName+"="+note, prog, stripped)
+	needs.Run(t, "objcopy", "--strip-all", "--add-section", notes.SectionName+"="+note, prog, stripped)
 	name, offset, err := ptr(named(t, stripped)["go"]).Function()
 	if err != nil || name != "main.work" || offset != 1 {
 		t.Errorf("got %q+%d, %v, want main.work+1", name, offset, err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/elfgen"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -23,11 +24,8 @@ import (
 func sdtdump(b *testing.B) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "sdtdump")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "github.com/go-usdt/usdt/cmd/sdtdump")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("go build: %v\n%s", err, out)
-	}
+	b.Setenv("CGO_ENABLED", "0")
+	needs.Run(b, "go", "build", "-trimpath", "-o", path, "github.com/go-usdt/usdt/cmd/sdtdump")
 	return path
 }
 
@@ -113,9 +111,7 @@ func manyProbes(b *testing.B, n, argStrings int) string {
 // turns. Programs repeat few argument strings (a JDK's 531 sites have 128); the
 // worst case is that all differ.
 func BenchmarkManyProbes(b *testing.B) {
-	if _, err := exec.LookPath("readelf"); err != nil {
-		b.Skip("needs readelf")
-	}
+	needs.Tools(b, "readelf")
 	const n = 100_000
 	exe := sdtdump(b)
 	for _, tt := range []struct {
@@ -172,16 +168,9 @@ func report(b *testing.B, own time.Duration) {
 // BenchmarkAllProcesses reads a machine on which 200 processes more have mapped
 // 10 libraries each that all have probes.
 func BenchmarkAllProcesses(b *testing.B) {
-	if !haveSDT(b) {
-		b.Skip("needs gcc and sys/sdt.h")
-	}
+	needs.C(b)
 	const processes, libraries = 200, 10
 	exe, dir := sdtdump(b), b.TempDir()
-	compile := func(args ...string) {
-		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-			b.Fatalf("gcc: %v\n%s", err, out)
-		}
-	}
 	args := []string{strconv.Itoa(processes)}
 	for i := range libraries {
 		source, lib := filepath.Join(dir, "lib.c"), filepath.Join(dir, fmt.Sprintf("lib%d.so", i))
@@ -189,11 +178,11 @@ func BenchmarkAllProcesses(b *testing.B) {
 		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 			b.Fatal(err)
 		}
-		compile("-shared", "-fPIC", "-O1", "-o", lib, source)
+		needs.Run(b, "gcc", "-shared", "-fPIC", "-O1", "-o", lib, source)
 		args = append(args, lib)
 	}
 	prog := filepath.Join(dir, "opens")
-	compile("-o", prog, "testdata/opens.c", "-ldl")
+	needs.Run(b, "gcc", "-o", prog, "testdata/opens.c", "-ldl")
 	cmd := exec.Command(prog, args...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

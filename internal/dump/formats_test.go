@@ -8,24 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-)
 
-// needs skips the test without the tool, which CI must have, or without root.
-func needs(t *testing.T, tools ...string) {
-	t.Helper()
-	skip := t.Skipf
-	if os.Getenv("CI") == "true" {
-		skip = t.Fatalf
-	}
-	if os.Getuid() != 0 {
-		skip("needs root")
-	}
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			skip("needs %s", tool)
-		}
-	}
-}
+	"github.com/go-usdt/usdt/internal/needs"
+)
 
 // output runs sdtdump, which must succeed.
 func output(t *testing.T, args ...string) string {
@@ -46,19 +31,15 @@ func startService(t *testing.T) string {
 // compile compiles testdata/formats.c.
 func compile(t *testing.T) string {
 	t.Helper()
-	if !haveSDT(t) {
-		t.Skip("needs gcc and sys/sdt.h")
-	}
+	needs.C(t)
 	prog := filepath.Join(t.TempDir(), "prog")
-	if out, err := exec.Command("gcc", "-O2", "-o", prog, "testdata/formats.c").CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
+	needs.Run(t, "gcc", "-O2", "-o", prog, "testdata/formats.c")
 	return prog
 }
 
 // TestUprobeEvents feeds --format uprobe_events to the kernel.
 func TestUprobeEvents(t *testing.T) {
-	needs(t)
+	needs.Root(t)
 	const events = "/sys/kernel/tracing/uprobe_events"
 	if _, err := os.Stat(events); err != nil {
 		if out, err := exec.Command("mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing").CombinedOutput(); err != nil {
@@ -111,7 +92,8 @@ func appendTo(path, line string) error {
 // TestBpftrace feeds --format bpftrace to bpftrace, which attaches and then
 // ends.
 func TestBpftrace(t *testing.T) {
-	needs(t, "bpftrace")
+	needs.Root(t)
+	needs.Tools(t, "bpftrace")
 	pid := startService(t)
 	for name, args := range map[string][]string{
 		"C":     {compile(t)},
@@ -135,9 +117,7 @@ func TestBpftrace(t *testing.T) {
 
 // TestCStructs compiles --format c, and compares sizes and offsets.
 func TestCStructs(t *testing.T) {
-	if !haveSDT(t) {
-		t.Skip("needs gcc")
-	}
+	needs.Tools(t, "gcc")
 	source := output(t, "-p", startService(t), "--format", "c", "--probe", "sdtdump_service:*")
 	source = "#include <stddef.h>\n" + source + `
 _Static_assert(offsetof(struct sdtdump_service_tick, seq) == 0, "seq");

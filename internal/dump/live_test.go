@@ -18,6 +18,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
@@ -103,7 +104,7 @@ func serviceCommand(t *testing.T) *exec.Cmd {
 // TestLiveState attaches to a probe and looks at its site and its semaphore
 // before, meanwhile and afterwards. A kernel optimises a site when it is hit.
 func TestLiveState(t *testing.T) {
-	needs(t)
+	needs.Root(t)
 	if err := rlimit.RemoveMemlock(); err != nil {
 		t.Skip(err)
 	}
@@ -156,7 +157,8 @@ func TestLiveState(t *testing.T) {
 // TestContainer reads, from outside, a program in mount and PID namespaces of
 // its own, whose path is another file or none here.
 func TestContainer(t *testing.T) {
-	needs(t, "unshare", "mount")
+	needs.Root(t)
+	needs.Tools(t, "unshare", "mount")
 	dir := t.TempDir()
 	inside := filepath.Join(dir, "inside")
 	if err := os.Mkdir(inside, 0o755); err != nil {

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -40,38 +40,22 @@ func service() {
 	p.Close()
 }
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, "testdata/script") }
+
+func TestCScripts(t *testing.T) {
+	needs.C(t)
+	scripts(t, "testdata/script/c")
+}
+
+func scripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
-		Condition: func(cond string) (bool, error) {
-			if cond == "sdt" {
-				return haveSDT(t), nil
-			}
-			return false, fmt.Errorf("unknown condition %q", cond)
-		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"truncate": truncate,
 			"capture":  capture,
 		},
 	})
-}
-
-// haveSDT reports whether C programs with probes can be compiled, which they
-// must be in CI.
-func haveSDT(t testing.TB) bool {
-	t.Helper()
-	_, err := exec.LookPath("gcc")
-	if err == nil {
-		_, err = os.Stat("/usr/include/x86_64-linux-gnu/sys/sdt.h")
-		if err != nil {
-			_, err = os.Stat("/usr/include/sys/sdt.h")
-		}
-	}
-	if err != nil && os.Getenv("CI") == "true" {
-		t.Fatalf("gcc and sys/sdt.h (systemtap-sdt-dev) must be installed in CI: %v", err)
-	}
-	return err == nil
 }
 
 // truncate FILE breaks the last note of FILE: its length becomes larger than

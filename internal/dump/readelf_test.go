@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // site is what readelf -n prints of a probe.
@@ -25,12 +26,7 @@ type site struct {
 // TestAgainstReadelf compares what sdtdump and readelf list for every file with
 // probes that the machine's packages installed.
 func TestAgainstReadelf(t *testing.T) {
-	if _, err := exec.LookPath("readelf"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("readelf (binutils) must be installed in CI")
-		}
-		t.Skip("needs readelf")
-	}
+	needs.Tools(t, "readelf")
 	files := filesWithProbes(t, "/usr/bin", "/usr/sbin", "/usr/lib")
 	if len(files) == 0 {
 		t.Skip("no file below /usr has probes")

@@ -1,0 +1,54 @@
+// Package needs says what tests need of the machine that they run on. Without
+// it they are skipped, but in CI, where everything is installed, they fail.
+package needs
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Skip skips the test, or fails it in CI, since the machine lacks something.
+func Skip(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// Root is for tests that may do only as root what they do.
+func Root(t testing.TB) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		Skip(t, "needs root")
+	}
+}
+
+// Tools is for tests that run these programs.
+func Tools(t testing.TB, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			Skip(t, "needs %s", tool)
+		}
+	}
+}
+
+// C is for tests that compile C programs with probes.
+func C(t testing.TB) {
+	t.Helper()
+	if out, err := exec.Command("gcc", "-fsyntax-only", "-include", "sys/sdt.h", "-xc", "/dev/null").CombinedOutput(); err != nil {
+		Skip(t, "needs gcc and sys/sdt.h (systemtap-sdt-dev): %v %s", err, out)
+	}
+}
+
+// Run runs a program, which must succeed, and returns what it writes.
+func Run(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
