@@ -3,6 +3,8 @@ package reader_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +43,29 @@ func TestFunctionCpp(t *testing.T) {
 	name, offset, err := ptr(named(t, prog)["area"]).Function()
 	if want := "shapes::Square::area(int) const"; err != nil || name != want || offset > 64 {
 		t.Errorf("got %q+%d, %v, want %q", name, offset, err, want)
+	}
+}
+
+// Rust names functions in two ways; C can give its own the same names.
+func TestFunctionRust(t *testing.T) {
+	needs.C(t)
+	dir := t.TempDir()
+	source, prog := filepath.Join(dir, "rust.c"), filepath.Join(dir, "prog")
+	for symbol, want := range map[string]string{
+		"_RNvCs15kBYyAo9fc_7mycrate7example":             "mycrate::example",
+		"_ZN7mycrate6module7example17h0123456789abcdefE": "mycrate::module::example",
+		"_RNvMCs15kBYyAo9fc_7mycrateNtB2_6Square4area":   "<mycrate::Square>::area",
+		"_ZN10_$LT$T$GT$7example17h0123456789abcdefE":    "<T>::example",
+	} {
+		text := "#include <sys/sdt.h>\n__attribute__((noinline)) void f(void) __asm__(\"" + symbol + "\");\n" +
+			"void f(void) { STAP_PROBE(rust, probe); }\nint main() { f(); }\n"
+		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		needs.Run(t, "gcc", "-O1", "-o", prog, source)
+		if name, _, err := ptr(named(t, prog)["probe"]).Function(); err != nil || name != want {
+			t.Errorf("%s: got %q, %v, want %q", symbol, name, err, want)
+		}
 	}
 }
 
@@ -93,6 +118,28 @@ func TestDebugSymbols(t *testing.T) {
 		if p = named(t, alone)["in_static"]; p.OpenPath != "" {
 			t.Errorf("got open path %s of another program", p.OpenPath)
 		}
+	})
+	t.Run("build-id", func(t *testing.T) {
+		needs.Root(t) // to write to /usr/lib/debug
+		id := fmt.Sprintf("%016x", rand.Uint64())
+		withID := filepath.Join(dir, "with-id")
+		needs.Run(t, "gcc", "-O1", "-g", "-Wl,--build-id=0x"+id, "-o", withID, "testdata/symbols.c")
+		base := filepath.Join("/usr/lib/debug/.build-id", id[:2])
+		debug := filepath.Join(base, id[2:]+".debug")
+		if err := os.MkdirAll(base, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			os.Remove(debug)
+			os.Remove(base) // unless others are in it
+		})
+		stripped := filepath.Join(dir, "stripped-with-id")
+		needs.Run(t, "strip", "-o", stripped, withID)
+		// A file with another build-id is another program's.
+		needs.Run(t, "objcopy", "--only-keep-debug", prog, debug)
+		check(t, stripped, "")
+		needs.Run(t, "objcopy", "--only-keep-debug", withID, debug)
+		check(t, stripped, "only_in_symtab")
 	})
 	t.Run("gnu_debugdata", func(t *testing.T) {
 		needs.C(t)
