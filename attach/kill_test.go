@@ -53,7 +53,7 @@ func TestTwoTracers(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 	p := start(t, exec.Command(path))
 	a := open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}})
-	b := open(t, "args:*", nil)
+	b := open(t, path+":args:*", nil)
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
