@@ -230,7 +230,7 @@ func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
 	key := groupKey{s.Path, s.PID, prog}
 	gr := g.byKey[key]
 	if gr == nil {
-		gr = &group{path: s.Path, open: s.Path, pid: s.PID, prog: prog}
+		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: s.PID, prog: prog}
 		if obj := g.objects[s.Path]; obj != nil {
 			gr.open = obj.path()
 		}

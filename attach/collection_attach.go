@@ -136,7 +136,9 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 	go func() {
 		defer close(rescanned)
 		if t.options.Rescan > 0 {
-			repeat(ctx, t.options.Rescan, func() { c.extend(a, p, t) })
+			repeat(ctx, t.options.Rescan, func() { c.extend(a, p, t) }, func() {
+				a.retire(t.discover.ended) // what the kernel answers changes nothing here
+			})
 		}
 	}()
 	stop := context.AfterFunc(ctx, func() { a.Close() })

@@ -46,7 +46,7 @@ func newDiscovery(selectors []string, pids []int) (*discovery, error) {
 	}
 	return &discovery{
 		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)), similar: make([]string, len(selectors)),
-		seen: map[siteKey]bool{}, read: map[procfs.ID]bool{}, mapped: map[int]map[procfs.ID]bool{},
+		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{},
 	}, nil
 }
 
@@ -83,14 +83,17 @@ type discovery struct {
 	similar   []string // probes that may have been meant
 	chunks    []Plan   // of the sites: growing one slice would copy them again and again
 	seen      map[siteKey]bool
-	read      map[procfs.ID]bool         // files, without a process
+	read      map[procfs.ID]*fileState   // files, without a process
 	mapped    map[int]map[procfs.ID]bool // files of processes
 	again     bool                       // not the first time
+	scan      int                        // number of the scan of all processes
+	hidden    map[int]hiddenSince        // processes that may not be looked at
+	ended     []procfs.ID                // see settle
 	troubles  []error
 }
 
-// add keeps the probe if a selector names it.
-func (d *discovery) add(p *reader.Probe, pid int) {
+// add keeps the probe if a selector names it, and returns what it has become.
+func (d *discovery) add(p *reader.Probe, pid int) *Site {
 	hit := false
 	for i := range d.selectors {
 		if d.selectors[i].Match(p.Path, p.Provider, p.Name) {
@@ -103,14 +106,16 @@ func (d *discovery) add(p *reader.Probe, pid int) {
 		key := siteKey{pid, p.Offset, p.Attachable(), p.Provider, p.Name}
 		hit, d.seen[key] = !d.seen[key], true
 	}
-	if hit {
-		last := len(d.chunks) - 1
-		if last < 0 || len(d.chunks[last]) == cap(d.chunks[last]) {
-			d.chunks = append(d.chunks, make(Plan, 0, min(16<<max(last, 0), 4096)))
-			last = len(d.chunks) - 1
-		}
-		d.chunks[last] = append(d.chunks[last], Site{Probe: *p, PID: pid})
+	if !hit {
+		return nil
 	}
+	last := len(d.chunks) - 1
+	if last < 0 || len(d.chunks[last]) == cap(d.chunks[last]) {
+		d.chunks = append(d.chunks, make(Plan, 0, min(16<<max(last, 0), 4096)))
+		last = len(d.chunks) - 1
+	}
+	d.chunks[last] = append(d.chunks[last], Site{Probe: *p, PID: pid})
+	return &d.chunks[last][len(d.chunks[last])-1]
 }
 
 func (d *discovery) processes(pids []int) error {
@@ -181,30 +186,35 @@ func (d *discovery) machine() error {
 	if err != nil {
 		return err
 	}
+	d.scan++
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			d.mappedBy(pid)
 		}
 	}
+	d.settle()
 	return nil
 }
 
 // named looks at the file that a selector names.
 func (d *discovery) named(path string) error {
 	var st unix.Stat_t
+	state := &fileState{named: true, seen: d.scan}
 	if err := unix.Stat(path, &st); err == nil {
 		id := procfs.ID{Dev: st.Dev, Inode: st.Ino}
-		if d.read[id] {
+		if f := d.read[id]; f != nil {
+			f.named = true
 			return nil
 		}
-		d.read[id] = true
+		state.id = id
+		d.read[id] = state
 	}
 	f, err := reader.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	d.file(f, path, "")
+	d.file(f, state, path, "")
 	return nil
 }
 
@@ -214,11 +224,16 @@ func (d *discovery) mappedBy(pid int) {
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
 			d.troubles = append(d.troubles, err)
+			d.hide(pid)
 		}
 		return
 	}
 	for _, o := range procfs.Objects(pid, maps) {
-		if d.read[o.ID] || !d.mayMatch(o.Path) {
+		if f := d.read[o.ID]; f != nil {
+			f.seen = d.scan
+			continue
+		}
+		if !d.mayMatch(o.Path) {
 			continue
 		}
 		file, opened, err := o.Open()
@@ -228,13 +243,14 @@ func (d *discovery) mappedBy(pid int) {
 			}
 			continue
 		}
-		d.read[o.ID] = true
+		state := &fileState{id: o.ID, unlinked: isUnlinked(file), found: d.scan, seen: d.scan}
+		d.read[o.ID] = state
 		f, err := reader.NewFile(file)
 		if err == nil {
 			if opened == o.Path {
 				opened = ""
 			}
-			d.file(f, o.Path, opened)
+			d.file(f, state, o.Path, opened)
 		} else if !errors.Is(err, reader.ErrNotELF) {
 			d.troubles = append(d.troubles, fmt.Errorf("%s: %w", o.Path, err))
 		}
@@ -246,14 +262,16 @@ func (d *discovery) mayMatch(path string) bool {
 	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.MatchPath(path) })
 }
 
-func (d *discovery) file(f *reader.File, path, open string) {
+func (d *discovery) file(f *reader.File, state *fileState, path, open string) {
 	for p, err := range f.Probes() {
 		if err != nil {
 			d.troubles = append(d.troubles, err)
 			continue
 		}
 		p.Path, p.OpenPath = path, open
-		d.add(&p, 0)
+		if s := d.add(&p, 0); s != nil {
+			s.file, state.matched = state.id, true
+		}
 	}
 }
 

@@ -49,6 +49,8 @@ type signature struct {
 	inputs []input
 
 	aggregate *aggregateCode // nil to record events
+
+	text string // key, once it has been asked for
 }
 
 // stringRead is text or bytes to be copied behind the fixed part.
@@ -68,13 +70,18 @@ type stringRead struct {
 	lengthSigned bool
 }
 
+// key tells signatures apart. They do not change once it has been asked for.
 func (s *signature) key() string {
+	if s.text != "" {
+		return s.text
+	}
 	flat := *s
 	flat.where, flat.aggregate = nil, nil
 	key := fmt.Sprintf("%+v", flat) + conditionKey(s.where)
 	if s.aggregate != nil {
 		key += fmt.Sprintf("%+v", *s.aggregate)
 	}
+	s.text = key
 	return key
 }
 

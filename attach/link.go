@@ -12,6 +12,8 @@ import (
 	"github.com/cilium/ebpf/features"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // maxMulti is MAX_UPROBE_MULTI_CNT, kernel/trace/bpf_trace.c.
@@ -25,6 +27,7 @@ const enotsupp = syscall.Errno(524)
 type group struct {
 	path    string
 	open    string // leads to the file that was planned for
+	file    procfs.ID
 	pid     int
 	prog    *ebpf.Program
 	sites   []*Site
@@ -121,7 +124,7 @@ func (g *group) attachMulti(start, end int) ([]detacher, error) {
 		for _, s := range g.sites[start:end] {
 			s.Attached = true
 		}
-		return []detacher{{link: fd, event: -1}}, nil
+		return []detacher{{link: fd, event: -1, file: g.file}}, nil
 	}
 	if whole := g.wholeError(err); whole != nil {
 		return nil, whole

@@ -13,6 +13,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/shield"
 )
 
@@ -31,6 +32,7 @@ func (g *group) attachPerf() ([]detacher, error) {
 		d, err := g.attachEvent(s, g.cookies[i])
 		if err == nil {
 			s.Attached = true
+			d.file = g.file
 			all = append(all, d)
 			continue
 		}
@@ -106,7 +108,8 @@ var uprobePMU = sync.OnceValues(func() (uint32, error) {
 // detacher undoes a link.
 type detacher struct {
 	link  int
-	event int // the perf event that the link is on, -1 of a uprobe_multi link
+	event int       // the perf event that the link is on, -1 of a uprobe_multi link
+	file  procfs.ID // see Site.file
 }
 
 // stop makes the link's program run no more, at once, and returns the perf

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -20,7 +21,7 @@ type Site struct {
 	// Path and Offset are where the uprobe was put, or would have been.
 	Path   string
 	Offset uint64
-	// Attached says whether the site can fire now.
+	// Attached says whether the site can fire, if there is a process that has it.
 	Attached bool
 	// Reason is why the site was refused, nil if it was not.
 	Reason error
@@ -28,6 +29,8 @@ type Site struct {
 	ArgErrs []*ArgError
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string
+
+	file procfs.ID // if it was found in all processes at once
 }
 
 // Plan lists every probe site that a selector named.

@@ -16,11 +16,16 @@ func (t *tracing) rescan(ctx context.Context) {
 		if err == nil && len(plan) > 0 {
 			t.extend(plan)
 		}
+	}, func() {
+		if err := t.retire(t.discover.ended); err != nil {
+			t.fail(err)
+		}
 	})
 }
 
-// repeat calls look at intervals, until ctx is done.
-func repeat(ctx context.Context, every time.Duration, look func()) {
+// repeat calls look at intervals, until ctx is done, and tidy after it, whose
+// time does not count: the kernel is slow to remove perf events.
+func repeat(ctx context.Context, every time.Duration, look, tidy func()) {
 	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for {
@@ -31,7 +36,9 @@ func repeat(ctx context.Context, every time.Duration, look func()) {
 		}
 		start := time.Now()
 		look()
-		timer.Reset(max(every, rescanShare*time.Since(start)))
+		took := time.Since(start)
+		tidy()
+		timer.Reset(max(every, rescanShare*took))
 	}
 }
 
@@ -65,21 +72,25 @@ func (t *tracing) extend(plan Plan) {
 		t.scratch = append(t.scratch, m.scratch)
 		t.mu.Unlock()
 	}
-	groups, err := t.load(plan, schemas, signatures, planner.objects, &m, base)
-	if err != nil {
+	if err := t.load(signatures, &m); err != nil {
 		refuse(err)
 		return
 	}
-	more, err := newAttachment(plan, groups, t.kind)
+	more, err := newAttachment(plan, t.groups(plan, schemas, planner.objects, base), t.kind)
 	if err != nil {
 		refuse(err)
 		return
 	}
 	if err := t.adopt(more); err != nil {
-		t.mu.Lock()
-		t.stopErr = err
-		t.mu.Unlock()
+		t.fail(err)
 	}
+}
+
+// fail makes err the last error of Events.
+func (t *tracing) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopErr = err
 }
 
 // planLate is plan for sites found later. The first of an aggregate decide what
@@ -91,8 +102,9 @@ func (t *tracing) planLate(planner *planner, plan Plan) ([]*schema, []*signature
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	signatures, scratch := signaturesOf(schemas)
-	if t.layout != nil && !t.layout.made && len(signatures) > 0 {
+	all := signaturesOf(schemas)
+	signatures, scratch := t.unknown(all)
+	if t.layout != nil && !t.layout.made && len(all) > 0 {
 		err = t.layout.newMaps(t.maps)
 	}
 	return schemas, signatures, scratch, err

@@ -10,7 +10,7 @@ import (
 // awaitSites waits until a session has attached to n sites.
 func awaitSites(t *testing.T, plan func() attach.Plan, n int) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); plan().Attached() < n; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); plan().Attached() < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("attached %d sites, want %d: %+v", plan().Attached(), n, plan())
 		}

@@ -42,7 +42,8 @@ type tracing struct {
 
 	mu      sync.Mutex // of what follows, and of the life of maps and progs
 	progs   []*ebpf.Program
-	scratch []*ebpf.Map // of sites found later
+	codes   map[string]code // in progs, by the key of the signature
+	scratch []*ebpf.Map     // of sites found later
 	closed  bool
 	final   Stats
 	pairs   PairStats // as last counted
@@ -72,7 +73,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if err != nil {
 		return err
 	}
-	signatures, scratch := signaturesOf(schemas)
+	signatures, scratch := t.unknown(signaturesOf(schemas))
 	if t.maps, err = newMaps(o.RingSize, scratch, layout == nil); err == nil && len(signatures) > 0 && layout != nil {
 		err = layout.newMaps(t.maps)
 	}
@@ -83,10 +84,10 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 		return err
 	}
 	t.sites.Store(t.sites.Load().with(plan, schemas))
-	groups, err := t.load(plan, schemas, signatures, planner.objects, t.maps, 0)
-	if err != nil {
+	if err := t.load(signatures, t.maps); err != nil {
 		return err
 	}
+	groups := t.groups(plan, schemas, planner.objects, 0)
 	if len(plan) > 0 {
 		if t.Attachment, err = newAttachment(plan, groups, t.kind); err == nil || !o.Await || !plan.gone() {
 			return err
@@ -137,26 +138,41 @@ func bindAll(plan Plan, late bool, b *binder) ([]*schema, error) {
 	return schemas, nil
 }
 
-// signaturesOf returns the different signatures, and the size of the scratch
-// memory that they need, 0 if none do.
-func signaturesOf(schemas []*schema) (signatures []*signature, scratch int) {
+// signaturesOf returns the different signatures.
+func signaturesOf(schemas []*schema) (signatures []*signature) {
 	seen := map[*signature]bool{}
 	for _, sc := range schemas {
-		if sc == nil || seen[sc.sig] {
-			continue
-		}
-		seen[sc.sig] = true
-		signatures = append(signatures, sc.sig)
-		if sc.sig.needsScratch() {
-			scratch = max(scratch, sc.sig.scratchSize(sc.sig.stringLimit()))
+		if sc != nil && !seen[sc.sig] {
+			seen[sc.sig] = true
+			signatures = append(signatures, sc.sig)
 		}
 	}
-	return signatures, scratch
+	return signatures
 }
 
-// load creates programs and groups the sites, of which the first has index
-// base, by link.
-func (t *tracing) load(plan Plan, schemas []*schema, signatures []*signature, objects objects, m *maps, base int) ([]*group, error) {
+// code is where a signature's is.
+type code struct {
+	prog *ebpf.Program
+	form form
+}
+
+// unknown returns those signatures for which there is no program yet, and the
+// size of the scratch memory that they need.
+func (t *tracing) unknown(signatures []*signature) (out []*signature, scratch int) {
+	for _, sig := range signatures {
+		if _, ok := t.codes[sig.key()]; ok {
+			continue
+		}
+		out = append(out, sig)
+		if sig.needsScratch() {
+			scratch = max(scratch, sig.scratchSize(sig.stringLimit()))
+		}
+	}
+	return out, scratch
+}
+
+// load creates programs for the signatures.
+func (t *tracing) load(signatures []*signature, m *maps) error {
 	typ := ebpf.AttachNone
 	if t.kind == MultiLink {
 		typ = ebpf.AttachTraceUprobeMulti
@@ -166,21 +182,39 @@ func (t *tracing) load(plan Plan, schemas []*schema, signatures []*signature, ob
 	for _, spec := range specs {
 		prog, err := ebpf.NewProgram(spec)
 		if err != nil {
-			return nil, privileges("load the programs that read arguments", err)
+			return privileges("load the programs that read arguments", err)
 		}
 		progs = append(progs, prog)
 		t.mu.Lock()
 		t.progs = append(t.progs, prog)
 		t.mu.Unlock()
 	}
-	groups := grouper{objects: objects}
-	for i := range plan {
-		if sc := schemas[i]; sc != nil {
-			f := forms[sc.sig]
-			groups.add(&plan[i], progs[f.program], f.cookie(base+i))
-		}
+	if t.codes == nil {
+		t.codes = make(map[string]code, len(signatures))
 	}
-	return groups.all, nil
+	for _, sig := range signatures {
+		t.codes[sig.key()] = code{progs[forms[sig].program], forms[sig]}
+	}
+	return nil
+}
+
+// groups returns the sites, of which the first has index base, by link.
+func (t *tracing) groups(plan Plan, schemas []*schema, objects objects, base int) []*group {
+	groups := grouper{objects: objects}
+	codes := map[*signature]code{}
+	for i := range plan {
+		sc := schemas[i]
+		if sc == nil {
+			continue
+		}
+		c, ok := codes[sc.sig]
+		if !ok {
+			c = t.codes[sc.sig.key()]
+			codes[sc.sig] = c
+		}
+		groups.add(&plan[i], c.prog, c.form.cookie(base+i))
+	}
+	return groups.all
 }
 
 // watch calls stop when the context is done or all processes have ended.

@@ -1,0 +1,301 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// ownLinks returns the BPF links that this process holds, as the kernel
+// describes them.
+func ownLinks(t testing.TB) []*link.Info {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[link.ID]bool{}
+	var out []*link.Info
+	for _, fd := range fds {
+		data, err := os.ReadFile("/proc/self/fdinfo/" + fd.Name())
+		if err != nil {
+			continue // the descriptor of the directory
+		}
+		var id link.ID
+		for line := range strings.Lines(string(data)) {
+			if text, ok := strings.CutPrefix(line, "link_id:"); ok {
+				if _, err := fmt.Sscan(text, &id); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if id == 0 || seen[id] {
+			continue
+		}
+		seen[id] = true
+		l, err := link.NewFromID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := l.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		out = append(out, info)
+	}
+	return out
+}
+
+// needMulti skips the test on kernels without uprobe_multi links.
+func needMulti(t testing.TB, err error) {
+	t.Helper()
+	if errors.Is(err, ebpf.ErrNotSupported) {
+		skip(t, "%v", err)
+	}
+}
+
+// TestLinks counts links: one per file, program and process, whatever the
+// number of sites; and shows that file offsets, semaphores and cookies of the
+// sites are what the kernel has.
+func TestLinks(t *testing.T) {
+	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
+	other := filepath.Join(t.TempDir(), "other")
+	if out, err := exec.Command("cp", path, other).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p, q := start(t, exec.Command(path)), start(t, exec.Command(path))
+	before := len(ownLinks(t))
+	for _, test := range []struct {
+		name      string
+		selectors []string
+		pids      []int
+		links     int // for each of the programs
+		sites     int
+	}{
+		{"file", []string{path + ":args:*"}, nil, 1, 7},
+		{"files", []string{path + ":args:*", other + ":args:*"}, nil, 2, 14},
+		{"process", []string{path + ":args:*"}, []int{p.pid()}, 1, 7},
+		{"processes", []string{path + ":args:*"}, []int{p.pid(), q.pid()}, 2, 14},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := attach.OpenAll(test.selectors, &attach.Options{PIDs: test.pids, Link: attach.MultiLink})
+			needMulti(t, err)
+			if err != nil {
+				needPrivileges(t, err)
+				t.Fatal(err)
+			}
+			defer s.Close()
+			// One program reads memory and may sleep, the other does neither.
+			const programs = 2
+			links := ownLinks(t)
+			if got := len(links) - before; got != programs*test.links {
+				t.Errorf("%d links, want %d", got, programs*test.links)
+			}
+			type uprobe struct {
+				File              string
+				PID               uint32
+				Offset, Semaphore uint64
+			}
+			var got, want []uprobe
+			cookies := map[string]bool{}
+			for _, l := range links {
+				multi := l.UprobeMulti()
+				if multi == nil {
+					continue
+				}
+				offsets, ok := multi.Offsets()
+				if !ok {
+					skip(t, "this kernel does not describe uprobe_multi links")
+				}
+				pid, _ := multi.Pid()
+				for _, o := range offsets {
+					got = append(got, uprobe{multi.File, pid, o.Offset, o.ReferenceCount})
+					key := fmt.Sprint(l.Program, o.Cookie)
+					if o.Offset == 0 || cookies[key] {
+						t.Errorf("offset %#x, cookie %#x of program %d: an offset is not 0, and a cookie is of one site", o.Offset, o.Cookie, l.Program)
+					}
+					cookies[key] = true
+				}
+			}
+			for _, site := range s.Plan() {
+				want = append(want, uprobe{site.Path, uint32(site.PID), site.Offset, site.Probe.SemaphoreOffset})
+			}
+			less := func(a, b uprobe) bool { return fmt.Sprint(a) < fmt.Sprint(b) }
+			if d := cmp.Diff(want, got, sorted(less)); d != "" || len(got) != test.sites {
+				t.Errorf("%d uprobes, want %d (-want +got):\n%s", len(got), test.sites, d)
+			}
+		})
+	}
+	if n := len(ownLinks(t)); n != before {
+		t.Errorf("%d links are left", n-before)
+	}
+}
+
+// TestEndedProcesses traces the whole machine while processes come and go, each
+// with a memory file of its own. Those that have ended cost no link and no
+// program, and what they fired remains counted.
+func TestEndedProcesses(t *testing.T) {
+	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		t.Run(kind.String(), func(t *testing.T) {
+			processes := 50
+			if kind == attach.PerfLink {
+				processes = 4 // each costs the kernel 0.1 s
+			}
+			name := fmt.Sprintf("ended%d", os.Getpid())
+			first := startEnded(t, name)
+			s := open(t, name+":*", &attach.Options{Rescan: 2 * time.Millisecond, Link: kind})
+			objects := func() (links, programs int) {
+				fds, _ := filepath.Glob("/proc/self/fd/*")
+				for _, fd := range fds {
+					switch target, _ := os.Readlink(fd); target {
+					case "anon_inode:bpf_link", "anon_inode:[perf_event]":
+						links++
+					case "anon_inode:bpf-prog":
+						programs++
+					}
+				}
+				return links, programs
+			}
+			links, programs := objects()
+			const rounds = 2
+			for round := range rounds {
+				var all []*program
+				for range processes / rounds {
+					all = append(all, startEnded(t, name))
+				}
+				awaitSites(t, s.Plan, 1+(round+1)*len(all))
+				for _, p := range all {
+					p.do("fire")
+					if err := p.end(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+				l, p := objects()
+				if l == links && p == programs {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("%d links and %d programs after %d processes have ended, %d and %d before", l, p, processes, links, programs)
+				}
+			}
+			first.do("fire") // the one that lives is still traced
+			fired := map[int]bool{}
+			for _, ev := range drain(t, s) {
+				fired[ev.PID] = true
+			}
+			if len(fired) != processes+1 || !fired[first.pid()] {
+				t.Errorf("events of %d processes, want %d", len(fired), processes+1)
+			}
+			if st := checkSum(t, s); st.Fired != uint64(processes+1) {
+				t.Errorf("stats %+v, want %d fired", st, processes+1)
+			}
+		})
+	}
+}
+
+// TestCookies holds that a program of the caller's own reads the cookies that
+// it was given, all 64 bits of them, for each site and by either mechanism.
+func TestCookies(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	for _, kind := range []attach.LinkKind{attach.MultiLink, attach.PerfLink} {
+		t.Run(kind.String(), func(t *testing.T) {
+			p := start(t, exec.Command(path))
+			probes := []reader.Probe{liveProbe(t, p.pid(), "args:bare"), liveProbe(t, p.pid(), "args:ints")}
+			cookies := []uint64{0xfedcba9876543210, 1<<63 + 1}
+			seen, prog := cookieProgram(t, kind)
+			a, err := attach.Probes(prog, probes, &attach.Options{PIDs: []int{p.pid()}, Link: kind, Cookies: cookies})
+			needMulti(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			p.do("")
+			got := map[uint64]uint64{}
+			for _, c := range cookies {
+				var n uint64
+				if err := seen.Lookup(c, &n); err != nil {
+					t.Errorf("the program has not seen the cookie %#x: %v", c, err)
+				}
+				got[c] = n
+			}
+			if d := cmp.Diff(map[uint64]uint64{cookies[0]: 1, cookies[1]: 1}, got); d != "" {
+				t.Errorf("cookies seen (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// cookieProgram returns a program that counts how often it has run by cookie.
+func cookieProgram(t *testing.T, kind attach.LinkKind) (*ebpf.Map, *ebpf.Program) {
+	t.Helper()
+	m, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: 16})
+	if err != nil {
+		skip(t, "%v", err)
+	}
+	t.Cleanup(func() { m.Close() })
+	typ := ebpf.AttachTraceUprobeMulti
+	if kind == attach.PerfLink {
+		typ = ebpf.AttachNone
+	}
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: typ, License: "GPL", Instructions: asm.Instructions{
+		asm.FnGetAttachCookie.Call(),
+		asm.StoreMem(asm.R10, -8, asm.R0, asm.DWord),
+		asm.Mov.Imm(asm.R1, 1), asm.StoreMem(asm.R10, -16, asm.R1, asm.DWord),
+		asm.LoadMapPtr(asm.R1, m.FD()),
+		asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, -8),
+		asm.Mov.Reg(asm.R3, asm.R10), asm.Add.Imm(asm.R3, -16),
+		asm.Mov.Imm(asm.R4, 0), // BPF_ANY
+		asm.FnMapUpdateElem.Call(),
+		asm.Mov.Imm(asm.R0, 0), asm.Return(),
+	}})
+	if err != nil {
+		needMulti(t, err)
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { prog.Close() })
+	return m, prog
+}
+
+func init() { children["ended"] = endedChild() }
+
+// endedChild declares a probe of the provider that its command names, or fires.
+func endedChild() func(string) error {
+	var p *provider.Provider
+	var fired *provider.Probe0
+	return func(command string) error {
+		if name, ok := strings.CutPrefix(command, "load "); ok {
+			p = provider.New(name, nil)
+			fired = provider.NewProbe0(p, "fired")
+			return p.Load()
+		}
+		fired.Fire()
+		return nil
+	}
+}
+
+func startEnded(t *testing.T, name string) *program {
+	t.Helper()
+	p := startChild(t, "ended")
+	p.do("load %s", name)
+	return p
+}
+
+func sorted[T any](less func(a, b T) bool) cmp.Option { return cmpopts.SortSlices(less) }
