@@ -4,8 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -15,20 +13,8 @@ import (
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
-func compileNops(t *testing.T) string {
-	t.Helper()
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the program is for x86-64")
-	}
-	out := filepath.Join(t.TempDir(), "nops")
-	if msg, err := exec.Command("gcc", "-nostdlib", "-static", "-o", out, "testdata/nops.S").CombinedOutput(); err != nil {
-		skip(t, "needs gcc: %v: %s", err, msg)
-	}
-	return out
-}
-
 func TestSiteShapes(t *testing.T) {
-	path := compileNops(t)
+	path := assemble(t, "testdata/nops.S")
 	p := start(t, exec.Command(path))
 	s := open(t, path+":nops:*", nil)
 	p.do("")
@@ -82,7 +68,7 @@ func TestForce(t *testing.T) {
 	if !optimizesNop5 {
 		skip(t, "this kernel does not optimise nop5")
 	}
-	path := compileNops(t)
+	path := assemble(t, "testdata/nops.S")
 	p := start(t, exec.Command(path))
 	if _, err := attach.Open(path+":nops:nop5", nil); !errors.Is(err, attach.ErrNoSite) || !errors.Is(err, attach.ErrUnsafe) {
 		needPrivileges(t, err)
