@@ -1,0 +1,102 @@
+package attach_test
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/provider"
+)
+
+func init() { children["flood"] = floodChild() }
+
+// floodChild fires from several threads at once.
+func floodChild() func(string) error {
+	p := provider.New("flood", nil)
+	number := provider.NewProbe2[uint64, uint32](p, "number", "n", "thread")
+	text := provider.NewProbe2[uint64, string](p, "text", "n", "text")
+	return func(command string) error {
+		if command == "load" {
+			return p.Load()
+		}
+		var threads, each int
+		if _, err := fmt.Sscanf(command, "%d %d", &threads, &each); err != nil {
+			return err
+		}
+		var wg sync.WaitGroup
+		for thread := range threads {
+			wg.Go(func() {
+				for n := range each {
+					number.Fire(uint64(n), uint32(thread))
+					if n%4 == 0 {
+						text.Fire(uint64(n), "some text that takes room")
+					}
+				}
+			})
+		}
+		wg.Wait()
+		return nil
+	}
+}
+
+// TestOverrun overruns the smallest ring from several threads. Every firing that
+// the program has counted is received, lost or filtered, and none is two.
+func TestOverrun(t *testing.T) {
+	const threads, each = 4, 20_000
+	const fired = threads * (each + each/4)
+	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		for _, test := range []struct {
+			name  string
+			where string
+			limit int // events that are asked for; 0 for all
+		}{
+			{"all", "", 0},
+			{"condition", "n >= 10000", 0},
+			{"limit", "", 100},
+			{"condition and limit", "n >= 10000", 100},
+		} {
+			t.Run(kind.String()+" "+test.name, func(t *testing.T) {
+				p := startChild(t, "flood")
+				p.do("load")
+				s := open(t, "flood:*", &attach.Options{PIDs: []int{p.pid()}, Link: kind, RingSize: os.Getpagesize(), Where: test.where})
+				var received atomic.Uint64
+				var reader sync.WaitGroup
+				reader.Go(func() {
+					for _, err := range s.Events() {
+						if err != nil {
+							t.Error(err)
+						}
+						if received.Add(1) == uint64(test.limit) {
+							return
+						}
+					}
+				})
+				p.do("%d %d", threads, each)
+				if test.limit > 0 {
+					reader.Wait()
+				} else if err := s.Stop(); err != nil {
+					t.Fatal(err)
+				}
+				reader.Wait()
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				st := checkSum(t, s)
+				filtered := uint64(0)
+				if test.where != "" {
+					filtered = fired / 2
+				}
+				if st.Fired != fired || st.Received != received.Load() || st.Lost == 0 || st.Filtered < filtered ||
+					test.limit == 0 && st.Filtered != filtered || test.limit > 0 && st.Received != uint64(test.limit) {
+					t.Errorf("stats %+v, want %d fired, %d received, %d filtered and some lost", st, fired, received.Load(), filtered)
+				}
+				if err := p.end(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
