@@ -90,6 +90,7 @@ type discovery struct {
 	hidden    map[int]hiddenSince        // processes that may not be looked at
 	ended     []procfs.ID                // see settle
 	troubles  []error
+	privilege *PrivilegeError // what kept files of d.pids from being read
 }
 
 // add keeps the probe if a selector names it, and returns what it has become.
@@ -136,6 +137,9 @@ func (d *discovery) processes(pids []int) error {
 		for p, err := range proc.Probes() {
 			if err != nil {
 				d.troubles = append(d.troubles, err)
+				if errors.Is(err, os.ErrPermission) && !hasCapability(unix.CAP_SYS_PTRACE) {
+					d.privilege = &PrivilegeError{Op: fmt.Sprintf("open the files that process %d has mapped", pid), Missing: []string{"CAP_SYS_PTRACE"}, Err: err}
+				}
 				continue
 			}
 			d.add(&p, pid)
@@ -289,6 +293,9 @@ func (d *discovery) noMatch(i int) error {
 		where = fmt.Sprintf("in process %d", pids[0])
 	default:
 		where = fmt.Sprintf("in processes %v", pids)
+	}
+	if d.privilege != nil {
+		return d.privilege
 	}
 	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, where)
 	if d.similar[i] != "" {

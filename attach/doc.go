@@ -32,7 +32,8 @@
 // and why.
 //
 // The package needs Linux 5.15 (BPF cookies) and CAP_BPF with CAP_PERFMON, or
-// CAP_SYS_ADMIN.
+// CAP_SYS_ADMIN, which perf events need in any case. Processes of other users
+// need CAP_SYS_PTRACE, too.
 // See https://docs.kernel.org/trace/uprobetracer.html and
 // https://docs.kernel.org/bpf/ringbuf.html.
 package attach

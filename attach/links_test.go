@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/provider"
@@ -48,7 +50,16 @@ func ownLinks(t testing.TB) []*link.Info {
 			continue
 		}
 		seen[id] = true
-		l, err := link.NewFromID(id)
+		n, err := strconv.Atoi(fd.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		// By its id only CAP_SYS_ADMIN gets a link.
+		dup, err := unix.FcntlInt(uintptr(n), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := link.NewFromFD(dup)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -33,10 +33,9 @@ type resolver interface {
 // windowSize bytes of the file are read at a time: sites lie close together.
 const windowSize = 64 << 10
 
-// openObject opens the file at path. Without O_NONBLOCK a FIFO that somebody
-// has put there would wait for its writer.
+// openObject opens the file at path.
 func openObject(path string) (*object, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := procfs.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,10 @@ func (g *group) attachPerf() ([]detacher, error) {
 			all = append(all, d)
 			continue
 		}
+		if errors.Is(err, os.ErrPermission) && !hasCapability(unix.CAP_SYS_ADMIN) {
+			// kernel/events/core.c: perf_uprobe_event_init asks for nothing less.
+			return all, &PrivilegeError{Op: "attach to " + g.path + " by perf events", Missing: []string{"CAP_SYS_ADMIN"}, Err: err}
+		}
 		if whole := g.wholeError(err); whole != nil {
 			return all, whole
 		}

@@ -11,7 +11,7 @@ import (
 // PrivilegeError says that this process may not do what attaching needs.
 type PrivilegeError struct {
 	Op      string   // what was tried
-	Missing []string // capabilities that this process lacks, "CAP_BPF" …
+	Missing []string // capabilities that this process lacks: "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE" or "CAP_SYS_ADMIN"
 	Err     error    // the kernel's answer; wraps os.ErrPermission
 }
 
@@ -41,22 +41,25 @@ type opError struct {
 func (e *opError) Error() string { return e.op + ": " + e.err.Error() }
 func (e *opError) Unwrap() error { return e.err }
 
+// hasCapability reports whether this process has a capability, as far as it can
+// be asked.
+func hasCapability(c uint) bool {
+	var data [2]unix.CapUserData
+	err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0])
+	return err != nil || data[c/32].Effective&(1<<(c%32)) != 0
+}
+
 // missingCapabilities returns what this process lacks of CAP_BPF and
 // CAP_PERFMON, for either of which CAP_SYS_ADMIN will do.
 func missingCapabilities() []string {
-	var data [2]unix.CapUserData
-	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0]); err != nil {
-		return nil
-	}
-	has := func(c uint) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
-	if has(unix.CAP_SYS_ADMIN) {
+	if hasCapability(unix.CAP_SYS_ADMIN) {
 		return nil
 	}
 	var missing []string
-	if !has(unix.CAP_BPF) {
+	if !hasCapability(unix.CAP_BPF) {
 		missing = append(missing, "CAP_BPF")
 	}
-	if !has(unix.CAP_PERFMON) {
+	if !hasCapability(unix.CAP_PERFMON) {
 		missing = append(missing, "CAP_PERFMON")
 	}
 	return missing

@@ -79,6 +79,8 @@ type candidate struct {
 	like string
 	// link says that the path may lead to any file, of whatever file system.
 	link bool
+	// copied says that only a copy of the descriptor is to be had.
+	copied bool
 }
 
 // candidates yields paths, the best first: those that stay good when the
@@ -103,7 +105,13 @@ func (o *Object) candidates() iter.Seq[candidate] {
 				return
 			}
 		}
-		fds, _ := os.ReadDir(o.proc("fd"))
+		fds, err := os.ReadDir(o.proc("fd"))
+		if errors.Is(err, os.ErrPermission) {
+			if path, ok := o.descriptor(); ok {
+				yield(candidate{name: path, link: true, copied: true})
+			}
+			return
+		}
 		for _, fd := range fds {
 			if !yield(candidate{name: o.proc("fd/" + fd.Name()), link: true}) {
 				return
@@ -117,6 +125,17 @@ func (o *Object) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", o.
 // try opens the candidate if it is the object. It looks before it opens:
 // opening a device can have effects, and a FIFO waits.
 func (o *Object) try(c candidate) (*os.File, error) {
+	if c.copied {
+		f, err := OpenFile(c.name)
+		if err != nil {
+			return nil, err
+		}
+		if info, err := f.Stat(); err != nil || !o.is(info, true) {
+			f.Close()
+			return nil, changed(c.name)
+		}
+		return f, nil
+	}
 	info, err := os.Stat(c.name)
 	if err != nil {
 		return nil, err
