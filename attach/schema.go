@@ -67,7 +67,7 @@ func (s *schema) decode(rec []byte) ([]Arg, error) {
 		case f.source == fromConstant:
 			a.Value = f.value
 		case failed&(1<<f.read) != 0:
-			a.Err = ErrFault
+			a.Err = s.readError(rec, f)
 		case f.source == fromRecord:
 			a.Value = scalar(rec[f.offset:], f.kind, f.size)
 		case f.source == fromRaw:
@@ -83,6 +83,18 @@ func (s *schema) decode(rec []byte) ([]Arg, error) {
 		}
 	}
 	return args, nil
+}
+
+// readError is why a read has failed.
+func (s *schema) readError(rec []byte, f *field) error {
+	if f.source == fromString {
+		if str := &s.sig.strings[f.index]; str.counted && str.lengthSigned {
+			if n := int64(s.length(rec, str)); n < 0 {
+				return fmt.Errorf("its length is %d", n)
+			}
+		}
+	}
+	return ErrFault
 }
 
 // text is a string of a record.

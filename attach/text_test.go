@@ -52,7 +52,7 @@ func TestCountedText(t *testing.T) {
 				"followed": number("counted", text[:4], int64(4), nil, nil),
 			}
 			for name, why := range map[string]string{
-				"negative": fault, "nowhere": fault, "two": "truncated to 20 of 27 bytes",
+				"negative": "its length is -1", "nowhere": fault, "two": "truncated to 20 of 27 bytes",
 				"huge": "truncated to 20 of 9223372036854775808 bytes", "bare": "no argument arg3 holds its length",
 			} {
 				want[name][0].Err = why

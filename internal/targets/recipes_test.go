@@ -149,7 +149,7 @@ func TestRecipes(t *testing.T) {
 
 	c := start(t, compileThrows(t))
 	k.cook("libstdcxx:*", c.pid(), "", func() { c.do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1="4Loud"$`, `libstdcxx:catch arg0=0x[0-9a-f]+ arg1="4Loud"$`)
-	k.cook("libstdcxx:throw", 0, "", func() { c.do("2 100") }, `comm="throws" arg1="4Loud" count=200$`)
+	k.cook("libstdcxx:throw", 0, "", func() { c.do("2 100") }, `comm="throws" arg1="4Loud" count=\d{3,}$`)
 
 	for _, r := range recipes(t) {
 		if !slices.Contains(k.used, r) {
