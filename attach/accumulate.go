@@ -75,6 +75,7 @@ func (g *generator) readAggregated(scratch bool) {
 		}
 	}
 	g.readBlock(g.sleeps)
+	g.readIndirects()
 }
 
 // keyAt is the place of the group's key, or of the key of a start and its end.

@@ -268,8 +268,40 @@ func (s *signature) dropUnneeded() {
 		}
 	}
 	s.strings = nil
+	s.dropIndirects()
 	if !block {
 		s.block, s.blockBase, s.blockOffset, s.blockSize = false, location{}, 0, 0
+	}
+}
+
+// dropIndirects leaves out what is not looked at, nor on the way to it.
+func (s *signature) dropIndirects() {
+	needed := make([]bool, len(s.indirects))
+	var mark func(off uint32)
+	mark = func(off uint32) {
+		if i := s.regionRead(off) - len(s.operands) - 1; i >= 0 && !needed[i] {
+			needed[i] = true
+			mark(s.indirects[i].pointer)
+		}
+	}
+	look := func(in *input) {
+		switch {
+		case in.source == inputBlock:
+			mark(in.offset)
+		case in.source == inputText && in.text.sized:
+			mark(in.text.length)
+		}
+	}
+	for i := range s.inputs {
+		look(&s.inputs[i])
+	}
+	for in := range s.aggregate.inputs {
+		look(in)
+	}
+	for i := range needed {
+		if !needed[i] {
+			s.indirects[i].size = 0 // the others keep their places
+		}
 	}
 }
 

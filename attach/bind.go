@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -12,14 +13,11 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// maxBlock bytes of argument block are read: offsets in BPF instructions have
-// 16 bits, and strings want room too.
-const maxBlock = 16 << 10
-
 // binder turns probes into signatures and schemas.
 type binder struct {
 	maxString uint32
 	texts     []textArg
+	follow    []string
 	where     *filter.Expr
 	aggregate *aggregateLayout // nil to record events
 	objects   objects
@@ -85,7 +83,8 @@ func (b *binder) bind(s *Site) (*schema, error) {
 		sc.sig.maxString = 0 // does not tell signatures apart
 	}
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
-	if len(b.texts) == 0 && !slices.ContainsFunc(p.Arguments(), ofSite) {
+	ofProbe := func(name string) bool { return strings.Contains(name, ":") }
+	if len(b.texts) == 0 && !slices.ContainsFunc(b.follow, ofProbe) && !slices.ContainsFunc(p.Arguments(), ofSite) {
 		if b.forms == nil {
 			b.forms = map[formKey]*schema{}
 		}
@@ -128,57 +127,12 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
 	return true
 }
 
-// bindTyped reads the argument block.
-func (b *binder) bindTyped(sc *schema, s *Site, regs *registers) {
-	typ := s.Probe.Type
-	rec := &typ.Record
-	if len(typ.Fields) == 0 || b.bindRegisters(sc, s, regs) {
-		return
-	}
-	base, err := regs.locateDWARF(int(rec.BlockReg))
-	switch {
-	case rec.BlockReg == notes.NoBlock:
-		err = errors.New("the object does not say where the argument block is")
-	case err == nil && (rec.BlockSize == 0 || rec.BlockSize > maxBlock):
-		err = fmt.Errorf("an argument block of %d bytes is not between 1 and %d", rec.BlockSize, maxBlock)
-	}
-	if err == nil {
-		sc.sig.block, sc.sig.blockBase = true, base
-		sc.sig.blockOffset, sc.sig.blockSize = rec.BlockOffset, rec.BlockSize
-	}
-	for i := range typ.Fields {
-		f := b.typedField(sc, &typ.Fields[i], rec.BlockSize)
-		if err != nil {
-			f.source, f.err = fromNowhere, err
-		}
-		sc.fields = append(sc.fields, f)
-	}
-}
-
-func (b *binder) typedField(sc *schema, t *reader.Field, blockSize uint32) field {
-	f := field{name: t.Name, kind: t.Kind, offset: sc.sig.blockStart() + int(t.Offset), read: len(sc.sig.operands)}
-	inBlock := func(off, size uint32) bool { return off <= blockSize && size <= blockSize-off }
-	switch {
-	case !inBlock(t.Offset, t.Size) || t.Size == 0:
-		f.err = fmt.Errorf("field at byte %d with %d bytes is not within the argument block of %d bytes", t.Offset, t.Size, blockSize)
-	case t.Kind == reader.String || t.Kind == reader.Bytes:
-		switch {
-		case t.Size != 8 || !inBlock(t.LenOffset, 8):
-			f.err = fmt.Errorf("pointer of %d bytes, or its length, is not within the argument block", t.Size)
-		case sc.sig.reads() == maxReads:
-			f.err = fmt.Errorf("more than %d arguments need a read of their own", maxReads-1)
-		default:
-			f.source, f.index = fromString, len(sc.sig.strings)
-			f.read = sc.sig.reads()
-			sc.sig.strings = append(sc.sig.strings, stringRead{sized: true, pointer: t.Offset, length: t.LenOffset})
-		}
-	case t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8:
-		f.source, f.size = fromRecord, uint8(t.Size)
-	default:
-		f.source, f.length = fromRaw, int(t.Size)
-	}
-	return f
-}
+// Why an argument of a typed probe has no value.
+var (
+	errNoBlock = errors.New("the object does not say where the argument block is")
+	errTooMany = fmt.Errorf("more than %d arguments need a read of their own", maxReads-1)
+	errTooDeep = errors.New("it lies behind more than one pointer without a fixed place")
+)
 
 // bindNote reads the arguments of a probe that has only a note.
 func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
@@ -210,7 +164,7 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 		case op.kind == opConst && text == nil:
 			f.source, f.value = fromConstant, value(op.value, f.kind, op.size)
 		case sc.sig.reads()+1+reads+text.reads() > maxReads:
-			f.err = fmt.Errorf("more than %d arguments need a read of their own", maxReads-1)
+			f.err = errTooMany
 		default:
 			f.source, f.size = fromRecord, op.size
 			f.read = len(sc.sig.operands)

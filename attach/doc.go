@@ -13,6 +13,9 @@
 // and never the probe. Semaphores are counted by the kernel through
 // ref_ctr_offset: they fall back to zero whatever happens to this process.
 //
+// Arguments of typed probes may be structs, arrays and slices, and are decoded
+// as [Struct] and [List]; pointers are followed if [Options.Follow] names them.
+//
 // [Options.Where] is a condition that the kernel tests before an event is
 // recorded; it is compiled to BPF for each argument signature.
 //

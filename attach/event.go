@@ -36,9 +36,16 @@ type Arg struct {
 	// Name is the argument's name if the object names it, else "arg0" to "argN"
 	// by its place in the note.
 	Name string
-	// Value is a uint64, int64, float64, bool, string or []byte; nil if Err
-	// says that there is none.
+	// Value is a uint64 (also for addresses), int64, float64, bool, string,
+	// []byte, [Struct] or [List]; nil of a pointer that was followed and points
+	// to nothing, and if Err says that there is none.
 	Value any
 	// Err is why the value is missing or, if it wraps ErrTruncated, incomplete.
 	Err error
 }
+
+// Struct is the value of an argument that is a struct: its fields, in order.
+type Struct []Arg
+
+// List is the value of an array or a slice: its elements, which have no names.
+type List []Arg

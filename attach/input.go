@@ -68,9 +68,9 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 	case "comm":
 		return input{source: inputComm, kind: reader.String}, nil
 	}
-	f := s.field(name)
-	if f == nil {
-		return input{}, fmt.Errorf("%s:%s has no argument %s: %s", p.Provider, p.Name, name, s.describe())
+	f, err := s.resolve(name)
+	if err != nil {
+		return input{}, fmt.Errorf("%s:%s has no argument %s: %w", p.Provider, p.Name, name, err)
 	}
 	in := input{kind: f.kind, size: f.size}
 	if text && p.Type == nil && f.source == fromNowhere {
@@ -95,6 +95,9 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 			in.source, in.kind, in.text = inputText, reader.String, stringRead{slot: f.read}
 		}
 	case fromString:
+		if f.index < 0 {
+			break // its read would be one too many
+		}
 		in.source, in.text = inputText, s.sig.strings[f.index]
 	default:
 		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor text", name, p.Provider, p.Name)
@@ -104,7 +107,11 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 
 // has says that input would find name.
 func (s *schema) has(name string) bool {
-	return name == "pid" || name == "tid" || name == "comm" || s.field(name) != nil
+	if name == "pid" || name == "tid" || name == "comm" {
+		return true
+	}
+	_, err := s.resolve(name)
+	return err == nil
 }
 
 // field returns the field that is called name, or that stands at its place.
@@ -120,15 +127,6 @@ func (s *schema) field(name string) *field {
 		}
 	}
 	return nil
-}
-
-// describe says which names there are.
-func (s *schema) describe() string {
-	names := make([]string, 0, len(s.fields)+3)
-	for i := range s.fields {
-		names = append(names, s.fields[i].name)
-	}
-	return "it has " + strings.Join(append(names, "pid", "tid", "comm"), ", ")
 }
 
 // bitsOf undoes value.

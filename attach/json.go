@@ -24,7 +24,9 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 //	 "args": {name: value}, "errors": {name: why}}
 //
 // Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes
-// are base64. errors is absent if there are none.
+// are base64; a Struct is an object, a List an array, a pointer to nothing null.
+// What is wrong within them is named by its path, as "peer.host" or "tags[1]".
+// errors is absent if there are none.
 func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
 // AppendJSON appends to dst what MarshalJSON returns.
@@ -39,38 +41,54 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 		dst = append(append(append(dst, `,"`...), f.key...), `":`...)
 		dst = appendString(dst, f.value)
 	}
-	dst = append(dst, `,"args":{`...)
-	troubles := 0
+	dst = append(dst, `,"args":`...)
+	dst = appendFields(dst, e.Args)
+	errs := len(dst)
 	for i := range e.Args {
-		a := &e.Args[i]
+		dst = e.Args[i].appendTroubles(dst, errs, e.Args[i].Name)
+	}
+	if len(dst) > errs {
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}
+
+// appendTroubles appends what is wrong with the argument, and within it, to the
+// object "errors", which begins at start.
+func (a *Arg) appendTroubles(dst []byte, start int, where string) []byte {
+	if err := a.trouble(); err != nil {
+		if len(dst) == start {
+			dst = append(dst, `,"errors":{`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = append(appendString(dst, where), ':')
+		dst = appendString(dst, err.Error())
+	}
+	switch v := a.Value.(type) {
+	case Struct:
+		for i := range v {
+			dst = v[i].appendTroubles(dst, start, where+"."+v[i].Name)
+		}
+	case List:
+		for i := range v {
+			dst = v[i].appendTroubles(dst, start, fmt.Sprintf("%s[%d]", where, i))
+		}
+	}
+	return dst
+}
+
+// appendFields appends an object.
+func appendFields(dst []byte, fields []Arg) []byte {
+	dst = append(dst, '{')
+	for i := range fields {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(dst, a.Name)
-		dst = append(dst, ':')
-		dst = appendValue(dst, a.Value)
-		if a.trouble() != nil {
-			troubles++
-		}
+		dst = append(appendString(dst, fields[i].Name), ':')
+		dst = appendValue(dst, fields[i].Value)
 	}
-	dst = append(dst, '}')
-	if troubles == 0 {
-		return append(dst, '}')
-	}
-	dst = append(dst, `,"errors":{`...)
-	for i := range e.Args {
-		err := e.Args[i].trouble()
-		if err == nil {
-			continue
-		}
-		dst = appendString(dst, e.Args[i].Name)
-		dst = append(dst, ':')
-		dst = appendString(dst, err.Error())
-		if troubles--; troubles > 0 {
-			dst = append(dst, ',')
-		}
-	}
-	return append(dst, "}}"...)
+	return append(dst, '}')
 }
 
 // trouble is why the argument's JSON value is missing or not the whole truth.
@@ -104,6 +122,17 @@ func appendValue(dst []byte, v any) []byte {
 		dst = append(dst, '"')
 		dst = base64.StdEncoding.AppendEncode(dst, v)
 		return append(dst, '"')
+	case Struct:
+		return appendFields(dst, v)
+	case List:
+		dst = append(dst, '[')
+		for i := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendValue(dst, v[i].Value)
+		}
+		return append(dst, ']')
 	}
 	return append(dst, "null"...)
 }

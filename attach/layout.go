@@ -39,7 +39,12 @@ type signature struct {
 	blockOffset int32
 	blockSize   uint32
 
-	// Strings, each a read; they follow the block's.
+	// Memory behind pointers in the block, each a read after the block's. Extra
+	// is what they add to the fixed part.
+	indirects []indirect
+	extra     uint32
+
+	// Strings, each a read; they are the last ones.
 	strings   []stringRead
 	maxString uint32
 
@@ -53,11 +58,23 @@ type signature struct {
 	text string // key, once it has been asked for
 }
 
-// stringRead is text or bytes to be copied behind the fixed part.
-type stringRead struct {
-	sized bool // pointer and length lie in the block
+// indirect is memory of known size to be copied to the fixed part. Offsets are
+// from the start of the block.
+type indirect struct {
+	pointer uint32 // where the pointer is
+	offset  uint32 // where to copy to
+	size    uint32 // 0 if it is not needed
+	// Of a slice: where the number of elements is, and their size; size is that
+	// of the most elements that are copied. 0 of a pointer to one value.
+	length, elem uint32
+}
 
-	pointer, length uint32 // sized: offsets in the block
+// stringRead is text, bytes or elements to be copied behind the fixed part.
+type stringRead struct {
+	sized bool // pointer and length lie in the fixed part; else text up to a NUL
+
+	pointer, length uint32 // sized: offsets from the start of the block
+	elem            uint32 // sized: bytes of an element; 0 for text and bytes
 
 	// Not sized: slot holds the pointer when it is read and, unless the text is
 	// counted, the number of bytes copied afterwards.
@@ -69,6 +86,9 @@ type stringRead struct {
 	lengthSize   uint8
 	lengthSigned bool
 }
+
+// width is the size of what the length counts.
+func (s *stringRead) width() int { return max(1, int(s.elem)) }
 
 // key tells signatures apart. They do not change once it has been asked for.
 func (s *signature) key() string {
@@ -87,7 +107,7 @@ func (s *signature) key() string {
 
 // reads returns the number of bits of headErrors in use.
 func (s *signature) reads() int {
-	n := len(s.operands) + len(s.strings)
+	n := len(s.operands) + len(s.indirects) + len(s.strings)
 	if s.block {
 		n++
 	}
@@ -98,7 +118,18 @@ func (s *signature) blockStart() int { return headSize + 8*len(s.operands) }
 
 // fixedSize is the size of a record before its strings.
 func (s *signature) fixedSize() int {
-	return s.blockStart() + int(s.blockSize+7)&^7
+	return s.blockStart() + int(s.blockSize+7)&^7 + int(s.extra)
+}
+
+// regionRead returns the bit of headErrors for what lies at an offset from the
+// start of the block.
+func (s *signature) regionRead(off uint32) int {
+	for i, in := range s.indirects {
+		if off >= in.offset && off-in.offset < (in.size+7)&^7 {
+			return len(s.operands) + 1 + i
+		}
+	}
+	return len(s.operands)
 }
 
 // stringLimit is the number of bytes that are kept of each string: what was
@@ -162,7 +193,7 @@ func (s *signature) needsScratch() bool {
 	if s.aggregate != nil && (s.block || s.aggregate.readsText() || s.aggregate.keySize+s.aggregate.pairSize > maxStackKey) {
 		return true
 	}
-	return len(s.strings) > 0 || s.looksAtText() || s.block && s.where != nil
+	return len(s.strings) > 0 || len(s.indirects) > 0 || s.looksAtText() || s.block && s.where != nil
 }
 
 // readsMemory says that the program reads memory which need not be resident.
@@ -175,5 +206,5 @@ func (s *signature) readsMemory() bool {
 	if s.aggregate != nil && s.aggregate.readsText() {
 		return true
 	}
-	return len(s.strings) > 0 || s.looksAtText()
+	return len(s.strings) > 0 || len(s.indirects) > 0 || s.looksAtText()
 }

@@ -35,7 +35,7 @@ func (g *generator) loadInput(in *input, failed string) {
 			g.emit(asm.LoadMem(asm.R1, asm.R10, stackSlot(in.index), asm.DWord))
 		}
 	case inputBlock:
-		g.failedRead(len(g.sig.operands), failed)
+		g.failedRead(g.sig.regionRead(in.offset), failed)
 		at := int16(g.sig.blockStart() + int(in.offset))
 		g.emit(asm.LoadMem(asm.R1, regRecord, at, sizes[size]))
 	default:
@@ -124,63 +124,27 @@ func (g *generator) loadText(in *input, area int16, failed string) {
 }
 
 func (g *generator) loadSized(in *input, area int16, limit int32, failed string) {
-	whole, ok := g.newLabel("whole"), g.newLabel("copied")
 	if in.text.sized {
-		g.failedRead(len(g.sig.operands), failed)
+		g.failedRead(g.sig.regionRead(in.text.length), failed)
 	} else if g.sig.operands[in.text.slot].kind == opMemory {
 		g.failedRead(in.text.slot, failed)
 	}
 	g.loadTextLength(&in.text, failed)
 	g.emit(
 		asm.StoreMem(regRecord, area, asm.R2, asm.DWord),
-		asm.JLE.Imm(asm.R2, limit, whole),
-		asm.Mov.Imm(asm.R2, limit),
 	)
-	g.label(whole)
-	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
-	helpers := []asm.BuiltinFunc{asm.FnProbeReadUser}
-	if g.sleeps {
-		helpers = append(helpers, asm.FnCopyFromUser)
-	}
-	for _, fn := range helpers {
-		g.loadTextPointer(&in.text)
-		g.emit(
-			asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord),
-			asm.Mov.Reg(asm.R1, regRecord),
-			asm.Add.Imm(asm.R1, int32(area)+textData),
-			fn.Call(),
-			asm.JEq.Imm(asm.R0, 0, ok),
-		)
-	}
-	g.emit(asm.Ja.Label(failed))
-	g.label(ok)
+	g.copySized(in.text, g.toArea(area), limit, failed)
 }
 
 func (g *generator) loadTerminated(in *input, area int16, limit int32, failed string) {
-	ok := g.newLabel("copied")
-	pointer := func() { g.emit(asm.LoadMem(asm.R3, regRecord, recordSlot(in.text.slot), asm.DWord)) }
 	if op := &g.sig.operands[in.text.slot]; op.kind == opMemory {
 		g.failedRead(in.text.slot, failed)
 	}
-	try := func() {
-		pointer()
-		g.emit(
-			asm.Mov.Imm(asm.R2, limit+2),
-			asm.Mov.Reg(asm.R1, regRecord),
-			asm.Add.Imm(asm.R1, int32(area)+textData),
-			asm.FnProbeReadUserStr.Call(),
-			asm.JSGT.Imm(asm.R0, 0, ok),
-		)
-	}
-	try()
-	if g.sleeps {
-		g.touchPages(pointer, int(limit)+2)
-		try()
-	}
-	g.emit(asm.Ja.Label(failed))
-	g.label(ok)
-	g.emit(
-		asm.Sub.Imm(asm.R0, 1), // the NUL
-		asm.StoreMem(regRecord, area, asm.R0, asm.DWord),
-	)
+	g.copyTerminated(in.text.slot, g.toArea(area), int(limit), failed)
+	g.emit(asm.StoreMem(regRecord, area, asm.R0, asm.DWord))
+}
+
+// toArea returns what puts the address of a text's bytes into R1.
+func (g *generator) toArea(area int16) func() {
+	return func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+textData)) }
 }

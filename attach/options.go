@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+	"path"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -32,6 +33,12 @@ type Options struct {
 	// points to. "PROVIDER:NAME:arg0", with globs, is for these probes only.
 	// Events then hold the text, not the address.
 	Strings []string
+	// Follow names the pointers of typed probes that are followed to what they
+	// point to, if the object describes it: "peer", "peer.next", or with '*' for
+	// any characters; "PROVIDER:NAME:peer" for one probe only. Other pointers
+	// are addresses. (Strings and slices need not be named.) What is asked for
+	// in Where is followed, too.
+	Follow []string
 
 	// Where is a condition on the arguments of probes, such as
 	//
@@ -135,6 +142,11 @@ func (o *Options) withDefaults() (Options, error) {
 		return out, fmt.Errorf("string length %d is not between 0 and %d bytes", out.MaxString, maxMaxString)
 	case out.MaxString == 0:
 		out.MaxString = defaultMaxString
+	}
+	for _, name := range out.Follow {
+		if _, err := path.Match(name, ""); err != nil {
+			return out, fmt.Errorf("follow %q: %w", name, err)
+		}
 	}
 	if out.Context == nil {
 		out.Context = context.Background()

@@ -15,6 +15,34 @@ func (g *generator) readBlock(mayCopy bool) {
 	g.readUser(load, int32(g.sig.blockSize), regRecord, int16(g.sig.blockStart()), len(g.sig.operands), mayCopy)
 }
 
+// readIndirects copies what pointers in the block lead to. What they point to
+// is zero if it cannot be read: nothing is there to follow.
+func (g *generator) readIndirects() {
+	start := g.sig.blockStart()
+	for i, in := range g.sig.indirects {
+		bit := len(g.sig.operands) + 1 + i
+		to, from := int16(start+int(in.offset)), int16(start+int(in.pointer))
+		load := func() { g.emit(asm.LoadMem(asm.R3, regRecord, from, asm.DWord)) }
+		switch {
+		case in.size == 0:
+		case in.elem == 0:
+			g.readUser(load, int32(in.size), regRecord, to, bit, g.sleeps)
+		default:
+			g.emit(asm.Mov.Imm(asm.R1, 0))
+			for off := 0; off < int(in.size); off += 8 {
+				g.emit(asm.StoreMem(regRecord, to+int16(off), asm.R1, asm.DWord))
+			}
+			s := stringRead{sized: true, pointer: in.pointer, length: in.length, elem: in.elem}
+			failed, done := g.newLabel("failed"), g.newLabel("done")
+			g.copySized(s, func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(to))) }, int32(in.size), failed)
+			g.emit(asm.Ja.Label(done))
+			g.label(failed)
+			g.markError(bit)
+			g.label(done)
+		}
+	}
+}
+
 // readOperand copies a memory operand to 8 bytes at dst+off. Only its size's
 // first bytes are the value.
 func (g *generator) readOperand(op *operand, i int, dst asm.Register, off int16) {
@@ -36,11 +64,7 @@ func (g *generator) readOperand(op *operand, i int, dst asm.Register, off int16)
 // error bit i if it cannot.
 func (g *generator) readUser(load func(), size int32, dst asm.Register, off int16, i int, mayCopy bool) {
 	ok := g.newLabel("read")
-	helpers := []asm.BuiltinFunc{asm.FnProbeReadUser}
-	if mayCopy {
-		helpers = append(helpers, asm.FnCopyFromUser)
-	}
-	for _, fn := range helpers {
+	for _, fn := range g.readers(mayCopy) {
 		load()
 		g.emit(
 			asm.Mov.Imm(asm.R2, size),
@@ -145,35 +169,56 @@ func (g *generator) readString(s stringRead, bit int) {
 }
 
 func (g *generator) readSized(s stringRead, failed string) {
-	limit := int32(g.sig.stringLimit())
-	whole, ok := g.newLabel("whole"), g.newLabel("copied")
-	g.loadTextLength(&s, failed)
-	g.emit(
-		asm.JLE.Imm(asm.R2, limit, whole),
-		asm.Mov.Imm(asm.R2, limit),
-	)
-	g.label(whole)
-	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
-	helpers := []asm.BuiltinFunc{asm.FnProbeReadUser}
-	if g.sleeps {
-		helpers = append(helpers, asm.FnCopyFromUser)
-	}
-	for _, fn := range helpers {
-		g.loadTextPointer(&s)
-		g.emit(
-			asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord),
-			asm.Mov.Reg(asm.R1, regRecord),
-			asm.Add.Reg(asm.R1, regCursor),
-			fn.Call(),
-			asm.JEq.Imm(asm.R0, 0, ok),
-		)
-	}
-	g.emit(asm.Ja.Label(failed))
-	g.label(ok)
+	g.copySized(s, g.toCursor, int32(g.sig.stringLimit()), failed)
 	g.emit(
 		asm.LoadMem(asm.R1, asm.R10, stackLength, asm.DWord),
 		asm.Add.Reg(regCursor, asm.R1),
 	)
+}
+
+func (g *generator) readTerminated(s stringRead, failed string) {
+	g.copyTerminated(s.slot, g.toCursor, g.sig.stringLimit(), failed)
+	g.emit(
+		asm.StoreMem(regRecord, recordSlot(s.slot), asm.R0, asm.DWord),
+		asm.Add.Reg(regCursor, asm.R0),
+	)
+}
+
+// toCursor puts the address of the next string into R1.
+func (g *generator) toCursor() {
+	g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Reg(asm.R1, regCursor))
+}
+
+// copySized copies what s points to, up to limit bytes, to the address that to
+// puts into R1. It leaves the number of bytes at stackLength, jumps if there is
+// nothing to be read, and changes R0 to R5.
+func (g *generator) copySized(s stringRead, to func(), limit int32, failed string) {
+	whole, ok := g.newLabel("whole"), g.newLabel("copied")
+	most := limit / int32(s.width())
+	g.loadTextLength(&s, failed)
+	g.emit(asm.JLE.Imm(asm.R2, most, whole), asm.Mov.Imm(asm.R2, most))
+	g.label(whole)
+	if s.elem > 1 {
+		g.emit(asm.Mul.Imm(asm.R2, int32(s.elem)))
+	}
+	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
+	for _, fn := range g.readers(g.sleeps) {
+		g.loadTextPointer(&s)
+		g.emit(asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord))
+		to()
+		g.emit(fn.Call(), asm.JEq.Imm(asm.R0, 0, ok))
+	}
+	g.emit(asm.Ja.Label(failed))
+	g.label(ok)
+}
+
+// readers are the helpers that copy memory of the traced program, the cheap one
+// first.
+func (g *generator) readers(mayCopy bool) []asm.BuiltinFunc {
+	if mayCopy {
+		return []asm.BuiltinFunc{asm.FnProbeReadUser, asm.FnCopyFromUser}
+	}
+	return []asm.BuiltinFunc{asm.FnProbeReadUser}
 }
 
 // loadTextLength puts the length of text that says it into R2, and jumps if it
@@ -211,32 +256,27 @@ func (g *generator) loadTextPointer(s *stringRead) {
 // smallestPage is the smallest page of any architecture that is supported.
 const smallestPage = 4096
 
-func (g *generator) readTerminated(s stringRead, failed string) {
-	limit := g.sig.stringLimit()
-	slot := recordSlot(s.slot)
+// copyTerminated copies text up to its NUL, limit+2 bytes at most, from where
+// the record's slot points to the address that to puts into R1. It leaves the
+// number of bytes without the NUL in R0, jumps if there is nothing to be read,
+// and changes R0 to R5.
+func (g *generator) copyTerminated(slot int, to func(), limit int, failed string) {
 	ok := g.newLabel("copied")
+	pointer := func() { g.emit(asm.LoadMem(asm.R3, regRecord, recordSlot(slot), asm.DWord)) }
 	try := func() {
-		g.emit(
-			asm.LoadMem(asm.R3, regRecord, slot, asm.DWord),
-			asm.Mov.Imm(asm.R2, int32(limit+2)),
-			asm.Mov.Reg(asm.R1, regRecord),
-			asm.Add.Reg(asm.R1, regCursor),
-			asm.FnProbeReadUserStr.Call(),
-			asm.JSGT.Imm(asm.R0, 0, ok),
-		)
+		pointer()
+		g.emit(asm.Mov.Imm(asm.R2, int32(limit+2)))
+		to()
+		g.emit(asm.FnProbeReadUserStr.Call(), asm.JSGT.Imm(asm.R0, 0, ok))
 	}
 	try()
 	if g.sleeps {
-		g.touchPages(func() { g.emit(asm.LoadMem(asm.R3, regRecord, slot, asm.DWord)) }, limit+2)
+		g.touchPages(pointer, limit+2)
 		try()
 	}
 	g.emit(asm.Ja.Label(failed))
 	g.label(ok)
-	g.emit(
-		asm.Sub.Imm(asm.R0, 1), // the NUL
-		asm.StoreMem(regRecord, slot, asm.R0, asm.DWord),
-		asm.Add.Reg(regCursor, asm.R0),
-	)
+	g.emit(asm.Sub.Imm(asm.R0, 1)) // the NUL
 }
 
 // touchPages has the pages brought in that n bytes of text may reach from the

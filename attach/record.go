@@ -56,6 +56,7 @@ func (g *generator) emitVariable() {
 		g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
 	}
 	g.readBlock(g.sleeps)
+	g.readIndirects()
 	g.where(unwanted)
 	g.header()
 	g.emit(asm.Mov.Imm(regCursor, int32(g.sig.fixedSize())))

@@ -1,11 +1,14 @@
 package attach
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/cilium/ebpf/btf"
 
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -16,9 +19,16 @@ type valueSource uint8
 const (
 	fromNowhere valueSource = iota // err says why
 	fromConstant
-	fromRecord // integer, float or bool at offset
-	fromRaw    // length bytes at offset, as they are
+	fromRecord // integer, float, bool or address at offset
+	fromRaw    // count bytes at offset, as they are
+	fromChars  // text at offset, up to a NUL within count bytes
 	fromString // string number index
+
+	fromStruct  // parts
+	fromArray   // count times parts[0], from offset on
+	fromCounted // as many, but no more than length says
+	fromSlice   // parts[0] as often as string number index has room for it
+	fromPointer // the address at offset leads to parts[0]
 )
 
 // field says where an argument's value lies in a record.
@@ -28,118 +38,190 @@ type field struct {
 	source valueSource
 	kind   reader.FieldKind
 	size   uint8
-	value  any // fromConstant
-	offset int // fromRecord, fromRaw: in the record
-	length int // fromRaw
-	index  int // fromString: in signature.strings
 	read   int // bit of headErrors
+	value  any // fromConstant
+	offset int // in the record
+	index  int // in signature.strings
+
+	parts  []field
+	count  int
+	stride int // from one element to the next
+	texts  int // strings of each element
+	whole  int // elements whose strings are read
+	length int // fromCounted: offset in the record
+
+	// Of a pointer that can be followed:
+	target btf.Type
+	where  string // the path to it
 }
 
 // schema decodes the records of a site.
 type schema struct {
 	sig    *signature
 	fields []field
-	shared bool // with a site that was bound before
+	shared bool         // with a site that was bound before
+	typed  *typedBinder // nil unless there is an argument block
 }
 
 // decode returns the arguments in the record rec.
 func (s *schema) decode(rec []byte) ([]Arg, error) {
-	if len(rec) < s.sig.fixedSize() {
-		return nil, fmt.Errorf("event of %d bytes, its fixed part alone has %d", len(rec), s.sig.fixedSize())
+	var r reading
+	if err := s.read(rec, &r); err != nil || len(s.fields) == 0 {
+		return nil, err
 	}
-	if len(s.fields) == 0 {
-		return nil, nil
-	}
-	failed := binary.NativeEndian.Uint32(rec[headErrors:])
-	var texts []text
-	if len(s.sig.strings) > 0 {
-		var err error
-		if texts, err = s.texts(rec, failed); err != nil {
-			return nil, err
-		}
-	}
-	args := make([]Arg, len(s.fields))
-	for i := range s.fields {
-		f, a := &s.fields[i], &args[i]
-		a.Name, a.Err = f.name, f.err
-		switch {
-		case f.source == fromNowhere:
-		case f.source == fromConstant:
-			a.Value = f.value
-		case failed&(1<<f.read) != 0:
-			a.Err = s.readError(rec, f)
-		case f.source == fromRecord:
-			a.Value = scalar(rec[f.offset:], f.kind, f.size)
-		case f.source == fromRaw:
-			a.Value = slices.Clone(rec[f.offset : f.offset+f.length])
-		case f.source == fromString:
-			t := texts[f.index]
-			if f.kind == reader.Bytes {
-				a.Value = append([]byte{}, t.bytes...)
-			} else {
-				a.Value = string(t.bytes)
-			}
-			a.Err = t.err
-		}
-	}
-	return args, nil
+	return r.all(s.fields, 0, 0), nil
 }
 
-// readError is why a read has failed.
-func (s *schema) readError(rec []byte, f *field) error {
-	if f.source == fromString {
-		if str := &s.sig.strings[f.index]; str.counted && str.lengthSigned {
-			if n := int64(s.length(rec, str)); n < 0 {
-				return fmt.Errorf("its length is %d", n)
-			}
-		}
+// reading is a record that is being decoded.
+type reading struct {
+	rec    []byte
+	failed uint32
+	texts  []text
+}
+
+// read prepares r for the fields of rec. It reuses the memory of r.
+func (s *schema) read(rec []byte, r *reading) error {
+	if len(rec) < s.sig.fixedSize() {
+		return fmt.Errorf("event of %d bytes, its fixed part alone has %d", len(rec), s.sig.fixedSize())
 	}
-	return ErrFault
+	r.rec, r.failed = rec, binary.NativeEndian.Uint32(rec[headErrors:])
+	r.texts = r.texts[:0]
+	if len(s.sig.strings) == 0 {
+		return nil
+	}
+	return s.readTexts(r)
+}
+
+// all returns the values of fields whose offsets are shifted by at, and the
+// indices of their strings by text.
+func (r *reading) all(fields []field, at, text int) []Arg {
+	args := make([]Arg, len(fields))
+	for i := range fields {
+		f, a := &fields[i], &args[i]
+		a.Name = f.name
+		if f.source == fromRecord && r.failed&(1<<f.read) == 0 {
+			a.Value = scalar(r.rec[f.offset+at:], f.kind, f.size)
+			continue
+		}
+		a.Value, a.Err = r.value(f, at, text)
+	}
+	return args
+}
+
+// noText takes the place of the index of strings that were not read.
+const noText = math.MinInt32
+
+func (r *reading) value(f *field, at, text int) (any, error) {
+	switch {
+	case f.source == fromNowhere:
+		return nil, f.err
+	case f.source == fromConstant:
+		return f.value, nil
+	case f.source == fromString || f.source == fromSlice:
+		if text < 0 {
+			return nil, errTooMany
+		}
+		return r.text(f, &r.texts[f.index+text])
+	case r.failed&(1<<f.read) != 0:
+		return nil, ErrFault
+	}
+	here := r.rec[f.offset+at:]
+	switch f.source {
+	case fromRecord:
+		return scalar(here, f.kind, f.size), nil
+	case fromRaw:
+		return slices.Clone(here[:f.count]), nil
+	case fromChars:
+		chars, _, _ := bytes.Cut(here[:f.count], []byte{0})
+		return string(chars), nil
+	case fromStruct:
+		return Struct(r.all(f.parts, at, text)), nil
+	case fromArray:
+		return r.elements(f, f.count, at, text), nil
+	case fromCounted:
+		n := binary.NativeEndian.Uint64(r.rec[f.length:])
+		if n <= uint64(f.count) {
+			return r.elements(f, int(n), at, text), nil
+		}
+		return r.elements(f, f.count, at, text), truncation{kept: uint64(f.count), of: n, known: true, elements: true}
+	case fromPointer:
+		if binary.NativeEndian.Uint64(here) == 0 {
+			return nil, nil
+		}
+		return r.value(&f.parts[0], at, text)
+	}
+	return nil, f.err
+}
+
+// elements returns the first n elements of an array.
+func (r *reading) elements(f *field, n, at, text int) List {
+	list := make(List, n)
+	for i := range list {
+		texts := text + i*f.texts
+		if i >= f.whole {
+			texts = noText
+		}
+		list[i].Value, list[i].Err = r.value(&f.parts[0], at+i*f.stride, texts)
+	}
+	return list
+}
+
+// text returns text, bytes or the elements of a slice.
+func (r *reading) text(f *field, t *text) (any, error) {
+	switch {
+	case t.bytes == nil:
+		return nil, t.err
+	case f.source == fromSlice:
+		elements := reading{rec: t.bytes}
+		whole := field{parts: f.parts, stride: f.stride, whole: math.MaxInt}
+		return elements.elements(&whole, len(t.bytes)/f.stride, 0, 0), t.err
+	case f.kind == reader.Bytes:
+		return slices.Clone(t.bytes), t.err
+	}
+	return string(t.bytes), t.err
 }
 
 // text is a string of a record.
 type text struct {
-	bytes []byte
+	bytes []byte // nil if it could not be read
 	err   error
 }
 
-func (s *schema) texts(rec []byte, failed uint32) ([]text, error) {
+func (s *schema) readTexts(r *reading) error {
 	limit := uint64(s.sig.stringLimit())
 	bit := s.sig.reads() - len(s.sig.strings)
-	rest := rec[s.sig.fixedSize():]
-	texts := make([]text, len(s.sig.strings))
-	blockFailed := s.sig.block && failed&(1<<len(s.sig.operands)) != 0
+	rest := r.rec[s.sig.fixedSize():]
+	blockFailed := s.sig.block && r.failed&(1<<len(s.sig.operands)) != 0
 	for i, str := range s.sig.strings {
-		if failed&(1<<(bit+i)) != 0 {
+		if r.failed&(1<<(bit+i)) != 0 || blockFailed {
+			r.texts = append(r.texts, text{err: s.readError(r.rec, &str)})
 			continue
 		}
+		var t text
 		var have, keep uint64
 		if str.sized || str.counted {
-			length := s.length(rec, &str)
-			have = min(length, limit)
+			length := s.length(r.rec, &str)
+			most := limit / uint64(str.width())
+			have = min(length, most) * uint64(str.width())
 			keep = have
-			if length > limit {
-				texts[i].err = fmt.Errorf("%w to %d of %d bytes", ErrTruncated, limit, length)
+			if length > most {
+				t.err = truncation{kept: most, of: length, known: true, elements: str.elem > 1}
 			}
 		} else {
-			have = binary.NativeEndian.Uint64(rec[headSize+8*str.slot:])
+			have = binary.NativeEndian.Uint64(r.rec[headSize+8*str.slot:])
 			keep = have
 			if have > limit {
 				keep = limit
-				texts[i].err = fmt.Errorf("%w to %d bytes", ErrTruncated, limit)
+				t.err = truncation{kept: limit}
 			}
 		}
 		if have > uint64(len(rest)) {
-			return nil, fmt.Errorf("event of %d bytes ends within string %d of %d bytes", len(rec), i, have)
+			return fmt.Errorf("event of %d bytes ends within string %d of %d bytes", len(r.rec), i, have)
 		}
-		texts[i].bytes, rest = rest[:keep], rest[have:]
+		t.bytes, rest = rest[:keep:keep], rest[have:]
+		r.texts = append(r.texts, t)
 	}
-	if blockFailed {
-		for i := range texts {
-			texts[i] = text{err: ErrFault}
-		}
-	}
-	return texts, nil
+	return nil
 }
 
 // length returns the length of text that says it.
@@ -153,6 +235,35 @@ func (s *schema) length(rec []byte, str *stringRead) uint64 {
 	}
 	return bitsOf(scalar(rec[headSize+8*str.lengthSlot:], kind, str.lengthSize))
 }
+
+// readError is why a string could not be read.
+func (s *schema) readError(rec []byte, str *stringRead) error {
+	if str.counted && str.lengthSigned {
+		if n := int64(s.length(rec, str)); n < 0 {
+			return fmt.Errorf("its length is %d", n)
+		}
+	}
+	return ErrFault
+}
+
+// truncation says how much of a value there is.
+type truncation struct {
+	kept, of        uint64
+	known, elements bool
+}
+
+func (t truncation) Error() string {
+	what := "bytes"
+	if t.elements {
+		what = "elements"
+	}
+	if t.known {
+		return fmt.Sprintf("%v to %d of %d %s", ErrTruncated, t.kept, t.of, what)
+	}
+	return fmt.Sprintf("%v to %d %s", ErrTruncated, t.kept, what)
+}
+
+func (t truncation) Unwrap() error { return ErrTruncated }
 
 // scalar decodes the value at the beginning of b, in the host's byte order.
 func scalar(b []byte, kind reader.FieldKind, size uint8) any {

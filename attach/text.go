@@ -180,14 +180,12 @@ func (s *schema) bindTexts(texts []textField, length func(string) (operand, *not
 		reads[i].lengthSize, reads[i].lengthSigned = op.size, a.Signed
 		s.sig.operands = append(s.sig.operands, op)
 	}
-	// The bits of strings follow those of all operands.
 	for i, t := range texts {
 		f := &s.fields[t.field]
 		if f.err != nil {
 			continue
 		}
 		f.source, f.kind, f.index = fromString, reader.String, len(s.sig.strings)
-		f.read = len(s.sig.operands) + f.index
 		s.sig.strings = append(s.sig.strings, reads[i])
 	}
 }

@@ -11,9 +11,10 @@ import (
 // hidden marks the names of members that are no arguments of their own.
 const hidden = "__"
 
-// fields returns the named arguments that st describes, by the rules of
-// FORMAT.md. Bit fields, which no argument block has, are left out.
-func fields(st *btf.Struct) []Field {
+// Fields returns the named arguments that st describes, or the fields of a
+// struct within such arguments, by the rules of FORMAT.md. Bit fields, which no
+// argument block has, are left out.
+func Fields(st *btf.Struct) []Field {
 	lengths := map[string]uint32{}
 	for _, m := range st.Members {
 		name, ok := strings.CutPrefix(m.Name, hidden)
@@ -34,9 +35,7 @@ func fields(st *btf.Struct) []Field {
 		}
 		f.Kind = scalar(m.Type)
 		if n, ok := lengths[m.Name]; ok {
-			if kind := counted(m.Type); kind != 0 {
-				f.Kind, f.LenOffset = kind, n
-			}
+			f.Kind, f.LenOffset = counted(m.Type, f.Kind, n)
 		}
 		out = append(out, f)
 	}
@@ -66,21 +65,24 @@ func scalar(t btf.Type) FieldKind {
 	return Other
 }
 
-// counted returns the kind of a pointer whose length is known: to char, text;
-// to unsigned char, bytes; 0 for others.
-func counted(t btf.Type) FieldKind {
+// counted returns the kind of a pointer whose length is at offset n: to char,
+// text; to unsigned char, bytes; to others, elements. A member that is no
+// pointer has no length, and stays of its kind.
+func counted(t btf.Type, kind FieldKind, n uint32) (FieldKind, uint32) {
 	p, ok := btf.UnderlyingType(t).(*btf.Pointer)
 	if !ok {
-		return 0
+		return kind, 0
 	}
 	target, ok := btf.UnderlyingType(p.Target).(*btf.Int)
 	switch {
-	case !ok || target.Size != 1:
-		return 0
+	case !ok || target.Size != 1 || target.Encoding == btf.Bool:
+		return Other, n
 	case target.Name == "unsigned char":
-		return Bytes
+		return Bytes, n
+	case target.Name == "signed char":
+		return Other, n
 	}
-	return String
+	return String, n
 }
 
 // Declare returns the C declaration of field f, such as "char *path" or

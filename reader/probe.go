@@ -132,7 +132,8 @@ type Field struct {
 	Offset uint32 // bytes from the start of the argument block
 	Size   uint32 // bytes
 	// LenOffset is where in the block the length of a String or Bytes is
-	// found, an unsigned 64-bit integer.
+	// found, an unsigned 64-bit integer; of an Other that is a pointer to
+	// several elements, their number. 0 if there is none.
 	LenOffset uint32
 	Type      btf.Type
 }

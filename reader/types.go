@@ -147,7 +147,7 @@ func (t *types) structure(id uint32) *structType {
 		if !ok {
 			return fmt.Errorf("BTF type %d is no struct", id)
 		}
-		s.btf, s.fields = st, fields(st)
+		s.btf, s.fields = st, Fields(st)
 		return nil
 	})
 	if s.err != nil {

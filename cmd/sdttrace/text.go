@@ -19,16 +19,21 @@ func appendText(dst []byte, ev *attach.Event) []byte {
 	dst = printable.Append(append(dst, ' '), ev.Provider)
 	dst = printable.Append(append(dst, ':'), ev.Name)
 	for i := range ev.Args {
-		a := &ev.Args[i]
-		dst = append(printable.Append(append(dst, ' '), a.Name), '=')
-		dst = appendValue(dst, a)
+		dst = appendNamed(append(dst, ' '), &ev.Args[i])
 	}
 	return dst
+}
+
+func appendNamed(dst []byte, a *attach.Arg) []byte {
+	return appendValue(append(printable.Append(dst, a.Name), '='), a)
 }
 
 func appendValue(dst []byte, a *attach.Arg) []byte {
 	switch v := a.Value.(type) {
 	case nil:
+		if a.Err == nil {
+			return append(dst, "nil"...)
+		}
 		return append(printable.Append(append(dst, "?("...), a.Err.Error()), ')')
 	case string:
 		dst = strconv.AppendQuote(dst, v)
@@ -41,6 +46,24 @@ func appendValue(dst []byte, a *attach.Arg) []byte {
 		} else {
 			dst = strconv.AppendUint(dst, v, 10)
 		}
+	case attach.Struct:
+		dst = append(dst, '{')
+		for i := range v {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = appendNamed(dst, &v[i])
+		}
+		dst = append(dst, '}')
+	case attach.List:
+		dst = append(dst, '[')
+		for i := range v {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = appendValue(dst, &v[i])
+		}
+		dst = append(dst, ']')
 	default:
 		dst = fmt.Append(dst, v)
 	}

@@ -27,6 +27,7 @@ type traceFlags struct {
 	ringSize  int
 	maxString int
 	strings   []string
+	pointers  []string
 	where     string
 	link      string
 	rescan    time.Duration
@@ -64,7 +65,8 @@ with constants: == != < <= > >=, for text == != and ~ with a pattern in which
 '*' stands for any characters; && || ! and parentheses combine. The kernel
 tests it. Comparing what cannot be read, or NaN, is false. Text is looked at up
 to its 512th byte; an address compared with text is followed to it, and shown
-as that text.
+as that text. Parts of structs and arrays are named as in 'peer.port == 80 &&
+scores[0] > 1'.
 
 --count, --sum, --avg, --min, --max, --hist and --lhist have the kernel add
 events up, all of them or by the values of --by, instead of passing each on; a
@@ -112,6 +114,7 @@ not or nothing matched, 2 if it was called wrongly.`,
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks on stderr but errors and the summary")
 	flags.DurationVar(&f.rescan, "rescan", time.Second, "how often to look for probes that appear later; 0 for never")
 	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to text: argN, argN[argM] if argM is its length, argN->8 to follow the pointer 8 bytes behind; PROVIDER:NAME:argN for these probes only")
+	flags.StringSliceVar(&f.pointers, "follow", nil, "pointers of typed probes to follow: peer, peer.next, '*', or PROVIDER:NAME:peer")
 	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
 	flags.IntVar(&f.ringSize, "buffer", 0, "bytes of buffer between kernel and sdttrace (default 4194304)")
 	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program")
@@ -147,6 +150,7 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 		RingSize:  f.ringSize,
 		MaxString: f.maxString,
 		Strings:   f.strings,
+		Follow:    f.pointers,
 		Where:     f.where,
 		Force:     f.force,
 		Context:   ctx,

@@ -59,7 +59,7 @@ func (l *lexer) next() (token, error) {
 	case isDigit(first) || (first == '-' || first == '+' || first == '.') && len(rest) > 1:
 		return l.number(t, rest)
 	case isNameStart(first):
-		end := strings.IndexFunc(rest, func(r rune) bool { return !isNameStart(r) && !isDigit(r) && r != '.' })
+		end := strings.IndexFunc(rest, func(r rune) bool { return !isNameStart(r) && !isDigit(r) && r != '.' && r != '[' && r != ']' })
 		if end < 0 {
 			end = len(rest)
 		}
