@@ -48,16 +48,11 @@ func newDecoder(sites *atomic.Pointer[siteTable]) decoder {
 const maxComms = 1024
 
 func (d *decoder) decode(rec []byte) (Event, error) {
-	if len(rec) < headSize {
-		return Event{}, fmt.Errorf("event of %d bytes is shorter than its header", len(rec))
-	}
-	site := binary.NativeEndian.Uint32(rec[headSite:])
-	sites := d.sites.Load()
-	if uint64(site) >= uint64(len(sites.schemas)) || sites.schemas[site] == nil {
-		return Event{}, fmt.Errorf("event of site %d, which is not traced", site)
+	sc, p, err := d.site(rec)
+	if err != nil {
+		return Event{}, err
 	}
 	task := binary.NativeEndian.Uint64(rec[headTask:])
-	p := sites.probes[site]
 	ev := Event{
 		Time:     d.clock.wall(binary.NativeEndian.Uint64(rec[headTime:])),
 		PID:      int(task >> 32),
@@ -67,9 +62,21 @@ func (d *decoder) decode(rec []byte) (Event, error) {
 		Name:     p.Name,
 		Probe:    p,
 	}
-	var err error
-	ev.Args, err = sites.schemas[site].decode(rec)
+	ev.Args, err = sc.decode(rec)
 	return ev, err
+}
+
+// site returns how to decode the record, and the probe that fired.
+func (d *decoder) site(rec []byte) (*schema, *reader.Probe, error) {
+	if len(rec) < headSize {
+		return nil, nil, fmt.Errorf("event of %d bytes is shorter than its header", len(rec))
+	}
+	site := binary.NativeEndian.Uint32(rec[headSite:])
+	sites := d.sites.Load()
+	if uint64(site) >= uint64(len(sites.schemas)) || sites.schemas[site] == nil {
+		return nil, nil, fmt.Errorf("event of site %d, which is not traced", site)
+	}
+	return sites.schemas[site], sites.probes[site], nil
 }
 
 func (d *decoder) comm(raw [16]byte) string {

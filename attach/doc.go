@@ -16,6 +16,12 @@
 // Arguments of typed probes may be structs, arrays and slices, and are decoded
 // as [Struct] and [List]; pointers are followed if [Options.Follow] names them.
 //
+// [Session.Views] yields the same events without allocating memory for them. A
+// reader that is too slow never holds up the traced program: when the buffer is
+// full, events are dropped, and [Stats] counts every one of them. What bursts need
+// is a larger [Options.RingSize]; what a steady flood needs is a condition or an
+// aggregation.
+//
 // [Options.Where] is a condition that the kernel tests before an event is
 // recorded; it is compiled to BPF for each argument signature.
 //

@@ -8,21 +8,33 @@ import (
 )
 
 // resolve returns the field that a path leads to, such as "peer.host" or
-// "scores[1]"; its parts of structs are named by '.', elements of arrays by
-// their index. Pointers on the way are followed from then on.
+// "scores[1]"; parts of structs are named by '.', elements of arrays by their
+// index. Pointers on the way are followed from then on.
 func (s *schema) resolve(where string) (*field, error) {
+	f, at, text, err := s.walk(where, true)
+	if err != nil {
+		return nil, err
+	}
+	shifted := *s.behind(f, false)
+	shifted.offset += at
+	shifted.index += text
+	return &shifted, nil
+}
+
+// walk returns the field at the end of a path, and by how much its offset and
+// the index of its string are shifted. follow says that pointers may be followed
+// that were not before.
+func (s *schema) walk(where string, follow bool) (f *field, at, text int, err error) {
 	end := strings.IndexAny(where, ".[")
 	if end < 0 {
 		end = len(where)
 	}
-	f := s.field(where[:end])
-	if f == nil {
-		return nil, fmt.Errorf("it has %s", strings.Join(append(namesOf(s.fields), "pid", "tid", "comm"), ", "))
+	if f = s.field(where[:end]); f == nil {
+		return nil, 0, 0, fmt.Errorf("it has %s", strings.Join(append(namesOf(s.fields), "pid", "tid", "comm"), ", "))
 	}
-	at, text := 0, 0
 	for rest := where[end:]; rest != ""; {
-		if f = s.behind(f); f.err != nil {
-			return nil, f.err
+		if f = s.behind(f, follow); f.err != nil {
+			return nil, 0, 0, f.err
 		}
 		if name, ok := strings.CutPrefix(rest, "."); ok {
 			if end = strings.IndexAny(name, ".["); end < 0 {
@@ -30,14 +42,14 @@ func (s *schema) resolve(where string) (*field, error) {
 			}
 			part := partOf(f, name[:end])
 			if part == nil {
-				return nil, noPart(f, where[:len(where)-len(rest)])
+				return nil, 0, 0, noPart(f, where[:len(where)-len(rest)])
 			}
 			f, rest = part, name[end:]
 			continue
 		}
 		i, tail, err := f.elementAt(rest)
 		if err != nil {
-			return nil, fmt.Errorf("%s %w", where[:len(where)-len(rest)], err)
+			return nil, 0, 0, fmt.Errorf("%s %w", where[:len(where)-len(rest)], err)
 		}
 		at, text, rest = at+i*f.stride, text+i*f.texts, tail
 		if i >= f.whole {
@@ -45,18 +57,12 @@ func (s *schema) resolve(where string) (*field, error) {
 		}
 		f = &f.parts[0]
 	}
-	if f.source == fromPointer {
-		f = &f.parts[0]
-	}
-	shifted := *f
-	shifted.offset += at
-	shifted.index += text
-	return &shifted, nil
+	return f, at, text, nil
 }
 
 // behind returns what a pointer leads to, and everything else as it is.
-func (s *schema) behind(f *field) *field {
-	if f.source == fromRecord && f.target != nil {
+func (s *schema) behind(f *field, follow bool) *field {
+	if follow && f.source == fromRecord && f.target != nil {
 		s.typed.dereference(f, strings.Count(f.where, "."))
 	}
 	if f.source == fromPointer {

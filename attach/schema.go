@@ -267,33 +267,47 @@ func (t truncation) Unwrap() error { return ErrTruncated }
 
 // scalar decodes the value at the beginning of b, in the host's byte order.
 func scalar(b []byte, kind reader.FieldKind, size uint8) any {
-	var u uint64
+	return value(number(b, size), kind, size)
+}
+
+// number returns the size bytes at the beginning of b.
+func number(b []byte, size uint8) uint64 {
 	switch size {
 	case 1:
-		u = uint64(b[0])
+		return uint64(b[0])
 	case 2:
-		u = uint64(binary.NativeEndian.Uint16(b))
+		return uint64(binary.NativeEndian.Uint16(b))
 	case 4:
-		u = uint64(binary.NativeEndian.Uint32(b))
-	default:
-		u = binary.NativeEndian.Uint64(b)
+		return uint64(binary.NativeEndian.Uint32(b))
 	}
-	return value(u, kind, size)
+	return binary.NativeEndian.Uint64(b)
 }
 
 // value interprets the low size bytes of u.
 func value(u uint64, kind reader.FieldKind, size uint8) any {
-	unused := 64 - 8*uint(size)
+	bits := widen(u, kind, size)
 	switch kind {
 	case reader.Int:
-		return int64(u<<unused) >> unused
+		return int64(bits)
 	case reader.Bool:
-		return u<<unused != 0
+		return bits != 0
 	case reader.Float:
-		if size == 4 {
-			return float64(math.Float32frombits(uint32(u)))
-		}
-		return math.Float64frombits(u)
+		return math.Float64frombits(bits)
+	}
+	return bits
+}
+
+// widen returns the low size bytes of u as a number of 64 bits of the same
+// kind.
+func widen(u uint64, kind reader.FieldKind, size uint8) uint64 {
+	unused := 64 - 8*uint(size)
+	switch {
+	case kind == reader.Int:
+		return uint64(int64(u<<unused) >> unused)
+	case kind == reader.Float && size == 4:
+		return math.Float64bits(float64(math.Float32frombits(uint32(u))))
+	case kind == reader.Float:
+		return u
 	}
 	return u << unused >> unused
 }

@@ -19,9 +19,7 @@ type Session struct {
 	ring *ringbuf.Reader
 
 	reading sync.Mutex // of what follows
-	decoder decoder
-	record  ringbuf.Record
-	ended   bool // the ring has been read to its end after detaching
+	ended   bool       // the ring has been read to its end after detaching
 }
 
 // Open attaches to the probes that a selector names: [PATH:]PROVIDER:NAME, with
@@ -65,7 +63,6 @@ func (s *Session) open(selectors []string, o *Options) error {
 	if err != nil {
 		return err
 	}
-	s.decoder = newDecoder(&s.sites)
 	s.watch(o, s.Stop)
 	return nil
 }
@@ -87,29 +84,41 @@ func (s *Session) Stop() error {
 // a later call.
 func (s *Session) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		burst := 0
-		for {
-			ev, more, err := s.next()
-			switch {
-			case err == errEnd:
-				return
-			case err != nil:
-				yield(Event{}, err)
-				return
+		d := newDecoder(&s.sites)
+		s.records(func(rec []byte, err error) bool {
+			var ev Event
+			if err == nil {
+				ev, err = d.decode(rec)
 			}
-			if !yield(ev, nil) {
-				return
-			}
-			if burst++; more {
-				continue
-			}
-			if burst >= busy {
-				// The kernel wakes a reader for each event that finds the buffer
-				// empty. Let a fast stream fill it a little.
-				time.Sleep(batchDelay)
-			}
-			burst = 0
+			return yield(ev, err) && err == nil
+		})
+	}
+}
+
+// records calls yield with one record after the other, which is overwritten by
+// the next, until yield returns false. An error is the last call.
+func (s *Session) records(yield func([]byte, error) bool) {
+	var record ringbuf.Record
+	for burst := 0; ; {
+		switch err := s.next(&record); {
+		case err == errEnd:
+			return
+		case err != nil:
+			yield(nil, err)
+			return
 		}
+		if !yield(record.RawSample, nil) {
+			return
+		}
+		if burst++; record.Remaining > 0 {
+			continue
+		}
+		if burst >= busy {
+			// The kernel wakes a reader for each event that finds the buffer
+			// empty. Let a fast stream fill it a little.
+			time.Sleep(batchDelay)
+		}
+		burst = 0
 	}
 }
 
@@ -120,28 +129,27 @@ const (
 
 var errEnd = errors.New("end of events")
 
-// next returns the next event, and whether there were more when it was read.
-func (s *Session) next() (ev Event, more bool, err error) {
+// next reads the next record.
+func (s *Session) next(record *ringbuf.Record) error {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	if s.ended {
-		return ev, false, errEnd
+		return errEnd
 	}
-	switch err := s.ring.ReadInto(&s.record); {
+	switch err := s.ring.ReadInto(record); {
 	case errors.Is(err, ringbuf.ErrFlushed):
 		s.ended = true
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.stopErr != nil {
-			return ev, false, s.stopErr
+			return s.stopErr
 		}
-		return ev, false, errEnd
+		return errEnd
 	case err != nil:
-		return ev, false, fmt.Errorf("read event: %w", err)
+		return fmt.Errorf("read event: %w", err)
 	}
 	s.received.Add(1)
-	ev, err = s.decoder.decode(s.record.RawSample)
-	return ev, s.record.Remaining > 0, err
+	return nil
 }
 
 // Close detaches and frees everything. Events that have fired and were not
@@ -168,8 +176,9 @@ func (s *Session) Close() error {
 // drop reads what is left in the ring.
 func (s *Session) drop() {
 	s.ring.SetDeadline(time.Unix(1, 0))
+	var record ringbuf.Record
 	for {
-		err := s.ring.ReadInto(&s.record)
+		err := s.ring.ReadInto(&record)
 		switch {
 		case err == nil:
 			s.dropped.Add(1)
