@@ -1,0 +1,33 @@
+// Package manpagetest compares manual pages with the commands that they are of.
+package manpagetest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/go-usdt/usdt/internal/manpage"
+)
+
+// UpToDate fails the test when the command has changed and its pages in dir
+// have not.
+func UpToDate(t *testing.T, dir string, cmd *cobra.Command) {
+	t.Helper()
+	pages, err := manpage.Pages(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range pages {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Errorf("%v; run make generate", err)
+			continue
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("man/%s is out of date, run make generate (-want +got):\n%s", name, diff)
+		}
+	}
+}
