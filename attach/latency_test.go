@@ -248,3 +248,26 @@ func TestLatencyErrors(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkLatency is the cost of an event of a pair that the kernel matches, by
+// thread and by an argument.
+func BenchmarkLatency(b *testing.B) {
+	const pairs = 10_000 // at a time
+	for _, key := range []string{"tid", "id"} {
+		b.Run(key, func(b *testing.B) {
+			p := startChild(b, "latency")
+			p.do("load")
+			a := openLatency(b, &attach.Latency{Key: []string{key}}, &attach.Options{PIDs: []int{p.pid()}})
+			for b.Loop() {
+				p.do("threads 1 %d", pairs)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2*pairs), "ns/event")
+			if err := a.Close(); err != nil {
+				b.Fatal(err)
+			}
+			if st := checkSum(b, a); st.Fired != uint64(b.N*2*pairs) {
+				b.Errorf("stats %+v, want %d fired", st, b.N*2*pairs)
+			}
+		})
+	}
+}

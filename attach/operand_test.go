@@ -174,16 +174,31 @@ func TestManyForms(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(make([]byte, 64), uint32(0))
 	f.Add([]byte(strings.Repeat("\xff", 200)), uint32(5))
+	const behind = headSize + 16 + 24 // what a pointer in the block leads to
 	sc := &schema{
 		sig: &signature{
 			operands: make([]operand, 2), block: true, blockSize: 24, maxString: 16,
-			strings: []stringRead{{sized: true, pointer: 0, length: 16}, {slot: 1}},
+			indirects: []indirect{{pointer: 8, offset: 24, size: 32, length: 16, elem: 16}}, extra: 32,
+			strings: []stringRead{
+				{sized: true, pointer: 0, length: 16}, {slot: 1}, {sized: true, pointer: 0, length: 16, elem: 3},
+				{sized: true, pointer: 24, length: 32}, {sized: true, pointer: 40, length: 48},
+			},
 		},
 		fields: []field{
 			{name: "a", source: fromRecord, kind: 2, size: 4, offset: headSize},
-			{name: "b", source: fromString, kind: 5, index: 0, read: 3},
-			{name: "c", source: fromString, kind: 6, index: 1, read: 4},
-			{name: "d", source: fromRaw, offset: headSize + 16, length: 24, read: 2},
+			{name: "b", source: fromString, kind: 6, index: 0},
+			{name: "c", source: fromString, kind: 5, index: 1},
+			{name: "d", source: fromRaw, offset: headSize + 16, count: 24, read: 2},
+			{name: "e", source: fromStruct, read: 2, parts: []field{
+				{name: "chars", source: fromChars, kind: 5, offset: headSize + 16, count: 8, read: 2},
+				{name: "array", source: fromArray, offset: headSize + 24, count: 4, stride: 4, whole: 4, read: 2,
+					parts: []field{{source: fromRecord, kind: 4, size: 4, offset: headSize + 24, read: 2}}},
+			}},
+			{name: "slice", source: fromSlice, index: 2, stride: 3, parts: []field{{source: fromRaw, count: 3}}},
+			{name: "counted", source: fromCounted, offset: behind, length: headSize + 16 + 16, count: 2, stride: 16, texts: 1, whole: 1, read: 3,
+				parts: []field{{source: fromString, kind: 5, index: 3}}},
+			{name: "pointer", source: fromPointer, offset: headSize + 24, read: 2,
+				parts: []field{{source: fromRecord, kind: 1, size: 8, offset: behind, read: 3}}},
 		},
 	}
 	f.Fuzz(func(t *testing.T, rec []byte, errors uint32) {
@@ -196,6 +211,21 @@ func FuzzDecode(f *testing.F) {
 		ev, err := d.decode(rec)
 		if err == nil && len(ev.Args) != len(sc.fields) {
 			t.Errorf("%d arguments, want %d", len(ev.Args), len(sc.fields))
+		}
+		v := View{decoder: d}
+		if viewErr := v.set(rec); (viewErr == nil) != (err == nil) {
+			t.Errorf("error %v of a view, %v of the event", viewErr, err)
+		} else if err != nil {
+			return
+		}
+		for i := range v.Len() {
+			got := v.Arg(i)
+			if (got.Err == nil) != (ev.Args[i].Err == nil) && ev.Args[i].Name != "counted" {
+				t.Errorf("%s: error %v in the view, %v in the event", v.Name(i), got.Err, ev.Args[i].Err)
+			}
+		}
+		for _, path := range []string{"e.chars", "e.array[3]", "pointer", "counted[0]"} {
+			v.Lookup(path)
 		}
 	})
 }
