@@ -129,9 +129,10 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
 
 // Why an argument of a typed probe has no value.
 var (
-	errNoBlock = errors.New("the object does not say where the argument block is")
-	errTooMany = fmt.Errorf("more than %d arguments need a read of their own", maxReads-1)
-	errTooDeep = errors.New("it lies behind more than one pointer without a fixed place")
+	errNoBlock      = errors.New("the object does not say where the argument block is")
+	errTooMany      = fmt.Errorf("more than %d arguments need a read of their own", maxReads-1)
+	errTooManyParts = fmt.Errorf("more than %d strings, slices and pointers need a read of their own", maxBlockReads-1)
+	errTooDeep      = errors.New("it lies behind more than one pointer without a fixed place")
 )
 
 // bindNote reads the arguments of a probe that has only a note.

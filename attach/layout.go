@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 
@@ -12,13 +13,14 @@ import (
 // one after the other. All numbers are in the host's byte order.
 const (
 	headSite   = 0  // u32: index of the site
-	headErrors = 4  // u32: bit i is set if read i of the signature failed
+	headErrors = 4  // u32: bit i is set if read i of the signature failed; see [signature.failures]
 	headTime   = 8  // u64: CLOCK_MONOTONIC
 	headTask   = 16 // u64: process id << 32 | thread id
 	headComm   = 24 // char[16]
 	headSize   = 40
 
-	maxReads = 32 // bits in headErrors
+	maxReads      = 32 // bits in headErrors
+	maxBlockReads = 64 // of signatures with an argument block
 )
 
 // Limits on a record with strings, whose scratch memory is a value of a per-CPU
@@ -105,7 +107,8 @@ func (s *signature) key() string {
 	return key
 }
 
-// reads returns the number of bits of headErrors in use.
+// reads returns the number of reads, each of which has a bit that says whether it
+// failed.
 func (s *signature) reads() int {
 	n := len(s.operands) + len(s.indirects) + len(s.strings)
 	if s.block {
@@ -114,14 +117,27 @@ func (s *signature) reads() int {
 	return n
 }
 
-func (s *signature) blockStart() int { return headSize + 8*len(s.operands) }
+// blockStart is the offset of the argument block, before which lie the bits of
+// failed reads, 64 of them.
+func (s *signature) blockStart() int { return headSize + 8*len(s.operands) + 8 }
+
+// failures returns the bits of the reads that failed.
+func (s *signature) failures(rec []byte) uint64 {
+	if s.block {
+		return binary.NativeEndian.Uint64(rec[s.blockStart()-8:])
+	}
+	return uint64(binary.NativeEndian.Uint32(rec[headErrors:]))
+}
 
 // fixedSize is the size of a record before its strings.
 func (s *signature) fixedSize() int {
+	if !s.block {
+		return headSize + 8*len(s.operands)
+	}
 	return s.blockStart() + int(s.blockSize+7)&^7 + int(s.extra)
 }
 
-// regionRead returns the bit of headErrors for what lies at an offset from the
+// regionRead returns the number of the read for what lies at an offset from the
 // start of the block.
 func (s *signature) regionRead(off uint32) int {
 	for i, in := range s.indirects {

@@ -63,7 +63,7 @@ var sizes = map[uint8]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWo
 // failedRead jumps if read i has failed. It changes R1.
 func (g *generator) failedRead(i int, failed string) {
 	g.emit(
-		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.Word),
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.DWord),
 		asm.RSh.Imm(asm.R1, int32(i)),
 		asm.And.Imm(asm.R1, 1),
 		asm.JNE.Imm(asm.R1, 0, failed),

@@ -20,6 +20,8 @@ const (
 	maxFields = 4096
 	// maxNesting of structs, arrays and pointers, too.
 	maxNesting = 16
+	// maxFollowed pointers are followed without being named in full.
+	maxFollowed = 12
 	// maxElements of a slice are read if they have strings of their own: each
 	// of these takes a read.
 	maxElements = 8
@@ -29,7 +31,7 @@ const (
 type region struct {
 	base int    // in the record, or in the bytes of a slice
 	size uint32 // bytes
-	read int    // bit of headErrors
+	read int    // of what lies here: a bit of signature.failures
 	// fixed says that programs know the place of what lies here, and can follow
 	// what points from it.
 	fixed bool
@@ -111,7 +113,7 @@ func (b *typedBinder) composite(f *field, t *reader.Field, in region, where stri
 		f.source, f.size = fromRecord, 8
 		if in.fixed && !b.inArray {
 			f.target, f.where = typ.Target, where
-			if b.wants(where) {
+			if exact, ok := b.wants(where); exact || ok && len(b.sc.sig.indirects) < maxFollowed {
 				b.dereference(f, depth)
 			}
 		}
@@ -157,7 +159,7 @@ func (b *typedBinder) elements(f *field, t btf.Type, first region, where string,
 		return
 	}
 	for i := 1; i < f.count; i++ {
-		if sig.reads()+len(each) > maxReads {
+		if sig.reads()+len(each) > maxBlockReads {
 			f.whole = i
 			return
 		}
@@ -201,8 +203,8 @@ func (b *typedBinder) counted(f *field, t *reader.Field, in region, where string
 	case !in.fixed:
 		b.unread = true
 		f.err = errTooDeep
-	case sig.reads() == maxReads:
-		f.err = errTooMany
+	case sig.reads() == maxBlockReads:
+		f.err = errTooManyParts
 	default:
 		f.source, f.index = fromString, len(sig.strings)
 		if t.Kind == reader.Other {
@@ -251,8 +253,8 @@ func (b *typedBinder) dereference(f *field, depth int) {
 // place makes room for memory behind a pointer in the fixed part of records.
 func (b *typedBinder) place(in indirect) (region, error) {
 	sig := b.sc.sig
-	if sig.reads() == maxReads {
-		return region{}, errTooMany
+	if sig.reads() == maxBlockReads {
+		return region{}, errTooManyParts
 	}
 	end := sig.fixedSize() - sig.blockStart()
 	if uint64(end)+uint64(in.size) > maxBlock {
@@ -264,8 +266,8 @@ func (b *typedBinder) place(in indirect) (region, error) {
 	return region{base: sig.blockStart() + end, size: in.size, read: sig.regionRead(in.offset), fixed: true}, nil
 }
 
-// wants says that Options.Follow names the pointer.
-func (b *typedBinder) wants(where string) bool {
+// wants says whether Options.Follow names the pointer, in full or by a pattern.
+func (b *typedBinder) wants(where string) (exact, ok bool) {
 	for _, pattern := range b.follow {
 		if i := strings.LastIndexByte(pattern, ':'); i >= 0 {
 			if pattern[:i] != b.provider+":"+b.name {
@@ -273,12 +275,18 @@ func (b *typedBinder) wants(where string) bool {
 			}
 			pattern = pattern[i+1:]
 		}
-		if ok, err := path.Match(pattern, where); ok && err == nil {
-			return true
+		if pattern == where {
+			return true, true
+		}
+		if match, err := path.Match(slashed(pattern), slashed(where)); match && err == nil {
+			ok = true
 		}
 	}
-	return false
+	return false, ok
 }
+
+// slashed has path.Match keep '*' within a name.
+func slashed(where string) string { return strings.ReplaceAll(where, ".", "/") }
 
 // bindTyped reads the argument block.
 func (b *binder) bindTyped(sc *schema, s *Site, regs *registers) {

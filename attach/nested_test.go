@@ -43,12 +43,13 @@ func nestedRecords() []*nestedRecord {
 	count, title := int64(-42), "a title"
 	r := &nestedRecord{
 		ID: 7, Peer: nestedPeer{Host: "here", Port: 80}, Scores: [3]float32{1.5, 2, -3}, Key: [4]byte{1, 2, 3, 255},
-		Names: [2]string{"one", "two"}, Up: &nestedPeer{Host: "up", Port: 8080, Next: &nestedPeer{}}, Count: &count,
+		Names: [2]string{"one", "two"}, Up: &nestedPeer{Host: "up", Port: 8080, Next: &nestedPeer{Host: "next", Port: 9}}, Count: &count,
 		Tags: []string{"x", "", "three"}, Sizes: []int32{-1, 0, 1}, Peers: []nestedPeer{{Host: "p0", Port: 1}, {Host: "p1", Port: 2}},
 		Flags: []bool{true, false}, Title: &title,
 	}
 	r.Small.A, r.Small.B = -1, 2
 	r.Inner.Deep.Text = "deep"
+	r.Up.Next.Next = r.Up // round and round
 	long := &nestedRecord{ID: 8, Up: &nestedPeer{Host: strings.Repeat("h", 200)}, Sizes: make([]int32, 1000), Tags: make([]string, 20)}
 	return []*nestedRecord{r, {}, long, nil}
 }
@@ -152,6 +153,34 @@ func TestNested(t *testing.T) {
 	}
 }
 
+// TestFollowDeep follows pointers behind pointers, round a ring of two.
+func TestFollowDeep(t *testing.T) {
+	p := startChild(t, "nested")
+	p.do("load")
+	s := open(t, "nest:record", &attach.Options{PIDs: []int{p.pid()}, Follow: []string{"Up", "U*.Next", "U*.*.N*", "*.Nothing"}})
+	p.do("fire")
+	events := drain(t, s)
+	if len(events) != 4 {
+		t.Fatalf("%d events, want 4", len(events))
+	}
+	var errs []string
+	peer := plain(events[0].Args, "", &errs)["Up"]
+	depth := 0
+	for ; ; depth++ {
+		m, ok := peer.(map[string]any)
+		if !ok {
+			break
+		}
+		if want := []string{"up", "next"}[depth%2]; m["Host"] != want {
+			t.Errorf("peer %d is %v, want %s", depth, m["Host"], want)
+		}
+		peer = m["Next"]
+	}
+	if address, ok := peer.(uint64); depth != 3 || !ok || address == 0 || errs != nil {
+		t.Errorf("%d peers, then %v, errors %q", depth, peer, errs)
+	}
+}
+
 func TestNestedJSON(t *testing.T) {
 	ev := attach.Event{Args: []attach.Arg{
 		{Name: "s", Value: attach.Struct{{Name: "a", Value: uint64(1)}, {Name: "b", Err: attach.ErrFault}}},
@@ -178,6 +207,8 @@ func TestNestedWhere(t *testing.T) {
 		`Small.B == 2`:                           1,
 		`Scores[2] < -2 && Names[1] == "two"`:    1,
 		`Up.Port == 8080`:                        1,
+		`Up.Next.Port == 9`:                      1,
+		`Up.Next.Next.Next.Next.Host == "up"`:    1,
 		`Up.Host ~ "h*"`:                         1,
 		`Count == -42`:                           0, // the address is compared
 		`Inner.Deep.Text == "deep"`:              1,

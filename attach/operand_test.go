@@ -174,7 +174,8 @@ func TestManyForms(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(make([]byte, 64), uint32(0))
 	f.Add([]byte(strings.Repeat("\xff", 200)), uint32(5))
-	const behind = headSize + 16 + 24 // what a pointer in the block leads to
+	const block = headSize + 16 + 8
+	const behind = block + 24 // what a pointer in the block leads to
 	sc := &schema{
 		sig: &signature{
 			operands: make([]operand, 2), block: true, blockSize: 24, maxString: 16,
@@ -188,16 +189,16 @@ func FuzzDecode(f *testing.F) {
 			{name: "a", source: fromRecord, kind: 2, size: 4, offset: headSize},
 			{name: "b", source: fromString, kind: 6, index: 0},
 			{name: "c", source: fromString, kind: 5, index: 1},
-			{name: "d", source: fromRaw, offset: headSize + 16, count: 24, read: 2},
+			{name: "d", source: fromRaw, offset: block, count: 24, read: 2},
 			{name: "e", source: fromStruct, read: 2, parts: []field{
-				{name: "chars", source: fromChars, kind: 5, offset: headSize + 16, count: 8, read: 2},
-				{name: "array", source: fromArray, offset: headSize + 24, count: 4, stride: 4, whole: 4, read: 2,
-					parts: []field{{source: fromRecord, kind: 4, size: 4, offset: headSize + 24, read: 2}}},
+				{name: "chars", source: fromChars, kind: 5, offset: block, count: 8, read: 2},
+				{name: "array", source: fromArray, offset: block + 8, count: 4, stride: 4, whole: 4, read: 2,
+					parts: []field{{source: fromRecord, kind: 4, size: 4, offset: block + 8, read: 2}}},
 			}},
 			{name: "slice", source: fromSlice, index: 2, stride: 3, parts: []field{{source: fromRaw, count: 3}}},
-			{name: "counted", source: fromCounted, offset: behind, length: headSize + 16 + 16, count: 2, stride: 16, texts: 1, whole: 1, read: 3,
+			{name: "counted", source: fromCounted, offset: behind, length: block + 16, count: 2, stride: 16, texts: 1, whole: 1, read: 3,
 				parts: []field{{source: fromString, kind: 5, index: 3}}},
-			{name: "pointer", source: fromPointer, offset: headSize + 24, read: 2,
+			{name: "pointer", source: fromPointer, offset: block + 8, read: 2,
 				parts: []field{{source: fromRecord, kind: 1, size: 8, offset: behind, read: 3}}},
 		},
 	}

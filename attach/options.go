@@ -34,10 +34,11 @@ type Options struct {
 	// Events then hold the text, not the address.
 	Strings []string
 	// Follow names the pointers of typed probes that are followed to what they
-	// point to, if the object describes it: "peer", "peer.next", or with '*' for
-	// any characters; "PROVIDER:NAME:peer" for one probe only. Other pointers
-	// are addresses. (Strings and slices need not be named.) What is asked for
-	// in Where is followed, too.
+	// point to, if the object describes it: "peer", "peer.next", "PROVIDER:NAME:peer"
+	// for one probe only. In a name '*' stands for any characters, but not for
+	// '.', and follows twelve pointers at most. Other pointers are addresses.
+	// (Strings and slices need not be named.) What is asked for in Where is
+	// followed, too.
 	Follow []string
 
 	// Where is a condition on the arguments of probes, such as
@@ -144,7 +145,7 @@ func (o *Options) withDefaults() (Options, error) {
 		out.MaxString = defaultMaxString
 	}
 	for _, name := range out.Follow {
-		if _, err := path.Match(name, ""); err != nil {
+		if _, err := path.Match(slashed(name), ""); err != nil {
 			return out, fmt.Errorf("follow %q: %w", name, err)
 		}
 	}

@@ -21,7 +21,7 @@ const (
 const (
 	stackKey    = -8
 	stackLength = -16
-	stackErrors = -20 // u32, becomes headErrors
+	stackErrors = -24 // bits of failed reads
 	stackSum    = -32
 	stackClock  = -40                     // when an end fired, then what has passed since its start
 	stackSlots  = -40                     // and below: memory operands of records without strings
@@ -182,6 +182,7 @@ func (g *generator) prologue() {
 		asm.FnGetAttachCookie.Call(),
 		asm.Mov.Reg(regSite, asm.R0),
 		asm.StoreImm(asm.R10, stackErrors, 0, asm.Word),
+		asm.StoreImm(asm.R10, stackErrors+4, 0, asm.Word),
 		asm.StoreImm(asm.R10, stackKey, 0, asm.Word),
 		asm.LoadMapPtr(asm.R1, g.maps.counters.FD()),
 		asm.Mov.Reg(asm.R2, asm.R10),

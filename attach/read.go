@@ -80,18 +80,21 @@ func (g *generator) readUser(load func(), size int32, dst asm.Register, off int1
 
 func (g *generator) markError(i int) {
 	g.emit(
-		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.Word),
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.DWord),
 		asm.LoadImm(asm.R2, 1<<i, asm.DWord),
 		asm.Or.Reg(asm.R1, asm.R2),
-		asm.StoreMem(asm.R10, stackErrors, asm.R1, asm.Word),
+		asm.StoreMem(asm.R10, stackErrors, asm.R1, asm.DWord),
 	)
 }
 
 func (g *generator) storeErrors() {
 	g.emit(
-		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.Word),
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.DWord),
 		asm.StoreMem(regRecord, headErrors, asm.R1, asm.Word),
 	)
+	if g.sig.block {
+		g.emit(asm.StoreMem(regRecord, int16(g.sig.blockStart()-8), asm.R1, asm.DWord))
+	}
 }
 
 // loadOperand puts the value of an operand that is not in memory into dst. It

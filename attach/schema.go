@@ -38,7 +38,7 @@ type field struct {
 	source valueSource
 	kind   reader.FieldKind
 	size   uint8
-	read   int // bit of headErrors
+	read   int // of what it lies in: a bit of signature.failures
 	value  any // fromConstant
 	offset int // in the record
 	index  int // in signature.strings
@@ -75,7 +75,7 @@ func (s *schema) decode(rec []byte) ([]Arg, error) {
 // reading is a record that is being decoded.
 type reading struct {
 	rec    []byte
-	failed uint32
+	failed uint64
 	texts  []text
 }
 
@@ -84,7 +84,7 @@ func (s *schema) read(rec []byte, r *reading) error {
 	if len(rec) < s.sig.fixedSize() {
 		return fmt.Errorf("event of %d bytes, its fixed part alone has %d", len(rec), s.sig.fixedSize())
 	}
-	r.rec, r.failed = rec, binary.NativeEndian.Uint32(rec[headErrors:])
+	r.rec, r.failed = rec, s.sig.failures(rec)
 	r.texts = r.texts[:0]
 	if len(s.sig.strings) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (r *reading) value(f *field, at, text int) (any, error) {
 		return f.value, nil
 	case f.source == fromString || f.source == fromSlice:
 		if text < 0 {
-			return nil, errTooMany
+			return nil, errTooManyParts
 		}
 		return r.text(f, &r.texts[f.index+text])
 	case r.failed&(1<<f.read) != 0:

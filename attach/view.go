@@ -139,7 +139,7 @@ func (v *View) value(f *field, at, text int) Value {
 		return Value{Kind: f.kind, bits: bitsOf(f.value)}
 	case f.source == fromString || f.source == fromSlice:
 		if text < 0 {
-			return Value{Err: errTooMany}
+			return Value{Err: errTooManyParts}
 		}
 		t := &r.texts[f.index+text]
 		switch {

@@ -4,8 +4,11 @@ package provider
 
 import (
 	"os"
+	"reflect"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/cilium/ebpf/btf"
 
 	"github.com/go-usdt/usdt/internal/stub"
 )
@@ -30,6 +33,15 @@ func watch(p *Provider, n int, match func(name string) bool) {
 
 // counter returns the counter behind s, whose only field is its address.
 func counter(s *stub.Semaphore) *uint32 { return *(**uint32)(unsafe.Pointer(s)) }
+
+// DescribeRecord returns the description of a record's type.
+func DescribeRecord(t reflect.Type) (*btf.Struct, error) {
+	sig, err := newRecordSignature(t)
+	if err != nil {
+		return nil, err
+	}
+	return sig.typ, nil
+}
 
 // Files returns the memfds of the loaded objects.
 func Files(p *Provider) []*os.File {

@@ -20,11 +20,12 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 	if t.Size() > maxRecord {
 		return nil, fmt.Errorf("has %d bytes, %d are the most", t.Size(), maxRecord)
 	}
-	d := describer{}
+	d := describer{refs: &references{index: map[reflect.Type]int{}}}
 	typ, err := d.structType(t, 0, 0)
 	if err != nil {
 		return nil, err
 	}
+	d.describeReferences()
 	if len(typ.Members) == 0 {
 		typ = nil
 	}
@@ -32,42 +33,102 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ}, nil
 }
 
+// Limits on what is described of the types behind pointers.
+const (
+	// maxReferences is the number of structs; others appear as bytes.
+	maxReferences = 64
+	// maxLevel is the number of pointers on the way to what is not in a struct,
+	// such as an element of []*[]int; what lies deeper is void.
+	maxLevel = 8
+)
+
 // describer turns Go types into BTF, and collects what a note says of them.
-//
-// Types are described one pointer or slice deep. What lies deeper, or cannot
-// be described there, appears as void pointers and bytes: this bounds the
-// description of types that refer to themselves.
 type describer struct {
 	key  strings.Builder
 	note []string
+	refs *references
 }
 
-// structType describes the struct type t. level counts the pointers on the way
-// to it; on level 0 it lies in the block itself, base bytes from the start.
+// references are the structs behind pointers, each described once, those that
+// are fewest pointers away first. They may refer to each other and to themselves.
+type references struct {
+	index   map[reflect.Type]int
+	types   []reflect.Type
+	structs []*btf.Struct
+}
+
+// reference returns the description of a struct behind a pointer, which
+// describeReferences completes; nil if there are too many, or it cannot be named.
+func (d *describer) reference(t reflect.Type) *btf.Struct {
+	i, ok := d.refs.index[t]
+	if !ok {
+		names := fieldNames(t)
+		if len(d.refs.structs) == maxReferences || checkArgNames(names, len(names)) != nil {
+			return nil
+		}
+		i = len(d.refs.structs)
+		d.refs.index[t] = i
+		d.refs.types = append(d.refs.types, t)
+		d.refs.structs = append(d.refs.structs, &btf.Struct{Name: structName(t), Size: uint32(t.Size())})
+	}
+	fmt.Fprintf(&d.key, "&%d;", i)
+	return d.refs.structs[i]
+}
+
+// describeReferences describes the structs that have been referred to, and those
+// that they refer to.
+func (d *describer) describeReferences() {
+	for i := 0; i < len(d.refs.structs); i++ {
+		// Its names have been checked, and nothing else is refused there.
+		d.members(d.refs.structs[i], d.refs.types[i], 1, 0)
+	}
+}
+
+// structType describes the struct type t where it lies. level counts the
+// pointers on the way to it; on level 0 it lies in the block itself, base bytes
+// from the start.
 func (d *describer) structType(t reflect.Type, level int, base uintptr) (*btf.Struct, error) {
 	s := &btf.Struct{Name: structName(t), Size: uint32(t.Size())}
+	err := d.members(s, t, level, base)
+	names := fieldNames(t)
+	return s, errors.Join(err, checkArgNames(names, len(names)))
+}
+
+// members adds the fields of t to s.
+func (d *describer) members(s *btf.Struct, t reflect.Type, level int, base uintptr) error {
 	fmt.Fprintf(&d.key, "%s %d{", s.Name, t.Size())
 	defer d.key.WriteByte('}')
 	var errs []error
-	var names []string
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name := f.Name
-		if tag, ok := f.Tag.Lookup("usdt"); ok {
-			name = tag
-		}
-		if f.Name == "_" || name == "-" {
+		name, ok := fieldName(f)
+		if !ok {
 			continue
 		}
 		if err := d.field(s, f, name, level, base); err != nil {
 			errs = append(errs, fmt.Errorf("field %s: %w", f.Name, err))
 		}
-		names = append(names, name)
 	}
-	if err := checkArgNames(names, len(names)); err != nil {
-		errs = append(errs, err)
+	return errors.Join(errs...)
+}
+
+// fieldName returns the name of a field's argument, and whether it is one.
+func fieldName(f reflect.StructField) (name string, ok bool) {
+	name = f.Name
+	if tag, ok := f.Tag.Lookup("usdt"); ok {
+		name = tag
 	}
-	return s, errors.Join(errs...)
+	return name, f.Name != "_" && name != "-"
+}
+
+func fieldNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		if name, ok := fieldName(t.Field(i)); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // field adds a field of t to s, and its length if it has one.
@@ -112,15 +173,17 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		s, err := d.structType(t, level, base)
-		if err != nil && level > 0 {
-			return d.opaque(t), nil
+		if level == 0 {
+			return d.structType(t, level, base)
 		}
-		return s, err
+		if s := d.reference(t); s != nil {
+			return s, nil
+		}
+		return d.opaque(t), nil
 	case reflect.Array:
 		fmt.Fprintf(&d.key, "[%d]", t.Len())
 		// Elements are for typed readers only: one array could fill the note.
-		sub := describer{}
+		sub := describer{refs: d.refs}
 		elem, err := sub.value(t.Elem(), level, 0)
 		d.key.WriteString(sub.key.String())
 		return &btf.Array{Index: indexType, Type: elem, Nelems: uint32(t.Len())}, err
@@ -158,7 +221,7 @@ func (d *describer) pointee(t reflect.Type, level int) (btf.Type, error) {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		d.key.WriteString("b;")
 		return kindTypes[kindBytes], nil
-	case t.Kind() == reflect.UnsafePointer || level > 0:
+	case t.Kind() == reflect.UnsafePointer || level == maxLevel:
 		d.key.WriteString("v;")
 		return voidPtr, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -137,8 +138,8 @@ func TestRecordTypes(t *testing.T) {
 		t.Errorf("Upstream points to %v, want struct peer", upstream.Target)
 	} else if next, ok := target.Members[3].Type.(*btf.Pointer); !ok {
 		t.Errorf("Upstream.Next is %v, want a pointer", target.Members[3].Type)
-	} else if _, ok := next.Target.(*btf.Void); !ok {
-		t.Errorf("Upstream.Next points to %v, want void: types end one pointer deep", next.Target)
+	} else if next.Target != upstream.Target {
+		t.Errorf("Upstream.Next points to %v, want the same struct peer", next.Target)
 	}
 }
 
@@ -286,5 +287,39 @@ func TestHugeRecord(t *testing.T) {
 	}](p, "a")
 	if err := p.Load(); err == nil || !strings.Contains(err.Error(), "has 629145608 bytes, 67108864 are the most") {
 		t.Errorf("got %v, want an error about its size", err)
+	}
+}
+
+// TestReferencesEnd holds that types which refer to very many others, or to
+// themselves without a struct in between, are described up to a point.
+func TestReferencesEnd(t *testing.T) {
+	type slices []slices
+	type pointers *pointers
+	type wide struct {
+		A *struct{ X [1]*struct{ X [1]*slices } }
+		B [2]slices
+		C pointers
+	}
+	var fields []reflect.StructField
+	for i := range 100 {
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprintf("F%d", i), Type: reflect.PointerTo(reflect.StructOf([]reflect.StructField{{Name: "X", Type: reflect.ArrayOf(i+1, reflect.TypeFor[int64]())}})),
+		})
+	}
+	if _, err := provider.DescribeRecord(reflect.TypeFor[wide]()); err != nil {
+		t.Error(err)
+	}
+	many, err := provider.DescribeRecord(reflect.StructOf(fields))
+	if err != nil {
+		t.Fatal(err)
+	}
+	structs := 0
+	for _, m := range many.Members {
+		if _, ok := m.Type.(*btf.Pointer).Target.(*btf.Struct); ok {
+			structs++
+		}
+	}
+	if structs != 64 {
+		t.Errorf("%d structs are described, want 64", structs)
 	}
 }
