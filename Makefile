@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test tools check govulncheck bench fuzz generate test-debian collection-object
+.PHONY: all build test tools check govulncheck bench fuzz generate test-debian test-kernels collection-object
 
 all: build
 
@@ -61,3 +61,9 @@ collection-object:
 			clang -O2 -g -fdebug-compilation-dir=. -target bpf -x c - -c -o $${out%:*}; \
 		llvm-strip -g $${out%:*}; \
 	done
+
+# test-kernels boots other kernels under qemu and runs the tests there;
+# UPDATE=-update writes KERNELS.md anew.
+test-kernels:
+	ci/install packages-kernels.txt
+	$(GO) run ./internal/kernels $(UPDATE)

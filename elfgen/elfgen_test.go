@@ -118,7 +118,7 @@ func TestOtherReaders(t *testing.T) {
 			if os.Getenv("CI") != "" {
 				t.Fatal(err)
 			}
-			t.Skip(err)
+			t.Skipf("needs %s: %v", tool, err)
 		}
 	}
 	for _, target := range targets {

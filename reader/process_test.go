@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -147,7 +148,11 @@ func TestMappedTwice(t *testing.T) {
 }
 
 func TestDeadProcess(t *testing.T) {
-	cmd := exec.Command("sleep", "600")
+	if os.Getenv("READER_TEST_SLEEP") != "" {
+		time.Sleep(10 * time.Minute)
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestDeadProcess$")
+	cmd.Env = append(os.Environ(), "READER_TEST_SLEEP=1")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

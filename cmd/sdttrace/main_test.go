@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,16 +70,22 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Condition: func(cond string) (bool, error) {
-			if cond == "privileged" {
+			var ok bool
+			switch cond {
+			case "privileged":
 				_, err := attach.Open("/proc/self/exe:no:probe", nil)
 				var p *attach.PrivilegeError
-				ok := !errors.As(err, &p) && os.Geteuid() == 0
-				if !ok && os.Getenv("CI") == "true" {
-					return false, errors.New("in CI the tests run as root")
-				}
-				return ok, nil
+				ok = !errors.As(err, &p) && os.Geteuid() == 0
+			case "gcc":
+				_, err := exec.LookPath("gcc")
+				ok = err == nil
+			default:
+				return false, fmt.Errorf("unknown condition %q", cond)
 			}
-			return false, fmt.Errorf("unknown condition %q", cond)
+			if !ok && os.Getenv("CI") == "true" {
+				return false, fmt.Errorf("in CI the condition %q must hold", cond)
+			}
+			return ok, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"readpid": readPID,

@@ -6,7 +6,6 @@ import (
 	"compress/flate"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-usdt/usdt/internal/debian"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -140,15 +140,24 @@ func testArchitecture(t *testing.T, r release, arch string) {
 	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	apt := newApt(t, r.name, arch)
+	apt, err := debian.Open(t.TempDir(), r.name, arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := apt.Update(); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range r.packages {
-		deb, ok := apt.download(t, name)
+		deb, ok, err := apt.Download(name)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if !ok {
 			t.Logf("%s has no %s", arch, name)
 			continue
 		}
-		if out, err := exec.Command("dpkg-deb", "-x", deb, root).CombinedOutput(); err != nil {
-			t.Fatalf("dpkg-deb %s: %v\n%s", deb, err, out)
+		if err := debian.Extract(deb, root); err != nil {
+			t.Fatal(err)
 		}
 		os.Remove(deb)
 	}
@@ -228,78 +237,6 @@ func resolved(t *testing.T, path string) map[string]error {
 		}
 	}
 	return out
-}
-
-// apt downloads packages of one architecture without changing the machine.
-type apt struct {
-	dir  string
-	args []string
-}
-
-func newApt(t *testing.T, release, arch string) apt {
-	t.Helper()
-	a := apt{dir: t.TempDir()}
-	mirror := os.Getenv("DEBIAN_MIRROR")
-	if mirror == "" {
-		mirror = "http://deb.debian.org/debian"
-	}
-	write := func(name, text string) string {
-		path := filepath.Join(a.dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	for _, dir := range []string{"lists/partial", "archives/partial"} {
-		if err := os.MkdirAll(filepath.Join(a.dir, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	source := fmt.Sprintf("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n", mirror, release)
-	for _, option := range []string{
-		"APT::Architecture=" + arch,
-		"APT::Architectures=" + arch,
-		"APT::Sandbox::User=root",
-		"Acquire::Languages=none",
-		"Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",
-		"Acquire::Retries=3",
-		"Dir::State::Lists=" + filepath.Join(a.dir, "lists"),
-		"Dir::State::status=" + write("status", ""),
-		"Dir::Cache=" + a.dir,
-		"Dir::Cache::archives=archives",
-		"Dir::Etc::sourcelist=" + write("sources.list", source),
-		"Dir::Etc::sourceparts=-",
-	} {
-		a.args = append(a.args, "-o", option)
-	}
-	if out, err := a.run("update"); err != nil {
-		t.Fatalf("apt-get update: %v\n%s", err, out)
-	}
-	return a
-}
-
-func (a apt) run(args ...string) ([]byte, error) {
-	cmd := exec.Command("apt-get", append(slices.Clone(a.args), args...)...)
-	cmd.Dir = a.dir
-	return cmd.CombinedOutput()
-}
-
-// download returns the path of the package's file; ok is false if the
-// architecture has none of that name.
-func (a apt) download(t *testing.T, name string) (deb string, ok bool) {
-	t.Helper()
-	out, err := a.run("download", name)
-	if err != nil {
-		if bytes.Contains(out, []byte("Unable to locate package")) || bytes.Contains(out, []byte("has no installation candidate")) {
-			return "", false
-		}
-		t.Fatalf("apt-get download %s: %v\n%s", name, err, out)
-	}
-	found, err := filepath.Glob(filepath.Join(a.dir, name+"_*.deb"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("apt-get download %s: got %q, %v\n%s", name, found, err, out)
-	}
-	return found[0], true
 }
 
 // writeZip writes the files, the same for the same contents.

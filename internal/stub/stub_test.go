@@ -191,10 +191,26 @@ func TestNoSite(t *testing.T) {
 	stub.CallAt(&site, unsafe.Pointer(&b))
 }
 
+// quiesceFlag is the environment variable that makes TestQuiesce write to the
+// file that it names.
+const quiesceFlag = "STUB_TEST_QUIESCE"
+
 // TestQuiesce holds that Quiesce waits for a goroutine that is in a stub. The
 // stub spins until a mapped file is written to, by another process: this one
 // may stand still meanwhile.
 func TestQuiesce(t *testing.T) {
+	if name := os.Getenv(quiesceFlag); name != "" {
+		time.Sleep(300 * time.Millisecond)
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString("x"); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	spin := []byte{
 		0x48, 0x83, 0x3f, 0x00, // 1: cmpq $0,(%rdi)
 		0x74, 0xfa, // je 1b
@@ -225,7 +241,9 @@ func TestQuiesce(t *testing.T) {
 	}
 	defer unix.Munmap(flag)
 
-	write := exec.Command("sh", "-c", `sleep 0.3; printf x | dd of="$0" conv=notrunc status=none`, f.Name())
+	// Another process, which goes on while this one's world is stopped.
+	write := exec.Command("/proc/self/exe", "-test.run", "^TestQuiesce$")
+	write.Env = append(os.Environ(), quiesceFlag+"="+f.Name())
 	if err := write.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/go-usdt/usdt/internal/kernels/report"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("kernels", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	update := flags.Bool("update", false, "write KERNELS.md")
+	limit := flags.Duration("timeout", 6*time.Minute, "kill a machine that runs longer")
+	atATime := flags.Int("p", 2, "machines that run at a time")
+	cache := flags.String("cache", "", "directory for kernels (default: usdt-kernels in the user's cache directory)")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	chosen := kernels
+	if flags.NArg() > 0 {
+		chosen = nil
+		for _, name := range flags.Args() {
+			i := slices.IndexFunc(kernels, func(k kernel) bool { return k.String() == name })
+			if i < 0 {
+				fmt.Fprintf(stderr, "kernels: no kernel %s: there are %v\n", name, kernels)
+				return 2
+			}
+			chosen = append(chosen, kernels[i])
+		}
+	}
+	results, err := testAll(chosen, *cache, *limit, *atATime, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "kernels:", err)
+		return 1
+	}
+	ok := true
+	for _, r := range results {
+		ok = r.print(stdout) && ok
+	}
+	_ = update
+	if !ok {
+		return 1
+	}
+	return 0
+}
+
+// testAll boots every kernel and returns what each did.
+func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, stderr io.Writer) ([]result, error) {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list -m: %w", err)
+	}
+	if err := os.Chdir(strings.TrimSpace(string(root))); err != nil {
+		return nil, err
+	}
+	if cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return nil, err
+		}
+		cache = filepath.Join(user, "usdt-kernels")
+	}
+	tmp, err := os.MkdirTemp("", "kernels")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+
+	// One file system for each architecture, made when the first asks for it.
+	fileSystems := map[string]func() (string, error){}
+	for _, k := range chosen {
+		dir := filepath.Join(tmp, k.arch)
+		fileSystems[k.arch] = sync.OnceValues(func() (string, error) { return initramfs(dir, k.arch) })
+	}
+	started := time.Now()
+	say := func(k kernel, format string, args ...any) {
+		fmt.Fprintf(stderr, "%4.0fs %-10s %s\n", time.Since(started).Seconds(), k, fmt.Sprintf(format, args...))
+	}
+	results := make([]result, len(chosen))
+	var eg errgroup.Group
+	eg.SetLimit(atATime)
+	for i, k := range chosen {
+		eg.Go(func() error {
+			image, err := k.fetch(cache)
+			if err != nil {
+				return fmt.Errorf("fetch kernel %s: %w", k, err)
+			}
+			fs, err := fileSystems[k.arch]()
+			if err != nil {
+				return err
+			}
+			say(k, "boots %s", filepath.Base(image))
+			ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("killed after %s", limit))
+			defer cancel()
+			results[i], err = testOne(ctx, k, image, fs, say)
+			if err != nil {
+				return fmt.Errorf("kernel %s: %w", k, err)
+			}
+			return nil
+		})
+	}
+	return results, eg.Wait()
+}
+
+// testOne boots one kernel.
+func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, string, ...any)) (result, error) {
+	r := result{kernel: k}
+	outputs := map[string]*strings.Builder{}
+	err := boot(ctx, k.arch, image, fs, func(m report.Message) error {
+		switch {
+		case m.Kernel != nil:
+			r.seen = *m.Kernel
+			say(k, "is up: %+v", r.seen)
+		case m.Line != "":
+			if outputs[m.Suite] == nil {
+				outputs[m.Suite] = &strings.Builder{}
+			}
+			outputs[m.Suite].WriteString(m.Line)
+		case m.Exit != nil:
+			s, err := readSuite(m.Suite, outputs[m.Suite].String(), *m.Exit)
+			if err != nil {
+				return err
+			}
+			say(k, "%s: %s", m.Suite, s.summary())
+			r.suites = append(r.suites, s)
+		}
+		return nil
+	}, func() bool { return len(r.suites) == len(suites) })
+	return r, err
+}

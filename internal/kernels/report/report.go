@@ -1,0 +1,69 @@
+// Package report is how a machine under test tells its host what happens: in
+// lines of JSON on the serial console, between those of the kernel.
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+)
+
+// Suite is a test binary to run, in a directory of its own.
+type Suite struct {
+	Package string // import path below the module, "internal/stub"
+	Args    []string
+}
+
+// Message is one line.
+type Message struct {
+	Suite string `json:"suite,omitempty"`
+	Line  string `json:"line,omitempty"` // of the suite's output
+	Exit  *int   `json:"exit,omitempty"` // the suite has ended
+
+	Kernel *Kernel `json:"kernel,omitempty"` // the first message
+	Error  string  `json:"error,omitempty"`  // the machine could not do its work
+}
+
+// Kernel is what a kernel says of itself.
+type Kernel struct {
+	Release   string // of uname
+	Machine   string // of uname
+	Mechanism string // how attach attaches
+	Site      string // what provider puts at its sites
+	Noexec    bool   // has the sysctl vm.memfd_noexec
+}
+
+// prefix tells messages from other lines.
+const prefix = "@test "
+
+// Writer writes messages, from several goroutines.
+type Writer struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// NewWriter returns a Writer to out.
+func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
+
+// Write writes a message in one piece.
+func (w *Writer) Write(m Message) error {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err = w.out.Write([]byte("\n" + prefix + string(data) + "\n"))
+	return err
+}
+
+// Parse returns the message in a line of the console; ok is false if it is a
+// line of something else.
+func Parse(line []byte) (m Message, ok bool) {
+	_, text, found := bytes.Cut(line, []byte(prefix))
+	if !found || json.Unmarshal(text, &m) != nil {
+		return Message{}, false
+	}
+	return m, true
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// rule explains why tests are skipped on the machines.
+type rule struct {
+	reason *regexp.Regexp // what the test says
+	why    string         // what KERNELS.md says
+}
+
+var rules = []rule{
+	{regexp.MustCompile(`^needs (.*executable file not found|gcc and sys/sdt.h$)`), "needs a tool, of which the machine has none"},
+	{regexp.MustCompile(`^this kernel does not optimise nop5$`), "the kernel does not optimise nop5"},
+	{regexp.MustCompile(`^the program is for x86-64$`), "the program is for x86-64"},
+}
+
+// explain returns the rule that explains a skipped test, nil if none does.
+func explain(t test) *rule {
+	for i := range rules {
+		if rules[i].reason.MatchString(t.reason()) {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// count returns the number of tests with an action.
+func (s suiteResult) count(action string) int {
+	n := 0
+	for _, t := range s.tests {
+		if t.action == action {
+			n++
+		}
+	}
+	return n
+}
+
+func (s suiteResult) summary() string {
+	text := fmt.Sprintf("%d passed, %d failed, %d skipped", s.count("pass"), s.count("fail"), s.count("skip"))
+	if s.exit != 0 {
+		text += fmt.Sprintf(", exit code %d", s.exit)
+	}
+	return text
+}
+
+// print writes what ran, what was skipped and what went wrong, and reports
+// whether all went well.
+func (r result) print(w io.Writer) bool {
+	ok := true
+	fmt.Fprintf(w, "== kernel %s: %s %s, %s\n", r.kernel, r.seen.Release, r.seen.Machine, r.seen.Mechanism)
+	for _, s := range r.suites {
+		fmt.Fprintf(w, "-- %s: %s\n", s.name, s.summary())
+		if s.exit != 0 {
+			ok = false
+			if s.count("fail") == 0 {
+				fmt.Fprint(w, s.talk)
+			}
+		}
+		var passed []string
+		for _, t := range s.tests {
+			switch t.action {
+			case "pass":
+				passed = append(passed, t.name)
+			case "skip":
+				fmt.Fprintf(w, "   skipped %s: %s\n", t.name, t.reason())
+				if explain(t) == nil {
+					ok = false
+					fmt.Fprintf(w, "   ^ no rule explains this\n")
+				}
+			case "fail":
+				ok = false
+				fmt.Fprintf(w, "   FAILED %s\n%s\n", t.name, t.output)
+			}
+		}
+		if len(passed) > 0 {
+			fmt.Fprintf(w, "   passed %s\n", strings.Join(passed, " "))
+		}
+	}
+	return ok
+}
