@@ -123,6 +123,7 @@ func TestSites(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 			p := start(t, exec.Command(path))
+			p.do("") // the dynamic linker is done with it
 			checkLive(t, p.pid(), "args:bare", 0x90, 0)
 			s := open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}, Link: kind})
 			checkLive(t, p.pid(), "args:bare", 0xcc, 1)

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/kernels/report"
@@ -33,34 +35,16 @@ var suites = []report.Suite{
 // suiteFlags are for every suite. A suite that hangs says where.
 var suiteFlags = []string{"-test.v=test2json", "-test.short", "-test.run=^(Test|Example)", "-test.timeout=3m"}
 
-// initramfs writes the first file system of a machine to dir and returns its
-// path: init, and below src the test binaries with their data.
-func initramfs(dir, arch string) (string, error) {
-	bin := filepath.Join(dir, "bin") + "/"
-	if err := goTool(arch, "build", "-trimpath", "-o", bin, module+"internal/kernels/init"); err != nil {
-		return "", err
+// build builds init and the test binaries in dir.
+func build(dir, arch string) error {
+	if err := goTool(arch, "build", "-trimpath", "-o", dir+"/", module+"internal/kernels/init"); err != nil {
+		return err
 	}
-	args := []string{"test", "-c", "-o", bin}
+	args := []string{"test", "-c", "-o", dir + "/"}
 	for _, s := range suites {
 		args = append(args, module+s.Package)
 	}
-	if err := goTool(arch, args...); err != nil {
-		return "", err
-	}
-	name := filepath.Join(dir, "initramfs")
-	f, err := os.Create(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	b := bufio.NewWriter(f)
-	if err := writeInitramfs(&cpioWriter{w: b}, bin); err != nil {
-		return "", err
-	}
-	if err := b.Flush(); err != nil {
-		return "", err
-	}
-	return name, f.Close()
+	return goTool(arch, args...)
 }
 
 // goTool runs the go command for an architecture, without cgo: what it builds
@@ -74,45 +58,56 @@ func goTool(arch string, args ...string) error {
 	return nil
 }
 
-func writeInitramfs(w *cpioWriter, bin string) error {
-	if err := w.dir("dev", 0o755); err != nil {
+// writeInitramfs writes the first file system of a machine: init, which stands
+// for compilers as well, below src the test binaries with their data, and what
+// else they expect of a system. bin is where build has built.
+func writeInitramfs(name, bin, arch string, files kernelFiles) error {
+	f, err := os.Create(name)
+	if err != nil {
 		return err
 	}
+	defer f.Close()
+	b := bufio.NewWriter(f)
+	w := newCPIO(b)
 	// init's standard streams, before it mounts anything.
 	if err := w.device("dev/console", 0o600, 5, 1); err != nil {
 		return err
 	}
-	if err := w.copyFile("init", filepath.Join(bin, "init"), 0o755); err != nil {
-		return err
+	copies := map[string]string{
+		"init":                         filepath.Join(bin, "init"),
+		"bin/busybox":                  files.busybox(),
+		"boot/config-" + files.release: files.config(),
+		// Its presence says that the host can compile for BPF.
+		"usr/include/bpf/usdt.bpf.h": "/usr/include/bpf/usdt.bpf.h",
 	}
-	made := map[string]bool{}
-	if err := w.parents("src", made); err != nil {
-		return err
-	}
+	maps.Copy(copies, toolchains[arch].libs)
 	// Documents that tests compare with.
 	docs, err := filepath.Glob("*.md")
 	if err != nil {
 		return err
 	}
 	for _, doc := range docs {
-		if err := w.copyFile("src/"+doc, doc, 0o644); err != nil {
-			return err
-		}
+		copies["src/"+doc] = doc
 	}
-	var all []report.Suite
-	for _, s := range suites {
+	all := slices.Clone(suites)
+	for i := range all {
+		s := &all[i]
 		dir := path.Join("src", s.Package)
-		if err := w.parents(dir, made); err != nil {
-			return err
-		}
-		if err := w.copyFile(dir+"/test", filepath.Join(bin, path.Base(s.Package)+".test"), 0o755); err != nil {
-			return err
-		}
+		copies[dir+"/test"] = filepath.Join(bin, path.Base(s.Package)+".test")
 		if err := w.copyTree(dir+"/testdata", filepath.Join(filepath.FromSlash(s.Package), "testdata")); err != nil {
 			return err
 		}
-		s.Args = append(s.Args, suiteFlags...)
-		all = append(all, s)
+		s.Args = append(slices.Clone(s.Args), suiteFlags...)
+	}
+	for name, from := range copies {
+		if err := w.copyFile(name, from, 0o755); err != nil {
+			return err
+		}
+	}
+	for command := range toolchains[arch].commands {
+		if err := w.symlink("bin/"+command, "/init"); err != nil {
+			return err
+		}
 	}
 	data, err := json.Marshal(all)
 	if err != nil {
@@ -121,19 +116,13 @@ func writeInitramfs(w *cpioWriter, bin string) error {
 	if err := w.file("suites.json", 0o644, data); err != nil {
 		return err
 	}
-	return w.close()
-}
-
-// parents adds a directory and those above it that made does not have.
-func (c *cpioWriter) parents(dir string, made map[string]bool) error {
-	if dir == "." || made[dir] {
-		return nil
-	}
-	if err := c.parents(path.Dir(dir), made); err != nil {
+	if err := w.close(); err != nil {
 		return err
 	}
-	made[dir] = true
-	return c.dir(dir, 0o755)
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func (c *cpioWriter) copyFile(name, from string, perm fs.FileMode) error {
@@ -144,7 +133,7 @@ func (c *cpioWriter) copyFile(name, from string, perm fs.FileMode) error {
 	return c.file(name, perm, data)
 }
 
-// copyTree adds the directory at from, if there is one, as name.
+// copyTree adds the files of the directory at from, if there is one, to name.
 func (c *cpioWriter) copyTree(name, from string) error {
 	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -153,14 +142,13 @@ func (c *cpioWriter) copyTree(name, from string) error {
 			}
 			return err
 		}
+		if d.IsDir() {
+			return nil
+		}
 		rel, err := filepath.Rel(from, p)
 		if err != nil {
 			return err
 		}
-		to := path.Join(name, filepath.ToSlash(rel))
-		if d.IsDir() {
-			return c.dir(to, 0o755)
-		}
-		return c.copyFile(to, p, 0o644)
+		return c.copyFile(path.Join(name, filepath.ToSlash(rel)), p, 0o644)
 	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,57 +27,78 @@ var kernels = []kernel{
 
 func (k kernel) String() string { return k.version + "-" + k.arch }
 
-// fetch returns the path of the kernel's image, below cache. It downloads the
-// newest one, or, where the archive cannot be asked, returns the one of the last
-// time.
-func (k kernel) fetch(cache string) (string, error) {
+// kernelFiles is a directory that holds what a machine needs of Debian.
+type kernelFiles struct {
+	dir     string
+	release string // the kernel's, as uname gives it
+}
+
+func (f kernelFiles) image() string   { return filepath.Join(f.dir, "vmlinuz-"+f.release) }
+func (f kernelFiles) config() string  { return filepath.Join(f.dir, "config-"+f.release) }
+func (f kernelFiles) busybox() string { return filepath.Join(f.dir, "busybox") }
+
+// fetch gets the newest kernel of k's version into cache. Where the archive
+// cannot be asked it returns the one of the last time.
+func (k kernel) fetch(cache string) (kernelFiles, error) {
 	dir := filepath.Join(cache, k.release+"-"+k.arch)
 	archive, err := debian.Open(dir, k.release, k.arch)
 	if err != nil {
-		return "", err
+		return kernelFiles{}, err
 	}
-	current := filepath.Join(dir, "vmlinuz")
-	if err := archive.Update(); err != nil {
-		if _, statErr := os.Stat(current); statErr == nil {
-			return current, nil
-		}
-		return "", err
-	}
+	// Fails without network; what follows knows what there was.
+	updateErr := archive.Update()
 	meta := "linux-image-cloud-" + k.arch
 	deps, err := archive.Dependencies(meta)
 	if err != nil {
-		return "", err
+		return kernelFiles{}, errors.Join(err, updateErr)
 	}
 	if len(deps) != 1 || !strings.HasPrefix(deps[0], "linux-image-"+k.version+".") {
-		return "", fmt.Errorf("%s of %s depends on %q, want one kernel %s", meta, k.release, deps, k.version)
+		return kernelFiles{}, fmt.Errorf("%s of %s depends on %q, want one kernel %s", meta, k.release, deps, k.version)
 	}
-	image := filepath.Join(dir, "vmlinuz-"+strings.TrimPrefix(deps[0], "linux-image-"))
-	if _, err := os.Stat(image); err != nil {
-		if err := download(archive, deps[0], dir, image); err != nil {
-			return "", err
-		}
+	f := kernelFiles{filepath.Join(dir, deps[0]), strings.TrimPrefix(deps[0], "linux-image-")}
+	if _, err := os.Stat(f.dir); err == nil {
+		return f, nil
 	}
-	os.Remove(current)
-	return image, os.Symlink(filepath.Base(image), current)
+	return f, errors.Join(f.download(archive, deps[0]), updateErr)
 }
 
-// download leaves the image of a kernel's package at path.
-func download(archive *debian.Archive, name, dir, path string) error {
-	deb, ok, err := archive.Download(name)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return fmt.Errorf("the archive has no package %s", name)
-	}
-	defer os.Remove(deb)
-	tmp, err := os.MkdirTemp(dir, "unpack")
+// download makes the directory.
+func (f kernelFiles) download(archive *debian.Archive, image string) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(f.dir), "unpack")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	if err := debian.Extract(deb, tmp); err != nil {
+	for _, name := range []string{image, "busybox-static"} {
+		deb, ok, err := archive.Download(name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("the archive has no package %s", name)
+		}
+		err = debian.Extract(deb, tmp)
+		os.Remove(deb)
+		if err != nil {
+			return err
+		}
+	}
+	keep := filepath.Join(tmp, "keep")
+	if err := os.Mkdir(keep, 0o755); err != nil {
 		return err
 	}
-	return os.Rename(filepath.Join(tmp, "boot", filepath.Base(path)), path)
+	for from, to := range map[string]string{
+		"boot/vmlinuz-" + f.release: f.image(),
+		"boot/config-" + f.release:  f.config(),
+		"bin/busybox":               f.busybox(),
+	} {
+		old := filepath.Join(tmp, from)
+		if _, err := os.Stat(old); err != nil {
+			old = filepath.Join(tmp, "usr", from) // where trixie has its programs
+		}
+		if err := os.Rename(old, filepath.Join(keep, filepath.Base(to))); err != nil {
+			return err
+		}
+	}
+	return os.Rename(keep, f.dir)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"time"
@@ -32,9 +33,9 @@ var emulators = map[string]struct {
 const consoleTail = 100
 
 // boot boots a machine and calls each with what it reports, until it turns
-// itself off, which it may when done says so. It kills a machine that outlives
-// ctx.
-func boot(ctx context.Context, arch, image, initramfs string, each func(report.Message) error, done func() bool) error {
+// itself off, which it may when done says so. What each writes to the console
+// the machine reads. boot kills a machine that outlives ctx.
+func boot(ctx context.Context, arch, image, initramfs string, each func(m report.Message, console io.Writer) error, done func() bool) error {
 	e := emulators[arch]
 	args := append(e.command[1:len(e.command):len(e.command)],
 		"-accel", "tcg,thread=single", "-smp", "2", "-m", "2G",
@@ -49,6 +50,10 @@ func boot(ctx context.Context, arch, image, initramfs string, each func(report.M
 	if err != nil {
 		return err
 	}
+	console, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -59,7 +64,7 @@ func boot(ctx context.Context, arch, image, initramfs string, each func(report.M
 		line, err := lines.ReadBytes('\n')
 		if m, ok := report.Parse(line); ok {
 			if failed == nil {
-				failed = each(m)
+				failed = each(m, console)
 			}
 			if m.Error != "" && failed == nil {
 				failed = errors.New(m.Error)

@@ -28,6 +28,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	update := flags.Bool("update", false, "write KERNELS.md")
 	limit := flags.Duration("timeout", 6*time.Minute, "kill a machine that runs longer")
 	atATime := flags.Int("p", 2, "machines that run at a time")
+	only := flags.String("only", "", "run these packages' tests, separated by commas, and leave KERNELS.md alone")
 	cache := flags.String("cache", "", "directory for kernels (default: usdt-kernels in the user's cache directory)")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -43,6 +44,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 			}
 			chosen = append(chosen, kernels[i])
 		}
+	}
+	if *only != "" {
+		names := strings.Split(*only, ",")
+		suites = slices.DeleteFunc(suites, func(s report.Suite) bool { return !slices.Contains(names, s.Package) })
 	}
 	results, err := testAll(chosen, *cache, *limit, *atATime, stderr)
 	if err != nil {
@@ -82,11 +87,11 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 	}
 	defer os.RemoveAll(tmp)
 
-	// One file system for each architecture, made when the first asks for it.
-	fileSystems := map[string]func() (string, error){}
+	// Built once for each architecture, when the first asks for it.
+	binaries := map[string]func() (string, error){}
 	for _, k := range chosen {
 		dir := filepath.Join(tmp, k.arch)
-		fileSystems[k.arch] = sync.OnceValues(func() (string, error) { return initramfs(dir, k.arch) })
+		binaries[k.arch] = sync.OnceValues(func() (string, error) { return dir, build(dir, k.arch) })
 	}
 	started := time.Now()
 	say := func(k kernel, format string, args ...any) {
@@ -97,18 +102,22 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 	eg.SetLimit(atATime)
 	for i, k := range chosen {
 		eg.Go(func() error {
-			image, err := k.fetch(cache)
+			files, err := k.fetch(cache)
 			if err != nil {
 				return fmt.Errorf("fetch kernel %s: %w", k, err)
 			}
-			fs, err := fileSystems[k.arch]()
+			bin, err := binaries[k.arch]()
 			if err != nil {
 				return err
 			}
-			say(k, "boots %s", filepath.Base(image))
+			fs := filepath.Join(tmp, k.String())
+			if err := writeInitramfs(fs, bin, k.arch, files); err != nil {
+				return fmt.Errorf("write initramfs: %w", err)
+			}
+			say(k, "boots %s", files.release)
 			ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("killed after %s", limit))
 			defer cancel()
-			results[i], err = testOne(ctx, k, image, fs, say)
+			results[i], err = testOne(ctx, k, files.image(), fs, say)
 			if err != nil {
 				return fmt.Errorf("kernel %s: %w", k, err)
 			}
@@ -121,19 +130,21 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 // testOne boots one kernel.
 func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, string, ...any)) (result, error) {
 	r := result{kernel: k}
-	outputs := map[string]*strings.Builder{}
-	err := boot(ctx, k.arch, image, fs, func(m report.Message) error {
+	var output strings.Builder // of the suite that runs
+	err := boot(ctx, k.arch, image, fs, func(m report.Message, console io.Writer) error {
 		switch {
+		case m.Compile != nil:
+			// Not in this goroutine, which keeps the emulator from
+			// waiting for room in its output.
+			go toolchains[k.arch].answer(console, m.Compile)
 		case m.Kernel != nil:
 			r.seen = *m.Kernel
 			say(k, "is up: %+v", r.seen)
 		case m.Line != "":
-			if outputs[m.Suite] == nil {
-				outputs[m.Suite] = &strings.Builder{}
-			}
-			outputs[m.Suite].WriteString(m.Line)
+			output.WriteString(m.Line)
 		case m.Exit != nil:
-			s, err := readSuite(m.Suite, outputs[m.Suite].String(), *m.Exit)
+			s, err := readSuite(m.Suite, output.String(), *m.Exit)
+			output.Reset()
 			if err != nil {
 				return err
 			}
@@ -142,5 +153,14 @@ func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, s
 		}
 		return nil
 	}, func() bool { return len(r.suites) == len(suites) })
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, lastLines(output.String()))
+	}
 	return r, err
+}
+
+// lastLines returns the end of a text.
+func lastLines(s string) string {
+	lines := strings.SplitAfter(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-consoleTail):], "")
 }

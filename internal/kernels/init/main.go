@@ -23,6 +23,9 @@ import (
 )
 
 func main() {
+	if name := filepath.Base(os.Args[0]); name != "init" {
+		os.Exit(remoteCompiler(name, os.Args[1:]))
+	}
 	w := report.NewWriter(os.Stdout)
 	if err := run(w); err != nil {
 		w.Write(report.Message{Error: err.Error()})
@@ -40,6 +43,12 @@ func run(w *report.Writer) error {
 		return err
 	}
 	if err := loopback(); err != nil {
+		return err
+	}
+	if out, err := exec.Command("/bin/busybox", "--install", "-s", "/bin").CombinedOutput(); err != nil {
+		return fmt.Errorf("busybox: %w: %s", err, out)
+	}
+	if err := serveCompilers(w); err != nil {
 		return err
 	}
 	data, err := os.ReadFile("/suites.json")
@@ -136,10 +145,10 @@ func describe() (*report.Kernel, error) {
 
 // runSuite runs one test binary and reports what it prints.
 func runSuite(w *report.Writer, s report.Suite) error {
-	dir := filepath.Join("/src", s.Package)
+	dir := filepath.Join(report.SourceDir, s.Package)
 	cmd := exec.Command(filepath.Join(dir, "test"), s.Args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=/bin", "HOME=/tmp", "TMPDIR=/tmp", "USDT_TEST_PROGRAMS=/programs"}
+	cmd.Env = []string{"PATH=/bin", "HOME=/tmp", "TMPDIR=/tmp"}
 	out, in, err := os.Pipe()
 	if err != nil {
 		return err

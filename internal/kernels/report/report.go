@@ -21,6 +21,8 @@ type Message struct {
 	Line  string `json:"line,omitempty"` // of the suite's output
 	Exit  *int   `json:"exit,omitempty"` // the suite has ended
 
+	Compile *Compile `json:"compile,omitempty"`
+
 	Kernel *Kernel `json:"kernel,omitempty"` // the first message
 	Error  string  `json:"error,omitempty"`  // the machine could not do its work
 }
