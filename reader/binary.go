@@ -1,8 +1,11 @@
 package reader
 
 import (
+	"bytes"
 	"debug/elf"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,13 +26,39 @@ func (f *File) findCode() *File {
 		if err != nil {
 			continue
 		}
-		if b.BuildID() == id && b.elf.Machine == f.elf.Machine && !b.isDebug() {
+		if b.BuildID() == id && b.elf.Machine == f.elf.Machine && !b.isDebug() && sameNotes(f, b) {
 			f.binary.Store(b)
 			return b
 		}
 		b.Close()
 	}
 	return f
+}
+
+// sameNotes reports whether the files have the same probes. Anybody can write a
+// build-id into a file: where breakpoints go in a binary is said by the binary.
+func sameNotes(a, b *File) bool {
+	left, err := a.notes()
+	if err != nil {
+		return false
+	}
+	right, err := b.notes()
+	return err == nil && slices.EqualFunc(left, right, sameBytes)
+}
+
+func sameBytes(a, b *io.SectionReader) bool {
+	if a.Size() != b.Size() {
+		return false
+	}
+	left, right := make([]byte, 64<<10), make([]byte, 64<<10)
+	for off := int64(0); off < a.Size(); off += int64(len(left)) {
+		n, _ := a.ReadAt(left, off)
+		m, _ := b.ReadAt(right, off)
+		if n == 0 || !bytes.Equal(left[:n], right[:m]) {
+			return false
+		}
+	}
+	return true
 }
 
 // isDebug reports whether the file's code has been taken out, as objcopy

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // debugDir is where distributions put the symbols that they strip.
@@ -69,18 +71,22 @@ func (f *File) debugLink() (name string, sum uint32, ok bool) {
 	return filepath.Base(string(data[:i])), f.elf.ByteOrder.Uint32(data[at:]), true
 }
 
+// maxDebugLink bytes of a file are summed up: a sparse file costs its owner
+// nothing and its reader a second for each gigabyte.
+const maxDebugLink = 2 << 30
+
 // sumOf returns the CRC-32 of a file, 0 if it cannot be read.
 func sumOf(path string) uint32 {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return 0
 	}
-	r, err := os.Open(path)
+	r, err := procfs.OpenFile(path)
 	if err != nil {
 		return 0
 	}
 	defer r.Close()
 	h := crc32.NewIEEE()
-	if _, err := io.Copy(h, r); err != nil {
+	if n, err := io.Copy(h, io.LimitReader(r, maxDebugLink)); err != nil || n == maxDebugLink {
 		return 0
 	}
 	return h.Sum32()

@@ -135,7 +135,7 @@ func (l *lister) process(proc *reader.Process) {
 // if one of them cannot be read.
 func state(p *reader.Probe) string {
 	var live, file [5]byte
-	f, err := os.Open(p.Attachable())
+	f, err := procfs.OpenFile(p.Attachable())
 	if err != nil {
 		return ""
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // deleted is what the kernel puts behind the path of a file without a name.
@@ -79,6 +81,8 @@ type candidate struct {
 	like string
 	// link says that the path may lead to any file, of whatever file system.
 	link bool
+	// rooted says that the path is below the process's root.
+	rooted bool
 	// copied says that only a copy of the descriptor is to be had.
 	copied bool
 }
@@ -91,7 +95,7 @@ func (o *Object) candidates() iter.Seq[candidate] {
 		if strings.HasPrefix(o.raw, "/") {
 			// If " (deleted)" is there, it may still be the file's own name.
 			root := o.proc("root") + o.raw
-			if !yield(candidate{name: o.raw, like: root}) || !yield(candidate{name: root}) {
+			if !yield(candidate{name: o.raw, like: root}) || !yield(candidate{name: root, rooted: true}) {
 				return
 			}
 		}
@@ -149,6 +153,9 @@ func (o *Object) try(c candidate) (*os.File, error) {
 			return nil, changed(c.name)
 		}
 	}
+	if c.rooted && !o.inRoot(info) {
+		return nil, changed(c.name)
+	}
 	if !o.is(info, c.link) {
 		return nil, changed(c.name)
 	}
@@ -164,6 +171,31 @@ func (o *Object) try(c candidate) (*os.File, error) {
 		o.Path = o.raw
 	}
 	return f, nil
+}
+
+// inRoot reports whether info is of the file that the object's path leads to
+// without symbolic links. The kernel prints paths that have none, and one that
+// is there now would lead out of the process's root into this one's.
+func (o *Object) inRoot(info os.FileInfo) bool {
+	root, err := unix.Open(o.proc("root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(root)
+	fd, err := unix.Openat2(root, o.raw, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
+	})
+	if errors.Is(err, unix.ENOSYS) {
+		return true // before Linux 5.6
+	}
+	if err != nil {
+		return false
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	unix.Close(fd)
+	is, ok := info.Sys().(*syscall.Stat_t)
+	return err == nil && ok && st.Dev == is.Dev && st.Ino == is.Ino
 }
 
 func changed(path string) error {
