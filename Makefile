@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test tools check govulncheck bench fuzz generate test-debian test-kernels collection-object
+.PHONY: all build test tools check govulncheck bench fuzz generate interop test-debian test-kernels collection-object
 
 all: build
 
@@ -46,6 +46,10 @@ fuzz:
 # generate makes what is generated anew; the tests compare.
 generate:
 	$(GO) generate ./...
+
+# interop writes INTEROP.md anew, by the tests that hold it; it needs all tools.
+interop: tools
+	$(GO) test ./internal/interop -run '^TestMatrix$$' -update
 
 # test-debian downloads Debian's packages with probes for eight architectures and
 # compares with readelf; UPDATE=-update writes the test data anew.

@@ -1,36 +1,12 @@
 package interop_test
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
 )
-
-// TestDlopened holds that gdb finds the probes of an object that the dynamic
-// linker loaded in a live process, and that they can be traced.
-func TestDlopened(t *testing.T) {
-	need(t, "gdb", "gcc")
-	exe := filepath.Join(t.TempDir(), "dlopened")
-	cmd := exec.Command("go", "build", "-tags", "usdt_dlopen", "-o", exe, "./testdata/dlopened")
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	pid, _ := start(t, exe)
-	out := output(t, "gdb", "-nx", "-batch", "-p", fmt.Sprint(pid), "-ex", "info probes stap hello")
-	if !regexp.MustCompile(`hello\s+tick\s+0x[0-9a-f]+\s+0x[0-9a-f]+`).MatchString(out) {
-		t.Errorf("gdb does not list the live probe:\n%s", out)
-	}
-	if got := values(trace(t, pid, "hello:tick", func() {})); !strings.Contains(got, "msg=tick ") {
-		t.Errorf("got %s", got)
-	}
-}
 
 // TestSharedFile holds that processes with the same probes share one file, so
 // that one attach traces all of them, also one that starts later.

@@ -3,6 +3,7 @@ package interop_test
 import (
 	"bufio"
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,19 +19,24 @@ import (
 // need skips the test where a tool or root is missing, which fails it in CI.
 func need(t testing.TB, tools ...string) {
 	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("CI") != "" {
-		missing = t.Fatalf
-	}
 	if os.Geteuid() != 0 {
-		missing("needs root, to attach and to read other processes")
+		missing(t, "needs root, to attach and to read other processes")
 	}
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil {
-			missing("needs %s: %v", tool, err)
+			missing(t, "needs %s: %v", tool, err)
 		}
 	}
 	mountTracefs(t)
+}
+
+// missing skips the test, and fails it in CI.
+func missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
 }
 
 // mountTracefs mounts tracefs, which bcc and bpftrace 0.17 attach through.
@@ -74,12 +80,44 @@ func start(t testing.TB, name string, args ...string) (pid int, line string) {
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s: %v\n%s", name, cmd.ProcessState, stderr.String())
+		}
 	})
 	line, err = bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("%s ended before it was ready: %v\n%s", name, err, stderr.String())
 	}
 	return cmd.Process.Pid, strings.TrimSpace(line)
+}
+
+// until runs a tool until it has said enough, calls settle, interrupts the tool
+// and returns what it had said.
+func until(t testing.TB, cmd *exec.Cmd, enough func(said string) bool, settle func()) string {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }).Stop()
+	var said strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan() && !enough(said.String()); {
+		said.WriteString(lines.Text() + "\n")
+	}
+	drained := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, out)
+		close(drained)
+	}()
+	settle()
+	cmd.Process.Signal(os.Interrupt)
+	<-drained
+	return said.String()
 }
 
 // startHello starts examples/hello without cgo.

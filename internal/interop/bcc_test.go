@@ -1,0 +1,165 @@
+package interop_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// bccRows use the tools of bcc. They compile their programs with the kernel's
+// headers, of which any version will do.
+func bccRows() []row {
+	packages := []string{"bpfcc-tools"}
+	digits := "takes `arg10`, `arg11` and `arg12` for `arg1`, since it reads one digit"
+	untilNUL := "reads strings up to a NUL, but those in Go structs have none: their length is the next argument"
+	list := func(t *testing.T, p *process, args ...string) (map[string]string, string) {
+		out := run(t, "tplist-bpfcc", append([]string{"-v"}, args...)...)
+		return matches(`(?m)`+p.provider+`:(\w+) \[sema 0x[0-9a-f]+\]\n\s+1 location\(s\)\n\s+(\d+) argument`, out), out
+	}
+	counted := func(s shape) string { return fmt.Sprint(s.args) }
+	return []row{
+		{
+			name: "`tplist -l PATH`", packages: packages, needs: []string{"tplist-bpfcc"}, want: counted,
+			use: func(t *testing.T, p *process) (map[string]string, string) { return list(t, p, "-l", p.path) },
+		},
+		{
+			name: "`tplist -p PID`", packages: packages, needs: []string{"tplist-bpfcc"}, want: counted,
+			use: func(t *testing.T, p *process) (map[string]string, string) {
+				return list(t, p, "-p", fmt.Sprint(p.pid))
+			},
+		},
+		{
+			name: "`trace -p PID`", packages: packages, needs: []string{"trace-bpfcc", "unshare"}, use: bccTrace,
+			want: shown,
+			limits: map[string]limit{
+				"12": {mark: "in part", why: digits, shows: "-1 2 -3 4 -5 6 -7 8 -9 -1 -1 -1"},
+				"record": {mark: "in part", why: untilNUL,
+					shows: "7 -2 /index.html?with=more 11 8080"},
+			},
+		},
+		{
+			name: "`argdist -p PID`", packages: packages, needs: []string{"argdist-bpfcc", "unshare"}, use: bccArgdist,
+			want: shown,
+			limits: map[string]limit{
+				"12":     {mark: "in part", why: digits, shows: "-1 2 -3 4 -5 6 -7 8 -9 -1 -1 -1"},
+				"record": {mark: "in part", why: untilNUL, shows: "7 -2 /index.html?with=more 11 8080"},
+			},
+		},
+	}
+}
+
+// withHeaders has a command run where the kernel's headers seem to be installed.
+// Those of Debian's kernel are put in their place if the running one has none.
+func withHeaders(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	const modules = "/lib/modules"
+	var uname unix.Utsname
+	if err := unix.Uname(&uname); err != nil {
+		t.Fatal(err)
+	}
+	here := filepath.Join(modules, unix.ByteSliceToString(uname.Release[:]))
+	if own, _ := filepath.Glob(here + "/build/include"); len(own) > 0 {
+		return exec.CommandContext(t.Context(), name, args...)
+	}
+	build, _ := filepath.Glob("/usr/src/linux-headers-*-amd64")
+	source, _ := filepath.Glob("/usr/src/linux-headers-*-common")
+	if len(build) == 0 || len(source) == 0 {
+		missing(t, "needs the headers of a kernel, package linux-headers-amd64")
+	}
+	const script = `set -e; here=$1 build=$2 source=$3; shift 3
+		mount -t tmpfs none /lib/modules; mkdir -p $here; ln -s $build $here/build; ln -s $source $here/source; exec "$@"`
+	return exec.CommandContext(t.Context(), "unshare", append([]string{"-m", "sh", "-c", script, "sh", here, build[0], source[0], name}, args...)...)
+}
+
+// bccTrace runs trace until it has shown every probe.
+func bccTrace(t *testing.T, p *process) (map[string]string, string) {
+	t.Helper()
+	args := []string{"-p", fmt.Sprint(p.pid)}
+	for _, s := range shapes {
+		format, values := s.name, ""
+		for i, note := range strings.Fields(s.note) {
+			verb := map[string]string{"4": "%u", "8": "%llu", "-8": "%lld"}[size(note)]
+			switch fmt.Sprint(s.name, i) {
+			case "text0", "record2":
+				verb = "%s"
+			}
+			if verb == "" {
+				verb = "%d"
+			}
+			format, values = format+" "+verb, values+fmt.Sprintf(", arg%d", i+1)
+		}
+		args = append(args, fmt.Sprintf("u:%s:%s \"%s\"%s", p.path, s.name, format, values))
+	}
+	parse := func(said string) map[string]string { // PID TID COMM FUNC and what was asked for
+		return matches(`(?m)^\d+ .* (?:`+shapeNames()+`) +(`+shapeNames()+`)( .*)?$`, said)
+	}
+	cmd := withHeaders(t, "trace-bpfcc", args...)
+	cmd.Env = append(cmd.Environ(), "PYTHONUNBUFFERED=1")
+	said := until(t, cmd, func(said string) bool { return len(parse(said)) == len(shapes) }, func() {
+		// An interrupt is lost on it while it handles an event: let it wait.
+		unix.Kill(p.pid, unix.SIGSTOP)
+		eventually(t, "trace waits for events", func() bool { return polls(cmd.Process.Pid) })
+	})
+	unix.Kill(p.pid, unix.SIGCONT)
+	return parse(said), said
+}
+
+// bccArgdist has argdist count arguments for a second.
+func bccArgdist(t *testing.T, p *process) (map[string]string, string) {
+	t.Helper()
+	args := []string{"-p", fmt.Sprint(p.pid), "-n", "1", "-i", "1"}
+	for _, s := range shapes {
+		var types, values []string
+		for i, note := range strings.Fields(s.note) {
+			typ := map[string]string{"4": "u32", "8": "u64", "-8": "s64"}[size(note)]
+			switch fmt.Sprint(s.name, i) {
+			case "text0", "record2":
+				typ = "char*"
+			}
+			if typ == "" {
+				typ = "int"
+			}
+			types, values = append(types, typ), append(values, fmt.Sprintf("arg%d", i+1))
+		}
+		spec := fmt.Sprintf("u:%s:%s()", p.path, s.name)
+		if len(types) > 0 {
+			spec += ":" + strings.Join(types, ",") + ":" + strings.Join(values, ",")
+		}
+		args = append(args, "-C", spec)
+	}
+	out, err := withHeaders(t, "timeout", append([]string{"60", "argdist-bpfcc"}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Logf("argdist: %v", err)
+	}
+	// Below the specifier and a heading is the count, and each "argN = value".
+	all := matches(`(?m)^u:.*:(`+shapeNames()+`)\(\).*\n\s+COUNT.*\n\s+\d+ +(.*)$`, string(out))
+	value := regexp.MustCompile(`arg\d+ = (?:b'(.*?)'|(-?\d+))`)
+	for name, line := range all {
+		var values []string
+		for _, m := range value.FindAllStringSubmatch(line, -1) {
+			values = append(values, strings.ReplaceAll(m[1]+m[2], `\xc3\xa9`, "\xc3\xa9"))
+		}
+		all[name] = strings.Join(values, " ")
+	}
+	return all, string(out)
+}
+
+// size returns the size of an argument as it stands in a note, with its sign.
+func size(note string) string {
+	return note[:strings.Index(note, "@")]
+}
+
+// polls says whether a process waits in poll, epoll_wait or one of their kin,
+// by the numbers that these have on x86-64.
+func polls(pid int) bool {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
+	number, _, _ := strings.Cut(string(b), " ")
+	return slices.Contains([]string{"7", "271", "232", "281"}, number)
+}

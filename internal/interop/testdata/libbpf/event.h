@@ -1,0 +1,7 @@
+// What the BPF program sends to the loader for each firing.
+struct event {
+	long cookie;    // which probe, by the loader's numbers
+	long count;     // of arguments
+	long args[12];
+	long failed[12]; // libbpf's error for an argument
+};
