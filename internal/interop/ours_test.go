@@ -70,6 +70,8 @@ func printed(args []attach.Arg) string {
 	for _, a := range args {
 		if a.Err != nil {
 			values = append(values, "error: "+a.Err.Error())
+		} else if members, ok := a.Value.(attach.Struct); ok {
+			values = append(values, printed(members))
 		} else {
 			values = append(values, fmt.Sprint(a.Value))
 		}
