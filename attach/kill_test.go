@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"strconv"
@@ -47,19 +48,36 @@ func TestTracerKilled(t *testing.T) {
 	}
 }
 
-// TestTwoTracers detaches in the order of attaching, which leaves the site to
-// the second.
+// TestTwoTracers detaches two tracers of a site, by either mechanism, in either
+// order. The one that stays gets every event, and in the end nothing is left.
 func TestTwoTracers(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
-	p := start(t, exec.Command(path))
-	a := open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}})
-	b := open(t, path+":args:*", nil)
-	if err := a.Close(); err != nil {
-		t.Error(err)
+	for _, kinds := range [][2]attach.LinkKind{
+		{attach.AutoLink, attach.AutoLink}, {attach.AutoLink, attach.PerfLink}, {attach.PerfLink, attach.AutoLink},
+	} {
+		for first := range 2 {
+			t.Run(fmt.Sprintf("%v-%v-%d", kinds[0], kinds[1], first), func(t *testing.T) {
+				p := start(t, exec.Command(path))
+				sessions := [2]*attach.Session{
+					open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}, Link: kinds[0]}),
+					open(t, path+":args:*", &attach.Options{Link: kinds[1]}),
+				}
+				events := [2]int{1, 7}
+				checkLive(t, p.pid(), "args:bare", 0xcc, 1)
+				close := func(s *attach.Session) {
+					if err := errors.Join(s.Close(), s.Wait(t.Context())); err != nil {
+						t.Error(err)
+					}
+				}
+				close(sessions[first])
+				checkLive(t, p.pid(), "args:bare", 0xcc, 1)
+				p.do("")
+				if n := len(drain(t, sessions[1-first])); n != events[1-first] {
+					t.Errorf("the tracer that stays got %d events, want %d", n, events[1-first])
+				}
+				close(sessions[1-first])
+				checkLive(t, p.pid(), "args:bare", 0x90, 0)
+			})
+		}
 	}
-	p.do("")
-	if n := len(drain(t, b)); n != 7 {
-		t.Errorf("the second tracer got %d events, want 7", n)
-	}
-	checkLive(t, p.pid(), "args:bare", 0x90, 0)
 }
