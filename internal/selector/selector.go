@@ -34,6 +34,7 @@ type Selector struct {
 	Path, Provider, Name, Function string
 
 	path, absolute           glob
+	resolved                 string // where Path leads to through symbolic links
 	provider, name, function glob
 }
 
@@ -43,6 +44,7 @@ func Parse(s string) (Selector, error) {
 	if err != nil {
 		return Selector{}, fmt.Errorf("probe %q: %w", s, err)
 	}
+	sel.resolve()
 	return sel, nil
 }
 
@@ -110,6 +112,20 @@ func parse(s string) (sel Selector, err error) {
 	return sel, nil
 }
 
+// resolve follows symbolic links: processes know files by their own paths, as
+// in /usr/lib/x for /lib/x. What does not exist may be a process's own.
+func (s *Selector) resolve() {
+	path, ok := s.LiteralPath()
+	if !ok || !strings.Contains(path, "/") {
+		return
+	}
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		if resolved, err = filepath.Abs(resolved); err == nil {
+			s.resolved = resolved
+		}
+	}
+}
+
 // String returns the selector as Parse takes it.
 func (s *Selector) String() string {
 	switch {
@@ -132,13 +148,31 @@ func (s *Selector) MatchFunction(path, function string) bool {
 	return s.Kind != USDT && s.function.match(function) && s.MatchPath(path)
 }
 
+// MatchName reports whether s selects functions of that name, wherever they are.
+func (s *Selector) MatchName(function string) bool {
+	return s.Kind != USDT && s.function.match(function)
+}
+
 // MatchPath reports whether s selects the object at path. A pattern without
-// '/' is also compared with the last element of the path.
+// '/' is also compared with the last element of the path, of whose version, if
+// it is a library, the end may be left out; a path may lead to the object through
+// symbolic links.
 func (s *Selector) MatchPath(path string) bool {
-	if s.Path == "" || s.path.match(path) || s.absolute.match(path) {
+	if s.Path == "" || s.path.match(path) || s.absolute.match(path) || s.resolved != "" && s.resolved == path {
 		return true
 	}
-	return !strings.Contains(s.Path, "/") && s.path.match(filepath.Base(path))
+	if strings.Contains(s.Path, "/") {
+		return false
+	}
+	base := filepath.Base(path)
+	return s.path.match(base) || s.path.tokens == nil && isVersionOf(base, s.path.literal)
+}
+
+// isVersionOf reports whether file is a library that programs call name:
+// libx.so.6.0.30 is one of libx.so.6, which is a symbolic link.
+func isVersionOf(file, name string) bool {
+	version, ok := strings.CutPrefix(file, name)
+	return ok && strings.Contains(name, ".so") && strings.HasPrefix(version, ".") && strings.Trim(version, ".0123456789") == ""
 }
 
 // LiteralPath returns the path if the selector names just one.

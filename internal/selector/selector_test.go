@@ -1,6 +1,8 @@
 package selector
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,6 +36,11 @@ func TestMatch(t *testing.T) {
 		{"/bin/x:a:b", "/bin/x", "a", "b", true},
 		{"bin/x:a:b", "/bin/x", "a", "b", false},
 		{"/bin/*:a:b", "/bin/y/x", "a", "b", true},
+		{"libx.so.6:a:b", "/usr/lib/libx.so.6.0.30", "a", "b", true},
+		{"libx.so:a:b", "/usr/lib/libx.so.6", "a", "b", true},
+		{"libx.so.6:a:b", "/usr/lib/libx.so.60", "a", "b", false},
+		{"libx.so.6:a:b", "/usr/lib/libx.so.6.debug", "a", "b", false},
+		{"prog:a:b", "/usr/bin/prog.1", "a", "b", false},
 		{"lib*.so*:a:b", "/usr/lib/libruby.so.3", "a", "b", true},
 		{"/a:b/c:p:n", "/a:b/c", "p", "n", true},
 		{"./srv:p:n", abs, "p", "n", true},
@@ -88,6 +95,26 @@ func TestLiteralPath(t *testing.T) {
 		}
 		if got, ok := s.LiteralPath(); ok != tt.ok || ok && got != tt.want {
 			t.Errorf("%q: got %q, %v, want %q, %v", tt.selector, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func TestSymbolicLink(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, link := filepath.Join(dir, "libx.so.1.2"), filepath.Join(dir, "libx.so")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{file: true, link: true, file + "3": false} {
+		s, err := Parse("uprobe:" + link + ":f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.MatchFunction(path, "f"); got != want {
+			t.Errorf("%s selects %s: %v, want %v", s.String(), path, got, want)
 		}
 	}
 }
