@@ -211,7 +211,7 @@ func (a *Aggregate) canonical(key []byte) string {
 		site := binary.NativeEndian.Uint64(b)
 		probes := a.sites.Load().probes
 		for i, p := range probes {
-			if q := probes[site]; p.Provider == q.Provider && p.Name == q.Name {
+			if q := probes[site]; p.Provider == q.Provider && p.Name == q.Name && p.Kind == q.Kind {
 				binary.NativeEndian.PutUint64(b, uint64(i))
 				break
 			}
@@ -287,7 +287,7 @@ func (p *groupPart) decode(name string, b []byte, probes []*reader.Probe) Arg {
 	switch {
 	case p.in.source == inputProbe:
 		probe := probes[binary.NativeEndian.Uint64(b)]
-		arg.Value = probe.Provider + ":" + probe.Name
+		arg.Value = nameOf(probe)
 	case p.size == keyCommSize:
 		arg.Value = unix.ByteSliceToString(b)
 	case p.size == keyTextSize:

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/go-usdt/usdt/internal/shield"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // closers bounds the links that are closed at a time: their waits for the
@@ -74,7 +75,7 @@ func newAttachment(plan Plan, groups []*group, kind LinkKind) (*Attachment, erro
 func (p Plan) refused() error {
 	for i := range p {
 		if s := &p[i]; s.Reason != nil {
-			err := fmt.Errorf("%w: %s:%s at %#x: %w", ErrNoSite, s.Probe.Provider, s.Probe.Name, s.Offset, s.Reason)
+			err := fmt.Errorf("%w: %s at %#x: %w", ErrNoSite, nameOf(&s.Probe), s.Offset, s.Reason)
 			if len(p) > 1 {
 				err = fmt.Errorf("%w (and %d others)", err, len(p)-1)
 			}
@@ -220,6 +221,7 @@ type grouper struct {
 type groupKey struct {
 	path string
 	pid  int
+	kind reader.ProbeKind
 	prog *ebpf.Program
 }
 
@@ -227,10 +229,10 @@ func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
 	if g.byKey == nil {
 		g.byKey = map[groupKey]*group{}
 	}
-	key := groupKey{s.Path, s.PID, prog}
+	key := groupKey{s.Path, s.PID, s.Probe.Kind, prog}
 	gr := g.byKey[key]
 	if gr == nil {
-		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: s.PID, prog: prog}
+		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: s.PID, returns: s.Probe.Kind == reader.Uretprobe, prog: prog}
 		if obj := g.objects[s.Path]; obj != nil {
 			gr.open = obj.path()
 		}

@@ -18,6 +18,7 @@ type binder struct {
 	maxString uint32
 	texts     []textArg
 	follow    []string
+	args      functionArgs
 	where     *filter.Expr
 	aggregate *aggregateLayout // nil to record events
 	objects   objects
@@ -27,6 +28,8 @@ type binder struct {
 // formKey is what tells the argument forms of sites apart.
 type formKey struct {
 	path        string // symbols and fixed addresses are the object's
+	kind        reader.ProbeKind
+	convention  reader.Convention
 	args        string
 	types       *btf.Struct
 	blockReg    uint8
@@ -40,7 +43,10 @@ type formKey struct {
 // that does not fit the probe.
 func (b *binder) bind(s *Site) (*schema, error) {
 	p := &s.Probe
-	key := formKey{path: s.Path, args: p.Args}
+	key := formKey{path: s.Path, kind: p.Kind, args: p.Args}
+	if p.Target != nil {
+		key.path, key.convention = "", p.Target.Convention
+	}
 	if p.Type != nil {
 		rec := &p.Type.Record
 		key.types, key.blockReg, key.blockOffset, key.blockSize = p.Type.Struct, rec.BlockReg, rec.BlockOffset, rec.BlockSize
@@ -60,9 +66,12 @@ func (b *binder) bind(s *Site) (*schema, error) {
 		return nil, err
 	}
 	sc := &schema{sig: &signature{maxString: b.maxString}}
-	if p.Type != nil {
+	switch {
+	case p.Target != nil:
+		b.bindFunction(sc, s, regs)
+	case p.Type != nil:
 		b.bindTyped(sc, s, regs)
-	} else {
+	default:
 		b.bindNote(sc, s, regs)
 	}
 	if b.where != nil {
@@ -83,8 +92,9 @@ func (b *binder) bind(s *Site) (*schema, error) {
 		sc.sig.maxString = 0 // does not tell signatures apart
 	}
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
+	oneProbe := func(t textArg) bool { return t.probes != nil }
 	ofProbe := func(name string) bool { return strings.Contains(name, ":") }
-	if len(b.texts) == 0 && !slices.ContainsFunc(b.follow, ofProbe) && !slices.ContainsFunc(p.Arguments(), ofSite) {
+	if !slices.ContainsFunc(b.texts, oneProbe) && !slices.ContainsFunc(b.follow, ofProbe) && !slices.ContainsFunc(p.Arguments(), ofSite) {
 		if b.forms == nil {
 			b.forms = map[formKey]*schema{}
 		}
@@ -137,6 +147,15 @@ var (
 
 // bindNote reads the arguments of a probe that has only a note.
 func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
+	args := s.Probe.Arguments()
+	for i, a := range args {
+		sc.fields = append(sc.fields, field{name: argName(i), kind: kindOf(a)})
+	}
+	b.bindArguments(sc, s, regs, args)
+}
+
+// bindArguments reads arguments, of which the fields tell name and kind.
+func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []notes.Arg) {
 	p := &s.Probe
 	obj, err := b.objects.open(s.Path)
 	if err != nil {
@@ -147,8 +166,8 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 	site, ipDelta := p.Location+p.Delta, int64(s.Offset-p.Offset)
 	var texts []textField
 	reads := 0 // of texts
-	for i, a := range p.Arguments() {
-		f := field{name: argName(i), kind: kindOf(a)}
+	for i, a := range args {
+		f := &sc.fields[i]
 		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, site, ipDelta)
 		var text *textArg
 		if err == nil {
@@ -172,11 +191,10 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 			f.offset = headSize + 8*f.read
 			sc.sig.operands = append(sc.sig.operands, op)
 			if text != nil {
-				texts = append(texts, textField{len(sc.fields), text})
+				texts = append(texts, textField{i, text})
 				reads += text.reads()
 			}
 		}
-		sc.fields = append(sc.fields, f)
 	}
 	sc.bindTexts(texts, func(name string) (operand, *notes.Arg) {
 		if a := lengthArg(p, name); a != nil {

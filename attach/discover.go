@@ -46,7 +46,7 @@ func newDiscovery(selectors []string, pids []int) (*discovery, error) {
 	}
 	return &discovery{
 		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)), similar: make([]string, len(selectors)),
-		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{},
+		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{}, functions: map[string]int{},
 	}, nil
 }
 
@@ -71,6 +71,7 @@ func (d *discovery) more() (Plan, error) {
 // twice has its sites twice.
 type siteKey struct {
 	pid            int
+	kind           reader.ProbeKind
 	offset         uint64
 	path           string
 	provider, name string
@@ -91,6 +92,7 @@ type discovery struct {
 	ended     []procfs.ID                // see settle
 	troubles  []error
 	privilege *PrivilegeError // what kept files of d.pids from being read
+	functions map[string]int  // how many were looked at, by the path of their object
 }
 
 // add keeps the probe if a selector names it, and returns what it has become.
@@ -103,12 +105,20 @@ func (d *discovery) add(p *reader.Probe, pid int) *Site {
 			d.similar[i] = p.Provider + ":" + p.Name
 		}
 	}
-	if hit && pid != 0 {
-		key := siteKey{pid, p.Offset, p.Attachable(), p.Provider, p.Name}
-		hit, d.seen[key] = !d.seen[key], true
-	}
 	if !hit {
 		return nil
+	}
+	return d.keep(p, pid)
+}
+
+// keep makes the probe a site, and returns it if it was none before.
+func (d *discovery) keep(p *reader.Probe, pid int) *Site {
+	if pid != 0 {
+		key := siteKey{pid, p.Kind, p.Offset, p.Attachable(), p.Provider, p.Name}
+		if d.seen[key] {
+			return nil
+		}
+		d.seen[key] = true
 	}
 	last := len(d.chunks) - 1
 	if last < 0 || len(d.chunks[last]) == cap(d.chunks[last]) {
@@ -134,19 +144,35 @@ func (d *discovery) processes(pids []int) error {
 			}
 			return err
 		}
-		for p, err := range proc.Probes() {
-			if err != nil {
-				d.troubles = append(d.troubles, err)
-				if errors.Is(err, os.ErrPermission) && !hasCapability(unix.CAP_SYS_PTRACE) {
-					d.privilege = &PrivilegeError{Op: fmt.Sprintf("open the files that process %d has mapped", pid), Missing: []string{"CAP_SYS_PTRACE"}, Err: err}
+		if d.wantsProbes() {
+			for p, err := range proc.Probes() {
+				if err != nil {
+					d.trouble(err, pid)
+					continue
 				}
-				continue
+				d.add(&p, pid)
 			}
-			d.add(&p, pid)
+		}
+		if d.wantsFunctions() {
+			for fn, err := range proc.Functions(d.mayHaveFunctions) {
+				if err != nil {
+					d.trouble(err, pid)
+					continue
+				}
+				d.addFunction(&fn, pid)
+			}
 		}
 		proc.Close()
 	}
 	return nil
+}
+
+// trouble keeps the error of a file that process pid has mapped.
+func (d *discovery) trouble(err error, pid int) {
+	d.troubles = append(d.troubles, err)
+	if errors.Is(err, os.ErrPermission) && !hasCapability(unix.CAP_SYS_PTRACE) {
+		d.privilege = &PrivilegeError{Op: fmt.Sprintf("open the files that process %d has mapped", pid), Missing: []string{"CAP_SYS_PTRACE"}, Err: err}
+	}
 }
 
 // changed reports whether the process may have files mapped that it had not
@@ -177,6 +203,9 @@ func (d *discovery) machine() error {
 		path, ok := d.selectors[i].LiteralPath()
 		if !ok || !strings.Contains(path, "/") {
 			scan = true
+			if ok && d.selectors[i].Kind != selector.USDT {
+				d.installed(path)
+			}
 			continue
 		}
 		if err := d.named(path); err != nil {
@@ -267,6 +296,12 @@ func (d *discovery) mayMatch(path string) bool {
 }
 
 func (d *discovery) file(f *reader.File, state *fileState, path, open string) {
+	if d.mayHaveFunctions(path) {
+		d.fileFunctions(f, state, path, open)
+	}
+	if !d.wantsProbes() {
+		return
+	}
 	for p, err := range f.Probes() {
 		if err != nil {
 			d.troubles = append(d.troubles, err)
@@ -298,6 +333,9 @@ func (d *discovery) noMatch(i int) error {
 		return d.privilege
 	}
 	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, where)
+	if what := d.noFunction(&d.selectors[i]); what != "" {
+		err = fmt.Errorf("%w%s", err, what)
+	}
 	if d.similar[i] != "" {
 		err = fmt.Errorf("%w, but %s would", err, d.similar[i])
 	}
@@ -320,9 +358,6 @@ func parseSelectors(selectors []string) ([]selector.Selector, error) {
 		sel, err := selector.Parse(s)
 		if err != nil {
 			return nil, err
-		}
-		if sel.Kind != selector.USDT {
-			return nil, fmt.Errorf("probe %q: functions cannot be selected, only USDT probes", s)
 		}
 		out = append(out, sel)
 	}

@@ -32,6 +32,11 @@
 // total or by the values of arguments. [OpenLatency] does so with the time from
 // one probe to another.
 //
+// Functions are traced like probes: "uprobe:PATH:FUNC" selects the entries of
+// functions and "uretprobe:PATH:FUNC" the returns from them, by their symbols or
+// by their names in C++, Rust and Go. Arguments are the words arg0, arg1 … of the
+// calling convention, the result is retval.
+//
 // With [Options.Rescan] probes that appear later are attached to as well: those
 // of libraries loaded, of processes started and of programs that declare probes
 // when they run.

@@ -24,6 +24,8 @@ type Event struct {
 	// Comm is the name of the thread, at most 15 bytes.
 	Comm string
 
+	// Provider and Name are the probe's. For a function they are the base name of
+	// its object and its own name, demangled.
 	Provider, Name string
 	Args           []Arg
 
@@ -34,7 +36,8 @@ type Event struct {
 // Arg is one argument of an event.
 type Arg struct {
 	// Name is the argument's name if the object names it, else "arg0" to "argN"
-	// by its place in the note.
+	// by its place in the note, or among a function's arguments; a function's
+	// result is "retval".
 	Name string
 	// Value is a uint64 (also for addresses), int64, float64, bool, string,
 	// []byte, [Struct] or [List]; nil of a pointer that was followed and points

@@ -4,8 +4,6 @@ import (
 	"debug/elf"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/reader"
@@ -70,7 +68,7 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 	}
 	f, err := s.resolve(name)
 	if err != nil {
-		return input{}, fmt.Errorf("%s:%s has no argument %s: %w", p.Provider, p.Name, name, err)
+		return input{}, fmt.Errorf("%s has no argument %s: %w", nameOf(p), name, err)
 	}
 	in := input{kind: f.kind, size: f.size}
 	if text && p.Type == nil && f.source == fromNowhere {
@@ -121,10 +119,13 @@ func (s *schema) field(name string) *field {
 			return &s.fields[i]
 		}
 	}
-	if n, ok := strings.CutPrefix(name, "arg"); ok {
-		if i, err := strconv.Atoi(n); err == nil && i >= 0 && i < len(s.fields) && argName(i) == name {
-			return &s.fields[i]
+	for i := range s.looked {
+		if s.looked[i].name == name {
+			return &s.looked[i]
 		}
+	}
+	if i, ok := argNumber(name); ok && !s.named && i < len(s.fields) {
+		return &s.fields[i]
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // errUTF8 is what an event's "errors" say of a string that JSON cannot hold.
@@ -26,7 +27,8 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 // Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes
 // are base64; a Struct is an object, a List an array, a pointer to nothing null.
 // What is wrong within them is named by its path, as "peer.host" or "tags[1]".
-// errors is absent if there are none.
+// errors is absent if there are none. Events of functions have, behind their
+// name, "kind": "uprobe" or "uretprobe".
 func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
 // AppendJSON appends to dst what MarshalJSON returns.
@@ -40,6 +42,9 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	for _, f := range [...]struct{ key, value string }{{"comm", e.Comm}, {"provider", e.Provider}, {"name", e.Name}} {
 		dst = append(append(append(dst, `,"`...), f.key...), `":`...)
 		dst = appendString(dst, f.value)
+	}
+	if e.Probe != nil && e.Probe.Kind != reader.USDT {
+		dst = append(append(append(dst, `,"kind":"`...), e.Probe.Kind.String()...), '"')
 	}
 	dst = append(dst, `,"args":`...)
 	dst = appendFields(dst, e.Args)

@@ -29,9 +29,11 @@ type group struct {
 	open    string // leads to the file that was planned for
 	file    procfs.ID
 	pid     int
+	returns bool // the sites are returns from functions
 	prog    *ebpf.Program
 	sites   []*Site
 	cookies []uint64
+	refused map[string]error // by opcode
 }
 
 // chooseLink returns the mechanism for this kernel. filtered says that links
@@ -112,16 +114,29 @@ func (g *group) attach(kind LinkKind) ([]detacher, error) {
 }
 
 // attachMulti attaches sites start to end. The kernel attaches all or none, so
-// that a site which it refuses is found by halving.
+// that a site which it refuses is found by halving, and others with its opcode
+// are not tried.
 func (g *group) attachMulti(start, end int) ([]detacher, error) {
-	m := multi{path: g.open, prog: g.prog, cookies: g.cookies[start:end], pid: g.pid}
-	for _, s := range g.sites[start:end] {
+	m := multi{path: g.open, prog: g.prog, pid: g.pid}
+	if g.returns {
+		m.flags = multiReturn
+	}
+	sites := make([]*Site, 0, end-start)
+	for i, s := range g.sites[start:end] {
+		if s.Reason = g.refused[s.opcode]; s.Reason != nil {
+			continue
+		}
+		sites = append(sites, s)
+		m.cookies = append(m.cookies, g.cookies[start+i])
 		m.offsets = append(m.offsets, s.Offset)
 		m.refCtrOffsets = append(m.refCtrOffsets, s.Probe.SemaphoreOffset)
 	}
+	if len(sites) == 0 {
+		return nil, nil
+	}
 	fd, err := m.create()
 	if err == nil {
-		for _, s := range g.sites[start:end] {
+		for _, s := range sites {
 			s.Attached = true
 		}
 		return []detacher{{link: fd, event: -1, file: g.file}}, nil
@@ -129,8 +144,8 @@ func (g *group) attachMulti(start, end int) ([]detacher, error) {
 	if whole := g.wholeError(err); whole != nil {
 		return nil, whole
 	}
-	if end-start == 1 {
-		g.sites[start].Reason = siteError(err)
+	if len(sites) == 1 {
+		g.refuse(sites[0], err)
 		return nil, nil
 	}
 	middle := start + (end-start)/2
@@ -140,6 +155,18 @@ func (g *group) attachMulti(start, end int) ([]detacher, error) {
 	}
 	some, err := g.attachMulti(middle, end)
 	return append(all, some...), err
+}
+
+// refuse notes why the kernel refused a site, and its opcode if that is why.
+func (g *group) refuse(s *Site, err error) {
+	s.Reason = siteError(err)
+	if s.opcode == "" || !errors.Is(err, enotsupp) {
+		return
+	}
+	if g.refused == nil {
+		g.refused = map[string]error{}
+	}
+	g.refused[s.opcode] = s.Reason
 }
 
 // wholeError returns what makes attaching any site of the group pointless, nil

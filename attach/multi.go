@@ -11,6 +11,9 @@ import (
 	"github.com/go-usdt/usdt/internal/shield"
 )
 
+// multiReturn is BPF_F_UPROBE_MULTI_RETURN, include/uapi/linux/bpf.h.
+const multiReturn = 1
+
 // multi is a uprobe_multi link to be made. The slices are of equal length.
 type multi struct {
 	path                            string

@@ -31,7 +31,8 @@ type Options struct {
 	// text that ends in a NUL, "arg0", or whose length is another argument,
 	// "arg0[arg1]". "arg0->8" follows a pointer that is 8 bytes behind what arg0
 	// points to. "PROVIDER:NAME:arg0", with globs, is for these probes only.
-	// Events then hold the text, not the address.
+	// Events then hold the text, not the address. "retval" is for results of
+	// functions. Text that Go functions get has its length in the next argument.
 	Strings []string
 	// Follow names the pointers of typed probes that are followed to what they
 	// point to, if the object describes it: "peer", "peer.next", "PROVIDER:NAME:peer"
@@ -40,6 +41,15 @@ type Options struct {
 	// (Strings and slices need not be named.) What is asked for in Where is
 	// followed, too.
 	Follow []string
+
+	// Args names the arguments that events hold of functions at their entry:
+	// "arg0", "arg1" …, by the words in which the platform's calling convention
+	// passes them. With none of these they are all that can be in registers; with
+	// "none" there are no others than Strings names. A type may follow, also to
+	// "retval": int8 to int64 and uint8 to uint64, as in "retval:int32" for a C
+	// function that returns an int, of which a register holds only a part. Without
+	// it a word is a signed integer, or unsigned if it has 32 bits.
+	Args []string
 
 	// Where is a condition on the arguments of probes, such as
 	//
@@ -89,8 +99,9 @@ type Options struct {
 	// maps in place of others, the verifier's log.
 	Collection ebpf.CollectionOptions
 
-	condition *filter.Expr // Where
-	texts     []textArg    // Strings
+	condition    *filter.Expr // Where
+	functionArgs functionArgs // Args
+	texts        []textArg    // Strings
 }
 
 // LinkKind is a mechanism by which programs are attached.
@@ -167,6 +178,11 @@ func (o *Options) withDefaults() (Options, error) {
 	if out.Rescan < 0 || out.Await && out.Rescan == 0 {
 		return out, fmt.Errorf("rescan every %v: it must be positive, and set with await", out.Rescan)
 	}
+	args, err := parseFunctionArgs(out.Args)
+	if err != nil {
+		return out, err
+	}
+	out.functionArgs = args
 	for _, pid := range out.PIDs {
 		if pid <= 0 {
 			return out, fmt.Errorf("process id %d is not positive", pid)

@@ -41,8 +41,8 @@ func (l *aggregateLayout) role(p *reader.Probe) (pairRole, error) {
 	if l.pairs == nil {
 		return roleNone, nil
 	}
-	start := l.pairs.start.Match(p.Path, p.Provider, p.Name)
-	end := l.pairs.end.Match(p.Path, p.Provider, p.Name)
+	start := selects(&l.pairs.start, p)
+	end := selects(&l.pairs.end, p)
 	switch {
 	case start && end:
 		return roleNone, fmt.Errorf("%w: %s:%s is named as start and as end", ErrAggregation, p.Provider, p.Name)

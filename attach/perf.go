@@ -50,7 +50,7 @@ func (g *group) attachPerf() ([]detacher, error) {
 
 // attachEvent opens a perf event for a site and links the program to it.
 func (g *group) attachEvent(s *Site, cookie uint64) (detacher, error) {
-	event, err := openUprobe(g.open, s.Offset, s.Probe.SemaphoreOffset, g.pid)
+	event, err := openUprobe(g.open, s.Offset, s.Probe.SemaphoreOffset, g.pid, g.returns)
 	if err != nil {
 		return detacher{}, fmt.Errorf("perf_event_open: %w", err)
 	}
@@ -68,7 +68,7 @@ func (g *group) attachEvent(s *Site, cookie uint64) (detacher, error) {
 
 // openUprobe opens a perf event on a uprobe, which puts the breakpoint in
 // place. pid 0 means every process.
-func openUprobe(path string, offset, semaphoreOffset uint64, pid int) (fd int, err error) {
+func openUprobe(path string, offset, semaphoreOffset uint64, pid int, returns bool) (fd int, err error) {
 	typ, err := uprobePMU()
 	if err != nil {
 		return 0, err
@@ -81,13 +81,17 @@ func openUprobe(path string, offset, semaphoreOffset uint64, pid int) (fd int, e
 	if pid == 0 {
 		pid, cpu = -1, 0
 	}
+	config := semaphoreOffset << 32
+	if returns {
+		config |= 1 // PERF_PROBE_CONFIG_IS_RETPROBE, kernel/events/core.c
+	}
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	pin.Pin(name)
 	attr := unix.PerfEventAttr{
 		Type:   typ,
 		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Config: semaphoreOffset << 32,
+		Config: config,
 		Ext1:   uint64(uintptr(unsafe.Pointer(name))),
 		Ext2:   offset,
 	}

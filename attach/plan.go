@@ -30,7 +30,8 @@ type Site struct {
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string
 
-	file procfs.ID // if it was found in all processes at once
+	file   procfs.ID // if it was found in all processes at once
+	opcode string    // of a function's first instruction, its prefixes included
 }
 
 // Plan lists every probe site that a selector named.
@@ -55,19 +56,13 @@ var ErrUnsafe = errors.New("attaching would corrupt the traced program")
 // every process. [Options.Force] attaches nevertheless.
 var ErrSilent = errors.New("the probe would stay silent")
 
-// x86-64 instructions at probe sites.
-var (
-	nop1  = []byte{0x90}                                                       // nop
-	nop5  = []byte{0x0f, 0x1f, 0x44, 0x00, 0x00}                               // nopl 0(%rax,%rax,1)
-	nop10 = []byte{0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00} // cs nopw 0(%rax,%rax,1)
-)
-
 // planner decides what to do about sites on one kernel.
 type planner struct {
 	optimization sys.Optimization
 	pageSize     uint64
 	force        bool
 	objects      objects
+	refused      map[string]bool // instructions, by opcode
 }
 
 func newPlanner(force bool) *planner {
@@ -122,7 +117,11 @@ func (pl *planner) plan(s *Site) {
 		s.Reason = fmt.Errorf("%s is another file than the one that has the probe: it was replaced meanwhile", s.Path)
 		return
 	}
-	if p.Machine == elf.EM_X86_64 || p.Machine == elf.EM_386 {
+	pl.planFunction(s, obj)
+	if s.Reason == nil && p.Target != nil && p.Target.Convention.IsGo() {
+		s.Offset += uint64(behindStackCheck(obj.bytesAt(s.Offset, maxStackCheck), p.Machine))
+	}
+	if s.Reason == nil && (p.Machine == elf.EM_X86_64 || p.Machine == elf.EM_386) {
 		pl.planX86(s, obj)
 	}
 	if s.Reason == nil {
@@ -154,16 +153,21 @@ func (pl *planner) planX86(s *Site, obj *object) {
 			// page, and says nothing when none does yet.
 			s.Reason = errors.New("the site is a nop10, which this kernel cannot probe")
 		}
-	case bytes.HasPrefix(code, nop5):
+	case isNop5(code):
 		switch {
 		case !is64 || pl.optimization != sys.OptimizesNop5:
 		case !pl.fits(s.Offset, len(nop5)):
 			s.Notes = append(s.Notes, "nop5 across two pages: slower, since the kernel does not optimise it")
 		case stub:
 			s.Notes = append(s.Notes, "nop5 in a called stub: optimised by the kernel")
+		case s.Probe.Target != nil:
+			// Nothing of the caller's lies below the stack pointer.
+			s.Reason = fmt.Errorf("the function begins with a nop5, which this kernel replaces by a call, and forked children crash there: %w", ErrUnsafe)
 		default:
 			s.Reason = fmt.Errorf("the site is a nop5, which this kernel replaces by a call that overwrites data below the stack pointer, and forked children crash: %w", ErrUnsafe)
 		}
+	case s.Probe.Target != nil:
+		pl.planEntry(s, code, is64)
 	}
 }
 

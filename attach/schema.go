@@ -61,6 +61,8 @@ type schema struct {
 	fields []field
 	shared bool         // with a site that was bound before
 	typed  *typedBinder // nil unless there is an argument block
+	looked []field      // read but not told: what conditions and aggregates look at
+	named  bool         // names count, not places
 }
 
 // decode returns the arguments in the record rec.

@@ -23,7 +23,10 @@ type Session struct {
 }
 
 // Open attaches to the probes that a selector names: [PATH:]PROVIDER:NAME, with
-// globs in each part. opts may be nil. Without [Options.PIDs] a PATH that is a
+// globs in each part, or to functions: uprobe:PATH:FUNC and uretprobe:PATH:FUNC.
+// FUNC is compared with symbols and with demangled names, with and without the
+// types of parameters; a PATH without '/' is also looked for in $PATH and by the
+// dynamic linker's cache. opts may be nil. Without [Options.PIDs] a PATH that is a
 // file is attached to in all processes, those that start later included;
 // otherwise the files that running processes have mapped are searched.
 //

@@ -53,7 +53,7 @@ func parseText(s string) (textArg, error) {
 		}
 		t.arg, t.follow, t.offset = t.arg[:arrow], true, int64(n)
 	}
-	if !isArgName(t.arg) {
+	if !isArgName(t.arg) && (t.arg != retval || t.length != "") {
 		return fail(errText)
 	}
 	return t, nil
@@ -132,8 +132,13 @@ func (b *binder) text(p *reader.Probe, arg string, op *operand, isFloat bool) *t
 	var general *textArg
 	for i := range b.texts {
 		t := &b.texts[i]
+		if t.arg != arg {
+			continue
+		}
+		if t.length == "" && !t.follow && p.Target != nil && p.Target.Convention.IsGo() {
+			t = t.ofGo()
+		}
 		switch {
-		case t.arg != arg:
 		case t.probes != nil && t.probes.Match(p.Path, p.Provider, p.Name):
 			return t
 		case t.probes != nil || general != nil || op.kind == opConst || op.size != word || isFloat:
@@ -144,8 +149,25 @@ func (b *binder) text(p *reader.Probe, arg string, op *operand, isFloat bool) *t
 	return general
 }
 
+// ofGo returns how text is read that a Go function gets: its length is the next
+// argument.
+func (t *textArg) ofGo() *textArg {
+	counted := *t
+	if i, ok := argNumber(t.arg); ok {
+		counted.length = argName(i + 1)
+	}
+	return &counted
+}
+
 // lengthArg returns the argument that holds a length, nil if there is none.
 func lengthArg(p *reader.Probe, name string) *notes.Arg {
+	if p.Target != nil {
+		i, _ := argNumber(name)
+		if a, err := p.Target.Argument(i); err == nil && p.Kind == reader.Uprobe {
+			return &a
+		}
+		return nil
+	}
 	for i, a := range p.Arguments() {
 		if argName(i) == name && a.Err == nil && !a.Float {
 			return &a

@@ -105,7 +105,7 @@ func (t *tracing) plan(planner *planner, plan Plan, late bool) ([]*schema, error
 	}
 	o := t.options
 	return bindAll(plan, late, &binder{
-		maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, where: o.condition, aggregate: t.layout, objects: planner.objects,
+		maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: t.layout, objects: planner.objects,
 	})
 }
 

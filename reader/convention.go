@@ -2,6 +2,7 @@ package reader
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -140,4 +141,20 @@ func registersOf(m elf.Machine, c elf.Class, conv Convention) (callRegisters, bo
 		return callRegisters{}, false
 	}
 	return of[conv], true
+}
+
+// Result returns where the function's result is found when it has returned: in
+// one signed word. Floating-point results are in registers of their own.
+func (fn *Function) Result() (notes.Arg, error) {
+	if fn.file == nil {
+		return notes.Arg{}, errNoFile
+	}
+	e := fn.file.elf
+	switch result := fn.file.calls[fn.Convention]().result; {
+	case result != "":
+		return notes.ParseArgs(e.Machine, e.Class, result)[0], nil
+	case fn.Convention == GoStack:
+		return notes.Arg{}, errors.New("the function has its results on the stack, where they are is not known")
+	}
+	return notes.Arg{}, fmt.Errorf("where functions of %v have their results is not known", e.Machine)
 }

@@ -236,10 +236,11 @@ func (fn *Function) Entry() Probe { return fn.probe(Uprobe) }
 func (fn *Function) Return() Probe { return fn.probe(Uretprobe) }
 
 func (fn *Function) probe(kind ProbeKind) Probe {
+	target := *fn
 	p := Probe{
 		Note: notes.Note{Provider: filepath.Base(fn.Path), Name: fn.Name(), Location: fn.Address},
 		Path: fn.Path, OpenPath: fn.OpenPath, Offset: fn.Offset, SiteErr: fn.SiteErr,
-		Live: fn.Live, Kind: kind, Target: fn, file: fn.file,
+		Live: fn.Live, Kind: kind, Target: &target, file: fn.file,
 	}
 	f := fn.file
 	if f == nil {

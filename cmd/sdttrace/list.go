@@ -37,6 +37,9 @@ breakpoint) or call (traced through a call, which is faster).`,
 				if err != nil {
 					return usageError{err}
 				}
+				if sel.Kind != selector.USDT {
+					return usageError{fmt.Errorf("probe %q: list shows probes, functions have no state", a)}
+				}
 				l.selectors = append(l.selectors, sel)
 			}
 			if err := l.read(pids, stderr); err != nil {
@@ -183,6 +186,9 @@ func (l *lister) text(w io.Writer) error {
 
 // completeProbes completes PROVIDER:NAME from the probes that processes have.
 func completeProbes(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if kind, rest, ok := strings.Cut(prefix, ":"); ok && (kind == "uprobe" || kind == "uretprobe") {
+		return completeFunctions(kind, rest)
+	}
 	seen := map[string]bool{}
 	var out []string
 	for proc, err := range reader.Processes() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // appendText appends an event as a line for people.
@@ -16,7 +17,11 @@ func appendText(dst []byte, ev *attach.Event) []byte {
 	dst = ev.Time.AppendFormat(dst, "15:04:05.000000")
 	dst = printable.Append(append(dst, ' '), ev.Comm)
 	dst = strconv.AppendInt(append(dst, '/'), int64(ev.PID), 10)
-	dst = printable.Append(append(dst, ' '), ev.Provider)
+	dst = append(dst, ' ')
+	if ev.Probe != nil {
+		dst = append(dst, kindPrefix(ev.Probe)...)
+	}
+	dst = printable.Append(dst, ev.Provider)
 	dst = printable.Append(append(dst, ':'), ev.Name)
 	for i := range ev.Args {
 		dst = appendNamed(append(dst, ' '), &ev.Args[i])
@@ -26,6 +31,14 @@ func appendText(dst []byte, ev *attach.Event) []byte {
 
 func appendNamed(dst []byte, a *attach.Arg) []byte {
 	return appendValue(append(printable.Append(dst, a.Name), '='), a)
+}
+
+// kindPrefix is what selectors have before functions, as opposed to probes.
+func kindPrefix(p *reader.Probe) string {
+	if p.Kind == reader.USDT {
+		return ""
+	}
+	return p.Kind.String() + ":"
 }
 
 func appendValue(dst []byte, a *attach.Arg) []byte {
@@ -120,7 +133,7 @@ func printRemarks(w io.Writer, plan attach.Plan) {
 			more = fmt.Sprintf(" (and %d more)", c.n-1)
 		}
 		p := &c.first.Probe
-		remark := fmt.Sprintf("%s:%s at %s+%#x%s: %s", p.Provider, p.Name, p.Path, c.first.Offset, more, c.text)
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x%s: %s", kindPrefix(p), p.Provider, p.Name, p.Path, c.first.Offset, more, c.text)
 		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
 	}
 }

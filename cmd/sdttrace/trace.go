@@ -28,6 +28,7 @@ type traceFlags struct {
 	maxString int
 	strings   []string
 	pointers  []string
+	args      []string
 	where     string
 	link      string
 	rescan    time.Duration
@@ -43,6 +44,8 @@ const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes 
   sdttrace --latency myapp:request_start,myapp:request_done --by id   from one to the other
   sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to text
   sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
+  sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions of C++, Rust, Go or C
+  sdttrace --hist retval uretprobe:libc.so.6:read            what a function returns
   sdttrace list 'hotspot:*'                    which probes there are, and who watches them`
 
 func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
@@ -56,6 +59,15 @@ PROBE is [PATH:]PROVIDER:NAME; '*', '?' and [...] stand for any characters in
 each part. Without -p and CMD, probes are traced in all processes, those that
 start later included; a PATH with a '/' need not be running yet. Probes that
 appear while sdttrace runs are found by --rescan.
+
+uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
+FUNC is compared with symbols and, for C++ and Rust, with names as the source has
+them, with the types of parameters or without. A PATH without '/' is a program or
+library that runs or is installed. arg0, arg1 ... are words as the platform's
+calling convention, or Go's, passes them, retval is the result: their types are
+not known, and what the function does not have is what is left in the registers.
+Returns are refused where that would crash the program: in Go, and where C++
+exceptions or Rust panics may pass.
 
 CMD is started, traced (itself, not its children) and, when sdttrace has to end
 before it, ended. Its output goes to stderr; if it fails, sdttrace does.
@@ -115,6 +127,7 @@ not or nothing matched, 2 if it was called wrongly.`,
 	flags.DurationVar(&f.rescan, "rescan", time.Second, "how often to look for probes that appear later; 0 for never")
 	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to text: argN, argN[argM] if argM is its length, argN->8 to follow the pointer 8 bytes behind; PROVIDER:NAME:argN for these probes only")
 	flags.StringSliceVar(&f.pointers, "follow", nil, "pointers of typed probes to follow: peer, peer.next, '*', or PROVIDER:NAME:peer")
+	flags.StringSliceVar(&f.args, "args", nil, "arguments to print of functions, and types, e.g. arg0,arg1:uint8,retval:int32; none for none (default those in registers)")
 	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
 	flags.IntVar(&f.ringSize, "buffer", 0, "bytes of buffer between kernel and sdttrace (default 4194304)")
 	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program")
@@ -151,6 +164,7 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 		MaxString: f.maxString,
 		Strings:   f.strings,
 		Follow:    f.pointers,
+		Args:      f.args,
 		Where:     f.where,
 		Force:     f.force,
 		Context:   ctx,
@@ -180,6 +194,9 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		}
 	}
 	if err := attach.CheckSelectors(probes); err != nil {
+		return usageError{err}
+	}
+	if err := attach.CheckArgs(f.args); err != nil {
 		return usageError{err}
 	}
 	if err := attach.CheckStrings(f.strings); err != nil {

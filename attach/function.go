@@ -1,0 +1,141 @@
+package attach
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
+)
+
+func (d *discovery) wantsProbes() bool {
+	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind == selector.USDT })
+}
+
+func (d *discovery) wantsFunctions() bool {
+	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind != selector.USDT })
+}
+
+// mayHaveFunctions reports whether a selector names functions of the object at path.
+func (d *discovery) mayHaveFunctions(path string) bool {
+	may := slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind != selector.USDT && s.MatchPath(path) })
+	if may {
+		d.functions[path] += 0 // it has been looked at
+	}
+	return may
+}
+
+// noFunction says what there is in place of the functions that a selector
+// names, "" if it is of probes.
+func (d *discovery) noFunction(s *selector.Selector) string {
+	if s.Kind == selector.USDT {
+		return ""
+	}
+	objects, functions := 0, 0
+	for path, n := range d.functions {
+		if s.MatchPath(path) {
+			objects++
+			functions += n
+		}
+	}
+	path, literal := s.LiteralPath()
+	switch {
+	case functions > 0:
+		return fmt.Sprintf(", where there are %d other functions", functions)
+	case objects > 0:
+		return ", where there are no symbols of functions (stripped?)"
+	case literal && !strings.Contains(path, "/") && len(d.pids) == 0:
+		if _, err := os.Stat(path); err == nil {
+			return fmt.Sprintf("; for the file in this directory write ./%s", path)
+		}
+		return ", and nothing of that name is installed"
+	}
+	return ""
+}
+
+// fileFunctions keeps what selectors name of the functions of a file.
+func (d *discovery) fileFunctions(f *reader.File, state *fileState, path, open string) {
+	for fn, err := range f.Functions() {
+		if err != nil {
+			d.troubles = append(d.troubles, err)
+			continue
+		}
+		fn.Path, fn.OpenPath = path, open
+		for _, s := range d.addFunction(&fn, 0) {
+			s.file, state.matched = state.id, true
+		}
+	}
+}
+
+// addFunction keeps the entry of, and the return from, the function if a
+// selector names them, and returns what they have become. If several do, it is
+// called as the first does.
+func (d *discovery) addFunction(fn *reader.Function, pid int) (sites []*Site) {
+	d.functions[fn.Path]++
+	var entry, ret string
+	for i := range d.selectors {
+		sel := &d.selectors[i]
+		if sel.Kind == selector.USDT {
+			continue
+		}
+		name, ok := fn.Match(sel.MatchName)
+		if !ok || !sel.MatchPath(fn.Path) {
+			continue
+		}
+		d.matched[i] = true
+		dst := &entry
+		if sel.Kind == selector.Uretprobe {
+			dst = &ret
+		}
+		if *dst == "" {
+			*dst = name
+		}
+	}
+	keep := func(p reader.Probe, name string) {
+		p.Name = name
+		if s := d.keep(&p, pid); s != nil {
+			sites = append(sites, s)
+		}
+	}
+	if entry != "" {
+		keep(fn.Entry(), entry)
+	}
+	if ret != "" {
+		keep(fn.Return(), ret)
+	}
+	return sites
+}
+
+// installed looks at the programs and libraries of a name that need not be
+// running, and may be called without their directory.
+func (d *discovery) installed(name string) {
+	for _, path := range installed(name) {
+		if err := d.named(path); err != nil {
+			d.troubles = append(d.troubles, err)
+		}
+	}
+}
+
+// selects reports whether the selector names the probe.
+func selects(s *selector.Selector, p *reader.Probe) bool {
+	if p.Target == nil {
+		return s.Match(p.Path, p.Provider, p.Name)
+	}
+	if (p.Kind == reader.Uretprobe) != (s.Kind == selector.Uretprobe) || s.Kind == selector.USDT || !s.MatchPath(p.Path) {
+		return false
+	}
+	_, ok := p.Target.Match(s.MatchName)
+	return ok
+}
+
+// nameOf is how people call the probe: PROVIDER:NAME, of functions with
+// "uprobe:" or "uretprobe:" before it.
+func nameOf(p *reader.Probe) string {
+	name := p.Provider + ":" + p.Name
+	if p.Kind != reader.USDT {
+		name = p.Kind.String() + ":" + name
+	}
+	return name
+}

@@ -1,0 +1,71 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-usdt/usdt/notes"
+)
+
+// functionArgs are Options.Args.
+type functionArgs struct {
+	all   bool     // those in registers
+	names []string // of arguments at the entry
+	types map[string]functionType
+}
+
+// functionType is a type that an argument is said to have.
+type functionType struct {
+	size   int
+	signed bool
+}
+
+var functionTypes = map[string]functionType{
+	"int8": {1, true}, "int16": {2, true}, "int32": {4, true}, "int64": {8, true},
+	"uint8": {1, false}, "uint16": {2, false}, "uint32": {4, false}, "uint64": {8, false},
+}
+
+func parseFunctionArgs(all []string) (functionArgs, error) {
+	out := functionArgs{types: map[string]functionType{}}
+	none := slices.Equal(all, []string{"none"})
+	if none {
+		all = nil
+	}
+	for _, s := range all {
+		name, typ, typed := strings.Cut(s, ":")
+		if _, ok := argNumber(name); !ok && name != retval {
+			return out, fmt.Errorf("functions have no argument %q, but arg0, arg1 and so on, and retval", name)
+		}
+		if t, ok := functionTypes[typ]; ok {
+			out.types[name] = t
+		} else if typed {
+			return out, fmt.Errorf("the type of argument %s is not %q, but int8 to int64 or uint8 to uint64", name, typ)
+		}
+		if name != retval {
+			out.names = append(out.names, name)
+		}
+	}
+	out.all = !none && len(out.names) == 0
+	return out, nil
+}
+
+// CheckArgs returns the error in the first of Options.Args that could not be
+// understood, nil if there is none.
+func CheckArgs(all []string) error {
+	_, err := parseFunctionArgs(all)
+	return err
+}
+
+// retype gives the argument called name the type that it is said to have.
+func (a *functionArgs) retype(arg *notes.Arg, name string) {
+	t, ok := a.types[name]
+	switch {
+	case !ok || arg.Err != nil:
+	case t.size > arg.Size:
+		arg.Err = errors.New("a word of the program has fewer bytes than the type")
+	default:
+		arg.Size, arg.Signed = t.size, t.signed
+	}
+}

@@ -1,0 +1,93 @@
+package attach
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+)
+
+// maxStackCheck bytes hold the longest check of the stack.
+const maxStackCheck = 40
+
+// behindStackCheck returns how many bytes of code, the entry of a Go function,
+// are the check whether its stack is large enough; 0 if it begins otherwise.
+// When the stack is not, or the scheduler wants the goroutine to pause, the
+// function begins anew after that: a probe at the entry fires twice then, one
+// behind the check once. No register that holds an argument has changed there,
+// and nothing jumps there but the check (cmd/internal/obj/x86/obj6.go and
+// cmd/internal/obj/arm64/obj7.go: stacksplit).
+func behindStackCheck(code []byte, m elf.Machine) int {
+	switch m {
+	case elf.EM_X86_64:
+		return checkAMD64(code)
+	case elf.EM_AARCH64:
+		return checkARM64(code)
+	}
+	return 0
+}
+
+func checkAMD64(code []byte) int {
+	rest := code
+	skip := func(insn ...byte) bool {
+		ok := bytes.HasPrefix(rest, insn)
+		if ok {
+			rest = rest[len(insn):]
+		}
+		return ok
+	}
+	drop := func(n int) bool {
+		ok := len(rest) >= n
+		if ok {
+			rest = rest[n:]
+		}
+		return ok
+	}
+	// branch skips a conditional jump, near or short.
+	branch := func(condition byte) bool {
+		return skip(0x0f, 0x80|condition) && drop(4) || skip(0x70|condition) && drop(1)
+	}
+	const below, belowOrEqual = 2, 6
+	var guarded bool
+	switch {
+	case skip(0x49, 0x3b, 0x66): // cmp guard(%r14),%rsp
+		guarded = true
+	case skip(0x4c, 0x8d, 0x64, 0x24): // lea -frame(%rsp),%r12
+		guarded = drop(1) && skip(0x4d, 0x3b, 0x66) // cmp guard(%r14),%r12
+	case skip(0x4c, 0x8d, 0xa4, 0x24):
+		guarded = drop(4) && skip(0x4d, 0x3b, 0x66)
+	case skip(0x49, 0x89, 0xe4): // mov %rsp,%r12; sub $frame,%r12; jb
+		guarded = skip(0x49, 0x81, 0xec) && drop(4) && branch(below) && skip(0x4d, 0x3b, 0x66)
+	}
+	// The guard is g.stackguard0, or g.stackguard1 of the system's stack.
+	if guarded && (skip(0x10) || skip(0x18)) && branch(belowOrEqual) {
+		return len(code) - len(rest)
+	}
+	return 0
+}
+
+func checkARM64(code []byte) int {
+	size := 0
+	next := func(mask, want uint32) bool {
+		if len(code) < size+4 || binary.LittleEndian.Uint32(code[size:])&mask != want {
+			return false
+		}
+		size += 4
+		return true
+	}
+	if !next(0xffffffff, 0xf9400b90) && !next(0xffffffff, 0xf9400f90) { // ldr x16, [x28, #guard]
+		return 0
+	}
+	switch {
+	case next(0xffffffff, 0xeb3063ff): // cmp sp, x16
+	case next(0xff8003ff, 0xd10003f1): // sub x17, sp, #frame
+		if !next(0xffffffff, 0xeb10023f) { // cmp x17, x16
+			return 0
+		}
+	default: // frames above 32 KiB
+		return 0
+	}
+	if !next(0xff00001f, 0x54000009) { // b.ls
+		return 0
+	}
+	return size
+}

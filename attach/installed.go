@@ -1,0 +1,73 @@
+package attach
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// installed returns the programs and libraries of that name which a shell and
+// the dynamic linker would find.
+func installed(name string) []string {
+	var out []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			out = append(out, path)
+			break
+		}
+	}
+	cache, err := os.ReadFile("/etc/ld.so.cache")
+	if err != nil {
+		return out
+	}
+	for _, path := range cached(cache, name) {
+		if !slices.Contains(out, path) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// Sizes in glibc's cache of libraries, sysdeps/generic/dl-cache.h: struct
+// cache_file_new and struct file_entry_new.
+const (
+	cacheMagic  = "glibc-ld.so.cache1.1"
+	cacheHeader = 48
+	cacheEntry  = 24
+)
+
+// cached returns the paths that the dynamic linker's cache has for a library:
+// those for several architectures, most often.
+func cached(cache []byte, name string) []string {
+	if len(cache) < cacheHeader || !bytes.HasPrefix(cache, []byte(cacheMagic)) {
+		return nil
+	}
+	count := uint64(binary.NativeEndian.Uint32(cache[len(cacheMagic):]))
+	entries := cache[cacheHeader:]
+	var out []string
+	for ; count > 0 && len(entries) >= cacheEntry; count-- {
+		// The offsets of strings count from the beginning of the file.
+		key, value := binary.NativeEndian.Uint32(entries[4:]), binary.NativeEndian.Uint32(entries[8:])
+		if at(cache, key) == name {
+			if path := at(cache, value); filepath.IsAbs(path) {
+				out = append(out, path)
+			}
+		}
+		entries = entries[cacheEntry:]
+	}
+	return out
+}
+
+// at returns the NUL-terminated string at an offset, "" if there is none.
+func at(b []byte, off uint32) string {
+	if uint64(off) >= uint64(len(b)) {
+		return ""
+	}
+	return unix.ByteSliceToString(b[off:])
+}

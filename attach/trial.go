@@ -1,0 +1,63 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/sys"
+)
+
+// refuses asks whether the kernel refuses the instruction with which code
+// begins, which has this opcode. It attaches to a copy that this process has
+// mapped and never runs: the kernel looks at an instruction only where it is
+// mapped.
+func (pl *planner) refuses(opcode string, code []byte) bool {
+	answer, known := pl.refused[opcode]
+	if !known {
+		answer = errors.Is(tryProbe(code), enotsupp)
+		if pl.refused == nil {
+			pl.refused = map[string]bool{}
+		}
+		pl.refused[opcode] = answer
+	}
+	return answer
+}
+
+// trialOffset is where the code is: cilium/ebpf takes 0 for no address.
+const trialOffset = 16
+
+// tryProbe attaches to code in memory of this process, and detaches again.
+func tryProbe(code []byte) error {
+	code = slices.Concat(make([]byte, trialOffset), code)
+	file, err := sys.Memfd("uprobe-trial", code)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	mem, err := unix.Mmap(int(file.Fd()), 0, len(code), unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE)
+	if err != nil {
+		return fmt.Errorf("map code: %w", err)
+	}
+	defer unix.Munmap(mem)
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: emptyProgram(), License: programLicense,
+	})
+	if err != nil {
+		return err
+	}
+	defer prog.Close()
+	ex, err := link.OpenExecutable(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+	if err != nil {
+		return err
+	}
+	l, err := ex.UprobeMulti(nil, prog, &link.UprobeMultiOptions{Addresses: []uint64{trialOffset}})
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}

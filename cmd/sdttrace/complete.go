@@ -1,0 +1,99 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// completeFunctions completes PATH:FUNC behind a kind: names of files that
+// processes run, or paths, and then symbols of the file.
+func completeFunctions(kind, prefix string) ([]string, cobra.ShellCompDirective) {
+	name, function, ok := strings.Cut(prefix, ":")
+	var out []string
+	switch {
+	case ok:
+		for _, s := range symbolsOf(name, function) {
+			out = append(out, kind+":"+name+":"+s)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	case strings.Contains(name, "/"):
+		dir, base := filepath.Split(name)
+		entries, _ := os.ReadDir(dir) // a directory that cannot be read has nothing to offer
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), base) || !printable.IsName(e.Name()) {
+				continue
+			}
+			end := ":"
+			if e.IsDir() {
+				end = "/"
+			}
+			out = append(out, kind+":"+dir+e.Name()+end)
+		}
+	default:
+		for path := range mappedFiles() {
+			if base := filepath.Base(path); strings.HasPrefix(base, name) && printable.IsName(base) {
+				out = append(out, kind+":"+base+":")
+			}
+		}
+		slices.Sort(out)
+		out = slices.Compact(out)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// symbolsOf returns the functions whose symbols begin with prefix, of the file
+// at a path or of one of that name that a process has mapped.
+func symbolsOf(path, prefix string) []string {
+	if !strings.Contains(path, "/") {
+		for mapped := range mappedFiles() {
+			if filepath.Base(mapped) == path {
+				path = mapped
+			}
+		}
+	}
+	f, err := reader.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var out []string
+	for fn, err := range f.Functions() {
+		for _, s := range fn.Symbols {
+			if err == nil && strings.HasPrefix(s, prefix) && printable.IsName(s) {
+				out = append(out, s)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// mappedFiles returns the paths of the files that processes have mapped with
+// execute permission.
+func mappedFiles() map[string]bool {
+	paths := map[string]bool{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		maps, err := procfs.Maps(pid)
+		if err != nil {
+			continue
+		}
+		for _, o := range procfs.Objects(pid, maps) {
+			paths[o.Path] = true
+		}
+	}
+	return paths
+}
