@@ -95,7 +95,7 @@ func (op operand) followed(offset int64) (operand, error) {
 // with text: events hold what it was compared with.
 func whereTexts(expr *filter.Expr) (texts []textArg) {
 	for _, name := range expr.TextNames() {
-		if isArgName(name) {
+		if isArgName(name) || name == retval {
 			texts = append(texts, textArg{arg: name})
 		}
 	}
