@@ -23,11 +23,29 @@ func (f *aggregateFlags) latencyProbes(probes []string) ([]string, error) {
 	if len(probes) > 0 {
 		return nil, fmt.Errorf("--latency names the probes to trace: %s is one too many", probes[0])
 	}
-	pair := strings.Split(f.latency, ",")
+	pair := splitProbes(f.latency)
 	if len(pair) != 2 || pair[0] == "" || pair[1] == "" {
 		return nil, fmt.Errorf("--latency %s: want two probes, START,END", f.latency)
 	}
 	return pair, nil
+}
+
+// splitProbes cuts at the commas that are not within the parameters of a
+// function, or of a template.
+func splitProbes(s string) []string {
+	var parts []string
+	start, depth := 0, 0
+	for i, c := range []byte(s) {
+		switch {
+		case c == '(' || c == '<':
+			depth++
+		case (c == ')' || c == '>') && depth > 0:
+			depth--
+		case c == ',' && depth == 0:
+			parts, start = append(parts, s[start:i]), i+1
+		}
+	}
+	return append(parts, s[start:])
 }
 
 // printPairs says what became of the events of a latency.

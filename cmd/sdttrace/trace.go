@@ -46,6 +46,7 @@ const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes 
   sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
   sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions of C++, Rust, Go or C
   sdttrace --hist retval uretprobe:libc.so.6:read            what a function returns
+  sdttrace --latency uprobe:./srv:handle,uretprobe:./srv:handle   how long a function takes
   sdttrace list 'hotspot:*'                    which probes there are, and who watches them`
 
 func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
