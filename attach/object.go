@@ -25,9 +25,10 @@ type object struct {
 	windowStart uint64
 }
 
-// resolver knows the symbols of an object, see [reader.File.Resolve].
+// resolver knows the symbols of an object, see [reader.File].
 type resolver interface {
 	Resolve(*notes.Arg) (uint64, error)
+	Slot(symbol string) (uint64, bool)
 }
 
 // windowSize bytes of the file are read at a time: sites lie close together.

@@ -96,7 +96,14 @@ func compileMemory(a notes.Arg, op operand, regs *registers, m elf.Machine, c el
 	ipRelative := a.Base == "rip" || a.Base == "eip"
 	if a.Symbol != "" {
 		if a.Reloc == "GOTPCREL" || a.Reloc == "GOT" {
-			// The operand is a GOT slot, and the slot holds the symbol's address.
+			// The operand is a GOT slot, and the slot holds the symbol's address,
+			// which may be another object's. Without a relocation the linker has
+			// filled it with the object's own.
+			if slot, ok := obj.symbols.Slot(a.Symbol); ok && a.Disp == 0 {
+				op.base, op.hasBase = location{off: regs.ip, size: 8}, true
+				op.disp = int64(slot-site) - ipDelta
+				return op, nil
+			}
 			return compileSymbolAddress(a, op, regs, obj, site, ipDelta)
 		}
 		addr, err := obj.symbols.Resolve(&a)

@@ -46,6 +46,7 @@ func TestOperands(t *testing.T) {
 		{"amd64", elf.EM_386, elf.ELFCLASS32, exec, "-8@%eax", "r3=ctx[80]; r4=ctx[96]; r3<<=32; r3>>=32; r4<<=32; r3|=r4"},
 		{"amd64", elf.EM_386, elf.ELFCLASS32, shared, "-4@40+sym@GOTOFF(%ebx)", "r3=4136; r4=ctx[40]; r3+=r4; r3<<=32; r3>>=32; read 4"},
 		{"amd64", elf.EM_386, elf.ELFCLASS32, shared, "4@sym@GOTOFF(%eax,%edx,4)", "r3=4096; r4=ctx[80]; r3+=r4; r4=ctx[96]; r4<<=2; r3+=r4; r3<<=32; r3>>=32; read 4"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@imported@GOTPCREL(%rip)", "r3=14336; r4=ctx[128]; r3+=r4; read 8"},
 		{"amd64", elf.EM_386, elf.ELFCLASS32, shared, "4@sym@GOT(%ebx)", "r3=16384; r4=ctx[128]; r3+=r4; r3<<=32; r3>>=32"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@[x0, x1, lsl 3]", "r3=0; r4=ctx[0]; r3+=r4; r4=ctx[8]; r4<<=3; r3+=r4; read 8"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "4@[x0, w1, uxtw #2]", "r3=0; r4=ctx[0]; r3+=r4; r4=ctx[8]; r4<<=32; r4>>=32; r4<<=2; r3+=r4; read 4"},
@@ -97,6 +98,8 @@ func (fakeSymbols) Resolve(a *notes.Arg) (uint64, error) {
 	}
 	return sym, nil
 }
+
+func (fakeSymbols) Slot(symbol string) (uint64, bool) { return 0x4800, symbol == "imported" }
 
 // show writes down the instructions for an operand.
 func show(op *operand) string {

@@ -41,6 +41,7 @@ type File struct {
 	buildID func() string
 	types   func() (*types, error)
 	symbols func() *symbols
+	slots   func() map[string]uint64 // see Slot
 	calls   [GoStack + 1]func() call // by Convention
 }
 
@@ -95,6 +96,7 @@ func NewFile(r io.ReaderAt) (*File, error) {
 	f.buildID = sync.OnceValue(f.readBuildID)
 	f.types = sync.OnceValues(f.readTypes)
 	f.symbols = sync.OnceValue(f.newSymbols)
+	f.slots = sync.OnceValue(f.readSlots)
 	for c := range f.calls {
 		f.calls[c] = sync.OnceValue(func() call { return newCall(e.Machine, e.Class, Convention(c)) })
 	}
