@@ -22,8 +22,12 @@ import (
 // A program in section "usdt/PATH:PROVIDER:NAME" ("usdt.s" if it may sleep)
 // uses libbpf's usdt.bpf.h: BPF_USDT, bpf_usdt_arg, bpf_usdt_arg_cnt and, for
 // [Options.Cookie], bpf_usdt_cookie. PATH:PROVIDER:NAME is a selector as for
-// [Open]; a PATH that is the name of a program or library alone is looked for as
-// libbpf does. One in section "usdt" is attached by AttachProgram.
+// [Open]. One in section "usdt" is attached by AttachProgram.
+//
+// Programs in sections "uprobe.multi/PATH:FUNC", "uretprobe.multi/PATH:FUNC" and
+// "uprobe.session/PATH:FUNC", or with ".s" before the slash, are attached to
+// functions, by perf events where the kernel has no uprobe_multi links; FUNC is
+// as for [Open]. bpf_get_attach_cookie returns Options.Cookie there.
 //
 // bpf_usdt_arg returns -EINVAL for an argument that the object's header cannot
 // express, which [Site.ArgErrs] explains, and -EFAULT for memory that is paged
@@ -89,8 +93,8 @@ func LoadCollection(object io.ReaderAt, opts *Options) (*Collection, error) {
 // LoadCollectionSpec is [ebpf.LoadCollectionSpecFromReader] for objects that
 // include usdt.bpf.h, which that refuses; others it reads as that does.
 //
-// AttachTo of a program is what its section names, "PATH:PROVIDER:NAME". It may
-// be changed, and cleared to have AttachProgram say it later.
+// AttachTo of a program is what its section names, "PATH:PROVIDER:NAME" or
+// "PATH:FUNC". It may be changed, and cleared to have AttachProgram say it later.
 func LoadCollectionSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 	b, err := io.ReadAll(io.NewSectionReader(object, 0, maxObject+1))
 	if err != nil {
@@ -154,12 +158,12 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 		c.size(spec, &o, later)
 	}
 	for name := range c.programs {
-		typ := ebpf.AttachNone
-		if c.kind == MultiLink {
-			typ = ebpf.AttachTraceUprobeMulti
+		p := spec.Programs[name]
+		if err := c.setLink(p, c.programs[name].section); err != nil {
+			c.forget()
+			return nil, err
 		}
-		spec.Programs[name].AttachType = typ
-		letSleep(spec.Programs[name])
+		letSleep(p)
 	}
 	if c.Collection, err = ebpf.NewCollectionWithOptions(spec, o.Collection); err != nil {
 		c.forget()
@@ -172,6 +176,21 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 		p.prog = c.Programs[name]
 	}
 	return c, nil
+}
+
+// setLink has the program loaded for the kind of link that will be used.
+func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
+	switch {
+	case s.session && !haveSessions():
+		return fmt.Errorf("program %s in section %s: %w (Linux 6.13 has sessions)", p.Name, p.SectionName, ebpf.ErrNotSupported)
+	case s.session:
+		p.AttachType = traceUprobeSession
+	case c.kind == MultiLink:
+		p.AttachType = ebpf.AttachTraceUprobeMulti
+	default:
+		p.AttachType = ebpf.AttachNone
+	}
+	return nil
 }
 
 // collectionOptions refuses options that would have no effect and whose absence

@@ -51,9 +51,10 @@ func (c *Collection) Attach() error {
 	return errors.Join(all...)
 }
 
-// AttachProgram attaches a program of section "usdt" or "usdt/…" to the probes
-// that a selector names, as [Open] takes it. It may be called any number of
-// times; closing what it returns, or the collection, detaches.
+// AttachProgram attaches a program to what a selector names: one of section
+// "usdt" or "usdt/…" to probes, as [Open] takes them, and one of the sections
+// for functions to PATH:FUNC. It may be called any number of times; closing what
+// it returns, or the collection, detaches.
 //
 // opts may be nil; see [NewCollection] for what of them matters. The kind of
 // link is the collection's.
@@ -85,9 +86,6 @@ func (c *Collection) AttachProgram(program, selector string, opts *Options) (*At
 
 // newTarget looks up sites and decides about them.
 func (c *Collection) newTarget(selector string, o *Options) (*target, error) {
-	if len(o.PIDs) == 0 {
-		selector = findFile(selector)
-	}
 	t := &target{options: o}
 	var err error
 	if t.discover, err = newDiscovery([]string{selector}, o.PIDs); err != nil {
@@ -163,7 +161,11 @@ func (c *Collection) attachSites(p *collectionProgram, t *target) (*Attachment, 
 	if err != nil {
 		return nil, err
 	}
-	groups := grouper{objects: t.objects}
+	kind := c.kind
+	if p.section.session {
+		kind = MultiLink // there is no other
+	}
+	groups := grouper{objects: t.objects, session: p.section.session}
 	for i := range t.plan {
 		if t.plan[i].Reason == nil {
 			cookie := t.options.Cookie
@@ -173,7 +175,7 @@ func (c *Collection) attachSites(p *collectionProgram, t *target) (*Attachment, 
 			groups.add(&t.plan[i], p.prog, cookie)
 		}
 	}
-	a, err := newAttachment(t.plan, groups.all, c.kind)
+	a, err := newAttachment(t.plan, groups.all, kind)
 	if err != nil {
 		c.specs.release(ids)
 		return nil, err

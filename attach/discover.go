@@ -203,7 +203,7 @@ func (d *discovery) machine() error {
 		path, ok := d.selectors[i].LiteralPath()
 		if !ok || !strings.Contains(path, "/") {
 			scan = true
-			if ok && d.selectors[i].Kind != selector.USDT {
+			if ok {
 				d.installed(path)
 			}
 			continue

@@ -30,6 +30,7 @@ type group struct {
 	file    procfs.ID
 	pid     int
 	returns bool // the sites are returns from functions
+	session bool // the program runs at their entry and again when they return
 	prog    *ebpf.Program
 	sites   []*Site
 	cookies []uint64
@@ -80,6 +81,25 @@ var haveMultiPIDFilter = sync.OnceValue(func() bool {
 	return errors.Is(err, unix.EINVAL)
 })
 
+// haveSessions asks whether a program can run at the entry of a function and
+// again when it returns, which Linux 6.13 brought.
+var haveSessions = sync.OnceValue(func() bool {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type:         ebpf.Kprobe,
+		AttachType:   traceUprobeSession,
+		Instructions: emptyProgram(),
+		License:      programLicense,
+	})
+	if err != nil {
+		return false
+	}
+	defer prog.Close()
+	// Loading need not check the type of attachment, attaching does.
+	m := multi{path: "/", prog: prog, session: true, offsets: []uint64{1}, refCtrOffsets: []uint64{0}, cookies: []uint64{0}}
+	_, err = m.create()
+	return errors.Is(err, unix.EBADF) // not a regular file
+})
+
 // canSleep asks whether programs on uprobes may sleep, which Linux 6.0 brought.
 var canSleep = sync.OnceValue(func() bool {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
@@ -117,7 +137,7 @@ func (g *group) attach(kind LinkKind) ([]detacher, error) {
 // that a site which it refuses is found by halving, and others with its opcode
 // are not tried.
 func (g *group) attachMulti(start, end int) ([]detacher, error) {
-	m := multi{path: g.open, prog: g.prog, pid: g.pid}
+	m := multi{path: g.open, prog: g.prog, pid: g.pid, session: g.session}
 	if g.returns {
 		m.flags = multiReturn
 	}

@@ -14,6 +14,10 @@ import (
 // multiReturn is BPF_F_UPROBE_MULTI_RETURN, include/uapi/linux/bpf.h.
 const multiReturn = 1
 
+// traceUprobeSession is BPF_TRACE_UPROBE_SESSION in the same file, which
+// cilium/ebpf has no name for.
+const traceUprobeSession ebpf.AttachType = 57
+
 // multi is a uprobe_multi link to be made. The slices are of equal length.
 type multi struct {
 	path                            string
@@ -21,6 +25,7 @@ type multi struct {
 	offsets, refCtrOffsets, cookies []uint64
 	pid                             int
 	flags                           uint32
+	session                         bool // the program was loaded for traceUprobeSession
 }
 
 // create attaches, and returns the link's descriptor. It is what
@@ -38,6 +43,10 @@ func (m *multi) create() (fd int, err error) {
 		return uint64(uintptr(unsafe.Pointer(&s[0])))
 	}
 	pin.Pin(path)
+	typ := ebpf.AttachTraceUprobeMulti
+	if m.session {
+		typ = traceUprobeSession
+	}
 	// The part of union bpf_attr that BPF_LINK_CREATE reads for uprobe_multi
 	// (include/uapi/linux/bpf.h).
 	attr := struct {
@@ -46,7 +55,7 @@ func (m *multi) create() (fd int, err error) {
 		count, multiFlags, pid, _             uint32
 	}{
 		prog:          uint32(m.prog.FD()),
-		attachType:    uint32(ebpf.AttachTraceUprobeMulti),
+		attachType:    uint32(typ),
 		path:          uint64(uintptr(unsafe.Pointer(path))),
 		offsets:       address(m.offsets),
 		refCtrOffsets: address(m.refCtrOffsets),
