@@ -82,6 +82,9 @@ func (l *aggregateLayout) fits() error {
 // agree holds that the keys of starts and ends can be equal.
 func (l *pairLayout) agree(code *aggregateCode, p *reader.Probe) error {
 	if l.parts == nil {
+		if l.keySize != 0 && l.keySize != code.pairSize { // the map has been made
+			return fmt.Errorf("%w: by what %s is matched could not be read of the probes that came first", ErrAggregation, nameOf(p))
+		}
 		l.parts, l.keySize = code.pair, code.pairSize
 		return nil
 	}
