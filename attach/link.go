@@ -3,6 +3,7 @@ package attach
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"sync"
@@ -122,8 +123,7 @@ func (g *group) attach(kind LinkKind) ([]detacher, error) {
 		return g.attachPerf()
 	}
 	var all []detacher
-	for start := 0; start < len(g.sites); start += maxMulti {
-		end := min(start+maxMulti, len(g.sites))
+	for start, end := range chunks(len(g.sites)) {
 		some, err := g.attachMulti(start, end)
 		all = append(all, some...)
 		if err != nil {
@@ -131,6 +131,17 @@ func (g *group) attach(kind LinkKind) ([]detacher, error) {
 		}
 	}
 	return all, nil
+}
+
+// chunks yields the parts of n sites that are not too many for one link.
+func chunks(n int) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for start := 0; start < n; start += maxMulti {
+			if !yield(start, min(start+maxMulti, n)) {
+				return
+			}
+		}
+	}
 }
 
 // attachMulti attaches sites start to end. The kernel attaches all or none, so

@@ -3,6 +3,7 @@ package attach
 import (
 	"debug/elf"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -65,6 +66,22 @@ func TestShapes(t *testing.T) {
 		if refused, unsafe := s.Reason != nil, errors.Is(s.Reason, ErrUnsafe); s.Offset != test.at+test.moved || refused != test.refused || unsafe != test.unsafe {
 			t.Errorf("%s at %#x, kernel %v: moved by %d, reason %v, want %d, refused %t, unsafe %t",
 				test.name, test.at, test.kernel, s.Offset-test.at, s.Reason, test.moved, test.refused, test.unsafe)
+		}
+	}
+}
+
+// TestChunks holds that no link is given more sites than the kernel takes, and
+// that none is left out.
+func TestChunks(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "", 1: " 0-1", 1 << 20: " 0-1048576", 1<<20 + 1: " 0-1048576 1048576-1048577", 3 << 19: " 0-1048576 1048576-1572864",
+	} {
+		got := ""
+		for start, end := range chunks(n) {
+			got += fmt.Sprintf(" %d-%d", start, end)
+		}
+		if got != want {
+			t.Errorf("%d sites: chunks%s, want%s", n, got, want)
 		}
 	}
 }
