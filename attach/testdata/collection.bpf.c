@@ -35,7 +35,7 @@ struct {
 } sum SEC(".maps");
 
 const volatile __u32 mark = 1; // a variable that a test sets
-extern int CONFIG_HZ __kconfig;
+extern int LINUX_KERNEL_VERSION __kconfig;
 
 static __attribute__((noinline)) int send(struct pt_regs *ctx, __u32 program)
 {
@@ -83,7 +83,7 @@ int BPF_USDT(ints, long s8, long u8, long s16)
 {
 	__u32 zero = 0;
 	__u64 *total = bpf_map_lookup_elem(&sum, &zero);
-	if (total && CONFIG_HZ)
+	if (total && LINUX_KERNEL_VERSION)
 		*total += s8 + u8 + s16;
 	return 0;
 }

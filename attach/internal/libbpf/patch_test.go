@@ -75,8 +75,8 @@ func TestPatch(t *testing.T) {
 	if err := spec.TypeByName(".kconfig", &kconfig); err != nil {
 		t.Fatal(err)
 	}
-	if len(kconfig.Vars) != 1 || kconfig.Vars[0].Type.TypeName() != "CONFIG_HZ" {
-		t.Errorf(".kconfig has %v, want CONFIG_HZ alone", kconfig.Vars)
+	if len(kconfig.Vars) != 1 || kconfig.Vars[0].Type.TypeName() != "LINUX_KERNEL_VERSION" {
+		t.Errorf(".kconfig has %v, want LINUX_KERNEL_VERSION alone", kconfig.Vars)
 	}
 }
 
