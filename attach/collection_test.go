@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,12 +14,10 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/features"
 	"github.com/cilium/ebpf/ringbuf"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/reader"
 )
 
 // newestObject is testdata/collection.bpf.c compiled with libbpf 1.7.
@@ -113,96 +110,6 @@ func firings(t testing.TB, c *attach.Collection) []collectionEvent {
 	}
 }
 
-// TestCollectionArguments compares what programs compiled from C read with what
-// the traced program fires, for objects of two versions of usdt.bpf.h.
-func TestCollectionArguments(t *testing.T) {
-	const einval = -22
-	programs := []struct {
-		command []string
-		kind    attach.LinkKind
-		bits    int
-	}{
-		{[]string{"gcc", "-O2"}, attach.AutoLink, 64},
-		{[]string{"gcc", "-O2", "-no-pie", "-DSEMAPHORES"}, attach.PerfLink, 64},
-		{[]string{"clang", "-O2"}, attach.AutoLink, 64},
-		{i386Flags, attach.AutoLink, 32}, // whose data nobody has touched
-	}
-	probes := []string{"ints", "consts", "memory", "global"}
-	for _, object := range []string{"installed", "newest"} {
-		path := newestObject
-		if object == "installed" {
-			path = compileBPF(t, "testdata/collection.bpf.c")
-		}
-		spec := readSpec(t, path)
-		indexed := object == "newest"
-		for _, test := range programs {
-			t.Run(fmt.Sprintf("%s/%s%d%v", object, strings.Join(test.command[:2], ""), test.bits, test.kind), func(t *testing.T) {
-				target := compile(t, test.command...)
-				p := start(t, exec.Command(target))
-				c := newCollection(t, spec, &attach.Options{Link: test.kind, PIDs: []int{p.pid()}})
-				program, number := "any", uint32(1)
-				if test.bits == 32 {
-					program, number = "sleepable", 2
-				}
-				want := wantC(test.bits)
-				plans := map[string]attach.Plan{}
-				for i, name := range probes {
-					a := attachProgram(t, c, program, target+":args:"+name, &attach.Options{Cookie: uint64(i) - 1})
-					plans[name] = a.Plan()
-				}
-				p.do("")
-				events := firings(t, c)
-				if len(events) != len(probes) {
-					t.Fatalf("%d events, want one of each of %v", len(events), probes)
-				}
-				for i, ev := range events {
-					name := probes[i]
-					failed := map[int]error{}
-					for _, e := range plans[name][0].ArgErrs {
-						failed[e.Index] = e
-					}
-					if ev.Program != number || ev.Cookie != int64(i)-1 || int(ev.Count) != len(want[name]) {
-						t.Errorf("%s: program %d, cookie %d, %d arguments, want %d, %d, %d", name, ev.Program, ev.Cookie, ev.Count, number, i-1, len(want[name]))
-					}
-					for n, w := range want[name] {
-						switch err := failed[n]; {
-						case err != nil:
-							// Only what needs an index, and that only with the old header.
-							if ev.Errors[n] != einval || ev.Args[n] != 0 || !strings.Contains(err.Error(), "indexed") || indexed {
-								t.Errorf("%s: argument %d: %v, and bpf_usdt_arg gives %d, value %d", name, n, err, ev.Errors[n], ev.Args[n])
-							}
-						case ev.Errors[n] != 0:
-							t.Errorf("%s: bpf_usdt_arg %d returns %d", name, n, ev.Errors[n])
-						case ev.Args[n] != toInt64(w.Value):
-							t.Errorf("%s: argument %d is %d, want %v", name, n, ev.Args[n], w.Value)
-						}
-						if size := ev.Sizes[n]; indexed && size != 1 && size != 2 && size != 4 && size != 8 {
-							t.Errorf("%s: bpf_usdt_arg_size %d is %d", name, n, size)
-						}
-					}
-					if n := len(want[name]); ev.Errors[n] != -2 || ev.Args[n] != 0 { // ENOENT
-						t.Errorf("%s: bpf_usdt_arg %d beyond the last returns %d", name, n, ev.Errors[n])
-					}
-					if name == "memory" && test.command[0] == "gcc" && !indexed && len(failed) == 0 {
-						t.Error("no argument of memory has an index: the test has lost its point")
-					}
-				}
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
-				p.do("") // unharmed
-			})
-		}
-	}
-}
-
-func toInt64(v any) int64 {
-	if u, ok := v.(uint64); ok {
-		return int64(u)
-	}
-	return v.(int64)
-}
-
 // TestLoadCollection has the sections of the object say what is attached.
 func TestLoadCollection(t *testing.T) {
 	p := start(t, exec.Command(compile(t, "gcc", "-O2", "-DSEMAPHORES")))
@@ -282,142 +189,6 @@ func TestCollectionSteps(t *testing.T) {
 	if events[1].Args != want || events[1].Count != 6 {
 		t.Errorf("arguments %v, want %v", events[1].Args, want)
 	}
-}
-
-// specsIn returns the number of specs in a collection's map that are in use.
-func specsIn(t testing.TB, c *attach.Collection) int {
-	t.Helper()
-	n := 0
-	var id uint32
-	var spec []byte
-	m := c.Maps["__bpf_usdt_specs"]
-	for specs := m.Iterate(); specs.Next(&id, &spec); {
-		if !bytes.Equal(spec, make([]byte, m.ValueSize())) {
-			n++
-		}
-	}
-	return n
-}
-
-// TestCollectionManySpecs attaches to more sites with different arguments than
-// the object's map has room for, by two programs.
-func TestCollectionManySpecs(t *testing.T) {
-	const specs, sites = 400, 800
-	path := compileC(t, "many", "gcc", "-O2")
-	p := start(t, exec.Command(path))
-	spec := readSpec(t, compileBPF(t, "testdata/collection.bpf.c"))
-	delete(spec.Programs, "any")
-	delete(spec.Programs, "sleepable")
-	for _, name := range []string{"bare", "ints"} {
-		spec.Programs[name].AttachTo = path + ":many:probe"
-	}
-	declared := spec.Maps["__bpf_usdt_specs"].MaxEntries
-	c := newCollection(t, spec, nil)
-	if features.HaveBPFLinkUprobeMulti() != nil {
-		t.Skip("without uprobe_multi: 1600 perf events take minutes to close")
-	}
-	if err := c.Attach(); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Maps["__bpf_usdt_specs"].MaxEntries(); got < specs+256 || declared != 256 {
-		t.Errorf("the map has room for %d specs where %d are declared, want for %d and more", got, declared, specs)
-	}
-	if got := specsIn(t, c); got != specs {
-		t.Errorf("%d specs in the map for %d sites, want %d", got, sites, specs)
-	}
-	for _, name := range []string{"bare", "ints"} {
-		if got := c.Plan(name).Attached(); got != sites {
-			t.Errorf("%s is attached to %d sites, want %d", name, got, sites)
-		}
-	}
-	p.do("")
-	seen := map[int64]int{}
-	for _, ev := range firings(t, c) {
-		if ev.Count != 2 || ev.Args[0] != -ev.Args[1] {
-			t.Errorf("%d arguments %v, want a number and its negative", ev.Count, ev.Args[:2])
-		}
-		seen[ev.Args[0]]++
-	}
-	for i := range int64(specs) {
-		if seen[100+i] != 2 {
-			t.Errorf("%d has fired %d times, want 2", 100+i, seen[100+i])
-		}
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestCollectionSpecsReused attaches again and again to what differs by its
-// cookie: specs that nobody uses any more make room. When all are in use, that
-// is an error which says what to do.
-func TestCollectionSpecsReused(t *testing.T) {
-	path := compile(t, "gcc", "-O2")
-	p := start(t, exec.Command(path))
-	spec := readSpec(t, newestObject)
-	spec.Maps["__bpf_usdt_specs"].MaxEntries = 1
-	c := newCollection(t, spec, nil)
-	room := uint64(c.Maps["__bpf_usdt_specs"].MaxEntries())
-	for i := range uint64(20) {
-		a := attachProgram(t, c, "any", path+":args:ints", &attach.Options{Cookie: i})
-		p.do("")
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if events := firings(t, c); len(events) != 1 || events[0].Cookie != int64(i) {
-			t.Errorf("events %+v, want one with cookie %d", events, i)
-		}
-	}
-	if got := specsIn(t, c); got != 1 {
-		t.Errorf("%d specs in the map, want that of the last", got)
-	}
-	many := compileC(t, "many", "gcc", "-O2")
-	var err error
-	attached := uint64(0)
-	for ; err == nil && attached <= room; attached += 400 {
-		_, err = c.AttachProgram("any", many+":many:*", &attach.Options{Cookie: attached})
-	}
-	if err == nil || !strings.Contains(err.Error(), "MaxEntries") || attached+400 < room {
-		t.Errorf("error %v after %d specs where there is room for %d, want one that says to raise MaxEntries", err, attached, room)
-	}
-	p.do("")
-}
-
-// TestCollectionJVM attaches to all probes of libjvm, which is more than libbpf
-// can do.
-func TestCollectionJVM(t *testing.T) {
-	paths, err := filepath.Glob("/usr/lib/jvm/*/lib/server/libjvm.so")
-	if err != nil || len(paths) == 0 {
-		skip(t, "needs openjdk-17-jre-headless: %v", err)
-	}
-	f, err := reader.Open(paths[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	sites, different := 0, map[string]bool{}
-	for p, err := range f.Probes() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		sites++
-		different[p.Args] = true
-	}
-	spec := readSpec(t, compileBPF(t, "testdata/collection.bpf.c"))
-	spec.Programs["bare"].AttachTo = paths[0] + ":*:*"
-	delete(spec.Programs, "ints")
-	c := newCollection(t, spec, nil)
-	if err := c.Attach(); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Plan("bare").Attached(); got != sites || sites < 500 {
-		t.Errorf("attached to %d sites, want %d, at least 500", got, sites)
-	}
-	// Registers have several names, so that there may be fewer specs.
-	if got := specsIn(t, c); got > len(different) || got < len(different)/2 {
-		t.Errorf("%d specs for %d different arguments", got, len(different))
-	}
-	t.Logf("%d sites, %d specs", sites, specsIn(t, c))
 }
 
 // TestCollectionErrors holds that a cause is told once, whatever it concerns,

@@ -1,0 +1,100 @@
+package attach_test
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// TestCollectionArguments compares what programs compiled from C read with what
+// the traced program fires, for objects of two versions of usdt.bpf.h.
+func TestCollectionArguments(t *testing.T) {
+	const einval = -22
+	programs := []struct {
+		command []string
+		kind    attach.LinkKind
+		bits    int
+	}{
+		{[]string{"gcc", "-O2"}, attach.AutoLink, 64},
+		{[]string{"gcc", "-O2", "-no-pie", "-DSEMAPHORES"}, attach.PerfLink, 64},
+		{[]string{"clang", "-O2"}, attach.AutoLink, 64},
+		{i386Flags, attach.AutoLink, 32}, // whose data nobody has touched
+	}
+	probes := []string{"ints", "consts", "memory", "global"}
+	for _, object := range []string{"installed", "newest"} {
+		path := newestObject
+		if object == "installed" {
+			path = compileBPF(t, "testdata/collection.bpf.c")
+		}
+		spec := readSpec(t, path)
+		indexed := object == "newest"
+		for _, test := range programs {
+			t.Run(fmt.Sprintf("%s/%s%d%v", object, strings.Join(test.command[:2], ""), test.bits, test.kind), func(t *testing.T) {
+				target := compile(t, test.command...)
+				p := start(t, exec.Command(target))
+				c := newCollection(t, spec, &attach.Options{Link: test.kind, PIDs: []int{p.pid()}})
+				program, number := "any", uint32(1)
+				if test.bits == 32 {
+					program, number = "sleepable", 2
+				}
+				want := wantC(test.bits)
+				plans := map[string]attach.Plan{}
+				for i, name := range probes {
+					a := attachProgram(t, c, program, target+":args:"+name, &attach.Options{Cookie: uint64(i) - 1})
+					plans[name] = a.Plan()
+				}
+				p.do("")
+				events := firings(t, c)
+				if len(events) != len(probes) {
+					t.Fatalf("%d events, want one of each of %v", len(events), probes)
+				}
+				for i, ev := range events {
+					name := probes[i]
+					failed := map[int]error{}
+					for _, e := range plans[name][0].ArgErrs {
+						failed[e.Index] = e
+					}
+					if ev.Program != number || ev.Cookie != int64(i)-1 || int(ev.Count) != len(want[name]) {
+						t.Errorf("%s: program %d, cookie %d, %d arguments, want %d, %d, %d", name, ev.Program, ev.Cookie, ev.Count, number, i-1, len(want[name]))
+					}
+					for n, w := range want[name] {
+						switch err := failed[n]; {
+						case err != nil:
+							// Only what needs an index, and that only with the old header.
+							if ev.Errors[n] != einval || ev.Args[n] != 0 || !strings.Contains(err.Error(), "indexed") || indexed {
+								t.Errorf("%s: argument %d: %v, and bpf_usdt_arg gives %d, value %d", name, n, err, ev.Errors[n], ev.Args[n])
+							}
+						case ev.Errors[n] != 0:
+							t.Errorf("%s: bpf_usdt_arg %d returns %d", name, n, ev.Errors[n])
+						case ev.Args[n] != toInt64(w.Value):
+							t.Errorf("%s: argument %d is %d, want %v", name, n, ev.Args[n], w.Value)
+						}
+						if size := ev.Sizes[n]; indexed && size != 1 && size != 2 && size != 4 && size != 8 {
+							t.Errorf("%s: bpf_usdt_arg_size %d is %d", name, n, size)
+						}
+					}
+					if n := len(want[name]); ev.Errors[n] != -2 || ev.Args[n] != 0 { // ENOENT
+						t.Errorf("%s: bpf_usdt_arg %d beyond the last returns %d", name, n, ev.Errors[n])
+					}
+					if name == "memory" && test.command[0] == "gcc" && !indexed && len(failed) == 0 {
+						t.Error("no argument of memory has an index: the test has lost its point")
+					}
+				}
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				p.do("") // unharmed
+			})
+		}
+	}
+}
+
+func toInt64(v any) int64 {
+	if u, ok := v.(uint64); ok {
+		return int64(u)
+	}
+	return v.(int64)
+}
