@@ -3,8 +3,6 @@ package interop_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,29 +51,6 @@ func bccRows() []row {
 			},
 		},
 	}
-}
-
-// withHeaders has a command run where the kernel's headers seem to be installed.
-// Those of Debian's kernel are put in their place if the running one has none.
-func withHeaders(t *testing.T, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	const modules = "/lib/modules"
-	var uname unix.Utsname
-	if err := unix.Uname(&uname); err != nil {
-		t.Fatal(err)
-	}
-	here := filepath.Join(modules, unix.ByteSliceToString(uname.Release[:]))
-	if own, _ := filepath.Glob(here + "/build/include"); len(own) > 0 {
-		return exec.CommandContext(t.Context(), name, args...)
-	}
-	build, _ := filepath.Glob("/usr/src/linux-headers-*-amd64")
-	source, _ := filepath.Glob("/usr/src/linux-headers-*-common")
-	if len(build) == 0 || len(source) == 0 {
-		missing(t, "needs the headers of a kernel, package linux-headers-amd64")
-	}
-	const script = `set -e; here=$1 build=$2 source=$3; shift 3
-		mount -t tmpfs none /lib/modules; mkdir -p $here; ln -s $build $here/build; ln -s $source $here/source; exec "$@"`
-	return exec.CommandContext(t.Context(), "unshare", append([]string{"-m", "sh", "-c", script, "sh", here, build[0], source[0], name}, args...)...)
 }
 
 // bccTrace runs trace until it has shown every probe.

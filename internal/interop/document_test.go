@@ -43,6 +43,7 @@ type tables struct {
 	notes    []string
 }
 
+// table writes a table whose first column is called first.
 func (d *tables) table(first string, columns []string, rows []row, limitOf func(row, string) (limit, bool)) {
 	fmt.Fprintf(d.out, "| %s | version | %s |\n|---|---|%s\n", first, strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 	for _, r := range rows {
@@ -112,6 +113,7 @@ func installed(t *testing.T) map[string]string {
 	return versions
 }
 
+// version returns what a command prints.
 func version(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).Output()
@@ -146,6 +148,8 @@ What other people's tools see of the probes that this module makes, and what thi
 
 `
 	producersIntro = `
+bpftrace from 0.25 on, by its source, which was read and not run, skips memory files when it is given a PID; it takes their path.
+
 ## Our reader and attacher on other people's probes
 
 *read* means that ` + "`reader`" + ` finds what ` + "`readelf -n`" + ` finds; *traced*, that ` + "`attach`" + ` delivers events with the right arguments; *semaphore*, that it is raised while we are attached and 0 afterwards.

@@ -4,35 +4,18 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
 
-// compilerRows use what compiles a program for each question: libbpf and
-// SystemTap.
-func compilerRows() []row {
+// libbpfRows use a program with libbpf, in C.
+func libbpfRows() []row {
 	return []row{
 		{
 			name: "libbpf, `bpf_program__attach_usdt`", packages: []string{"libbpf-dev"}, needs: []string{"clang", "gcc"}, use: libbpf, want: shown,
 			limits: map[string]limit{
 				"string": {mark: "yes", why: "the program gets the address and reads the string itself", shows: "ADDRESS 1"},
 				"record": {mark: "yes", why: "the program gets the address and reads the string itself", shows: "7 -2 ADDRESS 11 8080"},
-			},
-		},
-		{
-			name: "`stap -L`", packages: []string{"systemtap"}, needs: []string{"stap", "unshare"},
-			want: func(s shape) string { return fmt.Sprint(s.args) },
-			use: func(t *testing.T, p *process) (map[string]string, string) {
-				out, err := withHeaders(t, "timeout", "60", "stap", "-L", fmt.Sprintf("process(%q).provider(%q).mark(\"*\")", p.path, p.provider)).CombinedOutput()
-				if err != nil {
-					t.Logf("stap: %v", err)
-				}
-				got := matches(`(?m)^process.*\.mark\("(\w+)"\)(.*)$`, string(out))
-				for name, args := range got {
-					got[name] = fmt.Sprint(len(regexp.MustCompile(`\$arg\d+:long`).FindAllString(args, -1)))
-				}
-				return got, string(out)
 			},
 		},
 	}

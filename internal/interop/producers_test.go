@@ -16,6 +16,7 @@ import (
 
 var producerColumns = []string{"read", "traced", "semaphore"}
 
+// producers are the rows of the table of producers.
 func producers() []row {
 	return slices.Concat(compiled(), debian())
 }
