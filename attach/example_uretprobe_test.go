@@ -9,33 +9,39 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// What a function of the C library returns, compared with what a program that
-// calls it prints.
+// What a function of a C program returns, compared with what the program prints.
 func ExampleOpen_uretprobe() {
-	s, err := attach.Open("uretprobe:libc.so.6:getppid", &attach.Options{Where: `comm == "sh" && retval > 0`})
+	path, remove := factorials() // a program that prints 5!, among other numbers
+	defer remove()
+
+	s, err := attach.Open("uretprobe:"+path+":factorial", &attach.Options{Where: "retval > 10"})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	defer s.Close()
-	shell := exec.Command("sh", "-c", "echo $PPID")
-	printed, err := shell.Output()
+	program := exec.Command(path)
+	program.Stdin = strings.NewReader("\n")
+	printed, err := program.Output()
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	if err := s.Stop(); err != nil { // Events ends with what has fired until now
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	for ev, err := range s.Events() {
 		if err != nil {
-			log.Fatal(err)
-		}
-		if ev.PID != shell.Process.Pid {
-			continue
+			log.Print(err)
+			return
 		}
 		result := ev.Args[0]
-		fmt.Println(ev.Name, result.Name, fmt.Sprint(result.Value) == strings.TrimSpace(string(printed)))
-		break
+		fmt.Println(ev.Name, result.Name, result.Value)
 	}
+	fmt.Println("printed:", strings.Fields(string(printed))[3])
 	// Output:
-	// getppid retval true
+	// factorial retval 24
+	// factorial retval 120
+	// printed: 120
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -52,6 +53,9 @@ func TestStackCheck(t *testing.T) {
 // TestStackChecks looks for the check in all functions of a program: those that
 // call the runtime for a larger stack have one.
 func TestStackChecks(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		needs.Skip(t, "needs go: %v", err)
+	}
 	path := filepath.Join(t.TempDir(), "prog")
 	cmd := exec.Command("go", "build", "-o", path, "./testdata/gofunctions")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")

@@ -150,7 +150,7 @@ func TestMatchCpp(t *testing.T) {
 // they had before; those with cgo have C functions before Go's.
 func TestFunctionsGo(t *testing.T) {
 	needs.C(t)
-	needs.Tools(t, "strip")
+	needs.Tools(t, "strip", "go")
 	for _, test := range []struct{ name, cgo, mode, source string }{
 		{"exe", "0", "exe", "testdata/gofunc.go"},
 		{"cgo", "1", "exe", "testdata/cgofunc.go"},
