@@ -22,7 +22,8 @@ import (
 // A program in section "usdt/PATH:PROVIDER:NAME" ("usdt.s" if it may sleep)
 // uses libbpf's usdt.bpf.h: BPF_USDT, bpf_usdt_arg, bpf_usdt_arg_cnt and, for
 // [Options.Cookie], bpf_usdt_cookie. PATH:PROVIDER:NAME is a selector as for
-// [Open]. One in section "usdt" is attached by AttachProgram.
+// [Open]. One in section "usdt", or with '?' before its section, is attached by
+// AttachProgram.
 //
 // Programs in sections "uprobe.multi/PATH:FUNC", "uretprobe.multi/PATH:FUNC" and
 // "uprobe.session/PATH:FUNC", or with ".s" before the slash, are attached to

@@ -1,0 +1,32 @@
+package attach
+
+import (
+	"testing"
+
+	"github.com/cilium/ebpf"
+)
+
+func TestSectionOf(t *testing.T) {
+	for _, test := range []struct {
+		name, attachTo string
+		want           string // selector
+		session, left  bool
+	}{
+		{name: "usdt", want: ""},
+		{name: "usdt.s", want: ""},
+		{name: "usdt/./a:b:c", attachTo: "./a:b:c", want: "./a:b:c"},
+		{name: "usdt.s//a:b:c", attachTo: "/x:b:c", want: "/x:b:c"},
+		{name: "?usdt/a:b:c", attachTo: "a:b:c", want: ""},
+		{name: "uprobe.multi/libc.so.6:mem*", attachTo: "libc.so.6:mem*", want: "uprobe:libc.so.6:mem*"},
+		{name: "uretprobe.multi.s/a:b", attachTo: "a:b", want: "uretprobe:a:b"},
+		{name: "uprobe.session/a:b", attachTo: "a:b", want: "uprobe:a:b", session: true},
+		{name: "uprobe/a:b", attachTo: "a:b", left: true},
+		{name: "kprobe.multi/f*", attachTo: "f*", left: true},
+		{name: "usdtx/a:b:c", attachTo: "a:b:c", left: true},
+	} {
+		s, ok := sectionOf(&ebpf.ProgramSpec{SectionName: test.name, AttachTo: test.attachTo})
+		if s.selector != test.want || s.session != test.session || ok == test.left {
+			t.Errorf("section %s: %+v, attached %t, want selector %q, session %t, attached %t", test.name, s, ok, test.want, test.session, !test.left)
+		}
+	}
+}
