@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cilium/ebpf/features"
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
@@ -73,8 +74,10 @@ func childCommand(name string) *exec.Cmd {
 // nobody with the two capabilities that it asks for. None is skipped for want
 // of privilege. Perf events on uprobes need CAP_SYS_ADMIN.
 func TestSuiteUnprivileged(t *testing.T) {
-	_, prog := cookieProgram(t, attach.MultiLink) // or skip
-	prog.Close()
+	needMulti(t, features.HaveBPFLinkUprobeMulti()) // perf events need more
+	if testing.Short() {
+		t.Skip("a second run of the suite takes long")
+	}
 	const tests = "^(TestC|TestTyped|TestSites|TestProcessEnd|TestRescanProcess|TestWhere|TestAggregate.*|TestLinks|TestCookies|TestTwoTracers|TestCalledStub|TestSiteShapes)$"
 	cmd := become(t, exec.Command("/proc/self/exe", "-test.run", tests, "-test.skip", "/perf_event", "-test.v"), nobody, unix.CAP_BPF, unix.CAP_PERFMON)
 	cmd.Env = append(os.Environ(), "HOME=/tmp", "TMPDIR=/tmp")
@@ -90,6 +93,7 @@ func TestSuiteUnprivileged(t *testing.T) {
 // TestMissingCapability holds that the error names the capability that is
 // missing, and only that.
 func TestMissingCapability(t *testing.T) {
+	needMulti(t, features.HaveBPFLinkUprobeMulti())
 	own := func(t *testing.T) *program { return start(t, become(t, childCommand("typed"), nobody)) }
 	others := func(t *testing.T) *program { return start(t, become(t, childCommand("typed"), somebody)) }
 	for _, test := range []struct {

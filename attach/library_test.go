@@ -72,7 +72,10 @@ func TestReloadMeanwhile(t *testing.T) {
 	exe, library := compileLibrary(t)
 	p := start(t, exec.Command(exe, library))
 	open(t, library+":library:tick", nil).Close() // or skip
-	const n = 5000
+	n := 5000
+	if testing.Short() {
+		n = 500
+	}
 	done := make(chan int)
 	go func() { done <- reload(t, p, n) }()
 	for sessions := 0; ; sessions++ {

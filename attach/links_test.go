@@ -73,11 +73,11 @@ func ownLinks(t testing.TB) []*link.Info {
 	return out
 }
 
-// needMulti skips the test on kernels without uprobe_multi links.
+// needMulti skips the test if err says that the kernel has no uprobe_multi links.
 func needMulti(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, ebpf.ErrNotSupported) {
-		skip(t, "%v", err)
+		skip(t, "without uprobe_multi: %v", err)
 	}
 }
 
@@ -165,7 +165,10 @@ func TestEndedProcesses(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			processes := 50
-			if kind == attach.PerfLink {
+			switch {
+			case testing.Short():
+				processes = 4
+			case kind == attach.PerfLink:
 				processes = 4 // each costs the kernel 0.1 s
 			}
 			name := fmt.Sprintf("ended%d", os.Getpid())

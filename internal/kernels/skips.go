@@ -17,6 +17,7 @@ var rules = []rule{
 	{regexp.MustCompile(`^needs (.*executable file not found|gcc and sys/sdt.h$)`), "needs a tool, of which the machine has none"},
 	{regexp.MustCompile(`^without uprobe_multi: `), "too slow with perf events, of which the kernel closes one at a time"},
 	{regexp.MustCompile(`^this kernel does not optimise nop5$`), "the kernel does not optimise nop5"},
+	{regexp.MustCompile(`^a second run of the suite takes long$`), "the suite runs a second time, unprivileged, on the running kernel only"},
 	{regexp.MustCompile(`^the program is for x86-64$`), "the program is for x86-64"},
 }
 
