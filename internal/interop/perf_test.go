@@ -48,13 +48,13 @@ func perf(t *testing.T, p *process) (map[string]string, string) {
 		return run(t, "perf", append([]string{"--buildid-dir", filepath.Join(dir, "cache")}, args...)...)
 	}
 	said := perf("buildid-cache", "--add", p.path)
+	defer perf("probe", "-q", "-d", "sdt_"+p.provider+":*") // they are the machine's
 	for _, s := range shapes {
 		said += perf("probe", "-q", fmt.Sprintf("sdt_%s:%s", p.provider, s.name))
 	}
 	data := filepath.Join(dir, "data")
-	said += perf("record", "-q", "-e", "sdt_"+p.provider+":*", "-p", fmt.Sprint(p.pid), "-o", data, "--", "sleep", "0.2")
+	said += perf("record", "-q", "-e", "sdt_"+p.provider+":*", "-p", fmt.Sprint(p.pid), "-o", data, "--", "sleep", "0.5")
 	said += perf("script", "-i", data)
-	perf("probe", "-q", "-d", "sdt_"+p.provider+":*")
 	got := matches(`(?m)sdt_`+p.provider+`:(\w+): \([0-9a-f]+\)(.*)$`, said)
 	for name, args := range got {
 		var values []string
