@@ -1,5 +1,5 @@
 // Shapes fires probes of every shape over and over, always with the same
-// arguments, until it is killed:
+// arguments, until it is killed or its parent has ended:
 //
 //	shapes map|dlopen PROVIDER
 package main
@@ -50,7 +50,7 @@ func main() {
 	}
 	fmt.Println("ready")
 	path := "/index.html?with=more\x00" // goes on behind the string that is fired
-	for ; ; time.Sleep(10 * time.Millisecond) {
+	for parent := os.Getppid(); os.Getppid() == parent; time.Sleep(10 * time.Millisecond) {
 		zero.Fire()
 		three.Fire(-3, 1<<40, -7)
 		six.Fire(-8, 200, -1600, 60000, -320000, 1<<63)
