@@ -33,7 +33,7 @@ var suites = []report.Suite{
 }
 
 // suiteFlags are for every suite. A suite that hangs says where.
-var suiteFlags = []string{"-test.v=test2json", "-test.short", "-test.run=^(Test|Example)", "-test.timeout=3m"}
+var suiteFlags = []string{"-test.v=test2json", "-test.short", "-test.run=^(Test|Example)", "-test.timeout=8m"}
 
 // build builds init and the test binaries in dir.
 func build(dir, arch string) error {
@@ -86,7 +86,11 @@ func writeInitramfs(name, bin, arch string, files kernelFiles) error {
 	if err != nil {
 		return err
 	}
-	for _, doc := range docs {
+	pages, err := filepath.Glob("man/*")
+	if err != nil {
+		return err
+	}
+	for _, doc := range append(docs, pages...) {
 		copies["src/"+doc] = doc
 	}
 	all := slices.Clone(suites)

@@ -26,7 +26,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("kernels", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	update := flags.Bool("update", false, "write KERNELS.md")
-	limit := flags.Duration("timeout", 6*time.Minute, "kill a machine that runs longer")
+	limit := flags.Duration("timeout", 10*time.Minute, "kill a machine that runs longer")
 	atATime := flags.Int("p", 2, "machines that run at a time")
 	only := flags.String("only", "", "run these packages' tests, separated by commas, and leave KERNELS.md alone")
 	cache := flags.String("cache", "", "directory for kernels (default: usdt-kernels in the user's cache directory)")
@@ -58,8 +58,18 @@ func run(args []string, stdout, stderr io.Writer) int {
 	for _, r := range results {
 		ok = r.print(stdout) && ok
 	}
-	_ = update
-	if !ok {
+	if ok && len(chosen) == len(kernels) && *only == "" {
+		text := table(results)
+		if *update {
+			err = os.WriteFile(document, []byte(text), 0o644)
+		} else if !current(text) {
+			err = fmt.Errorf("%s does not say what was seen: make test-kernels UPDATE=-update", document)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "kernels:", err)
+	}
+	if !ok || err != nil {
 		return 1
 	}
 	return 0
@@ -149,6 +159,11 @@ func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, s
 				return err
 			}
 			say(k, "%s: %s", m.Suite, s.summary())
+			for _, t := range s.tests {
+				if t.action == "fail" {
+					say(k, "%s failed:\n%s", t.name, lastLines(t.output))
+				}
+			}
 			r.suites = append(r.suites, s)
 		}
 		return nil

@@ -39,8 +39,14 @@ type test struct {
 // logged is the message of a line that t.Log and t.Skip print.
 var logged = regexp.MustCompile(`(?s)^ *[\w.]+\.go:\d+: (.*)$`)
 
+// skipped is the line of a script that skips it, as testscript shows it.
+var skipped = regexp.MustCompile(`(?m)^ +> .*\bskip '(.*)'$`)
+
 // reason returns why a test was skipped.
 func (t test) reason() string {
+	if m := skipped.FindStringSubmatch(t.output); m != nil {
+		return m[1]
+	}
 	for _, line := range slices.Backward(strings.SplitAfter(t.output, "\n")) {
 		if m := logged.FindStringSubmatch(strings.TrimRight(line, "\n")); m != nil {
 			return m[1]

@@ -14,11 +14,14 @@ type rule struct {
 }
 
 var rules = []rule{
-	{regexp.MustCompile(`^needs (.*executable file not found|gcc and sys/sdt.h$)`), "needs a tool, of which the machine has none"},
-	{regexp.MustCompile(`^without uprobe_multi: `), "too slow with perf events, of which the kernel closes one at a time"},
+	{regexp.MustCompile(`^needs (.*executable file not found|[\w+-]+$|gcc and sys/sdt.h$)`), "needs a tool that the machine does not have"},
+	{regexp.MustCompile(`^needs openjdk-`), "needs a tool that the machine does not have"},
+	{regexp.MustCompile(`^(no namespaces here|the shell and sleep are one program)`), "needs more than busybox's unshare and shell"},
+	{regexp.MustCompile(`^(needs|without) uprobe_multi: `), "perf events are slow to close, and need CAP_SYS_ADMIN"},
 	{regexp.MustCompile(`^this kernel does not optimise nop5$`), "the kernel does not optimise nop5"},
 	{regexp.MustCompile(`^a second run of the suite takes long$`), "the suite runs a second time, unprivileged, on the running kernel only"},
 	{regexp.MustCompile(`^the program is for x86-64$`), "the program is for x86-64"},
+	{regexp.MustCompile(`^short: `), "would take too long in an emulated machine"},
 }
 
 // explain returns the rule that explains a skipped test, nil if none does.
