@@ -44,8 +44,8 @@ type maps struct {
 
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
 // page size, scratchSize 0 without strings, and events false to aggregate.
-func newMaps(ringSize, scratchSize int, events bool) (m *maps, err error) {
-	m = &maps{}
+func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
+	m := &maps{}
 	defer func() {
 		if err != nil {
 			m.Close()
