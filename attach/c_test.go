@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +29,9 @@ func compile(t testing.TB, command ...string) string {
 // compileC compiles testdata/NAME.c and returns the program's path.
 func compileC(t testing.TB, name string, command ...string) string {
 	t.Helper()
+	if slices.Contains(command, "-m32") && runtime.GOARCH != "amd64" {
+		t.Skip("the program is for x86-64")
+	}
 	if _, err := exec.LookPath(command[0]); err != nil {
 		skip(t, "needs %s: %v", command[0], err)
 	}

@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -31,6 +32,11 @@ func checkLive(t testing.TB, pid int, name string, site byte, semaphore uint16) 
 	got, err := p.SemaphoreValue()
 	if err != nil || got != semaphore {
 		t.Errorf("semaphore of %s is %d (error %v), want %d", name, got, err, semaphore)
+	}
+	if runtime.GOARCH == "arm64" {
+		// The first bytes of its nop, and of the brk that the kernel puts
+		// there (UPROBES_BRK_IMM, arch/arm64/include/asm/brk-imm.h).
+		site = map[byte]byte{0x90: 0x1f, 0xcc: 0xa0}[site]
 	}
 	var b [1]byte
 	if err := procfs.ReadMemory(pid, p.Live.Address, b[:]); err != nil || b[0] != site {

@@ -61,7 +61,7 @@ volatile float small = -0.25f;
 const char *volatile words = "h\xc3\xa9llo";
 const char *volatile nowhere = (const char *)16;
 
-__attribute__((noinline)) void fire(struct item *p, volatile int *numbers, const volatile char *letters, long i)
+__attribute__((noinline)) void fire(struct item *p, volatile int *numbers, const volatile signed char *letters, long i)
 {
 	if (ENABLED(ints)) {
 #if defined(__LP64__)
@@ -89,7 +89,7 @@ __attribute__((noinline)) void fire(struct item *p, volatile int *numbers, const
 int run(void)
 {
 	volatile int numbers[4] = {10, -20, 30, -40};
-	volatile char letters[4] = {'a', 'b', 'c', 'd'};
+	volatile signed char letters[4] = {'a', 'b', 'c', 'd'};
 	char c;
 	while (read(0, &c, 1) == 1) {
 		if (c != '\n')

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -50,13 +51,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 		suites = slices.DeleteFunc(suites, func(s report.Suite) bool { return !slices.Contains(names, s.Package) })
 	}
 	results, err := testAll(chosen, *cache, *limit, *atATime, stderr)
+	ok := err == nil
+	for _, r := range results {
+		ok = r.print(stdout) && ok
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "kernels:", err)
 		return 1
-	}
-	ok := true
-	for _, r := range results {
-		ok = r.print(stdout) && ok
 	}
 	if ok && len(chosen) == len(kernels) && *only == "" {
 		text := table(results)
@@ -108,6 +109,7 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 		fmt.Fprintf(stderr, "%4.0fs %-10s %s\n", time.Since(started).Seconds(), k, fmt.Sprintf(format, args...))
 	}
 	results := make([]result, len(chosen))
+	errs := make([]error, len(chosen)) // a machine that hangs spoils only its own result
 	var eg errgroup.Group
 	eg.SetLimit(atATime)
 	for i, k := range chosen {
@@ -129,12 +131,12 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 			defer cancel()
 			results[i], err = testOne(ctx, k, files.image(), fs, say)
 			if err != nil {
-				return fmt.Errorf("kernel %s: %w", k, err)
+				errs[i] = fmt.Errorf("kernel %s: %w", k, err)
 			}
 			return nil
 		})
 	}
-	return results, eg.Wait()
+	return results, errors.Join(append(errs, eg.Wait())...)
 }
 
 // testOne boots one kernel.
