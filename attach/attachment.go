@@ -14,9 +14,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// closers bounds the links that are closed at a time: their waits for the
-// kernel's grace periods overlap.
-const closers = 64
+// waiters bounds the links that are made or closed at a time: their waits for
+// the kernel's grace periods overlap.
+const waiters = 64
 
 // Attachment is a program, or several, attached to probe sites.
 type Attachment struct {
@@ -41,24 +41,37 @@ func unattached(plan Plan) *Attachment {
 // has stayed attached.
 func newAttachment(plan Plan, groups []*group, kind LinkKind) (*Attachment, error) {
 	a := unattached(plan)
+	made := make([][]detacher, len(groups))
+	errs := make([]error, len(groups))
+	attach := func(i int) { made[i], errs[i] = groups[i].attach(kind) }
+	var privilege *PrivilegeError
+	if len(groups) > 0 {
+		attach(0) // what it lacks for want of a privilege, all lack
+	}
+	if len(groups) > 1 && !errors.As(errs[0], &privilege) {
+		var eg errgroup.Group
+		eg.SetLimit(waiters)
+		for i := 1; i < len(groups); i++ {
+			eg.Go(func() error {
+				attach(i)
+				return nil
+			})
+		}
+		eg.Wait()
+	}
 	var first error
-	for _, g := range groups {
-		some, err := g.attach(kind)
-		a.detachers = append(a.detachers, some...)
-		if err == nil {
+	for i, g := range groups {
+		a.detachers = append(a.detachers, made[i]...)
+		if errs[i] == nil {
 			continue
 		}
 		for _, s := range g.sites {
 			if !s.Attached && s.Reason == nil {
-				s.Reason = err
+				s.Reason = errs[i]
 			}
 		}
 		if first == nil {
-			first = err
-		}
-		var privilege *PrivilegeError
-		if errors.As(err, &privilege) {
-			break
+			first = errs[i]
 		}
 	}
 	if plan.Attached() > 0 {
@@ -156,7 +169,7 @@ func (a *Attachment) detach() (released []func(), err error) {
 		files []int
 	}
 	var eg errgroup.Group
-	eg.SetLimit(closers)
+	eg.SetLimit(waiters)
 	for _, d := range a.detachers {
 		eg.Go(func() error {
 			event, err := d.stop()

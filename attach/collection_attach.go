@@ -134,8 +134,14 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 	go func() {
 		defer close(rescanned)
 		if t.options.Rescan > 0 {
-			repeat(ctx, t.options.Rescan, func() { c.extend(a, p, t) }, func() {
-				a.retire(t.discover.ended) // what the kernel answers changes nothing here
+			repeat(ctx, t.options.Rescan, func() (then func()) {
+				plan, err := t.discover.more()
+				return func() {
+					if err == nil && len(plan) > 0 {
+						c.extend(a, p, t, plan)
+					}
+					a.retire(t.discover.ended) // what the kernel answers changes nothing here
+				}
 			})
 		}
 	}()
@@ -186,11 +192,7 @@ func (c *Collection) attachSites(p *collectionProgram, t *target) (*Attachment, 
 
 // extend attaches to sites that were not there before. What goes wrong is said
 // in the plan.
-func (c *Collection) extend(a *Attachment, p *collectionProgram, t *target) {
-	plan, err := t.discover.more()
-	if err != nil || len(plan) == 0 {
-		return
-	}
+func (c *Collection) extend(a *Attachment, p *collectionProgram, t *target, plan Plan) {
 	late := &target{options: t.options, plan: plan}
 	late.bind(c.specs)
 	defer late.objects.Close()

@@ -164,7 +164,7 @@ func TestLinks(t *testing.T) {
 func TestEndedProcesses(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
-			processes := 50
+			processes := 24
 			switch {
 			case testing.Short():
 				processes = 4

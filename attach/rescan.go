@@ -11,21 +11,22 @@ const rescanShare = 20
 
 // rescan attaches to sites that appear, until ctx is done.
 func (t *tracing) rescan(ctx context.Context) {
-	repeat(ctx, t.options.Rescan, func() {
+	repeat(ctx, t.options.Rescan, func() (then func()) {
 		plan, err := t.discover.more()
-		if err == nil && len(plan) > 0 {
-			t.extend(plan)
-		}
-	}, func() {
-		if err := t.retire(t.discover.ended); err != nil {
-			t.fail(err)
+		return func() {
+			if err == nil && len(plan) > 0 {
+				t.extend(plan)
+			}
+			if err := t.retire(t.discover.ended); err != nil {
+				t.fail(err)
+			}
 		}
 	})
 }
 
-// repeat calls look at intervals, until ctx is done, and tidy after it, whose
-// time does not count: the kernel is slow to remove perf events.
-func repeat(ctx context.Context, every time.Duration, look, tidy func()) {
+// repeat calls look at intervals, until ctx is done, and what it returns, whose
+// time does not count: to attach and detach is to wait for the kernel.
+func repeat(ctx context.Context, every time.Duration, look func() (then func())) {
 	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for {
@@ -35,9 +36,9 @@ func repeat(ctx context.Context, every time.Duration, look, tidy func()) {
 		case <-timer.C:
 		}
 		start := time.Now()
-		look()
+		then := look()
 		took := time.Since(start)
-		tidy()
+		then()
 		timer.Reset(max(every, rescanShare*took))
 	}
 }
