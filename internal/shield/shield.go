@@ -46,9 +46,10 @@ func Syscall(trap, a1, a2, a3, a4, a5 uintptr) (uintptr, error) {
 		return r, errnoError(errno)
 	}
 	for {
-		// Its end sends no signal, so nobody else waits for it.
+		// Its end sends no signal, so hardly anybody else waits for it. If
+		// somebody has, it has ended all the same.
 		_, err := unix.Wait4(pid, nil, unix.WALL, nil)
-		if err == nil {
+		if err == nil || err == unix.ECHILD {
 			break
 		}
 		if err != unix.EINTR {
