@@ -1,0 +1,158 @@
+package provider_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/provider"
+)
+
+// confined is the environment variable that has this binary load providers
+// where a test has confined it; the value is a directory for their files.
+const confined = "PROVIDER_TEST_CONFINED"
+
+// confinedCommand runs a test of this binary again, confined.
+func confinedCommand(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^"+t.Name()+"$", "-loader", *loader)
+	cmd.Env = append(os.Environ(), confined+"="+t.TempDir())
+	return cmd
+}
+
+// runConfined holds that a command has loaded and fired everything.
+func runConfined(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), allFired) {
+		t.Errorf("%v, want %q in\n%s", err, allFired, out)
+	}
+}
+
+const allFired = "all backings have fired\n"
+
+// loadConfined loads a provider in each way that there is, fires with and
+// without somebody watching, and closes it.
+func loadConfined(t *testing.T) {
+	for _, backing := range []provider.Backing{provider.BackingMemfd, provider.BackingFile} {
+		opts := options()
+		opts.Backing, opts.Dir = backing, filepath.Join(os.Getenv(confined), "objects")
+		opts.EventsDir = filepath.Join(os.Getenv(confined), "events")
+		p := provider.New("confined", opts)
+		probe := provider.NewProbe3[uint64, string, []byte](p, "a", "id", "path", "body")
+		fire := func() { probe.Fire(1, strings.Repeat("long enough for the heap ", 20), []byte("body")) }
+		load(t, p)
+		fire()
+		provider.Watch(p, 1)
+		if !probe.Enabled() {
+			t.Errorf("backing %v: the probe is not loaded", backing)
+		}
+		fire()
+		if err := p.Close(); err != nil {
+			t.Errorf("backing %v: %v", backing, err)
+		}
+		fire()
+	}
+	if !t.Failed() {
+		fmt.Print(allFired)
+	}
+}
+
+// TestUnderSeccomp loads under a filter that ends the process at every system
+// call but those of a list, as services are confined: Load asks the kernel for
+// nothing else, in particular not on old kernels what only new ones know.
+func TestUnderSeccomp(t *testing.T) {
+	if os.Getenv(confined) == "" {
+		runConfined(t, confinedCommand(t))
+		return
+	}
+	allow(t, append(runtimeCalls, loadCalls...))
+	loadConfined(t)
+}
+
+// loadCalls are the system calls that Load and Close make. Fire makes none.
+var loadCalls = []uint32{
+	unix.SYS_UNAME, // which site is fastest; only from Linux 6.18 on, by a call that is exempt
+	unix.SYS_MEMFD_CREATE, unix.SYS_WRITE, unix.SYS_FCNTL, unix.SYS_MMAP, unix.SYS_CLOSE,
+	// Options.Backing file, and EventsDir.
+	unix.SYS_OPENAT, unix.SYS_READ, unix.SYS_MKDIRAT, unix.SYS_FSTAT, unix.SYS_NEWFSTATAT, unix.SYS_FSYNC, unix.SYS_FCHMOD,
+	unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_UNLINKAT, unix.SYS_GETDENTS64, unix.SYS_GETEUID, unix.SYS_GETPID,
+	// The dynamic linker's.
+	unix.SYS_PREAD64, unix.SYS_MPROTECT,
+}
+
+// runtimeCalls are those of the Go runtime and of package testing, and of a C
+// library's threads, which the race detector needs.
+var runtimeCalls = []uint32{
+	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FCNTL, unix.SYS_PIPE2, unix.SYS_READLINKAT,
+	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MINCORE, unix.SYS_BRK, unix.SYS_PRCTL,
+	unix.SYS_FUTEX, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY,
+	unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_PRLIMIT64,
+	unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
+	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
+	unix.SYS_TIMER_CREATE, unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_DELETE, unix.SYS_SETITIMER,
+	unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_SET_TID_ADDRESS,
+	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_TGKILL, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
+}
+
+// allow has the kernel end this process when it makes another system call than
+// these. The signal lets the runtime say where.
+func allow(t *testing.T, calls []uint32) {
+	t.Helper()
+	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}} // the call's number
+	for _, nr := range calls {
+		filter = append(filter,
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: nr, Jt: 0, Jf: 1},
+			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+	}
+	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_TRAP})
+	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog))); errno != 0 {
+		t.Fatal(errno)
+	}
+}
+
+// TestMemfdNoexec loads where executable memory files are forbidden, or have to
+// be asked for: objects are mapped from files that are sealed against execution.
+func TestMemfdNoexec(t *testing.T) {
+	const setting = "/proc/sys/vm/memfd_noexec"
+	if scope := os.Getenv("PROVIDER_TEST_NOEXEC"); scope != "" {
+		if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(setting, []byte(scope), 0); err != nil {
+			t.Fatal(err)
+		}
+		// That the setting is in force.
+		if fd, err := unix.MemfdCreate("executable", unix.MFD_CLOEXEC|unix.MFD_EXEC); scope == "2" && err != unix.EACCES {
+			t.Errorf("memfd_create of an executable file returns %d, %v, want EACCES", fd, err)
+		}
+		loadConfined(t)
+		return
+	}
+	if os.Geteuid() != 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatal("needs root")
+		}
+		t.Skip("needs root, to make a PID namespace")
+	}
+	if _, err := os.Stat(setting); err != nil {
+		t.Skip("this kernel has no vm.memfd_noexec:", err)
+	}
+	for _, scope := range []string{"1", "2"} {
+		cmd := confinedCommand(t)
+		cmd.Env = append(cmd.Env, "PROVIDER_TEST_NOEXEC="+scope)
+		// The setting belongs to the PID namespace, and cannot be lowered.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Unshareflags: syscall.CLONE_NEWNS}
+		runConfined(t, cmd)
+	}
+}
