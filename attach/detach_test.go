@@ -1,0 +1,64 @@
+package attach_test
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// TestDetachInBackground closes a session of perf events: no program runs any
+// more at once, the number of events still to be removed falls to zero, and
+// then sites and semaphores are as they were.
+func TestDetachInBackground(t *testing.T) {
+	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
+	p := start(t, exec.Command(path))
+	s := open(t, "args:*", &attach.Options{PIDs: []int{p.pid()}, Link: attach.PerfLink})
+	sites := s.Plan().Attached()
+	expired, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Wait(expired); s.Pending() != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("before Close %d events are pending, Wait returns %v", s.Pending(), err)
+	}
+	p.do("")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	last := s.Pending()
+	if last > sites {
+		t.Errorf("%d events are pending of %d", last, sites)
+	}
+	p.do("") // unharmed
+	if st := checkSum(t, s); st.Fired != uint64(sites) {
+		t.Errorf("%d firings at %d sites, want none after Close", st.Fired, sites)
+	}
+	if err := s.Wait(expired); err == nil && s.Pending() > 0 || err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("Wait returns %v while %d events are pending", err, s.Pending())
+	}
+	var seen []int
+	for last > 0 {
+		n := s.Pending()
+		if n > last {
+			t.Fatalf("%d events are pending after %d", n, last)
+		}
+		if n < last {
+			seen = append(seen, n)
+		}
+		last = n
+		time.Sleep(time.Millisecond)
+	}
+	t.Logf("%d sites, then pending: %v", sites, seen)
+	if err := s.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"args:bare", "args:ints", "args:text"} {
+		checkLive(t, p.pid(), name, 0x90, 0)
+	}
+	p.do("")
+	if err := s.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
