@@ -76,6 +76,8 @@ var volatile = regexp.MustCompile(`\d+ (passed|skipped|tests)|(\d+\.\d+)\.\d[^ |
 // current reports whether the document says what text does.
 func current(text string) bool {
 	data, err := os.ReadFile(document)
-	plain := func(s string) string { return volatile.ReplaceAllString(s, "$1$2") }
 	return err == nil && plain(string(data)) == plain(text)
 }
+
+// plain returns a document without what is volatile.
+func plain(text string) string { return volatile.ReplaceAllString(text, "$1$2") }
