@@ -26,6 +26,7 @@ var suites = []report.Suite{
 	{Package: "internal/stub"},
 	{Package: "internal/sys"},
 	{Package: "internal/procfs"},
+	{Package: "internal/shield"},
 	{Package: "provider"},
 	{Package: "reader"},
 	{Package: "attach"},
@@ -33,7 +34,10 @@ var suites = []report.Suite{
 }
 
 // suiteFlags are for every suite. A suite that hangs says where.
-var suiteFlags = []string{"-test.v=test2json", "-test.short", "-test.run=^(Test|Example)", "-test.timeout=8m"}
+var suiteFlags = []string{"-test.v=test2json", "-test.short", "-test.timeout=8m"}
+
+// allTests are the tests that run; benchmarks and fuzz tests are not among them.
+const allTests = "^(Test|Example)"
 
 // build builds init and the test binaries in dir.
 func build(dir, arch string) error {
