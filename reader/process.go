@@ -22,10 +22,12 @@ type Process struct {
 	opened []*File // for Functions
 }
 
-// OpenProcess reads what process pid has mapped. The error for a process that
-// does not exist wraps os.ErrNotExist, that for one whose memory this user may
-// not see os.ErrPermission.
+// OpenProcess reads what process pid has mapped. If it is just being started,
+// that is its program at least, but perhaps none of its libraries. The error for
+// a process that does not exist wraps os.ErrNotExist, that for one whose memory
+// this user may not see os.ErrPermission.
 func OpenProcess(pid int) (*Process, error) {
+	procfs.AwaitExec(pid)
 	p, err := openProcess(pid, newFiles())
 	if err == nil {
 		p.shared = false

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -317,5 +318,38 @@ func TestContainer(t *testing.T) {
 	}
 	if !found {
 		t.Error("the probe was not found")
+	}
+}
+
+// TestProcessStart opens processes as soon as they have started, when the
+// kernel may not have mapped their programs yet.
+func TestProcessStart(t *testing.T) {
+	needs.Tools(t, "sleep")
+	path, err := exec.LookPath("sleep")
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		cmd := exec.Command(path, "60")
+		cmd.Args[0] = "sleep" // of busybox, too
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		p, err := reader.OpenProcess(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mapped []string
+		for range p.Functions(func(path string) bool { mapped = append(mapped, path); return false }) {
+		}
+		p.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+		if !slices.Contains(mapped, path) {
+			t.Fatalf("a process of %s has mapped %q", path, mapped)
+		}
 	}
 }
