@@ -43,6 +43,7 @@ func TestHeaderArgs(t *testing.T) {
 		{"arm64", elf.EM_AARCH64, shared, "-4@[sp, 60]", "mem 60 248 0 0"},
 		{"arm64", elf.EM_AARCH64, shared, "8@[x0, x1, lsl 3]", "indexed 0 0 8 3"},
 		{"arm64", elf.EM_AARCH64, shared, "8@[x0, w1, sxtw #3]", beyond},
+		{"arm64", elf.EM_AARCH64, shared, "8@[x0, #:lo12:sym+8]", "mem 131 0 0 0"},
 		{"arm64", elf.EM_AARCH64, shared, "8f@x4", "reg 0 32 0 0"},
 		{"arm64", elf.EM_AARCH64, shared, "8@xzr", "const 0 0 0 0"},
 	} {

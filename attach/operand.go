@@ -82,6 +82,10 @@ func compileSymbolAddress(a notes.Arg, op operand, regs *registers, obj *object,
 	if err != nil {
 		return operand{}, err
 	}
+	if a.Reloc == "lo12" {
+		op.kind, op.value = opConst, addr+uint64(a.Disp)
+		return op, nil
+	}
 	op.kind, op.value = opAddress, 0
 	op.base, op.hasBase = location{off: regs.ip, size: 8}, true
 	op.disp = int64(addr-site) + a.Disp - ipDelta
@@ -111,7 +115,8 @@ func compileMemory(a notes.Arg, op operand, regs *registers, m elf.Machine, c el
 			return operand{}, err
 		}
 		switch {
-		case a.Reloc == "GOTOFF":
+		case a.Reloc == "GOTOFF", a.Reloc == "lo12":
+			// Numbers that hold wherever the object lies.
 			op.disp += int64(addr)
 		case ipRelative:
 			op.disp += int64(addr-site) - ipDelta

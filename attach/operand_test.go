@@ -50,6 +50,10 @@ func TestOperands(t *testing.T) {
 		{"amd64", elf.EM_386, elf.ELFCLASS32, shared, "4@sym@GOT(%ebx)", "r3=16384; r4=ctx[128]; r3+=r4; r3<<=32; r3>>=32"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@[x0, x1, lsl 3]", "r3=0; r4=ctx[0]; r3+=r4; r4=ctx[8]; r4<<=3; r3+=r4; read 8"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "4@[x0, w1, uxtw #2]", "r3=0; r4=ctx[0]; r3+=r4; r4=ctx[8]; r4<<=32; r4>>=32; r4<<=2; r3+=r4; read 4"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@[x0, #:lo12:sym+8]", "r3=131; r4=ctx[0]; r3+=r4; read 8"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@#:lo12:sym", "r3=123"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@[x0, #:lo12:none]", "symbol not found"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@:lo12:sym", "memory at a fixed address of an object that has none"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "2@[x29, -24]", "r3=-24; r4=ctx[232]; r3+=r4; read 2"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "-4@-1", "r3=-1"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8f@x4", "r3=ctx[32]"},
@@ -95,6 +99,8 @@ func (fakeSymbols) Resolve(a *notes.Arg) (uint64, error) {
 		return 0, reader.ErrNoSymbol
 	case a.Reloc == "GOTOFF":
 		return sym - got, nil
+	case a.Reloc == "lo12":
+		return 123, nil
 	}
 	return sym, nil
 }

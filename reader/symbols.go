@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ianlancetaylor/demangle"
@@ -110,9 +111,12 @@ func (p *Probe) Function() (name string, offset uint64, err error) {
 //	                    address itself, not memory there
 //	"GOTOFF"            the distance from the global offset table
 //	"tpoff", "ntpoff"   the distance from the thread pointer, negative
+//	"lo12"              the low 12 bits of the address with Disp added, less
+//	                    Disp: they are the same wherever the object is loaded
 //
 // An address in a live process is as much higher as the site's is. A symbol
-// that several definitions could be is an error that says so. The File or
+// that several definitions could be is an error that says so, and so is a label
+// of the compiler's own such as .LANCHOR0, which objects do not keep. The File or
 // Process that the probe is from must still be open.
 func (p *Probe) Resolve(a *notes.Arg) (uint64, error) {
 	if p.file == nil {
@@ -139,6 +143,12 @@ func (f *File) Resolve(a *notes.Arg) (uint64, error) {
 			return 0, err
 		}
 		return f.threadOffset(off)
+	case "lo12":
+		addr, err := f.address(a.Symbol, false)
+		if err != nil {
+			return 0, err
+		}
+		return (addr+uint64(a.Disp))&0xfff - uint64(a.Disp), nil
 	}
 	return 0, fmt.Errorf("symbol %s: relocation @%s is not supported", a.Symbol, a.Reloc)
 }
@@ -166,7 +176,19 @@ func (f *File) address(name string, tls bool) (uint64, error) {
 	if f.imports(name) {
 		return 0, fmt.Errorf("symbol %s is another object's, which the dynamic linker chooses: %w in this one", name, ErrNoSymbol)
 	}
+	if strings.HasPrefix(name, ".L") {
+		return 0, fmt.Errorf("symbol %s is a label of the compiler's own, which ends with the assembler%s: %w", name, anchorAdvice(name), ErrNoSymbol)
+	}
 	return 0, fmt.Errorf("symbol %s: %w", name, ErrNoSymbol)
+}
+
+// anchorAdvice says how to have gcc name variables by themselves, not by their
+// distance from the first one of a section (gcc's varasm.cc, section anchors).
+func anchorAdvice(name string) string {
+	if strings.HasPrefix(name, ".LANCHOR") {
+		return " (gcc -fno-section-anchors names the variable)"
+	}
+	return ""
 }
 
 // imports reports whether the object uses a symbol of that name of another.

@@ -186,6 +186,16 @@ func TestResolve(t *testing.T) {
 	if off, err := p.Resolve(&notes.Arg{Symbol: "shared", Reloc: "GOTOFF"}); err != nil || hex(got-off) != address["_GLOBAL_OFFSET_TABLE_"] {
 		t.Errorf("GOTOFF: got %#x, %v", off, err)
 	}
+	for _, disp := range []int64{0, 8, 0xffe, -0x2001} {
+		low, err := p.Resolve(&notes.Arg{Symbol: "shared", Reloc: "lo12", Disp: disp})
+		if want := (got + uint64(disp)) & 0xfff; err != nil || low+uint64(disp) != want {
+			t.Errorf("lo12 with %d: got %#x, %v, want %#x", disp, low+uint64(disp), err, want)
+		}
+	}
+	_, err = p.Resolve(&notes.Arg{Symbol: ".LANCHOR1", Reloc: "lo12"})
+	if !errors.Is(err, reader.ErrNoSymbol) || !strings.Contains(err.Error(), "label of the compiler's own") {
+		t.Errorf("got %v, want an error that says what .LANCHOR1 is", err)
+	}
 }
 
 // TestImportedSymbol resolves a symbol that a library does not define.
