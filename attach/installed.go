@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -22,16 +23,42 @@ func installed(name string) []string {
 			break
 		}
 	}
-	cache, err := os.ReadFile("/etc/ld.so.cache")
-	if err != nil {
-		return out
+	libraries := inDirectories(name)
+	if cache, err := os.ReadFile("/etc/ld.so.cache"); err == nil {
+		if found := cached(cache, name); len(found) > 0 {
+			libraries = found
+		}
 	}
-	for _, path := range cached(cache, name) {
+	for _, path := range libraries {
 		if !slices.Contains(out, path) {
 			out = append(out, path)
 		}
 	}
 	return out
+}
+
+// libraryDirectories are where dynamic linkers look for what no cache has:
+// musl's, which knows no cache (ldso/dynlink.c, load_library), and glibc's, whose
+// "ld.so --help" lists them.
+var libraryDirectories = []string{"/lib", "/usr/local/lib", "/usr/lib", "/lib64", "/usr/lib64"}
+
+// debianMachines are the directories within /lib and /usr/lib in which Debian
+// keeps an architecture's libraries (https://wiki.debian.org/Multiarch/Tuples).
+var debianMachines = map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
+
+// inDirectories returns the first library of that name.
+func inDirectories(name string) []string {
+	var dirs []string
+	if machine, ok := debianMachines[runtime.GOARCH]; ok {
+		dirs = append(dirs, "/lib/"+machine, "/usr/lib/"+machine)
+	}
+	for _, dir := range append(dirs, libraryDirectories...) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return []string{path}
+		}
+	}
+	return nil
 }
 
 // Sizes in glibc's cache of libraries, sysdeps/generic/dl-cache.h: struct

@@ -1,0 +1,26 @@
+package attach
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestInDirectories finds the C library without a cache.
+func TestInDirectories(t *testing.T) {
+	found := inDirectories("libc.so.6")
+	if len(found) != 1 {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("found %q, want one libc.so.6", found)
+		}
+		t.Skip("needs libc.so.6")
+	}
+	if !filepath.IsAbs(found[0]) || filepath.Base(found[0]) != "libc.so.6" {
+		t.Errorf("found %q", found)
+	}
+	for _, name := range []string{"", ".", "no-such-library.so"} {
+		if found := inDirectories(name); found != nil {
+			t.Errorf("%q: found %q, want nothing", name, found)
+		}
+	}
+}
