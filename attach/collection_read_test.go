@@ -3,6 +3,7 @@ package attach_test
 import (
 	"fmt"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -79,7 +80,8 @@ func TestCollectionArguments(t *testing.T) {
 					if n := len(want[name]); ev.Errors[n] != -2 || ev.Args[n] != 0 { // ENOENT
 						t.Errorf("%s: bpf_usdt_arg %d beyond the last returns %d", name, n, ev.Errors[n])
 					}
-					if name == "memory" && test.command[0] == "gcc" && !indexed && len(failed) == 0 {
+					// For arm64, gcc reads such memory itself.
+					if name == "memory" && test.command[0] == "gcc" && runtime.GOARCH == "amd64" && !indexed && len(failed) == 0 {
 						t.Error("no argument of memory has an index: the test has lost its point")
 					}
 				}

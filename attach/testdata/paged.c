@@ -30,9 +30,9 @@ int main(int argc, char **argv)
 			return 1;
 		long *number = (long *)(p + 3 * PAGE);
 		__asm__ volatile("" : "+r"(number));
-		// The compiler would bring the number in: the note says where it is.
-		__asm__ volatile(STAP_PROBE_ASM(paged, arguments, 8@%[text] -8@(%[number]) 8@%[more] 8@%[bad])
-			: : [text] "r"(p + PAGE - 5), [number] "r"(number), [more] "r"(p + 4 * PAGE + 3000), [bad] "r"(16L));
+		// As memory, the compiler leaves the number where it is.
+		__asm__ volatile(STAP_PROBE_ASM(paged, arguments, 8@%[text] -8@%[number] 8@%[more] 8@%[bad])
+			: : [text] "r"(p + PAGE - 5), [number] "m"(*number), [more] "r"(p + 4 * PAGE + 3000), [bad] "r"(16L));
 		if (write(1, "\n", 1) != 1)
 			return 1;
 	}
