@@ -504,7 +504,7 @@ func TestFunctionSitesAfterwards(t *testing.T) {
 		return b[0]
 	}
 	traced := read()
-	if err := s.Close(); err != nil {
+	if err := errors.Join(s.Close(), s.Wait(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if after := read(); after == traced {
