@@ -18,6 +18,10 @@ import (
 // the kernel's grace periods overlap.
 const waiters = 64
 
+// closers bounds the perf events that are closed at a time. The kernel has a
+// queue for them, in which others who attach wait as well.
+const closers = 4
+
 // Attachment is a program, or several, attached to probe sites.
 type Attachment struct {
 	plan Plan
@@ -26,6 +30,10 @@ type Attachment struct {
 	detachers []detacher
 	detached  bool
 	err       error
+
+	// halt has the programs do nothing from now on, so that links may be closed
+	// later; nil if they cannot be told.
+	halt func() error
 
 	released  []func()      // called once after Close has detached
 	pending   int           // perf events still to be closed
@@ -128,13 +136,15 @@ func (a *Attachment) adopt(more *Attachment) error {
 		return nil
 	}
 	a.mu.Unlock()
+	more.halt = a.halt
 	return more.Close()
 }
 
 // Close detaches from all sites. When it returns the programs run no more, and
 // sites and semaphores are as they were before, with one exception: perf events
-// are closed in the background, see [Attachment.Wait]. Later calls return the
-// same error.
+// are closed in the background, see [Attachment.Wait]. Some kernels, Linux 6.1
+// among them, take 0.1 s for each to detach a program of the caller's own.
+// Later calls return the same error.
 func (a *Attachment) Close() error {
 	released, err := a.detach()
 	for _, f := range released {
@@ -164,43 +174,54 @@ func (a *Attachment) detach() (released []func(), err error) {
 	}
 	a.detached = true
 	released, a.released = a.released, nil
-	var events struct {
-		sync.Mutex
-		files []int
+	now, later := a.detachers, []detacher(nil)
+	a.detachers = nil
+	if a.halt != nil && len(now) > 0 {
+		// Some kernels close links one after the other, and wait for a grace
+		// period at each. The first one's is for the programs that run already.
+		if a.err = a.halt(); a.err == nil {
+			now, later = now[:1], now[1:]
+		}
 	}
 	var eg errgroup.Group
 	eg.SetLimit(waiters)
-	for _, d := range a.detachers {
-		eg.Go(func() error {
-			event, err := d.stop()
-			if event >= 0 {
-				events.Lock()
-				events.files = append(events.files, event)
-				events.Unlock()
-			}
-			return err
-		})
+	for _, d := range now {
+		eg.Go(d.stop)
 	}
-	if err := eg.Wait(); err != nil {
+	if err := errors.Join(a.err, eg.Wait()); err != nil {
 		a.err = fmt.Errorf("detach: %w", err)
 	}
-	a.detachers = nil
-	a.pending = len(events.files)
+	for _, d := range now {
+		if d.event >= 0 {
+			later = append(later, detacher{link: -1, event: d.event})
+		}
+	}
+	a.pending = len(later)
 	if a.pending == 0 {
 		close(a.completed)
 		return released, a.err
 	}
-	go a.closeEvents(events.files)
+	go a.closeEvents(later)
 	return released, a.err
 }
 
-func (a *Attachment) closeEvents(files []int) {
-	for _, f := range files {
-		shield.Close(f)
-		a.mu.Lock()
-		a.pending--
-		a.mu.Unlock()
+// closeEvents closes perf events and what links to them are left.
+func (a *Attachment) closeEvents(left []detacher) {
+	var eg errgroup.Group
+	eg.SetLimit(closers)
+	for _, d := range left {
+		eg.Go(func() error {
+			if d.link >= 0 {
+				d.stop()
+			}
+			shield.Close(d.event)
+			a.mu.Lock()
+			a.pending--
+			a.mu.Unlock()
+			return nil
+		})
 	}
+	eg.Wait()
 	close(a.completed)
 }
 

@@ -102,9 +102,9 @@ func (a *Attachment) retire(files []procfs.ID) error {
 	a.mu.Unlock()
 	var first error
 	for _, d := range gone {
-		event, err := d.stop()
-		if event >= 0 {
-			err = errors.Join(err, shield.Close(event))
+		err := d.stop()
+		if d.event >= 0 {
+			err = errors.Join(err, shield.Close(d.event))
 		}
 		if err != nil && first == nil {
 			first = err

@@ -33,6 +33,7 @@ type maps struct {
 	ring     *ebpf.Map
 	counters *ebpf.Map
 	scratch  *ebpf.Map // nil if no program needs it
+	stopped  *ebpf.Map // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
 
 	// For aggregates, which have no ring; nil until the first site is known:
 	groups  [2]*ebpf.Map // the programs update one while the other is read
@@ -83,8 +84,25 @@ func (m *maps) addScratch(size int) (err error) {
 	return nil
 }
 
+// addStop creates what tells programs to do nothing any more.
+func (m *maps) addStop() (err error) {
+	m.stopped, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_stopped", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	if err != nil {
+		return fmt.Errorf("create the switch of programs: %w", err)
+	}
+	return nil
+}
+
+// stop tells programs to do nothing any more. Those that run already go on.
+func (m *maps) stop() error {
+	if err := m.stopped.Put(uint32(0), uint64(1)); err != nil {
+		return fmt.Errorf("stop programs: %w", err)
+	}
+	return nil
+}
+
 func (m *maps) Close() error {
-	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds, m.starts} {
+	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.stopped, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds, m.starts} {
 		if e != nil {
 			e.Close()
 		}

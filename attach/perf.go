@@ -120,13 +120,12 @@ type detacher struct {
 	file  procfs.ID // see Site.file
 }
 
-// stop makes the link's program run no more, at once, and returns the perf
-// event that is left to close, -1 if none is. The kernel takes about 0.1 s to
-// close a perf event on a uprobe, one after the other, so that is left to the
-// background.
-func (d detacher) stop() (event int, err error) {
+// stop closes the link: its program runs no more. The perf event, if there is
+// one, is left to be closed: the kernel takes about 0.1 s for one on a uprobe,
+// one after the other.
+func (d detacher) stop() error {
 	if d.event < 0 {
-		return -1, shield.Close(d.link)
+		return shield.Close(d.link)
 	}
-	return d.event, unix.Close(d.link)
+	return unix.Close(d.link)
 }

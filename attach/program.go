@@ -177,8 +177,15 @@ func (g *generator) label(name string) {
 
 // prologue keeps the context and the site, and counts the firing.
 func (g *generator) prologue() {
+	g.emit(asm.Mov.Reg(regContext, asm.R1))
+	if g.maps.stopped != nil {
+		g.emit(
+			asm.LoadMapValue(asm.R2, g.maps.stopped.FD(), 0),
+			asm.LoadMem(asm.R2, asm.R2, 0, asm.DWord),
+			asm.JNE.Imm(asm.R2, 0, "exit"),
+		)
+	}
 	g.emit(
-		asm.Mov.Reg(regContext, asm.R1),
 		asm.FnGetAttachCookie.Call(),
 		asm.Mov.Reg(regSite, asm.R0),
 		asm.StoreImm(asm.R10, stackErrors, 0, asm.Word),

@@ -77,6 +77,9 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if t.maps, err = newMaps(o.RingSize, scratch, layout == nil); err == nil && len(signatures) > 0 && layout != nil {
 		err = layout.newMaps(t.maps)
 	}
+	if err == nil && t.kind == PerfLink {
+		err = t.maps.addStop()
+	}
 	if err != nil {
 		return privileges("prepare tracing", err)
 	}
@@ -89,11 +92,17 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	}
 	groups := t.groups(plan, schemas, planner.objects, 0)
 	if len(plan) > 0 {
-		if t.Attachment, err = newAttachment(plan, groups, t.kind); err == nil || !o.Await || !plan.gone() {
+		t.Attachment, err = newAttachment(plan, groups, t.kind)
+		if err != nil && !(o.Await && plan.gone()) {
 			return err
 		}
 	}
-	t.Attachment = unattached(plan)
+	if t.Attachment == nil {
+		t.Attachment = unattached(plan)
+	}
+	if t.kind == PerfLink {
+		t.Attachment.halt = t.maps.stop
+	}
 	return nil
 }
 

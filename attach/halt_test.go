@@ -1,0 +1,63 @@
+package attach_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/provider"
+)
+
+// manyProbes is how many the child "many" has.
+const manyProbes = 16
+
+func init() { children["many"] = manyChild() }
+
+// manyChild fires each of its probes.
+func manyChild() func(string) error {
+	p := provider.New("many", nil)
+	var probes []*provider.Probe1[uint32]
+	for i := range manyProbes {
+		probes = append(probes, provider.NewProbe1[uint32](p, fmt.Sprintf("probe%d", i), "n"))
+	}
+	return func(command string) error {
+		if command == "load" {
+			return p.Load()
+		}
+		for i, probe := range probes {
+			probe.Fire(uint32(i))
+		}
+		return nil
+	}
+}
+
+// TestHalt holds that closing perf events does not take the caller the time that
+// it takes the kernel, and that nothing is counted meanwhile.
+func TestHalt(t *testing.T) {
+	p := startChild(t, "many")
+	p.do("load")
+	s := open(t, "many:*", &attach.Options{PIDs: []int{p.pid()}, Link: attach.PerfLink})
+	p.do("fire")
+	began := time.Now()
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	took, pending := time.Since(began), s.Pending()
+	p.do("fire")
+	left := s.Pending()
+	if err := s.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	total := time.Since(began)
+	t.Logf("Stop took %v and left %d of %d events, %d until they had fired again; all took %v", took, pending, manyProbes, left, total)
+	if n := len(drain(t, s)); n != manyProbes {
+		t.Errorf("%d events, want %d", n, manyProbes)
+	}
+	if st := checkSum(t, s); st.Fired != manyProbes {
+		t.Errorf("stats %+v, want %d fired", st, manyProbes)
+	}
+	if took > total/2 {
+		t.Errorf("Stop took %v of the %v that closing %d perf events took", took, total, manyProbes)
+	}
+}
