@@ -17,8 +17,8 @@ func TestSlots(t *testing.T) {
 	dir := t.TempDir()
 	library, program := filepath.Join(dir, "got.so"), filepath.Join(dir, "got")
 	for _, args := range [][]string{
-		{"-O1", "-shared", "-fPIC", "-o", library, "testdata/got.c"},
-		{"-O1", "-DMAIN", "-no-pie", "-fno-pie", "-o", program, "testdata/got.c", library},
+		{"-O1", "-shared", "-fPIC", "-Wl,-soname,got.so", "-o", library, "testdata/got.c"},
+		{"-O1", "-DMAIN", "-no-pie", "-fno-pie", "-Wl,-rpath," + dir, "-o", program, "testdata/got.c", library},
 	} {
 		if msg, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 			skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
