@@ -485,7 +485,8 @@ func TestOwnProgramOnFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctionSitesAfterwards holds that the code is as before after Close.
+// TestFunctionSitesAfterwards holds that the code is as before after Close, when
+// the kernel has removed what perf events put there.
 func TestFunctionSitesAfterwards(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2", "-no-pie")
 	p := start(t, exec.Command(path))

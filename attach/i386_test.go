@@ -3,6 +3,7 @@ package attach_test
 import (
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,9 @@ import (
 // TestI386 reads the forms of arguments that only 32-bit programs have, as gcc
 // writes them.
 func TestI386(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the program is for x86-64")
+	}
 	path := filepath.Join(t.TempDir(), "i386")
 	flags := append(i386Flags[1:], "-fPIE", "-no-pie", "-o", path, "testdata/i386.c")
 	if msg, err := exec.Command("gcc", flags...).CombinedOutput(); err != nil {
