@@ -31,6 +31,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	atATime := flags.Int("p", 2, "machines that run at a time")
 	only := flags.String("only", "", "run these packages' tests, separated by commas, and leave KERNELS.md alone")
 	pattern := flags.String("run", allTests, "run only tests that match, and leave KERNELS.md alone")
+	verbose := flags.Bool("v", false, "print what tests print when they print it")
 	cache := flags.String("cache", "", "directory for kernels (default: usdt-kernels in the user's cache directory)")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -52,7 +53,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 		names := strings.Split(*only, ",")
 		suites = slices.DeleteFunc(suites, func(s report.Suite) bool { return !slices.Contains(names, s.Package) })
 	}
-	results, err := testAll(chosen, *cache, *limit, *atATime, stderr)
+	live := io.Discard
+	if *verbose {
+		live = stderr
+	}
+	results, err := testAll(chosen, *cache, *limit, *atATime, stderr, live)
 	ok := err == nil
 	for _, r := range results {
 		ok = r.print(stdout) && ok
@@ -78,8 +83,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// testAll boots every kernel and returns what each did.
-func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, stderr io.Writer) ([]result, error) {
+// testAll boots every kernel and returns what each did. It writes to stderr how
+// it goes, and to live what the tests print.
+func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, stderr, live io.Writer) ([]result, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list -m: %w", err)
@@ -131,7 +137,7 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 			say(k, "boots %s", files.release)
 			ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("killed after %s", limit))
 			defer cancel()
-			results[i], err = testOne(ctx, k, files.image(), fs, say)
+			results[i], err = testOne(ctx, k, files.image(), fs, say, live)
 			if err != nil {
 				errs[i] = fmt.Errorf("kernel %s: %w", k, err)
 			}
@@ -142,7 +148,7 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 }
 
 // testOne boots one kernel.
-func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, string, ...any)) (result, error) {
+func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, string, ...any), live io.Writer) (result, error) {
 	r := result{kernel: k}
 	var running string         // the suite that runs
 	var output strings.Builder // its output
@@ -158,6 +164,7 @@ func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, s
 		case m.Line != "":
 			running = m.Suite
 			output.WriteString(m.Line)
+			fmt.Fprintf(live, "%s %s: %s", k, m.Suite, m.Line)
 		case m.Exit != nil:
 			s, err := readSuite(m.Suite, output.String(), *m.Exit)
 			output.Reset()
