@@ -27,6 +27,8 @@
 // tracers find the probes (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation)
 // and with BTF that names and types the arguments, and maps it. It uses no cgo
 // and no dynamic linker. FORMAT.md in the module's root describes the object.
+// A service that seccomp confines has to allow it memfd_create, fcntl and uname
+// besides what every Go program needs.
 //
 // Everything in this package may be used by any number of goroutines at once.
 package provider
