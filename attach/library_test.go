@@ -67,11 +67,14 @@ func TestReload(t *testing.T) {
 }
 
 // TestReloadMeanwhile attaches and detaches, by process and in all, while the
-// program loads and unloads the library. It is not harmed, and nothing stays.
+// program loads and unloads the library. It is not harmed, and nothing stays when
+// perf events, if that is how, are closed.
 func TestReloadMeanwhile(t *testing.T) {
 	exe, library := compileLibrary(t)
 	p := start(t, exec.Command(exe, library))
-	open(t, library+":library:tick", nil).Close() // or skip
+	first := open(t, library+":library:tick", nil) // or skip
+	first.Close()
+	closed := []*attach.Session{first}
 	n := 5000
 	if testing.Short() {
 		n = 500
@@ -82,6 +85,11 @@ func TestReloadMeanwhile(t *testing.T) {
 		select {
 		case <-done:
 			t.Logf("%d sessions", sessions)
+			for _, s := range closed {
+				if err := s.Wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
 			if watched := reload(t, p, 10); watched != 0 {
 				t.Errorf("the library found itself watched %d times after the end", watched)
 			}
@@ -107,6 +115,7 @@ func TestReloadMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkSum(t, s)
+		closed = append(closed, s)
 	}
 }
 
