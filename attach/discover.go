@@ -276,8 +276,11 @@ func (d *discovery) mappedBy(pid int) {
 			}
 			continue
 		}
-		state := &fileState{id: o.ID, unlinked: isUnlinked(file), found: d.scan, seen: d.scan}
-		d.read[o.ID] = state
+		state, known := d.stateOf(o.ID, file)
+		if known {
+			file.Close()
+			continue
+		}
 		f, err := reader.NewFile(file)
 		if err == nil {
 			if opened == o.Path {

@@ -3,7 +3,8 @@ package attach
 import (
 	"errors"
 	"os"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/shield"
@@ -17,6 +18,25 @@ type fileState struct {
 	unlinked bool // has no name, so that it can only be had from who has it
 	found    int  // the scan in which it was first mapped by a process
 	seen     int  // the last one
+}
+
+// stateOf returns what is known of the open file, which a process has mapped by
+// that id, and whether it was looked at before. On btrfs and some overlays the
+// id in a process's maps is another than that of stat, by which the files that
+// selectors name are known: both lead to one state.
+func (d *discovery) stateOf(mapped procfs.ID, file *os.File) (state *fileState, known bool) {
+	var st unix.Stat_t
+	own, unlinked := mapped, false
+	if err := unix.Fstat(int(file.Fd()), &st); err == nil {
+		own, unlinked = procfs.ID{Dev: st.Dev, Inode: st.Ino}, st.Nlink == 0
+	}
+	if state, known = d.read[own]; !known {
+		state = &fileState{id: mapped, unlinked: unlinked, found: d.scan}
+		d.read[own] = state
+	}
+	state.seen = d.scan
+	d.read[mapped] = state
+	return state, known
 }
 
 // hiddenSince says in which scans a process was met that may not be looked at.
@@ -66,17 +86,6 @@ func (d *discovery) settle() {
 			d.ended = append(d.ended, id)
 		}
 	}
-}
-
-// isUnlinked reports whether the open file has no name: a memfd, or a file that
-// was deleted.
-func isUnlinked(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && st.Nlink == 0
 }
 
 // retire detaches from the files, which no process has any more. Their sites
