@@ -26,7 +26,9 @@ const closers = 4
 type Attachment struct {
 	plan Plan
 
-	mu        sync.Mutex
+	closing sync.Once // others wait for the first who closes
+
+	mu        sync.Mutex // of what follows, and of plan
 	detachers []detacher
 	detached  bool
 	err       error
@@ -146,11 +148,14 @@ func (a *Attachment) adopt(more *Attachment) error {
 // among them, take 0.1 s for each to detach a program of the caller's own.
 // Later calls return the same error.
 func (a *Attachment) Close() error {
-	released, err := a.detach()
-	for _, f := range released {
-		f()
-	}
-	return err
+	a.closing.Do(func() {
+		for _, f := range a.detach() {
+			f()
+		}
+	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
 }
 
 // whenReleased has f called once a has detached, at once if it has.
@@ -166,12 +171,9 @@ func (a *Attachment) whenReleased(f func()) {
 	}
 }
 
-func (a *Attachment) detach() (released []func(), err error) {
+func (a *Attachment) detach() (released []func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.detached {
-		return nil, a.err
-	}
 	a.detached = true
 	released, a.released = a.released, nil
 	now, later := a.detachers, []detacher(nil)
@@ -199,10 +201,10 @@ func (a *Attachment) detach() (released []func(), err error) {
 	a.pending = len(later)
 	if a.pending == 0 {
 		close(a.completed)
-		return released, a.err
+		return released
 	}
 	go a.closeEvents(later)
-	return released, a.err
+	return released
 }
 
 // closeEvents closes perf events and what links to them are left.

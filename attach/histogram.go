@@ -30,10 +30,11 @@ const MaxBounds = 1001
 // Linear returns the bounds of buckets that are step wide, from lo to hi. The
 // last one is narrower if it does not fit.
 func Linear(lo, hi, step float64) ([]float64, error) {
-	n := math.Ceil((hi - lo) / step)
-	if !(step > 0) || !(lo < hi) || math.IsInf(hi-lo, 0) {
+	if !(step > 0) || !(lo < hi) || math.IsInf(hi-lo, 0) || math.IsInf(step, 0) {
 		return nil, fmt.Errorf("%w: buckets from %g to %g by %g: want LO < HI and a positive step", ErrAggregation, lo, hi, step)
 	}
+	// What rounding leaves of a step is no bucket: 0.1 to 0.4 by 0.1 are three.
+	n := max(1, math.Ceil((hi-lo)/step-1e-9))
 	if n > MaxBounds-1 {
 		return nil, fmt.Errorf("%w: from %g to %g by %g are %.0f buckets, at most %d are possible", ErrAggregation, lo, hi, step, n, MaxBounds-1)
 	}
