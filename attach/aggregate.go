@@ -38,11 +38,15 @@ type Group struct {
 }
 
 // OpenAggregate attaches as OpenAll does, to have the kernel aggregate events
-// instead of recording them. A name that a probe does not have is an error.
+// instead of recording them; what may be nil, to count them. A name that a probe
+// does not have is an error.
 func OpenAggregate(selectors []string, what *Aggregation, opts *Options) (*Aggregate, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if what == nil {
+		what = &Aggregation{}
 	}
 	if err := what.check(); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -236,6 +237,24 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestLinear holds that rounding makes no bucket of what is left of a step.
+func TestLinear(t *testing.T) {
+	for _, test := range []struct {
+		lo, hi, step float64
+		buckets      int
+	}{{0.1, 0.4, 0.1, 3}, {0, 2.1, 0.3, 7}, {0.1, 1.3, 0.3, 4}, {0, 10, 3, 4}, {0, 1, 5, 1}, {0, 1000, 1, 1000}} {
+		bounds, err := attach.Linear(test.lo, test.hi, test.step)
+		if err != nil || len(bounds) != test.buckets+1 || !slices.IsSorted(bounds) || bounds[0] != test.lo || bounds[test.buckets] != test.hi || bounds[test.buckets-1] >= test.hi {
+			t.Errorf("from %g to %g by %g: %v, error %v, want %d buckets", test.lo, test.hi, test.step, bounds, err, test.buckets)
+		}
+	}
+	for _, test := range [][3]float64{{0, 1, math.Inf(1)}, {0, 1, math.NaN()}, {1, 1, 1}, {0, 1, -1}, {0, 1001, 1}} {
+		if bounds, err := attach.Linear(test[0], test[1], test[2]); !errors.Is(err, attach.ErrAggregation) {
+			t.Errorf("from %g to %g by %g: %v, error %v", test[0], test[1], test[2], bounds, err)
+		}
+	}
+}
+
 // TestAggregateIntervals reads while events fire: each is counted once.
 func TestAggregateIntervals(t *testing.T) {
 	p := startChild(t, "aggregate")
@@ -329,6 +348,23 @@ func TestAggregateLost(t *testing.T) {
 	}
 	groups, err := d.Read()
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != "h\xc3\xa9llo" || groups[0].Max != int64(1) {
+		t.Errorf("groups %+v, error %v", groups, err)
+	}
+}
+
+// TestAggregateNothing counts, which is what no aggregation asks for.
+func TestAggregateNothing(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.do("load")
+	a, err := attach.OpenAggregate([]string{"agg:done"}, nil, &attach.Options{PIDs: []int{p.pid()}})
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer a.Close()
+	p.do("fire 1")
+	groups, err := a.Read()
+	if err != nil || len(groups) != 1 || groups[0].Count != aggregateEvents {
 		t.Errorf("groups %+v, error %v", groups, err)
 	}
 }

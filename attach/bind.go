@@ -197,7 +197,11 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []note
 		}
 	}
 	sc.bindTexts(texts, func(name string) (operand, *notes.Arg) {
-		if a := lengthArg(p, name); a != nil {
+		a := lengthArg(p, name)
+		if a != nil && p.Target != nil {
+			b.args.retype(a, name)
+		}
+		if a != nil && a.Err == nil {
 			if op, err := compileOperand(*a, regs, p.Machine, p.Class, obj, site, ipDelta); err == nil {
 				return op, a
 			}

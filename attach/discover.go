@@ -208,7 +208,11 @@ func (d *discovery) machine() error {
 			}
 			continue
 		}
-		if err := d.named(path); err != nil {
+		switch err := d.named(path); {
+		case err != nil && d.again:
+			// It may come back, and others come meanwhile.
+			d.troubles = append(d.troubles, err)
+		case err != nil:
 			return err
 		}
 	}

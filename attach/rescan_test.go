@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -76,4 +77,18 @@ func TestRescanMachine(t *testing.T) {
 		}
 	}
 	checkSum(t, s)
+}
+
+// TestRescanWithout goes on looking for probes when a file that a selector names
+// is there no more.
+func TestRescanWithout(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	s := openAll(t, &attach.Options{Rescan: 5 * time.Millisecond, Await: true}, path+":args:memory", "agg:done")
+	before := s.Plan().Attached()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	p := startChild(t, "aggregate")
+	p.do("load")
+	awaitSites(t, s.Plan, before+1)
 }

@@ -66,6 +66,21 @@ func TestCountedText(t *testing.T) {
 	}
 }
 
+// TestCountedTextOfFunction reads text whose length has a type, beside which
+// there is more in the register.
+func TestCountedTextOfFunction(t *testing.T) {
+	p := startCounted(t, "-O2")
+	s := open(t, "uprobe:counted:part", &attach.Options{PIDs: []int{p.pid()}, MaxString: 20, Args: []string{"arg1:uint8"}, Strings: []string{"arg0[arg1]"}})
+	p.do("")
+	events := drain(t, s)
+	if len(events) != 1 {
+		t.Fatalf("%d events, want 1", len(events))
+	}
+	if d := cmp.Diff(named("arg1", uint64(4), "arg0", "coun"), argsOf(events[0])); d != "" {
+		t.Errorf("arguments (-want +got):\n%s", d)
+	}
+}
+
 // TestCountedTextInKernel compares and groups by text that has a length.
 func TestCountedTextInKernel(t *testing.T) {
 	p := startCounted(t, "-O2")

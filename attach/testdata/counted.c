@@ -19,6 +19,10 @@ static struct thing {
 } thing = {1, text}, bad = {2, (const char *)16};
 struct thing *volatile things[] = {&thing, &bad, (struct thing *)16};
 
+// What is beside the byte in its register is not the argument's.
+__attribute__((noinline)) void part(const char *s, uint8_t n) { __asm__ volatile("" : : "r"(s), "r"(n)); }
+void (*volatile wide)(const char *, long) = (void (*)(const char *, long))part;
+
 int main(void)
 {
 	char c;
@@ -35,6 +39,7 @@ int main(void)
 		DTRACE_PROBE2(counted, huge, words, huge);
 		DTRACE_PROBE1(counted, bare, words);
 		DTRACE_PROBE5(counted, followed, things[0], things[0], byte, things[1], things[2]);
+		wide(words, 0x7f04);
 		if (write(1, "\n", 1) != 1)
 			return 1;
 	}
