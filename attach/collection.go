@@ -50,6 +50,7 @@ type Collection struct {
 
 	closing  sync.Once
 	closeErr error
+	using    sync.RWMutex // held by whoever gives the kernel programs and maps, so that none is closed
 }
 
 // collectionProgram is a program that the collection attaches.

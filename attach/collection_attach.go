@@ -127,6 +127,7 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 	c.mu.Unlock()
 	if closed {
 		a.Close()
+		c.await(a)
 		return nil, errClosed
 	}
 	ctx, cancel := context.WithCancel(t.options.Context)
@@ -151,17 +152,29 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 		cancel()
 		<-rescanned
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		delete(c.attachments, a)
-		c.pending = slices.DeleteFunc(append(c.pending, a), func(a *Attachment) bool { return a.Pending() == 0 })
+		c.mu.Unlock()
+		c.await(a)
 	})
 	return a, nil
+}
+
+// await has Wait wait for what the kernel has still to remove.
+func (c *Collection) await(a *Attachment) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending = slices.DeleteFunc(append(c.pending, a), func(a *Attachment) bool { return a.Pending() == 0 })
 }
 
 // attachSites attaches to the sites that are not refused.
 func (c *Collection) attachSites(p *collectionProgram, t *target) (*Attachment, error) {
 	if len(t.plan) == 0 {
 		return unattached(nil), nil
+	}
+	c.using.RLock()
+	defer c.using.RUnlock()
+	if c.isClosed() {
+		return nil, errClosed
 	}
 	ids, err := c.specs.acquire(t.specs)
 	if err != nil {
@@ -206,6 +219,7 @@ func (c *Collection) extend(a *Attachment, p *collectionProgram, t *target, plan
 		more = unattached(plan)
 	}
 	a.adopt(more)
+	c.await(more) // if a has been closed meanwhile
 }
 
 // Plan returns what was decided and done for every site of a program until now.
@@ -246,6 +260,8 @@ func (c *Collection) Close() error {
 			all = append(all, a.Close())
 		}
 		c.closeErr = errors.Join(all...)
+		c.using.Lock() // programs that are being attached
+		defer c.using.Unlock()
 		c.Collection.Close()
 	})
 	return c.closeErr

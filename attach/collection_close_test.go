@@ -1,0 +1,50 @@
+package attach_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// TestCollectionCloseMeanwhile closes collections whose programs are being
+// attached, by hand and by rescans. Nothing stays open, and the race detector
+// sees no program that is used when it is closed.
+func TestCollectionCloseMeanwhile(t *testing.T) {
+	selector := compile(t, "gcc", "-O2") + ":args:memory"
+	spec := readSpec(t, newestObject)
+	open := 0
+	for round := range 9 {
+		c := newCollection(t, spec, &attach.Options{Link: attach.PerfLink})
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i := range 3 {
+			wg.Go(func() {
+				opts := attach.Options{Context: ctx, Rescan: time.Millisecond, Cookie: uint64(i)}
+				if _, err := c.AttachProgram("any", selector, &opts); err != nil && !errors.Is(err, os.ErrClosed) {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(time.Duration(round) * time.Millisecond)
+		wg.Go(cancel)
+		wg.Go(func() { c.Close() })
+		wg.Wait()
+		if err := c.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if round == 0 {
+			open = len(entries)
+		} else if len(entries) > open {
+			t.Fatalf("%d descriptors are open, %d were", len(entries), open)
+		}
+	}
+}
