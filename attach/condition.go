@@ -118,14 +118,16 @@ func (g *generator) match(p filter.Pattern, yes, no string) {
 
 // search moves R4 behind the first place from there on where the text has
 // piece. The loop's number of turns is a constant in R0: the verifier walks
-// through all of them.
+// through all of them. R1 is made of R4 by adding a register: by a constant, the
+// verifier of Linux 6.12 (kernel/bpf/verifier.c: sync_linked_regs) would keep the
+// two linked, and in the end refuse the program.
 func (g *generator) search(piece string, area int16, no string) {
 	turn, next, found := g.newLabel("turn"), g.newLabel("next"), g.newLabel("found")
 	g.emit(asm.Mov.Imm(asm.R0, 0))
 	g.label(turn)
 	g.emit(
-		asm.Mov.Reg(asm.R1, asm.R4),
-		asm.Add.Imm(asm.R1, int32(len(piece))),
+		asm.Mov.Imm(asm.R1, int32(len(piece))),
+		asm.Add.Reg(asm.R1, asm.R4),
 		asm.JGT.Reg(asm.R1, asm.R5, no),
 		asm.Mov.Reg(asm.R3, regRecord),
 		asm.Add.Reg(asm.R3, asm.R4),
