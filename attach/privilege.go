@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,7 +31,12 @@ func privileges(op string, err error) error {
 	if !errors.Is(err, os.ErrPermission) {
 		return &opError{op, err}
 	}
-	return &PrivilegeError{Op: op, Missing: missingCapabilities(), Err: err}
+	missing := missingCapabilities()
+	var verifier *ebpf.VerifierError
+	if len(missing) == 0 && errors.As(err, &verifier) && len(verifier.Log) > 0 {
+		return &opError{op, err} // EACCES is what it says of wrong programs, too
+	}
+	return &PrivilegeError{Op: op, Missing: missing, Err: err}
 }
 
 type opError struct {
