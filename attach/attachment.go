@@ -58,7 +58,11 @@ func newAttachment(plan Plan, groups []*group, kind LinkKind) (*Attachment, erro
 	if len(groups) > 0 {
 		attach(0) // what it lacks for want of a privilege, all lack
 	}
-	if len(groups) > 1 && !errors.As(errs[0], &privilege) {
+	if len(groups) > 1 && errors.As(errs[0], &privilege) {
+		for i := range errs {
+			errs[i] = errs[0]
+		}
+	} else if len(groups) > 1 {
 		var eg errgroup.Group
 		eg.SetLimit(waiters)
 		for i := 1; i < len(groups); i++ {
