@@ -32,7 +32,7 @@ func specsIn(t testing.TB, c *attach.Collection) int {
 func needManySites(t testing.TB) {
 	t.Helper()
 	if features.HaveBPFLinkUprobeMulti() != nil {
-		t.Skip("without uprobe_multi: the kernel takes minutes to close so many perf events")
+		skip(t, "without uprobe_multi: the kernel takes minutes to close so many perf events")
 	}
 }
 

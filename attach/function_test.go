@@ -516,7 +516,7 @@ func TestFunctionSitesAfterwards(t *testing.T) {
 
 func TestManyFunctions(t *testing.T) {
 	if err := features.HaveBPFLinkUprobeMulti(); errors.Is(err, ebpf.ErrNotSupported) {
-		t.Skip("without uprobe_multi: 3000 perf events take minutes to close")
+		skip(t, "without uprobe_multi: 3000 perf events take minutes to close")
 	}
 	const n = 3000
 	path := buildMany(t, n)
