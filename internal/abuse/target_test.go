@@ -89,9 +89,13 @@ func TestTargetExecutesAnew(t *testing.T) {
 			})
 			return wrong
 		})
-		if len(s.Plan()) <= before {
-			t.Errorf("%d sites before and %d after the change of program", before, len(s.Plan()))
-		}
+		// The plan is brought up to date a moment after the semaphores.
+		eventually(t, func() string {
+			if n := len(s.Plan()); n <= before {
+				return fmt.Sprintf("%d sites before and %d after the change of program", before, n)
+			}
+			return ""
+		})
 		v.do("fire 10")
 	}
 	cancel()
