@@ -34,7 +34,6 @@ type debianProgram struct {
 }
 
 func debianPrograms() []debianProgram {
-	heavy := limit{mark: none, why: "its daemons and what they need are too much to install for these tests"}
 	const lib = "usr/lib/x86_64-linux-gnu/"
 	return []debianProgram{
 		{
@@ -61,10 +60,13 @@ func debianPrograms() []debianProgram {
 			selector: "php:function__entry", texts: []string{"arg0", "arg3"}, event: "function__entry f * 1  *",
 		},
 		{
-			name: "libvirt", files: map[string]int{
+			name: "libvirt", packages: []string{"libvirt0"}, files: map[string]int{
 				lib + "libvirt.so.0.9000.0": 41, lib + "libvirt/connection-driver/libvirt_driver_qemu.so": 8, "usr/sbin/libvirtd": 9,
 			},
-			limits: map[string]limit{"traced": heavy, "semaphore": heavy},
+			// The hypervisor of the library's own tests, which needs no daemon.
+			command: []string{"/usr/bin/python3.11", "-c", "import libvirt, sys\nc = libvirt.open('test:///default')\n" +
+				"print('ready', flush=True)\nfor line in sys.stdin: c.listAllDomains()"},
+			selector: "libvirt:object_new", texts: []string{"arg1"}, event: "object_new * virDomain",
 		},
 		{
 			name: "libstdc++", packages: []string{"libstdc++6"}, files: map[string]int{lib + "libstdc++.so.6.0.30": 3},
