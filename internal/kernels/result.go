@@ -34,6 +34,7 @@ type test struct {
 	name   string
 	action string // as cmd/test2json has them: pass, fail, skip
 	output string
+	took   float64 // seconds
 }
 
 // logged is the message of a line that t.Log and t.Skip print.
@@ -58,7 +59,7 @@ func (t test) reason() string {
 // readSuite reads the output of a test binary that ran with -test.v=test2json.
 func readSuite(name, output string, exit int) (suiteResult, error) {
 	r := suiteResult{name: name, exit: exit}
-	cmd := exec.Command("go", "tool", "test2json")
+	cmd := exec.Command("go", "tool", "test2json", "-t") // -t: with times
 	cmd.Stdin = strings.NewReader(output)
 	data, err := cmd.Output()
 	if err != nil {
@@ -68,7 +69,10 @@ func readSuite(name, output string, exit int) (suiteResult, error) {
 	tests := map[string]*test{}
 	parents := map[string]bool{}
 	for d := json.NewDecoder(bytes.NewReader(data)); ; {
-		var ev struct{ Action, Test, Output string }
+		var ev struct {
+			Action, Test, Output string
+			Elapsed              float64
+		}
 		if err := d.Decode(&ev); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
@@ -92,7 +96,7 @@ func readSuite(name, output string, exit int) (suiteResult, error) {
 		}
 		switch ev.Action {
 		case "pass", "fail", "skip":
-			t.action = ev.Action
+			t.action, t.took = ev.Action, ev.Elapsed
 		case "output":
 			t.output += ev.Output
 		}

@@ -13,7 +13,7 @@ import (
 // byte that marks its lines.
 const output = `talk before the first
 ^=== RUN   TestPass
-^--- PASS: TestPass (0.00s)
+^--- PASS: TestPass (1.30s)
 ^=== RUN   TestSub
 ^=== RUN   TestSub/good
 ^=== RUN   TestSub/bad
@@ -24,8 +24,8 @@ const output = `talk before the first
     ^--- FAIL: TestSub/bad (0.00s)
 ^=== RUN   TestParent
 ^=== RUN   TestParent/only
-^--- PASS: TestParent (0.00s)
-    ^--- PASS: TestParent/only (0.00s)
+^--- PASS: TestParent (12.00s)
+    ^--- PASS: TestParent/only (12.00s)
 ^=== RUN   TestSkip
     a_test.go:9: a message before
     a_test.go:10: needs bpftrace
@@ -55,6 +55,9 @@ func TestReadSuite(t *testing.T) {
 	}
 	if got, want := s.summary(), "3 passed, 3 failed, 1 skipped, exit code 2"; got != want {
 		t.Errorf("summary %q, want %q", got, want)
+	}
+	if got, want := s.slowest(2), "TestParent/only (12 s) TestPass (1 s)"; got != want {
+		t.Errorf("slowest %q, want %q", got, want)
 	}
 	for _, test := range s.tests {
 		switch test.name {
@@ -116,15 +119,17 @@ func TestPrint(t *testing.T) {
 	ran := func(exit int, tests ...test) result {
 		return result{suites: []suiteResult{{name: "notes", exit: exit, tests: tests, talk: "panic: all is lost\n"}}}
 	}
-	skip := func(why string) test { return test{"TestX", "skip", "    a_test.go:1: " + why + "\n"} }
+	skip := func(why string) test {
+		return test{name: "TestX", action: "skip", output: "    a_test.go:1: " + why + "\n"}
+	}
 	for name, tt := range map[string]struct {
 		result result
 		ok     bool
 		want   string
 	}{
-		"passed":    {ran(0, test{"TestX", "pass", ""}), true, "passed TestX"},
-		"failed":    {ran(1, test{"TestX", "fail", "got 1"}), false, "FAILED TestX\ngot 1"},
-		"crashed":   {ran(2, test{"TestX", "pass", ""}), false, "all is lost"},
+		"passed":    {ran(0, test{name: "TestX", action: "pass"}), true, "passed TestX"},
+		"failed":    {ran(1, test{name: "TestX", action: "fail", output: "got 1"}), false, "FAILED TestX\ngot 1"},
+		"crashed":   {ran(2, test{name: "TestX", action: "pass"}), false, "all is lost"},
 		"explained": {ran(0, skip("short: slow")), true, "skipped TestX: short: slow"},
 		"skipped":   {ran(0, skip("it is Tuesday")), false, "no rule explains this"},
 	} {
@@ -143,9 +148,9 @@ func TestTable(t *testing.T) {
 	suites = []report.Suite{{Package: "notes"}}
 	with := func(release, site string, passed int) []result {
 		r := result{kernel: kernels[0], seen: report.Kernel{Release: release, Machine: "x86_64", Mechanism: "perf events", Site: site}}
-		s := suiteResult{name: "notes", tests: []test{{"TestS", "skip", "    a_test.go:1: short: slow\n"}}}
+		s := suiteResult{name: "notes", tests: []test{{name: "TestS", action: "skip", output: "    a_test.go:1: short: slow\n"}}}
 		for range passed {
-			s.tests = append(s.tests, test{"TestP", "pass", ""})
+			s.tests = append(s.tests, test{name: "TestP", action: "pass"})
 		}
 		r.suites = []suiteResult{s}
 		return []result{r}

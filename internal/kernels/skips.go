@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +56,19 @@ func (s suiteResult) summary() string {
 	return text
 }
 
+// slowest lists up to n tests that took a second or longer, slowest first.
+func (s suiteResult) slowest(n int) string {
+	tests := slices.Clone(s.tests)
+	slices.SortStableFunc(tests, func(a, b test) int { return cmp.Compare(b.took, a.took) })
+	var text []string
+	for _, t := range tests[:min(n, len(tests))] {
+		if t.took >= 1 {
+			text = append(text, fmt.Sprintf("%s (%.0f s)", t.name, t.took))
+		}
+	}
+	return strings.Join(text, " ")
+}
+
 // print writes what ran, what was skipped and what went wrong, and reports
 // whether all went well.
 func (r result) print(w io.Writer) bool {
@@ -85,6 +100,9 @@ func (r result) print(w io.Writer) bool {
 		}
 		if len(passed) > 0 {
 			fmt.Fprintf(w, "   passed %s\n", strings.Join(passed, " "))
+		}
+		if slow := s.slowest(10); slow != "" {
+			fmt.Fprintf(w, "   slowest %s\n", slow)
 		}
 	}
 	return ok
