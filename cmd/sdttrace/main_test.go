@@ -27,8 +27,10 @@ func TestMain(m *testing.M) {
 }
 
 // traced declares hello:tick and, of another provider, hello_pair:begin and
-// hello_pair:end, and fires them, some hundred times a second, until its input
-// ends. It writes its process id to the file that its argument names.
+// hello_pair:end, and fires them, some hundred times a second. It writes its
+// process id to the file that its first argument names. A second is the number
+// of times that it fires while it is watched before it ends: a
+// lifetime would be too short for slow machines and too long for others.
 // PROVIDER in the environment is another name for hello, for scripts that trace
 // the whole machine, or would be disturbed by those.
 func traced() {
@@ -48,21 +50,18 @@ func traced() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	limit := time.Duration(1<<63 - 1)
+	left := -1
 	if len(os.Args) > 2 {
-		limit, _ = time.ParseDuration(os.Args[2])
+		left, _ = strconv.Atoi(os.Args[2])
 	}
-	over := time.After(limit)
-	every := time.NewTicker(3 * time.Millisecond)
-	for seq := uint64(1 << 60); ; seq++ {
+	for seq := uint64(1 << 60); left != 0; seq++ {
+		if tick.Enabled() || begin.Enabled() && end.Enabled() {
+			left--
+		}
 		tick.Fire(seq, "tick \"tock\"", 0.5)
 		begin.Fire(seq, "message")
 		end.Fire(int32(seq%2), seq)
-		select {
-		case <-over:
-			return
-		case <-every.C:
-		}
+		time.Sleep(3 * time.Millisecond)
 	}
 }
 
