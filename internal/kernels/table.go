@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -19,7 +20,9 @@ func table(results []result) string {
 <!-- Written by "make test-kernels UPDATE=-update"; "make test-kernels" compares. -->
 
 These tests run on Debian's kernels under qemu, as root, in an initramfs that
-holds busybox and little else; compilers run on the host.
+holds busybox and little else; compilers run on the host. On the running kernel
+"make test" runs all tests, and those against other tools; INTEROP.md says which
+that was.
 
 | kernel | machine | attach by | site | vm.memfd_noexec |
 |---|---|---|---|---|
@@ -48,30 +51,51 @@ holds busybox and little else; compilers run on the host.
 		b.WriteString("\n")
 	}
 	b.WriteString("\n## Skipped\n\n")
+	writeSkipped(&b, results)
+	return b.String()
+}
+
+// writeSkipped writes which tests were skipped: a line for those of the same
+// reason on the same kernels.
+func writeSkipped(b *strings.Builder, results []result) {
+	type skip struct{ why, pkg, test string }
+	on := map[skip][]string{}
 	for _, r := range results {
 		for _, s := range r.suites {
-			byWhy := map[string][]string{}
 			for _, t := range s.tests {
 				if rule := explain(t); t.action == "skip" && rule != nil {
-					byWhy[rule.why] = append(byWhy[rule.why], t.name)
+					k := skip{rule.why, s.name, t.name}
+					on[k] = append(on[k], r.kernel.String())
 				}
-			}
-			var whys []string
-			for why := range byWhy {
-				whys = append(whys, why)
-			}
-			slices.Sort(whys)
-			for _, why := range whys {
-				fmt.Fprintf(&b, "- %s, %s: %d tests: %s\n", r.kernel, s.name, len(byWhy[why]), why)
 			}
 		}
 	}
-	return b.String()
+	lines := map[string]map[string][]string{} // tests by line and package
+	for k, kernels := range on {
+		line := k.why
+		if len(kernels) < len(results) {
+			line += " (" + strings.Join(kernels, ", ") + ")"
+		}
+		if lines[line] == nil {
+			lines[line] = map[string][]string{}
+		}
+		lines[line][k.pkg] = append(lines[line][k.pkg], "`"+k.test+"`")
+	}
+	for _, line := range slices.Sorted(maps.Keys(lines)) {
+		var text []string
+		for _, s := range suites {
+			if tests := lines[line][s.Package]; tests != nil {
+				slices.Sort(tests)
+				text = append(text, s.Package+" "+strings.Join(tests, ", "))
+			}
+		}
+		fmt.Fprintf(b, "- %s: %s\n", line, strings.Join(text, "; "))
+	}
 }
 
 // volatile is what may differ from the document: how many tests there are, and
 // which build of a kernel is the newest.
-var volatile = regexp.MustCompile(`\d+ (passed|skipped|tests)|(\d+\.\d+)\.\d[^ |]*`)
+var volatile = regexp.MustCompile(`\d+ (passed|skipped)|(\d+\.\d+)\.\d[^ |]*`)
 
 // current reports whether the document says what text does.
 func current(text string) bool {
