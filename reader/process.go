@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -68,25 +69,31 @@ func (p *Process) Close() error {
 // those of its executable, of its libraries, of memfd objects and of files that
 // have been deleted or replaced since. An object that is mapped twice has its
 // probes twice, with different addresses. An error stands for an object or for
-// a part of one; the others follow.
+// a part of one; the others follow. What the process has unmapped meanwhile is
+// left out; if it has ended, that is the error, and the last.
 func (p *Process) Probes() iter.Seq2[Probe, error] {
 	return func(yield func(Probe, error) bool) {
 		for _, o := range p.objects {
 			f, opened, err := p.files.open(o)
+			if err == nil && f != nil && opened == "" {
+				// Another process's path led to the file: find one of this process.
+				opened, err = pathOf(o)
+			}
 			if err != nil {
-				if !yield(Probe{}, err) {
+				switch gone := o.Gone(); {
+				case errors.Is(gone, procfs.ErrUnmapped):
+				case gone != nil && p.shared:
+					return
+				case gone != nil:
+					yield(Probe{}, gone)
+					return
+				case !yield(Probe{}, err):
 					return
 				}
 				continue
 			}
 			if f == nil {
 				continue
-			}
-			if opened == "" {
-				// Another process's path led to the file: find one of this process.
-				if opened, err = pathOf(o); err != nil && !yield(Probe{}, err) {
-					return
-				}
 			}
 			if opened == o.Path {
 				opened = ""
@@ -230,47 +237,75 @@ func (p *Probe) SemaphoreValue() (uint16, error) {
 	return p.ByteOrder.Uint16(buf[:]), nil
 }
 
-// files are the files behind the objects of processes, each opened once.
+// files are the files behind the objects of processes, each read once.
 type files struct {
 	mu   sync.Mutex
-	byID map[procfs.ID]*openFile
+	byID map[procfs.ID]*openFile // by stat's ids
 }
 
 type openFile struct {
-	once sync.Once
 	file *File // nil if it has no probes
-	err  error
+	err  error // of reading it
+	// sole says that no other file has the id by which maps name this one. On
+	// btrfs they give the device of the whole file system, whose subvolumes
+	// number their files each by itself.
+	sole bool
 }
 
 func newFiles() *files { return &files{byID: map[procfs.ID]*openFile{}} }
 
 // open returns the file of o, nil if it has no probes, and the path by which
-// it was opened just now, "" if it was open already.
+// it was opened just now, "" if that was not necessary. That o cannot be opened
+// says nothing of other processes' way to the file, and is not remembered.
 func (fs *files) open(o *procfs.Object) (*File, string, error) {
 	fs.mu.Lock()
-	e := fs.byID[o.ID]
-	if e == nil {
-		e = new(openFile)
-		fs.byID[o.ID] = e
+	defer fs.mu.Unlock()
+	if e := fs.byID[o.ID]; e != nil && e.sole {
+		return e.file, "", e.err
 	}
-	fs.mu.Unlock()
-	var opened string
-	e.once.Do(func() {
-		var f *os.File
-		if f, opened, e.err = o.Open(); e.err != nil {
-			return
-		}
-		file, err := newOSFile(f, o.Path)
-		switch {
-		case err == nil && file.hasProbes():
-			e.file = file
-			return
-		case err != nil && !isOther(err):
-			e.err = err
-		}
+	f, opened, err := o.Open()
+	if err != nil {
+		return nil, "", err
+	}
+	id, err := idOf(f)
+	if err != nil {
 		f.Close()
-	})
+		return nil, "", err
+	}
+	e := fs.byID[id]
+	if e == nil {
+		e = &openFile{sole: id == o.ID}
+		fs.byID[id] = e
+		e.read(f, o.Path)
+	}
+	if e.file == nil || e.file.closer != f {
+		f.Close()
+	}
 	return e.file, opened, e.err
+}
+
+// read makes f the file, if it has probes.
+func (e *openFile) read(f *os.File, path string) {
+	file, err := newOSFile(f, path)
+	switch {
+	case err == nil && file.hasProbes():
+		e.file = file
+	case err != nil && !isOther(err):
+		e.err = err
+	}
+}
+
+// idOf returns the id of an open file.
+func idOf(f *os.File) (procfs.ID, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return procfs.ID{}, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return procfs.ID{}, fmt.Errorf("%s: %w", f.Name(), errors.ErrUnsupported)
+	}
+	return procfs.ID{Dev: st.Dev, Inode: st.Ino}, nil
 }
 
 func (fs *files) close() error {

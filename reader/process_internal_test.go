@@ -1,10 +1,20 @@
 package reader
 
 import (
+	"debug/elf"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/elfgen"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/notes"
 )
 
 // Files are opened once, however many processes have mapped them. This test's
@@ -23,11 +33,147 @@ func TestFilesOnce(t *testing.T) {
 		}
 		again := *o
 		again.Path = "/nonexistent"
-		if _, opened, err := fs.open(&again); err != nil || opened != "" {
+		sole := fs.byID[o.ID] != nil // else maps and stat give different ids here
+		if _, opened, err := fs.open(&again); err != nil || sole && opened != "" {
 			t.Errorf("second: %s was opened as %q, %v", o.Path, opened, err)
 		}
 	}
 	if len(objects) == 0 || len(fs.byID) > len(objects) {
 		t.Errorf("%d files of %d objects", len(fs.byID), len(objects))
+	}
+}
+
+// objectsOf returns the objects that a process has if its maps have these lines.
+func objectsOf(t *testing.T, pid int, lines ...string) []*procfs.Object {
+	t.Helper()
+	var maps []byte
+	for _, l := range lines {
+		maps = append(maps, l+"\n"...)
+	}
+	parsed, err := procfs.ParseMaps(maps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return procfs.Objects(pid, parsed)
+}
+
+// mapsLine is how process maps have the file at path, as on a device.
+func mapsLine(t *testing.T, path string, major, minor uint32) (line string, inode uint64) {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		t.Fatal(err)
+	}
+	if major == 0 && minor == 0 {
+		major, minor = unix.Major(st.Dev), unix.Minor(st.Dev)
+	}
+	return fmt.Sprintf("1000-2000 r-xp 00000000 %02x:%02x %d %s", major, minor, st.Ino, path), st.Ino
+}
+
+// writeObject writes an ELF file that has a section of probes.
+func writeObject(t *testing.T, path string) {
+	t.Helper()
+	o := elfgen.Object{
+		Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: elf.EM_X86_64,
+		Sections: []*elfgen.Section{{Name: notes.SectionName, Type: elf.SHT_NOTE, Align: 4, Size: 4}},
+	}
+	img, err := o.Layout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, img.Finish(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that ends while it is looked at does not hide the files that it
+// shares with others, and is passed over with all of its own.
+func TestEndsMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "o.so")
+	writeObject(t, path)
+	line, _ := mapsLine(t, path, 0, 0)
+	cmd := exec.Command("true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	dead := cmd.Process.Pid
+	// It stays a zombie, whose directory in /proc is there.
+	if err := unix.Waitid(unix.P_PID, dead, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	files := newFiles()
+	defer files.close()
+	gone := objectsOf(t, dead, line)
+	if _, _, err := files.open(gone[0]); !errors.Is(err, os.ErrNotExist) || err.Error() != procfs.Empty(dead).Error() {
+		t.Errorf("of the zombie: %v", err)
+	}
+	if f, _, err := files.open(objectsOf(t, os.Getpid(), line)[0]); err != nil || f == nil {
+		t.Errorf("of another process: %v, %v", f, err)
+	}
+	for _, shared := range []bool{true, false} {
+		p := &Process{pid: dead, objects: append(gone, gone...), files: files, shared: shared}
+		var errs []error
+		for _, err := range p.Probes() {
+			errs = append(errs, err)
+		}
+		if want := map[bool]int{true: 0, false: 1}[shared]; len(errs) != want || want == 1 && !errors.Is(errs[0], os.ErrNotExist) {
+			t.Errorf("shared %v: got %v", shared, errs)
+		}
+	}
+}
+
+// What a process has unmapped since its maps were read is left out.
+func TestUnmappedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "o.so")
+	writeObject(t, path)
+	line, _ := mapsLine(t, path, 0, 0)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	files := newFiles()
+	defer files.close()
+	p := &Process{pid: os.Getpid(), objects: objectsOf(t, os.Getpid(), line), files: files}
+	for probe, err := range p.Probes() {
+		t.Errorf("got %v, %v", probe, err)
+	}
+}
+
+// Subvolumes of btrfs number their files each by itself, and maps have one
+// device for all of them: two files are not taken for one.
+func TestSubvolumes(t *testing.T) {
+	needs.Root(t)
+	var lines []string
+	var inodes []uint64
+	for _, name := range []string{"a", "b"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		// A fresh tmpfs numbers its files from the start.
+		if err := unix.Mount("none", dir, "tmpfs", 0, ""); err != nil {
+			needs.Skip(t, "needs to mount: %v", err)
+		}
+		t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+		path := filepath.Join(dir, "o.so")
+		writeObject(t, path)
+		line, inode := mapsLine(t, path, 0xfff, 1)
+		lines, inodes = append(lines, line), append(inodes, inode)
+	}
+	if inodes[0] != inodes[1] {
+		t.Fatalf("the inodes are %d", inodes)
+	}
+	files := newFiles()
+	defer files.close()
+	var got []*File
+	for _, line := range append(lines, lines[0]) {
+		f, opened, err := files.open(objectsOf(t, os.Getpid(), line)[0])
+		if err != nil || f == nil || opened == "" {
+			t.Fatalf("%s: %v, %q, %v", line, f, opened, err)
+		}
+		got = append(got, f)
+	}
+	if got[0] == got[1] || got[0] != got[2] {
+		t.Errorf("got %p, %p and %p again, want two files", got[0], got[1], got[2])
 	}
 }

@@ -68,10 +68,34 @@ func (o *Object) Open() (*os.File, string, error) {
 			why = err
 		}
 	}
-	if _, err := os.Stat(o.proc("")); err != nil {
-		return nil, "", Error(o.pid, err)
+	if err := o.Gone(); err != nil {
+		return nil, "", err
 	}
 	return nil, "", fmt.Errorf("%s, mapped by process %d, cannot be opened: %w", o.Path, o.pid, why)
+}
+
+// ErrUnmapped is wrapped by the error of [Object.Gone] if the process is still there.
+var ErrUnmapped = errors.New("is not mapped any more")
+
+// Gone returns why the object is none of the process's any more, an error that
+// wraps os.ErrNotExist; nil if it still is, or may be. A process that is about
+// to end has a directory in /proc, but no root, no descriptors and no memory.
+func (o *Object) Gone() error {
+	maps, err := Maps(o.pid)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return err
+	case err != nil:
+		return nil
+	case len(maps) == 0:
+		return Empty(o.pid)
+	}
+	for i := range maps {
+		if m := &maps[i]; m.Inode == o.ID.Inode && m.Dev == o.ID.Dev {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s %w by process %d: %w", o.Path, ErrUnmapped, o.pid, os.ErrNotExist)
 }
 
 // candidate is a path that may lead to the object.
