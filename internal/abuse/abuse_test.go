@@ -194,6 +194,20 @@ func (p *process) probes(do func(*reader.Probe)) {
 	}
 }
 
+// watched reports whether somebody is attached to the victim.
+func (p *process) watched() bool {
+	p.t.Helper()
+	watched := false
+	p.probes(func(probe *reader.Probe) {
+		v, err := probe.SemaphoreValue()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		watched = watched || v > 0
+	})
+	return watched
+}
+
 // checkClean holds that nobody is attached to the victim: its semaphores are 0
 // and its sites hold no breakpoint and no call.
 func (p *process) checkClean() {

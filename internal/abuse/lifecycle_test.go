@@ -85,6 +85,7 @@ func TestLifecycle(t *testing.T) {
 		}
 	})
 	var generations uint64
+	var traced atomic.Uint64 // the generation of the last event
 	wg.Go(func() {
 		for number := uint64(1); !stop.Load(); number++ {
 			next, err := newGeneration(number)
@@ -92,21 +93,26 @@ func TestLifecycle(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			old := current.Swap(next)
-			time.Sleep(15 * time.Millisecond)
-			if err := errors.Join(next.loadLate(), old.provider.Close()); err != nil {
+			// Closed while all fire it, and it is traced.
+			err = current.Load().provider.Close()
+			current.Store(next)
+			for end := time.Now().Add(300 * time.Millisecond); traced.Load() != number && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
+			if err := errors.Join(err, next.loadLate()); err != nil {
 				t.Error(err)
 				return
 			}
+			time.Sleep(5 * time.Millisecond)
 			generations = number
 		}
 	})
 
-	// 4 s, and as much longer as a slow machine takes to see five of them.
+	// 4 s, and as much longer as a slow machine takes to see ten of them.
 	events, seen := 0, map[uint64]bool{}
 	for start := time.Now(); !t.Failed(); {
-		events += watchGenerations(t, seen)
-		if d := time.Since(start); d > 4*time.Second && len(seen) >= 5 || d > time.Minute {
+		events += watchGenerations(t, seen, &traced)
+		if d := time.Since(start); d > 4*time.Second && len(seen) >= 10 || d > time.Minute {
 			break
 		}
 	}
@@ -116,7 +122,7 @@ func TestLifecycle(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d generations, %d of them seen in %d events", generations, len(seen), events)
-	if len(seen) < 5 {
+	if len(seen) < 10 {
 		t.Errorf("events of %d generations of %d", len(seen), generations)
 	}
 	if left := leftovers(); left != "" {
@@ -126,7 +132,7 @@ func TestLifecycle(t *testing.T) {
 
 // watchGenerations reads some events, of whatever is alive, and checks that
 // each is whole.
-func watchGenerations(t *testing.T, seen map[uint64]bool) (events int) {
+func watchGenerations(t *testing.T, seen map[uint64]bool, traced *atomic.Uint64) (events int) {
 	s, err := attach.Open("lifecycle:*", &attach.Options{PIDs: []int{os.Getpid()}, Rescan: 5 * time.Millisecond, Await: true})
 	if err != nil {
 		// What was found may be closed before it is attached to.
@@ -149,6 +155,7 @@ func watchGenerations(t *testing.T, seen map[uint64]bool) (events int) {
 			break
 		}
 		seen[generation] = true
+		traced.Store(generation)
 		events++
 	}
 	finish(t, s)

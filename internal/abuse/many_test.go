@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,8 +115,14 @@ func TestManyProcesses(t *testing.T) {
 	}
 
 	s := open(t, nil)
-	if sites := len(s.Plan()); sites < 2 {
-		t.Errorf("%d sites", sites)
+	sites := 0
+	for _, site := range s.Plan() {
+		if strings.HasPrefix(site.Probe.Path, dir) {
+			sites++
+		}
+	}
+	if sites != len(files) {
+		t.Errorf("%d sites for %d processes, want one in each of %d files", sites, n, len(files))
 	}
 	release.Close() // each fires thrice and ends
 	var errs []error

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 func limitFiles(n int) error {
@@ -21,10 +23,35 @@ func limitFiles(n int) error {
 func TestNoDescriptors(t *testing.T) {
 	v := startVictim(t)
 	v.do("files 4")
+	before := v.descriptors()
 	if answer := v.do("load 10"); !strings.Contains(answer, "too many open files") {
 		t.Errorf("Load says %q", answer)
 	}
-	v.do("fire 10")
+	if after := v.descriptors(); after != before {
+		t.Errorf("%d descriptors before and %d after a Load that failed", before, after)
+	}
+	v.checkTraced()
+}
+
+// descriptors counts the victim's, which need not open one for it.
+func (p *process) descriptors() int {
+	p.t.Helper()
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.pid()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return len(fds)
+}
+
+// checkTraced holds that the victim's probes can be traced.
+func (p *process) checkTraced() {
+	p.t.Helper()
+	s := open(p.t, pidOptions(p))
+	p.do("fire 10")
+	if st := finish(p.t, s); st.Fired != 20 {
+		p.t.Errorf("fired %d, want 20", st.Fired)
+	}
+	p.checkClean()
 }
 
 // TestNoMemory holds the same of Load without address space.
@@ -36,7 +63,7 @@ func TestNoMemory(t *testing.T) {
 	if answer := v.do("load 20000"); !strings.Contains(answer, "cannot allocate memory") {
 		t.Errorf("Load says %q", answer)
 	}
-	v.do("fire 10")
+	v.checkTraced()
 	if after := v.do("held"); after != before {
 		t.Errorf("%s before and %s after a Load that failed", before, after)
 	}
@@ -48,7 +75,7 @@ func TestNoMemory(t *testing.T) {
 func TestMemfdNoexec(t *testing.T) {
 	need(t)
 	if _, err := os.Stat("/proc/sys/vm/memfd_noexec"); err != nil {
-		t.Skip("this kernel has no vm.memfd_noexec:", err)
+		needs.Skip(t, "this kernel has no vm.memfd_noexec: %v", err)
 	}
 	for _, scope := range []string{"1", "2"} {
 		t.Run(scope, func(t *testing.T) {
@@ -57,13 +84,7 @@ func TestMemfdNoexec(t *testing.T) {
 				" >/proc/sys/vm/memfd_noexec && exec "+victimPath)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS,
 				Unshareflags: syscall.CLONE_NEWNS}
-			v := start(t, cmd)
-			s := open(t, pidOptions(v))
-			v.do("fire 10")
-			if st := finish(t, s); st.Fired != 20 {
-				t.Errorf("fired %d, want 20", st.Fired)
-			}
-			v.checkClean()
+			start(t, cmd).checkTraced()
 		})
 	}
 }

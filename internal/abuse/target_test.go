@@ -15,17 +15,24 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestTargetsKilled kills victims while they are being attached to and traced.
+// TestTargetsKilled kills victims while they are being attached to, and every
+// third when it has been traced for a moment.
 func TestTargetsKilled(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 30 {
+	for i := range 30 {
 		v := startVictim(t)
 		v.do("spin 1")
-		time.AfterFunc(time.Duration(random.IntN(30))*time.Millisecond, func() { v.cmd.Process.Kill() })
+		kill := func() {
+			time.AfterFunc(time.Duration(random.IntN(30))*time.Millisecond, func() { v.cmd.Process.Kill() })
+		}
+		traced := i%3 == 2
+		if !traced {
+			kill()
+		}
 		within(t, 20*time.Second, "tracing a victim that is killed", func() {
 			s, err := attach.OpenAll(selectors, &attach.Options{PIDs: []int{v.pid()}})
 			if err != nil {
-				if !errors.Is(err, attach.ErrNoMatch) && !errors.Is(err, attach.ErrNoSite) && !errors.Is(err, os.ErrNotExist) {
+				if traced || !errors.Is(err, attach.ErrNoMatch) && !errors.Is(err, attach.ErrNoSite) && !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("the error does not say that the process is gone: %v", err)
 				}
 				return
@@ -34,8 +41,15 @@ func TestTargetsKilled(t *testing.T) {
 				if err != nil || ev.PID != v.pid() {
 					t.Fatalf("event of process %d, %v", ev.PID, err)
 				}
+				if traced {
+					traced = false
+					kill()
+				}
 			}
 			finish(t, s)
+			if traced {
+				t.Error("events end before the victim is killed")
+			}
 		})
 		v.kill()
 	}

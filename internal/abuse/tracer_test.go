@@ -66,8 +66,8 @@ func trace(args []string, opts *attach.Options) error {
 }
 
 // TestTracersKilled kills tracers at random moments, 200 times: while they
-// start, attach, read and detach. Nothing may stay behind in the victim, which
-// fires all the time.
+// start, attach, read and detach, and every fourth not before it has attached.
+// Nothing may stay behind in the victim, which fires all the time.
 func TestTracersKilled(t *testing.T) {
 	v := startVictim(t)
 	v.do("spin 2")
@@ -83,7 +83,17 @@ func TestTracersKilled(t *testing.T) {
 			name = "count"
 		}
 		tracer := begin(t, tracerCommand(name, fmt.Sprint(v.pid())))
-		time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond)
+		most := 120
+		if i%4 == 3 {
+			most = 40
+			eventually(t, func() string {
+				if v.watched() {
+					return ""
+				}
+				return fmt.Sprintf("%s tracer %d does not attach", name, i)
+			})
+		}
+		time.Sleep(time.Duration(random.IntN(most)) * time.Millisecond)
 		tracer.kill()
 		if tracer.err.Len() > 0 {
 			t.Fatalf("%s tracer: %s", name, tracer.err.String())
