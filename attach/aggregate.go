@@ -77,7 +77,7 @@ func (a *Aggregate) open(selectors []string, o *Options, layout *aggregateLayout
 }
 
 // Stop detaches from all sites. What has fired until then can still be read.
-func (a *Aggregate) Stop() error { return a.Attachment.Close() }
+func (a *Aggregate) Stop() error { return a.attached.Close() }
 
 // Done is closed when Options.Context is done or all of Options.PIDs have
 // ended, and the sites have been left.

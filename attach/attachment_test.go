@@ -20,7 +20,7 @@ func TestAdoptTooLate(t *testing.T) {
 	}
 	// A tracing that has refused all sites adopts them, too.
 	s := &Session{}
-	s.Attachment = a
+	s.attached = a
 	s.options, s.kind, s.maps = &Options{}, MultiLink, &maps{}
 	s.sites.Store(&siteTable{})
 	s.extend(Plan{{Path: "missing"}})

@@ -17,7 +17,7 @@ func (t *tracing) rescan(ctx context.Context) {
 			if err == nil && len(plan) > 0 {
 				t.extend(plan)
 			}
-			if err := t.retire(t.discover.ended); err != nil {
+			if err := t.attached.retire(t.discover.ended); err != nil {
 				t.fail(err)
 			}
 		}
@@ -52,7 +52,7 @@ func (t *tracing) extend(plan Plan) {
 				plan[i].Reason = err
 			}
 		}
-		t.adopt(unattached(plan))
+		t.attached.adopt(unattached(plan))
 	}
 	planner := newPlanner(t.options.Force)
 	defer planner.objects.Close()
@@ -82,7 +82,7 @@ func (t *tracing) extend(plan Plan) {
 		refuse(err)
 		return
 	}
-	if err := t.adopt(more); err != nil {
+	if err := t.attached.adopt(more); err != nil {
 		t.fail(err)
 	}
 }

@@ -73,7 +73,7 @@ func (s *Session) open(selectors []string, o *Options) error {
 // Stop detaches from all sites. Events goes on with what has fired until then
 // and ends after it.
 func (s *Session) Stop() error {
-	err := s.Attachment.Close()
+	err := s.attached.Close()
 	if flushErr := s.ring.Flush(); flushErr != nil && !errors.Is(flushErr, os.ErrClosed) && err == nil {
 		err = fmt.Errorf("wake up the reader of events: %w", flushErr)
 	}

@@ -25,7 +25,7 @@ type Stats struct {
 // tracing is what a Session and an Aggregate have in common: generated programs
 // attached to sites, and their counters.
 type tracing struct {
-	*Attachment
+	attached *Attachment
 
 	maps    *maps
 	sites   atomic.Pointer[siteTable]
@@ -92,16 +92,16 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	}
 	groups := t.groups(plan, schemas, planner.objects, 0)
 	if len(plan) > 0 {
-		t.Attachment, err = newAttachment(plan, groups, t.kind)
+		t.attached, err = newAttachment(plan, groups, t.kind)
 		if err != nil && !(o.Await && plan.gone()) {
 			return err
 		}
 	}
-	if t.Attachment == nil {
-		t.Attachment = unattached(plan)
+	if t.attached == nil {
+		t.attached = unattached(plan)
 	}
 	if t.kind == PerfLink {
-		t.Attachment.halt = t.maps.stop
+		t.attached.halt = t.maps.stop
 	}
 	return nil
 }
@@ -252,6 +252,18 @@ func (t *tracing) watch(o *Options, stop func() error) {
 		}
 	})
 }
+
+// Plan returns what was decided and done for every site until now. The caller
+// must not change it.
+func (t *tracing) Plan() Plan { return t.attached.Plan() }
+
+// Pending returns the number of perf events that the kernel has still to remove
+// after Close, see [Attachment.Pending].
+func (t *tracing) Pending() int { return t.attached.Pending() }
+
+// Wait waits after Close until nothing is pending, or until ctx is done, see
+// [Attachment.Wait].
+func (t *tracing) Wait(ctx context.Context) error { return t.attached.Wait(ctx) }
 
 // Stats returns the numbers of events until now.
 func (t *tracing) Stats() (Stats, error) {
