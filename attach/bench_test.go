@@ -17,6 +17,7 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -50,7 +51,7 @@ func compileMany(b *testing.B, n int) string {
 		b.Fatal(err)
 	}
 	if msg, err := exec.Command("gcc", "-nostdlib", "-static", "-o", out, src).CombinedOutput(); err != nil {
-		skip(b, "needs gcc: %v: %s", err, msg)
+		needs.Skip(b, "needs gcc: %v: %s", err, msg)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // i386Flags make a 32-bit program on a machine without 32-bit libraries.
@@ -33,7 +34,7 @@ func compileC(t testing.TB, name string, command ...string) string {
 		t.Skip("the program is for x86-64")
 	}
 	if _, err := exec.LookPath(command[0]); err != nil {
-		skip(t, "needs %s: %v", command[0], err)
+		needs.Skip(t, "needs %s: %v", command[0], err)
 	}
 	if runtime.GOARCH == "arm64" && command[0] == "gcc" {
 		// Else it names variables by labels that no object keeps.
@@ -43,7 +44,7 @@ func compileC(t testing.TB, name string, command ...string) string {
 	cmd := exec.Command(command[0], append(command[1:], "-o", out, "testdata/"+name+".c")...)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		if strings.Contains(string(msg), "sys/sdt.h") {
-			skip(t, "needs sys/sdt.h, package systemtap-sdt-dev: %s", msg)
+			needs.Skip(t, "needs sys/sdt.h, package systemtap-sdt-dev: %s", msg)
 		}
 		t.Fatalf("%v: %v\n%s", cmd, err, msg)
 	}

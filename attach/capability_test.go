@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 func init() { children["open"] = openChild() }
@@ -54,9 +55,7 @@ const nobody, somebody = 65534, 65533
 // become makes a command run as a user with these capabilities and no others.
 func become(t testing.TB, cmd *exec.Cmd, user uint32, capabilities ...uintptr) *exec.Cmd {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		skip(t, "only root can become another user")
-	}
+	needs.Root(t)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential:  &syscall.Credential{Uid: user, Gid: user},
 		AmbientCaps: capabilities,

@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf/features"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -32,7 +33,7 @@ func specsIn(t testing.TB, c *attach.Collection) int {
 func needManySites(t testing.TB) {
 	t.Helper()
 	if features.HaveBPFLinkUprobeMulti() != nil {
-		skip(t, "without uprobe_multi: the kernel takes minutes to close so many perf events")
+		needs.Skip(t, "without uprobe_multi: the kernel takes minutes to close so many perf events")
 	}
 }
 
@@ -129,7 +130,7 @@ func TestCollectionSpecsReused(t *testing.T) {
 // can do.
 func TestCollectionJVM(t *testing.T) {
 	if _, err := exec.LookPath("java"); err != nil {
-		skip(t, "needs openjdk-17-jre-headless: %v", err)
+		needs.Skip(t, "needs openjdk-17-jre-headless: %v", err)
 	}
 	paths, err := filepath.Glob("/usr/lib/jvm/*/lib/server/libjvm.so")
 	if err != nil || len(paths) == 0 {

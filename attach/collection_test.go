@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // newestObject is testdata/collection.bpf.c compiled with libbpf 1.7.
@@ -27,10 +28,10 @@ const newestObject = "testdata/collection-1.7.o"
 func compileBPF(t testing.TB, source string, flags ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("clang"); err != nil {
-		skip(t, "needs clang: %v", err)
+		needs.Skip(t, "needs clang: %v", err)
 	}
 	if _, err := os.Stat("/usr/include/bpf/usdt.bpf.h"); err != nil {
-		skip(t, "needs libbpf-dev: %v", err)
+		needs.Skip(t, "needs libbpf-dev: %v", err)
 	}
 	machine := map[string][2]string{"amd64": {"x86", "x86_64-linux-gnu"}, "arm64": {"arm64", "aarch64-linux-gnu"}}[runtime.GOARCH]
 	out := filepath.Join(t.TempDir(), "collection.o")
@@ -274,7 +275,7 @@ func TestCollectionRescan(t *testing.T) {
 // TestCollectionLinked reads what bpftool makes of several objects.
 func TestCollectionLinked(t *testing.T) {
 	if _, err := exec.LookPath("bpftool"); err != nil {
-		skip(t, "needs bpftool: %v", err)
+		needs.Skip(t, "needs bpftool: %v", err)
 	}
 	linked := filepath.Join(t.TempDir(), "linked.o")
 	cmd := exec.Command("bpftool", "gen", "object", linked, compileBPF(t, "testdata/collection.bpf.c"), compileBPF(t, "testdata/shop.bpf.c"))

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -24,7 +25,7 @@ import (
 func build(t testing.TB, source string, command ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(command[0]); err != nil {
-		skip(t, "needs %s: %v", command[0], err)
+		needs.Skip(t, "needs %s: %v", command[0], err)
 	}
 	out := filepath.Join(t.TempDir(), "functions")
 	cmd := exec.Command(command[0], append(command[1:], "-o", out, "./testdata/"+source)...)
@@ -440,7 +441,7 @@ func TestOwnProgramOnFunctions(t *testing.T) {
 	}
 	counts, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 2})
 	if err != nil {
-		skip(t, "%v", err)
+		needs.Skip(t, "%v", err)
 	}
 	defer counts.Close()
 	typ := ebpf.AttachTraceUprobeMulti
@@ -464,7 +465,7 @@ func TestOwnProgramOnFunctions(t *testing.T) {
 		},
 	})
 	if err != nil {
-		skip(t, "%v", err)
+		needs.Skip(t, "%v", err)
 	}
 	defer prog.Close()
 	a, err := attach.Probes(prog, probes, &attach.Options{Cookies: []uint64{100, 101}})
@@ -516,7 +517,7 @@ func TestFunctionSitesAfterwards(t *testing.T) {
 
 func TestManyFunctions(t *testing.T) {
 	if err := features.HaveBPFLinkUprobeMulti(); errors.Is(err, ebpf.ErrNotSupported) {
-		skip(t, "without uprobe_multi: 3000 perf events take minutes to close")
+		needs.Skip(t, "without uprobe_multi: 3000 perf events take minutes to close")
 	}
 	const n = 3000
 	path := buildMany(t, n)
@@ -564,7 +565,7 @@ func buildMany(t testing.TB, n int) string {
 		t.Fatal(err)
 	}
 	if msg, err := exec.Command("gcc", "-O0", "-o", out, src).CombinedOutput(); err != nil {
-		skip(t, "needs gcc: %v: %s", err, msg)
+		needs.Skip(t, "needs gcc: %v: %s", err, msg)
 	}
 	return out
 }

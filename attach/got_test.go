@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // TestSlots reads arguments that are slots of a global offset table: they hold
@@ -21,7 +23,7 @@ func TestSlots(t *testing.T) {
 		{"-O1", "-DMAIN", "-no-pie", "-fno-pie", "-Wl,-rpath," + dir, "-o", program, "testdata/got.c", library},
 	} {
 		if msg, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-			skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
+			needs.Skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
 		}
 	}
 	p := start(t, exec.Command(program))

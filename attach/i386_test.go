@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -21,7 +22,7 @@ func TestI386(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "i386")
 	flags := append(i386Flags[1:], "-fPIE", "-no-pie", "-o", path, "testdata/i386.c")
 	if msg, err := exec.Command("gcc", flags...).CombinedOutput(); err != nil {
-		skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
+		needs.Skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
 	}
 	forms := map[string]bool{}
 	f, err := reader.Open(path)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -22,7 +23,7 @@ func compileLibrary(t *testing.T) (program, library string) {
 		{"-O1", "-o", program, "testdata/reload.c", "-ldl"},
 	} {
 		if msg, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-			skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
+			needs.Skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
 		}
 	}
 	return program, library

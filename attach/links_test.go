@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -77,7 +78,7 @@ func ownLinks(t testing.TB) []*link.Info {
 func needMulti(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, ebpf.ErrNotSupported) {
-		skip(t, "without uprobe_multi: %v", err)
+		needs.Skip(t, "without uprobe_multi: %v", err)
 	}
 }
 
@@ -132,7 +133,7 @@ func TestLinks(t *testing.T) {
 				}
 				offsets, ok := multi.Offsets()
 				if !ok {
-					skip(t, "this kernel does not describe uprobe_multi links")
+					needs.Skip(t, "this kernel does not describe uprobe_multi links")
 				}
 				pid, _ := multi.Pid()
 				for _, o := range offsets {
@@ -262,7 +263,7 @@ func cookieProgram(t *testing.T, kind attach.LinkKind) (*ebpf.Map, *ebpf.Program
 	t.Helper()
 	m, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: 16})
 	if err != nil {
-		skip(t, "%v", err)
+		needs.Skip(t, "%v", err)
 	}
 	t.Cleanup(func() { m.Close() })
 	typ := ebpf.AttachTraceUprobeMulti

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
@@ -137,19 +138,9 @@ func (p *program) do(format string, args ...any) {
 // needPrivileges skips the test if this process may not attach; in CI it fails.
 func needPrivileges(t testing.TB, err error) {
 	t.Helper()
-	var p *attach.PrivilegeError
-	if errors.As(err, &p) && os.Getenv("CI") != "true" {
-		t.Skip(err)
+	if p := (*attach.PrivilegeError)(nil); errors.As(err, &p) {
+		needs.Skip(t, "%v", err)
 	}
-}
-
-// skip skips the test for want of a tool or a kernel feature; in CI it fails.
-func skip(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
 }
 
 func open(t testing.TB, selector string, opts *attach.Options) *attach.Session {

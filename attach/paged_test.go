@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // TestPagedOut reads arguments from pages that have to be brought in from a
@@ -23,13 +24,13 @@ func TestPagedOut(t *testing.T) {
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
 	})
 	if err != nil {
-		skip(t, "this kernel has no programs on uprobes that may sleep: %v", err)
+		needs.Skip(t, "this kernel has no programs on uprobes that may sleep: %v", err)
 	}
 	sleepable.Close()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "paged")
 	if msg, err := exec.Command("gcc", "-O1", "-o", path, "testdata/paged.c").CombinedOutput(); err != nil {
-		skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
+		needs.Skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
 	}
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
@@ -66,7 +67,7 @@ func TestSiteShapes(t *testing.T) {
 
 func TestForce(t *testing.T) {
 	if !optimizesNop5 {
-		skip(t, "this kernel does not optimise nop5")
+		needs.Skip(t, "this kernel does not optimise nop5")
 	}
 	path := assemble(t, "testdata/nops.S")
 	p := start(t, exec.Command(path))
@@ -85,7 +86,7 @@ func TestForce(t *testing.T) {
 // while a session is open, and are nops again afterwards.
 func TestCalledStub(t *testing.T) {
 	if !optimizesNop5 {
-		skip(t, "this kernel does not optimise nop5")
+		needs.Skip(t, "this kernel does not optimise nop5")
 	}
 	p := startChild(t, "typed")
 	p.do("load")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // dots make testdata/redzone.S pass its sites ten thousand times each.
@@ -26,7 +27,7 @@ func assemble(t testing.TB, source string) string {
 	}
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), ".S"))
 	if msg, err := exec.Command("gcc", "-nostdlib", "-static", "-o", out, source).CombinedOutput(); err != nil {
-		skip(t, "needs gcc: %v: %s", err, msg)
+		needs.Skip(t, "needs gcc: %v: %s", err, msg)
 	}
 	return out
 }
@@ -74,7 +75,7 @@ func TestRedZone(t *testing.T) {
 // documentation speaks of, and so that TestRedZone would see it.
 func TestRedZoneForced(t *testing.T) {
 	if !optimizesNop5 {
-		skip(t, "this kernel does not optimise nop5")
+		needs.Skip(t, "this kernel does not optimise nop5")
 	}
 	path := assemble(t, "testdata/redzone.S")
 	p := start(t, exec.Command(path))

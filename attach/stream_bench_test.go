@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // BenchmarkStream is a flood of events of three integers from one process, to a
@@ -19,7 +20,7 @@ import (
 // many do not.
 func BenchmarkStream(b *testing.B) {
 	if _, err := exec.LookPath("bpftrace"); err != nil {
-		skip(b, "needs bpftrace: %v", err)
+		needs.Skip(b, "needs bpftrace: %v", err)
 	}
 	const events, rounds, buffer = 500_000, 3, 16 << 20
 	p := startChild(b, "fire")

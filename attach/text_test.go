@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 func startCounted(t *testing.T, flags ...string) *program {
@@ -16,7 +17,7 @@ func startCounted(t *testing.T, flags ...string) *program {
 	out := filepath.Join(t.TempDir(), "counted")
 	msg, err := exec.Command("gcc", append(flags, "-o", out, "testdata/counted.c")...).CombinedOutput()
 	if err != nil {
-		skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
+		needs.Skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
 	}
 	p := start(t, exec.Command(out))
 	p.do("") // it has been mapped

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/elfgen"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // targets are one machine for each class and byte order.
@@ -113,14 +114,7 @@ func TestDeterministic(t *testing.T) {
 // TestOtherReaders runs the strictest readers there are over each class and
 // byte order: readelf may print no warning, eu-elflint no complaint.
 func TestOtherReaders(t *testing.T) {
-	for _, tool := range []string{"readelf", "eu-elflint"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatal(err)
-			}
-			t.Skipf("needs %s: %v", tool, err)
-		}
-	}
+	needs.Tools(t, "readelf", "eu-elflint")
 	for _, target := range targets {
 		t.Run(target.name, func(t *testing.T) {
 			_, file := build(t, target.class, target.data, target.machine, target.flags, 40)

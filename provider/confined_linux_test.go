@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -139,12 +140,7 @@ func TestMemfdNoexec(t *testing.T) {
 		loadConfined(t)
 		return
 	}
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") != "" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root, to make a PID namespace")
-	}
+	needs.Root(t) // to make a PID namespace
 	if _, err := os.Stat(setting); err != nil {
 		t.Skip("this kernel has no vm.memfd_noexec:", err)
 	}

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/provider"
 )
 
 // TestInlining compiles a use of every probe type and asks the compiler
 // whether it inlined Fire and Enabled, down to the loads.
 func TestInlining(t *testing.T) {
-	needGo(t)
+	needs.Tools(t, "go")
 	t.Parallel()
 	dir := t.TempDir()
 	var src strings.Builder
@@ -53,17 +54,6 @@ func TestInlining(t *testing.T) {
 	}
 	if got := strings.Count(string(out), "inlining call to stub.(*Semaphore).Active"); got < 2*(len(types)+1) {
 		t.Errorf("the semaphore's load is inlined %d times, want %d", got, 2*(len(types)+1))
-	}
-}
-
-// needGo skips the test where the go command is missing, which fails it in CI.
-func needGo(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skipf("needs go: %v", err)
 	}
 }
 
@@ -104,7 +94,7 @@ func TestNoAllocs(t *testing.T) {
 // TestDependencies holds that a service which only declares probes links no
 // BPF loader and no command-line library.
 func TestDependencies(t *testing.T) {
-	needGo(t)
+	needs.Tools(t, "go")
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -85,17 +86,8 @@ func TestStoredObjectIsShared(t *testing.T) {
 // TestHostileDirectory checks that nothing is mapped that somebody else could
 // have written, nor anything but the object.
 func TestHostileDirectory(t *testing.T) {
-	root := os.Geteuid() == 0
-	needRoot := func(t *testing.T) {
-		if !root {
-			if os.Getenv("CI") != "" {
-				t.Fatal("needs root")
-			}
-			t.Skip("needs root, to change owners and mount")
-		}
-	}
 	mount := func(t *testing.T, dir string, flags uintptr, data string) {
-		needRoot(t)
+		needs.Root(t) // to change owners and mount
 		if err := unix.Mount("usdt-test", dir, "tmpfs", flags, "mode=0755"+data); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +124,7 @@ func TestHostileDirectory(t *testing.T) {
 		want    string
 	}{
 		{"wrong owner", func(t *testing.T, dir string) string {
-			needRoot(t)
+			needs.Root(t) // to change owners and mount
 			must(t, os.Chown(dir, 65534, 65534))
 			return dir
 		}, "belongs to user 65534"},

@@ -194,9 +194,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Run("deleted", TestDeletedAndReplaced)
 		return
 	}
-	if os.Getuid() != 0 {
-		t.Skip("needs root to become another user")
-	}
+	needs.Root(t) // to become another user
 	// The test's binary and directories must be open to that user.
 	exe, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -259,9 +257,7 @@ func TestProcesses(t *testing.T) {
 func TestContainer(t *testing.T) {
 	needs.C(t)
 	needs.Tools(t, "unshare", "mount")
-	if os.Getuid() != 0 {
-		t.Skip("needs root to make a mount namespace")
-	}
+	needs.Root(t) // to make a mount namespace
 	dir := t.TempDir()
 	prog, inside := filepath.Join(dir, "prog"), filepath.Join(dir, "inside")
 	needs.Run(t, "gcc", "-O1", "-o", prog, "testdata/waits.c")
@@ -284,7 +280,7 @@ func TestContainer(t *testing.T) {
 	defer cmd.Wait()
 	defer in.Close()
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Skipf("no namespaces here: %q, %v", line, err)
+		needs.Skip(t, "no namespaces here: %q, %v", line, err)
 	}
 	// The program is the child of unshare.
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))

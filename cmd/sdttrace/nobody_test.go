@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // asNobody returns a function that makes commands which run as the user nobody.
@@ -13,12 +15,7 @@ import (
 // program in the returned directory, where that user may write.
 func asNobody(t *testing.T) (dir string, command func(name string, args ...string) *exec.Cmd) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("in CI the tests run as root")
-		}
-		t.Skip("only root can become another user")
-	}
+	needs.Root(t) // to become another user
 	// testscript.Main runs the command that the binary is called by.
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -77,18 +78,6 @@ func leftovers() string {
 	return strings.Join(left, "\n")
 }
 
-// need skips the test without root; in CI it fails.
-func need(t testing.TB) {
-	t.Helper()
-	switch {
-	case os.Geteuid() == 0:
-	case os.Getenv("CI") == "true":
-		t.Fatal("in CI the tests run as root")
-	default:
-		t.Skip("only root can attach")
-	}
-}
-
 // process is a victim or a tracer.
 type process struct {
 	t   testing.TB
@@ -131,7 +120,7 @@ func begin(t testing.TB, cmd *exec.Cmd) *process {
 
 func startVictim(t testing.TB) *process {
 	t.Helper()
-	need(t)
+	needs.Root(t)
 	return start(t, exec.Command(victimPath))
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -59,7 +60,7 @@ func (g *generation) fire(n uint64) {
 // are loaded, loaded once more and closed, while sessions that look for new
 // probes come and go, and while garbage is collected.
 func TestLifecycle(t *testing.T) {
-	need(t)
+	needs.Root(t)
 	first, err := newGeneration(0)
 	if err != nil {
 		t.Fatal(err)

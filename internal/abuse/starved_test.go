@@ -73,7 +73,7 @@ func TestNoMemory(t *testing.T) {
 // be asked for: the objects are mapped from files that are sealed against
 // execution.
 func TestMemfdNoexec(t *testing.T) {
-	need(t)
+	needs.Root(t)
 	if _, err := os.Stat("/proc/sys/vm/memfd_noexec"); err != nil {
 		needs.Skip(t, "this kernel has no vm.memfd_noexec: %v", err)
 	}

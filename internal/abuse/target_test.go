@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -133,7 +134,7 @@ func TestTargetExecutesAnew(t *testing.T) {
 // TestTargetInNamespaces holds that the processes of a container are known by
 // the numbers that they have here.
 func TestTargetInNamespaces(t *testing.T) {
-	need(t)
+	needs.Root(t)
 	cmd := exec.Command(victimPath)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	v := start(t, cmd)

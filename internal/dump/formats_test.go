@@ -43,7 +43,7 @@ func TestUprobeEvents(t *testing.T) {
 	const events = "/sys/kernel/tracing/uprobe_events"
 	if _, err := os.Stat(events); err != nil {
 		if out, err := exec.Command("mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing").CombinedOutput(); err != nil {
-			t.Skipf("no tracefs: %s", out)
+			needs.Skip(t, "no tracefs: %s", out)
 		}
 	}
 	for name, args := range map[string][]string{

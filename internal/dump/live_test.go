@@ -106,7 +106,7 @@ func serviceCommand(t *testing.T) *exec.Cmd {
 func TestLiveState(t *testing.T) {
 	needs.Root(t)
 	if err := rlimit.RemoveMemlock(); err != nil {
-		t.Skip(err)
+		needs.Skip(t, "%v", err)
 	}
 	c := start(t, serviceCommand(t))
 	check := func(when, state string, semaphore uint16) jsonProbe {
@@ -127,7 +127,7 @@ func TestLiveState(t *testing.T) {
 		License:      "GPL",
 	})
 	if err != nil {
-		t.Skipf("no BPF here: %v", err)
+		needs.Skip(t, "no BPF here: %v", err)
 	}
 	defer prog.Close()
 	exe, err := link.OpenExecutable(p.path())

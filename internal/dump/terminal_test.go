@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // terminal returns both ends of a new pseudo-terminal.
@@ -17,7 +19,7 @@ func terminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no pseudo-terminals: %v", err)
+		needs.Skip(t, "no pseudo-terminals: %v", err)
 	}
 	t.Cleanup(func() { master.Close() })
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
@@ -29,7 +31,7 @@ func terminal(t *testing.T) (master, slave *os.File) {
 	}
 	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no pseudo-terminals: %v", err)
+		needs.Skip(t, "no pseudo-terminals: %v", err)
 	}
 	t.Cleanup(func() { slave.Close() })
 	return master, slave

@@ -5,22 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
-
-func skip(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
 
 // hostile assembles testdata/hostile.S.
 func hostile(t testing.TB) string {
@@ -28,12 +20,10 @@ func hostile(t testing.TB) string {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is for x86-64")
 	}
-	if os.Geteuid() != 0 {
-		skip(t, "needs root")
-	}
+	needs.Root(t)
 	out := filepath.Join(t.TempDir(), "hostile")
 	if msg, err := exec.Command("gcc", "-nostdlib", "-static", "-o", out, "testdata/hostile.S").CombinedOutput(); err != nil {
-		skip(t, "needs gcc: %v: %s", err, msg)
+		needs.Skip(t, "needs gcc: %v: %s", err, msg)
 	}
 	return out
 }
@@ -92,6 +82,6 @@ func (p *program) do(line string) {
 func needPrivileges(t testing.TB, err error) {
 	t.Helper()
 	if p := (*attach.PrivilegeError)(nil); errors.As(err, &p) {
-		skip(t, "%v", err)
+		needs.Skip(t, "%v", err)
 	}
 }

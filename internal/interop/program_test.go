@@ -13,30 +13,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // need skips the test where a tool or root is missing, which fails it in CI.
 func need(t testing.TB, tools ...string) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		missing(t, "needs root, to attach and to read other processes")
-	}
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			missing(t, "needs %s: %v", tool, err)
-		}
-	}
+	needs.Root(t)
+	needs.Tools(t, tools...)
 	mountTracefs(t)
-}
-
-// missing skips the test, and fails it in CI.
-func missing(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
 }
 
 // mountTracefs mounts tracefs, which bcc and bpftrace 0.17 attach through.

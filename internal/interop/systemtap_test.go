@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // systemtapRows use SystemTap, which lists probes; running its scripts takes
@@ -48,7 +50,7 @@ func withHeaders(t *testing.T, name string, args ...string) *exec.Cmd {
 	build, _ := filepath.Glob("/usr/src/linux-headers-*-amd64")
 	source, _ := filepath.Glob("/usr/src/linux-headers-*-common")
 	if len(build) == 0 || len(source) == 0 {
-		missing(t, "needs the headers of a kernel, package linux-headers-amd64")
+		needs.Skip(t, "needs the headers of a kernel, package linux-headers-amd64")
 	}
 	const script = `set -e; here=$1 build=$2 source=$3; shift 3
 		mount -t tmpfs none /lib/modules; mkdir -p $here; ln -s $build $here/build; ln -s $source $here/source; exec "$@"`

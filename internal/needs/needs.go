@@ -20,7 +20,7 @@ func Skip(t testing.TB, format string, args ...any) {
 // Root is for tests that may do only as root what they do.
 func Root(t testing.TB) {
 	t.Helper()
-	if os.Getuid() != 0 {
+	if os.Geteuid() != 0 {
 		Skip(t, "needs root")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // compileThrows compiles testdata/throws.cc.
@@ -18,7 +19,7 @@ func compileThrows(t testing.TB) string {
 	out := filepath.Join(t.TempDir(), "throws")
 	msg, err := exec.Command("g++", "-O2", "-pthread", "-o", out, "testdata/throws.cc").CombinedOutput()
 	if err != nil {
-		missing(t, "needs g++: %v: %s", err, msg)
+		needs.Skip(t, "needs g++: %v: %s", err, msg)
 	}
 	return out
 }
@@ -26,7 +27,7 @@ func compileThrows(t testing.TB) string {
 // TestCXX compares exceptions with what the program that throws them says: the
 // thrown object and its type, at every throw, catch and rethrow of each thread.
 func TestCXX(t *testing.T) {
-	needRoot(t)
+	needs.Root(t)
 	p := start(t, compileThrows(t))
 	s := open(t, []string{"libstdcxx:*"}, &attach.Options{PIDs: []int{p.pid()}})
 	probes := live(t, p.pid(), s)

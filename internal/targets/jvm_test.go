@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // A JRE has no compiler, and needs no other class file.
@@ -19,7 +20,7 @@ import (
 // startJVM starts testdata/Work.java, with flags for the virtual machine.
 func startJVM(t testing.TB, flags ...string) *target {
 	t.Helper()
-	needRoot(t)
+	needs.Root(t)
 	var java string
 	for _, candidate := range []string{"/usr/lib/jvm/java-17-openjdk-amd64", "/usr/lib/jvm/java-17-openjdk-arm64"} {
 		if hasProvider(filepath.Join(candidate, "lib/server/libjvm.so"), "hotspot") {
@@ -27,7 +28,7 @@ func startJVM(t testing.TB, flags ...string) *target {
 		}
 	}
 	if java == "" {
-		missing(t, "needs OpenJDK 17 with probes hotspot:*")
+		needs.Skip(t, "needs OpenJDK 17 with probes hotspot:*")
 	}
 	return start(t, java, append(flags, "-Xshare:auto", "-Xmx64m", "-cp", "testdata", "Work")...)
 }

@@ -12,30 +12,15 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
-
-// missing skips the test for want of something; in CI it fails.
-func missing(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-func needRoot(t testing.TB) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		missing(t, "needs root, to attach and to read other processes")
-	}
-}
 
 // find returns the first of candidates that is a program, a path or a name in
 // PATH, and has probes of the provider.
 func find(t testing.TB, provider string, candidates ...string) string {
 	t.Helper()
-	needRoot(t)
+	needs.Root(t)
 	for _, c := range candidates {
 		path, err := exec.LookPath(c)
 		if err != nil {
@@ -45,7 +30,7 @@ func find(t testing.TB, provider string, candidates ...string) string {
 			return path
 		}
 	}
-	missing(t, "needs one of %v with probes %s:*", candidates, provider)
+	needs.Skip(t, "needs one of %v with probes %s:*", candidates, provider)
 	return ""
 }
 
