@@ -3,6 +3,7 @@ package hostile_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,7 +24,7 @@ const containerRole = "HOSTILE_CONTAINER"
 
 func TestMain(m *testing.M) {
 	if exe := os.Getenv(containerRole); exe != "" {
-		if err := container(exe, os.Args[1]); err != nil {
+		if err := container(exe, os.Args[1], os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -32,13 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// victim is a file of the host that the container would like to have
-// breakpoints in.
-const victim = "/bin/sh"
-
 // container runs in a mount namespace of its own. It maps files that are wrong
-// in every way, puts other things in their places, and runs exe there.
-func container(exe, dir string) error {
+// in every way, puts other things in their places, and runs exe there. victim is
+// a file of the host that it would like to have breakpoints in.
+func container(exe, dir, victim string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
@@ -52,7 +50,7 @@ func container(exe, dir string) error {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name string, data []byte) error { return os.WriteFile(at(name), data, 0o755) }
 	// Files cut off and files with one byte changed, over the whole length.
-	broken := []string{"fifo", "link", "directory", "gone", "sparse", "parent\n\x1b[2J"}
+	broken := []string{"fifo", "directory", "gone", "sparse", "parent\n\x1b[2J"}
 	files := map[string][]byte{}
 	for _, name := range broken {
 		files[name] = good
@@ -79,13 +77,16 @@ func container(exe, dir string) error {
 			return err
 		}
 	}
-	if err := unix.Mkfifo(at("fifo"), 0o777); err != nil {
-		return err
+	// The kernel's paths of files that were removed end in " (deleted)".
+	for _, suffix := range []string{"", " (deleted)"} {
+		if err := unix.Mkfifo(at("fifo"+suffix), 0o777); err != nil {
+			return err
+		}
+		if err := os.Mkdir(at("directory"+suffix), 0o777); err != nil {
+			return err
+		}
 	}
-	if err := os.Symlink(victim, at("link")); err != nil {
-		return err
-	}
-	if err := os.Mkdir(at("directory"), 0o777); err != nil {
+	if err := links(at, good, victim); err != nil {
 		return err
 	}
 	if err := write("hostile", good); err != nil {
@@ -109,6 +110,82 @@ func container(exe, dir string) error {
 		}
 		fmt.Print(line)
 	}
+}
+
+// links maps two files that have the inode number of victim, and has their
+// paths lead to it: by a link in the place of a file that was removed, and by
+// one in a file system that is mounted over the other file's.
+func links(at func(string) string, data []byte, victim string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(victim, &st); err != nil {
+		return err
+	}
+	for _, dir := range []string{"removed", "covered"} {
+		if err := os.Mkdir(at(dir), 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount("tmpfs", at(dir), "tmpfs", 0, ""); err != nil {
+			return err
+		}
+		path := at(dir + "/link")
+		if err := createInode(path, data, st.Ino); err != nil {
+			return err
+		}
+		if err := mapFile(path, false); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(at("removed/link")); err != nil {
+		return err
+	}
+	if err := unix.Mount("tmpfs", at("covered"), "tmpfs", 0, ""); err != nil {
+		return err
+	}
+	return errors.Join(os.Symlink(victim, at("removed/link (deleted)")), os.Symlink(victim, at("covered/link")))
+}
+
+// createInode creates a file with an inode number, in a tmpfs, which counts them.
+func createInode(path string, data []byte, inode uint64) error {
+	for {
+		if err := os.WriteFile(path, data, 0o755); err != nil {
+			return err
+		}
+		var st unix.Stat_t
+		if err := unix.Stat(path, &st); err != nil || st.Ino == inode {
+			return err
+		}
+		if st.Ino > inode {
+			return fmt.Errorf("%s has inode %d, want %d", path, st.Ino, inode)
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+}
+
+// hostFile copies exe to where the container can only read, in a file system
+// that has nothing else.
+func hostFile(t *testing.T, exe string) (path string, dev uint64) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	data, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, "victim")
+	// Not one of the first, so that the container comes to its number, too.
+	if err := createInode(path, data, 100); err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		t.Fatal(err)
+	}
+	return path, st.Dev
 }
 
 // mapFile maps a file for execution, for good. A sparse one is then made to
@@ -140,7 +217,8 @@ func mapFile(path string, sparse bool) error {
 // is right is traced, and nothing of the host is attached to.
 func TestContainer(t *testing.T) {
 	exe := hostile(t)
-	cmd := exec.Command("/proc/self/exe", t.TempDir())
+	victim, hostDev := hostFile(t, exe)
+	cmd := exec.Command("/proc/self/exe", t.TempDir(), victim)
 	cmd.Env = append(os.Environ(), containerRole+"="+exe)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	var stderr bytes.Buffer
@@ -150,10 +228,6 @@ func TestContainer(t *testing.T) {
 	if _, err := fmt.Fscanln(p.out, &inside); err != nil {
 		t.Fatalf("%v: %s", err, &stderr)
 	}
-	var host unix.Stat_t
-	if err := unix.Stat(victim, &host); err != nil {
-		t.Fatal(err)
-	}
 	start := time.Now()
 	s, err := attach.Open("*:*", &attach.Options{PIDs: []int{p.pid(), inside}, Strings: []string{"arg0"}, Rescan: time.Millisecond})
 	if err != nil {
@@ -162,14 +236,21 @@ func TestContainer(t *testing.T) {
 	}
 	defer s.Close()
 	live := 0
+	linked := map[string]bool{}
 	for _, site := range s.Plan() {
 		if site.Attached && site.PID == inside {
 			live++
 		}
-		var st unix.Stat_t
-		if err := unix.Stat(site.Path, &st); err == nil && st.Dev == host.Dev {
-			t.Errorf("%s:%s is to be attached to in a file of the host, %s", site.Probe.Provider, site.Probe.Name, site.Path)
+		if path := site.Probe.Path; site.Attached && (strings.HasSuffix(path, "removed/link") || strings.HasSuffix(path, "covered/link")) {
+			linked[path] = true
 		}
+		var st unix.Stat_t
+		if err := unix.Stat(site.Path, &st); err == nil && st.Dev == hostDev {
+			t.Errorf("%q:%q is to be attached to in a file of the host, %q", site.Probe.Provider, site.Probe.Name, site.Path)
+		}
+	}
+	if len(linked) != 2 {
+		t.Errorf("sites in %v, want some in the files that links took the place of", linked)
 	}
 	const probes = 4
 	if live != probes {
