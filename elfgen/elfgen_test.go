@@ -33,7 +33,7 @@ var targets = []struct {
 // build makes an object with n functions of 8 bytes and as many variables.
 func build(t testing.TB, class elf.Class, data elf.Data, machine elf.Machine, flags uint32, n int) (*elfgen.Image, []byte) {
 	t.Helper()
-	text := &elfgen.Section{Name: ".text", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Align: 16, Size: uint64(8 * n)}
+	text := &elfgen.Section{Name: ".text", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Align: 16, Skip: 0x123, Size: uint64(8 * n)}
 	vars := &elfgen.Section{Name: ".data", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_WRITE, Align: 4, Size: uint64(4 * n)}
 	comment := &elfgen.Section{Name: ".comment", Type: elf.SHT_PROGBITS, Flags: elf.SHF_MERGE | elf.SHF_STRINGS, Entsize: 1, Size: 6}
 	obj := &elfgen.Object{
@@ -89,6 +89,9 @@ func TestReadBack(t *testing.T) {
 			text := f.Section(".text")
 			if s := syms[4]; s.Name != "f2" || s.Value != text.Addr+16 || s.Size != 8 || f.Sections[s.Section] != text {
 				t.Errorf("symbol f2: got %+v, .text at %#x", s, text.Addr)
+			}
+			if text.Addr%4096 != 0x130 {
+				t.Errorf(".text is at %#x, want it to be aligned behind 0x123 bytes of its page", text.Addr)
 			}
 			id, err := f.Section(".note.gnu.build-id").Data()
 			if err != nil || fmt.Sprintf("%x", id[16:]) != img.BuildID() {
@@ -154,6 +157,9 @@ func TestRefused(t *testing.T) {
 		{"huge", func(o *elfgen.Object) {
 			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Size: 1<<64 - 100}}
 		}, "section .x has 18446744073709551516 bytes"},
+		{"far", func(o *elfgen.Object) {
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Skip: 1<<64 - 100}}
+		}, "section .x skips 18446744073709551516 bytes"},
 		{"large sum", func(o *elfgen.Object) {
 			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Size: 1 << 40}, {Name: ".y", Type: elf.SHT_PROGBITS, Size: 1 << 40}}
 		}, "bytes are too many for its class"},

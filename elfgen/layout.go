@@ -101,7 +101,7 @@ func (im *Image) place() uint64 {
 				current = Segment{Offset: off, Flags: segmentFlags[p]}
 			}
 		}
-		off = alignUp(off, s.align())
+		off = alignUp(off+s.Skip, s.align())
 		s.Offset = off
 		s.Addr = 0
 		if perm != notLoaded {

@@ -38,6 +38,7 @@ type Section struct {
 	Type    elf.SectionType // not SHT_NOBITS: semaphores and the like must be inside the file
 	Flags   elf.SectionFlag
 	Align   uint64 // a power of two; 0 means 1
+	Skip    uint64 // bytes that stay unused, zero, before the section, to give it a certain place
 	Entsize uint64
 	Size    uint64 // in bytes
 
@@ -117,6 +118,8 @@ func (o *Object) check() error {
 			errs = append(errs, fmt.Errorf("section %s is the writer's own", s.Name))
 		case s.Size > maxSection:
 			errs = append(errs, fmt.Errorf("section %s has %d bytes, %d are the most", s.Name, s.Size, uint64(maxSection)))
+		case s.Skip > maxSection:
+			errs = append(errs, fmt.Errorf("section %s skips %d bytes, %d are the most", s.Name, s.Skip, uint64(maxSection)))
 		case s.Name == "" || strings.ContainsRune(s.Name, 0):
 			errs = append(errs, fmt.Errorf("section name %q is empty or has a NUL byte", s.Name))
 		case s.Type == elf.SHT_NOBITS:

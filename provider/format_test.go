@@ -16,7 +16,9 @@ import (
 
 // TestFormatExample holds that FORMAT.md shows the note that is written.
 func TestFormatExample(t *testing.T) {
-	p := newProvider("hello")
+	opts := options()
+	opts.Site = provider.SiteNop5 // from which the offsets follow
+	p := provider.New("hello", opts)
 	provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
 	load(t, p)
 	f, err := elf.NewFile(bytes.NewReader(objects(t, p)[0]))

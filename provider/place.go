@@ -1,0 +1,46 @@
+package provider
+
+import (
+	"hash/fnv"
+	"io"
+	"os"
+
+	"github.com/go-usdt/usdt/internal/stub"
+)
+
+// place says where in their pages an object's stubs and semaphores begin.
+type place struct {
+	stubs      uint64 // bytes that stay free before the stubs, a multiple of 16
+	semaphores uint64 // the same before the semaphores
+}
+
+// placeOf returns the place that follows from the contents of an object: from
+// the site and from each probe's name, arguments and semaphore.
+//
+// A uprobe that Linux has leaked (see package shield) keeps the instruction that
+// it replaced, and is found by every later file whose inode gets the same
+// address, at the same offset. So objects of different contents should have no
+// offset in common. Where two have one nevertheless, the semaphore of that site
+// has the same offset, too, unless a group has it: the kernel compares it, and
+// refuses a tracer else (kernel/events/uprobes.c: alloc_uprobe).
+//
+// The stubs stay within as many pages as they need anyway, since the semaphores
+// come behind them.
+func placeOf(provider string, code stub.Code, probes []declared, slots []uint32) place {
+	h := fnv.New64a()
+	h.Write(code.Bytes)
+	io.WriteString(h, provider)
+	for i, p := range probes {
+		h.Write(order.AppendUint32([]byte{0}, slots[i]))
+		io.WriteString(h, p.name)
+		io.WriteString(h, " ")
+		io.WriteString(h, p.sig.note)
+	}
+	page := uint64(os.Getpagesize())
+	free := -(uint64(len(probes)) * code.Stride) % page // in the last page of the stubs
+	stubs := h.Sum64() % (free/stubAlign + 1) * stubAlign
+	return place{stubs: stubs, semaphores: stubs / code.Stride * semaphoreSize}
+}
+
+// stubAlign is a multiple of every stride, so that stubs never cross a page.
+const stubAlign = 16
