@@ -1,0 +1,37 @@
+package attach
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestObjectPath holds that the path which the kernel is given leads to the
+// file that was looked at, whatever lies at its name by now.
+func TestObjectPath(t *testing.T) {
+	data, err := os.ReadFile("testdata/shop.o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "object")
+	other := name + ".other"
+	for _, path := range []string{name, other} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	obj, err := openObject(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer obj.Close()
+	if err := os.Rename(other, name); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(name); err != nil || os.SameFile(info, obj.info) {
+		t.Fatalf("%s has not been replaced (%v)", name, err)
+	}
+	if info, err := os.Stat(obj.path()); err != nil || !os.SameFile(info, obj.info) {
+		t.Errorf("%s leads to another file (%v)", obj.path(), err)
+	}
+}

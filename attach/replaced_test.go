@@ -1,0 +1,63 @@
+package attach_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// replace puts a copy of the file at path in its place.
+func replace(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path+".new", data, 0o755)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReplaced holds that a site is attached to in the file whose notes were
+// read, and not in another that lies at its path by now.
+func TestReplaced(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	f, err := reader.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var probes []reader.Probe
+	for p, err := range f.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Name == "bare" {
+			probes = append(probes, p)
+		}
+	}
+	_, prog := cookieProgram(t, attach.PerfLink)
+	opts := &attach.Options{Link: attach.PerfLink}
+	a, err := attach.Probes(prog, probes, opts)
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	replace(t, path)
+	if a, err = attach.Probes(prog, probes, opts); err == nil {
+		a.Close()
+	}
+	if !errors.Is(err, attach.ErrNoSite) || !strings.Contains(err.Error(), "it was replaced meanwhile") {
+		t.Errorf("got %v, want an error that the file was replaced", err)
+	}
+}
