@@ -25,7 +25,6 @@ type generation struct {
 
 func newGeneration(number uint64) (*generation, error) {
 	p := provider.New("lifecycle", nil)
-	apart(p, "a")
 	g := &generation{provider: p, number: number}
 	g.hit = provider.NewProbe3[uint64, uint64, string](p, "hit", "generation", "n", "text")
 	for i := range number % 5 * 40 { // objects of different sizes
@@ -34,16 +33,8 @@ func newGeneration(number uint64) (*generation, error) {
 	return g, p.Load()
 }
 
-// apart declares a probe that comes first in p's next object, so that the sites
-// which are fired lie at other offsets than those of this package's victims. A
-// uprobe that Linux has leaked waits at its offset of every later file whose
-// inode gets the same address (see package shield), and this test makes files by
-// the hundred.
-func apart(p *provider.Provider, name string) { provider.NewProbe0(p, name) }
-
 // loadLate publishes one more probe of a generation that is being fired.
 func (g *generation) loadLate() error {
-	apart(g.provider, "b")
 	late := provider.NewProbe2[uint64, uint64](g.provider, "late", "generation", "n")
 	g.late.Store(late)
 	return g.provider.Load()

@@ -24,7 +24,6 @@ func TestManyProviders(t *testing.T) {
 	var providers [n]*provider.Provider
 	for i := range n {
 		providers[i] = provider.New(fmt.Sprintf("many%d", i), nil)
-		apart(providers[i], "a")
 		probes[i] = provider.NewProbe1[int](providers[i], "hit", "i")
 		if err := providers[i].Load(); err != nil {
 			t.Fatal(err)

@@ -28,9 +28,6 @@ type victim struct {
 
 func newVictim(name string, site provider.Site) victim {
 	p := provider.New(name, &provider.Options{Site: site})
-	// First in the object: hit lies where no uprobe waits that Linux has leaked
-	// of objects with one probe (see package shield).
-	provider.NewProbe0(p, "a")
 	return victim{p, provider.NewProbe3[uint64, string, int32](p, "hit", "n", "text", "neg")}
 }
 
