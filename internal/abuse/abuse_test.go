@@ -27,7 +27,9 @@ const role = "ABUSE_ROLE"
 
 var roles = map[string]func(args []string) error{}
 
-var victimPath string
+// victimPath leads to the victim, tracerPath to this binary, by a name that is
+// this run's: the kernel calls tracers by it.
+var victimPath, tracerPath string
 
 func TestMain(m *testing.M) {
 	if run, ok := roles[os.Getenv(role)]; ok {
@@ -43,6 +45,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	victimPath = filepath.Join(dir, "victim")
+	tracerPath = filepath.Join(dir, fmt.Sprint("abuse", os.Getpid()))
+	if err := os.Symlink(fmt.Sprintf("/proc/%d/exe", os.Getpid()), tracerPath); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	build := exec.Command("go", "build", "-o", victimPath, "./testdata/victim")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -126,7 +133,7 @@ func startVictim(t testing.TB) *process {
 
 // tracerCommand runs this binary as one of roles.
 func tracerCommand(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe", args...)
+	cmd := exec.Command(tracerPath, args...)
 	cmd.Env = append(os.Environ(), role+"="+name)
 	return cmd
 }
