@@ -2,6 +2,7 @@ package dump
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +38,8 @@ func compile(t *testing.T) string {
 	return prog
 }
 
-// TestUprobeEvents feeds --format uprobe_events to the kernel.
+// TestUprobeEvents feeds --format uprobe_events to the kernel, in groups of this
+// run's own: events are the machine's.
 func TestUprobeEvents(t *testing.T) {
 	needs.Root(t)
 	const events = "/sys/kernel/tracing/uprobe_events"
@@ -60,14 +62,23 @@ func TestUprobeEvents(t *testing.T) {
 			lines := output(t, append(args, "--format", "uprobe_events")...)
 			n := 0
 			for line := range strings.Lines(lines) {
+				event, isEvent := strings.CutPrefix(line, "p:")
+				if isEvent {
+					event = fmt.Sprintf("t%d_%s", os.Getpid(), event)
+					line = "p:" + event
+				}
 				if err := appendTo(events, line); err != nil {
 					t.Errorf("%s: %v", line, err)
 					continue
 				}
-				if event, ok := strings.CutPrefix(line, "p:"); ok {
+				if isEvent {
 					n++
 					event, _, _ = strings.Cut(event, " ")
-					t.Cleanup(func() { appendTo(events, "-:"+event) })
+					t.Cleanup(func() {
+						if err := appendTo(events, "-:"+event); err != nil {
+							t.Errorf("remove %s: %v", event, err)
+						}
+					})
 				}
 			}
 			if n == 0 {
