@@ -20,7 +20,7 @@ import (
 func fired(t *testing.T, provider string, opts attach.Options, fire func()) map[string]attach.Arg {
 	t.Helper()
 	opts.PIDs = []int{os.Getpid()}
-	opts.Context = t.Context()
+	opts.Context = soon(t)
 	s, err := attach.Open(provider+":*", &opts)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-usdt/usdt/attach"
 )
@@ -144,9 +142,7 @@ func (p debianProgram) start(t *testing.T) (pid int, poke func()) {
 
 func (p debianProgram) checkTraced(t *testing.T) {
 	pid, poke := p.start(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	s, err := attach.Open(p.selector, &attach.Options{PIDs: []int{pid}, Strings: p.texts, Context: ctx})
+	s, err := attach.Open(p.selector, &attach.Options{PIDs: []int{pid}, Strings: p.texts, Context: soon(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // trace returns the first event of a probe in a process.
 func trace(t *testing.T, pid int, selector string, meanwhile func()) attach.Event {
 	t.Helper()
-	s, err := attach.Open(selector, &attach.Options{PIDs: []int{pid}, Context: t.Context()})
+	s, err := attach.Open(selector, &attach.Options{PIDs: []int{pid}, Context: soon(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

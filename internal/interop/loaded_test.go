@@ -22,7 +22,7 @@ func TestSharedFile(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("directory holds %v (%v), want one object", files, err)
 	}
-	s, err := attach.Open(files[0]+":hello:tick", &attach.Options{Context: t.Context()})
+	s, err := attach.Open(files[0]+":hello:tick", &attach.Options{Context: soon(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

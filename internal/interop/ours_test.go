@@ -1,11 +1,9 @@
 package interop_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-usdt/usdt/attach"
 )
@@ -42,9 +40,7 @@ func ourRows() []row {
 // events returns the arguments of the first event of each shape in a process.
 func events(t *testing.T, pid int, provider string, texts []string) map[string]string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	s, err := attach.Open(provider+":*", &attach.Options{PIDs: []int{pid}, Strings: texts, Context: ctx})
+	s, err := attach.Open(provider+":*", &attach.Options{PIDs: []int{pid}, Strings: texts, Context: soon(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func perf(t *testing.T, p *process) (map[string]string, string) {
 		said += perf("probe", "-q", fmt.Sprintf("sdt_%s:%s", p.provider, s.name))
 	}
 	data := filepath.Join(dir, "data")
-	said += perf("record", "-q", "-e", "sdt_"+p.provider+":*", "-p", fmt.Sprint(p.pid), "-o", data, "--", "sleep", "0.5")
+	said += perf("record", "-q", "-e", "sdt_"+p.provider+":*", "-p", fmt.Sprint(p.pid), "-o", data, "--", "sleep", "2")
 	said += perf("script", "-i", data)
 	got := matches(`(?m)sdt_`+p.provider+`:(\w+): \([0-9a-f]+\)(.*)$`, said)
 	for name, args := range got {

@@ -3,6 +3,7 @@ package interop_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -141,6 +142,15 @@ func semaphore(t testing.TB, p reader.Probe) int {
 		t.Fatal(err)
 	}
 	return int(v)
+}
+
+// soon returns a context that is done when what the test waits for should have
+// come long ago: it fails then, and does not hang.
+func soon(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // eventually fails the test unless cond becomes true in time. It is for what
