@@ -87,11 +87,11 @@ func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patte
 	if err := cmd.Start(); err != nil {
 		k.t.Fatal(err)
 	}
+	defer cmd.Process.Kill() // what happens may fail the test
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(stderr.String(), "attached to"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			cmd.Process.Kill()
 			k.t.Fatalf("%s: traces nothing within 30 s:\n%s", command, stderr.String())
 		}
 	}
@@ -108,7 +108,6 @@ func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patte
 			k.t.Errorf("%s: %v\n%s", command, err, stderr.String())
 		}
 	case <-time.After(60 * time.Second):
-		cmd.Process.Kill()
 		k.t.Fatalf("%s: goes on and on:\n%s", command, stderr.String())
 	}
 	for _, p := range patterns {
