@@ -11,7 +11,8 @@ import (
 )
 
 // TestTerminal looks at a hostile program with every command and format. What
-// comes out is printable text, and none of its lines is the program's.
+// comes out is printable text, and none of its lines is the program's. All show
+// what the program is called, but for completion, which leaves it out.
 func TestTerminal(t *testing.T) {
 	exe := hostile(t)
 	sdtdump, sdttrace := build(t, "cmd/sdtdump"), build(t, "cmd/sdttrace")
@@ -26,15 +27,16 @@ func TestTerminal(t *testing.T) {
 		{sdtdump, "--format", "bpftrace", exe},
 		{sdtdump, "--format", "uprobe_events", exe},
 		{sdtdump, "-p", pid},
-		{sdtdump, "--probe", "\x1b[31m:\u202e", exe}, // names nothing
+		{sdtdump, "--probe", "\x1b31m:\u202e", exe}, // names nothing
+		{sdtdump, "--probe", "\x1b[31m:\u202e", exe}, // is no pattern
 		{sdtdump, "__complete", "--probe", ""},
 		{sdttrace, "list", "-p", pid},
 		{sdttrace, "list", "--json", "-p", pid},
 		{sdttrace, "__complete", ""},
 		trace("--limit", "4", "*:*"),
 		trace("--limit", "4", "--json", "*:*"),
-		trace("--duration", "300ms", "--count", "--by", "arg0,comm,probe", "*:*"),
-		trace("--duration", "300ms", "--count", "--by", "arg0,comm,probe", "--json", "*:*"),
+		trace("--duration", "1s", "--count", "--by", "arg0,comm,probe", "*:*"),
+		trace("--duration", "1s", "--count", "--by", "arg0,comm,probe", "--json", "*:*"),
 		trace("--where", "\x1b[2J", "*:*"),
 	} {
 		t.Run(command[0][strings.LastIndexByte(command[0], '/')+1:]+strings.Join(command[1:], " "), func(t *testing.T) {
@@ -44,6 +46,7 @@ func TestTerminal(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+			defer cmd.Process.Kill()
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
 			for running := true; running; {
@@ -54,8 +57,10 @@ func TestTerminal(t *testing.T) {
 					p.do("")
 				}
 			}
-			if stdout.Len()+stderr.Len() == 0 {
-				t.Error("nothing is printed")
+			said := stdout.String() + stderr.String()
+			shows := strings.Contains(said, `\x1b`) || strings.Contains(said, `\u001b`)
+			if completes := command[1] == "__complete"; shows == completes {
+				t.Errorf("shows an escape sequence %v, want %v: %s", shows, !completes, said)
 			}
 			check(t, "stdout", stdout.String())
 			check(t, "stderr", stderr.String())
