@@ -64,8 +64,9 @@ type Options struct {
 	// text if it is compared with text, and is that text in events, too.
 	//
 	// Comparing an argument that cannot be read, or a float that is NaN, is
-	// false, != included. A name that a probe does not have and constants of
-	// another type make Open return a [*WhereError].
+	// false, != included. A name that a probe does not have, constants of
+	// another type, and more comparisons than a BPF program has room or time for
+	// make Open return a [*WhereError].
 	Where string
 
 	// Rescan is how often probes are looked for that were not there before:

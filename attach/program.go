@@ -28,8 +28,14 @@ const (
 	stackGroup  = stackSlots - 8*maxReads // and below: an aggregate's keys
 )
 
-// maxInstructions in a program; jumps reach 2^15.
-const maxInstructions = 20_000
+const (
+	// maxInstructions in a program; jumps reach 2^15.
+	maxInstructions = 20_000
+	// maxWalk is how many instructions the verifier may have to walk through, as
+	// far as can be told: it gives up after 1,000,000 (kernel/bpf/verifier.c:
+	// BPF_COMPLEXITY_LIMIT_INSNS).
+	maxWalk = 300_000
+)
 
 // programLicense allows the helpers that read memory.
 const programLicense = "Dual MIT/GPL"
@@ -53,11 +59,11 @@ func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool
 	for _, memory := range []bool{false, true} {
 		g := &generator{maps: m, sleeps: memory && canSleep}
 		var bodies []asm.Instructions
-		size, filters := 0, false
+		size, walk, filters := 0, 0, false
 		flush := func() {
 			if len(bodies) > 0 {
 				specs = append(specs, g.program(bodies, filters, typ))
-				bodies, size, filters = nil, 0, false
+				bodies, size, walk, filters = nil, 0, 0, false
 			}
 		}
 		for _, sig := range sigs {
@@ -66,10 +72,10 @@ func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool
 			}
 			body := g.body(sig)
 			cost := len(body) + searchCost(sig.where)
-			if size += cost; size > maxInstructions {
+			if size+len(body) > maxInstructions || walk+cost > maxWalk {
 				flush()
-				size = cost
 			}
+			size, walk = size+len(body), walk+cost
 			forms[sig] = form{program: len(specs), index: len(bodies)}
 			bodies = append(bodies, body)
 			filters = filters || sig.where != nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 )
 
 // Stats are the numbers of events of a session. While it is attached they are
@@ -190,6 +191,9 @@ func (t *tracing) load(signatures []*signature, m *maps) error {
 	var progs []*ebpf.Program
 	for _, spec := range specs {
 		prog, err := ebpf.NewProgram(spec)
+		if tooLarge(spec, err) && t.options.condition != nil {
+			return &WhereError{Where: t.options.Where, Column: 1, Msg: "it is too long for the kernel: a program has room for fewer comparisons, and time for fewer or shorter pieces of text between stars"}
+		}
 		if err != nil {
 			return privileges("load the programs that read arguments", err)
 		}
@@ -205,6 +209,12 @@ func (t *tracing) load(signatures []*signature, m *maps) error {
 		t.codes[sig.key()] = code{progs[forms[sig].program], forms[sig]}
 	}
 	return nil
+}
+
+// tooLarge reports whether err is the answer to a program that is too long, or
+// through which the verifier is too long on its way.
+func tooLarge(spec *ebpf.ProgramSpec, err error) bool {
+	return errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EINVAL) && len(spec.Instructions) > maxInstructions
 }
 
 // groups returns the sites, of which the first has index base, by link.

@@ -1,0 +1,66 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// TestManySearches searches text at sites that all have code of their own: more
+// than the verifier would walk through in one program.
+func TestManySearches(t *testing.T) {
+	path := compileC(t, "spread", "gcc", "-O2")
+	const sites = 80
+	s := open(t, path+":spread:probe", &attach.Options{Where: "comm ~ '*pr*a*'"})
+	if n := s.Plan().Attached(); n != sites {
+		t.Errorf("attached to %d sites, want %d", n, sites)
+	}
+	if msg, err := exec.Command(path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, msg)
+	}
+	if n := len(drain(t, s)); n != sites {
+		t.Errorf("%d events, want %d", n, sites)
+	}
+	checkSum(t, s)
+}
+
+// TestManyReads looks at one of many arguments in memory: whether it could be
+// read does not depend on which of the others could.
+func TestManyReads(t *testing.T) {
+	path := build(t, "functions.c", "gcc", "-O2")
+	o := attach.Options{Where: "arg6 == 7"}
+	for i := range 24 {
+		o.Args = append(o.Args, fmt.Sprintf("arg%d", i+6))
+	}
+	p := start(t, exec.Command(path))
+	o.PIDs = []int{p.pid()}
+	s := open(t, "uprobe:"+path+":sum8", &o)
+	p.ask("go")
+	if events := drain(t, s); len(events) != 1 || events[0].Args[0].Value != int64(7) {
+		t.Errorf("events %+v, want one", events)
+	}
+}
+
+// TestLongCondition holds that a condition which is too long is told from what
+// else the verifier does not like.
+func TestLongCondition(t *testing.T) {
+	path := compileC(t, "spread", "gcc", "-O2")
+	var where []string
+	for i := range 200 {
+		where = append(where, fmt.Sprintf("comm ~ '*%d*b*c*d*e*f*g*h*'", i))
+	}
+	s, err := attach.Open(path+":spread:probe", &attach.Options{Where: strings.Join(where, "||")})
+	if err == nil {
+		s.Close()
+		t.Fatal("no error")
+	}
+	needPrivileges(t, err)
+	var wrong *attach.WhereError
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("error %v, want a WhereError that says that the condition is too long", err)
+	}
+}
