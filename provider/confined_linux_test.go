@@ -152,3 +152,20 @@ func TestMemfdNoexec(t *testing.T) {
 		runConfined(t, cmd)
 	}
 }
+
+// TestWithoutProc loads where no /proc is mounted, as in a bare chroot. (The
+// dynamic linker is given a path there.)
+func TestWithoutProc(t *testing.T) {
+	if os.Getenv(confined) != "" {
+		if err := unix.Mount("empty", "/proc", "tmpfs", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		loadConfined(t)
+		return
+	}
+	needs.Root(t) // to mount
+	cmd := confinedCommand(t)
+	cmd.Args = append(cmd.Args, "-loader", "map")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	runConfined(t, cmd)
+}

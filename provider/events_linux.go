@@ -18,35 +18,51 @@ import (
 	"github.com/go-usdt/usdt/internal/cdecl"
 )
 
-// events guards what this process does in events directories, and knows which
-// ones it has swept, by device and inode.
+// events guards what this process does in events directories, and counts what
+// it shows in each.
 var events struct {
 	sync.Mutex
-	swept map[[2]uint64]bool
+	shown map[directory]int
 }
+
+// directory is a directory's device and inode. No other one has them while this
+// process has something in it.
+type directory [2]uint64
 
 // eventFiles are the files of a probe.
 var eventFiles = []string{"address", "format"}
 
 // shownEvents is what showEvents has made.
 type shownEvents struct {
-	dir      string
+	dir      string // absolute: the process may be somewhere else when it closes the provider
+	id       directory
 	provider string
 	probes   []string
 }
 
 // showEvents fills an events directory with a provider's probes, after
 // removing what dead processes left there. It returns what is to be hidden
-// later, also with an error.
+// later, perhaps also with an error.
 func showEvents(dir, provider string, probes []declared) (*shownEvents, error) {
 	events.Lock()
 	defer events.Unlock()
-	shown := &shownEvents{dir: dir, provider: provider}
-	root, err := openEvents(dir)
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return shown, err
+		return nil, err
+	}
+	root, id, err := openEvents(dir)
+	if err != nil {
+		return nil, err
 	}
 	defer root.Close()
+	shown := &shownEvents{dir: dir, id: id, provider: provider}
+	if events.shown[id] == 0 {
+		sweep(root)
+	}
+	if events.shown == nil {
+		events.shown = map[directory]int{}
+	}
+	events.shown[id]++
 	parent := filepath.Join(strconv.Itoa(os.Getpid()), provider)
 	if err := root.MkdirAll(parent, 0o755); err != nil {
 		return shown, err
@@ -74,34 +90,33 @@ func showEvents(dir, provider string, probes []declared) (*shownEvents, error) {
 	return shown, nil
 }
 
-// openEvents opens an events directory that nobody else can write to, and
-// sweeps it the first time.
-func openEvents(dir string) (*os.Root, error) {
+// openEvents opens an events directory that nobody else can write to.
+func openEvents(dir string) (*os.Root, directory, error) {
 	d, err := openOwned(dir)
 	if err != nil {
-		return nil, err
+		return nil, directory{}, err
 	}
 	defer d.Close()
-	// The directory that was checked, whatever the path leads to by now.
-	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", d.Fd()))
-	if err != nil {
-		return nil, err
-	}
 	info, err := d.Stat()
 	if err != nil {
+		return nil, directory{}, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, directory{}, err
+	}
+	// It must be the directory that was checked. (There may be no /proc, through
+	// which to open that one again.)
+	again, err := root.Stat(".")
+	if err == nil && !os.SameFile(info, again) {
+		err = fmt.Errorf("%s was replaced by another directory while it was opened", dir)
+	}
+	if err != nil {
 		root.Close()
-		return nil, err
+		return nil, directory{}, err
 	}
 	st := info.Sys().(*syscall.Stat_t)
-	key := [2]uint64{uint64(st.Dev), st.Ino}
-	if !events.swept[key] {
-		sweep(root)
-		if events.swept == nil {
-			events.swept = map[[2]uint64]bool{}
-		}
-		events.swept[key] = true
-	}
-	return root, nil
+	return root, directory{uint64(st.Dev), st.Ino}, nil
 }
 
 // hide removes what showEvents made, and the process's directory with its last
@@ -109,6 +124,9 @@ func openEvents(dir string) (*os.Root, error) {
 func (s *shownEvents) hide() error {
 	events.Lock()
 	defer events.Unlock()
+	if events.shown[s.id]--; events.shown[s.id] == 0 {
+		delete(events.shown, s.id)
+	}
 	root, err := os.OpenRoot(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

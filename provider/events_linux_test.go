@@ -23,6 +23,24 @@ func shown(t *testing.T, dir, name string) (*provider.Provider, error) {
 	return p, p.Load()
 }
 
+// TestEventsAfterChdir holds that Close finds a directory that was given by a
+// relative path.
+func TestEventsAfterChdir(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	p, err := shown(t, "events", "moving")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("/")
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "events", "*")); err != nil || len(left) != 0 {
+		t.Errorf("Close left %v (%v)", left, err)
+	}
+}
+
 // TestEventsOfOthers holds that nothing is written where others can write, and
 // nothing removed that is not an events directory's.
 func TestEventsOfOthers(t *testing.T) {
