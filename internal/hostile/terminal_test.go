@@ -27,7 +27,7 @@ func TestTerminal(t *testing.T) {
 		{sdtdump, "--format", "bpftrace", exe},
 		{sdtdump, "--format", "uprobe_events", exe},
 		{sdtdump, "-p", pid},
-		{sdtdump, "--probe", "\x1b31m:\u202e", exe}, // names nothing
+		{sdtdump, "--probe", "\x1b31m:\u202e", exe},  // names nothing
 		{sdtdump, "--probe", "\x1b[31m:\u202e", exe}, // is no pattern
 		{sdtdump, "__complete", "--probe", ""},
 		{sdttrace, "list", "-p", pid},

@@ -1,0 +1,90 @@
+//go:build linux && (amd64 || arm64)
+
+package provider_test
+
+import (
+	"fmt"
+
+	"github.com/go-usdt/usdt/provider"
+)
+
+// A program declares its probes, publishes them and fires. Watch it with
+//
+//	sdttrace -p PID 'store:*'
+//	bpftrace -p PID -e 'usdt:*:store:order { printf("%d %s\n", arg0, str(arg1)); }'
+func Example() {
+	store := provider.New("store", nil)
+	order := provider.NewProbe2[uint32, string](store, "order", "items", "customer")
+	if err := store.Load(); err != nil {
+		fmt.Println(err) // the program works without its probes
+	}
+	defer store.Close()
+
+	order.Fire(2, "Ada")
+	// Output:
+}
+
+// What is wrong with declarations is said once, by Load. The other probes are
+// published all the same.
+func ExampleProvider_Load() {
+	store := provider.New("store", nil)
+	order := provider.NewProbe2[uint32, string](store, "order", "items", "customer")
+	provider.NewProbe1[uint32](store, "check-out", "items")
+	provider.NewProbe2[uint32, uint32](store, "refund", "items")
+	fmt.Println(store.Load())
+	defer store.Close()
+	order.Fire(2, "Ada")
+	// Output:
+	// declare probe store:check-out: probe name "check-out" is not a C identifier (letters, digits and _, no digit first)
+	// declare probe store:refund: 1 argument names for 2 arguments
+}
+
+// A record is a probe whose arguments are the fields of a struct. It is not
+// copied: fill it only if somebody is there to see it.
+func ExampleNewRecord() {
+	type address struct {
+		Host string
+		Port uint16
+	}
+	type request struct {
+		ID      uint64 `usdt:"id"`
+		Path    string `usdt:"path"`
+		Peer    address
+		Cookies []string `usdt:"-"` // nobody's business
+	}
+	web := provider.New("web", nil)
+	done := provider.NewRecord[request](web, "request_done")
+	if err := web.Load(); err != nil {
+		fmt.Println(err)
+	}
+	defer web.Close()
+
+	if done.Enabled() {
+		done.Fire(&request{ID: 7, Path: "/index.html", Peer: address{"::1", 8080}})
+	}
+	// Output:
+}
+
+// Probes of a group share a semaphore: one look tells whether what all of them
+// need is worth computing.
+func ExampleProvider_Group() {
+	cache := provider.New("cache", nil)
+	lookups := cache.Group("lookups")
+	hit := provider.NewProbe1[string](lookups, "hit", "key")
+	miss := provider.NewProbe2[string, uint64](lookups, "miss", "key", "hash")
+	if err := cache.Load(); err != nil {
+		fmt.Println(err)
+	}
+	defer cache.Close()
+
+	key, found := [2]string{"user", "17"}, false
+	if lookups.Enabled() {
+		name := key[0] + "/" + key[1]
+		if found {
+			hit.Fire(name)
+		} else {
+			miss.Fire(name, 0xcbf29ce484222325)
+		}
+	}
+	// Output:
+}
