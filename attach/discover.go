@@ -47,6 +47,7 @@ func newDiscovery(selectors []string, pids []int) (*discovery, error) {
 	return &discovery{
 		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)), similar: make([]string, len(selectors)),
 		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{}, functions: map[string]int{},
+		lower: map[lowerInode]*fileState{},
 	}, nil
 }
 
@@ -84,7 +85,9 @@ type discovery struct {
 	similar   []string // probes that may have been meant
 	chunks    []Plan   // of the sites: growing one slice would copy them again and again
 	seen      map[siteKey]bool
-	read      map[procfs.ID]*fileState   // files, without a process
+	read      map[procfs.ID]*fileState  // files, without a process
+	lower     map[lowerInode]*fileState // those of read that are on overlays
+	inodes    inodes
 	mapped    map[int]map[procfs.ID]bool // files of processes
 	again     bool                       // not the first time
 	scan      int                        // number of the scan of all processes
@@ -198,13 +201,15 @@ func (d *discovery) changed(pid int) bool {
 // machine looks at the files that selectors name by path and at those that any
 // process has mapped.
 func (d *discovery) machine() error {
+	defer d.inodes.close()
 	scan := false
+	var names []string
 	for i := range d.selectors {
 		path, ok := d.selectors[i].LiteralPath()
 		if !ok || !strings.Contains(path, "/") {
 			scan = true
 			if ok {
-				d.installed(path)
+				names = append(names, path)
 			}
 			continue
 		}
@@ -215,6 +220,10 @@ func (d *discovery) machine() error {
 		case err != nil:
 			return err
 		}
+	}
+	// A name selects what has been found by a path, but not the other way round.
+	for _, name := range names {
+		d.installed(name)
 	}
 	if !scan {
 		return nil
@@ -251,6 +260,10 @@ func (d *discovery) named(path string) error {
 		return err
 	}
 	defer f.Close()
+	if file, err := procfs.OpenFile(path); err == nil {
+		d.lowest(file, state.id.Inode, state)
+		file.Close()
+	}
 	d.file(f, state, path, "")
 	return nil
 }
@@ -368,5 +381,10 @@ func parseSelectors(selectors []string) ([]selector.Selector, error) {
 		}
 		out = append(out, sel)
 	}
+	all := make([]*selector.Selector, len(out))
+	for i := range out {
+		all[i] = &out[i]
+	}
+	selector.Unite(all...)
 	return out, nil
 }

@@ -32,6 +32,7 @@ func (d *discovery) stateOf(mapped procfs.ID, file *os.File) (state *fileState, 
 	}
 	if state, known = d.read[own]; !known {
 		state = &fileState{id: mapped, unlinked: unlinked, found: d.scan}
+		state, known = d.lowest(file, own.Inode, state)
 		d.read[own] = state
 	}
 	state.seen = d.scan
@@ -84,6 +85,11 @@ func (d *discovery) settle() {
 		case f.unlinked:
 			delete(d.read, id)
 			d.ended = append(d.ended, id)
+		}
+	}
+	for inode, f := range d.lower {
+		if d.read[f.id] != f {
+			delete(d.lower, inode)
 		}
 	}
 }

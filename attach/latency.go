@@ -80,6 +80,7 @@ func OpenLatency(start, end string, what *Latency, opts *Options) (*Aggregate, e
 	if pairs.end, err = selector.Parse(end); err != nil {
 		return nil, err
 	}
+	selector.Unite(&pairs.start, &pairs.end)
 	layout := &aggregateLayout{wanted: wanted, pairs: pairs, value: elapsed}
 	return openAggregate([]string{start, end}, &o, layout)
 }

@@ -2,7 +2,9 @@ package selector
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +36,8 @@ type Selector struct {
 	Path, Provider, Name, Function string
 
 	path, absolute           glob
-	resolved                 string // where Path leads to through symbolic links
+	resolved                 string   // where Path leads to through symbolic links
+	others                   []string // other paths of the file, see Unite
 	provider, name, function glob
 }
 
@@ -126,6 +129,28 @@ func (s *Selector) resolve() {
 	}
 }
 
+// Unite has selectors that name one file by different paths, such as one through
+// a symbolic link, each select what is found by the path of another.
+func Unite(selectors ...*Selector) {
+	files := make([]os.FileInfo, len(selectors))
+	for i, s := range selectors {
+		path, ok := s.LiteralPath()
+		if !ok || !strings.Contains(path, "/") {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		files[i] = info
+		for j, other := range files[:i] {
+			if o := selectors[j]; other != nil && os.SameFile(info, other) && o.path.literal != path {
+				s.others, o.others = append(s.others, o.path.literal), append(o.others, path)
+			}
+		}
+	}
+}
+
 // String returns the selector as Parse takes it.
 func (s *Selector) String() string {
 	switch {
@@ -158,7 +183,7 @@ func (s *Selector) MatchName(function string) bool {
 // it is a library, the end may be left out; a path may lead to the object through
 // symbolic links.
 func (s *Selector) MatchPath(path string) bool {
-	if s.Path == "" || s.path.match(path) || s.absolute.match(path) || s.resolved != "" && s.resolved == path {
+	if s.Path == "" || s.path.match(path) || s.absolute.match(path) || s.resolved != "" && s.resolved == path || slices.Contains(s.others, path) {
 		return true
 	}
 	if strings.Contains(s.Path, "/") {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -157,4 +158,31 @@ func FuzzParse(f *testing.F) {
 		sel.Match(s, s, s)
 		sel.MatchFunction(s, s)
 	})
+}
+
+func TestUnite(t *testing.T) {
+	dir := t.TempDir()
+	a, b, c := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
+	if err := errors.Join(os.WriteFile(a, nil, 0o600), os.Link(a, b), os.WriteFile(c, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var all []*Selector
+	for _, text := range []string{a + ":p:n", c + ":p:n", b + ":p:*", dir + "/missing:p:n", "p:n", dir + "/[a]:p:n"} {
+		s, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, &s)
+	}
+	Unite(all...)
+	for _, path := range []string{a, b, c} {
+		var got []bool
+		for _, s := range all {
+			got = append(got, s.MatchPath(path))
+		}
+		want := []bool{path != c, path == c, path != c, false, true, path == a}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", path, got, want)
+		}
+	}
 }

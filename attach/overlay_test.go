@@ -1,0 +1,108 @@
+package attach_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
+)
+
+// overlays mounts two overlays of one directory, as containers of one image
+// have them.
+func overlays(t *testing.T, lower string) (mounts [2]string) {
+	t.Helper()
+	needs.Root(t)
+	for i := range mounts {
+		dir := t.TempDir()
+		mounts[i] = filepath.Join(dir, "merged")
+		upper, work := filepath.Join(dir, "upper"), filepath.Join(dir, "work")
+		if err := errors.Join(os.Mkdir(mounts[i], 0o755), os.Mkdir(upper, 0o755), os.Mkdir(work, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		data := "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work
+		if err := unix.Mount("overlay", mounts[i], "overlay", 0, data); err != nil {
+			needs.Skip(t, "no overlays here: %v", err)
+		}
+		t.Cleanup(func() { unix.Unmount(mounts[i], unix.MNT_DETACH) })
+	}
+	return mounts
+}
+
+// TestOverlays traces two containers of one image: what fires in either is one
+// event, also in one that starts later, although maps and stat give their
+// program an identity of its own.
+func TestOverlays(t *testing.T) {
+	lower := filepath.Dir(compile(t, "gcc", "-O2"))
+	mounts := overlays(t, lower)
+	first := start(t, exec.Command(filepath.Join(mounts[0], "args")))
+	first.do("")
+	selector := filepath.Join(filepath.Dir(filepath.Dir(mounts[0])), "*", "merged", "args") + ":args:bare"
+	s := open(t, selector, &attach.Options{Rescan: 5 * time.Millisecond})
+	second := start(t, exec.Command(filepath.Join(mounts[1], "args")))
+	both := open(t, selector, nil)
+	for range 3 {
+		first.do("")
+	}
+	second.do("")
+	time.Sleep(100 * time.Millisecond) // some scans: nothing is to happen
+	second.do("")
+	for name, s := range map[string]*attach.Session{"one before the other": s, "both": both} {
+		if n := s.Plan().Attached(); n != 1 {
+			t.Errorf("%s: attached to %d sites, want 1", name, n)
+		}
+		fired := map[int]int{}
+		for _, ev := range drain(t, s) {
+			fired[ev.PID]++
+		}
+		if fired[first.pid()] != 3 || fired[second.pid()] != 2 {
+			t.Errorf("%s: %d and %d events, want 3 and 2", name, fired[first.pid()], fired[second.pid()])
+		}
+		checkSum(t, s)
+	}
+}
+
+// TestOtherPaths selects probes of one file by several of its paths.
+func TestOtherPaths(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	link, hard := filepath.Join(t.TempDir(), "link"), filepath.Join(filepath.Dir(path), "hard")
+	if err := errors.Join(os.Symlink(path, link), os.Link(path, hard)); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, exec.Command(path))
+	p.do("")
+	s, err := attach.OpenAll([]string{link + ":args:bare", path + ":args:text", hard + ":args:t*"}, nil)
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer s.Close()
+	p.do("")
+	fired := map[string]int{}
+	for _, ev := range drain(t, s) {
+		if ev.PID == p.pid() {
+			fired[ev.Name]++
+		}
+	}
+	if len(fired) != 2 || fired["bare"] != 1 || fired["text"] != 1 {
+		t.Errorf("got %v, want bare and text once", fired)
+	}
+	a, err := attach.OpenLatency(path+":args:ints", hard+":args:bare", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	p.do("")
+	if err := a.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if pairs, err := a.Pairs(); err != nil || pairs.Pairs != 1 {
+		t.Errorf("latency by two paths: %+v, %v", pairs, err)
+	}
+}
