@@ -46,8 +46,13 @@ func Probes(prog *ebpf.Program, probes []reader.Probe, opts *Options) (*Attachme
 	a, err := attachOwn(prog, probes, pids, &o, kind)
 	if o.Link == AutoLink && kind == MultiLink && errors.Is(err, unix.EINVAL) {
 		// The program may have been loaded for perf events.
-		if perf, perfErr := attachOwn(prog, probes, pids, &o, PerfLink); perfErr == nil {
+		perf, perfErr := attachOwn(prog, probes, pids, &o, PerfLink)
+		if perfErr == nil {
 			return perf, nil
+		}
+		var missing *PrivilegeError
+		if errors.As(perfErr, &missing) {
+			err = fmt.Errorf("%w; if the program was loaded for perf events: %w", err, perfErr)
 		}
 	}
 	return a, err

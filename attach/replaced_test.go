@@ -28,6 +28,12 @@ func replace(t *testing.T, path string) {
 // TestReplaced holds that a site is attached to in the file whose notes were
 // read, and not in another that lies at its path by now.
 func TestReplaced(t *testing.T) {
+	for _, kind := range []attach.LinkKind{attach.MultiLink, attach.PerfLink} {
+		t.Run(kind.String(), func(t *testing.T) { testReplaced(t, kind) })
+	}
+}
+
+func testReplaced(t *testing.T, kind attach.LinkKind) {
 	path := compile(t, "gcc", "-O2")
 	f, err := reader.Open(path)
 	if err != nil {
@@ -43,10 +49,11 @@ func TestReplaced(t *testing.T) {
 			probes = append(probes, p)
 		}
 	}
-	_, prog := cookieProgram(t, attach.PerfLink)
-	opts := &attach.Options{Link: attach.PerfLink}
+	_, prog := cookieProgram(t, kind)
+	opts := &attach.Options{Link: kind}
 	a, err := attach.Probes(prog, probes, opts)
 	if err != nil {
+		needMulti(t, err)
 		needPrivileges(t, err)
 		t.Fatal(err)
 	}
