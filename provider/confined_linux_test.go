@@ -169,3 +169,36 @@ func TestWithoutProc(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	runConfined(t, cmd)
 }
+
+// TestRootDir holds where root's objects are: in /run unless, as on Debian, what
+// is there cannot be executed.
+func TestRootDir(t *testing.T) {
+	if os.Getenv(confined) != "" {
+		for _, dir := range []string{"/run", "/var/cache"} {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := unix.Mount("empty", dir, "tmpfs", 0, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := "/run/usdt"
+		for _, flags := range []uintptr{0, unix.MS_NOEXEC} {
+			if err := unix.Mount("empty", "/run", "tmpfs", unix.MS_REMOUNT|flags, ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := stored(t, ""); err != nil {
+				t.Error(err)
+			}
+			object(t, want)
+			want = "/var/cache/usdt"
+		}
+		fmt.Print(allFired)
+		return
+	}
+	needs.Root(t) // to mount
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	cmd := confinedCommand(t)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	runConfined(t, cmd)
+}

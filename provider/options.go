@@ -22,7 +22,7 @@ type Options struct {
 	// Dir is the directory of BackingFile's objects. It must belong to this
 	// user or to root, and others must not be able to write to it. If it is
 	// missing it is made. Empty means the directory usdt in $XDG_RUNTIME_DIR
-	// or, for root, /run/usdt.
+	// or, for root, in /run or, where that is mounted noexec, in /var/cache.
 	Dir string
 
 	// Loader is how the object gets into memory.

@@ -71,10 +71,20 @@ func defaultDir() (string, error) {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && !privileged() {
 		return filepath.Join(dir, "usdt"), nil
 	}
-	if os.Geteuid() == 0 {
-		return "/run/usdt", nil
+	switch {
+	case os.Geteuid() != 0:
+		return "", errNoDir
+	case noexec("/run"):
+		// As Debian and Ubuntu mount it (initramfs-tools: init).
+		return "/var/cache/usdt", nil
 	}
-	return "", errNoDir
+	return "/run/usdt", nil
+}
+
+// noexec reports whether nothing below path can be mapped executable.
+func noexec(path string) bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_NOEXEC != 0
 }
 
 // checkOwner returns an error unless only this user and root can change f.
