@@ -9,7 +9,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// maxRecord is the size of the largest record. BTF counts bits in 32 bits.
+// maxRecord is the size of the largest record, and of the largest struct or array
+// behind a pointer that is more than bytes. BTF counts bits in 32 bits.
 const maxRecord = 64 << 20
 
 // newRecordSignature describes a struct type whose values are argument blocks.
@@ -58,12 +59,13 @@ type references struct {
 }
 
 // reference returns the description of a struct behind a pointer, which
-// describeReferences completes; nil if there are too many, or it cannot be named.
+// describeReferences completes; nil if there are too many, it is too large, or it
+// cannot be named.
 func (d *describer) reference(t reflect.Type) *btf.Struct {
 	i, ok := d.refs.index[t]
 	if !ok {
 		names := fieldNames(t)
-		if len(d.refs.structs) == maxReferences || checkArgNames(names, len(names)) != nil {
+		if len(d.refs.structs) == maxReferences || t.Size() > maxRecord || checkArgNames(names, len(names)) != nil {
 			return nil
 		}
 		i = len(d.refs.structs)
@@ -181,6 +183,9 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 		}
 		return d.opaque(t), nil
 	case reflect.Array:
+		if t.Size() > maxRecord {
+			return d.opaque(t), nil
+		}
 		fmt.Fprintf(&d.key, "[%d]", t.Len())
 		// Elements are for typed readers only: one array could fill the note.
 		sub := describer{refs: d.refs}

@@ -290,6 +290,32 @@ func TestHugeRecord(t *testing.T) {
 	}
 }
 
+// TestHugeReferences holds that what lies behind a pointer and is too large for
+// BTF is described as bytes: offsets count bits in 32 bits there.
+func TestHugeReferences(t *testing.T) {
+	type huge struct {
+		A [600 << 20]byte
+		B int32
+	}
+	s, err := provider.DescribeRecord(reflect.TypeFor[struct {
+		Struct *huge
+		Array  *[2]huge
+	}]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range s.Members {
+		a, ok := m.Type.(*btf.Pointer).Target.(*btf.Array)
+		if !ok || a.Nelems != 64<<20 {
+			t.Errorf("%s points to %v, want to 64 MiB", m.Name, m.Type.(*btf.Pointer).Target)
+			continue
+		}
+		if size, err := btf.Sizeof(a.Type); err != nil || size != 1 {
+			t.Errorf("%s points to an array of %v, want bytes", m.Name, a.Type)
+		}
+	}
+}
+
 // TestReferencesEnd holds that types which refer to very many others, or to
 // themselves without a struct in between, are described up to a point.
 func TestReferencesEnd(t *testing.T) {

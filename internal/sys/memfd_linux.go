@@ -25,7 +25,7 @@ func Memfd(name string, contents []byte) (*os.File, error) {
 	f := os.NewFile(uintptr(fd), "memfd:"+name)
 	if _, err := f.Write(contents); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("fill %w", err)
+		return nil, err
 	}
 	seals := unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {

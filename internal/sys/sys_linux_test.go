@@ -51,6 +51,21 @@ func TestOptimizationUnderSeccomp(t *testing.T) {
 	fmt.Printf("optimization %d\n", UprobeOptimization())
 }
 
+// TestMemfdTooLarge holds what is said of a file beyond the process's limit.
+func TestMemfdTooLarge(t *testing.T) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 100, Max: limit.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_FSIZE, &limit)
+	if _, err := Memfd("large", make([]byte, 200)); err == nil || err.Error() != "write memfd:large: file too large" {
+		t.Errorf("got %v, want what could not be written and why", err)
+	}
+}
+
 // TestSpan holds that a span stays readable, and is used again.
 func TestSpan(t *testing.T) {
 	page := uint64(os.Getpagesize())
