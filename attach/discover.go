@@ -47,7 +47,7 @@ func newDiscovery(selectors []string, pids []int) (*discovery, error) {
 	return &discovery{
 		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)), similar: make([]string, len(selectors)),
 		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{}, functions: map[string]int{},
-		lower: map[lowerInode]*fileState{},
+		lower: map[lowerInode]*fileState{}, places: map[place]placed{},
 	}, nil
 }
 
@@ -87,6 +87,7 @@ type discovery struct {
 	seen      map[siteKey]bool
 	read      map[procfs.ID]*fileState  // files, without a process
 	lower     map[lowerInode]*fileState // those of read that are on overlays
+	places    map[place]placed          // those of read whose ids maps give to others, too
 	inodes    inodes
 	mapped    map[int]map[procfs.ID]bool // files of processes
 	again     bool                       // not the first time
@@ -279,7 +280,7 @@ func (d *discovery) mappedBy(pid int) {
 		return
 	}
 	for _, o := range procfs.Objects(pid, maps) {
-		if f := d.read[o.ID]; f != nil {
+		if f := d.known(o, pid); f != nil {
 			f.seen = d.scan
 			continue
 		}
@@ -293,7 +294,7 @@ func (d *discovery) mappedBy(pid int) {
 			}
 			continue
 		}
-		state, known := d.stateOf(o.ID, file)
+		state, known := d.stateOf(o, pid, file)
 		if known {
 			file.Close()
 			continue

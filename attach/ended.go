@@ -2,6 +2,7 @@ package attach
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +13,9 @@ import (
 
 // fileState is what is known of a file that was looked for probes.
 type fileState struct {
-	id       procfs.ID
+	id procfs.ID
+	// shared says that maps give other files this one's id, too: see place.
+	shared   bool
 	named    bool // by a selector
 	matched  bool // has sites
 	unlinked bool // has no name, so that it can only be had from who has it
@@ -20,23 +23,71 @@ type fileState struct {
 	seen     int  // the last one
 }
 
-// stateOf returns what is known of the open file, which a process has mapped by
-// that id, and whether it was looked at before. On btrfs and some overlays the
-// id in a process's maps is another than that of stat, by which the files that
-// selectors name are known: both lead to one state.
-func (d *discovery) stateOf(mapped procfs.ID, file *os.File) (state *fileState, known bool) {
+// place is where a process has a file mapped: its id in maps, and the path in
+// the file systems that the process sees. On btrfs, maps give the device of the
+// whole file system, whose subvolumes number their files each by itself, and
+// only the place tells those apart that have one id.
+type place struct {
+	mapped procfs.ID
+	path   string
+	mounts procfs.ID // of the mount namespace
+}
+
+// placed is the file in a place, and the scan in which that was last looked up.
+type placed struct {
+	state *fileState
+	seen  int
+}
+
+func placeOf(o *procfs.Object, pid int) place {
+	p := place{mapped: o.ID, path: o.Path}
 	var st unix.Stat_t
-	own, unlinked := mapped, false
+	if err := unix.Stat(fmt.Sprintf("/proc/%d/ns/mnt", pid), &st); err == nil {
+		p.mounts = procfs.ID{Dev: st.Dev, Inode: st.Ino}
+	}
+	return p
+}
+
+// known returns the state of a file that process pid has mapped, nil if it has
+// not been looked at.
+func (d *discovery) known(o *procfs.Object, pid int) *fileState {
+	f := d.read[o.ID]
+	if f == nil || !f.shared {
+		return f
+	}
+	at := placeOf(o, pid)
+	found, ok := d.places[at]
+	if ok {
+		d.places[at] = placed{found.state, d.scan}
+	}
+	return found.state
+}
+
+// stateOf returns what is known of the open file, which process pid has mapped,
+// and whether it was looked at before. On btrfs and some overlays the id in
+// maps is another than that of stat, by which the files that selectors name are
+// known: both lead to one state. Of an overlay it is that of the file below.
+func (d *discovery) stateOf(o *procfs.Object, pid int, file *os.File) (state *fileState, known bool) {
+	var st unix.Stat_t
+	own, unlinked := o.ID, false
 	if err := unix.Fstat(int(file.Fd()), &st); err == nil {
 		own, unlinked = procfs.ID{Dev: st.Dev, Inode: st.Ino}, st.Nlink == 0
 	}
+	shared := own != o.ID && !overlaid(file)
 	if state, known = d.read[own]; !known {
-		state = &fileState{id: mapped, unlinked: unlinked, found: d.scan}
+		state = &fileState{id: o.ID, unlinked: unlinked, found: d.scan}
+		if shared {
+			state.id = own
+		}
 		state, known = d.lowest(file, own.Inode, state)
 		d.read[own] = state
 	}
 	state.seen = d.scan
-	d.read[mapped] = state
+	d.read[o.ID] = state
+	if shared {
+		state.shared = true
+		d.places[placeOf(o, pid)] = placed{state, d.scan}
+	}
 	return state, known
 }
 
@@ -87,9 +138,15 @@ func (d *discovery) settle() {
 			d.ended = append(d.ended, id)
 		}
 	}
+	forgotten := func(f *fileState) bool { return d.read[f.id] != f }
 	for inode, f := range d.lower {
-		if d.read[f.id] != f {
+		if forgotten(f) {
 			delete(d.lower, inode)
+		}
+	}
+	for at, found := range d.places {
+		if found.seen != d.scan || forgotten(found.state) {
+			delete(d.places, at)
 		}
 	}
 }

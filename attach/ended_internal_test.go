@@ -25,7 +25,7 @@ func TestStateOf(t *testing.T) {
 	}
 	defer file.Close()
 	mapped := procfs.ID{Dev: unix.Mkdev(0, 1<<19), Inode: 1}
-	state, known := d.stateOf(mapped, file)
+	state, known := d.stateOf(&procfs.Object{ID: mapped}, os.Getpid(), file)
 	if !known || !state.named || d.read[mapped] != state {
 		t.Errorf("a file that has been named: known %t, state %+v, found by its id in maps %t", known, state, d.read[mapped] == state)
 	}
@@ -36,12 +36,61 @@ func TestStateOf(t *testing.T) {
 	}
 	defer other.Close()
 	mapped.Inode = 2
-	state, known = d.stateOf(mapped, other)
-	if known || state.named || state.unlinked || state.id != mapped || d.read[mapped] != state {
+	state, known = d.stateOf(&procfs.Object{ID: mapped}, os.Getpid(), other)
+	if known || state.named || state.unlinked || state.id == mapped || d.read[mapped] != state {
 		t.Errorf("another file: known %t, state %+v", known, state)
 	}
 	mapped.Inode = 3
-	if again, known := d.stateOf(mapped, other); !known || again != state {
+	if again, known := d.stateOf(&procfs.Object{ID: mapped}, os.Getpid(), other); !known || again != state {
 		t.Error("the other file by another id is a new one")
+	}
+}
+
+// TestSubvolumes holds that files of two subvolumes which maps give one id, as on
+// btrfs, are two files, each looked at once, also if a container has it by the
+// same path as the other.
+func TestSubvolumes(t *testing.T) {
+	d, err := newDiscovery([]string{"none:none"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapped := procfs.ID{Dev: unix.Mkdev(0, 1<<19), Inode: 1}
+	var files []*os.File
+	var states []*fileState
+	for _, path := range []string{"/a/lib.so", "/b/lib.so"} {
+		o := &procfs.Object{ID: mapped, Path: path}
+		if state := d.known(o, os.Getpid()); state != nil {
+			t.Errorf("%s is known as %+v", path, state)
+		}
+		file, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		state, known := d.stateOf(o, os.Getpid(), file)
+		if known {
+			t.Errorf("%s was known when it was opened", path)
+		}
+		if again := d.known(o, os.Getpid()); again != state {
+			t.Errorf("%s is %p, then %p", path, state, again)
+		}
+		files, states = append(files, file), append(states, state)
+	}
+	if states[0] == states[1] || states[0].id == states[1].id {
+		t.Errorf("two files, one state: %+v, %+v", states[0], states[1])
+	}
+	// By another path, such as a second mount's, it is opened again, and known.
+	o := &procfs.Object{ID: mapped, Path: "/c/lib.so"}
+	if state := d.known(o, os.Getpid()); state != nil {
+		t.Errorf("%s is known as %+v", o.Path, state)
+	}
+	if state, known := d.stateOf(o, os.Getpid(), files[0]); !known || state != states[0] {
+		t.Errorf("%s: known %t as %p, want %p", o.Path, known, state, states[0])
+	}
+	// What nobody has mapped any more is forgotten.
+	d.scan += endedScans
+	d.settle()
+	if len(d.read)+len(d.places)+len(d.lower) > 0 {
+		t.Errorf("%d files, %d places and %d inodes remain", len(d.read), len(d.places), len(d.lower))
 	}
 }
