@@ -202,3 +202,26 @@ func TestRootDir(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	runConfined(t, cmd)
 }
+
+// TestOtherPIDNamespace loads where /proc shows other processes by the numbers
+// that this one has in its namespace: no file of theirs may be given to the
+// dynamic linker.
+func TestOtherPIDNamespace(t *testing.T) {
+	if os.Getenv(confined) != "" {
+		p := newProvider("stranger")
+		provider.NewProbe0(p, "a")
+		err := p.Load()
+		if *loader == "map" && err != nil {
+			t.Error(err)
+		}
+		if *loader == "dlopen" && (err == nil || !strings.Contains(err.Error(), "dlopen needs /proc of this process's PID namespace")) {
+			t.Errorf("got %v, want it said what /proc lacks", err)
+		}
+		fmt.Print(allFired)
+		return
+	}
+	needs.Root(t) // to make a PID namespace
+	cmd := confinedCommand(t)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	runConfined(t, cmd)
+}

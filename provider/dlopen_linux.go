@@ -41,9 +41,7 @@ func dlopenObject(provider string, opts *Options, im *image) (memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	// By the descriptor, whose contents were checked: a path could lead
-	// elsewhere by now. Not /proc/self: a debugger opens the same path.
-	lib, err := sys.Dlopen(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd()))
+	lib, err := dlopenFile(file)
 	if err != nil {
 		if errors.Is(err, errors.ErrUnsupported) {
 			err = fmt.Errorf("%w: %w", ErrNotSupported, err)
@@ -51,6 +49,21 @@ func dlopenObject(provider string, opts *Options, im *image) (memory, error) {
 		return nil, errors.Join(mapError(opts.Backing, file, err), file.Close())
 	}
 	return &library{Library: lib, key: key, file: file}, nil
+}
+
+// dlopenFile has the dynamic linker load file, by its descriptor: a path could
+// lead elsewhere by now.
+func dlopenFile(file *os.File) (*sys.Library, error) {
+	// Not /proc/self: a debugger opens the same path.
+	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if at, err := os.Stat(path); err != nil || !os.SameFile(info, at) {
+		return nil, fmt.Errorf("dlopen needs /proc of this process's PID namespace: %s is not %s", path, file.Name())
+	}
+	return sys.Dlopen(path)
 }
 
 func unpark(key libraryKey) *library {
