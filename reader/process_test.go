@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -347,5 +348,67 @@ func TestProcessStart(t *testing.T) {
 		if !slices.Contains(mapped, path) {
 			t.Fatalf("a process of %s has mapped %q", path, mapped)
 		}
+	}
+}
+
+// TestSiteState tells the state of sites that follow each other without a gap:
+// a breakpoint counts for its own only.
+func TestSiteState(t *testing.T) {
+	o := &object{notes: func(o *object) []notes.Note {
+		return []notes.Note{
+			o.site("nop", 0, 0, ""), o.site("watched", 1, 0, ""), o.site("clean", 2, 0, ""),
+			o.site("optimised", 16, 0, ""), o.site("behind", 17, 0, ""),
+		}
+	}}
+	data := o.build(t)
+	text := data[o.text.Offset:]
+	copy(text, "\x90\x90\x90\xc3")
+	copy(text[16:], "\x90\x0f\x1f\x44\x00\x00\xc3")
+	path := filepath.Join(t.TempDir(), "o.so")
+	if err := os.WriteFile(path, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	at, _ := mapped(t, int(f.Fd()), o)
+	mem, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Close()
+	// What the kernel puts there for uprobes.
+	for addr, code := range map[uint64]string{at + 1: "\xcc", at + 17: "\xe8\x00\x00\x00\x00"} {
+		if _, err := mem.WriteAt([]byte(code), int64(addr)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]reader.SiteState{}
+	p, err := reader.OpenProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for probe, err := range p.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if probe.Path != path {
+			continue
+		}
+		site, err := probe.Site()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[probe.Name] = site.State
+	}
+	want := map[string]reader.SiteState{
+		"nop": reader.CleanSite, "watched": reader.Int3Site, "clean": reader.CleanSite,
+		"optimised": reader.CallSite, "behind": reader.CallSite,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

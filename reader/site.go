@@ -101,7 +101,7 @@ func (p *Probe) Site() (Site, error) {
 	s.Insns = p.disassemble(b, s.Kind)
 	s.Optimizable, s.Unsafe = p.optimizable(s.Kind, sys.UprobeOptimization())
 	if p.Live != nil {
-		s.State, err = p.state(b)
+		s.State, err = p.state(b, s.Kind)
 	}
 	return s, err
 }
@@ -244,7 +244,7 @@ func (p *Probe) optimizable(kind SiteKind, kernel sys.Optimization) (can, unsafe
 }
 
 // state compares the site in memory with the bytes in the file.
-func (p *Probe) state(want []byte) (SiteState, error) {
+func (p *Probe) state(want []byte, kind SiteKind) (SiteState, error) {
 	n := min(len(want), 11) // nop+nop10
 	got := make([]byte, n)
 	if n == 0 {
@@ -253,15 +253,19 @@ func (p *Probe) state(want []byte) (SiteState, error) {
 	if err := procfs.ReadMemory(p.Live.PID, p.Live.Address, got); err != nil {
 		return 0, err
 	}
+	// Only the site itself counts: the probe behind it may begin with the next byte.
 	if p.Machine != elf.EM_X86_64 && p.Machine != elf.EM_386 {
-		// Only the site itself counts: what follows may be another's.
 		size := min(4, n)
 		if bytes.Equal(got[:size], want[:size]) {
 			return CleanSite, nil
 		}
 		return Int3Site, nil
 	}
-	for i := range min(2, n) {
+	places := 1
+	if kind == NopNop5Site || kind == NopNop10Site {
+		places = 2
+	}
+	for i := range min(places, n) {
 		if got[i] == want[i] {
 			continue
 		}

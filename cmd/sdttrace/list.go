@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/internal/printable"
-	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -134,28 +132,13 @@ func (l *lister) process(proc *reader.Process) {
 	}
 }
 
-// state compares the instruction in memory with that in the file. It is empty
-// if one of them cannot be read.
+// state says who is at the site. It is empty if the site cannot be read.
 func state(p *reader.Probe) string {
-	var live, file [5]byte
-	f, err := procfs.OpenFile(p.Attachable())
+	site, err := p.Site()
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
-	if _, err := f.ReadAt(file[:], int64(p.Offset)); err != nil {
-		return ""
-	}
-	if err := procfs.ReadMemory(p.Live.PID, p.Live.Address, live[:]); err != nil {
-		return ""
-	}
-	switch {
-	case bytes.Equal(live[:], file[:]):
-		return "clean"
-	case live[0] == 0xe8:
-		return "call"
-	}
-	return "int3"
+	return site.State.String()
 }
 
 func (l *lister) json(w io.Writer) error {
