@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -54,7 +55,7 @@ func newDiscovery(selectors []string, pids []int) (*discovery, error) {
 // more returns the sites that have not been returned before. Processes must
 // exist when it is first called.
 func (d *discovery) more() (Plan, error) {
-	d.chunks, d.troubles = nil, nil
+	d.chunks, d.troubles, d.infos = nil, nil, map[string]os.FileInfo{}
 	var err error
 	if len(d.pids) > 0 {
 		err = d.processes(d.pids)
@@ -69,12 +70,13 @@ func (d *discovery) more() (Plan, error) {
 }
 
 // siteKey tells the sites of a process apart: an object that it has mapped
-// twice has its sites twice.
+// twice has its sites twice. A path would not do for the file: another file may
+// have it by now, and a file that is mapped may have lost it.
 type siteKey struct {
 	pid            int
 	kind           reader.ProbeKind
 	offset         uint64
-	path           string
+	file           procfs.ID
 	provider, name string
 }
 
@@ -89,7 +91,8 @@ type discovery struct {
 	lower     map[lowerInode]*fileState // those of read that are on overlays
 	places    map[place]placed          // those of read whose ids maps give to others, too
 	inodes    inodes
-	mapped    map[int]map[procfs.ID]bool // files of processes
+	mapped    map[int]map[procfs.ID]bool // files of processes, as last seen
+	infos     map[string]os.FileInfo     // of what paths lead to, in this look; nil of nothing
 	again     bool                       // not the first time
 	scan      int                        // number of the scan of all processes
 	hidden    map[int]hiddenSince        // processes that may not be looked at
@@ -118,7 +121,7 @@ func (d *discovery) add(p *reader.Probe, pid int) *Site {
 // keep makes the probe a site, and returns it if it was none before.
 func (d *discovery) keep(p *reader.Probe, pid int) *Site {
 	if pid != 0 {
-		key := siteKey{pid, p.Kind, p.Offset, p.Attachable(), p.Provider, p.Name}
+		key := siteKey{pid, p.Kind, p.Offset, d.fileOf(p), p.Provider, p.Name}
 		if d.seen[key] {
 			return nil
 		}
@@ -131,6 +134,24 @@ func (d *discovery) keep(p *reader.Probe, pid int) *Site {
 	}
 	d.chunks[last] = append(d.chunks[last], Site{Probe: *p, PID: pid})
 	return &d.chunks[last][len(d.chunks[last])-1]
+}
+
+// fileOf returns the id of the file that the probe's path leads to, none if that
+// is not the probe's any more.
+func (d *discovery) fileOf(p *reader.Probe) (id procfs.ID) {
+	path := p.Attachable()
+	info, ok := d.infos[path]
+	if !ok {
+		info, _ = os.Stat(path)
+		d.infos[path] = info
+	}
+	if info == nil || !p.IsIn(info) {
+		return id
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		id = procfs.ID{Dev: st.Dev, Inode: st.Ino}
+	}
+	return id
 }
 
 func (d *discovery) processes(pids []int) error {
@@ -180,22 +201,20 @@ func (d *discovery) trouble(err error, pid int) {
 }
 
 // changed reports whether the process may have files mapped that it had not
-// when it was last asked.
+// when it was last asked. A file that was unmapped meanwhile counts as another:
+// its id may be given to one.
 func (d *discovery) changed(pid int) bool {
 	maps, err := procfs.Maps(pid)
 	if err != nil {
 		return true // reading the process says what is wrong
 	}
-	known, changed := d.mapped[pid], false
-	if known == nil {
-		known, changed = map[procfs.ID]bool{}, true
-		d.mapped[pid] = known
-	}
+	known, now := d.mapped[pid], map[procfs.ID]bool{}
+	changed := known == nil
 	for _, o := range procfs.Objects(pid, maps) {
-		if !known[o.ID] {
-			known[o.ID], changed = true, true
-		}
+		now[o.ID] = true
+		changed = changed || !known[o.ID]
 	}
+	d.mapped[pid] = now
 	return changed
 }
 
@@ -243,7 +262,8 @@ func (d *discovery) machine() error {
 	return nil
 }
 
-// named looks at the file that a selector names.
+// named looks at the file that a selector names. One without a match is looked at
+// once more when it has changed: it may have been written only now.
 func (d *discovery) named(path string) error {
 	var st unix.Stat_t
 	state := &fileState{named: true, seen: d.scan}
@@ -251,10 +271,15 @@ func (d *discovery) named(path string) error {
 		id := procfs.ID{Dev: st.Dev, Inode: st.Ino}
 		if f := d.read[id]; f != nil {
 			f.named = true
-			return nil
+			if f.matched || f.changed == st.Ctim {
+				return nil
+			}
+			state = f
+		} else {
+			state.id = id
+			d.read[id] = state
 		}
-		state.id = id
-		d.read[id] = state
+		state.changed = st.Ctim
 	}
 	f, err := reader.Open(path)
 	if err != nil {

@@ -18,6 +18,7 @@ type fileState struct {
 	shared   bool
 	named    bool // by a selector
 	matched  bool // has sites
+	changed  unix.Timespec
 	unlinked bool // has no name, so that it can only be had from who has it
 	found    int  // the scan in which it was first mapped by a process
 	seen     int  // the last one
@@ -75,7 +76,7 @@ func (d *discovery) stateOf(o *procfs.Object, pid int, file *os.File) (state *fi
 	}
 	shared := own != o.ID && !overlaid(file)
 	if state, known = d.read[own]; !known {
-		state = &fileState{id: o.ID, unlinked: unlinked, found: d.scan}
+		state = &fileState{id: o.ID, unlinked: unlinked, found: d.scan, changed: st.Ctim}
 		if shared {
 			state.id = own
 		}

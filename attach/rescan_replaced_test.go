@@ -1,0 +1,72 @@
+package attach_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// What the program of testdata/reload.c is told beside numbers of times.
+const (
+	loadAndStay   = 0
+	fireAndUnload = -1
+)
+
+// TestRescanReplaced holds that a library is traced whose path another file has
+// had before, and that this one, which has no path any more, is not traced
+// twice.
+func TestRescanReplaced(t *testing.T) {
+	exe, library := compileLibrary(t)
+	for _, test := range []struct {
+		name   string
+		unload bool // before the other one is loaded
+		want   []int64
+	}{
+		{"unloaded", true, []int64{0, 0}},
+		{"loaded", false, []int64{0, 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			again := filepath.Dir(library) + "/./" + filepath.Base(library) // for the dynamic linker it is another
+			p := start(t, exec.Command(exe, library, again))
+			s := open(t, "library:tick", &attach.Options{PIDs: []int{p.pid()}, Rescan: 5 * time.Millisecond, Await: true})
+			reload(t, p, loadAndStay)
+			awaitSites(t, s.Plan, 1)
+			if test.unload {
+				reload(t, p, fireAndUnload)
+			}
+			replace(t, library)
+			reload(t, p, loadAndStay)
+			awaitSites(t, s.Plan, 2)
+			reload(t, p, fireAndUnload)
+			var got []int64
+			for _, ev := range drain(t, s) {
+				got = append(got, ev.Args[0].Value.(int64))
+			}
+			if d := cmp.Diff(test.want, got); d != "" {
+				t.Errorf("events (-want +got):\n%s", d)
+			}
+			checkSum(t, s)
+		})
+	}
+}
+
+// TestRescanRewritten looks once more at a file that a selector names when it
+// has been written anew.
+func TestRescanRewritten(t *testing.T) {
+	path, library := compileLibrary(t)
+	s := open(t, path+":library:tick", &attach.Options{Rescan: 5 * time.Millisecond, Await: true})
+	b, err := os.ReadFile(library)
+	if err == nil {
+		err = os.WriteFile(path, b, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitSites(t, s.Plan, 1)
+}
