@@ -131,12 +131,13 @@ func (a *Attachment) Plan() Plan {
 	return a.plan
 }
 
-// adopt takes over what more is attached to. It detaches if a has done so.
+// adopt takes over what more is attached to. It detaches if a has done so; what
+// has fired until then came from sites that the plan has.
 func (a *Attachment) adopt(more *Attachment) error {
 	a.mu.Lock()
+	a.plan = append(a.plan, more.plan...)
 	if !a.detached {
 		defer a.mu.Unlock()
-		a.plan = append(a.plan, more.plan...)
 		a.detachers = append(a.detachers, more.detachers...)
 		a.released = append(a.released, more.released...)
 		return nil
