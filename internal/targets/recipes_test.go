@@ -12,17 +12,29 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
-// recipes returns the commands of README's recipes.
-func recipes(t *testing.T) []string {
+// section returns what README has below a heading.
+func section(t *testing.T, heading string) string {
 	t.Helper()
 	b, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(b), "\n## Recipes\n")
+	_, text, ok := strings.Cut(string(b), "\n## "+heading+"\n")
+	if !ok {
+		t.Fatalf("README has no heading %q", heading)
+	}
 	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
+
+// commands returns README's commands below a heading.
+func commands(t *testing.T, heading string) []string {
+	t.Helper()
+	text := section(t, heading)
 	var all []string
 	for line := range strings.Lines(text) {
 		if command, ok := strings.CutPrefix(line, "$ "); ok {
@@ -32,11 +44,47 @@ func recipes(t *testing.T) []string {
 	return all
 }
 
-// kitchen is where recipes are run.
+// kitchen is where commands of README are run.
 type kitchen struct {
 	t    *testing.T
 	dir  string
+	all  []string
 	used []string
+}
+
+// newKitchen is for the commands below a heading.
+func newKitchen(t *testing.T, heading string) *kitchen {
+	t.Helper()
+	needs.Root(t)
+	k := &kitchen{t: t, dir: t.TempDir(), all: commands(t, heading)}
+	needs.Run(t, "go", "build", "-o", k.dir, "github.com/go-usdt/usdt/cmd/sdttrace", "github.com/go-usdt/usdt/cmd/sdtdump")
+	return k
+}
+
+// choose returns the next command that has names in it, made ready to be run.
+func (k *kitchen) choose(names string, pid int) *exec.Cmd {
+	k.t.Helper()
+	for _, c := range k.all {
+		if strings.Contains(c, names) && !slices.Contains(k.used, c) {
+			k.used = append(k.used, c)
+			cmd := exec.Command("sh", "-c", "exec "+strings.ReplaceAll(c, "-p 4711", "-p $PID"))
+			cmd.Dir = k.dir
+			cmd.Env = append(os.Environ(), fmt.Sprintf("PID=%d", pid), "PATH="+k.dir+":/usr/lib/jvm/java-17-openjdk-amd64/bin:/usr/lib/jvm/java-17-openjdk-arm64/bin:/usr/bin:/bin")
+			return cmd
+		}
+	}
+	k.t.Fatalf("README has no command with %q that was not run", names)
+	return nil
+}
+
+// done holds that every command was run.
+func (k *kitchen) done() {
+	k.t.Helper()
+	for _, c := range k.all {
+		if !slices.Contains(k.used, c) {
+			k.t.Errorf("nothing tests README's %s", c)
+		}
+	}
 }
 
 // lockedBuffer is written by one goroutine and read by another.
@@ -57,26 +105,13 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// cook runs the recipe that names says. As soon as it traces, something is to
-// happen, or the program that it has started is fed with stdin. Its output is
-// held against patterns.
+// cook runs the command of sdttrace that names says. As soon as it traces,
+// something is to happen, or the program that it has started is fed with stdin.
+// Its output is held against patterns.
 func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patterns ...string) {
 	k.t.Helper()
-	var command string
-	for _, r := range recipes(k.t) {
-		if strings.Contains(r, names) && !slices.Contains(k.used, r) {
-			command = r
-			break
-		}
-	}
-	if command == "" {
-		k.t.Errorf("README has no recipe with %q", names)
-		return
-	}
-	k.used = append(k.used, command)
-	cmd := exec.Command("sh", "-c", "exec "+command)
-	cmd.Dir = k.dir
-	cmd.Env = append(os.Environ(), fmt.Sprintf("PID=%d", pid), "PATH="+k.dir+":/usr/lib/jvm/java-17-openjdk-amd64/bin:/usr/lib/jvm/java-17-openjdk-arm64/bin:/usr/bin:/bin")
+	cmd := k.choose(names, pid)
+	command := cmd.Args[2]
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		k.t.Fatal(err)
@@ -110,19 +145,22 @@ func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patte
 	case <-time.After(60 * time.Second):
 		k.t.Fatalf("%s: goes on and on:\n%s", command, stderr.String())
 	}
+	k.match(command, stdout.String(), stderr.String(), patterns...)
+}
+
+// match holds output against patterns.
+func (k *kitchen) match(command, stdout, stderr string, patterns ...string) {
+	k.t.Helper()
 	for _, p := range patterns {
-		if !regexp.MustCompile(`(?m)` + p).MatchString(stdout.String()) {
-			k.t.Errorf("%s: no line matches %s:\n%.4000s\n%s", command, p, stdout.String(), stderr.String())
+		if !regexp.MustCompile(`(?m)` + p).MatchString(stdout) {
+			k.t.Errorf("%s: no line matches %s:\n%.4000s\n%s", command, p, stdout, stderr)
 		}
 	}
 }
 
 // TestRecipes runs README's recipes as they stand there.
 func TestRecipes(t *testing.T) {
-	k := &kitchen{t: t, dir: t.TempDir()}
-	if out, err := exec.Command("go", "build", "-o", k.dir, "github.com/go-usdt/usdt/cmd/sdttrace").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	k := newKitchen(t, "Recipes")
 	for _, name := range []string{"Work.class", "work.py"} {
 		copied(t, "testdata/"+name, k.dir)
 	}
@@ -149,12 +187,7 @@ func TestRecipes(t *testing.T) {
 	c := start(t, compileThrows(t))
 	k.cook("libstdcxx:*", c.pid(), "", func() { c.do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1="4Loud"$`, `libstdcxx:catch arg0=0x[0-9a-f]+ arg1="4Loud"$`)
 	k.cook("libstdcxx:throw", 0, "", func() { c.do("2 100") }, `comm="throws" arg1="4Loud" count=\d{3,}$`)
-
-	for _, r := range recipes(t) {
-		if !slices.Contains(k.used, r) {
-			t.Errorf("nothing tests README's %s", r)
-		}
-	}
+	k.done()
 }
 
 // waitForLock has one connection wait for a lock that another holds.

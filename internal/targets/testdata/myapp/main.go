@@ -1,0 +1,52 @@
+// Myapp has the probes that README's commands trace. It fires them for each
+// line of its input, which it answers by one: requests of two paths, with
+// different status.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/go-usdt/usdt/provider"
+)
+
+type peer struct {
+	Host string `usdt:"host"`
+	Port uint16 `usdt:"port"`
+}
+
+type request struct {
+	ID     uint64  `usdt:"id"`
+	Path   string  `usdt:"path"`
+	Status int     `usdt:"status"`
+	Millis float64 `usdt:"ms"`
+	Peer   *peer   `usdt:"peer"`
+}
+
+var (
+	myapp = provider.New("myapp", nil)
+	start = provider.NewProbe2[uint64, string](myapp, "request_start", "id", "path")
+	done  = provider.NewRecord[request](myapp, "request_done")
+)
+
+func main() {
+	if err := myapp.Load(); err != nil {
+		log.Fatal(err)
+	}
+	defer myapp.Close()
+	fmt.Println("ready")
+	id := uint64(0)
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); fmt.Println("done") {
+		for _, r := range []request{
+			{Path: "/index.html", Status: 200, Millis: 0.5, Peer: &peer{"::1", 80}},
+			{Path: "/api/order", Status: 503, Millis: 3, Peer: &peer{"::1", 443}},
+		} {
+			id++
+			r.ID = id
+			start.Fire(r.ID, r.Path)
+			done.Fire(&r)
+		}
+	}
+}
