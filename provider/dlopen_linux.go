@@ -41,7 +41,11 @@ func dlopenObject(provider string, opts *Options, im *image) (memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	lib, err := dlopenFile(file)
+	path, err := ownPath(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	lib, err := sys.Dlopen(path)
 	if err != nil {
 		if errors.Is(err, errors.ErrUnsupported) {
 			err = fmt.Errorf("%w: %w", ErrNotSupported, err)
@@ -51,19 +55,19 @@ func dlopenObject(provider string, opts *Options, im *image) (memory, error) {
 	return &library{Library: lib, key: key, file: file}, nil
 }
 
-// dlopenFile has the dynamic linker load file, by its descriptor: a path could
-// lead elsewhere by now.
-func dlopenFile(file *os.File) (*sys.Library, error) {
-	// Not /proc/self: a debugger opens the same path.
+// ownPath returns a path by which the dynamic linker opens file.
+func ownPath(file *os.File) (string, error) {
+	// By the descriptor, whose contents were checked: a path could lead
+	// elsewhere by now. Not /proc/self: a debugger opens the same path.
 	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if at, err := os.Stat(path); err != nil || !os.SameFile(info, at) {
-		return nil, fmt.Errorf("dlopen needs /proc of this process's PID namespace: %s is not %s", path, file.Name())
+		return "", fmt.Errorf("dlopen needs /proc of this process's PID namespace: %s is not %s", path, file.Name())
 	}
-	return sys.Dlopen(path)
+	return path, nil
 }
 
 func unpark(key libraryKey) *library {
