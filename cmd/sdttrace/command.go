@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -77,6 +78,9 @@ func (c *command) stopAtEntry() error {
 		return errors.New("it ended before it began")
 	}
 	stopper, err := attachStopper(pid)
+	if errors.Is(err, os.ErrPermission) {
+		return cmp.Or(lack(), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -91,6 +95,19 @@ func (c *command) stopAtEntry() error {
 			return err
 		}
 	}
+}
+
+// lack returns the error that says which privileges this process lacks for
+// tracing, nil if it has them.
+func lack() error {
+	s, err := attach.Open("/proc/self/exe:no:probe", &attach.Options{Await: true, Rescan: time.Hour})
+	if err == nil {
+		return s.Close()
+	}
+	if p := (*attach.PrivilegeError)(nil); errors.As(err, &p) {
+		return p
+	}
+	return nil
 }
 
 // attachStopper has process pid stopped when it gets to its entry point.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -34,12 +33,7 @@ func newDemoCommand(stdout, stderr io.Writer) *cobra.Command {
 		Long: `demo starts a small web shop, a Go program that declares three typed probes,
 and lets customers in. It attaches to the probes by name, prints the first
 events and a histogram, and measures what a probe costs. It takes some seconds.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.NoArgs(cmd, args); err != nil {
-				return usageError{err}
-			}
-			return nil
-		},
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), stdout, stderr)
 		},
@@ -214,16 +208,6 @@ func demoWithout(p *attach.PrivilegeError, hello demo.Hello, stdout, stderr io.W
 	}
 	fmt.Fprintf(stdout, "Attaching takes %s, which this process lacks. What can be seen without, by sdtdump -p %d --probe '%s':\n\n", missing, hello.PID, demoProbes)
 	dump.Run([]string{"-p", fmt.Sprint(hello.PID), "--probe", demoProbes}, stdout, stderr)
-	fmt.Fprintf(stderr, "\nsdttrace: %v; run: %s\n", p, privilegedDemo())
+	fmt.Fprintf(stderr, "\nsdttrace: %v; run: %s\n", p, privileged([]string{"demo"}))
 	return errReported
-}
-
-// privilegedDemo returns the command that runs the demo with privileges. The
-// program that "go run" makes is gone when the user reads this.
-func privilegedDemo() string {
-	exe, err := os.Executable()
-	if err != nil || strings.Contains(exe, string(filepath.Separator)+"go-build") {
-		return "go build -o sdttrace ./cmd/sdttrace && sudo ./sdttrace demo"
-	}
-	return "sudo " + quote(exe) + " demo"
 }

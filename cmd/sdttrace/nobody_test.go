@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -36,5 +37,23 @@ func asNobody(t *testing.T) (dir string, command func(name string, args ...strin
 		cmd.Dir = "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		return cmd
+	}
+}
+
+// TestCommandUnprivileged holds that a command is not started without the
+// privileges to trace it, and that the error names them and what helps.
+func TestCommandUnprivileged(t *testing.T) {
+	dir, nobody := asNobody(t)
+	ran := filepath.Join(dir, "ran")
+	cmd := nobody("sdttrace", "a:b", "--", "touch", ran)
+	out, _ := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	if want := "lacks CAP_BPF and CAP_PERFMON; run: sudo " + cmd.Path + " a:b -- touch " + ran + "\n"; !strings.HasSuffix(string(out), want) {
+		t.Errorf("got %q, want it to end with %q", out, want)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the command ran")
 	}
 }

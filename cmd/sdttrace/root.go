@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,8 @@ var errReported = errors.New("failed")
 // with a summary, when ctx is done.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand(stdout, stderr)
+	root.InitDefaultCompletionCmd()
+	checkArgs(root)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
@@ -68,21 +71,48 @@ func newRootCommand(stdout, stderr io.Writer) *cobra.Command {
 	return root
 }
 
+// checkArgs makes what is wrong with the arguments of any command below c an
+// error of usage.
+func checkArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		if check := sub.Args; check != nil {
+			sub.Args = func(cmd *cobra.Command, args []string) error {
+				if err := check(cmd, args); err != nil {
+					return usageError{err}
+				}
+				return nil
+			}
+		}
+		checkArgs(sub)
+	}
+}
+
 // remedy is the command that helps against err, to be appended to it.
 func remedy(err error, args []string) string {
 	var p *attach.PrivilegeError
 	if !errors.As(err, &p) || len(p.Missing) == 0 {
 		return ""
 	}
-	exe, exeErr := os.Executable()
-	if exeErr != nil {
-		exe = "sdttrace"
+	return "; run: " + privileged(args)
+}
+
+// privileged returns the command that runs this one with privileges. The
+// program that "go run" makes is gone when the user reads this.
+func privileged(args []string) string {
+	command := "sudo "
+	exe, err := os.Executable()
+	switch {
+	case err != nil:
+		command += "sdttrace"
+	case strings.Contains(exe, string(filepath.Separator)+"go-build"):
+		command = "go build -o sdttrace ./cmd/sdttrace && sudo ./sdttrace"
+	default:
+		command += quote(exe)
 	}
-	words := []string{"; run: sudo", quote(exe)}
 	for _, a := range args {
-		words = append(words, quote(a))
+		command += " " + quote(a)
 	}
-	return strings.Join(words, " ")
+	return command
 }
 
 // quote returns s as a shell takes it for one word.
