@@ -165,7 +165,7 @@ func (d *discovery) processes(pids []int) error {
 		}
 		if err != nil {
 			if errors.Is(err, os.ErrPermission) {
-				return &PrivilegeError{Op: fmt.Sprintf("read the memory map of process %d", pid), Missing: []string{"CAP_SYS_PTRACE"}, Err: err}
+				return unreadable(pid, err)
 			}
 			return err
 		}
@@ -190,6 +190,17 @@ func (d *discovery) processes(pids []int) error {
 		proc.Close()
 	}
 	return nil
+}
+
+// unreadable returns the error for a process whose memory map may not be read: to
+// root, too, if a security module says so, or the process is of a container's
+// host.
+func unreadable(pid int, err error) error {
+	e := &PrivilegeError{Op: fmt.Sprintf("read the memory map of process %d", pid), Err: err}
+	if !hasCapability(unix.CAP_SYS_PTRACE) {
+		e.Missing = []string{"CAP_SYS_PTRACE"}
+	}
+	return e
 }
 
 // trouble keeps the error of a file that process pid has mapped.

@@ -1,0 +1,19 @@
+package attach
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestUnreadable holds that a process that protects its memory from root is not
+// said to be one for which a capability lacks that there is.
+func TestUnreadable(t *testing.T) {
+	err := unreadable(7, os.ErrPermission)
+	lacks := strings.Contains(err.Error(), "lacks CAP_SYS_PTRACE")
+	if has := hasCapability(unix.CAP_SYS_PTRACE); lacks == has {
+		t.Errorf("this process has the capability: %t; got %q", has, err)
+	}
+}
