@@ -26,14 +26,42 @@ var (
 	errRange     = errors.New("a range of characters runs backwards")
 )
 
+// invalid marks a byte that is no UTF-8, as paths may have: it stands for
+// itself, among the surrogates, which no text decodes to.
+const invalid = 0xdc00
+
+// character returns the first character of s and how many bytes it has.
+func character(s string) (c rune, size int) {
+	c, size = utf8.DecodeRuneInString(s)
+	if c == utf8.RuneError && size == 1 {
+		c = invalid | rune(s[0])
+	}
+	return c, size
+}
+
+func characters(s string) (out []rune) {
+	for len(s) > 0 {
+		c, size := character(s)
+		out, s = append(out, c), s[size:]
+	}
+	return out
+}
+
+func appendCharacter(dst []byte, c rune) []byte {
+	if c&^0xff == invalid {
+		return append(dst, byte(c))
+	}
+	return utf8.AppendRune(dst, c)
+}
+
 func compile(pattern string) (glob, error) {
 	g := glob{text: pattern}
 	var (
 		tokens  []token
-		literal []rune
+		literal []byte
 		isGlob  bool
 	)
-	for rs := []rune(pattern); len(rs) > 0; {
+	for rs := characters(pattern); len(rs) > 0; {
 		c := rs[0]
 		rs = rs[1:]
 		switch c {
@@ -61,7 +89,7 @@ func compile(pattern string) (glob, error) {
 			}
 			c, rs = rs[0], rs[1:]
 		}
-		literal = append(literal, c)
+		literal = appendCharacter(literal, c)
 		tokens = append(tokens, token{ranges: []runeRange{{c, c}}})
 	}
 	if isGlob {
@@ -120,7 +148,7 @@ func (g *glob) match(s string) bool {
 	star, again := -1, 0 // the last star, and where in s to go on when what follows it fails
 	t, i := 0, 0
 	for i < len(s) {
-		c, size := utf8.DecodeRuneInString(s[i:])
+		c, size := character(s[i:])
 		switch {
 		case t < len(g.tokens) && g.tokens[t].star:
 			star, again = t, i
@@ -129,7 +157,7 @@ func (g *glob) match(s string) bool {
 			t++
 			i += size
 		case star >= 0:
-			_, size := utf8.DecodeRuneInString(s[again:])
+			_, size := character(s[again:])
 			again += size
 			t, i = star+1, again
 		default:
