@@ -90,19 +90,3 @@ func TestNoAllocs(t *testing.T) {
 		t.Errorf("watched: %v allocations, want 0", n)
 	}
 }
-
-// TestDependencies holds that a service which only declares probes links no
-// BPF loader and no command-line library.
-func TestDependencies(t *testing.T) {
-	needs.Tools(t, "go")
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dep := range strings.Fields(string(out)) {
-		switch dep {
-		case "github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra", "github.com/go-usdt/usdt/reader":
-			t.Errorf("package provider depends on %s", dep)
-		}
-	}
-}
