@@ -12,11 +12,12 @@ import (
 )
 
 // bpftracePrinter writes a line of bpftrace for every probe. Each is a program
-// by itself, as in bpftrace -e 'LINE', and all of them together are one, too.
+// by itself, as in bpftrace -e 'LINE', and all of those below one comment that
+// says how to run bpftrace are one, too. They are for bpftrace from 0.17 on.
 type bpftracePrinter struct {
-	w    *bufio.Writer
-	seen map[string]bool // sites of one probe are attached to together
-	pid  int
+	w       *bufio.Writer
+	seen    map[string]bool // sites of one probe are attached to together
+	command string          // the last comment
 }
 
 func newBpftrace(w io.Writer, _ *options) printer {
@@ -26,13 +27,10 @@ func newBpftrace(w io.Writer, _ *options) printer {
 func (b *bpftracePrinter) flush() error { return b.w.Flush() }
 
 func (b *bpftracePrinter) probe(p *reader.Probe) error {
-	path := p.Path
-	if p.OpenPath != "" {
-		path = "*" // bpftrace finds it in the process, with -p
-	}
-	if p.Live != nil && p.Live.PID != b.pid {
-		b.pid = p.Live.PID
-		fmt.Fprintf(b.w, "// bpftrace -p %d\n", b.pid)
+	path, command := bpftraceObject(p)
+	if command != b.command {
+		b.command = command
+		fmt.Fprintln(b.w, command)
 	}
 	for _, s := range []string{path, p.Provider, p.Name} {
 		if !bpftraceWritable(s) {
@@ -41,14 +39,22 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 		}
 	}
 	target := "usdt:" + bpftraceQuote(path) + ":" + bpftraceQuote(p.Provider) + ":" + bpftraceQuote(p.Name)
-	if b.seen[target] {
+	if b.seen[command+target] {
 		return nil
 	}
-	b.seen[target] = true
+	b.seen[command+target] = true
 	var format strings.Builder
 	var values []string
 	d := decoded{p, p.Arguments()}
 	for i := range d.args {
+		if !bpftraceReads(&d.args[i]) {
+			fmt.Fprintf(b.w, "// bpftrace from 0.24 on refuses this probe for its argument %s\n", printable.String(d.args[i].Text))
+		}
+	}
+	if len(d.args) > bpftraceMost {
+		fmt.Fprintf(b.w, "// bpftrace from 0.24 on has arg%d to arg%d as well\n", bpftraceMost, len(d.args)-1)
+	}
+	for i := range d.args[:min(len(d.args), bpftraceMost)] {
 		f, v := bpftraceArgument(d, i)
 		if v == "" {
 			continue
@@ -68,12 +74,39 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 	return err
 }
 
+// bpftraceMost is how many arguments bpftrace before 0.24 reads on x86-64. It
+// refuses a program with others.
+const bpftraceMost = 6
+
+// bpftraceObject returns the path by which bpftrace takes a probe's object, and
+// a comment that says how to run it. With -p all versions take files; before
+// 0.25 some find memory files by "*" and by no path, since then by path only.
+func bpftraceObject(p *reader.Probe) (path, command string) {
+	if p.Live == nil {
+		return p.Attachable(), ""
+	}
+	withPID := fmt.Sprintf("// bpftrace -p %d", p.Live.PID)
+	switch {
+	case p.OpenPath == "":
+		return p.Path, withPID
+	case strings.HasPrefix(p.OpenPath, fmt.Sprintf("/proc/%d/root/", p.Live.PID)):
+		return "*", withPID // of another mount namespace, which it looks into
+	}
+	return p.OpenPath, fmt.Sprintf("// bpftrace, without -p: the path is of process %d only", p.Live.PID)
+}
+
+// bpftraceReads reports whether both bcc, by which bpftrace read arguments
+// before 0.24, and libbpf know the form of one. bcc knows no 'f' behind the
+// size, either, but leaves out only the argument.
+func bpftraceReads(a *notes.Arg) bool {
+	return a.Err == nil && !a.Float && a.Symbol == "" && a.Segment == "" && a.Pair == "" && a.Size <= 8
+}
+
 // bpftraceArgument returns argument i as a printf verb and an expression,
 // which is empty for one that bpftrace cannot read or that belongs to another.
 func bpftraceArgument(p decoded, i int) (verb, value string) {
 	a := &p.args[i]
-	// Its parser, bcc's, knows no 'f' behind the size.
-	if a.Err != nil || a.Float || a.Symbol != "" || a.Segment != "" || a.Pair != "" || a.Size > 8 {
+	if !bpftraceReads(a) {
 		return "", ""
 	}
 	if p.Type != nil {
@@ -87,12 +120,14 @@ func bpftraceArgument(p decoded, i int) (verb, value string) {
 	arg := fmt.Sprintf("arg%d", i)
 	if f := blockField(p, i); f != nil {
 		switch n := lengthOf(p, f); {
-		case f.Kind == reader.String && n >= 0:
-			return "%s", fmt.Sprintf("str(%s, arg%d)", arg, n)
+		case f.Kind != reader.String && f.Kind != reader.Bytes:
+		case n >= bpftraceMost:
+			return "0x%llx", arg
+		case n >= 0:
+			// From 0.23 on, the length that str takes includes a NUL.
+			return "%r", fmt.Sprintf("buf(%s, arg%d)", arg, n)
 		case f.Kind == reader.String:
 			return "%s", fmt.Sprintf("str(%s)", arg)
-		case f.Kind == reader.Bytes && n >= 0:
-			return "%r", fmt.Sprintf("buf(%s, arg%d)", arg, n)
 		}
 	}
 	switch {
