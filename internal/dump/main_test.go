@@ -21,12 +21,20 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// names are arguments whose names the kernel takes neither so long nor twice.
+type names struct {
+	Text   string `usdt:"arg1"` // whose length is argument 1
+	First  int    `usdt:"a_name_that_is_longer_than_the_kernel_takes_1"`
+	Second int    `usdt:"a_name_that_is_longer_than_the_kernel_takes_2"`
+}
+
 // service is a program with typed probes: it says when they are there, fires
 // one for every line of its input, which it answers, and ends with the input.
 func service() {
 	p := provider.New("sdtdump_service", nil)
 	tick := provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
 	provider.NewProbe0(p, "idle")
+	provider.NewRecord[names](p, "names")
 	if err := p.Load(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

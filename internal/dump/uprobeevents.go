@@ -55,6 +55,7 @@ func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
 	group, event := identifier(p.Provider), identifier(p.Name)
 	line := fmt.Sprintf("p:%.*s/%s %s", maxEventName, group, u.unique(group, event), at)
 	d := decoded{p, p.Arguments()}
+	names := fetchArgNames{}
 	for i := range d.args {
 		arg, err := fetchArg(d, i)
 		if err != nil {
@@ -66,7 +67,7 @@ func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
 		if f := blockField(d, i); f != nil && !strings.HasPrefix(f.Name, "common_") {
 			name = identifier(f.Name)
 		}
-		line += " " + name + "=" + arg
+		line += " " + names.unique(name) + "=" + arg
 	}
 	_, err = fmt.Fprintln(u.w, line)
 	return err
@@ -83,6 +84,25 @@ func (u *uprobeEventsPrinter) unique(group, event string) string {
 		return fmt.Sprintf("%s_%d", event, n)
 	}
 	return event
+}
+
+// maxFetchArgName is MAX_ARG_NAME_LEN of kernel/trace/trace_probe.h, less the NUL.
+const maxFetchArgName = 31
+
+// fetchArgNames are the names of an event's arguments so far: the kernel refuses
+// an event that has one twice.
+type fetchArgNames map[string]bool
+
+// unique returns the name, cut to what the kernel takes and with a number if
+// another argument has it.
+func (used fetchArgNames) unique(name string) string {
+	out := name[:min(len(name), maxFetchArgName)]
+	for n := 1; used[out]; n++ {
+		number := fmt.Sprintf("_%d", n)
+		out = name[:min(len(name), maxFetchArgName-len(number))] + number
+	}
+	used[out] = true
+	return out
 }
 
 var (
