@@ -134,8 +134,12 @@ func TestMemfdNoexec(t *testing.T) {
 			t.Fatal(err)
 		}
 		// That the setting is in force.
-		if fd, err := unix.MemfdCreate("executable", unix.MFD_CLOEXEC|unix.MFD_EXEC); scope == "2" && err != unix.EACCES {
+		fd, err := unix.MemfdCreate("executable", unix.MFD_CLOEXEC|unix.MFD_EXEC)
+		if scope == "2" && err != unix.EACCES {
 			t.Errorf("memfd_create of an executable file returns %d, %v, want EACCES", fd, err)
+		}
+		if err == nil {
+			unix.Close(fd)
 		}
 		loadConfined(t)
 		return

@@ -3,8 +3,10 @@
 package provider
 
 import (
+	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -55,6 +57,20 @@ func Files(p *Provider) []*os.File {
 		}
 	}
 	return files
+}
+
+// CloseObjects closes the objects that have a probe of that name, also those of
+// providers that nobody has any more.
+func CloseObjects(name string) error {
+	var errs []error
+	loaded.Range(func(key, _ any) bool {
+		o := key.(*object)
+		if slices.ContainsFunc(o.probes, func(d declared) bool { return d.name == name }) {
+			errs = append(errs, o.close())
+		}
+		return true
+	})
+	return errors.Join(errs...)
 }
 
 // StaleAddresses lays out a string and bytes on the caller's stack and returns

@@ -40,7 +40,7 @@ func memfds(t *testing.T, name string) int {
 func TestForgottenProvider(t *testing.T) {
 	probe := func() *provider.Probe0 {
 		p := newProvider("forgotten")
-		probe := provider.NewProbe0(p, "a")
+		probe := provider.NewProbe0(p, "nobodys")
 		if err := p.Load(); err != nil {
 			t.Fatal(err)
 		}
@@ -54,6 +54,12 @@ func TestForgottenProvider(t *testing.T) {
 		t.Errorf("%d descriptors are open, want 1", n)
 	}
 	probe.Fire()
+	if err := provider.CloseObjects("nobodys"); err != nil {
+		t.Error(err)
+	}
+	if n := memfds(t, "forgotten"); n != 0 && *loader == "map" {
+		t.Errorf("%d descriptors are open after Close", n)
+	}
 }
 
 // TestShrinkingStacks fires while the collector shrinks stacks: addresses in

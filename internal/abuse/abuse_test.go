@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/leftover"
 	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -56,33 +57,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		os.Exit(1)
 	}
-	status := m.Run()
-	if left := leftovers(); left != "" && status == 0 {
-		fmt.Fprintln(os.Stderr, "the tests leave behind:", left)
-		status = 1
-	}
+	status := leftover.Run(m)
 	os.RemoveAll(dir)
 	os.Exit(status)
-}
-
-// leftovers names what this process should not hold when every session and
-// victim has ended: BPF descriptors, perf events and mappings of probes.
-func leftovers() string {
-	var left []string
-	fds, _ := filepath.Glob("/proc/self/fd/*")
-	for _, fd := range fds {
-		target, _ := os.Readlink(fd)
-		if strings.Contains(target, "bpf") || strings.Contains(target, "perf_event") || strings.Contains(target, "usdt") {
-			left = append(left, target)
-		}
-	}
-	maps, _ := os.ReadFile("/proc/self/maps")
-	for line := range strings.Lines(string(maps)) {
-		if strings.Contains(line, "bpf") || strings.Contains(line, "memfd:usdt") {
-			left = append(left, strings.TrimSpace(line))
-		}
-	}
-	return strings.Join(left, "\n")
 }
 
 // process is a victim or a tracer.

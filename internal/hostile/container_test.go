@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/leftover"
 )
 
 // containerRole is the environment variable that makes this binary a hostile
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(leftover.Run(m))
 }
 
 // container runs in a mount namespace of its own. It maps files that are wrong
