@@ -167,23 +167,35 @@ func (l *lister) text(w io.Writer) error {
 	return tw.Flush()
 }
 
-// completeProbes completes PROVIDER:NAME from the probes that processes have.
-func completeProbes(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+// completeProbes completes PROVIDER:NAME from the probes of the processes that
+// -p names, or of all.
+func completeProbes(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if kind, rest, ok := strings.Cut(prefix, ":"); ok && (kind == "uprobe" || kind == "uretprobe") {
 		return completeFunctions(kind, rest)
 	}
 	seen := map[string]bool{}
 	var out []string
-	for proc, err := range reader.Processes() {
-		if err != nil {
-			continue
-		}
+	add := func(proc *reader.Process) {
 		for p, err := range proc.Probes() {
 			name := p.Provider + ":" + p.Name
 			// Shells expand what they are given as completions.
 			if err == nil && !seen[name] && strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
 				seen[name] = true
 				out = append(out, name)
+			}
+		}
+	}
+	pids, _ := cmd.Flags().GetIntSlice("pid")
+	for _, pid := range pids {
+		if proc, err := reader.OpenProcess(pid); err == nil {
+			add(proc)
+			proc.Close()
+		}
+	}
+	if len(pids) == 0 {
+		for proc, err := range reader.Processes() {
+			if err == nil {
+				add(proc)
 			}
 		}
 	}
