@@ -21,8 +21,9 @@ type place struct {
 // it replaced, and is found by every later file whose inode gets the same
 // address, at the same offset. So objects of different contents should have no
 // offset in common. Where two have one nevertheless, the semaphore of that site
-// has the same offset, too, unless a group has it: the kernel compares it, and
-// refuses a tracer else (kernel/events/uprobes.c: alloc_uprobe).
+// has the same offset, too, if both have their stubs in the same page and no
+// groups: the kernel compares it, and refuses a tracer else
+// (kernel/events/uprobes.c: alloc_uprobe).
 //
 // The stubs stay within as many pages as they need anyway, since the semaphores
 // come behind them.
