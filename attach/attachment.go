@@ -39,7 +39,8 @@ type Attachment struct {
 
 	released  []func()      // called once after Close has detached
 	pending   int           // perf events still to be closed
-	completed chan struct{} // closed when pending is zero after Detach
+	completed chan struct{} // closed when pending is zero after Close
+	late      []*Attachment // adopted after Close, and closed
 }
 
 // unattached returns an Attachment that is attached to nothing yet.
@@ -142,6 +143,7 @@ func (a *Attachment) adopt(more *Attachment) error {
 		a.released = append(a.released, more.released...)
 		return nil
 	}
+	a.late = append(a.late, more)
 	a.mu.Unlock()
 	more.halt = a.halt
 	return more.Close()
@@ -238,7 +240,11 @@ func (a *Attachment) closeEvents(left []detacher) {
 func (a *Attachment) Pending() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.pending
+	n := a.pending
+	for _, more := range a.late {
+		n += more.Pending()
+	}
+	return n
 }
 
 // Wait waits after Close until nothing is pending, or until ctx is done. A
@@ -246,10 +252,18 @@ func (a *Attachment) Pending() int {
 func (a *Attachment) Wait(ctx context.Context) error {
 	select {
 	case <-a.completed:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	a.mu.Lock()
+	late := a.late
+	a.mu.Unlock()
+	for _, more := range late {
+		if err := more.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // grouper collects sites that can share a link.

@@ -1,6 +1,10 @@
 package attach
 
 import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -20,5 +24,49 @@ func TestCloseTwice(t *testing.T) {
 	<-started
 	if a.Close(); !released {
 		t.Error("Close has returned before all was released")
+	}
+}
+
+// TestWaitForLate holds that Wait waits for what a rescan attached to while the
+// attachment was being closed.
+func TestWaitForLate(t *testing.T) {
+	a, more := unattached(nil), unattached(nil)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	more.closing.Do(func() { more.pending = 1 }) // its event is still being closed
+	if err := a.adopt(more); err != nil {
+		t.Fatal(err)
+	}
+	expired, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := a.Pending(), a.Wait(expired); n != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d events are pending, want 1; Wait returns %v", n, err)
+	}
+	more.pending = 0
+	close(more.completed)
+	if n, err := a.Pending(), a.Wait(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d events are pending, want none; Wait returns %v", n, err)
+	}
+}
+
+// TestWatchFails holds that tracing which ends because processes cannot be
+// watched says so.
+func TestWatchFails(t *testing.T) {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	thread := 0 // any but the first
+	for _, task := range tasks {
+		if id, err := strconv.Atoi(task.Name()); err == nil && id != os.Getpid() {
+			thread = id
+		}
+	}
+	tr := &tracing{}
+	tr.watch(&Options{Context: t.Context(), PIDs: []int{thread}}, func() error { return nil })
+	tr.watches.Wait()
+	if tr.stopErr == nil {
+		t.Error("no error, though a thread is no process that could be watched")
 	}
 }

@@ -219,7 +219,6 @@ func (c *Collection) extend(a *Attachment, p *collectionProgram, t *target, plan
 		more = unattached(plan)
 	}
 	a.adopt(more)
-	c.await(more) // if a has been closed meanwhile
 }
 
 // Plan returns what was decided and done for every site of a program until now.

@@ -185,8 +185,8 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	out.functionArgs = args
 	for _, pid := range out.PIDs {
-		if pid <= 0 {
-			return out, fmt.Errorf("process id %d is not positive", pid)
+		if err := checkProcess(pid); err != nil {
+			return out, err
 		}
 	}
 	return out, nil

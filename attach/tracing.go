@@ -246,7 +246,9 @@ func (t *tracing) watch(o *Options, stop func() error) {
 			eg.Go(func() error { return waitExit(ctx, pid) })
 		}
 		t.watches.Go(func() {
-			eg.Wait()
+			if err := eg.Wait(); err != nil && ctx.Err() == nil {
+				t.fail(err) // why tracing ends earlier than the processes
+			}
 			cancel()
 		})
 	}

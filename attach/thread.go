@@ -1,0 +1,31 @@
+package attach
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// checkProcess returns an error if pid is not the id of a process, but of one of
+// its threads other than the first: the kernel would refuse it or, with perf
+// events, trace only that one.
+func checkProcess(pid int) error {
+	if pid <= 0 {
+		return fmt.Errorf("process id %d is not positive", pid)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil // whoever reads the process says what is wrong
+	}
+	for line := range strings.Lines(string(status)) {
+		text, ok := strings.CutPrefix(line, "Tgid:")
+		if !ok {
+			continue
+		}
+		if leader, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && leader != pid {
+			return fmt.Errorf("%d is a thread of process %d: threads cannot be traced by themselves", pid, leader)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package attach_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// TestThreadID holds that the id of a thread is not taken for that of its
+// process.
+func TestThreadID(t *testing.T) {
+	p := startChild(t, "typed")
+	p.do("load")
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.pid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tid := 0
+	for _, task := range tasks {
+		if n, err := strconv.Atoi(task.Name()); err == nil && n != p.pid() {
+			tid = n
+		}
+	}
+	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		s, err := attach.Open("typed:*", &attach.Options{PIDs: []int{tid}, Link: kind})
+		if err == nil {
+			s.Close()
+		}
+		if want := fmt.Sprintf("%d is a thread of process %d:", tid, p.pid()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("by %v: error %v, want one with %q", kind, err, want)
+		}
+	}
+}
