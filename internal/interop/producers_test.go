@@ -2,13 +2,17 @@ package interop_test
 
 import (
 	"archive/zip"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/reader"
@@ -88,8 +92,11 @@ func compile(t *testing.T, command []string) string {
 	return filepath.Join(dir, "shapes")
 }
 
-// checkRead compares the number of sites that reader and readelf find, and
-// holds that every argument is understood.
+// theirNote is what readelf -n prints of a probe.
+var theirNote = regexp.MustCompile(`Provider: (.*)\n\s+Name: (.*)\n\s+Location: 0x0*([0-9a-f]+), Base: 0x0*([0-9a-f]+), Semaphore: 0x0*([0-9a-f]+)\n\s+Arguments:[ \t]*(.*)`)
+
+// checkRead compares what reader and readelf find, and holds that every argument
+// is understood.
 func checkRead(t *testing.T, path string, sites int) {
 	t.Helper()
 	f, err := reader.Open(path)
@@ -97,7 +104,7 @@ func checkRead(t *testing.T, path string, sites int) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	n := 0
+	var ours, theirs []string
 	for p, err := range f.Probes() {
 		if err != nil {
 			t.Fatal(err)
@@ -107,11 +114,14 @@ func checkRead(t *testing.T, path string, sites int) {
 				t.Errorf("%s:%s: %v", p.Provider, p.Name, a.Err)
 			}
 		}
-		n++
+		ours = append(ours, fmt.Sprintf("%s %s %x %x %x %s", p.Provider, p.Name, p.Location, p.Base, p.Semaphore, p.Args))
 	}
-	theirs := strings.Count(run(t, "readelf", "-n", path), "Provider: ")
-	if n != theirs || n != sites {
-		t.Errorf("%s: got %d sites, readelf %d, want %d", path, n, theirs, sites)
+	out := run(t, "readelf", "-n", path)
+	for _, m := range theirNote.FindAllStringSubmatch(out, -1) {
+		theirs = append(theirs, strings.Join(m[1:], " "))
+	}
+	if d := cmp.Diff(theirs, ours); d != "" || len(ours) != sites || strings.Count(out, "Provider: ") != sites {
+		t.Errorf("%s: %d sites, want %d (-readelf +reader):\n%s", path, len(ours), sites, d)
 	}
 }
 
