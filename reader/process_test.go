@@ -1,7 +1,6 @@
 package reader_test
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/tracee"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -257,41 +257,10 @@ func TestProcesses(t *testing.T) {
 // has a path that is another file for everybody else.
 func TestContainer(t *testing.T) {
 	needs.C(t)
-	needs.Tools(t, "unshare", "mount")
-	needs.Root(t) // to make a mount namespace
 	dir := t.TempDir()
 	prog, inside := filepath.Join(dir, "prog"), filepath.Join(dir, "inside")
 	needs.Run(t, "gcc", "-O1", "-o", prog, "testdata/waits.c")
-	if err := os.Mkdir(inside, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	script := `mount -t tmpfs none "$1/inside" && cp "$1/prog" "$1/inside/prog" && exec "$1/inside/prog"`
-	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", dir)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	defer in.Close()
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		needs.Skip(t, "no namespaces here: %q, %v", line, err)
-	}
-	// The program is the child of unshare.
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, pid := tracee.StartContainer(t, prog, filepath.Join(inside, "prog"))
 	p, err := reader.OpenProcess(pid)
 	if err != nil {
 		t.Fatal(err)

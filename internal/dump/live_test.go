@@ -1,11 +1,8 @@
 package dump
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,55 +17,24 @@ import (
 
 	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/internal/tracee"
 )
 
-// child is a program that answers a line of its input by one of its output.
-type child struct {
+// traced is a process with the probes of serviceCommand's program.
+type traced struct {
+	*tracee.Program
 	t   *testing.T
 	pid int
-	in  io.WriteCloser
-	out *bufio.Reader
 }
 
-// start runs the command, which says first that it is ready.
-func start(t *testing.T, cmd *exec.Cmd) *child {
+func start(t *testing.T, cmd *exec.Cmd) *traced {
 	t.Helper()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	c := &child{t, cmd.Process.Pid, in, bufio.NewReader(out)}
-	if line, err := c.out.ReadString('\n'); err != nil || line != "ready\n" {
-		in.Close()
-		cmd.Wait()
-		t.Fatalf("%s says %q, %v\n%s", cmd, line, err, &stderr)
-	}
-	return c
+	p := tracee.StartReady(t, cmd)
+	return &traced{p, t, p.PID()}
 }
 
-func (c *child) fire() {
-	c.t.Helper()
-	fmt.Fprintln(c.in, "fire")
-	if line, err := c.out.ReadString('\n'); err != nil || line != "fired\n" {
-		c.t.Fatalf("got %q, %v", line, err)
-	}
-}
-
-// probe returns what sdtdump says of the child's probe, with more flags.
-func (c *child) probe(name string, flags ...string) jsonProbe {
+// probe returns what sdtdump says of the process's probe, with more flags.
+func (c *traced) probe(name string, flags ...string) jsonProbe {
 	c.t.Helper()
 	text := output(c.t, append(flags, "--json", "-p", strconv.Itoa(c.pid), "--probe", name)...)
 	var p jsonProbe
@@ -139,7 +105,7 @@ func TestLiveState(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("attached", "int3", 1)
-	c.fire()
+	c.Do("fire")
 	want := "int3"
 	if p.Site.Optimizable {
 		want = "call"
@@ -157,25 +123,9 @@ func TestLiveState(t *testing.T) {
 // TestContainer reads, from outside, a program in mount and PID namespaces of
 // its own, whose path is another file or none here.
 func TestContainer(t *testing.T) {
-	needs.Root(t)
-	needs.Tools(t, "unshare", "mount")
-	dir := t.TempDir()
-	inside := filepath.Join(dir, "inside")
-	if err := os.Mkdir(inside, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	service := serviceCommand(t)
-	script := `mount -t tmpfs none "$1" && cp "$2" "$1/service" && exec "$1/service"`
-	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", inside, service.Path)
-	c := start(t, cmd)
-	// The program is the child of unshare.
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.pid, err = strconv.Atoi(strings.TrimSpace(string(children))); err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(t.TempDir(), "inside", "service")
+	program, pid := tracee.StartContainer(t, serviceCommand(t).Path, path)
+	c := &traced{program, t, pid}
 	p := c.probe("sdtdump_service:tick", "--disasm")
 	if p.PID != c.pid || !strings.HasPrefix(p.Path, "/memfd:") || !strings.HasPrefix(p.Open, fmt.Sprintf("/proc/%d/", c.pid)) {
 		t.Errorf("got pid %d, path %s, open %s", p.PID, p.Path, p.Open)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/leftover"
+	"github.com/go-usdt/usdt/internal/tracee"
 )
 
 // containerRole is the environment variable that makes this binary a hostile
@@ -222,15 +223,13 @@ func TestContainer(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe", t.TempDir(), victim)
 	cmd.Env = append(os.Environ(), containerRole+"="+exe)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	p := start(t, cmd)
+	p := tracee.Start(t, cmd)
 	var inside int
-	if _, err := fmt.Fscanln(p.out, &inside); err != nil {
-		t.Fatalf("%v: %s", err, &stderr)
+	if _, err := fmt.Sscan(p.Line(), &inside); err != nil {
+		t.Fatal(err)
 	}
 	start := time.Now()
-	s, err := attach.Open("*:*", &attach.Options{PIDs: []int{p.pid(), inside}, Strings: []string{"arg0"}, Rescan: time.Millisecond})
+	s, err := attach.Open("*:*", &attach.Options{PIDs: []int{p.PID(), inside}, Strings: []string{"arg0"}, Rescan: time.Millisecond})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -257,7 +256,7 @@ func TestContainer(t *testing.T) {
 	if live != probes {
 		t.Errorf("attached to %d probes of the program in the container, want %d", live, probes)
 	}
-	p.do("")
+	p.Do("")
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -278,7 +277,7 @@ func TestContainer(t *testing.T) {
 		t.Errorf("tracing the container took %v", took)
 	}
 	sdtdump := build(t, "cmd/sdtdump")
-	for _, args := range [][]string{{"-p", fmt.Sprint(p.pid())}, {"-p", fmt.Sprint(inside), "--json"}} {
+	for _, args := range [][]string{{"-p", fmt.Sprint(p.PID())}, {"-p", fmt.Sprint(inside), "--json"}} {
 		out, _ := exec.Command(sdtdump, args...).CombinedOutput() // it complains of files
 		check(t, "output of sdtdump", string(out))
 	}

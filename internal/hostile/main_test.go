@@ -1,10 +1,7 @@
 package hostile_test
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -36,46 +33,6 @@ func build(t testing.TB, pkg string) string {
 		t.Fatalf("go build %s: %v\n%s", pkg, err, msg)
 	}
 	return out
-}
-
-// program answers every line of its input with one.
-type program struct {
-	t   testing.TB
-	cmd *exec.Cmd
-	in  io.Writer
-	out *bufio.Reader
-}
-
-func start(t testing.TB, cmd *exec.Cmd) *program {
-	t.Helper()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	return &program{t, cmd, in, bufio.NewReader(out)}
-}
-
-func (p *program) pid() int { return p.cmd.Process.Pid }
-
-func (p *program) do(line string) {
-	p.t.Helper()
-	if _, err := fmt.Fprintln(p.in, line); err != nil {
-		p.t.Fatal(err)
-	}
-	if _, err := p.out.ReadString('\n'); err != nil {
-		p.t.Fatal(err)
-	}
 }
 
 // needPrivileges skips the test if this process may not attach.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/go-usdt/usdt/internal/tracee"
 )
 
 // TestTerminal looks at a hostile program with every command and format. What
@@ -16,8 +18,8 @@ import (
 func TestTerminal(t *testing.T) {
 	exe := hostile(t)
 	sdtdump, sdttrace := build(t, "cmd/sdtdump"), build(t, "cmd/sdttrace")
-	p := start(t, exec.Command(exe))
-	pid := fmt.Sprint(p.pid())
+	p := tracee.Start(t, exec.Command(exe))
+	pid := fmt.Sprint(p.PID())
 	trace := func(args ...string) []string {
 		return append([]string{sdttrace, "-p", pid, "--str", "arg0", "--rescan", "0"}, args...)
 	}
@@ -54,7 +56,7 @@ func TestTerminal(t *testing.T) {
 				case <-ended: // 1 if something in the file is wrong, as it is
 					running = false
 				default:
-					p.do("")
+					p.Do("")
 				}
 			}
 			said := stdout.String() + stderr.String()

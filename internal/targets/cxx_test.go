@@ -29,11 +29,11 @@ func compileThrows(t testing.TB) string {
 func TestCXX(t *testing.T) {
 	needs.Root(t)
 	p := start(t, compileThrows(t))
-	s := open(t, []string{"libstdcxx:*"}, &attach.Options{PIDs: []int{p.pid()}})
-	probes := live(t, p.pid(), s)
+	s := open(t, []string{"libstdcxx:*"}, &attach.Options{PIDs: []int{p.PID()}})
+	probes := live(t, p.PID(), s)
 	checkArmed(t, probes)
 	const threads, rounds = 3, 200
-	told := p.do("%d %d", threads, rounds)
+	told := p.Do("%d %d", threads, rounds)
 	events := drain(t, s)
 	checkClean(t, probes)
 

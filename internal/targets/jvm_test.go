@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/tracee"
 )
 
 // A JRE has no compiler, and needs no other class file.
@@ -18,7 +19,7 @@ import (
 //go:generate javac --release 11 -g:none -d testdata testdata/Work.java
 
 // startJVM starts testdata/Work.java, with flags for the virtual machine.
-func startJVM(t testing.TB, flags ...string) *target {
+func startJVM(t testing.TB, flags ...string) *tracee.Program {
 	t.Helper()
 	needs.Root(t)
 	var java string
@@ -47,15 +48,15 @@ func counted(t testing.TB, answer string) (collections, classes int) {
 func TestJVM(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	p := startJVM(t, "-XX:+UseSerialGC", "-Xlog:class+load:file="+log+":none")
-	p.do("threads 1")
-	gc0, classes0 := counted(t, p.do("gc 1"))
+	p.Do("threads 1")
+	gc0, classes0 := counted(t, p.Do("gc 1"))
 	s := open(t, []string{"hotspot:thread__*", "hotspot:gc__*", "hotspot:class__loaded"},
-		&attach.Options{PIDs: []int{p.pid()}, Strings: []string{"arg0[arg1]"}})
-	probes := live(t, p.pid(), s)
+		&attach.Options{PIDs: []int{p.PID()}, Strings: []string{"arg0[arg1]"}})
+	probes := live(t, p.PID(), s)
 	checkArmed(t, probes)
-	p.do("threads 20")
-	p.do("load 1")
-	gc1, classes1 := counted(t, p.do("gc 5"))
+	p.Do("threads 20")
+	p.Do("load 1")
+	gc1, classes1 := counted(t, p.Do("gc 5"))
 	events := drain(t, s)
 	checkClean(t, probes)
 
@@ -115,9 +116,9 @@ func loadedClasses(t testing.TB, path string) []string {
 func TestJVMCalls(t *testing.T) {
 	p := startJVM(t, "-XX:+DTraceMethodProbes")
 	s := open(t, []string{"hotspot:method__entry"}, &attach.Options{
-		PIDs: []int{p.pid()}, RingSize: 16 << 20, Strings: []string{"hotspot:method__*:arg1[arg2]", "hotspot:method__*:arg3[arg4]"},
+		PIDs: []int{p.PID()}, RingSize: 16 << 20, Strings: []string{"hotspot:method__*:arg1[arg2]", "hotspot:method__*:arg3[arg4]"},
 		Where: `arg1 == "Work" && arg3 == "step"`})
-	p.do("call 1000")
+	p.Do("call 1000")
 	events := drain(t, s)
 	if len(events) != 1000 {
 		t.Errorf("%d calls traced, want 1000", len(events))
@@ -129,7 +130,7 @@ func TestJVMCalls(t *testing.T) {
 func TestJVMEverything(t *testing.T) {
 	p := startJVM(t)
 	links := bpfLinks(t)
-	s := open(t, []string{"*/libjvm.so:*:*"}, &attach.Options{PIDs: []int{p.pid()}, RingSize: 64 << 20})
+	s := open(t, []string{"*/libjvm.so:*:*"}, &attach.Options{PIDs: []int{p.PID()}, RingSize: 64 << 20})
 	programs := map[string]bool{}
 	n := 0
 	for link, program := range bpfLinks(t) {
@@ -149,10 +150,10 @@ func TestJVMEverything(t *testing.T) {
 	if n == 0 || n != len(programs) || n > len(signatures)/10 {
 		t.Errorf("%d links of %d programs, want one of each, and far fewer than the %d forms", n, len(programs), len(signatures))
 	}
-	probes := live(t, p.pid(), s)
+	probes := live(t, p.PID(), s)
 	checkArmed(t, probes)
-	gc0, _ := counted(t, p.do("threads 5"))
-	gc1, _ := counted(t, p.do("gc 2"))
+	gc0, _ := counted(t, p.Do("threads 5"))
+	gc1, _ := counted(t, p.Do("gc 2"))
 	count := map[string]int{}
 	for _, ev := range drain(t, s) {
 		count[ev.Name]++
@@ -169,7 +170,7 @@ func TestJVMEverything(t *testing.T) {
 	if after := bpfLinks(t); len(after) != len(links) {
 		t.Errorf("%d links are left, want the %d from before", len(after), len(links))
 	}
-	p.do("threads 5")
+	p.Do("threads 5")
 }
 
 // bpfLinks returns this process's links: what is said of each, by descriptor,

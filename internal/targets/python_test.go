@@ -17,11 +17,11 @@ func findPython(t testing.TB) string {
 // gc.callbacks are told: each one's generation, and how many objects it found.
 func TestPythonCollections(t *testing.T) {
 	p := start(t, findPython(t), "testdata/work.py")
-	s := open(t, []string{"python:gc__*"}, &attach.Options{PIDs: []int{p.pid()}})
-	probes := live(t, p.pid(), s)
+	s := open(t, []string{"python:gc__*"}, &attach.Options{PIDs: []int{p.PID()}})
+	probes := live(t, p.PID(), s)
 	checkArmed(t, probes)
 	var want [][]any
-	if err := json.Unmarshal([]byte(p.do("collect")), &want); err != nil {
+	if err := json.Unmarshal([]byte(p.Do("collect")), &want); err != nil {
 		t.Fatal(err)
 	}
 	var got [][]any
@@ -44,12 +44,12 @@ func TestPythonCollections(t *testing.T) {
 func TestPythonCalls(t *testing.T) {
 	p := start(t, findPython(t), "testdata/work.py")
 	a, err := attach.OpenAggregate([]string{"python:function__return"}, &attach.Aggregation{By: []string{"arg1"}},
-		&attach.Options{PIDs: []int{p.pid()}, Where: `arg0 ~ "*/work.py" && arg1 != "collected"`, Strings: []string{"arg1"}})
+		&attach.Options{PIDs: []int{p.PID()}, Where: `arg0 ~ "*/work.py" && arg1 != "collected"`, Strings: []string{"arg1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if got := p.do("call"); got != "1000" {
+	if got := p.Do("call"); got != "1000" {
 		t.Errorf("called %s times, want 1000", got)
 	}
 	if err := a.Stop(); err != nil {

@@ -95,8 +95,8 @@ func TestReadmeCommands(t *testing.T) {
 	find(t, "postgresql", "/usr/lib/postgresql/15/bin/postgres")
 
 	p := start(t, filepath.Join(k.dir, "myapp"))
-	requests := func() { p.do("two requests") }
-	k.cook("'myapp:*'", p.pid(), "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_start id=\d+ path="/index.html"$`)
+	requests := func() { p.Do("two requests") }
+	k.cook("'myapp:*'", p.PID(), "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_start id=\d+ path="/index.html"$`)
 	k.cook("--json", 0, "", requests, `^\{"time":.*"provider":"myapp","name":"request_start","args":\{"id":\d+,"path":"/index.html"\}\}$`)
 	k.cook("status >= 500", 0, "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_done id=\d+ path="/api/order" status=503 `)
 	k.cook("peer.port", 0, "", requests, `myapp:request_done id=\d+ path="/api/order" .* peer=\{host="::1" port=443\}$`)
@@ -109,7 +109,7 @@ func TestReadmeCommands(t *testing.T) {
 		{"postgres ", `^  postgresql:query__start  0x[0-9a-f]+ `},
 		{"-p 4711 ", `^  myapp:request_done  0x[0-9a-f]+  at 0x[0-9a-f]+ `},
 	} {
-		cmd := k.choose("sdtdump "+c.names, p.pid())
+		cmd := k.choose("sdtdump "+c.names, p.PID())
 		out, err := cmd.Output()
 		if err != nil {
 			t.Errorf("%s: %v", cmd.Args[2], err)

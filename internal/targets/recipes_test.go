@@ -174,19 +174,19 @@ func TestRecipes(t *testing.T) {
 	k.cook("lock__wait", 0, "", p.waitForLock, `^[0-9:.]+ count=\d+ sum=`)
 
 	j := startJVM(t, "-XX:+UseSerialGC")
-	k.cook("thread__", j.pid(), "", func() { j.do("threads 3") },
+	k.cook("thread__", j.PID(), "", func() { j.Do("threads 3") },
 		`hotspot:thread__start arg0="wörker-2" arg1=9 `, `^[0-9:.]+ wörker-2/\d+ hotspot:thread__stop arg0="wörker-2" arg1=9 `)
-	k.cook("gc__begin", j.pid(), "", func() { j.do("gc 4") }, `count=4 sum=`)
-	k.cook("class__loaded", j.pid(), "", func() { j.do("load 1") }, `hotspot:class__loaded arg0="java/util/zip/GZIPOutputStream" arg1=30 `)
+	k.cook("gc__begin", j.PID(), "", func() { j.Do("gc 4") }, `count=4 sum=`)
+	k.cook("class__loaded", j.PID(), "", func() { j.Do("load 1") }, `hotspot:class__loaded arg0="java/util/zip/GZIPOutputStream" arg1=30 `)
 	k.cook("method__entry", 0, "call 500\n", nil, `arg1="Work" arg3="step" count=500$`)
 
 	python := start(t, findPython(t), "testdata/work.py")
 	k.cook("python:gc", 0, "collect\n", nil, `count=\d\d+ sum=`)
-	k.cook("function__return", python.pid(), "", func() { python.do("call") }, `arg0=".*/?work.py" arg1="called" count=1000$`)
+	k.cook("function__return", python.PID(), "", func() { python.Do("call") }, `arg0=".*/?work.py" arg1="called" count=1000$`)
 
 	c := start(t, compileThrows(t))
-	k.cook("libstdcxx:*", c.pid(), "", func() { c.do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1="4Loud"$`, `libstdcxx:catch arg0=0x[0-9a-f]+ arg1="4Loud"$`)
-	k.cook("libstdcxx:throw", 0, "", func() { c.do("2 100") }, `comm="throws" arg1="4Loud" count=\d{3,}$`)
+	k.cook("libstdcxx:*", c.PID(), "", func() { c.Do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1="4Loud"$`, `libstdcxx:catch arg0=0x[0-9a-f]+ arg1="4Loud"$`)
+	k.cook("libstdcxx:throw", 0, "", func() { c.Do("2 100") }, `comm="throws" arg1="4Loud" count=\d{3,}$`)
 	k.done()
 }
 

@@ -1,18 +1,15 @@
 package targets_test
 
 import (
-	"bufio"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -48,66 +45,11 @@ func hasProvider(path, provider string) bool {
 	return false
 }
 
-// target is a traced program that answers every line of its input with one.
-type target struct {
-	t   testing.TB
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-// start starts a target, which says "ready" first. It ends with the test.
-func start(t testing.TB, name string, args ...string) *target {
+// start starts a program, which says "ready" first and then answers each line of
+// its input.
+func start(t testing.TB, name string, args ...string) *tracee.Program {
 	t.Helper()
-	p := &target{t: t, cmd: exec.Command(name, args...)}
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.out = bufio.NewReader(out)
-	var stderr strings.Builder
-	p.cmd.Stderr = &stderr
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		p.in.Close()
-		kill := time.AfterFunc(20*time.Second, func() { p.cmd.Process.Kill() })
-		defer kill.Stop()
-		if err := p.cmd.Wait(); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, stderr.String())
-		} else if t.Failed() && stderr.Len() > 0 {
-			t.Logf("%s: %s", name, stderr.String())
-		}
-	})
-	if line := p.line(); line != "ready" {
-		t.Fatalf("%s says %q, want ready", name, line)
-	}
-	return p
-}
-
-func (p *target) pid() int { return p.cmd.Process.Pid }
-
-func (p *target) line() string {
-	p.t.Helper()
-	line, err := p.out.ReadString('\n')
-	if err != nil {
-		p.t.Fatalf("%s: %v", p.cmd.Path, err)
-	}
-	return strings.TrimSuffix(line, "\n")
-}
-
-// do has the program run a command and returns its answer.
-func (p *target) do(format string, args ...any) string {
-	p.t.Helper()
-	if _, err := fmt.Fprintf(p.in, format+"\n", args...); err != nil {
-		p.t.Fatalf("%s: %v", p.cmd.Path, err)
-	}
-	return p.line()
+	return tracee.StartReady(t, exec.Command(name, args...))
 }
 
 func open(t testing.TB, selectors []string, opts *attach.Options) *attach.Session {
