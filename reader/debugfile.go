@@ -31,24 +31,36 @@ func (f *File) debugFile() (*symtab, error) {
 	if !ok || f.path == "" {
 		return nil, nil
 	}
-	dir, err := filepath.Abs(filepath.Dir(f.path))
-	if err != nil {
-		return nil, nil
-	}
-	for _, path := range []string{
-		filepath.Join(dir, name),
-		filepath.Join(dir, ".debug", name),
-		filepath.Join(debugDir, dir, name),
-	} {
-		if sumOf(path) != sum {
-			continue
-		}
-		if d, err := Open(path); err == nil {
-			defer d.Close()
-			return newSymtab(d.elf, elf.SHT_SYMTAB)
+	for _, dir := range directories(f.path) {
+		for _, path := range []string{
+			filepath.Join(dir, name),
+			filepath.Join(dir, ".debug", name),
+			filepath.Join(debugDir, dir, name),
+		} {
+			if sumOf(path) != sum {
+				continue
+			}
+			if d, err := Open(path); err == nil {
+				defer d.Close()
+				return newSymtab(d.elf, elf.SHT_SYMTAB)
+			}
 		}
 	}
 	return nil, nil
+}
+
+// directories returns where the file at path is, by its name and, if that is
+// another, where symbolic links lead to.
+func directories(path string) []string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil
+	}
+	out := []string{filepath.Dir(abs)}
+	if real, err := filepath.EvalSymlinks(abs); err == nil && filepath.Dir(real) != out[0] {
+		out = append(out, filepath.Dir(real))
+	}
+	return out
 }
 
 // debugLink returns the name and checksum in .gnu_debuglink: a string, padded

@@ -98,6 +98,12 @@ func TestDebugSymbols(t *testing.T) {
 		needs.Run(t, "objcopy", "--only-keep-debug", prog, debug)
 		needs.Run(t, "objcopy", "--add-gnu-debuglink="+debug, stripped, linked)
 		check(t, linked, "only_in_symtab")
+		// The link is of the file that a symbolic link leads to.
+		elsewhere := filepath.Join(t.TempDir(), "called")
+		if err := os.Symlink(linked, elsewhere); err != nil {
+			t.Fatal(err)
+		}
+		check(t, elsewhere, "only_in_symtab")
 		// The file with the symbols has the notes, too, and the code is found.
 		want := named(t, prog)["in_static"]
 		p := named(t, debug)["in_static"]
