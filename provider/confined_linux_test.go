@@ -214,6 +214,7 @@ func TestOtherPIDNamespace(t *testing.T) {
 	if os.Getenv(confined) != "" {
 		p := newProvider("stranger")
 		provider.NewProbe0(p, "a")
+		defer p.Close()
 		err := p.Load()
 		if *loader == "map" && err != nil {
 			t.Error(err)
