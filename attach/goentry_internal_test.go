@@ -133,3 +133,20 @@ func callsOne(code []byte, addr uint64, targets []uint64, m elf.Machine) bool {
 	}
 	return false
 }
+
+// FuzzStackCheck looks for checks in what may be no code of Go's.
+func FuzzStackCheck(f *testing.F) {
+	f.Add([]byte{0x49, 0x3b, 0x66, 0x10, 0x76, 0x20}, false)
+	f.Add([]byte{0x4c, 0x8d, 0xa4, 0x24, 0, 0, 0, 0xff, 0x4d, 0x3b, 0x66, 0x10, 0x0f, 0x86, 1, 2, 3, 4}, false)
+	f.Add([]byte{0x90, 0x0b, 0x40, 0xf9, 0xff, 0x63, 0x30, 0xeb, 0x49, 0, 0, 0x54}, true)
+	f.Fuzz(func(t *testing.T, code []byte, arm bool) {
+		m := elf.EM_X86_64
+		if arm {
+			m = elf.EM_AARCH64
+		}
+		n := behindStackCheck(code, m)
+		if n < 0 || n > min(len(code), maxStackCheck) || n > 0 && behindStackCheck(code[:n], m) != n || n > 0 && behindStackCheck(code[:n-1], m) != 0 {
+			t.Errorf("% x: the check has %d bytes", code, n)
+		}
+	})
+}

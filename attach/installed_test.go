@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
 
@@ -21,4 +22,20 @@ func TestInDirectories(t *testing.T) {
 			t.Errorf("%q: found %q, want nothing", name, found)
 		}
 	}
+}
+
+// FuzzCached reads what may be no cache.
+func FuzzCached(f *testing.F) {
+	cache := append([]byte(cacheMagic), make([]byte, cacheHeader-len(cacheMagic)+cacheEntry)...)
+	cache[len(cacheMagic)] = 1
+	cache[cacheHeader+4], cache[cacheHeader+8] = byte(len(cache)), byte(len(cache)+5)
+	f.Add(append(cache, "libx\x00/lib/libx\x00"...), "libx")
+	f.Add(cache, "")
+	f.Fuzz(func(t *testing.T, cache []byte, name string) {
+		for _, path := range cached(cache, name) {
+			if !filepath.IsAbs(path) || !bytes.Contains(cache, []byte(path)) {
+				t.Errorf("%q is found at %q", name, path)
+			}
+		}
+	})
 }

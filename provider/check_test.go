@@ -46,3 +46,24 @@ func TestCheck(t *testing.T) {
 		t.Error("half an object passes")
 	}
 }
+
+// FuzzCheck damages an object.
+func FuzzCheck(f *testing.F) {
+	p := newProvider("checked")
+	provider.NewProbe2[int, string](p, "mixed", "a", "b")
+	load(f, p)
+	object := objects(f, p)[0]
+	f.Add(uint32(0), []byte{})
+	for _, at := range []uint32{40, 54, 56, 58, 60, 62} { // e_shoff, e_phentsize … e_shstrndx
+		f.Add(at, []byte{0xff, 0xff})
+	}
+	f.Fuzz(func(t *testing.T, at uint32, with []byte) {
+		b := bytes.Clone(object)
+		if int(at) < len(b) {
+			copy(b[at:], with)
+		}
+		if err := provider.Check(bytes.NewReader(b)); err != nil && bytes.Equal(b, object) {
+			t.Errorf("what was not damaged: %v", err)
+		}
+	})
+}

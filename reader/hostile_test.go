@@ -181,6 +181,15 @@ func FuzzFile(f *testing.F) {
 			p.Resolve(&notes.Arg{Symbol: "a"})
 			p.Resolve(&notes.Arg{Symbol: "a", Reloc: "tpoff"})
 		}
+		n = 0
+		for fn, err := range f.Functions() {
+			if n++; n > 1000 {
+				break
+			}
+			if err == nil {
+				fn.Match(func(string) bool { return false })
+			}
+		}
 	})
 }
 

@@ -3,9 +3,12 @@ package printable_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/go-usdt/usdt/internal/printable"
 )
@@ -64,4 +67,34 @@ func TestIsName(t *testing.T) {
 			t.Errorf("IsName(%q) is %t", in, got)
 		}
 	}
+}
+
+// FuzzAppend holds that nothing unprintable is left, of text and of JSON, and
+// that JSON stays what it was.
+func FuzzAppend(f *testing.F) {
+	for _, s := range []string{"", "plain", "\x1b]0;title\a", "\u009b31m", "a\nb\t", "\u202eevil", "bad \xff\xc3", "\U000e0001"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		check := func(what, got string) {
+			t.Helper()
+			for _, r := range got {
+				if !strconv.IsPrint(r) || !utf8.ValidString(got) {
+					t.Errorf("%s of %q: %q", what, s, got)
+					break
+				}
+			}
+		}
+		check("text", printable.String(s))
+		data, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		escaped := printable.AppendJSON(nil, data)
+		check("JSON", string(escaped))
+		var want, got string
+		if err := errors.Join(json.Unmarshal(data, &want), json.Unmarshal(escaped, &got)); err != nil || got != want {
+			t.Errorf("JSON of %q: %s is %q (%v), want %q", s, escaped, got, err, want)
+		}
+	})
 }
