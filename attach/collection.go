@@ -183,9 +183,14 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 // setLink has the program loaded for the kind of link that will be used.
 func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	switch {
-	case s.session && !haveSessions():
-		return fmt.Errorf("program %s in section %s: %w (Linux 6.13 has sessions)", p.Name, p.SectionName, ebpf.ErrNotSupported)
 	case s.session:
+		err := sessions.require()
+		if errors.Is(err, ebpf.ErrNotSupported) {
+			return fmt.Errorf("program %s in section %s: %w (Linux 6.13 has sessions)", p.Name, p.SectionName, err)
+		}
+		if err != nil {
+			return privileges("ask the kernel for sessions", err)
+		}
 		p.AttachType = traceUprobeSession
 	case c.kind == MultiLink:
 		p.AttachType = ebpf.AttachTraceUprobeMulti

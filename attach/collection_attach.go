@@ -73,8 +73,14 @@ func (c *Collection) AttachProgram(program, selector string, opts *Options) (*At
 	if o.Link != AutoLink && o.Link != c.kind {
 		return nil, fmt.Errorf("the collection's programs were loaded for %v links, not %v", c.kind, o.Link)
 	}
-	if len(o.PIDs) > 0 && c.kind == MultiLink && !haveMultiPIDFilter() {
-		return nil, fmt.Errorf("this kernel's %v links filter threads, not processes: %w", c.kind, ebpf.ErrNotSupported)
+	if len(o.PIDs) > 0 && c.kind == MultiLink {
+		err := multiPIDFilter.require()
+		if errors.Is(err, ebpf.ErrNotSupported) {
+			return nil, fmt.Errorf("this kernel's %v links filter threads, not processes: %w", c.kind, err)
+		}
+		if err != nil {
+			return nil, privileges("ask the kernel for uprobe_multi", err)
+		}
 	}
 	t, err := c.newTarget(p.section.prefix()+selector, &o)
 	if err != nil {

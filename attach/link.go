@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"os"
-	"sync"
 	"syscall"
 
 	"github.com/cilium/ebpf"
@@ -45,76 +43,19 @@ func chooseLink(want LinkKind, filtered bool) (LinkKind, error) {
 		return PerfLink, nil
 	}
 	err := features.HaveBPFLinkUprobeMulti()
+	if err == nil && filtered {
+		err = multiPIDFilter.require()
+	}
 	switch {
-	case err == nil && (!filtered || haveMultiPIDFilter()):
+	case err == nil:
 		return MultiLink, nil
-	case err != nil && !errors.Is(err, ebpf.ErrNotSupported):
+	case !errors.Is(err, ebpf.ErrNotSupported):
 		return 0, privileges("ask the kernel for uprobe_multi", err)
 	case want == MultiLink:
 		return 0, fmt.Errorf("uprobe_multi links: %w (Linux 6.6 has them, 6.10 with a correct process filter)", ebpf.ErrNotSupported)
 	}
 	return PerfLink, nil
 }
-
-// haveMultiPIDFilter asks whether the process filter of uprobe_multi links
-// filters processes: before Linux 46ba0e49b642 it filtered threads. The fix
-// also rejects a negative id before it looks at the path.
-var haveMultiPIDFilter = sync.OnceValue(func() bool {
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type:         ebpf.Kprobe,
-		AttachType:   ebpf.AttachTraceUprobeMulti,
-		Instructions: emptyProgram(),
-		License:      programLicense,
-	})
-	if err != nil {
-		return false
-	}
-	defer prog.Close()
-	ex, err := link.OpenExecutable("/")
-	if err != nil {
-		return false
-	}
-	l, err := ex.UprobeMulti(nil, prog, &link.UprobeMultiOptions{Addresses: []uint64{1}, PID: math.MaxUint32})
-	if err == nil {
-		l.Close()
-		return false
-	}
-	return errors.Is(err, unix.EINVAL)
-})
-
-// haveSessions asks whether a program can run at the entry of a function and
-// again when it returns, which Linux 6.13 brought.
-var haveSessions = sync.OnceValue(func() bool {
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type:         ebpf.Kprobe,
-		AttachType:   traceUprobeSession,
-		Instructions: emptyProgram(),
-		License:      programLicense,
-	})
-	if err != nil {
-		return false
-	}
-	defer prog.Close()
-	// Loading need not check the type of attachment, attaching does.
-	m := multi{path: "/", prog: prog, session: true, offsets: []uint64{1}, refCtrOffsets: []uint64{0}, cookies: []uint64{0}}
-	_, err = m.create()
-	return errors.Is(err, unix.EBADF) // not a regular file
-})
-
-// canSleep asks whether programs on uprobes may sleep, which Linux 6.0 brought.
-var canSleep = sync.OnceValue(func() bool {
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type:         ebpf.Kprobe,
-		Flags:        unix.BPF_F_SLEEPABLE,
-		Instructions: emptyProgram(),
-		License:      programLicense,
-	})
-	if err != nil {
-		return false
-	}
-	prog.Close()
-	return true
-})
 
 // attach attaches the group and says at each site how that went. It returns
 // what was attached even with an error, which concerns the whole group.

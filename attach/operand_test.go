@@ -156,7 +156,7 @@ func TestManyForms(t *testing.T) {
 		needs.Skip(t, "%v", privileges("make maps", err))
 	}
 	defer m.Close()
-	specs, forms := programSpecs(sigs, m, ebpf.AttachNone, canSleep())
+	specs, forms := programSpecs(sigs, m, ebpf.AttachNone, sleepable.require() == nil)
 	if len(specs) < 2 {
 		t.Errorf("all of %d signatures in %d programs", len(sigs), len(specs))
 	}

@@ -187,7 +187,7 @@ func (t *tracing) load(signatures []*signature, m *maps) error {
 	if t.kind == MultiLink {
 		typ = ebpf.AttachTraceUprobeMulti
 	}
-	specs, forms := programSpecs(signatures, m, typ, canSleep())
+	specs, forms := programSpecs(signatures, m, typ, sleepable.require() == nil)
 	var progs []*ebpf.Program
 	for _, spec := range specs {
 		prog, err := ebpf.NewProgram(spec)

@@ -1,0 +1,49 @@
+package attach
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/needs"
+)
+
+// TestFeatureLater holds that what could not be asked for want of a privilege is
+// asked again.
+func TestFeatureLater(t *testing.T) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	for name, known := range map[string]*feature{"process filter": &multiPIDFilter, "sessions": &sessions, "sleepable": &sleepable} {
+		t.Run(name, func(t *testing.T) {
+			f := &feature{ask: known.ask}
+			if err := f.require(); err != nil && !errors.Is(err, ebpf.ErrNotSupported) {
+				needs.Skip(t, "%v", privileges("ask the kernel", err))
+			}
+			runtime.LockOSThread() // and the thread ends with the test
+			var had, none [2]unix.CapUserData
+			if err := unix.Capget(&header, &had[0]); err != nil {
+				t.Fatal(err)
+			}
+			none = had
+			none[0].Effective, none[1].Effective = 0, 0
+			if err := unix.Capset(&header, &none[0]); err != nil {
+				t.Fatal(err)
+			}
+			f = &feature{ask: known.ask}
+			before := f.require()
+			if err := unix.Capset(&header, &had[0]); err != nil {
+				t.Fatal(err)
+			}
+			if !errors.Is(before, os.ErrPermission) {
+				t.Errorf("without capabilities: error %v, want one that wraps os.ErrPermission", before)
+			}
+			after := f.require()
+			if want := (&feature{ask: known.ask}).require(); !errors.Is(after, want) {
+				t.Errorf("with capabilities: error %v, want %v", after, want)
+			}
+		})
+	}
+}
