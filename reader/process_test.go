@@ -287,6 +287,40 @@ func TestContainer(t *testing.T) {
 	}
 }
 
+// TestRoot reads a process that has a directory as its root: maps have paths from
+// the root of who reads them, by which its files can be opened.
+func TestRoot(t *testing.T) {
+	needs.C(t)
+	needs.Root(t)
+	dir := t.TempDir()
+	prog := filepath.Join(dir, "prog")
+	needs.Run(t, "gcc", "-O1", "-static", "-o", prog, "testdata/waits.c")
+	cmd := exec.Command("/prog")
+	cmd.SysProcAttr, cmd.Dir = &syscall.SysProcAttr{Chroot: dir}, "/"
+	traced := tracee.StartReady(t, cmd)
+	p, err := reader.OpenProcess(traced.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	found := false
+	for probe, err := range p.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if probe.Name != "waiting" {
+			continue
+		}
+		found = true
+		if probe.Path != prog || probe.OpenPath != "" {
+			t.Errorf("got path %s, open path %s, want %s", probe.Path, probe.OpenPath, prog)
+		}
+	}
+	if !found {
+		t.Error("the probe was not found")
+	}
+}
+
 // TestProcessStart opens processes as soon as they have started, when the
 // kernel may not have mapped their programs yet.
 func TestProcessStart(t *testing.T) {

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -101,7 +102,8 @@ func (o *Object) Gone() error {
 // candidate is a path that may lead to the object.
 type candidate struct {
 	name string
-	// like is a file that must be the same one; empty for none.
+	// like is a file that must be the same one, if the devices of maps and stat
+	// do not say so; empty for none.
 	like string
 	// link says that the path may lead to any file, of whatever file system.
 	link bool
@@ -169,12 +171,11 @@ func (o *Object) try(c candidate) (*os.File, error) {
 		return nil, err
 	}
 	if c.like != "" {
+		// A process with a root of its own within this file system has its
+		// files by this process's paths in maps (fs/d_path.c, d_path).
 		like, err := os.Stat(c.like)
-		if err != nil {
-			return nil, err
-		}
-		if !os.SameFile(info, like) {
-			return nil, changed(c.name)
+		if (err != nil || !os.SameFile(info, like)) && !o.is(info, true) {
+			return nil, cmp.Or(err, changed(c.name))
 		}
 	}
 	if c.rooted && !o.inRoot(info) {
