@@ -43,7 +43,8 @@ fuzz:
 		done; \
 	done
 
-# generate makes what is generated anew; the tests compare.
+# generate makes what is generated anew: the manual pages, which the tests compare,
+# and a class file, which takes javac.
 generate:
 	$(GO) generate ./...
 
