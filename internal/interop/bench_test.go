@@ -1,18 +1,12 @@
 package interop_test
 
 import (
-	"bufio"
 	"debug/elf"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,58 +15,29 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/tracee"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // peer is the C program of testdata/peer.c.
 type peer struct {
+	*tracee.Program
 	b    *testing.B
 	path string
-	pid  int
-	in   io.Writer
-	out  *bufio.Reader
 }
 
 func startPeer(b *testing.B) *peer {
 	b.Helper()
-	p := &peer{b: b, path: filepath.Join(b.TempDir(), "peer")}
-	if out, err := exec.Command("gcc", "-O2", "-o", p.path, "testdata/peer.c").CombinedOutput(); err != nil {
-		b.Fatalf("gcc: %v\n%s", err, out)
-	}
-	cmd := exec.Command(p.path)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	p.pid, p.in, p.out = cmd.Process.Pid, in, bufio.NewReader(out)
-	p.line()
-	b.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	return p
-}
-
-func (p *peer) line() string {
-	s, err := p.out.ReadString('\n')
-	if err != nil {
-		p.b.Fatal(err)
-	}
-	return strings.TrimSpace(s)
+	path := filepath.Join(b.TempDir(), "peer")
+	needs.Run(b, "gcc", "-O2", "-o", path, "testdata/peer.c")
+	return &peer{tracee.StartReady(b, exec.Command(path)), b, path}
 }
 
 // run returns the nanoseconds of a round of the peer's loop.
 func (p *peer) run(mode string, n int) float64 {
-	fmt.Fprintln(p.in, mode, n)
-	ns, err := strconv.ParseFloat(p.line(), 64)
+	ns, err := strconv.ParseFloat(p.Do("%s %d", mode, n), 64)
 	if err != nil {
 		p.b.Fatal(err)
 	}
@@ -219,7 +184,7 @@ func BenchmarkWatched(b *testing.B) {
 	for _, w := range []reader.Probe{
 		probe(b, os.Getpid(), "watched", "ints"),
 		probe(b, os.Getpid(), "watched", "text"),
-		probe(b, c.pid, "peer", "site"),
+		probe(b, c.PID(), "peer", "site"),
 	} {
 		watch(b, &w)
 	}
@@ -254,110 +219,4 @@ func BenchmarkWatched(b *testing.B) {
 		b.ReportMetric(m[3]/m[0], "c-sdt/c-stub")
 	}
 	quiet(b)
-}
-
-// declareMany declares and loads n probes of three arguments.
-func declareMany(b testing.TB, names []string) *provider.Provider {
-	p := provider.New("many", nil)
-	for _, name := range names {
-		provider.NewProbe3[uint64, string, float64](p, name, "id", "path", "load")
-	}
-	if err := p.Load(); err != nil {
-		b.Fatal(err)
-	}
-	return p
-}
-
-func manyNames(n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = fmt.Sprintf("probe_%06d", i)
-	}
-	return names
-}
-
-// BenchmarkLoad is the time to declare and load probes of three arguments.
-func BenchmarkLoad(b *testing.B) {
-	for _, n := range []int{1001, 10_000, 100_000} {
-		names := manyNames(n)
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			for range b.N {
-				p := declareMany(b, names)
-				b.StopTimer()
-				p.Close()
-				runtime.GC()
-				b.StartTimer()
-			}
-			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(n), "ns/probe")
-		})
-	}
-}
-
-// BenchmarkLoadMemory is the memory of 100,000 loaded probes: what is retained
-// after a collection, memfd included, and the peak of resident memory.
-func BenchmarkLoadMemory(b *testing.B) {
-	exe, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for range b.N {
-		cmd := exec.Command(exe, "-test.run", "^TestLoadMemoryChild$", "-test.v")
-		cmd.Env = append(os.Environ(), "USDT_TEST_MEMORY=1")
-		out, err := cmd.Output()
-		if err != nil {
-			b.Fatal(err)
-		}
-		var retained, peak float64
-		for line := range strings.Lines(string(out)) {
-			fmt.Sscanf(line, "retained %f peak %f", &retained, &peak)
-		}
-		if retained == 0 {
-			b.Fatalf("no numbers in %q", out)
-		}
-		b.ReportMetric(retained, "retained-MiB")
-		b.ReportMetric(peak, "peak-MiB")
-	}
-	quiet(b)
-}
-
-// TestLoadMemoryChild is the process that BenchmarkLoadMemory starts.
-func TestLoadMemoryChild(t *testing.T) {
-	if os.Getenv("USDT_TEST_MEMORY") == "" {
-		return
-	}
-	before := status(t, "VmRSS")
-	p := declareMany(t, manyNames(100_000))
-	debug.FreeOSMemory()
-	retained := status(t, "VmRSS") - before
-	var memfd int64
-	fds, _ := filepath.Glob("/proc/self/fd/*")
-	for _, fd := range fds {
-		if name, _ := os.Readlink(fd); strings.HasPrefix(name, "/memfd:usdt:") {
-			if info, err := os.Stat(fd); err == nil {
-				memfd += info.Size() >> 10
-			}
-		}
-	}
-	fmt.Printf("retained %.1f peak %.1f\n", float64(retained+memfd)/1024, float64(status(t, "VmHWM"))/1024)
-	runtime.KeepAlive(p)
-}
-
-// status returns a number of /proc/self/status in KiB.
-func status(t testing.TB, key string) int64 {
-	t.Helper()
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, key+":"); ok {
-			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-	}
-	t.Fatalf("no %s", key)
-	return 0
 }
