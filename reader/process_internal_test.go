@@ -92,6 +92,15 @@ func TestEndsMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "o.so")
 	writeObject(t, path)
 	line, _ := mapsLine(t, path, 0, 0)
+	// Only who has it open can get at it.
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command("true")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
