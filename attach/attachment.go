@@ -99,6 +99,15 @@ func newAttachment(plan Plan, groups []*group, kind LinkKind) (*Attachment, erro
 	return nil, first
 }
 
+// refuse makes err the reason of the sites that have none.
+func (p Plan) refuse(err error) {
+	for i := range p {
+		if !p[i].Attached && p[i].Reason == nil {
+			p[i].Reason = err
+		}
+	}
+}
+
 // refused is the error for a plan of which nothing could be attached.
 func (p Plan) refused() error {
 	for i := range p {

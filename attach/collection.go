@@ -61,6 +61,8 @@ type collectionProgram struct {
 	// What Attach is to attach to: sites, or why there are none.
 	target *target
 	err    error
+	// What Attach could not attach to.
+	refused Plan
 }
 
 // maxObject bytes of a BPF object are read.
@@ -128,7 +130,7 @@ func LoadCollectionSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err erro
 // add. Nothing is attached before Attach.
 //
 // Of opts, PIDs, Cookie, Force, Link, Rescan, Await, Context and Collection
-// matter.
+// matter; it is an error to set others.
 func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error) {
 	o, err := collectionOptions(opts)
 	if err != nil {
@@ -204,11 +206,10 @@ func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 // a caller would miss.
 func collectionOptions(opts *Options) (Options, error) {
 	o, err := opts.withDefaults()
-	switch {
-	case err != nil:
-	case o.Where != "" || len(o.Strings) > 0:
-		err = errors.New("a collection's own programs decide what is recorded: neither Where nor Strings can be applied")
-	case len(o.Cookies) > 0:
+	if err == nil {
+		err = opts.ofEvents("a collection's own programs")
+	}
+	if err == nil && len(o.Cookies) > 0 {
 		err = errors.New("a collection's programs have one cookie, not one for each probe")
 	}
 	return o, err

@@ -27,6 +27,9 @@ var errClosed = fmt.Errorf("the collection is closed: %w", os.ErrClosed)
 // error joins what went wrong, once for each cause; what could be attached
 // stays so.
 func (c *Collection) Attach() error {
+	if c.isClosed() {
+		return errClosed
+	}
 	programs := map[string][]string{} // by cause
 	causes := map[string]error{}
 	for _, name := range sortedKeys(c.programs) {
@@ -36,7 +39,9 @@ func (c *Collection) Attach() error {
 		p.target = nil // once
 		c.mu.Unlock()
 		if t != nil {
-			_, err = c.attach(p, t)
+			if _, err = c.attach(p, t); err != nil {
+				c.refuse(p, t.plan, err)
+			}
 			t.objects.Close()
 		}
 		if err != nil {
@@ -57,7 +62,7 @@ func (c *Collection) Attach() error {
 // it returns, or the collection, detaches.
 //
 // opts may be nil; see [NewCollection] for what of them matters. The kind of
-// link is the collection's.
+// link is the collection's, and Options.Collection has had its effect.
 func (c *Collection) AttachProgram(program, selector string, opts *Options) (*Attachment, error) {
 	p := c.programs[program]
 	if p == nil {
@@ -217,23 +222,31 @@ func (c *Collection) extend(a *Attachment, p *collectionProgram, t *target, plan
 	defer late.objects.Close()
 	more, err := c.attachSites(p, late)
 	if err != nil {
-		for i := range plan {
-			if plan[i].Reason == nil {
-				plan[i].Reason = err
-			}
-		}
+		plan.refuse(err)
 		more = unattached(plan)
 	}
 	a.adopt(more)
 }
 
-// Plan returns what was decided and done for every site of a program until now.
+// refuse keeps for Plan why a program could not be attached to its sites.
+func (c *Collection) refuse(p *collectionProgram, plan Plan, err error) {
+	plan.refuse(err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.refused = plan
+}
+
+// Plan returns what was decided and done for every site of a program until now,
+// also if Attach could attach it to none of them.
 func (c *Collection) Plan(program string) Plan {
 	c.mu.Lock()
 	p := c.programs[program]
 	var plan Plan
+	if p != nil {
+		plan = slices.Clone(p.refused)
+	}
 	if p != nil && p.target != nil {
-		plan = slices.Clone(p.target.plan)
+		plan = append(plan, p.target.plan...)
 	}
 	var attached []*Attachment
 	for a, of := range c.attachments {

@@ -155,7 +155,7 @@ func (d *discovery) fileOf(p *reader.Probe) (id procfs.ID) {
 }
 
 func (d *discovery) processes(pids []int) error {
-	for _, pid := range slices.Compact(slices.Sorted(slices.Values(pids))) {
+	for _, pid := range pids {
 		if !d.changed(pid) {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"os"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -189,5 +190,6 @@ func (o *Options) withDefaults() (Options, error) {
 			return out, err
 		}
 	}
+	out.PIDs = slices.Compact(slices.Sorted(slices.Values(out.PIDs)))
 	return out, nil
 }

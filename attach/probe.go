@@ -22,11 +22,20 @@ func Probe(prog *ebpf.Program, p *reader.Probe, opts *Options) (*Attachment, err
 // uprobe_multi the kernel gets one link per file, and per process if
 // [Options.PIDs] names some. The cookies of opts reach the program unchanged.
 //
+// Of opts, PIDs, Cookie, Cookies, Force and Link matter; it is an error to set
+// what concerns generated programs or looking for probes.
+//
 // The error wraps [ErrNoSite] if no site could be attached to. If only some
 // could, that is no error: see Plan.
 func Probes(prog *ebpf.Program, probes []reader.Probe, opts *Options) (*Attachment, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
+		return nil, err
+	}
+	if err := opts.ofEvents("programs of the caller's own"); err != nil {
+		return nil, err
+	}
+	if err := opts.ofSearch("probes that are given are not looked for"); err != nil {
 		return nil, err
 	}
 	if prog == nil || len(probes) == 0 {

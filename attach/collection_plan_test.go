@@ -1,0 +1,38 @@
+package attach_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// TestCollectionPlanRefused holds that Plan says why a program could not be
+// attached to any of its sites.
+func TestCollectionPlanRefused(t *testing.T) {
+	_, library := compileLibrary(t)
+	spec := readSpec(t, newestObject)
+	spec.Programs["any"].AttachTo = library + ":library:relro"
+	delete(spec.Programs, "bare")
+	delete(spec.Programs, "ints")
+	c := newCollection(t, spec, nil)
+	check := func(when string) {
+		t.Helper()
+		plan := c.Plan("any")
+		if len(plan) != 1 || plan[0].Attached || !errors.Is(plan[0].Reason, attach.ErrSilent) {
+			t.Errorf("plan %s: %+v, want one site that is refused", when, plan)
+		}
+	}
+	check("before Attach")
+	if err := c.Attach(); !errors.Is(err, attach.ErrNoSite) {
+		t.Errorf("error %v, want one that wraps ErrNoSite", err)
+	}
+	check("after Attach")
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Attach(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Attach after Close: error %v, want one that wraps os.ErrClosed", err)
+	}
+}
