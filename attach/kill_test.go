@@ -81,3 +81,31 @@ func TestTwoTracers(t *testing.T) {
 		}
 	}
 }
+
+// TestOneOfTwoKilled kills one of two tracers of a site: the other gets every
+// event, and the semaphore stays raised for it.
+func TestOneOfTwoKilled(t *testing.T) {
+	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
+	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		t.Run(kind.String(), func(t *testing.T) {
+			p := start(t, exec.Command(path))
+			s := open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}, Link: kind})
+			tracer := startChild(t, "tracer")
+			tracer.do("%d %d args:bare", p.pid(), kind)
+			p.do("")
+			if err := tracer.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			tracer.end()
+			p.do("")
+			checkLive(t, p.pid(), "args:bare", 0xcc, 1)
+			if n := len(drain(t, s)); n != 2 {
+				t.Errorf("the tracer that stays got %d events, want 2", n)
+			}
+			if err := errors.Join(s.Close(), s.Wait(t.Context())); err != nil {
+				t.Error(err)
+			}
+			checkLive(t, p.pid(), "args:bare", 0x90, 0)
+		})
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -183,6 +184,32 @@ func TestObject(t *testing.T) {
 	for name, args := range want {
 		if got[name] != args {
 			t.Errorf("%s: arguments %q, want %q", name, got[name], args)
+		}
+	}
+}
+
+// TestMappings holds that no page of an object can be written to and executed.
+func TestMappings(t *testing.T) {
+	p := newProvider("mapped")
+	provider.NewProbe1[int](p, "a", "x")
+	load(t, p)
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var modes []string
+	for line := range strings.Lines(string(maps)) {
+		if fields := strings.Fields(line); strings.Contains(line, "/memfd:usdt:mapped ") {
+			modes = append(modes, fields[1])
+		}
+	}
+	slices.Sort(modes)
+	if modes = slices.Compact(modes); !slices.Contains(modes, "r-xp") || !slices.Contains(modes, "rw-p") {
+		t.Errorf("mapped as %v, want r-xp and rw-p among them", modes)
+	}
+	for _, mode := range modes {
+		if strings.Contains(mode, "w") && strings.Contains(mode, "x") || !strings.HasSuffix(mode, "p") {
+			t.Errorf("mapped as %s", mode)
 		}
 	}
 }
