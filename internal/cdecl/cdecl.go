@@ -44,13 +44,24 @@ func declare(t btf.Type, name string, depth int) string {
 	case *btf.Fwd:
 		return join(t.Kind.String()+" "+t.Name, name)
 	case *btf.Const:
-		return join("const", declare(t.Type, name, depth))
+		return qualified("const", t.Type, name, depth)
 	case *btf.Volatile:
-		return join("volatile", declare(t.Type, name, depth))
+		return qualified("volatile", t.Type, name, depth)
 	case *btf.Restrict:
+		return declare(t.Type, name, depth)
+	case *btf.TypeTag:
 		return declare(t.Type, name, depth)
 	}
 	return join(t.TypeName(), name)
+}
+
+// qualified declares a const or volatile t. The word stands before a type, but
+// behind the asterisk of a pointer.
+func qualified(word string, t btf.Type, name string, depth int) string {
+	if p, ok := t.(*btf.Pointer); ok {
+		return declare(p, join(word, name), depth)
+	}
+	return join(word, declare(t, name, depth))
 }
 
 func join(typ, name string) string {
