@@ -68,7 +68,7 @@ func checkArgNames(names []string, n int) error {
 }
 
 // cKeywords are the keywords of C11 that are identifiers without a leading
-// underscore (ISO/IEC 9899:2011, 6.4.1).
+// underscore (ISO/IEC 9899:2011, 6.4.1), and those that compilers add by default.
 var cKeywords = func() map[string]bool {
 	m := map[string]bool{}
 	for _, k := range []string{
@@ -76,6 +76,7 @@ var cKeywords = func() map[string]bool {
 		"extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
 		"short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void",
 		"volatile", "while",
+		"asm", "typeof", // of GNU C, which clang compiles unless told otherwise
 	} {
 		m[k] = true
 	}

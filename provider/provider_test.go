@@ -72,6 +72,7 @@ func TestDeclarationErrors(t *testing.T) {
 		{"many names", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "x", "y") }, "2 argument names for 1 arguments"},
 		{"arg twice", func(p *provider.Provider) { provider.NewProbe2[int, int](p, "a", "x", "x") }, `argument name "x" is used twice`},
 		{"hidden arg", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "__x") }, `argument name "__x" begins with __`},
+		{"GNU keyword", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "asm") }, `argument name "asm" is a keyword of C`},
 		{"keyword", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "default") }, `argument name "default" is a keyword of C`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
