@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -56,6 +57,18 @@ func compileMany(b *testing.B, n int) string {
 	return out
 }
 
+// giveUp ends a benchmark that could not be set up: skipped for want of a
+// privilege or of uprobe_multi links, and failed for any other reason.
+func giveUp(b *testing.B, err error) {
+	b.Helper()
+	needPrivileges(b, err)
+	needMulti(b, err)
+	if errors.Is(err, os.ErrPermission) {
+		needs.Skip(b, "%v", err)
+	}
+	b.Fatal(err)
+}
+
 func nothing(b *testing.B, typ ebpf.AttachType) *ebpf.Program {
 	b.Helper()
 	return load(b, typ, asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()})
@@ -65,7 +78,7 @@ func load(b *testing.B, typ ebpf.AttachType, ins asm.Instructions) *ebpf.Program
 	b.Helper()
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: typ, Instructions: ins, License: "Dual MIT/GPL"})
 	if err != nil {
-		b.Skip(err)
+		giveUp(b, err)
 	}
 	b.Cleanup(func() { prog.Close() })
 	return prog
@@ -97,7 +110,7 @@ func BenchmarkAttach(b *testing.B) {
 				}
 				l, err := ex.UprobeMulti(nil, prog, &link.UprobeMultiOptions{Addresses: offsets})
 				if err != nil {
-					b.Skip(err)
+					giveUp(b, err)
 				}
 				l.Close()
 			}
@@ -172,7 +185,7 @@ func BenchmarkEvent(b *testing.B) {
 		probe := liveProbe(b, p.pid(), "bench:three")
 		a, err := attach.Probe(nothing(b, ebpf.AttachTraceUprobeMulti), &probe, &attach.Options{PIDs: []int{p.pid()}})
 		if err != nil {
-			b.Skip(err)
+			giveUp(b, err)
 		}
 		defer a.Close()
 		fire(b, p, func() int { return batch })
@@ -183,7 +196,7 @@ func BenchmarkEvent(b *testing.B) {
 		probe := liveProbe(b, p.pid(), "bench:three")
 		ring, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4 << 20})
 		if err != nil {
-			b.Skip(err)
+			giveUp(b, err)
 		}
 		defer ring.Close()
 		rd, err := ringbuf.NewReader(ring)
@@ -193,7 +206,7 @@ func BenchmarkEvent(b *testing.B) {
 		defer rd.Close()
 		a, err := attach.Probe(load(b, ebpf.AttachTraceUprobeMulti, byHand(ring)), &probe, &attach.Options{PIDs: []int{p.pid()}})
 		if err != nil {
-			b.Skip(err)
+			giveUp(b, err)
 		}
 		defer a.Close()
 		var rec ringbuf.Record

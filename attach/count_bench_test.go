@@ -19,7 +19,7 @@ func BenchmarkCount(b *testing.B) {
 		probe := liveProbe(b, p.pid(), "bench:three")
 		counter, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 		if err != nil {
-			b.Skip(err)
+			giveUp(b, err)
 		}
 		defer counter.Close()
 		prog := load(b, ebpf.AttachTraceUprobeMulti, asm.Instructions{
@@ -35,7 +35,7 @@ func BenchmarkCount(b *testing.B) {
 		})
 		a, err := attach.Probe(prog, &probe, &attach.Options{PIDs: []int{p.pid()}})
 		if err != nil {
-			b.Skip(err)
+			giveUp(b, err)
 		}
 		defer a.Close()
 		fire(b, p, func() int {

@@ -1,0 +1,168 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// TestAggregateIntervals reads while events fire: each is counted once.
+func TestAggregateIntervals(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.do("load")
+	a := openAggregate(t, []string{"agg:*"}, attach.Aggregation{Value: "status", Sum: true, By: []string{"probe"}},
+		&attach.Options{PIDs: []int{p.pid()}, Where: "status != 0"})
+	counts, sums := map[string]uint64{}, map[string]int64{}
+	read := func() {
+		groups, err := a.Read()
+		if err != nil {
+			t.Error(err)
+		}
+		for _, g := range groups {
+			counts[fmt.Sprint(g.By[0].Value)] += g.Count
+			sums[fmt.Sprint(g.By[0].Value)] += g.Sum.(int64)
+		}
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				read()
+			}
+		}
+	}()
+	const rounds, threads = 10, 3
+	for range rounds {
+		p.do("fire %d", threads)
+	}
+	close(stop)
+	<-stopped
+	if err := a.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	read()
+	wantCounts, wantSums := map[string]uint64{}, map[string]int64{}
+	for i := range aggregateEvents {
+		if status := sample(i).status; status != 0 {
+			wantCounts["agg:done"] += rounds * threads
+			wantSums["agg:done"] += int64(status) * rounds * threads
+			if i%10 == 0 {
+				wantCounts["agg:other"] += rounds * threads
+				wantSums["agg:other"] += int64(status) * rounds * threads
+			}
+		}
+	}
+	if d := cmp.Diff(wantCounts, counts); d != "" {
+		t.Errorf("counts (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(wantSums, sums); d != "" {
+		t.Errorf("sums (-want +got):\n%s", d)
+	}
+	st, err := a.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Fired != rounds*threads*aggregateEvents*11/10 || st.Fired != st.Received+st.Lost+st.Filtered+st.Missed || st.Lost != 0 {
+		t.Errorf("stats %+v", st)
+	}
+}
+
+// TestAggregateLost holds that events for which there is no room, or no
+// argument, are counted as lost, and those that nobody reads as filtered.
+func TestAggregateLost(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.do("load")
+	a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{By: []string{"status"}, MaxGroups: 2}, &attach.Options{PIDs: []int{p.pid()}})
+	p.do("fire 1")
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := a.Stats()
+	if err != nil || st.Fired != aggregateEvents || st.Lost == 0 || st.Filtered == 0 || st.Fired != st.Lost+st.Filtered {
+		t.Errorf("stats %+v, error %v", st, err)
+	}
+
+	path := compile(t, "gcc", "-O2")
+	c := start(t, exec.Command(path))
+	b := openAggregate(t, []string{path + ":args:text"}, attach.Aggregation{By: []string{"arg1"}}, &attach.Options{Strings: []string{"arg0", "arg1"}})
+	d := openAggregate(t, []string{path + ":args:text"}, attach.Aggregation{Value: "arg2", Max: true, By: []string{"arg0"}}, &attach.Options{Strings: []string{"arg0"}})
+	c.do("")
+	if groups, err := b.Read(); err != nil || len(groups) != 0 {
+		t.Errorf("groups %+v, error %v by an argument that cannot be read", groups, err)
+	}
+	if st, err := b.Stats(); err != nil || st.Fired != 1 || st.Lost != 1 {
+		t.Errorf("stats %+v, error %v, want 1 lost", st, err)
+	}
+	groups, err := d.Read()
+	if err != nil || len(groups) != 1 || groups[0].By[0].Value != "h\xc3\xa9llo" || groups[0].Max != int64(1) {
+		t.Errorf("groups %+v, error %v", groups, err)
+	}
+}
+
+// TestAggregateNothing counts, which is what no aggregation asks for.
+func TestAggregateNothing(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.do("load")
+	a, err := attach.OpenAggregate([]string{"agg:done"}, nil, &attach.Options{PIDs: []int{p.pid()}})
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer a.Close()
+	p.do("fire 1")
+	groups, err := a.Read()
+	if err != nil || len(groups) != 1 || groups[0].Count != aggregateEvents {
+		t.Errorf("groups %+v, error %v", groups, err)
+	}
+}
+
+func TestAggregateErrors(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	for _, test := range []struct {
+		what attach.Aggregation
+		want string
+	}{
+		{attach.Aggregation{By: []string{"size"}}, "aggregation: args:memory has no argument size: it has arg0, arg1, arg2, pid"},
+		{attach.Aggregation{Value: "size", Sum: true}, "aggregation: args:memory has no argument size"},
+		{attach.Aggregation{Value: "comm", Sum: true}, "aggregation: argument comm of args:memory is not a number"},
+		{attach.Aggregation{Value: "arg0", Hist: true, Bounds: []float64{1}}, "a histogram has 2 to 1001 bounds, not 1"},
+		{attach.Aggregation{Value: "arg0", Hist: true, Bounds: []float64{1, 1}}, "the bound 1 of a histogram is not a number greater"},
+		{attach.Aggregation{Sum: true}, "needs the name of an argument"},
+		{attach.Aggregation{By: strings.Split(strings.Repeat("comm,", 33)+"pid", ",")}, "grouped by 536 bytes, at most 512"},
+	} {
+		_, err := attach.OpenAggregate([]string{path + ":args:memory"}, &test.what, nil)
+		if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error %v, want %s", test.what, err, test.want)
+		}
+	}
+}
+
+// TestAggregateEnds holds that Done follows the end of the traced processes.
+func TestAggregateEnds(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.do("load")
+	a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{}, &attach.Options{PIDs: []int{p.pid()}})
+	p.do("fire 1")
+	if err := p.end(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-a.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the aggregate did not notice that the process has ended")
+	}
+	if groups, err := a.Read(); err != nil || len(groups) != 1 || groups[0].Count != aggregateEvents {
+		t.Errorf("groups %+v, error %v, want %d events", groups, err, aggregateEvents)
+	}
+}

@@ -1,0 +1,111 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+func TestFunctionsCpp(t *testing.T) {
+	path := build(t, "functions.cc", "g++", "-O0")
+	p := start(t, exec.Command(path))
+	s := openAll(t, &attach.Options{Args: []string{"arg1"}}, "uprobe:"+path+":std::vector<*>::push_back*", "uprobe:"+path+":parser::parse")
+	p.ask("")
+	got := byName(drain(t, s))
+	parses := [][]arg{named("arg1", int64(0)), named("arg1", int64(1)), named("arg1", int64(2))}
+	if d := cmp.Diff(parses, got["parser::parse(long)"]); d != "" {
+		t.Errorf("calls of a method (-want +got):\n%s", d)
+	}
+	pushed := map[string]int{}
+	for name, events := range got {
+		if kind, _, ok := strings.Cut(strings.TrimPrefix(name, "std::vector<"), ","); ok {
+			pushed[kind] += len(events)
+		}
+	}
+	if d := cmp.Diff(map[string]int{"int": 3, "double": 1}, pushed); d != "" {
+		t.Errorf("calls by type (-want +got):\n%s\n%v", d, got)
+	}
+
+	if _, err := attach.Open("uretprobe:libstdc++.so.6:__cxa_throw", nil); !errors.Is(err, attach.ErrUnsafe) {
+		t.Errorf("returns from what throws: %v", err)
+	}
+	// The exception would pass through the function.
+	_, err := attach.Open("uretprobe:"+path+":parser::parse", nil)
+	if !errors.Is(err, attach.ErrUnsafe) || !strings.Contains(err.Error(), "exception") {
+		t.Errorf("returns from a function that throws: %v", err)
+	}
+	s = open(t, "uretprobe:"+path+":parser::parse", &attach.Options{Force: true})
+	if _, err := fmt.Fprintln(p.in); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.end(); err == nil {
+		t.Error("the exception was caught: the refusal has become wrong")
+	}
+	if got := byName(drain(t, s))["parser::parse(long)()"]; len(got) != 2 {
+		t.Errorf("returns until the exception: %v", got)
+	}
+
+	path = build(t, "functions.cc", "g++", "-O0", "-fno-exceptions")
+	p = start(t, exec.Command(path))
+	s = open(t, "uretprobe:"+path+":parser::parse", nil)
+	want := p.ask("")
+	sum := int64(0)
+	for _, ev := range drain(t, s) {
+		sum += ev.Args[0].Value.(int64)
+	}
+	if fmt.Sprint(sum) != want {
+		t.Errorf("sum of results %d, the program says %s", sum, want)
+	}
+}
+
+func TestFunctionsGo(t *testing.T) {
+	for _, flags := range []string{"", "-s -w"} {
+		t.Run("ldflags="+flags, func(t *testing.T) {
+			path := build(t, "gofunctions", "go", "build", "-ldflags="+flags)
+			p := start(t, exec.Command(path))
+			s := open(t, "uprobe:"+path+":main.work", &attach.Options{Strings: []string{"arg1"}, Where: "arg0 == 1"})
+			byText := open(t, "uprobe:"+path+":main.work", &attach.Options{Args: []string{"arg0"}, Where: `arg1 ~ "/in*" && arg1 != "/in"`})
+			if got := p.ask("/index"); got != "38" {
+				t.Fatalf("the program returned %s", got)
+			}
+			events := drain(t, s)
+			if len(events) != 1 {
+				t.Fatalf("%d events, want one", len(events))
+			}
+			if got := drain(t, byText); len(got) != 1 {
+				t.Errorf("%d events by a condition on text, want one", len(got))
+			}
+			got := argsOf(events[0])
+			n := map[string]int{"amd64": 9, "arm64": 16}[runtime.GOARCH]
+			if len(got) != n || len(n9(got)) != 9 {
+				t.Fatalf("%d arguments, want %d", len(got), n)
+			}
+			// A string is a pointer and a length.
+			want := named("arg1", "/index", "arg2", int64(6), "arg3", int64(-2), "arg4", int64(3), "arg5", int64(4), "arg6", int64(5), "arg7", int64(6), "arg8", int64(7))
+			if d := cmp.Diff(want, n9(got)[1:]); d != "" {
+				t.Errorf("arguments (-want +got):\n%s", d)
+			}
+			// The stack grows while it calls itself, and each time it begins anew.
+			s = open(t, "uprobe:"+path+":main.grow", nil)
+			p.ask("")
+			if got := len(drain(t, s)); got != 101 {
+				t.Errorf("%d events of 101 calls that need a larger stack", got)
+			}
+			_, err := attach.Open("uretprobe:"+path+":main.work", nil)
+			if !errors.Is(err, attach.ErrUnsafe) || !strings.Contains(err.Error(), "stacks") {
+				t.Errorf("returns from a function of Go: %v", err)
+			}
+			p.ask("unharmed")
+		})
+	}
+}
+
+// n9 returns the first nine arguments.
+func n9(args []arg) []arg { return args[:min(9, len(args))] }
