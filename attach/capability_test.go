@@ -130,8 +130,10 @@ var needMore = map[string]string{
 	"TestDetachInBackground":       "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestHalt":                     "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestCollectionCloseMeanwhile": "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestSamePID":                  "perf events on uprobes need CAP_SYS_ADMIN",
 	"ExampleProbes":                "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestViewsDoNotAllocate":       "is no short test, and none of attaching",
+	"TestOverlays":                 "mounts",
 	"TestFunctionsGo":              "builds with the go tool, whose cache is another user's",
 	"TestStackChecks":              "builds with the go tool, whose cache is another user's",
 }
