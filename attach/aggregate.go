@@ -100,7 +100,8 @@ func (a *Aggregate) Read() ([]Group, error) {
 }
 
 // Close detaches and frees everything. What has not been read counts as
-// filtered. Calling it again is safe.
+// filtered. The error is also one for which tracing ended early, or for which
+// sites found by a rescan could not be left. Calling it again is safe.
 func (a *Aggregate) Close() error {
 	err := a.Stop()
 	a.cancel()
@@ -113,6 +114,9 @@ func (a *Aggregate) Close() error {
 	rest, readErr := a.takeLocked()
 	for i := range rest {
 		a.dropped.Add(rest[i].Count)
+	}
+	if a.stopErr != nil && !errors.Is(err, a.stopErr) {
+		err = errors.Join(a.stopErr, err)
 	}
 	err = errors.Join(err, readErr, a.finishLocked())
 	a.release()

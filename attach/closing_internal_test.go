@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // TestCloseTwice holds that whoever closes later waits for the first one, who
@@ -68,5 +70,25 @@ func TestWatchFails(t *testing.T) {
 	tr.watches.Wait()
 	if tr.stopErr == nil {
 		t.Error("no error, though a thread is no process that could be watched")
+	}
+}
+
+// TestAggregateFails holds that an aggregate tells at its end what went wrong
+// meanwhile.
+func TestAggregateFails(t *testing.T) {
+	a, err := OpenAggregate([]string{"/proc/self/exe:no:probe"}, nil, &Options{Await: true, Rescan: time.Hour})
+	if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
+		needs.Skip(t, "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := errors.New("late")
+	a.fail(want)
+	if err := a.Close(); !errors.Is(err, want) {
+		t.Errorf("Close returns %v, want %v", err, want)
+	}
+	if err := a.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/shield"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
@@ -28,7 +28,7 @@ func (pl *planner) refuses(opcode string, code []byte) bool {
 	return answer
 }
 
-// trialOffset is where the code is: cilium/ebpf takes 0 for no address.
+// trialOffset is where the code is.
 const trialOffset = 16
 
 // tryProbe attaches to code in memory of this process, and detaches again.
@@ -51,13 +51,13 @@ func tryProbe(code []byte) error {
 		return err
 	}
 	defer prog.Close()
-	ex, err := link.OpenExecutable(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+	m := multi{
+		path: fmt.Sprintf("/proc/self/fd/%d", file.Fd()), prog: prog,
+		offsets: []uint64{trialOffset}, refCtrOffsets: []uint64{0}, cookies: []uint64{0},
+	}
+	fd, err := m.create()
 	if err != nil {
 		return err
 	}
-	l, err := ex.UprobeMulti(nil, prog, &link.UprobeMultiOptions{Addresses: []uint64{trialOffset}})
-	if err != nil {
-		return err
-	}
-	return l.Close()
+	return shield.Close(fd)
 }
