@@ -30,6 +30,7 @@ type types struct {
 type structType struct {
 	btf    *btf.Struct
 	fields []Field
+	size   uint64 // of its declaration
 	err    error
 }
 
@@ -88,10 +89,11 @@ func guard(f func() error) (err error) {
 // struct stand together, and what is made for them is allocated together, in
 // pieces so small that one probe which is kept holds little.
 type typer struct {
-	*types // nil without typed probes
-	id     uint32
-	last   *structType // of id
-	free   []Type
+	*types   // nil without typed probes
+	id       uint32
+	last     *structType // of id
+	free     []Type
+	declared uint64 // bytes of declarations until now
 }
 
 // of returns the type of the probe of note n, nil if it has none.
@@ -112,6 +114,9 @@ func (t *typer) of(n *notes.Note) (*Type, error) {
 	}
 	if t.last.err != nil {
 		return nil, t.last.err
+	}
+	if t.declared += t.last.size; t.declared > maxDeclarations {
+		return nil, fmt.Errorf("the declarations of the file's arguments are longer than %d MiB", maxDeclarations>>20)
 	}
 	t.free = t.free[1:]
 	typ.Struct, typ.Fields = t.last.btf, t.last.fields
@@ -146,6 +151,9 @@ func (t *types) structure(id uint32) *structType {
 		st, ok := btf.UnderlyingType(typ).(*btf.Struct)
 		if !ok {
 			return fmt.Errorf("BTF type %d is no struct", id)
+		}
+		if s.size, err = declaration(st); err != nil {
+			return err
 		}
 		s.btf, s.fields = st, Fields(st)
 		return nil

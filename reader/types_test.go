@@ -167,3 +167,80 @@ func deepBTF(n int) []byte {
 	}
 	return append(append(b, types...), 0)
 }
+
+// withTypes is an object whose probe "a" has these arguments.
+func withTypes(tb testing.TB, args *btf.Struct) []byte {
+	tb.Helper()
+	b, err := btf.NewBuilder([]btf.Type{args}, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	id, err := b.Add(args)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	section, err := b.Marshal(nil, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o := &object{notes: one}
+	o.build(tb)
+	o.sections = map[string][]byte{
+		".BTF": section,
+		notes.TypesSectionName: notes.AppendTypes(nil, binary.LittleEndian, []notes.TypeRecord{
+			{Provider: "p", Name: "a", Location: o.text.Addr + 4, Type: uint32(id), BlockSize: 8, Flags: notes.CalledStub, Site: notes.SiteNop5},
+		}),
+	}
+	return o.build(tb)
+}
+
+// TestEndlessDeclarations reads types that are small and would take all memory
+// or time to write down: a name that many fields share, and structs whose fields
+// are all of the next struct.
+func TestEndlessDeclarations(t *testing.T) {
+	fields := func(n int, of btf.Type) *btf.Struct {
+		st := &btf.Struct{Name: "s"}
+		for range n {
+			st.Members = append(st.Members, btf.Member{Name: "m", Type: of})
+		}
+		return st
+	}
+	long := &btf.Struct{Name: strings.Repeat("x", 1<<20-100)}
+	deep := fields(0, nil)
+	for range 8 {
+		deep = fields(100, deep)
+	}
+	for name, args := range map[string]*btf.Struct{
+		"long names": fields(2000, long), "pointers": fields(2000, &btf.Pointer{Target: long}), "nested": deep,
+		"behind a pointer": fields(1, &btf.Pointer{Target: fields(2000, long)}),
+	} {
+		data := withTypes(t, args)
+		within(t, func() {
+			f, err := reader.NewFile(bytes.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var first error
+			for p, err := range f.Probes() {
+				if p.Type != nil {
+					t.Errorf("%s: a probe has types", name)
+				}
+				if first == nil {
+					first = err
+				}
+			}
+			if first == nil || !strings.Contains(first.Error(), "longer than 1024 KiB") {
+				t.Errorf("%s: got %v, want that the declaration is too long", name, first)
+			}
+		})
+	}
+	// A list, and what is as large as arguments get.
+	next := &btf.Pointer{}
+	next.Target = fields(2, next)
+	if p := all(t, withTypes(t, fields(1, next)))[0]; p.Type == nil {
+		t.Error("a list is refused")
+	}
+	if p := all(t, withTypes(t, fields(1000, fields(10, &btf.Int{Name: "int", Size: 4}))))[0]; p.Type == nil {
+		t.Error("a large declaration is refused")
+	}
+}

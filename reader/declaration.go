@@ -1,0 +1,113 @@
+package reader
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf/btf"
+)
+
+// How much text the types of arguments may become when somebody writes them
+// down. Types share names and each other, so that a small file could have more
+// than any memory.
+const (
+	maxDeclaration  = 1 << 20 // of one struct, the structs in it written out
+	maxDeclarations = 1 << 30 // of all probes of a file
+)
+
+// declarations measures types. A type that is being measured is too long: it
+// contains itself.
+type declarations struct {
+	sizes   map[btf.Type]uint64
+	targets []btf.Type // of pointers, which are written out on their own
+}
+
+// size returns at least the bytes that the declaration of t takes with the
+// structs in it written out, as far as that is no more than maxDeclaration.
+func (d *declarations) size(t btf.Type) uint64 {
+	if n, ok := d.sizes[t]; ok {
+		return n
+	}
+	const each = 32 // punctuation, indentation, padding
+	d.sizes[t] = maxDeclaration + 1
+	n := uint64(each)
+	if t != nil {
+		n += uint64(len(t.TypeName()))
+	}
+	switch t := t.(type) {
+	case *btf.Struct:
+		n += d.members(t.Members)
+	case *btf.Union:
+		n += d.members(t.Members)
+	case *btf.Array:
+		n += d.size(t.Type)
+	case *btf.Pointer:
+		n += named(t.Target)
+		d.targets = append(d.targets, t.Target)
+	case *btf.Typedef:
+		n += d.size(t.Type)
+	case *btf.Const:
+		n += d.size(t.Type)
+	case *btf.Volatile:
+		n += d.size(t.Type)
+	case *btf.Restrict:
+		n += d.size(t.Type)
+	case *btf.TypeTag:
+		n += d.size(t.Type)
+	}
+	n = min(n, maxDeclaration+1)
+	d.sizes[t] = n
+	return n
+}
+
+func (d *declarations) members(members []btf.Member) (n uint64) {
+	for _, m := range members {
+		if n += uint64(len(m.Name)) + d.size(m.Type); n > maxDeclaration {
+			break
+		}
+	}
+	return n
+}
+
+// named returns the bytes that t takes where it is not written out: behind a
+// pointer.
+func named(t btf.Type) uint64 {
+	n := uint64(0)
+	for range 16 { // more are left out, see package cdecl
+		if t == nil {
+			break
+		}
+		n += uint64(len(t.TypeName()))
+		switch u := t.(type) {
+		case *btf.Pointer:
+			t = u.Target
+		case *btf.Array:
+			t = u.Type
+		case *btf.Const:
+			t = u.Type
+		case *btf.Volatile:
+			t = u.Type
+		case *btf.Restrict:
+			t = u.Type
+		case *btf.FuncProto:
+			t = u.Return
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// declaration returns the size of st's declaration, or an error if it, or that
+// of what it points to, is not to be written down.
+func declaration(st *btf.Struct) (uint64, error) {
+	d := declarations{sizes: map[btf.Type]uint64{}, targets: []btf.Type{st}}
+	for len(d.targets) > 0 {
+		last := len(d.targets) - 1
+		t := d.targets[last]
+		d.targets = d.targets[:last]
+		if d.size(t) > maxDeclaration {
+			return 0, fmt.Errorf("the declaration of its arguments is longer than %d KiB", maxDeclaration>>10)
+		}
+	}
+	return d.sizes[st], nil
+}
