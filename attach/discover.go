@@ -338,7 +338,7 @@ func (d *discovery) mappedBy(pid int) {
 		f, err := reader.NewFile(file)
 		if err == nil {
 			if opened == o.Path {
-				opened = ""
+				state.path, opened = opened, ""
 			}
 			d.file(f, state, o.Path, opened)
 		} else if !errors.Is(err, reader.ErrNotELF) {

@@ -19,9 +19,11 @@ type fileState struct {
 	named    bool // by a selector
 	matched  bool // has sites
 	changed  unix.Timespec
-	unlinked bool // has no name, so that it can only be had from who has it
-	found    int  // the scan in which it was first mapped by a process
-	seen     int  // the last one
+	unlinked bool      // has no name, so that it can only be had from who has it
+	path     string    // its name here, if it has one
+	own      procfs.ID // by stat
+	found    int       // the scan in which it was first mapped by a process
+	seen     int       // the last one
 }
 
 // place is where a process has a file mapped: its id in maps, and the path in
@@ -76,7 +78,7 @@ func (d *discovery) stateOf(o *procfs.Object, pid int, file *os.File) (state *fi
 	}
 	shared := own != o.ID && !overlaid(file)
 	if state, known = d.read[own]; !known {
-		state = &fileState{id: o.ID, unlinked: unlinked, found: d.scan, changed: st.Ctim}
+		state = &fileState{id: o.ID, own: own, unlinked: unlinked, found: d.scan, changed: st.Ctim}
 		if shared {
 			state.id = own
 		}
@@ -115,7 +117,7 @@ const endedScans = 2
 
 // settle forgets the files that no process has mapped any more, as far as
 // nothing is attached to them: their inode numbers may be given to others.
-// Files without a name that are attached to are put into d.ended.
+// Of those that are attached to, files without a name are put into d.ended.
 func (d *discovery) settle() {
 	d.ended = nil
 	newest := 0
@@ -134,7 +136,8 @@ func (d *discovery) settle() {
 			// another had the file, may have it from that one.
 		case !f.matched:
 			delete(d.read, id)
-		case f.unlinked:
+		case f.unlinked || f.removed():
+			f.unlinked = true
 			delete(d.read, id)
 			d.ended = append(d.ended, id)
 		}
@@ -150,6 +153,19 @@ func (d *discovery) settle() {
 			delete(d.places, at)
 		}
 	}
+}
+
+// removed reports whether the name by which the file was found leads to it no
+// more: what is built, run and deleted would cost a link each, and its space on
+// the disk, until the end. Should it have another name, it is found again when
+// a process has it mapped.
+func (f *fileState) removed() bool {
+	if f.path == "" {
+		return false
+	}
+	var st unix.Stat_t
+	err := unix.Stat(f.path, &st)
+	return errors.Is(err, os.ErrNotExist) || err == nil && f.own != procfs.ID{Dev: st.Dev, Inode: st.Ino}
 }
 
 // retire detaches from the files, which no process has any more. Their sites

@@ -289,6 +289,58 @@ func cookieProgram(t *testing.T, kind attach.LinkKind) (*ebpf.Map, *ebpf.Program
 	return m, prog
 }
 
+// TestRemovedFiles traces the whole machine while programs are built, run and
+// deleted, or replaced: none costs a link for ever, which would keep its space
+// on the disk, too.
+func TestRemovedFiles(t *testing.T) {
+	built := compile(t, "gcc", "-O2")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "args")
+	startCopy := func() *program {
+		needs.Run(t, "cp", "--remove-destination", built, path)
+		p := start(t, exec.Command(path))
+		p.do("")
+		return p
+	}
+	first := startCopy()
+	s := open(t, dir+"/*:args:bare", &attach.Options{Rescan: 2 * time.Millisecond})
+	links := func() (n int) {
+		fds, _ := filepath.Glob("/proc/self/fd/*")
+		for _, fd := range fds {
+			switch target, _ := os.Readlink(fd); target {
+			case "anon_inode:bpf_link", "anon_inode:[perf_event]":
+				n++
+			}
+		}
+		return n
+	}
+	one := links()
+	second := startCopy() // another file of the same name
+	awaitSites(t, s.Plan, 2)
+	second.do("")
+	for _, p := range []*program{first, second} {
+		if err := p.end(); err != nil {
+			t.Error(err)
+		}
+	}
+	third := startCopy()
+	awaitSites(t, s.Plan, 3)
+	for end := time.Now().Add(time.Minute); links() != one; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d links for one file that is there, %d at first", links(), one)
+		}
+	}
+	third.do("")
+	fired := map[int]int{}
+	for _, ev := range drain(t, s) {
+		fired[ev.PID]++
+	}
+	if fired[second.pid()] != 1 || fired[third.pid()] != 1 {
+		t.Errorf("got %v, want one event of %d and %d", fired, second.pid(), third.pid())
+	}
+	checkSum(t, s)
+}
+
 func init() { children["ended"] = endedChild() }
 
 // endedChild declares a probe of the provider that its command names, or fires.
