@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/leftover"
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/tracee"
 )
 
@@ -276,7 +277,7 @@ func TestContainer(t *testing.T) {
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("tracing the container took %v", took)
 	}
-	sdtdump := build(t, "cmd/sdtdump")
+	sdtdump := needs.Build(t, "cmd/sdtdump")
 	for _, args := range [][]string{{"-p", fmt.Sprint(p.PID())}, {"-p", fmt.Sprint(inside), "--json"}} {
 		out, _ := exec.Command(sdtdump, args...).CombinedOutput() // it complains of files
 		check(t, "output of sdtdump", string(out))

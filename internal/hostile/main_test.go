@@ -25,16 +25,6 @@ func hostile(t testing.TB) string {
 	return out
 }
 
-// build builds a command of this module.
-func build(t testing.TB, pkg string) string {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	if msg, err := exec.Command("go", "build", "-o", out, "github.com/go-usdt/usdt/"+pkg).CombinedOutput(); err != nil {
-		t.Fatalf("go build %s: %v\n%s", pkg, err, msg)
-	}
-	return out
-}
-
 // needPrivileges skips the test if this process may not attach.
 func needPrivileges(t testing.TB, err error) {
 	t.Helper()

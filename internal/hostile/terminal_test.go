@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/tracee"
 )
 
@@ -17,7 +18,7 @@ import (
 // what the program is called, but for completion, which leaves it out.
 func TestTerminal(t *testing.T) {
 	exe := hostile(t)
-	sdtdump, sdttrace := build(t, "cmd/sdtdump"), build(t, "cmd/sdttrace")
+	sdtdump, sdttrace := needs.Build(t, "cmd/sdtdump"), needs.Build(t, "cmd/sdttrace")
 	p := tracee.Start(t, exec.Command(exe))
 	pid := fmt.Sprint(p.PID())
 	trace := func(args ...string) []string {
@@ -93,7 +94,7 @@ func check(t *testing.T, what, text string) {
 // TestBpftrace holds that a program cannot put code of its own into a script.
 func TestBpftrace(t *testing.T) {
 	exe := hostile(t)
-	out, _ := exec.Command(build(t, "cmd/sdtdump"), "--format", "bpftrace", exe).Output()
+	out, _ := exec.Command(needs.Build(t, "cmd/sdtdump"), "--format", "bpftrace", exe).Output()
 	for line := range strings.Lines(string(out)) {
 		if strings.HasPrefix(line, "//") {
 			continue

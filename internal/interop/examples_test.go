@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // trace returns the first event of a probe in a process.
@@ -39,7 +40,7 @@ func values(ev attach.Event) string {
 
 func TestMiddlewareExample(t *testing.T) {
 	need(t)
-	pid, line := start(t, build(t, "examples/middleware"))
+	pid, line := start(t, needs.Build(t, "examples/middleware"))
 	url := line[strings.LastIndex(line, " ")+1:]
 	ev := trace(t, pid, "web:request_done", func() {
 		resp, err := http.Get(url + "/none")
@@ -55,7 +56,7 @@ func TestMiddlewareExample(t *testing.T) {
 
 func TestSlogExample(t *testing.T) {
 	need(t)
-	pid, _ := start(t, build(t, "examples/slog"))
+	pid, _ := start(t, needs.Build(t, "examples/slog"))
 	ev := trace(t, pid, "logs:record", func() {})
 	if got := values(ev); !strings.HasPrefix(got, "level=-4 msg=tick attrs=service=demo i=") {
 		t.Errorf("got %s", got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // TestSharedFile holds that processes with the same probes share one file, so
@@ -13,7 +14,7 @@ import (
 func TestSharedFile(t *testing.T) {
 	need(t)
 	dir := filepath.Join(t.TempDir(), "objects")
-	exe := build(t, "examples/hello")
+	exe := needs.Build(t, "examples/hello")
 	t.Setenv("USDT_BACKING", "file")
 	t.Setenv("USDT_DIR", dir)
 	first, _ := start(t, exe)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -36,18 +35,6 @@ func mountTracefs(t testing.TB) {
 	if err := unix.Mount("tracefs", dir, "tracefs", 0, ""); err != nil && err != unix.EBUSY {
 		t.Fatalf("mount tracefs: %v", err)
 	}
-}
-
-// build builds a package of this module and returns the program's path.
-func build(t testing.TB, pkg string, env ...string) string {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-o", out, "github.com/go-usdt/usdt/"+pkg)
-	cmd.Env = append(os.Environ(), env...)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %s: %v\n%s", pkg, err, msg)
-	}
-	return out
 }
 
 // start runs a program that writes a line when it is ready, and returns its
@@ -110,7 +97,7 @@ func until(t testing.TB, cmd *exec.Cmd, enough func(said string) bool, settle fu
 // startHello starts examples/hello without cgo.
 func startHello(t testing.TB) int {
 	t.Helper()
-	pid, _ := start(t, build(t, "examples/hello", "CGO_ENABLED=0"))
+	pid, _ := start(t, needs.Build(t, "examples/hello", "CGO_ENABLED=0"))
 	return pid
 }
 

@@ -5,6 +5,7 @@ package needs
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -51,4 +52,18 @@ func Run(t testing.TB, name string, args ...string) string {
 		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
 	}
 	return string(out)
+}
+
+// Build builds a command of this module, named by its directory, and returns
+// the program's path.
+func Build(t testing.TB, dir string, env ...string) string {
+	t.Helper()
+	Tools(t, "go")
+	out := filepath.Join(t.TempDir(), filepath.Base(dir))
+	cmd := exec.Command("go", "build", "-o", out, "github.com/go-usdt/usdt/"+dir)
+	cmd.Env = append(os.Environ(), env...)
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build %s: %v\n%s", dir, err, msg)
+	}
+	return out
 }
