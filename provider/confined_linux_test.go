@@ -146,7 +146,7 @@ func TestMemfdNoexec(t *testing.T) {
 	}
 	needs.Root(t) // to make a PID namespace
 	if _, err := os.Stat(setting); err != nil {
-		t.Skip("this kernel has no vm.memfd_noexec:", err)
+		needs.Skip(t, "this kernel has no vm.memfd_noexec: %v", err)
 	}
 	for _, scope := range []string{"1", "2"} {
 		cmd := confinedCommand(t)

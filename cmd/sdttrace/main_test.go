@@ -21,16 +21,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){
+	testscript.Main(leftover.Tests{M: m}, map[string]func(){
 		"sdttrace": main,
 		"traced":   traced,
 	})
 }
-
-// tests leave nothing behind.
-type tests struct{ *testing.M }
-
-func (t tests) Run() int { return leftover.Run(t.M) }
 
 // traced declares hello:tick and, of another provider, hello_pair:begin and
 // hello_pair:end, and fires them, some hundred times a second. It writes its

@@ -56,7 +56,7 @@ func TestUprobeEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if name == "machine" {
 				if _, err := os.Stat(args[0]); err != nil {
-					t.Skip(err)
+					needs.Skip(t, "needs libstdc++: %v", err)
 				}
 			}
 			lines := output(t, append(args, "--format", "uprobe_events")...)

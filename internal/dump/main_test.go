@@ -9,12 +9,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/go-usdt/usdt/internal/leftover"
 	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/provider"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(leftover.Tests{M: m}, map[string]func(){
 		"sdtdump": func() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr)) },
 		"service": service,
 		"measure": measure,

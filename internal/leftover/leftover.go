@@ -38,6 +38,12 @@ func Run(m interface{ Run() int }) int {
 	return 1
 }
 
+// Tests is a [testing.M] whose Run is [Run], for a package that calls it.
+type Tests struct{ M interface{ Run() int } }
+
+// Run runs the tests.
+func (t Tests) Run() int { return Run(t.M) }
+
 // fuzzes reports whether this process fuzzes, which has files of its own.
 func fuzzes() bool {
 	for _, name := range []string{"test.fuzz", "test.fuzzworker"} {
