@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -194,6 +195,25 @@ func entryPoint(pid int) (*reader.Probe, error) {
 
 func (c *command) pid() int { return c.cmd.Process.Pid }
 
+// interruptTime is how long a signal that has ended the program may take to get
+// to this one.
+const interruptTime = 100 * time.Millisecond
+
+// interrupted reports whether the program has ended with ctx.
+func (c *command) interrupted(ctx context.Context) bool {
+	var exit *exec.ExitError
+	if errors.As(c.err, &exit) {
+		status, ok := exit.Sys().(syscall.WaitStatus)
+		if ok && status.Signaled() && (status.Signal() == syscall.SIGINT || status.Signal() == syscall.SIGTERM) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(interruptTime):
+			}
+		}
+	}
+	return ctx.Err() != nil
+}
+
 // resume lets the program run.
 func (c *command) resume() error {
 	if err := c.cmd.Process.Signal(syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -203,14 +223,15 @@ func (c *command) resume() error {
 }
 
 // finish ends the program if it has not ended by itself. If it has, badly, the
-// error says how.
-func (c *command) finish() error {
+// error says how, unless that is since the user, by ctx, has ended it all: a
+// terminal interrupts the program, too.
+func (c *command) finish(ctx context.Context) error {
 	select {
 	case <-c.ended:
-		if c.err != nil {
-			return fmt.Errorf("%s: %w", c.cmd.Path, c.err)
+		if c.err == nil || c.interrupted(ctx) {
+			return nil
 		}
-		return nil
+		return fmt.Errorf("%s: %w", c.cmd.Path, c.err)
 	default:
 	}
 	c.cmd.Process.Signal(syscall.SIGTERM)

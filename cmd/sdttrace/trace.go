@@ -183,6 +183,7 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 }
 
 func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr io.Writer) (failed error) {
+	user := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	opts, err := f.options(ctx)
@@ -224,7 +225,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 			return err
 		}
 		defer func() {
-			if err := c.finish(); failed == nil {
+			if err := c.finish(user); failed == nil {
 				failed = err
 			}
 		}()
