@@ -1,6 +1,7 @@
 package supply_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,23 @@ func TestLayers(t *testing.T) {
 			if slices.Contains(deps, dep) {
 				t.Errorf("%s depends on %s", pkg, strings.TrimPrefix(dep, module))
 			}
+		}
+	}
+}
+
+// TestArchitectureNamesAll holds that a newcomer finds every package there.
+func TestArchitectureNamesAll(t *testing.T) {
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.Contains(string(text), "internal/"+e.Name()) {
+			t.Errorf("ARCHITECTURE.md does not name internal/%s", e.Name())
 		}
 	}
 }
