@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,7 +68,24 @@ func TestTerminal(t *testing.T) {
 			}
 			check(t, "stdout", stdout.String())
 			check(t, "stderr", stderr.String())
+			if command[1] == "__complete" {
+				checkWords(t, stdout.String())
+			}
 		})
+	}
+}
+
+// words are what completion may offer: a shell expands none of their characters.
+var words = regexp.MustCompile(`^[\w.+:/-]*\*?$`)
+
+// checkWords holds that what completion offers is fit for a shell.
+func checkWords(t *testing.T, offered string) {
+	t.Helper()
+	for line := range strings.Lines(offered) {
+		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if !words.MatchString(word) {
+			t.Errorf("completion offers %q", word)
+		}
 	}
 }
 
