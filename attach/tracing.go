@@ -190,8 +190,8 @@ func (t *tracing) load(signatures []*signature, m *maps) error {
 	specs, forms := programSpecs(signatures, m, typ, sleepable.require() == nil)
 	var progs []*ebpf.Program
 	for _, spec := range specs {
-		prog, err := ebpf.NewProgram(spec)
-		if tooLarge(spec, err) && t.options.condition != nil {
+		prog, err := newProgram(spec)
+		if errors.Is(err, unix.E2BIG) && t.options.condition != nil {
 			return &WhereError{Where: t.options.Where, Column: 1, Msg: "it is too long for the kernel: a program has room for fewer comparisons, and time for fewer or shorter pieces of text between stars"}
 		}
 		if err != nil {
@@ -209,12 +209,6 @@ func (t *tracing) load(signatures []*signature, m *maps) error {
 		t.codes[sig.key()] = code{progs[forms[sig].program], forms[sig]}
 	}
 	return nil
-}
-
-// tooLarge reports whether err is the answer to a program that is too long, or
-// through which the verifier is too long on its way.
-func tooLarge(spec *ebpf.ProgramSpec, err error) bool {
-	return errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EINVAL) && len(spec.Instructions) > maxInstructions
 }
 
 // groups returns the sites, of which the first has index base, by link.

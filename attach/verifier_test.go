@@ -14,8 +14,8 @@ import (
 // than the verifier would walk through in one program.
 func TestManySearches(t *testing.T) {
 	path := compileC(t, "spread", "gcc", "-O2")
-	const sites = 80
-	s := open(t, path+":spread:probe", &attach.Options{Where: "comm ~ '*pr*a*'"})
+	const sites = 70
+	s := open(t, path+":spread:probe", &attach.Options{Where: "comm ~ '*pre*'"})
 	if n := s.Plan().Attached(); n != sites {
 		t.Errorf("attached to %d sites, want %d", n, sites)
 	}
@@ -50,7 +50,7 @@ func TestManyReads(t *testing.T) {
 func TestLongCondition(t *testing.T) {
 	path := compileC(t, "spread", "gcc", "-O2")
 	var where []string
-	for i := range 200 {
+	for i := range 260 {
 		where = append(where, fmt.Sprintf("comm ~ '*%d*b*c*d*e*f*g*h*'", i))
 	}
 	s, err := attach.Open(path+":spread:probe", &attach.Options{Where: strings.Join(where, "||")})

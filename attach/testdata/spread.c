@@ -11,6 +11,6 @@ int main(void)
 	volatile long at[128];
 	for (int i = 0; i < 128; i++)
 		at[i] = source[i];
-	TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8)
+	TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7)
 	return 0;
 }
