@@ -310,6 +310,9 @@ func (d *discovery) mappedBy(pid int) {
 	maps, err := procfs.Maps(pid)
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
+			if errors.Is(err, os.ErrPermission) && !hasCapability(unix.CAP_SYS_PTRACE) {
+				err = unreadable(pid, err)
+			}
 			d.troubles = append(d.troubles, err)
 			d.hide(pid)
 		}
@@ -397,7 +400,7 @@ func (d *discovery) noMatch(i int) error {
 		err = fmt.Errorf("%w, but %s would", err, d.similar[i])
 	}
 	if len(d.troubles) > 0 {
-		err = fmt.Errorf("%w (%d files could not be read; the first: %w)", err, len(d.troubles), d.troubles[0])
+		err = fmt.Errorf("%w (%d files or processes could not be read; the first: %w)", err, len(d.troubles), d.troubles[0])
 	}
 	return err
 }

@@ -57,3 +57,18 @@ func TestCommandUnprivileged(t *testing.T) {
 		t.Error("the command ran")
 	}
 }
+
+// TestNoMatchUnprivileged holds that who may not look at the processes of others
+// is told so, and what helps, when nothing matches.
+func TestNoMatchUnprivileged(t *testing.T) {
+	_, nobody := asNobody(t)
+	cmd := nobody("sdttrace", "nobody_has_this:*")
+	out, _ := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	begin, end := "sdttrace: no probe matches nobody_has_this:* ", "lacks CAP_SYS_PTRACE); run: sudo "+cmd.Path+" 'nobody_has_this:*'\n"
+	if got := string(out); !strings.HasPrefix(got, begin) || !strings.HasSuffix(got, end) {
+		t.Errorf("got %q, want it to begin with %q and to end with %q", got, begin, end)
+	}
+}
