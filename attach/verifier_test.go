@@ -48,12 +48,12 @@ func TestManyReads(t *testing.T) {
 // TestLongCondition holds that a condition which is too long is told from what
 // else the verifier does not like.
 func TestLongCondition(t *testing.T) {
-	path := compileC(t, "spread", "gcc", "-O2")
+	path := compile(t, "gcc", "-O2")
 	var where []string
 	for i := range 260 {
 		where = append(where, fmt.Sprintf("comm ~ '*%d*b*c*d*e*f*g*h*'", i))
 	}
-	s, err := attach.Open(path+":spread:probe", &attach.Options{Where: strings.Join(where, "||")})
+	s, err := attach.Open(path+":args:ints", &attach.Options{Where: strings.Join(where, "||")})
 	if err == nil {
 		s.Close()
 		t.Fatal("no error")
