@@ -297,7 +297,10 @@ func TestRemovedFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "args")
 	startCopy := func() *program {
-		needs.Run(t, "cp", "--remove-destination", built, path)
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		needs.Run(t, "cp", built, path)
 		p := start(t, exec.Command(path))
 		p.do("")
 		return p
