@@ -18,18 +18,24 @@ import (
 //
 //go:generate javac --release 11 -g:none -d testdata testdata/Work.java
 
+// jvms returns the directories of what OpenJDK of Debian is installed.
+func jvms() []string {
+	dirs, _ := filepath.Glob("/usr/lib/jvm/java-[12][0-9]-openjdk-*")
+	return dirs
+}
+
 // startJVM starts testdata/Work.java, with flags for the virtual machine.
 func startJVM(t testing.TB, flags ...string) *tracee.Program {
 	t.Helper()
 	needs.Root(t)
 	var java string
-	for _, candidate := range []string{"/usr/lib/jvm/java-17-openjdk-amd64", "/usr/lib/jvm/java-17-openjdk-arm64"} {
+	for _, candidate := range jvms() {
 		if hasProvider(filepath.Join(candidate, "lib/server/libjvm.so"), "hotspot") {
 			java = filepath.Join(candidate, "bin/java")
 		}
 	}
 	if java == "" {
-		needs.Skip(t, "needs OpenJDK 17 with probes hotspot:*")
+		needs.Skip(t, "needs OpenJDK 17 or later with probes hotspot:*")
 	}
 	return start(t, java, append(flags, "-Xshare:auto", "-Xmx64m", "-cp", "testdata", "Work")...)
 }

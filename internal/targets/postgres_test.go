@@ -65,7 +65,7 @@ func findAccount(t testing.TB, names ...string) account {
 // statement.
 func startPostgres(t testing.TB) *postgres {
 	t.Helper()
-	server := find(t, "postgresql", "/usr/lib/postgresql/15/bin/postgres", "postgres")
+	server := find(t, "postgresql", "/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/17/bin/postgres", "postgres")
 	if resolved, err := filepath.EvalSymlinks(server); err == nil {
 		server = resolved // the other programs lie beside it
 	}

@@ -69,7 +69,11 @@ func (k *kitchen) choose(names string, pid int) *exec.Cmd {
 			k.used = append(k.used, c)
 			cmd := exec.Command("sh", "-c", "exec "+strings.ReplaceAll(c, "-p 4711", "-p $PID"))
 			cmd.Dir = k.dir
-			cmd.Env = append(os.Environ(), fmt.Sprintf("PID=%d", pid), "PATH="+k.dir+":/usr/lib/jvm/java-17-openjdk-amd64/bin:/usr/lib/jvm/java-17-openjdk-arm64/bin:/usr/bin:/bin")
+			path := k.dir
+			for _, dir := range jvms() {
+				path += ":" + dir + "/bin"
+			}
+			cmd.Env = append(os.Environ(), fmt.Sprintf("PID=%d", pid), "PATH="+path+":/usr/bin:/bin")
 			return cmd
 		}
 	}
@@ -182,11 +186,13 @@ func TestRecipes(t *testing.T) {
 
 	python := start(t, findPython(t), "testdata/work.py")
 	k.cook("python:gc", 0, "collect\n", nil, `count=\d\d+ sum=`)
-	k.cook("function__return", python.PID(), "", func() { python.Do("call") }, `arg0=".*/?work.py" arg1="called" count=1000$`)
 
 	c := start(t, compileThrows(t))
 	k.cook("libstdcxx:*", c.PID(), "", func() { c.Do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1="4Loud"$`, `libstdcxx:catch arg0=0x[0-9a-f]+ arg1="4Loud"$`)
 	k.cook("libstdcxx:throw", 0, "", func() { c.Do("2 100") }, `comm="throws" arg1="4Loud" count=\d{3,}$`)
+
+	needCalls(t)
+	k.cook("function__return", python.PID(), "", func() { python.Do("call") }, `arg0=".*/?work.py" arg1="called" count=1000$`)
 	k.done()
 }
 
