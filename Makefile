@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test tools check govulncheck bench fuzz generate interop test-debian test-kernels collection-object
+.PHONY: all build test tools check govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
 
 all: build
 
@@ -48,9 +48,16 @@ fuzz:
 generate:
 	$(GO) generate ./...
 
-# interop writes INTEROP.md anew, by the tests that hold it; it needs all tools.
+# interop writes INTEROP.md anew, by the tests that hold it; it needs all tools,
+# and of Debian 12 and 13 the one that it runs on.
 interop: tools
 	$(GO) test ./internal/interop -run '^TestMatrix$$' -update
+
+# interop-trixie does so with the tools of Debian 13, and has its programs traced,
+# on any machine where it may install debootstrap and mount. CI does not run it.
+interop-trixie:
+	GO=$(GO) ci/trixie sh -c "ci/install && \
+		go test ./internal/interop -run '^TestMatrix$$' -update && go test ./internal/targets && go test ./internal/dump -run '^TestBpftrace$$'"
 
 # test-debian downloads Debian's packages with probes for eight architectures and
 # compares with readelf; UPDATE=-update writes the test data anew.

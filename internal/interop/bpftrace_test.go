@@ -3,19 +3,27 @@ package interop_test
 import (
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/go-usdt/usdt/internal/needs"
 )
 
 // bpftraceRows use bpftrace by path, which traces all processes that map the
-// object, and by process.
-func bpftraceRows() []row {
+// object, by process, and as sdtdump says.
+func bpftraceRows(r release) []row {
 	packages, needs := []string{"bpftrace"}, []string{"bpftrace"}
-	limits := map[string]limit{}
+	limits, dumpLimits := map[string]limit{}, map[string]limit{}
 	for _, s := range shapes {
 		if s.args > 6 {
 			limits[s.column] = limit{mark: "in part", why: "it reads no more than six arguments", says: "x86_64 doesn't support arg6", shows: firstSix(s.values)}
+			dumpLimits[s.column] = limit{mark: "in part", why: "reads no more than six arguments, and sdtdump writes no more", shows: firstSix(s.values)}
 		}
+	}
+	if r >= trixie {
+		limits["record"] = limit{mark: "in part", shows: "7 -2 /index.htm 8080",
+			why: "takes a length in `str(arg2, arg3)` that includes a NUL, and leaves out the last byte: `str(arg2, arg3 + 1)` and `buf(arg2, arg3)` have it"}
 	}
 	values := func(s shape) string {
 		if s.name == "record" {
@@ -52,7 +60,29 @@ func bpftraceRows() []row {
 				return bpftrace(t, p, "*", "-p", fmt.Sprint(p.pid))
 			},
 		},
+		{
+			name: "`bpftrace` with what `sdtdump --format bpftrace` writes", packages: packages, needs: needs, want: values, limits: dumpLimits,
+			use: bpftraceDumped,
+		},
 	}
+}
+
+// bpftraceDumped runs the program that sdtdump writes for a process, with -p if
+// that says so.
+func bpftraceDumped(t *testing.T, p *process) (map[string]string, string) {
+	t.Helper()
+	program := run(t, needs.Build(t, "cmd/sdtdump"), "-p", fmt.Sprint(p.pid), "--probe", p.provider+":*", "--format", "bpftrace")
+	args := []string{"-B", "line", "-e", program}
+	if strings.HasPrefix(program, fmt.Sprintf("// bpftrace -p %d\n", p.pid)) {
+		args = append(args, "-p", fmt.Sprint(p.pid))
+	}
+	parse := func(said string) map[string]string {
+		said = regexp.MustCompile(`(?m) \w+=`).ReplaceAllString(said, " ")
+		return lines(strings.NewReplacer(p.provider+":", "", `\xc3\xa9`, "\xc3\xa9").Replace(said))
+	}
+	cmd := exec.CommandContext(t.Context(), "bpftrace", args...)
+	said := until(t, cmd, func(said string) bool { return len(parse(said)) == len(shapes) }, func() {})
+	return parse(said), program + said
 }
 
 func firstSix(values string) string {

@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"cmp"
 	"fmt"
 	"os/exec"
 	"regexp"
@@ -11,22 +12,21 @@ import (
 
 const document = "../../INTEROP.md"
 
-// render returns the document with the versions given, by the name of the row.
-func render(versions map[string]string) string {
+// versions are those of what is named in the tables, by release and name.
+type versions map[release]map[string]string
+
+// render returns the document with the versions given.
+func render(v versions) string {
 	var b strings.Builder
-	d := &tables{out: &b, versions: versions}
+	d := &tables{out: &b, versions: v}
 	b.WriteString(intro)
-	fmt.Fprintf(&b, "%s%s.\n", seenOn, versions[seenOn])
+	for _, in := range releases {
+		fmt.Fprintf(&b, "%s%s\n", seenOn(in), v[in][""])
+	}
 	b.WriteString(toolsIntro)
-	d.table("tool", toolColumns(), tools(), func(r row, column string) (limit, bool) {
-		l, ok := r.limits[column]
-		return l, ok
-	})
+	d.table("tool", toolColumns(), tools)
 	b.WriteString(producersIntro)
-	d.table("producer", producerColumns, producers(), func(r row, column string) (limit, bool) {
-		l, ok := r.limits[column]
-		return l, ok
-	})
+	d.table("producer", producerColumns, producers)
 	b.WriteString(notesIntro)
 	for i, n := range d.notes {
 		fmt.Fprintf(&b, "[^%d]: %s\n", i+1, n)
@@ -34,36 +34,72 @@ func render(versions map[string]string) string {
 	return b.String()
 }
 
-const seenOn = "Written on "
+// seenOn begins the line that says what a release's results were seen on.
+func seenOn(in release) string { return fmt.Sprintf("- %v, by `%s`: ", in, in.target()) }
 
 // tables writes tables and gathers their notes.
 type tables struct {
 	out      *strings.Builder
-	versions map[string]string
+	versions versions
 	notes    []string
 }
 
-// table writes a table whose first column is called first.
-func (d *tables) table(first string, columns []string, rows []row, limitOf func(row, string) (limit, bool)) {
-	fmt.Fprintf(d.out, "| %s | version | %s |\n|---|---|%s\n", first, strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
-	for _, r := range rows {
-		fmt.Fprintf(d.out, "| %s | %s |", r.name, d.versions[r.name])
-		for _, c := range columns {
-			l, ok := limitOf(r, c)
-			mark := "yes"
-			if ok {
-				mark = l.mark
-			} else if r.checks != nil && r.checks[c] == nil {
-				mark = none
+// table writes a table whose first column is called first. What is the same in
+// several releases is one row.
+func (d *tables) table(first string, columns []string, rows func(release) []row) {
+	fmt.Fprintf(d.out, "| %s |", first)
+	for _, in := range releases {
+		fmt.Fprintf(d.out, " %v |", in)
+	}
+	fmt.Fprintf(d.out, " %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", 1+len(releases)+len(columns)))
+	for i := range rows(releases[0]) {
+		for rest := releases; len(rest) > 0; {
+			r := rows(rest[0])[i]
+			same := 1
+			for same < len(rest) && slices.Equal(r.cells(columns), rows(rest[same])[i].cells(columns)) {
+				same++
 			}
-			fmt.Fprintf(d.out, " %s |", mark+d.note(r, l))
+			d.row(r, columns, rest[:same])
+			rest = rest[same:]
 		}
-		d.out.WriteString("\n")
 	}
 }
 
+// cells returns the row's cells as the document shows them.
+func (r row) cells(columns []string) []limit {
+	cells := make([]limit, len(columns))
+	for i, c := range columns {
+		l, ok := r.limits[c]
+		switch {
+		case ok:
+			cells[i] = limit{mark: l.mark, says: l.says, why: l.why}
+		case r.checks != nil && r.checks[c] == nil:
+			cells[i].mark = none
+		default:
+			cells[i].mark = "yes"
+		}
+	}
+	return cells
+}
+
+// row writes a row that stands for some releases.
+func (d *tables) row(r row, columns []string, in []release) {
+	fmt.Fprintf(d.out, "| %s |", r.name)
+	for _, other := range releases {
+		version := ""
+		if slices.Contains(in, other) {
+			version = d.versions[other][r.name]
+		}
+		fmt.Fprintf(d.out, " %s |", version)
+	}
+	for _, l := range r.cells(columns) {
+		fmt.Fprintf(d.out, " %s |", l.mark+d.note(r, l, in))
+	}
+	d.out.WriteString("\n")
+}
+
 // note returns the reference to the note that explains a limit.
-func (d *tables) note(r row, l limit) string {
+func (d *tables) note(r row, l limit, in []release) string {
 	if l.why == "" {
 		return ""
 	}
@@ -72,7 +108,11 @@ func (d *tables) note(r row, l limit) string {
 		n = fmt.Sprintf("says `%s`: %s", l.says, n)
 	}
 	if len(r.packages) > 0 && l.mark != "yes" {
-		n = fmt.Sprintf("%s %s %s", r.packages[0], d.versions[r.name], n)
+		var versions []string
+		for _, release := range in {
+			versions = append(versions, d.versions[release][r.name])
+		}
+		n = fmt.Sprintf("%s %s %s", r.packages[0], strings.Join(versions, "/"), n)
 	}
 	i := slices.Index(d.notes, n)
 	if i < 0 {
@@ -83,32 +123,38 @@ func (d *tables) note(r row, l limit) string {
 }
 
 // written returns the versions in a document, for render.
-func written(old string) map[string]string {
-	versions := map[string]string{}
-	for line := range strings.Lines(old) {
-		line = strings.TrimSpace(line)
-		if s, ok := strings.CutPrefix(line, seenOn); ok {
-			versions[seenOn] = strings.TrimSuffix(s, ".")
-		}
-		if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| ") && len(cells) > 2 {
-			versions[strings.TrimPrefix(cells[0], "| ")] = cells[1]
+func written(old string) versions {
+	v := versions{}
+	for i, in := range releases {
+		v[in] = map[string]string{}
+		for line := range strings.Lines(old) {
+			line = strings.TrimSpace(line)
+			if s, ok := strings.CutPrefix(line, seenOn(in)); ok {
+				v[in][""] = s
+			}
+			if cells := strings.Split(line, "|"); len(cells) > 2+i {
+				if version := strings.TrimSpace(cells[2+i]); version != "" {
+					v[in][strings.TrimSpace(cells[1])] = version
+				}
+			}
 		}
 	}
-	return versions
+	return v
 }
 
 // installed returns the versions of what is installed.
-func installed(t *testing.T) map[string]string {
+func installed(t *testing.T, here release) map[string]string {
 	t.Helper()
 	kernel, _, _ := strings.Cut(version(t, "uname", "-r"), "-")
 	debian := version(t, "sh", "-c", `. /etc/os-release; echo "$PRETTY_NAME"`)
-	versions := map[string]string{seenOn: fmt.Sprintf("Linux %s with packages of %s", kernel, debian)}
-	for _, r := range append(tools(), producers()...) {
-		versions[r.name] = none
-		if len(r.packages) > 0 {
-			v := version(t, "dpkg-query", "-W", "-f", "${Version}", r.packages[0])
-			versions[r.name] = regexp.MustCompile(`^(?:\d+:)?(\d+(?:\.\d+)?)`).FindStringSubmatch(v)[1]
+	versions := map[string]string{"": fmt.Sprintf("Linux %s with packages of %s", kernel, debian)}
+	for _, r := range append(tools(here), producers(here)...) {
+		var all []string
+		for _, name := range r.packages {
+			v := version(t, "dpkg-query", "-W", "-f", "${Version}", name)
+			all = append(all, regexp.MustCompile(`^(?:\d+:)?(\d+(?:\.\d+)?)`).FindStringSubmatch(v)[1])
 		}
+		versions[r.name] = cmp.Or(strings.Join(all, ", "), none)
 	}
 	return versions
 }
@@ -137,8 +183,7 @@ func firstDifference(got, want string) string {
 const (
 	intro = `# Interop
 
-What other people's tools see of the probes that this module makes, and what this module sees of theirs. ` +
-		"`make interop`" + ` writes these tables; the tests hold each cell of them, also that what does not work still fails in the same way. A tool that has learned more fails a test as well, until its cell is changed; another version does not.
+What other people's tools see of the probes that this module makes, and what this module sees of theirs. Tests write these tables and hold each cell of them, also that what does not work still fails in the same way. A tool that has learned more fails a test as well, until its cell is changed; another version does not. The columns of releases have the versions; where the results differ, each has a row of its own.
 
 `
 	toolsIntro = `
@@ -148,11 +193,11 @@ What other people's tools see of the probes that this module makes, and what thi
 
 `
 	producersIntro = `
-bpftrace from 0.25 on, by its source, which was read and not run, skips memory files when it is given a PID; it takes their path.
+Newer tools, of Debian's testing release, were run by hand, and no test holds what they do. bpftrace 0.27 finds no memory files by a PID; it takes their path, with or without the PID. It reads twelve arguments, and attaches to no probe of which libbpf cannot read an argument, as in memory beside the instruction pointer or of floating point. libbpf 1.7, gdb 18.1, perf 7.2, lldb 21.1 and SystemTap 5.6 do as those of Debian 13. Of bcc 0.35, *argdist* fails as there, and *trace* fails to compile its programs with the headers of Linux 7.2.
 
 ## Our reader and attacher on other people's probes
 
-*read* means that ` + "`reader`" + ` finds what ` + "`readelf -n`" + ` finds; *traced*, that ` + "`attach`" + ` delivers events with the right arguments; *semaphore*, that it is raised while we are attached and 0 afterwards.
+*read* means that ` + "`reader`" + ` finds what ` + "`readelf -n`" + ` finds; *traced*, that ` + "`attach`" + ` delivers events with the right arguments; *semaphore*, that it is raised while we are attached and 0 afterwards. Where a compiler is named, its version follows that of ` + "`sys/sdt.h`" + `.
 
 `
 	notesIntro = `

@@ -2,7 +2,7 @@ package interop_test
 
 import "slices"
 
-// tools are the rows of the table of tools.
-func tools() []row {
-	return slices.Concat(elfTools(), bpftraceRows(), bccRows(), perfRows(), debuggerRows(), libbpfRows(), systemtapRows(), ourRows())
+// tools are the rows of the table of tools: the same in all releases.
+func tools(r release) []row {
+	return slices.Concat(elfTools(), bpftraceRows(r), bccRows(r), perfRows(), debuggerRows(), libbpfRows(), systemtapRows(), ourRows())
 }
