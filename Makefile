@@ -56,7 +56,7 @@ interop: tools
 # interop-trixie does so with the tools of Debian 13, and has its programs traced,
 # on any machine where it may install debootstrap and mount. CI does not run it.
 interop-trixie:
-	GO=$(GO) ci/trixie sh -c "ci/install && \
+	exec env GO=$(GO) ci/trixie sh -c "ci/install && \
 		go test ./internal/interop -run '^TestMatrix$$' -update && go test ./internal/targets && go test ./internal/dump -run '^TestBpftrace$$'"
 
 # test-debian downloads Debian's packages with probes for eight architectures and

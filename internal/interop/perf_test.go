@@ -2,8 +2,11 @@ package interop_test
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,6 +50,9 @@ func perf(t *testing.T, p *process) (map[string]string, string) {
 	perf := func(args ...string) string {
 		return run(t, "perf", append([]string{"--buildid-dir", filepath.Join(dir, "cache")}, args...)...)
 	}
+	for _, group := range interrupted(t) {
+		perf("probe", "-q", "-d", group+":*")
+	}
 	said := perf("buildid-cache", "--add", p.path)
 	defer perf("probe", "-q", "-d", "sdt_"+p.provider+":*") // they are the machine's
 	for _, s := range shapes {
@@ -64,4 +70,21 @@ func perf(t *testing.T, p *process) (map[string]string, string) {
 		got[name] = strings.Join(values, " ")
 	}
 	return addresses(got), said
+}
+
+// interrupted returns the groups of events that tests left behind which somebody
+// interrupted. With them, perf adds no events of the same names.
+func interrupted(t *testing.T) []string {
+	t.Helper()
+	events, err := os.ReadFile("/sys/kernel/tracing/uprobe_events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^p:(sdt_shapes(\d+))/`).FindAllStringSubmatch(string(events), -1) {
+		if _, err := os.Stat("/proc/" + m[2]); err != nil {
+			groups[m[1]] = true
+		}
+	}
+	return slices.Collect(maps.Keys(groups))
 }
