@@ -57,7 +57,7 @@ interop: tools
 # on any machine where it may install debootstrap and mount. CI does not run it.
 interop-trixie:
 	exec env GO=$(GO) ci/trixie sh -c "ci/install && \
-		go test ./internal/interop -run '^TestMatrix$$' -update && go test ./internal/targets && go test ./internal/dump -run '^TestBpftrace$$'"
+		go test ./internal/interop -run '^TestMatrix$$' -update && go test -count=1 ./internal/targets && go test -count=1 ./internal/dump -run '^TestBpftrace$$'"
 
 # test-debian downloads Debian's packages with probes for eight architectures and
 # compares with readelf; UPDATE=-update writes the test data anew.
