@@ -37,11 +37,7 @@ bench: tools
 
 # fuzz runs every fuzz test for FUZZTIME: "make fuzz FUZZTIME=8h" for a night.
 fuzz:
-	@set -e; for pkg in $$($(GO) list ./...); do \
-		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
-		done; \
-	done
+	GO=$(GO) ci/fuzz $(FUZZTIME)
 
 # generate makes what is generated anew: the manual pages, which the tests compare,
 # and a class file, which takes javac.
