@@ -29,6 +29,9 @@ func dump(o *options, stdout, stderr io.Writer) (int, error) {
 	case d.failed > 0:
 		return exitFailed, nil
 	}
+	if c, ok := d.out.(*cPrinter); ok && len(c.seen) == 0 {
+		return exitFailed, fmt.Errorf("--format c writes the types of probes, and none of these %d has types; --format text shows their arguments", d.matched)
+	}
 	return exitDone, nil
 }
 
