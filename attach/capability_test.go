@@ -133,6 +133,7 @@ var needMore = map[string]string{
 	"TestSamePID":                  "perf events on uprobes need CAP_SYS_ADMIN",
 	"ExampleProbes":                "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestViewsDoNotAllocate":       "is no short test, and none of attaching",
+	"TestFlood":                    "is no short test; TestOverrun overruns a ring, too",
 	"TestOverlays":                 "mounts",
 	"TestFunctionsGo":              "builds with the go tool, whose cache is another user's",
 	"TestStackChecks":              "builds with the go tool, whose cache is another user's",
