@@ -25,6 +25,7 @@ func TestFunctionEntries(t *testing.T) {
 	notCalled := map[string]bool{"_start": true, "vzeroupper": true}
 	for _, force := range []bool{false, true} {
 		p := start(t, exec.Command(path))
+		p.ask("") // now it is past _start
 		s := open(t, "uprobe:"+path+":*", &attach.Options{Args: []string{"none"}, Force: force})
 		fires := map[string]int{}
 		for _, site := range s.Plan() {

@@ -301,11 +301,10 @@ func TestRemovedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		needs.Run(t, "cp", built, path)
-		p := start(t, exec.Command(path))
-		p.do("")
-		return p
+		return start(t, exec.Command(path))
 	}
 	first := startCopy()
+	first.do("") // now it is mapped, for sure
 	s := open(t, dir+"/*:args:bare", &attach.Options{Rescan: 2 * time.Millisecond})
 	links := func() (n int) {
 		fds, _ := filepath.Glob("/proc/self/fd/*")
