@@ -1,0 +1,136 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// machine looks at the files that selectors name by path and at those that any
+// process has mapped.
+func (d *discovery) machine() error {
+	defer d.inodes.close()
+	scan := false
+	var names []string
+	for i := range d.selectors {
+		path, ok := d.selectors[i].LiteralPath()
+		if !ok || !strings.Contains(path, "/") {
+			scan = true
+			if ok {
+				names = append(names, path)
+			}
+			continue
+		}
+		switch err := d.named(path); {
+		case err != nil && d.again:
+			// It may come back, and others come meanwhile.
+			d.troubles = append(d.troubles, err)
+		case err != nil:
+			return err
+		}
+	}
+	// A name selects what has been found by a path, but not the other way round.
+	for _, name := range names {
+		d.installed(name)
+	}
+	if !scan {
+		return nil
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return err
+	}
+	d.scan++
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			d.mappedBy(pid)
+		}
+	}
+	d.settle()
+	return nil
+}
+
+// named looks at the file that a selector names. One without a match is looked at
+// once more when it has changed: it may have been written only now.
+func (d *discovery) named(path string) error {
+	var st unix.Stat_t
+	state := &fileState{named: true, seen: d.scan}
+	if err := unix.Stat(path, &st); err == nil {
+		id := procfs.ID{Dev: st.Dev, Inode: st.Ino}
+		if f := d.read[id]; f != nil {
+			f.named = true
+			if f.matched || f.changed == st.Ctim {
+				return nil
+			}
+			state = f
+		} else {
+			state.id = id
+			d.read[id] = state
+		}
+		state.changed = st.Ctim
+	}
+	f, err := reader.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if file, err := procfs.OpenFile(path); err == nil {
+		d.lowest(file, state.id.Inode, state)
+		file.Close()
+	}
+	d.file(f, state, path, "")
+	return nil
+}
+
+// mappedBy looks at the files that process pid has mapped and no other had.
+func (d *discovery) mappedBy(pid int) {
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			if errors.Is(err, os.ErrPermission) && !hasCapability(unix.CAP_SYS_PTRACE) {
+				err = unreadable(pid, err)
+			}
+			d.troubles = append(d.troubles, err)
+			d.hide(pid)
+		}
+		return
+	}
+	for _, o := range procfs.Objects(pid, maps) {
+		if f := d.known(o, pid); f != nil {
+			f.seen = d.scan
+			continue
+		}
+		if !d.mayMatch(o.Path) {
+			continue
+		}
+		file, opened, err := o.Open()
+		if err != nil {
+			if !errors.Is(err, os.ErrNotExist) {
+				d.troubles = append(d.troubles, err)
+			}
+			continue
+		}
+		state, known := d.stateOf(o, pid, file)
+		if known {
+			file.Close()
+			continue
+		}
+		f, err := reader.NewFile(file)
+		if err == nil {
+			if opened == o.Path {
+				state.path, opened = opened, ""
+			}
+			d.file(f, state, o.Path, opened)
+		} else if !errors.Is(err, reader.ErrNotELF) {
+			d.troubles = append(d.troubles, fmt.Errorf("%s: %w", o.Path, err))
+		}
+		file.Close()
+	}
+}
