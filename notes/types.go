@@ -33,6 +33,11 @@ type TypeFlags uint16
 // so that a kernel that replaces the site by a call harms nothing.
 const CalledStub TypeFlags = 1 << 0
 
+// GoroutineRegister says that the register in which Go keeps the goroutine (r14
+// on amd64, x28 on arm64) holds its address at the site. The address tells the
+// goroutines of a process apart, as long as they live.
+const GoroutineRegister TypeFlags = 1 << 1
+
 // Site is the shape of the instructions at a probe site.
 type Site uint8
 

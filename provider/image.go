@@ -143,7 +143,7 @@ func typeRecord(provider string, code stub.Code, p declared, id btf.TypeID) note
 	r := notes.TypeRecord{
 		Provider: provider, Name: p.name,
 		BlockReg: notes.NoBlock,
-		Flags:    notes.CalledStub,
+		Flags:    notes.CalledStub | notes.GoroutineRegister,
 		Site:     code.Site,
 	}
 	if p.sig.typ != nil {

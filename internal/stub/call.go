@@ -12,8 +12,13 @@ import "unsafe"
 // return address that the call pushes. All registers of the C ABI that a
 // callee may change, may have changed; the stub itself changes none.
 //
-// The address is read behind the prologue: from there to the return the runtime
-// cannot preempt the goroutine, which Quiesce relies on.
+// While the site executes, R14 (arm64: R28) holds the address of the goroutine,
+// as it does in compiled code (cmd/compile/abi-internal.md). On amd64 functions
+// of ABI0 need not keep it there, so that call loads it from where the runtime
+// has it for them; on arm64 the assembler gives the register to nobody else.
+//
+// The stub's address is read behind the prologue: from there to the return the
+// runtime cannot preempt the goroutine, which Quiesce relies on.
 //
 //go:noescape
 func call(site *uintptr, b *Block, addresses uint64)

@@ -27,6 +27,7 @@ load:
 	MOVQ	24(AX), CX
 	MOVQ	32(AX), R8
 	MOVQ	40(AX), R9
+	MOVQ	(TLS), R14      // g
 	CALL	R10
 done:
 	RET
@@ -38,6 +39,7 @@ TEXT ·callAt(SB), 0, $0-16
 	TESTQ	R10, R10
 	JZ	done
 	MOVQ	block+8(FP), AX
+	MOVQ	(TLS), R14      // g
 	CALL	R10
 done:
 	RET

@@ -56,6 +56,9 @@ func (s *Semaphore) Active() bool {
 // block's address into the register BlockReg. What b points to stays reachable
 // and in place until Call returns.
 //
+// The register in which Go keeps the goroutine (amd64: r14, arm64: x28) holds its
+// address at the site, whatever the caller did with it.
+//
 // The stub must be one made by this package, mapped executable until Quiesce
 // has returned after site was set to 0.
 func Call(site *uintptr, b *Block, addresses uint64) {

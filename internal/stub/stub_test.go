@@ -165,6 +165,70 @@ func hide(p unsafe.Pointer) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
 }
 
+// goroutine returns code that stores the goroutine's register into slot 0.
+func goroutine() []byte {
+	if runtime.GOARCH == "amd64" {
+		return []byte{
+			0x4c, 0x89, 0x30, // mov %r14,(%rax)
+			0xc3, // ret
+		}
+	}
+	var code []byte
+	for _, insn := range []uint32{
+		0xf900011c, // str x28,[x8]
+		0xd65f03c0, // ret
+	} {
+		code = binary.LittleEndian.AppendUint32(code, insn)
+	}
+	return code
+}
+
+// TestGoroutine holds that the goroutine's register tells goroutines apart at the
+// site, in whatever thread they run and however their stack has grown.
+func TestGoroutine(t *testing.T) {
+	site := mapCode(t, goroutine())
+	const goroutines, depth = 8, 500
+	seen := make(chan uintptr, goroutines)
+	end := make(chan struct{})
+	for range goroutines {
+		go func() {
+			seen <- sameGoroutine(site, depth, 0)
+			<-end // no other goroutine gets its place before
+		}()
+	}
+	all := map[uintptr]bool{}
+	for range goroutines {
+		g := <-seen
+		if g == 0 || all[g] {
+			t.Errorf("goroutine %#x, want one of its own, the same at %d depths", g, depth)
+		}
+		all[g] = true
+	}
+	close(end)
+}
+
+// sameGoroutine returns what is in the goroutine's register at all depths, 0 if
+// that is not always g; a g of 0 stands for any.
+//
+//go:noinline
+func sameGoroutine(site uintptr, depth int, g uintptr) uintptr {
+	var b stub.Block
+	if depth%2 == 0 {
+		stub.Call(&site, &b, 0)
+	} else {
+		stub.CallAt(&site, unsafe.Pointer(&b))
+	}
+	if got := uintptr(b.Slot[0]); got == 0 || g != 0 && got != g {
+		return 0
+	} else if depth == 0 {
+		return got
+	} else {
+		g = got
+	}
+	runtime.Gosched()
+	return sameGoroutine(site, depth-1, g)
+}
+
 func TestCode(t *testing.T) {
 	for _, site := range []notes.Site{notes.SiteNop, notes.SiteNop5, notes.SiteNop10} {
 		c, ok := stub.CodeFor(site)
