@@ -51,7 +51,7 @@ func (c *command) startStopped() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
-	if err := c.cmd.Start(); err != nil {
+	if err := startUnblocked(c.cmd); err != nil {
 		return err
 	}
 	err := c.stopAtEntry()
@@ -65,6 +65,18 @@ func (c *command) startStopped() error {
 		close(c.ended)
 	}()
 	return nil
+}
+
+// startUnblocked starts a program without the blocked signals that this process
+// was started with. Its thread is locked. (As for what is ignored: the runtime
+// gives children the default in place of its own handlers.)
+func startUnblocked(cmd *exec.Cmd) error {
+	var none, old unix.Sigset_t
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &none, &old); err != nil {
+		return err
+	}
+	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
+	return cmd.Start()
 }
 
 // stopAtEntry lets the process, which stands behind its exec, go on to its
@@ -195,23 +207,51 @@ func entryPoint(pid int) (*reader.Probe, error) {
 
 func (c *command) pid() int { return c.cmd.Process.Pid }
 
+// running reports whether the program, which may be nil, has not ended.
+func (c *command) running() bool {
+	if c == nil {
+		return false
+	}
+	select {
+	case <-c.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// signal sends the program a signal, which it is to get even if it stands still.
+func (c *command) signal(sig syscall.Signal) {
+	// There is nothing to be done about a program that has ended meanwhile.
+	c.cmd.Process.Signal(sig)
+	c.cmd.Process.Signal(syscall.SIGCONT)
+}
+
 // interruptTime is how long a signal that has ended the program may take to get
 // to this one.
 const interruptTime = 100 * time.Millisecond
 
-// interrupted reports whether the program has ended with ctx.
+// interrupted reports whether the program has ended since the user wanted it
+// to: signals often are for this process and for the program.
 func (c *command) interrupted(ctx context.Context) bool {
+	in := interruptsOf(ctx)
 	var exit *exec.ExitError
 	if errors.As(c.err, &exit) {
 		status, ok := exit.Sys().(syscall.WaitStatus)
-		if ok && status.Signaled() && (status.Signal() == syscall.SIGINT || status.Signal() == syscall.SIGTERM) {
+		if ok && status.Signaled() && (status.Signal() == syscall.SIGINT || status.Signal() == syscall.SIGTERM || status.Signal() == syscall.SIGHUP) {
 			select {
+			case <-in.first:
 			case <-ctx.Done():
 			case <-time.After(interruptTime):
 			}
 		}
 	}
-	return ctx.Err() != nil
+	select {
+	case <-in.first:
+		return true
+	default:
+		return ctx.Err() != nil
+	}
 }
 
 // resume lets the program run.
@@ -223,19 +263,16 @@ func (c *command) resume() error {
 }
 
 // finish ends the program if it has not ended by itself. If it has, badly, the
-// error says how, unless that is since the user, by ctx, has ended it all: a
-// terminal interrupts the program, too.
+// error says how, unless that is since the user has ended it all.
 func (c *command) finish(ctx context.Context) error {
-	select {
-	case <-c.ended:
+	if !c.running() {
 		if c.err == nil || c.interrupted(ctx) {
 			return nil
 		}
 		return fmt.Errorf("%s: %w", c.cmd.Path, c.err)
-	default:
 	}
-	c.cmd.Process.Signal(syscall.SIGTERM)
-	c.resume()
+	interruptsOf(ctx).askedToEnd()
+	c.signal(syscall.SIGTERM)
 	select {
 	case <-c.ended:
 	case <-time.After(endGrace):

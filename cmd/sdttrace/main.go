@@ -14,9 +14,8 @@ import (
 
 func main() {
 	// A closed pipe is an error of the write, so that sites are left in order
-	// and the summary is printed.
-	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	// and the summary is printed. The signal is taken and not ignored, since
+	// programs that are started inherit what is ignored.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	os.Exit(run(withInterrupts(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -22,8 +22,11 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(leftover.Tests{M: m}, map[string]func(){
-		"sdttrace": main,
-		"traced":   traced,
+		"sdttrace":     main,
+		"traced":       traced,
+		"answering":    answering,
+		"dispositions": dispositions,
+		"ignoring":     ignoring,
 	})
 }
 

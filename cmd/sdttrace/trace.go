@@ -71,7 +71,10 @@ Returns are refused where that would crash the program: in Go, and where C++
 exceptions or Rust panics may pass.
 
 CMD is started, traced (itself, not its children) and, when sdttrace has to end
-before it, ended. Its output goes to stderr; if it fails, sdttrace does.
+before it, ended. Its output goes to stderr; if it fails, sdttrace does. Signals
+are for CMD, and it is traced until it ends: Ctrl-C, which a terminal sends to
+both, is waited for; the second one terminates CMD, the third kills it. SIGTERM
+and SIGHUP are passed on, and the next one kills.
 
 --where compares arguments (by name, or as arg0, arg1 ...), pid, tid and comm
 with constants: == != < <= > >=, for text == != and ~ with a pattern in which
@@ -95,8 +98,9 @@ nanoseconds in JSON; --lhist latency,0,10ms,500us replaces the powers of two.
 
 Events go to stdout, everything else to stderr, whose last line says how many
 events there were, how many were lost, and to how many probe sites sdttrace
-could attach. Ctrl-C ends it. The exit code is 0 if it traced, 1 if it could
-not or nothing matched, 2 if it was called wrongly.`,
+could attach. Ctrl-C ends it, and so do SIGTERM and SIGHUP, with all results; from
+a second later on, another one ends it at once. The exit code is 0 if it traced,
+1 if it could not or nothing matched, 2 if it was called wrongly.`,
 		Example: traceExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); f.aggregate.latency == "" && (len(args) == 0 || dash == 0) {
@@ -229,7 +233,14 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 				failed = err
 			}
 		}()
-		resume = c.resume
+		resume = func() error {
+			remarks := stderr
+			if f.quiet {
+				remarks = nil
+			}
+			interruptsOf(ctx).handOver(c, remarks)
+			return c.resume()
+		}
 		opts.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
 	}
 	if aggregation != nil {

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sameInstant is the time in which several signals are one: timeout(1) and
+// others send one to a process and then to its group.
+const sameInstant = time.Second
+
+// interrupts ends what sdttrace does when a signal asks for it: by its context,
+// so that results are printed, or, while a command is traced, by the command.
+type interrupts struct {
+	signals chan os.Signal
+	cancel  context.CancelFunc
+	first   chan struct{} // closed at the first signal
+
+	mu      sync.Mutex // of what follows
+	last    os.Signal
+	at      time.Time // of last
+	ending  time.Time // when the context was cancelled
+	command *command  // that takes signals, if it runs
+	asked   escalation
+	stderr  io.Writer // for what is said to the user; nil for nothing
+}
+
+// escalation is what a command has been asked to do.
+type escalation int
+
+const (
+	notAsked   escalation = iota
+	interrupt             // by SIGINT, of the terminal or of sdttrace
+	terminated            // by SIGTERM or SIGHUP
+	killed
+)
+
+type interruptsKey struct{}
+
+// withInterrupts returns a context that signals end. A later signal, if sdttrace
+// has not ended by then, has its default action.
+func withInterrupts(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	in := &interrupts{signals: make(chan os.Signal, 8), cancel: cancel, first: make(chan struct{})}
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup(1) has it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	signal.Notify(in.signals, signals...)
+	go func() {
+		for sig := range in.signals {
+			in.take(sig, time.Now())
+		}
+	}()
+	return context.WithValue(ctx, interruptsKey{}, in)
+}
+
+// interruptsOf returns what ends ctx: nothing does if that has no interrupts.
+func interruptsOf(ctx context.Context) *interrupts {
+	if in, ok := ctx.Value(interruptsKey{}).(*interrupts); ok {
+		return in
+	}
+	return &interrupts{first: make(chan struct{})}
+}
+
+// handOver leaves signals to a command until it has ended, and says so to
+// stderr, which may be nil.
+func (in *interrupts) handOver(c *command, stderr io.Writer) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.command, in.stderr = c, stderr
+	if in.signals != nil {
+		// What a Go program answers, its goroutines and its end, is not what a
+		// command's user asks for: of a JVM, SIGQUIT wants the threads.
+		signal.Notify(in.signals, syscall.SIGQUIT)
+	}
+}
+
+// askedToEnd says that sdttrace itself has asked the command to end.
+func (in *interrupts) askedToEnd() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.asked = max(in.asked, terminated)
+}
+
+// take acts on a signal.
+func (in *interrupts) take(sig os.Signal, now time.Time) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if sig == in.last && now.Sub(in.at) < sameInstant {
+		return
+	}
+	in.last, in.at = sig, now
+	switch {
+	case in.command.running():
+		in.escalate(sig)
+	case in.ending.IsZero():
+		in.ending = now
+		in.cancel()
+	case now.Sub(in.ending) >= sameInstant:
+		signal.Reset(sig)
+		syscall.Kill(os.Getpid(), sig.(syscall.Signal))
+	}
+	select {
+	case <-in.first:
+	default:
+		close(in.first)
+	}
+}
+
+// escalate asks the command to end, each time more firmly. A terminal interrupts
+// its whole foreground process group, of which the command is: there is no need
+// to do it again.
+func (in *interrupts) escalate(sig os.Signal) {
+	c := in.command
+	switch {
+	case sig == syscall.SIGQUIT:
+		if !inForeground() {
+			c.signal(syscall.SIGQUIT)
+		}
+	case sig == syscall.SIGINT && in.asked == notAsked:
+		in.asked = interrupt
+		if !inForeground() {
+			c.signal(syscall.SIGINT)
+		}
+		in.say("interrupted; tracing %s until it ends, Ctrl-C again terminates it", c.cmd.Path)
+	case in.asked < terminated:
+		in.asked = terminated
+		if sig == syscall.SIGINT {
+			sig = syscall.SIGTERM
+		}
+		c.signal(sig.(syscall.Signal))
+		in.say("%s is asked to end by %s; the next signal kills it", c.cmd.Path, unix.SignalName(sig.(syscall.Signal)))
+	default:
+		in.asked = killed
+		c.signal(syscall.SIGKILL)
+	}
+}
+
+func (in *interrupts) say(format string, args ...any) {
+	if in.stderr != nil {
+		fmt.Fprintf(in.stderr, "sdttrace: "+format+"\n", args...)
+	}
+}
+
+// inForeground reports whether this process is of the group that its terminal
+// sends signals to.
+func inForeground() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false // there is no terminal
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/provider"
+)
+
+// commands returns a directory with links by whose names the test binary is
+// the commands that TestMain knows.
+func commands(t *testing.T, names ...string) (dir string) {
+	t.Helper()
+	needs.Root(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for _, name := range names {
+		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// answering is a program that says which signals it gets and goes on, and fires
+// signaltest:alive.
+func answering() {
+	p := provider.New("signaltest", nil)
+	alive := provider.NewProbe1[uint64](p, "alive", "n")
+	if err := p.Load(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	fmt.Println("answering")
+	for n := uint64(0); ; n++ {
+		select {
+		case sig := <-signals:
+			fmt.Println("answering to", sig)
+		case <-time.After(3 * time.Millisecond):
+			alive.Fire(n)
+		}
+	}
+}
+
+// dispositions is a program that shows how it takes signals.
+func dispositions() {
+	status, err := os.ReadFile("/proc/thread-self/status")
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "SigBlk:") {
+			fmt.Print(line)
+		}
+	}
+	// The runtime has handlers by now; it keeps what is ignored of these.
+	fmt.Println("ignored:", signal.Ignored(syscall.SIGINT), signal.Ignored(syscall.SIGHUP))
+}
+
+// ignoring runs the command in its arguments as one for which its parent ignores
+// and blocks signals.
+func ignoring() {
+	runtime.LockOSThread()
+	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE)
+	var set unix.Sigset_t
+	set.Val[0] = 1<<(unix.SIGPIPE-1) | 1<<(unix.SIGUSR1-1) | 1<<(unix.SIGTERM-1)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &set, nil); err != nil {
+		panic(err)
+	}
+	panic(syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
+}
+
+// output collects what a program writes.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// await waits until o has text, and calls again meanwhile.
+func (o *output) await(t *testing.T, text string, again func()) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(o.String(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("got %q, want %q in it", o, text)
+		}
+		again()
+	}
+}
+
+// TestCommandDispositions holds that a command does not inherit that signals are
+// ignored or blocked, neither by sdttrace nor by what has started it.
+func TestCommandDispositions(t *testing.T) {
+	dir := commands(t, "sdttrace", "dispositions", "ignoring")
+	for _, before := range [][]string{nil, {filepath.Join(dir, "ignoring")}} {
+		args := append(before, filepath.Join(dir, "sdttrace"), "signaltest:none", "--")
+		out, err := exec.Command(args[0], append(args[1:], filepath.Join(dir, "dispositions"))...).CombinedOutput()
+		if strings.Contains(string(out), "not allowed") {
+			needs.Skip(t, "%s", out)
+		}
+		for _, want := range []string{"SigBlk:\t0000000000000000\n", "ignored: false false\n"} {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%q: got %q (%v), want %q in it", args, out, err, want)
+			}
+		}
+		// A shell passes on that SIGPIPE is ignored; by default it ends a writer.
+		shell := `kill -PIPE $$; echo survived`
+		out, err = exec.Command(args[0], append(args[1:], "sh", "-c", shell)...).CombinedOutput()
+		if strings.Contains(string(out), "survived") {
+			t.Errorf("%q: got %q (%v), want that SIGPIPE ends the shell", args, out, err)
+		}
+	}
+}
+
+// TestTerminalInterrupts presses Ctrl-C on a terminal again and again. The first
+// is for the command alone, which goes on and is traced; the next ones end it.
+func TestTerminalInterrupts(t *testing.T) {
+	dir := commands(t, "sdttrace", "answering")
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		needs.Skip(t, "no pseudo-terminals: %v", err)
+	}
+	defer master.Close()
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		needs.Skip(t, "no pseudo-terminals: %v", err)
+	}
+	defer slave.Close()
+	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "signaltest:alive", "--", filepath.Join(dir, "answering"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	var stdout, stderr output
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer cmd.Process.Kill()
+	fired := func() int { return strings.Count(stdout.String(), "signaltest:alive") }
+	stdout.await(t, "signaltest:alive", func() {
+		if strings.Contains(stderr.String(), "not allowed") {
+			needs.Skip(t, "%s", &stderr)
+		}
+	})
+	press := func() {
+		if _, err := master.Write([]byte{3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	press()
+	stderr.await(t, "Ctrl-C again terminates it", func() {})
+	stderr.await(t, "answering to interrupt", func() {})
+	for more := fired() + 10; fired() < more; time.Sleep(time.Millisecond) {
+		if cmd.ProcessState != nil {
+			t.Fatalf("sdttrace has ended: %s", &stderr)
+		}
+	}
+	if got := stderr.String(); strings.Contains(got, "terminated") || strings.Count(got, "answering to") != 1 {
+		t.Errorf("one Ctrl-C gave the command %q, want one interrupt", got)
+	}
+	stderr.await(t, "answering to terminated", press)
+	stderr.await(t, "sites\n", press)
+	if err := <-ended; err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	if got := stderr.String(); !regexp.MustCompile(`(?m)^sdttrace: [0-9]+ events, .* attached 1 of 1 sites$`).MatchString(got) {
+		t.Errorf("the results of a killed command are %q", got)
+	}
+}
+
+// TestTerminate holds that SIGTERM is for the command, which may take its time.
+func TestTerminate(t *testing.T) {
+	dir := commands(t, "sdttrace", "answering")
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		cmd := exec.Command(filepath.Join(dir, "sdttrace"), "signaltest:alive", "--", filepath.Join(dir, "answering"))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it has no terminal
+		var stdout, stderr output
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		stdout.await(t, "signaltest:alive", func() {
+			if strings.Contains(stderr.String(), "not allowed") {
+				needs.Skip(t, "%s", &stderr)
+			}
+		})
+		cmd.Process.Signal(sig)
+		stderr.await(t, fmt.Sprint("answering to ", sig), func() {})
+		before := strings.Count(stdout.String(), "\n")
+		for strings.Count(stdout.String(), "\n") < before+10 {
+			time.Sleep(time.Millisecond)
+		}
+		stderr.await(t, "sites\n", func() { cmd.Process.Signal(syscall.SIGTERM) })
+		if err := cmd.Wait(); err != nil || !strings.Contains(stderr.String(), "attached 1 of 1 sites") {
+			t.Errorf("%v: it ends with %v and %s", sig, err, &stderr)
+		}
+	}
+}
+
+// TestSignalTwice ends sdttrace as timeout(1) does, which sends a signal to it
+// and then to its group.
+func TestSignalTwice(t *testing.T) {
+	dir := commands(t, "sdttrace", "traced")
+	pidFile := filepath.Join(dir, "pid")
+	traced := exec.Command(filepath.Join(dir, "traced"), pidFile)
+	traced.Env = append(os.Environ(), "PROVIDER=twice")
+	if err := traced.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		traced.Process.Kill()
+		traced.Wait()
+	}()
+	var pid []byte
+	for len(pid) == 0 {
+		pid, _ = os.ReadFile(pidFile)
+		time.Sleep(time.Millisecond)
+	}
+	runs := 50
+	if testing.Short() {
+		runs = 5
+	}
+	for range runs {
+		cmd := exec.Command(filepath.Join(dir, "sdttrace"), "--count", "-p", string(pid), "twice:tick")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		var stdout bytes.Buffer
+		cmd.Stdout = &stdout
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said := bufio.NewReader(stderr)
+		line, err := said.ReadString('\n')
+		if err != nil || !strings.Contains(line, "attached to 1 of 1") {
+			cmd.Wait()
+			if strings.Contains(line, "not allowed") {
+				needs.Skip(t, "%s", line)
+			}
+			t.Fatalf("got %q, %v", line, err)
+		}
+		cmd.Process.Signal(syscall.SIGTERM)
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		rest, _ := io.ReadAll(said)
+		if err := cmd.Wait(); err != nil || !strings.Contains(string(rest), "attached 1 of 1 sites\n") {
+			t.Fatalf("it ends with %v, prints %q and says %q", err, &stdout, rest)
+		}
+	}
+}
