@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,9 @@ import (
 
 // retval is the name of a function's result.
 const retval = "retval"
+
+// errInstruction is why an instruction within a function has no arguments.
+var errInstruction = errors.New("a function has its arguments in their registers only at its entry")
 
 // bindFunction reads the arguments at a function's entry, or its result.
 func (b *binder) bindFunction(sc *schema, s *Site, regs *registers) {
@@ -30,6 +34,9 @@ func (b *binder) bindFunction(sc *schema, s *Site, regs *registers) {
 	var args []notes.Arg
 	for _, i := range slices.Concat(shown, looked) {
 		arg, err := p.Target.Argument(i)
+		if p.Displacement() != 0 {
+			err = errInstruction
+		}
 		if err != nil {
 			arg.Err = err
 		}

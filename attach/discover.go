@@ -185,6 +185,13 @@ func (d *discovery) processes(pids []int) error {
 				}
 				d.addFunction(&fn, pid)
 			}
+			for p, err := range proc.Instructions(d.addresses) {
+				if err != nil {
+					d.trouble(err, pid)
+					continue
+				}
+				d.addInstruction(&p, pid)
+			}
 		}
 		proc.Close()
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -25,6 +26,9 @@ func (d *discovery) machine() error {
 			scan = true
 			if ok {
 				names = append(names, path)
+			}
+			if err := d.matching(&d.selectors[i]); err != nil {
+				return err
 			}
 			continue
 		}
@@ -54,6 +58,21 @@ func (d *discovery) machine() error {
 		}
 	}
 	d.settle()
+	return nil
+}
+
+// matching looks at the files that a path with wildcards names. Those that
+// cannot be read, or are no ELF files, are left out.
+func (d *discovery) matching(sel *selector.Selector) error {
+	files, err := sel.Files()
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		if err := d.named(path); err != nil && !errors.Is(err, reader.ErrNotELF) {
+			d.troubles = append(d.troubles, err)
+		}
+	}
 	return nil
 }
 

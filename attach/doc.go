@@ -35,7 +35,8 @@
 // Functions are traced like probes: "uprobe:PATH:FUNC" selects the entries of
 // functions and "uretprobe:PATH:FUNC" the returns from them, by their symbols or
 // by their names in C++, Rust and Go. Arguments are the words arg0, arg1 … of the
-// calling convention, the result is retval.
+// calling convention, the result is retval. "uprobe:PATH:FUNC+0x1f" and
+// "uprobe:PATH:0x401136" select one instruction, which has no arguments.
 //
 // With [Options.Rescan] probes that appear later are attached to as well: those
 // of libraries loaded, of processes started and of programs that declare probes

@@ -67,14 +67,43 @@ func (d *discovery) fileFunctions(f *reader.File, state *fileState, path, open s
 			s.file, state.matched = state.id, true
 		}
 	}
+	for _, addr := range d.addresses(path) {
+		p := f.Instruction(addr)
+		p.Path, p.OpenPath = path, open
+		if s := d.addInstruction(&p, 0); s != nil {
+			s.file, state.matched = state.id, true
+		}
+	}
 }
 
-// addFunction keeps the entry of, and the return from, the function if a
-// selector names them, and returns what they have become. If several do, it is
-// called as the first does.
+// addresses returns those of instructions that selectors name in the object at path.
+func (d *discovery) addresses(path string) (out []uint64) {
+	for i := range d.selectors {
+		if sel := &d.selectors[i]; sel.ByAddress && sel.MatchPath(path) {
+			out = append(out, sel.Address)
+		}
+	}
+	return out
+}
+
+// addInstruction keeps an instruction that selectors name by its address, and
+// returns what it has become.
+func (d *discovery) addInstruction(p *reader.Probe, pid int) *Site {
+	for i := range d.selectors {
+		if sel := &d.selectors[i]; sel.ByAddress && sel.Address == p.Location && sel.MatchPath(p.Path) {
+			d.matched[i] = true
+		}
+	}
+	return d.keep(p, pid)
+}
+
+// addFunction keeps the entry of, the return from, and instructions of the
+// function if a selector names them, and returns what they have become. If
+// several do, it is called as the first does.
 func (d *discovery) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 	d.functions[fn.Path]++
 	var entry, ret string
+	var inside []reader.Probe
 	for i := range d.selectors {
 		sel := &d.selectors[i]
 		if sel.Kind == selector.USDT {
@@ -85,6 +114,12 @@ func (d *discovery) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 			continue
 		}
 		d.matched[i] = true
+		if sel.Offset != 0 {
+			p := fn.At(sel.Offset)
+			p.Name = fmt.Sprintf("%s+%#x", name, sel.Offset)
+			inside = append(inside, p)
+			continue
+		}
 		dst := &entry
 		if sel.Kind == selector.Uretprobe {
 			dst = &ret
@@ -98,6 +133,9 @@ func (d *discovery) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 		if s := d.keep(&p, pid); s != nil {
 			sites = append(sites, s)
 		}
+	}
+	for i := range inside {
+		keep(inside[i], inside[i].Name)
 	}
 	if entry != "" {
 		keep(fn.Entry(), entry)
@@ -124,6 +162,12 @@ func selects(s *selector.Selector, p *reader.Probe) bool {
 		return s.Match(p.Path, p.Provider, p.Name)
 	}
 	if (p.Kind == reader.Uretprobe) != (s.Kind == selector.Uretprobe) || s.Kind == selector.USDT || !s.MatchPath(p.Path) {
+		return false
+	}
+	if s.ByAddress {
+		return s.Address == p.Location
+	}
+	if s.Offset != p.Displacement() {
 		return false
 	}
 	_, ok := p.Target.Match(s.MatchName)

@@ -100,7 +100,13 @@ func (o objects) Close() {
 func (pl *planner) plan(s *Site) {
 	p := &s.Probe
 	s.Path, s.Offset = p.Attachable(), p.Offset
-	if p.SiteErr != nil {
+	switch {
+	case errors.Is(p.SiteErr, reader.ErrBoundary) && pl.force:
+		s.Notes = append(s.Notes, "forced: "+p.SiteErr.Error())
+	case errors.Is(p.SiteErr, reader.ErrBoundary):
+		s.Reason = fmt.Errorf("%w: %w", p.SiteErr, ErrUnsafe)
+		return
+	case p.SiteErr != nil:
 		s.Reason = p.SiteErr
 		return
 	}
@@ -118,7 +124,7 @@ func (pl *planner) plan(s *Site) {
 		return
 	}
 	pl.planFunction(s, obj)
-	if s.Reason == nil && p.Target != nil && p.Target.Convention.IsGo() {
+	if s.Reason == nil && p.Target != nil && p.Displacement() == 0 && p.Target.Convention.IsGo() {
 		s.Offset += uint64(behindStackCheck(obj.bytesAt(s.Offset, maxStackCheck), p.Machine))
 	}
 	if s.Reason == nil && (p.Machine == elf.EM_X86_64 || p.Machine == elf.EM_386) {

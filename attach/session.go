@@ -25,10 +25,12 @@ type Session struct {
 // Open attaches to the probes that a selector names: [PATH:]PROVIDER:NAME, with
 // globs in each part, or to functions: uprobe:PATH:FUNC and uretprobe:PATH:FUNC.
 // FUNC is compared with symbols and with demangled names, with and without the
-// types of parameters; a PATH without '/' is also looked for in $PATH and by the
-// dynamic linker's cache. opts may be nil. Without [Options.PIDs] a PATH that is a
-// file is attached to in all processes, those that start later included;
-// otherwise the files that running processes have mapped are searched.
+// types of parameters; FUNC+OFFSET is an instruction within it, and an address
+// in the file, as 0x401136, an instruction wherever it is. A PATH without '/' is
+// also looked for in $PATH and by the dynamic linker's cache. opts may be nil.
+// Without [Options.PIDs] a PATH that is a file, or several by wildcards, is
+// attached to in all processes, those that start later included; otherwise the
+// files that running processes have mapped are searched.
 //
 // The error wraps [ErrNoMatch] if there is no such probe, [ErrNoSite] if no
 // site could be attached to; it is a [*PrivilegeError] if this process may not.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"errors"
+	"fmt"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,9 @@ type Function struct {
 	// Live says where a live process has the function, nil if it was read from a file.
 	Live *Live
 
-	file *File
+	file      *File
+	unbounded bool   // nothing says that an instruction begins at Address
+	asked     uint64 // the address that [Process.Instructions] looked for
 }
 
 // Functions returns the functions that the object defines, by address, each
@@ -241,6 +244,9 @@ func (fn *Function) probe(kind ProbeKind) Probe {
 		Note: notes.Note{Provider: filepath.Base(fn.Path), Name: fn.Name(), Location: fn.Address},
 		Path: fn.Path, OpenPath: fn.OpenPath, Offset: fn.Offset, SiteErr: fn.SiteErr,
 		Live: fn.Live, Kind: kind, Target: &target, file: fn.file,
+	}
+	if len(fn.Symbols) == 0 {
+		p.Name = fmt.Sprintf("%#x", fn.Address)
 	}
 	f := fn.file
 	if f == nil {

@@ -51,7 +51,7 @@ type Probe struct {
 	// Live says where a live process has the probe, nil if it was read from a file.
 	Live *Live
 
-	// Kind is USDT but for the probes that [Function.Entry] and
+	// Kind is USDT but for the probes that [Function.Entry], [Function.At] and
 	// [Function.Return] make, and Target their function.
 	Kind   ProbeKind
 	Target *Function
@@ -64,7 +64,7 @@ type ProbeKind uint8
 
 const (
 	USDT      ProbeKind = iota // described by a note
-	Uprobe                     // the entry of a function
+	Uprobe                     // the entry, or another instruction, of a function
 	Uretprobe                  // the return from a function
 )
 

@@ -120,9 +120,15 @@ func (p *Process) Probes() iter.Seq2[Probe, error] {
 // Functions returns the functions that the process has in executable memory, of
 // those objects for whose paths object returns true; as Probes does else.
 func (p *Process) Functions(object func(path string) bool) iter.Seq2[Function, error] {
+	return p.functions(object, func(f *File, _ string) iter.Seq2[Function, error] { return f.Functions() })
+}
+
+// functions returns those functions of wanted objects that of returns, where
+// the process has them.
+func (p *Process) functions(wanted func(path string) bool, of func(f *File, path string) iter.Seq2[Function, error]) iter.Seq2[Function, error] {
 	return func(yield func(Function, error) bool) {
 		for _, o := range p.objects {
-			if !object(o.Path) {
+			if !wanted(o.Path) {
 				continue
 			}
 			f, opened, err := p.open(o)
@@ -135,7 +141,7 @@ func (p *Process) Functions(object func(path string) bool) iter.Seq2[Function, e
 			if opened == o.Path {
 				opened = ""
 			}
-			for fn, err := range f.Functions() {
+			for fn, err := range of(f, o.Path) {
 				if err != nil {
 					if !yield(fn, err) {
 						return

@@ -46,6 +46,7 @@ const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes 
   sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
   sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions of C++, Rust, Go or C
   sdttrace --hist retval uretprobe:libc.so.6:read            what a function returns
+  sdttrace 'uprobe:/usr/lib/*/libssl.so*:SSL_read' uprobe:./srv:handle+0x1f   in several files; an instruction
   sdttrace --latency uprobe:./srv:handle,uretprobe:./srv:handle   how long a function takes
   sdttrace list 'hotspot:*'                    which probes there are, and who watches them`
 
@@ -58,8 +59,8 @@ func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
 
 PROBE is [PATH:]PROVIDER:NAME; '*', '?' and [...] stand for any characters in
 each part. Without -p and CMD, probes are traced in all processes, those that
-start later included; a PATH with a '/' need not be running yet. Probes that
-appear while sdttrace runs are found by --rescan.
+start later included; a PATH with a '/', or the files that it names by '*', need
+not be running yet. Probes that appear while sdttrace runs are found by --rescan.
 
 uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
 FUNC is compared with symbols and, for C++ and Rust, with names as the source has
@@ -68,7 +69,9 @@ library that runs or is installed. arg0, arg1 ... are words as the platform's
 calling convention, or Go's, passes them, retval is the result: their types are
 not known, and what the function does not have is what is left in the registers.
 Returns are refused where that would crash the program: in Go, and where C++
-exceptions or Rust panics may pass.
+exceptions or Rust panics may pass. uprobe:PATH:FUNC+0x1f traces one instruction,
+uprobe:PATH:0x401136 that at an address in the file, as objdump prints it: only
+where an instruction begins, and without arguments.
 
 CMD is started, traced (itself, not its children) and, when sdttrace has to end
 before it, ended. Its output goes to stderr; if it fails, sdttrace does. Signals

@@ -2,6 +2,8 @@
 //
 //	[PATH:]PROVIDER:NAME   probes, as in 'hotspot:gc__*' or 'libjvm.so:*:*'
 //	uprobe:PATH:FUNC       entries of functions
+//	uprobe:PATH:FUNC+OFF   an instruction, OFF bytes behind the entry
+//	uprobe:PATH:0xADDR     an instruction, by its address in the file
 //	uretprobe:PATH:FUNC    returns from functions
 //
 // Each part is a glob in which '*' stands for any characters, '/' included, '?'

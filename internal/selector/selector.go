@@ -34,6 +34,11 @@ type Selector struct {
 	// Path is empty if every path will do; Function is for uprobes, the other
 	// two for USDT probes.
 	Path, Provider, Name, Function string
+	// Offset is the N of FUNC+N: how many bytes an instruction lies behind the
+	// entry of the function. Address is that of an instruction in the file, if
+	// ByAddress is set: the selector names no function then.
+	Offset, Address uint64
+	ByAddress       bool
 
 	path, absolute           glob
 	resolved                 string   // where Path leads to through symbolic links
@@ -92,6 +97,10 @@ func parse(s string) (sel Selector, err error) {
 			return sel, fmt.Errorf("the path is empty: want [PATH:]PROVIDER:NAME, with '*' for any")
 		}
 	}
+	function, err := sel.parseInstruction()
+	if err != nil {
+		return sel, err
+	}
 	absolute := sel.Path
 	if strings.HasPrefix(absolute, "./") || strings.HasPrefix(absolute, "../") {
 		if absolute, err = filepath.Abs(absolute); err != nil {
@@ -106,7 +115,7 @@ func parse(s string) (sel Selector, err error) {
 		{"path", absolute, &sel.absolute},
 		{"provider", sel.Provider, &sel.provider},
 		{"name", sel.Name, &sel.name},
-		{"function", sel.Function, &sel.function},
+		{"function", function, &sel.function},
 	} {
 		if *part.dst, err = compile(part.text); err != nil {
 			return sel, fmt.Errorf("%s %q: %w", part.what, part.text, err)
@@ -168,14 +177,16 @@ func (s *Selector) Match(path, provider, name string) bool {
 	return s.Kind == USDT && s.provider.match(provider) && s.name.match(name) && s.MatchPath(path)
 }
 
-// MatchFunction reports whether s selects the function of the object at path.
+// MatchFunction reports whether s selects the function, or an instruction of
+// it, of the object at path.
 func (s *Selector) MatchFunction(path, function string) bool {
-	return s.Kind != USDT && s.function.match(function) && s.MatchPath(path)
+	return s.MatchName(function) && s.MatchPath(path)
 }
 
-// MatchName reports whether s selects functions of that name, wherever they are.
+// MatchName reports whether s selects functions of that name, or instructions
+// of them, wherever they are.
 func (s *Selector) MatchName(function string) bool {
-	return s.Kind != USDT && s.function.match(function)
+	return s.Kind != USDT && !s.ByAddress && s.function.match(function)
 }
 
 // MatchPath reports whether s selects the object at path. A pattern without

@@ -128,19 +128,22 @@ func TestSymbolicLink(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for selector, want := range map[string]string{
-		"":               "there is no ':'",
-		"abc":            "there is no ':'",
-		":n":             "the provider is empty",
-		"p:":             "the name is empty",
-		":p:n":           "the path is empty",
-		"x::n":           "the provider is empty",
-		"p:[a":           "name \"[a\": '[' is not closed",
-		"p:a\\":          "a backslash ends",
-		"p:[z-a]":        "runs backwards",
-		"uprobe:x":       "write ./uprobe",
-		"uprobe::f":      "the path is empty",
-		"uretprobe:x:":   "the function is empty",
-		"uretprobe:[:f:": "path \"[\"",
+		"":                "there is no ':'",
+		"abc":             "there is no ':'",
+		":n":              "the provider is empty",
+		"p:":              "the name is empty",
+		":p:n":            "the path is empty",
+		"x::n":            "the provider is empty",
+		"p:[a":            "name \"[a\": '[' is not closed",
+		"p:a\\":           "a backslash ends",
+		"p:[z-a]":         "runs backwards",
+		"uprobe:x":        "write ./uprobe",
+		"uprobe::f":       "the path is empty",
+		"uretprobe:x:":    "the function is empty",
+		"uretprobe:[:f:":  "path \"[\"",
+		"uprobe:x:0xg":    "\"0xg\" is not an address",
+		"uretprobe:x:f+1": "returned from as a whole",
+		"uretprobe:x:0x1": "returned from as a whole",
 	} {
 		_, err := Parse(selector)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -153,6 +156,8 @@ func FuzzParse(f *testing.F) {
 	f.Add("a:b", "a")
 	f.Add("x*:[!a-c]?:\\*", "abc")
 	f.Add("uprobe:x:ns::f", "f")
+	f.Add("uprobe:x:f+0x1f", "f")
+	f.Add("uprobe:x:0x401136", "f")
 	f.Fuzz(func(t *testing.T, selector, s string) {
 		sel, err := Parse(selector)
 		if err != nil {

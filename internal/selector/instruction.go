@@ -1,0 +1,39 @@
+package selector
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// parseInstruction parses what follows the path in a selector of functions:
+// FUNC, FUNC+OFFSET or an ADDRESS. It returns the pattern of the function's name.
+func (s *Selector) parseInstruction() (function string, err error) {
+	function = s.Function
+	if strings.HasPrefix(function, "0x") {
+		if s.Address, err = strconv.ParseUint(function, 0, 64); err != nil {
+			return function, fmt.Errorf("%q is not an address: want 0x and up to 16 hexadecimal digits", function)
+		}
+		s.ByAddress = true
+	} else if name, offset, ok := cutOffset(function); ok {
+		function, s.Offset = name, offset
+	}
+	if s.Kind == Uretprobe && (s.ByAddress || s.Offset != 0) {
+		return function, fmt.Errorf("a function is returned from as a whole: want uretprobe:PATH:FUNC")
+	}
+	return function, nil
+}
+
+// cutOffset parts FUNC+0x1f or FUNC+31. The '+' of C++ operators is followed by
+// no number.
+func cutOffset(s string) (function string, offset uint64, ok bool) {
+	plus := strings.LastIndexByte(s, '+')
+	if plus <= 0 || plus+1 == len(s) || s[plus+1] < '0' || s[plus+1] > '9' {
+		return s, 0, false
+	}
+	offset, err := strconv.ParseUint(s[plus+1:], 0, 64)
+	if err != nil {
+		return s, 0, false
+	}
+	return s[:plus], offset, true
+}

@@ -1,0 +1,111 @@
+package reader
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// ErrBoundary is wrapped by [Probe.SiteErr] if it is not known whether an
+// instruction begins at the site: a breakpoint within one would change it.
+var ErrBoundary = errors.New("where instructions begin is not known")
+
+// maxWalk bytes of a function are disassembled at most.
+const maxWalk = 16 << 20
+
+// boundary returns nil if an instruction begins off bytes behind the
+// function's entry.
+func (fn *Function) boundary(off uint64) error {
+	if off == 0 && !fn.unbounded {
+		return nil
+	}
+	name := fn.Name()
+	if name == "" {
+		name = fmt.Sprintf("%#x", fn.Address)
+	}
+	switch {
+	case fn.unbounded:
+		return fmt.Errorf("no symbol and no unwinding table says which function has the address %#x: %w", fn.Address, ErrBoundary)
+	case fn.Size != 0 && off >= fn.Size:
+		return fmt.Errorf("%s has only %d bytes", name, fn.Size)
+	case off > maxWalk:
+		return fmt.Errorf("%s+%#x is more than %d bytes behind the entry: %w", name, off, maxWalk, ErrBoundary)
+	}
+	before, after, err := fn.around(off)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the instruction at %s+%#x cannot be disassembled: %w", name, before, err)
+	case before == off:
+		return nil
+	case len(fn.Symbols) == 0:
+		return fmt.Errorf("no instruction begins at %#x: those next to it are at %#x and %#x", fn.Address+off, fn.Address+before, fn.Address+after)
+	}
+	return fmt.Errorf("no instruction of %s begins at +%#x: those next to it are at +%#x and +%#x", name, off, before, after)
+}
+
+// around returns where the last instruction that begins at off or before it
+// begins, and where the next one does, as offsets from the function's entry.
+// With an error before is how far the instructions are known.
+func (fn *Function) around(off uint64) (before, after uint64, err error) {
+	switch e := fn.file.elf; e.Machine {
+	case elf.EM_X86_64, elf.EM_386:
+		return fn.walk(off)
+	case elf.EM_AARCH64:
+		const size = 4
+		return off / size * size, off/size*size + size, nil
+	}
+	return 0, 0, ErrBoundary
+}
+
+// walk is around for x86: it disassembles the function from its entry on.
+func (fn *Function) walk(off uint64) (before, after uint64, err error) {
+	const longest = 15 // bytes of an x86 instruction
+	code := make([]byte, off+longest)
+	e := fn.file.code().elf
+	n, err := e.ReadAt(code, int64(fn.Offset))
+	if err != nil && err != io.EOF {
+		return 0, 0, err
+	}
+	code = code[:n]
+	for after <= off {
+		before = after
+		rest := code[min(before, uint64(len(code))):]
+		size := x86Size(rest[:min(longest, len(rest))], e.Class == elf.ELFCLASS64)
+		if size == 0 {
+			return before, after, ErrBoundary
+		}
+		after += uint64(size)
+	}
+	return before, after, nil
+}
+
+// x86Size returns the size of the first instruction of code, 0 if it is unknown.
+func x86Size(code []byte, is64 bool) (size int) {
+	defer func() {
+		if recover() != nil { // a disassembler's tables may have holes
+			size = 0
+		}
+	}()
+	if n, ok := vexSize(code, is64); ok {
+		return n
+	}
+	// What x86asm does not know: endbr64 and endbr32, rdpkru, wrpkru.
+	for _, insn := range []string{"\xf3\x0f\x1e\xfa", "\xf3\x0f\x1e\xfb", "\x0f\x01\xee", "\x0f\x01\xef"} {
+		if bytes.HasPrefix(code, []byte(insn)) {
+			return len(insn)
+		}
+	}
+	mode := 32
+	if is64 {
+		mode = 64
+	}
+	inst, err := x86asm.Decode(code, mode)
+	if err != nil || inst.Op == 0 {
+		return 0
+	}
+	return inst.Len
+}
