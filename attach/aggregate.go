@@ -38,8 +38,9 @@ type Group struct {
 }
 
 // OpenAggregate attaches as OpenAll does, to have the kernel aggregate events
-// instead of recording them; what may be nil, to count them. A name that a probe
-// does not have is an error.
+// instead of recording them; what may be nil, to count them. Probes
+// that lack an argument, or have it with another type than those found first, are
+// left out, as [Site.Reason] says; it is an error if none of a selector is left.
 func OpenAggregate(selectors []string, what *Aggregation, opts *Options) (*Aggregate, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -103,8 +104,8 @@ func (a *Aggregate) Read() ([]Group, error) {
 // filtered. The error is also one for which tracing ended early, or for which
 // sites found by a rescan could not be left. Calling it again is safe.
 func (a *Aggregate) Close() error {
+	a.cancel() // of a rescan, too
 	err := a.Stop()
-	a.cancel()
 	a.watches.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -77,6 +77,32 @@ type aggregateLayout struct {
 	keySize int
 }
 
+// clone returns a copy that binding to other sites leaves as it is; nil of nil.
+func (l *aggregateLayout) clone() *aggregateLayout {
+	if l == nil {
+		return nil
+	}
+	out := *l
+	if l.pairs != nil {
+		pairs := *l.pairs
+		out.pairs = &pairs
+	}
+	return &out
+}
+
+// restore makes l what its clone is.
+func (l *aggregateLayout) restore(clone *aggregateLayout) {
+	if l == nil {
+		return
+	}
+	pairs := l.pairs
+	*l = *clone
+	if pairs != nil {
+		*pairs = *clone.pairs
+		l.pairs = pairs
+	}
+}
+
 // aggregateCode is what a signature's code needs to know.
 type aggregateCode struct {
 	wanted  aggregateValues

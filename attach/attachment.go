@@ -49,12 +49,12 @@ func unattached(plan Plan) *Attachment {
 }
 
 // newAttachment attaches groups. Its error concerns all sites: none of them
-// has stayed attached.
-func newAttachment(plan Plan, groups []*group, kind LinkKind) (*Attachment, error) {
+// has stayed attached. It is the cause of ctx if that is done before the end.
+func newAttachment(ctx context.Context, plan Plan, groups []*group, kind LinkKind) (*Attachment, error) {
 	a := unattached(plan)
 	made := make([][]detacher, len(groups))
 	errs := make([]error, len(groups))
-	attach := func(i int) { made[i], errs[i] = groups[i].attach(kind) }
+	attach := func(i int) { made[i], errs[i] = groups[i].attach(ctx, kind) }
 	var privilege *PrivilegeError
 	if len(groups) > 0 {
 		attach(0) // what it lacks for want of a privilege, all lack
@@ -89,10 +89,15 @@ func newAttachment(plan Plan, groups []*group, kind LinkKind) (*Attachment, erro
 			first = errs[i]
 		}
 	}
-	if plan.Attached() > 0 {
+	interrupted := context.Cause(ctx)
+	if plan.Attached() > 0 && interrupted == nil {
 		return a, nil
 	}
 	a.Close()
+	a.Wait(context.WithoutCancel(ctx)) // nobody else will
+	if interrupted != nil {
+		return nil, interrupted
+	}
 	if first == nil {
 		first = plan.refused()
 	}

@@ -25,5 +25,5 @@ func TestAdoptTooLate(t *testing.T) {
 	s.attached = a
 	s.options, s.kind, s.maps = &Options{}, MultiLink, &maps{}
 	s.sites.Store(&siteTable{})
-	s.extend(Plan{{Path: "missing"}})
+	s.extend(t.Context(), Plan{{Path: "missing"}})
 }

@@ -99,34 +99,41 @@ func (c *Collection) AttachProgram(program, selector string, opts *Options) (*At
 func (c *Collection) newTarget(selector string, o *Options) (*target, error) {
 	t := &target{options: o}
 	var err error
-	if t.discover, err = newDiscovery([]string{selector}, o.PIDs); err != nil {
+	if t.discover, err = newDiscovery(o.Context, []string{selector}, o.PIDs); err != nil {
 		return nil, err
 	}
 	t.plan, err = t.discover.discover()
 	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
 		return nil, err
 	}
-	t.bind(c.specs)
+	if err := t.bind(o.Context, c.specs); err != nil {
+		return nil, err
+	}
 	return t, nil
 }
 
 // bind decides about the sites and finds their specs, if there is a table of
 // them.
-func (t *target) bind(table *specTable) {
+func (t *target) bind(ctx context.Context, table *specTable) error {
 	planner := newPlanner(t.options.Force)
 	t.objects, t.specs = planner.objects, make([]string, len(t.plan))
 	binder := specBinder{table: table, objects: planner.objects, cookie: t.options.Cookie}
 	for i := range t.plan {
+		if err := context.Cause(ctx); err != nil {
+			t.objects.Close()
+			return err
+		}
 		s := &t.plan[i]
 		if planner.plan(s); s.Reason == nil {
 			t.specs[i], s.Reason = binder.bind(s)
 		}
 	}
+	return nil
 }
 
 // attach attaches to the sites of t, and with Rescan to those to come.
 func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error) {
-	a, err := c.attachSites(p, t)
+	a, err := c.attachSites(t.options.Context, p, t)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +149,7 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 		return nil, errClosed
 	}
 	ctx, cancel := context.WithCancel(t.options.Context)
+	t.discover.ctx = ctx
 	rescanned := make(chan struct{})
 	go func() {
 		defer close(rescanned)
@@ -150,7 +158,7 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 				plan, err := t.discover.more()
 				return func() {
 					if err == nil && len(plan) > 0 {
-						c.extend(a, p, t, plan)
+						c.extend(ctx, a, p, t, plan)
 					}
 					a.retire(t.discover.ended) // what the kernel answers changes nothing here
 				}
@@ -178,7 +186,7 @@ func (c *Collection) await(a *Attachment) {
 }
 
 // attachSites attaches to the sites that are not refused.
-func (c *Collection) attachSites(p *collectionProgram, t *target) (*Attachment, error) {
+func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *target) (*Attachment, error) {
 	if len(t.plan) == 0 {
 		return unattached(nil), nil
 	}
@@ -205,7 +213,7 @@ func (c *Collection) attachSites(p *collectionProgram, t *target) (*Attachment, 
 			groups.add(&t.plan[i], p.prog, cookie)
 		}
 	}
-	a, err := newAttachment(t.plan, groups.all, kind)
+	a, err := newAttachment(ctx, t.plan, groups.all, kind)
 	if err != nil {
 		c.specs.release(ids)
 		return nil, err
@@ -216,11 +224,16 @@ func (c *Collection) attachSites(p *collectionProgram, t *target) (*Attachment, 
 
 // extend attaches to sites that were not there before. What goes wrong is said
 // in the plan.
-func (c *Collection) extend(a *Attachment, p *collectionProgram, t *target, plan Plan) {
+func (c *Collection) extend(ctx context.Context, a *Attachment, p *collectionProgram, t *target, plan Plan) {
 	late := &target{options: t.options, plan: plan}
-	late.bind(c.specs)
+	if late.bind(ctx, c.specs) != nil {
+		return
+	}
 	defer late.objects.Close()
-	more, err := c.attachSites(p, late)
+	more, err := c.attachSites(ctx, p, late)
+	if context.Cause(ctx) != nil && err != nil {
+		return
+	}
 	if err != nil {
 		plan.refuse(err)
 		more = unattached(plan)

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -39,12 +40,14 @@ func (d *discovery) discover() (Plan, error) {
 	return plan, nil
 }
 
-func newDiscovery(selectors []string, pids []int) (*discovery, error) {
+// newDiscovery returns a search that ends with the cause of ctx when that is done.
+func newDiscovery(ctx context.Context, selectors []string, pids []int) (*discovery, error) {
 	parsed, err := parseSelectors(selectors)
 	if err != nil {
 		return nil, err
 	}
 	return &discovery{
+		ctx:       ctx,
 		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)), similar: make([]string, len(selectors)),
 		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{}, functions: map[string]int{},
 		lower: map[lowerInode]*fileState{}, places: map[place]placed{},
@@ -60,6 +63,9 @@ func (d *discovery) more() (Plan, error) {
 		err = d.processes(d.pids)
 	} else {
 		err = d.machine()
+	}
+	if err == nil {
+		err = context.Cause(d.ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -80,6 +86,7 @@ type siteKey struct {
 }
 
 type discovery struct {
+	ctx       context.Context
 	selectors []selector.Selector
 	pids      []int
 	matched   []bool
@@ -135,6 +142,10 @@ func (d *discovery) keep(p *reader.Probe, pid int) *Site {
 	return &d.chunks[last][len(d.chunks[last])-1]
 }
 
+// interrupted says that what is found is of no use any more: whoever looks into
+// something long asks between two parts of it.
+func (d *discovery) interrupted() bool { return context.Cause(d.ctx) != nil }
+
 // fileOf returns the id of the file that the probe's path leads to, none if that
 // is not the probe's any more.
 func (d *discovery) fileOf(p *reader.Probe) (id procfs.ID) {
@@ -155,6 +166,9 @@ func (d *discovery) fileOf(p *reader.Probe) (id procfs.ID) {
 
 func (d *discovery) processes(pids []int) error {
 	for _, pid := range pids {
+		if d.interrupted() {
+			return nil
+		}
 		if !d.changed(pid) {
 			continue
 		}
@@ -170,6 +184,9 @@ func (d *discovery) processes(pids []int) error {
 		}
 		if d.wantsProbes() {
 			for p, err := range proc.Probes() {
+				if d.interrupted() {
+					break
+				}
 				if err != nil {
 					d.trouble(err, pid)
 					continue
@@ -179,6 +196,9 @@ func (d *discovery) processes(pids []int) error {
 		}
 		if d.wantsFunctions() {
 			for fn, err := range proc.Functions(d.mayHaveFunctions) {
+				if d.interrupted() {
+					break
+				}
 				if err != nil {
 					d.trouble(err, pid)
 					continue
@@ -247,6 +267,9 @@ func (d *discovery) file(f *reader.File, state *fileState, path, open string) {
 		return
 	}
 	for p, err := range f.Probes() {
+		if d.interrupted() {
+			return
+		}
 		if err != nil {
 			d.troubles = append(d.troubles, err)
 			continue

@@ -18,6 +18,7 @@ import (
 // process has mapped.
 func (d *discovery) machine() error {
 	defer d.inodes.close()
+	d.ended = nil
 	scan := false
 	var names []string
 	for i := range d.selectors {
@@ -53,6 +54,9 @@ func (d *discovery) machine() error {
 	}
 	d.scan++
 	for _, e := range entries {
+		if d.interrupted() {
+			return nil
+		}
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			d.mappedBy(pid)
 		}
@@ -122,6 +126,9 @@ func (d *discovery) mappedBy(pid int) {
 		return
 	}
 	for _, o := range procfs.Objects(pid, maps) {
+		if d.interrupted() {
+			return
+		}
 		if f := d.known(o, pid); f != nil {
 			f.seen = d.scan
 			continue

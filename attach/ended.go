@@ -119,7 +119,6 @@ const endedScans = 2
 // nothing is attached to them: their inode numbers may be given to others.
 // Of those that are attached to, files without a name are put into d.ended.
 func (d *discovery) settle() {
-	d.ended = nil
 	newest := 0
 	for pid, since := range d.hidden {
 		if since.last != d.scan {

@@ -58,6 +58,9 @@ func (d *discovery) noFunction(s *selector.Selector) string {
 // fileFunctions keeps what selectors name of the functions of a file.
 func (d *discovery) fileFunctions(f *reader.File, state *fileState, path, open string) {
 	for fn, err := range f.Functions() {
+		if d.interrupted() {
+			return
+		}
 		if err != nil {
 			d.troubles = append(d.troubles, err)
 			continue

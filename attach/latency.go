@@ -88,11 +88,11 @@ func OpenLatency(start, end string, what *Latency, opts *Options) (*Aggregate, e
 // Pairs returns what has become of starts and ends until now. Of an Aggregate
 // that is none of latencies it returns an error.
 func (a *Aggregate) Pairs() (PairStats, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.layout.pairs == nil {
 		return PairStats{}, errors.New("the aggregate is not one of latencies")
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	_, err := a.countLocked()
 	return a.pairs, err
 }

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -59,12 +60,15 @@ func chooseLink(want LinkKind, filtered bool) (LinkKind, error) {
 
 // attach attaches the group and says at each site how that went. It returns
 // what was attached even with an error, which concerns the whole group.
-func (g *group) attach(kind LinkKind) ([]detacher, error) {
+func (g *group) attach(ctx context.Context, kind LinkKind) ([]detacher, error) {
 	if kind == PerfLink {
-		return g.attachPerf()
+		return g.attachPerf(ctx)
 	}
 	var all []detacher
 	for start, end := range chunks(len(g.sites)) {
+		if err := context.Cause(ctx); err != nil {
+			return all, err
+		}
 		some, err := g.attachMulti(start, end)
 		all = append(all, some...)
 		if err != nil {

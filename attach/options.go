@@ -65,9 +65,11 @@ type Options struct {
 	// text if it is compared with text, and is that text in events, too.
 	//
 	// Comparing an argument that cannot be read, or a float that is NaN, is
-	// false, != included. A name that a probe does not have, constants of
-	// another type, and more comparisons than a BPF program has room or time for
-	// make Open return a [*WhereError].
+	// false, != included. A probe that does not have a name, or has it with
+	// another type than the constant's, is left out of the session, and
+	// [Site.Reason] says so: programs of several versions have several of one
+	// name. If no probe of a selector is left, Open returns a [*WhereError], as
+	// it does for more comparisons than a BPF program has room or time for.
 	Where string
 
 	// Rescan is how often probes are looked for that were not there before:
@@ -92,9 +94,9 @@ type Options struct {
 	// each probe.
 	Cookies []uint64
 
-	// Context ends Events when it is done, after the events that have fired
-	// until then, and detaches what a [Collection] has attached; nil means
-	// never.
+	// Context, when it is done, ends Open, which then returns its cause, or
+	// Events, after the events that have fired until then, and detaches what a
+	// [Collection] has attached; nil means never.
 	Context context.Context
 
 	// Collection is how [LoadCollection] and [NewCollection] load: pinned maps,

@@ -36,6 +36,9 @@ type pairLayout struct {
 	whereErr  error
 }
 
+// errBothRoles is a mistake in selectors, whatever else they name.
+var errBothRoles = errors.New("is named as start and as end")
+
 // role tells starts from ends.
 func (l *aggregateLayout) role(p *reader.Probe) (pairRole, error) {
 	if l.pairs == nil {
@@ -45,7 +48,7 @@ func (l *aggregateLayout) role(p *reader.Probe) (pairRole, error) {
 	end := selects(&l.pairs.end, p)
 	switch {
 	case start && end:
-		return roleNone, fmt.Errorf("%w: %s:%s is named as start and as end", ErrAggregation, p.Provider, p.Name)
+		return roleNone, fmt.Errorf("%w: %s:%s %w", ErrAggregation, p.Provider, p.Name, errBothRoles)
 	case start:
 		return roleStart, nil
 	}

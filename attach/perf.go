@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,9 +23,12 @@ import (
 const maxPerfSemaphore = 1<<32 - 1
 
 // attachPerf attaches one perf event per site.
-func (g *group) attachPerf() ([]detacher, error) {
+func (g *group) attachPerf(ctx context.Context) ([]detacher, error) {
 	var all []detacher
 	for i, s := range g.sites {
+		if err := context.Cause(ctx); err != nil {
+			return all, err
+		}
 		if s.Probe.SemaphoreOffset > maxPerfSemaphore {
 			s.Reason = fmt.Errorf("the semaphore's offset %#x is beyond the 4 GiB that perf events reach: %w", s.Probe.SemaphoreOffset, ErrSilent)
 			continue

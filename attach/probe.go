@@ -88,5 +88,5 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options
 		}
 		groups.add(&plan[i], prog, cookie)
 	}
-	return newAttachment(plan, groups.all, kind)
+	return newAttachment(o.Context, plan, groups.all, kind)
 }

@@ -15,7 +15,7 @@ func (t *tracing) rescan(ctx context.Context) {
 		plan, err := t.discover.more()
 		return func() {
 			if err == nil && len(plan) > 0 {
-				t.extend(plan)
+				t.extend(ctx, plan)
 			}
 			if err := t.attached.retire(t.discover.ended); err != nil {
 				t.fail(err)
@@ -44,19 +44,19 @@ func repeat(ctx context.Context, every time.Duration, look func() (then func()))
 }
 
 // extend attaches to the sites of plan, too. What goes wrong is said there:
-// those that were attached to before go on.
-func (t *tracing) extend(plan Plan) {
+// those that were attached to before go on. When ctx is done, nothing has
+// happened.
+func (t *tracing) extend(ctx context.Context, plan Plan) {
 	refuse := func(err error) {
-		for i := range plan {
-			if plan[i].Reason == nil {
-				plan[i].Reason = err
-			}
+		if context.Cause(ctx) != nil {
+			return
 		}
+		plan.refuse(err)
 		t.attached.adopt(unattached(plan))
 	}
 	planner := newPlanner(t.options.Force)
 	defer planner.objects.Close()
-	schemas, signatures, scratch, err := t.planLate(planner, plan)
+	schemas, signatures, scratch, err := t.planLate(ctx, planner, plan)
 	if err != nil {
 		refuse(err)
 		return
@@ -73,11 +73,11 @@ func (t *tracing) extend(plan Plan) {
 		t.scratch = append(t.scratch, m.scratch)
 		t.mu.Unlock()
 	}
-	if err := t.load(signatures, &m); err != nil {
+	if err := t.load(ctx, signatures, &m); err != nil {
 		refuse(err)
 		return
 	}
-	more, err := newAttachment(plan, t.groups(plan, schemas, planner.objects, base), t.kind)
+	more, err := newAttachment(ctx, plan, t.groups(plan, schemas, planner.objects, base), t.kind)
 	if err != nil {
 		refuse(err)
 		return
@@ -95,18 +95,25 @@ func (t *tracing) fail(err error) {
 }
 
 // planLate is plan for sites found later. The first of an aggregate decide what
-// its groups are.
-func (t *tracing) planLate(planner *planner, plan Plan) ([]*schema, []*signature, int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	schemas, err := t.plan(planner, plan, true)
+// its groups are. Who reads events meanwhile is not kept from it: that takes
+// t.mu, and to plan takes as long as the files that were found are large.
+func (t *tracing) planLate(ctx context.Context, planner *planner, plan Plan) ([]*schema, []*signature, int, error) {
+	layout := t.layout.clone() // only this goroutine changes the original
+	schemas, err := t.plan(ctx, planner, plan, layout)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	all := signaturesOf(schemas)
 	signatures, scratch := t.unknown(all)
-	if t.layout != nil && !t.layout.made && len(all) > 0 {
-		err = t.layout.newMaps(t.maps)
+	m := *t.maps
+	if layout != nil && !layout.made && len(all) > 0 {
+		err = layout.newMaps(&m)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*t.maps = m
+	if layout != nil {
+		t.layout = layout
 	}
 	return schemas, signatures, scratch, err
 }

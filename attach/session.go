@@ -95,7 +95,7 @@ func (s *Session) Events() iter.Seq2[Event, error] {
 			if err == nil {
 				ev, err = d.decode(rec)
 			}
-			return yield(ev, err) && err == nil
+			return yield(ev, err) && (err == nil || ev.Probe != nil)
 		})
 	}
 }
@@ -161,8 +161,8 @@ func (s *Session) next(record *ringbuf.Record) error {
 // received count as filtered. Calling it again, or while Events runs in another
 // goroutine, is safe.
 func (s *Session) Close() error {
+	s.cancel() // of a rescan, too
 	err := s.Stop()
-	s.cancel()
 	s.watches.Wait()
 	s.reading.Lock()
 	defer s.reading.Unlock()

@@ -90,7 +90,7 @@ func TestChunks(t *testing.T) {
 // silently cut off.
 func TestPerfSemaphore(t *testing.T) {
 	g := &group{sites: []*Site{{Probe: reader.Probe{SemaphoreOffset: 1 << 32}}}}
-	if all, err := g.attachPerf(); err != nil || len(all) != 0 || !errors.Is(g.sites[0].Reason, ErrSilent) {
+	if all, err := g.attachPerf(t.Context()); err != nil || len(all) != 0 || !errors.Is(g.sites[0].Reason, ErrSilent) {
 		t.Errorf("attached %d, %v, reason %v, want one that wraps ErrSilent", len(all), err, g.sites[0].Reason)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -55,7 +56,7 @@ type tracing struct {
 // the first event can fire. layout is nil to record events.
 func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout, prepared func(*maps) error) (err error) {
 	t.options, t.layout = o, layout
-	if t.discover, err = newDiscovery(selectors, o.PIDs); err != nil {
+	if t.discover, err = newDiscovery(o.Context, selectors, o.PIDs); err != nil {
 		return err
 	}
 	plan, err := t.discover.discover()
@@ -67,7 +68,10 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	}
 	planner := newPlanner(o.Force)
 	defer planner.objects.Close()
-	schemas, err := t.plan(planner, plan, false)
+	schemas, err := t.plan(o.Context, planner, plan, layout)
+	if err == nil {
+		err = t.misfit(plan, schemas)
+	}
 	if err == nil && layout != nil && len(plan) > 0 {
 		err = layout.fits()
 	}
@@ -88,12 +92,12 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 		return err
 	}
 	t.sites.Store(t.sites.Load().with(plan, schemas))
-	if err := t.load(signatures, t.maps); err != nil {
+	if err := t.load(o.Context, signatures, t.maps); err != nil {
 		return err
 	}
 	groups := t.groups(plan, schemas, planner.objects, 0)
 	if len(plan) > 0 {
-		t.attached, err = newAttachment(plan, groups, t.kind)
+		t.attached, err = newAttachment(o.Context, plan, groups, t.kind)
 		if err != nil && !(o.Await && plan.gone()) {
 			return err
 		}
@@ -107,33 +111,45 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	return nil
 }
 
-// plan decides what is done at each site. If they are late, a site that the
-// condition or the aggregation does not fit is only left out.
-func (t *tracing) plan(planner *planner, plan Plan, late bool) ([]*schema, error) {
+// plan decides what is done at each site. The error is the cause of ctx.
+func (t *tracing) plan(ctx context.Context, planner *planner, plan Plan, layout *aggregateLayout) ([]*schema, error) {
 	for i := range plan {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
 		planner.plan(&plan[i])
 	}
 	o := t.options
-	return bindAll(plan, late, &binder{
-		maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: t.layout, objects: planner.objects,
+	return bindAll(ctx, plan, &binder{
+		maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.objects,
 	})
 }
 
-// bindAll decides what is read at every site that is not refused.
-func bindAll(plan Plan, late bool, b *binder) ([]*schema, error) {
+// misfitError is why a site is left out: the condition or the aggregation does
+// not fit its arguments. Programs of several versions have several probes of one
+// name, and a pattern names more than have an argument.
+type misfitError struct{ error }
+
+func (e *misfitError) Unwrap() error { return e.error }
+
+// bindAll decides what is read at every site that is not refused, and refuses
+// those that do not fit.
+func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
 	schemas := make([]*schema, len(plan))
 	shared := map[string]*signature{}
 	for i := range plan {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
 		if plan[i].Reason != nil {
 			continue
 		}
+		before := b.aggregate.clone()
 		sc, err := b.bind(&plan[i])
-		if err != nil && late {
-			plan[i].Reason = err
-			continue
-		}
 		if err != nil {
-			return nil, err
+			b.aggregate.restore(before) // the next site may be the first that fits
+			plan[i].Reason = &misfitError{err}
+			continue
 		}
 		if schemas[i] = sc; sc.shared {
 			continue
@@ -146,6 +162,40 @@ func bindAll(plan Plan, late bool, b *binder) ([]*schema, error) {
 		}
 	}
 	return schemas, nil
+}
+
+// misfit returns why the sites that a selector names were left out, if there is
+// such a selector and it has no others: what it asks for is a mistake.
+func (t *tracing) misfit(plan Plan, schemas []*schema) error {
+	var left []int
+	for i := range plan {
+		var misfit *misfitError
+		switch {
+		case !errors.As(plan[i].Reason, &misfit):
+		case errors.Is(misfit, errBothRoles):
+			return misfit.error
+		default:
+			left = append(left, i)
+		}
+	}
+	for s := range t.discover.selectors {
+		names := func(i int) bool { return selects(&t.discover.selectors[s], &plan[i].Probe) }
+		first := slices.IndexFunc(left, names)
+		if first < 0 {
+			continue
+		}
+		fits := false
+		for i := range plan {
+			if schemas[i] != nil && names(i) {
+				fits = true
+				break
+			}
+		}
+		if !fits {
+			return plan[left[first]].Reason.(*misfitError).error
+		}
+	}
+	return nil
 }
 
 // signaturesOf returns the different signatures.
@@ -182,7 +232,7 @@ func (t *tracing) unknown(signatures []*signature) (out []*signature, scratch in
 }
 
 // load creates programs for the signatures.
-func (t *tracing) load(signatures []*signature, m *maps) error {
+func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) error {
 	typ := ebpf.AttachNone
 	if t.kind == MultiLink {
 		typ = ebpf.AttachTraceUprobeMulti
@@ -190,6 +240,9 @@ func (t *tracing) load(signatures []*signature, m *maps) error {
 	specs, forms := programSpecs(signatures, m, typ, sleepable.require() == nil)
 	var progs []*ebpf.Program
 	for _, spec := range specs {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
 		prog, err := newProgram(spec)
 		if errors.Is(err, unix.E2BIG) && t.options.condition != nil {
 			return &WhereError{Where: t.options.Where, Column: 1, Msg: "it is too long for the kernel: a program has room for fewer comparisons, and time for fewer or shorter pieces of text between stars"}
@@ -234,6 +287,7 @@ func (t *tracing) groups(plan Plan, schemas []*schema, objects objects, base int
 func (t *tracing) watch(o *Options, stop func() error) {
 	ctx, cancel := context.WithCancel(o.Context)
 	t.cancel = cancel
+	t.discover.ctx = ctx
 	if len(o.PIDs) > 0 {
 		var eg errgroup.Group
 		for _, pid := range o.PIDs {

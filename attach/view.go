@@ -21,31 +21,40 @@ type View struct {
 
 // Views yields what Events yields, without allocating memory: all views are the
 // same one, and what their methods return as bytes is overwritten by the next
-// event. Text and bytes that are to be kept are copied by the caller, or all of
-// the event by [View.Event].
+// event. Beside an error a view has no arguments. Text and bytes that are to be
+// kept are copied by the caller, or all of the event by [View.Event].
 func (s *Session) Views() iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		v := &View{decoder: newDecoder(&s.sites)}
 		s.records(func(rec []byte, err error) bool {
 			if err == nil {
 				err = v.set(rec)
+			} else {
+				v.probe = nil
 			}
-			if err != nil {
+			if v.probe == nil {
 				yield(nil, err)
 				return false
 			}
-			return yield(v, nil)
+			return yield(v, err)
 		})
 	}
 }
 
-// set makes v a view of the event in rec.
+// set makes v a view of the event in rec. With an error it has no arguments, or
+// no probe either.
 func (v *View) set(rec []byte) (err error) {
 	if v.schema, v.probe, err = v.decoder.site(rec); err != nil {
 		return err
 	}
-	return v.schema.read(rec, &v.reading)
+	if err = v.schema.read(rec, &v.reading); err != nil {
+		v.schema, v.reading.rec = noArguments, rec
+	}
+	return err
 }
+
+// noArguments is the schema of an event whose arguments cannot be decoded.
+var noArguments = &schema{sig: &signature{}}
 
 // Time returns when the probe fired, by the clock on the wall.
 func (v *View) Time() time.Time {

@@ -330,9 +330,13 @@ func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
 	out := bufio.NewWriterSize(stdout, 64<<10)
 	var line []byte
 	n := uint64(0)
+	var first error // of an event; those behind it follow
 	for ev, err := range s.Events() {
-		if err != nil {
+		if err != nil && ev.Probe == nil {
 			return errors.Join(err, out.Flush())
+		}
+		if first == nil {
+			first = err
 		}
 		if f.format == "json" {
 			line = ev.AppendJSON(line[:0])
@@ -350,7 +354,7 @@ func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
 			break
 		}
 	}
-	return outputError(out.Flush())
+	return errors.Join(first, outputError(out.Flush()))
 }
 
 // outputError makes a reader that has seen enough no error.

@@ -1,0 +1,197 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/provider"
+)
+
+// countdown is a context that is done when it has been asked some number of
+// times whether it is.
+type countdown struct {
+	context.Context
+	mu    sync.Mutex
+	left  int
+	asked func() // nil, or called each time
+}
+
+func (c *countdown) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked != nil {
+		c.asked()
+	}
+	if c.left == 0 {
+		return context.Canceled
+	}
+	c.left--
+	return nil
+}
+
+// descriptors returns what this process has open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(fds)
+}
+
+// loadOwn declares a probe of this process.
+func loadOwn(t *testing.T, name string) *provider.Probe1[uint64] {
+	t.Helper()
+	p := provider.New(name, nil)
+	probe := provider.NewProbe1[uint64](p, "fired", "n")
+	if err := p.Load(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return probe
+}
+
+// TestInterrupted interrupts Open wherever it asks for it, from the first look to
+// the last link, and holds that it ends there and leaves nothing behind.
+func TestInterrupted(t *testing.T) {
+	loadOwn(t, "interrupted")
+	for _, test := range []struct {
+		name string
+		o    Options
+	}{
+		{"process", Options{PIDs: []int{os.Getpid()}}},
+		{"perf events", Options{PIDs: []int{os.Getpid()}, Link: PerfLink}},
+		{"machine", Options{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			selectors := []string{"interrupted:*", "uprobe:/proc/self/exe:os.Get*"}
+			before := descriptors(t)
+			// The machine is large: a few places will do.
+			for n, step := 0, 1; ; n += step {
+				o := test.o
+				o.Context = &countdown{Context: t.Context(), left: n}
+				s, err := OpenAll(selectors, &o)
+				if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
+					needs.Skip(t, "%v", err)
+				}
+				if err == nil {
+					o.Context.(*countdown).left = -1
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+					if err := s.Wait(t.Context()); err != nil {
+						t.Error(err)
+					}
+					if n < 10 {
+						t.Errorf("Open has asked its context %d times", n)
+					}
+					break
+				}
+				if !errors.Is(err, context.Canceled) {
+					t.Fatalf("interrupted at place %d: %v", n, err)
+				}
+				if now := descriptors(t); now > before {
+					t.Fatalf("interrupted at place %d: %d descriptors, %d before", n, now, before)
+				}
+				step = n/3 + 1
+			}
+		})
+	}
+}
+
+// TestReaderGoesOn holds that nobody who reads events waits while late sites are
+// planned, however long that takes.
+func TestReaderGoesOn(t *testing.T) {
+	probe := loadOwn(t, "goeson")
+	s, err := Open("goeson:fired", &Options{PIDs: []int{os.Getpid()}, Rescan: time.Hour})
+	if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
+		needs.Skip(t, "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	next := make(chan int)
+	go func() {
+		defer close(next)
+		for ev, err := range s.Events() {
+			if err != nil {
+				t.Error(err)
+			}
+			next <- len(ev.Args)
+			s.Idle()
+		}
+	}()
+	asked := 0
+	ctx := &countdown{Context: t.Context(), left: -1}
+	ctx.asked = func() {
+		asked++
+		probe.Fire(1)
+		select {
+		case <-next:
+		case <-time.After(10 * time.Second):
+			t.Error("no event arrives while late sites are planned")
+			ctx.asked = nil
+		}
+	}
+	again := Plan{{Probe: s.Plan()[0].Probe, PID: os.Getpid()}}
+	s.extend(ctx, again)
+	if asked < 3 || s.Plan().Attached() != 2 {
+		t.Errorf("asked %d times; plan %+v", asked, s.Plan())
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	for more := true; more; { // the site fires twice now
+		_, more = <-next
+	}
+}
+
+// TestEventsGoOn holds that an event whose arguments cannot be decoded is not
+// the last one, neither of Events nor of Views.
+func TestEventsGoOn(t *testing.T) {
+	probe := loadOwn(t, "eventsgoon")
+	for _, views := range []bool{false, true} {
+		s, err := Open("eventsgoon:fired", &Options{PIDs: []int{os.Getpid()}})
+		if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
+			needs.Skip(t, "%v", err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		probe.Fire(1)
+		probe.Fire(2)
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		sc := s.sites.Load().schemas[0]
+		good := sc.sig
+		bad := *sc.sig
+		bad.operands = append(bad.operands, make([]operand, 8)...) // no record is that long
+		sc.sig = &bad
+		var got []string
+		note := func(name string, pid, args int, err error) {
+			got = append(got, fmt.Sprintf("%s %t %d %t", name, pid == os.Getpid(), args, err != nil))
+			sc.sig = good
+		}
+		if views {
+			for v, err := range s.Views() {
+				note(v.Probe().Name, v.PID(), v.Len(), err)
+			}
+		} else {
+			for ev, err := range s.Events() {
+				note(ev.Name, ev.PID, len(ev.Args), err)
+			}
+		}
+		if want := []string{"fired true 0 true", "fired true 1 false"}; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("views %t: got %q, want %q", views, got, want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/provider"
+)
+
+func init() { children["versions"] = versionsChild }
+
+// versionsChild is a program of three versions, which declare a probe of one
+// name: "load" says which it is.
+func versionsChild(command string) error {
+	var version string
+	if _, err := fmt.Sscanf(command, "load %s", &version); err != nil {
+		versionsFire()
+		return nil
+	}
+	p := provider.New("versions", nil)
+	start := provider.NewProbe1[uint64](p, "start", "id")
+	switch version {
+	case "old":
+		done := provider.NewProbe1[uint64](p, "done", "id")
+		versionsFire = func() { start.Fire(1); done.Fire(1) }
+	case "new":
+		done := provider.NewProbe2[uint64, int32](p, "done", "id", "status")
+		versionsFire = func() { start.Fire(2); done.Fire(2, 404); done.Fire(2, 500) }
+	case "text":
+		done := provider.NewProbe2[uint64, string](p, "done", "id", "status")
+		versionsFire = func() { start.Fire(3); done.Fire(3, "500") }
+	}
+	return p.Load()
+}
+
+var versionsFire func()
+
+func startVersion(t testing.TB, version string) *program {
+	p := startChild(t, "versions")
+	p.do("load %s", version)
+	return p
+}
+
+// TestVersions traces those of several versions of a program that a condition
+// fits, and says in the plan why it leaves out the others.
+func TestVersions(t *testing.T) {
+	programs := []*program{startVersion(t, "old"), startVersion(t, "new"), startVersion(t, "text")}
+	var pids []int
+	for _, p := range programs {
+		pids = append(pids, p.pid())
+	}
+	for _, test := range []struct {
+		selector string
+		pids     []int
+		sites    int
+	}{
+		{"versions:done", pids, 3},
+		{"versions:*", pids, 6},
+		{"versions:done", nil, 3},
+	} {
+		s := open(t, test.selector, &attach.Options{PIDs: test.pids, Where: "status >= 500"})
+		plan := s.Plan()
+		if len(plan) != test.sites || plan.Attached() != 1 {
+			t.Errorf("%s of %v: attached %d of %d sites, want 1 of %d", test.selector, test.pids, plan.Attached(), len(plan), test.sites)
+		}
+		for i := range plan {
+			var where *attach.WhereError
+			if site := &plan[i]; !site.Attached && !errors.As(site.Reason, &where) {
+				t.Errorf("a site is left out because of %v, want a WhereError", site.Reason)
+			}
+		}
+		for _, p := range programs {
+			p.do("fire")
+		}
+		events := drain(t, s)
+		if len(events) != 1 || events[0].PID != programs[1].pid() || events[0].Args[1].Value != int64(500) {
+			t.Errorf("%s of %v: events %+v, want status 500 of process %d", test.selector, test.pids, events, programs[1].pid())
+		}
+		checkSum(t, s)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := attach.OpenAll([]string{"versions:done", "versions:start"}, &attach.Options{PIDs: pids, Where: "status >= 500"})
+	var where *attach.WhereError
+	if !errors.As(err, &where) {
+		t.Errorf("a selector of which no probe fits: error %v, want a WhereError", err)
+	}
+}
+
+// TestVersionsAggregate is TestVersions for what is added up, and by what.
+func TestVersionsAggregate(t *testing.T) {
+	programs := []*program{startVersion(t, "old"), startVersion(t, "new")}
+	o := &attach.Options{PIDs: []int{programs[0].pid(), programs[1].pid()}}
+	for _, what := range []attach.Aggregation{{Value: "status", Sum: true}, {By: []string{"status"}}} {
+		a := openAggregate(t, []string{"versions:done"}, what, o)
+		for _, p := range programs {
+			p.do("fire")
+		}
+		groups, err := a.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case what.Value != "" && (len(groups) != 1 || groups[0].Sum != int64(904)):
+			t.Errorf("%+v, want a sum of 904", groups)
+		case what.Value == "" && len(groups) != 2:
+			t.Errorf("%+v, want a group for 404 and one for 500", groups)
+		}
+		if plan := a.Plan(); plan.Attached() != 1 || len(plan) != 2 {
+			t.Errorf("attached %d of %d sites, want 1 of 2", plan.Attached(), len(plan))
+		}
+	}
+	a, err := attach.OpenLatency("versions:start", "versions:done", &attach.Latency{By: []string{"status"}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, p := range programs {
+		p.do("fire")
+	}
+	groups, err := a.Read()
+	if err != nil || len(groups) != 1 || groups[0].By[0].Value != int64(404) {
+		t.Errorf("pairs %+v (error %v), want one that ends with 404", groups, err)
+	}
+	_, err = attach.OpenAggregate([]string{"versions:done"}, &attach.Aggregation{Value: "status", Sum: true}, &attach.Options{PIDs: o.PIDs[:1]})
+	if !errors.Is(err, attach.ErrAggregation) {
+		t.Errorf("a sum of what no probe has: error %v, want ErrAggregation", err)
+	}
+}
