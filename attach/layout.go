@@ -77,6 +77,7 @@ type stringRead struct {
 
 	pointer, length uint32 // sized: offsets from the start of the block
 	elem            uint32 // sized: bytes of an element; 0 for text and bytes
+	region          int    // sized: the read of where pointer and length lie
 
 	// Not sized: slot holds the pointer when it is read and, unless the text is
 	// counted, the number of bytes copied afterwards.

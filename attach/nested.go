@@ -175,7 +175,7 @@ func (b *typedBinder) elements(f *field, t btf.Type, first region, where string,
 func (b *typedBinder) counted(f *field, t *reader.Field, in region, where string, depth int) {
 	sig := b.sc.sig
 	rel := uint32(in.base - sig.blockStart())
-	read := stringRead{sized: true, pointer: rel + t.Offset, length: rel + t.LenOffset}
+	read := stringRead{sized: true, pointer: rel + t.Offset, length: rel + t.LenOffset, region: in.read}
 	if t.Kind == reader.Other {
 		typ, ok := btf.UnderlyingType(t.Type).(*btf.Pointer)
 		if !ok {
@@ -228,7 +228,7 @@ func (b *typedBinder) countedElements(f *field, t btf.Type, read stringRead, whe
 		return
 	}
 	b.inArray = true
-	f.source, f.offset, f.read = fromCounted, at.base, at.read
+	f.source, f.offset, f.read, f.counted = fromCounted, at.base, at.read, read.region
 	f.length, f.count = b.sc.sig.blockStart()+int(read.length), n
 	at.size = uint32(f.stride)
 	b.elements(f, t, at, where, depth)

@@ -43,12 +43,13 @@ type field struct {
 	offset int // in the record
 	index  int // in signature.strings
 
-	parts  []field
-	count  int
-	stride int // from one element to the next
-	texts  int // strings of each element
-	whole  int // elements whose strings are read
-	length int // fromCounted: offset in the record
+	parts   []field
+	count   int
+	stride  int // from one element to the next
+	texts   int // strings of each element
+	whole   int // elements whose strings are read
+	length  int // fromCounted: offset in the record
+	counted int // fromCounted: the read of where length lies
 
 	// Of a pointer that can be followed:
 	target btf.Type
@@ -141,6 +142,9 @@ func (r *reading) value(f *field, at, text int) (any, error) {
 	case fromArray:
 		return r.elements(f, f.count, at, text), nil
 	case fromCounted:
+		if r.failed&(1<<f.counted) != 0 {
+			return nil, ErrFault // none were asked for
+		}
 		n := binary.NativeEndian.Uint64(r.rec[f.length:])
 		if n <= uint64(f.count) {
 			return r.elements(f, int(n), at, text), nil
@@ -193,9 +197,10 @@ func (s *schema) readTexts(r *reading) error {
 	limit := uint64(s.sig.stringLimit())
 	bit := s.sig.reads() - len(s.sig.strings)
 	rest := r.rec[s.sig.fixedSize():]
-	blockFailed := s.sig.block && r.failed&(1<<len(s.sig.operands)) != 0
 	for i, str := range s.sig.strings {
-		if r.failed&(1<<(bit+i)) != 0 || blockFailed {
+		// Where pointer and length could not be read, they are zero, and nothing
+		// is copied without an error.
+		if r.failed&(1<<(bit+i)) != 0 || str.sized && r.failed&(1<<str.region) != 0 {
 			r.texts = append(r.texts, text{err: s.readError(r.rec, &str)})
 			continue
 		}

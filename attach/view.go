@@ -182,6 +182,10 @@ func (v *View) value(f *field, at, text int) Value {
 			return Value{}
 		}
 		return v.value(&f.parts[0], at, text)
+	case fromCounted:
+		if r.failed&(1<<f.counted) != 0 {
+			return Value{Err: ErrFault}
+		}
 	}
 	return Value{Kind: reader.Other}
 }
