@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/reader"
 )
@@ -40,8 +37,8 @@ type decoder struct {
 	comms map[[16]byte]string
 }
 
-func newDecoder(sites *atomic.Pointer[siteTable]) decoder {
-	return decoder{sites: sites, comms: map[[16]byte]string{}}
+func newDecoder(sites *atomic.Pointer[siteTable], c clock) decoder {
+	return decoder{sites: sites, clock: c, comms: map[[16]byte]string{}}
 }
 
 // maxComms bounds the thread names that are remembered.
@@ -89,22 +86,4 @@ func (d *decoder) comm(raw [16]byte) string {
 		}
 	}
 	return s
-}
-
-// clock converts CLOCK_MONOTONIC, which BPF programs read, to wall time. It
-// follows steps of the wall clock within a second.
-type clock struct {
-	offset int64  // nanoseconds from CLOCK_MONOTONIC to CLOCK_REALTIME
-	until  uint64 // CLOCK_MONOTONIC until which the offset is used
-}
-
-func (c *clock) wall(monotonic uint64) time.Time {
-	if monotonic >= c.until {
-		c.until = monotonic + uint64(time.Second)
-		var mono, real unix.Timespec
-		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono) == nil && unix.ClockGettime(unix.CLOCK_REALTIME, &real) == nil {
-			c.offset = real.Nano() - mono.Nano()
-		}
-	}
-	return time.Unix(0, int64(monotonic)+c.offset)
 }

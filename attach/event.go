@@ -17,7 +17,7 @@ var ErrFault = errors.New("memory not readable")
 
 // Event is one firing of a probe.
 type Event struct {
-	// Time is when the probe fired, by the clock on the wall.
+	// Time is when the probe fired, by the clock on the wall as it was set then.
 	Time time.Time
 	// PID and TID are those of the initial PID namespace.
 	PID, TID int

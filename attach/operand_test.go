@@ -187,8 +187,8 @@ func FuzzDecode(f *testing.F) {
 			operands: make([]operand, 2), block: true, blockSize: 24, maxString: 16,
 			indirects: []indirect{{pointer: 8, offset: 24, size: 32, length: 16, elem: 16}}, extra: 32,
 			strings: []stringRead{
-				{sized: true, pointer: 0, length: 16}, {slot: 1}, {sized: true, pointer: 0, length: 16, elem: 3},
-				{sized: true, pointer: 24, length: 32}, {sized: true, pointer: 40, length: 48},
+				{sized: true, pointer: 0, length: 16, region: 2}, {slot: 1}, {sized: true, pointer: 0, length: 16, elem: 3, region: 2},
+				{sized: true, pointer: 24, length: 32, region: 3}, {sized: true, pointer: 40, length: 48, region: 3},
 			},
 		},
 		fields: []field{
@@ -202,7 +202,7 @@ func FuzzDecode(f *testing.F) {
 					parts: []field{{source: fromRecord, kind: 4, size: 4, offset: block + 8, read: 2}}},
 			}},
 			{name: "slice", source: fromSlice, index: 2, stride: 3, parts: []field{{source: fromRaw, count: 3}}},
-			{name: "counted", source: fromCounted, offset: behind, length: block + 16, count: 2, stride: 16, texts: 1, whole: 1, read: 3,
+			{name: "counted", source: fromCounted, offset: behind, length: block + 16, counted: 2, count: 2, stride: 16, texts: 1, whole: 1, read: 3,
 				parts: []field{{source: fromString, kind: 5, index: 3}}},
 			{name: "pointer", source: fromPointer, offset: block + 8, read: 2,
 				parts: []field{{source: fromRecord, kind: 1, size: 8, offset: behind, read: 3}}},
@@ -211,7 +211,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rec []byte, errors uint32) {
 		var sites atomic.Pointer[siteTable]
 		sites.Store(sites.Load().with(Plan{{}}, []*schema{sc}))
-		d := newDecoder(&sites)
+		d := newDecoder(&sites, clock{measure: func() clockSample { return clockSample{} }})
 		if len(rec) >= headSize {
 			rec[headErrors] = byte(errors)
 		}

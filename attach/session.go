@@ -16,7 +16,8 @@ import (
 type Session struct {
 	tracing
 
-	ring *ringbuf.Reader
+	ring  *ringbuf.Reader
+	clock clock // as it was when the session was opened; each reader has its own
 
 	reading sync.Mutex // of what follows
 	ended   bool       // the ring has been read to its end after detaching
@@ -57,8 +58,11 @@ func OpenAll(selectors []string, opts *Options) (*Session, error) {
 	return s, nil
 }
 
-func (s *Session) open(selectors []string, o *Options) error {
-	err := s.attach(selectors, o, nil, func(m *maps) (err error) {
+func (s *Session) open(selectors []string, o *Options) (err error) {
+	if s.clock, err = newClock(); err != nil {
+		return err
+	}
+	err = s.attach(selectors, o, nil, func(m *maps) (err error) {
 		s.ring, err = ringbuf.NewReader(m.ring)
 		if err != nil {
 			return fmt.Errorf("read ring buffer: %w", err)
@@ -89,7 +93,7 @@ func (s *Session) Stop() error {
 // a later call.
 func (s *Session) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		d := newDecoder(&s.sites)
+		d := newDecoder(&s.sites, s.clock)
 		s.records(func(rec []byte, err error) bool {
 			var ev Event
 			if err == nil {

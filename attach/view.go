@@ -25,7 +25,7 @@ type View struct {
 // kept are copied by the caller, or all of the event by [View.Event].
 func (s *Session) Views() iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		v := &View{decoder: newDecoder(&s.sites)}
+		v := &View{decoder: newDecoder(&s.sites, s.clock)}
 		s.records(func(rec []byte, err error) bool {
 			if err == nil {
 				err = v.set(rec)

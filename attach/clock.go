@@ -1,0 +1,134 @@
+package attach
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// clock converts the time that BPF programs read, CLOCK_MONOTONIC of the initial
+// time namespace, to wall time. Both run at the same rate, also when they are
+// adjusted: between them is a constant, until somebody sets the wall clock or the
+// machine wakes up. Times of events differ by exactly what BPF programs read,
+// unless that happened between them; the clock notices within clockInterval.
+type clock struct {
+	measure func() clockSample
+	current clockSample
+	since   uint64 // the time from which current.offset holds
+	before  int64  // the offset until then
+	until   uint64 // the time from which current is to be checked
+}
+
+// clockSample is what two clocks show at once.
+type clockSample struct {
+	at     uint64 // by the clock of BPF programs
+	offset int64  // nanoseconds from there to CLOCK_REALTIME
+	slack  int64  // by which the offset may be wrong
+}
+
+const (
+	clockInterval = uint64(10 * time.Millisecond)
+	clockTries    = 3 // of which the one counts that nothing interrupted
+)
+
+// newClock returns a clock for this process.
+func newClock() (clock, error) {
+	ahead, err := monotonicOffset("/proc/self")
+	if err != nil {
+		return clock{}, fmt.Errorf("find out by how much the clock of this time namespace is set off: %w", err)
+	}
+	c := clock{measure: func() clockSample { return readClocks(ahead) }}
+	c.current = c.measure()
+	c.before = c.current.offset
+	return c, nil
+}
+
+func (c *clock) wall(monotonic uint64) time.Time {
+	if monotonic >= c.until {
+		c.check()
+	}
+	offset := c.current.offset
+	if monotonic < c.since {
+		offset = c.before
+	}
+	return time.Unix(0, int64(monotonic)+offset)
+}
+
+// check finds out whether the wall clock was set since it looked last.
+func (c *clock) check() {
+	now := c.measure()
+	c.until = now.at + clockInterval
+	by := now.offset - c.current.offset
+	switch slack := now.slack + c.current.slack; {
+	case by > slack || by < -slack:
+		c.before, c.since = c.current.offset, c.current.at
+		c.current = now
+	case now.slack < c.current.slack/4: // much better than what there was
+		c.current = now
+	default:
+		c.current.at = now.at // it still holds
+	}
+}
+
+// readClocks reads the wall clock between two readings of the other, which is
+// ahead of that of BPF programs.
+func readClocks(ahead int64) clockSample {
+	best := clockSample{slack: 1<<63 - 1}
+	for range clockTries {
+		var first, real, last unix.Timespec
+		// The kernel refuses only clocks that do not exist.
+		unix.ClockGettime(unix.CLOCK_MONOTONIC, &first)
+		unix.ClockGettime(unix.CLOCK_REALTIME, &real)
+		unix.ClockGettime(unix.CLOCK_MONOTONIC, &last)
+		width := last.Nano() - first.Nano()
+		if slack := width/2 + 1; slack < best.slack {
+			middle := first.Nano() + width/2 - ahead
+			best = clockSample{at: uint64(middle), offset: real.Nano() - middle, slack: slack}
+		}
+	}
+	return best
+}
+
+// initialTimeNamespace is how /proc/PID/ns/time reads where no clock is set off
+// (include/linux/proc_ns.h: PROC_TIME_INIT_INO).
+const initialTimeNamespace = "time:[4026531834]"
+
+// monotonicOffset returns by how many nanoseconds CLOCK_MONOTONIC of a process is
+// ahead of the initial time namespace's. See man 7 time_namespaces.
+func monotonicOffset(process string) (int64, error) {
+	own, err := os.Readlink(process + "/ns/time")
+	if errors.Is(err, os.ErrNotExist) || err == nil && own == initialTimeNamespace {
+		return 0, nil // the kernel has no other
+	}
+	if err != nil {
+		return 0, err
+	}
+	// The file shows the namespace of children that are yet to come.
+	children, err := os.Readlink(process + "/ns/time_for_children")
+	if err != nil {
+		return 0, err
+	}
+	if children != own {
+		return 0, errors.New("it has made another one for its children, and the kernel shows only the offset of that: trace from a process of its own")
+	}
+	f, err := os.Open(process + "/timens_offsets")
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var sec, nsec int64
+		if rest, ok := strings.CutPrefix(lines.Text(), "monotonic"); ok {
+			if _, err := fmt.Sscan(rest, &sec, &nsec); err != nil {
+				return 0, fmt.Errorf("%s/timens_offsets: %w", process, err)
+			}
+			return sec*int64(time.Second) + nsec, nil
+		}
+	}
+	return 0, fmt.Errorf("%s/timens_offsets does not mention the clock", process)
+}

@@ -1,0 +1,109 @@
+package attach
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestClock sets the wall clock while a clock is in use.
+func TestClock(t *testing.T) {
+	const second = uint64(time.Second)
+	var now clockSample
+	measured := 0
+	c := clock{measure: func() clockSample { measured++; return now }}
+	set := func(at uint64, offset, slack int64) { now = clockSample{at, offset, slack} }
+	check := func(monotonic uint64, want int64) {
+		t.Helper()
+		if got := c.wall(monotonic).UnixNano(); got != want {
+			t.Errorf("at %d the wall clock is %d, want %d", monotonic, got, want)
+		}
+	}
+	set(10*second, 1000, 40)
+	c.current, c.before = now, now.offset
+	check(9*second, int64(9*second)+1000) // fired before anybody read it
+
+	// What is within the precision of reading is no change.
+	set(11*second, 1060, 40)
+	check(11*second, int64(11*second)+1000)
+
+	// Between two looks nobody asks again.
+	before := measured
+	for i := range clockInterval / 1000 {
+		c.wall(11*second + i)
+	}
+	if measured != before {
+		t.Errorf("the clocks were read %d times within %v", measured-before, time.Duration(clockInterval))
+	}
+
+	// Somebody puts the wall clock back by an hour. What fired until the last look
+	// did so before.
+	set(20*second, 1000-int64(3600*second), 40)
+	check(20*second, int64(20*second)+1000-int64(3600*second))
+	check(11*second-1, int64(11*second-1)+1000)
+	check(11*second, int64(11*second)+1000-int64(3600*second))
+
+	// A reading that was interrupted does not hide a change, and gives way to one
+	// that was not.
+	set(30*second, 5_000_000, 1_000_000)
+	check(30*second, int64(30*second)+5_000_000)
+	set(31*second, 4_500_000, 40)
+	check(31*second, int64(31*second)+4_500_000)
+	check(30*second, int64(30*second)+4_500_000)
+}
+
+// TestReadClocks holds that the two clocks are read as one.
+func TestReadClocks(t *testing.T) {
+	c, err := newClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		before := time.Now()
+		now := readClocks(0)
+		wall := time.Unix(0, int64(now.at)+now.offset)
+		if wall.Before(before.Round(0)) || wall.After(time.Now().Round(0)) || now.slack <= 0 {
+			t.Fatalf("the wall clock is said to be %v, between %v and %v", wall, before, time.Now())
+		}
+	}
+	if c.current.slack > int64(time.Millisecond) {
+		t.Errorf("the best reading took %d ns", 2*c.current.slack)
+	}
+}
+
+// TestMonotonicOffset reads what the kernel says of processes.
+func TestMonotonicOffset(t *testing.T) {
+	for _, test := range []struct {
+		own, children, offsets string
+		want                   int64
+		ok                     bool
+	}{
+		{"", "", "", 0, true},
+		{initialTimeNamespace, "time:[7]", "monotonic 5 0\n", 0, true},
+		{"time:[7]", "time:[7]", "monotonic      100000         5\nboottime      7 0\n", 100_000_000_000_005, true},
+		{"time:[7]", "time:[7]", "boottime 7 0\nmonotonic -2 999999999\n", -1_000_000_001, true},
+		{"time:[7]", "time:[8]", "monotonic 5 0\n", 0, false},
+		{"time:[7]", "time:[7]", "monotonic x\n", 0, false},
+		{"time:[7]", "time:[7]", "", 0, false},
+	} {
+		dir := t.TempDir()
+		if test.own != "" {
+			if err := os.Mkdir(filepath.Join(dir, "ns"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range map[string]string{"time": test.own, "time_for_children": test.children} {
+				if err := os.Symlink(text, filepath.Join(dir, "ns", name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "timens_offsets"), []byte(test.offsets), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := monotonicOffset(dir)
+		if got != test.want || (err == nil) != test.ok {
+			t.Errorf("%+v: %d, error %v", test, got, err)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/provider"
+)
+
+func init() { children["timens"] = timensChild() }
+
+// timensChild traces itself, and compares the times of its events with its wall
+// clock.
+func timensChild() func(string) error {
+	p := provider.New("timens", nil)
+	now := provider.NewProbe0(p, "now")
+	return func(command string) error {
+		if command == "check" {
+			return inTimeNamespace()
+		}
+		if err := p.Load(); err != nil {
+			return err
+		}
+		defer p.Close()
+		s, err := attach.Open("timens:now", &attach.Options{PIDs: []int{os.Getpid()}})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		before := time.Now().Round(0)
+		now.Fire()
+		after := time.Now().Round(0)
+		if err := s.Stop(); err != nil {
+			return err
+		}
+		n := 0
+		for ev, err := range s.Events() {
+			if err != nil {
+				return err
+			}
+			// The wall clock is read with some imprecision.
+			const slack = time.Millisecond
+			if ev.Time.Before(before.Add(-slack)) || ev.Time.After(after.Add(slack)) {
+				return fmt.Errorf("event at %v, but it was fired between %v and %v", ev.Time, before, after)
+			}
+			n++
+		}
+		if n != 1 {
+			return fmt.Errorf("%d events, want 1", n)
+		}
+		return nil
+	}
+}
+
+// inTimeNamespace returns an error unless this process's monotonic clock is set
+// off.
+func inTimeNamespace() error {
+	own, err := os.Readlink("/proc/self/ns/time")
+	if err != nil {
+		return err
+	}
+	offsets, err := os.ReadFile("/proc/self/timens_offsets")
+	if own == "time:[4026531834]" {
+		err = errors.Join(err, fmt.Errorf("still in the initial time namespace; offsets %q", offsets))
+	}
+	return err
+}
+
+// TestTimeNamespace traces from a process whose monotonic clock is not that of
+// BPF programs, once ahead of it and once behind.
+func TestTimeNamespace(t *testing.T) {
+	needs.Tools(t, "sh")
+	open(t, "/proc/self/exe:timens:now", &attach.Options{Await: true, Rescan: time.Hour}) // or skip
+	for _, offset := range []string{"100000 5", "-1 0"} {
+		t.Run(offset, func(t *testing.T) {
+			p := startInTimeNamespace(t, "timens", offset)
+			p.do("check")
+			p.do("trace")
+			if err := p.end(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// startInTimeNamespace is startChild with the child's CLOCK_MONOTONIC set off by
+// seconds and nanoseconds. The caller must be a goroutine that ends, and its
+// thread with it.
+func startInTimeNamespace(t *testing.T, name, offset string) *program {
+	t.Helper()
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWTIME); err != nil {
+		needs.Skip(t, "no time namespaces here: %v", err)
+	}
+	offsets := fmt.Sprintf("/proc/%d/timens_offsets", unix.Gettid())
+	if err := os.WriteFile(offsets, []byte("monotonic "+offset+"\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Before Linux 6.3 only a process that is forked gets into the namespace, and
+	// none that shares its parent's memory until it runs a program.
+	cmd := exec.Command("sh", "-c", `"$0"; exit $?`, exe)
+	cmd.Env = append(os.Environ(), child+"="+name)
+	return start(t, cmd)
+}
