@@ -24,21 +24,33 @@ func newListCommand(stdout, stderr io.Writer) *cobra.Command {
 		Short: "List the probes of processes and who is watching them",
 		Long: `list prints the probes that are mapped in processes: how many tracers each
 semaphore counts, and the state of the site: clean, int3 (traced through a
-breakpoint) or call (traced through a call, which is faster).`,
+breakpoint) or call (traced through a call, which is faster).
+
+Of uprobe:PATH:FUNC and the like it prints the functions or instructions that
+sdttrace would attach to, by their addresses in the file, and why not.`,
 		Example: `  sdttrace list               every probe of the machine
-  sdttrace list -p 4711 'myapp:*'`,
+  sdttrace list -p 4711 'myapp:*'
+  sdttrace list 'uprobe:/usr/lib/*/libssl.so*:SSL_*'   functions`,
 		ValidArgsFunction: completeProbes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			l := lister{}
+			functions := 0
 			for _, a := range args {
 				sel, err := selector.Parse(a)
 				if err != nil {
 					return usageError{err}
 				}
 				if sel.Kind != selector.USDT {
-					return usageError{fmt.Errorf("probe %q: list shows probes, functions have no state", a)}
+					functions++
 				}
 				l.selectors = append(l.selectors, sel)
+			}
+			switch functions {
+			case 0:
+			case len(args):
+				return listFunctions(args, pids, asJSON, stdout)
+			default:
+				return usageError{errors.New("list shows probes or functions: name them in calls of their own")}
 			}
 			if err := l.read(pids, stderr); err != nil {
 				return err

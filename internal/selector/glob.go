@@ -2,6 +2,7 @@ package selector
 
 import (
 	"errors"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -25,6 +26,11 @@ var (
 	errBackslash = errors.New("a backslash ends the pattern")
 	errRange     = errors.New("a range of characters runs backwards")
 )
+
+var escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
+// Quote returns the pattern that only s matches.
+func Quote(s string) string { return escapes.Replace(s) }
 
 // invalid marks a byte that is no UTF-8, as paths may have: it stands for
 // itself, among the surrogates, which no text decodes to.

@@ -167,6 +167,9 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("String of %q: got %q", selector, got)
 		}
 		sel.Match(s, s, s)
+		if g, err := compile(Quote(s)); err != nil || !g.match(s) || g.tokens != nil {
+			t.Errorf("Quote(%q) is %q, which does not match: %v", s, Quote(s), err)
+		}
 		sel.MatchFunction(s, s)
 	})
 }
