@@ -1,14 +1,20 @@
 package attach
 
+import "context"
+
 // Find returns the sites that [OpenAll] would attach to, with what it would
-// decide about each, and attaches to none. Of opts it uses PIDs and Force; opts
-// may be nil. It needs no privilege but that of reading the files, and of
+// decide about each, and attaches to none. Of opts it uses Context, PIDs and
+// Force; opts may be nil. It needs no privilege but that of reading the files, and of
 // seeing the processes that have them mapped.
 func Find(selectors []string, opts *Options) (Plan, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	d, err := newDiscovery(selectors, opts.PIDs)
+	ctx := opts.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	d, err := newDiscovery(ctx, selectors, opts.PIDs)
 	if err != nil {
 		return nil, err
 	}

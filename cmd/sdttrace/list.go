@@ -32,7 +32,7 @@ sdttrace would attach to, by their addresses in the file, and why not.`,
   sdttrace list -p 4711 'myapp:*'
   sdttrace list 'uprobe:/usr/lib/*/libssl.so*:SSL_*'   functions`,
 		ValidArgsFunction: completeProbes,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			l := lister{}
 			functions := 0
 			for _, a := range args {
@@ -48,7 +48,7 @@ sdttrace would attach to, by their addresses in the file, and why not.`,
 			switch functions {
 			case 0:
 			case len(args):
-				return listFunctions(args, pids, asJSON, stdout)
+				return listFunctions(cmd.Context(), args, pids, asJSON, stdout)
 			default:
 				return usageError{errors.New("list shows probes or functions: name them in calls of their own")}
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,8 +33,8 @@ func (f *listedFunction) selector() string {
 }
 
 // listFunctions prints the functions, or instructions, that selectors name.
-func listFunctions(selectors []string, pids []int, asJSON bool, stdout io.Writer) error {
-	plan, err := attach.Find(selectors, &attach.Options{PIDs: pids})
+func listFunctions(ctx context.Context, selectors []string, pids []int, asJSON bool, stdout io.Writer) error {
+	plan, err := attach.Find(selectors, &attach.Options{Context: ctx, PIDs: pids})
 	if err != nil {
 		return err
 	}
