@@ -57,6 +57,7 @@ type Collection struct {
 type collectionProgram struct {
 	section section
 	prog    *ebpf.Program
+	note    string // on each site
 
 	// What Attach is to attach to: sites, or why there are none.
 	target *target
@@ -157,6 +158,7 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 	if c.kind, err = chooseLink(o.Link, later || len(o.PIDs) > 0); err != nil {
 		return nil, err
 	}
+	onTaskStack := c.stayOnTaskStack(spec, &o)
 	c.lookUp(&o)
 	if c.specs != nil {
 		c.size(spec, &o, later)
@@ -171,7 +173,7 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 	}
 	if c.Collection, err = ebpf.NewCollectionWithOptions(spec, o.Collection); err != nil {
 		c.forget()
-		return nil, loadError(err)
+		return nil, loadError(err, onTaskStack)
 	}
 	if c.specs != nil {
 		c.specs.m = c.Maps[libbpf.SpecMap]
@@ -215,10 +217,32 @@ func collectionOptions(opts *Options) (Options, error) {
 	return o, err
 }
 
-// loadError explains why the kernel did not take a collection.
-func loadError(err error) error {
+// stayOnTaskStack keeps programs on uprobes from getting a private stack, also
+// those that the caller attaches, and reports whether there was any.
+func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (changed bool) {
+	if o.PrivateStack {
+		return false
+	}
+	for name, p := range spec.Programs {
+		if !onUprobe(p) || !stayOnTaskStack(p) {
+			continue
+		}
+		changed = true
+		if own := c.programs[name]; own != nil {
+			own.note = privateStackNote(name)
+		}
+	}
+	return changed
+}
+
+// loadError explains why the kernel did not take a collection, of which programs
+// were kept from having a private stack if onTaskStack.
+func loadError(err error, onTaskStack bool) error {
 	var verifier *ebpf.VerifierError
 	if errors.As(err, &verifier) {
+		if onTaskStack && combinedStack(err) {
+			return fmt.Errorf("load collection: %w; its functions have room in stacks per CPU only, which Options.PrivateStack leaves to them", err)
+		}
 		return fmt.Errorf("load collection: %w", err) // EACCES, but not for want of privileges
 	}
 	return privileges("load collection", err)
@@ -228,7 +252,7 @@ func loadError(err error) error {
 func (c *Collection) lookUp(o *Options) {
 	for _, p := range c.programs {
 		if p.section.selector != "" {
-			p.target, p.err = c.newTarget(p.section.selector, o)
+			p.target, p.err = c.newTarget(p, p.section.selector, o)
 		}
 	}
 }

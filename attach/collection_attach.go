@@ -14,6 +14,7 @@ import (
 // target is the sites that a program is to be attached to.
 type target struct {
 	options  *Options
+	note     string // on the program
 	discover *discovery
 	plan     Plan
 	objects  objects  // that have been planned for: open until they are attached to
@@ -87,7 +88,7 @@ func (c *Collection) AttachProgram(program, selector string, opts *Options) (*At
 			return nil, privileges("ask the kernel for uprobe_multi", err)
 		}
 	}
-	t, err := c.newTarget(p.section.prefix()+selector, &o)
+	t, err := c.newTarget(p, p.section.prefix()+selector, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +97,8 @@ func (c *Collection) AttachProgram(program, selector string, opts *Options) (*At
 }
 
 // newTarget looks up sites and decides about them.
-func (c *Collection) newTarget(selector string, o *Options) (*target, error) {
-	t := &target{options: o}
+func (c *Collection) newTarget(p *collectionProgram, selector string, o *Options) (*target, error) {
+	t := &target{options: o, note: p.note}
 	var err error
 	if t.discover, err = newDiscovery(o.Context, []string{selector}, o.PIDs); err != nil {
 		return nil, err
@@ -126,6 +127,9 @@ func (t *target) bind(ctx context.Context, table *specTable) error {
 		s := &t.plan[i]
 		if planner.plan(s); s.Reason == nil {
 			t.specs[i], s.Reason = binder.bind(s)
+		}
+		if s.Reason == nil && t.note != "" {
+			s.Notes = append(s.Notes, t.note)
 		}
 	}
 	return nil
@@ -225,7 +229,7 @@ func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *t
 // extend attaches to sites that were not there before. What goes wrong is said
 // in the plan.
 func (c *Collection) extend(ctx context.Context, a *Attachment, p *collectionProgram, t *target, plan Plan) {
-	late := &target{options: t.options, plan: plan}
+	late := &target{options: t.options, note: t.note, plan: plan}
 	if late.bind(ctx, c.specs) != nil {
 		return
 	}

@@ -37,6 +37,14 @@ func sectionOf(p *ebpf.ProgramSpec) (s section, ok bool) {
 	return s, true
 }
 
+// onUprobe reports whether a program's section says that it is for uprobes,
+// whoever attaches it.
+func onUprobe(p *ebpf.ProgramSpec) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(p.SectionName, "?"), "/")
+	name, _, _ = strings.Cut(name, ".")
+	return p.Type == ebpf.Kprobe && (name == "usdt" || name == "uprobe" || name == "uretprobe")
+}
+
 // prefix is what selectors of this kind begin with.
 func (s *section) prefix() string {
 	if s.kind == selector.USDT {

@@ -99,6 +99,12 @@ type Options struct {
 	// [Collection] has attached; nil means never.
 	Context context.Context
 
+	// PrivateStack leaves a stack per CPU to programs of a [Collection], as Linux
+	// 6.13 and later give it to those that use 64 bytes or more. Two tasks may run
+	// such a program at a time on a CPU, and overwrite what the other has stored.
+	// Without this option a tail call is put in front that is never made, which
+	// keeps them on the stack of the task, and [Site.Notes] say so.
+	PrivateStack bool
 	// Collection is how [LoadCollection] and [NewCollection] load: pinned maps,
 	// maps in place of others, the verifier's log.
 	Collection ebpf.CollectionOptions

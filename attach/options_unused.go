@@ -22,6 +22,14 @@ func (o *Options) ofEvents(programs string) error {
 	})
 }
 
+// ofCollections does so for options that concern programs compiled from C.
+func (o *Options) ofCollections(why string) error {
+	if o == nil {
+		return nil
+	}
+	return unused(why, []option{{"PrivateStack", o.PrivateStack}})
+}
+
 // ofSearch does so for options that say when probes are looked for.
 func (o *Options) ofSearch(why string) error {
 	if o == nil {

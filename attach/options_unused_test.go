@@ -37,8 +37,10 @@ func TestUnusedOptions(t *testing.T) {
 			"RingSize":  {RingSize: 1 << 20},
 			"Rescan":    {Rescan: time.Second},
 			"Cookies":   {Cookies: []uint64{1}},
+
+			"PrivateStack": {PrivateStack: true},
 		} {
-			if what == "collection" && name == "Rescan" || what == "program" && name == "Cookies" {
+			if what == "collection" && (name == "Rescan" || name == "PrivateStack") || what == "program" && name == "Cookies" {
 				continue // of use
 			}
 			o.PIDs = []int{p.pid()}

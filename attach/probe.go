@@ -22,6 +22,11 @@ func Probe(prog *ebpf.Program, p *reader.Probe, opts *Options) (*Attachment, err
 // uprobe_multi the kernel gets one link per file, and per process if
 // [Options.PIDs] names some. The cookies of opts reach the program unchanged.
 //
+// Linux 6.13 and later give programs that use 64 bytes of stack or more one per
+// CPU. Two tasks may run them at a time there, and overwrite what the other has
+// stored. Where that can be told, [Site.Notes] says so; a tail call somewhere in
+// the program, even one that is never made, keeps it on the task's own stack.
+//
 // Of opts, PIDs, Cookie, Cookies, Force and Link matter; it is an error to set
 // what concerns generated programs or looking for probes.
 //
@@ -36,6 +41,9 @@ func Probes(prog *ebpf.Program, probes []reader.Probe, opts *Options) (*Attachme
 		return nil, err
 	}
 	if err := opts.ofSearch("probes that are given are not looked for"); err != nil {
+		return nil, err
+	}
+	if err := opts.ofCollections("programs that are loaded keep the stack that they have"); err != nil {
 		return nil, err
 	}
 	if prog == nil || len(probes) == 0 {
@@ -78,9 +86,13 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options
 		}
 	}
 	groups := grouper{objects: planner.objects}
+	private := privateStackOf(prog)
 	for i := range plan {
 		if plan[i].Reason != nil {
 			continue
+		}
+		if private != "" {
+			plan[i].Notes = append(plan[i].Notes, private)
 		}
 		cookie := o.Cookie
 		if len(o.Cookies) != 0 {

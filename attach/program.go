@@ -144,6 +144,7 @@ func (g *generator) program(bodies []asm.Instructions, filters bool, typ ebpf.At
 // newProgram loads a program. The error wraps E2BIG if that is too long, or the
 // verifier too long on its way through it.
 func newProgram(spec *ebpf.ProgramSpec) (*ebpf.Program, error) {
+	stayOnTaskStack(spec)
 	// There are jumps from its beginning to its end.
 	if size := spec.Instructions.Size() / asm.InstructionSize; size > math.MaxInt16 {
 		return nil, fmt.Errorf("a program of %d instructions: %w", size, unix.E2BIG)

@@ -1,0 +1,174 @@
+package attach
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
+)
+
+// minPrivateStack is how many bytes of stack a function of a BPF program uses
+// for which the kernel takes a private one, kernel/bpf/verifier.c:
+// BPF_PRIV_STACK_MIN_SIZE.
+const minPrivateStack = 64
+
+// privateStacks is that the kernel gives programs a stack for each CPU in place
+// of the task's own: x86-64 from Linux 6.13, arm64 from 6.17. A program on a
+// uprobe may be preempted, or sleep, and another task that then runs it on that
+// CPU writes into the same stack.
+//
+// Two functions, one called by the other, have 512 bytes of stack together, and
+// 512 each if they are private.
+var privateStacks = feature{ask: func() error {
+	const callee = "callee"
+	const size = 400
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.Kprobe,
+		Instructions: asm.Instructions{
+			asm.StoreImm(asm.R10, -size, 0, asm.Word),
+			asm.Call.Label(callee),
+			asm.Mov.Imm(asm.R0, 0),
+			asm.Return(),
+			asm.StoreImm(asm.R10, -size, 0, asm.Word).WithSymbol(callee),
+			asm.Mov.Imm(asm.R0, 0),
+			asm.Return(),
+		},
+		License: programLicense,
+	})
+	if err == nil {
+		return prog.Close()
+	}
+	if combinedStack(err) {
+		return ebpf.ErrNotSupported
+	}
+	return err
+}}
+
+// combinedStack reports whether the verifier refused a program for the stack of
+// functions that call each other.
+func combinedStack(err error) bool {
+	var verifier *ebpf.VerifierError
+	return errors.As(err, &verifier) && slices.ContainsFunc(verifier.Log, func(line string) bool {
+		return strings.Contains(line, "combined stack size")
+	})
+}
+
+// stayOnTaskStack changes a program that the kernel would give a private stack,
+// and reports whether it did: a tail call in front, which is never made, since
+// programs with tail calls have no such stack. The verifier removes it, so that
+// it costs nothing when the program runs.
+func stayOnTaskStack(spec *ebpf.ProgramSpec) bool {
+	if !largeStack(spec.Instructions) || errors.Is(privateStacks.require(), ebpf.ErrNotSupported) {
+		return false
+	}
+	spec.Instructions = withDeadTailCall(spec.Instructions)
+	return true
+}
+
+// withDeadTailCall returns the instructions behind a tail call that is jumped
+// over. Other jumps are relative, and so remain true. What makes the first
+// instruction the beginning of a function goes to the new one: its symbol, its
+// type and the line of its source.
+func withDeadTailCall(old asm.Instructions) asm.Instructions {
+	skip := asm.JEq.Imm(asm.R0, 0, "")
+	skip.Offset = 1
+	code := make(asm.Instructions, 0, len(old)+3)
+	code = append(code, asm.Mov.Imm(asm.R0, 0), skip, asm.FnTailCall.Call())
+	code = append(code, old...)
+	begin, first := &code[0], &code[3]
+	if name := first.Symbol(); name != "" {
+		*begin, *first = begin.WithSymbol(name), first.WithSymbol("")
+	}
+	if function := btf.FuncMetadata(first); function != nil {
+		*begin, *first = btf.WithFuncMetadata(*begin, function), btf.WithFuncMetadata(*first, nil)
+	}
+	if line := first.Source(); line != nil {
+		*begin = begin.WithSource(line) // and on to what follows
+	}
+	return code
+}
+
+// largeStack reports whether a function of the program may use as much stack as
+// makes it private, and none has a tail call.
+func largeStack(code asm.Instructions) bool {
+	large := false
+	for i := range code {
+		in := &code[i]
+		if in.IsBuiltinCall() && asm.BuiltinFunc(in.Constant) == asm.FnTailCall {
+			return false
+		}
+		large = large || stackDepth(code[i:]) >= minPrivateStack
+	}
+	return large
+}
+
+// stackDepth returns how far below the frame pointer the first instruction
+// reaches: it loads or stores there, or takes an address, to which compilers
+// add a constant soon. One to which they do not, or to which they add a variable
+// before, may be anywhere.
+func stackDepth(code asm.Instructions) int64 {
+	const anywhere = 1 << 10
+	in := &code[0]
+	switch class := in.OpCode.Class(); {
+	case class == asm.StXClass && in.Src == asm.RFP:
+		return anywhere // a copy in memory, which is not followed
+	case class.IsLoad() && in.Src == asm.RFP, class.IsStore() && in.Dst == asm.RFP:
+		return -int64(in.Offset)
+	case class.IsALU() && in.Src == asm.RFP && in.OpCode.Source() == asm.RegSource:
+		if in.OpCode.ALUOp() != asm.Mov {
+			return anywhere
+		}
+		for i := range code[1:] {
+			next := &code[1+i]
+			if next.Dst != in.Dst && next.Src != in.Dst {
+				continue
+			}
+			if next.OpCode.Class().IsALU() && next.OpCode.ALUOp() == asm.Add && next.OpCode.Source() == asm.ImmSource && next.Dst == in.Dst {
+				return -next.Constant
+			}
+			return anywhere
+		}
+		return anywhere
+	}
+	return 0
+}
+
+// privateStackNote is the remark on a site whose program was changed.
+func privateStackNote(program string) string {
+	return fmt.Sprintf("program %s has a tail call in front that is never made: without it this kernel gives it a stack per CPU, which events overwrite in each other (Options.PrivateStack leaves it out)", program)
+}
+
+// privateStackOf returns a remark on a program that is in the kernel already,
+// empty if it has no private stack as far as can be told.
+func privateStackOf(prog *ebpf.Program) string {
+	if privateStacks.require() != nil {
+		return ""
+	}
+	const advice = "this kernel gives the program a stack per CPU%s, which events overwrite in each other; a tail call in it, made or not, keeps it on the task's stack"
+	info, err := prog.Info()
+	if err != nil {
+		return ""
+	}
+	if code, ok := info.JitedInsns(); ok && runtime.GOARCH == "amd64" {
+		if bytes.Contains(code, privateFramePointer) {
+			return fmt.Sprintf(advice, "")
+		}
+		return ""
+	}
+	// The kernel has removed tail calls that are never made.
+	if code, err := info.Instructions(); err == nil && largeStack(code) {
+		return fmt.Sprintf(advice, " unless it has had a tail call")
+	}
+	return ""
+}
+
+// privateFramePointer is add %gs:this_cpu_off,%r9 without the address: r9 is
+// the frame pointer of a function with a private stack, and nothing else
+// (arch/x86/net/bpf_jit_comp.c: emit_private_frame_ptr).
+var privateFramePointer = []byte{0x65, 0x4c, 0x03, 0x0c, 0x25}

@@ -1,0 +1,255 @@
+package attach_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// hasPrivateStack looks at the machine code of a program, which on x86-64 adds
+// the place of this CPU's memory to the frame pointer r9: add %gs:…,%r9.
+func hasPrivateStack(t testing.TB, prog *ebpf.Program) bool {
+	t.Helper()
+	info, err := prog.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, ok := info.JitedInsns()
+	if !ok {
+		needs.Skip(t, "the kernel does not show the machine code of programs")
+	}
+	return bytes.Contains(code, []byte{0x65, 0x4c, 0x03, 0x0c, 0x25})
+}
+
+// needPrivateStacks skips the test if the kernel gives programs none.
+func needPrivateStacks(t testing.TB) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the program is for x86-64")
+	}
+	spec := readSpec(t, compileBPF(t, "testdata/stack.bpf.c"))
+	for name := range spec.Programs {
+		if name != "large" {
+			delete(spec.Programs, name)
+		}
+	}
+	c := newCollection(t, spec, &attach.Options{PrivateStack: true})
+	if hasPrivateStack(t, c.Programs["large"]) {
+		return
+	}
+	var u unix.Utsname
+	var version, minor int
+	if err := unix.Uname(&u); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &version, &minor)
+	if version > 6 || version == 6 && minor >= 13 {
+		t.Fatalf("Linux %d.%d has given a program of 200 bytes of stack no private one, or this test does not see it", version, minor)
+	}
+	needs.Skip(t, "this kernel has no private stacks")
+}
+
+// ownPrograms returns of which programs this process has descriptors, and
+// whether they have a private stack.
+func ownPrograms(t testing.TB) map[ebpf.ProgramID]bool {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[ebpf.ProgramID]bool{}
+	look := func(fd int) error {
+		fd, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		prog, err := ebpf.NewProgramFromFD(fd)
+		if err != nil {
+			return err
+		}
+		defer prog.Close()
+		info, err := prog.Info()
+		if err != nil {
+			return err
+		}
+		id, _ := info.ID()
+		all[id] = hasPrivateStack(t, prog)
+		return nil
+	}
+	for _, e := range entries {
+		if target, _ := os.Readlink("/proc/self/fd/" + e.Name()); target != "anon_inode:bpf-prog" {
+			continue
+		}
+		fd, err := strconv.Atoi(e.Name())
+		if err == nil {
+			err = look(fd)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// TestNoPrivateStack holds that no generated program has one: of sessions with
+// conditions and text, aggregates and latencies, of probes and of functions.
+func TestNoPrivateStack(t *testing.T) {
+	needPrivateStacks(t)
+	p := startChild(t, "latency")
+	p.do("load")
+	path := compile(t, "gcc", "-O2")
+	c := start(t, exec.Command(path))
+	pids := func(p *program) *attach.Options { return &attach.Options{PIDs: []int{p.pid()}} }
+	for what, open := range map[string]func(){
+		"records":   func() { open(t, "lat:*", pids(p)) },
+		"untyped":   func() { open(t, path+":args:*", pids(c)) },
+		"condition": func() { open(t, "lat:*", &attach.Options{PIDs: []int{p.pid()}, Where: `path ~ "*a*" && id > 7`}) },
+		"function":  func() { open(t, "uprobe:"+path+":fire", pids(c)) },
+		"results":   func() { open(t, "uretprobe:"+path+":fire", pids(c)) },
+		"aggregate": func() {
+			openAggregate(t, []string{"lat:end"}, attach.Aggregation{Value: "id", Sum: true, Hist: true, By: []string{"path", "pid"}}, pids(p))
+		},
+		"numbers": func() {
+			openAggregate(t, []string{"lat:end"}, attach.Aggregation{Value: "code", Sum: true, By: []string{"id", "probe"}}, pids(p))
+		},
+		"latency": func() { openLatency(t, &attach.Latency{Key: []string{"id"}, By: []string{"path"}}, pids(p)) },
+	} {
+		before := ownPrograms(t)
+		open()
+		after := ownPrograms(t)
+		if len(after) == len(before) {
+			t.Errorf("%s: the session has no program", what)
+		}
+		for id, private := range after {
+			if _, known := before[id]; !known && private {
+				t.Errorf("%s: a program has a private stack", what)
+			}
+		}
+	}
+}
+
+// TestCollectionStack holds which programs of a collection are kept from having
+// a private stack, that they run, and that Plan says so.
+func TestCollectionStack(t *testing.T) {
+	needPrivateStacks(t)
+	object := compileBPF(t, "testdata/stack.bpf.c")
+	path := compile(t, "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	remark := func(s *attach.Site) bool {
+		return slices.ContainsFunc(s.Notes, func(note string) bool { return strings.Contains(note, "tail call") })
+	}
+	run := func(opts attach.Options, names ...string) (private, remarked map[string]bool) {
+		t.Helper()
+		spec := readSpec(t, object)
+		delete(spec.Programs, "deeper")
+		opts.PIDs = []int{p.pid()}
+		c := newCollection(t, spec, &opts)
+		private, remarked = map[string]bool{}, map[string]bool{}
+		for name, prog := range c.Programs {
+			private[name] = hasPrivateStack(t, prog)
+		}
+		for _, name := range names {
+			a := attachProgram(t, c, name, path+":args:bare", &attach.Options{PIDs: []int{p.pid()}})
+			plan := a.Plan()
+			if plan.Attached() != 1 {
+				t.Fatalf("%s: plan %+v", name, plan)
+			}
+			remarked[name] = remark(&plan[0])
+		}
+		p.do("")
+		for key := uint32(1); key <= 6; key++ {
+			var n uint64
+			if err := c.Maps["fired"].Lookup(key, &n); err != nil || n != 1 {
+				t.Errorf("program that counts at %d has counted %d times (%v), want once", key, n, err)
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		return private, remarked
+	}
+	attached := []string{"small", "large", "calls", "sleeps", "tails"}
+	private, remarked := run(attach.Options{}, attached...)
+	for name, has := range private {
+		if want := name == "kernel"; has != want {
+			t.Errorf("%s has a private stack: %v, want %v", name, has, want)
+		}
+	}
+	for _, name := range attached {
+		if want := name == "large" || name == "calls" || name == "sleeps"; remarked[name] != want {
+			t.Errorf("%s has a remark: %v, want %v", name, remarked[name], want)
+		}
+	}
+	private, remarked = run(attach.Options{PrivateStack: true}, attached...)
+	for _, name := range attached {
+		if want := name == "large" || name == "calls" || name == "sleeps"; private[name] != want || remarked[name] {
+			t.Errorf("%s with PrivateStack: has one: %v, want %v, remark: %v", name, private[name], want, remarked[name])
+		}
+	}
+}
+
+// TestCollectionStackTooSmall holds that a program which needs more stack than a
+// task has gets it by the option, and that its error says so.
+func TestCollectionStackTooSmall(t *testing.T) {
+	needPrivateStacks(t)
+	spec := readSpec(t, compileBPF(t, "testdata/stack.bpf.c"))
+	for name := range spec.Programs {
+		if name != "deeper" {
+			delete(spec.Programs, name)
+		}
+	}
+	c, err := attach.NewCollection(spec, nil)
+	if err == nil {
+		c.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "Options.PrivateStack") {
+		t.Errorf("error %v, want one that names the option", err)
+	}
+	newCollection(t, spec, &attach.Options{PrivateStack: true})
+}
+
+// TestOwnStack holds that Plan says which programs of the caller's have a
+// private stack.
+func TestOwnStack(t *testing.T) {
+	needPrivateStacks(t)
+	spec := readSpec(t, compileBPF(t, "testdata/stack.bpf.c"))
+	delete(spec.Programs, "deeper")
+	for _, p := range spec.Programs {
+		p.AttachType = ebpf.AttachNone
+	}
+	own, err := ebpf.NewCollection(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	path := compile(t, "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	probes := []reader.Probe{liveProbe(t, p.pid(), "args:bare")}
+	for name, want := range map[string]bool{"small": false, "large": true, "calls": true, "tails": false, "left": true} {
+		a, err := attach.Probes(own.Programs[name], probes, &attach.Options{PIDs: []int{p.pid()}, Link: attach.PerfLink})
+		if err != nil {
+			needPrivileges(t, err)
+			t.Fatal(err)
+		}
+		notes := strings.Join(a.Plan()[0].Notes, "\n")
+		if got := strings.Contains(notes, "a stack per CPU"); got != want {
+			t.Errorf("%s: remark is there: %v, want %v, in %q", name, got, want, notes)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
