@@ -10,11 +10,12 @@ import (
 )
 
 // findCode returns the file that holds f's code: f itself, or, if f is a file
-// of debug symbols, the binary with its build-id. It is f, too, if that is not
-// found.
+// of debug symbols that the user named, the binary with its build-id. It is f,
+// too, if that is not found, and for what a process has mapped: its breakpoints
+// lie in the file that it runs.
 func (f *File) findCode() *File {
 	id := f.BuildID()
-	if f.path == "" || len(id) <= 2 || !f.isDebug() {
+	if !f.named || len(id) <= 2 || !f.isDebug() {
 		return f
 	}
 	path, err := filepath.Abs(f.path)

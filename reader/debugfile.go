@@ -3,10 +3,12 @@ package reader
 import (
 	"bytes"
 	"debug/elf"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -17,7 +19,14 @@ const debugDir = "/usr/lib/debug"
 // debugFile reads the symbols in the separate file that belongs to f, by its
 // build-id or by its .gnu_debuglink; nil if there is none:
 // https://sourceware.org/gdb/current/onlinedocs/gdb.html/Separate-Debug-Files.html
+//
+// Both are what whoever wrote the file put there. So only a file that the user
+// named has others looked for beside it. What a process has mapped has the one
+// in debugDir, by its build-id, if it is a file of the system's.
 func (f *File) debugFile() (*symtab, error) {
+	if !f.named && !f.isInstalled() {
+		return nil, nil
+	}
 	if id := f.BuildID(); len(id) > 2 {
 		d, err := Open(filepath.Join(debugDir, ".build-id", id[:2], id[2:]+".debug"))
 		if err == nil {
@@ -28,16 +37,17 @@ func (f *File) debugFile() (*symtab, error) {
 		}
 	}
 	name, sum, ok := f.debugLink()
-	if !ok || f.path == "" {
+	if !ok || !f.named {
 		return nil, nil
 	}
+	left := int64(maxDebugLink)
 	for _, dir := range directories(f.path) {
 		for _, path := range []string{
 			filepath.Join(dir, name),
 			filepath.Join(dir, ".debug", name),
 			filepath.Join(debugDir, dir, name),
 		} {
-			if sumOf(path) != sum {
+			if sumOf(path, &left) != sum {
 				continue
 			}
 			if d, err := Open(path); err == nil {
@@ -83,22 +93,37 @@ func (f *File) debugLink() (name string, sum uint32, ok bool) {
 	return filepath.Base(string(data[:i])), f.elf.ByteOrder.Uint32(data[at:]), true
 }
 
-// maxDebugLink bytes of a file are summed up: a sparse file costs its owner
+// isInstalled reports whether the file is one that only root and this user can
+// change, at a path of this mount namespace: no container's, and no file that a
+// stranger wrote.
+func (f *File) isInstalled() bool {
+	r, ok := f.reader.(*os.File)
+	if !ok || f.info == nil {
+		return false
+	}
+	st, ok := f.info.Sys().(*syscall.Stat_t)
+	if !ok || st.Uid != 0 && st.Uid != uint32(os.Geteuid()) || st.Mode&0o022 != 0 {
+		return false
+	}
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", r.Fd()))
+	return err == nil && procfs.Leads(path, f.info)
+}
+
+// maxDebugLink bytes of files are summed up: a sparse file costs its owner
 // nothing and its reader a second for each gigabyte.
 const maxDebugLink = 2 << 30
 
-// sumOf returns the CRC-32 of a file, 0 if it cannot be read.
-func sumOf(path string) uint32 {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return 0
-	}
+// sumOf returns the CRC-32 of a file, 0 if it cannot be read or has more than
+// left bytes, which are counted down.
+func sumOf(path string, left *int64) uint32 {
 	r, err := procfs.OpenFile(path)
 	if err != nil {
 		return 0
 	}
 	defer r.Close()
 	h := crc32.NewIEEE()
-	if n, err := io.Copy(h, io.LimitReader(r, maxDebugLink)); err != nil || n == maxDebugLink {
+	n, err := io.Copy(h, io.LimitReader(r, *left))
+	if *left -= n; err != nil || *left == 0 {
 		return 0
 	}
 	return h.Sum32()

@@ -10,8 +10,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/notes"
 )
@@ -31,6 +31,8 @@ const (
 type File struct {
 	path   string
 	info   os.FileInfo // of a file of this host, else nil
+	named  bool        // the user named the path: see debugFile
+	reader io.ReaderAt
 	closer io.Closer
 	elf    *safeelf.File
 	layout layout
@@ -48,8 +50,10 @@ type File struct {
 // Open opens the ELF file at path and reads its headers. Only regular files
 // are opened.
 func Open(path string) (*File, error) {
-	// Without O_NONBLOCK a FIFO would wait for its writer.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := procfs.OpenFile(path)
+	if errors.Is(err, procfs.ErrNotRegular) {
+		return nil, fmt.Errorf("%w: %w", err, ErrNotELF)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -58,19 +62,12 @@ func Open(path string) (*File, error) {
 		f.Close()
 		return nil, err
 	}
+	file.named = true
 	return file, nil
 }
 
 // newOSFile makes f the file at path, which it closes one day if there is no error.
 func newOSFile(f *os.File, path string) (*File, error) {
-	switch info, err := f.Stat(); {
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, fmt.Errorf("%s is a directory: %w", path, ErrNotELF)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file: %w", path, ErrNotELF)
-	}
 	file, err := NewFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -79,13 +76,14 @@ func newOSFile(f *os.File, path string) (*File, error) {
 	return file, nil
 }
 
-// NewFile reads the headers of the ELF file in r. Its probes have no path.
+// NewFile reads the headers of the ELF file in r. Its probes have no path, and
+// no file beside it is looked for.
 func NewFile(r io.ReaderAt) (*File, error) {
 	e, err := safeelf.NewFile(r)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{elf: e, layout: newLayout(e)}
+	f := &File{reader: r, elf: e, layout: newLayout(e)}
 	if r, ok := r.(interface{ Stat() (os.FileInfo, error) }); ok {
 		if f.info, err = r.Stat(); err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 	"sync"
-	"syscall"
 
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -273,7 +272,7 @@ func (fs *files) open(o *procfs.Object) (*File, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	id, err := idOf(f)
+	id, err := procfs.IDOf(f)
 	if err != nil {
 		f.Close()
 		return nil, "", err
@@ -299,19 +298,6 @@ func (e *openFile) read(f *os.File, path string) {
 	case err != nil && !isOther(err):
 		e.err = err
 	}
-}
-
-// idOf returns the id of an open file.
-func idOf(f *os.File) (procfs.ID, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return procfs.ID{}, err
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return procfs.ID{}, fmt.Errorf("%s: %w", f.Name(), errors.ErrUnsupported)
-	}
-	return procfs.ID{Dev: st.Dev, Inode: st.Ino}, nil
 }
 
 func (fs *files) close() error {

@@ -146,6 +146,29 @@ func TestDebugSymbols(t *testing.T) {
 		check(t, stripped, "")
 		needs.Run(t, "objcopy", "--only-keep-debug", withID, debug)
 		check(t, stripped, "only_in_symtab")
+		// What a process has mapped has it only if no stranger can have written it.
+		for mode, want := range map[os.FileMode]string{0o755: "only_in_symtab", 0o777: ""} {
+			if err := os.Chmod(stripped, mode); err != nil {
+				t.Fatal(err)
+			}
+			r, err := os.Open(stripped)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			f, err := reader.NewFile(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for p, err := range f.Probes() {
+				if p.Name != "in_static" {
+					continue
+				}
+				if name, _, _ := p.Function(); name != want {
+					t.Errorf("mapped, with mode %o: got %q, %v, want %q", mode, name, err, want)
+				}
+			}
+		}
 	})
 	t.Run("gnu_debugdata", func(t *testing.T) {
 		needs.C(t)

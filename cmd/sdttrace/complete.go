@@ -1,6 +1,7 @@
 package main
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,34 +54,44 @@ func completeFunctions(kind, prefix string) ([]string, cobra.ShellCompDirective)
 // symbolsOf returns the functions whose symbols begin with prefix, of the file
 // at a path or of one of that name that a process has mapped.
 func symbolsOf(path, prefix string) []string {
-	if !strings.Contains(path, "/") {
-		for mapped := range mappedFiles() {
-			if filepath.Base(mapped) == path {
-				path = mapped
-			}
-		}
-	}
-	f, err := reader.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
 	var out []string
-	for fn, err := range f.Functions() {
-		for _, s := range fn.Symbols {
-			if err == nil && strings.HasPrefix(s, prefix) && printable.IsName(s) {
-				out = append(out, s)
+	add := func(functions iter.Seq2[reader.Function, error]) {
+		for fn, err := range functions {
+			for _, s := range fn.Symbols {
+				if err == nil && strings.HasPrefix(s, prefix) && printable.IsName(s) {
+					out = append(out, s)
+				}
 			}
 		}
+	}
+	if strings.Contains(path, "/") {
+		f, err := reader.Open(path)
+		if err != nil {
+			return nil
+		}
+		defer f.Close()
+		add(f.Functions())
+	}
+	for mapped, pid := range mappedFiles() {
+		if filepath.Base(mapped) != path {
+			continue
+		}
+		p, err := reader.OpenProcess(pid)
+		if err != nil {
+			continue
+		}
+		defer p.Close()
+		add(p.Functions(func(object string) bool { return object == mapped }))
+		break
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
 // mappedFiles returns the paths of the files that processes have mapped with
-// execute permission.
-func mappedFiles() map[string]bool {
-	paths := map[string]bool{}
+// execute permission, and for each a process that has.
+func mappedFiles() map[string]int {
+	paths := map[string]int{}
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -92,7 +103,7 @@ func mappedFiles() map[string]bool {
 			continue
 		}
 		for _, o := range procfs.Objects(pid, maps) {
-			paths[o.Path] = true
+			paths[o.Path] = pid
 		}
 	}
 	return paths

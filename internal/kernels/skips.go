@@ -23,6 +23,7 @@ var rules = []rule{
 	{regexp.MustCompile(`^no overlays here: `), "the kernel has overlays as a module, which the machine does not have"},
 	{regexp.MustCompile(`^this kernel does not optimise nop5$`), "the kernel does not optimise nop5"},
 	{regexp.MustCompile(`^this kernel has no vm.memfd_noexec: `), "the kernel has no vm.memfd_noexec"},
+	{regexp.MustCompile(`^this kernel tells of files that are not opened$`), "the kernel reports O_PATH as opening"},
 	{regexp.MustCompile(`^a second run of the suite takes long$`), "the suite runs a second time, unprivileged, on the running kernel only"},
 	{regexp.MustCompile(`^the program is for x86-64$`), "the program is for x86-64"},
 	{regexp.MustCompile(`^short: `), "would take too long in an emulated machine"},

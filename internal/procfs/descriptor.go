@@ -4,37 +4,35 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// maxDescriptors of a process are tried where they cannot be listed.
+// maxDescriptors of a process are tried: it may have a million.
 const maxDescriptors = 4096
 
-// OpenFile opens path for reading, as [os.Open], but does not wait for the
-// writer of a FIFO. A path /proc/PID/fd/N may be of another user's process:
-// the directory takes CAP_DAC_READ_SEARCH, while the kernel hands out a copy of
-// the descriptor for CAP_SYS_PTRACE.
-func OpenFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if !errors.Is(err, os.ErrPermission) {
-		return f, err
-	}
+// copyOf returns a copy of the descriptor that a path /proc/PID/fd/N names, if
+// it is of a regular file.
+func copyOf(path string) (f *os.File, ok bool) {
 	var pid, n int
-	if _, scanErr := fmt.Sscanf(path, "/proc/%d/fd/%d", &pid, &n); scanErr != nil {
-		return nil, err
+	if _, err := fmt.Sscanf(path, "/proc/%d/fd/%d", &pid, &n); err != nil {
+		return nil, false
 	}
-	pidfd, pidfdErr := unix.PidfdOpen(pid, 0)
-	if pidfdErr != nil {
-		return nil, err
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil, false
 	}
 	defer unix.Close(pidfd)
-	fd, getErr := unix.PidfdGetfd(pidfd, n, 0)
-	if getErr != nil {
-		return nil, err
+	fd, err := unix.PidfdGetfd(pidfd, n, 0)
+	if err != nil {
+		return nil, false
 	}
-	return os.NewFile(uintptr(fd), path), nil
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		unix.Close(fd)
+		return nil, false
+	}
+	return os.NewFile(uintptr(fd), path), true
 }
 
 // descriptor returns which open file of the process the object is, by asking

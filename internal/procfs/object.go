@@ -1,7 +1,6 @@
 package procfs
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -17,6 +16,19 @@ const deleted = " (deleted)"
 
 // ID tells files apart.
 type ID struct{ Dev, Inode uint64 }
+
+// IDOf returns the id of an open file.
+func IDOf(f *os.File) (ID, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return ID{}, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ID{}, fmt.Errorf("%s: %w", f.Name(), errors.ErrUnsupported)
+	}
+	return ID{Dev: st.Dev, Inode: st.Ino}, nil
+}
 
 // Object is a file that a process has mapped with execute permission.
 type Object struct {
@@ -135,7 +147,7 @@ func (o *Object) candidates() iter.Seq[candidate] {
 				return
 			}
 		}
-		fds, err := os.ReadDir(o.proc("fd"))
+		fds, err := o.descriptors()
 		if errors.Is(err, os.ErrPermission) {
 			if path, ok := o.descriptor(); ok {
 				yield(candidate{name: path, link: true, copied: true})
@@ -143,94 +155,96 @@ func (o *Object) candidates() iter.Seq[candidate] {
 			return
 		}
 		for _, fd := range fds {
-			if !yield(candidate{name: o.proc("fd/" + fd.Name()), link: true}) {
+			if !yield(candidate{name: o.proc("fd/" + fd), link: true}) {
 				return
 			}
 		}
 	}
 }
 
+// descriptors lists the process's open files.
+func (o *Object) descriptors() ([]string, error) {
+	d, err := os.Open(o.proc("fd"))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Readdirnames(maxDescriptors)
+}
+
 func (o *Object) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", o.pid, name) }
 
-// try opens the candidate if it is the object. It looks before it opens:
-// opening a device can have effects, and a FIFO waits.
+// try opens the candidate if it is the object, and opens nothing else.
 func (o *Object) try(c candidate) (*os.File, error) {
 	if c.copied {
-		f, err := OpenFile(c.name)
-		if err != nil {
-			return nil, err
+		f, ok := copyOf(c.name)
+		if !ok {
+			return nil, changed(c.name)
 		}
-		if info, err := f.Stat(); err != nil || !o.is(info, true) {
+		if id, err := IDOf(f); err != nil || id != o.ID {
 			f.Close()
 			return nil, changed(c.name)
 		}
 		return f, nil
 	}
-	info, err := os.Stat(c.name)
+	p, err := o.look(c)
 	if err != nil {
 		return nil, err
 	}
+	defer p.close()
+	device := c.link
 	if c.like != "" {
 		// A process with a root of its own within this file system has its
 		// files by this process's paths in maps (fs/d_path.c, d_path).
-		like, err := os.Stat(c.like)
-		if (err != nil || !os.SameFile(info, like)) && !o.is(info, true) {
-			return nil, cmp.Or(err, changed(c.name))
+		like, err := look(unix.AT_FDCWD, c.like, 0)
+		if err == nil {
+			like.close()
 		}
+		device = err != nil || like.id() != p.id()
 	}
-	if c.rooted && !o.inRoot(info) {
+	if !o.is(p, device) {
 		return nil, changed(c.name)
 	}
-	if !o.is(info, c.link) {
-		return nil, changed(c.name)
-	}
-	f, err := os.OpenFile(c.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if opened, err := f.Stat(); err != nil || !os.SameFile(opened, info) {
-		f.Close()
-		return nil, changed(c.name)
-	}
-	if c.name == o.raw || c.name == o.proc("root")+o.raw {
+	f, err := p.open()
+	if err == nil && (c.name == o.raw || c.name == o.proc("root")+o.raw) {
 		o.Path = o.raw
 	}
-	return f, nil
+	return f, err
 }
 
-// inRoot reports whether info is of the file that the object's path leads to
-// without symbolic links. The kernel prints paths that have none, and one that
-// is there now would lead out of the process's root into this one's.
-func (o *Object) inRoot(info os.FileInfo) bool {
-	root, err := unix.Open(o.proc("root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
+// look returns what is at the candidate's path. The kernel prints paths that
+// have no symbolic links, and one that is there now would lead elsewhere: out of
+// the process's root into this one's, or to a file of another's.
+func (o *Object) look(c candidate) (*place, error) {
+	dir, path, resolve := unix.AT_FDCWD, c.name, uint64(0)
+	switch {
+	case c.rooted:
+		root, err := look(unix.AT_FDCWD, o.proc("root"), 0)
+		if err != nil {
+			return nil, err
+		}
+		defer root.close()
+		dir, path, resolve = root.fd, o.raw, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_SYMLINKS
+	case c.name == o.raw:
+		resolve = unix.RESOLVE_NO_SYMLINKS
 	}
-	defer unix.Close(root)
-	fd, err := unix.Openat2(root, o.raw, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
-	})
+	p, err := look(dir, path, resolve)
 	if errors.Is(err, unix.ENOSYS) {
-		return true // before Linux 5.6
+		p, err = look(unix.AT_FDCWD, c.name, 0)
 	}
-	if err != nil {
-		return false
+	if err == nil {
+		p.path = c.name
 	}
-	var st unix.Stat_t
-	err = unix.Fstat(fd, &st)
-	unix.Close(fd)
-	is, ok := info.Sys().(*syscall.Stat_t)
-	return err == nil && ok && st.Dev == is.Dev && st.Ino == is.Ino
+	return p, err
 }
 
 func changed(path string) error {
 	return fmt.Errorf("%s is another file now: %w", path, os.ErrNotExist)
 }
 
-// is reports whether info is of the mapped file. The device is compared only
-// where nothing else ties the path to the object: on btrfs and some overlays,
-// maps and stat give different ones.
-func (o *Object) is(info os.FileInfo, device bool) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.Mode().IsRegular() && st.Ino == o.ID.Inode && (!device || st.Dev == o.ID.Dev)
+// is reports whether p is the mapped file. The device is compared only where
+// nothing else ties the path to the object: on btrfs and some overlays, maps and
+// stat give different ones.
+func (o *Object) is(p *place, device bool) bool {
+	return p.st.Mode&unix.S_IFMT == unix.S_IFREG && p.st.Ino == o.ID.Inode && (!device || p.st.Dev == o.ID.Dev)
 }

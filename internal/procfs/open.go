@@ -1,0 +1,142 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotRegular is wrapped by the error for a path that leads to a directory, a
+// device, a FIFO or a socket.
+var ErrNotRegular = errors.New("not a regular file")
+
+// errNoProc says that a file cannot be opened by way of its descriptor.
+var errNoProc = errors.New("/proc is not mounted, or shows other processes")
+
+// OpenFile opens the regular file at path for reading. It opens nothing else,
+// whoever puts what at the path meanwhile: opening a device can have effects,
+// and a FIFO waits. A path /proc/PID/fd/N may be of another user's process: the
+// directory takes CAP_DAC_READ_SEARCH, while the kernel hands out a copy of the
+// descriptor for CAP_SYS_PTRACE.
+//
+// Without a /proc of this process's, a device that takes the place of a regular
+// file in the moment between looking and opening is opened, and closed at once.
+func OpenFile(path string) (*os.File, error) {
+	p, err := look(unix.AT_FDCWD, path, 0)
+	if errors.Is(err, os.ErrPermission) {
+		if f, ok := copyOf(path); ok {
+			return f, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	f, err := p.open()
+	if errors.Is(err, errNoProc) {
+		return p.openBy(path)
+	}
+	return f, err
+}
+
+// place is a file that is held and not opened (O_PATH): it stays the same,
+// whatever becomes of its names.
+type place struct {
+	fd   int
+	path string // by which it was found
+	st   unix.Stat_t
+}
+
+// look returns what path, counted from dir, leads to. A set of unix.RESOLVE_…
+// restricts the way there; before Linux 5.6 the error wraps ENOSYS.
+func look(dir int, path string, resolve uint64) (*place, error) {
+	fd, err := retry(func() (int, error) {
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve}
+		if resolve == 0 {
+			return unix.Openat(dir, path, int(how.Flags), 0)
+		}
+		return unix.Openat2(dir, path, &how)
+	})
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	p := &place{fd: fd, path: path}
+	if err := unix.Fstat(fd, &p.st); err != nil {
+		p.close()
+		return nil, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return p, nil
+}
+
+func (p *place) close() { unix.Close(p.fd) }
+
+func (p *place) id() ID { return ID{p.st.Dev, p.st.Ino} }
+
+// open opens the file if it is a regular one. Nothing is looked up by a name
+// that others could change.
+func (p *place) open() (*os.File, error) {
+	return p.openBy(fmt.Sprintf("/proc/self/fd/%d", p.fd))
+}
+
+// openBy opens the file by a path that leads to it.
+func (p *place) openBy(path string) (*os.File, error) {
+	if err := p.regular(); err != nil {
+		return nil, err
+	}
+	fd, err := retry(func() (int, error) {
+		return unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	})
+	if path != p.path && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)) {
+		return nil, errNoProc
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: p.path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), p.path)
+	if id, err := IDOf(f); err != nil || id != p.id() {
+		f.Close()
+		return nil, changed(p.path)
+	}
+	return f, nil
+}
+
+// regular returns an error if the file is none that is read.
+func (p *place) regular() error {
+	what, ok := kinds[p.st.Mode&unix.S_IFMT]
+	switch {
+	case p.st.Mode&unix.S_IFMT == unix.S_IFREG:
+		return nil
+	case ok:
+		return fmt.Errorf("%s is %s, %w", p.path, what, ErrNotRegular)
+	}
+	return fmt.Errorf("%s is %w", p.path, ErrNotRegular)
+}
+
+// kinds are the types of files but for regular ones, and links, which are followed.
+var kinds = map[uint32]string{
+	unix.S_IFDIR: "a directory", unix.S_IFCHR: "a device", unix.S_IFBLK: "a device", unix.S_IFIFO: "a FIFO", unix.S_IFSOCK: "a socket",
+}
+
+// retry calls f until no signal interrupts it, as package os does.
+func retry(f func() (int, error)) (int, error) {
+	for {
+		if n, err := f(); err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// Leads reports whether path leads to the file without symbolic links.
+func Leads(path string, to os.FileInfo) bool {
+	p, err := look(unix.AT_FDCWD, path, unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return false
+	}
+	defer p.close()
+	st, ok := to.Sys().(*syscall.Stat_t)
+	return ok && p.id() == ID{st.Dev, st.Ino}
+}
