@@ -287,7 +287,6 @@ func (t *tracing) groups(plan Plan, schemas []*schema, objects objects, base int
 func (t *tracing) watch(o *Options, stop func() error) {
 	ctx, cancel := context.WithCancel(o.Context)
 	t.cancel = cancel
-	t.discover.ctx = ctx
 	if len(o.PIDs) > 0 {
 		var eg errgroup.Group
 		for _, pid := range o.PIDs {
@@ -301,6 +300,7 @@ func (t *tracing) watch(o *Options, stop func() error) {
 		})
 	}
 	if o.Rescan > 0 {
+		t.discover.ctx = ctx
 		t.watches.Go(func() { t.rescan(ctx) })
 	}
 	t.watches.Go(func() {
