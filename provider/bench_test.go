@@ -3,6 +3,7 @@
 package provider_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/go-usdt/usdt/provider"
@@ -42,6 +43,65 @@ func BenchmarkFireUnwatched(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkEnabled looks at whether anybody watches, beside an empty loop. The
+// provider and the group named later have probes in the objects of two Loads.
+func BenchmarkEnabled(b *testing.B) {
+	eight, many, later := newProvider("eight"), newProvider("hundred"), newProvider("later")
+	probe := provider.NewProbe0(eight, "probe0")
+	for i := range 100 {
+		if i > 0 && i < 8 {
+			provider.NewProbe0(eight, fmt.Sprint("probe", i))
+		}
+		provider.NewProbe0(many, fmt.Sprint("probe", i))
+	}
+	one, two := many.Group("one"), later.Group("two")
+	provider.NewProbe0(one, "in")
+	provider.NewProbe0(two, "first")
+	load(b, eight)
+	load(b, many)
+	load(b, later)
+	provider.NewProbe0(two, "second")
+	load(b, later)
+	b.Run("empty", func(b *testing.B) {
+		for i := range b.N {
+			_ = i
+		}
+	})
+	b.Run("probe", func(b *testing.B) {
+		for range b.N {
+			if probe.Enabled() {
+				b.Fatal("enabled")
+			}
+		}
+	})
+	for _, g := range []struct {
+		name string
+		*provider.Group
+	}{{"group", one}, {"group-later", two}} {
+		b.Run(g.name, func(b *testing.B) {
+			group := g.Group
+			for range b.N {
+				if group.Enabled() {
+					b.Fatal("enabled")
+				}
+			}
+		})
+	}
+	for _, of := range []struct {
+		name string
+		*provider.Provider
+	}{{"provider-8", eight}, {"provider-101", many}, {"provider-later", later}} {
+		b.Run(of.name, func(b *testing.B) {
+			p := of.Provider
+			for range b.N {
+				if p.Enabled() {
+					b.Fatal("enabled")
+				}
+			}
+		})
+	}
 }
 
 // BenchmarkFireRaised is Fire with a raised semaphore and nobody attached: all

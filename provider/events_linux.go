@@ -43,7 +43,7 @@ type shownEvents struct {
 // showEvents fills an events directory with a provider's probes, after
 // removing what dead processes left there. It returns what is to be hidden
 // later, perhaps also with an error.
-func showEvents(dir, provider string, probes []declared) (*shownEvents, error) {
+func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error) {
 	events.Lock()
 	defer events.Unlock()
 	dir, err := filepath.Abs(dir)
@@ -75,7 +75,7 @@ func showEvents(dir, provider string, probes []declared) (*shownEvents, error) {
 			return shown, err
 		}
 		shown.probes = append(shown.probes, p.name)
-		address := fmt.Sprintf("%#x\n", p.site)
+		address := fmt.Sprintf("%#x\n", p.address)
 		for i, contents := range []string{address, format(p.name, p.sig)} {
 			// The name is there when the contents are.
 			temp := filepath.Join(at, ".new")

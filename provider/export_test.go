@@ -33,6 +33,25 @@ func watch(p *Provider, n int, match func(name string) bool) {
 	}
 }
 
+// ReplaceWatched raises the semaphore of one probe and replaces all objects, as
+// if a tracer had attached since it was found that nobody watches them.
+func ReplaceWatched(p *Provider, name string) error {
+	WatchOne(p, name, 1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.replace(&p.opts, slices.Clone(p.objects))
+}
+
+// Sites returns the addresses at which probes of p call their stubs.
+func Sites(p *Provider) (sites []uintptr) {
+	for _, o := range p.objects {
+		for _, d := range o.probes {
+			sites = append(sites, d.site)
+		}
+	}
+	return sites
+}
+
 // counter returns the counter behind s, whose only field is its address.
 func counter(s *stub.Semaphore) *uint32 { return *(**uint32)(unsafe.Pointer(s)) }
 
@@ -65,7 +84,7 @@ func CloseObjects(name string) error {
 	var errs []error
 	loaded.Range(func(key, _ any) bool {
 		o := key.(*object)
-		if slices.ContainsFunc(o.probes, func(d declared) bool { return d.name == name }) {
+		if slices.ContainsFunc(o.probes, func(p loadedProbe) bool { return p.name == name }) {
 			errs = append(errs, o.close())
 		}
 		return true

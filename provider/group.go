@@ -1,8 +1,9 @@
 package provider
 
 import (
-	"slices"
 	"sync/atomic"
+
+	"github.com/go-usdt/usdt/internal/stub"
 )
 
 // Scope is where probes are declared: a [Provider], or a [Group] of one.
@@ -19,9 +20,9 @@ func (g *Group) scope() (*Provider, *Group) { return g.provider, g }
 // that a probe of the group may be fired while only another one is watched.
 type Group struct {
 	provider *Provider
-	// counters has the group's semaphore in each loaded object: one, unless
-	// some probes were declared after a Load. The slice is never changed.
-	counters atomic.Pointer[[]*uint32]
+	// counters has the group's semaphore in each loaded object: one, unless some
+	// probes were declared after a Load.
+	counters atomic.Pointer[stub.Any]
 }
 
 // Group returns the provider's group of that name, the same one each time. The
@@ -32,30 +33,12 @@ func (p *Provider) Group(name string) *Group {
 	g := p.groups[name]
 	if g == nil {
 		g = &Group{provider: p}
-		g.detach()
+		g.counters.Store(stub.NewAny(unwatched, nil))
 		p.groups[name] = g
 	}
 	return g
 }
 
-// Enabled reports whether somebody watches a probe of the group.
-func (g *Group) Enabled() bool {
-	for _, c := range *g.counters.Load() {
-		if atomic.LoadUint32(c) != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// attach adds a counter unless it is there. The provider is locked.
-func (g *Group) attach(counter *uint32) {
-	old := *g.counters.Load()
-	if !slices.Contains(old, counter) {
-		added := append(slices.Clip(old), counter)
-		g.counters.Store(&added)
-	}
-}
-
-// detach removes all counters.
-func (g *Group) detach() { g.counters.Store(new([]*uint32)) }
+// Enabled reports whether somebody watches a probe of the group. It costs as
+// much as a probe's.
+func (g *Group) Enabled() bool { return g.counters.Load().Active() }

@@ -29,6 +29,7 @@ type image struct {
 	text, probes *elfgen.Section
 	code         stub.Code
 	slots        []uint32 // the number of each probe's semaphore
+	semaphores   int
 }
 
 // site and semaphore return the address of the i-th probe's in the object.
@@ -73,14 +74,14 @@ func newImage(provider string, code stub.Code, probes []declared) (*image, error
 	// for .note.stapsdt, without ever going back (bcc_elf.c: list_in_scn).
 	im := &image{code: code}
 	slots, semaphores := assignSemaphores(probes)
-	im.slots = slots
+	im.slots, im.semaphores = slots, int(semaphores)
 	at := placeOf(provider, code, probes, slots)
 	section := func(name string, typ elf.SectionType, flags elf.SectionFlag, align, size uint64) *elfgen.Section {
 		return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
 	}
 	base := section(notes.BaseSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC, 1, 1)
 	im.text = section(".text", elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_EXECINSTR, stubAlign, uint64(len(probes))*code.Stride)
-	im.probes = section(notes.ProbeSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_WRITE, semaphoreSize, semaphores*semaphoreSize)
+	im.probes = section(notes.ProbeSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_WRITE, semaphoreSize, semaphores*semaphoreSize+stub.CountersPadding)
 	im.text.Skip, im.probes.Skip = at.stubs, at.semaphores
 	note := section(notes.SectionName, elf.SHT_NOTE, 0, 4, uint64(noteSize))
 	typeSection := section(notes.TypesSectionName, elf.SHT_PROGBITS, 0, 8, uint64(notes.TypesSize(records)))

@@ -34,7 +34,7 @@ func TestInlining(t *testing.T) {
 		fmt.Fprintf(&src, "\tp%d := provider.NewProbe%d%s(p, \"p%d\"%s)\n", n, n, inst, n, quoted)
 		fmt.Fprintf(&src, "\tif p%d.Enabled() {\n\t\tprintln()\n\t}\n\tp%d.Fire(%s)\n", n, n, strings.Join(values[:n], ", "))
 	}
-	src.WriteString("}\n")
+	src.WriteString("\tg := p.Group(\"g\")\n\tif p.Enabled() || g.Enabled() {\n\t\tprintln()\n\t}\n}\n")
 	file := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(file, []byte(src.String()), 0o644); err != nil {
 		t.Fatal(err)
@@ -50,6 +50,11 @@ func TestInlining(t *testing.T) {
 			if !containsLine(string(out), generic, "])."+method) && !strings.Contains(string(out), plain) {
 				t.Errorf("Probe%d.%s is not inlined", n, method)
 			}
+		}
+	}
+	for _, inlined := range []string{"provider.(*Group).Enabled", "stub.(*Any).Active", "provider.(*Provider).Enabled", "stub.(*Counters).Active"} {
+		if !strings.Contains(string(out), "inlining call to "+inlined) {
+			t.Errorf("%s is not inlined", inlined)
 		}
 	}
 	if got := strings.Count(string(out), "inlining call to stub.(*Semaphore).Active"); got < 2*(len(types)+1) {

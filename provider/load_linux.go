@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -15,9 +16,19 @@ import (
 
 // object is a loaded ELF object.
 type object struct {
-	probes []declared
-	memory memory
-	shown  *shownEvents // nil without Options.EventsDir
+	probes     []loadedProbe
+	memory     memory
+	first      *uint32 // of its semaphores
+	semaphores int
+	stays      bool         // since nothing would be won by replacing it
+	shown      *shownEvents // nil without Options.EventsDir
+}
+
+// loadedProbe is a probe with its place in an object.
+type loadedProbe struct {
+	declared
+	address uintptr
+	counter *uint32
 }
 
 // loaded keeps every loaded object reachable until it is closed. A program may
@@ -36,22 +47,24 @@ type memory interface {
 	release() error
 }
 
-// load generates the object for probes, gets it into memory and lets them fire.
-// It returns an object and an error if they fire but Options.EventsDir cannot
-// show them.
-func load(provider string, opts *Options, probes []declared) (*object, error) {
+// load generates the object for probes, gets it into memory and lets them fire
+// there. Those of the objects in replaced must be among them; these are closed,
+// but for objects that a tracer attached to meanwhile, which are returned. load
+// returns an object and an error if its probes fire but Options.EventsDir cannot
+// show them, or something could not be released.
+func load(provider string, opts *Options, probes []declared, replaced []*object) (o *object, kept []*object, err error) {
 	if !stub.Supported {
-		return nil, ErrNotSupported
+		return nil, replaced, ErrNotSupported
 	}
 	code, err := opts.Site.code()
 	if err != nil {
-		return nil, err
+		return nil, replaced, err
 	}
 	im, err := newImage(provider, code, probes)
 	if err != nil {
-		return nil, err
+		return nil, replaced, err
 	}
-	o := &object{probes: probes}
+	o = &object{stays: opts.Loader == LoaderDlopen}
 	switch opts.Loader {
 	case LoaderMap:
 		o.memory, err = mapObject(provider, opts, im)
@@ -61,43 +74,98 @@ func load(provider string, opts *Options, probes []declared) (*object, error) {
 		err = fmt.Errorf("unknown loader %d", opts.Loader)
 	}
 	if err != nil {
-		return nil, err
+		return nil, replaced, err
 	}
-	for i, p := range probes {
-		atomic.StoreUintptr(&p.site, o.memory.Address(im.site(i)))
-	}
-	for i, p := range probes {
-		counter := o.memory.Counter(im.semaphore(i))
-		p.sem.Attach(counter)
-		if p.group != nil {
-			p.group.attach(counter)
-		}
-	}
+	o.place(im, probes)
+	o.attach()
 	loaded.Store(o, nil)
+	kept, err = o.replace(replaced)
 	if opts.EventsDir != "" {
-		o.shown, err = showEvents(opts.EventsDir, provider, probes)
+		var e error
+		o.shown, e = showEvents(opts.EventsDir, provider, o.probes)
+		err = errors.Join(err, e)
 	}
-	return o, err
+	return o, kept, err
+}
+
+// place notes where im has probes, and the semaphores of all of them.
+func (o *object) place(im *image, probes []declared) {
+	o.probes = make([]loadedProbe, len(probes))
+	for i, p := range probes {
+		o.probes[i] = loadedProbe{p, o.memory.Address(im.site(i)), o.memory.Counter(im.semaphore(i))}
+	}
+	o.first, o.semaphores = o.memory.Counter(im.probes.Addr), im.semaphores
+}
+
+// attach lets the object's probes fire in it.
+func (o *object) attach() {
+	for _, p := range o.probes {
+		atomic.StoreUintptr(&p.site, p.address)
+	}
+	for _, p := range o.probes {
+		p.sem.Attach(p.counter)
+	}
+}
+
+// watched reports whether a tracer has raised one of the object's semaphores.
+func (o *object) watched() bool {
+	return slices.ContainsFunc(o.probes, func(p loadedProbe) bool { return atomic.LoadUint32(p.counter) != 0 })
+}
+
+// replace closes objects whose probes o has, too. A tracer may have attached to
+// one of them before its probes fired in o. It must not lose them: they fire
+// where they did, and the object is returned.
+func (o *object) replace(objects []*object) (kept []*object, err error) {
+	var errs []error
+	var gone []*object
+	for _, old := range objects {
+		if old.watched() {
+			old.attach()
+			o.leave(old.probes)
+			kept = append(kept, old)
+			continue
+		}
+		gone = append(gone, old)
+	}
+	if len(gone) > 0 {
+		stub.Quiesce()
+	}
+	for _, old := range gone {
+		errs = append(errs, old.release())
+	}
+	return kept, errors.Join(errs...)
+}
+
+// leave takes probes away from o, in which they have a place that nothing fires
+// at.
+func (o *object) leave(probes []loadedProbe) {
+	elsewhere := make(map[*probe]bool, len(probes))
+	for _, p := range probes {
+		elsewhere[p.probe] = true
+	}
+	o.probes = slices.DeleteFunc(o.probes, func(p loadedProbe) bool { return elsewhere[p.probe] })
 }
 
 // close withdraws the object's probes. When a probe's site is gone no
 // goroutine enters its stub any more; those that are in it are waited for. A
 // goroutine that still looks at a semaphore may do so: memory stays readable.
 func (o *object) close() error {
-	loaded.Delete(o)
-	var errs []error
-	if o.shown != nil {
-		errs = append(errs, o.shown.hide())
-	}
 	for _, p := range o.probes {
 		p.sem.Attach(unwatched)
 		atomic.StoreUintptr(&p.site, 0)
-		if p.group != nil {
-			p.group.detach()
-		}
 	}
 	stub.Quiesce()
-	return errors.Join(append(errs, o.memory.release())...)
+	return o.release()
+}
+
+// release lets go of an object in which nobody executes any more.
+func (o *object) release() error {
+	loaded.Delete(o)
+	var err error
+	if o.shown != nil {
+		err = o.shown.hide()
+	}
+	return errors.Join(err, o.memory.release())
 }
 
 // openImage returns a file that holds im, as opts want it.

@@ -3,9 +3,23 @@
 package provider
 
 // object exists on Linux only.
-type object struct{ probes []declared }
+type object struct {
+	probes     []loadedProbe
+	first      *uint32
+	semaphores int
+	stays      bool
+}
 
-func load(string, *Options, []declared) (*object, error) { return nil, ErrNotSupported }
+type loadedProbe struct {
+	declared
+	counter *uint32
+}
+
+func load(_ string, _ *Options, _ []declared, replaced []*object) (*object, []*object, error) {
+	return nil, replaced, ErrNotSupported
+}
+
+func (o *object) watched() bool { return false }
 
 func (o *object) close() error { return nil }
 

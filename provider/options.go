@@ -64,7 +64,7 @@ const (
 	// LoaderDlopen has the dynamic linker load it, so that debuggers see it
 	// among the process's libraries. It needs cgo and the build tag
 	// usdt_dlopen. Close leaves such an object in memory, silent; loading the
-	// same probes again uses it again.
+	// same probes again uses it again. Each later Load adds one.
 	LoaderDlopen
 )
 

@@ -1,12 +1,16 @@
 package provider
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+
+	"github.com/go-usdt/usdt/internal/stub"
 )
 
 // ErrNotSupported is wrapped by the error of Load where probes cannot be
@@ -33,6 +37,8 @@ type Provider struct {
 	pending    []declared
 	objects    []*object
 	closed     bool
+
+	counters atomic.Pointer[stub.Counters] // of all objects
 }
 
 // New returns a provider without probes. A name that tools could not use is
@@ -48,6 +54,7 @@ func New(name string, opts *Options) *Provider {
 	if opts != nil {
 		p.opts = *opts
 	}
+	p.counters.Store(stub.NewCounters(nil))
 	p.err = checkName("provider", name, maxProviderName)
 	return p
 }
@@ -56,7 +63,10 @@ func New(name string, opts *Options) *Provider {
 func (p *Provider) Name() string { return p.name }
 
 // Load publishes the probes that were declared since the last Load: from now
-// on tracers find them. Probes that are loaded already are not disturbed.
+// on tracers find them. Probes that are loaded already are not disturbed: those
+// that nobody watches may move into the new object, so that a program which
+// declares and loads again and again has a few objects, while those that are
+// watched stay where they are.
 //
 // The error joins those of all wrong declarations; the other probes are
 // published all the same. If the object cannot be loaded the probes remain to
@@ -74,8 +84,6 @@ func (p *Provider) Load() error {
 		return errors.Join(append([]error{p.err}, errs...)...)
 	}
 	if len(p.pending) > 0 {
-		// The same probes give the same object, however they were declared.
-		slices.SortFunc(p.pending, func(a, b declared) int { return strings.Compare(a.name, b.name) })
 		if err := p.publish(); err != nil {
 			errs = append(errs, fmt.Errorf("load provider %q: %w", p.name, err))
 		}
@@ -83,36 +91,93 @@ func (p *Provider) Load() error {
 	return errors.Join(errs...)
 }
 
-// publish loads an object with the pending probes. They stay pending if it
-// cannot, or may not.
+// publish loads an object with the pending probes, and those of objects that it
+// replaces. They stay pending if it cannot, or may not.
 func (p *Provider) publish() error {
 	opts, disabled, err := p.opts.settings()
 	if err != nil || disabled {
 		return err
 	}
-	o, err := load(p.name, &opts, p.pending)
+	return p.replace(&opts, p.replaceable(len(p.pending)))
+}
+
+// replace loads an object with the pending probes and those of the objects in
+// replaced, whose place it takes.
+func (p *Provider) replace(opts *Options, replaced []*object) error {
+	probes := slices.Clone(p.pending)
+	for _, o := range replaced {
+		for _, l := range o.probes {
+			probes = append(probes, l.declared)
+		}
+	}
+	// The same probes give the same object, however they were declared.
+	slices.SortFunc(probes, func(a, b declared) int { return strings.Compare(a.name, b.name) })
+	o, kept, err := load(p.name, opts, probes, replaced)
 	if o != nil {
+		p.objects = slices.DeleteFunc(p.objects, func(o *object) bool {
+			return slices.Contains(replaced, o) && !slices.Contains(kept, o)
+		})
 		p.objects = append(p.objects, o)
 		p.pending = nil
+		p.look()
 	}
 	return err
 }
 
-// Enabled reports whether any probe of the provider is being watched. It looks
-// at each of them under a lock: for a test before each Fire, use the probe's or
-// a [Group]'s.
-func (p *Provider) Enabled() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// maxIdle is the number of objects that nobody watches which a Load leaves alone.
+// It is more than one, since a tracer that has found an object may still be on its
+// way to attach to it.
+const maxIdle = 2
+
+// smallObject is a number of probes for which an object is made anew in no time.
+const smallObject = 64
+
+// replaceable returns the objects that one with n more probes is to replace: none
+// while there are few, then those that are small, or no larger than what is added
+// to them, so that many Loads of many probes do not make each anew many times.
+func (p *Provider) replaceable(n int) []*object {
+	var idle []*object
 	for _, o := range p.objects {
-		for _, d := range o.probes {
-			if d.sem.Active() {
-				return true
+		if !o.stays && !o.watched() {
+			idle = append(idle, o)
+		}
+	}
+	if len(idle) < maxIdle {
+		return nil
+	}
+	slices.SortStableFunc(idle, func(a, b *object) int { return len(a.probes) - len(b.probes) })
+	for i, o := range idle {
+		if len(o.probes) > max(n, smallObject) {
+			return idle[:i]
+		}
+		n += len(o.probes)
+	}
+	return idle
+}
+
+// look makes the semaphores of all objects, and of no others, those that Enabled
+// of the provider and of its groups look at.
+func (p *Provider) look() {
+	var all []*[2]uint64
+	groups := make(map[*Group]*stub.Any, len(p.groups))
+	for _, o := range p.objects {
+		all = stub.AppendCounters(all, o.first, o.semaphores)
+		for _, l := range o.probes {
+			if g := l.group; g != nil && !groups[g].Has(l.counter) {
+				groups[g] = stub.NewAny(l.counter, groups[g])
 			}
 		}
 	}
-	return false
+	p.counters.Store(stub.NewCounters(all))
+	for _, g := range p.groups {
+		g.counters.Store(cmp.Or(groups[g], stub.NewAny(unwatched, nil)))
+	}
 }
+
+// Enabled reports whether any probe of the provider is being watched. It costs
+// less than a nanosecond if the provider has up to eight, a [Group] counting as
+// one, and some 0.2 ns more for each further one.
+func (p *Provider) Enabled() bool { return p.counters.Load().Active() }
 
 // Close withdraws all probes. It waits for those that are being fired, which
 // takes as long as a tracer's program runs and stops the world for a moment;
@@ -123,6 +188,7 @@ func (p *Provider) Close() error {
 	p.closed = true
 	objects := p.objects
 	p.objects, p.pending, p.errs = nil, nil, nil
+	p.look()
 	var errs []error
 	for _, o := range objects {
 		errs = append(errs, o.close())

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,87 @@ func TestManyProviders(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestManyLoads traces the probes of 1,000 Loads of one provider, of which a tracer
+// attaches to the first hundred before the others.
+func TestManyLoads(t *testing.T) {
+	needs.Root(t)
+	const n, early = 1000, 100
+	p := provider.New("loading", nil)
+	defer p.Close()
+	open := func() *attach.Session {
+		s, err := attach.Open("loading:*", &attach.Options{PIDs: []int{os.Getpid()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	var probes []*provider.Probe1[int]
+	var first *attach.Session
+	for i := range n {
+		if i == early {
+			first = open()
+			defer first.Close()
+		}
+		probes = append(probes, provider.NewProbe1[int](p, fmt.Sprint("probe", i), "i"))
+		if err := p.Load(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if objects := descriptorsOf(t, "usdt:loading"); objects > 20 {
+		t.Errorf("%d objects of %d Loads", objects, n)
+	}
+	second := open()
+	defer second.Close()
+	if sites := len(second.Plan()); sites != n {
+		t.Errorf("%d sites, want %d", sites, n)
+	}
+	for i, probe := range probes {
+		probe.Fire(i)
+	}
+	for s, want := range map[*attach.Session]int{first: early, second: n} {
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		i := 0
+		for ev, err := range s.Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name := fmt.Sprint("probe", i); ev.Name != name || ev.Args[0].Value != int64(i) {
+				t.Fatalf("event %d is of %s, with %v", i, ev.Name, ev.Args)
+			}
+			i++
+		}
+		if i != want {
+			t.Errorf("%d events, want %d", i, want)
+		}
+		finish(t, s)
+	}
+	// Nobody watches: the next Load may move all.
+	provider.NewProbe0(p, "last")
+	if err := p.Load(); err != nil {
+		t.Fatal(err)
+	}
+	if p.Enabled() {
+		t.Error("the provider is still watched")
+	}
+}
+
+// descriptorsOf counts this process's descriptors of memory files of that name.
+func descriptorsOf(t *testing.T, name string) (n int) {
+	t.Helper()
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if target, _ := os.Readlink(fd); strings.HasPrefix(target, "/memfd:"+name+" ") {
+			n++
+		}
+	}
+	return n
 }
 
 // TestManyProcesses attaches once to a file that 1,000 processes share.

@@ -7,7 +7,6 @@ package stub
 
 import (
 	"runtime"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/go-usdt/usdt/notes"
@@ -24,28 +23,6 @@ type Block struct {
 	// kept apart, as pointers, since a stack that grows moves what they point
 	// to: Call copies them into Slot when the stack can no longer move.
 	Ptr [Slots]unsafe.Pointer
-}
-
-// Semaphore is a probe's view of its semaphore: the address of a counter that
-// the kernel keeps. Before its first Attach it must not be used.
-type Semaphore struct {
-	counter unsafe.Pointer // *uint32
-}
-
-// Attach makes counter the semaphore's counter. It must stay readable for the
-// life of the process.
-func (s *Semaphore) Attach(counter *uint32) {
-	atomic.StorePointer(&s.counter, unsafe.Pointer(counter))
-}
-
-// Active reports whether the counter is not zero.
-//
-// The kernel changes the counter behind the compiler's back. The plain load
-// cannot be hoisted over the atomic one before it, and costs one unit less of
-// the inliner's budget than an atomic load: with it the Fire of a probe of six
-// arguments inlines, whose cost is 79 of 80.
-func (s *Semaphore) Active() bool {
-	return *(*uint32)(atomic.LoadPointer(&s.counter)) != 0
 }
 
 // Call calls the stub whose address is at site, with the argument block b. It
