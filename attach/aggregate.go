@@ -101,7 +101,7 @@ func (a *Aggregate) Read() ([]Group, error) {
 }
 
 // Close detaches and frees everything. What has not been read counts as
-// filtered. The error is also one for which tracing ended early, or for which
+// unread. The error is also one for which tracing ended early, or for which
 // sites found by a rescan could not be left. Calling it again is safe.
 func (a *Aggregate) Close() error {
 	a.cancel() // of a rescan, too
@@ -114,7 +114,7 @@ func (a *Aggregate) Close() error {
 	}
 	rest, readErr := a.takeLocked()
 	for i := range rest {
-		a.dropped.Add(rest[i].Count)
+		a.unread.Add(rest[i].Count)
 	}
 	if a.stopErr != nil && !errors.Is(err, a.stopErr) {
 		err = errors.Join(a.stopErr, err)

@@ -22,6 +22,7 @@ type binder struct {
 	where     *filter.Expr
 	aggregate *aggregateLayout // nil to record events
 	objects   objects
+	used      *optionUse // nil if that is not asked
 	forms     map[formKey]*schema
 }
 
@@ -74,6 +75,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 	default:
 		b.bindNote(sc, s, regs)
 	}
+	b.used.see(sc, p)
 	if b.where != nil {
 		err := bindWhere(b.where, sc, p)
 		if b.aggregate != nil && b.aggregate.excuses(b.where, sc, err) {

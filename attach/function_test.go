@@ -160,10 +160,8 @@ func TestFunctionText(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 
-	types := attach.Options{Args: []string{"retval:int32", "arg0:uint8", "arg7:int16"}, Where: "retval < 0 && retval > -10"}
-	ints := open(t, "uretprobe:"+path+":small", &types)
-	types.Where = "arg7 < 0 && arg0 == 1"
-	entries := open(t, "uprobe:"+path+":sum8", &types)
+	ints := open(t, "uretprobe:"+path+":small", &attach.Options{Args: []string{"retval:int32"}, Where: "retval < 0 && retval > -10"})
+	entries := open(t, "uprobe:"+path+":sum8", &attach.Options{Args: []string{"arg0:uint8", "arg7:int16"}, Where: "arg7 < 0 && arg0 == 1"})
 	p.ask("")
 	if d := cmp.Diff(map[string][][]arg{"small()": {named("retval", int64(-6))}}, byName(drain(t, ints))); d != "" {
 		t.Errorf("a result that is an int (-want +got):\n%s", d)

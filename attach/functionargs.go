@@ -11,9 +11,12 @@ import (
 
 // functionArgs are Options.Args.
 type functionArgs struct {
+	given bool     // anything at all
 	all   bool     // those in registers
 	names []string // of arguments at the entry
 	types map[string]functionType
+
+	result bool // retval is named
 }
 
 // functionType is a type that an argument is said to have.
@@ -28,7 +31,7 @@ var functionTypes = map[string]functionType{
 }
 
 func parseFunctionArgs(all []string) (functionArgs, error) {
-	out := functionArgs{types: map[string]functionType{}}
+	out := functionArgs{given: len(all) > 0, types: map[string]functionType{}}
 	none := slices.Equal(all, []string{"none"})
 	if none {
 		all = nil
@@ -39,23 +42,21 @@ func parseFunctionArgs(all []string) (functionArgs, error) {
 			return out, fmt.Errorf("functions have no argument %q, but arg0, arg1 and so on, and retval", name)
 		}
 		if t, ok := functionTypes[typ]; ok {
+			if other, again := out.types[name]; again && other != t {
+				return out, fmt.Errorf("argument %s has two types", name)
+			}
 			out.types[name] = t
 		} else if typed {
 			return out, fmt.Errorf("the type of argument %s is not %q, but int8 to int64 or uint8 to uint64", name, typ)
 		}
-		if name != retval {
+		if name == retval {
+			out.result = true
+		} else {
 			out.names = append(out.names, name)
 		}
 	}
 	out.all = !none && len(out.names) == 0
 	return out, nil
-}
-
-// CheckArgs returns the error in the first of Options.Args that could not be
-// understood, nil if there is none.
-func CheckArgs(all []string) error {
-	_, err := parseFunctionArgs(all)
-	return err
 }
 
 // retype gives the argument called name the type that it is said to have.

@@ -157,7 +157,7 @@ func TestLatencyOfThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		st, err := a.Stats()
-		if err != nil || st.Fired != 2*threads*each || st.Fired != st.Received+st.Lost+st.Filtered+st.Missed || pairs.Pairs != n {
+		if err != nil || st.Fired != 2*threads*each || st.Fired != st.Received+st.Lost+st.Filtered+st.Missed+st.Unread || pairs.Pairs != n {
 			t.Errorf("stats %+v, error %v, pairs %+v, %d read", st, err, pairs, n)
 		}
 		// A goroutine may go on in another thread between start and end.

@@ -177,8 +177,8 @@ func checkSum(t testing.TB, s interface{ Stats() (attach.Stats, error) }) attach
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := st.Received + st.Lost + st.Filtered + st.Missed; st.Fired != sum {
-		t.Errorf("fired %d, but received+lost+filtered+missed = %d: %+v", st.Fired, sum, st)
+	if sum := st.Received + st.Lost + st.Filtered + st.Missed + st.Unread; st.Fired != sum {
+		t.Errorf("fired %d, but received+lost+filtered+missed+unread = %d: %+v", st.Fired, sum, st)
 	}
 	return st
 }

@@ -43,9 +43,10 @@ type typedBinder struct {
 	provider string
 	name     string
 	follow   []string
-	fields   int  // that have been told apart
-	inArray  bool // what lies here is there several times, and is not followed
-	unread   bool // a string has no fixed place
+	used     *optionUse // nil if that is not asked
+	fields   int        // that have been told apart
+	inArray  bool       // what lies here is there several times, and is not followed
+	unread   bool       // a string has no fixed place
 }
 
 func (b *typedBinder) blockRegion(size uint32) region {
@@ -268,18 +269,21 @@ func (b *typedBinder) place(in indirect) (region, error) {
 
 // wants says whether Options.Follow names the pointer, in full or by a pattern.
 func (b *typedBinder) wants(where string) (exact, ok bool) {
-	for _, pattern := range b.follow {
+	for n, pattern := range b.follow {
 		if i := strings.LastIndexByte(pattern, ':'); i >= 0 {
 			if pattern[:i] != b.provider+":"+b.name {
 				continue
 			}
 			pattern = pattern[i+1:]
 		}
+		if match, err := path.Match(slashed(pattern), slashed(where)); pattern == where || match && err == nil {
+			ok = true
+			if b.used != nil {
+				b.used.usesFollow[n] = true
+			}
+		}
 		if pattern == where {
 			return true, true
-		}
-		if match, err := path.Match(slashed(pattern), slashed(where)); match && err == nil {
-			ok = true
 		}
 	}
 	return false, ok
@@ -311,7 +315,7 @@ func (b *binder) bindTyped(sc *schema, s *Site, regs *registers) {
 	}
 	sc.sig.block, sc.sig.blockBase = true, base
 	sc.sig.blockOffset, sc.sig.blockSize = rec.BlockOffset, rec.BlockSize
-	sc.typed = &typedBinder{sc: sc, provider: s.Probe.Provider, name: s.Probe.Name, follow: b.follow}
+	sc.typed = &typedBinder{sc: sc, provider: s.Probe.Provider, name: s.Probe.Name, follow: b.follow, used: b.used}
 	for i := range typ.Fields {
 		t := &typ.Fields[i]
 		sc.fields = append(sc.fields, sc.typed.field(t, sc.typed.blockRegion(rec.BlockSize), t.Name, 0))

@@ -146,28 +146,44 @@ const (
 	maxMaxString     = 8 << 10
 )
 
-// withDefaults returns a checked copy of o, which may be nil.
+// withDefaults returns a copy of o, which may be nil, that is checked and whose
+// processes exist.
 func (o *Options) withDefaults() (Options, error) {
+	out, err := o.checked()
+	if err != nil {
+		return out, err
+	}
+	for _, pid := range out.PIDs {
+		if err := checkProcess(pid); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// checked returns a checked copy of o, which may be nil.
+func (o *Options) checked() (Options, error) {
+	fail := func(option string, err error) (Options, error) { return Options{}, &OptionError{option, err} }
 	var out Options
 	if o != nil {
 		out = *o
 	}
 	switch {
 	case out.RingSize < 0 || out.RingSize > maxRingSize:
-		return out, fmt.Errorf("ring size %d is not between 0 and %d bytes", out.RingSize, maxRingSize)
+		return fail("RingSize", fmt.Errorf("%d is not between 0 and %d bytes", out.RingSize, maxRingSize))
 	case out.RingSize == 0:
 		out.RingSize = defaultRingSize
 	}
 	out.RingSize = max(1<<bits.Len(uint(out.RingSize-1)), os.Getpagesize())
 	switch {
 	case out.MaxString < 0 || out.MaxString > maxMaxString:
-		return out, fmt.Errorf("string length %d is not between 0 and %d bytes", out.MaxString, maxMaxString)
+		return fail("MaxString", fmt.Errorf("%d is not between 0 and %d bytes", out.MaxString, maxMaxString))
 	case out.MaxString == 0:
 		out.MaxString = defaultMaxString
 	}
 	for _, name := range out.Follow {
 		if _, err := path.Match(slashed(name), ""); err != nil {
-			return out, fmt.Errorf("follow %q: %w", name, err)
+			return fail("Follow", fmt.Errorf("%q: %w", name, err))
 		}
 	}
 	if out.Context == nil {
@@ -175,7 +191,7 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	var err error
 	if out.texts, err = parseTexts(out.Strings); err != nil {
-		return out, err
+		return fail("Strings", err)
 	}
 	if out.Where != "" {
 		expr, err := parseWhere(out.Where)
@@ -186,16 +202,16 @@ func (o *Options) withDefaults() (Options, error) {
 		out.texts = append(out.texts, whereTexts(expr)...)
 	}
 	if out.Rescan < 0 || out.Await && out.Rescan == 0 {
-		return out, fmt.Errorf("rescan every %v: it must be positive, and set with await", out.Rescan)
+		return fail("Rescan", fmt.Errorf("%v is not positive, as it must be with Await", out.Rescan))
 	}
 	args, err := parseFunctionArgs(out.Args)
 	if err != nil {
-		return out, err
+		return fail("Args", err)
 	}
 	out.functionArgs = args
 	for _, pid := range out.PIDs {
-		if err := checkProcess(pid); err != nil {
-			return out, err
+		if pid <= 0 {
+			return fail("PIDs", fmt.Errorf("%d is not positive", pid))
 		}
 	}
 	out.PIDs = slices.Compact(slices.Sorted(slices.Values(out.PIDs)))

@@ -99,7 +99,7 @@ func (t *tracing) fail(err error) {
 // t.mu, and to plan takes as long as the files that were found are large.
 func (t *tracing) planLate(ctx context.Context, planner *planner, plan Plan) ([]*schema, []*signature, int, error) {
 	layout := t.layout.clone() // only this goroutine changes the original
-	schemas, err := t.plan(ctx, planner, plan, layout)
+	schemas, err := t.plan(ctx, planner, plan, layout, nil)
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -162,7 +162,7 @@ func (s *Session) next(record *ringbuf.Record) error {
 }
 
 // Close detaches and frees everything. Events that have fired and were not
-// received count as filtered. Calling it again, or while Events runs in another
+// received count as unread. Calling it again, or while Events runs in another
 // goroutine, is safe.
 func (s *Session) Close() error {
 	s.cancel() // of a rescan, too
@@ -190,7 +190,7 @@ func (s *Session) drop() {
 		err := s.ring.ReadInto(&record)
 		switch {
 		case err == nil:
-			s.dropped.Add(1)
+			s.unread.Add(1)
 		case !errors.Is(err, ringbuf.ErrFlushed):
 			return
 		}

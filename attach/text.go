@@ -102,13 +102,6 @@ func whereTexts(expr *filter.Expr) (texts []textArg) {
 	return texts
 }
 
-// CheckStrings returns the error in the first of Options.Strings that could not
-// be understood, nil if there is none.
-func CheckStrings(all []string) error {
-	_, err := parseTexts(all)
-	return err
-}
-
 // reads returns how many reads text takes beside its pointer's.
 func (t *textArg) reads() int {
 	switch {

@@ -32,7 +32,7 @@ func TestCountedText(t *testing.T) {
 			p := startCounted(t, flags)
 			// The constant 1 of half is no length; two has two texts.
 			s := open(t, "counted:*", &attach.Options{PIDs: []int{p.pid()}, MaxString: 20,
-				Strings: []string{"counted:hal?:arg0[arg2]", "counted:bare:arg0[arg3]", "arg0[arg1]", "counted:two:arg2[arg3]",
+				Strings: []string{"counted:hal?:arg0[arg2]", "counted:[bh]a[rl][ef]:arg0[arg2]", "arg0[arg1]", "counted:two:arg2[arg3]",
 					"counted:followed:arg0->8", "counted:followed:arg1->0x8[arg2]", "counted:followed:arg3->8", "counted:followed:arg4->8"}})
 			p.do("")
 			got := map[string][]arg{}
@@ -54,7 +54,7 @@ func TestCountedText(t *testing.T) {
 			}
 			for name, why := range map[string]string{
 				"negative": "its length is -1", "nowhere": fault, "two": "truncated to 20 of 27 bytes",
-				"huge": "truncated to 20 of 9223372036854775808 bytes", "bare": "no argument arg3 holds its length",
+				"huge": "truncated to 20 of 9223372036854775808 bytes", "bare": "no argument arg2 holds its length",
 			} {
 				want[name][0].Err = why
 			}
@@ -138,18 +138,18 @@ func TestComparedText(t *testing.T) {
 	}
 }
 
-func TestCheckStrings(t *testing.T) {
+func TestCheckOptionsStrings(t *testing.T) {
 	for _, s := range []string{"", "arg", "0", "arg0x", "arg0[", "arg0[]", "arg0[arg1", "arg0]", "arg0[1]", "arg0[arg1]x", "arg0->", "arg0->x", "arg0->-8", "arg0->8x", "->8", "arg0[arg1]->8", "arg0->0x80000000", ":arg0", "a:arg0", "a::arg0", "[:b:arg0", "uprobe:x:y:arg0"} {
-		if err := attach.CheckStrings([]string{"arg0", s}); err == nil || !strings.Contains(err.Error(), "text \"") {
-			t.Errorf("CheckStrings(%q) = %v, want an error that names it", s, err)
+		if err := attach.CheckOptions(&attach.Options{Strings: []string{"arg0", s}}); err == nil || !strings.Contains(err.Error(), "text \"") {
+			t.Errorf("CheckOptions(%q) = %v, want an error that names it", s, err)
 		}
 		if _, err := attach.Open("a:b", &attach.Options{Strings: []string{s}}); err == nil || !strings.Contains(err.Error(), "text \"") {
 			t.Errorf("Open with %q: %v, want an error that names it", s, err)
 		}
 	}
 	for _, s := range []string{"arg0", "arg0[arg11]", "a:b:arg0", "a*:[bc]:arg0[arg1]", "arg0->8", "a:b:arg0->0x10[arg1]"} {
-		if err := attach.CheckStrings([]string{s}); err != nil {
-			t.Errorf("CheckStrings(%q) = %v", s, err)
+		if err := attach.CheckOptions(&attach.Options{Strings: []string{s}}); err != nil {
+			t.Errorf("CheckOptions(%q) = %v", s, err)
 		}
 	}
 }

@@ -14,14 +14,15 @@ import (
 )
 
 // Stats are the numbers of events of a session. While it is attached they are
-// a snapshot; afterwards Fired = Received + Lost + Filtered + Missed holds
-// exactly as soon as Events has ended or Close was called.
+// a snapshot; afterwards Fired = Received + Lost + Filtered + Missed + Unread
+// holds exactly as soon as Events has ended or Close was called.
 type Stats struct {
 	Fired    uint64 // by all attached sites
 	Received uint64 // delivered by Events, or counted in the groups that Read returned
 	Lost     uint64 // dropped: the ring buffer or the groups were full, or an argument to aggregate was not to be had
-	Filtered uint64 // not wanted; among them those that nobody asked for any more
+	Filtered uint64 // not wanted, by Options.Where
 	Missed   uint64 // suppressed by the kernel to prevent recursion
+	Unread   uint64 // recorded, but not received before Close
 }
 
 // tracing is what a Session and an Aggregate have in common: generated programs
@@ -40,7 +41,7 @@ type tracing struct {
 	layout   *aggregateLayout // nil to record events
 	discover *discovery
 
-	received, dropped atomic.Uint64
+	received, unread atomic.Uint64
 
 	mu      sync.Mutex // of what follows, and of the life of maps and progs
 	progs   []*ebpf.Program
@@ -59,6 +60,9 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if t.discover, err = newDiscovery(o.Context, selectors, o.PIDs); err != nil {
 		return err
 	}
+	if err := o.functionArgs.fits(t.discover.selectors); err != nil {
+		return err
+	}
 	plan, err := t.discover.discover()
 	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
 		return err
@@ -68,9 +72,13 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	}
 	planner := newPlanner(o.Force)
 	defer planner.objects.Close()
-	schemas, err := t.plan(o.Context, planner, plan, layout)
+	used := newOptionUse(o)
+	schemas, err := t.plan(o.Context, planner, plan, layout, used)
 	if err == nil {
 		err = t.misfit(plan, schemas)
+	}
+	if err == nil {
+		err = used.check()
 	}
 	if err == nil && layout != nil && len(plan) > 0 {
 		err = layout.fits()
@@ -111,8 +119,9 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	return nil
 }
 
-// plan decides what is done at each site. The error is the cause of ctx.
-func (t *tracing) plan(ctx context.Context, planner *planner, plan Plan, layout *aggregateLayout) ([]*schema, error) {
+// plan decides what is done at each site. The error is the cause of ctx. Which
+// options are of use is noted in used, if that is not nil.
+func (t *tracing) plan(ctx context.Context, planner *planner, plan Plan, layout *aggregateLayout, used *optionUse) ([]*schema, error) {
 	for i := range plan {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
@@ -121,7 +130,7 @@ func (t *tracing) plan(ctx context.Context, planner *planner, plan Plan, layout 
 	}
 	o := t.options
 	return bindAll(ctx, plan, &binder{
-		maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.objects,
+		maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.objects, used: used,
 	})
 }
 
@@ -352,7 +361,8 @@ func (t *tracing) countLocked() (Stats, error) {
 	}
 	st.Fired = c.at(counterFired) + st.Missed
 	st.Lost = c.at(counterLost)
-	st.Filtered = c.at(counterFiltered) + t.dropped.Load()
+	st.Filtered = c.at(counterFiltered)
+	st.Unread = t.unread.Load()
 	if t.layout != nil && t.layout.pairs != nil {
 		p, err := t.maps.pairs(&c)
 		if err != nil {

@@ -41,6 +41,16 @@ func (f *aggregateFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to keep at a time (default 8192, fewer with histograms); events beyond are lost")
 }
 
+// wanted reports whether events are to be aggregated.
+func (f *aggregateFlags) wanted() bool {
+	for _, argument := range []string{f.sum, f.avg, f.min, f.max, f.hist, f.lhist, f.latency} {
+		if argument != "" {
+			return true
+		}
+	}
+	return f.count
+}
+
 // aggregation returns what the kernel is to compute, nil to print events.
 func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
 	if f.interval < 0 {

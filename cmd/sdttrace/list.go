@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,14 @@ sdttrace would attach to, by their addresses in the file, and why not.`,
 		ValidArgsFunction: completeProbes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l := lister{}
+			if cmd.Flags().Changed("pid") && len(pids) == 0 {
+				return usageError{errors.New("--pid is empty")}
+			}
+			for _, pid := range pids {
+				if pid <= 0 {
+					return usageError{fmt.Errorf("process id %d is not positive", pid)}
+				}
+			}
 			functions := 0
 			for _, a := range args {
 				sel, err := selector.Parse(a)
@@ -95,17 +104,18 @@ func (l *lister) wants(p *reader.Probe) bool {
 
 func (l *lister) read(pids []int, stderr io.Writer) error {
 	if len(pids) == 0 {
-		hidden := 0
+		hidden, first := 0, error(nil)
 		for p, err := range reader.Processes() {
 			switch {
 			case err == nil:
 				l.process(p)
 			case errors.Is(err, os.ErrPermission):
 				hidden++
+				first = cmp.Or(first, err)
 			}
 		}
 		if hidden > 0 {
-			fmt.Fprintf(stderr, "sdttrace: %d processes could not be read; as root you see those of other users\n", hidden)
+			fmt.Fprintf(stderr, "sdttrace: %d processes could not be read; the first: %v\n", hidden, first)
 		}
 	}
 	for _, pid := range pids {

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		"answering":    answering,
 		"dispositions": dispositions,
 		"ignoring":     ignoring,
+		"capless":      capless,
 	})
 }
 

@@ -93,6 +93,9 @@ func remedy(err error, args []string) string {
 	if !errors.As(err, &p) || len(p.Missing) == 0 {
 		return ""
 	}
+	if os.Geteuid() == 0 {
+		return "; root of this container or service has not all of root's: have what is missing added"
+	}
 	return "; run: " + privileged(args)
 }
 

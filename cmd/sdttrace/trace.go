@@ -24,7 +24,7 @@ type traceFlags struct {
 	duration  time.Duration
 	quiet     bool
 	force     bool
-	ringSize  int
+	ringSize  bytesValue
 	maxString int
 	strings   []string
 	pointers  []string
@@ -100,10 +100,11 @@ nanoseconds in JSON; --lhist latency,0,10ms,500us replaces the powers of two.
 --where is tested at the probes that have the arguments it asks for.
 
 Events go to stdout, everything else to stderr, whose last line says how many
-events there were, how many were lost, and to how many probe sites sdttrace
-could attach. Ctrl-C ends it, and so do SIGTERM and SIGHUP, with all results; from
-a second later on, another one ends it at once. The exit code is 0 if it traced,
-1 if it could not or nothing matched, 2 if it was called wrongly.`,
+events there were, how many were lost for want of room, filtered by --where or
+left unread, and to how many probe sites sdttrace could attach. Ctrl-C ends it,
+and so do SIGTERM and SIGHUP, with all results; from a second later on, another
+one ends it at once. The exit code is 0 if it traced, 1 if it could not or
+nothing matched, 2 if it was called wrongly.`,
 		Example: traceExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); f.aggregate.latency == "" && (len(args) == 0 || dash == 0) {
@@ -118,6 +119,9 @@ a second later on, another one ends it at once. The exit code is 0 if it traced,
 				if len(f.command) == 0 {
 					return usageError{errors.New("name a command behind --")}
 				}
+			}
+			if err := f.checkGiven(cmd.Flags()); err != nil {
+				return usageError{err}
 			}
 			return f.trace(cmd.Context(), args, stdout, stderr)
 		},
@@ -137,7 +141,7 @@ a second later on, another one ends it at once. The exit code is 0 if it traced,
 	flags.StringSliceVar(&f.pointers, "follow", nil, "pointers of typed probes to follow: peer, peer.next, '*', or PROVIDER:NAME:peer")
 	flags.StringSliceVar(&f.args, "args", nil, "arguments to print of functions, and types, e.g. arg0,arg1:uint8,retval:int32; none for none (default those in registers)")
 	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
-	flags.IntVar(&f.ringSize, "buffer", 0, "bytes of buffer between kernel and sdttrace (default 4194304)")
+	flags.Var(&f.ringSize, "buffer", "size of the buffer between kernel and sdttrace, e.g. 64M (default 4M)")
 	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program")
 	flags.StringVar(&f.link, "link", "auto", "how to attach: auto, multi or perf")
 	flags.Lookup("link").Hidden = true
@@ -168,7 +172,7 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 	opts := &attach.Options{
 		Rescan:    f.rescan,
 		PIDs:      f.pids,
-		RingSize:  f.ringSize,
+		RingSize:  int(f.ringSize),
 		MaxString: f.maxString,
 		Strings:   f.strings,
 		Follow:    f.pointers,
@@ -205,27 +209,16 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if err := attach.CheckSelectors(probes); err != nil {
 		return usageError{err}
 	}
-	if err := attach.CheckArgs(f.args); err != nil {
-		return usageError{err}
-	}
-	if err := attach.CheckStrings(f.strings); err != nil {
-		return usageError{err}
-	}
-	if f.where != "" {
-		if err := attach.CheckWhere(f.where); err != nil {
-			return usageError{err}
-		}
+	if err := attach.CheckOptions(opts); err != nil {
+		return openError(err)
 	}
 	aggregation, err := f.aggregate.aggregation()
 	if err != nil {
 		return err
 	}
-	if aggregation != nil && f.limit > 0 {
-		return usageError{errors.New("--limit counts events that are printed: with an aggregation use --duration")}
-	}
 	resume := func() error { return nil }
 	commandOutput := stderr
-	stderr = printable.Writer(stderr)
+	stderr = &serialWriter{w: printable.Writer(stderr)}
 	if len(f.command) > 0 {
 		c, err := startCommand(f.command, commandOutput)
 		if err != nil {
@@ -288,7 +281,11 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	}
 	finish := func() {}
 	if !f.quiet {
-		finish = announceLater(s, stderr, len(first)).finish
+		later, losses := announceLater(s, stderr, len(first)), f.announceLosses(s, stderr)
+		finish = func() {
+			later.finish()
+			losses()
+		}
 	}
 	traceErr := print()
 	if err := s.Close(); err != nil && traceErr == nil {
@@ -316,13 +313,13 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	return nil
 }
 
-// openError makes an error in a condition or an aggregation one of usage.
+// openError makes an error in an option one of usage.
 func openError(err error) error {
 	var where *attach.WhereError
 	if errors.As(err, &where) || errors.Is(err, attach.ErrAggregation) {
 		return usageError{err}
 	}
-	return err
+	return optionError(err)
 }
 
 // print writes events until there are enough or no more.
@@ -388,8 +385,12 @@ func printSummary(stderr io.Writer, s tracer) error {
 	if st.Missed > 0 {
 		fmt.Fprintf(stderr, "sdttrace: %d events missed: the kernel suppressed them to prevent recursion\n", st.Missed)
 	}
+	unread := ""
+	if st.Unread > 0 {
+		unread = fmt.Sprintf(", %d unread", st.Unread)
+	}
 	p := s.Plan()
-	_, err = fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered; attached %d of %d sites\n",
-		st.Received, st.Lost, st.Filtered, p.Attached(), len(p))
+	_, err = fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered%s; attached %d of %d sites\n",
+		st.Received, st.Lost, st.Filtered, unread, p.Attached(), len(p))
 	return err
 }

@@ -243,7 +243,7 @@ func finish(t testing.TB, s *attach.Session) attach.Stats {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st.Fired != st.Received+st.Lost+st.Filtered+st.Missed {
+	if st.Fired != st.Received+st.Lost+st.Filtered+st.Missed+st.Unread {
 		t.Errorf("not every firing is accounted for: %+v", st)
 	}
 	return st

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -80,9 +81,9 @@ Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usa
 		Example:       examples,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			o.targets = args
-			if err := o.check(); err != nil {
+			if err := o.check(cmd.Flags()); err != nil {
 				return errUsage{err}
 			}
 			c, err := dump(&o, stdout, stderr)
@@ -107,9 +108,9 @@ Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usa
 	return cmd
 }
 
-func (o *options) check() error {
+func (o *options) check(flags *pflag.FlagSet) error {
 	sources := 0
-	for _, given := range []bool{len(o.targets) > 0, o.pid != 0, o.all} {
+	for _, given := range []bool{len(o.targets) > 0, flags.Changed("pid"), o.all} {
 		if given {
 			sources++
 		}
@@ -119,17 +120,24 @@ func (o *options) check() error {
 		return errors.New("nothing to read: give files or directories, -p PID or -a; see sdtdump --help")
 	case sources > 1:
 		return errors.New("give either files and directories, or -p PID, or -a")
-	case o.pid < 0:
+	case flags.Changed("pid") && o.pid <= 0:
 		return fmt.Errorf("%d is no process id", o.pid)
+	case flags.Changed("probe") && o.probe == "":
+		return errors.New("--probe is empty: want [PATH:]PROVIDER:NAME, with '*' for any")
 	}
 	if o.json {
-		if o.format != "text" && o.format != "json" {
+		if flags.Changed("format") && o.format != "json" {
 			return fmt.Errorf("--json and --format %s exclude each other", o.format)
 		}
 		o.format = "json"
 	}
 	if formats[o.format] == nil {
 		return fmt.Errorf("unknown format %q: want %s", o.format, strings.Join(formatNames(), ", "))
+	}
+	for name, set := range map[string]bool{"symbols": o.symbols, "disasm": o.disasm} {
+		if set && o.format != "text" && o.format != "json" {
+			return fmt.Errorf("--%s has no effect with --format %s", name, o.format)
+		}
 	}
 	if o.probe != "" {
 		s, err := selector.Parse(o.probe)

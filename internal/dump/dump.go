@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,13 +54,14 @@ func (d *dumper) read() (err error) {
 
 type dumper struct {
 	*options
-	out      printer
-	stderr   io.Writer
-	progress *progress // nil without a terminal
-	found    int       // probes
-	matched  int       // of them, those that were asked for
-	failed   int       // errors told
-	denied   int       // processes of other users, with -a
+	out         printer
+	stderr      io.Writer
+	progress    *progress // nil without a terminal
+	found       int       // probes
+	matched     int       // of them, those that were asked for
+	failed      int       // errors told
+	denied      int       // processes that may not be read, with -a
+	deniedFirst error     // of them
 }
 
 // tell reports an error and goes on.
@@ -120,6 +122,7 @@ func (d *dumper) processes() error {
 		switch {
 		case errors.Is(err, fs.ErrPermission):
 			d.denied++
+			d.deniedFirst = cmp.Or(d.deniedFirst, err)
 			continue
 		case err != nil:
 			d.tell(err)
@@ -131,7 +134,7 @@ func (d *dumper) processes() error {
 		}
 	}
 	if d.denied > 0 {
-		fmt.Fprintf(d.stderr, "sdtdump: %d processes may not be read by this user; run as root to read all\n", d.denied)
+		fmt.Fprintf(d.stderr, "sdtdump: %d processes could not be read; the first: %v\n", d.denied, d.deniedFirst)
 	}
 	return nil
 }

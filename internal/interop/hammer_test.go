@@ -136,7 +136,7 @@ func attachOnce(t *testing.T, round int) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stats.Fired != stats.Received+stats.Lost+stats.Filtered+stats.Missed {
+	if stats.Fired != stats.Received+stats.Lost+stats.Filtered+stats.Missed+stats.Unread {
 		t.Errorf("round %d: fired %d, received %d + lost %d + filtered %d + missed %d", round,
 			stats.Fired, stats.Received, stats.Lost, stats.Filtered, stats.Missed)
 	}

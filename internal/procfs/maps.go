@@ -48,7 +48,7 @@ func Error(pid int, err error) error {
 		}
 		return goneError(pid)
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("process %d belongs to another user or protects its memory; run as its user or as root: %w", pid, err)
+		return fmt.Errorf("process %d %s: %w", pid, protection(pid), err)
 	}
 	return fmt.Errorf("read process %d: %w", pid, err)
 }

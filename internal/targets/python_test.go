@@ -87,7 +87,7 @@ func TestPythonCalls(t *testing.T) {
 	if d := cmp.Diff(map[any]uint64{"called": 1000, "call": 1}, got); d != "" {
 		t.Errorf("returns by function (-want +got):\n%s", d)
 	}
-	if st, err := a.Stats(); err != nil || st.Fired != st.Received+st.Lost+st.Filtered+st.Missed || st.Lost > 0 {
+	if st, err := a.Stats(); err != nil || st.Fired != st.Received+st.Lost+st.Filtered+st.Missed+st.Unread || st.Lost > 0 {
 		t.Errorf("stats %+v, %v, want all accounted for and none lost", st, err)
 	}
 }

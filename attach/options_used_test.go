@@ -1,0 +1,41 @@
+package attach_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// TestUselessOptions holds that options which mean nothing to any of the probes
+// are errors that name them.
+func TestUselessOptions(t *testing.T) {
+	p := startChild(t, "nested")
+	p.do("load")
+	for _, test := range []struct {
+		opts attach.Options
+		want string
+	}{
+		{attach.Options{Strings: []string{"arg0"}}, "Strings"},
+		{attach.Options{Follow: []string{"other:record:Peer.Next"}}, "Follow"},
+		{attach.Options{Follow: []string{"Up", "*.Nothing"}}, "Follow"},
+		{attach.Options{Args: []string{"retval"}}, "Args"},
+		{attach.Options{RingSize: -1}, "RingSize"},
+		{attach.Options{MaxString: 1 << 20}, "MaxString"},
+		{attach.Options{Await: true}, "Rescan"},
+	} {
+		test.opts.PIDs = []int{p.pid()}
+		s, err := attach.Open("nest:record", &test.opts)
+		if err == nil {
+			s.Close()
+		}
+		var option *attach.OptionError
+		if !errors.As(err, &option) || option.Option != test.want {
+			var privilege *attach.PrivilegeError
+			if errors.As(err, &privilege) {
+				continue // it has not come to looking at the probes
+			}
+			t.Errorf("%+v: got error %v, want one in %s", test.opts, err, test.want)
+		}
+	}
+}

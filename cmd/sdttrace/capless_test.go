@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/needs"
+)
+
+// capless runs the command in its arguments without the capabilities that
+// tracing takes, as root of a container has it.
+func capless() {
+	runtime.LockOSThread()
+	for _, c := range []uintptr{unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_BPF, unix.CAP_PERFMON} {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	fmt.Fprintln(os.Stderr, syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
+	os.Exit(1)
+}
+
+// TestCaplessRoot holds that root without all of its capabilities is told which
+// are missing, and not to become root.
+func TestCaplessRoot(t *testing.T) {
+	needs.Root(t)
+	dir, nobody := asNobody(t)
+	pidFile := filepath.Join(dir, "pid")
+	traced := nobody("traced", pidFile)
+	if err := traced.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		traced.Process.Kill()
+		traced.Wait()
+	}()
+	for {
+		if _, err := os.Stat(pidFile); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	links := commands(t, "sdttrace", "capless")
+	own := fmt.Sprint(os.Getpid())
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"nobody_has_this:*"}, []string{"no probe matches", "process ", "CAP_SYS_PTRACE"}},
+		{[]string{"-p", fmt.Sprint(traced.Process.Pid), "hello:*"}, []string{fmt.Sprintf("process %d: ", traced.Process.Pid), "lacks CAP_SYS_PTRACE"}},
+		{[]string{"-p", own, "uprobe:*:main.main"}, []string{"process " + own, "CAP_SYS_PTRACE"}}, // it has capabilities
+		{[]string{"./sdttrace:*:*", "--", "true"}, []string{"lacks CAP_BPF and CAP_PERFMON"}},
+		{[]string{"list", "nobody_has_this:*"}, []string{"could not be read", "process ", "CAP_SYS_PTRACE"}},
+	} {
+		cmd := exec.Command(filepath.Join(links, "capless"), append([]string{filepath.Join(links, "sdttrace")}, test.args...)...)
+		out, _ := cmd.CombinedOutput()
+		said := string(out)
+		if code := cmd.ProcessState.ExitCode(); code != exitFailed || strings.Contains(said, "sudo") || strings.Contains(said, "run as") {
+			t.Errorf("%q: exit code %d, want %d and no advice to become root: %s", test.args, code, exitFailed, said)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(said, want) {
+				t.Errorf("%q: got %q, want %q in it", test.args, said, want)
+			}
+		}
+	}
+}

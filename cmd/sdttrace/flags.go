@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// flagOf are the flags that set attach.Options.
+var flagOf = map[string]string{
+	"PIDs": "pid", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan",
+}
+
+// optionError makes an error in an option one of usage, that names its flag.
+func optionError(err error) error {
+	var option *attach.OptionError
+	if errors.As(err, &option) && flagOf[option.Option] != "" {
+		return usageError{fmt.Errorf("--%s: %w", flagOf[option.Option], option.Err)}
+	}
+	return err
+}
+
+// checkGiven returns what is wrong with the flags that the user has set, whatever
+// is traced: those that say nothing, and those that have no effect beside others.
+func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
+	var err error
+	flags.Visit(func(flag *pflag.Flag) {
+		if err == nil && saysNothing(flag) {
+			err = fmt.Errorf("--%s is empty", flag.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	given := flags.Changed
+	// Their defaults say that there is no bound; nobody asks for none of it.
+	for _, name := range []string{"limit", "duration", "interval", "max-groups", "max-string", "buffer"} {
+		if flag := flags.Lookup(name); given(name) && strings.Trim(flag.Value.String(), "0sKMG") == "" {
+			return fmt.Errorf("--%s %s is not positive", name, flag.Value)
+		}
+	}
+	aggregates := f.aggregate.wanted()
+	for _, c := range []struct {
+		wrong bool
+		why   string
+	}{
+		{given("json") && given("format") && f.format != "json", "--json and --format " + f.format + " exclude each other"},
+		{aggregates && given("limit"), "--limit counts events that are printed: with an aggregation use --duration"},
+		{aggregates && given("buffer"), "--buffer is for events that are printed: an aggregation has none"},
+		{aggregates && given("max-string"), "--max-string is for events that are printed: groups are told apart by the first 120 bytes of a text"},
+		{given("max-groups") && len(f.aggregate.by) == 0, "--max-groups has no effect without --by: there is one group"},
+		{given("rescan") && len(f.command) > 0, "--rescan has no effect with a command, which is always looked at"},
+	} {
+		if c.wrong {
+			return errors.New(c.why)
+		}
+	}
+	return nil
+}
+
+// saysNothing reports whether a flag has been set to nothing at all.
+func saysNothing(flag *pflag.Flag) bool {
+	switch v := flag.Value.(type) {
+	case pflag.SliceValue:
+		values := v.GetSlice()
+		for _, s := range values {
+			if s == "" {
+				return true
+			}
+		}
+		return len(values) == 0
+	default:
+		return flag.Value.String() == ""
+	}
+}
+
+// bytesValue is a flag for a number of bytes.
+type bytesValue int
+
+// units are what may follow a number of bytes. As in GNU's tools, K is 1024 and
+// KB 1000.
+var units = map[string]int64{
+	"": 1, "B": 1,
+	"K": 1 << 10, "KIB": 1 << 10, "KB": 1e3,
+	"M": 1 << 20, "MIB": 1 << 20, "MB": 1e6,
+	"G": 1 << 30, "GIB": 1 << 30, "GB": 1e9,
+}
+
+func (b *bytesValue) Set(s string) error {
+	digits := len(s) - len(strings.TrimLeft(s, "+-0123456789"))
+	n, err := strconv.ParseInt(s[:digits], 10, 64)
+	unit, ok := units[strings.ToUpper(strings.TrimSpace(s[digits:]))]
+	switch {
+	case err != nil || !ok:
+		return errors.New("want a number of bytes, or one with K, M or G")
+	case n > math.MaxInt/unit || n < math.MinInt/unit:
+		return errors.New("so many bytes cannot be counted")
+	}
+	*b = bytesValue(n * unit)
+	return nil
+}
+
+func (b *bytesValue) String() string { return formatBytes(int(*b)) }
+func (b *bytesValue) Type() string   { return "bytes" }
+
+// formatBytes writes n in the greatest unit of which it is a multiple.
+func formatBytes(n int) string {
+	unit := ""
+	for _, u := range []string{"K", "M", "G"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, u
+	}
+	return strconv.Itoa(n) + unit
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// TestWrongFlags calls the command with every flag set wrongly: to what is out
+// of range or of no unit, to what is no pattern, to nothing, and to what has no
+// effect beside the rest. None of it is a matter of privileges, or of what runs.
+func TestWrongFlags(t *testing.T) {
+	const probe = "flagtest:none"
+	for _, test := range []struct {
+		args string // separated by spaces; '' is an empty one
+		want string
+	}{
+		{"--max-string 100000", "--max-string: 100000 is not between 0 and 8192 bytes"},
+		{"--max-string -1", "--max-string: -1 is not between"},
+		{"--max-string 0", "--max-string 0 is not positive"},
+		{"--max-string 1K", "--max-string"},
+		{"--buffer -1", "--buffer: -1 is not between 0 and"},
+		{"--buffer 0", "--buffer 0 is not positive"},
+		{"--buffer 2G", "--buffer: 2147483648 is not between"},
+		{"--buffer 64X", "want a number of bytes"},
+		{"--buffer M", "want a number of bytes"},
+		{"--buffer 99999999999G", "so many bytes cannot be counted"},
+		{"--follow [", "--follow: "},
+		{"--follow ''", "--follow is empty"},
+		{"--str ''", "--str is empty"},
+		{"--str arg", "--str: text \"arg\""},
+		{"--args ''", "--args is empty"},
+		{"--args sum", "--args: functions have no argument"},
+		{"--args arg0:int33", "--args: the type of argument arg0"},
+		{"--args arg0:int32,arg0:int8", "--args: argument arg0 has two types"},
+		{"--args none,arg0", "--args: functions have no argument \"none\""},
+		{"--args arg0", "--args: it names arguments of functions"},
+		{"--args none", "--args: it names arguments of functions"},
+		{"--where ''", "--where is empty"},
+		{"--where a==", "condition \"a==\", column 4"},
+		{"--pid 0", "not positive"},
+		{"--pid -1", "not positive"},
+		{"--pid ''", "pid"},
+		{"--pid x", "pid"},
+		{"-p 1 -- true", "-p and a command exclude each other"},
+		{"--rescan -1s", "rescan -1s is negative"},
+		{"--rescan 1s -- true", "--rescan has no effect with a command"},
+		{"--rescan 1", "missing unit"},
+		{"--duration -1s", "duration -1s is negative"},
+		{"--duration 0s", "--duration 0s is not positive"},
+		{"--duration 1", "missing unit"},
+		{"--limit -1", "--limit"},
+		{"--limit 0", "--limit 0 is not positive"},
+		{"--limit 1 --count", "--limit counts events that are printed"},
+		{"--format xml", "format \"xml\" is not text or json"},
+		{"--format ''", "--format is empty"},
+		{"--json --format text", "--json and --format text exclude each other"},
+		{"--link x", "link \"x\" is not"},
+		{"--count --buffer 1M", "--buffer is for events that are printed"},
+		{"--count --max-string 10", "--max-string is for events that are printed"},
+		{"--count --max-groups 10", "--max-groups has no effect without --by"},
+		{"--count --by pid --max-groups 0", "--max-groups 0 is not positive"},
+		{"--count --by pid --max-groups -1", "-1 groups is not between"},
+		{"--count --by pid --max-groups 99999999", "99999999 groups is not between"},
+		{"--count --by ''", "--by is empty"},
+		{"--by pid", "--by, --interval and --max-groups are for"},
+		{"--interval 1s", "--by, --interval and --max-groups are for"},
+		{"--count --interval -1s", "interval -1s is negative"},
+		{"--count --interval 0", "--interval 0s is not positive"},
+		{"--sum ''", "--sum is empty"},
+		{"--sum a --avg b", "of one argument at a time"},
+		{"--hist a --lhist a,1,2,1", "--hist and --lhist exclude each other"},
+		{"--lhist a,1,2", "want ARG,LO,HI,STEP"},
+		{"--lhist a,1,x,1", "\"x\" is not a number"},
+		{"--lhist a,2,1,1", "want LO < HI"},
+		{"--lhist a,1,2,0", "positive step"},
+		{"--lhist a,NaN,2,1", "want LO < HI"},
+		{"--lhist a,0,1e9,1", "at most"},
+		{"--lhist a,1ms,2ms,1ms", "is not a number"},
+	} {
+		args := strings.Fields(test.args)
+		for i, a := range args {
+			if a == "''" {
+				args[i] = ""
+			}
+		}
+		if i := strings.Index(test.args, "-- "); i >= 0 {
+			n := len(strings.Fields(test.args[:i]))
+			args = append(args[:n:n], append([]string{probe}, args[n:]...)...)
+		} else {
+			args = append(args, probe)
+		}
+		checkUsage(t, args, test.want)
+	}
+	for _, test := range []struct{ args, want string }{
+		{"--latency a:b", "want two probes"},
+		{"--latency '' a:b", "--latency is empty"},
+		{"--latency a:b,c:d --limit 3", "--limit counts events"},
+		{"--latency a:b,c:d --max-groups 3", "--max-groups has no effect without --by"},
+		{"--latency a:b,c:d e:f", "is one too many"},
+		{"--args retval uprobe:/proc/self/exe:main.main", "--args: a function has no retval at its entry"},
+		{"--args arg0 uretprobe:/proc/self/exe:main.main", "--args: a function has no arguments when it returns"},
+		{"--args none uretprobe:/proc/self/exe:main.main", "--args: a function has no arguments when it returns"},
+		{"list -p 0", "not positive"},
+		{"list -p -3", "not positive"},
+		{"list a", "want [PATH:]PROVIDER:NAME"},
+		{"list a:[", "is not closed"},
+	} {
+		checkUsage(t, strings.Fields(strings.ReplaceAll(test.args, "''", "\x00")), test.want)
+	}
+}
+
+// checkUsage runs the command and checks that it says in one sentence what is
+// wrong with its arguments.
+func checkUsage(t *testing.T, args []string, want string) {
+	t.Helper()
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "\x00", "")
+	}
+	var stdout, stderr bytes.Buffer
+	code := run(context.Background(), args, &stdout, &stderr)
+	said := stderr.String()
+	if code != exitUsage || stdout.Len() > 0 || strings.Count(said, "\n") != 2 || !strings.HasSuffix(said, "\nTry 'sdttrace --help'.\n") || !strings.Contains(said, want) {
+		t.Errorf("sdttrace %q: exit code %d, want %d, prints %q and says %q, want one line with %q", args, code, exitUsage, &stdout, said, want)
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want int
+		back string
+	}{
+		{"1", 1, "1"}, {"4096", 4096, "4K"}, {"64M", 64 << 20, "64M"}, {"64m", 64 << 20, "64M"}, {"64MiB", 64 << 20, "64M"}, {"64MB", 64e6, "62500K"},
+		{"8 KiB", 8 << 10, "8K"}, {"1GiB", 1 << 30, "1G"}, {"1kB", 1000, "1000"}, {"100B", 100, "100"}, {"-1K", -1024, "-1K"}, {"0M", 0, "0"},
+	} {
+		var b bytesValue
+		if err := b.Set(test.text); err != nil || int(b) != test.want || b.String() != test.back {
+			t.Errorf("%q is %d (%v), written %s; want %d and %s", test.text, b, err, b.String(), test.want, test.back)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/needs"
+)
+
+// TestLoss has nobody read what sdttrace prints. It says that events are lost
+// while they are, and in the end how many were recorded and not read.
+func TestLoss(t *testing.T) {
+	dir := commands(t, "sdttrace", "traced")
+	pidFile := filepath.Join(dir, "pid")
+	traced := exec.Command(filepath.Join(dir, "traced"), pidFile)
+	traced.Env = append(os.Environ(), "PROVIDER=loss")
+	if err := traced.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		traced.Process.Kill()
+		traced.Wait()
+	}()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if _, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "--buffer", "4K", "loss*:*")
+	var stderr output
+	cmd.Stdout, cmd.Stderr = w, &stderr
+	// The probes are there when the program has written its file.
+	for {
+		if _, err := os.Stat(pidFile); err == nil {
+			break
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	stderr.await(t, " events lost until now; the buffer of 4K is full: a larger --buffer helps", func() {
+		if strings.Contains(stderr.String(), "not allowed") {
+			needs.Skip(t, "%s", &stderr)
+		}
+	})
+	w.Close()
+	r.Close()
+	cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	if said := stderr.String(); !regexp.MustCompile(`\nsdttrace: [1-9][0-9]* events, [1-9][0-9]* lost, 0 filtered, [1-9][0-9]* unread; attached 3 of 3 sites\n$`).MatchString(said) {
+		t.Errorf("it says %s", said)
+	}
+}
