@@ -42,7 +42,7 @@
 // of libraries loaded, of processes started and of programs that declare probes
 // when they run.
 //
-// Nothing is attached where it would harm the traced program, unless
+// Nothing is attached where it would harm the traced program or its host, unless
 // [Options.Force] asks for it; [Session.Plan] says for every site what was done
 // and why.
 //

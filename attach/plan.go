@@ -56,9 +56,15 @@ var ErrUnsafe = errors.New("attaching would corrupt the traced program")
 // every process. [Options.Force] attaches nevertheless.
 var ErrSilent = errors.New("the probe would stay silent")
 
+// ErrPanic is wrapped by Site.Reason if attaching could end the host: the sysctl
+// kernel.panic_on_warn is set, and the kernel warns when a process is killed
+// while it replaces the site. [Options.Force] attaches nevertheless.
+var ErrPanic = errors.New("kernel.panic_on_warn is set, and the kernel warns if a process is killed meanwhile")
+
 // planner decides what to do about sites on one kernel.
 type planner struct {
 	optimization sys.Optimization
+	panics       bool // warnings of the kernel end the host
 	pageSize     uint64
 	force        bool
 	objects      objects
@@ -68,6 +74,7 @@ type planner struct {
 func newPlanner(force bool) *planner {
 	return &planner{
 		optimization: sys.UprobeOptimization(),
+		panics:       sys.PanicsOnWarning(),
 		pageSize:     uint64(os.Getpagesize()),
 		force:        force,
 		objects:      objects{},
@@ -133,7 +140,7 @@ func (pl *planner) plan(s *Site) {
 	if s.Reason == nil {
 		pl.planSemaphore(s)
 	}
-	if pl.force && (errors.Is(s.Reason, ErrUnsafe) || errors.Is(s.Reason, ErrSilent)) {
+	if pl.force && (errors.Is(s.Reason, ErrUnsafe) || errors.Is(s.Reason, ErrSilent) || errors.Is(s.Reason, ErrPanic)) {
 		s.Notes = append(s.Notes, "forced: "+s.Reason.Error())
 		s.Reason = nil
 	}
@@ -154,16 +161,21 @@ func (pl *planner) planX86(s *Site, obj *object) {
 	case bytes.HasPrefix(code, nop1):
 		pl.planAfterNop(s, code[len(nop1):], is64)
 	case bytes.HasPrefix(code, nop10):
-		if pl.optimization != sys.OptimizesNop10 {
+		switch {
+		case pl.optimization != sys.OptimizesNop10:
 			// kernel/events/uprobes.c refuses prefix 0x2e when a process maps the
 			// page, and says nothing when none does yet.
 			s.Reason = errors.New("the site is a nop10, which this kernel cannot probe")
+		case pl.panics && is64 && pl.fits(s.Offset, len(nop10)):
+			s.Reason = fmt.Errorf("the site is a nop10, which this kernel replaces by a call: %w", ErrPanic)
 		}
 	case isNop5(code):
 		switch {
 		case !is64 || pl.optimization != sys.OptimizesNop5:
 		case !pl.fits(s.Offset, len(nop5)):
 			s.Notes = append(s.Notes, "nop5 across two pages: slower, since the kernel does not optimise it")
+		case pl.panics:
+			s.Reason = fmt.Errorf("the site is a nop5, which this kernel replaces by a call: %w", ErrPanic)
 		case stub:
 			s.Notes = append(s.Notes, "nop5 in a called stub: optimised by the kernel")
 		case s.Probe.Target != nil:
@@ -184,6 +196,8 @@ func (pl *planner) planAfterNop(s *Site, behind []byte, is64 bool) {
 	case !is64:
 	case bytes.HasPrefix(behind, nop5) && pl.optimization == sys.OptimizesNop5:
 		s.Notes = append(s.Notes, "nop,nop5: stays on the nop, since this kernel's optimisation of nop5 is unsafe")
+	case bytes.HasPrefix(behind, nop10) && pl.optimization == sys.OptimizesNop10 && pl.panics:
+		s.Notes = append(s.Notes, "nop,nop10: stays on the nop, since kernel.panic_on_warn is set, and this kernel may warn when it optimises")
 	case bytes.HasPrefix(behind, nop10) && pl.optimization == sys.OptimizesNop10 && pl.fits(s.Offset+1, len(nop10)):
 		s.Offset++
 		s.Notes = append(s.Notes, "nop,nop10: on the nop10, which the kernel optimises")

@@ -179,9 +179,14 @@ func openImage(provider string, opts *Options, im *image) (*os.File, error) {
 	return nil, fmt.Errorf("unknown backing %d", opts.Backing)
 }
 
-// fastestSite returns the site that the running kernel traces fastest.
+// fastestSite returns the site that the running kernel traces fastest without
+// endangering its host.
 func fastestSite() Site {
-	switch sys.UprobeOptimization() {
+	optimization := sys.UprobeOptimization()
+	if optimization != sys.NoOptimization && sys.PanicsOnWarning() {
+		return SiteNop
+	}
+	switch optimization {
 	case sys.OptimizesNop5:
 		return SiteNop5
 	case sys.OptimizesNop10:

@@ -12,7 +12,9 @@ import (
 type Site uint8
 
 const (
-	// SiteAuto is the instruction that the running kernel traces fastest.
+	// SiteAuto is the instruction that the running kernel traces fastest, but
+	// SiteNop where the sysctl kernel.panic_on_warn is set: the kernel may warn
+	// when a process is killed while the longer ones are being replaced.
 	SiteAuto Site = iota
 	// SiteNop is the architecture's plain nop. Every kernel can trace it.
 	SiteNop

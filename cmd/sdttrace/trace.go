@@ -142,7 +142,7 @@ nothing matched, 2 if it was called wrongly.`,
 	flags.StringSliceVar(&f.args, "args", nil, "arguments to print of functions, and types, e.g. arg0,arg1:uint8,retval:int32; none for none (default those in registers)")
 	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
 	flags.Var(&f.ringSize, "buffer", "size of the buffer between kernel and sdttrace, e.g. 64M (default 4M)")
-	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program")
+	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program, or the host")
 	flags.StringVar(&f.link, "link", "auto", "how to attach: auto, multi or perf")
 	flags.Lookup("link").Hidden = true
 	return cmd

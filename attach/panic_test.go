@@ -1,0 +1,86 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/provider"
+)
+
+func init() { children["panics"] = panicsChild() }
+
+// panicsChild sees kernel.panic_on_warn set, which it is not: its command names
+// a file to show there, and testdata/nops.S. It must have a mount namespace of
+// its own.
+func panicsChild() func(string) error {
+	p := provider.New("panics", nil)
+	provider.NewProbe1[int](p, "probe", "n")
+	return func(command string) error {
+		var file, nops string
+		if _, err := fmt.Sscan(command, &file, &nops); err != nil {
+			return err
+		}
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			return err
+		}
+		if err := unix.Mount(file, "/proc/sys/kernel/panic_on_warn", "", unix.MS_BIND, ""); err != nil {
+			return err
+		}
+		if err := p.Load(); err != nil {
+			return err
+		}
+		for _, force := range []bool{false, true} {
+			plan, err := attach.Find([]string{nops + ":nops:*"}, &attach.Options{Force: force})
+			if err != nil {
+				return err
+			}
+			for i := range plan {
+				if err := endangered(&plan[i], force); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// endangered returns an error if the plan is not what it should be where the
+// kernel panics when it warns.
+func endangered(s *attach.Site, force bool) error {
+	optimized := map[sys.Optimization]string{sys.OptimizesNop5: "nop5", sys.OptimizesNop10: "nop10"}[sys.UprobeOptimization()]
+	refused := s.Probe.Name == optimized && !force
+	if errors.Is(s.Reason, attach.ErrPanic) != refused || s.Probe.Name == optimized && force && s.Reason != nil {
+		return fmt.Errorf("%s: reason %w, want it to be refused for a panic: %v", s.Probe.Name, s.Reason, refused)
+	}
+	if s.Offset != s.Probe.Offset {
+		return fmt.Errorf("%s: moved to %#x from %#x", s.Probe.Name, s.Offset, s.Probe.Offset)
+	}
+	return nil
+}
+
+// TestPanicOnWarn holds that nothing that the kernel would optimise is attached
+// to, or declared, where it panics when it warns.
+func TestPanicOnWarn(t *testing.T) {
+	needs.Root(t)
+	nops := assemble(t, "testdata/nops.S")
+	file := filepath.Join(t.TempDir(), "panic_on_warn")
+	if err := os.WriteFile(file, []byte("1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), child+"=panics")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
+	p := start(t, cmd)
+	p.do("%s %s", file, nops)
+	checkLive(t, p.pid(), "panics:probe", 0x90, 0) // nop
+}
