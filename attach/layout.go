@@ -181,6 +181,18 @@ func (s *signature) scratchSize(limit int) int {
 	return size
 }
 
+// fits returns an error if there is no memory for what the program puts together.
+func (s *signature) fits() error {
+	size := s.fixedSize()
+	if s.needsScratch() {
+		size = s.scratchSize(s.stringLimit())
+	}
+	if size > maxScratch {
+		return fmt.Errorf("its arguments and what is looked at take %d bytes of memory, and a BPF program has %d: follow or group by less", size, maxScratch)
+	}
+	return nil
+}
+
 // The text area is where a condition gets text to look at: its length in 8
 // bytes, and what there is of it. A search may look that much further beyond
 // the place where it starts, and for as long a text.

@@ -13,13 +13,12 @@ import (
 
 // Limits on what is read of one event.
 const (
-	// maxBlock bytes of argument block, and of what its pointers lead to, are
-	// read: offsets in BPF instructions have 16 bits, and strings want room too.
-	maxBlock = 16 << 10
-	// maxFields of a probe are told apart; what is beyond is bytes.
-	maxFields = 4096
-	// maxNesting of structs, arrays and pointers, too.
-	maxNesting = 16
+	// maxBlock bytes of argument block, and of what its pointers lead to, are read.
+	maxBlock = notes.MaxBlockSize
+	// maxFields of a probe are told apart, and maxNesting of structs, arrays and
+	// pointers; what is beyond is bytes.
+	maxFields  = notes.MaxFields
+	maxNesting = notes.MaxNesting
 	// maxFollowed pointers are followed without being named in full.
 	maxFollowed = 12
 	// maxElements of a slice are read if they have strings of their own: each

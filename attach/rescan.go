@@ -73,7 +73,11 @@ func (t *tracing) extend(ctx context.Context, plan Plan) {
 		t.scratch = append(t.scratch, m.scratch)
 		t.mu.Unlock()
 	}
-	if err := t.load(ctx, signatures, &m); err != nil {
+	refused, err := t.load(ctx, signatures, &m)
+	if err == nil {
+		err = leaveOut(plan, schemas, refused)
+	}
+	if err != nil {
 		refuse(err)
 		return
 	}

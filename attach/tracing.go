@@ -100,7 +100,11 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 		return err
 	}
 	t.sites.Store(t.sites.Load().with(plan, schemas))
-	if err := t.load(o.Context, signatures, t.maps); err != nil {
+	refused, err := t.load(o.Context, signatures, t.maps)
+	if err != nil {
+		return err
+	}
+	if err := leaveOut(plan, schemas, refused); err != nil {
 		return err
 	}
 	groups := t.groups(plan, schemas, planner.objects, 0)
@@ -158,6 +162,11 @@ func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
 		if err != nil {
 			b.aggregate.restore(before) // the next site may be the first that fits
 			plan[i].Reason = &misfitError{err}
+			continue
+		}
+		if err := sc.sig.fits(); err != nil {
+			b.aggregate.restore(before)
+			plan[i].Reason = err
 			continue
 		}
 		if schemas[i] = sc; sc.shared {
@@ -240,35 +249,88 @@ func (t *tracing) unknown(signatures []*signature) (out []*signature, scratch in
 	return out, scratch
 }
 
-// load creates programs for the signatures.
-func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) error {
+// load creates programs for the signatures. It returns why some of them have
+// none; the error concerns all.
+func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (refused map[*signature]error, err error) {
 	typ := ebpf.AttachNone
 	if t.kind == MultiLink {
 		typ = ebpf.AttachTraceUprobeMulti
 	}
-	specs, forms := programSpecs(signatures, m, typ, sleepable.require() == nil)
-	var progs []*ebpf.Program
-	for _, spec := range specs {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		prog, err := newProgram(spec)
-		if errors.Is(err, unix.E2BIG) && t.options.condition != nil {
-			return &WhereError{Where: t.options.Where, Column: 1, Msg: "it is too long for the kernel: a program has room for fewer comparisons, and time for fewer or shorter pieces of text between stars"}
-		}
-		if err != nil {
-			return privileges("load the programs that read arguments", err)
-		}
-		progs = append(progs, prog)
-		t.mu.Lock()
-		t.progs = append(t.progs, prog)
-		t.mu.Unlock()
-	}
 	if t.codes == nil {
 		t.codes = make(map[string]code, len(signatures))
 	}
-	for _, sig := range signatures {
-		t.codes[sig.key()] = code{progs[forms[sig].program], forms[sig]}
+	specs, forms := programSpecs(signatures, m, typ, sleepable.require() == nil)
+	for i, spec := range specs {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		var in []*signature // the program
+		for _, sig := range signatures {
+			if forms[sig].program == i {
+				in = append(in, sig)
+			}
+		}
+		prog, err := newProgram(spec)
+		var privilege *PrivilegeError
+		switch {
+		case err == nil:
+			t.mu.Lock()
+			t.progs = append(t.progs, prog)
+			t.mu.Unlock()
+			for _, sig := range in {
+				t.codes[sig.key()] = code{prog, forms[sig]}
+			}
+			continue
+		case errors.As(privileges("load", err), &privilege):
+			return nil, privileges("load the programs that read arguments", err)
+		}
+		if refused == nil {
+			refused = map[*signature]error{}
+		}
+		if len(in) == 1 {
+			refused[in[0]] = t.loadError(err)
+			continue
+		}
+		// One of them it is. Each gets a program of its own.
+		for _, sig := range in {
+			alone, err := t.load(ctx, []*signature{sig}, m)
+			if err != nil {
+				return nil, err
+			}
+			if alone[sig] != nil {
+				refused[sig] = alone[sig]
+			}
+		}
+	}
+	return refused, nil
+}
+
+// loadError is why a signature's program could not be loaded.
+func (t *tracing) loadError(err error) error {
+	if errors.Is(err, unix.E2BIG) && t.options.condition != nil {
+		return &WhereError{Where: t.options.Where, Column: 1, Msg: "it is too long for the kernel: a program has room for fewer comparisons, and time for fewer or shorter pieces of text between stars"}
+	}
+	return fmt.Errorf("load the program that reads its arguments: %w", err)
+}
+
+// leaveOut refuses the sites of signatures that have no program. It returns an
+// error if the condition is the reason and no site is left.
+func leaveOut(plan Plan, schemas []*schema, refused map[*signature]error) error {
+	var where *WhereError
+	left := false
+	for i, sc := range schemas {
+		switch {
+		case sc == nil:
+		case refused[sc.sig] == nil:
+			left = true
+		default:
+			plan[i].Reason = refused[sc.sig]
+			errors.As(plan[i].Reason, &where)
+			schemas[i] = nil
+		}
+	}
+	if where != nil && !left {
+		return where
 	}
 	return nil
 }

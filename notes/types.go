@@ -25,6 +25,20 @@ const (
 // NoBlock as TypeRecord.BlockReg says that the probe has no argument block.
 const NoBlock = 0xff
 
+// Limits on what tracers read of an argument block. A probe beyond them cannot be
+// traced, or not as its types say.
+const (
+	// MaxBlockSize is the size in bytes of the largest argument block. Twice that
+	// and what a condition looks at have to fit the 32 KiB that a BPF program may
+	// have for an event (include/linux/percpu.h: PCPU_MIN_UNIT_SIZE).
+	MaxBlockSize = 15 << 10
+	// MaxFields is the number of fields that are told apart, those of structs and
+	// the elements of arrays, one for all of them, included.
+	MaxFields = 4096
+	// MaxNesting is how deep structs and arrays lie in each other.
+	MaxNesting = 16
+)
+
 // TypeFlags are properties of a probe in .stapsdt.types.
 type TypeFlags uint16
 

@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/go-usdt/usdt/notes"
 )
 
-// maxRecord is the size of the largest record, and of the largest struct or array
-// behind a pointer that is more than bytes. BTF counts bits in 32 bits.
+// maxRecord is the size of the largest struct or array behind a pointer that is
+// more than bytes. BTF counts bits in 32 bits.
 const maxRecord = 64 << 20
 
 // newRecordSignature describes a struct type whose values are argument blocks.
@@ -18,13 +20,19 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, errors.New("is not a struct type")
 	}
-	if t.Size() > maxRecord {
-		return nil, fmt.Errorf("has %d bytes, %d are the most", t.Size(), maxRecord)
+	if t.Size() > notes.MaxBlockSize {
+		return nil, fmt.Errorf("has %d bytes, and tracers read at most %d: put what is large behind a pointer or in a slice", t.Size(), notes.MaxBlockSize)
 	}
 	d := describer{refs: &references{index: map[reflect.Type]int{}}}
 	typ, err := d.structType(t, 0, 0)
 	if err != nil {
 		return nil, err
+	}
+	if d.fields > notes.MaxFields {
+		return nil, fmt.Errorf("has %d fields, and tracers tell at most %d apart: put some behind a pointer", d.fields, notes.MaxFields)
+	}
+	if d.nesting > notes.MaxNesting {
+		return nil, fmt.Errorf("has structs and arrays %d deep in each other, and tracers tell at most %d apart", d.nesting, notes.MaxNesting)
 	}
 	d.describeReferences()
 	if len(typ.Members) == 0 {
@@ -48,6 +56,10 @@ type describer struct {
 	key  strings.Builder
 	note []string
 	refs *references
+
+	// Of the block itself, as far as it is described: the number of fields, how
+	// deep it is here, and at most.
+	fields, depth, nesting int
 }
 
 // references are the structs behind pointers, each described once, those that
@@ -135,6 +147,9 @@ func fieldNames(t reflect.Type) []string {
 
 // field adds a field of t to s, and its length if it has one.
 func (d *describer) field(s *btf.Struct, f reflect.StructField, name string, level int, base uintptr) error {
+	if level == 0 {
+		d.fields++
+	}
 	fmt.Fprintf(&d.key, "%s@%d:", name, f.Offset)
 	member := func(name string, t btf.Type, offset uintptr) {
 		s.Members = append(s.Members, btf.Member{Name: name, Type: t, Offset: btf.Bits(offset) * 8})
@@ -173,6 +188,11 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 		fmt.Fprintf(&d.key, "%d;", k)
 		return kindTypes[k], nil
 	}
+	if level == 0 {
+		d.depth++
+		d.nesting = max(d.nesting, d.depth)
+		defer func() { d.depth-- }()
+	}
 	switch t.Kind() {
 	case reflect.Struct:
 		if level == 0 {
@@ -188,8 +208,9 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 		}
 		fmt.Fprintf(&d.key, "[%d]", t.Len())
 		// Elements are for typed readers only: one array could fill the note.
-		sub := describer{refs: d.refs}
+		sub := describer{refs: d.refs, fields: d.fields + 1, depth: d.depth, nesting: d.nesting}
 		elem, err := sub.value(t.Elem(), level, 0)
+		d.fields, d.nesting = sub.fields, sub.nesting
 		d.key.WriteString(sub.key.String())
 		return &btf.Array{Index: indexType, Type: elem, Nelems: uint32(t.Len())}, err
 	case reflect.Pointer, reflect.UnsafePointer:

@@ -285,8 +285,43 @@ func TestHugeRecord(t *testing.T) {
 		A [600 << 20]byte
 		B int64
 	}](p, "a")
-	if err := p.Load(); err == nil || !strings.Contains(err.Error(), "has 629145608 bytes, 67108864 are the most") {
+	if err := p.Load(); err == nil || !strings.Contains(err.Error(), "has 629145608 bytes, and tracers read at most 15360") {
 		t.Errorf("got %v, want an error about its size", err)
+	}
+}
+
+// TestUnreadableRecords holds that what tracers cannot read is an error of Load,
+// and what they just can is none.
+func TestUnreadableRecords(t *testing.T) {
+	nested := func(levels int) reflect.Type {
+		typ := reflect.TypeFor[int32]()
+		for range levels {
+			typ = reflect.StructOf([]reflect.StructField{{Name: "F", Type: typ}})
+		}
+		return typ
+	}
+	fields := func(n int) reflect.Type {
+		var all []reflect.StructField
+		for i := range n {
+			all = append(all, reflect.StructField{Name: fmt.Sprint("F", i), Type: reflect.TypeFor[uint8]()})
+		}
+		return reflect.StructOf(all)
+	}
+	for _, test := range []struct {
+		typ  reflect.Type
+		want string
+	}{
+		{reflect.TypeFor[struct{ A [notes.MaxBlockSize]byte }](), ""},
+		{reflect.TypeFor[struct{ A [notes.MaxBlockSize + 1]byte }](), "bytes, and tracers read at most"},
+		{fields(notes.MaxFields), ""},
+		{fields(notes.MaxFields + 1), "fields, and tracers tell at most"},
+		{nested(notes.MaxNesting + 1), ""},
+		{nested(notes.MaxNesting + 2), "deep in each other"},
+	} {
+		_, err := provider.DescribeRecord(test.typ)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("a record of %d bytes: error %v, want %q", test.typ.Size(), err, test.want)
+		}
 	}
 }
 

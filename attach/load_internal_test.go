@@ -1,0 +1,41 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/go-usdt/usdt/internal/needs"
+)
+
+// TestLoadOthers loads the programs of two signatures, of which the verifier
+// refuses one, which reads beyond its context. The other one has its program.
+func TestLoadOthers(t *testing.T) {
+	good := &signature{operands: []operand{{kind: opConst, size: 8}}}
+	bad := &signature{operands: []operand{{kind: opRegister, size: 8, base: location{off: 4096, size: 8}}}}
+	tr := &tracing{options: &Options{}}
+	var err error
+	if tr.kind, err = chooseLink(AutoLink, false); err != nil {
+		t.Fatal(err)
+	}
+	if tr.maps, err = newMaps(os.Getpagesize(), 0, true); errors.Is(err, os.ErrPermission) {
+		needs.Root(t)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.release()
+	refused, err := tr.load(context.Background(), []*signature{good, bad}, tr.maps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(refused) != 1 || refused[bad] == nil || tr.codes[good.key()].prog == nil {
+		t.Errorf("refused %v, programs %v", refused, tr.codes)
+	}
+	plan := make(Plan, 2)
+	schemas := []*schema{{sig: good}, {sig: bad}}
+	if err := leaveOut(plan, schemas, refused); err != nil || schemas[0] == nil || schemas[1] != nil || plan[1].Reason == nil {
+		t.Errorf("left out %v and %v, %v", plan, schemas, err)
+	}
+}
