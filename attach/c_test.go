@@ -193,7 +193,7 @@ func TestNoMatch(t *testing.T) {
 			t.Errorf("open %s: error %v, want one that wraps ErrNoMatch", sel, err)
 		}
 	}
-	if _, err := attach.Open(path+":args:in-ts", nil); err == nil || !strings.Contains(err.Error(), ", but args:ints would") {
+	if _, err := attach.Open(path+":args:in-ts", nil); err == nil || !strings.Contains(err.Error(), ", but "+path+":args:ints would") {
 		t.Errorf("error %v, want one that knows the probe meant", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -48,7 +47,7 @@ func newDiscovery(ctx context.Context, selectors []string, pids []int) (*discove
 	}
 	return &discovery{
 		ctx:       ctx,
-		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)), similar: make([]string, len(selectors)),
+		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)), near: make([]near, len(selectors)),
 		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{}, functions: map[string]int{},
 		lower: map[lowerInode]*fileState{}, places: map[place]placed{},
 	}, nil
@@ -90,8 +89,8 @@ type discovery struct {
 	selectors []selector.Selector
 	pids      []int
 	matched   []bool
-	similar   []string // probes that may have been meant
-	chunks    []Plan   // of the sites: growing one slice would copy them again and again
+	near      []near // what selectors without a match may have meant
+	chunks    []Plan // of the sites: growing one slice would copy them again and again
 	seen      map[siteKey]bool
 	read      map[procfs.ID]*fileState  // files, without a process
 	lower     map[lowerInode]*fileState // those of read that are on overlays
@@ -114,8 +113,8 @@ func (d *discovery) add(p *reader.Probe, pid int) *Site {
 	for i := range d.selectors {
 		if d.selectors[i].Match(p.Path, p.Provider, p.Name) {
 			d.matched[i], hit = true, true
-		} else if !d.matched[i] && d.similar[i] == "" && d.selectors[i].Resembles(p.Provider, p.Name) {
-			d.similar[i] = p.Provider + ":" + p.Name
+		} else if !d.matched[i] {
+			d.nearProbe(i, p)
 		}
 	}
 	if !hit {
@@ -279,37 +278,6 @@ func (d *discovery) file(f *reader.File, state *fileState, path, open string) {
 			s.file, state.matched = state.id, true
 		}
 	}
-}
-
-func (d *discovery) noMatch(i int) error {
-	sel, pids := d.selectors[i].String(), d.pids
-	where := "in the files that processes of this machine have mapped"
-	switch len(pids) {
-	case 0:
-		if parsed, err := selector.Parse(sel); err == nil {
-			if path, ok := parsed.LiteralPath(); ok && strings.Contains(path, "/") {
-				where = "in " + path
-			}
-		}
-	case 1:
-		where = fmt.Sprintf("in process %d", pids[0])
-	default:
-		where = fmt.Sprintf("in processes %v", pids)
-	}
-	if d.privilege != nil {
-		return d.privilege
-	}
-	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, where)
-	if what := d.noFunction(&d.selectors[i]); what != "" {
-		err = fmt.Errorf("%w%s", err, what)
-	}
-	if d.similar[i] != "" {
-		err = fmt.Errorf("%w, but %s would", err, d.similar[i])
-	}
-	if len(d.troubles) > 0 {
-		err = fmt.Errorf("%w (%d files or processes could not be read; the first: %w)", err, len(d.troubles), d.troubles[0])
-	}
-	return err
 }
 
 // CheckSelectors returns the error in the first selector that Open could not

@@ -2,9 +2,7 @@ package attach
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -25,34 +23,6 @@ func (d *discovery) mayHaveFunctions(path string) bool {
 		d.functions[path] += 0 // it has been looked at
 	}
 	return may
-}
-
-// noFunction says what there is in place of the functions that a selector
-// names, "" if it is of probes.
-func (d *discovery) noFunction(s *selector.Selector) string {
-	if s.Kind == selector.USDT {
-		return ""
-	}
-	objects, functions := 0, 0
-	for path, n := range d.functions {
-		if s.MatchPath(path) {
-			objects++
-			functions += n
-		}
-	}
-	path, literal := s.LiteralPath()
-	switch {
-	case functions > 0:
-		return fmt.Sprintf(", where there are %d other functions", functions)
-	case objects > 0:
-		return ", where there are no symbols of functions (stripped?)"
-	case literal && !strings.Contains(path, "/") && len(d.pids) == 0:
-		if _, err := os.Stat(path); err == nil {
-			return fmt.Sprintf("; for the file in this directory write ./%s", path)
-		}
-		return ", and nothing of that name is installed"
-	}
-	return ""
 }
 
 // fileFunctions keeps what selectors name of the functions of a file.
@@ -112,8 +82,11 @@ func (d *discovery) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 		if sel.Kind == selector.USDT {
 			continue
 		}
-		name, ok := fn.Match(sel.MatchName)
-		if !ok || !sel.MatchPath(fn.Path) {
+		if !sel.MatchPath(fn.Path) {
+			continue
+		}
+		name, ok := fn.Match(func(name string) bool { return d.matchName(i, name) })
+		if !ok {
 			continue
 		}
 		d.matched[i] = true

@@ -91,12 +91,18 @@ type liveProbe struct {
 type lister struct {
 	selectors []selector.Selector
 	probes    []liveProbe
+	near      string // what may have been meant if nothing matches
+	distance  int    // of near
 }
 
 func (l *lister) wants(p *reader.Probe) bool {
 	for i := range l.selectors {
-		if l.selectors[i].Match(p.Path, p.Provider, p.Name) {
+		s := &l.selectors[i]
+		if s.Match(p.Path, p.Provider, p.Name) {
 			return true
+		}
+		if instead, distance, ok := s.Near(p.Provider, p.Name); ok && (l.near == "" || distance < l.distance) {
+			l.near, l.distance = instead, distance
 		}
 	}
 	return len(l.selectors) == 0
@@ -127,6 +133,9 @@ func (l *lister) read(pids []int, stderr io.Writer) error {
 		p.Close()
 	}
 	if len(l.probes) == 0 {
+		if l.near != "" {
+			return fmt.Errorf("no probe matches, but %s would", l.near)
+		}
 		return errors.New("no probe matches")
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/version"
 )
 
 // traceFlags are the flags of the root command.
@@ -145,6 +146,9 @@ nothing matched, 2 if it was called wrongly.`,
 	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program, or the host")
 	flags.StringVar(&f.link, "link", "auto", "how to attach: auto, multi or perf")
 	flags.Lookup("link").Hidden = true
+	cmd.Version = version.String()
+	cmd.SetVersionTemplate("sdttrace {{.Version}}\n")
+	flags.Bool("version", false, "print the version and exit")
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/version"
 )
 
 // Exit codes.
@@ -98,6 +99,9 @@ Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usa
 	f.StringVar(&o.probe, "probe", "", "only probes that match `GLOB`, [PATH:]PROVIDER:NAME")
 	f.BoolVar(&o.symbols, "symbols", false, "show the enclosing functions, demangled")
 	f.BoolVar(&o.disasm, "disasm", false, "show the instructions at each site, and whether it is watched now")
+	cmd.Version = version.String()
+	cmd.SetVersionTemplate("sdtdump {{.Version}}\n")
+	f.Bool("version", false, "print the version and exit")
 	f.StringVar(&o.format, "format", "text", "output `FORMAT`: "+strings.Join(formatNames(), "|"))
 	f.BoolVar(&o.json, "json", false, "the same as --format json: one object a line")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {

@@ -57,6 +57,8 @@ type dumper struct {
 	out         printer
 	stderr      io.Writer
 	progress    *progress // nil without a terminal
+	near        string    // what --probe may mean if nothing matches
+	distance    int       // of near
 	found       int       // probes
 	matched     int       // of them, those that were asked for
 	failed      int       // errors told
@@ -81,10 +83,26 @@ func (d *dumper) nothing() error {
 	case len(d.targets) == 1:
 		where = d.targets[0]
 	}
+	if d.near != "" {
+		return fmt.Errorf("no probe matches %q, but %s would; %s has %d others", d.probe, d.near, where, d.found)
+	}
 	if d.found > 0 {
 		return fmt.Errorf("no probe matches %q; %s has %d others", d.probe, where, d.found)
 	}
+	if len(d.targets) == 1 && isGo(d.targets[0]) {
+		return fmt.Errorf("no USDT probes in %s: a Go program declares them when it runs, look at its process (-p PID)", where)
+	}
 	return fmt.Errorf("no USDT probes in %s", where)
+}
+
+// isGo reports whether the file at path is a Go program.
+func isGo(path string) bool {
+	f, err := reader.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return f.IsGo()
 }
 
 // probes prints the probes that are asked for; the error is that of writing.
@@ -97,6 +115,9 @@ func (d *dumper) probes(probes iter.Seq2[reader.Probe, error]) error {
 		}
 		d.found++
 		if d.selector != nil && !d.selector.Match(p.Path, p.Provider, p.Name) {
+			if instead, distance, ok := d.selector.Near(p.Provider, p.Name); ok && (d.near == "" || distance < d.distance) {
+				d.near, d.distance = instead, distance
+			}
 			continue
 		}
 		d.matched++

@@ -1,0 +1,152 @@
+package attach
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// near is what may have been meant by a selector that names nothing.
+type near struct {
+	instead  string // the nearest that there is
+	distance int
+	others   int // probes of the provider
+}
+
+// nearProbe notes a probe that selector i, which names nothing yet, may mean.
+func (d *discovery) nearProbe(i int, p *reader.Probe) {
+	s, n := &d.selectors[i], &d.near[i]
+	if s.Kind != selector.USDT {
+		return
+	}
+	if p.Provider == s.Provider {
+		n.others++
+	}
+	if instead, distance, ok := s.Near(p.Provider, p.Name); ok && (n.instead == "" || distance < n.distance) {
+		if !s.MatchPath(p.Path) {
+			return
+		}
+		if s.Path != "" {
+			instead = s.Path + ":" + instead
+		}
+		n.instead, n.distance = instead, distance
+	}
+}
+
+// matchName reports whether selector i names the function. If it names none yet,
+// a similar one is noted.
+func (d *discovery) matchName(i int, function string) bool {
+	s, n := &d.selectors[i], &d.near[i]
+	if s.MatchName(function) {
+		return true
+	}
+	if d.matched[i] {
+		return false
+	}
+	if distance, ok := s.NearName(function); ok && (n.instead == "" || distance < n.distance) {
+		n.instead, n.distance = s.Kind.String()+":"+s.Path+":"+function, distance
+	}
+	return false
+}
+
+func (d *discovery) noMatch(i int) error {
+	sel, pids := d.selectors[i].String(), d.pids
+	where := "in the files that processes of this machine have mapped"
+	switch len(pids) {
+	case 0:
+		if parsed, err := selector.Parse(sel); err == nil {
+			if path, ok := parsed.LiteralPath(); ok && strings.Contains(path, "/") {
+				where = "in " + path
+			}
+		}
+	case 1:
+		where = fmt.Sprintf("in process %d", pids[0])
+	default:
+		where = fmt.Sprintf("in processes %v", pids)
+	}
+	if d.privilege != nil {
+		return d.privilege
+	}
+	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, where)
+	if what := cmp.Or(d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i])); what != "" {
+		err = fmt.Errorf("%w%s", err, what)
+	}
+	if n := &d.near[i]; n.instead != "" {
+		err = fmt.Errorf("%w, but %s would", err, n.instead)
+	} else if n.others > 0 {
+		err = fmt.Errorf("%w, where %s has %d other probes", err, d.selectors[i].Provider, n.others)
+	}
+	if len(d.troubles) > 0 {
+		err = fmt.Errorf("%w (%d files or processes could not be read; the first: %w)", err, len(d.troubles), d.troubles[0])
+	}
+	return err
+}
+
+// noProbe says why a file that a selector names may have no probes, "" if that is
+// not known.
+func (d *discovery) noProbe(s *selector.Selector) string {
+	path, literal := s.LiteralPath()
+	if s.Kind != selector.USDT || !literal || !strings.Contains(path, "/") {
+		return ""
+	}
+	f, err := reader.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if !f.IsGo() {
+		return ""
+	}
+	return "; a Go program declares its probes when it runs, in memory of its own: leave out the path and name its process (-p PID)"
+}
+
+// stripped reports whether the file at path, if that leads to one, has been
+// stripped.
+func (d *discovery) stripped(path string) bool {
+	if !strings.Contains(path, "/") || len(d.pids) > 0 {
+		return false
+	}
+	f, err := reader.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return f.Stripped() && !f.IsGo()
+}
+
+// noFunction says what there is in place of the functions that a selector
+// names, "" if it is of probes.
+func (d *discovery) noFunction(s *selector.Selector) string {
+	if s.Kind == selector.USDT {
+		return ""
+	}
+	objects, functions, object := 0, 0, ""
+	for path, n := range d.functions {
+		if s.MatchPath(path) {
+			objects++
+			functions += n
+			object = path
+		}
+	}
+	path, literal := s.LiteralPath()
+	switch {
+	case objects == 1 && functions == 0 && d.stripped(object):
+		return ", which is stripped: it has no symbols of functions"
+	case objects == 1 && d.stripped(object):
+		return fmt.Sprintf(", which is stripped: it has no symbols but of %d functions that other objects can call", functions)
+	case functions > 0:
+		return fmt.Sprintf(", where there are %d other functions", functions)
+	case objects > 0:
+		return ", where there are no symbols of functions"
+	case literal && !strings.Contains(path, "/") && len(d.pids) == 0:
+		if _, err := os.Stat(path); err == nil {
+			return fmt.Sprintf("; for the file in this directory write ./%s", path)
+		}
+		return ", and nothing of that name is installed"
+	}
+	return ""
+}

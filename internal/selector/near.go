@@ -1,0 +1,98 @@
+package selector
+
+import "strings"
+
+// Near returns what in place of s names provider:name, and how far that is from
+// s: 0 if only case differs, and the marks between words, as between query-start
+// in DTrace's scripts and query__start in C, else by how many letters it does.
+// Patterns in s have to match as they are. What is too far is not near.
+func (s *Selector) Near(provider, name string) (instead string, distance int, ok bool) {
+	if s.Kind != USDT {
+		return "", 0, false
+	}
+	byProvider, nearProvider := s.provider.near(provider)
+	if !nearProvider && (s.name.tokens != nil || s.name.literal != name || len(name) < tellingName) {
+		return "", 0, false
+	}
+	byName, nearName := s.name.near(name)
+	if !nearName {
+		return "", 0, false
+	}
+	if !nearProvider {
+		byProvider = farProvider
+	}
+	instead = provider + ":" + name
+	if s.name.tokens != nil {
+		instead = provider + ":" + s.Name
+	}
+	return instead, byProvider + byName, true
+}
+
+const (
+	tellingName = 6  // letters of a name that tell more than its provider does
+	farProvider = 64 // the distance of another provider's probe of that name
+)
+
+// NearName returns how far s is from naming the function, see Near.
+func (s *Selector) NearName(function string) (distance int, ok bool) {
+	if s.Kind == USDT || s.ByAddress || s.function.tokens != nil {
+		return 0, false
+	}
+	return s.function.near(function)
+}
+
+// near returns the distance of a literal from text; a pattern has to match.
+func (g *glob) near(text string) (distance int, ok bool) {
+	if g.tokens != nil {
+		return 0, g.match(text)
+	}
+	a, b := words(g.literal), words(text)
+	limit := max(1, len(a)/3)
+	if len(a) < 2 {
+		limit = 0
+	}
+	if len(a) >= 3 && strings.HasPrefix(b, a) { // it is an abbreviation
+		return min(len(b)-len(a), limit), true
+	}
+	distance = edits(a, b, limit)
+	return distance, distance <= limit
+}
+
+// words returns a name's letters, digits and the like, in lower case.
+func words(s string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
+}
+
+// edits returns how many bytes have to be added, removed, changed or exchanged
+// with their neighbours to make a into b (Damerau and Levenshtein's distance,
+// each byte edited once), or a number above limit if those are more.
+func edits(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	// Rows of the table of distances between beginnings of a and of b.
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			change := last[j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			row[j] = min(change, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+			least = min(least, row[j])
+		}
+		if least > limit {
+			return limit + 1
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

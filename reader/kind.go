@@ -1,0 +1,23 @@
+package reader
+
+// Stripped reports whether the file has lost its table of symbols, and no other
+// file has it: only functions that it exports have names, or those of a Go
+// program.
+func (f *File) Stripped() bool {
+	if f.hasSymtab() || f.elf.Section(".gnu_debugdata") != nil {
+		return false
+	}
+	table, err := f.debugFile()
+	return table == nil || err != nil
+}
+
+// IsGo reports whether the file is a program or library that Go's linker has
+// written.
+func (f *File) IsGo() bool {
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".go.buildinfo"} {
+		if f.elf.Section(name) != nil {
+			return true
+		}
+	}
+	return false
+}
