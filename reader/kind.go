@@ -21,3 +21,6 @@ func (f *File) IsGo() bool {
 	}
 	return false
 }
+
+// IsGo reports whether the probe's object has code of Go, beside what may be C.
+func (p *Probe) IsGo() bool { return p.file != nil && p.file.code().IsGo() }
