@@ -64,6 +64,14 @@ func (e *Expr) Names() (names []string) {
 	return names
 }
 
+// Conjuncts returns the conditions that all have to hold for this one to hold.
+func (e *Expr) Conjuncts() []*Expr {
+	if e.kind != exprAnd {
+		return []*Expr{e}
+	}
+	return append(e.left.Conjuncts(), e.right.Conjuncts()...)
+}
+
 // TextNames returns the names that are compared with text and with nothing
 // else.
 func (e *Expr) TextNames() []string {
