@@ -50,7 +50,7 @@ func (g *generator) emitAggregate() {
 	g.label(to.lost)
 	g.releaseScratch()
 	g.emit(asm.Ja.Label("lost"))
-	if g.sig.where != nil {
+	if g.sig.filters() {
 		g.label(to.unwanted)
 		g.releaseScratch()
 		g.emit(asm.Ja.Label("filtered"))
@@ -83,7 +83,7 @@ func (g *generator) keyAt(pair bool) (base asm.Register, at int16) {
 	agg := g.sig.aggregate
 	size := agg.keySize
 	if pair {
-		size += agg.pairSize
+		size = agg.room()
 	}
 	switch {
 	case !pair && agg.keySize == 0:
@@ -136,6 +136,7 @@ func (g *generator) unlessMissing(lost string) {
 func (g *generator) keyPart(p *groupPart, key asm.Register, at int16, lost string) {
 	at += int16(p.offset)
 	switch {
+	case p.in.source == inputStart: // recall has copied it
 	case p.in.source == inputProbe:
 		g.emit(
 			asm.Mov.Reg(asm.R1, regSite), asm.LSh.Imm(asm.R1, 32), asm.RSh.Imm(asm.R1, 32),

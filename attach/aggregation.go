@@ -113,12 +113,23 @@ type aggregateCode struct {
 	role     pairRole
 	pair     []groupPart // tells which start an end belongs to
 	pairSize int
+	noted    int  // bytes that are noted at a start, which are parts there
+	lasting  bool // the key comes again
 }
 
 type aggregateValues struct {
 	value, sum, min, max, hist bool
 
 	bounds int // of the histogram; 0 for powers of two
+}
+
+// room returns the bytes of all keys. Behind a pair's key is the number of a
+// start if something is noted at it.
+func (c *aggregateCode) room() int {
+	if c.noted == 0 {
+		return c.keySize + c.pairSize
+	}
+	return c.keySize + c.pairSize + 8
 }
 
 // inputs yields everything that is looked at.
@@ -165,23 +176,20 @@ func (a *Aggregation) check() error {
 	return checkBounds(a.Bounds)
 }
 
-// bind fits the aggregation to what is read at a site of p, and drops the reads
-// that nobody needs.
-func (l *aggregateLayout) bind(sc *schema, p *reader.Probe, role pairRole) error {
+// bind fits the aggregation to what is read at a site, and drops the reads that
+// nobody needs.
+func (l *aggregateLayout) bind(sc *schema, s *Site, role pairRole) error {
+	p := &s.Probe
 	code := &aggregateCode{role: role}
-	if role != roleStart {
-		if err := l.bindGroup(code, sc, p); err != nil {
-			return err
-		}
+	if err := l.bindGroup(code, sc, p); err != nil {
+		return err
 	}
 	if role != roleNone {
-		var err error
-		code.pair, code.pairSize, err = bindKey(l.pairs.by, sc, p)
-		if err != nil {
+		if err := l.pairs.bindPair(code, sc, s); err != nil {
 			return err
 		}
 	}
-	if size := code.keySize + code.pairSize; size > MaxGroupBytes {
+	if size := code.room(); size > MaxGroupBytes {
 		return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, MaxGroupBytes)
 	}
 	if err := l.agree(code, p); err != nil {
@@ -194,12 +202,22 @@ func (l *aggregateLayout) bind(sc *schema, p *reader.Probe, role pairRole) error
 
 // bindGroup is for what events are added up by, and for the value.
 func (l *aggregateLayout) bindGroup(code *aggregateCode, sc *schema, p *reader.Probe) (err error) {
+	switch {
+	case code.role == roleStart && l.pairs.fromStart != nil:
+		return l.pairs.bindNoted(code, l.wanted.By, sc, p)
+	case code.role == roleStart:
+		return nil
+	case code.role == roleEnd:
+		err = l.pairs.bindGroup(code, l.wanted.By, sc, p)
+	default:
+		code.parts, code.keySize, err = bindKey(l.wanted.By, sc, p)
+	}
+	if err != nil {
+		return err
+	}
 	code.wanted = aggregateValues{
 		value: l.wanted.Value != "", sum: l.wanted.Sum || l.wanted.Avg, min: l.wanted.Min, max: l.wanted.Max, hist: l.wanted.Hist,
 		bounds: len(l.wanted.Bounds),
-	}
-	if code.parts, code.keySize, err = bindKey(l.wanted.By, sc, p); err != nil {
-		return err
 	}
 	switch {
 	case l.pairs != nil:
@@ -256,13 +274,17 @@ func (l *aggregateLayout) agree(code *aggregateCode, p *reader.Probe) error {
 	}
 	for i, part := range code.parts {
 		if differ(&l.parts[i].in, &part.in) {
-			return fmt.Errorf("%w: argument %s of %s:%s is of another kind than that of other probes", ErrAggregation, l.wanted.By[i], p.Provider, p.Name)
+			return otherKind(l.wanted.By[i], p)
 		}
 	}
 	if differ(&l.value, &code.value) {
-		return fmt.Errorf("%w: argument %s of %s:%s is of another kind than that of other probes", ErrAggregation, l.wanted.Value, p.Provider, p.Name)
+		return otherKind(l.wanted.Value, p)
 	}
 	return nil
+}
+
+func otherKind(name string, p *reader.Probe) error {
+	return fmt.Errorf("%w: argument %s of %s is of another kind than that of other probes", ErrAggregation, name, nameOf(p))
 }
 
 // dropUnneeded leaves only reads that the condition or the aggregate look at.
@@ -369,7 +391,7 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 	if err != nil {
 		return err
 	}
-	m.zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * l.words()), MaxEntries: 1})
+	m.zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(max(8*l.words(), startsSize)), MaxEntries: 1})
 	if err != nil {
 		return err
 	}
@@ -379,7 +401,7 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 		}
 	}
 	if l.pairs != nil {
-		if m.starts, err = l.pairs.newMap(); err != nil {
+		if err = l.pairs.newMaps(m); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,7 @@ type formKey struct {
 	blockOffset int32
 	blockSize   uint32
 	role        pairRole
+	carrier     carrier
 }
 
 // bind returns how to record a firing of the site and how to decode the
@@ -44,7 +45,7 @@ type formKey struct {
 // that does not fit the probe.
 func (b *binder) bind(s *Site) (*schema, error) {
 	p := &s.Probe
-	key := formKey{path: s.Path, kind: p.Kind, args: p.Args}
+	key := formKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.carrier}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
 	}
@@ -54,7 +55,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 	}
 	var err error
 	if b.aggregate != nil {
-		if key.role, err = b.aggregate.role(p); err != nil {
+		if key.role, err = b.aggregate.pairs.role(p); err != nil {
 			return nil, err
 		}
 	}
@@ -62,31 +63,16 @@ func (b *binder) bind(s *Site) (*schema, error) {
 		sc.shared = true
 		return sc, nil
 	}
-	regs, err := hostRegisters(p.Machine, p.Class)
+	sc, err := b.fields(s)
 	if err != nil {
 		return nil, err
 	}
-	sc := &schema{sig: &signature{maxString: b.maxString}}
-	switch {
-	case p.Target != nil:
-		b.bindFunction(sc, s, regs)
-	case p.Type != nil:
-		b.bindTyped(sc, s, regs)
-	default:
-		b.bindNote(sc, s, regs)
-	}
 	b.used.see(sc, p)
-	if b.where != nil {
-		err := bindWhere(b.where, sc, p)
-		if b.aggregate != nil && b.aggregate.excuses(b.where, sc, err) {
-			sc.sig.where, sc.sig.inputs, err = nil, nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := b.bindWhere(sc, p); err != nil {
+		return nil, err
 	}
 	if b.aggregate != nil {
-		if err := b.aggregate.bind(sc, p, key.role); err != nil {
+		if err := b.aggregate.bind(sc, s, key.role); err != nil {
 			return nil, err
 		}
 	}
@@ -103,6 +89,35 @@ func (b *binder) bind(s *Site) (*schema, error) {
 		b.forms[key] = sc
 	}
 	return sc, nil
+}
+
+// fields returns what there is at the site, and what of it is read.
+func (b *binder) fields(s *Site) (*schema, error) {
+	p := &s.Probe
+	regs, err := hostRegisters(p.Machine, p.Class)
+	if err != nil {
+		return nil, err
+	}
+	sc := &schema{sig: &signature{maxString: b.maxString}}
+	switch {
+	case p.Target != nil:
+		b.bindFunction(sc, s, regs)
+	case p.Type != nil:
+		b.bindTyped(sc, s, regs)
+	default:
+		b.bindNote(sc, s, regs)
+	}
+	return sc, nil
+}
+
+func (b *binder) bindWhere(sc *schema, p *reader.Probe) error {
+	switch {
+	case b.where == nil:
+		return nil
+	case b.aggregate != nil && b.aggregate.pairs != nil:
+		return b.aggregate.pairs.bindWhere(b.where, sc, p)
+	}
+	return bindWhere(b.where, sc, p)
 }
 
 // bindRegisters reads the arguments of a typed probe from registers, if all are

@@ -76,7 +76,7 @@ func (b *binder) lookedAtArguments(shown []int) []int {
 	if b.aggregate != nil {
 		names = append(append(names, b.aggregate.wanted.By...), b.aggregate.wanted.Value)
 		if b.aggregate.pairs != nil {
-			names = append(names, b.aggregate.pairs.by...)
+			names = append(names, b.aggregate.pairs.key...)
 		}
 	}
 	return appendArguments(nil, names, shown)

@@ -262,7 +262,6 @@ func (c *Collection) forget() {
 	for _, p := range c.programs {
 		if p.target != nil {
 			p.target.objects.Close()
-			p.target.procs.Close()
 			p.target = nil
 		}
 	}

@@ -14,12 +14,7 @@ func Find(selectors []string, opts *Options) (Plan, error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	procs, err := holdProcesses(opts.PIDs)
-	if err != nil {
-		return nil, err
-	}
-	defer procs.Close()
-	d, err := newDiscovery(ctx, selectors, procs)
+	d, err := newDiscovery(ctx, selectors, opts.PIDs)
 	if err != nil {
 		return nil, err
 	}

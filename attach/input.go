@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/reader"
@@ -20,8 +21,11 @@ const (
 	inputComm
 	inputPID
 	inputTID
-	inputProbe   // the index of the site
-	inputElapsed // since the start, in nanoseconds
+	inputProbe    // the index of the site
+	inputElapsed  // since the start, in nanoseconds
+	inputThread   // process and thread
+	inputRegister // the word at offset in the context, plus value
+	inputStart    // of an end: noted at its start, at offset in what was
 )
 
 // input is a value that the kernel looks at, as opposed to one that it records.
@@ -110,6 +114,19 @@ func (s *schema) has(name string) bool {
 	}
 	_, err := s.resolve(name)
 	return err == nil
+}
+
+func (s *schema) hasAll(names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return !s.has(name) })
+}
+
+// lacks returns why name stands for nothing by which events of p can be grouped.
+func (s *schema) lacks(p *reader.Probe, name string) error {
+	if name == "probe" {
+		return nil
+	}
+	_, err := s.input(p, name, false)
+	return err
 }
 
 // field returns the field that is called name, or that stands at its place.

@@ -7,48 +7,59 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// Latency says how the time from one probe to another is aggregated. The zero
-// value takes the time from a start to the next end of the same thread.
+// Latency says how the time from one probe to another is aggregated. An end
+// belongs to the last start of its key that has none yet, as the return from a
+// function belongs to its last call. The zero value matches by what carries the
+// code: the goroutine where both probes are Go's, a call where they are the entry of
+// a function and the return from it, and the thread otherwise. Open returns an
+// error if that is not known, as for probes of Go programs that do not say in
+// which goroutine they fire.
 type Latency struct {
 	// Key are the arguments, which both probes have, or pid, tid or comm, whose
-	// values tell which start an end belongs to; nil means the thread. A number
-	// that every process counts for itself needs pid beside it.
+	// values tell which start an end belongs to. They are those of one process,
+	// unless machine is among them.
 	Key []string
 
 	// Bounds are those of the histogram's buckets, in nanoseconds; nil means
 	// powers of two.
 	Bounds []float64
-	// By groups as [Aggregation.By] does, by the arguments of the end.
+	// By groups as [Aggregation.By] does, by the arguments of the end or, where it
+	// has none of that name, of the start.
 	By        []string
 	MaxGroups int
 
-	// MaxPending bounds the starts that wait for their end; 0 means 65536. When
-	// there are more, those that have waited long are forgotten, and counted.
+	// MaxPending bounds the keys of which starts wait for their ends; 0 means
+	// 65536. When there are more, those that have waited long are forgotten, and
+	// counted.
 	MaxPending int
 }
 
 const defaultMaxPending = 64 << 10
 
-// PairStats say what became of starts and ends.
+// PairStats say what became of starts and ends. What skips an end leaves a start
+// that waits: a thread or goroutine that is over, an exception, longjmp. It is
+// below those that follow, which find their ends, until there are [MaxNesting] of
+// its key.
 type PairStats struct {
 	Pairs     uint64 // ends that found their start
-	Restarted uint64 // starts that came before the end of the one before, which has none
+	Dropped   uint64 // starts that found their end, in a pair that Options.Where does not want
 	Pending   uint64 // starts that wait for their end
+	TooDeep   uint64 // starts that were forgotten since MaxNesting others of their key followed
 	Evicted   uint64 // starts that were forgotten for want of room
-	Dropped   uint64 // starts whose end Options.Where did not want
-	Unstarted uint64 // ends without a start, or whose start Options.Where did not want
+	Unstarted uint64 // ends without a start
 }
 
 // OpenLatency attaches to the probes that start and end name, and has the
 // kernel aggregate the nanoseconds from one to the other. Each [Group] has the
 // number of pairs, Sum, Avg, Min, Max and Hist.
 //
-// Options.Where is tested at those of the probes that have all arguments it
-// asks for; an end that it does not want takes its start with it.
+// Of Options.Where each of the conditions between && is tested at those of the
+// probes that have all that it asks for. A pair is wanted if both its start and
+// its end are; what is not wanted is matched all the same.
 //
 // In [Stats] both events of a pair are received. Starts and ends that found no
-// other half are filtered, and starts that were forgotten lost; see
-// [Aggregate.Pairs].
+// other half, or are not wanted, are filtered, and starts that were forgotten
+// lost; see [Aggregate.Pairs].
 func OpenLatency(start, end string, what *Latency, opts *Options) (*Aggregate, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -64,9 +75,9 @@ func OpenLatency(start, end string, what *Latency, opts *Options) (*Aggregate, e
 	if err := wanted.check(); err != nil {
 		return nil, err
 	}
-	pairs := &pairLayout{by: what.Key, pending: what.MaxPending}
-	if len(pairs.by) == 0 {
-		pairs.by = []string{"tid"}
+	pairs := &pairLayout{pending: what.MaxPending}
+	if pairs.key, err = keyNames(what.Key); err != nil {
+		return nil, err
 	}
 	switch {
 	case pairs.pending == 0:

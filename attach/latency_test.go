@@ -82,7 +82,7 @@ func TestLatency(t *testing.T) {
 			p.do("sleep 20")
 			p.do("end 2 two 200")
 			p.do("end 2 two 200") // without a start
-			p.do("start 3 three") // comes again
+			p.do("start 3 three") // skips its end
 			p.do("start 3 three")
 			p.do("sleep 40")
 			p.do("end 3 three 200")
@@ -114,7 +114,7 @@ func TestLatency(t *testing.T) {
 				t.Error(err)
 			}
 			pairs, err := a.Pairs()
-			if want := (attach.PairStats{Pairs: 3, Restarted: 1, Pending: 1, Unstarted: 1}); err != nil || pairs != want {
+			if want := (attach.PairStats{Pairs: 3, Pending: 2, Unstarted: 1}); err != nil || pairs != want {
 				t.Errorf("pairs %+v, error %v, want %+v", pairs, err, want)
 			}
 			if st := checkSum(t, a); st.Fired != 9 || st.Received != 6 || st.Filtered != 3 {
@@ -178,8 +178,9 @@ func TestLatencyWhere(t *testing.T) {
 		st    attach.Stats
 	}{
 		{"code >= 500", attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
-		{`path != "/b"`, attach.PairStats{Pairs: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
-		{"pid == 1", attach.PairStats{}, attach.Stats{Fired: 4, Filtered: 4}},
+		{`path != "/b"`, attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
+		{`path == "/b" && code < 500 && pid != 1`, attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
+		{"pid == 1", attach.PairStats{Dropped: 2}, attach.Stats{Fired: 4, Filtered: 4}},
 	} {
 		a := openLatency(t, &attach.Latency{Key: []string{"id"}}, &attach.Options{PIDs: []int{p.pid()}, Where: test.where})
 		p.do("start 1 /a")
@@ -237,7 +238,8 @@ func TestLatencyErrors(t *testing.T) {
 		want       string
 	}{
 		{"lat:start", "lat:end", attach.Latency{Key: []string{"code"}}, "lat:start has no argument code: it has id, path, pid, tid, comm"},
-		{"lat:start", "lat:end", attach.Latency{By: []string{"nothing"}}, "lat:end has no argument nothing"},
+		{"lat:start", "lat:end", attach.Latency{By: []string{"nothing"}}, "lat:end has no argument nothing: it has id, path, code, pid, tid, comm; and aggregation: lat:start has no argument nothing"},
+		{"lat:start", "lat:end", attach.Latency{Key: []string{"machine"}}, "a key of the machine needs an argument"},
 		{"lat:start", "lat:*", attach.Latency{}, "lat:start is named as start and as end"},
 		{"lat:start", "lat:end", attach.Latency{MaxPending: -1}, "-1 pending starts"},
 	} {
@@ -250,14 +252,18 @@ func TestLatencyErrors(t *testing.T) {
 }
 
 // BenchmarkLatency is the cost of an event of a pair that the kernel matches, by
-// thread and by an argument.
+// goroutine, by thread and by an argument.
 func BenchmarkLatency(b *testing.B) {
 	const pairs = 10_000 // at a time
-	for _, key := range []string{"tid", "id"} {
+	for _, key := range []string{"goroutine", "tid", "id"} {
 		b.Run(key, func(b *testing.B) {
 			p := startChild(b, "latency")
 			p.do("load")
-			a := openLatency(b, &attach.Latency{Key: []string{key}}, &attach.Options{PIDs: []int{p.pid()}})
+			var names []string
+			if key != "goroutine" {
+				names = []string{key}
+			}
+			a := openLatency(b, &attach.Latency{Key: names}, &attach.Options{PIDs: []int{p.pid()}})
 			for b.Loop() {
 				p.do("threads 1 %d", pairs)
 			}

@@ -176,7 +176,7 @@ func (s *signature) scratchSize(limit int) int {
 		size += textAreaSize
 	}
 	if s.aggregate != nil {
-		size += s.aggregate.keySize + s.aggregate.pairSize
+		size += s.aggregate.room()
 	}
 	return size
 }
@@ -216,10 +216,19 @@ func (s *signature) looksAtText() bool {
 // maxStackKey bytes of an aggregate's keys fit the stack, whose end is at 512.
 const maxStackKey = 128
 
+// filters says that an event may turn out not to be wanted. A start is noted
+// even then.
+func (s *signature) filters() bool {
+	if s.aggregate == nil || s.aggregate.role == roleNone {
+		return s.where != nil
+	}
+	return s.aggregate.role == roleEnd
+}
+
 // needsScratch says that records, or what conditions look at, are put together
 // in scratch memory.
 func (s *signature) needsScratch() bool {
-	if s.aggregate != nil && (s.block || s.aggregate.readsText() || s.aggregate.keySize+s.aggregate.pairSize > maxStackKey) {
+	if s.aggregate != nil && (s.block || s.aggregate.readsText() || s.aggregate.room() > maxStackKey) {
 		return true
 	}
 	return len(s.strings) > 0 || len(s.indirects) > 0 || s.looksAtText() || s.block && s.where != nil

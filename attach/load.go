@@ -14,10 +14,16 @@ func (g *generator) loadInput(in *input, failed string) {
 	size := in.size
 	switch in.source {
 	case inputPID, inputTID:
-		g.loadTask()
-		g.emit(asm.Mov.Reg(asm.R1, asm.R0))
+		g.emit(asm.FnGetCurrentPidTgid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
 		if in.source == inputPID {
 			g.emit(asm.RSh.Imm(asm.R1, 32))
+		}
+	case inputThread:
+		g.emit(asm.FnGetCurrentPidTgid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
+	case inputRegister:
+		g.emit(asm.LoadMem(asm.R1, regContext, int16(in.offset), asm.DWord))
+		if in.value != 0 {
+			g.emit(asm.Add.Imm(asm.R1, int32(in.value)))
 		}
 	case inputElapsed:
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackClock, asm.DWord))

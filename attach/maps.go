@@ -15,9 +15,9 @@ const (
 
 	// Of starts and ends, see PairStats:
 	counterStarted   = 40 // starts that were noted
-	counterRestarted = 48 // of these, in place of one before
+	counterTooDeep   = 48 // of these, that took the place of an outer one
 	counterMatched   = 56 // ends that found their start
-	counterDropped   = 64 // starts that an unwanted end took with it
+	counterDropped   = 64 // starts whose pair is not wanted, at one of its ends
 	counterUnstarted = 72 // ends that found none
 
 	countersSize = 80
@@ -30,24 +30,24 @@ func (c *counters) at(off int) uint64 { return c[off/8] }
 
 // maps are what the programs of a session share.
 type maps struct {
-	ring      *ebpf.Map
-	counters  *ebpf.Map
-	scratch   *ebpf.Map     // nil if no program needs it
-	namespace *pidNamespace // whose PIDs are meant; nil for the initial one
-	stopped   *ebpf.Map     // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
+	ring     *ebpf.Map
+	counters *ebpf.Map
+	scratch  *ebpf.Map // nil if no program needs it
+	stopped  *ebpf.Map // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
 
 	// For aggregates, which have no ring; nil until the first site is known:
 	groups  [2]*ebpf.Map // the programs update one while the other is read
 	control *ebpf.Map    // u64: which one
 	zeros   *ebpf.Map    // a new group
 	bounds  *ebpf.Map    // of a histogram's buckets; nil for powers of two
-	starts  *ebpf.Map    // that wait for their end, u64: when; nil if there are none
+	starts  *ebpf.Map    // that wait for their end, by key; nil if there are none
+	noted   *ebpf.Map    // at starts, by key and number; nil if nothing is
 }
 
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
 // page size, scratchSize 0 without strings, and events false to aggregate.
 func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
-	m := &maps{namespace: ownPIDNamespace()}
+	m := &maps{}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -103,7 +103,7 @@ func (m *maps) stop() error {
 }
 
 func (m *maps) Close() error {
-	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.stopped, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds, m.starts} {
+	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.stopped, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds, m.starts, m.noted} {
 		if e != nil {
 			e.Close()
 		}

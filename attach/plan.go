@@ -30,8 +30,9 @@ type Site struct {
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string
 
-	file   procfs.ID // if it was found in all processes at once
-	opcode string    // of a function's first instruction, its prefixes included
+	file    procfs.ID // if it was found in all processes at once
+	carrier carrier   // of a latency's starts and ends
+	opcode  string    // of a function's first instruction, its prefixes included
 }
 
 // Plan lists every probe site that a selector named.

@@ -79,7 +79,7 @@ func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool
 			size, walk = size+len(body), walk+cost
 			forms[sig] = form{program: len(specs), index: len(bodies)}
 			bodies = append(bodies, body)
-			filters = filters || sig.where != nil
+			filters = filters || sig.filters()
 		}
 		flush()
 	}

@@ -104,7 +104,7 @@ func (g *generator) takeScratch() {
 			asm.JEq.Imm(asm.R0, 0, "lost"),
 			asm.Mov.Reg(regRecord, asm.R0),
 			asm.Mov.Imm(asm.R1, 1),
-			exchange(regRecord, asm.R1),
+			exchange(regRecord, asm.R1, 0),
 		)
 		if i == scratchSlots-1 {
 			g.emit(asm.JNE.Imm(asm.R1, 0, "lost"))
@@ -124,9 +124,9 @@ func (g *generator) releaseScratch() {
 	)
 }
 
-// exchange swaps src with the 8 bytes that dst points to.
-func exchange(dst, src asm.Register) asm.Instruction {
-	in := asm.Xchg.Mem(dst, src, asm.DWord, 0)
+// exchange swaps src with the 8 bytes at dst+off.
+func exchange(dst, src asm.Register, off int16) asm.Instruction {
+	in := asm.Xchg.Mem(dst, src, asm.DWord, off)
 	// cilium/ebpf v0.22 encodes every atomic operation as an addition, unless
 	// the constant says itself which it is (include/uapi/linux/bpf.h: BPF_XCHG).
 	in.Constant = 0xe1
@@ -138,9 +138,7 @@ func (g *generator) header() {
 		asm.StoreMem(regRecord, headSite, regSite, asm.Word),
 		asm.FnKtimeGetNs.Call(),
 		asm.StoreMem(regRecord, headTime, asm.R0, asm.DWord),
-	)
-	g.loadTask()
-	g.emit(
+		asm.FnGetCurrentPidTgid.Call(),
 		asm.StoreMem(regRecord, headTask, asm.R0, asm.DWord),
 		asm.Mov.Reg(asm.R1, regRecord),
 		asm.Add.Imm(asm.R1, headComm),

@@ -23,6 +23,8 @@ type Stats struct {
 	Filtered uint64 // not wanted, by Options.Where
 	Missed   uint64 // suppressed by the kernel to prevent recursion
 	Unread   uint64 // recorded, but not received before Close
+
+	Unmatched uint64 // of the filtered: starts and ends of a latency without the other
 }
 
 // tracing is what a Session and an Aggregate have in common: generated programs
@@ -40,7 +42,6 @@ type tracing struct {
 	kind     LinkKind
 	layout   *aggregateLayout // nil to record events
 	discover *discovery
-	procs    *processes
 
 	received, unread atomic.Uint64
 
@@ -58,10 +59,7 @@ type tracing struct {
 // the first event can fire. layout is nil to record events.
 func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout, prepared func(*maps) error) (err error) {
 	t.options, t.layout = o, layout
-	if t.procs, err = holdProcesses(o.PIDs); err != nil {
-		return err
-	}
-	if t.discover, err = newDiscovery(o.Context, selectors, t.procs); err != nil {
+	if t.discover, err = newDiscovery(o.Context, selectors, o.PIDs); err != nil {
 		return err
 	}
 	if err := o.functionArgs.fits(t.discover.selectors); err != nil {
@@ -154,7 +152,10 @@ func (e *misfitError) Unwrap() error { return e.error }
 func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
 	schemas := make([]*schema, len(plan))
 	shared := map[string]*signature{}
-	for i := range plan {
+	if err := b.preparePairs(plan); err != nil {
+		return nil, err
+	}
+	for _, i := range b.aggregate.order(plan) {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
@@ -341,7 +342,7 @@ func leaveOut(plan Plan, schemas []*schema, refused map[*signature]error) error 
 
 // groups returns the sites, of which the first has index base, by link.
 func (t *tracing) groups(plan Plan, schemas []*schema, objects objects, base int) []*group {
-	groups := grouper{objects: objects, procs: t.procs}
+	groups := grouper{objects: objects}
 	codes := map[*signature]code{}
 	for i := range plan {
 		sc := schemas[i]
@@ -365,7 +366,7 @@ func (t *tracing) watch(o *Options, stop func() error) {
 	if len(o.PIDs) > 0 {
 		var eg errgroup.Group
 		for _, pid := range o.PIDs {
-			eg.Go(func() error { return t.procs.wait(ctx, pid) })
+			eg.Go(func() error { return waitExit(ctx, pid) })
 		}
 		t.watches.Go(func() {
 			if err := eg.Wait(); err != nil && ctx.Err() == nil {
@@ -435,8 +436,9 @@ func (t *tracing) countLocked() (Stats, error) {
 			return st, err
 		}
 		st.Received += p.Pairs
-		st.Lost += p.Evicted
-		st.Filtered += p.Dropped + p.Restarted + p.Pending + p.Unstarted
+		st.Lost += p.Evicted + p.TooDeep
+		st.Filtered += p.Dropped + p.Pending + p.Unstarted
+		st.Unmatched = p.Pending + p.Unstarted
 		t.pairs = p
 	}
 	return st, nil
@@ -458,8 +460,5 @@ func (t *tracing) release() {
 	}
 	if t.maps != nil {
 		t.maps.Close()
-	}
-	if t.procs != nil {
-		t.procs.Close()
 	}
 }

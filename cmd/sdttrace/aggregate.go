@@ -22,7 +22,7 @@ type aggregateFlags struct {
 	count                    bool
 	sum, avg, min, max, hist string
 	lhist, latency           string
-	by                       []string
+	key, by                  []string
 	interval                 time.Duration
 	maxGroups                int
 }
@@ -35,7 +35,8 @@ func (f *aggregateFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.max, "max", "", "greatest value of this argument")
 	flags.StringVar(&f.hist, "hist", "", "histogram of this argument by powers of two, e.g. --hist ms --by path")
 	flags.StringVar(&f.lhist, "lhist", "", "histogram in equal steps, ARG,LO,HI,STEP, e.g. --lhist status,100,600,100")
-	flags.StringVar(&f.latency, "latency", "", "histogram of the time from one probe to another, START,END, by thread or by --by")
+	flags.StringVar(&f.latency, "latency", "", "histogram of the time from one probe to another, START,END, grouped by --by")
+	flags.StringSliceVar(&f.key, "key", nil, "with --latency: the arguments that tell which start an end belongs to, e.g. id (default the goroutine, call or thread)")
 	flags.StringSliceVar(&f.by, "by", nil, "a group for each value of these arguments, pid, tid, comm or probe")
 	flags.DurationVar(&f.interval, "interval", 0, "print groups each time this has passed, of that time, e.g. 1s; without, once at the end")
 	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to keep at a time (default 8192, fewer with histograms); events beyond are lost")
@@ -75,6 +76,8 @@ func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
 		a.Value, *v.want, wanted = v.argument, true, true
 	}
 	switch {
+	case f.latency == "" && len(f.key) > 0:
+		return nil, usageError{errors.New("--key is for --latency; --by groups")}
 	case wanted || f.latency != "":
 		return a, nil
 	case len(f.by) > 0 || f.interval > 0 || f.maxGroups > 0:
@@ -120,7 +123,9 @@ func (f *aggregateFlags) open(probes []string, what *attach.Aggregation, opts *a
 	if f.latency == "" {
 		return attach.OpenAggregate(probes, what, opts)
 	}
-	return attach.OpenLatency(probes[0], probes[1], &attach.Latency{Key: f.by, Bounds: what.Bounds}, opts)
+	return attach.OpenLatency(probes[0], probes[1], &attach.Latency{
+		Key: f.key, Bounds: what.Bounds, By: f.by, MaxGroups: f.maxGroups,
+	}, opts)
 }
 
 // print writes groups, each interval and at the end.

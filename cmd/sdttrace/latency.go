@@ -14,7 +14,7 @@ import (
 func (f *aggregateFlags) latencyProbes(probes []string) ([]string, error) {
 	for _, other := range []string{f.sum, f.avg, f.min, f.max, f.hist} {
 		if f.count || other != "" {
-			return nil, errors.New("--latency computes what there is to compute: only --lhist, --by and --interval go with it")
+			return nil, errors.New("--latency computes what there is to compute: only --key, --lhist, --by, --max-groups and --interval go with it")
 		}
 	}
 	if f.lhist != "" && !strings.HasPrefix(f.lhist, "latency,") {
@@ -58,7 +58,7 @@ func printPairs(stderr io.Writer, s tracer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stderr, "sdttrace: %d pairs; %d starts without an end, %d ends without a start, %d starts forgotten for want of room\n",
-		p.Pairs, p.Restarted+p.Pending, p.Unstarted, p.Evicted)
+	_, err = fmt.Fprintf(stderr, "sdttrace: %d pairs, %d not wanted by --where; %d starts without an end, %d ends without a start; %d starts forgotten for want of room, %d since more than %d nested\n",
+		p.Pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, attach.MaxNesting)
 	return err
 }

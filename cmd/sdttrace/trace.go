@@ -42,7 +42,7 @@ const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes 
   sdttrace /usr/lib/libfoo.so:foo:open         a library, in all processes, also later ones
   sdttrace --where 'status >= 500 && path ~ "/api/*"' myapp:request_done   filtered by the kernel
   sdttrace --hist ms --by path --interval 10s myapp:request_done   aggregated by the kernel
-  sdttrace --latency myapp:request_start,myapp:request_done --by id   from one to the other
+  sdttrace --latency myapp:request_start,myapp:request_done --key id --by path   from one to the other
   sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to text
   sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
   sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions of C++, Rust, Go or C
@@ -94,9 +94,14 @@ group is told apart by the first 120 bytes of a text. --hist counts by powers of
 two, --lhist in equal steps, with a bucket below LO and one from HI on.
 --interval prints and starts anew: every event is in one interval.
 
---latency START,END has the kernel take the time from one probe to the other, of
-the same thread, or where the arguments of --by, which both probes have, are the
-same: --by id, or --by pid,id if every process counts its own. Its numbers are
+--latency START,END has the kernel take the time from one probe to the other. An
+end belongs to the last start that has none yet: of the same goroutine in Go, of
+the same call of a function, or of the same thread; with --key id where that
+argument, which both probes have, is the same. --key is of one process, unless
+machine is among it: --key machine,id. --by groups by arguments of END or, where
+it has none of that name, of START. --where tests each of the conditions between
+&& at the probes that have what it asks for. Up to 32 starts nest; those whose
+end was skipped, by an exception or as a thread ended, are counted. Numbers are
 nanoseconds in JSON; --lhist latency,0,10ms,500us replaces the powers of two.
 --where is tested at the probes that have the arguments it asks for.
 

@@ -13,9 +13,6 @@ import (
 // keyring verifies the archive; it is part of every Debian.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// backports is how the name of a release ends that adds newer packages to another.
-const backports = "-backports"
-
 // Archive is the part of Debian's archive for one release and architecture.
 type Archive struct {
 	dir     string
@@ -23,24 +20,20 @@ type Archive struct {
 }
 
 // Open returns the archive for a release, "bookworm", and an architecture as
-// Debian names it. Of "trixie-backports" it has trixie as well, on which that is
-// built. Indexes and packages are kept in dir, an absolute path. They come from
-// [Mirror].
+// Debian names it. Indexes and packages are kept in dir, an absolute path. The
+// environment variable DEBIAN_MIRROR names another mirror.
 func Open(dir, release, arch string) (*Archive, error) {
-	mirror, err := Mirror()
-	if err != nil {
-		return nil, err
+	mirror := os.Getenv("DEBIAN_MIRROR")
+	if mirror == "" {
+		mirror = "http://deb.debian.org/debian"
 	}
 	for _, sub := range []string{"lists/partial", "archives/partial"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return nil, err
 		}
 	}
-	var sources strings.Builder
-	for _, suite := range slices.Compact([]string{strings.TrimSuffix(release, backports), release}) {
-		fmt.Fprintf(&sources, "deb [signed-by=%s] %s %s main\n", keyring, mirror, suite)
-	}
-	for name, text := range map[string]string{"status": "", "sources.list": sources.String()} {
+	source := fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, mirror, release)
+	for name, text := range map[string]string{"status": "", "sources.list": source} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
@@ -49,7 +42,6 @@ func Open(dir, release, arch string) (*Archive, error) {
 	for _, option := range []string{
 		"APT::Architecture=" + arch,
 		"APT::Architectures=" + arch,
-		"APT::Default-Release=" + release, // backports are second choice otherwise
 		"APT::Sandbox::User=root",
 		"Acquire::Languages=none",
 		"Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",

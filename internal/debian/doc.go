@@ -1,4 +1,3 @@
-// Package debian downloads packages of any Debian release and architecture from
-// the mirror that this machine uses, with apt, which verifies them, and without
-// changing the machine.
+// Package debian downloads packages of any Debian release and architecture with
+// apt, which verifies them, and without changing the machine that it runs on.
 package debian

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/debian"
@@ -13,19 +12,16 @@ import (
 
 // kernel is one to test.
 type kernel struct {
-	version string // what its release of Debian has; newest is whichever it has
+	version string // what its release of Debian has
 	release string
 	arch    string // as Debian and Go name it
 }
-
-const newest = "newest"
 
 // kernels are the tested ones, in the order in which they start: what takes
 // longest first. Debian's cloud flavour has what the tests need, and is the
 // smallest.
 var kernels = []kernel{
 	{"6.1", "bookworm", "arm64"},
-	{newest, "trixie-backports", "amd64"},
 	{"6.12", "trixie", "amd64"},
 	{"6.1", "bookworm", "amd64"},
 }
@@ -42,9 +38,6 @@ func (f kernelFiles) image() string   { return filepath.Join(f.dir, "vmlinuz-"+f
 func (f kernelFiles) config() string  { return filepath.Join(f.dir, "config-"+f.release) }
 func (f kernelFiles) busybox() string { return filepath.Join(f.dir, "busybox") }
 
-// imagePrefix is what the names of kernels' packages begin with.
-const imagePrefix = "linux-image-"
-
 // fetch gets the newest kernel of k's version into cache. Where the archive
 // cannot be asked it returns the one of the last time.
 func (k kernel) fetch(cache string) (kernelFiles, error) {
@@ -60,16 +53,14 @@ func (k kernel) fetch(cache string) (kernelFiles, error) {
 	if err != nil {
 		return kernelFiles{}, errors.Join(err, updateErr)
 	}
-	images := slices.DeleteFunc(slices.Clone(deps), func(name string) bool { return !strings.HasPrefix(name, imagePrefix) })
-	if len(images) != 1 || k.version != newest && !strings.HasPrefix(images[0], imagePrefix+k.version+".") {
+	if len(deps) != 1 || !strings.HasPrefix(deps[0], "linux-image-"+k.version+".") {
 		return kernelFiles{}, fmt.Errorf("%s of %s depends on %q, want one kernel %s", meta, k.release, deps, k.version)
 	}
-	image := images[0]
-	f := kernelFiles{filepath.Join(dir, image), strings.TrimPrefix(image, imagePrefix)}
+	f := kernelFiles{filepath.Join(dir, deps[0]), strings.TrimPrefix(deps[0], "linux-image-")}
 	if _, err := os.Stat(f.dir); err == nil {
 		return f, nil
 	}
-	return f, errors.Join(f.download(archive, image), updateErr)
+	return f, errors.Join(f.download(archive, deps[0]), updateErr)
 }
 
 // download makes the directory.
@@ -79,19 +70,7 @@ func (f kernelFiles) download(archive *debian.Archive, image string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	packages := []string{image, "busybox-static"}
-	deps, err := archive.Dependencies(image)
-	if err != nil {
-		return err
-	}
-	// Newer ones are split: the image is in linux-binary-RELEASE, its
-	// configuration in linux-base-RELEASE.
-	for _, name := range deps {
-		if strings.HasSuffix(name, "-"+f.release) && !strings.HasPrefix(name, "linux-modules-") {
-			packages = append(packages, name)
-		}
-	}
-	for _, name := range packages {
+	for _, name := range []string{image, "busybox-static"} {
 		deb, ok, err := archive.Download(name)
 		if err != nil {
 			return err
@@ -109,20 +88,16 @@ func (f kernelFiles) download(archive *debian.Archive, image string) error {
 	if err := os.Mkdir(keep, 0o755); err != nil {
 		return err
 	}
-	modules := "usr/lib/modules/" + f.release
-	for to, from := range map[string][]string{ // where one release or another has it
-		f.image():   {"boot/vmlinuz-" + f.release, modules + "/vmlinuz"},
-		f.config():  {"boot/config-" + f.release, modules + "/config"},
-		f.busybox(): {"bin/busybox", "usr/bin/busybox"},
+	for from, to := range map[string]string{
+		"boot/vmlinuz-" + f.release: f.image(),
+		"boot/config-" + f.release:  f.config(),
+		"bin/busybox":               f.busybox(),
 	} {
-		i := slices.IndexFunc(from, func(name string) bool {
-			_, err := os.Stat(filepath.Join(tmp, name))
-			return err == nil
-		})
-		if i < 0 {
-			return fmt.Errorf("the packages %q have none of %q", packages, from)
+		old := filepath.Join(tmp, from)
+		if _, err := os.Stat(old); err != nil {
+			old = filepath.Join(tmp, "usr", from) // where trixie has its programs
 		}
-		if err := os.Rename(filepath.Join(tmp, from[i]), filepath.Join(keep, filepath.Base(to))); err != nil {
+		if err := os.Rename(old, filepath.Join(keep, filepath.Base(to))); err != nil {
 			return err
 		}
 	}

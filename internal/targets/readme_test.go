@@ -104,7 +104,7 @@ func TestReadmeCommands(t *testing.T) {
 	k.cook("status >= 500", 0, "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_done id=\d+ path="/api/order" status=503 `)
 	k.cook("peer.port", 0, "", requests, `myapp:request_done id=\d+ path="/api/order" .* peer=\{host="::1" port=443\}$`)
 	k.cook("--hist ms", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+$`, `^ +2 - 4 +\d+ \|#+$`)
-	k.cook("--latency", 0, "", requests, `^[0-9:.]+ count=\d+ sum=`)
+	k.cook("--latency", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ sum=`)
 	k.cook("script.py", 0, "collect\n", nil, `python3?/\d+ python:gc__done arg0=\d+$`)
 	k.cook("libc.so.6:read", 0, "", func() { needs.Run(t, "head", "-c", "100", "/dev/zero") }, `^[0-9:.]+ count=\d+$`)
 

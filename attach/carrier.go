@@ -1,0 +1,191 @@
+package attach
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// carrier is what stays the same from a start to its end, by which they are
+// matched if no key is given.
+type carrier uint8
+
+const (
+	noCarrier   carrier = iota
+	byThread            // which code that is not Go's does not leave
+	byGoroutine         // which may go on in another thread
+	byFrame             // a call of a function, told by where its frame is
+	carriersCount
+)
+
+func (c carrier) String() string {
+	return [...]string{"nothing", "thread", "goroutine", "call"}[c]
+}
+
+// unmatched is why a site's starts and ends cannot be matched without a key.
+func unmatched(format string, args ...any) error {
+	return fmt.Errorf("%w: %s: say by a key which start an end belongs to (--key, Latency.Key)", ErrAggregation, fmt.Sprintf(format, args...))
+}
+
+// calls reports whether the pair is of the entries of functions and of the
+// returns from the same ones.
+func (l *pairLayout) calls() bool {
+	end := l.end
+	end.Kind = selector.Uprobe
+	return l.start.Kind == selector.Uprobe && l.end.Kind == selector.Uretprobe && l.start.String() == end.String()
+}
+
+// carrierOf returns what code at the site is carried by.
+func (l *pairLayout) carrierOf(s *Site, programs map[int]bool) (carrier, error) {
+	p := &s.Probe
+	word64 := p.Class == elf.ELFCLASS64
+	switch {
+	case p.Target != nil && p.Target.Convention.IsGo():
+		// Functions of ABI0 do not keep the goroutine in its register, but on
+		// arm64, where nothing else may be in it.
+		if word64 && (p.Target.Convention == reader.GoRegisters || p.Machine == elf.EM_AARCH64) {
+			return byGoroutine, nil
+		}
+		return noCarrier, unmatched("%s is a Go function that does not say in which goroutine it runs", nameOf(p))
+	case p.Target != nil && l.calls() && word64:
+		return byFrame, nil
+	case p.Type != nil && p.Type.Record.Flags&notes.GoroutineRegister != 0 && word64:
+		return byGoroutine, nil
+	case p.IsGo():
+		return noCarrier, unmatched("%s is in a Go program, whose goroutines change threads, and does not say in which one it fires", nameOf(p))
+	}
+	if pid := s.process(); pid != 0 && runsGo(pid, programs) {
+		return noCarrier, unmatched("%s fires in process %d, a Go program, whose goroutines change threads, and does not say in which one", nameOf(p), pid)
+	}
+	return byThread, nil
+}
+
+// process returns the only process that fires at the site, 0 if there may be
+// others: it is attached to in that one only, or its file has no name.
+func (s *Site) process() int {
+	if s.PID != 0 {
+		return s.PID
+	}
+	rest, ok := strings.CutPrefix(s.Probe.OpenPath, "/proc/")
+	number, rest, _ := strings.Cut(rest, "/")
+	unnamed, _ := path.Match("map_files/*", rest)
+	descriptor, _ := path.Match("fd/*", rest)
+	pid, err := strconv.Atoi(number)
+	if !ok || err != nil || !unnamed && !descriptor {
+		return 0
+	}
+	return pid
+}
+
+// runsGo reports whether the process is a Go program. It keeps the answers.
+func runsGo(pid int, programs map[int]bool) bool {
+	if is, ok := programs[pid]; ok {
+		return is
+	}
+	f, err := reader.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if err == nil {
+		programs[pid] = f.IsGo()
+		f.Close()
+	}
+	return programs[pid]
+}
+
+// carried are the carriers of starts and of ends.
+type carried [2][carriersCount]bool
+
+var none [carriersCount]bool
+
+// agree reports whether starts and ends are matched by the same.
+func (c *carried) agree() bool { return c[0] == c[1] || c[0] == none || c[1] == none }
+
+// meet reports whether an end may find a start at all.
+func (c *carried) meet() bool {
+	for i := range c[0] {
+		if c[0][i] && c[1][i] {
+			return true
+		}
+	}
+	return c[0] == none || c[1] == none
+}
+
+// carry decides what the sites of plan are matched by, and refuses those of which
+// that is not known, or that are matched by something else than what fires at the
+// other end of the pair in the same process.
+func (l *pairLayout) carry(plan Plan) {
+	if l.key != nil {
+		return
+	}
+	programs, processes := map[int]bool{}, map[int]*carried{}
+	for i := range plan {
+		s := &plan[i]
+		if s.Reason != nil {
+			continue
+		}
+		role, err := l.role(&s.Probe)
+		if err == nil {
+			s.carrier, err = l.carrierOf(s, programs)
+		}
+		if err != nil {
+			s.Reason = &misfitError{err}
+			continue
+		}
+		pid := s.process()
+		if processes[pid] == nil {
+			processes[pid] = &carried{}
+		}
+		processes[pid][role-roleStart][s.carrier] = true
+		l.carried[role-roleStart][s.carrier] = true
+	}
+	for i := range plan {
+		s := &plan[i]
+		if s.Reason == nil && (!processes[s.process()].agree() || !l.carried.meet()) {
+			s.Reason = &misfitError{unmatched("%s would be matched by its %v, and the other end of the pair by something else", nameOf(&s.Probe), s.carrier)}
+		}
+	}
+}
+
+// inputs returns the two words that tell the carriers of all processes apart: of
+// threads and calls the thread and the place of the frame, of goroutines the
+// process and their address.
+func (c carrier) inputs(p *reader.Probe, regs *registers) (words [2]input, err error) {
+	word := func(source inputSource) input { return input{source: source, kind: reader.Uint, size: 8} }
+	register := func(name string, add int64) (in input, err error) {
+		off, ok := regs.byName[name]
+		if !ok {
+			return in, errors.New("register " + name + " is not among those that a BPF program can read")
+		}
+		in = word(inputRegister)
+		in.offset, in.value = uint32(off), uint64(add)
+		return in, nil
+	}
+	arm := p.Machine == elf.EM_AARCH64
+	switch c {
+	case byGoroutine:
+		words[0] = input{source: inputPID, kind: reader.Uint, size: 4}
+		name := "r14"
+		if arm {
+			name = "x28"
+		}
+		words[1], err = register(name, 0)
+	case byFrame:
+		words[0] = word(inputThread)
+		switch {
+		case arm:
+			words[1], err = register("sp", 0)
+		case p.Kind == reader.Uprobe:
+			words[1], err = register("rsp", 8) // what the return takes from the stack
+		default:
+			words[1], err = register("rsp", 0)
+		}
+	default:
+		words[0], words[1] = word(inputThread), word(inputConstant)
+	}
+	return words, err
+}

@@ -1,0 +1,123 @@
+package attach
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// preparePairs decides what binding starts and ends has to know of all of them.
+func (b *binder) preparePairs(plan Plan) error {
+	if b.aggregate == nil || b.aggregate.pairs == nil {
+		return nil
+	}
+	b.aggregate.pairs.carry(plan)
+	return b.aggregate.foresee(plan, b.fields)
+}
+
+// order returns the indices of plan in the order in which sites are bound: ends
+// need to know what is noted at starts.
+func (l *aggregateLayout) order(plan Plan) []int {
+	order := make([]int, len(plan))
+	for i := range order {
+		order[i] = i
+	}
+	if l == nil || l.pairs == nil {
+		return order
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return int(l.rank(&plan[i])) - int(l.rank(&plan[j])) })
+	return order
+}
+
+func (l *aggregateLayout) rank(s *Site) pairRole {
+	role, _ := l.pairs.role(&s.Probe)
+	return role
+}
+
+// foresee decides which of Aggregation.By starts have to note: what no end has.
+// fields returns what a site has.
+func (l *aggregateLayout) foresee(plan Plan, fields func(*Site) (*schema, error)) error {
+	if l.pairs.fromStart != nil || len(l.wanted.By) == 0 {
+		return nil
+	}
+	wanted, of := l.wanted.By, roleEnd
+	if !slices.ContainsFunc(plan, func(s Site) bool { return s.Reason == nil && l.rank(&s) == roleEnd }) {
+		of = roleStart // ends will be found later: they need not have what starts have
+	}
+	lacks := make([]error, len(wanted))
+	first := true
+	for i := range plan {
+		s := &plan[i]
+		if s.Reason != nil || l.rank(s) != of {
+			continue
+		}
+		sc, err := fields(s)
+		if err != nil {
+			return err
+		}
+		for j, name := range wanted {
+			if first || lacks[j] != nil {
+				lacks[j] = sc.lacks(&s.Probe, name)
+			}
+		}
+		if first = false; !slices.ContainsFunc(lacks, func(err error) bool { return err != nil }) {
+			break
+		}
+	}
+	if first {
+		return nil
+	}
+	l.pairs.fromStart = make([]bool, len(wanted))
+	for j := range wanted {
+		l.pairs.fromStart[j] = (lacks[j] != nil) == (of == roleEnd)
+		if of == roleEnd && l.pairs.lacks == nil {
+			l.pairs.lacks = lacks[j]
+		}
+	}
+	return nil
+}
+
+// bindNoted is for what is noted at a start.
+func (l *pairLayout) bindNoted(code *aggregateCode, by []string, sc *schema, p *reader.Probe) (err error) {
+	var names []string
+	for i, name := range by {
+		if l.fromStart[i] {
+			names = append(names, name)
+		}
+	}
+	code.parts, code.keySize, err = bindKey(names, sc, p)
+	if err != nil && l.lacks != nil {
+		err = fmt.Errorf("%w: %w; and %w", ErrAggregation, l.lacks, err)
+	}
+	if l.noted == nil && err == nil {
+		l.noted, l.notedSize = code.parts, code.keySize
+	}
+	code.noted = l.notedSize
+	return err
+}
+
+// bindGroup lays out the key of an end's group, of what is noted at the start and
+// of what the end has.
+func (l *pairLayout) bindGroup(code *aggregateCode, by []string, sc *schema, p *reader.Probe) error {
+	noted := l.noted
+	for i, name := range by {
+		part := groupPart{in: input{source: inputMissing}, size: 8}
+		switch {
+		case !l.fromStart[i]:
+			parts, _, err := bindKey([]string{name}, sc, p)
+			if err != nil {
+				return err
+			}
+			part = parts[0]
+		case len(noted) > 0:
+			part = groupPart{in: input{source: inputStart, kind: noted[0].in.kind, size: noted[0].in.size, offset: uint32(noted[0].offset)}, size: noted[0].size}
+			noted = noted[1:]
+		}
+		part.offset = code.keySize
+		code.parts = append(code.parts, part)
+		code.keySize += part.size
+	}
+	code.noted = l.notedSize
+	return nil
+}

@@ -1,0 +1,389 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/provider"
+)
+
+func init() { children["pairing"] = pairingChild() }
+
+// pairing has the probes of the child "pairing".
+type pairing struct {
+	start *provider.Probe2[int, string]
+	end   *provider.Probe2[int, int]
+}
+
+// pairingChild fires pairing:start and pairing:end as its commands say:
+//
+//	serve CONNECTIONS REQUESTS FILE    nest DEPTH CODE    skip LEVELS    start ID    end ID
+func pairingChild() func(string) error {
+	p := provider.New("pairing", nil)
+	probes := pairing{
+		provider.NewProbe2[int, string](p, "start", "id", "path"),
+		provider.NewProbe2[int, int](p, "end", "id", "code"),
+	}
+	return func(command string) error {
+		var what, file string
+		var n, m int
+		fmt.Sscan(command, &what, &n, &m, &file)
+		switch what {
+		case "load":
+			return p.Load()
+		case "serve":
+			return probes.serve(n, m, file)
+		case "nest":
+			probes.nest(n, m)
+		case "skip":
+			probes.skip(n)
+		case "start":
+			probes.start.Fire(n, "/")
+		case "end":
+			probes.end.Fire(n, 0)
+		case "call":
+			pairBegin(n)
+			pairFinish(n)
+		default:
+			return fmt.Errorf("unknown command %q", command)
+		}
+		return nil
+	}
+}
+
+//go:noinline
+func pairBegin(n int) { pairCalls.Add(int64(n)) }
+
+//go:noinline
+func pairFinish(n int) { pairCalls.Add(int64(-n)) }
+
+var pairCalls atomic.Int64
+
+// serve answers requests over connections, each a goroutine's, and writes to file
+// how many there were and how many nanoseconds they took: from one Fire to the
+// other, without and with the two.
+func (p *pairing) serve(connections, requests int, file string) error {
+	listener, err := net.Listen("unix", file+".socket")
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	var served, inner, outer atomic.Int64
+	var clients, handlers sync.WaitGroup
+	failed := make(chan error, connections)
+	for range connections {
+		clients.Go(func() {
+			conn, err := net.Dial("unix", file+".socket")
+			if err != nil {
+				failed <- err
+				return
+			}
+			defer conn.Close()
+			for i := range requests {
+				_, err := conn.Write([]byte{byte(i)})
+				if err == nil {
+					_, err = conn.Read(make([]byte, 1))
+				}
+				if err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+		conn, err := listener.Accept()
+		if err != nil {
+			return err
+		}
+		handlers.Go(func() {
+			defer conn.Close()
+			var b [1]byte
+			for {
+				if _, err := conn.Read(b[:]); err != nil {
+					return
+				}
+				before := time.Now()
+				p.start.Fire(int(b[0]), "/served")
+				began := time.Now()
+				time.Sleep(time.Duration(1+b[0]%4) * time.Millisecond)
+				inner.Add(int64(time.Since(began)))
+				p.end.Fire(int(b[0]), int(b[0])%2)
+				outer.Add(int64(time.Since(before)))
+				served.Add(1)
+				conn.Write(b[:])
+			}
+		})
+	}
+	clients.Wait()
+	handlers.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+	}
+	return os.WriteFile(file, fmt.Appendln(nil, served.Load(), inner.Load(), outer.Load()), 0o600)
+}
+
+// nest fires pairs within pairs; the outermost has the code, the others 200.
+func (p *pairing) nest(depth, code int) {
+	p.start.Fire(depth, fmt.Sprint("/", depth))
+	if depth > 1 {
+		p.nest(depth-1, 200)
+	}
+	p.end.Fire(depth, code)
+}
+
+// skip starts levels of calls in a goroutine that a panic ends: only the outermost
+// call has an end.
+func (p *pairing) skip(levels int) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { recover() }()
+		for i := range levels {
+			p.start.Fire(i, "/skipped")
+		}
+		panic("skips the ends")
+	}()
+	<-done
+}
+
+func openPairing(t testing.TB, what *attach.Latency, opts *attach.Options) *attach.Aggregate {
+	t.Helper()
+	a, err := attach.OpenLatency("pairing:start", "pairing:end", what, opts)
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+// TestLatencyOfGoroutines compares with what a service counts that handles each
+// connection in a goroutine, which changes threads while it handles a request.
+func TestLatencyOfGoroutines(t *testing.T) {
+	const connections, requests = 16, 20
+	p := startChild(t, "pairing")
+	p.do("load")
+	a := openPairing(t, &attach.Latency{By: []string{"path"}}, &attach.Options{PIDs: []int{p.pid()}})
+	truth := filepath.Join(t.TempDir(), "truth")
+	p.do("serve %d %d %s", connections, requests, truth)
+	text, err := os.ReadFile(truth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served, inner, outer uint64
+	fmt.Sscan(string(text), &served, &inner, &outer)
+	groups, err := a.Read()
+	if err != nil || len(groups) != 1 {
+		t.Fatalf("groups %+v, error %v, want one", groups, err)
+	}
+	g := groups[0]
+	if g.Count != served || served != connections*requests || g.By[0].Value != "/served" {
+		t.Errorf("%d pairs of %v, want %d", g.Count, g.By, served)
+	}
+	if sum := g.Sum.(uint64); sum < inner || sum > outer {
+		t.Errorf("%v in all, the service says from %v to %v", time.Duration(sum), time.Duration(inner), time.Duration(outer))
+	}
+	t.Logf("on average %.1f µs, the service says from %.1f to %.1f", g.Avg.(float64)/1e3, float64(inner)/float64(served)/1e3, float64(outer)/float64(served)/1e3)
+	if pairs, err := a.Pairs(); err != nil || pairs != (attach.PairStats{Pairs: served}) {
+		t.Errorf("%+v, %v, want %d pairs and nothing else", pairs, err, served)
+	}
+	checkSum(t, a)
+}
+
+// TestLatencyNests has pairs within pairs, to be matched level by level, also where
+// a condition wants only some of them.
+func TestLatencyNests(t *testing.T) {
+	p := startChild(t, "pairing")
+	p.do("load")
+	const deeper = attach.MaxNesting + 8
+	for _, test := range []struct {
+		where    string
+		commands []string
+		want     attach.PairStats
+	}{
+		{"", []string{"nest 32 500"}, attach.PairStats{Pairs: 32}},
+		{"", []string{fmt.Sprintf("nest %d 500", deeper)}, attach.PairStats{Pairs: attach.MaxNesting, TooDeep: 8, Unstarted: 8}},
+		{"code >= 500", []string{"nest 2 500", "nest 2 500"}, attach.PairStats{Pairs: 2, Dropped: 2}},
+		{`path == "/2"`, []string{"nest 3 500"}, attach.PairStats{Pairs: 1, Dropped: 2}},
+		{`code == 200 && path != "/1"`, []string{"nest 3 500"}, attach.PairStats{Pairs: 1, Dropped: 2}},
+		{"id > 1", []string{"nest 3 500"}, attach.PairStats{Pairs: 2, Dropped: 1}},
+		{"", []string{"end 1", "nest 1 200"}, attach.PairStats{Pairs: 1, Unstarted: 1}},
+		{"", []string{"start 1", "nest 1 200"}, attach.PairStats{Pairs: 1, Pending: 1}},
+		{"", []string{"skip 3", "nest 2 200", "nest 2 200"}, attach.PairStats{Pairs: 4, Pending: 3}},
+	} {
+		a := openPairing(t, nil, &attach.Options{PIDs: []int{p.pid()}, Where: test.where})
+		for _, command := range test.commands {
+			p.do("%s", command)
+		}
+		groups, err := a.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n uint64
+		for _, g := range groups {
+			n += g.Count
+		}
+		pairs, err := a.Pairs()
+		if d := cmp.Diff(test.want, pairs); d != "" || err != nil || n != pairs.Pairs {
+			t.Errorf("%q of %q: %d read, error %v, pairs (-want +got):\n%s", test.where, test.commands, n, err, d)
+		}
+		if st := checkSum(t, a); st.Unmatched != pairs.Pending+pairs.Unstarted || st.Lost != pairs.TooDeep || st.Received != 2*pairs.Pairs {
+			t.Errorf("stats %+v of %+v", st, pairs)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLatencyKeys matches by an argument that each process counts for itself, and
+// by one of the machine.
+func TestLatencyKeys(t *testing.T) {
+	a, b := startChild(t, "pairing"), startChild(t, "pairing")
+	a.do("load")
+	b.do("load")
+	for _, test := range []struct {
+		key  []string
+		want attach.PairStats
+	}{
+		{[]string{"id"}, attach.PairStats{Pairs: 1, Pending: 1, Unstarted: 1}},
+		{[]string{"id", "pid"}, attach.PairStats{Pairs: 1, Pending: 1, Unstarted: 1}},
+		{[]string{"machine", "id"}, attach.PairStats{Pairs: 2}},
+	} {
+		l := openPairing(t, &attach.Latency{Key: test.key}, &attach.Options{PIDs: []int{a.pid(), b.pid()}})
+		a.do("start 7")
+		b.do("end 7")
+		b.do("start 8")
+		b.do("end 8")
+		if _, err := l.Read(); err != nil {
+			t.Fatal(err)
+		}
+		if pairs, err := l.Pairs(); err != nil || pairs != test.want {
+			t.Errorf("by %v: %+v, %v, want %+v", test.key, pairs, err, test.want)
+		}
+		checkSum(t, l)
+	}
+}
+
+// TestLatencyBy groups by arguments of the start that the end lacks, beside those
+// of the end.
+func TestLatencyBy(t *testing.T) {
+	p := startChild(t, "pairing")
+	p.do("load")
+	a := openPairing(t, &attach.Latency{By: []string{"code", "path", "probe"}}, &attach.Options{PIDs: []int{p.pid()}})
+	p.do("nest 3 500")
+	groups, err := a.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]uint64{}
+	for _, g := range groups {
+		got[fmt.Sprint(g.By[0].Value, g.By[1].Value, g.By[2].Value)] = g.Count
+	}
+	want := map[string]uint64{fmt.Sprint(int64(500), "/3", "pairing:end"): 1, fmt.Sprint(int64(200), "/2", "pairing:end"): 1, fmt.Sprint(int64(200), "/1", "pairing:end"): 1}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("groups (-want +got):\n%s", d)
+	}
+}
+
+// TestLatencyOfGoFunctions matches functions of a Go program by goroutine.
+func TestLatencyOfGoFunctions(t *testing.T) {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := startChild(t, "pairing")
+	function := func(name string) string { return "uprobe:" + path + ":github.com/go-usdt/usdt/attach_test." + name }
+	a, err := attach.OpenLatency(function("pairBegin"), function("pairFinish"), nil, &attach.Options{PIDs: []int{p.pid()}})
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for range 3 {
+		p.do("call 1")
+	}
+	if pairs, err := a.Pairs(); err != nil || pairs != (attach.PairStats{Pairs: 3}) {
+		t.Errorf("%+v, %v, want 3 pairs", pairs, err)
+	}
+}
+
+// TestLatencyWithoutKey refuses to guess how starts and ends are matched.
+func TestLatencyWithoutKey(t *testing.T) {
+	p := startChild(t, "pairing")
+	p.do("load")
+	library := build(t, "functions.c", "gcc", "-O2")
+	for _, key := range [][]string{nil, {"tid"}} {
+		a, err := attach.OpenLatency("pairing:start", "uprobe:"+library+":negative", &attach.Latency{Key: key}, nil)
+		needPrivileges(t, err)
+		if key != nil {
+			if err != nil {
+				t.Errorf("by %v: %v", key, err)
+				continue
+			}
+			a.Close()
+			continue
+		}
+		if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), "--key") {
+			t.Errorf("error %v, want one that names --key", err)
+		}
+	}
+}
+
+// TestLatencyOfCalls matches returns with the calls they are of: a call that
+// longjmp left has none, and calls that call themselves have one each, however
+// many there are.
+func TestLatencyOfCalls(t *testing.T) {
+	path := build(t, "jumps.c", "gcc", "-O0")
+	p := start(t, exec.Command(path))
+	const times, levels = 3, 50
+	for _, test := range []struct {
+		functions string
+		by        []string
+		want      attach.PairStats
+	}{
+		{"depth", nil, attach.PairStats{Pairs: times * (levels + 1)}},
+		{"*er", []string{"probe"}, attach.PairStats{Pairs: times, Pending: times * levels}},
+		{"*er", []string{"arg0"}, attach.PairStats{Pairs: times, Pending: times * levels}},
+	} {
+		a, err := attach.OpenLatency("uprobe:"+path+":"+test.functions, "uretprobe:"+path+":"+test.functions, &attach.Latency{By: test.by}, &attach.Options{PIDs: []int{p.pid()}})
+		if err != nil {
+			needPrivileges(t, err)
+			t.Fatal(err)
+		}
+		defer a.Close()
+		for range times {
+			if got := p.ask(fmt.Sprint(levels)); got != fmt.Sprint(levels) {
+				t.Fatalf("the program says %q", got)
+			}
+		}
+		groups, err := a.Read()
+		if err != nil || len(groups) != 1 {
+			t.Fatalf("%s: %+v, error %v, want one group", test.functions, groups, err)
+		}
+		// With the start of another call it would be next to nothing.
+		if least := time.Duration(groups[0].Min.(uint64)); test.by != nil && least < 20*time.Millisecond {
+			t.Errorf("%s: the least is %v, want 20ms", test.functions, least)
+		}
+		if test.by != nil && test.by[0] == "arg0" && groups[0].By[0].Value != int64(levels) {
+			t.Errorf("%s: by %v, want %d", test.functions, groups[0].By, levels)
+		}
+		if pairs, err := a.Pairs(); err != nil || pairs != test.want {
+			t.Errorf("%s: %+v, %v, want %+v", test.functions, pairs, err, test.want)
+		}
+		checkSum(t, a)
+	}
+}

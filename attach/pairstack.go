@@ -1,0 +1,244 @@
+package attach
+
+import (
+	"math"
+
+	"github.com/cilium/ebpf/asm"
+)
+
+// MaxNesting is how many starts of one key may wait for their ends at a time, as
+// calls that call themselves do. Of more, the outermost are forgotten, and counted.
+const MaxNesting = 32
+
+// starts are those of one key that wait for their end: their number, and then when
+// each of the last ones fired, by its own number modulo MaxNesting; 0 where none
+// waits.
+type starts [1 + MaxNesting]uint64
+
+const (
+	startsAt   = 8
+	startsSize = startsAt + 8*MaxNesting
+)
+
+// unwantedStart is the bit of a start's time that says that Options.Where does not
+// want its pair.
+const unwantedStart = math.MinInt64
+
+// regStarts holds the address of the starts; the site is not needed any more.
+const regStarts = asm.R9
+
+// stamp keeps the time for pop.
+func (g *generator) stamp() {
+	g.emit(asm.FnKtimeGetNs.Call(), asm.StoreMem(asm.R10, stackClock, asm.R0, asm.DWord))
+}
+
+// pairKey puts the key of starts and ends together.
+func (g *generator) pairKey(lost string) (base asm.Register, at int16) {
+	agg := g.sig.aggregate
+	g.unlessMissing(lost)
+	base, at = g.keyAt(true)
+	for i := range agg.pair {
+		g.keyPart(&agg.pair[i], base, at, lost)
+	}
+	return base, at
+}
+
+// onMap calls a helper with a map and a key.
+func (g *generator) onMap(fd int, fn asm.BuiltinFunc, base asm.Register, at int16) {
+	g.emit(
+		asm.LoadMapPtr(asm.R1, fd),
+		asm.Mov.Reg(asm.R2, base), asm.Add.Imm(asm.R2, int32(at)),
+		fn.Call(),
+	)
+}
+
+// unwanted leaves at stackSum what Options.Where makes of the event.
+func (g *generator) unwanted() {
+	if g.sig.where == nil {
+		return
+	}
+	no, known := g.newLabel("no"), g.newLabel("known")
+	g.where(no)
+	g.emit(asm.Mov.Imm(asm.R1, 0), asm.Ja.Label(known))
+	g.label(no)
+	g.emit(asm.LoadImm(asm.R1, unwantedStart, asm.DWord))
+	g.label(known)
+	g.emit(asm.StoreMem(asm.R10, stackSum, asm.R1, asm.DWord))
+}
+
+// slot makes R1, the number of a start, the address of its time less startsAt, in
+// the starts that base points to.
+func (g *generator) slot(base asm.Register) {
+	g.emit(
+		asm.And.Imm(asm.R1, MaxNesting-1), asm.LSh.Imm(asm.R1, 3),
+		asm.Add.Reg(asm.R1, base),
+	)
+}
+
+// emitStart notes when the event fired, on top of the starts of its key that have
+// not ended. One that is not wanted is noted, too: its end shall not take another's
+// start. The time is taken last, so that what the program costs is not counted.
+func (g *generator) emitStart(to exits) {
+	agg := g.sig.aggregate
+	base, at := g.pairKey(to.lost)
+	value, valueAt := g.keyAt(false)
+	for i := range agg.parts {
+		g.keyPart(&agg.parts[i], value, valueAt, to.lost)
+	}
+	g.unwanted()
+	fresh := g.newLabel("fresh")
+	g.findStarts(base, at, to.lost)
+	g.emit(asm.Mov.Reg(regStarts, asm.R0))
+	number := func() { g.emit(asm.Mov.Imm(asm.R1, 1), fetchAdd(regStarts, asm.R1, 0)) }
+	if agg.noted > 0 {
+		number()
+		slot := at + int16(agg.pairSize)
+		g.emit(
+			asm.And.Imm(asm.R1, MaxNesting-1),
+			asm.StoreMem(base, slot, asm.R1, asm.DWord),
+			asm.Mov.Reg(asm.R3, value), asm.Add.Imm(asm.R3, int32(valueAt)),
+			asm.Mov.Imm(asm.R4, 0), // BPF_ANY
+		)
+		g.onMap(g.maps.noted.FD(), asm.FnMapUpdateElem, base, at)
+		number = func() { g.emit(asm.LoadMem(asm.R1, base, slot, asm.DWord)) }
+	}
+	g.emit(asm.FnKtimeGetNs.Call())
+	if g.sig.where != nil {
+		g.emit(asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord), asm.Or.Reg(asm.R0, asm.R1))
+	}
+	number()
+	g.slot(regStarts)
+	g.emit(
+		exchange(asm.R1, asm.R0, startsAt),
+		asm.JEq.Imm(asm.R0, 0, fresh),
+	)
+	g.count(counterTooDeep)
+	g.label(fresh)
+	g.count(counterStarted)
+	g.emit(asm.Ja.Label(to.done))
+}
+
+// findStarts leaves the address of the starts of the key in R0, which may be none
+// until now. A key that comes again is mostly there.
+func (g *generator) findStarts(base asm.Register, at int16, lost string) {
+	found := g.newLabel("found")
+	if g.sig.aggregate.lasting {
+		g.onMap(g.maps.starts.FD(), asm.FnMapLookupElem, base, at)
+		g.emit(asm.JNE.Imm(asm.R0, 0, found))
+	}
+	g.emit(
+		asm.LoadMapValue(asm.R3, g.maps.zeros.FD(), 0),
+		asm.Mov.Imm(asm.R4, 1), // BPF_NOEXIST
+	)
+	g.onMap(g.maps.starts.FD(), asm.FnMapUpdateElem, base, at)
+	g.onMap(g.maps.starts.FD(), asm.FnMapLookupElem, base, at)
+	g.emit(asm.JEq.Imm(asm.R0, 0, lost))
+	g.label(found)
+}
+
+// popTries is how often others may take starts of the same key away, within a few
+// instructions, until an end is given up.
+const popTries = 8
+
+// pop takes the last start of the key away and leaves its time at stackLength,
+// and its slot behind the key. It jumps to unstarted if none waits.
+func (g *generator) pop(base asm.Register, at int16, unstarted string) {
+	agg := g.sig.aggregate
+	popped, kept := g.newLabel("popped"), g.newLabel("kept")
+	g.onMap(g.maps.starts.FD(), asm.FnMapLookupElem, base, at)
+	g.emit(
+		asm.JEq.Imm(asm.R0, 0, unstarted),
+		asm.Mov.Reg(asm.R3, asm.R0),
+		asm.LoadMem(asm.R0, asm.R3, 0, asm.DWord),
+	)
+	for range popTries {
+		swap := asm.CmpXchg.Mem(asm.R3, asm.R1, asm.DWord, 0)
+		swap.Constant = 0xf1 // include/uapi/linux/bpf.h: BPF_CMPXCHG
+		g.emit(
+			asm.JEq.Imm(asm.R0, 0, unstarted),
+			asm.Mov.Reg(asm.R4, asm.R0),
+			asm.Mov.Reg(asm.R1, asm.R0), asm.Sub.Imm(asm.R1, 1),
+			swap,
+			asm.JEq.Reg(asm.R0, asm.R4, popped),
+		)
+	}
+	g.emit(asm.Ja.Label(unstarted))
+	g.label(popped)
+	g.emit(asm.Sub.Imm(asm.R4, 1))
+	if agg.noted > 0 {
+		g.emit(
+			asm.Mov.Reg(asm.R1, asm.R4), asm.And.Imm(asm.R1, MaxNesting-1),
+			asm.StoreMem(base, at+int16(agg.pairSize), asm.R1, asm.DWord),
+		)
+	}
+	g.emit(asm.Mov.Reg(asm.R1, asm.R4))
+	g.slot(asm.R3)
+	g.emit(
+		asm.Mov.Imm(asm.R2, 0),
+		exchange(asm.R1, asm.R2, startsAt),
+		asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord),
+	)
+	if !agg.lasting {
+		g.emit(asm.JNE.Imm(asm.R4, 0, kept))
+		g.onMap(g.maps.starts.FD(), asm.FnMapDeleteElem, base, at)
+		g.label(kept)
+	}
+	g.emit(
+		asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord),
+		asm.JEq.Imm(asm.R2, 0, unstarted), // more nested than there is room for
+	)
+}
+
+// emitEnd takes the start away and adds the time since to a group, unless one of
+// the two is not wanted.
+func (g *generator) emitEnd(to exits) {
+	unstarted, dropped, inOrder := g.newLabel("unstarted"), g.newLabel("dropped"), g.newLabel("inorder")
+	base, at := g.pairKey(to.lost)
+	g.unwanted()
+	g.pop(base, at, unstarted)
+	if g.sig.where != nil {
+		g.emit(asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord), asm.Or.Reg(asm.R2, asm.R1))
+	}
+	g.emit(
+		asm.JSLT.Imm(asm.R2, 0, dropped),
+		asm.LoadMem(asm.R1, asm.R10, stackClock, asm.DWord),
+		asm.Sub.Reg(asm.R1, asm.R2),
+		asm.JSGE.Imm(asm.R1, 0, inOrder),
+		asm.Mov.Imm(asm.R1, 0), // both fired at the same time, on different CPUs
+	)
+	g.label(inOrder)
+	g.emit(asm.StoreMem(asm.R10, stackClock, asm.R1, asm.DWord))
+	g.count(counterMatched)
+	g.recall(base, at, to.lost)
+	g.addToGroup(to)
+	g.label(dropped)
+	g.count(counterDropped)
+	g.emit(asm.Ja.Label(to.unwanted))
+	g.label(unstarted)
+	g.count(counterUnstarted)
+	g.emit(asm.Ja.Label(to.done))
+}
+
+// recall copies what was noted at the start to the key of the group.
+func (g *generator) recall(base asm.Register, at int16, lost string) {
+	agg := g.sig.aggregate
+	if agg.noted == 0 {
+		return
+	}
+	key, keyAt := g.keyAt(false)
+	g.onMap(g.maps.noted.FD(), asm.FnMapLookupElem, base, at)
+	g.emit(asm.JEq.Imm(asm.R0, 0, lost))
+	for i := range agg.parts {
+		part := &agg.parts[i]
+		if part.in.source != inputStart {
+			continue
+		}
+		for word := 0; word < part.size; word += 8 {
+			g.emit(
+				asm.LoadMem(asm.R1, asm.R0, int16(part.in.offset)+int16(word), asm.DWord),
+				asm.StoreMem(key, keyAt+int16(part.offset+word), asm.R1, asm.DWord),
+			)
+		}
+	}
+	g.onMap(g.maps.noted.FD(), asm.FnMapDeleteElem, base, at)
+}

@@ -1,0 +1,58 @@
+package attach
+
+import (
+	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// pairCondition is a part of Options.Where that has to hold by itself.
+type pairCondition struct {
+	expr *filter.Expr
+	fits bool // at a site, at least
+	err  error
+}
+
+// bindWhere has those parts of a condition tested at a site that ask for nothing
+// that the site lacks: a start and its end have different arguments.
+func (l *pairLayout) bindWhere(where *filter.Expr, sc *schema, p *reader.Probe) error {
+	if l.conditions == nil {
+		for _, expr := range where.Conjuncts() {
+			l.conditions = append(l.conditions, pairCondition{expr: expr})
+		}
+	}
+	l.conditions = slices.Clone(l.conditions) // a layout that is restored has the others
+	var all *filter.Condition
+	for i := range l.conditions {
+		c := &l.conditions[i]
+		inputs := len(sc.sig.inputs)
+		switch err := bindWhere(c.expr, sc, p); {
+		case err == nil:
+			c.fits = true
+			if all != nil {
+				sc.sig.where = &filter.Condition{Op: filter.And, Left: all, Right: sc.sig.where}
+			}
+			all = sc.sig.where
+		case sc.hasAll(c.expr.Names()):
+			return err
+		default:
+			c.err, sc.sig.inputs = err, sc.sig.inputs[:inputs]
+		}
+	}
+	sc.sig.where = all
+	return nil
+}
+
+// fits returns the error of a part of the condition that is tested nowhere.
+func (l *aggregateLayout) fits() error {
+	if l.pairs == nil {
+		return nil
+	}
+	for _, c := range l.pairs.conditions {
+		if !c.fits {
+			return c.err
+		}
+	}
+	return nil
+}
