@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/watch"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -24,8 +25,11 @@ func newListCommand(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "list [flags] [PROBE...]",
 		Short: "List the probes of processes and who is watching them",
 		Long: `list prints the probes that are mapped in processes: how many tracers each
-semaphore counts, and the state of the site: clean, int3 (traced through a
-breakpoint) or call (traced through a call, which is faster).
+semaphore counts, the state of the site: clean, int3 (traced through a
+breakpoint) or call (traced through a call, which is faster), and who is there,
+by name and process: those that hold BPF links or perf events, "tracefs" for an
+event that is enabled in uprobe_events, which is in parentheses, and with "?"
+who has perf events and may be the one that uses it. Seeing that takes root.
 
 Of uprobe:PATH:FUNC and the like it prints the functions or instructions that
 sdttrace would attach to, by their addresses in the file, and why not.`,
@@ -64,6 +68,7 @@ sdttrace would attach to, by their addresses in the file, and why not.`,
 			if err := l.read(pids, stderr); err != nil {
 				return err
 			}
+			l.findWatchers(stderr)
 			if asJSON {
 				return outputError(l.json(stdout))
 			}
@@ -86,6 +91,11 @@ type liveProbe struct {
 	Semaphore *uint16 `json:"semaphore_value,omitempty"`
 	State     string  `json:"state,omitempty"`
 	Args      string  `json:"args"`
+
+	Watchers []watch.Watcher `json:"watchers,omitempty"`
+
+	opens  string // leads to the file from here
+	offset uint64 // of the site, in the file
 }
 
 type lister struct {
@@ -155,6 +165,7 @@ func (l *lister) process(proc *reader.Process) {
 		lp := liveProbe{
 			PID: proc.PID(), Comm: strings.TrimSpace(string(comm)), Provider: p.Provider, Name: p.Name,
 			Path: p.Path, Address: p.Live.Address, Args: p.Args, State: state(&p),
+			opens: p.Attachable(), offset: p.Offset,
 		}
 		if n, err := p.SemaphoreValue(); err == nil {
 			lp.Semaphore = &n
@@ -185,15 +196,15 @@ func (l *lister) json(w io.Writer) error {
 
 func (l *lister) text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "PID\tCOMM\tPROBE\tWATCHED\tSITE\tPATH")
+	fmt.Fprintln(tw, "PID\tCOMM\tPROBE\tWATCHED\tSITE\tBY\tPATH")
 	for i := range l.probes {
 		p := &l.probes[i]
 		watched := "-"
 		if p.Semaphore != nil {
 			watched = fmt.Sprint(*p.Semaphore)
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s:%s\t%s\t%s\t%s\n", p.PID, printable.String(p.Comm),
-			printable.String(p.Provider), printable.String(p.Name), watched, p.State, printable.String(p.Path))
+		fmt.Fprintf(tw, "%d\t%s\t%s:%s\t%s\t%s\t%s\t%s\n", p.PID, printable.String(p.Comm),
+			printable.String(p.Provider), printable.String(p.Name), watched, p.State, p.by(), printable.String(p.Path))
 	}
 	return tw.Flush()
 }

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/watch"
+)
+
+// startTraced starts the program traced with probes of its own, and returns its
+// process id.
+func startTraced(t *testing.T, dir, provider string) int {
+	t.Helper()
+	pidFile := filepath.Join(dir, "pid-"+provider)
+	cmd := exec.Command(filepath.Join(dir, "traced"), pidFile)
+	cmd.Env = append(os.Environ(), "PROVIDER="+provider)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	for {
+		text, err := os.ReadFile(pidFile)
+		if err == nil {
+			pid, _ := strconv.Atoi(string(text))
+			return pid
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// tracer starts a program that traces until the returned function is called.
+func startTracer(t *testing.T, name string, args ...string) (pid int, stop func()) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	var out output
+	cmd.Stdout, cmd.Stderr = io.Discard, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = func() {
+		cmd.Process.Signal(os.Interrupt)
+		cmd.Wait()
+		cmd.Process = nil
+		if t.Failed() {
+			t.Logf("%s said: %s", name, &out)
+		}
+	}
+	t.Cleanup(func() {
+		if cmd.Process != nil {
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+	})
+	return cmd.Process.Pid, stop
+}
+
+// listed returns what list prints of the probe NAME:tick of a process, as JSON.
+func listed(t *testing.T, pid int, provider string) liveProbe {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(context.Background(), []string{"list", "--json", "-p", fmt.Sprint(pid), provider + ":tick"}, &stdout, &stderr); code != exitDone {
+		t.Fatalf("list: exit code %d: %s", code, &stderr)
+	}
+	var p liveProbe
+	if err := json.Unmarshal(stdout.Bytes(), &p); err != nil {
+		t.Fatalf("%v: %s", err, &stdout)
+	}
+	return p
+}
+
+// awaitWatchers lists until somebody watches as want says.
+func awaitWatchers(t *testing.T, pid int, provider string, want ...watch.Watcher) {
+	t.Helper()
+	var got []watch.Watcher
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		got = listed(t, pid, provider).Watchers
+		for i := range got {
+			got[i].Link = 0 // any
+			if got[i].PID != 0 && len(got[i].Comm) == 0 {
+				t.Fatalf("%+v has no name", got[i])
+			}
+		}
+		has := func(w watch.Watcher) bool {
+			return slices.ContainsFunc(got, func(g watch.Watcher) bool {
+				return g == w || w.Kind == "" && g.PID == w.PID && g.Comm == w.Comm
+			})
+		}
+		if len(got) == len(want) && !slices.ContainsFunc(want, func(w watch.Watcher) bool { return !has(w) }) {
+			return
+		}
+	}
+	t.Fatalf("list shows the watchers %+v, want %+v", got, want)
+}
+
+// TestWatchers holds that list says who watches: this command by both kinds of
+// links, several at once, and nobody when they have gone.
+func TestWatchers(t *testing.T) {
+	dir := commands(t, "sdttrace", "traced")
+	const provider = "watched"
+	pid := startTraced(t, dir, provider)
+	awaitWatchers(t, pid, provider)
+	sdttrace := filepath.Join(dir, "sdttrace")
+	first, stopFirst := startTracer(t, sdttrace, "-p", fmt.Sprint(pid), provider+":tick")
+	awaitWatchers(t, pid, provider, watch.Watcher{PID: first, Comm: "sdttrace"})
+	second, stopSecond := startTracer(t, sdttrace, "--count", "--link", "perf", provider+":tick")
+	awaitWatchers(t, pid, provider, watch.Watcher{PID: first, Comm: "sdttrace"}, watch.Watcher{Kind: "perf_event", PID: second, Comm: "sdttrace"})
+
+	var stdout, stderr bytes.Buffer
+	run(context.Background(), []string{"list", "-p", fmt.Sprint(pid), provider + "*:*"}, &stdout, &stderr)
+	lines := strings.Split(stdout.String(), "\n")
+	tick := slices.IndexFunc(lines, func(s string) bool { return strings.Contains(s, ":tick ") })
+	if text := lines[tick]; !strings.Contains(text, fmt.Sprintf("sdttrace/%d", first)) || !strings.Contains(text, fmt.Sprintf("sdttrace/%d", second)) {
+		t.Errorf("list prints %s", &stdout)
+	}
+	if strings.Count(stdout.String(), "sdttrace/") != 2 || stderr.Len() > 0 {
+		t.Errorf("list prints %s and says %s, want two watchers of one probe", &stdout, &stderr)
+	}
+	stopFirst()
+	awaitWatchers(t, pid, provider, watch.Watcher{Kind: "perf_event", PID: second, Comm: "sdttrace"})
+	stopSecond()
+	awaitWatchers(t, pid, provider)
+}
+
+// TestWatchedByBpftrace does so with another tracer.
+func TestWatchedByBpftrace(t *testing.T) {
+	needs.Tools(t, "bpftrace")
+	dir := commands(t, "sdttrace", "traced")
+	const provider = "watchedb"
+	pid := startTraced(t, dir, provider)
+	tracer, stop := startTracer(t, "bpftrace", "-p", fmt.Sprint(pid), "-e", "usdt:*:"+provider+":tick { @ = count(); }")
+	awaitWatchers(t, pid, provider, watch.Watcher{PID: tracer, Comm: "bpftrace"})
+	stop()
+	awaitWatchers(t, pid, provider)
+}
+
+// TestWatchedByTracefs enables an event of uprobe_events, and has perf use it.
+func TestWatchedByTracefs(t *testing.T) {
+	dir := commands(t, "sdttrace", "traced")
+	const tracefs = "/sys/kernel/tracing"
+	const event = "sdttrace_test/tick"
+	events := filepath.Join(tracefs, "uprobe_events")
+	if _, err := os.Stat(events); err != nil {
+		needs.Skip(t, "needs uprobe_events")
+	}
+	const provider = "watchedt"
+	pid := startTraced(t, dir, provider)
+	write := func(file, text string) {
+		t.Helper()
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatalf("write %q to %s: %v", text, file, err)
+		}
+	}
+	p, err := findProbe(pid, provider, "tick")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(events, fmt.Sprintf("p:%s %s:%#x(%#x)\n", event, p.Attachable(), p.Offset, p.SemaphoreOffset))
+	defer func() {
+		f, err := os.OpenFile(events, os.O_WRONLY|os.O_APPEND, 0)
+		if err == nil {
+			f.WriteString("-:" + event + "\n")
+			f.Close()
+		}
+	}()
+	awaitWatchers(t, pid, provider)
+	enable := filepath.Join(tracefs, "events", event, "enable")
+	write(enable, "1")
+	named := func() []watch.Watcher {
+		return slices.DeleteFunc(listed(t, pid, provider).Watchers, func(w watch.Watcher) bool { return w.Maybe })
+	}
+	want := []watch.Watcher{{Kind: "uprobe_events", Event: event}}
+	if got := named(); !slices.Equal(got, want) {
+		t.Errorf("list shows %+v, want %+v", got, want)
+	}
+	var stdout, stderr bytes.Buffer
+	run(context.Background(), []string{"list", "-p", fmt.Sprint(pid), provider + ":tick"}, &stdout, &stderr)
+	if !strings.Contains(stdout.String(), " tracefs("+event+")") {
+		t.Errorf("list prints %s", &stdout)
+	}
+	write(enable, "0")
+	awaitWatchers(t, pid, provider)
+
+	needs.Tools(t, "perf")
+	tracer, stop := startTracer(t, "perf", "record", "-o", filepath.Join(dir, "perf.data"), "-e", strings.Replace(event, "/", ":", 1), "-p", fmt.Sprint(pid))
+	perf := watch.Watcher{Kind: "uprobe_events", PID: tracer, Comm: "perf", Event: event, Maybe: true}
+	for deadline := time.Now().Add(2 * time.Minute); !slices.Contains(listed(t, pid, provider).Watchers, perf); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("list shows %+v, want %+v", listed(t, pid, provider).Watchers, perf)
+		}
+	}
+	stop()
+	awaitWatchers(t, pid, provider)
+}
+
+// TestWatchersUnprivileged holds that somebody is seen to watch without the
+// privilege to see who, and that list says what that takes.
+func TestWatchersUnprivileged(t *testing.T) {
+	dir, nobody := asNobody(t)
+	pidFile := filepath.Join(dir, "pid")
+	traced := nobody("traced", pidFile)
+	traced.Env = append(os.Environ(), "PROVIDER=watchedn")
+	if err := traced.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		traced.Process.Kill()
+		traced.Wait()
+	}()
+	for {
+		if _, err := os.Stat(pidFile); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	pid := traced.Process.Pid
+	links := commands(t, "sdttrace")
+	tracer, stop := startTracer(t, filepath.Join(links, "sdttrace"), "-p", fmt.Sprint(pid), "watchedn:tick")
+	defer stop()
+	awaitWatchers(t, pid, "watchedn", watch.Watcher{PID: tracer, Comm: "sdttrace"})
+	cmd := nobody("sdttrace", "list", "-p", fmt.Sprint(pid), "watchedn:tick")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Errorf("list as nobody: %v", err)
+	}
+	if fields := strings.Fields(strings.Split(stdout.String(), "\n")[1]); fields[3] != "1" || fields[4] == "clean" || fields[5] != "?" {
+		t.Errorf("list prints %s", &stdout)
+	}
+	if said := stderr.String(); !strings.HasPrefix(said, "sdttrace: who watches 1 of these sites is not known: not seen are ") || !strings.Contains(said, "CAP_SYS_ADMIN") {
+		t.Errorf("list says %q", said)
+	}
+}
+
+// TestWatchedWithoutSemaphore has a probe whose site alone tells that somebody
+// watches, in a program that has the same file mapped as one that is not asked
+// for.
+func TestWatchedWithoutSemaphore(t *testing.T) {
+	needs.C(t)
+	dir := commands(t, "sdttrace")
+	source, program := filepath.Join(dir, "bare.c"), filepath.Join(dir, "bare")
+	text := `#include <sys/sdt.h>
+#include <stdio.h>
+int main(void) { puts("runs"); fflush(stdout); while (getchar() != EOF) DTRACE_PROBE(watchedbare, tick); return 0; }`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	needs.Run(t, "gcc", "-O2", "-o", program, source)
+	var pids [2]int
+	for i := range pids {
+		cmd := exec.Command(program)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Wait()
+		defer in.Close()
+		if _, err := out.Read(make([]byte, 8)); err != nil {
+			t.Fatal(err)
+		}
+		pids[i] = cmd.Process.Pid
+	}
+	tracer, stop := startTracer(t, filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(pids[0]), "watchedbare:tick")
+	awaitWatchers(t, pids[0], "watchedbare", watch.Watcher{PID: tracer, Comm: "sdttrace"})
+	if p := listed(t, pids[0], "watchedbare"); p.Semaphore != nil || p.State == "clean" {
+		t.Errorf("list shows the probe as %+v", p)
+	}
+	if p := listed(t, pids[1], "watchedbare"); p.State != "clean" || len(p.Watchers) > 0 {
+		t.Errorf("list shows the probe of another process as %+v", p)
+	}
+	stop()
+	awaitWatchers(t, pids[0], "watchedbare")
+}

@@ -1,0 +1,114 @@
+package watch
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// Watcher is a process, or tracefs, that watches a site.
+type Watcher struct {
+	// Kind is "uprobe_multi" and "perf_event" for BPF programs, by their link or
+	// event, and "uprobe_events" for what tracefs has, which perf uses as well.
+	Kind string `json:"kind"`
+	PID  int    `json:"pid,omitempty"`  // that holds it; 0 for tracefs, and for links that are only pinned
+	Comm string `json:"comm,omitempty"` // of PID
+	Link uint32 `json:"link,omitempty"` // the id of a BPF link
+
+	Event string `json:"event,omitempty"` // of uprobe_events: GROUP/NAME
+	// Maybe says that the process has perf events of which the kernel does not
+	// tell what they are of.
+	Maybe bool `json:"maybe,omitempty"`
+}
+
+// Watchers are all that could be found on the machine.
+type Watchers struct {
+	// Unseen says what could not be asked, and why.
+	Unseen []error
+
+	places map[uint64][]place // by offset in the file
+	infos  map[string]os.FileInfo
+}
+
+// place is where a watcher watches.
+type place struct {
+	path    string
+	process int // only this one; 0 for all
+	watcher Watcher
+}
+
+// Find looks at the whole machine.
+func Find() *Watchers {
+	w := &Watchers{places: map[uint64][]place{}, infos: map[string]os.FileInfo{}}
+	links := w.links()
+	h := w.holders()
+	for _, l := range links {
+		holders := h.links[l.watcher.Link]
+		if len(holders) == 0 {
+			w.add(l.offsets, place{l.path, l.process, l.watcher})
+		}
+		for _, p := range holders {
+			held := l.watcher
+			held.PID, held.Comm = p.pid, p.comm
+			w.add(l.offsets, place{l.path, l.process, held})
+		}
+	}
+	for _, e := range h.events {
+		w.add([]uint64{e.Offset}, place{e.Path, 0, Watcher{Kind: "perf_event", PID: e.pid, Comm: e.comm}})
+	}
+	w.uprobeEvents(h.unknown)
+	return w
+}
+
+func (w *Watchers) add(offsets []uint64, p place) {
+	for _, off := range offsets {
+		w.places[off] = append(w.places[off], p)
+	}
+}
+
+// At returns who watches the place at an offset of a file, as process pid has it
+// mapped: by path there, which opens leads to from here. It is to be asked of
+// sites at which somebody is; of two files without a name, which programs map
+// under equal ones, the kernel tells no difference.
+func (w *Watchers) At(path, opens string, offset uint64, pid int) []Watcher {
+	var out []Watcher
+	for _, p := range w.places[offset] {
+		if p.process != 0 && p.process != pid || !w.same(p, path, opens) {
+			continue
+		}
+		// A process that holds a link to an event holds the event, too.
+		if p.watcher.PID != 0 && slices.ContainsFunc(out, func(o Watcher) bool { return o.PID == p.watcher.PID }) {
+			continue
+		}
+		if !slices.Contains(out, p.watcher) {
+			out = append(out, p.watcher)
+		}
+	}
+	return out
+}
+
+// same reports whether a watcher's path is that of a mapped file.
+func (w *Watchers) same(p place, path, opens string) bool {
+	// The kernel says so of files without a name, and of removed ones.
+	named := strings.TrimSuffix(p.path, " (deleted)")
+	if named == path || named == opens {
+		return true
+	}
+	if strings.HasPrefix(p.path, "/proc/") {
+		// A perf event keeps the path that it was made with, most often one of a
+		// descriptor that is closed by now.
+		a, b := w.info(p.path), w.info(opens)
+		return a == nil || b == nil || os.SameFile(a, b) || p.watcher.Kind == "perf_event"
+	}
+	a, b := w.info(p.path), w.info(opens)
+	return a != nil && b != nil && os.SameFile(a, b)
+}
+
+func (w *Watchers) info(path string) os.FileInfo {
+	info, known := w.infos[path]
+	if !known {
+		info, _ = os.Stat(path) // nil if it leads nowhere
+		w.infos[path] = info
+	}
+	return info
+}
