@@ -283,6 +283,7 @@ func (a *Attachment) Wait(ctx context.Context) error {
 // grouper collects sites that can share a link.
 type grouper struct {
 	objects objects
+	procs   *processes
 	session bool // of the programs, see group
 	byKey   map[groupKey]*group
 	all     []*group
@@ -302,7 +303,7 @@ func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
 	key := groupKey{s.Path, s.PID, s.Probe.Kind, prog}
 	gr := g.byKey[key]
 	if gr == nil {
-		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: s.PID, returns: s.Probe.Kind == reader.Uretprobe, session: g.session, prog: prog}
+		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: s.PID, procs: g.procs, returns: s.Probe.Kind == reader.Uretprobe, session: g.session, prog: prog}
 		if obj := g.objects[s.Path]; obj != nil {
 			gr.open = obj.path()
 		}

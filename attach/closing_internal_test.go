@@ -52,9 +52,9 @@ func TestWaitForLate(t *testing.T) {
 	}
 }
 
-// TestWatchFails holds that tracing which ends because processes cannot be
-// watched says so.
-func TestWatchFails(t *testing.T) {
+// TestHoldFails holds that what is no process cannot be traced by chance.
+func TestHoldFails(t *testing.T) {
+	before := descriptors(t)
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		t.Fatal(err)
@@ -65,11 +65,14 @@ func TestWatchFails(t *testing.T) {
 			thread = id
 		}
 	}
-	tr := &tracing{}
-	tr.watch(&Options{Context: t.Context(), PIDs: []int{thread}}, func() error { return nil })
-	tr.watches.Wait()
-	if tr.stopErr == nil {
-		t.Error("no error, though a thread is no process that could be watched")
+	for _, pid := range []int{thread, 1 << 30} {
+		if procs, err := holdProcesses([]int{os.Getpid(), pid}); err == nil {
+			procs.Close()
+			t.Errorf("%d is held, which is no process", pid)
+		}
+	}
+	if now := descriptors(t); now > before {
+		t.Errorf("%d descriptors, %d before", now, before)
 	}
 }
 

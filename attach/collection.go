@@ -262,6 +262,7 @@ func (c *Collection) forget() {
 	for _, p := range c.programs {
 		if p.target != nil {
 			p.target.objects.Close()
+			p.target.procs.Close()
 			p.target = nil
 		}
 	}

@@ -16,6 +16,7 @@ type target struct {
 	options  *Options
 	note     string // on the program
 	discover *discovery
+	procs    *processes
 	plan     Plan
 	objects  objects  // that have been planned for: open until they are attached to
 	specs    []string // by site; empty without a map of specs, and if it is refused
@@ -100,14 +101,19 @@ func (c *Collection) AttachProgram(program, selector string, opts *Options) (*At
 func (c *Collection) newTarget(p *collectionProgram, selector string, o *Options) (*target, error) {
 	t := &target{options: o, note: p.note}
 	var err error
-	if t.discover, err = newDiscovery(o.Context, []string{selector}, o.PIDs); err != nil {
+	if t.procs, err = holdProcesses(o.PIDs); err != nil {
 		return nil, err
 	}
-	t.plan, err = t.discover.discover()
+	t.discover, err = newDiscovery(o.Context, []string{selector}, t.procs)
+	if err == nil {
+		t.plan, err = t.discover.discover()
+	}
 	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
+		t.procs.Close()
 		return nil, err
 	}
 	if err := t.bind(o.Context, c.specs); err != nil {
+		t.procs.Close()
 		return nil, err
 	}
 	return t, nil
@@ -139,6 +145,7 @@ func (t *target) bind(ctx context.Context, table *specTable) error {
 func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error) {
 	a, err := c.attachSites(t.options.Context, p, t)
 	if err != nil {
+		t.procs.Close()
 		return nil, err
 	}
 	c.mu.Lock()
@@ -149,6 +156,7 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 	c.mu.Unlock()
 	if closed {
 		a.Close()
+		t.procs.Close()
 		c.await(a)
 		return nil, errClosed
 	}
@@ -174,6 +182,7 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 		stop()
 		cancel()
 		<-rescanned
+		t.procs.Close()
 		c.mu.Lock()
 		delete(c.attachments, a)
 		c.mu.Unlock()
@@ -207,7 +216,7 @@ func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *t
 	if p.section.session {
 		kind = MultiLink // there is no other
 	}
-	groups := grouper{objects: t.objects, session: p.section.session}
+	groups := grouper{objects: t.objects, procs: t.procs, session: p.section.session}
 	for i := range t.plan {
 		if t.plan[i].Reason == nil {
 			cookie := t.options.Cookie
@@ -229,7 +238,7 @@ func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *t
 // extend attaches to sites that were not there before. What goes wrong is said
 // in the plan.
 func (c *Collection) extend(ctx context.Context, a *Attachment, p *collectionProgram, t *target, plan Plan) {
-	late := &target{options: t.options, note: t.note, plan: plan}
+	late := &target{options: t.options, procs: t.procs, note: t.note, plan: plan}
 	if late.bind(ctx, c.specs) != nil {
 		return
 	}

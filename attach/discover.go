@@ -40,26 +40,26 @@ func (d *discovery) discover() (Plan, error) {
 }
 
 // newDiscovery returns a search that ends with the cause of ctx when that is done.
-func newDiscovery(ctx context.Context, selectors []string, pids []int) (*discovery, error) {
+func newDiscovery(ctx context.Context, selectors []string, procs *processes) (*discovery, error) {
 	parsed, err := parseSelectors(selectors)
 	if err != nil {
 		return nil, err
 	}
 	return &discovery{
 		ctx:       ctx,
-		selectors: parsed, pids: pids, matched: make([]bool, len(selectors)), near: make([]near, len(selectors)),
+		selectors: parsed, procs: procs, matched: make([]bool, len(selectors)), near: make([]near, len(selectors)),
 		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{}, functions: map[string]int{},
 		lower: map[lowerInode]*fileState{}, places: map[place]placed{},
 	}, nil
 }
 
-// more returns the sites that have not been returned before. Processes must
-// exist when it is first called.
+// more returns the sites that have not been returned before. Processes must not
+// have ended when it is first called.
 func (d *discovery) more() (Plan, error) {
 	d.chunks, d.troubles, d.infos = nil, nil, map[string]os.FileInfo{}
 	var err error
-	if len(d.pids) > 0 {
-		err = d.processes(d.pids)
+	if len(d.procs.pids) > 0 {
+		err = d.processes()
 	} else {
 		err = d.machine()
 	}
@@ -87,7 +87,7 @@ type siteKey struct {
 type discovery struct {
 	ctx       context.Context
 	selectors []selector.Selector
-	pids      []int
+	procs     *processes
 	matched   []bool
 	near      []near // what selectors without a match may have meant
 	chunks    []Plan // of the sites: growing one slice would copy them again and again
@@ -103,7 +103,7 @@ type discovery struct {
 	hidden    map[int]hiddenSince        // processes that may not be looked at
 	ended     []procfs.ID                // see settle
 	troubles  []error
-	privilege *PrivilegeError // what kept files of d.pids from being read
+	privilege *PrivilegeError // what kept files of d.procs from being read
 	functions map[string]int  // how many were looked at, by the path of their object
 }
 
@@ -163,56 +163,96 @@ func (d *discovery) fileOf(p *reader.Probe) (id procfs.ID) {
 	return id
 }
 
-func (d *discovery) processes(pids []int) error {
-	for _, pid := range pids {
+func (d *discovery) processes() error {
+	for _, pid := range d.procs.pids {
 		if d.interrupted() {
 			return nil
 		}
-		if !d.changed(pid) {
+		if d.again && d.procs.ended(pid) {
+			delete(d.mapped, pid)
 			continue
 		}
-		proc, err := reader.OpenProcess(pid)
-		if err != nil && d.again {
-			continue // it is ending
-		}
-		if err != nil {
-			if errors.Is(err, os.ErrPermission) {
-				return unreadable(pid, err)
+		before := d.mark()
+		err := d.process(pid)
+		if d.procs.ended(pid) {
+			d.undo(before) // it may have been found in another one
+			if err == nil && !d.again {
+				err = procfs.Error(pid, unix.ESRCH)
 			}
+		}
+		if err != nil && !d.again {
 			return err
 		}
-		if d.wantsProbes() {
-			for p, err := range proc.Probes() {
-				if d.interrupted() {
-					break
-				}
-				if err != nil {
-					d.trouble(err, pid)
-					continue
-				}
-				d.add(&p, pid)
-			}
+	}
+	return nil
+}
+
+// mark is what a search has found until now.
+type mark struct {
+	chunks, last int
+	matched      []bool
+	near         []near
+}
+
+func (d *discovery) mark() mark {
+	m := mark{chunks: len(d.chunks), matched: slices.Clone(d.matched), near: slices.Clone(d.near)}
+	if m.chunks > 0 {
+		m.last = len(d.chunks[m.chunks-1])
+	}
+	return m
+}
+
+// undo forgets what has been found since.
+func (d *discovery) undo(m mark) {
+	d.chunks, d.matched, d.near = d.chunks[:m.chunks], m.matched, m.near
+	if m.chunks > 0 {
+		d.chunks[m.chunks-1] = d.chunks[m.chunks-1][:m.last]
+	}
+}
+
+// process looks at what process pid has mapped.
+func (d *discovery) process(pid int) error {
+	if !d.changed(pid) {
+		return nil
+	}
+	proc, err := reader.OpenProcess(pid)
+	if err != nil {
+		if errors.Is(err, os.ErrPermission) {
+			return unreadable(pid, err)
 		}
-		if d.wantsFunctions() {
-			for fn, err := range proc.Functions(d.mayHaveFunctions) {
-				if d.interrupted() {
-					break
-				}
-				if err != nil {
-					d.trouble(err, pid)
-					continue
-				}
-				d.addFunction(&fn, pid)
+		return err
+	}
+	defer proc.Close()
+	if d.wantsProbes() {
+		for p, err := range proc.Probes() {
+			if d.interrupted() {
+				break
 			}
-			for p, err := range proc.Instructions(d.addresses) {
-				if err != nil {
-					d.trouble(err, pid)
-					continue
-				}
-				d.addInstruction(&p, pid)
+			if err != nil {
+				d.trouble(err, pid)
+				continue
 			}
+			d.add(&p, pid)
 		}
-		proc.Close()
+	}
+	if d.wantsFunctions() {
+		for fn, err := range proc.Functions(d.mayHaveFunctions) {
+			if d.interrupted() {
+				break
+			}
+			if err != nil {
+				d.trouble(err, pid)
+				continue
+			}
+			d.addFunction(&fn, pid)
+		}
+		for p, err := range proc.Instructions(d.addresses) {
+			if err != nil {
+				d.trouble(err, pid)
+				continue
+			}
+			d.addInstruction(&p, pid)
+		}
 	}
 	return nil
 }

@@ -73,28 +73,35 @@ func (d *discovery) matching(sel *selector.Selector) error {
 		return err
 	}
 	for _, path := range files {
-		if err := d.named(path); err != nil && !errors.Is(err, reader.ErrNotELF) {
+		// As if a process had it mapped: it is looked at by the next scan.
+		state := &fileState{path: path, found: d.scan + 1, seen: d.scan + 1}
+		if err := d.onDisk(path, state); err != nil && !errors.Is(err, reader.ErrNotELF) {
 			d.troubles = append(d.troubles, err)
 		}
 	}
 	return nil
 }
 
-// named looks at the file that a selector names. One without a match is looked at
-// once more when it has changed: it may have been written only now.
+// named looks at the file that a selector names.
 func (d *discovery) named(path string) error {
+	return d.onDisk(path, &fileState{named: true, seen: d.scan})
+}
+
+// onDisk looks at a file that need not be running; state is what is known of it
+// if it is new. One without a match is looked at once more when it has changed:
+// it may have been written only now.
+func (d *discovery) onDisk(path string, state *fileState) error {
 	var st unix.Stat_t
-	state := &fileState{named: true, seen: d.scan}
 	if err := unix.Stat(path, &st); err == nil {
 		id := procfs.ID{Dev: st.Dev, Inode: st.Ino}
 		if f := d.read[id]; f != nil {
-			f.named = true
+			f.named, f.seen = f.named || state.named, max(f.seen, state.seen)
 			if f.matched || f.changed == st.Ctim {
 				return nil
 			}
 			state = f
 		} else {
-			state.id = id
+			state.id, state.own = id, id
 			d.read[id] = state
 		}
 		state.changed = st.Ctim
@@ -105,8 +112,12 @@ func (d *discovery) named(path string) error {
 	}
 	defer f.Close()
 	if file, err := procfs.OpenFile(path); err == nil {
-		d.lowest(file, state.id.Inode, state)
+		lowest, known := d.lowest(file, state.id.Inode, state)
 		file.Close()
+		if known && !state.named {
+			d.read[state.id] = lowest // its sites fire in this one, too
+			return nil
+		}
 	}
 	d.file(f, state, path, "")
 	return nil

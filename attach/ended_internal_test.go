@@ -12,7 +12,7 @@ import (
 // TestStateOf holds that a file which a selector names is not looked at again
 // because maps give it another device, as on btrfs.
 func TestStateOf(t *testing.T) {
-	d, err := newDiscovery(t.Context(), []string{"/proc/self/exe:none:none", "none:none"}, nil)
+	d, err := newDiscovery(t.Context(), []string{"/proc/self/exe:none:none", "none:none"}, &processes{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestStateOf(t *testing.T) {
 // btrfs, are two files, each looked at once, also if a container has it by the
 // same path as the other.
 func TestSubvolumes(t *testing.T) {
-	d, err := newDiscovery(t.Context(), []string{"none:none"}, nil)
+	d, err := newDiscovery(t.Context(), []string{"none:none"}, &processes{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,8 @@ var ErrFault = errors.New("memory not readable")
 type Event struct {
 	// Time is when the probe fired, by the clock on the wall as it was set then.
 	Time time.Time
-	// PID and TID are those of the initial PID namespace.
+	// PID and TID are those of the PID namespace of the process that traces, as
+	// are Options.PIDs; 0 if it does not see the one that fired.
 	PID, TID int
 	// Comm is the name of the thread, at most 15 bytes.
 	Comm string

@@ -14,7 +14,12 @@ func Find(selectors []string, opts *Options) (Plan, error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	d, err := newDiscovery(ctx, selectors, opts.PIDs)
+	procs, err := holdProcesses(opts.PIDs)
+	if err != nil {
+		return nil, err
+	}
+	defer procs.Close()
+	d, err := newDiscovery(ctx, selectors, procs)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/shield"
 )
 
 // maxMulti is MAX_UPROBE_MULTI_CNT, kernel/trace/bpf_trace.c.
@@ -29,8 +30,9 @@ type group struct {
 	open    string // leads to the file that was planned for
 	file    procfs.ID
 	pid     int
-	returns bool // the sites are returns from functions
-	session bool // the program runs at their entry and again when they return
+	procs   *processes // pid is one of them if it is not 0
+	returns bool       // the sites are returns from functions
+	session bool       // the program runs at their entry and again when they return
 	prog    *ebpf.Program
 	sites   []*Site
 	cookies []uint64
@@ -111,6 +113,9 @@ func (g *group) attachMulti(start, end int) ([]detacher, error) {
 		return nil, nil
 	}
 	fd, err := m.create()
+	if err == nil && g.ended() {
+		err = errors.Join(unix.ESRCH, shield.Close(fd))
+	}
 	if err == nil {
 		for _, s := range sites {
 			s.Attached = true
@@ -152,7 +157,7 @@ func (g *group) wholeError(err error) error {
 	case errors.Is(err, os.ErrPermission):
 		return privileges("attach to "+g.path, err)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
-		return &goneError{path: g.path, pid: g.pid}
+		return &goneError{path: g.path, pid: g.pid, ended: g.ended()}
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.E2BIG),
 		errors.Is(err, unix.EBADF), errors.Is(err, unix.EIO), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, link.ErrNotSupported):
 		return fmt.Errorf("attach to %s: %w", g.path, err)
@@ -160,15 +165,20 @@ func (g *group) wholeError(err error) error {
 	return nil
 }
 
+// ended reports whether the process has ended that the group is restricted to. A
+// link that was made before for its PID may be for another process.
+func (g *group) ended() bool { return g.pid != 0 && g.procs.ended(g.pid) }
+
 // goneError is the error for sites that were found and are no longer there:
 // objects are unloaded and processes end while they are being attached to.
 type goneError struct {
-	path string
-	pid  int
+	path  string
+	pid   int
+	ended bool
 }
 
 func (e *goneError) Error() string {
-	if e.pid != 0 && !alive(e.pid) {
+	if e.ended {
 		return fmt.Sprintf("process %d has ended", e.pid)
 	}
 	return e.path + " is gone: it has been unloaded, or its process has ended"
@@ -186,5 +196,3 @@ func siteError(err error) error {
 	}
 	return err
 }
-
-func alive(pid int) bool { return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }

@@ -14,7 +14,8 @@ func (g *generator) loadInput(in *input, failed string) {
 	size := in.size
 	switch in.source {
 	case inputPID, inputTID:
-		g.emit(asm.FnGetCurrentPidTgid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
+		g.loadTask()
+		g.emit(asm.Mov.Reg(asm.R1, asm.R0))
 		if in.source == inputPID {
 			g.emit(asm.RSh.Imm(asm.R1, 32))
 		}

@@ -30,10 +30,11 @@ func (c *counters) at(off int) uint64 { return c[off/8] }
 
 // maps are what the programs of a session share.
 type maps struct {
-	ring     *ebpf.Map
-	counters *ebpf.Map
-	scratch  *ebpf.Map // nil if no program needs it
-	stopped  *ebpf.Map // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
+	ring      *ebpf.Map
+	counters  *ebpf.Map
+	scratch   *ebpf.Map     // nil if no program needs it
+	namespace *pidNamespace // whose PIDs are meant; nil for the initial one
+	stopped   *ebpf.Map     // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
 
 	// For aggregates, which have no ring; nil until the first site is known:
 	groups  [2]*ebpf.Map // the programs update one while the other is read
@@ -47,7 +48,7 @@ type maps struct {
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
 // page size, scratchSize 0 without strings, and events false to aggregate.
 func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
-	m := &maps{}
+	m := &maps{namespace: ownPIDNamespace()}
 	defer func() {
 		if err != nil {
 			m.Close()

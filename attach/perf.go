@@ -67,7 +67,11 @@ func (g *group) attachEvent(s *Site, cookie uint64) (detacher, error) {
 	if err != nil {
 		return detacher{}, errors.Join(err, shield.Close(event))
 	}
-	return detacher{link: fd, event: event}, nil
+	d := detacher{link: fd, event: event}
+	if g.ended() {
+		return detacher{}, errors.Join(unix.ESRCH, d.stop(), shield.Close(event))
+	}
+	return d, nil
 }
 
 // openUprobe opens a perf event on a uprobe, which puts the breakpoint in

@@ -56,14 +56,19 @@ func Probes(prog *ebpf.Program, probes []reader.Probe, opts *Options) (*Attachme
 	if len(pids) == 0 {
 		pids = []int{0}
 	}
+	procs, err := holdProcesses(o.PIDs)
+	if err != nil {
+		return nil, err
+	}
+	defer procs.Close()
 	kind, err := chooseLink(o.Link, len(o.PIDs) > 0)
 	if err != nil {
 		return nil, err
 	}
-	a, err := attachOwn(prog, probes, pids, &o, kind)
+	a, err := attachOwn(prog, probes, pids, &o, procs, kind)
 	if o.Link == AutoLink && kind == MultiLink && errors.Is(err, unix.EINVAL) {
 		// The program may have been loaded for perf events.
-		perf, perfErr := attachOwn(prog, probes, pids, &o, PerfLink)
+		perf, perfErr := attachOwn(prog, probes, pids, &o, procs, PerfLink)
 		if perfErr == nil {
 			return perf, nil
 		}
@@ -75,7 +80,7 @@ func Probes(prog *ebpf.Program, probes []reader.Probe, opts *Options) (*Attachme
 	return a, err
 }
 
-func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options, kind LinkKind) (*Attachment, error) {
+func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options, procs *processes, kind LinkKind) (*Attachment, error) {
 	planner := newPlanner(o.Force)
 	defer planner.objects.Close()
 	plan := make(Plan, 0, len(probes)*len(pids))
@@ -85,7 +90,7 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options
 			planner.plan(&plan[len(plan)-1])
 		}
 	}
-	groups := grouper{objects: planner.objects}
+	groups := grouper{objects: planner.objects, procs: procs}
 	private := privateStackOf(prog)
 	for i := range plan {
 		if plan[i].Reason != nil {

@@ -138,7 +138,9 @@ func (g *generator) header() {
 		asm.StoreMem(regRecord, headSite, regSite, asm.Word),
 		asm.FnKtimeGetNs.Call(),
 		asm.StoreMem(regRecord, headTime, asm.R0, asm.DWord),
-		asm.FnGetCurrentPidTgid.Call(),
+	)
+	g.loadTask()
+	g.emit(
 		asm.StoreMem(regRecord, headTask, asm.R0, asm.DWord),
 		asm.Mov.Reg(asm.R1, regRecord),
 		asm.Add.Imm(asm.R1, headComm),

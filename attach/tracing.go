@@ -42,6 +42,7 @@ type tracing struct {
 	kind     LinkKind
 	layout   *aggregateLayout // nil to record events
 	discover *discovery
+	procs    *processes
 
 	received, unread atomic.Uint64
 
@@ -59,7 +60,10 @@ type tracing struct {
 // the first event can fire. layout is nil to record events.
 func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout, prepared func(*maps) error) (err error) {
 	t.options, t.layout = o, layout
-	if t.discover, err = newDiscovery(o.Context, selectors, o.PIDs); err != nil {
+	if t.procs, err = holdProcesses(o.PIDs); err != nil {
+		return err
+	}
+	if t.discover, err = newDiscovery(o.Context, selectors, t.procs); err != nil {
 		return err
 	}
 	if err := o.functionArgs.fits(t.discover.selectors); err != nil {
@@ -342,7 +346,7 @@ func leaveOut(plan Plan, schemas []*schema, refused map[*signature]error) error 
 
 // groups returns the sites, of which the first has index base, by link.
 func (t *tracing) groups(plan Plan, schemas []*schema, objects objects, base int) []*group {
-	groups := grouper{objects: objects}
+	groups := grouper{objects: objects, procs: t.procs}
 	codes := map[*signature]code{}
 	for i := range plan {
 		sc := schemas[i]
@@ -366,7 +370,7 @@ func (t *tracing) watch(o *Options, stop func() error) {
 	if len(o.PIDs) > 0 {
 		var eg errgroup.Group
 		for _, pid := range o.PIDs {
-			eg.Go(func() error { return waitExit(ctx, pid) })
+			eg.Go(func() error { return t.procs.wait(ctx, pid) })
 		}
 		t.watches.Go(func() {
 			if err := eg.Wait(); err != nil && ctx.Err() == nil {
@@ -460,5 +464,8 @@ func (t *tracing) release() {
 	}
 	if t.maps != nil {
 		t.maps.Close()
+	}
+	if t.procs != nil {
+		t.procs.Close()
 	}
 }

@@ -61,10 +61,10 @@ func (v *View) Time() time.Time {
 	return v.decoder.clock.wall(binary.NativeEndian.Uint64(v.reading.rec[headTime:]))
 }
 
-// PID returns the process id, in the initial PID namespace.
+// PID returns the process id, as in Event.
 func (v *View) PID() int { return int(binary.NativeEndian.Uint64(v.reading.rec[headTask:]) >> 32) }
 
-// TID returns the thread id, in the initial PID namespace.
+// TID returns the thread id, as in Event.
 func (v *View) TID() int { return int(binary.NativeEndian.Uint32(v.reading.rec[headTask:])) }
 
 // Comm returns the name of the thread. It may be kept.

@@ -377,16 +377,16 @@ func TestSiteState(t *testing.T) {
 	}
 	defer f.Close()
 	at, _ := mapped(t, int(f.Fd()), o)
-	mem, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
-	if err != nil {
+	page := memoryAt(at&^0xfff, 4096)
+	if err := unix.Mprotect(page, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC); err != nil {
 		t.Fatal(err)
 	}
-	defer mem.Close()
 	// What the kernel puts there for uprobes.
-	for addr, code := range map[uint64]string{at + 1: "\xcc", at + 17: "\xe8\x00\x00\x00\x00"} {
-		if _, err := mem.WriteAt([]byte(code), int64(addr)); err != nil {
-			t.Fatal(err)
-		}
+	for off, code := range map[uint64]string{1: "\xcc", 17: "\xe8\x00\x00\x00\x00"} {
+		copy(page[at&0xfff+off:], code)
+	}
+	if err := unix.Mprotect(page, unix.PROT_READ|unix.PROT_EXEC); err != nil {
+		t.Fatal(err)
 	}
 	got := map[string]reader.SiteState{}
 	p, err := reader.OpenProcess(os.Getpid())

@@ -13,6 +13,9 @@ import (
 // keyring verifies the archive; it is part of every Debian.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
+// backports is how the name of a release ends that adds newer packages to another.
+const backports = "-backports"
+
 // Archive is the part of Debian's archive for one release and architecture.
 type Archive struct {
 	dir     string
@@ -20,20 +23,24 @@ type Archive struct {
 }
 
 // Open returns the archive for a release, "bookworm", and an architecture as
-// Debian names it. Indexes and packages are kept in dir, an absolute path. The
-// environment variable DEBIAN_MIRROR names another mirror.
+// Debian names it. Of "trixie-backports" it has trixie as well, on which that is
+// built. Indexes and packages are kept in dir, an absolute path. They come from
+// [Mirror].
 func Open(dir, release, arch string) (*Archive, error) {
-	mirror := os.Getenv("DEBIAN_MIRROR")
-	if mirror == "" {
-		mirror = "http://deb.debian.org/debian"
+	mirror, err := Mirror()
+	if err != nil {
+		return nil, err
 	}
 	for _, sub := range []string{"lists/partial", "archives/partial"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return nil, err
 		}
 	}
-	source := fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, mirror, release)
-	for name, text := range map[string]string{"status": "", "sources.list": source} {
+	var sources strings.Builder
+	for _, suite := range slices.Compact([]string{strings.TrimSuffix(release, backports), release}) {
+		fmt.Fprintf(&sources, "deb [signed-by=%s] %s %s main\n", keyring, mirror, suite)
+	}
+	for name, text := range map[string]string{"status": "", "sources.list": sources.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
@@ -42,6 +49,7 @@ func Open(dir, release, arch string) (*Archive, error) {
 	for _, option := range []string{
 		"APT::Architecture=" + arch,
 		"APT::Architectures=" + arch,
+		"APT::Default-Release=" + release, // backports are second choice otherwise
 		"APT::Sandbox::User=root",
 		"Acquire::Languages=none",
 		"Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",

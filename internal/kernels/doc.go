@@ -2,7 +2,7 @@
 // running one: it boots Debian's kernels under qemu with an initramfs that holds
 // statically linked test binaries, and writes what it saw to KERNELS.md.
 //
-//	go run ./internal/kernels [-update] [-only PKG,...] [-run REGEX] [KERNEL...]
+//	go run ./internal/kernels [-update] [-only PKG,...] [-run REGEX] [-flags FLAGS] [KERNEL...]
 //
 // It ends with exit code 1 if a test failed, if one was skipped for a reason
 // that no rule explains, or if KERNELS.md does not say what was seen; -update

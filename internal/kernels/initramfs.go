@@ -33,8 +33,8 @@ var suites = []report.Suite{
 	{Package: "cmd/sdttrace"},
 }
 
-// suiteFlags are for every suite. A suite that hangs says where.
-var suiteFlags = []string{"-test.v=test2json", "-test.short", "-test.timeout=8m"}
+// suiteFlags are for every suite.
+var suiteFlags = []string{"-test.v=test2json", "-test.short"}
 
 // allTests are the tests that run; benchmarks and fuzz tests are not among them.
 const allTests = "^(Test|Example)"

@@ -31,6 +31,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	atATime := flags.Int("p", 2, "machines that run at a time")
 	only := flags.String("only", "", "run these packages' tests, separated by commas, and leave KERNELS.md alone")
 	pattern := flags.String("run", allTests, "run only tests that match, and leave KERNELS.md alone")
+	more := flags.String("flags", "", "more flags for the tests, with -only")
 	verbose := flags.Bool("v", false, "print what tests print when they print it")
 	cache := flags.String("cache", "", "directory for kernels (default: usdt-kernels in the user's cache directory)")
 	if err := flags.Parse(args); err != nil {
@@ -48,7 +49,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 			chosen = append(chosen, kernels[i])
 		}
 	}
-	suiteFlags = append(suiteFlags, "-test.run="+*pattern)
+	// A suite that hangs says where.
+	suiteFlags = append(suiteFlags, "-test.run="+*pattern, "-test.timeout="+(*limit*4/5).String())
+	suiteFlags = append(suiteFlags, strings.Fields(*more)...)
 	if *only != "" {
 		names := strings.Split(*only, ",")
 		suites = slices.DeleteFunc(suites, func(s report.Suite) bool { return !slices.Contains(names, s.Package) })
@@ -66,7 +69,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "kernels:", err)
 		return 1
 	}
-	if ok && len(chosen) == len(kernels) && *only == "" && *pattern == allTests {
+	if ok && len(chosen) == len(kernels) && *only == "" && *pattern == allTests && *more == "" {
 		text := table(results)
 		if *update {
 			err = os.WriteFile(document, []byte(text), 0o644)

@@ -146,8 +146,9 @@ func TestTable(t *testing.T) {
 	all := suites
 	defer func() { suites = all }()
 	suites = []report.Suite{{Package: "notes"}}
+	tested := kernel{"6.1", "bookworm", "amd64"}
 	with := func(release, site string, passed int) []result {
-		r := result{kernel: kernels[0], seen: report.Kernel{Release: release, Machine: "x86_64", Mechanism: "perf events", Site: site}}
+		r := result{kernel: tested, seen: report.Kernel{Release: release, Machine: "x86_64", Mechanism: "perf events", Site: site}}
 		s := suiteResult{name: "notes", tests: []test{{name: "TestS", action: "skip", output: "    a_test.go:1: short: slow\n"}}}
 		for range passed {
 			s.tests = append(s.tests, test{name: "TestP", action: "pass"})
@@ -157,7 +158,7 @@ func TestTable(t *testing.T) {
 	}
 	text := table(with("6.1.0-50-cloud-amd64", "nop", 2))
 	for _, want := range []string{
-		"| 6.1.0-50-cloud-amd64 | x86_64 | perf events | nop | no |",
+		"| 6.1-amd64 | 6.1.0-50-cloud-amd64 | x86_64 | perf events | nop | no |",
 		"| notes | 2 passed, 1 skipped |",
 		"- would take too long in an emulated machine: notes `TestS`\n",
 	} {
@@ -177,5 +178,12 @@ func TestTable(t *testing.T) {
 		if got := plain(text) == plain(table(tt.results)); got != tt.same {
 			t.Errorf("%s: the same is %v, want %v", name, got, tt.same)
 		}
+	}
+	tested.version = newest
+	if plain(table(with("7.3.4+deb13-cloud-amd64", "nop10", 2))) != plain(table(with("7.5.1+deb13-cloud-amd64", "nop10", 2))) {
+		t.Error("the newest kernel: another minor is told")
+	}
+	if plain(table(with("7.3.4+deb13-cloud-amd64", "nop10", 2))) == plain(table(with("7.5.1+deb13-cloud-amd64", "nop", 2))) {
+		t.Error("the newest kernel: another site is not told")
 	}
 }

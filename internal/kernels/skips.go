@@ -22,6 +22,7 @@ var rules = []rule{
 	{regexp.MustCompile(`^(needs|without) uprobe_multi: `), "perf events are slow to close, and need CAP_SYS_ADMIN"},
 	{regexp.MustCompile(`^no overlays here: `), "the kernel has overlays as a module, which the machine does not have"},
 	{regexp.MustCompile(`^this kernel does not optimise nop5$`), "the kernel does not optimise nop5"},
+	{regexp.MustCompile(`^this kernel has no private stacks$`), "the kernel has no private stacks for BPF programs"},
 	{regexp.MustCompile(`^this kernel has no vm.memfd_noexec: `), "the kernel has no vm.memfd_noexec"},
 	{regexp.MustCompile(`^this kernel tells of files that are not opened$`), "the kernel reports O_PATH as opening"},
 	{regexp.MustCompile(`^a second run of the suite takes long$`), "the suite runs a second time, unprivileged, on the running kernel only"},

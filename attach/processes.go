@@ -1,0 +1,88 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// processes are those that a search and what it finds are restricted to. They
+// are held by descriptors from before anything of them is looked at: by the time
+// that a PID is used another process may have it, and of that one nothing may be
+// traced. What was read of /proc/PID, or attached to a PID, was the process's if
+// it has not ended afterwards.
+type processes struct {
+	pids []int // none for all processes
+	held map[int]*os.File
+}
+
+// holdProcesses opens the processes.
+func holdProcesses(pids []int) (*processes, error) {
+	p := &processes{pids: pids, held: make(map[int]*os.File, len(pids))}
+	for _, pid := range pids {
+		fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+		if errors.Is(err, unix.ESRCH) {
+			err = procfs.Error(pid, err)
+		} else if err != nil {
+			err = fmt.Errorf("hold process %d: %w", pid, err)
+		}
+		if err != nil {
+			p.Close()
+			return nil, err
+		}
+		p.held[pid] = os.NewFile(uintptr(fd), "pidfd")
+	}
+	return p, nil
+}
+
+func (p *processes) Close() {
+	for _, f := range p.held {
+		f.Close()
+	}
+}
+
+// ended reports whether the process has ended, so that its PID may be another's.
+func (p *processes) ended(pid int) bool {
+	conn, err := p.held[pid].SyscallConn()
+	if err != nil {
+		return true
+	}
+	ended := true
+	conn.Control(func(fd uintptr) { ended = readable(fd) })
+	return ended
+}
+
+// readable reports whether the process of a pidfd has ended.
+func readable(pidfd uintptr) bool {
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0)
+		if err != unix.EINTR {
+			return n > 0 || err != nil
+		}
+	}
+}
+
+// wait returns when the process has ended or ctx is done. One call at a time may
+// wait for a process.
+func (p *processes) wait(ctx context.Context, pid int) error {
+	f := p.held[pid]
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	// A pidfd is readable when the process has ended, which lets the runtime's
+	// poller wait for it.
+	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	err = conn.Read(readable)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return ctx.Err()
+	}
+	return err
+}
