@@ -1,0 +1,43 @@
+package attach_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// BenchmarkTaskStack is the cost of an event to a program of 200 bytes of stack:
+// on the task's stack by a tail call that is never made, over that of a private
+// one. Both are in the kernel at a time and take turns to be attached.
+func BenchmarkTaskStack(b *testing.B) {
+	needPrivateStacks(b)
+	object := compileBPF(b, "testdata/stack.bpf.c")
+	p := startChild(b, "fire")
+	p.do("load")
+	collections := map[string]*attach.Collection{}
+	for name, private := range map[string]bool{"task": false, "private": true} {
+		spec := readSpec(b, object)
+		delete(spec.Programs, "deeper")
+		collections[name] = newCollection(b, spec, &attach.Options{PrivateStack: private})
+	}
+	best := map[string]time.Duration{"task": math.MaxInt64, "private": math.MaxInt64}
+	for b.Loop() {
+		for name, c := range collections {
+			a := attachProgram(b, c, "large", "bench:three", &attach.Options{PIDs: []int{p.pid()}})
+			p.do("%d", batch)
+			start := time.Now()
+			p.do("%d", batch)
+			best[name] = min(best[name], time.Since(start))
+			if err := a.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for name, d := range best {
+		b.ReportMetric(float64(d.Nanoseconds())/batch, name+"-ns/event")
+	}
+	b.ReportMetric(float64(best["task"])/float64(best["private"]), "task/private")
+	b.ReportMetric(0, "ns/op")
+}
