@@ -99,12 +99,7 @@ func (g *generator) addToGroup(to exits) {
 	agg := g.sig.aggregate
 	g.unlessMissing(to.lost)
 	key, at := g.keyAt(false)
-	if agg.keySize == 0 {
-		g.emit(asm.StoreImm(asm.R10, stackKey, 0, asm.Word))
-	}
-	for i := range agg.parts {
-		g.keyPart(&agg.parts[i], key, at, to.lost)
-	}
+	g.groupKey(key, at)
 	if agg.wanted.value {
 		g.aggregateValue(to.lost)
 	}
@@ -152,6 +147,9 @@ func (g *generator) keyPart(p *groupPart, key asm.Register, at int16, lost strin
 		g.keyText(&p.in, at, lost)
 	default:
 		g.loadInput(&p.in, lost)
+		if p.in.kind == reader.Float {
+			g.plainFloat(&p.in)
+		}
 		g.emit(asm.StoreMem(key, at, asm.R1, asm.DWord))
 	}
 }

@@ -1,20 +1,12 @@
 package attach
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
-
-	"github.com/go-usdt/usdt/reader"
 )
 
 // Aggregate is a set of probes whose events the kernel adds up.
@@ -55,7 +47,12 @@ func OpenAggregate(selectors []string, what *Aggregation, opts *Options) (*Aggre
 	return openAggregate(selectors, &o, &aggregateLayout{wanted: *what})
 }
 
-func openAggregate(selectors []string, o *Options, layout *aggregateLayout) (*Aggregate, error) {
+func openAggregate(selectors []string, o *Options, layout *aggregateLayout) (_ *Aggregate, err error) {
+	if layout.cpus == 0 {
+		if layout.cpus, err = ebpf.PossibleCPU(); err != nil {
+			return nil, fmt.Errorf("ask how many CPUs there may be: %w", err)
+		}
+	}
 	a := &Aggregate{}
 	if err := a.open(selectors, o, layout); err != nil {
 		a.release()
@@ -152,169 +149,4 @@ func (a *Aggregate) takeLocked() ([]Group, error) {
 		time.Sleep(pause)
 	}
 	return a.readGroups(a.maps.groups[old])
-}
-
-// readGroups reads and empties a map that nobody updates.
-func (a *Aggregate) readGroups(m *ebpf.Map) ([]Group, error) {
-	sums := map[string][]uint64{}
-	var order []string
-	add := func(key []byte, perCPU [][]byte) {
-		k := a.canonical(key)
-		sum := sums[k]
-		if sum == nil {
-			sum = make([]uint64, a.layout.words())
-			sums[k], order = sum, append(order, k)
-		}
-		for _, words := range perCPU {
-			merge(sum, words)
-		}
-	}
-	if a.layout.keySize == 0 {
-		var perCPU [][]byte
-		if err := m.Lookup(uint32(0), &perCPU); err != nil {
-			return nil, fmt.Errorf("read groups: %w", err)
-		}
-		add(nil, perCPU)
-		for _, words := range perCPU {
-			clear(words)
-		}
-		if err := m.Put(uint32(0), perCPU); err != nil {
-			return nil, fmt.Errorf("empty groups: %w", err)
-		}
-	} else {
-		var keys [][]byte
-		key, perCPU := make([]byte, a.layout.keySize), [][]byte(nil)
-		entries := m.Iterate()
-		for entries.Next(&key, &perCPU) {
-			keys = append(keys, slices.Clone(key))
-			add(key, perCPU)
-		}
-		if err := entries.Err(); err != nil {
-			return nil, fmt.Errorf("read groups: %w", err)
-		}
-		for _, key := range keys {
-			if err := m.Delete(key); err != nil {
-				return nil, fmt.Errorf("empty groups: %w", err)
-			}
-		}
-	}
-	var groups []Group
-	for _, k := range order {
-		if sums[k][wordCount] > 0 {
-			groups = append(groups, a.layout.group([]byte(k), sums[k], a.sites.Load().probes))
-		}
-	}
-	slices.SortStableFunc(groups, func(x, y Group) int {
-		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(fmt.Sprint(x.By), fmt.Sprint(y.By)))
-	})
-	return groups, nil
-}
-
-// canonical makes keys of one probe's sites equal.
-func (a *Aggregate) canonical(key []byte) string {
-	for _, part := range a.layout.parts {
-		if part.in.source != inputProbe {
-			continue
-		}
-		b := key[part.offset:]
-		site := binary.NativeEndian.Uint64(b)
-		probes := a.sites.Load().probes
-		for i, p := range probes {
-			if q := probes[site]; p.Provider == q.Provider && p.Name == q.Name && p.Kind == q.Kind {
-				binary.NativeEndian.PutUint64(b, uint64(i))
-				break
-			}
-		}
-	}
-	return string(key)
-}
-
-// merge adds a CPU's words to the sum.
-func merge(sum []uint64, words []byte) {
-	for i := range sum {
-		v := binary.NativeEndian.Uint64(words[8*i:])
-		if i == wordMin || i == wordMax {
-			sum[i] = max(sum[i], v)
-		} else {
-			sum[i] += v
-		}
-	}
-}
-
-// group decodes a key and its words.
-func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Probe) Group {
-	g := Group{Count: words[wordCount]}
-	for i, part := range l.parts {
-		g.By = append(g.By, part.decode(l.wanted.By[i], key[part.offset:part.offset+part.size], probes))
-	}
-	kind := l.value.kind
-	var sum any = words[wordSum]
-	avg := float64(words[wordSum])
-	switch i := int64(words[wordSum]); kind {
-	case reader.Float:
-		avg = math.Ldexp(float64(i), -sumFraction)
-		sum = avg
-	case reader.Int:
-		sum, avg = i, float64(i)
-	}
-	if l.wanted.Sum {
-		g.Sum = sum
-	}
-	if l.wanted.Avg {
-		g.Avg = avg / float64(g.Count)
-	}
-	if l.wanted.Min {
-		g.Min = unorder(^words[wordMin], kind, l.value.size)
-	}
-	if l.wanted.Max {
-		g.Max = unorder(words[wordMax], kind, l.value.size)
-	}
-	g.Hist = l.buckets(words[wordHist:])
-	return g
-}
-
-// unorder undoes the order of minima and maxima.
-func unorder(u uint64, kind reader.FieldKind, size uint8) any {
-	if kind != reader.Int && kind != reader.Float {
-		return u
-	}
-	i := int64(u ^ 1<<63)
-	if kind == reader.Int {
-		return i
-	}
-	if i < 0 {
-		i ^= math.MaxInt64
-	}
-	if size == 4 {
-		return float64(math.Float32frombits(uint32(uint64(i) >> 32)))
-	}
-	return math.Float64frombits(uint64(i))
-}
-
-func (p *groupPart) decode(name string, b []byte, probes []*reader.Probe) Arg {
-	arg := Arg{Name: name}
-	switch {
-	case p.in.source == inputProbe:
-		probe := probes[binary.NativeEndian.Uint64(b)]
-		arg.Value = nameOf(probe)
-	case p.size == keyCommSize:
-		arg.Value = unix.ByteSliceToString(b)
-	case p.size == keyTextSize:
-		n := binary.NativeEndian.Uint64(b)
-		text := b[textData:][:min(n, keyText)]
-		if n > keyText {
-			arg.Err = fmt.Errorf("%w to %d bytes", ErrTruncated, keyText)
-		}
-		if arg.Value = string(text); p.in.kind == reader.Bytes {
-			arg.Value = slices.Clone(text)
-		}
-	default:
-		u := binary.NativeEndian.Uint64(b)
-		size := uint8(8)
-		if p.in.kind == reader.Float && p.in.size == 4 {
-			u, size = u>>32, 4
-		}
-		arg.Value = value(u, p.in.kind, size)
-	}
-	return arg
 }

@@ -167,3 +167,51 @@ func TestAggregate(t *testing.T) {
 		}
 	}
 }
+
+// TestAggregateShared has several CPUs update the same groups, as they do where
+// there are too many for each to have its own.
+func TestAggregateShared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: the groups take 0.1 GB")
+	}
+	p := startChild(t, "aggregate")
+	p.do("load")
+	what := attach.Aggregation{Value: "bytes", Sum: true, Min: true, Max: true, Hist: true, By: []string{"path"}, MaxGroups: 50_000}
+	a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{PIDs: []int{p.pid()}})
+	const rounds, threads = 20, 8
+	for range rounds {
+		p.do("fire %d", threads)
+	}
+	groups, err := a.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(s aggregateSample) float64 { return float64(s.bytes) }
+	key := func(s aggregateSample) string { return fmt.Sprintf("%.120s", s.path) }
+	want := expect(number, key, rounds*threads)
+	if len(groups) != len(want) {
+		t.Errorf("%d groups, want %d", len(groups), len(want))
+	}
+	for _, g := range groups {
+		k := g.By[0].Value.(string)
+		sum := uint64(0)
+		for i := range aggregateEvents {
+			if s := sample(i); key(s) == k {
+				sum += s.bytes * rounds * threads
+			}
+		}
+		if w := want[k]; g.Count != w.Count || g.Sum != sum || toFloat(g.Min) != w.Min || toFloat(g.Max) != w.Max {
+			t.Errorf("%s: got %+v, want %+v with a sum of %d", k, g, w, sum)
+		}
+		n := uint64(0)
+		for _, b := range g.Hist {
+			n += b.N
+		}
+		if n != g.Count {
+			t.Errorf("%s: %d values in buckets, %d events", k, n, g.Count)
+		}
+	}
+	if st := checkSum(t, a); st.Lost != 0 {
+		t.Errorf("stats %+v, want none lost", st)
+	}
+}

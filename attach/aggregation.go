@@ -3,6 +3,7 @@ package attach
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf"
 
@@ -23,7 +24,9 @@ type Aggregation struct {
 
 	// By are the arguments, pid, tid, comm or probe that events are grouped by:
 	// at most [MaxGroupBytes] bytes of keys, of which a number takes 8, comm 16,
-	// and text 136, for the 120 bytes by which it is told apart.
+	// and text 136, for the 120 bytes by which it is told apart. Events of which an
+	// argument cannot be read are a group for each reason, and those of which it
+	// lies behind a nil pointer another.
 	By []string
 
 	// MaxGroups bounds the groups between two calls of Read; 0 means 8192, or
@@ -62,6 +65,7 @@ type groupPart struct {
 	in     input
 	offset int
 	size   int
+	mark   uint8 // why there is none, if in is missing
 }
 
 // aggregateLayout is what all sites of an aggregate share: the keys and values
@@ -70,11 +74,14 @@ type aggregateLayout struct {
 	wanted Aggregation
 	pairs  *pairLayout // nil unless starts and ends are aggregated
 
+	cpus int // that the machine may have
+
 	made    bool        // the maps
 	bound   bool        // the following
-	parts   []groupPart // of the first site
+	parts   []groupPart // of the first site that has them
 	value   input
 	keySize int
+	reasons []error // why parts of keys are missing; their marks begin with markReason
 }
 
 // clone returns a copy that binding to other sites leaves as it is; nil of nil.
@@ -109,6 +116,7 @@ type aggregateCode struct {
 	parts   []groupPart
 	value   input
 	keySize int // 0 without keys
+	marks   int // where in the key it is marked which parts are missing; 0 if none can be
 
 	role     pairRole
 	pair     []groupPart // tells which start an end belongs to
@@ -155,14 +163,15 @@ func (c *aggregateCode) readsText() bool {
 	return false
 }
 
-// missing says that an argument cannot be read at all.
+// missing says that an argument cannot be read at all without which an event
+// does not count.
 func (c *aggregateCode) missing() bool {
-	for in := range c.inputs {
-		if in.source == inputMissing {
+	for i := range c.pair {
+		if c.pair[i].in.source == inputMissing {
 			return true
 		}
 	}
-	return false
+	return c.wanted.value && c.value.source == inputMissing
 }
 
 // check returns a usage error.
@@ -190,7 +199,7 @@ func (l *aggregateLayout) bind(sc *schema, s *Site, role pairRole) error {
 		}
 	}
 	if size := code.room(); size > MaxGroupBytes {
-		return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, MaxGroupBytes)
+		return tooLong(p, size)
 	}
 	if err := l.agree(code, p); err != nil {
 		return err
@@ -200,11 +209,15 @@ func (l *aggregateLayout) bind(sc *schema, s *Site, role pairRole) error {
 	return nil
 }
 
+func tooLong(p *reader.Probe, size int) error {
+	return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, MaxGroupBytes)
+}
+
 // bindGroup is for what events are added up by, and for the value.
 func (l *aggregateLayout) bindGroup(code *aggregateCode, sc *schema, p *reader.Probe) (err error) {
 	switch {
 	case code.role == roleStart && l.pairs.fromStart != nil:
-		return l.pairs.bindNoted(code, l.wanted.By, sc, p)
+		return l.bindNoted(code, sc, p)
 	case code.role == roleStart:
 		return nil
 	case code.role == roleEnd:
@@ -215,6 +228,7 @@ func (l *aggregateLayout) bindGroup(code *aggregateCode, sc *schema, p *reader.P
 	if err != nil {
 		return err
 	}
+	l.markMissing(code, l.wanted.By, sc)
 	code.wanted = aggregateValues{
 		value: l.wanted.Value != "", sum: l.wanted.Sum || l.wanted.Avg, min: l.wanted.Min, max: l.wanted.Max, hist: l.wanted.Hist,
 		bounds: len(l.wanted.Bounds),
@@ -265,15 +279,25 @@ func (l *aggregateLayout) agree(code *aggregateCode, p *reader.Probe) error {
 		}
 	}
 	differ := func(a, b *input) bool { return a.kind != b.kind || a.kind == reader.Float && a.size != b.size }
-	if !l.bound && l.made && len(code.parts) > 0 {
+	late := func() error {
 		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", ErrAggregation, p.Provider, p.Name)
 	}
-	if !l.bound {
-		l.bound, l.parts, l.value, l.keySize = true, code.parts, code.value, code.keySize
-		return nil
+	if !l.bound && l.made && len(code.parts) > 0 {
+		return late()
 	}
-	for i, part := range code.parts {
-		if differ(&l.parts[i].in, &part.in) {
+	if !l.bound {
+		l.bound, l.parts, l.value = true, slices.Clone(code.parts), code.value
+	}
+	for i := range code.parts {
+		known, part := &l.parts[i], &code.parts[i]
+		switch {
+		case part.in.source == inputMissing:
+		case known.in.source == inputMissing && l.made:
+			return late()
+		case known.in.source == inputMissing:
+			l.parts = slices.Clone(l.parts) // a clone of l shares them
+			l.parts[i] = *part
+		case differ(&known.in, &part.in):
 			return otherKind(l.wanted.By[i], p)
 		}
 	}
@@ -285,6 +309,42 @@ func (l *aggregateLayout) agree(code *aggregateCode, p *reader.Probe) error {
 
 func otherKind(name string, p *reader.Probe) error {
 	return fmt.Errorf("%w: argument %s of %s is of another kind than that of other probes", ErrAggregation, name, nameOf(p))
+}
+
+// settle lays out the keys of sites, all equally, once it is known of which kind
+// the parts are that are missing at some of them. It refuses sites for whose keys
+// there is no room then.
+func (l *aggregateLayout) settle(plan Plan, schemas []*schema) {
+	if !l.bound {
+		return
+	}
+	l.parts = slices.Clone(l.parts) // a clone of l shares them
+	size := 0
+	for i := range l.parts {
+		l.parts[i].offset = size
+		size += l.parts[i].size
+	}
+	marks, marksSize := l.marksAt(size, len(l.parts))
+	l.keySize = size + marksSize
+	for i, sc := range schemas {
+		if sc == nil || sc.sig.aggregate.role == roleStart || sc.sig.aggregate.missing() {
+			continue
+		}
+		code := sc.sig.aggregate
+		for j := range code.parts {
+			code.parts[j].offset, code.parts[j].size = l.parts[j].offset, l.parts[j].size
+		}
+		code.keySize, code.marks = l.keySize, marks
+		var err error
+		if room := code.room() - marksSize; room > MaxGroupBytes {
+			err = &misfitError{tooLong(&plan[i].Probe, room)}
+		} else {
+			err = sc.sig.fits()
+		}
+		if err != nil {
+			plan[i].Reason, schemas[i] = err, nil
+		}
+	}
 }
 
 // dropUnneeded leaves only reads that the condition or the aggregate look at.
@@ -374,6 +434,16 @@ func (l *aggregateLayout) maxGroups() int {
 	return min(1024, max(64, 1024*(wordHist+histBuckets)/l.words()))
 }
 
+// sharedBytes of groups, on all CPUs, are the most that each CPU gets its own of.
+const sharedBytes = 64 << 20
+
+// shared says that the CPUs share the groups. Counters of their own do not make
+// them wait for each other, but the kernel keeps room for each group on every CPU
+// that there may be one day: a histogram's is 0.4 GB on a machine of 256.
+func (l *aggregateLayout) shared() bool {
+	return l.wanted.Hist && l.keySize > 0 && 2*l.maxGroups()*8*l.words()*l.cpus > sharedBytes
+}
+
 // newMaps creates the maps of groups.
 func (l *aggregateLayout) newMaps(m *maps) (err error) {
 	spec := ebpf.MapSpec{
@@ -381,6 +451,9 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 	}
 	if l.keySize > 0 {
 		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.PerCPUHash, uint32(l.keySize), uint32(l.maxGroups())
+	}
+	if l.shared() {
+		spec.Type = ebpf.Hash
 	}
 	for i := range m.groups {
 		if m.groups[i], err = ebpf.NewMap(&spec); err != nil {

@@ -60,7 +60,6 @@ func (b *binder) bind(s *Site) (*schema, error) {
 		}
 	}
 	if sc := b.forms[key]; sc != nil {
-		sc.shared = true
 		return sc, nil
 	}
 	sc, err := b.fields(s)

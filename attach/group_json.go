@@ -9,22 +9,22 @@ import (
 // AppendJSON appends the group, read at a time, as one JSON object:
 //
 //	{"time": …, "by": {name: value}, "count": …, "sum": …, "avg": …, "min": …, "max": …,
-//	 "hist": [{"lo": …, "hi": …, "n": …}]}
+//	 "hist": [{"lo": …, "hi": …, "n": …}], "errors": {name: why}}
 //
-// What was not asked for is absent. Values are written as those of events.
+// What was not asked for is absent, and errors if there are none. Values are
+// written as those of events: NaN, +Inf and -Inf are strings.
 func (g *Group) AppendJSON(dst []byte, at time.Time) []byte {
 	dst = append(dst, `{"time":"`...)
 	dst = at.AppendFormat(dst, timeFormat)
-	dst = append(dst, `","by":{`...)
-	for i := range g.By {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, g.By[i].Name)
-		dst = append(dst, ':')
-		dst = appendValue(dst, g.By[i].Value)
-	}
-	dst = append(dst, `},"count":`...)
+	return g.appendRest(append(dst, `",`...))
+}
+
+// MarshalJSON returns what AppendJSON appends, without the time.
+func (g Group) MarshalJSON() ([]byte, error) { return g.appendRest([]byte{'{'}), nil }
+
+func (g *Group) appendRest(dst []byte) []byte {
+	dst = appendFields(append(dst, `"by":`...), g.By)
+	dst = append(dst, `,"count":`...)
 	dst = strconv.AppendUint(dst, g.Count, 10)
 	for _, f := range [...]struct {
 		key   string
@@ -35,20 +35,28 @@ func (g *Group) AppendJSON(dst []byte, at time.Time) []byte {
 			dst = appendValue(dst, f.value)
 		}
 	}
-	if g.Hist == nil {
-		return append(dst, '}')
-	}
-	dst = append(dst, `,"hist":[`...)
-	for i, b := range g.Hist {
-		if i > 0 {
-			dst = append(dst, ',')
+	if g.Hist != nil {
+		dst = append(dst, `,"hist":[`...)
+		for i, b := range g.Hist {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = b.appendJSON(dst)
 		}
-		dst = appendBound(append(dst, `{"lo":`...), b.Lo)
-		dst = appendBound(append(dst, `,"hi":`...), b.Hi)
-		dst = strconv.AppendUint(append(dst, `,"n":`...), b.N, 10)
-		dst = append(dst, '}')
+		dst = append(dst, ']')
 	}
-	return append(dst, "]}"...)
+	return append(appendErrors(dst, g.By), '}')
+}
+
+// MarshalJSON returns {"lo": …, "hi": …, "n": …}, with "-Inf" and "+Inf" where
+// the bucket has no end.
+func (b Bucket) MarshalJSON() ([]byte, error) { return b.appendJSON(nil), nil }
+
+func (b *Bucket) appendJSON(dst []byte) []byte {
+	dst = appendBound(append(dst, `{"lo":`...), b.Lo)
+	dst = appendBound(append(dst, `,"hi":`...), b.Hi)
+	dst = strconv.AppendUint(append(dst, `,"n":`...), b.N, 10)
+	return append(dst, '}')
 }
 
 // appendBound writes integers as such, to 2^64 and further.

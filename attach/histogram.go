@@ -212,10 +212,16 @@ func (g *generator) searchBucket(in *input, bounds int) {
 // and regValue.
 func (g *generator) powerBucket(in *input) {
 	done := g.newLabel("bucket")
+	g.emit(asm.Mov.Imm(asm.R2, bucketZero))
+	if in.kind == reader.Float { // there is a zero with a sign
+		g.emit(asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.JEq.Imm(asm.R3, 0, done))
+	} else {
+		g.emit(asm.JEq.Imm(regValue, 0, done))
+	}
 	if in.kind != reader.Uint && in.kind != reader.Bool {
 		g.emit(asm.Mov.Imm(asm.R2, bucketNegative), asm.JSLT.Imm(regValue, 0, done))
 	}
-	g.emit(asm.Mov.Imm(asm.R2, bucketZero), asm.JEq.Imm(regValue, 0, done))
+	g.emit(asm.Mov.Imm(asm.R2, bucketZero))
 	if in.kind == reader.Float {
 		bits, bias := int32(53), int32(1023)
 		if in.size == 4 {

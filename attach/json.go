@@ -48,14 +48,20 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	}
 	dst = append(dst, `,"args":`...)
 	dst = appendFields(dst, e.Args)
-	errs := len(dst)
-	for i := range e.Args {
-		dst = e.Args[i].appendTroubles(dst, errs, e.Args[i].Name)
+	return append(appendErrors(dst, e.Args), '}')
+}
+
+// appendErrors appends what is wrong with the arguments, behind a comma; nothing
+// if nothing is.
+func appendErrors(dst []byte, args []Arg) []byte {
+	start := len(dst)
+	for i := range args {
+		dst = args[i].appendTroubles(dst, start, args[i].Name)
 	}
-	if len(dst) > errs {
+	if len(dst) > start {
 		dst = append(dst, '}')
 	}
-	return append(dst, '}')
+	return dst
 }
 
 // appendTroubles appends what is wrong with the argument, and within it, to the

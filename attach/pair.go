@@ -116,7 +116,13 @@ func (l *pairLayout) agree(code *aggregateCode, p *reader.Probe) error {
 	if i := differing(l.parts, code.pair, true); i >= 0 {
 		return otherKind(l.key[i], p)
 	}
-	if code.role == roleStart && l.noted != nil {
+	if code.role == roleStart && len(l.noted) > 0 {
+		for i := range code.parts { // where nothing can be read, there is room for what others note
+			if part := &code.parts[i]; part.in.source == inputMissing {
+				part.in.kind, part.in.size, part.size = l.noted[i].in.kind, l.noted[i].in.size, l.noted[i].size
+			}
+			code.parts[i].offset = l.noted[i].offset
+		}
 		if i := differing(l.noted, code.parts, false); i >= 0 {
 			return fmt.Errorf("%w: what is noted at %s for its end is of another kind than at other probes", ErrAggregation, nameOf(p))
 		}

@@ -79,22 +79,30 @@ func (l *aggregateLayout) foresee(plan Plan, fields func(*Site) (*schema, error)
 }
 
 // bindNoted is for what is noted at a start.
-func (l *pairLayout) bindNoted(code *aggregateCode, by []string, sc *schema, p *reader.Probe) (err error) {
+func (l *aggregateLayout) bindNoted(code *aggregateCode, sc *schema, p *reader.Probe) (err error) {
 	var names []string
-	for i, name := range by {
-		if l.fromStart[i] {
+	for i, name := range l.wanted.By {
+		if l.pairs.fromStart[i] {
 			names = append(names, name)
 		}
 	}
 	code.parts, code.keySize, err = bindKey(names, sc, p)
-	if err != nil && l.lacks != nil {
-		err = fmt.Errorf("%w: %w; and %w", ErrAggregation, l.lacks, err)
+	switch {
+	case err != nil && l.pairs.lacks != nil:
+		return fmt.Errorf("%w: %w; and %w", ErrAggregation, l.pairs.lacks, err)
+	case err != nil:
+		return err
 	}
-	if l.noted == nil && err == nil {
-		l.noted, l.notedSize = code.parts, code.keySize
+	l.markMissing(code, names, sc)
+	if len(names) > 0 {
+		marks, size := l.marksAt(code.keySize, len(names))
+		code.marks, code.keySize = marks, code.keySize+size
 	}
-	code.noted = l.notedSize
-	return err
+	if l.pairs.noted == nil {
+		l.pairs.noted, l.pairs.notedSize = code.parts, code.keySize
+	}
+	code.noted = l.pairs.notedSize
+	return nil
 }
 
 // bindGroup lays out the key of an end's group, of what is noted at the start and

@@ -82,8 +82,8 @@ func (g *generator) emitStart(to exits) {
 	agg := g.sig.aggregate
 	base, at := g.pairKey(to.lost)
 	value, valueAt := g.keyAt(false)
-	for i := range agg.parts {
-		g.keyPart(&agg.parts[i], value, valueAt, to.lost)
+	if agg.noted > 0 {
+		g.groupKey(value, valueAt)
 	}
 	g.unwanted()
 	fresh := g.newLabel("fresh")
@@ -226,17 +226,35 @@ func (g *generator) recall(base asm.Register, at int16, lost string) {
 		return
 	}
 	key, keyAt := g.keyAt(false)
+	g.clearMarks(key, keyAt)
 	g.onMap(g.maps.noted.FD(), asm.FnMapLookupElem, base, at)
 	g.emit(asm.JEq.Imm(asm.R0, 0, lost))
+	var noted []int
 	for i := range agg.parts {
 		part := &agg.parts[i]
 		if part.in.source != inputStart {
 			continue
 		}
+		noted = append(noted, i)
 		for word := 0; word < part.size; word += 8 {
 			g.emit(
 				asm.LoadMem(asm.R1, asm.R0, int16(part.in.offset)+int16(word), asm.DWord),
 				asm.StoreMem(key, keyAt+int16(part.offset+word), asm.R1, asm.DWord),
+			)
+		}
+	}
+	if agg.marks > 0 {
+		marks := agg.noted - marksSize(len(noted))
+		for j, i := range noted {
+			to := keyAt + int16(agg.marks+i/marksInWord*8)
+			g.emit(
+				asm.LoadMem(asm.R1, asm.R0, int16(marks+j/marksInWord*8), asm.DWord),
+				asm.RSh.Imm(asm.R1, int32(j%marksInWord*8)),
+				asm.And.Imm(asm.R1, maxMark),
+				asm.LSh.Imm(asm.R1, int32(i%marksInWord*8)),
+				asm.LoadMem(asm.R2, key, to, asm.DWord),
+				asm.Or.Reg(asm.R2, asm.R1),
+				asm.StoreMem(key, to, asm.R2, asm.DWord),
 			)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -60,7 +61,6 @@ type field struct {
 type schema struct {
 	sig    *signature
 	fields []field
-	shared bool         // with a site that was bound before
 	typed  *typedBinder // nil unless there is an argument block
 	looked []field      // read but not told: what conditions and aggregates look at
 	named  bool         // names count, not places
@@ -184,6 +184,7 @@ func (r *reading) text(f *field, t *text) (any, error) {
 	case f.kind == reader.Bytes:
 		return slices.Clone(t.bytes), t.err
 	}
+	t.cut()
 	return string(t.bytes), t.err
 }
 
@@ -191,6 +192,32 @@ func (r *reading) text(f *field, t *text) (any, error) {
 type text struct {
 	bytes []byte // nil if it could not be read
 	err   error
+}
+
+// cut leaves out the character in whose middle text was truncated.
+func (t *text) cut() {
+	err, ok := t.err.(truncation)
+	if !ok {
+		return
+	}
+	if whole := wholeRunes(t.bytes); len(whole) < len(t.bytes) {
+		err.kept = uint64(len(whole))
+		t.bytes, t.err = whole, err
+	}
+}
+
+// wholeRunes returns truncated text without the beginning of a character at its
+// end, if it is UTF-8 there.
+func wholeRunes(b []byte) []byte {
+	for i := 1; i < min(utf8.UTFMax, len(b)+1); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
 }
 
 func (s *schema) readTexts(r *reading) error {

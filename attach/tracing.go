@@ -155,7 +155,6 @@ func (e *misfitError) Unwrap() error { return e.error }
 // those that do not fit.
 func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
 	schemas := make([]*schema, len(plan))
-	shared := map[string]*signature{}
 	if err := b.preparePairs(plan); err != nil {
 		return nil, err
 	}
@@ -178,9 +177,17 @@ func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
 			plan[i].Reason = err
 			continue
 		}
-		if schemas[i] = sc; sc.shared {
+		schemas[i] = sc
+	}
+	if b.aggregate != nil {
+		b.aggregate.settle(plan, schemas)
+	}
+	shared, seen := map[string]*signature{}, map[*schema]bool{}
+	for _, sc := range schemas {
+		if sc == nil || seen[sc] {
 			continue
 		}
+		seen[sc] = true
 		key := sc.sig.key()
 		if same := shared[key]; same != nil {
 			sc.sig = same

@@ -156,6 +156,8 @@ func (v *View) value(f *field, at, text int) Value {
 			return Value{Err: t.err}
 		case f.source == fromSlice:
 			return Value{Kind: reader.Other, Err: t.err}
+		case f.kind == reader.String:
+			t.cut()
 		}
 		return Value{Kind: f.kind, Err: t.err, data: t.bytes}
 	case r.failed&(1<<f.read) != 0:

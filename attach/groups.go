@@ -1,0 +1,263 @@
+package attach
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// sums are the words of groups by their keys.
+type sums struct {
+	words int
+	of    map[string][]uint64
+}
+
+// add adds the words of each CPU to those of the group.
+func (s *sums) add(key string, perCPU ...[]byte) {
+	sum := s.of[key]
+	if sum == nil {
+		sum = make([]uint64, s.words)
+		s.of[key] = sum
+	}
+	for _, words := range perCPU {
+		merge(sum, words)
+	}
+}
+
+// readGroups reads and empties a map that nobody updates.
+func (a *Aggregate) readGroups(m *ebpf.Map) ([]Group, error) {
+	all := sums{a.layout.words(), map[string][]uint64{}}
+	if a.layout.keySize > 0 {
+		if err := a.takeGroups(m, &all); err != nil {
+			return nil, fmt.Errorf("read groups: %w", err)
+		}
+	} else {
+		var perCPU [][]byte
+		if err := m.Lookup(uint32(0), &perCPU); err != nil {
+			return nil, fmt.Errorf("read groups: %w", err)
+		}
+		all.add("", perCPU...)
+		for _, words := range perCPU {
+			clear(words)
+		}
+		if err := m.Put(uint32(0), perCPU); err != nil {
+			return nil, fmt.Errorf("empty groups: %w", err)
+		}
+	}
+	var groups []Group
+	probes := a.sites.Load().probes
+	for key, words := range all.of {
+		if words[wordCount] > 0 {
+			groups = append(groups, a.layout.group([]byte(key), words, probes))
+		}
+	}
+	sortGroups(groups)
+	return groups, nil
+}
+
+// sortGroups puts the largest groups first, those of a size by their keys.
+func sortGroups(groups []Group) {
+	slices.SortFunc(groups, func(x, y Group) int {
+		if c := cmp.Compare(y.Count, x.Count); c != 0 {
+			return c
+		}
+		return slices.CompareFunc(x.By, y.By, compareArgs)
+	})
+}
+
+// batchBytes of groups are asked for at once.
+const batchBytes = 4 << 20
+
+// takeGroups takes all groups out of a map.
+func (a *Aggregate) takeGroups(m *ebpf.Map, all *sums) error {
+	each := 1
+	if !a.layout.shared() {
+		each = a.layout.cpus
+	}
+	size := 8 * all.words
+	keyType := reflect.SliceOf(reflect.ArrayOf(int(m.KeySize()), reflect.TypeFor[byte]()))
+	valueType := reflect.SliceOf(reflect.ArrayOf(size, reflect.TypeFor[byte]()))
+	batch := min(int(m.MaxEntries()), max(64, batchBytes/(each*size)))
+	var cursor ebpf.MapBatchCursor
+	for {
+		keys, values := reflect.MakeSlice(keyType, batch, batch), reflect.MakeSlice(valueType, batch*each, batch*each)
+		for again := true; again; {
+			n, err := m.BatchLookupAndDelete(&cursor, keys.Interface(), values.Interface(), nil)
+			if errors.Is(err, unix.ENOSPC) {
+				break // a bucket of the map has more
+			}
+			if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+				return err
+			}
+			for i := range n {
+				key := a.canonical(keys.Index(i).Bytes())
+				for j := range each {
+					all.add(key, values.Index(i*each+j).Bytes())
+				}
+			}
+			if err != nil {
+				return nil
+			}
+		}
+		batch *= 2
+	}
+}
+
+// compareArgs orders keys: numbers by size, text by its letters, what is missing
+// first.
+func compareArgs(x, y Arg) int {
+	switch a := x.Value.(type) {
+	case uint64:
+		if b, ok := y.Value.(uint64); ok {
+			return cmp.Compare(a, b)
+		}
+	case int64:
+		if b, ok := y.Value.(int64); ok {
+			return cmp.Compare(a, b)
+		}
+	case float64:
+		if b, ok := y.Value.(float64); ok {
+			return cmp.Compare(a, b)
+		}
+	case string:
+		if b, ok := y.Value.(string); ok {
+			return cmp.Compare(a, b)
+		}
+	}
+	switch a, b := x.Value, y.Value; {
+	case a == nil && b == nil:
+		return strings.Compare(fmt.Sprint(x.Err), fmt.Sprint(y.Err))
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	return strings.Compare(fmt.Sprint(x.Value), fmt.Sprint(y.Value))
+}
+
+// canonical makes keys of one probe's sites equal.
+func (a *Aggregate) canonical(key []byte) string {
+	for _, part := range a.layout.parts {
+		if part.in.source != inputProbe {
+			continue
+		}
+		b := key[part.offset:]
+		site := binary.NativeEndian.Uint64(b)
+		probes := a.sites.Load().probes
+		for i, p := range probes {
+			if q := probes[site]; p.Provider == q.Provider && p.Name == q.Name && p.Kind == q.Kind {
+				binary.NativeEndian.PutUint64(b, uint64(i))
+				break
+			}
+		}
+	}
+	return string(key)
+}
+
+// merge adds a CPU's words to the sum.
+func merge(sum []uint64, words []byte) {
+	for i := range sum {
+		v := binary.NativeEndian.Uint64(words[8*i:])
+		if i == wordMin || i == wordMax {
+			sum[i] = max(sum[i], v)
+		} else {
+			sum[i] += v
+		}
+	}
+}
+
+// group decodes a key and its words.
+func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Probe) Group {
+	g := Group{Count: words[wordCount]}
+	for i, part := range l.parts {
+		arg := Arg{Name: l.wanted.By[i]}
+		if reason, missing := l.missingPart(key, i); missing {
+			arg.Err = reason
+		} else {
+			part.decode(&arg, key[part.offset:part.offset+part.size], probes)
+		}
+		g.By = append(g.By, arg)
+	}
+	kind := l.value.kind
+	var sum any = words[wordSum]
+	avg := float64(words[wordSum])
+	switch i := int64(words[wordSum]); kind {
+	case reader.Float:
+		avg = math.Ldexp(float64(i), -sumFraction)
+		sum = avg
+	case reader.Int:
+		sum, avg = i, float64(i)
+	}
+	if l.wanted.Sum {
+		g.Sum = sum
+	}
+	if l.wanted.Avg {
+		g.Avg = avg / float64(g.Count)
+	}
+	if l.wanted.Min {
+		g.Min = unorder(^words[wordMin], kind, l.value.size)
+	}
+	if l.wanted.Max {
+		g.Max = unorder(words[wordMax], kind, l.value.size)
+	}
+	g.Hist = l.buckets(words[wordHist:])
+	return g
+}
+
+// unorder undoes the order of minima and maxima.
+func unorder(u uint64, kind reader.FieldKind, size uint8) any {
+	if kind != reader.Int && kind != reader.Float {
+		return u
+	}
+	i := int64(u ^ 1<<63)
+	if kind == reader.Int {
+		return i
+	}
+	if i < 0 {
+		i ^= math.MaxInt64
+	}
+	if size == 4 {
+		return float64(math.Float32frombits(uint32(uint64(i) >> 32)))
+	}
+	return math.Float64frombits(uint64(i))
+}
+
+// decode sets the value of a part of a key.
+func (p *groupPart) decode(arg *Arg, b []byte, probes []*reader.Probe) {
+	switch {
+	case p.in.source == inputProbe:
+		probe := probes[binary.NativeEndian.Uint64(b)]
+		arg.Value = nameOf(probe)
+	case p.size == keyCommSize:
+		arg.Value = unix.ByteSliceToString(b)
+	case p.size == keyTextSize:
+		n := binary.NativeEndian.Uint64(b)
+		text := b[textData:][:min(n, keyText)]
+		if n > keyText && p.in.kind == reader.String {
+			text = wholeRunes(text)
+		}
+		if n > keyText {
+			arg.Err = truncation{kept: uint64(len(text))}
+		}
+		if arg.Value = string(text); p.in.kind == reader.Bytes {
+			arg.Value = slices.Clone(text)
+		}
+	default:
+		u := binary.NativeEndian.Uint64(b)
+		size := uint8(8)
+		if p.in.kind == reader.Float && p.in.size == 4 {
+			u, size = u>>32, 4
+		}
+		arg.Value = value(u, p.in.kind, size)
+	}
+}

@@ -1,0 +1,168 @@
+package attach
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// TestCompareArgs orders keys of groups.
+func TestCompareArgs(t *testing.T) {
+	want := []Arg{
+		{Err: errors.New("a")}, {Err: errors.New("b")}, {Value: int64(-10)}, {Value: int64(-9)}, {Value: int64(2)}, {Value: int64(10)},
+	}
+	for name, values := range map[string][]Arg{
+		"numbers": want,
+		"texts":   {{}, {Value: ""}, {Value: "10"}, {Value: "9"}, {Value: "a"}},
+		"floats":  {{Value: -1.5}, {Value: 0.5}, {Value: 10.}},
+		"uints":   {{Value: uint64(9)}, {Value: uint64(1 << 63)}},
+		"bools":   {{Value: false}, {Value: true}},
+	} {
+		got := slices.Clone(values)
+		slices.Reverse(got)
+		slices.SortFunc(got, compareArgs)
+		if fmt.Sprint(got) != fmt.Sprint(values) {
+			t.Errorf("%s: got %v, want %v", name, got, values)
+		}
+	}
+}
+
+// TestSortGroups holds that groups are compared without making text of them.
+func TestSortGroups(t *testing.T) {
+	groups := make([]Group, 8192)
+	for i := range groups {
+		groups[i] = Group{Count: uint64(i % 100), By: []Arg{{Name: "path", Value: fmt.Sprintf("/%d", i*7919%8192)}, {Name: "status", Value: int64(-i)}}}
+	}
+	var sorted []Group
+	if n := testing.AllocsPerRun(1, func() { sorted = append(sorted[:0], groups...); sortGroups(sorted) }); n > 10 {
+		t.Errorf("%v allocations to sort %d groups", n, len(groups))
+	}
+	for i := range sorted[1:] {
+		a, b := &sorted[i], &sorted[i+1]
+		if a.Count < b.Count || a.Count == b.Count && a.By[0].Value.(string) >= b.By[0].Value.(string) {
+			t.Fatalf("%+v comes before %+v", a, b)
+		}
+	}
+}
+
+// fill puts groups into a map as programs would, and returns their number.
+func fill(t testing.TB, l *aggregateLayout, m *ebpf.Map, n int) {
+	t.Helper()
+	key, words := make([]byte, l.keySize), make([]byte, 8*l.words())
+	for i := range n {
+		binary.NativeEndian.PutUint64(key, uint64(i))
+		binary.NativeEndian.PutUint64(words[8*wordCount:], uint64(i+1))
+		var value any = words
+		if m.Type() == ebpf.PerCPUHash {
+			value = [][]byte{words}
+		}
+		if err := m.Put(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// newGroups returns an aggregate by a number that has maps and nothing else.
+func newGroups(t testing.TB, wanted Aggregation, cpus int) (*Aggregate, *maps) {
+	t.Helper()
+	l := &aggregateLayout{wanted: wanted, cpus: cpus, bound: true, parts: []groupPart{{in: input{source: inputPID, kind: reader.Uint, size: 4}, size: 8}}, keySize: 8}
+	l.wanted.By = []string{"pid"}
+	m := &maps{}
+	t.Cleanup(func() { m.Close() })
+	if err := l.newMaps(m); err != nil {
+		if errors.Is(err, os.ErrPermission) {
+			needs.Skip(t, "%v", privileges("create groups", err))
+		}
+		t.Fatal(err)
+	}
+	a := &Aggregate{tracing: tracing{layout: l}}
+	a.sites.Store(&siteTable{})
+	return a, m
+}
+
+// TestTakeGroups takes more groups than come at a time, and leaves none.
+func TestTakeGroups(t *testing.T) {
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		wanted Aggregation
+		cpus   int
+	}{
+		{Aggregation{}, cpus},
+		{Aggregation{Value: "x", Hist: true, MaxGroups: 8192}, cpus},
+		{Aggregation{Value: "x", Hist: true, MaxGroups: 8192}, 256}, // shared
+	} {
+		a, m := newGroups(t, test.wanted, test.cpus)
+		for _, n := range []int{8192, 1, 0} {
+			fill(t, a.layout, m.groups[0], n)
+			groups, err := a.readGroups(m.groups[0])
+			if err != nil || len(groups) != n {
+				t.Fatalf("%+v: %d groups, error %v, want %d", test.wanted, len(groups), err, n)
+			}
+			for i, g := range groups {
+				if want := uint64(n - i); g.Count != want || g.By[0].Value != want-1 {
+					t.Fatalf("%+v: group %d is %+v, want %d events of pid %d", test.wanted, i, g, want, want-1)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkReadGroups is what a call of Read does with 8192 groups.
+func BenchmarkReadGroups(b *testing.B) {
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		b.Fatal(err)
+	}
+	a, m := newGroups(b, Aggregation{}, cpus)
+	for b.Loop() {
+		b.StopTimer()
+		fill(b, a.layout, m.groups[0], 8192)
+		b.StartTimer()
+		if groups, err := a.readGroups(m.groups[0]); err != nil || len(groups) != 8192 {
+			b.Fatalf("%d groups, error %v", len(groups), err)
+		}
+	}
+}
+
+// TestSharedGroups holds that machines with many CPUs do not keep a histogram
+// for each of them.
+func TestSharedGroups(t *testing.T) {
+	for _, test := range []struct {
+		wanted Aggregation
+		cpus   int
+		want   bool
+	}{
+		{Aggregation{Hist: true}, 2, false},
+		{Aggregation{Hist: true}, 32, false},
+		{Aggregation{Hist: true}, 256, true},
+		{Aggregation{Hist: true, MaxGroups: 1 << 20}, 2, true},
+		{Aggregation{}, 256, false},
+	} {
+		l := &aggregateLayout{wanted: test.wanted, cpus: test.cpus, keySize: 8}
+		if got := l.shared(); got != test.want {
+			t.Errorf("%+v with %d CPUs: shared %t, want %t", test.wanted, test.cpus, got, test.want)
+		}
+	}
+	_, m := newGroups(t, Aggregation{Value: "x", Hist: true}, 256)
+	for _, g := range m.groups {
+		info, err := g.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes, ok := info.Memlock()
+		if g.Type() != ebpf.Hash || ok && bytes > 4<<20 {
+			t.Errorf("groups are %v of %d bytes, want a hash of 4 MiB at most", g.Type(), bytes)
+		}
+	}
+}
