@@ -173,7 +173,7 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 	}
 	if c.Collection, err = ebpf.NewCollectionWithOptions(spec, o.Collection); err != nil {
 		c.forget()
-		return nil, loadError(err, onTaskStack)
+		return nil, loadError(err, spec, onTaskStack)
 	}
 	if c.specs != nil {
 		c.specs.m = c.Maps[libbpf.SpecMap]
@@ -233,19 +233,6 @@ func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (cha
 		}
 	}
 	return changed
-}
-
-// loadError explains why the kernel did not take a collection, of which programs
-// were kept from having a private stack if onTaskStack.
-func loadError(err error, onTaskStack bool) error {
-	var verifier *ebpf.VerifierError
-	if errors.As(err, &verifier) {
-		if onTaskStack && combinedStack(err) {
-			return fmt.Errorf("load collection: %w; its functions have room in stacks per CPU only, which Options.PrivateStack leaves to them", err)
-		}
-		return fmt.Errorf("load collection: %w", err) // EACCES, but not for want of privileges
-	}
-	return privileges("load collection", err)
 }
 
 // lookUp finds the sites that programs name.

@@ -1,0 +1,71 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cilium/ebpf"
+)
+
+// loadError explains why the kernel did not take a collection, of which programs
+// were kept from having a private stack if onTaskStack.
+func loadError(err error, spec *ebpf.CollectionSpec, onTaskStack bool) error {
+	var verifier *ebpf.VerifierError
+	if !errors.As(err, &verifier) || len(verifier.Log) == 0 {
+		return privileges("load collection", err)
+	}
+	// EACCES, but not for want of privileges.
+	name := refusedProgram(err, spec)
+	if name == "" {
+		return fmt.Errorf("load collection: %w", err) // it is about types
+	}
+	advice := ""
+	if onTaskStack && combinedStack(err) {
+		advice = "; its functions have room in stacks per CPU only, which Options.PrivateStack leaves to them"
+	}
+	return &verdict{
+		text: fmt.Sprintf("load collection: the kernel's verifier refuses program %s in section %s: %s%s", name, spec.Programs[name].SectionName, lastWords(verifier.Log), advice),
+		err:  err,
+	}
+}
+
+// verdict tells the end of the verifier's log; the error that it wraps has all
+// of it.
+type verdict struct {
+	text string
+	err  error
+}
+
+func (v *verdict) Error() string { return v.text }
+func (v *verdict) Unwrap() error { return v.err }
+
+// refusedProgram returns the name of the program that was not loaded, as far as
+// the loader says it.
+func refusedProgram(err error, spec *ebpf.CollectionSpec) (name string) {
+	for n := range spec.Programs {
+		if strings.Contains(err.Error(), "program "+n+": ") && len(n) > len(name) {
+			name = n
+		}
+	}
+	return name
+}
+
+// lastLines of a verifier's log say what is wrong, where, and what was before.
+const lastLines = 4
+
+// lastWords returns the end of a verifier's log without its statistics.
+func lastWords(log []string) string {
+	var last []string
+	for _, line := range log {
+		line = strings.Join(strings.Fields(line), " ")
+		statistics := false
+		for _, prefix := range []string{"processed ", "verification time ", "stack depth "} {
+			statistics = statistics || strings.HasPrefix(line, prefix)
+		}
+		if line != "" && !statistics {
+			last = append(last, line)
+		}
+	}
+	return strings.Join(last[max(0, len(last)-lastLines):], " | ")
+}
