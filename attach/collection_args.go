@@ -62,6 +62,9 @@ func (b *specBinder) bind(s *Site) (string, error) {
 	for i, a := range arguments {
 		ofSite = ofSite || a.Symbol != "" || a.Base == "" && a.Kind == notes.Mem
 		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, p.Location+p.Delta, int64(s.Offset-p.Offset))
+		if err == nil && op.kind == opAddress {
+			op = storedAddress(op, obj, p.Location+p.Delta, int64(s.Offset-p.Offset))
+		}
 		if err == nil {
 			args[i], err = headerArg(op, p.Location+p.Delta+s.Offset-p.Offset, regs)
 		}
@@ -78,6 +81,23 @@ func (b *specBinder) bind(s *Site) (string, error) {
 		b.forms[key] = bound
 	}
 	return bound.spec, nil
+}
+
+// storedAddress turns the address near a site into something that usdt.bpf.h can
+// express: the number if the object is never moved, and else the memory that
+// holds it, a slot of the global offset table, if there is one.
+func storedAddress(op operand, obj *object, site uint64, ipDelta int64) operand {
+	if op.hasIndex {
+		return op
+	}
+	addr := site + uint64(op.disp+ipDelta)
+	if !obj.relocatable() {
+		return operand{kind: opConst, size: op.size, value: addr}
+	}
+	if slot, ok := obj.symbols.OwnSlot(addr); ok {
+		op.kind, op.disp = opMemory, int64(slot-site)-ipDelta
+	}
+	return op
 }
 
 // headerArg expresses an operand in the terms of usdt.bpf.h. ip is the address

@@ -33,7 +33,12 @@ func TestHeaderArgs(t *testing.T) {
 		{"amd64", elf.EM_X86_64, shared, "-4@-8(%rbp)", "mem -8 32 0 0"},
 		{"amd64", elf.EM_X86_64, shared, "2@4(%rsi,%rcx,4)", "indexed 4 104 88 2"},
 		{"amd64", elf.EM_X86_64, shared, "8@8+sym(%rip)", "mem 16392 128 0 0"},
-		{"amd64", elf.EM_X86_64, shared, "8@sym@GOTPCREL(%rip)", address},
+		{"amd64", elf.EM_X86_64, shared, "8@sym@GOTPCREL(%rip)", "mem 14592 128 0 0"},
+		{"amd64", elf.EM_X86_64, shared, "8@imported@GOTPCREL(%rip)", "mem 14336 128 0 0"},
+		{"amd64", elf.EM_X86_64, shared, "8@$sym", "mem 14592 128 0 0"},
+		{"amd64", elf.EM_X86_64, shared, "8@$sym+8", address},
+		{"amd64", elf.EM_X86_64, exec, "8@sym@GOTPCREL(%rip)", "const 20480 0 0 0"},
+		{"amd64", elf.EM_X86_64, exec, "8@$sym+8", "const 20488 0 0 0"},
 		{"amd64", elf.EM_X86_64, exec, "4@sym(,%rax,4)", "indexed 16384 128 80 2"},
 		{"amd64", elf.EM_X86_64, shared, "4@(%edi)", beyond},
 		{"amd64", elf.EM_X86_64, shared, "8@%xmm0", `register "xmm0" is a vector register, which a BPF program cannot read`},
@@ -59,6 +64,9 @@ func TestHeaderArgs(t *testing.T) {
 			a := notes.ParseArgs(test.machine, class, test.arg)[0]
 			op, err := compileOperand(a, regs, test.machine, class, test.obj, site, 0)
 			var arg libbpf.Arg
+			if err == nil && op.kind == opAddress {
+				op = storedAddress(op, test.obj, site, 0)
+			}
 			if err == nil {
 				arg, err = headerArg(op, site, regs)
 			}

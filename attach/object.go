@@ -29,6 +29,7 @@ type object struct {
 type resolver interface {
 	Resolve(*notes.Arg) (uint64, error)
 	Slot(symbol string) (uint64, bool)
+	OwnSlot(addr uint64) (uint64, bool)
 }
 
 // windowSize bytes of the file are read at a time: sites lie close together.

@@ -107,6 +107,8 @@ func (fakeSymbols) Resolve(a *notes.Arg) (uint64, error) {
 
 func (fakeSymbols) Slot(symbol string) (uint64, bool) { return 0x4800, symbol == "imported" }
 
+func (fakeSymbols) OwnSlot(addr uint64) (uint64, bool) { return 0x4900, addr == 0x5000 }
+
 // show writes down the instructions for an operand.
 func show(op *operand) string {
 	g := &generator{}

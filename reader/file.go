@@ -44,6 +44,7 @@ type File struct {
 	types   func() (*types, error)
 	symbols func() *symbols
 	slots   func() map[string]uint64 // see Slot
+	own     func() map[uint64]uint64 // see OwnSlot
 	calls   [GoStack + 1]func() call // by Convention
 }
 
@@ -95,6 +96,7 @@ func NewFile(r io.ReaderAt) (*File, error) {
 	f.types = sync.OnceValues(f.readTypes)
 	f.symbols = sync.OnceValue(f.newSymbols)
 	f.slots = sync.OnceValue(f.readSlots)
+	f.own = sync.OnceValue(f.readOwnSlots)
 	for c := range f.calls {
 		f.calls[c] = sync.OnceValue(func() call { return newCall(e.Machine, e.Class, Convention(c)) })
 	}
