@@ -228,7 +228,7 @@ func (s *schema) readTexts(r *reading) error {
 		// Where pointer and length could not be read, they are zero, and nothing
 		// is copied without an error.
 		if r.failed&(1<<(bit+i)) != 0 || str.sized && r.failed&(1<<str.region) != 0 {
-			r.texts = append(r.texts, text{err: s.readError(r.rec, &str)})
+			r.texts = append(r.texts, text{err: s.readError(r, &str)})
 			continue
 		}
 		var t text
@@ -270,10 +270,16 @@ func (s *schema) length(rec []byte, str *stringRead) uint64 {
 	return bitsOf(scalar(rec[headSize+8*str.lengthSlot:], kind, str.lengthSize))
 }
 
-// readError is why a string could not be read.
-func (s *schema) readError(rec []byte, str *stringRead) error {
+// readError is why a string could not be read; nil of one that is nowhere.
+func (s *schema) readError(r *reading, str *stringRead) error {
+	if str.sized || r.failed&(1<<str.slot) != 0 {
+		return ErrFault
+	}
+	if binary.NativeEndian.Uint64(r.rec[headSize+8*str.slot:]) == 0 {
+		return nil
+	}
 	if str.counted && str.lengthSigned {
-		if n := int64(s.length(rec, str)); n < 0 {
+		if n := int64(s.length(r.rec, str)); n < 0 {
 			return fmt.Errorf("its length is %d", n)
 		}
 	}
