@@ -300,10 +300,14 @@ func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
 	if g.byKey == nil {
 		g.byKey = map[groupKey]*group{}
 	}
-	key := groupKey{s.Path, s.PID, s.Probe.Kind, prog}
+	pid := s.PID
+	if s.shared {
+		pid = 0
+	}
+	key := groupKey{s.Path, pid, s.Probe.Kind, prog}
 	gr := g.byKey[key]
 	if gr == nil {
-		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: s.PID, procs: g.procs, returns: s.Probe.Kind == reader.Uretprobe, session: g.session, prog: prog}
+		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: pid, procs: g.procs, returns: s.Probe.Kind == reader.Uretprobe, session: g.session, prog: prog}
 		if obj := g.objects[s.Path]; obj != nil {
 			gr.open = obj.path()
 		}

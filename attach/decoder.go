@@ -24,7 +24,12 @@ func (t *siteTable) with(plan Plan, schemas []*schema) *siteTable {
 		n.probes, n.schemas = slices.Clone(t.probes), slices.Clone(t.schemas)
 	}
 	for i := range plan {
-		n.probes = append(n.probes, &plan[i].Probe)
+		p := &plan[i].Probe
+		if plan[i].shared {
+			anywhere := *p
+			anywhere.Live, p = nil, &anywhere
+		}
+		n.probes = append(n.probes, p)
 	}
 	n.schemas = append(n.schemas, schemas...)
 	return n

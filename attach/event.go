@@ -30,7 +30,8 @@ type Event struct {
 	Provider, Name string
 	Args           []Arg
 
-	// Probe is the site that fired. It is shared by all its events.
+	// Probe is the site that fired. It is shared by all its events. With many
+	// Options.PIDs it is that of the file, in no process.
 	Probe *reader.Probe
 }
 

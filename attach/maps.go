@@ -34,6 +34,7 @@ type maps struct {
 	counters  *ebpf.Map
 	scratch   *ebpf.Map     // nil if no program needs it
 	namespace *pidNamespace // whose PIDs are meant; nil for the initial one
+	processes *ebpf.Map     // by PID: lifetime; nil if the kernel restricts links
 	stopped   *ebpf.Map     // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
 
 	// For aggregates, which have no ring; nil until the first site is known:
@@ -104,7 +105,7 @@ func (m *maps) stop() error {
 }
 
 func (m *maps) Close() error {
-	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.stopped, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds, m.starts, m.noted} {
+	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.processes, m.stopped, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds, m.starts, m.noted} {
 		if e != nil {
 			e.Close()
 		}

@@ -17,8 +17,10 @@ import (
 // Options change how probes are attached. The zero value, and nil, attach to
 // every process, now and later, that runs the objects found.
 type Options struct {
-	// PIDs restricts probes and events to these processes. Events ends when
-	// all of them have ended.
+	// PIDs restricts probes and events to these processes, by the ids that they
+	// have in this process's PID namespace. Events ends when all of them have
+	// ended. Beyond 8 of them, other processes that run the same files are slowed
+	// down, too, though they give no events.
 	PIDs []int
 
 	// RingSize is the size in bytes of the buffer between the kernel and this

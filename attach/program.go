@@ -196,6 +196,7 @@ func (g *generator) label(name string) {
 // prologue keeps the context and the site, and counts the firing.
 func (g *generator) prologue() {
 	g.emit(asm.Mov.Reg(regContext, asm.R1))
+	g.onlyProcesses()
 	if g.maps.stopped != nil {
 		g.emit(
 			asm.LoadMapValue(asm.R2, g.maps.stopped.FD(), 0),

@@ -61,6 +61,7 @@ func (t *tracing) extend(ctx context.Context, plan Plan) {
 		refuse(err)
 		return
 	}
+	followers := t.share(plan, schemas, planner.objects)
 	base := len(t.sites.Load().probes)
 	t.sites.Store(t.sites.Load().with(plan, schemas))
 	m := *t.maps
@@ -81,11 +82,12 @@ func (t *tracing) extend(ctx context.Context, plan Plan) {
 		refuse(err)
 		return
 	}
-	more, err := newAttachment(ctx, plan, t.groups(plan, schemas, planner.objects, base), t.kind)
+	more, err := newAttachment(ctx, plan, t.groups(plan, schemas, followers, planner.objects, base), t.kind)
 	if err != nil {
 		refuse(err)
 		return
 	}
+	follow(plan, followers)
 	if err := t.attached.adopt(more); err != nil {
 		t.fail(err)
 	}

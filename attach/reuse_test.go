@@ -45,14 +45,14 @@ func ownNamespace(t *testing.T) bool {
 	return false
 }
 
-// startAs starts this binary as one of children under a PID that was another's.
-func startAs(t *testing.T, name string, pid int) *program {
+// startAs starts a program under a PID that was another's.
+func startAs(t *testing.T, pid int, run func() *program) *program {
 	t.Helper()
 	for range 100 { // this process's threads take some as well
 		if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", strconv.AppendInt(nil, int64(pid-1), 10), 0); err != nil {
 			needs.Skip(t, "no PID can be chosen: %v", err) // CONFIG_CHECKPOINT_RESTORE
 		}
-		p := startChild(t, name)
+		p := run()
 		if p.pid() == pid {
 			return p
 		}
@@ -81,7 +81,7 @@ func TestReusedPID(t *testing.T) {
 		if err := first.end(); err != nil {
 			t.Fatal(err)
 		}
-		stranger := startAs(t, "versions", pid)
+		stranger := startAs(t, pid, func() *program { return startChild(t, "versions") })
 		stranger.do("load new")
 		// Whoever has found these has looked at the first PID before.
 		second.do("load old")
@@ -107,6 +107,39 @@ func TestReusedPID(t *testing.T) {
 		if want := fmt.Sprintf("process %d does not exist", pid); err == nil || err.Error() != want {
 			t.Errorf("link %v: error %v, want %s", link, err, want)
 		}
+	}
+}
+
+// TestReusedPIDOfMany is TestReusedPID for so many processes that one link serves
+// them all, which sees the stranger's events as well.
+func TestReusedPIDOfMany(t *testing.T) {
+	if !ownNamespace(t) {
+		return
+	}
+	path := compile(t, "gcc", "-O2")
+	programs, pids := startMany(t, path, 10)
+	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		s := open(t, "args:bare", &attach.Options{PIDs: pids, Link: link})
+		first := programs[0]
+		first.do("")
+		if err := first.end(); err != nil {
+			t.Fatal(err)
+		}
+		stranger := startAs(t, pids[0], func() *program { return start(t, exec.Command(path)) })
+		stranger.do("")
+		programs[1].do("")
+		fired := map[int]int{}
+		for _, ev := range drain(t, s) {
+			fired[ev.PID]++
+		}
+		if fired[pids[0]] != 1 || fired[pids[1]] != 1 {
+			t.Errorf("link %v: events %v, want one of %d, before it ended, and one of %d", link, fired, pids[0], pids[1])
+		}
+		checkSum(t, s)
+		if err := errors.Join(s.Close(), s.Wait(t.Context())); err != nil {
+			t.Error(err)
+		}
+		programs[0] = stranger // whom the next session is for
 	}
 }
 

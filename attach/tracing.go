@@ -43,6 +43,8 @@ type tracing struct {
 	layout   *aggregateLayout // nil to record events
 	discover *discovery
 	procs    *processes
+	many     bool                  // so many that they share links
+	shared   map[sharedPlace]*Site // those that have such a link
 
 	received, unread atomic.Uint64
 
@@ -73,7 +75,8 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
 		return err
 	}
-	if t.kind, err = chooseLink(o.Link, len(o.PIDs) > 0); err != nil {
+	t.many = len(o.PIDs) > manyProcesses
+	if t.kind, err = chooseLink(o.Link, len(o.PIDs) > 0 && !t.many); err != nil {
 		return err
 	}
 	planner := newPlanner(o.Force)
@@ -99,12 +102,16 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if err == nil && t.kind == PerfLink {
 		err = t.maps.addStop()
 	}
+	if err == nil && t.many {
+		err = t.maps.addProcesses(t.procs)
+	}
 	if err != nil {
 		return privileges("prepare tracing", err)
 	}
 	if err := prepared(t.maps); err != nil {
 		return err
 	}
+	followers := t.share(plan, schemas, planner.objects)
 	t.sites.Store(t.sites.Load().with(plan, schemas))
 	refused, err := t.load(o.Context, signatures, t.maps)
 	if err != nil {
@@ -113,12 +120,13 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if err := leaveOut(plan, schemas, refused); err != nil {
 		return err
 	}
-	groups := t.groups(plan, schemas, planner.objects, 0)
+	groups := t.groups(plan, schemas, followers, planner.objects, 0)
 	if len(plan) > 0 {
 		t.attached, err = newAttachment(o.Context, plan, groups, t.kind)
 		if err != nil && !(o.Await && plan.gone()) {
 			return err
 		}
+		follow(plan, followers)
 	}
 	if t.attached == nil {
 		t.attached = unattached(plan)
@@ -351,13 +359,14 @@ func leaveOut(plan Plan, schemas []*schema, refused map[*signature]error) error 
 	return nil
 }
 
-// groups returns the sites, of which the first has index base, by link.
-func (t *tracing) groups(plan Plan, schemas []*schema, objects objects, base int) []*group {
+// groups returns the sites, of which the first has index base, by link. Those
+// that follow another one have none.
+func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, objects objects, base int) []*group {
 	groups := grouper{objects: objects, procs: t.procs}
 	codes := map[*signature]code{}
 	for i := range plan {
 		sc := schemas[i]
-		if sc == nil {
+		if sc == nil || followers[i] != nil {
 			continue
 		}
 		c, ok := codes[sc.sig]
@@ -377,7 +386,13 @@ func (t *tracing) watch(o *Options, stop func() error) {
 	if len(o.PIDs) > 0 {
 		var eg errgroup.Group
 		for _, pid := range o.PIDs {
-			eg.Go(func() error { return t.procs.wait(ctx, pid) })
+			eg.Go(func() error {
+				err := t.procs.wait(ctx, pid)
+				if t.many && ctx.Err() == nil {
+					t.maps.processes.Delete(uint32(pid))
+				}
+				return err
+			})
 		}
 		t.watches.Go(func() {
 			if err := eg.Wait(); err != nil && ctx.Err() == nil {

@@ -1,0 +1,184 @@
+package attach
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// manyProcesses is for how many processes each has a link of its own. The kernel
+// goes through all links on a place whenever it is reached, also in a process
+// that another link is for. Beyond, one link serves all processes and the
+// program looks the process up, which costs as much as some of those links.
+const manyProcesses = 8
+
+// sharedPlace is a place in a file that several processes have.
+type sharedPlace struct {
+	file           procfs.ID
+	lower          lowerInode // of an overlay
+	kind           reader.ProbeKind
+	offset         uint64
+	semaphore      uint64
+	provider, name string
+}
+
+// share has the sites of one place in several processes attached to once: the
+// first stands for those that follow, in this plan and in later ones, and has
+// the link. It returns the sites that follow another one.
+func (t *tracing) share(plan Plan, schemas []*schema, objects objects) (followers map[int]*Site) {
+	if !t.many {
+		return nil
+	}
+	defer t.discover.inodes.close()
+	followers = map[int]*Site{}
+	for i := range plan {
+		s := &plan[i]
+		if schemas[i] == nil || s.Probe.SemaphoreErr != nil {
+			continue // the kernel arms such a semaphore for one process
+		}
+		place, ok := t.placeOf(s, objects[s.Path])
+		if !ok {
+			continue
+		}
+		first := t.shared[place]
+		if first != nil && first.carrier != s.carrier {
+			s.Reason = fmt.Errorf("one link serves more than %d processes, and matches what it traces by its %v, not by its %v: trace fewer", manyProcesses, first.carrier, s.carrier)
+			schemas[i] = nil
+			continue
+		}
+		if first != nil {
+			followers[i] = first
+			s.Notes = append(s.Notes, first.Notes...)
+			s.Attached, s.Reason = first.Attached, first.Reason // of an earlier plan
+			continue
+		}
+		if t.shared == nil {
+			t.shared = map[sharedPlace]*Site{}
+		}
+		t.shared[place] = s
+		s.shared = true
+		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: others that run the file pay for the probe as well, without giving events", manyProcesses))
+	}
+	return followers
+}
+
+// placeOf returns what the site has in common with those of other processes.
+func (t *tracing) placeOf(s *Site, obj *object) (place sharedPlace, ok bool) {
+	if obj == nil {
+		return place, false
+	}
+	st, ok := obj.info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return place, false
+	}
+	p := &s.Probe
+	place = sharedPlace{
+		file: procfs.ID{Dev: st.Dev, Inode: st.Ino}, kind: p.Kind, offset: s.Offset, semaphore: p.SemaphoreOffset,
+		provider: p.Provider, name: p.Name,
+	}
+	if overlaid(obj.file) {
+		address, err := t.discover.inodes.of(obj.file)
+		if err != nil {
+			return place, false
+		}
+		place.file, place.lower = procfs.ID{}, lowerInode{address, st.Ino}
+	}
+	return place, true
+}
+
+// follow has sites share the fate of those that they follow.
+func follow(plan Plan, followers map[int]*Site) {
+	for i, first := range followers {
+		plan[i].Attached, plan[i].Reason = first.Attached, first.Reason
+	}
+}
+
+// lifetime tells a process from others that get its PID: when it was started, in
+// nanoseconds since the machine was.
+type lifetime struct {
+	Start, Within uint64
+}
+
+// clockTick is the unit of times in /proc/PID/stat: USER_HZ is 100.
+const clockTick = 10_000_000
+
+// lifetimeOf returns that of a process; any, if it is not told.
+func lifetimeOf(pid int) lifetime {
+	unknown := lifetime{Within: 1<<64 - 1}
+	if own, err := os.Readlink("/proc/self/ns/time"); err == nil && own != initialTimeNamespace {
+		return unknown // the kernel shifts what it tells
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return unknown
+	}
+	text := string(stat)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	const starttime = 22 - 3 // proc_pid_stat(5); the first field here is the third
+	if len(fields) <= starttime {
+		return unknown
+	}
+	ticks, err := strconv.ParseUint(fields[starttime], 10, 64)
+	if err != nil {
+		return unknown
+	}
+	return lifetime{ticks * clockTick, clockTick}
+}
+
+// addProcesses creates the table of processes that events are wanted of.
+func (m *maps) addProcesses(procs *processes) (err error) {
+	m.processes, err = ebpf.NewMap(&ebpf.MapSpec{
+		Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(len(procs.pids)),
+	})
+	if err != nil {
+		return fmt.Errorf("create room for %d processes: %w", len(procs.pids), err)
+	}
+	for _, pid := range procs.pids {
+		life := lifetimeOf(pid)
+		if procs.ended(pid) {
+			continue // it may be that of another one
+		}
+		if err := m.processes.Put(uint32(pid), life); err != nil {
+			return fmt.Errorf("note process %d: %w", pid, err)
+		}
+	}
+	return nil
+}
+
+// onlyProcesses ends the program in processes that no events are wanted of.
+func (g *generator) onlyProcesses() {
+	if g.maps.processes == nil {
+		return
+	}
+	g.loadTask()
+	g.emit(
+		asm.RSh.Imm(asm.R0, 32),
+		asm.StoreMem(asm.R10, stackKey, asm.R0, asm.Word),
+		asm.LoadMapPtr(asm.R1, g.maps.processes.FD()),
+		asm.Mov.Reg(asm.R2, asm.R10),
+		asm.Add.Imm(asm.R2, stackKey),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "exit"),
+	)
+	if startTimes.require() == nil {
+		// Registers that hold nothing yet.
+		g.emit(
+			asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),
+			asm.LoadMem(asm.R8, asm.R0, 8, asm.DWord),
+		)
+		g.emit(loadStartTime(asm.R1)...)
+		g.emit(
+			asm.Sub.Reg(asm.R1, asm.R7),
+			asm.JGE.Reg(asm.R1, asm.R8, "exit"),
+		)
+	}
+	g.emit(asm.Mov.Reg(asm.R1, regContext)) // as it was before
+}

@@ -1,0 +1,76 @@
+package attach_test
+
+import (
+	"errors"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// startMany starts n copies of one program, and returns their PIDs as well.
+func startMany(t testing.TB, path string, n int) (programs []*program, pids []int) {
+	for range n {
+		p := start(t, exec.Command(path))
+		p.do("") // now it is mapped, for sure
+		programs, pids = append(programs, p), append(pids, p.pid())
+	}
+	return programs, pids
+}
+
+// TestManyProcesses traces more processes than have links of their own: one link
+// serves them all, others that run the program give no events, and a library
+// that some of them load later is traced, too.
+func TestManyProcesses(t *testing.T) {
+	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
+	programs, pids := startMany(t, path, 12)
+	stranger := start(t, exec.Command(path))
+	late := startChild(t, "versions")
+	pids = append(pids, late.pid())
+	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		o := attach.Options{PIDs: pids, Link: link, Rescan: 5 * time.Millisecond}
+		before := len(ownLinks(t))
+		s := openAll(t, &o, "args:bare", "args:ints")
+		const perProcess = 2
+		links := len(ownLinks(t)) - before
+		if n := s.Plan().Attached(); n != 12*perProcess || links > perProcess {
+			t.Errorf("link %v: %d sites by %d links, want %d by no more than %d", link, n, links, 12*perProcess, perProcess)
+		}
+		a := openAggregate(t, []string{"args:bare"}, attach.Aggregation{By: []string{"pid"}}, &o)
+		for _, p := range programs {
+			p.do("")
+		}
+		stranger.do("")
+		fired := map[int]int{}
+		for _, ev := range drain(t, s) {
+			fired[ev.PID]++
+			if ev.Probe.Live != nil {
+				t.Errorf("link %v: the probe of an event is that of process %d", link, ev.Probe.Live.PID)
+			}
+		}
+		for _, p := range programs {
+			if fired[p.pid()] != perProcess {
+				t.Errorf("link %v: %d events of process %d, want %d", link, fired[p.pid()], p.pid(), perProcess)
+			}
+		}
+		if len(fired) != len(programs) {
+			t.Errorf("link %v: events of %d processes, want %d", link, len(fired), len(programs))
+		}
+		if groups, err := a.Read(); err != nil || len(groups) != len(programs) {
+			t.Errorf("link %v: %d groups (error %v), want %d", link, len(groups), err, len(programs))
+		}
+		checkSum(t, s)
+		if err := errors.Join(s.Close(), s.Wait(t.Context()), a.Close(), a.Wait(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+	s := openAll(t, &attach.Options{PIDs: pids, Rescan: 5 * time.Millisecond, Await: true}, "versions:*", "args:bare")
+	first := s.Plan().Attached()
+	late.do("load old")
+	awaitSites(t, s.Plan, first+2)
+	late.do("fire")
+	if n := len(drain(t, s)); n != 2 {
+		t.Errorf("%d events of probes that were declared later, want 2", n)
+	}
+}

@@ -1,0 +1,67 @@
+package attach
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+)
+
+// taskOffsets are where the kernel's struct task_struct has what tells when a
+// process was started.
+var taskOffsets = sync.OnceValues(func() (o struct{ leader, start int16 }, err error) {
+	kernel, err := btf.LoadKernelSpec()
+	if err != nil {
+		return o, err
+	}
+	leader, err := memberOffset(kernel, "task_struct", "group_leader")
+	if err != nil {
+		return o, err
+	}
+	start, err := memberOffset(kernel, "task_struct", "start_boottime")
+	if err != nil {
+		return o, err
+	}
+	o.leader, o.start = int16(leader), int16(start)
+	if uint32(o.leader) != leader || uint32(o.start) != start || o.leader < 0 || o.start < 0 {
+		return o, fmt.Errorf("struct task_struct is too large")
+	}
+	return o, nil
+})
+
+// loadStartTime loads when the current process was started, in nanoseconds
+// since the machine was. It changes R0 to R5. See [startTimes].
+func loadStartTime(dst asm.Register) asm.Instructions {
+	o, _ := taskOffsets()
+	return asm.Instructions{
+		asm.FnGetCurrentTaskBtf.Call(),
+		asm.LoadMem(dst, asm.R0, o.leader, asm.DWord),
+		asm.LoadMem(dst, dst, o.start, asm.DWord),
+	}
+}
+
+// startTimes is that programs can look at the kernel's tasks, and know where they
+// say when they were started.
+var startTimes = feature{ask: func() error {
+	if _, err := taskOffsets(); err != nil {
+		return ebpf.ErrNotSupported
+	}
+	flags := []uint32{0}
+	if sleepable.require() == nil {
+		flags = append(flags, unix.BPF_F_SLEEPABLE)
+	}
+	for _, f := range flags {
+		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+			Type: ebpf.Kprobe, Flags: f, License: programLicense,
+			Instructions: append(loadStartTime(asm.R0), asm.Return()),
+		})
+		if err != nil {
+			return refusal(err)
+		}
+		prog.Close()
+	}
+	return nil
+}}
