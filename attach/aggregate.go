@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Aggregate is a set of probes whose events the kernel adds up.
@@ -27,6 +29,11 @@ type Group struct {
 	// floating-point numbers in units of 2^-20; those beyond 2^43 are lost.
 	Sum, Avg, Min, Max any
 	Hist               []Bucket // from the first with values to the last
+
+	// Meaning is that of the argument: of a [reader.Duration] the values are
+	// time.Durations and Hist counts nanoseconds, of a [reader.Time] Min and Max are
+	// time.Times.
+	Meaning reader.Meaning
 }
 
 // OpenAggregate attaches as OpenAll does, to have the kernel aggregate events

@@ -243,6 +243,9 @@ func (l *aggregateLayout) bindGroup(code *aggregateCode, sc *schema, p *reader.P
 		if code.value.isText() || code.value.kind == reader.Other {
 			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.wanted.Value, p.Provider, p.Name)
 		}
+		if code.value.meaning == reader.Time && (l.wanted.Sum || l.wanted.Avg || l.wanted.Hist) {
+			return fmt.Errorf("%w: argument %s of %s:%s is a time, of which there are only the least and the greatest", ErrAggregation, l.wanted.Value, p.Provider, p.Name)
+		}
 	}
 	return nil
 }
@@ -278,7 +281,9 @@ func (l *aggregateLayout) agree(code *aggregateCode, p *reader.Probe) error {
 			return err
 		}
 	}
-	differ := func(a, b *input) bool { return a.kind != b.kind || a.kind == reader.Float && a.size != b.size }
+	differ := func(a, b *input) bool {
+		return a.kind != b.kind || a.meaning != b.meaning || a.kind == reader.Float && a.size != b.size
+	}
 	late := func() error {
 		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", ErrAggregation, p.Provider, p.Name)
 	}

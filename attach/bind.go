@@ -145,7 +145,7 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
 		}
 		sig.operands = append(sig.operands, op)
 		fields = append(fields, field{
-			name: t.Name, source: fromRecord, kind: t.Kind, size: uint8(t.Size),
+			name: t.Name, source: fromRecord, kind: t.Kind, meaning: t.Meaning, size: uint8(t.Size),
 			offset: headSize + 8*i, read: i,
 		})
 	}

@@ -42,7 +42,8 @@ type Arg struct {
 	// result is "retval".
 	Name string
 	// Value is a uint64 (also for addresses), int64, float64, bool, string,
-	// []byte, [Struct] or [List]; nil of a pointer that was followed and points
+	// []byte, [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List];
+	// nil of a pointer that was followed and points
 	// to nothing, and if Err says that there is none.
 	Value any
 	// Err is why the value is missing or, if it wraps ErrTruncated, incomplete.

@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"math"
 	"strconv"
 	"time"
 )
@@ -61,8 +60,5 @@ func (b *Bucket) appendJSON(dst []byte) []byte {
 
 // appendBound writes integers as such, to 2^64 and further.
 func appendBound(dst []byte, f float64) []byte {
-	if f == math.Trunc(f) && math.Abs(f) < 1e21 {
-		return strconv.AppendFloat(dst, f, 'f', -1, 64)
-	}
 	return appendValue(dst, f)
 }

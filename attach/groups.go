@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -129,6 +131,18 @@ func compareArgs(x, y Arg) int {
 		if b, ok := y.Value.(float64); ok {
 			return cmp.Compare(a, b)
 		}
+	case time.Duration:
+		if b, ok := y.Value.(time.Duration); ok {
+			return cmp.Compare(a, b)
+		}
+	case time.Time:
+		if b, ok := y.Value.(time.Time); ok {
+			return a.Compare(b)
+		}
+	case netip.Addr:
+		if b, ok := y.Value.(netip.Addr); ok {
+			return a.Compare(b)
+		}
 	case string:
 		if b, ok := y.Value.(string); ok {
 			return cmp.Compare(a, b)
@@ -211,6 +225,7 @@ func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Pro
 		g.Max = unorder(words[wordMax], kind, l.value.size)
 	}
 	g.Hist = l.buckets(words[wordHist:])
+	g.meant(l.value.meaning)
 	return g
 }
 
@@ -251,6 +266,9 @@ func (p *groupPart) decode(arg *Arg, b []byte, probes []*reader.Probe) {
 		}
 		if arg.Value = string(text); p.in.kind == reader.Bytes {
 			arg.Value = slices.Clone(text)
+			if arg.Err == nil {
+				arg.Value, arg.Err = meant(p.in.meaning, arg.Value)
+			}
 		}
 	default:
 		u := binary.NativeEndian.Uint64(b)
@@ -258,6 +276,6 @@ func (p *groupPart) decode(arg *Arg, b []byte, probes []*reader.Probe) {
 		if p.in.kind == reader.Float && p.in.size == 4 {
 			u, size = u>>32, 4
 		}
-		arg.Value = value(u, p.in.kind, size)
+		arg.Value, arg.Err = meant(p.in.meaning, value(u, p.in.kind, size))
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/cilium/ebpf"
 
@@ -24,6 +26,9 @@ func TestCompareArgs(t *testing.T) {
 		"texts":   {{}, {Value: ""}, {Value: "10"}, {Value: "9"}, {Value: "a"}},
 		"floats":  {{Value: -1.5}, {Value: 0.5}, {Value: 10.}},
 		"uints":   {{Value: uint64(9)}, {Value: uint64(1 << 63)}},
+		"meant":   {{Value: -time.Hour}, {Value: 9 * time.Minute}, {Value: 10 * time.Hour}},
+		"addrs":   {{Value: netip.Addr{}}, {Value: netip.MustParseAddr("9.0.0.1")}, {Value: netip.MustParseAddr("10.0.0.1")}},
+		"times":   {{Value: time.Unix(9, 0)}, {Value: time.Unix(10, 0)}},
 		"bools":   {{Value: false}, {Value: true}},
 	} {
 		got := slices.Clone(values)

@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -31,12 +32,12 @@ const MaxBounds = 1001
 // last one is narrower if it does not fit.
 func Linear(lo, hi, step float64) ([]float64, error) {
 	if !(step > 0) || !(lo < hi) || math.IsInf(hi-lo, 0) || math.IsInf(step, 0) {
-		return nil, fmt.Errorf("%w: buckets from %g to %g by %g: want LO < HI and a positive step", ErrAggregation, lo, hi, step)
+		return nil, fmt.Errorf("%w: buckets from %s to %s by %s: want LO < HI and a positive step", ErrAggregation, plain(lo), plain(hi), plain(step))
 	}
 	// What rounding leaves of a step is no bucket: 0.1 to 0.4 by 0.1 are three.
 	n := max(1, math.Ceil((hi-lo)/step-1e-9))
 	if n > MaxBounds-1 {
-		return nil, fmt.Errorf("%w: from %g to %g by %g are %.0f buckets, at most %d are possible", ErrAggregation, lo, hi, step, n, MaxBounds-1)
+		return nil, fmt.Errorf("%w: from %s to %s by %s are %.0f buckets, at most %d are possible", ErrAggregation, plain(lo), plain(hi), plain(step), n, MaxBounds-1)
 	}
 	bounds := make([]float64, 0, int(n)+1)
 	for i := range int(n) {
@@ -44,6 +45,8 @@ func Linear(lo, hi, step float64) ([]float64, error) {
 	}
 	return append(bounds, hi), nil
 }
+
+func plain(f float64) string { return string(printable.AppendFloat(nil, f)) }
 
 // checkBounds returns a usage error.
 func checkBounds(bounds []float64) error {
@@ -55,7 +58,7 @@ func checkBounds(bounds []float64) error {
 	}
 	for i, b := range bounds {
 		if math.IsNaN(b) || math.IsInf(b, 0) || i > 0 && b <= bounds[i-1] {
-			return fmt.Errorf("%w: the bound %g of a histogram is not a number greater than the one before", ErrAggregation, b)
+			return fmt.Errorf("%w: the bound %s of a histogram is not a number greater than the one before", ErrAggregation, plain(b))
 		}
 	}
 	return nil

@@ -31,13 +31,14 @@ const (
 // input is a value that the kernel looks at, as opposed to one that it records.
 // It is comparable.
 type input struct {
-	source inputSource
-	kind   reader.FieldKind
-	size   uint8 // bytes of a number
-	value  uint64
-	index  int
-	offset uint32
-	text   stringRead
+	source  inputSource
+	kind    reader.FieldKind
+	meaning reader.Meaning
+	size    uint8 // bytes of a number
+	value   uint64
+	index   int
+	offset  uint32
+	text    stringRead
 }
 
 // elapsed is the value of an end.
@@ -46,6 +47,14 @@ var elapsed = input{source: inputElapsed, kind: reader.Uint, size: 8}
 func (in *input) isText() bool { return in.kind == reader.String || in.kind == reader.Bytes }
 
 func (in *input) filterKind() filter.Kind {
+	switch in.meaning {
+	case reader.Duration:
+		return filter.Duration
+	case reader.Time:
+		return filter.Time
+	case reader.Address:
+		return filter.Address
+	}
 	switch in.kind {
 	case reader.Int:
 		return filter.Int
@@ -74,7 +83,7 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 	if err != nil {
 		return input{}, fmt.Errorf("%s has no argument %s: %w", nameOf(p), name, err)
 	}
-	in := input{kind: f.kind, size: f.size}
+	in := input{kind: f.kind, meaning: f.meaning, size: f.size}
 	if text && p.Type == nil && f.source == fromNowhere {
 		in.kind = reader.String
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-usdt/usdt/internal/printable"
@@ -25,7 +27,8 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 //	 "args": {name: value}, "errors": {name: why}}
 //
 // Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes
-// are base64; a Struct is an object, a List an array, a pointer to nothing null.
+// are base64; durations are nanoseconds, times RFC 3339 in UTC, addresses text, and
+// null if they are none; a Struct is an object, a List an array, a pointer to nothing null.
 // What is wrong within them is named by its path, as "peer.host" or "tags[1]".
 // errors is absent if there are none. Events of functions have, behind their
 // name, "kind": "uprobe" or "uretprobe".
@@ -126,9 +129,18 @@ func appendValue(dst []byte, v any) []byte {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return append(strconv.AppendFloat(append(dst, '"'), v, 'g', -1, 64), '"')
 		}
-		return strconv.AppendFloat(dst, v, 'g', -1, 64)
+		return printable.AppendFloat(dst, v)
 	case string:
 		return appendString(dst, v)
+	case time.Duration:
+		return strconv.AppendInt(dst, int64(v), 10)
+	case time.Time:
+		return append(v.AppendFormat(append(dst, '"'), timeFormat), '"')
+	case netip.Addr:
+		if !v.IsValid() {
+			return append(dst, "null"...)
+		}
+		return append(v.AppendTo(append(dst, '"')), '"')
 	case []byte:
 		dst = append(dst, '"')
 		dst = base64.StdEncoding.AppendEncode(dst, v)

@@ -290,7 +290,7 @@ func TestGroupJSON(t *testing.T) {
 		Hist: []attach.Bucket{{Lo: math.Inf(-1), Hi: 0, N: 1}, {Lo: 1 << 63, Hi: math.Inf(1), N: 1}},
 	}
 	const want = `{"by":{"a":"-Inf","b":null,"c":null,"d":"x"},"count":2,"sum":"+Inf","avg":"NaN","min":"-Inf","max":18446744073709551615,` +
-		`"hist":[{"lo":"-Inf","hi":0,"n":1},{"lo":9223372036854776000,"hi":"+Inf","n":1}],` +
+		`"hist":[{"lo":"-Inf","hi":0,"n":1},{"lo":9223372036854775808,"hi":"+Inf","n":1}],` +
 		`"errors":{"b":"memory not readable","d":"truncated to 1 bytes"}}`
 	for _, v := range []any{g, &g} {
 		if got, err := json.Marshal(v); err != nil || string(got) != want {

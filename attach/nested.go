@@ -55,7 +55,7 @@ func (b *typedBinder) blockRegion(size uint32) region {
 // field is for an argument or a member of a struct in a region. where is the
 // path to it.
 func (b *typedBinder) field(t *reader.Field, in region, where string, depth int) field {
-	f := field{name: t.Name, kind: t.Kind, offset: in.base + int(t.Offset), read: in.read}
+	f := field{name: t.Name, kind: t.Kind, meaning: t.Meaning, offset: in.base + int(t.Offset), read: in.read}
 	inside := func(off, size uint32) bool { return off <= in.size && size <= in.size-off }
 	b.fields++
 	switch {

@@ -38,11 +38,13 @@ type field struct {
 	err    error
 	source valueSource
 	kind   reader.FieldKind
-	size   uint8
-	read   int // of what it lies in: a bit of signature.failures
-	value  any // fromConstant
-	offset int // in the record
-	index  int // in signature.strings
+	// meaning of a number or bytes
+	meaning reader.Meaning
+	size    uint8
+	read    int // of what it lies in: a bit of signature.failures
+	value   any // fromConstant
+	offset  int // in the record
+	index   int // in signature.strings
 
 	parts   []field
 	count   int
@@ -102,7 +104,7 @@ func (r *reading) all(fields []field, at, text int) []Arg {
 	for i := range fields {
 		f, a := &fields[i], &args[i]
 		a.Name = f.name
-		if f.source == fromRecord && r.failed&(1<<f.read) == 0 {
+		if f.source == fromRecord && f.meaning == reader.Plain && r.failed&(1<<f.read) == 0 {
 			a.Value = scalar(r.rec[f.offset+at:], f.kind, f.size)
 			continue
 		}
@@ -131,7 +133,7 @@ func (r *reading) value(f *field, at, text int) (any, error) {
 	here := r.rec[f.offset+at:]
 	switch f.source {
 	case fromRecord:
-		return scalar(here, f.kind, f.size), nil
+		return meant(f.meaning, scalar(here, f.kind, f.size))
 	case fromRaw:
 		return slices.Clone(here[:f.count]), nil
 	case fromChars:
@@ -181,6 +183,8 @@ func (r *reading) text(f *field, t *text) (any, error) {
 		elements := reading{rec: t.bytes}
 		whole := field{parts: f.parts, stride: f.stride, whole: math.MaxInt}
 		return elements.elements(&whole, len(t.bytes)/f.stride, 0, 0), t.err
+	case f.kind == reader.Bytes && t.err == nil:
+		return meant(f.meaning, slices.Clone(t.bytes))
 	case f.kind == reader.Bytes:
 		return slices.Clone(t.bytes), t.err
 	}

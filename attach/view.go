@@ -102,6 +102,8 @@ type Value struct {
 	// Other of structs, arrays and slices. It is 0 if there is no value: of a
 	// pointer that was followed to nothing, and if Err says so.
 	Kind reader.FieldKind
+	// Meaning is what an Int, or Bytes, stand for.
+	Meaning reader.Meaning
 	// Err is as in Arg.
 	Err error
 
@@ -159,7 +161,7 @@ func (v *View) value(f *field, at, text int) Value {
 		case f.kind == reader.String:
 			t.cut()
 		}
-		return Value{Kind: f.kind, Err: t.err, data: t.bytes}
+		return Value{Kind: f.kind, Meaning: f.meaning, Err: t.err, data: t.bytes}
 	case r.failed&(1<<f.read) != 0:
 		return Value{Err: ErrFault}
 	}
@@ -170,7 +172,7 @@ func (v *View) value(f *field, at, text int) Value {
 		if kind == reader.Other {
 			kind = reader.Uint
 		}
-		return Value{Kind: kind, bits: widen(number(here, f.size), f.kind, f.size)}
+		return Value{Kind: kind, Meaning: f.meaning, bits: widen(number(here, f.size), f.kind, f.size)}
 	case fromRaw:
 		return Value{Kind: reader.Bytes, data: here[:f.count:f.count]}
 	case fromChars:

@@ -39,6 +39,26 @@ const (
 	MaxNesting = 16
 )
 
+// Names of typedefs that tell what a value means. Readers that do not know them see
+// the type behind them.
+const (
+	// DurationType is a signed number of nanoseconds (64 bits).
+	DurationType = "usdt_duration_ns"
+	// TimeType is a signed number of nanoseconds since 1970 in UTC (64 bits): ZeroTime
+	// for Go's zero time, MinTime and MaxTime for what lies beyond 64 bits.
+	TimeType = "usdt_time_ns"
+	// AddrType is a pointer to the bytes of an IP address in network order, whose
+	// length is 4, 16, or 0 for none.
+	AddrType = "usdt_ip_addr"
+)
+
+// Values of TimeType that are no number of nanoseconds.
+const (
+	ZeroTime = -1 << 63   // the year 1
+	MinTime  = -1<<63 + 1 // 1677-09-21 or before
+	MaxTime  = 1<<63 - 1  // 2262-04-11 or later
+)
+
 // TypeFlags are properties of a probe in .stapsdt.types.
 type TypeFlags uint16
 

@@ -1,14 +1,23 @@
 package provider
 
-import "reflect"
+import (
+	"net/netip"
+	"reflect"
+	"time"
+)
 
 // Arg are the types of a probe's arguments: integers, floating-point numbers,
-// bool, string and []byte, and types defined from them.
+// bool, string and []byte, and types defined from them; and [time.Duration],
+// [time.Time] and [netip.Addr], which typed readers show as such.
 //
 // A tracer sees int, uint and uintptr as 64 bits. A string arrives as a
-// NUL-terminated copy, a []byte as a pointer to its bytes and their number.
+// NUL-terminated copy, a []byte as a pointer to its bytes and their number. A
+// duration is nanoseconds, a time nanoseconds since 1970, between 1677 and 2262 (the
+// zero time is the least int64), an address a pointer to its 4 or 16 bytes and
+// their number, 0 for the zero Addr; its zone is left out.
 type Arg interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 |
+	time.Time | netip.Addr |
+		~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
 		~float32 | ~float64 | ~bool | ~string | ~[]byte
 }
@@ -30,7 +39,14 @@ const (
 	kindBool
 	kindString
 	kindBytes
+	kindDuration
+	kindTime
+	kindAddr
 )
+
+// counted reports whether an argument takes two slots of the note, the address
+// and the length.
+func (k kind) counted() bool { return k == kindBytes || k == kindAddr }
 
 // kindInfo is what a note says of a kind.
 type kindInfo struct {
@@ -54,6 +70,10 @@ var kindInfos = [...]kindInfo{
 	kindBool:    {1, false},
 	kindString:  {8, false}, // the pointer
 	kindBytes:   {8, false}, // the pointer, and then the length
+
+	kindDuration: {8, true},
+	kindTime:     {8, true},
+	kindAddr:     {8, false}, // the pointer, and then the length
 }
 
 // kindOf returns the kind of T.
@@ -61,6 +81,14 @@ func kindOf[T Arg]() kind { return kindOfType(reflect.TypeFor[T]()) }
 
 // kindOfType returns the kind of t, one of the types of Arg.
 func kindOfType(t reflect.Type) kind {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return kindDuration
+	case reflect.TypeFor[time.Time]():
+		return kindTime
+	case reflect.TypeFor[netip.Addr]():
+		return kindAddr
+	}
 	switch t.Kind() {
 	case reflect.Int8:
 		return kindInt8

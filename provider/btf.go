@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/go-usdt/usdt/notes"
 )
 
 // lengthName returns the name of the hidden member that holds the length of
@@ -13,6 +15,8 @@ func lengthName(name string) string { return "__" + name + "_len" }
 
 // Types that all objects share; C's names, so that a dump of the types is C.
 var (
+	longLongType = &btf.Int{Name: "long long", Size: 8, Encoding: btf.Signed}
+
 	charType  = &btf.Int{Name: "char", Size: 1, Encoding: btf.Char}
 	ucharType = &btf.Int{Name: "unsigned char", Size: 1}
 	countType = &btf.Int{Name: "unsigned long long", Size: 8}
@@ -23,7 +27,7 @@ var (
 		kindInt8:    &btf.Int{Name: "signed char", Size: 1, Encoding: btf.Signed},
 		kindInt16:   &btf.Int{Name: "short", Size: 2, Encoding: btf.Signed},
 		kindInt32:   &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
-		kindInt64:   &btf.Int{Name: "long long", Size: 8, Encoding: btf.Signed},
+		kindInt64:   longLongType,
 		kindUint8:   ucharType,
 		kindUint16:  &btf.Int{Name: "unsigned short", Size: 2},
 		kindUint32:  indexType,
@@ -33,6 +37,10 @@ var (
 		kindBool:    &btf.Int{Name: "_Bool", Size: 1, Encoding: btf.Bool},
 		kindString:  &btf.Pointer{Target: &btf.Const{Type: charType}},
 		kindBytes:   &btf.Pointer{Target: &btf.Const{Type: ucharType}},
+
+		kindDuration: &btf.Typedef{Name: notes.DurationType, Type: longLongType},
+		kindTime:     &btf.Typedef{Name: notes.TimeType, Type: longLongType},
+		kindAddr:     &btf.Typedef{Name: notes.AddrType, Type: &btf.Pointer{Target: &btf.Const{Type: ucharType}}},
 	}
 )
 
@@ -47,7 +55,7 @@ func slotStruct(names []string, args []argument, slots int) *btf.Struct {
 	}
 	for i, a := range args {
 		member(a.slot, names[i], kindTypes[a.kind])
-		if a.kind == kindString || a.kind == kindBytes {
+		if a.kind == kindString || a.kind.counted() {
 			member(a.lenSlot, lengthName(names[i]), countType)
 		}
 	}

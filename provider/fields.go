@@ -258,7 +258,7 @@ func (d *describer) pointee(t reflect.Type, level int) (btf.Type, error) {
 // scalarKind returns the kind of a number or bool.
 func scalarKind(t reflect.Type) (kind, bool) {
 	switch t.Kind() {
-	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Int,
+	case reflect.Int64, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int,
 		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint, reflect.Uintptr,
 		reflect.Float32, reflect.Float64, reflect.Bool:
 		return kindOfType(t), true

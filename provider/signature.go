@@ -43,7 +43,7 @@ func newSignature(key string, names []string, kinds []kind) *signature {
 	}
 	for i, k := range kinds {
 		a := argument{kind: k, slot: show(kindInfos[k])}
-		if k == kindBytes {
+		if k.counted() {
 			a.lenSlot = show(kindInfos[kindUint64])
 		}
 		s.args[i] = a
@@ -56,7 +56,7 @@ func newSignature(key string, names []string, kinds []kind) *signature {
 			a.lenSlot = uint8(slots)
 			slots++
 			fallthrough
-		case kindBytes:
+		case kindBytes, kindAddr:
 			s.addresses |= 1 << a.slot
 		}
 	}

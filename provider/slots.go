@@ -1,9 +1,13 @@
 package provider
 
 import (
+	"math"
+	"net/netip"
+	"time"
 	"unsafe"
 
 	"github.com/go-usdt/usdt/internal/stub"
+	"github.com/go-usdt/usdt/notes"
 )
 
 // frame is what a watched Fire puts on its goroutine's stack.
@@ -32,7 +36,7 @@ func (f *frame) put(a argument, v unsafe.Pointer) {
 		*slot = uint64(*(*int16)(v))
 	case kindInt32:
 		*slot = uint64(*(*int32)(v))
-	case kindInt64, kindUint64, kindFloat64:
+	case kindInt64, kindUint64, kindFloat64, kindDuration:
 		*slot = *(*uint64)(v)
 	case kindUint8, kindBool:
 		*slot = uint64(*(*uint8)(v))
@@ -49,7 +53,53 @@ func (f *frame) put(a argument, v unsafe.Pointer) {
 		f.Slot[a.lenSlot] = uint64(len(b))
 		// The caller holds b until Fire returns, longer than f is used.
 		f.Ptr[a.slot] = noescape(unsafe.Pointer(unsafe.SliceData(b)))
+	case kindTime:
+		*slot = uint64(nanoseconds(*(*time.Time)(v)))
+	case kindAddr:
+		b, n := addrBytes(*(*netip.Addr)(v))
+		f.Slot[a.lenSlot] = uint64(n)
+		f.Ptr[a.slot] = f.bytes(b)
 	}
+}
+
+// nanoseconds returns t as notes.TimeType says.
+func nanoseconds(t time.Time) int64 {
+	switch s := t.Unix(); {
+	case t.IsZero():
+		return notes.ZeroTime
+	case s <= math.MinInt64/int64(time.Second):
+		return notes.MinTime
+	case s >= math.MaxInt64/int64(time.Second):
+		return notes.MaxTime
+	}
+	return t.UnixNano()
+}
+
+// addrBytes returns the bytes of an address in network order, and how many of
+// them there are.
+func addrBytes(a netip.Addr) (b [16]byte, n int) {
+	switch {
+	case a.Is4():
+		v4 := a.As4()
+		return [16]byte(append(v4[:], b[4:]...)), 4
+	case a.Is6():
+		return a.As16(), 16
+	}
+	return b, 0
+}
+
+// bytes returns the address of a copy of b in the frame if it fits there.
+func (f *frame) bytes(b [16]byte) unsafe.Pointer {
+	if len(b) > len(f.text)-f.used {
+		moved := new([16]byte)
+		*moved = b
+		return unsafe.Pointer(moved)
+	}
+	p := (*[16]byte)(f.text[f.used:])
+	*p = b
+	f.used += len(b)
+	// As in terminated.
+	return noescape(unsafe.Pointer(p))
 }
 
 // terminated returns the address of a copy of s with a NUL behind it, in the

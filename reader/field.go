@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/go-usdt/usdt/internal/cdecl"
+	"github.com/go-usdt/usdt/notes"
 )
 
 // hidden marks the names of members that are no arguments of their own.
@@ -34,12 +35,59 @@ func Fields(st *btf.Struct) []Field {
 			f.Size = uint32(size)
 		}
 		f.Kind = scalar(m.Type)
+		f.Meaning = meaning(m.Type)
 		if n, ok := lengths[m.Name]; ok {
 			f.Kind, f.LenOffset = counted(m.Type, f.Kind, n)
+		}
+		if !f.means() {
+			f.Meaning = Plain
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// Meaning is what a value of some Kind stands for.
+type Meaning uint8
+
+const (
+	Plain    Meaning = iota
+	Duration         // an Int of 8 bytes: nanoseconds
+	Time             // an Int of 8 bytes: nanoseconds since 1970, see notes.TimeType
+	Address          // Bytes: an IP address of 4 or 16, or none
+)
+
+var meanings = map[string]Meaning{notes.DurationType: Duration, notes.TimeType: Time, notes.AddrType: Address}
+
+// maxTypedefs bounds a chain of typedefs, which hostile BTF may tie in a knot.
+const maxTypedefs = 8
+
+// meaning returns what the typedefs of a type say.
+func meaning(t btf.Type) Meaning {
+	for range maxTypedefs {
+		switch u := t.(type) {
+		case *btf.Typedef:
+			if m, ok := meanings[u.Name]; ok {
+				return m
+			}
+			t = u.Type
+		case *btf.Const:
+			t = u.Type
+		case *btf.Volatile:
+			t = u.Type
+		default:
+			return Plain
+		}
+	}
+	return Plain
+}
+
+// means reports whether the value can have its meaning.
+func (f *Field) means() bool {
+	if f.Meaning == Address {
+		return f.Kind == Bytes
+	}
+	return f.Kind == Int && f.Size == 8
 }
 
 // scalar returns the kind of a value that lies in the block itself.

@@ -126,11 +126,13 @@ const (
 
 // Field is a named, typed argument.
 type Field struct {
-	Name   string
-	CType  string // as a C declaration would name it, e.g. "unsigned int", "char *"
-	Kind   FieldKind
-	Offset uint32 // bytes from the start of the argument block
-	Size   uint32 // bytes
+	Name  string
+	CType string // as a C declaration would name it, e.g. "unsigned int", "char *"
+	Kind  FieldKind
+	// Meaning is what the typedefs of FORMAT.md say of the value.
+	Meaning Meaning
+	Offset  uint32 // bytes from the start of the argument block
+	Size    uint32 // bytes
 	// LenOffset is where in the block the length of a String or Bytes is
 	// found, an unsigned 64-bit integer; of an Other that is a pointer to
 	// several elements, their number. 0 if there is none.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // aggregateFlags are the flags that have the kernel aggregate.
@@ -108,12 +109,10 @@ func (f *aggregateFlags) linear(a *attach.Aggregation) (argument string, err err
 	return parts[0], err
 }
 
-// number parses a bound, which may be a duration if it is one of a latency.
+// number parses a bound, of durations in nanoseconds or with a unit.
 func (f *aggregateFlags) number(text string) (float64, error) {
-	if f.latency != "" {
-		if d, err := time.ParseDuration(text); err == nil {
-			return float64(d), nil
-		}
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d), nil
 	}
 	return strconv.ParseFloat(text, 64)
 }
@@ -186,7 +185,8 @@ func (f *aggregateFlags) appendGroup(dst []byte, g *attach.Group, at time.Time) 
 		value any
 	}{{"sum", g.Sum}, {"avg", g.Avg}, {"min", g.Min}, {"max", g.Max}} {
 		if v.value != nil {
-			dst = fmt.Appendf(dst, " %s=%v", v.name, f.inUnits(v.value))
+			dst = append(append(append(dst, ' '), v.name...), '=')
+			dst = appendValue(dst, &attach.Arg{Value: f.inUnits(v.value)})
 		}
 	}
 	dst = append(dst, '\n')
@@ -196,7 +196,7 @@ func (f *aggregateFlags) appendGroup(dst []byte, g *attach.Group, at time.Time) 
 	}
 	for _, b := range g.Hist {
 		bar := strings.Repeat("#", int(float64(b.N)/float64(most)*40))
-		dst = fmt.Appendf(dst, "  %12s - %-12s %10d |%s\n", f.bound(b.Lo), f.bound(b.Hi), b.N, bar)
+		dst = fmt.Appendf(dst, "  %12s - %-12s %10d |%s\n", f.bound(g, b.Lo), f.bound(g, b.Hi), b.N, bar)
 	}
 	return dst
 }
@@ -215,9 +215,9 @@ func (f *aggregateFlags) inUnits(value any) any {
 	return value
 }
 
-func (f *aggregateFlags) bound(b float64) string {
-	if f.latency != "" && math.Abs(b) < math.MaxInt64 {
+func (f *aggregateFlags) bound(g *attach.Group, b float64) string {
+	if (f.latency != "" || g.Meaning == reader.Duration) && math.Abs(b) < math.MaxInt64 {
 		return time.Duration(b).String()
 	}
-	return strconv.FormatFloat(b, 'g', 6, 64)
+	return string(printable.AppendFloat(nil, b))
 }

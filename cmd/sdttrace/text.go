@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
@@ -59,6 +61,15 @@ func appendValue(dst []byte, a *attach.Arg) []byte {
 		} else {
 			dst = strconv.AppendUint(dst, v, 10)
 		}
+	case float64:
+		dst = printable.AppendFloat(dst, v)
+	case time.Time:
+		dst = v.AppendFormat(dst, time.RFC3339Nano)
+	case netip.Addr:
+		if !v.IsValid() {
+			return append(dst, "none"...)
+		}
+		dst = v.AppendTo(dst)
 	case attach.Struct:
 		dst = append(dst, '{')
 		for i := range v {

@@ -83,7 +83,9 @@ and SIGHUP are passed on, and the next one kills.
 --where compares arguments (by name, or as arg0, arg1 ...), pid, tid and comm
 with constants: == != < <= > >=, for text == != and ~ with a pattern in which
 '*' stands for any characters; && || ! and parentheses combine. The kernel
-tests it. Comparing what cannot be read, or NaN, is false. Text is looked at up
+tests it. Durations, times and addresses, as Go programs declare them, are
+compared as such: 'took > 10ms', 'at > 2026-01-31', 'peer == "::1"' (times are
+UTC unless they say otherwise). Comparing what cannot be read, or NaN, is false. Text is looked at up
 to its 512th byte; an address compared with text is followed to it, and shown
 as that text. Parts of structs and arrays are named as in 'peer.port == 80 &&
 scores[0] > 1'.

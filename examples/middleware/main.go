@@ -1,6 +1,6 @@
 // Middleware fires probes for every request that a net/http handler serves:
 //
-//	sdttrace -p PID --hist micros 'web:request_done'
+//	sdttrace -p PID --hist took --where 'took > 1ms' web:request_done
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 var (
 	web   = provider.New("web", nil)
 	start = provider.NewProbe4[uint64, string, string, string](web, "request_start", "id", "method", "path", "remote")
-	done  = provider.NewProbe5[uint64, string, int, int64, int64](web, "request_done", "id", "path", "status", "bytes", "micros")
+	done  = provider.NewProbe5[uint64, string, int, int64, time.Duration](web, "request_done", "id", "path", "status", "bytes", "took")
 
 	requests atomic.Uint64
 )
@@ -36,7 +36,7 @@ func Traced(next http.Handler) http.Handler {
 		begin := time.Now()
 		sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(sw, r)
-		done.Fire(id, r.URL.Path, sw.status, sw.bytes, time.Since(begin).Microseconds())
+		done.Fire(id, r.URL.Path, sw.status, sw.bytes, time.Since(begin))
 	})
 }
 

@@ -49,7 +49,7 @@ func TestMiddlewareExample(t *testing.T) {
 		}
 		resp.Body.Close()
 	})
-	if got := values(ev); !strings.HasPrefix(got, "id=1 path=/none status=404 bytes=19 micros=") {
+	if got := values(ev); !strings.HasPrefix(got, "id=1 path=/none status=404 bytes=19 took=") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -103,6 +103,7 @@ func TestReadmeCommands(t *testing.T) {
 	k.cook("--json", 0, "", requests, `^\{"time":.*"provider":"myapp","name":"request_start","args":\{"id":\d+,"path":"/index.html"\}\}$`)
 	k.cook("status >= 500", 0, "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_done id=\d+ path="/api/order" status=503 `)
 	k.cook("peer.port", 0, "", requests, `myapp:request_done id=\d+ path="/api/order" .* peer=\{host="::1" port=443\}$`)
+	k.cook("took > 10ms", 0, "", requests, `myapp:dial_done took=15ms peer=10.0.0.1$`)
 	k.cook("--hist ms", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+$`, `^ +2 - 4 +\d+ \|#+$`)
 	k.cook("--latency", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ sum=`)
 	k.cook("script.py", 0, "collect\n", nil, `python3?/\d+ python:gc__done arg0=\d+$`)

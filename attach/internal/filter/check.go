@@ -133,6 +133,8 @@ func (e *Expr) Check(lookup func(name string, text bool) (Value, error)) (*Condi
 	return c, e.compare(c)
 }
 
+var examples = map[Kind]string{Duration: "10ms", Time: "2026-01-31 or \"2026-01-31T23:59:59Z\"", Address: "10.0.0.1 or \"::1\""}
+
 var compareOps = map[string]Op{"==": Equal, "!=": Differs, "<": Less, "<=": LessEqual, ">": Greater, ">=": GreaterEqual}
 
 func (e *Expr) compare(c *Condition) error {
@@ -143,6 +145,26 @@ func (e *Expr) compare(c *Condition) error {
 	}
 	c.Op = compareOps[e.operator]
 	switch c.Value.Kind {
+	case Duration, Time:
+		meant, ok := k.as(c.Value.Kind)
+		if !ok {
+			return e.lexer.fail(e.constPos, "%s is %v: compare it with one, such as %s", e.name, c.Value.Kind, examples[c.Value.Kind])
+		}
+		c.signed(&meant)
+	case Address:
+		meant, ok := k.as(Address)
+		if !ok {
+			return e.lexer.fail(e.constPos, "%s is an address: compare it with one, such as %s", e.name, examples[Address])
+		}
+		switch e.operator {
+		case "==":
+			c.Op = Match
+		case "!=":
+			c.Op = Miss
+		default:
+			return e.lexer.fail(e.opPos, "addresses are compared by == and != only")
+		}
+		c.Pattern = Pattern{Pieces: []string{meant.Text}}
 	case Text:
 		if k.Kind != Text {
 			return mismatch
@@ -200,10 +222,16 @@ func (e *Expr) compare(c *Condition) error {
 	return nil
 }
 
-// integer sets what an integer is compared with. A constant beyond the
-// argument's range gives the answer without looking at it.
-func (c *Condition) integer(k *Constant) {
-	c.Signed = c.Value.Kind == Int
+// integer sets what an integer is compared with.
+func (c *Condition) integer(k *Constant) { c.compareInteger(k, c.Value.Kind == Int) }
+
+// signed does so for one that has a sign.
+func (c *Condition) signed(k *Constant) { c.compareInteger(k, true) }
+
+// compareInteger: a constant beyond the argument's range gives the answer without
+// looking at it.
+func (c *Condition) compareInteger(k *Constant, signed bool) {
+	c.Signed = signed
 	c.Bits = k.Uint
 	if k.Negative {
 		c.Bits = -k.Uint

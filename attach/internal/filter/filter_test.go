@@ -129,7 +129,8 @@ func TestFloatOrder(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"i == 1", `!(s ~ "a*" || b) && f < -1.5e3`, "((", `s != 'x\x41\*'`, "u >= 0x10 && pid == 1"} {
+	for _, s := range []string{"i == 1", `!(s ~ "a*" || b) && f < -1.5e3`, "((", `s != 'x\x41\*'`, "u >= 0x10 && pid == 1",
+		"took > 10ms && took < 1h", `at > "2026-01-01" || at < 2026-01-01T00:00:00Z`, `peer == 10.0.0.1 || peer != "::1"`} {
 		f.Add(s, "abc")
 	}
 	f.Fuzz(func(t *testing.T, in, text string) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -56,6 +57,8 @@ func (l *lexer) next() (token, error) {
 	switch {
 	case first == '"' || first == '\'':
 		return l.quoted(t, rest)
+	case isDigit(first) && l.literal(&t, rest):
+		return t, nil
 	case isDigit(first) || (first == '-' || first == '+' || first == '.') && len(rest) > 1:
 		return l.number(t, rest)
 	case isNameStart(first):
@@ -143,6 +146,11 @@ func (l *lexer) number(t token, rest string) (token, error) {
 		return t, l.fail(t.pos, "%s does not fit 64 bits", text)
 	case err == nil:
 		t.constant.Kind, t.constant.Uint = Int, u
+		l.pos += end
+		return t, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		t.constant.set(Duration, int64(d))
 		l.pos += end
 		return t, nil
 	}

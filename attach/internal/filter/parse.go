@@ -17,6 +17,9 @@ const (
 	Float
 	Bool
 	Text
+	Duration // nanoseconds, a signed integer
+	Time     // nanoseconds since 1970, a signed integer; see notes.TimeType
+	Address  // text: the bytes of an IP address
 )
 
 func (k Kind) String() string {
@@ -31,16 +34,22 @@ func (k Kind) String() string {
 		return "a bool"
 	case Text:
 		return "text"
+	case Duration:
+		return "a duration"
+	case Time:
+		return "a time"
+	case Address:
+		return "an address"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
 // Constant is a value that a condition compares with.
 type Constant struct {
-	Kind     Kind   // Int, Float, Bool or Text
+	Kind     Kind   // Int, Float, Bool, Text, Duration, Time or Address
 	Text     string // Text's value; of others what was written
 	glob     string // Text as a pattern: stars that are meant literally have a backslash
-	Uint     uint64 // Int without its sign
+	Uint     uint64 // Int without its sign, nanoseconds of Duration and Time too
 	Negative bool
 	Float    float64
 	True     bool

@@ -7,7 +7,9 @@ import (
 	"bufio"
 	"fmt"
 	"log"
+	"net/netip"
 	"os"
+	"time"
 
 	"github.com/go-usdt/usdt/provider"
 )
@@ -29,6 +31,7 @@ var (
 	myapp = provider.New("myapp", nil)
 	start = provider.NewProbe2[uint64, string](myapp, "request_start", "id", "path")
 	done  = provider.NewRecord[request](myapp, "request_done")
+	dial  = provider.NewProbe2[time.Duration, netip.Addr](myapp, "dial_done", "took", "peer")
 )
 
 func main() {
@@ -48,5 +51,6 @@ func main() {
 			start.Fire(r.ID, r.Path)
 			done.Fire(&r)
 		}
+		dial.Fire(15*time.Millisecond, netip.MustParseAddr("10.0.0.1"))
 	}
 }
