@@ -56,7 +56,7 @@ func TestOwnSlot(t *testing.T) {
 	}
 	spec := readSpec(t, newestObject)
 	for _, flags := range []string{
-		"-fPIE -pie", "-fPIE -pie -Wl,-z,pack-relative-relocs", "-fPIE -pie -Wl,--no-apply-dynamic-relocs", "-fno-pie -no-pie",
+		"-fPIE -pie", "-fPIE -pie -Wl,-z,pack-relative-relocs", "-fno-pie -no-pie",
 	} {
 		t.Run(flags, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "gotown")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,21 +98,50 @@ func TestTimeNamespace(t *testing.T) {
 // thread with it.
 func startInTimeNamespace(t *testing.T, name, offset string) *program {
 	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", `"$0"; exit $?`, exe)
+	cmd.Env = append(os.Environ(), child+"="+name)
+	if !entersByExec(t) {
+		// The shell makes the namespace, and what it forks is in it.
+		cmd.Args[2] = `echo "monotonic ` + offset + `" > /proc/$$/timens_offsets && "$0"; exit $?`
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWTIME}
+		return start(t, cmd)
+	}
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWTIME); err != nil {
-		needs.Skip(t, "no time namespaces here: %v", err)
+		t.Fatal(err)
 	}
 	offsets := fmt.Sprintf("/proc/%d/timens_offsets", unix.Gettid())
 	if err := os.WriteFile(offsets, []byte("monotonic "+offset+"\n"), 0); err != nil {
 		t.Fatal(err)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Before Linux 6.3 only a process that is forked gets into the namespace, and
-	// none that shares its parent's memory until it runs a program.
-	cmd := exec.Command("sh", "-c", `"$0"; exit $?`, exe)
-	cmd.Env = append(os.Environ(), child+"="+name)
 	return start(t, cmd)
+}
+
+// entersByExec says that a program is in the time namespace that its parent has
+// made for children. Before Linux 6.3 (fs/exec.c: begin_new_exec) a process that
+// shares its parent's memory until it runs a program, as those of os/exec do, could
+// not even be made.
+func entersByExec(t *testing.T) bool {
+	t.Helper()
+	unshared, ran := errors.New("not tried"), error(nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		if unshared = unix.Unshare(unix.CLONE_NEWTIME); unshared == nil {
+			ran = exec.Command("sh", "-c", "exit 0").Run()
+		}
+	}()
+	<-done
+	if unshared != nil {
+		needs.Skip(t, "no time namespaces here: %v", unshared)
+	}
+	if ran != nil && !errors.Is(ran, unix.EINVAL) {
+		t.Fatal(ran)
+	}
+	return ran == nil
 }
