@@ -110,7 +110,7 @@ func (a *Aggregate) Read() ([]Group, error) {
 func (a *Aggregate) Close() error {
 	a.cancel() // of a rescan, too
 	err := a.Stop()
-	a.watches.Wait()
+	a.endSearch()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {

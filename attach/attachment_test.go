@@ -2,6 +2,7 @@ package attach
 
 import (
 	"testing"
+	"time"
 )
 
 // TestAdoptTooLate adopts what was found while the attachment ended.
@@ -25,5 +26,5 @@ func TestAdoptTooLate(t *testing.T) {
 	s.attached = a
 	s.options, s.kind, s.maps = &Options{}, MultiLink, &maps{}
 	s.sites.Store(&siteTable{})
-	s.extend(t.Context(), Plan{{Path: "missing"}})
+	s.extend(t.Context(), Plan{{Path: "missing"}}, time.Time{})
 }

@@ -99,6 +99,8 @@ type discovery struct {
 	mapped    map[int]map[procfs.ID]bool // files of processes, as last seen
 	infos     map[string]os.FileInfo     // of what paths lead to, in this look; nil of nothing
 	again     bool                       // not the first time
+	await     bool                       // what selectors name by path need not be mapped yet
+	expected  map[string]bool            // paths that were expected, see expect
 	scan      int                        // number of the scan of all processes
 	hidden    map[int]hiddenSince        // processes that may not be looked at
 	ended     []procfs.ID                // see settle
@@ -164,6 +166,9 @@ func (d *discovery) fileOf(p *reader.Probe) (id procfs.ID) {
 }
 
 func (d *discovery) processes() error {
+	if d.await {
+		d.expect(d.procs.pids)
+	}
 	for _, pid := range d.procs.pids {
 		if d.interrupted() {
 			return nil

@@ -141,7 +141,7 @@ func TestReaderGoesOn(t *testing.T) {
 		}
 	}
 	again := Plan{{Probe: s.Plan()[0].Probe, PID: os.Getpid()}}
-	s.extend(ctx, again)
+	s.extend(ctx, again, time.Time{})
 	if asked < 3 || s.Plan().Attached() != 2 {
 		t.Errorf("asked %d times; plan %+v", asked, s.Plan())
 	}

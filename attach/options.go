@@ -80,7 +80,9 @@ type Options struct {
 	// never. (A process started later that runs a file which has been found is
 	// traced from its beginning in any case, unless PIDs exclude it.)
 	Rescan time.Duration
-	// Await makes it no error if no probe matches yet. It needs Rescan.
+	// Await makes it no error if no probe matches yet. It needs Rescan. With PIDs,
+	// what selectors name by path is attached to whether the processes have it
+	// mapped or not, and fires when they do.
 	Await bool
 
 	// Force attaches to sites that attaching is known to harm, or that are

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/sys"
@@ -27,6 +28,10 @@ type Site struct {
 	Reason error
 	// ArgErrs are the arguments that programs of a [Collection] cannot read.
 	ArgErrs []*ArgError
+	// Late is the longest time for which the site may have fired before it was
+	// attached to, of sites that were found by [Options.Rescan]; 0 if it cannot
+	// have fired.
+	Late time.Duration
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string
 

@@ -12,16 +12,62 @@ const rescanShare = 20
 // rescan attaches to sites that appear, until ctx is done.
 func (t *tracing) rescan(ctx context.Context) {
 	repeat(ctx, t.options.Rescan, func() (then func()) {
-		plan, err := t.discover.more()
+		t.finding.Lock()
+		since, plan, err := t.look()
 		return func() {
-			if err == nil && len(plan) > 0 {
-				t.extend(ctx, plan)
-			}
-			if err := t.attached.retire(t.discover.ended); err != nil {
-				t.fail(err)
+			defer t.finding.Unlock()
+			if err == nil {
+				t.attachMore(ctx, plan, since)
 			}
 		}
 	})
+}
+
+// Rescan looks at once for what [Options.Rescan] looks for at intervals, and
+// returns when it is attached to. held says that the processes stand still, or
+// wait, since before anything that there is to find could fire: what is found is
+// not late then, see [Site.Late]. After the end of tracing it does nothing.
+func (t *tracing) Rescan(held bool) error {
+	t.finding.Lock()
+	defer t.finding.Unlock()
+	if t.over {
+		return nil
+	}
+	since, plan, err := t.look()
+	if err != nil {
+		return err
+	}
+	if held {
+		since = time.Time{}
+	}
+	t.attachMore(t.discover.ctx, plan, since)
+	return nil
+}
+
+// look looks for sites. They have appeared since the time that it returns, at
+// which what was found before was looked for.
+func (t *tracing) look() (since time.Time, plan Plan, err error) {
+	since, t.looked = t.looked, time.Now()
+	plan, err = t.discover.more()
+	return since, plan, err
+}
+
+// attachMore attaches to what look has found, and leaves what is gone.
+func (t *tracing) attachMore(ctx context.Context, plan Plan, since time.Time) {
+	if len(plan) > 0 {
+		t.extend(ctx, plan, since)
+	}
+	if err := t.attached.retire(t.discover.ended); err != nil {
+		t.fail(err)
+	}
+}
+
+// endSearch returns when nothing is looked for any more.
+func (t *tracing) endSearch() {
+	t.watches.Wait()
+	t.finding.Lock()
+	t.over = true
+	t.finding.Unlock()
 }
 
 // repeat calls look at intervals, until ctx is done, and what it returns, whose
@@ -43,10 +89,10 @@ func repeat(ctx context.Context, every time.Duration, look func() (then func()))
 	}
 }
 
-// extend attaches to the sites of plan, too. What goes wrong is said there:
-// those that were attached to before go on. When ctx is done, nothing has
-// happened.
-func (t *tracing) extend(ctx context.Context, plan Plan) {
+// extend attaches to the sites of plan, too, which have appeared since a time,
+// or cannot have fired if that is zero. What goes wrong is said there: those that
+// were attached to before go on. When ctx is done, nothing has happened.
+func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
 	refuse := func(err error) {
 		if context.Cause(ctx) != nil {
 			return
@@ -88,6 +134,14 @@ func (t *tracing) extend(ctx context.Context, plan Plan) {
 		return
 	}
 	follow(plan, followers)
+	if !since.IsZero() {
+		late := time.Since(since)
+		for i := range plan {
+			if plan[i].Attached {
+				plan[i].Late = late
+			}
+		}
+	}
 	if err := t.attached.adopt(more); err != nil {
 		t.fail(err)
 	}

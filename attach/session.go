@@ -167,7 +167,7 @@ func (s *Session) next(record *ringbuf.Record) error {
 func (s *Session) Close() error {
 	s.cancel() // of a rescan, too
 	err := s.Stop()
-	s.watches.Wait()
+	s.endSearch()
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	s.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
@@ -37,7 +38,11 @@ type tracing struct {
 	cancel  context.CancelFunc
 	watches sync.WaitGroup
 
-	// For finding and attaching to sites, one call at a time:
+	finding sync.Mutex // of what follows
+	looked  time.Time  // for sites, when it began
+	over    bool       // sites are looked for no more
+
+	// For finding and attaching to sites:
 	options  *Options
 	kind     LinkKind
 	layout   *aggregateLayout // nil to record events
@@ -71,6 +76,8 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if err := o.functionArgs.fits(t.discover.selectors); err != nil {
 		return err
 	}
+	t.looked = time.Now()
+	t.discover.await = o.Await
 	plan, err := t.discover.discover()
 	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
 		return err

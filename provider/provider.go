@@ -72,23 +72,36 @@ func (p *Provider) Name() string { return p.name }
 // published all the same. If the object cannot be loaded the probes remain to
 // be loaded by the next call. An error is no reason to stop: probes that are
 // not loaded do nothing when fired.
+//
+// If a tracer has started the program and says so in its environment
+// (USDT_TRACER), Load returns when that has attached, or after two seconds.
 func (p *Provider) Load() error {
+	published, err := p.load()
+	if published {
+		awaitTracer()
+	}
+	return err
+}
+
+func (p *Provider) load() (published bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return fmt.Errorf("load provider %q: %w", p.name, ErrClosed)
+		return false, fmt.Errorf("load provider %q: %w", p.name, ErrClosed)
 	}
 	errs := p.errs
 	p.errs = nil
 	if p.err != nil {
-		return errors.Join(append([]error{p.err}, errs...)...)
+		return false, errors.Join(append([]error{p.err}, errs...)...)
 	}
 	if len(p.pending) > 0 {
-		if err := p.publish(); err != nil {
+		err := p.publish()
+		if err != nil {
 			errs = append(errs, fmt.Errorf("load provider %q: %w", p.name, err))
 		}
+		published = len(p.pending) == 0
 	}
-	return errors.Join(errs...)
+	return published, errors.Join(errs...)
 }
 
 // publish loads an object with the pending probes, and those of objects that it

@@ -29,6 +29,7 @@ type command struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 	err   error // of its end, once ended is closed
+	hold  *hold
 }
 
 // endGrace is how long a command has to end after SIGTERM.
@@ -40,17 +41,32 @@ const endGrace = 5 * time.Second
 func startCommand(args []string, stderr io.Writer) (*command, error) {
 	c := &command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = os.Stdin, stderr, stderr
-	if err := c.startStopped(); err != nil {
+	c.hold = newHold(c)
+	c.cmd.Env = c.hold.environment()
+	started := make(chan error)
+	go func() {
+		// Only the thread that started a traced process may let it go. When that
+		// thread ends, with this process or before, the kernel has the command go
+		// on, so that it never stands still for good.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := c.startStopped()
+		started <- err
+		if err == nil {
+			c.err = c.cmd.Wait()
+			close(c.ended)
+		}
+	}()
+	if err := <-started; err != nil {
+		c.hold.close()
 		return nil, fmt.Errorf("start %s: %w", args[0], err)
 	}
+	c.hold.start()
 	return c, nil
 }
 
 func (c *command) startStopped() error {
-	// Only the thread that started a traced process may let it go.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGCONT}
 	if err := startUnblocked(c.cmd); err != nil {
 		return err
 	}
@@ -58,13 +74,8 @@ func (c *command) startStopped() error {
 	if err != nil {
 		c.cmd.Process.Kill()
 		c.cmd.Wait()
-		return err
 	}
-	go func() {
-		c.err = c.cmd.Wait()
-		close(c.ended)
-	}()
-	return nil
+	return err
 }
 
 // startUnblocked starts a program without the blocked signals that this process
@@ -265,6 +276,7 @@ func (c *command) resume() error {
 // finish ends the program if it has not ended by itself. If it has, badly, the
 // error says how, unless that is since the user has ended it all.
 func (c *command) finish(ctx context.Context) error {
+	c.hold.close()
 	if !c.running() {
 		if c.err == nil || c.interrupted(ctx) {
 			return nil

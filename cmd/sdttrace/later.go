@@ -11,17 +11,22 @@ type later struct {
 	s      tracer
 	stderr io.Writer
 	known  int
+	held   *hold // of the command; nil if there is none
 	stop   chan struct{}
 	done   chan struct{}
+
+	suspects int           // sites of a held command that may be late
+	late     time.Duration // by how much
+	since    time.Time     // they have appeared; zero for no suspects
 }
 
 // announceEvery is how often there may be something new to say.
 const announceEvery = 100 * time.Millisecond
 
 // announceLater says on stderr which sites are attached to beside the first
-// known ones, soon after they are.
-func announceLater(s tracer, stderr io.Writer, known int) *later {
-	l := &later{s: s, stderr: stderr, known: known, stop: make(chan struct{}), done: make(chan struct{})}
+// known ones, soon after they are. held is the command, if there is one.
+func announceLater(s tracer, stderr io.Writer, known int, held *hold) *later {
+	l := &later{s: s, stderr: stderr, known: known, held: held, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		tick := time.NewTicker(announceEvery)
@@ -39,14 +44,41 @@ func announceLater(s tracer, stderr io.Writer, known int) *later {
 }
 
 func (l *later) announce() {
+	l.acquit(announceEvery)
 	all := l.s.Plan()
 	more := all[l.known:]
 	if len(more) == 0 {
 		return
 	}
 	l.known = len(all)
-	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile\n", more.Attached(), len(more))
+	late, n := time.Duration(0), 0
+	for i := range more {
+		if late = max(late, more[i].Late); more[i].Late > 0 {
+			n++
+		}
+	}
+	if l.held != nil && n > 0 {
+		if l.since.IsZero() {
+			l.since = time.Now().Add(-late - announceEvery)
+		}
+		l.suspects, l.late = l.suspects+n, max(l.late, late)
+		late = 0
+	}
+	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile%s\n", more.Attached(), len(more), lateness(late))
 	printRemarks(l.stderr, more)
+}
+
+// acquit says which sites of a held command were late, once that is certain. One
+// that was found by chance while the dynamic linker, or a provider, was not yet
+// ready was not: the command is held soon after.
+func (l *later) acquit(after time.Duration) {
+	if l.since.IsZero() || time.Since(l.since) < l.late+2*after {
+		return
+	}
+	if l.held.lastHeld().Before(l.since) {
+		fmt.Fprintf(l.stderr, "sdttrace: %d of them%s\n", l.suspects, lateness(l.late))
+	}
+	l.suspects, l.late, l.since = 0, 0, time.Time{}
 }
 
 // finish says the rest. Nothing is said afterwards.
@@ -54,4 +86,14 @@ func (l *later) finish() {
 	close(l.stop)
 	<-l.done
 	l.announce()
+	l.acquit(0)
+}
+
+// lateness says how long probes may have fired before they were attached to, ""
+// for not at all.
+func lateness(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", up to %.3g ms late", float64(d.Microseconds())/1000)
 }

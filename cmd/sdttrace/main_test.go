@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(leftover.Tests{M: m}, map[string]func(){
 		"sdttrace":     main,
 		"traced":       traced,
+		"hasty":        hasty,
 		"answering":    answering,
 		"dispositions": dispositions,
 		"ignoring":     ignoring,
@@ -67,6 +68,21 @@ func traced() {
 		begin.Fire(seq, "message")
 		end.Fire(int32(seq%2), seq)
 		time.Sleep(3 * time.Millisecond)
+	}
+}
+
+// hasty declares hasty:call and fires it as often as its argument says, at once. It
+// ends thereafter.
+func hasty() {
+	p := provider.New("hasty", nil)
+	call := provider.NewProbe1[int](p, "call", "n")
+	if err := p.Load(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	n, _ := strconv.Atoi(os.Args[1])
+	for i := range n {
+		call.Fire(i)
 	}
 }
 

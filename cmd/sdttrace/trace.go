@@ -35,6 +35,7 @@ type traceFlags struct {
 	rescan    time.Duration
 	aggregate aggregateFlags
 	command   []string // behind "--"
+	held      *hold    // the command, once it has been started
 }
 
 const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes of a process
@@ -75,7 +76,9 @@ uprobe:PATH:0x401136 that at an address in the file, as objdump prints it: only
 where an instruction begins, and without arguments.
 
 CMD is started, traced (itself, not its children) and, when sdttrace has to end
-before it, ended. Its output goes to stderr; if it fails, sdttrace does. Signals
+before it, ended. It stands still, as by SIGSTOP, behind each exec and each time
+that its dynamic linker has mapped libraries until they are attached to; where
+that cannot be, sdttrace says how late it was. Its output goes to stderr; if it fails, sdttrace does. Signals
 are for CMD, and it is traced until it ends: Ctrl-C, which a terminal sends to
 both, is waited for; the second one terminates CMD, the third kills it. SIGTERM
 and SIGHUP are passed on, and the next one kills.
@@ -227,7 +230,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	resume := func() error { return nil }
+	run := func(_ searcher, print func() error) error { return print() }
 	commandOutput := stderr
 	stderr = &serialWriter{w: printable.Writer(stderr)}
 	if len(f.command) > 0 {
@@ -240,14 +243,17 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 				failed = err
 			}
 		}()
-		resume = func() error {
+		run = func(s searcher, print func() error) error {
 			remarks := stderr
 			if f.quiet {
 				remarks = nil
 			}
 			interruptsOf(ctx).handOver(c, remarks)
-			return c.resume()
+			c.hold.begin(s, remarks)
+			defer c.hold.close()
+			return errors.Join(c.resume(), print())
 		}
+		f.held = c.hold
 		opts.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
 	}
 	if aggregation != nil {
@@ -256,14 +262,16 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 			return openError(err)
 		}
 		return f.follow(cancel, a, stderr, func() error {
-			return errors.Join(resume(), f.aggregate.print(ctx, a, f.format, stdout))
+			return run(a, func() error { return f.aggregate.print(ctx, a, f.format, stdout) })
 		})
 	}
 	s, err := attach.OpenAll(probes, opts)
 	if err != nil {
 		return openError(err)
 	}
-	return f.follow(cancel, s, stderr, func() error { return errors.Join(resume(), f.print(s, stdout)) })
+	return f.follow(cancel, s, stderr, func() error {
+		return run(s, func() error { return f.print(s, stdout) })
+	})
 }
 
 // commandRescan is how often a command is asked for new probes: only one
@@ -292,7 +300,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	}
 	finish := func() {}
 	if !f.quiet {
-		later, losses := announceLater(s, stderr, len(first)), f.announceLosses(s, stderr)
+		later, losses := announceLater(s, stderr, len(first), f.held), f.announceLosses(s, stderr)
 		finish = func() {
 			later.finish()
 			losses()
@@ -305,7 +313,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	awaitClose(s, stderr)
 	finish()
 	if traceErr == nil && len(s.Plan()) == 0 {
-		traceErr = fmt.Errorf("%w in what the command has run", attach.ErrNoMatch)
+		traceErr = f.nothing()
 	}
 	if traceErr != nil {
 		fmt.Fprintf(stderr, "sdttrace: %v\n", traceErr)
@@ -322,6 +330,14 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 		return errReported
 	}
 	return nil
+}
+
+// nothing is the error for a command without probes that match.
+func (f *traceFlags) nothing() error {
+	if f.held != nil && f.held.missing != nil {
+		return fmt.Errorf("%w in what could be seen of the command, which was looked at every %v", attach.ErrNoMatch, commandRescan)
+	}
+	return fmt.Errorf("%w in what the command has run", attach.ErrNoMatch)
 }
 
 // openError makes an error in an option one of usage.

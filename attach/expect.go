@@ -1,0 +1,55 @@
+package attach
+
+import (
+	"strings"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// expect keeps the sites of files that selectors name by path, for processes that
+// may map them one day: the kernel attaches when they do, whoever maps the file
+// and however.
+func (d *discovery) expect(pids []int) {
+	for i := range d.selectors {
+		path, ok := d.selectors[i].LiteralPath()
+		if !ok || !strings.Contains(path, "/") || d.expected[path] {
+			continue
+		}
+		f, err := reader.Open(path)
+		if err != nil {
+			continue // it may be made one day
+		}
+		if d.expected == nil {
+			d.expected = map[string]bool{}
+		}
+		d.expected[path] = true
+		d.expectFile(f, path, pids)
+		f.Close()
+	}
+}
+
+func (d *discovery) expectFile(f *reader.File, path string, pids []int) {
+	if d.wantsProbes() {
+		for p, err := range f.Probes() {
+			if err != nil || p.SiteErr != nil || p.SemaphoreErr != nil {
+				continue // a process that has it mapped may tell more
+			}
+			p.Path = path
+			for _, pid := range pids {
+				d.add(&p, pid)
+			}
+		}
+	}
+	if !d.mayHaveFunctions(path) {
+		return
+	}
+	for fn, err := range f.Functions() {
+		if err != nil || fn.SiteErr != nil {
+			continue
+		}
+		fn.Path = path
+		for _, pid := range pids {
+			d.addFunction(&fn, pid)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package attach_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/provider"
+)
+
+// TestRescanNow attaches to probes as soon as they are declared: to the first while
+// nothing can fire, to the second after it may have.
+func TestRescanNow(t *testing.T) {
+	needs.Root(t)
+	s, err := attach.Open("rescan_now*:probe", &attach.Options{PIDs: []int{os.Getpid()}, Await: true, Rescan: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i, held := range []bool{true, false} {
+		p := provider.New("rescan_now"+string(rune('a'+i)), nil)
+		probe := provider.NewProbe0(p, "probe")
+		if err := p.Load(); err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if err := s.Rescan(held); err != nil {
+			t.Fatal(err)
+		}
+		plan := s.Plan()
+		if len(plan) != i+1 || !probe.Enabled() {
+			t.Fatalf("held %v: %d sites, enabled %v", held, len(plan), probe.Enabled())
+		}
+		if late := plan[i].Late; held != (late == 0) || late > time.Minute {
+			t.Errorf("held %v: %v late", held, late)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Rescan(true); err != nil {
+		t.Errorf("after the end: %v", err)
+	}
+}

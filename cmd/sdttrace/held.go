@@ -1,0 +1,213 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/gate"
+)
+
+// searcher finds and attaches to what has appeared.
+type searcher interface {
+	Rescan(held bool) error
+}
+
+// hold has a command stand still behind each exec and each dlopen until what is
+// new there is attached to, and its providers wait when they have loaded probes.
+type hold struct {
+	c         *command
+	gate      *gate.Gate
+	providers *gate.Providers // nil if there is no socket to be had
+	// why there is no gate: then what the command maps is found a little late
+	missing error
+
+	last atomic.Int64 // when it was last held, in nanoseconds since 1970
+
+	mu     sync.Mutex // of what follows
+	stderr io.Writer  // for remarks, nil for none
+	search searcher   // nil before the command runs
+	seen   uint64     // stops that were dealt with
+	also   uint64     // of these, stops of somebody else as well
+	closed bool
+}
+
+// newHold is for a command that has not been started.
+func newHold(c *command) *hold {
+	h := &hold{c: c}
+	// Without a socket providers do not wait, and their probes are found late.
+	h.providers, h.missing = gate.Listen()
+	return h
+}
+
+// environment is that of the command.
+func (h *hold) environment() []string {
+	if h.providers == nil {
+		return nil
+	}
+	return append(os.Environ(), h.providers.Environment())
+}
+
+// start is called when the command stands still at its beginning.
+func (h *hold) start() {
+	g, err := gate.New(h.c.pid())
+	if err != nil {
+		h.missing = err
+	} else {
+		h.gate = g
+	}
+	go h.run()
+}
+
+// begin has s search at each stop from now on.
+func (h *hold) begin(s searcher, stderr io.Writer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.search, h.stderr = s, stderr
+	if h.missing != nil {
+		h.say("what the command loads later is attached to some milliseconds late: %v", h.missing)
+	}
+	if h.gate != nil {
+		h.linker()
+	}
+	if h.providers != nil {
+		go h.providers.Serve(h.c.pid(), h.rescan, h.late)
+	}
+}
+
+// rescan attaches to what a provider has loaded, which waits.
+func (h *hold) rescan() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last.Store(time.Now().UnixNano())
+	if err := h.search.Rescan(true); err != nil && !h.closed {
+		h.say("look at what the command has declared: %v", err)
+	}
+}
+
+// lastHeld is when the command was last held.
+func (h *hold) lastHeld() time.Time { return time.Unix(0, h.last.Load()) }
+
+// late says that a provider has not waited.
+func (h *hold) late(took time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed && h.c.running() {
+		h.say("probes that the command has declared are attached to%s: it did not wait", lateness(took))
+	}
+}
+
+func (h *hold) linker() {
+	if err := h.gate.Linker(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		h.say("libraries that the command loads later are attached to some milliseconds late: %v", err)
+	}
+}
+
+func (h *hold) say(format string, args ...any) {
+	if h.stderr != nil {
+		fmt.Fprintf(h.stderr, "sdttrace: "+format+"\n", args...)
+	}
+}
+
+// run deals with stops until the command has ended, which is left to be waited for.
+func (h *hold) run() {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, h.c.pid(), &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil || info.Code != cldStopped:
+			return
+		}
+		// Who has it stopped does not matter to the kernel: it is told once.
+		unix.Waitid(unix.P_PID, h.c.pid(), nil, unix.WSTOPPED|unix.WNOHANG, nil)
+		h.stopped()
+	}
+}
+
+// cldStopped is CLD_STOPPED, include/uapi/asm-generic/siginfo.h.
+const cldStopped = 5
+
+// stopped looks for what is new, if the gate has stopped the command, and lets it
+// go. Somebody else's stop is nothing to be undone.
+func (h *hold) stopped() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gate == nil || h.closed || h.search == nil {
+		return
+	}
+	counts, err := h.gate.Counts()
+	if err != nil || counts.Stops == h.seen {
+		return
+	}
+	theirs := counts.Also != h.also
+	h.seen, h.also = counts.Stops, counts.Also
+	h.last.Store(time.Now().UnixNano())
+	if err := h.search.Rescan(true); err != nil {
+		h.say("look at what the command has loaded: %v", err)
+	}
+	h.linker()
+	if theirs {
+		return // whoever it was has it go on
+	}
+	also := pendingStop(h.c.pid())
+	h.c.resume()
+	if also != 0 { // which SIGCONT has discarded
+		h.c.cmd.Process.Signal(also)
+	}
+}
+
+// close ends all waiting. The command may stand still.
+func (h *hold) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.closed = true
+	if h.providers != nil {
+		h.providers.Close()
+	}
+	if h.gate == nil {
+		return
+	}
+	if counts, err := h.gate.Counts(); err == nil && counts.Unheld > 0 {
+		h.say("the command was not stopped at %d execs and dlopens, since it has other rights or was executed by another thread: what it loaded there was attached to some milliseconds late", counts.Unheld)
+	}
+	h.gate.Close()
+}
+
+// pendingStop returns the signal by which somebody wants a process to stop that
+// stands still already, 0 if nobody does.
+func pendingStop(pid int) syscall.Signal {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		mask, ok := strings.CutPrefix(line, "ShdPnd:")
+		if !ok {
+			continue
+		}
+		set, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+		if err != nil {
+			return 0
+		}
+		for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
+			if set&(1<<(sig-1)) != 0 {
+				return sig
+			}
+		}
+	}
+	return 0
+}

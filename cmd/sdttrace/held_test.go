@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/needs"
+)
+
+// loader is a program that loads and unloads a library until its input ends, says
+// so each time, and executes itself anew now and then.
+const loader = `
+#include <dlfcn.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+	struct pollfd in = {0, POLLIN, 0};
+	for (int i = 0; i < 5; i++) {
+		void *library = dlopen(argv[argc - 1], RTLD_NOW);
+		if (!library)
+			return 1;
+		((void (*)(int))dlsym(library, "held"))(i);
+		dlclose(library);
+		dprintf(2, "%200d\n", i);
+		if (poll(&in, 1, 0) != 0)
+			return 0;
+	}
+	return execv("/proc/self/exe", argv);
+}`
+
+// pipeSize is how much a command may say that nobody reads: little.
+const pipeSize = 4096
+
+// held is a command that is held again and again.
+type held struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	events *bufio.Reader // of sdttrace
+	said   *bufio.Reader // by the command, after remarks
+	pid    int           // of the command
+}
+
+// buildHeld returns a directory with the loader and its library.
+func buildHeld(t *testing.T) string {
+	t.Helper()
+	needs.Root(t)
+	needs.C(t)
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "sdttrace")); err != nil {
+		t.Fatal(err)
+	}
+	library, program := filepath.Join(dir, "libheld.so"), filepath.Join(dir, "loader")
+	for path, source := range map[string]string{
+		library: "#include <sys/sdt.h>\nvoid held(int n) { DTRACE_PROBE1(held_again, hit, n); }", program: loader,
+	} {
+		if err := os.WriteFile(path+".c", []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	needs.Run(t, "gcc", "-O2", "-shared", "-fPIC", "-o", library, library+".c")
+	needs.Run(t, "gcc", "-O2", "-o", program, program+".c", "-ldl")
+	return dir
+}
+
+func startHeld(t *testing.T, dir string) *held {
+	t.Helper()
+	library, program := filepath.Join(dir, "libheld.so"), filepath.Join(dir, "loader")
+	h := &held{cmd: exec.Command(filepath.Join(dir, "sdttrace"), "-q", "--json", "held_again:hit", "--", program, library)}
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, stderr, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.stdin, h.said = stdin, bufio.NewReader(said)
+	h.cmd.Stdin, h.cmd.Stderr = in, stderr
+	stdout, err := h.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.events = bufio.NewReader(stdout)
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	stderr.Close()
+	t.Cleanup(func() {
+		stdin.Close()
+		h.cmd.Process.Kill()
+		h.cmd.Wait()
+		said.Close()
+	})
+	if _, err := unix.FcntlInt(said.Fd(), unix.F_SETPIPE_SZ, pipeSize); err != nil {
+		t.Fatal(err)
+	}
+	if err := said.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	h.pid = h.event(t)
+	return h
+}
+
+// event waits for an event and returns the id of its process.
+func (h *held) event(t *testing.T) int {
+	t.Helper()
+	line, err := h.events.ReadBytes('\n')
+	var event struct{ PID int }
+	if err == nil {
+		err = json.Unmarshal(line, &event)
+	}
+	if err != nil {
+		rest, _ := io.ReadAll(h.said)
+		t.Fatalf("%q: %v\n%s", line, err, rest)
+	}
+	return event.PID
+}
+
+// stateOf returns the letter for what a process does.
+func stateOf(pid int) string {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return rest[:min(1, len(rest))]
+}
+
+// TestHeldKilled kills sdttrace at moments at which the command stands still,
+// more or less: it must go on.
+func TestHeldKilled(t *testing.T) {
+	dir := buildHeld(t)
+	for round := range 30 {
+		h := startHeld(t, dir)
+		for range round % 7 {
+			h.event(t)
+		}
+		for deadline := time.Now().Add(time.Second); round%2 == 0 && stateOf(h.pid) != "T" && time.Now().Before(deadline); {
+		}
+		h.cmd.Process.Kill()
+		// What it says now, it says alone: more than fits in the pipe, once what
+		// is there has been read.
+		h.cmd.Process.Wait()
+		drained := 0
+		for drained < 4*pipeSize {
+			line, err := h.said.ReadString('\n')
+			if err != nil {
+				t.Fatalf("round %d: the command is in state %q after %d bytes: %v", round, stateOf(h.pid), drained, err)
+			}
+			drained += len(line)
+		}
+		h.stdin.Close()
+		if _, err := io.Copy(io.Discard, h.said); err != nil {
+			t.Errorf("round %d: the command does not end: %v", round, err)
+		}
+	}
+}
+
+// TestHeldStopped stops the command by somebody else's signal while it is held: it
+// stays so until that one has it go on.
+func TestHeldStopped(t *testing.T) {
+	h := startHeld(t, buildHeld(t))
+	go func() { // else it would wait for the pipe
+		for {
+			if _, err := h.said.ReadString('\n'); err != nil {
+				return
+			}
+		}
+	}()
+	signal := func(pid int, sig syscall.Signal) {
+		if err := syscall.Kill(pid, sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await := func(pid int) {
+		for deadline := time.Now().Add(20 * time.Second); stateOf(pid) != "T"; {
+			if time.Now().After(deadline) {
+				t.Fatalf("process %d is in state %q", pid, stateOf(pid))
+			}
+		}
+	}
+	for range 3 {
+		h.event(t)
+		signal(h.cmd.Process.Pid, syscall.SIGSTOP)
+		await(h.cmd.Process.Pid)
+		await(h.pid) // at the next library, since sdttrace does not answer
+		signal(h.pid, syscall.SIGTSTP)
+		signal(h.cmd.Process.Pid, syscall.SIGCONT)
+		// What is to be seen is that nothing happens.
+		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
+			if pendingStop(h.pid) == 0 {
+				await(h.pid) // it was let go, and stopped again
+			}
+		}
+		await(h.pid)
+		signal(h.pid, syscall.SIGCONT)
+	}
+	h.stdin.Close()
+	if _, err := io.Copy(io.Discard, h.events); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}

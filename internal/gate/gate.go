@@ -1,0 +1,144 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// Gate stops a process by SIGSTOP, unless nobody would let it go if its parent
+// were killed: the parent must have asked for the process to get SIGCONT then
+// (PR_SET_PDEATHSIG).
+type Gate struct {
+	pid       int
+	builder   *builder
+	counters  *ebpf.Map
+	execution link.Link
+	linker    *attach.Attachment // to the dynamic linker, nil if there is none
+	linkerID  procfs.ID
+	replaced  uint64 // Counts.Replaced when linker was attached
+}
+
+// Counts are numbers of what has happened.
+type Counts struct {
+	Stops uint64 // SIGSTOPs sent
+	// Unheld are places at which the process was not stopped, since nobody would
+	// let it go if its parent were killed: the kernel forgets PR_SET_PDEATHSIG
+	// when a program gets other rights, or is executed by another thread than
+	// the first.
+	Unheld uint64
+	// Replaced are programs executed by another thread than the first, which
+	// takes the first one's place: links restricted to the process are dead.
+	Replaced uint64
+	// Also are the stops at which a signal of somebody else was waiting that
+	// stops the process, too.
+	Also uint64
+}
+
+// New puts up a gate for process pid, a child of this one: it stops at each
+// program that it executes from now on. The error wraps ebpf.ErrNotSupported if
+// the kernel cannot.
+func New(pid int) (_ *Gate, err error) {
+	g := &Gate{pid: pid}
+	defer func() {
+		if err != nil {
+			g.Close()
+		}
+	}()
+	g.counters, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gate_counters", Type: ebpf.Array, KeySize: 4, ValueSize: countersSize, MaxEntries: 1})
+	if err != nil {
+		return nil, fmt.Errorf("create counters of stops: %w", err)
+	}
+	if g.builder, err = newBuilder(pid, g.counters); err != nil {
+		return nil, err
+	}
+	prog, err := ebpf.NewProgram(g.builder.execution())
+	if err != nil {
+		return nil, fmt.Errorf("load the program that stops a process behind its exec: %w", err)
+	}
+	defer prog.Close() // the link keeps it
+	g.execution, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: "sched_process_exec", Program: prog})
+	if err != nil {
+		return nil, fmt.Errorf("attach to sched_process_exec: %w", err)
+	}
+	return g, nil
+}
+
+// Linker has the process stop, too, when its dynamic linker has mapped libraries.
+// It is to be called while the process stands still, after each program that it
+// has executed; a program without a dynamic linker maps none.
+func (g *Gate) Linker() error {
+	c, err := g.Counts()
+	if err != nil {
+		return err
+	}
+	o, err := linkerOf(g.pid)
+	if err != nil {
+		return err
+	}
+	if o == nil || o.ID == g.linkerID && c.Replaced == g.replaced {
+		return nil // the link goes with the process
+	}
+	if g.linker != nil {
+		g.linker.Close()
+		g.linker = nil
+	}
+	g.linkerID, g.replaced = o.ID, c.Replaced
+	probe, err := debugState(o)
+	if err != nil {
+		return err
+	}
+	// Kernels with uprobe_multi want a program loaded for it, others one that is not.
+	var first error
+	for _, typ := range []ebpf.AttachType{ebpf.AttachTraceUprobeMulti, ebpf.AttachNone} {
+		g.linker, err = g.attach(typ, probe)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// Counts returns what has happened until now.
+func (g *Gate) Counts() (c Counts, err error) {
+	if err := g.counters.Lookup(uint32(0), &c); err != nil {
+		return c, fmt.Errorf("read the counts of stops: %w", err)
+	}
+	return c, nil
+}
+
+// Close takes the gate away. It lets nothing go that stands still. Calling it
+// again is safe.
+func (g *Gate) Close() error {
+	var errs []error
+	if g.execution != nil {
+		errs = append(errs, g.execution.Close())
+		g.execution = nil
+	}
+	if g.linker != nil {
+		errs = append(errs, g.linker.Close())
+		g.linker = nil
+	}
+	if g.counters != nil {
+		errs = append(errs, g.counters.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Supported returns nil if this kernel and this process's privileges allow gates.
+func Supported() error {
+	g, err := New(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return g.Close()
+}

@@ -1,0 +1,89 @@
+package gate
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// atBase is AT_BASE, include/uapi/linux/auxvec.h: where the dynamic linker is.
+const atBase = 7
+
+// linkerOf returns the dynamic linker of a process, nil if it has none.
+func linkerOf(pid int) (*procfs.Object, error) {
+	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	if err != nil {
+		return nil, procfs.Error(pid, err)
+	}
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		return nil, err
+	}
+	objects := procfs.Objects(pid, maps)
+	for _, word := range []int{8, 4} { // of 64-bit processes, and of others
+		base := auxiliary(auxv, word, atBase)
+		for _, o := range objects {
+			if base != 0 && slices.ContainsFunc(o.Maps, func(m procfs.Mapping) bool { return m.Start == base }) {
+				return o, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// auxiliary returns an entry of an auxiliary vector, whose words have 8 or 4
+// bytes; 0 if it is not there.
+func auxiliary(auxv []byte, word int, key uint64) uint64 {
+	number := func(b []byte) uint64 {
+		if word == 4 {
+			return uint64(binary.NativeEndian.Uint32(b))
+		}
+		return binary.NativeEndian.Uint64(b)
+	}
+	for ; len(auxv) >= 2*word; auxv = auxv[2*word:] {
+		if number(auxv) == key {
+			return number(auxv[word:])
+		}
+	}
+	return 0
+}
+
+// debugState returns the function that a dynamic linker calls for debuggers when
+// it has mapped libraries, and before anything of them runs (glibc: elf/rtld.c
+// and elf/dl-open.c, musl: ldso/dynlink.c).
+func debugState(o *procfs.Object) (*reader.Probe, error) {
+	file, path, err := o.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	f, err := reader.NewFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Path, err)
+	}
+	for fn, err := range f.Functions() {
+		if err == nil && slices.Contains(fn.Symbols, "_dl_debug_state") {
+			p := fn.Entry()
+			p.Path = path
+			return &p, nil
+		}
+	}
+	return nil, fmt.Errorf("the dynamic linker %s has no function _dl_debug_state: %w", o.Path, ebpf.ErrNotSupported)
+}
+
+// attach has the process stop at a probe.
+func (g *Gate) attach(typ ebpf.AttachType, p *reader.Probe) (*attach.Attachment, error) {
+	prog, err := ebpf.NewProgram(g.builder.mapped(typ))
+	if err != nil {
+		return nil, err
+	}
+	defer prog.Close() // the link keeps it
+	return attach.Probe(prog, p, &attach.Options{PIDs: []int{g.pid}})
+}

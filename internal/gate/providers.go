@@ -1,0 +1,66 @@
+package gate
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/greet"
+)
+
+// Providers is where providers tell that they have new probes.
+type Providers struct{ l *net.UnixListener }
+
+// Listen makes a socket of a new name.
+func Listen() (*Providers, error) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@usdt-" + rand.Text(), Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen for providers: %w", err)
+	}
+	return &Providers{l}, nil
+}
+
+// Environment is the assignment that leads providers here.
+func (l *Providers) Environment() string { return greet.Variable + "=" + l.l.Addr().String() }
+
+// Serve calls attach for each provider of process pid that waits, and answers it
+// then, until the listener is closed. late is called if the provider has not
+// waited for as long as that took. Other processes, whoever they belong to, are
+// told at once that nobody attaches to them.
+func (l *Providers) Serve(pid int, attach func(), late func(took time.Duration)) {
+	for {
+		c, err := l.l.AcceptUnix()
+		if err != nil {
+			return
+		}
+		if peer(c) == pid {
+			start := time.Now()
+			attach()
+			if _, err := c.Write([]byte{'a'}); err != nil {
+				late(time.Since(start))
+			}
+		}
+		c.Close()
+	}
+}
+
+// peer returns the id of the process that has connected, in this process's PID
+// namespace; 0 if it has none there.
+func peer(c *net.UnixConn) (pid int) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = int(cred.Pid)
+		}
+	})
+	return pid
+}
+
+// Close ends Serve.
+func (l *Providers) Close() error { return l.l.Close() }

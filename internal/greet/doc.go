@@ -1,0 +1,7 @@
+// Package greet lets a program that declares probes wait until a tracer, which it
+// knows of by its environment, has attached to them. FORMAT.md has the protocol.
+package greet
+
+// Variable is the environment variable with the tracer's address: "@NAME" for an
+// abstract unix socket, or a path.
+const Variable = "USDT_TRACER"

@@ -1,0 +1,71 @@
+package greet
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// unmapped is the id, as a process sees it, of users that its user namespace does
+// not have (fs.overflowuid).
+const unmapped = 65534
+
+// Wait tells the tracer at address that there are new probes, and returns when it
+// has attached to them, or does not want to. It takes at most bound, and one
+// descriptor for as long. The error is why the tracer has not answered.
+func Wait(address string, bound time.Duration) error {
+	end := time.Now().Add(bound)
+	if !strings.HasPrefix(address, "@") && !strings.HasPrefix(address, "/") {
+		return fmt.Errorf("%s is %q, want @NAME or a path", Variable, address)
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("greet the tracer: %w", err)
+	}
+	defer unix.Close(fd)
+	// A tracer that takes no connections makes connect wait like a send
+	// (net/unix/af_unix.c, unix_stream_connect).
+	if err := within(fd, unix.SO_SNDTIMEO, end); err != nil {
+		return err
+	}
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: address}); err != nil {
+		return fmt.Errorf("greet the tracer at %s: %w", address, err)
+	}
+	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return fmt.Errorf("ask who listens at %s: %w", address, err)
+	}
+	// Anybody may listen at an address that a tracer has left.
+	if peer.Uid != 0 && int(peer.Uid) != os.Geteuid() && peer.Uid != unmapped {
+		return fmt.Errorf("user %d listens at %s, who is not waited for", peer.Uid, address)
+	}
+	for {
+		if err := within(fd, unix.SO_RCVTIMEO, end); err != nil {
+			return err
+		}
+		var answer [1]byte
+		switch _, err := unix.Read(fd, answer[:]); err {
+		case nil: // an answer, or the end: the tracer has no time for this process
+			return nil
+		case unix.EINTR:
+		default:
+			return fmt.Errorf("wait for the tracer at %s: %w", address, err)
+		}
+	}
+}
+
+// within bounds what the socket waits for.
+func within(fd, option int, end time.Time) error {
+	left := time.Until(end)
+	if left <= 0 {
+		return fmt.Errorf("wait for the tracer: %w", os.ErrDeadlineExceeded)
+	}
+	tv := unix.NsecToTimeval(max(left, time.Microsecond).Nanoseconds())
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &tv); err != nil {
+		return fmt.Errorf("bound the wait for the tracer: %w", err)
+	}
+	return nil
+}
