@@ -64,8 +64,11 @@ func (fn *Function) around(off uint64) (before, after uint64, err error) {
 // walk is around for x86: it disassembles the function from its entry on.
 func (fn *Function) walk(off uint64) (before, after uint64, err error) {
 	const longest = 15 // bytes of an x86 instruction
-	code := make([]byte, off+longest)
 	e := fn.file.code().elf
+	if err := e.Spend(costInsn * off); err != nil {
+		return 0, 0, err
+	}
+	code := make([]byte, off+longest)
 	n, err := e.ReadAt(code, int64(fn.Offset))
 	if err != nil && err != io.EOF {
 		return 0, 0, err

@@ -6,19 +6,19 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// How much text the types of arguments may become when somebody writes them
-// down. Types share names and each other, so that a small file could have more
-// than any memory.
-const (
-	maxDeclaration  = 1 << 20 // of one struct, the structs in it written out
-	maxDeclarations = 1 << 30 // of all probes of a file
-)
+// maxDeclaration bytes are what the type of one argument struct may become when
+// somebody writes it down, the structs in it written out. Types share names and
+// each other, so that a small file could have more than any memory. Those of all
+// probes may become what reading the file may cost.
+const maxDeclaration = 1 << 20
 
 // declarations measures types. A type that is being measured is too long: it
 // contains itself.
 type declarations struct {
 	sizes   map[btf.Type]uint64
 	targets []btf.Type // of pointers, which are written out on their own
+	spend   func(cost uint64) error
+	err     error // of spend
 }
 
 // size returns at least the bytes that the declaration of t takes with the
@@ -26,6 +26,12 @@ type declarations struct {
 func (d *declarations) size(t btf.Type) uint64 {
 	if n, ok := d.sizes[t]; ok {
 		return n
+	}
+	if d.err == nil {
+		d.err = d.spend(costType)
+	}
+	if d.err != nil || len(d.sizes) > maxReach {
+		return maxDeclaration + 1
 	}
 	const each = 32 // punctuation, indentation, padding
 	d.sizes[t] = maxDeclaration + 1
@@ -98,16 +104,20 @@ func named(t btf.Type) uint64 {
 }
 
 // declaration returns the size of st's declaration, or an error if it, or that
-// of what it points to, is not to be written down.
-func declaration(st *btf.Struct) (uint64, error) {
-	d := declarations{sizes: map[btf.Type]uint64{}, targets: []btf.Type{st}}
+// of what it points to, is not to be written down. Each type costs.
+func declaration(st *btf.Struct, spend func(cost uint64) error) (size uint64, err error) {
+	d := declarations{sizes: map[btf.Type]uint64{}, targets: []btf.Type{st}, spend: spend}
 	for len(d.targets) > 0 {
 		last := len(d.targets) - 1
 		t := d.targets[last]
 		d.targets = d.targets[:last]
-		if d.size(t) > maxDeclaration {
-			return 0, fmt.Errorf("the declaration of its arguments is longer than %d KiB", maxDeclaration>>10)
+		long := d.size(t) > maxDeclaration
+		if d.err != nil {
+			return 0, d.err
+		}
+		if long {
+			return 0, fmt.Errorf("the declaration of its arguments is longer than %d KiB or of more than %d types", maxDeclaration>>10, maxReach)
 		}
 	}
-	return d.sizes[st], nil
+	return d.sizes[st], spend(costDeclared * d.sizes[st])
 }

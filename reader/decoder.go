@@ -14,7 +14,7 @@ type decoder struct {
 }
 
 func newDecoder(f *File, types *types) *decoder {
-	d := &decoder{code: f.code(), types: typer{types: types}, probe: Probe{
+	d := &decoder{code: f.code(), types: typer{types: types, most: f.elf.Allowance()}, probe: Probe{
 		file: f, Path: f.path, BuildID: f.buildID(),
 		Machine: f.elf.Machine, Class: f.elf.Class, ByteOrder: f.elf.ByteOrder,
 	}}

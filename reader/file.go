@@ -22,10 +22,13 @@ var ErrNotELF = safeelf.ErrNotELF
 
 // Limits in bytes on sections.
 const (
-	maxNotes   = 128 << 20 // two million probes
+	maxNotes   = 64 << 20 // a million probes
 	maxTypes   = 128 << 20
 	maxBuildID = 4 << 10
 )
+
+// maxErrors are told of notes or of types: a hostile file has millions.
+const maxErrors = 100
 
 // File is an ELF file. Its methods may be called from several goroutines.
 type File struct {
@@ -45,6 +48,8 @@ type File struct {
 	symbols func() *symbols
 	slots   func() map[string]uint64 // see Slot
 	own     func() map[uint64]uint64 // see OwnSlot
+	unwind  func() []uint64          // see unwindStart
+	got     func() (uint64, error)   // the address of the global offset table
 	calls   [GoStack + 1]func() call // by Convention
 }
 
@@ -97,6 +102,8 @@ func NewFile(r io.ReaderAt) (*File, error) {
 	f.symbols = sync.OnceValue(f.newSymbols)
 	f.slots = sync.OnceValue(f.readSlots)
 	f.own = sync.OnceValue(f.readOwnSlots)
+	f.unwind = sync.OnceValue(func() []uint64 { return readUnwind(f.elf) })
+	f.got = sync.OnceValues(f.gotAddress)
 	for c := range f.calls {
 		f.calls[c] = sync.OnceValue(func() call { return newCall(e.Machine, e.Class, Convention(c)) })
 	}
@@ -142,17 +149,27 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 		if err != nil && !errors.Is(err, notes.ErrTypesVersion) && !fail(err) {
 			return
 		}
-		dec := newDecoder(f, types)
+		dec, malformed, untyped := newDecoder(f, types), 0, 0
 		for _, s := range sections {
 			for note, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, f.elf.Class) {
 				if err != nil {
+					if malformed++; malformed > maxErrors {
+						fail(fmt.Errorf("section %s: more than %d notes are malformed, the rest is not read", notes.SectionName, maxErrors))
+						return
+					}
 					if !fail(fmt.Errorf("section %s: %w", notes.SectionName, err)) {
 						return
 					}
 					continue
 				}
-				if err := dec.decode(&note); err != nil && !fail(err) {
-					return
+				if err := dec.decode(&note); err != nil {
+					untyped++
+					if untyped == maxErrors+1 {
+						err = fmt.Errorf("types of more than %d probes cannot be read, the others are not told of", maxErrors)
+					}
+					if untyped <= maxErrors+1 && !fail(err) {
+						return
+					}
 				}
 				if !yield(dec.probe, nil) {
 					return
@@ -186,6 +203,9 @@ func (f *File) openNotes() ([]*io.SectionReader, error) {
 		r, err := f.elf.Open(s, maxNotes)
 		if err != nil {
 			return nil, err
+		}
+		if err := f.elf.Spend(costNotes * uint64(r.Size())); err != nil {
+			return nil, fmt.Errorf("read section %s: %w", notes.SectionName, err)
 		}
 		out = append(out, r)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/bits"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -115,8 +116,13 @@ func (f *File) functions() ([]functionSymbol, *pclntab, []error) {
 			}
 		}
 	}
-	golang := syms.pclntab()
-	out = golang.appendFunctions(out)
+	golang, err := syms.pclntab()
+	if err == nil {
+		out, err = golang.appendFunctions(out)
+	}
+	if err != nil {
+		errs = append(errs, err)
+	}
 	slices.SortStableFunc(out, func(a, b functionSymbol) int {
 		if c := cmp.Compare(a.addr, b.addr); c != 0 {
 			return c
@@ -141,21 +147,26 @@ func (f *File) hasSymtab() bool {
 // linkers merge names that end alike.
 const maxOverlap = 16
 
+var errOverlap = errors.New("the names in a symbol table overlap more than those of any linker")
+
 // appendFunctions appends the table's functions.
 func (t *symtab) appendFunctions(out []functionSymbol) ([]functionSymbol, error) {
-	out = slices.Grow(out, len(t.symbols))
+	out = slices.Grow(out, len(t.functions))
 	names, left := string(t.strings), maxOverlap*len(t.strings)
-	for i := range t.symbols {
+	for _, i := range t.functions {
 		s := &t.symbols[i]
-		if s.typ != elf.STT_FUNC && s.typ != elf.STT_GNU_IFUNC || uint64(s.name) >= uint64(len(names)) {
+		if uint64(s.name) >= uint64(len(names)) {
 			continue
 		}
 		name := names[s.name:]
 		if end := strings.IndexByte(name, 0); end >= 0 {
 			name = name[:end]
 		}
-		if left -= len(name); left < 0 {
-			return out, errors.New("the names in a symbol table overlap more than those of any linker")
+		if left -= len(name); isMangled(name) {
+			left -= 7 * len(name) // they may be written out, which is longer
+		}
+		if left < 0 {
+			return out, errOverlap
 		}
 		// GNU ld writes versions into .symtab: "name@VERSION", "name@@VERSION".
 		if at := strings.IndexByte(name, '@'); at > 0 {
@@ -218,11 +229,14 @@ func (fn *Function) Match(match func(name string) bool) (name string, ok bool) {
 // demangled returns a symbol as its source has it. Names that grow beyond what
 // compilers make stay as they are.
 func demangled(symbol string, options ...demangle.Option) string {
-	const maxLength = 16 // as a power of two
+	const minLength, maxLength = 10, 16 // as powers of two
 	if len(symbol) > 1<<maxLength || !isMangled(symbol) {
 		return symbol
 	}
-	return demangle.Filter(symbol, append(options, demangle.MaxLength(maxLength))...)
+	// Parts of a name may stand for others: a compiler's grow to a few times their
+	// length, and one that grows to more than 16 times would cost as much.
+	length := min(max(bits.Len(uint(len(symbol)))+4, minLength), maxLength)
+	return demangle.Filter(symbol, append(options, demangle.MaxLength(length))...)
 }
 
 // isMangled reports whether a symbol may be one of C++ or Rust.

@@ -5,8 +5,12 @@ import (
 	"slices"
 )
 
-// maxRelocations bytes of a section of relocations are read.
-const maxRelocations = 64 << 20
+// maxRelocations bytes of a section of relocations are read, and maxSlots slots
+// are known.
+const (
+	maxRelocations = 64 << 20
+	maxSlots       = 1 << 18
+)
 
 // Slot returns the address in the file of the slot of the global offset table
 // that the dynamic linker fills with the address of the symbol, if there is
@@ -47,6 +51,9 @@ func (f *File) readSlots() map[string]uint64 {
 		if int(s.Link) != i || s.Type != elf.SHT_RELA && s.Type != elf.SHT_REL {
 			continue
 		}
+		if f.elf.Spend(costRelocation*(s.FileSize/uint64(relSize))) != nil {
+			break
+		}
 		data, err := f.elf.Data(s, maxRelocations)
 		if err != nil {
 			continue
@@ -65,7 +72,7 @@ func (f *File) readSlots() map[string]uint64 {
 				continue
 			}
 			name := table.namePrefix(&symbol{name: f.elf.ByteOrder.Uint32(symbols[index*uint64(size):])}, maxHashed)
-			if len(name) > 0 && len(name) < maxHashed {
+			if len(name) > 0 && len(name) < maxHashed && len(slots) < maxSlots {
 				slots[string(name)] = at
 			}
 		}

@@ -102,7 +102,7 @@ func (f *File) functionAt(addr uint64) Function {
 	if named && addr-last.Address < last.Size {
 		return last
 	}
-	start, ok := unwindStart(f.code().elf, addr)
+	start, ok := f.code().unwindStart(addr)
 	// A symbol without a size, as assembly has them, reaches to the next function.
 	if named && last.Size == 0 && (!ok || start <= last.Address) {
 		return last
@@ -120,10 +120,20 @@ func (f *File) functionAt(addr uint64) Function {
 
 // unwindStart returns the greatest address in the unwinding table that is not
 // above addr: where a function begins.
-func unwindStart(e *safeelf.File, addr uint64) (start uint64, ok bool) {
+func (f *File) unwindStart(addr uint64) (start uint64, ok bool) {
+	for _, at := range f.unwind() {
+		if at <= addr && (!ok || at > start) {
+			start, ok = at, true
+		}
+	}
+	return start, ok
+}
+
+// readUnwind reads the addresses in .eh_frame_hdr.
+func readUnwind(e *safeelf.File) []uint64 {
 	s := e.Section(".eh_frame_hdr")
 	if s == nil {
-		return 0, false
+		return nil
 	}
 	data, err := e.Data(s, 64<<20)
 	// Linux Standard Base, 10.6.2: version, encodings of a pointer, a count and
@@ -133,14 +143,12 @@ func unwindStart(e *safeelf.File, addr uint64) (start uint64, ok bool) {
 		header, entry              = 12, 8
 	)
 	if err != nil || len(data) < header || data[0] != 1 || data[2] != udata4 || data[3] != dataRelativeSdata4 {
-		return 0, false
+		return nil
 	}
 	count := min(uint64(e.ByteOrder.Uint32(data[8:])), uint64(len(data)-header)/entry)
-	for i := range count {
-		at := s.Addr + uint64(int64(int32(e.ByteOrder.Uint32(data[header+i*entry:]))))
-		if at <= addr && (!ok || at > start) {
-			start, ok = at, true
-		}
+	starts := make([]uint64, count)
+	for i := range starts {
+		starts[i] = s.Addr + uint64(int64(int32(e.ByteOrder.Uint32(data[header+i*entry:]))))
 	}
-	return start, ok
+	return starts
 }

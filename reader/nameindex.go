@@ -27,10 +27,10 @@ type nameIndex struct {
 
 type nameEntry struct{ hash, symbol uint32 }
 
-func (t *symtab) newNameIndex() *nameIndex {
-	x := &nameIndex{seed: maphash.MakeSeed(), entries: make([]nameEntry, len(t.symbols))}
-	for i := range t.symbols {
-		x.entries[i] = nameEntry{x.hash(t.namePrefix(&t.symbols[i], maxHashed)), uint32(i)}
+func (t *symtab) newNameIndex(symbols []symbol) *nameIndex {
+	x := &nameIndex{seed: maphash.MakeSeed(), entries: make([]nameEntry, len(symbols))}
+	for i := range symbols {
+		x.entries[i] = nameEntry{x.hash(t.namePrefix(&symbols[i], maxHashed)), uint32(i)}
 	}
 	slices.SortFunc(x.entries, func(a, b nameEntry) int { return cmp.Compare(a.hash, b.hash) })
 	return x

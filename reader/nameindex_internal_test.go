@@ -23,7 +23,7 @@ func TestLookups(t *testing.T) {
 	for i := range n {
 		add("same", uint64(i), elf.STT_FUNC)
 	}
-	index := table.newNameIndex()
+	index := table.newNameIndex(table.symbols)
 	table.index = func() *nameIndex { return index }
 	for range 2 * searches {
 		for name, want := range map[string]string{"twice": "[1 2]", "thread": "[4]", "none": "[]", "": "[]"} {

@@ -1,76 +1,149 @@
 package reader
 
 import (
+	"bytes"
+	"cmp"
 	"debug/elf"
-	"debug/gosym"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
 )
 
-// pclntab is the table of functions in a Go program, which stripping leaves.
+// pclntab is the table of functions in a Go program, which stripping leaves. It
+// is not read by package gosym, which trusts its input: names may overlap there,
+// and are copied.
 type pclntab struct {
-	table     *gosym.Table
+	functions []goFunction // by address
+	names     []byte
 	registers bool // arguments are in them
-	entries   map[uint64]bool
 }
 
-// Magic numbers of the tables since Go 1.18, the first version that passes
-// arguments in registers wherever Go ever does (internal/abi/symtab.go).
+// goFunction is an entry of the table.
+type goFunction struct {
+	addr, end uint64
+	name      uint32 // offset in names
+}
+
+// Magic numbers of the tables (internal/abi/symtab.go). Go 1.18 is the first
+// version that passes arguments in registers wherever Go ever does.
 const (
+	go12  = 0xfffffffb
+	go116 = 0xfffffffa
 	go118 = 0xfffffff0
 	go120 = 0xfffffff1
 )
 
-// readPclntab reads .gopclntab, nil without one that is understood. Package
-// gosym trusts its input, so that it runs behind a recover and only when the
-// number of functions is one for which the section has room.
-func (f *File) readPclntab() (t *pclntab) {
+// maxPclntab bytes are read: a program of 700 MB has 180 MB.
+const maxPclntab = 384 << 20
+
+// errPclntab says that the table is none of a Go program.
+var errPclntab = errors.New("not a table of Go functions")
+
+// readPclntab reads .gopclntab, nil without one that is understood.
+func (f *File) readPclntab() (*pclntab, error) {
 	s := f.elf.Section(".gopclntab")
 	if s == nil {
 		s = f.elf.Section(".data.rel.ro.gopclntab") // some position-independent executables
 	}
 	if s == nil {
-		return nil
+		return nil, nil
 	}
-	data, err := f.elf.Data(s, maxSymbols)
-	if err != nil || len(data) < 16 {
-		return nil
+	data, err := f.elf.Data(s, maxPclntab)
+	if err != nil {
+		return nil, err
 	}
-	// runtime/symtab.go: pcHeader
-	var count uint64
-	switch ptrSize := data[7]; ptrSize {
-	case 4:
-		count = uint64(f.elf.ByteOrder.Uint32(data[8:]))
-	case 8:
-		count = f.elf.ByteOrder.Uint64(data[8:])
-	default:
-		return nil
+	t, err := parsePclntab(data, f.elf.ByteOrder, func(count uint64) error { return f.elf.Spend(costSymbol * count) })
+	if errors.Is(err, errPclntab) {
+		return nil, nil
 	}
-	if count > uint64(len(data))/8 {
-		return nil
+	if err != nil {
+		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
 	}
-	defer func() {
-		if recover() != nil {
-			t = nil
-		}
-	}()
+	magic := f.elf.ByteOrder.Uint32(data)
+	t.registers = (magic == go118 || magic == go120) && f.elf.Class == elf.ELFCLASS64
+	if magic == go12 || magic == go116 {
+		return t, nil // its addresses are whole
+	}
 	for text := range f.goText(s.Addr, data) {
-		table, err := gosym.NewTable(nil, gosym.NewLineTable(data, text.addr))
-		if err != nil {
-			return nil
-		}
-		t := &pclntab{table: table, entries: make(map[uint64]bool, len(table.Funcs))}
-		for i := range table.Funcs {
-			t.entries[table.Funcs[i].Entry] = true
-		}
-		if text.sure || t.entries[f.elf.Entry] {
-			magic := f.elf.ByteOrder.Uint32(data)
-			t.registers = (magic == go118 || magic == go120) && f.elf.Class == elf.ELFCLASS64
-			return t
+		if text.sure || t.has(f.elf.Entry-text.addr) {
+			for i := range t.functions {
+				t.functions[i].addr += text.addr
+				t.functions[i].end += text.addr
+			}
+			return t, nil
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// parsePclntab reads the table in data: runtime/symtab.go, pcHeader and functab,
+// of all versions since Go 1.2. Addresses are those behind the text's beginning
+// from Go 1.18 on. Spend is asked before so many functions are decoded.
+func parsePclntab(data []byte, bo binary.ByteOrder, spend func(count uint64) error) (*pclntab, error) {
+	if len(data) < 16 || data[4] != 0 || data[5] != 0 || data[7] != 4 && data[7] != 8 {
+		return nil, errPclntab
+	}
+	ptr := int(data[7])
+	word := func(b []byte, size int) uint64 {
+		switch {
+		case len(b) < size:
+			return 1 << 63 // beyond everything
+		case size == 4:
+			return uint64(bo.Uint32(b))
+		}
+		return bo.Uint64(b)
+	}
+	from := func(b []byte, off uint64) []byte { return b[min(off, uint64(len(b))):] }
+	between := func(off, end uint64) []byte { // the tables lie in the order of the header
+		b := from(data, off)
+		if end <= off {
+			return b
+		}
+		return b[:min(end-off, uint64(len(b)))]
+	}
+	header := func(n int) uint64 { return word(from(data, uint64(8+n*ptr)), ptr) }
+	count, field := header(0), ptr
+	var names, table, funcs []byte // functions are counted from the last
+	switch bo.Uint32(data) {
+	case go118, go120:
+		names, table, funcs, field = between(header(3), header(4)), from(data, header(7)), from(data, header(7)), 4
+	case go116:
+		names, table, funcs = between(header(2), header(3)), from(data, header(6)), from(data, header(6))
+	case go12:
+		names, table, funcs = data, from(data, uint64(8+ptr)), data
+	default:
+		return nil, errPclntab
+	}
+	if count > uint64(len(table)/field)/2 {
+		return nil, errPclntab
+	}
+	if err := spend(count); err != nil {
+		return nil, err
+	}
+	t := &pclntab{names: names, functions: make([]goFunction, 0, count)}
+	for i := range int(count) {
+		entry := table[2*i*field:]
+		fn := goFunction{addr: word(entry, field), end: word(from(entry, uint64(2*field)), field)}
+		// runtime/runtime2.go: type _func, its entry and then its name.
+		info := from(funcs, word(from(entry, uint64(field)), field))
+		if len(info) < field+4 || fn.end < fn.addr {
+			continue
+		}
+		if fn.name = bo.Uint32(info[field:]); uint64(fn.name) < uint64(len(names)) {
+			t.functions = append(t.functions, fn)
+		}
+	}
+	slices.SortStableFunc(t.functions, func(a, b goFunction) int { return cmp.Compare(a.addr, b.addr) })
+	return t, nil
+}
+
+// has reports whether a function begins at addr.
+func (t *pclntab) has(addr uint64) bool {
+	_, ok := slices.BinarySearchFunc(t.functions, addr, func(fn goFunction, addr uint64) int { return cmp.Compare(fn.addr, addr) })
+	return ok
 }
 
 // goTextAddress is where Go's functions may begin: what the table's addresses
@@ -112,24 +185,27 @@ func (f *File) goText(header uint64, data []byte) iter.Seq[goTextAddress] {
 }
 
 // appendFunctions appends the table's functions.
-func (t *pclntab) appendFunctions(out []functionSymbol) []functionSymbol {
+func (t *pclntab) appendFunctions(out []functionSymbol) ([]functionSymbol, error) {
 	if t == nil {
-		return out
+		return out, nil
 	}
-	for i := range t.table.Funcs {
-		fn := &t.table.Funcs[i]
-		if fn.Sym == nil || fn.Name == "" || fn.End < fn.Entry {
-			continue
+	names, left := string(t.names), maxOverlap*len(t.names)
+	for _, fn := range t.functions {
+		name, _, ok := strings.Cut(names[fn.name:], "\x00")
+		if left -= len(name); left < 0 {
+			return out, errOverlap
 		}
-		out = append(out, functionSymbol{addr: fn.Entry, size: fn.End - fn.Entry, name: fn.Name, typ: elf.STT_FUNC, local: true})
+		if ok && name != "" {
+			out = append(out, functionSymbol{addr: fn.addr, size: fn.end - fn.addr, name: name, typ: elf.STT_FUNC, local: true})
+		}
 	}
-	return out
+	return out, nil
 }
 
 // convention returns that of fn, a function of the file that t is of.
 func (t *pclntab) convention(fn *Function) Convention {
 	switch {
-	case t == nil || !t.entries[fn.Address]:
+	case t == nil || !t.has(fn.Address):
 		return CConvention
 	case !t.registers || slices.ContainsFunc(fn.Symbols, func(s string) bool { return strings.HasSuffix(s, ".abi0") }):
 		return GoStack
@@ -137,18 +213,29 @@ func (t *pclntab) convention(fn *Function) Convention {
 	return GoRegisters
 }
 
+// function returns the name and address of the function that holds addr.
 func (t *pclntab) function(addr uint64) (name string, start uint64, ok bool) {
 	if t == nil {
 		return "", 0, false
 	}
-	defer func() {
-		if recover() != nil {
-			name, start, ok = "", 0, false
+	i, _ := slices.BinarySearchFunc(t.functions, addr, func(fn goFunction, addr uint64) int {
+		if fn.addr <= addr {
+			return -1
 		}
-	}()
-	fn := t.table.PCToFunc(addr)
-	if fn == nil {
+		return 1
+	})
+	if i == 0 || addr >= t.functions[i-1].end {
 		return "", 0, false
 	}
-	return fn.Name, fn.Entry, true
+	fn := &t.functions[i-1]
+	text := t.names[fn.name:]
+	end := bytes.IndexByte(text[:min(len(text), maxGoName)], 0)
+	if end <= 0 {
+		return "", 0, false
+	}
+	return string(text[:end]), fn.addr, true
 }
+
+// maxGoName is the length of the longest name that is told: those of generic
+// functions hold those of their types.
+const maxGoName = 64 << 10

@@ -38,7 +38,7 @@ func (f *File) addend(addr uint64) uint64 {
 		if tables++; tables > maxRelocationTables {
 			break
 		}
-		data, err := f.elf.Data(s, maxSymbols)
+		data, err := f.elf.Data(s, maxRelocations)
 		if err != nil {
 			continue
 		}

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ianlancetaylor/demangle"
-
-	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -23,7 +20,7 @@ var ErrNoSymbol = errors.New("symbol not found")
 // Each is read when the ones before it do not answer.
 type symbols struct {
 	tables  []func() (*symtab, error)
-	pclntab func() *pclntab
+	pclntab func() (*pclntab, error)
 }
 
 // debugTable is the index of the table that another file has.
@@ -40,7 +37,7 @@ func (f *File) newSymbols() *symbols {
 			sync.OnceValues(f.debugdata),
 			sync.OnceValues(f.debugFile),
 		},
-		pclntab: sync.OnceValue(f.readPclntab),
+		pclntab: sync.OnceValues(f.readPclntab),
 	}
 }
 
@@ -63,11 +60,15 @@ func (f *File) debugdata() (t *symtab, err error) {
 			t, err = nil, fmt.Errorf("section .gnu_debugdata: xz panics: %v", r)
 		}
 	}()
-	inner, err := unxz(data, maxDebugdata)
+	// The limit is for the dictionary, too, which may be as large as what comes out.
+	inner, err := unxz(data, int64(min(maxDebugdata, f.elf.Allowance()/costUnxz)))
+	if err == nil {
+		err = f.elf.Spend(costUnxz * uint64(len(inner)))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("section .gnu_debugdata: %w", err)
 	}
-	e, err := safeelf.NewFile(bytes.NewReader(inner))
+	e, err := f.elf.Inner(bytes.NewReader(inner))
 	if err != nil {
 		return nil, fmt.Errorf("section .gnu_debugdata: %w", err)
 	}
@@ -90,10 +91,13 @@ func (p *Probe) Function() (name string, offset uint64, err error) {
 		if err != nil {
 			errs = append(errs, err)
 		} else if name, start, ok := t.function(addr); ok {
-			return demangle.Filter(name), addr - start, nil
+			return demangled(name), addr - start, nil
 		}
 	}
-	if name, start, ok := syms.pclntab().function(addr); ok {
+	golang, err := syms.pclntab()
+	if err != nil {
+		errs = append(errs, err)
+	} else if name, start, ok := golang.function(addr); ok {
 		return name, addr - start, nil
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -135,7 +139,7 @@ func (f *File) Resolve(a *notes.Arg) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		got, err := f.gotAddress()
+		got, err := f.got()
 		return addr - got, err
 	case "tpoff", "ntpoff":
 		off, err := f.address(a.Symbol, true)
@@ -194,7 +198,7 @@ func anchorAdvice(name string) string {
 // imports reports whether the object uses a symbol of that name of another.
 func (f *File) imports(name string) bool {
 	for _, table := range f.symbols().tables[:2] {
-		if t, err := table(); err == nil && t.imports(name) {
+		if t, err := table(); err == nil && t.hasImport(name) {
 			return true
 		}
 	}

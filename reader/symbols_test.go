@@ -246,7 +246,7 @@ func TestImportedSymbol(t *testing.T) {
 // TestHostileDebugdata asks for a dictionary of 4 GiB, which the few bytes that
 // come out do not need, and cuts the stream everywhere.
 func TestHostileDebugdata(t *testing.T) {
-	data := bytes.Clone(debugdata(t))
+	data := bytes.Clone(debugdataFile(t))
 	at := bytes.Index(data, []byte{0x21, 1}) // the filter LZMA2, with one byte of properties
 	data[at+2] = 40
 	o := &object{notes: one, sections: map[string][]byte{".gnu_debugdata": data}}

@@ -29,8 +29,11 @@ type symtab struct {
 	undefined []symbol
 	strings   []byte
 
+	functions []uint32 // those of symbols that are functions
+
 	lookups atomic.Int32
-	index   func() *nameIndex
+	index   func() *nameIndex // of symbols
+	imports func() *nameIndex // of undefined
 }
 
 // newSymtab reads the symbol table of type typ, SHT_SYMTAB or SHT_DYNSYM; nil
@@ -44,17 +47,20 @@ func newSymtab(f *safeelf.File, typ elf.SectionType) (*symtab, error) {
 	if uint64(s.Link) >= uint64(len(f.Sections)) {
 		return nil, fmt.Errorf("section %s names no section of strings", s.Name)
 	}
+	size := 24 // sizeof(Elf64_Sym)
+	if f.Class == elf.ELFCLASS32 {
+		size = 16
+	}
 	data, err := f.Data(s, maxSymbols)
 	if err != nil {
 		return nil, err
 	}
+	if err := f.Spend(costSymbol * uint64(len(data)/size)); err != nil {
+		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
+	}
 	strings, err := f.Data(&f.Sections[s.Link], maxSymbols)
 	if err != nil {
 		return nil, err
-	}
-	size := 24 // sizeof(Elf64_Sym)
-	if f.Class == elf.ELFCLASS32 {
-		size = 16
 	}
 	t := &symtab{strings: strings, symbols: make([]symbol, 0, len(data)/size)}
 	for ; len(data) >= size; data = data[size:] {
@@ -67,7 +73,13 @@ func newSymtab(f *safeelf.File, typ elf.SectionType) (*symtab, error) {
 		}
 	}
 	slices.SortStableFunc(t.symbols, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
-	t.index = sync.OnceValue(t.newNameIndex)
+	for i := range t.symbols {
+		if typ := t.symbols[i].typ; typ == elf.STT_FUNC || typ == elf.STT_GNU_IFUNC {
+			t.functions = append(t.functions, uint32(i))
+		}
+	}
+	t.index = sync.OnceValue(func() *nameIndex { return t.newNameIndex(t.symbols) })
+	t.imports = sync.OnceValue(func() *nameIndex { return t.newNameIndex(t.undefined) })
 	return t, nil
 }
 
@@ -111,25 +123,25 @@ func (t *symtab) namePrefix(s *symbol, n int) []byte {
 	return name
 }
 
+// maxNesting functions begin between an address and the beginning of the function
+// that holds it, at most: they nest rarely and not deep.
+const maxNesting = 256
+
 // function returns the name and address of the function that holds addr.
 func (t *symtab) function(addr uint64) (name string, start uint64, ok bool) {
 	if t == nil {
 		return "", 0, false
 	}
-	i, _ := slices.BinarySearchFunc(t.symbols, addr, func(s symbol, addr uint64) int {
-		if s.addr <= addr {
+	i, _ := slices.BinarySearchFunc(t.functions, addr, func(n uint32, addr uint64) int {
+		if t.symbols[n].addr <= addr {
 			return -1
 		}
 		return 1
 	})
 	var best *symbol
-	// Functions nest rarely and not deep.
-	for n := 0; i > 0 && n < 1024; n++ {
+	for n := 0; i > 0 && n < maxNesting; n++ {
 		i--
-		s := &t.symbols[i]
-		if s.typ != elf.STT_FUNC && s.typ != elf.STT_GNU_IFUNC {
-			continue
-		}
+		s := &t.symbols[t.functions[i]]
 		if addr-s.addr < s.size || s.size == 0 && best == nil && n == 0 {
 			if best == nil || best.local && !s.local && s.addr == best.addr {
 				best = s
@@ -145,19 +157,23 @@ func (t *symtab) function(addr uint64) (name string, start uint64, ok bool) {
 	return t.name(best), best.addr, true
 }
 
+// maxSymbolName is the length of the longest name that is looked up.
+const maxSymbolName = 4 << 10
+
 // lookup returns the addresses of the symbols called name, each once. Thread-
 // local ones have an offset in the TLS segment instead.
 func (t *symtab) lookup(name string, tls bool) []uint64 {
-	if t == nil {
+	if t == nil || len(name) > maxSymbolName {
 		return nil
 	}
 	var out []uint64
 	add := func(s *symbol) {
-		if len(out) < maxAddresses && (s.typ == elf.STT_TLS) == tls && t.is(s, name) && !slices.Contains(out, s.addr) {
+		if len(out) < maxAddresses && (s.typ == elf.STT_TLS) == tls && !slices.Contains(out, s.addr) && t.is(s, name) {
 			out = append(out, s.addr)
 		}
 	}
-	if t.lookups.Add(1) <= searches {
+	// Long names, of which many may begin alike, are compared with few.
+	if len(name) < maxHashed && t.lookups.Add(1) <= searches {
 		for i := range t.symbols {
 			add(&t.symbols[i])
 		}
@@ -169,10 +185,12 @@ func (t *symtab) lookup(name string, tls bool) []uint64 {
 	return out
 }
 
-// imports reports whether the table has a symbol called name that another
+// hasImport reports whether the table has a symbol called name that another
 // object defines.
-func (t *symtab) imports(name string) bool {
-	return t != nil && slices.ContainsFunc(t.undefined, func(s symbol) bool { return t.is(&s, name) })
+func (t *symtab) hasImport(name string) bool {
+	return t != nil && len(name) <= maxSymbolName && slices.ContainsFunc(t.imports().find(name), func(i uint32) bool {
+		return t.is(&t.undefined[i], name)
+	})
 }
 
 func (t *symtab) is(s *symbol, name string) bool {

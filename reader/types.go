@@ -19,6 +19,7 @@ const maxBTF = 32 << 20
 // types are the typed probes of a file.
 type types struct {
 	records *notes.Types
+	spend   func(cost uint64) error // see safeelf.File.Spend
 
 	mu      sync.Mutex
 	spec    *btf.Spec // nil without a .BTF section
@@ -58,9 +59,13 @@ func (f *File) readTypes() (*types, error) {
 
 func (t *types) load(f *safeelf.File, name string) (err error) {
 	data, err := f.Data(f.Section(name), maxBTF)
+	if err == nil {
+		err = f.Spend(costTypes * uint64(len(data)))
+	}
 	if err != nil {
 		return err
 	}
+	t.spend = f.Spend
 	// Anything but raw BTF would be taken for an ELF file.
 	if len(data) < 2 || f.ByteOrder.Uint16(data) != btfMagic {
 		return errors.New("it does not begin with the magic number of BTF")
@@ -94,6 +99,7 @@ type typer struct {
 	last     *structType // of id
 	free     []Type
 	declared uint64 // bytes of declarations until now
+	most     uint64 // of them
 }
 
 // of returns the type of the probe of note n, nil if it has none.
@@ -115,8 +121,8 @@ func (t *typer) of(n *notes.Note) (*Type, error) {
 	if t.last.err != nil {
 		return nil, t.last.err
 	}
-	if t.declared += t.last.size; t.declared > maxDeclarations {
-		return nil, fmt.Errorf("the declarations of the file's arguments are longer than %d MiB", maxDeclarations>>20)
+	if t.declared += t.last.size; t.declared > t.most {
+		return nil, fmt.Errorf("the declarations of the file's arguments are longer than %d MiB", t.most>>20)
 	}
 	t.free = t.free[1:]
 	typ.Struct, typ.Fields = t.last.btf, t.last.fields
@@ -152,13 +158,14 @@ func (t *types) structure(id uint32) *structType {
 		if !ok {
 			return fmt.Errorf("BTF type %d is no struct", id)
 		}
-		if s.size, err = declaration(st); err != nil {
+		// Many names may lead to one struct, and each is decoded.
+		if s.size, err = declaration(st, t.spend); err != nil {
 			return err
 		}
 		s.btf, s.fields = st, Fields(st)
 		return nil
 	})
-	if s.err != nil {
+	if s.err != nil && !errors.Is(s.err, safeelf.ErrBudget) {
 		t.graph.broken = s.err // what was measured as decoded may not be
 	}
 	return s

@@ -8,36 +8,45 @@ import (
 	"io"
 )
 
-// uncompress returns what the SHF_COMPRESSED contents data stand for. It lets
-// debug/elf do so, which knows zlib and zstd, on a file made of just this
-// section, so that nothing else of a hostile file reaches it; and behind a
+// uncompress returns what the contents of the SHF_COMPRESSED section s stand
+// for. It lets debug/elf do so, which knows zlib and zstd, on a file made of just
+// this section, so that nothing else of a hostile file reaches it; and behind a
 // recover, since debug/elf does not promise that it never panics.
-func (f *File) uncompress(data []byte, limit uint64) (out []byte, err error) {
+func (f *File) uncompress(s *elf.SectionHeader, limit uint64) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("debug/elf panics: %v", r)
 		}
 	}()
-	file, err := elf.NewFile(bytes.NewReader(f.wrap(data)))
+	if err := f.has(s.Offset, s.FileSize); err != nil {
+		return nil, err
+	}
+	if err := f.Spend(costUnpack * s.FileSize); err != nil {
+		return nil, err
+	}
+	file, err := elf.NewFile(f.wrap(s))
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	s := file.Sections[1]
-	if s.Size > limit {
-		return nil, fmt.Errorf("it grows to %d bytes, more than the %d that are read", s.Size, limit)
+	u := file.Sections[1]
+	if u.Size > limit {
+		return nil, fmt.Errorf("it grows to %d bytes, more than the %d that are read", u.Size, limit)
+	}
+	if err := f.Spend(costUnpack * u.Size); err != nil {
+		return nil, err
 	}
 	// The header's size may lie, so that memory grows only with what comes out.
-	out, err = io.ReadAll(io.LimitReader(s.Open(), int64(s.Size)))
-	if err == nil && uint64(len(out)) < s.Size {
-		err = fmt.Errorf("%d bytes come out instead of %d: %w", len(out), s.Size, io.ErrUnexpectedEOF)
+	out, err = io.ReadAll(io.LimitReader(u.Open(), int64(u.Size)))
+	if err == nil && uint64(len(out)) < u.Size {
+		err = fmt.Errorf("%d bytes come out instead of %d: %w", len(out), u.Size, io.ErrUnexpectedEOF)
 	}
 	return out, err
 }
 
-// wrap returns an ELF file of f's class and byte order whose section 1 is the
-// compressed section data, and section 2 the names that debug/elf insists on.
-func (f *File) wrap(data []byte) []byte {
+// wrap returns an ELF file of f's class and byte order whose section 1 is s, and
+// section 2 the names that debug/elf insists on.
+func (f *File) wrap(s *elf.SectionHeader) io.ReaderAt {
 	var (
 		b              bytes.Buffer
 		ehsize, shsize = uint64(64), uint64(64)
@@ -49,23 +58,39 @@ func (f *File) wrap(data []byte) []byte {
 	if f.ByteOrder == binary.ByteOrder(binary.BigEndian) {
 		ident[elf.EI_DATA] = byte(elf.ELFDATA2MSB)
 	}
-	content := ehsize + 3*shsize
-	names := content + uint64(len(data))
+	names := ehsize + 3*shsize // one NUL byte, then the section
+	content := names + 8
 	put := func(v any) { binary.Write(&b, f.ByteOrder, v) }
 	if f.Class == elf.ELFCLASS32 {
 		put(elf.Header32{Ident: ident, Type: uint16(f.Type), Machine: uint16(f.Machine), Version: uint32(elf.EV_CURRENT),
 			Shoff: uint32(ehsize), Ehsize: uint16(ehsize), Shentsize: uint16(shsize), Shnum: 3, Shstrndx: 2})
 		put(elf.Section32{})
-		put(elf.Section32{Type: uint32(elf.SHT_PROGBITS), Flags: uint32(elf.SHF_COMPRESSED), Off: uint32(content), Size: uint32(len(data))})
+		put(elf.Section32{Type: uint32(elf.SHT_PROGBITS), Flags: uint32(elf.SHF_COMPRESSED), Off: uint32(content), Size: uint32(s.FileSize)})
 		put(elf.Section32{Type: uint32(elf.SHT_STRTAB), Off: uint32(names), Size: 1})
 	} else {
 		put(elf.Header64{Ident: ident, Type: uint16(f.Type), Machine: uint16(f.Machine), Version: uint32(elf.EV_CURRENT),
 			Shoff: ehsize, Ehsize: uint16(ehsize), Shentsize: uint16(shsize), Shnum: 3, Shstrndx: 2})
 		put(elf.Section64{})
-		put(elf.Section64{Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_COMPRESSED), Off: content, Size: uint64(len(data))})
+		put(elf.Section64{Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_COMPRESSED), Off: content, Size: s.FileSize})
 		put(elf.Section64{Type: uint32(elf.SHT_STRTAB), Off: names, Size: 1})
 	}
-	b.Write(data)
-	b.WriteByte(0)
-	return b.Bytes()
+	b.Write(make([]byte, 8))
+	return &behind{head: b.Bytes(), rest: io.NewSectionReader(f.r, int64(s.Offset), int64(s.FileSize))}
+}
+
+// behind is head with rest behind it.
+type behind struct {
+	head []byte
+	rest *io.SectionReader
+}
+
+func (b *behind) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < int64(len(b.head)) {
+		n = copy(p, b.head[off:])
+		if n == len(p) {
+			return n, nil
+		}
+	}
+	m, err := b.rest.ReadAt(p[n:], max(off-int64(len(b.head)), 0))
+	return n + m, err
 }

@@ -35,11 +35,17 @@ type File struct {
 	Progs     []elf.ProgHeader
 	Sections  []elf.SectionHeader // Size and FileSize are both what the file holds
 
-	r io.ReaderAt
+	r      io.ReaderAt
+	budget *budget
 }
 
 // NewFile reads the headers of the ELF file in r.
-func NewFile(r io.ReaderAt) (*File, error) {
+func NewFile(r io.ReaderAt) (*File, error) { return newFile(r, newBudget(sizeOf(r))) }
+
+// Inner reads the headers of an ELF file that f holds. It costs f.
+func (f *File) Inner(r io.ReaderAt) (*File, error) { return newFile(r, f.budget) }
+
+func newFile(r io.ReaderAt, budget *budget) (*File, error) {
 	var head [64]byte // sizeof(Elf64_Ehdr)
 	n, err := r.ReadAt(head[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -48,7 +54,7 @@ func NewFile(r io.ReaderAt) (*File, error) {
 	if err := checkMagic(head[:n]); err != nil {
 		return nil, err
 	}
-	f := &File{r: r, Class: elf.Class(head[elf.EI_CLASS])}
+	f := &File{r: r, budget: budget, Class: elf.Class(head[elf.EI_CLASS])}
 	switch elf.Data(head[elf.EI_DATA]) {
 	case elf.ELFDATA2LSB:
 		f.ByteOrder = binary.LittleEndian
@@ -131,7 +137,7 @@ func (f *File) readSections(h *header) error {
 	if f.Class == elf.ELFCLASS32 {
 		want = 40
 	}
-	if h.shentsize < want {
+	if h.shentsize != want {
 		return fmt.Errorf("ELF header says that a section header has %d bytes, not %d", h.shentsize, want)
 	}
 	first, err := f.read(h.shoff, want)
@@ -152,6 +158,9 @@ func (f *File) readSections(h *header) error {
 		return fmt.Errorf("ELF header names %d sections, more than the %d that are read", h.shnum, maxSections)
 	}
 	table, err := f.read(h.shoff, h.shnum*h.shentsize)
+	if err == nil {
+		err = f.Spend(h.shnum * costSection)
+	}
 	if err != nil {
 		return fmt.Errorf("read %d section headers: %w", h.shnum, err)
 	}
@@ -172,6 +181,9 @@ func (f *File) nameSections(shstrndx uint64, nameOff []uint32) error {
 		return fmt.Errorf("section names: section %d is no string table below %d bytes", shstrndx, maxNames)
 	}
 	names, err := f.read(tab.Offset, tab.FileSize)
+	if err == nil {
+		err = f.Spend(costRead * tab.FileSize)
+	}
 	if err != nil {
 		return fmt.Errorf("read section names: %w", err)
 	}
@@ -214,7 +226,7 @@ func (f *File) readProgs(h header) error {
 	if f.Class == elf.ELFCLASS32 {
 		want = 32
 	}
-	if h.phentsize < want {
+	if h.phentsize != want {
 		return fmt.Errorf("ELF header says that a program header has %d bytes, not %d", h.phentsize, want)
 	}
 	size := h.phnum * h.phentsize
@@ -222,6 +234,9 @@ func (f *File) readProgs(h header) error {
 		return fmt.Errorf("%d program headers, more than the kernel loads", h.phnum)
 	}
 	table, err := f.read(h.phoff, size)
+	if err == nil {
+		err = f.Spend(h.phnum * costProgram)
+	}
 	if err != nil {
 		return fmt.Errorf("read %d program headers: %w", h.phnum, err)
 	}

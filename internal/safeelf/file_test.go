@@ -3,6 +3,7 @@ package safeelf_test
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"io"
 	"os"
 	"testing"
@@ -58,8 +59,20 @@ func TestAgainstDebugELF(t *testing.T) {
 	}
 }
 
-// FuzzFile reads every section of a file, in time and memory that the limit
-// bounds.
+// counted counts the bytes that are read.
+type counted struct {
+	r *bytes.Reader
+	n uint64
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(p, off)
+	c.n += uint64(n)
+	return n, err
+}
+
+// FuzzFile reads every section of a file, whatever they share. What is read and
+// what comes out keep within the budget of a file of that size.
 func FuzzFile(f *testing.F) {
 	for _, class := range []elf.Class{elf.ELFCLASS32, elf.ELFCLASS64} {
 		head := make([]byte, 64)
@@ -69,29 +82,65 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 1 << 20
-		file, err := safeelf.NewFile(bytes.NewReader(data))
+		r := &counted{r: bytes.NewReader(data)}
+		file, err := safeelf.NewFile(r)
 		if err != nil {
 			return
 		}
+		out := uint64(0)
 		for i := range file.Sections {
 			s := &file.Sections[i]
 			contents, err := file.Data(s, limit)
 			if len(contents) > limit || err != nil && contents != nil {
 				t.Errorf("section %d: got %d bytes, %v", i, len(contents), err)
 			}
-			if r, openErr := file.Open(s, limit); (openErr == nil) != (err == nil) {
-				t.Errorf("section %d: Data says %v, Open %v", i, err, openErr)
-			} else if err == nil {
-				if again, err := io.ReadAll(r); err != nil || !bytes.Equal(again, contents) {
-					t.Errorf("section %d: Open gives %d bytes and %v, Data %d", i, len(again), err, len(contents))
-				}
-			}
+			out += uint64(len(contents))
 			if n := uint64(len(contents)); err == nil && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 && n != s.Size {
 				t.Errorf("section %d: got %d bytes of %d", i, n, s.Size)
 			}
-			if i > 64 {
+		}
+		// Looking whether the file reaches so far reads a byte of each section.
+		if most := safeelf.Allowance(uint64(len(data))); out > most || r.n > most+uint64(len(file.Sections))*2+4096 {
+			t.Errorf("a file of %d bytes: read %d and got %d, more than %d", len(data), r.n, out, most)
+		}
+		for i := range min(len(file.Sections), 64) {
+			s := &file.Sections[i]
+			contents, err := file.Data(s, limit)
+			opened, openErr := file.Open(s, limit)
+			if errors.Is(err, safeelf.ErrBudget) || errors.Is(openErr, safeelf.ErrBudget) {
 				break
+			}
+			if (openErr == nil) != (err == nil) {
+				t.Errorf("section %d: Data says %v, Open %v", i, err, openErr)
+			} else if err == nil {
+				if again, err := io.ReadAll(opened); err != nil || !bytes.Equal(again, contents) {
+					t.Errorf("section %d: Open gives %d bytes and %v, Data %d", i, len(again), err, len(contents))
+				}
 			}
 		}
 	})
+}
+
+// TestUnknownSize reads a file whose reader does not say how large it is: its
+// budget is that of one which does.
+func TestUnknownSize(t *testing.T) {
+	data, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{64, 4096, 100_001} {
+		head := bytes.Clone(data[:size])
+		copy(head[40:], make([]byte, 8)) // e_shoff: no sections
+		copy(head[32:], make([]byte, 8)) // e_phoff: no segments
+		f, err := safeelf.NewFile(&counted{r: bytes.NewReader(head)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Spend(safeelf.Allowance(uint64(size))); err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+		if err := f.Spend(1); !errors.Is(err, safeelf.ErrBudget) {
+			t.Errorf("%d bytes: got %v, want that the budget is spent", size, err)
+		}
+	}
 }

@@ -19,7 +19,8 @@ func (f *File) Section(name string) *elf.SectionHeader {
 }
 
 // Data returns the contents of section s, uncompressed. A section with more
-// than limit bytes is an error.
+// than limit bytes is an error, and so is one beyond the file's budget: each call
+// costs it.
 func (f *File) Data(s *elf.SectionHeader, limit uint64) ([]byte, error) {
 	if s.FileSize > limit {
 		return nil, fmt.Errorf("section %s has %d bytes, more than the %d that are read", s.Name, s.FileSize, limit)
@@ -27,16 +28,20 @@ func (f *File) Data(s *elf.SectionHeader, limit uint64) ([]byte, error) {
 	if s.Type == elf.SHT_NOBITS {
 		return nil, nil
 	}
-	data, err := f.read(s.Offset, s.FileSize)
-	if err != nil {
-		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
-	}
-	if s.Flags&elf.SHF_COMPRESSED == 0 {
+	if s.Flags&elf.SHF_COMPRESSED != 0 {
+		data, err := f.uncompress(s, limit)
+		if err != nil {
+			return nil, fmt.Errorf("uncompress section %s: %w", s.Name, err)
+		}
 		return data, nil
 	}
-	data, err = f.uncompress(data, limit)
+	err := f.Spend(costRead * s.FileSize)
+	var data []byte
+	if err == nil {
+		data, err = f.read(s.Offset, s.FileSize)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("uncompress section %s: %w", s.Name, err)
+		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
 	}
 	return data, nil
 }
@@ -46,7 +51,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.r.ReadAt(p, o
 
 // Open is [File.Data] for sections that are not to be held in memory: the
 // contents are read from the file when they are asked for, unless they are
-// compressed.
+// compressed. What reading them costs is for the caller to spend.
 func (f *File) Open(s *elf.SectionHeader, limit uint64) (*io.SectionReader, error) {
 	if s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_COMPRESSED != 0 || s.FileSize > limit {
 		data, err := f.Data(s, limit)

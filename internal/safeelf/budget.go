@@ -1,0 +1,92 @@
+package safeelf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+)
+
+// ErrBudget is wrapped by the error for what would cost more than a file of its
+// size is worth.
+var ErrBudget = errors.New("its sections overlap, repeat or unpack to too much")
+
+// What reading a file may cost, in units of about a nanosecond and a byte. Files
+// as linkers write them cost up to 20 for each of their bytes: a section lies in
+// the file once, and so does what is decoded of it. Headers that lie cost no more.
+const (
+	perFile   = 8 << 20
+	perByte   = 64
+	maxBudget = 1 << 30
+)
+
+// Costs of bytes. Other packages add what they make of them, see [File.Spend].
+const (
+	costRead     = 1
+	costUnpack   = 8 // zlib at 125 MB/s
+	costSection  = 128
+	costProgram  = 64
+	unknownProbe = maxBudget / perByte // bytes beyond which no budget grows
+)
+
+// Allowance returns what reading a file of size bytes may cost.
+func Allowance(size uint64) uint64 {
+	return min(perFile+perByte*min(size, maxBudget), maxBudget)
+}
+
+// budget is what may still be spent on a file.
+type budget struct {
+	left atomic.Int64
+	size uint64 // of the file
+}
+
+func newBudget(size uint64) *budget {
+	b := &budget{size: size}
+	b.left.Store(int64(Allowance(size)))
+	return b
+}
+
+// Spend takes cost from what reading the file may cost. The error wraps
+// [ErrBudget] if there is less.
+func (f *File) Spend(cost uint64) error {
+	if cost <= maxBudget && f.budget.left.Add(-int64(cost)) >= 0 {
+		return nil
+	}
+	if cost <= maxBudget {
+		f.budget.left.Add(int64(cost))
+	}
+	return fmt.Errorf("it takes more work than a file of %d bytes is worth: %w", f.budget.size, ErrBudget)
+}
+
+// Allowance returns what reading the whole file may cost.
+func (f *File) Allowance() uint64 { return Allowance(f.budget.size) }
+
+// sizeOf returns how many bytes r has, as far as that matters to a budget.
+func sizeOf(r io.ReaderAt) uint64 {
+	switch r := r.(type) {
+	case interface{ Size() int64 }: // package bytes, strings and io
+		return uint64(max(r.Size(), 0))
+	case interface{ Stat() (os.FileInfo, error) }:
+		if info, err := r.Stat(); err == nil {
+			return uint64(max(info.Size(), 0))
+		}
+	}
+	var b [1]byte
+	has := func(n uint64) bool { // n bytes
+		got, _ := r.ReadAt(b[:], int64(n-1))
+		return got == 1
+	}
+	if has(unknownProbe) {
+		return unknownProbe
+	}
+	lo, hi := uint64(0), uint64(unknownProbe) // it has lo bytes, but not hi
+	for lo+1 < hi {
+		if mid := (lo + hi) / 2; has(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
