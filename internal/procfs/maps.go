@@ -1,9 +1,12 @@
 package procfs
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -32,12 +35,24 @@ func (m *Mapping) Size() uint64 { return m.End - m.Start }
 // empty for a kernel thread and for a process that has ended without being
 // waited for. The error for a process that does not exist wraps os.ErrNotExist.
 func Maps(pid int) ([]Mapping, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return nil, Error(pid, err)
 	}
-	return ParseMaps(data)
+	defer f.Close()
+	maps, err := readMaps(f)
+	if errors.As(err, new(*fs.PathError)) {
+		return nil, Error(pid, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return maps, nil
 }
+
+// maxMaps bytes of a process's mappings are read. A path has up to 4 KiB, and of
+// some distributions a process may map it a million times (vm.max_map_count).
+const maxMaps = 256 << 20
 
 // Error says in err, met under /proc/PID, what it means for the process.
 func Error(pid int, err error) error {
@@ -70,16 +85,25 @@ func (pid Empty) Error() string {
 func (pid Empty) Unwrap() error { return os.ErrNotExist }
 
 // ParseMaps parses the contents of a /proc/PID/maps.
-func ParseMaps(data []byte) ([]Mapping, error) {
-	out := make([]Mapping, 0, bytes.Count(data, []byte("\n")))
+func ParseMaps(data []byte) ([]Mapping, error) { return readMaps(bytes.NewReader(data)) }
+
+// readMaps holds a line at a time: what lines have in common, it keeps once.
+func readMaps(r io.Reader) ([]Mapping, error) {
+	var out []Mapping
 	paths := map[string]string{} // a file's mappings share its name
-	for n := 1; len(data) > 0; n++ {
-		line := data
-		if i := bytes.IndexByte(data, '\n'); i >= 0 {
-			line, data = data[:i], data[i+1:]
-		} else {
-			data = nil
+	limited := &io.LimitedReader{R: r, N: maxMaps}
+	lines := bufio.NewReaderSize(limited, 64<<10) // a path's newlines are escaped
+	for n := 1; ; n++ {
+		line, err := lines.ReadSlice('\n')
+		switch {
+		case err == io.EOF && limited.N <= 0:
+			return nil, fmt.Errorf("its memory map has more than the %d MiB that are read", maxMaps>>20)
+		case err == io.EOF && len(line) == 0:
+			return out, nil
+		case err != nil && err != io.EOF:
+			return nil, err
 		}
+		line = bytes.TrimSuffix(line, []byte("\n"))
 		m, path, ok := parseMapping(line)
 		if !ok {
 			return nil, fmt.Errorf("maps line %d: %q is no mapping", n, line)
@@ -93,7 +117,6 @@ func ParseMaps(data []byte) ([]Mapping, error) {
 		m.Path = p
 		out = append(out, m)
 	}
-	return out, nil
 }
 
 // parseMapping parses "START-END PERM OFFSET MAJOR:MINOR INODE   PATH".
