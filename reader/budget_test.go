@@ -407,10 +407,10 @@ func TestLargest(t *testing.T) {
 	for name, make := range map[string]func() []section{
 		"notes": func() []section {
 			one := notes.Note{Provider: "p", Name: "n"}.Append(nil, binary.LittleEndian, elf.ELFCLASS64)
-			return []section{{name: stapsdt, data: bytes.Repeat(one, (64<<20)/len(one)), Section64: elf.Section64{Type: note}}}
+			return []section{{name: stapsdt, data: bytes.Repeat(one, (64<<20)/slowdown/len(one)), Section64: elf.Section64{Type: note}}}
 		},
 		"symbols": func() []section {
-			data := bytes.Repeat(table, 90<<20/len(table))
+			data := bytes.Repeat(table, 90<<20/slowdown/len(table))
 			return []section{
 				{name: ".symtab", data: data, Section64: elf.Section64{Type: symtab, Link: 2}}, {name: ".strtab", data: []byte("\x00abcdefgh\x00")},
 				{name: ".dynsym", Section64: elf.Section64{Type: dynsym, Link: 2, Off: sectionStart, Size: uint64(len(data))}},

@@ -192,7 +192,7 @@ func TestMutations(t *testing.T) {
 	case testing.Short():
 		n = 100
 	case slowdown > 1: // the race detector's
-		n = 1000
+		n = 200
 	}
 	whole, sections := rich(t)
 	probes, functions, errs := everything(bytes.NewReader(whole))
