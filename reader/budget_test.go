@@ -148,6 +148,7 @@ func everything(r io.ReaderAt) (probes, functions int, errs []error) {
 		fn.Match(func(string) bool { return false })
 	}
 	f.Slot("puts")
+	f.OwnSlot(0x1004)
 	f.Instruction(0x1004)
 	return probes, functions, errs
 }

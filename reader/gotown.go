@@ -67,6 +67,9 @@ func (f *File) readOwnSlots() map[uint64]uint64 {
 		if s == nil {
 			continue
 		}
+		if f.elf.Spend(costRelocation*(s.FileSize/uint64(kind.size))) != nil {
+			continue
+		}
 		data, err := f.elf.Data(s, maxRelocations)
 		if err != nil {
 			continue
@@ -80,7 +83,9 @@ func (f *File) readOwnSlots() map[uint64]uint64 {
 			if kind.size == 3*word {
 				addr = number(data[2*word:])
 			}
-			slots[addr] = at
+			if len(slots) < maxSlots {
+				slots[addr] = at
+			}
 		}
 	}
 	return slots
