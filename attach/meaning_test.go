@@ -190,3 +190,46 @@ func argsJSON(t *testing.T, ev *attach.Event) string {
 	}
 	return string(parts.Args)
 }
+
+// TestRecordDurations checks durations wherever they lie in a record.
+func TestRecordDurations(t *testing.T) {
+	type inner struct{ Wait time.Duration }
+	type record struct {
+		Took  time.Duration
+		In    inner
+		Each  [2]time.Duration
+		Slice []time.Duration
+	}
+	p := provider.New("meanrecord", nil)
+	t.Cleanup(func() { p.Close() })
+	rec := provider.NewRecord[record](p, "record")
+	if err := p.Load(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, "meanrecord:record", &attach.Options{PIDs: []int{os.Getpid()}, Where: "Took > 1s && In.Wait < 1ms && Each[1] == 3ms"})
+	for took := range 3 * time.Second / time.Second {
+		rec.Fire(&record{took * time.Second, inner{5}, [2]time.Duration{1, 3 * time.Millisecond}, []time.Duration{time.Hour, -1}})
+	}
+	events := drain(t, s)
+	if len(events) != 1 {
+		t.Fatalf("%d events, want 1", len(events))
+	}
+	if got, want := fmt.Sprint(values(events[0].Args)), "[2s [5ns] [1ns 3ms] [1h0m0s -1ns]]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// values returns the values of arguments, without their names.
+func values(args []attach.Arg) (out []any) {
+	for _, a := range args {
+		switch v := a.Value.(type) {
+		case attach.Struct:
+			out = append(out, values(v))
+		case attach.List:
+			out = append(out, values(v))
+		default:
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -103,8 +103,7 @@ func TestWildSizes(t *testing.T) {
 	wild := objectOf(t, dir, "sizes_wild")
 	good := filepath.Join(dir, "good.so")
 	mapped(t, good, objectOf(t, dir, "sizes_good"))
-	sizes := []uint32{0, 1, block - 1, block + 1, notes.MaxBlockSize - 8, notes.MaxBlockSize, notes.MaxBlockSize + 1,
-		16<<10 - 48, 16 << 10, 32<<10 - 49, 32 << 10, 64 << 10, 1<<31 - 1, 1 << 31, 1<<32 - 1}
+	sizes := []uint32{0, block - 1, notes.MaxBlockSize, notes.MaxBlockSize + 1, 16 << 10, 64 << 10, 1<<32 - 1}
 	n := 1
 	for _, sections := range [][]string{{notes.TypesSectionName}, {".BTF"}, {notes.TypesSectionName, ".BTF"}} {
 		for _, size := range sizes {

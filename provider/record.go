@@ -21,10 +21,12 @@ type Record[T any] struct {
 //
 // Fields may have any type of [Arg], and be structs, arrays, slices and
 // pointers. Typed readers see all of them, and what pointers and slices point
-// to; other tracers see the first twelve numbers, pointers and lengths. Maps,
-// channels, functions, interfaces and complex numbers are refused, and so is what
-// tracers cannot read: structs of more than 15 KiB, 4,096 fields or 16 levels. What
-// is wrong with the declaration is reported by the next Load.
+// to, as they lie in memory: a time.Duration is one, a time.Time or netip.Addr the
+// struct that Go makes of it. Other tracers see the first twelve numbers, pointers
+// and lengths. Maps, channels, functions, interfaces and complex numbers are
+// refused, and so is what tracers cannot read: structs of more than 15 KiB, 4,096
+// fields or 16 levels. What is wrong with the declaration is reported by the next
+// Load.
 func NewRecord[T any](in Scope, name string) *Record[T] {
 	pr := new(Record[T])
 	p, _ := in.scope()
