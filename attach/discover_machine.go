@@ -34,8 +34,8 @@ func (d *discovery) machine() error {
 			continue
 		}
 		switch err := d.named(path); {
-		case err != nil && d.again:
-			// It may come back, and others come meanwhile.
+		case err != nil && (d.again || d.await && errors.Is(err, os.ErrNotExist)):
+			// It may come, or come back, and others come meanwhile.
 			d.troubles = append(d.troubles, err)
 		case err != nil:
 			return err

@@ -55,6 +55,7 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 		{aggregates && given("buffer"), "--buffer is for events that are printed: an aggregation has none"},
 		{aggregates && given("max-string"), "--max-string is for events that are printed: groups are told apart by the first 120 bytes of a text"},
 		{given("max-groups") && len(f.aggregate.by) == 0, "--max-groups has no effect without --by: there is one group"},
+		{given("wait") && len(f.command) > 0, "--wait has no effect with a command, whose probes are always waited for"},
 		{given("rescan") && len(f.command) > 0, "--rescan has no effect with a command, which is always looked at"},
 	} {
 		if c.wrong {

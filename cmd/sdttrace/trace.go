@@ -33,6 +33,7 @@ type traceFlags struct {
 	where     string
 	link      string
 	rescan    time.Duration
+	wait      bool
 	aggregate aggregateFlags
 	command   []string // behind "--"
 	held      *hold    // the command, once it has been started
@@ -45,6 +46,7 @@ const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes 
   sdttrace --hist ms --by path --interval 10s myapp:request_done   aggregated by the kernel
   sdttrace --latency myapp:request_start,myapp:request_done --key id --by path   from one to the other
   sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to text
+  sdttrace --wait 'myapp:*'                    a service that has not been started yet
   sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
   sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions of C++, Rust, Go or C
   sdttrace --hist retval uretprobe:libc.so.6:read            what a function returns
@@ -62,7 +64,8 @@ func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
 PROBE is [PATH:]PROVIDER:NAME; '*', '?' and [...] stand for any characters in
 each part. Without -p and CMD, probes are traced in all processes, those that
 start later included; a PATH with a '/', or the files that it names by '*', need
-not be running yet. Probes that appear while sdttrace runs are found by --rescan.
+not be running yet. Probes that appear while sdttrace runs are found by --rescan;
+with --wait it may start before any that match, and a PATH need not exist.
 
 uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
 FUNC is compared with symbols and, for C++ and Rust, with names as the source has
@@ -114,8 +117,9 @@ Events go to stdout, everything else to stderr, whose last line says how many
 events there were, how many were lost for want of room, filtered by --where or
 left unread, and to how many probe sites sdttrace could attach. Ctrl-C ends it,
 and so do SIGTERM and SIGHUP, with all results; from a second later on, another
-one ends it at once. The exit code is 0 if it traced, 1 if it could not or
-nothing matched, 2 if it was called wrongly.`,
+one ends it at once. The exit code is 0 if it traced, or waited for
+what did not come, 1 if it could not or nothing matched, 2 if it was called
+wrongly.`,
 		Example: traceExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); f.aggregate.latency == "" && (len(args) == 0 || dash == 0) {
@@ -147,6 +151,7 @@ nothing matched, 2 if it was called wrongly.`,
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
 	flags.DurationVar(&f.duration, "duration", 0, "end after this time, e.g. 10s")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks on stderr but errors and the summary")
+	flags.BoolVar(&f.wait, "wait", false, "wait for probes that match if there are none yet, such as those of a service that starts later")
 	flags.DurationVar(&f.rescan, "rescan", time.Second, "how often to look for probes that appear later; 0 for never")
 	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to text: argN, argN[argM] if argM is its length, argN->8 to follow the pointer 8 bytes behind; PROVIDER:NAME:argN for these probes only")
 	flags.StringSliceVar(&f.pointers, "follow", nil, "pointers of typed probes to follow: peer, peer.next, '*', or PROVIDER:NAME:peer")
@@ -183,8 +188,12 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 	if f.rescan < 0 {
 		return nil, usageError{fmt.Errorf("rescan %v is negative", f.rescan)}
 	}
+	if f.wait && f.rescan == 0 {
+		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}
+	}
 	opts := &attach.Options{
 		Rescan:    f.rescan,
+		Await:     f.wait,
 		PIDs:      f.pids,
 		RingSize:  int(f.ringSize),
 		MaxString: f.maxString,
@@ -291,9 +300,13 @@ type tracer interface {
 func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Writer, print func() error) error {
 	defer s.Close()
 	first := s.Plan()
-	if !f.quiet && len(first) > 0 {
+	switch {
+	case f.quiet:
+	case len(first) > 0:
 		printPlan(stderr, first)
 		printChildren(stderr, f.pids)
+	case f.wait:
+		fmt.Fprintln(stderr, "sdttrace: no probe matches yet; waiting, Ctrl-C ends")
 	}
 	if f.duration > 0 {
 		defer time.AfterFunc(f.duration, cancel).Stop()
@@ -312,7 +325,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	}
 	awaitClose(s, stderr)
 	finish()
-	if traceErr == nil && len(s.Plan()) == 0 {
+	if traceErr == nil && len(s.Plan()) == 0 && !f.wait {
 		traceErr = f.nothing()
 	}
 	if traceErr != nil {
