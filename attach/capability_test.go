@@ -138,6 +138,7 @@ var needMore = map[string]string{
 	"TestPanicOnWarn":              "mounts",
 	"TestAggregateShared":          "is no short test",
 	"TestPIDNamespace":             "needs root",
+	"TestRescanNow":                "needs root",
 	"TestReusedPID":                "needs root",
 	"TestReusedPIDOfMany":          "needs root",
 	"TestManyProcesses":            "perf events on uprobes need CAP_SYS_ADMIN",
