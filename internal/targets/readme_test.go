@@ -112,6 +112,7 @@ func TestReadmeCommands(t *testing.T) {
 	for _, c := range []struct{ names, pattern string }{
 		{"sdtdump /usr/lib/postgresql/", `^  postgresql:query__start  0x[0-9a-f]+ `},
 		{"sdtdump -p 4711 ", `^  myapp:request_done  0x[0-9a-f]+  at 0x[0-9a-f]+ `},
+		{"sdttrace list 'uprobe:", `^0x[0-9a-f]+ +\d+ +uprobe:/usr/lib/.*/libssl.so[.\d]*:SSL_read +-$`},
 		{"sdttrace list 'myapp:", `^\d+ +myapp +myapp:request_done +0 +clean +- +/memfd:`},
 	} {
 		cmd := k.choose(c.names, p.PID())
