@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -184,6 +185,19 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []note
 	reads := 0 // of texts
 	for i, a := range args {
 		f := &sc.fields[i]
+		if low, high, ok := halvesOf(a, p.Class); ok {
+			first, err := compileOperand(low, regs, p.Machine, p.Class, obj, site, ipDelta)
+			second, other := compileOperand(high, regs, p.Machine, p.Class, obj, site, ipDelta)
+			switch {
+			case err != nil || other != nil:
+				f.err = cmp.Or(err, other)
+			case sc.sig.reads()+2+reads > maxReads:
+				f.err = errTooMany
+			default:
+				sc.bindHalves(f, first, second)
+			}
+			continue
+		}
 		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, site, ipDelta)
 		var text *textArg
 		if err == nil {

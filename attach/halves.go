@@ -1,0 +1,44 @@
+package attach
+
+import (
+	"debug/elf"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// halvesOf returns the two words of an argument of 16 bytes, which compilers
+// pass of structs and of __int128: in two registers, the second of which the
+// ABI gives (notes.Arg.Pair), or side by side in memory. The types that it may
+// have do not tell words apart; low is the first in memory.
+func halvesOf(a notes.Arg, c elf.Class) (low, high notes.Arg, ok bool) {
+	if a.Size != 16 || c != elf.ELFCLASS64 || a.Err != nil || a.Float {
+		return a, a, false
+	}
+	a.Size, a.Signed = 8, false
+	low, high = a, a
+	switch {
+	case a.Kind == notes.Reg && a.Pair != "":
+		low.Pair, high.Pair, high.Reg = "", "", a.Pair
+	case a.Kind == notes.Mem:
+		high.Disp += 8
+	default:
+		return a, a, false
+	}
+	return low, high, true
+}
+
+// bindHalves reads both words of an argument into a struct of two fields.
+func (sc *schema) bindHalves(f *field, low, high operand) {
+	f.source, f.kind = fromStruct, reader.Other
+	for _, half := range []struct {
+		name string
+		op   operand
+	}{{"low", low}, {"high", high}} {
+		read := len(sc.sig.operands)
+		f.parts = append(f.parts, field{
+			name: half.name, source: fromRecord, kind: reader.Uint, size: 8, read: read, offset: headSize + 8*read,
+		})
+		sc.sig.operands = append(sc.sig.operands, half.op)
+	}
+}
