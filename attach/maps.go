@@ -35,6 +35,7 @@ type maps struct {
 	scratch   *ebpf.Map     // nil if no program needs it
 	namespace *pidNamespace // whose PIDs are meant; nil for the initial one
 	processes *ebpf.Map     // by PID: lifetime; nil if the kernel restricts links
+	selection *selection    // nil for all processes
 	stopped   *ebpf.Map     // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
 
 	// For aggregates, which have no ring; nil until the first site is known:

@@ -22,6 +22,12 @@ type Options struct {
 	// ended. Beyond 8 of them, other processes that run the same files are slowed
 	// down, too, though they give no events.
 	PIDs []int
+	// Comm and Exe restrict events to processes of this name, which is that of
+	// their first thread, and to those that run the file at this path, without
+	// PIDs: those that start later as well as those that are there. The kernel
+	// tells them apart when a probe fires, so that a process which gets a name, or
+	// executes the file, is one of them from then on.
+	Comm, Exe string
 
 	// RingSize is the size in bytes of the buffer between the kernel and this
 	// program, rounded up to a power of two; 0 means 4 MiB. When it is full,
@@ -204,6 +210,9 @@ func (o *Options) checked() (Options, error) {
 		}
 		out.condition = expr
 		out.texts = append(out.texts, whereTexts(expr)...)
+	}
+	if err := out.checkSelection(); err != nil {
+		return fail("Comm", err)
 	}
 	if out.Rescan < 0 || out.Await && out.Rescan == 0 {
 		return fail("Rescan", fmt.Errorf("%v is not positive, as it must be with Await", out.Rescan))

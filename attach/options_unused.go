@@ -14,6 +14,8 @@ func (o *Options) ofEvents(programs string) error {
 	}
 	return unused(programs+" decide what is recorded", []option{
 		{"Where", o.Where != ""},
+		{"Comm", o.Comm != ""},
+		{"Exe", o.Exe != ""},
 		{"Args", len(o.Args) > 0},
 		{"Strings", len(o.Strings) > 0},
 		{"MaxString", o.MaxString != 0},

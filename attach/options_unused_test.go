@@ -30,6 +30,8 @@ func TestUnusedOptions(t *testing.T) {
 	} {
 		for name, o := range map[string]attach.Options{
 			"Where":     {Where: "arg0 == 1"},
+			"Comm":      {Comm: "init"},
+			"Exe":       {Exe: "/bin/sh"},
 			"Args":      {Args: []string{"arg0"}},
 			"Strings":   {Strings: []string{"arg0"}},
 			"MaxString": {MaxString: 100},
@@ -43,7 +45,9 @@ func TestUnusedOptions(t *testing.T) {
 			if what == "collection" && (name == "Rescan" || name == "PrivateStack") || what == "program" && name == "Cookies" {
 				continue // of use
 			}
-			o.PIDs = []int{p.pid()}
+			if o.Comm == "" && o.Exe == "" {
+				o.PIDs = []int{p.pid()}
+			}
 			c, err := open(&o)
 			if err == nil {
 				c.Close()

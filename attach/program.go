@@ -197,6 +197,7 @@ func (g *generator) label(name string) {
 func (g *generator) prologue() {
 	g.emit(asm.Mov.Reg(regContext, asm.R1))
 	g.onlyProcesses()
+	g.onlySelected()
 	if g.maps.stopped != nil {
 		g.emit(
 			asm.LoadMapValue(asm.R2, g.maps.stopped.FD(), 0),

@@ -106,6 +106,9 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if t.maps, err = newMaps(o.RingSize, scratch, layout == nil); err == nil && len(signatures) > 0 && layout != nil {
 		err = layout.newMaps(t.maps)
 	}
+	if err == nil {
+		t.maps.selection, err = newSelection(o)
+	}
 	if err == nil && t.kind == PerfLink {
 		err = t.maps.addStop()
 	}

@@ -14,7 +14,7 @@ import (
 
 // flagOf are the flags that set attach.Options.
 var flagOf = map[string]string{
-	"PIDs": "pid", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan",
+	"PIDs": "pid", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan", "Comm": "comm", "Exe": "exe",
 }
 
 // optionError makes an error in an option one of usage, that names its flag.
@@ -56,6 +56,7 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 		{aggregates && given("max-string"), "--max-string is for events that are printed: groups are told apart by the first 120 bytes of a text"},
 		{given("max-groups") && len(f.aggregate.by) == 0, "--max-groups has no effect without --by: there is one group"},
 		{given("wait") && len(f.command) > 0, "--wait has no effect with a command, whose probes are always waited for"},
+		{(given("comm") || given("exe")) && len(f.command)+len(f.pids) > 0, "--comm and --exe are for processes that neither -p nor a command names"},
 		{given("rescan") && len(f.command) > 0, "--rescan has no effect with a command, which is always looked at"},
 	} {
 		if c.wrong {

@@ -95,5 +95,5 @@ func lateness(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", up to %.3g ms late", float64(d.Microseconds())/1000)
+	return fmt.Sprintf(", up to %.1f ms late", float64(d.Microseconds())/1000)
 }

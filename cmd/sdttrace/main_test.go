@@ -89,6 +89,11 @@ func hasty() {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			exe, err := os.Executable()
+			env.Setenv("EXE", exe)
+			return err
+		},
 		Condition: func(cond string) (bool, error) {
 			var ok bool
 			switch cond {

@@ -34,6 +34,7 @@ type traceFlags struct {
 	link      string
 	rescan    time.Duration
 	wait      bool
+	comm, exe string
 	aggregate aggregateFlags
 	command   []string // behind "--"
 	held      *hold    // the command, once it has been started
@@ -66,6 +67,7 @@ each part. Without -p and CMD, probes are traced in all processes, those that
 start later included; a PATH with a '/', or the files that it names by '*', need
 not be running yet. Probes that appear while sdttrace runs are found by --rescan;
 with --wait it may start before any that match, and a PATH need not exist.
+--comm and --exe wait, too; the kernel tells by them whose events are wanted.
 
 uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
 FUNC is compared with symbols and, for C++ and Rust, with names as the source has
@@ -144,6 +146,8 @@ wrongly.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntSliceVarP(&f.pids, "pid", "p", nil, "trace these processes only, until all have ended")
+	flags.StringVar(&f.comm, "comm", "", "trace processes of this name only, also those that start later")
+	flags.StringVar(&f.exe, "exe", "", "trace processes that run this file only, also those that start later")
 	flags.StringVar(&f.where, "where", "", "trace only what this condition holds for, e.g. 'arg0 > 5 && comm == \"x\"'")
 	f.aggregate.register(flags)
 	flags.StringVar(&f.format, "format", "text", "output format: text or json")
@@ -188,12 +192,17 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 	if f.rescan < 0 {
 		return nil, usageError{fmt.Errorf("rescan %v is negative", f.rescan)}
 	}
+	if f.comm != "" || f.exe != "" {
+		f.wait = f.wait || f.rescan > 0 // for the processes
+	}
 	if f.wait && f.rescan == 0 {
 		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}
 	}
 	opts := &attach.Options{
 		Rescan:    f.rescan,
 		Await:     f.wait,
+		Comm:      f.comm,
+		Exe:       f.exe,
 		PIDs:      f.pids,
 		RingSize:  int(f.ringSize),
 		MaxString: f.maxString,

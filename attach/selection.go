@@ -1,0 +1,162 @@
+package attach
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+)
+
+// commSize is TASK_COMM_LEN, include/linux/sched.h, with the NUL.
+const commSize = 16
+
+// selection says of which processes events are wanted, by what the kernel knows of
+// each when a probe fires there: so that it does not matter when they start.
+type selection struct {
+	comm string // of the first thread; "" for any
+	exe  *exeFile
+	at   map[string]int32 // offsets in the kernel's structs
+}
+
+// exeFile is an executable's struct inode, as the kernel numbers it.
+type exeFile struct{ device, inode uint64 }
+
+// newSelection returns nil if all processes are meant.
+func newSelection(o *Options) (*selection, error) {
+	if o.Comm == "" && o.Exe == "" {
+		return nil, nil
+	}
+	s := &selection{comm: o.Comm, at: map[string]int32{}}
+	if o.Exe != "" {
+		info, err := os.Stat(o.Exe)
+		if err != nil {
+			return nil, &OptionError{"Exe", err}
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || !info.Mode().IsRegular() {
+			return nil, &OptionError{"Exe", fmt.Errorf("%s is not a regular file", o.Exe)}
+		}
+		// include/linux/kdev_t.h, MKDEV
+		s.exe = &exeFile{uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), st.Ino}
+	}
+	kernel, err := btf.LoadKernelSpec()
+	if err != nil {
+		return nil, fmt.Errorf("select processes, for which the kernel must describe its types: %w", err)
+	}
+	for _, m := range [][2]string{
+		{"task_struct", "group_leader"}, {"task_struct", "comm"}, {"task_struct", "mm"},
+		{"mm_struct", "exe_file"}, {"file", "f_inode"}, {"inode", "i_ino"}, {"inode", "i_sb"}, {"super_block", "s_dev"},
+	} {
+		if s.at[m[1]], err = deepOffset(kernel, m[0], m[1]); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// deepOffset is memberOffset for members of unnamed structs within, too.
+func deepOffset(kernel *btf.Spec, structure, member string) (int32, error) {
+	var st *btf.Struct
+	if err := kernel.TypeByName(structure, &st); err != nil {
+		return 0, err
+	}
+	var find func(members []btf.Member, base int32) (int32, bool)
+	find = func(members []btf.Member, base int32) (int32, bool) {
+		for _, m := range members {
+			at := base + int32(m.Offset.Bytes())
+			if m.Name == member {
+				return at, true
+			}
+			var inner []btf.Member
+			switch t := btf.UnderlyingType(m.Type).(type) {
+			case *btf.Struct:
+				inner = t.Members
+			case *btf.Union:
+				inner = t.Members
+			}
+			if m.Name != "" {
+				inner = nil
+			}
+			if off, ok := find(inner, at); ok {
+				return off, true
+			}
+		}
+		return 0, false
+	}
+	if off, ok := find(st.Members, 0); ok {
+		return off, nil
+	}
+	return 0, fmt.Errorf("the kernel's struct %s has no member %s", structure, member)
+}
+
+// check returns what is wrong with the options.
+func (o *Options) checkSelection() error {
+	switch {
+	case o.Comm == "" && o.Exe == "":
+	case len(o.PIDs) > 0:
+		return errors.New("processes are selected by PIDs already")
+	case len(o.Comm) >= commSize:
+		return fmt.Errorf("%q is longer than the %d bytes that the kernel keeps of a name", o.Comm, commSize-1)
+	}
+	return nil
+}
+
+// onlySelected ends the program in processes that are not selected. It keeps the
+// context in R1, and comes before anything is on the stack.
+func (g *generator) onlySelected() {
+	s := g.maps.selection
+	if s == nil {
+		return
+	}
+	const slot = stackSlots - commSize
+	read := func(offset int32, size int32) {
+		g.emit(
+			asm.Mov.Imm(asm.R1, 0),
+			asm.StoreMem(asm.R10, slot, asm.R1, asm.DWord),
+			asm.StoreMem(asm.R10, slot+8, asm.R1, asm.DWord),
+			asm.Mov.Reg(asm.R1, asm.R10),
+			asm.Add.Imm(asm.R1, slot),
+			asm.Mov.Imm(asm.R2, size),
+			asm.Mov.Reg(asm.R3, asm.R7),
+			asm.Add.Imm(asm.R3, offset),
+			asm.FnProbeReadKernel.Call(),
+		)
+	}
+	follow := func(member string) {
+		read(s.at[member], 8)
+		g.emit(asm.LoadMem(asm.R7, asm.R10, slot, asm.DWord))
+	}
+	differs := func(off int16, want uint64) {
+		g.emit(
+			asm.LoadMem(asm.R1, asm.R10, slot+off, asm.DWord),
+			asm.LoadImm(asm.R2, int64(want), asm.DWord),
+			asm.JNE.Reg(asm.R1, asm.R2, "exit"),
+		)
+	}
+	g.emit(asm.FnGetCurrentTask.Call(), asm.Mov.Reg(asm.R7, asm.R0))
+	follow("group_leader")
+	if s.comm != "" {
+		var name [commSize]byte
+		copy(name[:], s.comm)
+		// The kernel keeps what is behind the NUL of a longer name from before.
+		read(s.at["comm"], int32(len(s.comm)+1))
+		differs(0, binary.NativeEndian.Uint64(name[:]))
+		differs(8, binary.NativeEndian.Uint64(name[8:]))
+	}
+	if s.exe != nil {
+		for _, member := range []string{"mm", "exe_file", "f_inode"} {
+			follow(member)
+		}
+		read(s.at["i_ino"], 8)
+		differs(0, s.exe.inode)
+		follow("i_sb")
+		read(s.at["s_dev"], 4)
+		differs(0, s.exe.device)
+	}
+	g.emit(asm.Mov.Reg(asm.R1, regContext))
+}
