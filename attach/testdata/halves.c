@@ -16,7 +16,7 @@ volatile unsigned long one = 1, two = 2;
 
 __attribute__((noinline)) void fire(struct pair p, __int128 wide)
 {
-	DTRACE_PROBE3(halves, fired, p, wide, one);
+	DTRACE_PROBE2(halves, fired, p, wide);
 }
 
 int main(void)
