@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/cilium/ebpf"
@@ -29,6 +30,7 @@ type Attachment struct {
 	closing sync.Once // others wait for the first who closes
 
 	mu        sync.Mutex // of what follows, and of plan
+	known     int        // sites that the plan has, or had
 	detachers []detacher
 	detached  bool
 	err       error
@@ -45,7 +47,10 @@ type Attachment struct {
 
 // unattached returns an Attachment that is attached to nothing yet.
 func unattached(plan Plan) *Attachment {
-	return &Attachment{plan: plan, completed: make(chan struct{})}
+	for i := range plan {
+		plan[i].order = i
+	}
+	return &Attachment{plan: plan, known: len(plan), completed: make(chan struct{})}
 }
 
 // newAttachment attaches groups. Its error concerns all sites: none of them
@@ -138,18 +143,31 @@ func (p Plan) gone() bool {
 	return true
 }
 
-// Plan returns what was decided and done for every site until now. The caller
-// must not change it.
+// Plan returns what was decided and done for every site until now, but those of
+// files that are no more: neither has them a name, nor a process. The caller must
+// not change it.
 func (a *Attachment) Plan() Plan {
+	plan, _ := a.PlanSince(0)
+	return plan
+}
+
+// PlanSince returns what Plan does without the first n sites that there were, and
+// how many there were until now, which is the n for the next call.
+func (a *Attachment) PlanSince(n int) (Plan, int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.plan
+	first, _ := slices.BinarySearchFunc(a.plan, n, func(s Site, n int) int { return s.order - n })
+	return a.plan[first:], a.known
 }
 
 // adopt takes over what more is attached to. It detaches if a has done so; what
 // has fired until then came from sites that the plan has.
 func (a *Attachment) adopt(more *Attachment) error {
 	a.mu.Lock()
+	for i := range more.plan {
+		more.plan[i].order = a.known
+		a.known++
+	}
 	a.plan = append(a.plan, more.plan...)
 	if !a.detached {
 		defer a.mu.Unlock()

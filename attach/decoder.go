@@ -4,36 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/go-usdt/usdt/reader"
 )
-
-// siteTable says what the indices mean by which programs name sites. It does
-// not change; that of a tracing is replaced by a longer one.
-type siteTable struct {
-	probes  []*reader.Probe
-	schemas []*schema // nil for sites that are not attached to
-}
-
-// with returns a table that has the sites of plan, too.
-func (t *siteTable) with(plan Plan, schemas []*schema) *siteTable {
-	n := &siteTable{}
-	if t != nil {
-		n.probes, n.schemas = slices.Clone(t.probes), slices.Clone(t.schemas)
-	}
-	for i := range plan {
-		p := &plan[i].Probe
-		if plan[i].shared {
-			anywhere := *p
-			anywhere.Live, p = nil, &anywhere
-		}
-		n.probes = append(n.probes, p)
-	}
-	n.schemas = append(n.schemas, schemas...)
-	return n
-}
 
 // decoder turns records into events.
 type decoder struct {

@@ -168,7 +168,7 @@ func (f *fileState) removed() bool {
 }
 
 // retire detaches from the files, which no process has any more. Their sites
-// remain in the plan, and what they fired in the counts.
+// leave the plan; what they fired remains in the counts.
 func (a *Attachment) retire(files []procfs.ID) error {
 	if len(files) == 0 {
 		return nil
@@ -187,6 +187,13 @@ func (a *Attachment) retire(files []procfs.ID) error {
 		}
 	}
 	a.detachers = kept
+	plan := make(Plan, 0, len(a.plan))
+	for i := range a.plan {
+		if !ended[a.plan[i].file] {
+			plan = append(plan, a.plan[i])
+		}
+	}
+	a.plan = plan
 	a.mu.Unlock()
 	var first error
 	for _, d := range gone {

@@ -212,7 +212,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, rec []byte, errors uint32) {
 		var sites atomic.Pointer[siteTable]
-		sites.Store(sites.Load().with(Plan{{}}, []*schema{sc}))
+		sites.Store(sites.Load().with(Plan{{}}, []*schema{sc}, []int{0}))
 		d := newDecoder(&sites, clock{measure: func() clockSample { return clockSample{} }})
 		if len(rec) >= headSize {
 			rec[headErrors] = byte(errors)

@@ -36,6 +36,7 @@ type Site struct {
 	Notes []string
 
 	file    procfs.ID // if it was found in all processes at once
+	order   int       // among all sites of an attachment
 	shared  bool      // PID is one of several for which there is one link
 	carrier carrier   // of a latency's starts and ends
 	opcode  string    // of a function's first instruction, its prefixes included

@@ -54,12 +54,16 @@ func (t *tracing) look() (since time.Time, plan Plan, err error) {
 
 // attachMore attaches to what look has found, and leaves what is gone.
 func (t *tracing) attachMore(ctx context.Context, plan Plan, since time.Time) {
+	if again := t.recycle(); len(again) > 0 {
+		t.sites.Store(t.sites.Load().without(again))
+	}
 	if len(plan) > 0 {
 		t.extend(ctx, plan, since)
 	}
 	if err := t.attached.retire(t.discover.ended); err != nil {
 		t.fail(err)
 	}
+	t.numbers.take(t.discover.ended)
 }
 
 // endSearch returns when nothing is looked for any more.
@@ -108,8 +112,8 @@ func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
 		return
 	}
 	followers := t.share(plan, schemas, planner.objects)
-	base := len(t.sites.Load().probes)
-	t.sites.Store(t.sites.Load().with(plan, schemas))
+	numbers := t.numbers.give(plan, schemas, t.layout != nil)
+	t.sites.Store(t.sites.Load().with(plan, schemas, numbers))
 	m := *t.maps
 	if err := m.addScratch(scratch); err != nil {
 		refuse(err)
@@ -128,7 +132,7 @@ func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
 		refuse(err)
 		return
 	}
-	more, err := newAttachment(ctx, plan, t.groups(plan, schemas, followers, planner.objects, base), t.kind)
+	more, err := newAttachment(ctx, plan, t.groups(plan, schemas, followers, planner.objects, numbers), t.kind)
 	if err != nil {
 		refuse(err)
 		return

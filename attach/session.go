@@ -67,6 +67,7 @@ func (s *Session) open(selectors []string, o *Options) (err error) {
 		if err != nil {
 			return fmt.Errorf("read ring buffer: %w", err)
 		}
+		s.empty = func() bool { return s.ring.AvailableBytes() == 0 }
 		return nil
 	})
 	if err != nil {
@@ -116,7 +117,9 @@ func (s *Session) records(yield func([]byte, error) bool) {
 			yield(nil, err)
 			return
 		}
-		if !yield(record.RawSample, nil) {
+		more := yield(record.RawSample, nil)
+		s.handled.Add(1)
+		if !more {
 			return
 		}
 		if burst++; record.Remaining > 0 {

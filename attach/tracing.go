@@ -50,8 +50,11 @@ type tracing struct {
 	procs    *processes
 	many     bool                  // so many that they share links
 	shared   map[sharedPlace]*Site // those that have such a link
+	numbers  numbering             // of sites
+	empty    func() bool           // no event is in the ring; nil without one
 
 	received, unread atomic.Uint64
+	handled          atomic.Uint64 // of received, those that readers are done with
 
 	mu      sync.Mutex // of what follows, and of the life of maps and progs
 	progs   []*ebpf.Program
@@ -122,7 +125,8 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 		return err
 	}
 	followers := t.share(plan, schemas, planner.objects)
-	t.sites.Store(t.sites.Load().with(plan, schemas))
+	numbers := t.numbers.give(plan, schemas, layout != nil)
+	t.sites.Store(t.sites.Load().with(plan, schemas, numbers))
 	refused, err := t.load(o.Context, signatures, t.maps)
 	if err != nil {
 		return err
@@ -130,7 +134,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if err := leaveOut(plan, schemas, refused); err != nil {
 		return err
 	}
-	groups := t.groups(plan, schemas, followers, planner.objects, 0)
+	groups := t.groups(plan, schemas, followers, planner.objects, numbers)
 	if len(plan) > 0 {
 		t.attached, err = newAttachment(o.Context, plan, groups, t.kind)
 		if err != nil && !(o.Await && plan.gone()) {
@@ -369,9 +373,8 @@ func leaveOut(plan Plan, schemas []*schema, refused map[*signature]error) error 
 	return nil
 }
 
-// groups returns the sites, of which the first has index base, by link. Those
-// that follow another one have none.
-func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, objects objects, base int) []*group {
+// groups returns the sites by link. Those that follow another one have none.
+func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, objects objects, numbers []int) []*group {
 	groups := grouper{objects: objects, procs: t.procs}
 	codes := map[*signature]code{}
 	for i := range plan {
@@ -384,7 +387,7 @@ func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, 
 			c = t.codes[sc.sig.key()]
 			codes[sc.sig] = c
 		}
-		groups.add(&plan[i], c.prog, c.form.cookie(base+i))
+		groups.add(&plan[i], c.prog, c.form.cookie(numbers[i]))
 	}
 	return groups.all
 }
@@ -425,9 +428,12 @@ func (t *tracing) watch(o *Options, stop func() error) {
 	})
 }
 
-// Plan returns what was decided and done for every site until now. The caller
-// must not change it.
+// Plan returns what was decided and done for every site until now, see
+// [Attachment.Plan].
 func (t *tracing) Plan() Plan { return t.attached.Plan() }
+
+// PlanSince is Plan for what is new, see [Attachment.PlanSince].
+func (t *tracing) PlanSince(n int) (Plan, int) { return t.attached.PlanSince(n) }
 
 // Pending returns the number of perf events that the kernel has still to remove
 // after Close, see [Attachment.Pending].

@@ -9,17 +9,24 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["versions"] = versionsChild }
+func init() {
+	children["versions"] = versionsChild("versions")
+	children["growth"] = versionsChild("growth")
+}
 
 // versionsChild is a program of three versions, which declare a probe of one
 // name: "load" says which it is.
-func versionsChild(command string) error {
+func versionsChild(name string) func(command string) error {
+	return func(command string) error { return obeyVersion(name, command) }
+}
+
+func obeyVersion(name, command string) error {
 	var version string
 	if _, err := fmt.Sscanf(command, "load %s", &version); err != nil {
 		versionsFire()
 		return nil
 	}
-	p := provider.New("versions", nil)
+	p := provider.New(name, nil)
 	start := provider.NewProbe1[uint64](p, "start", "id")
 	switch version {
 	case "old":

@@ -45,12 +45,11 @@ func announceLater(s tracer, stderr io.Writer, known int, held *hold) *later {
 
 func (l *later) announce() {
 	l.acquit(announceEvery)
-	all := l.s.Plan()
-	more := all[l.known:]
+	more, known := l.s.PlanSince(l.known)
+	l.known = known
 	if len(more) == 0 {
 		return
 	}
-	l.known = len(all)
 	late, n := time.Duration(0), 0
 	for i := range more {
 		if late = max(late, more[i].Late); more[i].Late > 0 {

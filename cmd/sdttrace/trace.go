@@ -300,6 +300,7 @@ const commandRescan = 10 * time.Millisecond
 type tracer interface {
 	Plan() attach.Plan
 	Stats() (attach.Stats, error)
+	PlanSince(n int) (attach.Plan, int)
 	Pending() int
 	Wait(context.Context) error
 	Close() error
@@ -308,7 +309,7 @@ type tracer interface {
 // follow prints what s traces until it ends, and what there is to say of it.
 func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Writer, print func() error) error {
 	defer s.Close()
-	first := s.Plan()
+	first, known := s.PlanSince(0)
 	switch {
 	case f.quiet:
 	case len(first) > 0:
@@ -322,7 +323,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	}
 	finish := func() {}
 	if !f.quiet {
-		later, losses := announceLater(s, stderr, len(first), f.held), f.announceLosses(s, stderr)
+		later, losses := announceLater(s, stderr, known, f.held), f.announceLosses(s, stderr)
 		finish = func() {
 			later.finish()
 			losses()
@@ -334,7 +335,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	}
 	awaitClose(s, stderr)
 	finish()
-	if traceErr == nil && len(s.Plan()) == 0 && !f.wait {
+	if _, n := s.PlanSince(0); traceErr == nil && n == 0 && !f.wait {
 		traceErr = f.nothing()
 	}
 	if traceErr != nil {

@@ -1,0 +1,137 @@
+package attach
+
+import (
+	"slices"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// siteTable says what the numbers mean by which programs name sites. It does
+// not change; that of a tracing is replaced by another one.
+type siteTable struct {
+	probes  []*reader.Probe
+	schemas []*schema // nil for numbers that no site has
+}
+
+// with returns a table that has the sites of plan, too, those of which the
+// number is not negative.
+func (t *siteTable) with(plan Plan, schemas []*schema, numbers []int) *siteTable {
+	n := t.clone()
+	for i, number := range numbers {
+		if number < 0 {
+			continue
+		}
+		for number >= len(n.probes) {
+			n.probes, n.schemas = append(n.probes, nil), append(n.schemas, nil)
+		}
+		p := &plan[i].Probe
+		if plan[i].shared {
+			anywhere := *p
+			anywhere.Live, p = nil, &anywhere
+		}
+		n.probes[number], n.schemas[number] = p, schemas[i]
+	}
+	return n
+}
+
+// without returns a table in which no site has the numbers.
+func (t *siteTable) without(numbers []int) *siteTable {
+	n := t.clone()
+	for _, number := range numbers {
+		n.probes[number], n.schemas[number] = nil, nil
+	}
+	return n
+}
+
+func (t *siteTable) clone() *siteTable {
+	if t == nil {
+		return &siteTable{}
+	}
+	return &siteTable{slices.Clone(t.probes), slices.Clone(t.schemas)}
+}
+
+// numbering gives sites their numbers, and takes them back from those that have
+// been left: short-lived programs would use up more and more.
+type numbering struct {
+	next   int
+	free   []int
+	byName map[string]int      // of an aggregate, whose groups have one for a probe
+	of     map[procfs.ID][]int // by the file, of sites that may be left
+	left   []leftNumbers
+}
+
+// leftNumbers are those of sites that do not fire any more, but whose events may
+// still be waiting for a reader.
+type leftNumbers struct {
+	numbers []int
+	drained bool // the ring has been empty since
+}
+
+// give returns the numbers of sites, -1 of those that are refused.
+func (n *numbering) give(plan Plan, schemas []*schema, aggregate bool) []int {
+	if n.of == nil {
+		n.byName, n.of = map[string]int{}, map[procfs.ID][]int{}
+	}
+	numbers := make([]int, len(plan))
+	for i := range plan {
+		s := &plan[i]
+		if schemas[i] == nil {
+			numbers[i] = -1
+			continue
+		}
+		name := nameOf(&s.Probe)
+		number, known := n.byName[name]
+		switch {
+		case aggregate && known:
+		case len(n.free) > 0:
+			number = n.free[len(n.free)-1]
+			n.free = n.free[:len(n.free)-1]
+		default:
+			number = n.next
+			n.next++
+		}
+		numbers[i] = number
+		if aggregate {
+			n.byName[name] = number // for ever: groups may have it
+		} else if s.file != (procfs.ID{}) {
+			n.of[s.file] = append(n.of[s.file], number)
+		}
+	}
+	return numbers
+}
+
+// take notes that the sites of files have been left.
+func (n *numbering) take(files []procfs.ID) {
+	for _, id := range files {
+		if numbers := n.of[id]; numbers != nil {
+			n.left = append(n.left, leftNumbers{numbers: numbers})
+			delete(n.of, id)
+		}
+	}
+}
+
+// recycle has numbers be given again of which no event is in the ring or with a
+// reader any more, and returns them.
+func (t *tracing) recycle() (again []int) {
+	if len(t.numbers.left) == 0 || t.empty == nil {
+		return nil
+	}
+	// Between an empty ring and the time when readers have nothing in hand lies
+	// a rescan: what was taken from the ring before counts as received by then.
+	idle := t.received.Load() == t.handled.Load()
+	empty := t.empty()
+	t.numbers.left = slices.DeleteFunc(t.numbers.left, func(l leftNumbers) bool {
+		if idle && l.drained {
+			again = append(again, l.numbers...)
+			return true
+		}
+		return false
+	})
+	for i := range t.numbers.left {
+		l := &t.numbers.left[i]
+		l.drained = l.drained || empty
+	}
+	t.numbers.free = append(t.numbers.free, again...)
+	return again
+}
