@@ -141,6 +141,7 @@ var needMore = map[string]string{
 	"TestRescanNow":                "needs root",
 	"TestReusedPID":                "needs root",
 	"TestReusedPIDOfMany":          "needs root",
+	"TestTimeNamespace":            "makes time namespaces, which takes CAP_SYS_ADMIN",
 	"TestManyProcesses":            "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestNoPrivateStack":           "looks at machine code, which CAP_SYSLOG may",
 	"TestCollectionStack":          "looks at machine code, which CAP_SYSLOG may",
