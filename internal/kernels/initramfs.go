@@ -117,6 +117,10 @@ func writeInitramfs(name, bin, arch string, files kernelFiles) error {
 			return err
 		}
 	}
+	// Where scripts name it in their first line.
+	if err := w.symlink("usr/bin/env", "/bin/busybox"); err != nil {
+		return err
+	}
 	data, err := json.Marshal(all)
 	if err != nil {
 		return err
