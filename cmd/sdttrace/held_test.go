@@ -153,7 +153,7 @@ func exitStatusOf(pid int) string {
 // more or less: it must go on.
 func TestHeldKilled(t *testing.T) {
 	if testing.Short() {
-		t.Skip("would take too long in an emulated machine")
+		t.Skip("short: three minutes in an emulated machine")
 	}
 	dir := buildHeld(t)
 	for round := range 30 {
