@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -82,6 +83,10 @@ func (d *discovery) matching(sel *selector.Selector) error {
 	return nil
 }
 
+// settled is how long ago a file must have changed for its time of change to
+// tell of the next one: file systems count in ticks of the clock, or in seconds.
+const settled = 2 * time.Second
+
 // named looks at the file that a selector names.
 func (d *discovery) named(path string) error {
 	return d.onDisk(path, &fileState{named: true, seen: d.scan})
@@ -104,7 +109,10 @@ func (d *discovery) onDisk(path string, state *fileState) error {
 			state.id, state.own = id, id
 			d.read[id] = state
 		}
-		state.changed = st.Ctim
+		state.changed = unix.Timespec{}
+		if changed := time.Unix(st.Ctim.Unix()); time.Since(changed).Abs() > settled {
+			state.changed = st.Ctim
+		}
 	}
 	f, err := reader.Open(path)
 	if err != nil {

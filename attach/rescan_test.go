@@ -18,6 +18,21 @@ func awaitSites(t *testing.T, plan func() attach.Plan, n int) {
 	}
 }
 
+// awaitKnown waits until a session has found n sites since it began, those that
+// it has left since included.
+func awaitKnown(t *testing.T, s *attach.Session, n int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		_, known := s.PlanSince(0)
+		if known >= n {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("found %d sites, want %d: %+v", known, n, s.Plan())
+		}
+	}
+}
+
 // TestRescanProcess attaches to probes that a process declares later, when
 // another one that is traced has ended.
 func TestRescanProcess(t *testing.T) {
