@@ -47,18 +47,18 @@ generate:
 # interop writes INTEROP.md anew, by the tests that hold it; it needs all tools,
 # and of Debian 12 and 13 the one that it runs on.
 interop: tools
-	$(GO) test ./internal/interop -run '^TestMatrix$$' -update
+	$(GO) test ./internal/systest/interop -run '^TestMatrix$$' -update
 
 # interop-trixie does so with the tools of Debian 13, and has its programs traced,
 # on any machine where it may install debootstrap and mount. CI does not run it.
 interop-trixie:
 	exec env GO=$(GO) ci/trixie sh -c "ci/install && \
-		go test ./internal/interop -run '^TestMatrix$$' -update && go test -count=1 ./internal/targets && go test -count=1 ./internal/dump -run '^TestBpftrace$$'"
+		go test ./internal/systest/interop -run '^TestMatrix$$' -update && go test -count=1 ./internal/systest/targets && go test -count=1 ./internal/sdtdump -run '^TestBpftrace$$'"
 
 # test-debian downloads Debian's packages with probes for eight architectures and
 # compares with readelf; UPDATE=-update writes the test data anew.
 test-debian:
-	SDTDUMP_DEBIAN=1 $(GO) test -run 'TestDebian$$$$' -timeout 60m -v ./internal/dump $(UPDATE)
+	SDTDUMP_DEBIAN=1 $(GO) test -run 'TestDebian$$$$' -timeout 60m -v ./internal/sdtdump $(UPDATE)
 
 # collection-object compiles attach/testdata/*.bpf.c with the headers of libbpf
 # 1.7 or later in LIBBPF/bpf, which Debian does not have yet. It goes through the
@@ -74,4 +74,4 @@ collection-object:
 # UPDATE=-update writes KERNELS.md anew.
 test-kernels:
 	ci/install packages-kernels.txt
-	$(GO) run ./internal/kernels $(UPDATE)
+	$(GO) run ./internal/systest/kernels $(UPDATE)

@@ -11,7 +11,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/go-usdt/usdt/internal/shield"
+	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/reader"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestCloseTwice holds that whoever closes later waits for the first one, who

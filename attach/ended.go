@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/procfs"
-	"github.com/go-usdt/usdt/internal/shield"
 )
 
 // fileState is what is known of a file that was looked for probes.

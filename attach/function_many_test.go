@@ -13,7 +13,7 @@ import (
 	"github.com/cilium/ebpf/features"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 func TestManyFunctions(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/features"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/procfs"
-	"github.com/go-usdt/usdt/internal/shield"
 )
 
 // maxMulti is MAX_UPROBE_MULTI_CNT, kernel/trace/bpf_trace.c.

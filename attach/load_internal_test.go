@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestLoadOthers loads the programs of two signatures, of which the verifier

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/leftover"
-	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/internal/systest/leftover"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // child is the environment variable that makes this test binary a traced

@@ -8,7 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/internal/shield"
+	"github.com/go-usdt/usdt/attach/internal/shield"
 )
 
 // multiReturn is BPF_F_UPROBE_MULTI_RETURN, include/uapi/linux/bpf.h.

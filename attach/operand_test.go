@@ -10,8 +10,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/procfs"
-	"github.com/go-usdt/usdt/internal/shield"
 )
 
 // maxPerfSemaphore: perf events carry the semaphore's offset in 32 bits

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 func TestSiteShapes(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // dots make testdata/redzone.S pass its sites ten thousand times each.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // BenchmarkStream is a flood of events of three integers from one process, to a

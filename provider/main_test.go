@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/go-usdt/usdt/internal/leftover"
+	"github.com/go-usdt/usdt/internal/systest/leftover"
 )
 
 func TestMain(m *testing.M) {

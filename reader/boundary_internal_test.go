@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestInstructionSizes compares with objdump what instructions are in a file

@@ -6,7 +6,7 @@ package main
 import (
 	"os"
 
-	"github.com/go-usdt/usdt/internal/dump"
+	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
-func main() { os.Exit(dump.Run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(sdtdump.Run(os.Args[1:], os.Stdout, os.Stderr)) }

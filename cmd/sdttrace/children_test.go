@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestChildren asks for the children of a shell: one is a shell, too, and one

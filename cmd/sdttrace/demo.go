@@ -17,7 +17,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/demo"
-	"github.com/go-usdt/usdt/internal/dump"
+	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
 const (
@@ -207,7 +207,7 @@ func demoWithout(p *attach.PrivilegeError, hello demo.Hello, stdout, stderr io.W
 		missing = "a permission"
 	}
 	fmt.Fprintf(stdout, "Attaching takes %s, which this process lacks. What can be seen without, by sdtdump -p %d --probe '%s':\n\n", missing, hello.PID, demoProbes)
-	dump.Run([]string{"-p", fmt.Sprint(hello.PID), "--probe", demoProbes}, stdout, stderr)
+	sdtdump.Run([]string{"-p", fmt.Sprint(hello.PID), "--probe", demoProbes}, stdout, stderr)
 	fmt.Fprintf(stderr, "\nsdttrace: %v; run: %s\n", p, privileged([]string{"demo"}))
 	return errReported
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestInterrupt ends a session as a terminal does: Ctrl-C is for all of its

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestLoss has nobody read what sdttrace prints. It says that events are lost

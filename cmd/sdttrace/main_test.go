@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/leftover"
+	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/provider"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // asNobody returns a function that makes commands which run as the user nobody.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestWaitInterrupted ends sdttrace while it waits for probes: that is no failure.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-usdt/usdt/internal/needs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/watch"
 )
 

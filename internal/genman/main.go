@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/go-usdt/usdt/internal/dump"
 	"github.com/go-usdt/usdt/internal/manpage"
+	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
 //go:generate go run . ../../man
@@ -17,7 +17,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: genman DIR")
 		os.Exit(2)
 	}
-	if err := manpage.Write(os.Args[1], dump.Command()); err != nil {
+	if err := manpage.Write(os.Args[1], sdtdump.Command()); err != nil {
 		fmt.Fprintf(os.Stderr, "genman: %v\n", err)
 		os.Exit(1)
 	}

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/internal/needs"
 	"github.com/go-usdt/usdt/internal/procfs"
-	"github.com/go-usdt/usdt/internal/witness"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/witness"
 )
 
 func readAll(t *testing.T, path string) (string, error) {

@@ -1,2 +1,0 @@
-// Package dump is the command sdtdump, for other commands to run too.
-package dump

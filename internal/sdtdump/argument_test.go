@@ -1,0 +1,25 @@
+package sdtdump
+
+import (
+	"debug/elf"
+	"testing"
+
+	"github.com/go-usdt/usdt/notes"
+)
+
+// A note chooses its symbols, and what stands in place of an argument.
+func TestArgumentPrintable(t *testing.T) {
+	for _, tt := range []struct{ arg, want string }{
+		{"8@a\u202eb(%rip)", `uint64 [rip+a\u202eb]`},
+		{"8@$\xff", `uint64 =\xff`},
+		{"8@\x1b[2J", `?"8@\x1b[2J"`},
+	} {
+		args := notes.ParseArgs(elf.EM_X86_64, elf.ELFCLASS64, tt.arg)
+		if len(args) != 1 {
+			t.Fatalf("%q has %d arguments, want 1", tt.arg, len(args))
+		}
+		if got := string(appendArgument(nil, &args[0])); got != tt.want {
+			t.Errorf("%q: got %s, want %s", tt.arg, got, tt.want)
+		}
+	}
+}

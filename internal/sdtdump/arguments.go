@@ -1,0 +1,79 @@
+package sdtdump
+
+import (
+	"debug/elf"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// arguments renders the arguments of probes. Programs repeat few argument
+// strings, so that those which were seen before are remembered.
+type arguments struct {
+	machine elf.Machine
+	class   elf.Class
+	seen    map[string]rendered
+	last    string // the argument string that was asked for last
+	args    rendered
+	asked   int
+	hits    int
+	parsed  []notes.Arg
+	text    []byte
+}
+
+// rendered are the arguments of an argument string as text, and what is wrong
+// with them.
+type rendered struct {
+	text []byte
+	errs []error
+}
+
+// Remembering costs memory and a look-up, and it pays only if strings recur.
+const (
+	maxUnpaid = 1 << 10 // strings are remembered without that
+	maxSeen   = 1 << 14
+)
+
+// of returns the arguments of p, until it is called again.
+func (r *arguments) of(p *reader.Probe) rendered {
+	if p.Machine != r.machine || p.Class != r.class || r.seen == nil {
+		*r = arguments{machine: p.Machine, class: p.Class, seen: map[string]rendered{}}
+	} else if p.Args == r.last {
+		return r.args
+	}
+	r.last = p.Args
+	r.asked++
+	if r.asked > 4*maxUnpaid && r.hits < r.asked/4 {
+		r.args = r.render(p)
+		return r.args
+	}
+	var ok bool
+	if r.args, ok = r.seen[p.Args]; ok {
+		r.hits++
+		return r.args
+	}
+	r.args = r.render(p)
+	if n := len(r.seen); n < maxUnpaid || n < min(r.hits, maxSeen) {
+		r.args.text = append([]byte(nil), r.args.text...)
+		r.seen[p.Args] = r.args
+	}
+	return r.args
+}
+
+func (r *arguments) render(p *reader.Probe) rendered {
+	var errs []error
+	r.parsed = notes.AppendArgs(r.parsed[:0], p.Machine, p.Class, p.Args)
+	b := r.text[:0]
+	for i := range r.parsed {
+		a := &r.parsed[i]
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendArgument(b, a)
+		if a.Err != nil {
+			errs = append(errs, a.Err)
+		}
+	}
+	r.text = b
+	return rendered{b, errs}
+}

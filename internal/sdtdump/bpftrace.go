@@ -1,0 +1,166 @@
+package sdtdump
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// bpftracePrinter writes a line of bpftrace for every probe. Each is a program
+// by itself, as in bpftrace -e 'LINE', and all of those below one comment that
+// says how to run bpftrace are one, too. They are for bpftrace from 0.17 on.
+type bpftracePrinter struct {
+	w       *bufio.Writer
+	seen    map[string]bool // sites of one probe are attached to together
+	command string          // the last comment
+}
+
+func newBpftrace(w io.Writer, _ *options) printer {
+	return &bpftracePrinter{w: bufio.NewWriter(w), seen: map[string]bool{}}
+}
+
+func (b *bpftracePrinter) flush() error { return b.w.Flush() }
+
+func (b *bpftracePrinter) probe(p *reader.Probe) error {
+	path, command := bpftraceObject(p)
+	if command != b.command {
+		b.command = command
+		fmt.Fprintln(b.w, command)
+	}
+	for _, s := range []string{path, p.Provider, p.Name} {
+		if !bpftraceWritable(s) {
+			_, err := fmt.Fprintf(b.w, "// %s: bpftrace has no way to write this\n", printable.String(path+":"+p.Provider+":"+p.Name))
+			return err
+		}
+	}
+	target := "usdt:" + bpftraceQuote(path) + ":" + bpftraceQuote(p.Provider) + ":" + bpftraceQuote(p.Name)
+	if b.seen[command+target] {
+		return nil
+	}
+	b.seen[command+target] = true
+	var format strings.Builder
+	var values []string
+	d := decoded{p, p.Arguments()}
+	for i := range d.args {
+		if !bpftraceReads(&d.args[i]) {
+			fmt.Fprintf(b.w, "// bpftrace from 0.24 on refuses this probe for its argument %s\n", printable.String(d.args[i].Text))
+		}
+	}
+	if len(d.args) > bpftraceMost {
+		fmt.Fprintf(b.w, "// bpftrace from 0.24 on has arg%d to arg%d as well\n", bpftraceMost, len(d.args)-1)
+	}
+	for i := range d.args[:min(len(d.args), bpftraceMost)] {
+		f, v := bpftraceArgument(d, i)
+		if v == "" {
+			continue
+		}
+		name := fmt.Sprintf("arg%d", i)
+		if t := blockField(d, i); t != nil {
+			name = identifier(t.Name)
+		}
+		fmt.Fprintf(&format, " %s=%s", name, f)
+		values = append(values, v)
+	}
+	all := ""
+	if len(values) > 0 {
+		all = ", " + strings.Join(values, ", ")
+	}
+	_, err := fmt.Fprintf(b.w, "%s { printf(\"%s:%s%s\\n\"%s); }\n", target, percent(p.Provider), percent(p.Name), format.String(), all)
+	return err
+}
+
+// bpftraceMost is how many arguments bpftrace before 0.24 reads on x86-64. It
+// refuses a program with others.
+const bpftraceMost = 6
+
+// bpftraceObject returns the path by which bpftrace takes a probe's object, and
+// a comment that says how to run it. With -p all versions take files; before
+// 0.25 some find memory files by "*" and by no path, since then by path only.
+func bpftraceObject(p *reader.Probe) (path, command string) {
+	if p.Live == nil {
+		return p.Attachable(), ""
+	}
+	withPID := fmt.Sprintf("// bpftrace -p %d", p.Live.PID)
+	switch {
+	case p.OpenPath == "":
+		return p.Path, withPID
+	case strings.HasPrefix(p.OpenPath, fmt.Sprintf("/proc/%d/root/", p.Live.PID)):
+		return "*", withPID // of another mount namespace, which it looks into
+	}
+	return p.OpenPath, fmt.Sprintf("// bpftrace, without -p: the path is of process %d only", p.Live.PID)
+}
+
+// bpftraceReads reports whether both bcc, by which bpftrace read arguments
+// before 0.24, and libbpf know the form of one. bcc knows no 'f' behind the
+// size, either, but leaves out only the argument.
+func bpftraceReads(a *notes.Arg) bool {
+	return a.Err == nil && !a.Float && a.Symbol == "" && a.Segment == "" && a.Pair == "" && a.Size <= 8
+}
+
+// bpftraceArgument returns argument i as a printf verb and an expression,
+// which is empty for one that bpftrace cannot read or that belongs to another.
+func bpftraceArgument(p decoded, i int) (verb, value string) {
+	a := &p.args[i]
+	if !bpftraceReads(a) {
+		return "", ""
+	}
+	if p.Type != nil {
+		for j := range p.Type.Fields {
+			f := &p.Type.Fields[j]
+			if (f.Kind == reader.String || f.Kind == reader.Bytes) && lengthOf(p, f) == i {
+				return "", ""
+			}
+		}
+	}
+	arg := fmt.Sprintf("arg%d", i)
+	if f := blockField(p, i); f != nil {
+		switch n := lengthOf(p, f); {
+		case f.Kind != reader.String && f.Kind != reader.Bytes:
+		case n >= bpftraceMost:
+			return "0x%llx", arg
+		case n >= 0:
+			// From 0.23 on, the length that str takes includes a NUL.
+			return "%r", fmt.Sprintf("buf(%s, arg%d)", arg, n)
+		case f.Kind == reader.String:
+			return "%s", fmt.Sprintf("str(%s)", arg)
+		}
+	}
+	switch {
+	case isFloat(blockField(p, i)):
+		return "0x%llx", arg // the number's bits
+	case a.Signed:
+		return "%lld", fmt.Sprintf("(int%d)%s", 8*a.Size, arg)
+	case a.Kind == notes.Mem || a.Kind == notes.Reg || a.Kind == notes.Imm:
+		return "%llu", arg
+	}
+	return "", ""
+}
+
+func isFloat(f *reader.Field) bool { return f != nil && f.Kind == reader.Float }
+
+// bpftraceWritable reports whether s can stand in quotes, where bpftrace knows
+// no escapes in the name of a probe.
+func bpftraceWritable(s string) bool {
+	return s != "" && !strings.ContainsAny(s, "\"\\") && printable.String(s) == s
+}
+
+// percent returns s as it stands for itself in a format.
+func percent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
+
+// bpftraceQuote puts a part of a probe's name in quotes if bpftrace's lexer
+// would not take it as it is.
+func bpftraceQuote(s string) string {
+	for _, c := range s {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.ContainsRune("_-./*+", c):
+		default:
+			return `"` + s + `"`
+		}
+	}
+	return s
+}

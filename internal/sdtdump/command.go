@@ -1,0 +1,157 @@
+package sdtdump
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/version"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1 // something could not be read, or nothing matched
+	exitUsage  = 2
+)
+
+// options are what the command line asks for.
+type options struct {
+	targets []string
+	pid     int
+	all     bool
+	probe   string
+	format  string
+	json    bool
+	symbols bool
+	disasm  bool
+
+	selector *selector.Selector // nil for every probe
+	color    bool
+}
+
+// errUsage is wrapped by errors that are the caller's.
+type errUsage struct{ error }
+
+func (e errUsage) Unwrap() error { return e.error }
+
+// Run runs sdtdump with args, which do not begin with its name, and returns its
+// exit code.
+func Run(args []string, stdout, stderr io.Writer) int {
+	code := exitDone
+	cmd := command(stdout, stderr, &code)
+	cmd.SetArgs(args)
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	if err := cmd.Execute(); err != nil {
+		fmt.Fprintf(printable.Writer(stderr), "sdtdump: %v\n", err)
+		if errors.As(err, &errUsage{}) {
+			return exitUsage
+		}
+		return exitFailed
+	}
+	return code
+}
+
+const examples = `  sdtdump /usr/lib/x86_64-linux-gnu/libstdc++.so.6
+  sdtdump --probe 'hotspot:gc__*' /usr/lib/jvm
+  sdtdump -p $(pidof postgres | cut -d' ' -f1) --json
+  sdtdump -a --probe 'python:*'`
+
+// Command returns the command sdtdump for its documentation.
+func Command() *cobra.Command { return command(io.Discard, io.Discard, new(int)) }
+
+func command(stdout, stderr io.Writer, code *int) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "sdtdump [flags] TARGET...",
+		Short: "Show the USDT probes of ELF files and of live processes",
+		Long: `Show the USDT probes of ELF files and of live processes: provider, name,
+addresses and decoded arguments, with names and types where the object has them.
+
+A TARGET is an ELF file, or a directory, which is walked.
+On a terminal the text is coloured, unless NO_COLOR is set.
+
+Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usage.`,
+		Example:       examples,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.targets = args
+			if err := o.check(cmd.Flags()); err != nil {
+				return errUsage{err}
+			}
+			c, err := dump(&o, stdout, stderr)
+			*code = c
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.IntVarP(&o.pid, "pid", "p", 0, "probes mapped in process `PID`")
+	f.BoolVarP(&o.all, "all", "a", false, "probes mapped in every process")
+	f.StringVar(&o.probe, "probe", "", "only probes that match `GLOB`, [PATH:]PROVIDER:NAME")
+	f.BoolVar(&o.symbols, "symbols", false, "show the enclosing functions, demangled")
+	f.BoolVar(&o.disasm, "disasm", false, "show the instructions at each site, and whether it is watched now")
+	cmd.Version = version.String()
+	cmd.SetVersionTemplate("sdtdump {{.Version}}\n")
+	f.Bool("version", false, "print the version and exit")
+	f.StringVar(&o.format, "format", "text", "output `FORMAT`: "+strings.Join(formatNames(), "|"))
+	f.BoolVar(&o.json, "json", false, "the same as --format json: one object a line")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return errUsage{fmt.Errorf("%w; see sdtdump --help", err)}
+	})
+	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("probe", completeProbes)
+	return cmd
+}
+
+func (o *options) check(flags *pflag.FlagSet) error {
+	sources := 0
+	for _, given := range []bool{len(o.targets) > 0, flags.Changed("pid"), o.all} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case sources == 0:
+		return errors.New("nothing to read: give files or directories, -p PID or -a; see sdtdump --help")
+	case sources > 1:
+		return errors.New("give either files and directories, or -p PID, or -a")
+	case flags.Changed("pid") && o.pid <= 0:
+		return fmt.Errorf("%d is no process id", o.pid)
+	case flags.Changed("probe") && o.probe == "":
+		return errors.New("--probe is empty: want [PATH:]PROVIDER:NAME, with '*' for any")
+	}
+	if o.json {
+		if flags.Changed("format") && o.format != "json" {
+			return fmt.Errorf("--json and --format %s exclude each other", o.format)
+		}
+		o.format = "json"
+	}
+	if formats[o.format] == nil {
+		return fmt.Errorf("unknown format %q: want %s", o.format, strings.Join(formatNames(), ", "))
+	}
+	for name, set := range map[string]bool{"symbols": o.symbols, "disasm": o.disasm} {
+		if set && o.format != "text" && o.format != "json" {
+			return fmt.Errorf("--%s has no effect with --format %s", name, o.format)
+		}
+	}
+	if o.probe != "" {
+		s, err := selector.Parse(o.probe)
+		if err != nil {
+			return err
+		}
+		if s.Kind != selector.USDT {
+			return fmt.Errorf("probe %q selects functions; sdtdump shows USDT probes", o.probe)
+		}
+		o.selector = &s
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package sdtdump
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// completeProbes completes PROVIDER:NAME by what the files or processes that
+// stand on the command line have, or else by what runs on the machine.
+func completeProbes(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	add := func(p *reader.Probe) {
+		// Shells expand what they are given as completions.
+		if name := p.Provider + ":" + p.Name; strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
+			names = append(names, name)
+		}
+	}
+	pid, _ := cmd.Flags().GetInt("pid")
+	switch {
+	case pid != 0:
+		if p, err := reader.OpenProcess(pid); err == nil {
+			defer p.Close()
+			for probe, err := range p.Probes() {
+				if err == nil {
+					add(&probe)
+				}
+			}
+		}
+	case len(args) > 0:
+		for _, path := range args {
+			if f, err := reader.Open(path); err == nil {
+				for probe, err := range f.Probes() {
+					if err == nil {
+						add(&probe)
+					}
+				}
+				f.Close()
+			}
+		}
+	default:
+		for p, err := range reader.Processes() {
+			if err != nil {
+				continue
+			}
+			for probe, err := range p.Probes() {
+				if err == nil {
+					add(&probe)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,149 @@
+package sdtdump
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// cPrinter writes a C struct for the argument block of every typed probe, for
+// BPF programs and bpftrace scripts. Nested types are written out where they
+// are used, so that the structs of several objects can stand in one file.
+type cPrinter struct {
+	w    *bufio.Writer
+	seen map[string]bool
+}
+
+func newC(w io.Writer, _ *options) printer {
+	return &cPrinter{w: bufio.NewWriter(w), seen: map[string]bool{}}
+}
+
+func (c *cPrinter) flush() error { return c.w.Flush() }
+
+func (c *cPrinter) probe(p *reader.Probe) error {
+	name := identifier(p.Provider) + "_" + identifier(p.Name)
+	if p.Type == nil || p.Type.Struct == nil || c.seen[name] {
+		return nil
+	}
+	c.seen[name] = true
+	fmt.Fprintf(c.w, "/* %s, %s */\n", comment(p.Provider+":"+p.Name), blockPlace(p))
+	fmt.Fprintf(c.w, "struct %s {\n", name)
+	cMembers(c.w, p.Type.Struct.Members, p.Type.Struct.Size, "\t", 0)
+	_, err := fmt.Fprint(c.w, "} __attribute__((packed));\n\n")
+	return err
+}
+
+// comment returns text that ends neither its line nor the comment it is in.
+func comment(s string) string { return strings.ReplaceAll(printable.String(s), "*/", `*\/`) }
+
+// blockPlace says in words where the block is while the site executes.
+func blockPlace(p *reader.Probe) string {
+	r := &p.Type.Record
+	if r.BlockReg == notes.NoBlock {
+		return "the block's address is not known"
+	}
+	reg := fmt.Sprintf("DWARF register %d", r.BlockReg)
+	for _, name := range []string{"rax", "rdi", "rsp", "x8", "x0", "sp"} {
+		if l, ok := notes.LookupRegister(p.Machine, p.Class, name); ok && l.DWARF == int(r.BlockReg) {
+			reg = name
+			break
+		}
+	}
+	if r.BlockOffset != 0 {
+		return fmt.Sprintf("at %s%+d", reg, r.BlockOffset)
+	}
+	return "at " + reg
+}
+
+// maxNesting is how deep nested types are written out; below it, as bytes.
+const maxNesting = 8
+
+// cMembers writes the members of a packed struct of size bytes.
+func cMembers(w io.Writer, members []btf.Member, size uint32, indent string, depth int) {
+	at, pads := uint32(0), 0
+	pad := func(to uint32) {
+		if to > at {
+			fmt.Fprintf(w, "%schar __pad%d[%d];\n", indent, pads, to-at)
+			pads++
+			at = to
+		}
+	}
+	for _, m := range members {
+		length, err := btf.Sizeof(m.Type)
+		off := m.Offset.Bytes()
+		if err != nil || m.BitfieldSize != 0 || off < at {
+			continue // its bytes become padding
+		}
+		pad(off)
+		fmt.Fprint(w, indent)
+		cDeclare(w, m.Type, identifier(m.Name), indent, depth)
+		fmt.Fprint(w, ";\n")
+		at += uint32(length)
+	}
+	pad(size)
+}
+
+// cDeclare writes the declaration of name without a semicolon.
+func cDeclare(w io.Writer, t btf.Type, name, indent string, depth int) {
+	size, _ := btf.Sizeof(t)
+	switch u := btf.UnderlyingType(t).(type) {
+	case *btf.Int:
+		fmt.Fprintf(w, "%s %s", cInt(u), name)
+		return
+	case *btf.Float:
+		if u.Size == 4 || u.Size == 8 {
+			fmt.Fprintf(w, "%s %s", map[uint32]string{4: "float", 8: "double"}[u.Size], name)
+			return
+		}
+	case *btf.Enum:
+		fmt.Fprintf(w, "%s %s", cInt(&btf.Int{Size: u.Size, Encoding: map[bool]btf.IntEncoding{true: btf.Signed}[u.Signed]}), name)
+		return
+	case *btf.Pointer:
+		target := "void"
+		if i, ok := btf.UnderlyingType(u.Target).(*btf.Int); ok && i.Size == 1 {
+			target = cInt(i)
+		}
+		fmt.Fprintf(w, "%s *%s", target, name)
+		return
+	case *btf.Array:
+		if depth < maxNesting {
+			cDeclare(w, u.Type, fmt.Sprintf("%s[%d]", name, u.Nelems), indent, depth+1)
+			return
+		}
+	case *btf.Struct:
+		if depth < maxNesting {
+			fmt.Fprint(w, "struct {\n")
+			cMembers(w, u.Members, u.Size, indent+"\t", depth+1)
+			fmt.Fprintf(w, "%s} __attribute__((packed)) %s", indent, name)
+			return
+		}
+	}
+	fmt.Fprintf(w, "char %s[%d]", name, size)
+}
+
+// cInt returns an integer type of C, whatever name the object gives it.
+func cInt(i *btf.Int) string {
+	switch {
+	case i.Encoding == btf.Bool:
+		return "_Bool"
+	case i.Name == "char":
+		return "char"
+	}
+	name := map[uint32]string{1: "char", 2: "short", 4: "int", 8: "long long"}[i.Size]
+	switch {
+	case name == "":
+		return "unsigned __int128"
+	case i.Encoding&btf.Signed == 0:
+		return "unsigned " + name
+	case i.Size == 1:
+		return "signed char"
+	}
+	return name
+}

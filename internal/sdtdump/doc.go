@@ -1,0 +1,2 @@
+// Package sdtdump is the command sdtdump, for other commands to run too.
+package sdtdump

@@ -1,0 +1,161 @@
+package sdtdump
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+
+	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// dump prints what o asks for and returns the exit code.
+func dump(o *options, stdout, stderr io.Writer) (int, error) {
+	o.color = wantsColor(stdout)
+	d := &dumper{options: o}
+	if isTerminal(stderr) {
+		d.progress = newProgress(stderr, progressAfter)
+	}
+	d.out, d.stderr = formats[o.format](d.progress.behind(stdout), o), printable.Writer(d.progress.behind(stderr))
+	err := d.read()
+	d.progress.stop()
+	switch {
+	case err != nil:
+		return exitFailed, err
+	case d.matched == 0 && d.failed == 0:
+		return exitFailed, d.nothing()
+	case d.failed > 0:
+		return exitFailed, nil
+	}
+	if c, ok := d.out.(*cPrinter); ok && len(c.seen) == 0 {
+		return exitFailed, fmt.Errorf("--format c writes the types of probes, and none of these %d has types; --format text shows their arguments", d.matched)
+	}
+	return exitDone, nil
+}
+
+// read reads and prints everything.
+func (d *dumper) read() (err error) {
+	switch {
+	case d.pid != 0:
+		err = d.process()
+	case d.all:
+		err = d.processes()
+	default:
+		err = d.files()
+	}
+	if ferr := d.out.flush(); err == nil && ferr != nil {
+		err = fmt.Errorf("write: %w", ferr)
+	}
+	return err
+}
+
+type dumper struct {
+	*options
+	out         printer
+	stderr      io.Writer
+	progress    *progress // nil without a terminal
+	near        string    // what --probe may mean if nothing matches
+	distance    int       // of near
+	found       int       // probes
+	matched     int       // of them, those that were asked for
+	failed      int       // errors told
+	denied      int       // processes that may not be read, with -a
+	deniedFirst error     // of them
+}
+
+// tell reports an error and goes on.
+func (d *dumper) tell(err error) {
+	d.failed++
+	fmt.Fprintf(d.stderr, "sdtdump: %v\n", err)
+}
+
+// nothing says why no probe was printed.
+func (d *dumper) nothing() error {
+	where := "the files"
+	switch {
+	case d.pid != 0:
+		where = fmt.Sprintf("process %d", d.pid)
+	case d.all:
+		where = "the processes that this user may read"
+	case len(d.targets) == 1:
+		where = d.targets[0]
+	}
+	if d.near != "" {
+		return fmt.Errorf("no probe matches %q, but %s would; %s has %d others", d.probe, d.near, where, d.found)
+	}
+	if d.found > 0 {
+		return fmt.Errorf("no probe matches %q; %s has %d others", d.probe, where, d.found)
+	}
+	if len(d.targets) == 1 && isGo(d.targets[0]) {
+		return fmt.Errorf("no USDT probes in %s: a Go program declares them when it runs, look at its process (-p PID)", where)
+	}
+	return fmt.Errorf("no USDT probes in %s", where)
+}
+
+// isGo reports whether the file at path is a Go program.
+func isGo(path string) bool {
+	f, err := reader.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return f.IsGo()
+}
+
+// probes prints the probes that are asked for; the error is that of writing.
+func (d *dumper) probes(probes iter.Seq2[reader.Probe, error]) error {
+	current := new(reader.Probe) // one for all, which the printers do not keep
+	for p, err := range probes {
+		if err != nil {
+			d.tell(err)
+			continue
+		}
+		d.found++
+		if d.selector != nil && !d.selector.Match(p.Path, p.Provider, p.Name) {
+			if instead, distance, ok := d.selector.Near(p.Provider, p.Name); ok && (d.near == "" || distance < d.distance) {
+				d.near, d.distance = instead, distance
+			}
+			continue
+		}
+		d.matched++
+		*current = p
+		if err := d.out.probe(current); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
+}
+
+func (d *dumper) process() error {
+	p, err := reader.OpenProcess(d.pid)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return d.probes(p.Probes())
+}
+
+func (d *dumper) processes() error {
+	for p, err := range reader.Processes() {
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			d.denied++
+			d.deniedFirst = cmp.Or(d.deniedFirst, err)
+			continue
+		case err != nil:
+			d.tell(err)
+			continue
+		}
+		d.progress.reads(fmt.Sprintf("process %d", p.PID()))
+		if err := d.probes(p.Probes()); err != nil {
+			return err
+		}
+	}
+	if d.denied > 0 {
+		fmt.Fprintf(d.stderr, "sdtdump: %d processes could not be read; the first: %v\n", d.denied, d.deniedFirst)
+	}
+	return nil
+}

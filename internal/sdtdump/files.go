@@ -1,0 +1,110 @@
+package sdtdump
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// opened is a file whose headers have been read, nil if it is not wanted.
+type opened struct {
+	path string
+	file *reader.File
+	err  error
+}
+
+// files prints the probes of the targets, in the order of the targets and of
+// the names in a directory. Headers are read in parallel, some files ahead.
+func (d *dumper) files() error {
+	var (
+		jobs = make(chan func())
+		todo = make(chan chan opened, 64)
+		stop = make(chan struct{})
+	)
+	for range runtime.GOMAXPROCS(0) {
+		go func() {
+			for job := range jobs {
+				job()
+			}
+		}()
+	}
+	go func() {
+		defer close(jobs)
+		defer close(todo)
+		for _, t := range d.targets {
+			walk(t, func(path string, named bool, err error) bool {
+				result := make(chan opened, 1)
+				select {
+				case todo <- result:
+				case <-stop:
+					return false
+				}
+				if err != nil {
+					result <- opened{path: path, err: err}
+					return true
+				}
+				jobs <- func() { result <- open(path, named) }
+				return true
+			})
+		}
+	}()
+	var first error
+	for result := range todo {
+		o := <-result
+		d.progress.reads(o.path)
+		if first == nil && o.err != nil {
+			d.tell(o.err)
+		}
+		if o.file == nil {
+			continue
+		}
+		if first == nil {
+			if first = d.probes(o.file.Probes()); first != nil {
+				close(stop)
+			}
+		}
+		o.file.Close()
+	}
+	return first
+}
+
+// open opens the file at path. Files of other formats are an error only if the
+// user named them.
+func open(path string, named bool) opened {
+	f, err := reader.Open(path)
+	if err != nil {
+		if !named && errors.Is(err, reader.ErrNotELF) {
+			err = nil
+		}
+		return opened{path: path, err: err}
+	}
+	return opened{path: path, file: f}
+}
+
+// walk calls visit for target, or for the regular files below it if it is a
+// directory, until visit returns false.
+func walk(target string, visit func(path string, named bool, err error) bool) {
+	if info, err := os.Stat(target); err != nil || !info.IsDir() {
+		visit(target, true, nil)
+		return
+	}
+	filepath.WalkDir(target, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case path == target && e.Type()&fs.ModeSymlink != 0:
+			// A symbolic link to a directory is walked if it is named.
+			walk(path+"/", visit)
+			return nil
+		case !e.Type().IsRegular():
+			return nil
+		}
+		if !visit(path, false, err) {
+			return fs.SkipAll
+		}
+		return nil
+	})
+}

@@ -1,0 +1,86 @@
+package sdtdump
+
+import (
+	"io"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// printer writes probes in one format.
+type printer interface {
+	// probe writes p, which is another probe after it returns. The error is
+	// that of writing.
+	probe(p *reader.Probe) error
+	// flush writes what is left.
+	flush() error
+}
+
+// formats are the values of --format.
+var formats = map[string]func(io.Writer, *options) printer{
+	"text":          newText,
+	"json":          newJSON,
+	"bpftrace":      newBpftrace,
+	"uprobe_events": newUprobeEvents,
+	"c":             newC,
+}
+
+func formatNames() []string {
+	return []string{"text", "json", "bpftrace", "uprobe_events", "c"}
+}
+
+// decoded is a probe with its arguments.
+type decoded struct {
+	*reader.Probe
+	args []notes.Arg
+}
+
+// blockField returns the typed field whose value argument i of p is, nil if
+// there is none. The arguments of a typed probe are slots of its block, in
+// registers in the order of the slots or in memory at the slot's offset.
+func blockField(p decoded, i int) *reader.Field {
+	if p.Type == nil || p.args[i].Err != nil {
+		return nil
+	}
+	offset := uint32(8 * i)
+	if a := &p.args[i]; a.Kind == notes.Mem {
+		offset = uint32(a.Disp - int64(p.Type.Record.BlockOffset))
+	}
+	for j := range p.Type.Fields {
+		if f := &p.Type.Fields[j]; f.Offset == offset {
+			return f
+		}
+	}
+	return nil
+}
+
+// lengthOf returns the number of the argument that is the length of field f,
+// -1 if the note has none.
+func lengthOf(p decoded, f *reader.Field) int {
+	for i := range p.args {
+		offset := uint32(8 * i)
+		if a := &p.args[i]; a.Kind == notes.Mem {
+			offset = uint32(a.Disp - int64(p.Type.Record.BlockOffset))
+		}
+		if offset == f.LenOffset {
+			return i
+		}
+	}
+	return -1
+}
+
+// identifier makes s a name in C: other characters become '_'.
+func identifier(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', i > 0 && '0' <= c && c <= '9':
+		default:
+			b[i] = '_'
+		}
+	}
+	if len(b) == 0 {
+		return "_"
+	}
+	return string(b)
+}

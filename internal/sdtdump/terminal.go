@@ -1,0 +1,36 @@
+package sdtdump
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// isTerminal reports whether w is a terminal that understands escape sequences
+// (ECMA-48).
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// wantsColor reports whether output to w may be coloured: on a terminal, unless
+// the user says otherwise (https://no-color.org).
+func wantsColor(w io.Writer) bool {
+	return os.Getenv("NO_COLOR") == "" && isTerminal(w)
+}
+
+// style is how a part of the text looks: ECMA-48, SGR.
+type style string
+
+const (
+	bold      style = "\x1b[1m"
+	red       style = "\x1b[31m"
+	cyan      style = "\x1b[36m"
+	normal    style = "\x1b[0m"
+	eraseLine       = "\r\x1b[K"
+)

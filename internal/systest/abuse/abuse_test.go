@@ -1,0 +1,250 @@
+// Package abuse holds that probes and those who attach to them survive what
+// happens to processes: being killed, stopped, starved of descriptors or
+// memory, executed anew; and that nothing stays behind.
+//
+// The programs under test are testdata/victim, whose probes are abused, and
+// this test binary itself, started again as a tracer.
+package abuse_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/leftover"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// role is the environment variable that makes this binary one of roles.
+const role = "ABUSE_ROLE"
+
+var roles = map[string]func(args []string) error{}
+
+// victimPath leads to the victim, tracerPath to this binary, by a name that is
+// this run's: the kernel calls tracers by it.
+var victimPath, tracerPath string
+
+func TestMain(m *testing.M) {
+	if run, ok := roles[os.Getenv(role)]; ok {
+		if err := run(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	dir, err := os.MkdirTemp("", "abuse")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	victimPath = filepath.Join(dir, "victim")
+	tracerPath = filepath.Join(dir, fmt.Sprint("abuse", os.Getpid()))
+	if err := os.Symlink(fmt.Sprintf("/proc/%d/exe", os.Getpid()), tracerPath); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	build := exec.Command("go", "build", "-o", victimPath, "./testdata/victim")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	status := leftover.Run(m)
+	os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+// process is a victim or a tracer.
+type process struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	err strings.Builder
+}
+
+// start starts a program that says so when it is ready.
+func start(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := begin(t, cmd)
+	if got := p.line(); got != "ready" {
+		t.Fatalf("%s says %q, want ready", cmd.Path, got)
+	}
+	return p
+}
+
+// begin is start without the wait.
+func begin(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd}
+	var err error
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	cmd.Stderr = &p.err
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	return p
+}
+
+func startVictim(t testing.TB) *process {
+	t.Helper()
+	needs.Root(t)
+	return start(t, exec.Command(victimPath))
+}
+
+// tracerCommand runs this binary as one of roles.
+func tracerCommand(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(tracerPath, args...)
+	cmd.Env = append(os.Environ(), role+"="+name)
+	return cmd
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// kill ends the process, if it has not ended, and waits until it has.
+func (p *process) kill() {
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+}
+
+func (p *process) line() string {
+	p.t.Helper()
+	s, err := p.out.ReadString('\n')
+	if err != nil {
+		p.kill()
+		p.t.Fatalf("%s: %v\n%s", p.cmd.Path, err, p.err.String())
+	}
+	return strings.TrimSpace(s)
+}
+
+// do has a victim obey a command and returns its answer.
+func (p *process) do(command string) string {
+	p.t.Helper()
+	if _, err := fmt.Fprintln(p.in, command); err != nil {
+		p.t.Fatalf("%s: %v", p.cmd.Path, err)
+	}
+	return p.line()
+}
+
+var selectors = []string{"fast:hit", "slow:hit"}
+
+// probes calls do with each of the victim's probes.
+func (p *process) probes(do func(*reader.Probe)) {
+	p.t.Helper()
+	r, err := reader.OpenProcess(p.pid())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer r.Close()
+	n := 0
+	for probe, err := range r.Probes() {
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if (probe.Provider == "fast" || probe.Provider == "slow") && probe.Name == "hit" {
+			do(&probe)
+			n++
+		}
+	}
+	if n != len(selectors) {
+		p.t.Fatalf("process %d has %d probes, want %d", p.pid(), n, len(selectors))
+	}
+}
+
+// watched reports whether somebody is attached to the victim.
+func (p *process) watched() bool {
+	p.t.Helper()
+	watched := false
+	p.probes(func(probe *reader.Probe) {
+		v, err := probe.SemaphoreValue()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		watched = watched || v > 0
+	})
+	return watched
+}
+
+// checkClean holds that nobody is attached to the victim: its semaphores are 0
+// and its sites hold no breakpoint and no call.
+func (p *process) checkClean() {
+	p.t.Helper()
+	eventually(p.t, func() (wrong string) {
+		p.probes(func(probe *reader.Probe) {
+			if v, err := probe.SemaphoreValue(); err != nil || v != 0 {
+				wrong = fmt.Sprintf("semaphore of %s:%s is %d (%v)", probe.Provider, probe.Name, v, err)
+			}
+			if site, err := probe.Site(); err != nil || site.State != reader.CleanSite {
+				wrong = fmt.Sprintf("site of %s:%s is %v (%v)", probe.Provider, probe.Name, site.State, err)
+			}
+		})
+		return wrong
+	})
+}
+
+// eventually fails the test unless wrong returns "" in time: what a process
+// that was killed held, the kernel gives up a moment later.
+func eventually(t testing.TB, wrong func() string) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		why := wrong()
+		if why == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(why)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// within fails the test if fn takes longer than d, which nothing here may.
+func within(t testing.TB, d time.Duration, what string, fn func()) {
+	t.Helper()
+	timer := time.AfterFunc(d, func() { panic(fmt.Sprintf("%s takes longer than %v", what, d)) })
+	defer timer.Stop()
+	fn()
+}
+
+func open(t testing.TB, opts *attach.Options) *attach.Session {
+	t.Helper()
+	s, err := attach.OpenAll(selectors, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// finish closes a session and holds that every firing is accounted for.
+func finish(t testing.TB, s *attach.Session) attach.Stats {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	st, err := s.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Fired != st.Received+st.Lost+st.Filtered+st.Missed+st.Unread {
+		t.Errorf("not every firing is accounted for: %+v", st)
+	}
+	return st
+}

@@ -1,0 +1,110 @@
+package interop_test
+
+import (
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+// trace returns the first event of a probe in a process.
+func trace(t *testing.T, pid int, selector string, meanwhile func()) attach.Event {
+	t.Helper()
+	s, err := attach.Open(selector, &attach.Options{PIDs: []int{pid}, Context: soon(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	meanwhile()
+	for ev, err := range s.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ev
+	}
+	t.Fatalf("%s: no event", selector)
+	return attach.Event{}
+}
+
+func values(ev attach.Event) string {
+	var b strings.Builder
+	for _, a := range ev.Args {
+		fmt.Fprintf(&b, "%s=%v ", a.Name, a.Value)
+	}
+	return b.String()
+}
+
+func TestMiddlewareExample(t *testing.T) {
+	need(t)
+	pid, line := start(t, needs.Build(t, "examples/middleware"))
+	url := line[strings.LastIndex(line, " ")+1:]
+	ev := trace(t, pid, "web:request_done", func() {
+		resp, err := http.Get(url + "/none")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	})
+	if got := values(ev); !strings.HasPrefix(got, "id=1 path=/none status=404 bytes=19 took=") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSlogExample(t *testing.T) {
+	need(t)
+	pid, _ := start(t, needs.Build(t, "examples/slog"))
+	ev := trace(t, pid, "logs:record", func() {})
+	if got := values(ev); !strings.HasPrefix(got, "level=-4 msg=tick attrs=service=demo i=") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestBuilds builds the hello example in each way that services are built, and
+// traces it.
+func TestBuilds(t *testing.T) {
+	need(t, "gcc", "musl-gcc")
+	for _, tt := range []struct {
+		name string
+		args []string
+		env  []string
+	}{
+		{"no cgo", nil, []string{"CGO_ENABLED=0"}},
+		{"race", []string{"-race"}, []string{"CGO_ENABLED=1"}},
+		{"pie", []string{"-buildmode=pie"}, []string{"CGO_ENABLED=0"}},
+		{"static", []string{"-tags", "netgo", "-ldflags", "-linkmode external -extldflags -static"}, []string{"CGO_ENABLED=1"}},
+		{"musl", []string{"-ldflags", "-linkmode external -extldflags -static"}, []string{"CGO_ENABLED=1", "CC=musl-gcc"}},
+		{"dlopen", []string{"-tags", "usdt_dlopen"}, []string{"CGO_ENABLED=1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			exe := t.TempDir() + "/hello"
+			cmd := exec.Command("go", append(append([]string{"build", "-o", exe}, tt.args...), "github.com/go-usdt/usdt/examples/hello")...)
+			cmd.Env = append(cmd.Environ(), tt.env...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("go build: %v\n%s", err, out)
+			}
+			pid, _ := start(t, exe)
+			ev := trace(t, pid, "hello:tick", func() {})
+			if got := values(ev); !strings.Contains(got, "msg=tick ") || !strings.Contains(got, "seq=") {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+// TestBuildsElsewhere builds the producing side for systems where it does
+// nothing, and for architectures without stubs.
+func TestBuildsElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{"darwin/arm64", "windows/amd64", "freebsd/amd64", "linux/riscv64", "linux/386", "linux/arm", "js/wasm", "linux/arm64"} {
+		goos, goarch, _ := strings.Cut(target, "/")
+		cmd := exec.Command("go", "build", "github.com/go-usdt/usdt/provider", "github.com/go-usdt/usdt/examples/hello")
+		cmd.Env = append(cmd.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", target, err, out)
+		}
+	}
+}

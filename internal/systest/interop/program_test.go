@@ -1,0 +1,154 @@
+package interop_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// need skips the test where a tool or root is missing, which fails it in CI.
+func need(t testing.TB, tools ...string) {
+	t.Helper()
+	needs.Root(t)
+	needs.Tools(t, tools...)
+	mountTracefs(t)
+}
+
+// mountTracefs mounts tracefs, which bcc and bpftrace 0.17 attach through.
+func mountTracefs(t testing.TB) {
+	t.Helper()
+	const dir = "/sys/kernel/tracing"
+	if _, err := os.Stat(dir + "/uprobe_events"); err == nil {
+		return
+	}
+	if err := unix.Mount("tracefs", dir, "tracefs", 0, ""); err != nil && err != unix.EBUSY {
+		t.Fatalf("mount tracefs: %v", err)
+	}
+}
+
+// start runs a program that writes a line when it is ready, and returns its
+// PID and that line.
+func start(t testing.TB, name string, args ...string) (pid int, line string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s: %v\n%s", name, cmd.ProcessState, stderr.String())
+		}
+	})
+	line, err = bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%s ended before it was ready: %v\n%s", name, err, stderr.String())
+	}
+	return cmd.Process.Pid, strings.TrimSpace(line)
+}
+
+// until runs a tool until it has said enough, calls settle, interrupts the tool
+// and returns what it had said.
+func until(t testing.TB, cmd *exec.Cmd, enough func(said string) bool, settle func()) string {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }).Stop()
+	var said strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan() && !enough(said.String()); {
+		said.WriteString(lines.Text() + "\n")
+	}
+	drained := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, out)
+		close(drained)
+	}()
+	settle()
+	cmd.Process.Signal(os.Interrupt)
+	<-drained
+	return said.String()
+}
+
+// startHello starts examples/hello without cgo.
+func startHello(t testing.TB) int {
+	t.Helper()
+	pid, _ := start(t, needs.Build(t, "examples/hello", "CGO_ENABLED=0"))
+	return pid
+}
+
+// probe returns the only site of provider:name in a process.
+func probe(t testing.TB, pid int, provider, name string) reader.Probe {
+	t.Helper()
+	p, err := reader.OpenProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for probe, err := range p.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if probe.Provider == provider && probe.Name == name {
+			return probe
+		}
+	}
+	t.Fatalf("process %d has no probe %s:%s", pid, provider, name)
+	return reader.Probe{}
+}
+
+// semaphore returns the current value of a live probe's semaphore.
+func semaphore(t testing.TB, p reader.Probe) int {
+	t.Helper()
+	v, err := p.SemaphoreValue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(v)
+}
+
+// soon returns a context that is done when what the test waits for should have
+// come long ago: it fails then, and does not hang.
+func soon(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// eventually fails the test unless cond becomes true in time. It is for what
+// other processes do; nothing here can be told when they have.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !cond() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not so within 30 s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/systest/kernels/report"
+)
+
+// module is the prefix of import paths.
+const module = "github.com/go-usdt/usdt/"
+
+// suites are the test binaries that run on each machine, the quick ones first.
+var suites = []report.Suite{
+	{Package: "notes"},
+	{Package: "elfgen"},
+	{Package: "internal/stub"},
+	{Package: "internal/sys"},
+	{Package: "internal/procfs"},
+	{Package: "attach/internal/shield"},
+	{Package: "provider"},
+	{Package: "reader"},
+	{Package: "attach"},
+	{Package: "cmd/sdttrace"},
+}
+
+// suiteFlags are for every suite.
+var suiteFlags = []string{"-test.v=test2json", "-test.short"}
+
+// allTests are the tests that run; benchmarks and fuzz tests are not among them.
+const allTests = "^(Test|Example)"
+
+// build builds init and the test binaries in dir.
+func build(dir, arch string) error {
+	if err := goTool(arch, "build", "-trimpath", "-o", dir+"/", module+"internal/systest/kernels/init"); err != nil {
+		return err
+	}
+	args := []string{"test", "-c", "-o", dir + "/"}
+	for _, s := range suites {
+		args = append(args, module+s.Package)
+	}
+	return goTool(arch, args...)
+}
+
+// goTool runs the go command for an architecture, without cgo: what it builds
+// is linked statically.
+func goTool(arch string, args ...string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// writeInitramfs writes the first file system of a machine: init, which stands
+// for compilers as well, below src the test binaries with their data, and what
+// else they expect of a system. bin is where build has built.
+func writeInitramfs(name, bin, arch string, files kernelFiles) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b := bufio.NewWriter(f)
+	w := newCPIO(b)
+	// init's standard streams, before it mounts anything.
+	if err := w.device("dev/console", 0o600, 5, 1); err != nil {
+		return err
+	}
+	copies := map[string]string{
+		"init":                         filepath.Join(bin, "init"),
+		"bin/busybox":                  files.busybox(),
+		"boot/config-" + files.release: files.config(),
+		// Its presence says that the host can compile for BPF.
+		"usr/include/bpf/usdt.bpf.h": "/usr/include/bpf/usdt.bpf.h",
+	}
+	maps.Copy(copies, toolchains[arch].libs)
+	// Documents that tests compare with.
+	docs, err := filepath.Glob("*.md")
+	if err != nil {
+		return err
+	}
+	pages, err := filepath.Glob("man/*")
+	if err != nil {
+		return err
+	}
+	for _, doc := range append(docs, pages...) {
+		copies["src/"+doc] = doc
+	}
+	all := slices.Clone(suites)
+	for i := range all {
+		s := &all[i]
+		dir := path.Join("src", s.Package)
+		copies[dir+"/test"] = filepath.Join(bin, path.Base(s.Package)+".test")
+		if err := w.copyTree(dir+"/testdata", filepath.Join(filepath.FromSlash(s.Package), "testdata")); err != nil {
+			return err
+		}
+		s.Args = append(slices.Clone(s.Args), suiteFlags...)
+	}
+	for name, from := range copies {
+		if err := w.copyFile(name, from, 0o755); err != nil {
+			return err
+		}
+	}
+	for command := range toolchains[arch].commands {
+		if err := w.symlink("bin/"+command, "/init"); err != nil {
+			return err
+		}
+	}
+	// Where scripts name it in their first line.
+	if err := w.symlink("usr/bin/env", "/bin/busybox"); err != nil {
+		return err
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	if err := w.file("suites.json", 0o644, data); err != nil {
+		return err
+	}
+	if err := w.close(); err != nil {
+		return err
+	}
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func (c *cpioWriter) copyFile(name, from string, perm fs.FileMode) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return c.file(name, perm, data)
+}
+
+// copyTree adds the files of the directory at from, if there is one, to name.
+func (c *cpioWriter) copyTree(name, from string) error {
+	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if p == from && os.IsNotExist(err) {
+				return nil
+			}
+			return err
+		}
+		if d.IsDir() {
+			return nil
+		}
+		rel, err := filepath.Rel(from, p)
+		if err != nil {
+			return err
+		}
+		return c.copyFile(path.Join(name, filepath.ToSlash(rel)), p, 0o644)
+	})
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/systest/debian"
+)
+
+// kernel is one to test.
+type kernel struct {
+	version string // what its release of Debian has; newest is whichever it has
+	release string
+	arch    string // as Debian and Go name it
+}
+
+const newest = "newest"
+
+// kernels are the tested ones, in the order in which they start: what takes
+// longest first. Debian's cloud flavour has what the tests need, and is the
+// smallest.
+var kernels = []kernel{
+	{"6.1", "bookworm", "arm64"},
+	{newest, "trixie-backports", "amd64"},
+	{"6.12", "trixie", "amd64"},
+	{"6.1", "bookworm", "amd64"},
+}
+
+func (k kernel) String() string { return k.version + "-" + k.arch }
+
+// kernelFiles is a directory that holds what a machine needs of Debian.
+type kernelFiles struct {
+	dir     string
+	release string // the kernel's, as uname gives it
+}
+
+func (f kernelFiles) image() string   { return filepath.Join(f.dir, "vmlinuz-"+f.release) }
+func (f kernelFiles) config() string  { return filepath.Join(f.dir, "config-"+f.release) }
+func (f kernelFiles) busybox() string { return filepath.Join(f.dir, "busybox") }
+
+// imagePrefix is what the names of kernels' packages begin with.
+const imagePrefix = "linux-image-"
+
+// fetch gets the newest kernel of k's version into cache. Where the archive
+// cannot be asked it returns the one of the last time.
+func (k kernel) fetch(cache string) (kernelFiles, error) {
+	dir := filepath.Join(cache, k.release+"-"+k.arch)
+	archive, err := debian.Open(dir, k.release, k.arch)
+	if err != nil {
+		return kernelFiles{}, err
+	}
+	// Fails without network; what follows knows what there was.
+	updateErr := archive.Update()
+	meta := "linux-image-cloud-" + k.arch
+	deps, err := archive.Dependencies(meta)
+	if err != nil {
+		return kernelFiles{}, errors.Join(err, updateErr)
+	}
+	images := slices.DeleteFunc(slices.Clone(deps), func(name string) bool { return !strings.HasPrefix(name, imagePrefix) })
+	if len(images) != 1 || k.version != newest && !strings.HasPrefix(images[0], imagePrefix+k.version+".") {
+		return kernelFiles{}, fmt.Errorf("%s of %s depends on %q, want one kernel %s", meta, k.release, deps, k.version)
+	}
+	image := images[0]
+	f := kernelFiles{filepath.Join(dir, image), strings.TrimPrefix(image, imagePrefix)}
+	if _, err := os.Stat(f.dir); err == nil {
+		return f, nil
+	}
+	return f, errors.Join(f.download(archive, image), updateErr)
+}
+
+// download makes the directory.
+func (f kernelFiles) download(archive *debian.Archive, image string) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(f.dir), "unpack")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	packages := []string{image, "busybox-static"}
+	deps, err := archive.Dependencies(image)
+	if err != nil {
+		return err
+	}
+	// Newer ones are split: the image is in linux-binary-RELEASE, its
+	// configuration in linux-base-RELEASE.
+	for _, name := range deps {
+		if strings.HasSuffix(name, "-"+f.release) && !strings.HasPrefix(name, "linux-modules-") {
+			packages = append(packages, name)
+		}
+	}
+	for _, name := range packages {
+		deb, ok, err := archive.Download(name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("the archive has no package %s", name)
+		}
+		err = debian.Extract(deb, tmp)
+		os.Remove(deb)
+		if err != nil {
+			return err
+		}
+	}
+	keep := filepath.Join(tmp, "keep")
+	if err := os.Mkdir(keep, 0o755); err != nil {
+		return err
+	}
+	modules := "usr/lib/modules/" + f.release
+	for to, from := range map[string][]string{ // where one release or another has it
+		f.image():   {"boot/vmlinuz-" + f.release, modules + "/vmlinuz"},
+		f.config():  {"boot/config-" + f.release, modules + "/config"},
+		f.busybox(): {"bin/busybox", "usr/bin/busybox"},
+	} {
+		i := slices.IndexFunc(from, func(name string) bool {
+			_, err := os.Stat(filepath.Join(tmp, name))
+			return err == nil
+		})
+		if i < 0 {
+			return fmt.Errorf("the packages %q have none of %q", packages, from)
+		}
+		if err := os.Rename(filepath.Join(tmp, from[i]), filepath.Join(keep, filepath.Base(to))); err != nil {
+			return err
+		}
+	}
+	return os.Rename(keep, f.dir)
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/go-usdt/usdt/internal/systest/kernels/report"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("kernels", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	update := flags.Bool("update", false, "write KERNELS.md")
+	limit := flags.Duration("timeout", 20*time.Minute, "kill a machine that runs longer")
+	atATime := flags.Int("p", 2, "machines that run at a time")
+	only := flags.String("only", "", "run these packages' tests, separated by commas, and leave KERNELS.md alone")
+	pattern := flags.String("run", allTests, "run only tests that match, and leave KERNELS.md alone")
+	more := flags.String("flags", "", "more flags for the tests, with -only")
+	verbose := flags.Bool("v", false, "print what tests print when they print it")
+	cache := flags.String("cache", "", "directory for kernels (default: usdt-kernels in the user's cache directory)")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	chosen := kernels
+	if flags.NArg() > 0 {
+		chosen = nil
+		for _, name := range flags.Args() {
+			i := slices.IndexFunc(kernels, func(k kernel) bool { return k.String() == name })
+			if i < 0 {
+				fmt.Fprintf(stderr, "kernels: no kernel %s: there are %v\n", name, kernels)
+				return 2
+			}
+			chosen = append(chosen, kernels[i])
+		}
+	}
+	// A suite that hangs says where.
+	suiteFlags = append(suiteFlags, "-test.run="+*pattern, "-test.timeout="+(*limit*4/5).String())
+	suiteFlags = append(suiteFlags, strings.Fields(*more)...)
+	if *only != "" {
+		names := strings.Split(*only, ",")
+		suites = slices.DeleteFunc(suites, func(s report.Suite) bool { return !slices.Contains(names, s.Package) })
+	}
+	live := io.Discard
+	if *verbose {
+		live = stderr
+	}
+	results, err := testAll(chosen, *cache, *limit, *atATime, stderr, live)
+	ok := err == nil
+	for _, r := range results {
+		ok = r.print(stdout) && ok
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "kernels:", err)
+		return 1
+	}
+	if ok && len(chosen) == len(kernels) && *only == "" && *pattern == allTests && *more == "" {
+		text := table(results)
+		if *update {
+			err = os.WriteFile(document, []byte(text), 0o644)
+		} else if !current(text) {
+			err = fmt.Errorf("%s does not say what was seen: make test-kernels UPDATE=-update", document)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "kernels:", err)
+	}
+	if !ok || err != nil {
+		return 1
+	}
+	return 0
+}
+
+// testAll boots every kernel and returns what each did. It writes to stderr how
+// it goes, and to live what the tests print.
+func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, stderr, live io.Writer) ([]result, error) {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list -m: %w", err)
+	}
+	if err := os.Chdir(strings.TrimSpace(string(root))); err != nil {
+		return nil, err
+	}
+	if cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return nil, err
+		}
+		cache = filepath.Join(user, "usdt-kernels")
+	}
+	tmp, err := os.MkdirTemp("", "kernels")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+
+	// Built once for each architecture, when the first asks for it.
+	binaries := map[string]func() (string, error){}
+	for _, k := range chosen {
+		dir := filepath.Join(tmp, k.arch)
+		binaries[k.arch] = sync.OnceValues(func() (string, error) { return dir, build(dir, k.arch) })
+	}
+	started := time.Now()
+	say := func(k kernel, format string, args ...any) {
+		fmt.Fprintf(stderr, "%4.0fs %-10s %s\n", time.Since(started).Seconds(), k, fmt.Sprintf(format, args...))
+	}
+	results := make([]result, len(chosen))
+	errs := make([]error, len(chosen)) // a machine that hangs spoils only its own result
+	var eg errgroup.Group
+	eg.SetLimit(atATime)
+	for i, k := range chosen {
+		eg.Go(func() error {
+			files, err := k.fetch(cache)
+			if err != nil {
+				return fmt.Errorf("fetch kernel %s: %w", k, err)
+			}
+			bin, err := binaries[k.arch]()
+			if err != nil {
+				return err
+			}
+			fs := filepath.Join(tmp, k.String())
+			if err := writeInitramfs(fs, bin, k.arch, files); err != nil {
+				return fmt.Errorf("write initramfs: %w", err)
+			}
+			say(k, "boots %s", files.release)
+			ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("killed after %s", limit))
+			defer cancel()
+			results[i], err = testOne(ctx, k, files.image(), fs, say, live)
+			if err != nil {
+				errs[i] = fmt.Errorf("kernel %s: %w", k, err)
+			}
+			return nil
+		})
+	}
+	return results, errors.Join(append(errs, eg.Wait())...)
+}
+
+// testOne boots one kernel.
+func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, string, ...any), live io.Writer) (result, error) {
+	r := result{kernel: k}
+	var running string         // the suite that runs
+	var output strings.Builder // its output
+	err := boot(ctx, k.arch, image, fs, func(m report.Message, console io.Writer) error {
+		switch {
+		case m.Compile != nil:
+			// Not in this goroutine, which keeps the emulator from
+			// waiting for room in its output.
+			go toolchains[k.arch].answer(console, m.Compile)
+		case m.Kernel != nil:
+			r.seen = *m.Kernel
+			say(k, "is up: %+v", r.seen)
+		case m.Line != "":
+			running = m.Suite
+			output.WriteString(m.Line)
+			fmt.Fprintf(live, "%s %s: %s", k, m.Suite, m.Line)
+		case m.Exit != nil:
+			s, err := readSuite(m.Suite, output.String(), *m.Exit)
+			output.Reset()
+			if err != nil {
+				return err
+			}
+			say(k, "%s: %s", m.Suite, s.summary())
+			for _, t := range s.tests {
+				if t.action == "fail" {
+					say(k, "%s failed:\n%s", t.name, lastLines(t.output))
+				}
+			}
+			r.suites = append(r.suites, s)
+		}
+		return nil
+	}, func() bool { return len(r.suites) == len(suites) })
+	if err != nil && output.Len() > 0 {
+		err = fmt.Errorf("%w\n%s", err, lastLines(output.String()))
+		if s, e := readSuite(running, output.String(), -1); e == nil {
+			r.suites = append(r.suites, s)
+		}
+	}
+	return r, err
+}
+
+// lastLines returns the end of a text.
+func lastLines(s string) string {
+	lines := strings.SplitAfter(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-consoleTail):], "")
+}

@@ -1,0 +1,133 @@
+package supply_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/go-usdt/usdt/"
+
+// layers are the packages of the product and the packages of this module that
+// each one imports. A package stands behind all that it imports, so that the order
+// of the lines shows that there is no circle.
+const layers = `
+notes
+elfgen
+internal/cdecl
+internal/greet
+internal/manpage
+internal/printable
+internal/procfs
+internal/safeelf
+internal/selector
+internal/sys
+internal/version
+attach/internal/filter
+attach/internal/libbpf
+attach/internal/shield
+internal/stub: notes
+internal/watch: internal/sys
+provider: elfgen internal/cdecl internal/greet internal/stub internal/sys notes
+reader: internal/cdecl internal/procfs internal/safeelf internal/sys notes
+attach: attach/internal/filter attach/internal/libbpf attach/internal/shield internal/printable internal/procfs internal/safeelf internal/selector internal/sys notes reader
+internal/demo: provider
+internal/gate: attach internal/greet internal/procfs reader
+internal/sdtdump: internal/printable internal/selector internal/version notes reader
+internal/genman: internal/manpage internal/sdtdump
+cmd/sdtdump: internal/sdtdump
+cmd/sdttrace: attach internal/demo internal/gate internal/printable internal/procfs internal/sdtdump internal/selector internal/version internal/watch notes reader
+`
+
+// testRoom says whether only tests, and other test rooms, may import a package.
+func testRoom(pkg string) bool {
+	return strings.HasPrefix(pkg, "internal/systest/") || pkg == "internal/manpage/manpagetest"
+}
+
+// TestLayers checks that each package imports what layers says and nothing else of
+// this module, that no package imports one above it, and that the product does not
+// import test rooms.
+func TestLayers(t *testing.T) {
+	want, position := map[string][]string{}, map[string]int{}
+	for line := range strings.Lines(strings.TrimSpace(layers)) {
+		pkg, imports, _ := strings.Cut(strings.TrimSpace(line), ":")
+		position[pkg] = len(position)
+		want[pkg] = strings.Fields(imports)
+		for _, lower := range want[pkg] {
+			if at, ok := position[lower]; !ok || at >= position[pkg] {
+				t.Errorf("layers: %s stands before %s, which it imports", pkg, lower)
+			}
+		}
+	}
+	for _, line := range list(t, "-f", `{{.ImportPath}}{{range .Imports}},{{.}}{{end}}`, "./...") {
+		pkgs := strings.Split(line, ",")
+		pkg := strings.TrimPrefix(pkgs[0], module)
+		imports := []string{}
+		for _, i := range pkgs[1:] {
+			if i, ok := strings.CutPrefix(i, module); ok {
+				imports = append(imports, i)
+			}
+		}
+		if testRoom(pkg) {
+			continue
+		}
+		if room := slices.IndexFunc(imports, testRoom); room >= 0 {
+			t.Errorf("%s imports %s, which is for tests", pkg, imports[room])
+		}
+		if strings.HasPrefix(pkg, "examples/") {
+			continue
+		}
+		allowed, ok := want[pkg]
+		if !ok {
+			t.Errorf("%s has no line in layers", pkg)
+		} else if got, want := fmt.Sprint(imports), fmt.Sprint(allowed); got != want {
+			t.Errorf("%s imports %s, layers says %s", pkg, got, want)
+		}
+		delete(want, pkg)
+	}
+	for pkg := range want {
+		t.Errorf("layers has a line for %s, which does not exist", pkg)
+	}
+}
+
+// TestDependencies checks that programs contain only what they use.
+func TestDependencies(t *testing.T) {
+	for _, pkg := range []string{"notes", "elfgen"} {
+		if deps := list(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+pkg); !slices.Equal(deps, []string{module + pkg}) {
+			t.Errorf("%s depends on %q, want the standard library only", pkg, deps)
+		}
+	}
+	for pkg, not := range map[string][]string{
+		"provider": {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
+		"reader":   {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
+		"attach":   {"github.com/spf13/cobra"},
+	} {
+		deps := list(t, "-deps", "./"+pkg)
+		for _, dep := range not {
+			if slices.Contains(deps, dep) {
+				t.Errorf("%s depends on %s", pkg, dep)
+			}
+		}
+	}
+}
+
+// TestArchitectureNamesAll checks that a newcomer finds every package there.
+func TestArchitectureNamesAll(t *testing.T) {
+	text, err := os.ReadFile("../../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, floor := range []string{"internal/", "internal/systest/", "attach/internal/"} {
+		rooms, err := os.ReadDir("../../../" + floor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, room := range rooms {
+			if room.IsDir() && !strings.Contains(string(text), floor+room.Name()) {
+				t.Errorf("ARCHITECTURE.md does not name %s%s", floor, room.Name())
+			}
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package targets_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+const (
+	declaring = "Declare probes"
+	tracing   = "Trace them, and everybody else's"
+)
+
+// TestReadmeProgram builds README's program and holds that its events look as
+// those there.
+func TestReadmeProgram(t *testing.T) {
+	k := newKitchen(t, tracing)
+	_, source, _ := strings.Cut(section(t, declaring), "```go\n")
+	source, _, _ = strings.Cut(source, "```\n")
+	main := filepath.Join(k.dir, "main.go")
+	if err := os.WriteFile(main, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	needs.Run(t, "go", "build", "-o", filepath.Join(k.dir, "myapp"), main)
+	trace := func(args ...string) string {
+		args = append(append([]string{"--limit", "1"}, args...), "myapp:request_*", "--", "./myapp")
+		cmd := exec.Command("./sdttrace", args...)
+		cmd.Dir = k.dir
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("sdttrace %q: %v\n%s", args, err, &stderr)
+		}
+		return string(out)
+	}
+	var text, object string
+	for line := range strings.Lines(section(t, tracing)) {
+		switch {
+		case strings.Contains(line, " myapp:request_start "):
+			text = strings.TrimSpace(line)
+		case strings.HasPrefix(line, "{"):
+			object = line
+		}
+	}
+	like := regexp.MustCompile(`\d+`).ReplaceAllString(regexp.QuoteMeta(text), `\d+`)
+	if got := trace(); text == "" || !regexp.MustCompile("^"+like+"\n$").MatchString(got) {
+		t.Errorf("got %q, README has %q", got, text)
+	}
+	if d := cmp.Diff(withoutNumbers(t, object), withoutNumbers(t, trace("--json"))); d != "" {
+		t.Errorf("event as JSON (-README +got):\n%s", d)
+	}
+}
+
+// withoutNumbers returns an event with a word in place of what differs from one
+// to the next.
+func withoutNumbers(t *testing.T, event string) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(event), &m); err != nil {
+		t.Fatalf("%q: %v", event, err)
+	}
+	args, _ := m["args"].(map[string]any)
+	for _, part := range []map[string]any{m, args} {
+		for key, value := range part {
+			if _, ok := value.(float64); ok {
+				part[key] = "number"
+			}
+		}
+	}
+	if text, _ := m["time"].(string); regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$`).MatchString(text) {
+		m["time"] = "nanoseconds"
+	}
+	return m
+}
+
+// TestReadmeCommands runs README's first commands as they stand there.
+func TestReadmeCommands(t *testing.T) {
+	k := newKitchen(t, tracing)
+	needs.Run(t, "go", "build", "-o", k.dir, "./testdata/myapp")
+	work := filepath.Join(k.dir, "script.py")
+	if err := os.Rename(copied(t, "testdata/work.py", k.dir), work); err != nil {
+		t.Fatal(err)
+	}
+	// The first in PATH may be one without probes.
+	if err := os.Symlink(findPython(t), filepath.Join(k.dir, "python3")); err != nil {
+		t.Fatal(err)
+	}
+	find(t, "postgresql", "/usr/lib/postgresql/15/bin/postgres")
+
+	p := start(t, filepath.Join(k.dir, "myapp"))
+	requests := func() { p.Do("two requests") }
+	k.cook("'myapp:*'", p.PID(), "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_start id=\d+ path="/index.html"$`)
+	k.cook("--json", 0, "", requests, `^\{"time":.*"provider":"myapp","name":"request_start","args":\{"id":\d+,"path":"/index.html"\}\}$`)
+	k.cook("status >= 500", 0, "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_done id=\d+ path="/api/order" status=503 `)
+	k.cook("peer.port", 0, "", requests, `myapp:request_done id=\d+ path="/api/order" .* peer=\{host="::1" port=443\}$`)
+	k.cook("took > 10ms", 0, "", requests, `myapp:dial_done took=15ms peer=10.0.0.1$`)
+	k.cook("--hist ms", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+$`, `^ +2 - 4 +\d+ \|#+$`)
+	k.cook("--latency", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ sum=`)
+	k.cook("script.py", 0, "collect\n", nil, `python3?/\d+ python:gc__done arg0=\d+$`)
+	k.cook("libc.so.6:read", 0, "", func() { needs.Run(t, "head", "-c", "100", "/dev/zero") }, `^[0-9:.]+ count=\d+$`)
+
+	for _, c := range []struct{ names, pattern string }{
+		{"sdtdump /usr/lib/postgresql/", `^  postgresql:query__start  0x[0-9a-f]+ `},
+		{"sdtdump -p 4711 ", `^  myapp:request_done  0x[0-9a-f]+  at 0x[0-9a-f]+ `},
+		{"sdttrace list 'uprobe:", `^0x[0-9a-f]+ +\d+ +uprobe:/usr/lib/.*/libssl.so[.\d]*:SSL_read +-$`},
+		{"sdttrace list 'myapp:", `^\d+ +myapp +myapp:request_done +0 +clean +- +/memfd:`},
+	} {
+		cmd := k.choose(c.names, p.PID())
+		out, err := cmd.Output()
+		if err != nil {
+			t.Errorf("%s: %v", cmd.Args[2], err)
+		}
+		k.match(cmd.Args[2], string(out), "", c.pattern)
+	}
+	k.done()
+}

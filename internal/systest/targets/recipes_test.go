@@ -1,0 +1,215 @@
+package targets_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+// section returns what README has below a heading.
+func section(t *testing.T, heading string) string {
+	t.Helper()
+	b, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(b), "\n## "+heading+"\n")
+	if !ok {
+		t.Fatalf("README has no heading %q", heading)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
+
+// commands returns README's commands below a heading.
+func commands(t *testing.T, heading string) []string {
+	t.Helper()
+	text := section(t, heading)
+	var all []string
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			all = append(all, strings.TrimSpace(command))
+		}
+	}
+	return all
+}
+
+// kitchen is where commands of README are run.
+type kitchen struct {
+	t    *testing.T
+	dir  string
+	all  []string
+	used []string
+}
+
+// newKitchen is for the commands below a heading.
+func newKitchen(t *testing.T, heading string) *kitchen {
+	t.Helper()
+	needs.Root(t)
+	k := &kitchen{t: t, dir: t.TempDir(), all: commands(t, heading)}
+	needs.Run(t, "go", "build", "-o", k.dir, "github.com/go-usdt/usdt/cmd/sdttrace", "github.com/go-usdt/usdt/cmd/sdtdump")
+	return k
+}
+
+// choose returns the next command that has names in it, made ready to be run.
+func (k *kitchen) choose(names string, pid int) *exec.Cmd {
+	k.t.Helper()
+	for _, c := range k.all {
+		if strings.Contains(c, names) && !slices.Contains(k.used, c) {
+			k.used = append(k.used, c)
+			cmd := exec.Command("sh", "-c", "exec "+strings.ReplaceAll(c, "-p 4711", "-p $PID"))
+			cmd.Dir = k.dir
+			path := k.dir
+			for _, dir := range jvms() {
+				path += ":" + dir + "/bin"
+			}
+			cmd.Env = append(os.Environ(), fmt.Sprintf("PID=%d", pid), "PATH="+path+":/usr/bin:/bin")
+			return cmd
+		}
+	}
+	k.t.Fatalf("README has no command with %q that was not run", names)
+	return nil
+}
+
+// done holds that every command was run.
+func (k *kitchen) done() {
+	k.t.Helper()
+	for _, c := range k.all {
+		if !slices.Contains(k.used, c) {
+			k.t.Errorf("nothing tests README's %s", c)
+		}
+	}
+}
+
+// lockedBuffer is written by one goroutine and read by another.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// cook runs the command of sdttrace that names says. As soon as it traces,
+// something is to happen, or the program that it has started is fed with stdin.
+// Its output is held against patterns.
+func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patterns ...string) {
+	k.t.Helper()
+	cmd := k.choose(names, pid)
+	command := cmd.Args[2]
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer in.Close()
+	var stdout, stderr lockedBuffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	defer cmd.Process.Kill() // what happens may fail the test
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(stderr.String(), "attached to"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			k.t.Fatalf("%s: traces nothing within 30 s:\n%s", command, stderr.String())
+		}
+	}
+	if happen != nil {
+		happen()
+		cmd.Process.Signal(syscall.SIGINT)
+	} else {
+		fmt.Fprint(in, stdin)
+		in.Close()
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			k.t.Errorf("%s: %v\n%s", command, err, stderr.String())
+		}
+	case <-time.After(60 * time.Second):
+		k.t.Fatalf("%s: goes on and on:\n%s", command, stderr.String())
+	}
+	k.match(command, stdout.String(), stderr.String(), patterns...)
+}
+
+// match holds output against patterns.
+func (k *kitchen) match(command, stdout, stderr string, patterns ...string) {
+	k.t.Helper()
+	for _, p := range patterns {
+		if !regexp.MustCompile(`(?m)` + p).MatchString(stdout) {
+			k.t.Errorf("%s: no line matches %s:\n%.4000s\n%s", command, p, stdout, stderr)
+		}
+	}
+}
+
+// TestRecipes runs README's recipes as they stand there.
+func TestRecipes(t *testing.T) {
+	k := newKitchen(t, "Recipes")
+	for _, name := range []string{"Work.class", "work.py"} {
+		copied(t, "testdata/"+name, k.dir)
+	}
+
+	p := startPostgres(t)
+	bench := func() { p.client("pgbench", "-n", "-c", "2", "-t", "20") }
+	k.cook("query__start", 0, "", bench,
+		`^[0-9:.]+ postgres/\d+ postgresql:query__start arg0="UPDATE pgbench_tellers SET tbalance = tbalance \+ -?\d+ WHERE tid = \d+;"$`)
+	k.cook("query__done", 0, "", bench, `^[0-9:.]+ count=\d{3,} sum=`)
+	k.cook("transaction__", 0, "", bench, `probe="postgresql:transaction__start" count=\d\d+$`, `probe="postgresql:transaction__commit" count=\d\d+$`)
+	k.cook("lock__wait", 0, "", p.waitForLock, `^[0-9:.]+ count=\d+ sum=`)
+
+	j := startJVM(t, "-XX:+UseSerialGC")
+	k.cook("thread__", j.PID(), "", func() { j.Do("threads 3") },
+		`hotspot:thread__start arg0="wörker-2" arg1=9 `, `^[0-9:.]+ wörker-2/\d+ hotspot:thread__stop arg0="wörker-2" arg1=9 `)
+	k.cook("gc__begin", j.PID(), "", func() { j.Do("gc 4") }, `count=4 sum=`)
+	k.cook("class__loaded", j.PID(), "", func() { j.Do("load 1") }, `hotspot:class__loaded arg0="java/util/zip/GZIPOutputStream" arg1=30 `)
+	k.cook("method__entry", 0, "call 500\n", nil, `arg1="Work" arg3="step" count=500$`)
+
+	python := start(t, findPython(t), "testdata/work.py")
+	k.cook("python:gc", 0, "collect\n", nil, `count=\d\d+ sum=`)
+
+	c := start(t, compileThrows(t))
+	k.cook("libstdcxx:*", c.PID(), "", func() { c.Do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1="4Loud"$`, `libstdcxx:catch arg0=0x[0-9a-f]+ arg1="4Loud"$`)
+	k.cook("libstdcxx:throw", 0, "", func() { c.Do("2 100") }, `comm="throws" arg1="4Loud" count=\d{3,}$`)
+
+	needCalls(t)
+	k.cook("function__return", python.PID(), "", func() { python.Do("call") }, `arg0=".*/?work.py" arg1="called" count=1000$`)
+	k.done()
+}
+
+// waitForLock has one connection wait for a lock that another holds.
+func (p *postgres) waitForLock() {
+	p.t.Helper()
+	holder := p.clientCommand("psql", "-qX", "-c", "begin", "-c", "lock table pgbench_history", "-c", "select pg_sleep(1)", "-c", "commit")
+	if err := holder.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() {
+		if err := holder.Wait(); err != nil {
+			p.t.Errorf("hold a lock: %v", err)
+		}
+	}()
+	p.eventually("holding the lock", func() bool {
+		return p.client("psql", "-qAtX", "-c", "select count(*) from pg_locks where relation = 'pgbench_history'::regclass and granted and mode = 'AccessExclusiveLock'") == "1\n"
+	})
+	p.client("psql", "-qX", "-c", "select count(*) from pgbench_history")
+}
