@@ -31,7 +31,7 @@ func AppendArgs(dst []Arg, m elf.Machine, c elf.Class, s string) []Arg {
 	if len(s) == 0 || s[0] == ':' {
 		return dst
 	}
-	n := 0
+	g, n := grammarOf(m), 0
 	for start, end := nextArg(s, 0); start < len(s); start, end = nextArg(s, end) {
 		dst = slices.Grow(dst, 1)[:len(dst)+1]
 		a := &dst[len(dst)-1]
@@ -41,7 +41,11 @@ func AppendArgs(dst []Arg, m elf.Machine, c elf.Class, s string) []Arg {
 			a.Err = &SyntaxError{Arg: a.Text, Offset: start, Msg: fmt.Sprintf("more than %d arguments", maxArgs-1)}
 			break
 		}
-		parseArg(m, c, a)
+		if g != nil {
+			g.parse(g, c, a)
+		} else {
+			parseUnknown(m, c, a)
+		}
 	}
 	return dst
 }
@@ -126,50 +130,44 @@ func parseSize(s string) (size int, signed, float, ok bool) {
 	return size, signed, float, size != 0
 }
 
-// parseArg decodes a.Text, which begins at a.Offset of the argument string.
-func parseArg(m elf.Machine, class elf.Class, a *Arg) {
-	c := cursor{machine: m, class: class, text: a.Text}
-	if !c.arg(a) {
-		a.Err = &SyntaxError{Arg: a.Text, Offset: a.Offset + c.msgAt, Msg: c.msg}
+// end completes a, whose size and operand c has read if ok is true: behind
+// them nothing may follow, and what the text leaves out follows from them.
+func (c *cursor) end(a *Arg, ok bool) {
+	if ok && c.pos < len(c.text) {
+		ok = c.unexpected("the end")
 	}
-}
-
-func (c *cursor) arg(a *Arg) bool {
-	if !c.size(a) {
-		return false
-	}
-	if c.pos == len(c.text) {
-		return c.fail(c.pos, "the operand is missing")
-	}
-	if !c.operand(a) {
-		return false
-	}
-	if c.pos < len(c.text) {
-		return c.unexpected("the end")
-	}
-	if a.Size == 0 {
-		a.Size = wordSize(c.class)
-		if c.machine == elf.EM_386 || c.machine == elf.EM_ARM {
-			a.Size = 4
-		}
+	word := c.wordSize()
+	if ok && a.Size == 0 {
+		a.Size = min(word, wordSize(c.class))
 		if a.Kind == Reg {
 			a.Size = c.reg.Size
 		}
 		if a.Size > 16 || a.Size&(a.Size-1) != 0 {
-			return c.fail(0, fmt.Sprintf("%s has %d bytes: a size of 1, 2, 4, 8 or 16 must stand before it", a.Reg, a.Size))
+			ok = c.fail(0, fmt.Sprintf("%s has %d bytes: a size of 1, 2, 4, 8 or 16 must stand before it", a.Reg, a.Size))
 		}
 	}
-	if a.Kind == Reg && a.Size > generalSize(c.machine, c.class) {
-		a.Pair = pairOf(c.machine, c.reg)
+	if !ok {
+		a.Err = &SyntaxError{Arg: a.Text, Offset: a.Offset + c.msgAt, Msg: c.msg}
+		return
+	}
+	if a.Kind == Reg && a.Size > word && c.reg.Kind == GeneralRegister {
+		a.Pair = c.grammar.next(c.reg)
 		if a.Pair != "" && isDigit(a.Reg[0]) { // written without the r of rN
 			a.Pair = a.Pair[1:]
 		}
 	}
-	return true
 }
 
-// size reads the size and the '@', if the argument has them. What stands
-// before the first '@' is a size unless it could begin an operand only.
+// parseUnknown says that machine m has no grammar, unless something in front of
+// the operand is wrong, which is the same everywhere.
+func parseUnknown(m elf.Machine, class elf.Class, a *Arg) {
+	c := cursor{grammar: &grammar{}, class: class, text: a.Text}
+	c.end(a, c.size(a) && c.fail(c.pos, fmt.Sprintf("the operands of %v are not known", m)))
+}
+
+// size reads the size and the '@', if the argument has them, up to the operand.
+// What stands before the first '@' is a size unless it could begin an operand
+// only.
 func (c *cursor) size(a *Arg) bool {
 	for i := range len(c.text) {
 		if c.text[i] != '@' {
@@ -179,34 +177,15 @@ func (c *cursor) size(a *Arg) bool {
 			return true // sym@GOTPCREL(%rip)
 		}
 		size, signed, float, ok := parseSize(c.text[:i])
-		if !ok || size == 12 && c.machine != elf.EM_386 {
+		if !ok || size == 12 && !c.grammar.longDouble {
 			return c.fail(0, fmt.Sprintf("size %q is not 1, 2, 4, 8 or 16", c.text[:i]))
 		}
 		a.Size, a.Signed, a.Float = size, signed, float
 		c.pos = i + 1
-		return true
+		break
+	}
+	if c.pos == len(c.text) {
+		return c.fail(c.pos, "the operand is missing")
 	}
 	return true
-}
-
-func (c *cursor) operand(a *Arg) bool {
-	switch c.machine {
-	case elf.EM_X86_64, elf.EM_386:
-		return x86Operand(c, a)
-	case elf.EM_AARCH64:
-		return arm64Operand(c, a)
-	case elf.EM_ARM:
-		return armOperand(c, a)
-	case elf.EM_PPC64, elf.EM_PPC:
-		return ppcOperand(c, a)
-	case elf.EM_S390:
-		return s390xOperand(c, a)
-	case elf.EM_RISCV:
-		return riscvOperand(c, a)
-	case elf.EM_MIPS:
-		return mipsOperand(c, a)
-	case elf.EM_LOONGARCH:
-		return loongarchOperand(c, a)
-	}
-	return c.fail(c.pos, fmt.Sprintf("the operands of %v are not known", c.machine))
 }

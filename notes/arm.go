@@ -1,6 +1,19 @@
 package notes
 
-func armRegister(name string) (Register, bool) {
+import "debug/elf"
+
+var arm = grammar{
+	parse: func(g *grammar, class elf.Class, a *Arg) {
+		c := cursor{grammar: g, class: class, text: a.Text}
+		c.end(a, c.size(a) && armOperand(&c, a))
+	},
+	append:   appendARM,
+	register: armRegister,
+	next:     func(r Register) string { return following(rNames[:13], r.DWARF) },
+	general:  4,
+}
+
+func armRegister(name string, _ int) (Register, bool) {
 	switch name {
 	case "sp", "r13":
 		return Register{Name: "sp", Kind: GeneralRegister, DWARF: 13, Size: 4}, true
@@ -41,7 +54,9 @@ func armRegister(name string) (Register, bool) {
 func armOperand(c *cursor, a *Arg) bool {
 	switch b := c.peek(); {
 	case b == '[':
-		return armAddress(c, a)
+		// Instructions can shift by 31, but an int of 32 bits could not hold that
+		// as a factor.
+		return armAddress(c, a, armIndexing{shift: 30})
 	case b == '#':
 		c.pos++
 	case isSymbolStart(b):

@@ -10,7 +10,7 @@ import (
 // cursor reads the operand of one argument. Its methods report whether what
 // they look for was there; the first that says no has said why, through fail.
 type cursor struct {
-	machine elf.Machine
+	grammar *grammar
 	class   elf.Class
 
 	text string // the whole argument
@@ -86,13 +86,18 @@ func (c *cursor) word() string {
 
 // register reads a register's name. A sigil other than 0 must stand before it.
 func (c *cursor) register(sigil byte) (name string, r Register, ok bool) {
-	name, ok = c.readRegister(sigil, &r)
-	return name, r, ok
+	at := c.pos
+	if name, ok = c.registerName(sigil); !ok {
+		return "", r, false
+	}
+	if r, ok = c.lookup(name); !ok {
+		return "", r, c.notRegister(at)
+	}
+	return name, r, true
 }
 
-// readRegister is register that leaves what it reads in r.
-func (c *cursor) readRegister(sigil byte, r *Register) (name string, ok bool) {
-	at := c.pos
+// registerName is register without the meaning of the name.
+func (c *cursor) registerName(sigil byte) (name string, ok bool) {
 	if sigil != 0 && !c.accept(sigil) {
 		return "", c.unexpected("a register")
 	}
@@ -102,17 +107,40 @@ func (c *cursor) readRegister(sigil byte, r *Register) (name string, ok bool) {
 			c.pos++
 		}
 	}
-	name = c.text[start:c.pos]
-	if name == "" {
+	if name = c.text[start:c.pos]; name == "" {
 		return "", c.unexpected("a register")
 	}
-	if c.machine == elf.EM_X86_64 && amd64General(r, name) {
-		return name, true
-	}
-	if *r, ok = LookupRegister(c.machine, c.class, name); !ok {
-		return "", c.fail(at, strconv.Quote(c.text[at:c.pos])+" is not a register")
-	}
 	return name, true
+}
+
+func (c *cursor) lookup(name string) (r Register, ok bool) {
+	return c.grammar.register(name, c.wordSize())
+}
+
+// notRegister fails for the name that was read from at on.
+func (c *cursor) notRegister(at int) bool {
+	return c.fail(at, strconv.Quote(c.text[at:c.pos])+" is not a register")
+}
+
+// wordSize is the size of a general register in bytes.
+func (c *cursor) wordSize() int { return c.grammar.word(c.class) }
+
+// bareRegister reads a register where it has no sigil, so that a symbol could
+// stand there too. done is false, and nothing read, if it is a symbol. A name
+// like a register's, of a letter in letters and a number, is no symbol.
+func (c *cursor) bareRegister(a *Arg, letters string) (done, ok bool) {
+	start := c.pos
+	name := c.while(isSymbol)
+	if r, ok := c.lookup(name); ok {
+		return true, c.setRegister(a, name, r)
+	}
+	for i := range len(letters) {
+		if _, ok := index(name, letters[i:i+1], 100); ok {
+			return true, c.fail(start, strconv.Quote(name)+" is not a register")
+		}
+	}
+	c.pos = start
+	return false, false
 }
 
 // number reads an unsigned number, decimal or hexadecimal.
@@ -236,37 +264,18 @@ func (c *cursor) sum() (e expr, ok bool) {
 	}
 }
 
-// reloc reads the name of a relocation, on PowerPC also of several: toc@l.
+// reloc reads the name of a relocation, or of several if the grammar has such:
+// toc@l.
 func (c *cursor) reloc() (name string, ok bool) {
 	start := c.pos
 	for {
 		if c.while(isReloc) == "" {
 			return "", c.unexpected("the name of a relocation")
 		}
-		if c.machine != elf.EM_PPC64 && c.machine != elf.EM_PPC || !c.accept('@') {
+		if !c.grammar.relocations || !c.accept('@') {
 			return c.text[start:c.pos], true
 		}
 	}
-}
-
-// relocated reads the form %lo(sym+8) of MIPS and its heirs.
-func (c *cursor) relocated() (e expr, ok bool) {
-	if !c.expect('%') {
-		return e, false
-	}
-	at := c.pos
-	reloc, ok := c.reloc()
-	if !ok || !c.expect('(') {
-		return e, false
-	}
-	if e, ok = c.sum(); !ok {
-		return e, false
-	}
-	if e.symbol == "" || e.reloc != "" {
-		return e, c.fail(at, "%"+reloc+" must have one symbol")
-	}
-	e.reloc = reloc
-	return e, c.expect(')')
 }
 
 // setRegister makes the operand a register.
@@ -311,22 +320,6 @@ func (c *cursor) setDisp(a *Arg, e expr, start int) bool {
 	}
 	a.Disp, a.Symbol, a.Reloc = disp, e.symbol, e.reloc
 	return true
-}
-
-// parenthesized reads the (REG) behind a displacement already read.
-func (c *cursor) parenthesized(a *Arg, sigil byte) bool {
-	if !c.expect('(') {
-		return false
-	}
-	c.blanks()
-	at := c.pos
-	name, r, ok := c.register(sigil)
-	if !ok || !c.address(r, at) {
-		return false
-	}
-	a.Kind, a.Base = Mem, name
-	c.blanks()
-	return c.expect(')')
 }
 
 // address fails if r, read at offset at, cannot be part of an address.

@@ -7,7 +7,7 @@
 //     [Read], [Note.Append]), as systemtap's sys/sdt.h defined it:
 //     https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
 //   - the argument string inside each note, which is assembler text of the
-//     object's architecture ([ParseArgs], [Arg]);
+//     object's architecture ([ParseArgs], [Arg]); each architecture has a file;
 //   - the .stapsdt.types section, with which objects made by this module name
 //     and type their arguments ([Types], [AppendTypes]); FORMAT.md has the bytes.
 //

@@ -9,8 +9,9 @@ import (
 // returns the result. The text has one form for each meaning: whatever string
 // a was parsed from, parsing the text again yields the same Arg but for Text
 // and Offset. An argument that was not understood is appended as it was.
-func (a Arg) Append(dst []byte, m elf.Machine) []byte {
-	if a.Err != nil || a.Kind < Imm || a.Kind > Mem {
+func (a *Arg) Append(dst []byte, m elf.Machine) []byte {
+	g := grammarOf(m)
+	if g == nil || a.Err != nil || a.Kind < Imm || a.Kind > Mem {
 		return append(dst, a.Text...)
 	}
 	if a.Signed {
@@ -21,23 +22,7 @@ func (a Arg) Append(dst []byte, m elf.Machine) []byte {
 		dst = append(dst, 'f')
 	}
 	dst = append(dst, '@')
-	switch m {
-	case elf.EM_X86_64, elf.EM_386:
-		return appendX86(dst, &a)
-	case elf.EM_AARCH64, elf.EM_ARM:
-		return appendARM(dst, &a)
-	case elf.EM_PPC64, elf.EM_PPC:
-		return appendPPC(dst, &a)
-	case elf.EM_S390:
-		return appendS390x(dst, &a)
-	case elf.EM_RISCV:
-		return appendRISCV(dst, &a)
-	case elf.EM_MIPS:
-		return appendMIPS(dst, &a)
-	case elf.EM_LOONGARCH:
-		return appendLoongArch(dst, &a)
-	}
-	return append(dst, a.Text...)
+	return g.append(dst, a)
 }
 
 // appendImmediate appends a constant as a signed number, or a symbol's address.

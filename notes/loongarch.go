@@ -1,5 +1,17 @@
 package notes
 
+import "debug/elf"
+
+var loongarch = grammar{
+	parse: func(g *grammar, class elf.Class, a *Arg) {
+		c := cursor{grammar: g, class: class, text: a.Text}
+		c.end(a, c.size(a) && loongarchOperand(&c, a))
+	},
+	append:   appendLoongArch,
+	register: loongarchRegister,
+	next:     func(r Register) string { return following(rNames[:], r.DWARF) },
+}
+
 func loongarchRegister(name string, size int) (Register, bool) {
 	n, ok := index(name, "r", 32)
 	if !ok {

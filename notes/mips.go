@@ -1,5 +1,17 @@
 package notes
 
+import "debug/elf"
+
+var mips = grammar{
+	parse: func(g *grammar, class elf.Class, a *Arg) {
+		c := cursor{grammar: g, class: class, text: a.Text}
+		c.end(a, c.size(a) && mipsOperand(&c, a))
+	},
+	append:   appendMIPS,
+	register: mipsRegister,
+	next:     func(r Register) string { return following(rNames[:], r.DWARF) },
+}
+
 func mipsRegister(name string, size int) (Register, bool) {
 	n, ok := index(name, "", 32)
 	if !ok {

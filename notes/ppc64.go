@@ -1,6 +1,20 @@
 package notes
 
-import "strconv"
+import (
+	"debug/elf"
+	"strconv"
+)
+
+var ppc = grammar{
+	parse: func(g *grammar, class elf.Class, a *Arg) {
+		c := cursor{grammar: g, class: class, text: a.Text}
+		c.end(a, c.size(a) && ppcOperand(&c, a))
+	},
+	append:      appendPPC,
+	register:    ppcRegister,
+	next:        func(r Register) string { return following(rNames[:], r.DWARF) },
+	relocations: true,
+}
 
 func ppcRegister(name string, size int) (Register, bool) {
 	// gcc prints r9 as 9; with -mregnames, and in assembler by hand, it is %r9.
@@ -96,7 +110,7 @@ func (c *cursor) ppcRegister() (name string, r Register, ok bool) {
 	}
 	start := c.pos
 	name = c.word()
-	if r, ok = LookupRegister(c.machine, c.class, name); !ok {
+	if r, ok = c.lookup(name); !ok {
 		return "", r, c.fail(start, strconv.Quote(name)+" is not a register")
 	}
 	return name, r, true

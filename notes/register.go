@@ -60,96 +60,20 @@ type Register struct {
 // machine m and class c; ok is false if there is none, or no grammar for m.
 // The name is without the assembler's '%' or '$', as in an [Arg].
 func LookupRegister(m elf.Machine, c elf.Class, name string) (r Register, ok bool) {
-	if m == elf.EM_X86_64 && amd64General(&r, name) {
-		return r, true
-	}
-	switch m {
-	case elf.EM_X86_64:
-		return amd64Register(name)
-	case elf.EM_386:
-		return i386Register(name)
-	case elf.EM_AARCH64:
-		return arm64Register(name)
-	case elf.EM_ARM:
-		return armRegister(name)
-	case elf.EM_PPC64, elf.EM_PPC:
-		return ppcRegister(name, wordSize(c))
-	case elf.EM_S390:
-		return s390xRegister(name, wordSize(c))
-	case elf.EM_RISCV:
-		return riscvRegister(name, wordSize(c))
-	case elf.EM_MIPS:
-		return mipsRegister(name, wordSize(c))
-	case elf.EM_LOONGARCH:
-		return loongarchRegister(name, wordSize(c))
+	if g := grammarOf(m); g != nil {
+		return g.register(name, g.word(c))
 	}
 	return Register{}, false
 }
 
-// generalSize returns the size of a general register in bytes. It is not
-// always that of an address: x32 and arm64's ILP32 have 8 and 4.
-func generalSize(m elf.Machine, c elf.Class) int {
-	switch m {
-	case elf.EM_X86_64, elf.EM_AARCH64:
-		return 8
-	case elf.EM_386, elf.EM_ARM:
-		return 4
-	}
-	return wordSize(c)
+// rNames are the names that most architectures give to numbered registers, here
+// once so that no lookup has to make one.
+var rNames = [32]string{
+	"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7",
+	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+	"r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23",
+	"r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31",
 }
-
-// pairOf returns the register in which compilers continue a value that is too
-// wide for r: the next in the order of their register numbers. It is empty if
-// that one cannot hold data.
-func pairOf(m elf.Machine, r Register) string {
-	if r.Kind != GeneralRegister {
-		return ""
-	}
-	switch m {
-	case elf.EM_X86_64:
-		return amd64Pair(r.DWARF)
-	case elf.EM_386:
-		return i386Pair(r.Name)
-	case elf.EM_AARCH64:
-		if r.DWARF < 30 {
-			return xNames[r.DWARF+1]
-		}
-	case elf.EM_ARM:
-		if r.DWARF < 12 {
-			return rNames[r.DWARF+1]
-		}
-	case elf.EM_S390:
-		if r.DWARF < 15 {
-			return rNames[r.DWARF+1]
-		}
-	case elf.EM_RISCV:
-		if r.DWARF < 31 {
-			return riscvNames[r.DWARF+1]
-		}
-	case elf.EM_PPC64, elf.EM_PPC, elf.EM_MIPS, elf.EM_LOONGARCH:
-		if r.DWARF < 31 {
-			return rNames[r.DWARF+1]
-		}
-	}
-	return ""
-}
-
-// rNames and xNames are the names of numbered registers, here once so that no
-// lookup has to make one.
-var (
-	rNames = [32]string{
-		"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7",
-		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-		"r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23",
-		"r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31",
-	}
-	xNames = [31]string{
-		"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7",
-		"x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
-		"x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
-		"x24", "x25", "x26", "x27", "x28", "x29", "x30",
-	}
-)
 
 // index returns N if name is prefix followed by the decimal number N and N is
 // below limit.

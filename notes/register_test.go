@@ -70,3 +70,16 @@ func TestLookupRegisterUnknown(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkLookupRegister(b *testing.B) {
+	for _, c := range []struct {
+		machine elf.Machine
+		name    string
+	}{{elf.EM_X86_64, "rdi"}, {elf.EM_X86_64, "r13"}, {elf.EM_AARCH64, "x19"}, {elf.EM_MIPS, "a0"}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				LookupRegister(c.machine, elf.ELFCLASS64, c.name)
+			}
+		})
+	}
+}

@@ -1,5 +1,17 @@
 package notes
 
+import "debug/elf"
+
+var riscv = grammar{
+	parse: func(g *grammar, class elf.Class, a *Arg) {
+		c := cursor{grammar: g, class: class, text: a.Text}
+		c.end(a, c.size(a) && riscvOperand(&c, a))
+	},
+	append:   appendRISCV,
+	register: riscvRegister,
+	next:     func(r Register) string { return following(riscvNames[:], r.DWARF) },
+}
+
 // riscvNames are the registers x0 … x31 by their ABI names (RISC-V ELF psABI).
 var riscvNames = [32]string{
 	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2",
@@ -83,31 +95,6 @@ func riscvOperand(c *cursor, a *Arg) bool {
 		}
 	}
 	return c.displaced(a, 0)
-}
-
-// displaced reads the operands that begin with a number or a symbol on the
-// RISC machines, up to the register in parentheses that makes them addresses.
-func (c *cursor) displaced(a *Arg, sigil byte) bool {
-	var e expr
-	ok := true
-	start := c.pos
-	switch c.peek() {
-	case '(':
-	case '%':
-		e, ok = c.relocated()
-	default:
-		e, ok = c.sum()
-	}
-	switch {
-	case !ok:
-		return false
-	case c.peek() == '(' || e.reloc != "":
-		return c.setDisp(a, e, start) && c.parenthesized(a, sigil)
-	case e.symbol == "":
-		return c.setImmediate(a, e, start)
-	}
-	a.Kind = Mem
-	return c.setDisp(a, e, start)
 }
 
 func appendRISCV(dst []byte, a *Arg) []byte {

@@ -1,6 +1,19 @@
 package notes
 
-import "strconv"
+import (
+	"debug/elf"
+	"strconv"
+)
+
+var s390x = grammar{
+	parse: func(g *grammar, class elf.Class, a *Arg) {
+		c := cursor{grammar: g, class: class, text: a.Text}
+		c.end(a, c.size(a) && s390xOperand(&c, a))
+	},
+	append:   appendS390x,
+	register: s390xRegister,
+	next:     func(r Register) string { return following(rNames[:16], r.DWARF) },
+}
 
 // s390xFloats maps the number of a floating-point register to its DWARF
 // number less 16 (ELF application binary interface, s390x supplement).

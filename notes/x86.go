@@ -4,93 +4,6 @@ import (
 	"strconv"
 )
 
-// amd64Names are the general registers in the order of their DWARF numbers
-// (x86-64 psABI, figure 3.36), which is also gcc's.
-var amd64Names = [16]string{
-	"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-}
-
-const (
-	amd64RSP = 7
-	amd64RIP = 16
-)
-
-// amd64General sets r to the register of a name without a number. These are
-// what most arguments are made of: r is filled where it lies, since a processor
-// cannot forward what was stored in words to the wider loads of a copy.
-func amd64General(r *Register, name string) bool {
-	n, size, shift := x86General(name)
-	if n < 0 {
-		return false
-	}
-	r.Name, r.Kind, r.DWARF, r.Size, r.Shift = amd64Names[n], GeneralRegister, n, size, shift
-	return true
-}
-
-// amd64Register returns the register of any other name.
-func amd64Register(name string) (Register, bool) {
-	if n, ok := index(name, "r", 16); ok && n >= 8 {
-		return Register{Name: amd64Names[n], Kind: GeneralRegister, DWARF: n, Size: 8}, true
-	}
-	if len(name) > 2 {
-		if n, ok := index(name[:len(name)-1], "r", 16); ok && n >= 8 {
-			r := Register{Name: amd64Names[n], Kind: GeneralRegister, DWARF: n}
-			switch name[len(name)-1] {
-			case 'd':
-				r.Size = 4
-			case 'w':
-				r.Size = 2
-			case 'b':
-				r.Size = 1
-			}
-			return r, r.Size != 0
-		}
-	}
-	switch name {
-	case "rip":
-		return Register{Name: "rip", Kind: ProgramCounter, DWARF: amd64RIP, Size: 8}, true
-	case "eip":
-		return Register{Name: "rip", Kind: ProgramCounter, DWARF: amd64RIP, Size: 4}, true
-	case "rflags":
-		return Register{Name: "rflags", Kind: OtherRegister, DWARF: 49, Size: 8}, true
-	}
-	if n, size, ok := x86Vector(name, 32); ok {
-		dwarf := 17 + n
-		if n >= 16 {
-			dwarf = 67 + n - 16
-		}
-		return vector("xmm", n, dwarf, size)
-	}
-	return x86Other(name, 33, 41, 50)
-}
-
-func i386Register(name string) (Register, bool) {
-	// The 386 has the first eight registers only, without a 64-bit name, and
-	// no name for the low bytes of the last four.
-	if n, size, shift := x86General(name); n >= 0 && size != 8 && (size != 1 || n < 4) {
-		return Register{Name: i386Names[n], Kind: GeneralRegister, DWARF: i386DWARF[n], Size: size, Shift: shift}, true
-	}
-	switch name {
-	case "eip":
-		return Register{Name: "eip", Kind: ProgramCounter, DWARF: 8, Size: 4}, true
-	case "eflags":
-		return Register{Name: "eflags", Kind: OtherRegister, DWARF: 9, Size: 4}, true
-	}
-	if n, size, ok := x86Vector(name, 8); ok {
-		return vector("xmm", n, 21+n, size)
-	}
-	return x86Other(name, 11, 29, 40)
-}
-
-// i386Names are the general registers in gcc's order, i386DWARF their numbers
-// in DWARF (i386 psABI, table 2.14): ecx and edx change places, and the stack
-// and frame pointers come before esi and edi.
-var (
-	i386Names = [8]string{"eax", "edx", "ecx", "ebx", "esi", "edi", "ebp", "esp"}
-	i386DWARF = [8]int{0, 2, 1, 3, 6, 7, 5, 4}
-)
-
 // x86General returns the index in amd64Names that a name without a number
 // stands for, or -1.
 func x86General(name string) (n, size, shift int) {
@@ -169,23 +82,6 @@ func x86Other(name string, st, mm, seg int) (Register, bool) {
 	return Register{}, false
 }
 
-func amd64Pair(dwarf int) string {
-	switch dwarf {
-	case 6, amd64RSP, 15:
-		return ""
-	}
-	return amd64Names[dwarf+1]
-}
-
-func i386Pair(name string) string {
-	for n, s := range i386Names[:6] {
-		if name == s {
-			return i386Names[n+1]
-		}
-	}
-	return ""
-}
-
 // x86Operand reads AT&T syntax: $IMM, %REG, [%SEG:][DISP][(BASE,INDEX,SCALE)].
 func x86Operand(c *cursor, a *Arg) bool {
 	if c.accept('$') {
@@ -193,7 +89,7 @@ func x86Operand(c *cursor, a *Arg) bool {
 	}
 	if c.peek() == '%' {
 		at := c.pos
-		name, ok := c.readRegister('%', &c.reg)
+		name, ok := c.x86Register(&c.reg)
 		if !ok {
 			return false
 		}
@@ -213,13 +109,29 @@ func x86Operand(c *cursor, a *Arg) bool {
 	return !c.accept('(') || x86Address(c, a)
 }
 
+// x86Register reads a register's name and leaves the register in r, which most
+// are filled in without a copy; see amd64General.
+func (c *cursor) x86Register(r *Register) (name string, ok bool) {
+	at := c.pos
+	if name, ok = c.registerName('%'); !ok {
+		return "", false
+	}
+	if c.grammar.general == 8 && amd64General(r, name) {
+		return name, true
+	}
+	if *r, ok = c.lookup(name); !ok {
+		return "", c.notRegister(at)
+	}
+	return name, true
+}
+
 func x86Address(c *cursor, a *Arg) bool {
 	var base, idx Register
 	c.blanks()
 	start := c.pos
 	if c.peek() == '%' {
 		var ok bool
-		if a.Base, ok = c.readRegister('%', &base); !ok {
+		if a.Base, ok = c.x86Register(&base); !ok {
 			return false
 		}
 		if base.Kind != GeneralRegister && base.Kind != ProgramCounter || base.Size < 4 {
@@ -231,7 +143,7 @@ func x86Address(c *cursor, a *Arg) bool {
 		c.blanks()
 		at := c.pos
 		var ok bool
-		if a.Index, ok = c.readRegister('%', &idx); !ok {
+		if a.Index, ok = c.x86Register(&idx); !ok {
 			return false
 		}
 		if idx.Kind != GeneralRegister || idx.Size < 4 || idx.Name == "rsp" || idx.Name == "esp" {

@@ -1,0 +1,72 @@
+package notes
+
+import "debug/elf"
+
+// grammars is the table of architectures: a line here and the file with its
+// grammar are all that this package needs to know one.
+var grammars = [...]*grammar{
+	elf.EM_386:       &i386,
+	elf.EM_AARCH64:   &arm64,
+	elf.EM_ARM:       &arm,
+	elf.EM_LOONGARCH: &loongarch,
+	elf.EM_MIPS:      &mips,
+	elf.EM_PPC:       &ppc,
+	elf.EM_PPC64:     &ppc,
+	elf.EM_RISCV:     &riscv,
+	elf.EM_S390:      &s390x,
+	elf.EM_X86_64:    &amd64,
+}
+
+// grammar is what this package knows of an architecture: how compilers write
+// the operands of a probe, and what its registers are.
+type grammar struct {
+	// parse decodes a.Text. Each architecture has a cursor of its own on the
+	// stack there: behind an indirect call for the operand alone, the cursor
+	// would escape to the heap, for each argument.
+	parse func(g *grammar, class elf.Class, a *Arg)
+
+	// append appends the operand of a, which was understood, in the one form
+	// that [Arg.Append] gives to each meaning.
+	append func(dst []byte, a *Arg) []byte
+
+	// register returns the register of a name. word is the size of a general
+	// register in bytes.
+	register func(name string, word int) (r Register, ok bool)
+
+	// next returns the general register in which compilers continue a value
+	// that is too wide for r, a general register: the next in the order of
+	// their register numbers. It is empty if that one cannot hold data.
+	next func(r Register) string
+
+	// general is the size of a general register in bytes where the machine
+	// alone determines it: x32 and arm64's ILP32 have registers of 8 bytes and
+	// addresses of 4. It is 0 where registers are as wide as an address.
+	general int
+
+	longDouble  bool // i386: values can have 12 bytes
+	relocations bool // PowerPC: a symbol can have several relocations, toc@l
+}
+
+// grammarOf returns the grammar of machine m, nil if there is none.
+func grammarOf(m elf.Machine) *grammar {
+	if int(m) < len(grammars) {
+		return grammars[m]
+	}
+	return nil
+}
+
+// word returns the size of a general register in bytes.
+func (g *grammar) word(class elf.Class) int {
+	if g.general != 0 {
+		return g.general
+	}
+	return wordSize(class)
+}
+
+// following returns the name behind names[n], empty at the end.
+func following(names []string, n int) string {
+	if n+1 < len(names) {
+		return names[n+1]
+	}
+	return ""
+}

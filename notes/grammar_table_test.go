@@ -1,0 +1,56 @@
+package notes
+
+import (
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What the package knows of an architecture is one grammar and one line of the
+// table: no other code asks for the machine.
+func TestOneTableOfGrammars(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no source: %v", err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") || file == "grammar.go" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if strings.Contains(line, "elf.EM_") {
+				t.Errorf("%s:%d asks for the machine, which only the table in grammar.go may: %s", file, i+1, line)
+			}
+		}
+	}
+}
+
+// Every line of the table must be whole, and its architecture be in testdata.
+func TestGrammarsComplete(t *testing.T) {
+	tested := map[*grammar]int{}
+	for _, c := range grammarCases(t) {
+		tested[grammarOf(c.machine)]++
+	}
+	known := 0
+	for m, g := range grammars {
+		if g == nil {
+			continue
+		}
+		known++
+		if g.parse == nil || g.append == nil || g.register == nil || g.next == nil {
+			t.Errorf("the grammar of %v lacks a part: %+v", elf.Machine(m), g)
+		}
+		if tested[g] < 10 {
+			t.Errorf("testdata/args has %d operands of %v, want at least 10", tested[g], elf.Machine(m))
+		}
+	}
+	if known != 10 || grammarOf(elf.EM_SPARC) != nil || grammarOf(0xffff) != nil {
+		t.Errorf("%d machines have a grammar, want 10, and neither SPARC nor 65535 one", known)
+	}
+}
