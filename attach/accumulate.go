@@ -162,6 +162,8 @@ func (g *generator) keyText(in *input, at int16, lost string) {
 		g.emit(asm.StoreMem(regRecord, at+off, asm.R1, asm.DWord))
 	}
 	switch {
+	case in.source == inputGoAddr:
+		g.loadGoAddr(in, at, lost)
 	case in.source != inputText:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 		return

@@ -360,8 +360,11 @@ func (s *signature) dropUnneeded() {
 		switch {
 		case in.source == inputOperand:
 			needed[in.index] = true
-		case in.source == inputBlock, in.source == inputText && in.text.sized:
+		case in.inBlock(), in.source == inputText && in.text.sized:
 			block = true
+			if in.source == inputGoAddr {
+				needed[ipv4Operand] = true
+			}
 		case in.source == inputText:
 			needed[in.text.slot] = true
 			if in.text.counted {
@@ -399,7 +402,7 @@ func (s *signature) dropIndirects() {
 	}
 	look := func(in *input) {
 		switch {
-		case in.source == inputBlock:
+		case in.inBlock():
 			mark(in.offset)
 		case in.source == inputText && in.text.sized:
 			mark(in.text.length)

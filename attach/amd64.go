@@ -39,7 +39,8 @@ var amd64Registers = &registers{
 		ptAX, ptDX, ptCX, ptBX, ptSI, ptDI, ptBP, ptSP,
 		ptR8, ptR9, ptR10, ptR11, ptR12, ptR13, ptR14, ptR15, ptIP,
 	},
-	ip: ptIP,
+	ip:       ptIP,
+	argument: location{off: ptDI, size: 8},
 }
 
 var i386Registers = &registers{
@@ -49,7 +50,8 @@ var i386Registers = &registers{
 		"eip": ptIP,
 	},
 	// System V ABI, Intel386 supplement, table 2.14.
-	byDWARF: []int16{ptAX, ptCX, ptDX, ptBX, ptSP, ptBP, ptSI, ptDI, ptIP},
-	ip:      ptIP,
-	wrap32:  true,
+	byDWARF:  []int16{ptAX, ptCX, ptDX, ptBX, ptSP, ptBP, ptSI, ptDI, ptIP},
+	ip:       ptIP,
+	argument: location{zero: true, size: 8},
+	wrap32:   true,
 }

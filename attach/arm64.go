@@ -11,7 +11,7 @@ const (
 var arm64Registers = newARM64Registers()
 
 func newARM64Registers() *registers {
-	r := &registers{byName: map[string]int16{"sp": arm64SP, "pc": arm64PC}, ip: arm64PC}
+	r := &registers{byName: map[string]int16{"sp": arm64SP, "pc": arm64PC}, ip: arm64PC, argument: location{size: 8}}
 	for i := range int16(31) {
 		r.byName["x"+strconv.Itoa(int(i))] = 8 * i
 		r.byDWARF = append(r.byDWARF, 8*i)

@@ -37,6 +37,7 @@ type formKey struct {
 	blockReg    uint8
 	blockOffset int32
 	blockSize   uint32
+	flags       notes.TypeFlags
 	role        pairRole
 	carrier     carrier
 }
@@ -53,6 +54,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 	if p.Type != nil {
 		rec := &p.Type.Record
 		key.types, key.blockReg, key.blockOffset, key.blockSize = p.Type.Struct, rec.BlockReg, rec.BlockOffset, rec.BlockSize
+		key.flags = rec.Flags
 	}
 	var err error
 	if b.aggregate != nil {

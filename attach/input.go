@@ -17,6 +17,8 @@ const (
 	inputConstant                    // value
 	inputOperand                     // operand number index
 	inputBlock                       // at offset in the argument block
+	inputGoTime                      // a notes.GoTimeType at offset there
+	inputGoAddr                      // a notes.GoAddrType at offset there
 	inputText                        // what text reads
 	inputComm
 	inputPID
@@ -43,6 +45,11 @@ type input struct {
 
 // elapsed is the value of an end.
 var elapsed = input{source: inputElapsed, kind: reader.Uint, size: 8}
+
+// inBlock says that the input lies at offset in the argument block.
+func (in *input) inBlock() bool {
+	return in.source == inputBlock || in.source == inputGoTime || in.source == inputGoAddr
+}
 
 func (in *input) isText() bool { return in.kind == reader.String || in.kind == reader.Bytes }
 
@@ -105,6 +112,10 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 		if text && p.Type == nil && f.size == word && f.kind != reader.Float {
 			in.source, in.kind, in.text = inputText, reader.String, stringRead{slot: f.read}
 		}
+	case fromGoTime:
+		in.source, in.offset = inputGoTime, uint32(f.offset-s.sig.blockStart())
+	case fromGoAddr:
+		in.source, in.offset = inputGoAddr, uint32(f.offset-s.sig.blockStart())
 	case fromString:
 		if f.index < 0 {
 			break // its read would be one too many

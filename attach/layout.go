@@ -206,7 +206,8 @@ func (s *signature) textArea(limit int) int { return (s.cursorMask(limit) + 1 + 
 
 func (s *signature) looksAtText() bool {
 	for i := range s.inputs {
-		if s.inputs[i].source == inputText || s.inputs[i].source == inputComm {
+		switch s.inputs[i].source {
+		case inputText, inputComm, inputGoAddr:
 			return true
 		}
 	}

@@ -46,6 +46,9 @@ func (g *generator) loadInput(in *input, failed string) {
 		g.failedRead(g.sig.regionRead(in.offset), failed)
 		at := int16(g.sig.blockStart() + int(in.offset))
 		g.emit(asm.LoadMem(asm.R1, regRecord, at, sizes[size]))
+	case inputGoTime:
+		g.failedRead(g.sig.regionRead(in.offset), failed)
+		g.loadGoTime(int16(g.sig.blockStart() + int(in.offset)))
 	default:
 		// The jump is conditional to the verifier, which refuses code that
 		// nothing reaches.
@@ -125,6 +128,8 @@ func (g *generator) loadText(in *input, area int16, failed string) {
 			asm.Sub.Imm(asm.R0, 1),
 			asm.StoreMem(regRecord, area, asm.R0, asm.DWord),
 		)
+	case in.source == inputGoAddr:
+		g.loadGoAddr(in, area, failed)
 	case in.source != inputText:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
 	case in.text.sized || in.text.counted:

@@ -140,10 +140,10 @@ func (g *generator) clearMarks(key asm.Register, at int16) {
 
 // mayFail says that reading the input may fail.
 func (g *generator) mayFail(in *input) bool {
-	switch in.source {
-	case inputBlock, inputText:
+	switch {
+	case in.inBlock(), in.source == inputText:
 		return true
-	case inputOperand:
+	case in.source == inputOperand:
 		return g.sig.operands[in.index].kind == opMemory
 	}
 	return false
@@ -171,7 +171,7 @@ func (g *generator) whyMissing(in *input) {
 	done := g.newLabel("why")
 	g.emit(asm.Mov.Imm(asm.R3, markFault))
 	switch {
-	case in.source == inputBlock:
+	case in.inBlock():
 		g.nilOnTheWay(in.offset, done)
 	case in.source == inputText && in.text.sized:
 		g.nilOnTheWay(in.text.length, done)

@@ -67,6 +67,10 @@ func (b *typedBinder) field(t *reader.Field, in region, where string, depth int)
 			break
 		}
 		b.counted(&f, t, in, where, depth)
+	case t.Kind == reader.Other && t.Meaning == reader.Time:
+		f.source, f.kind, f.size = fromGoTime, reader.Int, 8
+	case t.Kind == reader.Other && t.Meaning == reader.Address && b.sc.addrs:
+		f.source, f.kind = fromGoAddr, reader.Bytes
 	case t.Kind == reader.Other && b.fields < maxFields && depth < maxNesting:
 		b.composite(&f, t, in, where, depth)
 	case t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8:
@@ -311,6 +315,9 @@ func (b *binder) bindTyped(sc *schema, s *Site, regs *registers) {
 			sc.fields = append(sc.fields, field{name: t.Name, kind: t.Kind, size: uint8(t.Size), err: err})
 		}
 		return
+	}
+	if rec.Flags&notes.IPv4Register != 0 {
+		sc.addrs, sc.sig.operands = true, []operand{{kind: opRegister, size: 8, base: regs.argument}}
 	}
 	sc.sig.block, sc.sig.blockBase = true, base
 	sc.sig.blockOffset, sc.sig.blockSize = rec.BlockOffset, rec.BlockSize

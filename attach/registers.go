@@ -14,7 +14,9 @@ type registers struct {
 	byName  map[string]int16 // by canonical name, see notes.Register
 	byDWARF []int16
 	ip      int16
-	wrap32  bool // addresses of the traced program wrap at 2^32
+	// argument is the first register of an integer argument, where there is one.
+	argument location
+	wrap32   bool // addresses of the traced program wrap at 2^32
 }
 
 // location is a register, or a part of one, in a BPF program's context.

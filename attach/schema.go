@@ -30,6 +30,9 @@ const (
 	fromCounted // as many, but no more than length says
 	fromSlice   // parts[0] as often as string number index has room for it
 	fromPointer // the address at offset leads to parts[0]
+
+	fromGoTime // a notes.GoTimeType at offset
+	fromGoAddr // a notes.GoAddrType at offset
 )
 
 // field says where an argument's value lies in a record.
@@ -66,6 +69,7 @@ type schema struct {
 	typed  *typedBinder // nil unless there is an argument block
 	looked []field      // read but not told: what conditions and aggregates look at
 	named  bool         // names count, not places
+	addrs  bool         // operand ipv4Operand is what notes.IPv4Register says
 }
 
 // decode returns the arguments in the record rec.
@@ -82,6 +86,7 @@ type reading struct {
 	rec    []byte
 	failed uint64
 	texts  []text
+	ipv4   uint64 // see notes.IPv4Register
 }
 
 // read prepares r for the fields of rec. It reuses the memory of r.
@@ -91,6 +96,9 @@ func (s *schema) read(rec []byte, r *reading) error {
 	}
 	r.rec, r.failed = rec, s.sig.failures(rec)
 	r.texts = r.texts[:0]
+	if s.addrs {
+		r.ipv4 = number(rec[headSize+8*ipv4Operand:], 8)
+	}
 	if len(s.sig.strings) == 0 {
 		return nil
 	}
@@ -157,6 +165,11 @@ func (r *reading) value(f *field, at, text int) (any, error) {
 			return nil, nil
 		}
 		return r.value(&f.parts[0], at, text)
+	case fromGoTime:
+		return timeOf(goTime(here))
+	case fromGoAddr:
+		b, n := r.goAddr(here)
+		return meant(reader.Address, b[:n])
 	}
 	return nil, f.err
 }
@@ -180,7 +193,7 @@ func (r *reading) text(f *field, t *text) (any, error) {
 	case t.bytes == nil:
 		return nil, t.err
 	case f.source == fromSlice:
-		elements := reading{rec: t.bytes}
+		elements := reading{rec: t.bytes, ipv4: r.ipv4}
 		whole := field{parts: f.parts, stride: f.stride, whole: math.MaxInt}
 		return elements.elements(&whole, len(t.bytes)/f.stride, 0, 0), t.err
 	case f.kind == reader.Bytes && t.err == nil:

@@ -17,6 +17,7 @@ type View struct {
 	schema  *schema
 	probe   *reader.Probe
 	reading reading
+	addrs   [][16]byte // that Value.Bytes leads to
 }
 
 // Views yields what Events yields, without allocating memory: all views are the
@@ -44,6 +45,7 @@ func (s *Session) Views() iter.Seq2[*View, error] {
 // set makes v a view of the event in rec. With an error it has no arguments, or
 // no probe either.
 func (v *View) set(rec []byte) (err error) {
+	v.addrs = v.addrs[:0]
 	if v.schema, v.probe, err = v.decoder.site(rec); err != nil {
 		return err
 	}
@@ -181,6 +183,12 @@ func (v *View) value(f *field, at, text int) Value {
 			end = f.count
 		}
 		return Value{Kind: reader.String, data: here[:end:end]}
+	case fromGoTime:
+		return Value{Kind: reader.Int, Meaning: reader.Time, bits: uint64(goTime(here))}
+	case fromGoAddr:
+		b, n := r.goAddr(here)
+		v.addrs = append(v.addrs, b)
+		return Value{Kind: reader.Bytes, Meaning: reader.Address, data: v.addrs[len(v.addrs)-1][:n:n]}
 	case fromPointer:
 		if binary.NativeEndian.Uint64(here) == 0 {
 			return Value{}

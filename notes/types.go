@@ -50,7 +50,15 @@ const (
 	// AddrType is a pointer to the bytes of an IP address in network order, whose
 	// length is 4, 16, or 0 for none.
 	AddrType = "usdt_ip_addr"
+	// GoTimeType is a time.Time as it lies in memory, three words of 64 bits: FORMAT.md
+	// says what they mean.
+	GoTimeType = "usdt_go_time"
+	// GoAddrType is the same of a netip.Addr; see IPv4Register.
+	GoAddrType = "usdt_go_addr"
 )
+
+// GoWords is the size in bytes of GoTimeType and GoAddrType.
+const GoWords = 24
 
 // Values of TimeType that are no number of nanoseconds.
 const (
@@ -71,6 +79,11 @@ const CalledStub TypeFlags = 1 << 0
 // on amd64, x28 on arm64) holds its address at the site. The address tells the
 // goroutines of a process apart, as long as they live.
 const GoroutineRegister TypeFlags = 1 << 1
+
+// IPv4Register says that the first register of an integer argument (rdi on amd64,
+// x0 on arm64) holds, at the site, the third word of those GoAddrTypes that are IPv4
+// addresses.
+const IPv4Register TypeFlags = 1 << 2
 
 // Site is the shape of the instructions at a probe site.
 type Site uint8

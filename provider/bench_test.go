@@ -110,8 +110,16 @@ func BenchmarkFireRaised(b *testing.B) {
 	p := newProvider("raised")
 	ints := provider.NewProbe3[uint64, uint64, uint64](p, "ints", "a", "b", "c")
 	text := provider.NewProbe3[uint64, string, uint64](p, "text", "a", "b", "c")
+	record := provider.NewRecord[request](p, "record")
 	load(b, p)
 	provider.Watch(p, 1)
+	b.Run("record", func(b *testing.B) {
+		b.ReportAllocs()
+		var r request
+		for range b.N {
+			record.Fire(&r)
+		}
+	})
 	b.Run("integers", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := range uint64(b.N) {

@@ -39,7 +39,7 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 		typ = nil
 	}
 	// The description, not t: types of the same name may differ.
-	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ}, nil
+	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ, goAddrs: d.refs.addrs}, nil
 }
 
 // Limits on what is described of the types behind pointers.
@@ -68,6 +68,7 @@ type references struct {
 	index   map[reflect.Type]int
 	types   []reflect.Type
 	structs []*btf.Struct
+	addrs   bool // there is a netip.Addr in the block, or behind pointers
 }
 
 // reference returns the description of a struct behind a pointer, which
@@ -187,6 +188,14 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 		d.show(level, kindInfos[k], base)
 		fmt.Fprintf(&d.key, "%d;", k)
 		return kindTypes[k], nil
+	}
+	if w := goWordsOf(t); w != nil {
+		for i, info := range w.kinds {
+			d.show(level, info, base+8*uintptr(i))
+		}
+		d.key.WriteString(w.typedef.Name + ";")
+		d.refs.addrs = d.refs.addrs || w == &addrWords
+		return w.typedef, nil
 	}
 	if level == 0 {
 		d.depth++

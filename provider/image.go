@@ -147,6 +147,9 @@ func typeRecord(provider string, code stub.Code, p declared, id btf.TypeID) note
 		Flags:    notes.CalledStub | notes.GoroutineRegister,
 		Site:     code.Site,
 	}
+	if p.sig.goAddrs {
+		r.Flags |= notes.IPv4Register
+	}
 	if p.sig.typ != nil {
 		r.Type, r.BlockSize, r.BlockReg = uint32(id), p.sig.typ.Size, stub.BlockReg
 	}

@@ -21,9 +21,10 @@ type Record[T any] struct {
 //
 // Fields may have any type of [Arg], and be structs, arrays, slices and
 // pointers. Typed readers see all of them, and what pointers and slices point
-// to, as they lie in memory: a time.Duration is one, a time.Time or netip.Addr the
-// struct that Go makes of it. Other tracers see the first twelve numbers, pointers
-// and lengths. Maps, channels, functions, interfaces and complex numbers are
+// to, as they lie in memory, and know a [time.Duration], [time.Time] and [netip.Addr]
+// wherever they come upon one; a [netip.AddrPort] or [netip.Prefix] is a struct of an
+// address and a number. Other tracers see the first twelve numbers, pointers and
+// lengths. Maps, channels, functions, interfaces and complex numbers are
 // refused, and so is what tracers cannot read: structs of more than 15 KiB, 4,096
 // fields or 16 levels. What is wrong with the declaration is reported by the next
 // Load.
@@ -50,7 +51,7 @@ func (p *Record[T]) Fire(r *T) {
 }
 
 //go:noinline
-func (p *Record[T]) fire(r *T) { stub.CallAt(&p.site, unsafe.Pointer(r)) }
+func (p *Record[T]) fire(r *T) { stub.CallAt(&p.site, unsafe.Pointer(r), ipv4Word()) }
 
 // recordSignature returns the signature for records of type t, the same one
 // for equal fields. The provider is locked.

@@ -16,6 +16,8 @@ type signature struct {
 	note string      // the argument string of the note
 	typ  *btf.Struct // the argument block, nil without arguments; its name is given later
 
+	goAddrs bool // it is a record that has a netip.Addr, or leads to one
+
 	// Of probes whose arguments travel in slots:
 	args      []argument
 	addresses uint64 // a bit for each slot that holds an address

@@ -35,11 +35,12 @@ func Fields(st *btf.Struct) []Field {
 			f.Size = uint32(size)
 		}
 		f.Kind = scalar(m.Type)
-		f.Meaning = meaning(m.Type)
+		var words bool
+		f.Meaning, words = meaning(m.Type)
 		if n, ok := lengths[m.Name]; ok {
 			f.Kind, f.LenOffset = counted(m.Type, f.Kind, n)
 		}
-		if !f.means() {
+		if !f.means(words) {
 			f.Meaning = Plain
 		}
 		out = append(out, f)
@@ -53,22 +54,32 @@ type Meaning uint8
 const (
 	Plain    Meaning = iota
 	Duration         // an Int of 8 bytes: nanoseconds
-	Time             // an Int of 8 bytes: nanoseconds since 1970, see notes.TimeType
-	Address          // Bytes: an IP address of 4 or 16, or none
+	Time             // an Int of 8 bytes: nanoseconds since 1970, see notes.TimeType; an Other: notes.GoTimeType
+	Address          // Bytes: an IP address of 4 or 16, or none; an Other: notes.GoAddrType
 )
 
-var meanings = map[string]Meaning{notes.DurationType: Duration, notes.TimeType: Time, notes.AddrType: Address}
+// meanings tells what typedefs say, and whether of Go's words.
+var meanings = map[string]struct {
+	Meaning
+	words bool
+}{
+	notes.DurationType: {Duration, false},
+	notes.TimeType:     {Time, false},
+	notes.AddrType:     {Address, false},
+	notes.GoTimeType:   {Time, true},
+	notes.GoAddrType:   {Address, true},
+}
 
 // maxTypedefs bounds a chain of typedefs, which hostile BTF may tie in a knot.
 const maxTypedefs = 8
 
-// meaning returns what the typedefs of a type say.
-func meaning(t btf.Type) Meaning {
+// meaning returns what the typedefs of a type say, and whether of Go's words.
+func meaning(t btf.Type) (m Meaning, words bool) {
 	for range maxTypedefs {
 		switch u := t.(type) {
 		case *btf.Typedef:
 			if m, ok := meanings[u.Name]; ok {
-				return m
+				return m.Meaning, m.words
 			}
 			t = u.Type
 		case *btf.Const:
@@ -76,15 +87,18 @@ func meaning(t btf.Type) Meaning {
 		case *btf.Volatile:
 			t = u.Type
 		default:
-			return Plain
+			return Plain, false
 		}
 	}
-	return Plain
+	return Plain, false
 }
 
 // means reports whether the value can have its meaning.
-func (f *Field) means() bool {
-	if f.Meaning == Address {
+func (f *Field) means(words bool) bool {
+	switch {
+	case words:
+		return f.Kind == Other && f.LenOffset == 0 && f.Size == notes.GoWords
+	case f.Meaning == Address:
 		return f.Kind == Bytes
 	}
 	return f.Kind == Int && f.Size == 8

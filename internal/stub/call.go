@@ -26,4 +26,4 @@ func call(site *uintptr, b *Block, addresses uint64)
 // callAt is the assembly behind CallAt. What is said of call holds for it.
 //
 //go:noescape
-func callAt(site *uintptr, block unsafe.Pointer)
+func callAt(site *uintptr, block unsafe.Pointer, word uintptr)

@@ -32,13 +32,14 @@ load:
 done:
 	RET
 
-// func callAt(site *uintptr, block unsafe.Pointer)
-TEXT ·callAt(SB), 0, $0-16
+// func callAt(site *uintptr, block unsafe.Pointer, word uintptr)
+TEXT ·callAt(SB), 0, $0-24
 	MOVQ	site+0(FP), R10
 	MOVQ	(R10), R10
 	TESTQ	R10, R10
 	JZ	done
 	MOVQ	block+8(FP), AX
+	MOVQ	word+16(FP), DI
 	MOVQ	(TLS), R14      // g
 	CALL	R10
 done:

@@ -29,12 +29,13 @@ load:
 done:
 	RET
 
-// func callAt(site *uintptr, block unsafe.Pointer)
-TEXT ·callAt(SB), 0, $0-16
+// func callAt(site *uintptr, block unsafe.Pointer, word uintptr)
+TEXT ·callAt(SB), 0, $0-24
 	MOVD	site+0(FP), R13
 	MOVD	(R13), R13
 	CBZ	R13, done
 	MOVD	block+8(FP), R8
+	MOVD	word+16(FP), R0
 	CALL	(R13)
 done:
 	RET

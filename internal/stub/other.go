@@ -24,4 +24,4 @@ var codes []Code
 
 func call(*uintptr, *Block, uint64) {}
 
-func callAt(*uintptr, unsafe.Pointer) {}
+func callAt(*uintptr, unsafe.Pointer, uintptr) {}

@@ -42,9 +42,10 @@ func Call(site *uintptr, b *Block, addresses uint64) {
 	call(site, b, addresses)
 }
 
-// CallAt is Call with an argument block at any place, whose address is all that
-// it passes, in the register BlockReg.
-func CallAt(site *uintptr, block unsafe.Pointer) { callAt(site, block) }
+// CallAt is Call with an argument block at any place, whose address it passes in
+// the register BlockReg, and with a word in the first integer argument register
+// of the C ABI.
+func CallAt(site *uintptr, block unsafe.Pointer, word uintptr) { callAt(site, block, word) }
 
 // Quiesce returns when every Call that may have read an address before has
 // returned.

@@ -216,7 +216,7 @@ func sameGoroutine(site uintptr, depth int, g uintptr) uintptr {
 	if depth%2 == 0 {
 		stub.Call(&site, &b, 0)
 	} else {
-		stub.CallAt(&site, unsafe.Pointer(&b))
+		stub.CallAt(&site, unsafe.Pointer(&b), 0)
 	}
 	if got := uintptr(b.Slot[0]); got == 0 || g != 0 && got != g {
 		return 0
@@ -252,7 +252,7 @@ func TestNoSite(t *testing.T) {
 	var site uintptr
 	var b stub.Block
 	stub.Call(&site, &b, 0)
-	stub.CallAt(&site, unsafe.Pointer(&b))
+	stub.CallAt(&site, unsafe.Pointer(&b), 0)
 }
 
 // quiesceFlag is the environment variable that makes TestQuiesce write to the

@@ -1,0 +1,94 @@
+package provider
+
+import (
+	"net/netip"
+	"reflect"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/go-usdt/usdt/notes"
+)
+
+// goWords describes a type of Go's library of whose words in memory FORMAT.md says
+// what they mean, so that typed readers know the value in a record.
+type goWords struct {
+	typedef *btf.Typedef
+	kinds   [3]kindInfo
+	// holds reports whether that is so in this program. The words are Go's own
+	// affair, which may change; the type is described as any other struct then.
+	holds func() bool
+}
+
+var (
+	timeWords = goWords{
+		typedef: wordsTypedef(notes.GoTimeType, [3]string{"wall", "ext", "loc"}, countType, longLongType, voidPtr),
+		kinds:   [3]kindInfo{kindInfos[kindUint64], kindInfos[kindInt64], {size: 8}},
+		holds:   sync.OnceValue(timeHolds),
+	}
+	addrWords = goWords{
+		typedef: wordsTypedef(notes.GoAddrType, [3]string{"high", "low", "z"}, countType, countType, voidPtr),
+		kinds:   [3]kindInfo{kindInfos[kindUint64], kindInfos[kindUint64], {size: 8}},
+		holds:   sync.OnceValue(addrHolds),
+	}
+)
+
+func wordsTypedef(name string, members [3]string, types ...btf.Type) *btf.Typedef {
+	s := &btf.Struct{Size: notes.GoWords}
+	for i, m := range members {
+		s.Members = append(s.Members, btf.Member{Name: m, Type: types[i], Offset: btf.Bits(64 * i)})
+	}
+	return &btf.Typedef{Name: name, Type: s}
+}
+
+// goWordsOf returns the description of a type by its words, nil if it has none.
+func goWordsOf(t reflect.Type) *goWords {
+	switch {
+	case t == reflect.TypeFor[time.Time]() && timeWords.holds():
+		return &timeWords
+	case t == reflect.TypeFor[netip.Addr]() && addrWords.holds():
+		return &addrWords
+	}
+	return nil
+}
+
+// timeHolds compares times with what their words say.
+func timeHolds() bool {
+	if unsafe.Sizeof(time.Time{}) != notes.GoWords {
+		return false
+	}
+	for _, t := range []time.Time{
+		time.Now(), time.Now().UTC().Round(0), {}, time.Unix(-1e9, 999_999_999).In(time.FixedZone("", 3600)),
+		time.Unix(1<<40, 1), time.Unix(-1<<40, 1),
+	} {
+		w := (*[2]uint64)(unsafe.Pointer(&t))
+		if notes.GoTime(w[0], int64(w[1])) != nanoseconds(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// addrHolds compares addresses with what their words say.
+func addrHolds() bool {
+	if unsafe.Sizeof(netip.Addr{}) != notes.GoWords {
+		return false
+	}
+	for _, text := range []string{"", "10.0.0.1", "255.255.255.255", "::", "::1", "::ffff:10.0.0.1", "2001:db8::7", "fe80::1%eth0"} {
+		a, _ := netip.ParseAddr(text)
+		w := (*[3]uint64)(unsafe.Pointer(&a))
+		got, n := notes.GoAddr(w[0], w[1], w[2], uint64(ipv4Word()))
+		if want, m := addrBytes(a); got != want || n != m {
+			return false
+		}
+	}
+	return true
+}
+
+// ipv4Word returns the last word of all addresses that are IPv4's.
+func ipv4Word() uintptr {
+	a := netip.AddrFrom4([4]byte{})
+	return (*[3]uintptr)(unsafe.Pointer(&a))[2]
+}
