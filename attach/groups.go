@@ -56,7 +56,7 @@ func (a *Aggregate) readGroups(m *ebpf.Map) ([]Group, error) {
 			return nil, fmt.Errorf("empty groups: %w", err)
 		}
 	}
-	var groups []Group
+	groups := make([]Group, 0, len(all.of))
 	probes := a.sites.Load().probes
 	for key, words := range all.of {
 		if words[wordCount] > 0 {
@@ -192,7 +192,7 @@ func merge(sum []uint64, words []byte) {
 
 // group decodes a key and its words.
 func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Probe) Group {
-	g := Group{Count: words[wordCount]}
+	g := Group{Count: words[wordCount], By: make([]Arg, 0, len(l.parts))}
 	for i, part := range l.parts {
 		arg := Arg{Name: l.wanted.By[i]}
 		if reason, missing := l.missingPart(key, i); missing {

@@ -40,12 +40,28 @@ func TestCompareArgs(t *testing.T) {
 	}
 }
 
-// TestSortGroups holds that groups are compared without making text of them.
-func TestSortGroups(t *testing.T) {
+// unsortedGroups returns groups, about eighty of each size, by text and a number.
+func unsortedGroups() []Group {
 	groups := make([]Group, 8192)
 	for i := range groups {
 		groups[i] = Group{Count: uint64(i % 100), By: []Arg{{Name: "path", Value: fmt.Sprintf("/%d", i*7919%8192)}, {Name: "status", Value: int64(-i)}}}
 	}
+	return groups
+}
+
+// BenchmarkSortGroups is the sorting of groups of which many are equally large.
+func BenchmarkSortGroups(b *testing.B) {
+	groups := unsortedGroups()
+	sorted := make([]Group, len(groups))
+	for b.Loop() {
+		copy(sorted, groups)
+		sortGroups(sorted)
+	}
+}
+
+// TestSortGroups holds that groups are compared without making text of them.
+func TestSortGroups(t *testing.T) {
+	groups := unsortedGroups()
 	var sorted []Group
 	if n := testing.AllocsPerRun(1, func() { sorted = append(sorted[:0], groups...); sortGroups(sorted) }); n > 10 {
 		t.Errorf("%v allocations to sort %d groups", n, len(groups))
