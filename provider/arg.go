@@ -81,12 +81,12 @@ func kindOf[T Arg]() kind { return kindOfType(reflect.TypeFor[T]()) }
 
 // kindOfType returns the kind of t, one of the types of Arg.
 func kindOfType(t reflect.Type) kind {
-	switch t {
-	case reflect.TypeFor[time.Duration]():
+	switch qualifiedName(t) {
+	case "time.Duration":
 		return kindDuration
-	case reflect.TypeFor[time.Time]():
+	case "time.Time":
 		return kindTime
-	case reflect.TypeFor[netip.Addr]():
+	case "net/netip.Addr":
 		return kindAddr
 	}
 	switch t.Kind() {
@@ -121,6 +121,11 @@ func kindOfType(t reflect.Type) kind {
 	}
 	return kindBytes
 }
+
+// qualifiedName returns the name of t with its package's path. Types of the
+// standard library are known by it, since reflect.TypeFor would have the linker
+// keep all their methods.
+func qualifiedName(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
 
 // log2 finds the kind of the machine-sized integers among the sized ones.
 var log2 = [...]kind{4: 2, 8: 3}

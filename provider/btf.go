@@ -1,11 +1,9 @@
 package provider
 
 import (
-	"encoding/binary"
-	"fmt"
+	"strconv"
 
-	"github.com/cilium/ebpf/btf"
-
+	"github.com/go-usdt/usdt/internal/btfgen"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -15,43 +13,41 @@ func lengthName(name string) string { return "__" + name + "_len" }
 
 // Types that all objects share; C's names, so that a dump of the types is C.
 var (
-	longLongType = &btf.Int{Name: "long long", Size: 8, Encoding: btf.Signed}
+	longLongType = btfgen.Int{Name: "long long", Bytes: 8, Encoding: btfgen.Signed}
 
-	charType  = &btf.Int{Name: "char", Size: 1, Encoding: btf.Char}
-	ucharType = &btf.Int{Name: "unsigned char", Size: 1}
-	countType = &btf.Int{Name: "unsigned long long", Size: 8}
-	indexType = &btf.Int{Name: "unsigned int", Size: 4}
-	voidPtr   = &btf.Pointer{Target: &btf.Void{}}
+	charType  = btfgen.Int{Name: "char", Bytes: 1, Encoding: btfgen.Char}
+	ucharType = btfgen.Int{Name: "unsigned char", Bytes: 1}
+	countType = btfgen.Int{Name: "unsigned long long", Bytes: 8}
 
-	kindTypes = [...]btf.Type{
-		kindInt8:    &btf.Int{Name: "signed char", Size: 1, Encoding: btf.Signed},
-		kindInt16:   &btf.Int{Name: "short", Size: 2, Encoding: btf.Signed},
-		kindInt32:   &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
+	kindTypes = [...]btfgen.Type{
+		kindInt8:    btfgen.Int{Name: "signed char", Bytes: 1, Encoding: btfgen.Signed},
+		kindInt16:   btfgen.Int{Name: "short", Bytes: 2, Encoding: btfgen.Signed},
+		kindInt32:   btfgen.Int{Name: "int", Bytes: 4, Encoding: btfgen.Signed},
 		kindInt64:   longLongType,
 		kindUint8:   ucharType,
-		kindUint16:  &btf.Int{Name: "unsigned short", Size: 2},
-		kindUint32:  indexType,
+		kindUint16:  btfgen.Int{Name: "unsigned short", Bytes: 2},
+		kindUint32:  btfgen.Int{Name: "unsigned int", Bytes: 4},
 		kindUint64:  countType,
-		kindFloat32: &btf.Float{Name: "float", Size: 4},
-		kindFloat64: &btf.Float{Name: "double", Size: 8},
-		kindBool:    &btf.Int{Name: "_Bool", Size: 1, Encoding: btf.Bool},
-		kindString:  &btf.Pointer{Target: &btf.Const{Type: charType}},
-		kindBytes:   &btf.Pointer{Target: &btf.Const{Type: ucharType}},
+		kindFloat32: btfgen.Float{Name: "float", Bytes: 4},
+		kindFloat64: btfgen.Float{Name: "double", Bytes: 8},
+		kindBool:    btfgen.Int{Name: "_Bool", Bytes: 1, Encoding: btfgen.Bool},
+		kindString:  btfgen.Pointer{To: btfgen.Const{Of: charType}},
+		kindBytes:   btfgen.Pointer{To: btfgen.Const{Of: ucharType}},
 
-		kindDuration: &btf.Typedef{Name: notes.DurationType, Type: longLongType},
-		kindTime:     &btf.Typedef{Name: notes.TimeType, Type: longLongType},
-		kindAddr:     &btf.Typedef{Name: notes.AddrType, Type: &btf.Pointer{Target: &btf.Const{Type: ucharType}}},
+		kindDuration: btfgen.Typedef{Name: notes.DurationType, Of: longLongType},
+		kindTime:     btfgen.Typedef{Name: notes.TimeType, Of: longLongType},
+		kindAddr:     btfgen.Typedef{Name: notes.AddrType, Of: btfgen.Pointer{To: btfgen.Const{Of: ucharType}}},
 	}
 )
 
 // slotStruct describes a block of slots; nil for none.
-func slotStruct(names []string, args []argument, slots int) *btf.Struct {
+func slotStruct(names []string, args []argument, slots int) *btfgen.Struct {
 	if slots == 0 {
 		return nil
 	}
-	members := make([]btf.Member, slots)
-	member := func(slot uint8, name string, t btf.Type) {
-		members[slot] = btf.Member{Name: name, Type: t, Offset: btf.Bits(slot) * 64}
+	members := make([]btfgen.Member, slots)
+	member := func(slot uint8, name string, t btfgen.Type) {
+		members[slot] = btfgen.Member{Name: name, Type: t, Offset: uint32(slot) * 8}
 	}
 	for i, a := range args {
 		member(a.slot, names[i], kindTypes[a.kind])
@@ -59,26 +55,20 @@ func slotStruct(names []string, args []argument, slots int) *btf.Struct {
 			member(a.lenSlot, lengthName(names[i]), countType)
 		}
 	}
-	return &btf.Struct{Size: uint32(8 * slots), Members: members}
+	return &btfgen.Struct{Bytes: uint32(8 * slots), Members: members}
 }
 
-// marshalTypes returns the .BTF section for the signatures, and the id of each
-// one's struct.
-func marshalTypes(sigs []*signature, order binary.ByteOrder) ([]byte, []btf.TypeID, error) {
+// marshalTypes returns the .BTF section for the signatures. The id of the i-th
+// one's struct is i+1.
+func marshalTypes(sigs []*signature) ([]byte, error) {
 	if len(sigs) == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
-	var b btf.Builder
-	ids := make([]btf.TypeID, len(sigs))
+	roots := make([]*btfgen.Struct, len(sigs))
 	for i, s := range sigs {
 		named := *s.typ
-		named.Name = fmt.Sprintf("usdt_args_%d", i)
-		id, err := b.Add(&named)
-		if err != nil {
-			return nil, nil, err
-		}
-		ids[i] = id
+		named.Name = "usdt_args_" + strconv.Itoa(i)
+		roots[i] = &named
 	}
-	raw, err := b.Marshal(nil, &btf.MarshalOptions{Order: order})
-	return raw, ids, err
+	return btfgen.Marshal(order, roots)
 }

@@ -13,9 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cilium/ebpf/btf"
-
-	"github.com/go-usdt/usdt/internal/cdecl"
+	"github.com/go-usdt/usdt/internal/btfgen"
 )
 
 // events guards what this process does in events directories, and counts what
@@ -204,19 +202,12 @@ func format(name string, sig *signature) string {
 		return b.String()
 	}
 	for _, m := range sig.typ.Members {
-		size, err := btf.Sizeof(m.Type)
-		if err != nil {
-			continue // a member without a size has no place in memory
+		signed := 0
+		if btfgen.IsSigned(m.Type) {
+			signed = 1
 		}
 		fmt.Fprintf(&b, "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n",
-			cdecl.Declare(m.Type, m.Name), m.Offset.Bytes(), size, signed(m.Type))
+			btfgen.Declare(m.Type, m.Name), m.Offset, m.Type.Size(), signed)
 	}
 	return b.String()
-}
-
-func signed(t btf.Type) int {
-	if i, ok := t.(*btf.Int); ok && i.Encoding&btf.Signed != 0 {
-		return 1
-	}
-	return 0
 }

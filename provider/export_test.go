@@ -3,6 +3,7 @@
 package provider
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"reflect"
@@ -55,13 +56,23 @@ func Sites(p *Provider) (sites []uintptr) {
 // counter returns the counter behind s, whose only field is its address.
 func counter(s *stub.Semaphore) *uint32 { return *(**uint32)(unsafe.Pointer(s)) }
 
-// DescribeRecord returns the description of a record's type.
+// DescribeRecord returns the description of a record's type, as readers of its BTF
+// see it.
 func DescribeRecord(t reflect.Type) (*btf.Struct, error) {
 	sig, err := newRecordSignature(t)
 	if err != nil {
 		return nil, err
 	}
-	return sig.typ, nil
+	raw, err := marshalTypes([]*signature{sig})
+	if err != nil {
+		return nil, err
+	}
+	spec, err := btf.LoadSpecFromReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	var s *btf.Struct
+	return s, spec.TypeByName("usdt_args_0", &s)
 }
 
 // Files returns the memfds of the loaded objects.
@@ -82,13 +93,17 @@ func Files(p *Provider) []*os.File {
 // providers that nobody has any more.
 func CloseObjects(name string) error {
 	var errs []error
-	loaded.Range(func(key, _ any) bool {
-		o := key.(*object)
+	loaded.Lock()
+	var objects []*object
+	for o := range loaded.objects {
 		if slices.ContainsFunc(o.probes, func(p loadedProbe) bool { return p.name == name }) {
-			errs = append(errs, o.close())
+			objects = append(objects, o)
 		}
-		return true
-	})
+	}
+	loaded.Unlock()
+	for _, o := range objects {
+		errs = append(errs, o.close())
+	}
 	return errors.Join(errs...)
 }
 

@@ -6,8 +6,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/cilium/ebpf/btf"
-
+	"github.com/go-usdt/usdt/internal/btfgen"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -67,24 +66,24 @@ type describer struct {
 type references struct {
 	index   map[reflect.Type]int
 	types   []reflect.Type
-	structs []*btf.Struct
+	structs []*btfgen.Struct
 	addrs   bool // there is a netip.Addr in the block, or behind pointers
 }
 
 // reference returns the description of a struct behind a pointer, which
 // describeReferences completes; nil if there are too many, it is too large, or it
 // cannot be named.
-func (d *describer) reference(t reflect.Type) *btf.Struct {
+func (d *describer) reference(t reflect.Type) *btfgen.Struct {
 	i, ok := d.refs.index[t]
 	if !ok {
 		names := fieldNames(t)
-		if len(d.refs.structs) == maxReferences || t.Size() > maxRecord || checkArgNames(names, len(names)) != nil {
+		if len(d.refs.structs) == maxReferences || t.Size() > maxRecord || 2*len(names) > btfgen.MaxMembers || checkArgNames(names, len(names)) != nil {
 			return nil
 		}
 		i = len(d.refs.structs)
 		d.refs.index[t] = i
 		d.refs.types = append(d.refs.types, t)
-		d.refs.structs = append(d.refs.structs, &btf.Struct{Name: structName(t), Size: uint32(t.Size())})
+		d.refs.structs = append(d.refs.structs, &btfgen.Struct{Name: structName(t), Bytes: uint32(t.Size())})
 	}
 	fmt.Fprintf(&d.key, "&%d;", i)
 	return d.refs.structs[i]
@@ -102,15 +101,15 @@ func (d *describer) describeReferences() {
 // structType describes the struct type t where it lies. level counts the
 // pointers on the way to it; on level 0 it lies in the block itself, base bytes
 // from the start.
-func (d *describer) structType(t reflect.Type, level int, base uintptr) (*btf.Struct, error) {
-	s := &btf.Struct{Name: structName(t), Size: uint32(t.Size())}
+func (d *describer) structType(t reflect.Type, level int, base uintptr) (*btfgen.Struct, error) {
+	s := &btfgen.Struct{Name: structName(t), Bytes: uint32(t.Size())}
 	err := d.members(s, t, level, base)
 	names := fieldNames(t)
 	return s, errors.Join(err, checkArgNames(names, len(names)))
 }
 
 // members adds the fields of t to s.
-func (d *describer) members(s *btf.Struct, t reflect.Type, level int, base uintptr) error {
+func (d *describer) members(s *btfgen.Struct, t reflect.Type, level int, base uintptr) error {
 	fmt.Fprintf(&d.key, "%s %d{", s.Name, t.Size())
 	defer d.key.WriteByte('}')
 	var errs []error
@@ -147,13 +146,13 @@ func fieldNames(t reflect.Type) []string {
 }
 
 // field adds a field of t to s, and its length if it has one.
-func (d *describer) field(s *btf.Struct, f reflect.StructField, name string, level int, base uintptr) error {
+func (d *describer) field(s *btfgen.Struct, f reflect.StructField, name string, level int, base uintptr) error {
 	if level == 0 {
 		d.fields++
 	}
 	fmt.Fprintf(&d.key, "%s@%d:", name, f.Offset)
-	member := func(name string, t btf.Type, offset uintptr) {
-		s.Members = append(s.Members, btf.Member{Name: name, Type: t, Offset: btf.Bits(offset) * 8})
+	member := func(name string, t btfgen.Type, offset uintptr) {
+		s.Members = append(s.Members, btfgen.Member{Name: name, Type: t, Offset: uint32(offset)})
 	}
 	switch f.Type.Kind() {
 	case reflect.String, reflect.Slice:
@@ -183,7 +182,7 @@ func (d *describer) show(level int, info kindInfo, offset uintptr) {
 }
 
 // value describes a type wherever it may stand but as a struct's field.
-func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, error) {
+func (d *describer) value(t reflect.Type, level int, base uintptr) (btfgen.Type, error) {
 	if k, ok := scalarKind(t); ok {
 		d.show(level, kindInfos[k], base)
 		fmt.Fprintf(&d.key, "%d;", k)
@@ -194,7 +193,7 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 			d.show(level, info, base+8*uintptr(i))
 		}
 		d.key.WriteString(w.typedef.Name + ";")
-		d.refs.addrs = d.refs.addrs || w == &addrWords
+		d.refs.addrs = d.refs.addrs || w.typedef.Name == notes.GoAddrType
 		return w.typedef, nil
 	}
 	if level == 0 {
@@ -221,16 +220,16 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 		elem, err := sub.value(t.Elem(), level, 0)
 		d.fields, d.nesting = sub.fields, sub.nesting
 		d.key.WriteString(sub.key.String())
-		return &btf.Array{Index: indexType, Type: elem, Nelems: uint32(t.Len())}, err
+		return btfgen.Array{Elem: elem, Len: uint32(t.Len())}, err
 	case reflect.Pointer, reflect.UnsafePointer:
 		d.show(level, kindInfo{size: 8}, base)
 		return d.pointee(t, level)
 	case reflect.String, reflect.Slice:
 		d.key.WriteByte('e') // as an element
 		ptr, err := d.pointee(t, level)
-		return &btf.Struct{Size: uint32(t.Size()), Members: []btf.Member{
+		return &btfgen.Struct{Bytes: uint32(t.Size()), Members: []btfgen.Member{
 			{Name: "data", Type: ptr},
-			{Name: lengthName("data"), Type: countType, Offset: 64},
+			{Name: lengthName("data"), Type: countType, Offset: 8},
 		}}, err
 	}
 	if level == 0 {
@@ -240,14 +239,14 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btf.Type, er
 }
 
 // opaque describes a type as bytes.
-func (d *describer) opaque(t reflect.Type) btf.Type {
+func (d *describer) opaque(t reflect.Type) btfgen.Type {
 	fmt.Fprintf(&d.key, "?%d;", t.Size())
-	return &btf.Array{Index: indexType, Type: ucharType, Nelems: uint32(min(t.Size(), maxRecord))}
+	return btfgen.Array{Elem: ucharType, Len: uint32(min(t.Size(), maxRecord))}
 }
 
 // pointee describes the pointer in a value of type t: a pointer, string or
 // slice.
-func (d *describer) pointee(t reflect.Type, level int) (btf.Type, error) {
+func (d *describer) pointee(t reflect.Type, level int) (btfgen.Type, error) {
 	fmt.Fprintf(&d.key, "%v*", t.Kind())
 	switch {
 	case t.Kind() == reflect.String:
@@ -258,10 +257,10 @@ func (d *describer) pointee(t reflect.Type, level int) (btf.Type, error) {
 		return kindTypes[kindBytes], nil
 	case t.Kind() == reflect.UnsafePointer || level == maxLevel:
 		d.key.WriteString("v;")
-		return voidPtr, nil
+		return btfgen.Pointer{}, nil
 	}
 	elem, err := d.value(t.Elem(), level+1, 0)
-	return &btf.Pointer{Target: elem}, err
+	return btfgen.Pointer{To: elem}, err
 }
 
 // scalarKind returns the kind of a number or bool.

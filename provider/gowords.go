@@ -7,51 +7,52 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/cilium/ebpf/btf"
-
+	"github.com/go-usdt/usdt/internal/btfgen"
 	"github.com/go-usdt/usdt/notes"
 )
 
 // goWords describes a type of Go's library of whose words in memory FORMAT.md says
 // what they mean, so that typed readers know the value in a record.
 type goWords struct {
-	typedef *btf.Typedef
+	typedef btfgen.Typedef
 	kinds   [3]kindInfo
-	// holds reports whether that is so in this program. The words are Go's own
-	// affair, which may change; the type is described as any other struct then.
-	holds func() bool
 }
 
-var (
-	timeWords = goWords{
-		typedef: wordsTypedef(notes.GoTimeType, [3]string{"wall", "ext", "loc"}, countType, longLongType, voidPtr),
-		kinds:   [3]kindInfo{kindInfos[kindUint64], kindInfos[kindInt64], {size: 8}},
-		holds:   sync.OnceValue(timeHolds),
-	}
-	addrWords = goWords{
-		typedef: wordsTypedef(notes.GoAddrType, [3]string{"high", "low", "z"}, countType, countType, voidPtr),
-		kinds:   [3]kindInfo{kindInfos[kindUint64], kindInfos[kindUint64], {size: 8}},
-		holds:   sync.OnceValue(addrHolds),
-	}
-)
-
-func wordsTypedef(name string, members [3]string, types ...btf.Type) *btf.Typedef {
-	s := &btf.Struct{Size: notes.GoWords}
-	for i, m := range members {
-		s.Members = append(s.Members, btf.Member{Name: m, Type: types[i], Offset: btf.Bits(64 * i)})
-	}
-	return &btf.Typedef{Name: name, Type: s}
+// known are the descriptions, by package and name of the type, of those whose words
+// mean that in this program. The words are Go's own affair, which may change; the
+// type is described as any other struct then. They are made when they are first
+// wanted, so that programs without records link nothing of this.
+var known struct {
+	sync.Once
+	words map[string]*goWords
 }
 
 // goWordsOf returns the description of a type by its words, nil if it has none.
 func goWordsOf(t reflect.Type) *goWords {
-	switch {
-	case t == reflect.TypeFor[time.Time]() && timeWords.holds():
-		return &timeWords
-	case t == reflect.TypeFor[netip.Addr]() && addrWords.holds():
-		return &addrWords
+	known.Do(func() {
+		known.words = map[string]*goWords{}
+		if timeHolds() {
+			known.words["time.Time"] = &goWords{
+				wordsTypedef(notes.GoTimeType, [3]string{"wall", "ext", "loc"}, countType, longLongType, btfgen.Pointer{}),
+				[3]kindInfo{kindInfos[kindUint64], kindInfos[kindInt64], {size: 8}},
+			}
+		}
+		if addrHolds() {
+			known.words["net/netip.Addr"] = &goWords{
+				wordsTypedef(notes.GoAddrType, [3]string{"high", "low", "z"}, countType, countType, btfgen.Pointer{}),
+				[3]kindInfo{kindInfos[kindUint64], kindInfos[kindUint64], {size: 8}},
+			}
+		}
+	})
+	return known.words[qualifiedName(t)]
+}
+
+func wordsTypedef(name string, members [3]string, types ...btfgen.Type) btfgen.Typedef {
+	s := &btfgen.Struct{Bytes: notes.GoWords}
+	for i, m := range members {
+		s.Members = append(s.Members, btfgen.Member{Name: m, Type: types[i], Offset: uint32(8 * i)})
 	}
-	return nil
+	return btfgen.Typedef{Name: name, Of: s}
 }
 
 // timeHolds compares times with what their words say.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cilium/ebpf/btf"
-
 	"github.com/go-usdt/usdt/elfgen"
 	"github.com/go-usdt/usdt/internal/stub"
 	"github.com/go-usdt/usdt/notes"
@@ -122,8 +120,8 @@ func newImage(provider string, code stub.Code, probes []declared) (*image, error
 
 // signatureTypes returns the BTF for the signatures of probes, and each one's
 // type id there. Signatures without arguments have none.
-func signatureTypes(probes []declared) (map[*signature]btf.TypeID, []byte, error) {
-	ids := map[*signature]btf.TypeID{}
+func signatureTypes(probes []declared) (map[*signature]uint32, []byte, error) {
+	ids := map[*signature]uint32{}
 	var sigs []*signature
 	for _, p := range probes {
 		if _, ok := ids[p.sig]; !ok && p.sig.typ != nil {
@@ -132,15 +130,15 @@ func signatureTypes(probes []declared) (map[*signature]btf.TypeID, []byte, error
 		}
 	}
 	slices.SortFunc(sigs, func(a, b *signature) int { return strings.Compare(a.key, b.key) })
-	raw, list, err := marshalTypes(sigs, order)
-	for i, id := range list {
-		ids[sigs[i]] = id
+	raw, err := marshalTypes(sigs)
+	for i, s := range sigs {
+		ids[s] = uint32(i + 1)
 	}
 	return ids, raw, err
 }
 
 // typeRecord returns the probe's record, still without its addresses.
-func typeRecord(provider string, code stub.Code, p declared, id btf.TypeID) notes.TypeRecord {
+func typeRecord(provider string, code stub.Code, p declared, id uint32) notes.TypeRecord {
 	r := notes.TypeRecord{
 		Provider: provider, Name: p.name,
 		BlockReg: notes.NoBlock,
@@ -151,7 +149,7 @@ func typeRecord(provider string, code stub.Code, p declared, id btf.TypeID) note
 		r.Flags |= notes.IPv4Register
 	}
 	if p.sig.typ != nil {
-		r.Type, r.BlockSize, r.BlockReg = uint32(id), p.sig.typ.Size, stub.BlockReg
+		r.Type, r.BlockSize, r.BlockReg = id, p.sig.typ.Bytes, stub.BlockReg
 	}
 	return r
 }

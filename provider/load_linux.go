@@ -34,7 +34,10 @@ type loadedProbe struct {
 // loaded keeps every loaded object reachable until it is closed. A program may
 // forget its provider and fire its probes all the same; a collected object's
 // file would be closed, and tracers would find it no more.
-var loaded sync.Map // *object to nothing
+var loaded = struct {
+	sync.Mutex
+	objects map[*object]bool
+}{objects: map[*object]bool{}}
 
 // memory is where an object is.
 type memory interface {
@@ -78,7 +81,9 @@ func load(provider string, opts *Options, probes []declared, replaced []*object)
 	}
 	o.place(im, probes)
 	o.attach()
-	loaded.Store(o, nil)
+	loaded.Lock()
+	loaded.objects[o] = true
+	loaded.Unlock()
 	kept, err = o.replace(replaced)
 	if opts.EventsDir != "" {
 		var e error
@@ -160,7 +165,9 @@ func (o *object) close() error {
 
 // release lets go of an object in which nobody executes any more.
 func (o *object) release() error {
-	loaded.Delete(o)
+	loaded.Lock()
+	delete(loaded.objects, o)
+	loaded.Unlock()
 	var err error
 	if o.shown != nil {
 		err = o.shown.hide()

@@ -4,17 +4,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cilium/ebpf/btf"
-
+	"github.com/go-usdt/usdt/internal/btfgen"
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
 // signature is what probes with equal arguments share: how those are laid out
 // in the argument block, and how the object describes them.
 type signature struct {
-	key  string      // tells signatures apart, and orders them
-	note string      // the argument string of the note
-	typ  *btf.Struct // the argument block, nil without arguments; its name is given later
+	key  string         // tells signatures apart, and orders them
+	note string         // the argument string of the note
+	typ  *btfgen.Struct // the argument block, nil without arguments; its name is given later
 
 	goAddrs bool // it is a record that has a netip.Addr, or leads to one
 

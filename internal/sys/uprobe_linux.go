@@ -1,8 +1,9 @@
 package sys
 
 import (
-	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -54,9 +55,12 @@ func kernelAtLeast(major, minor int) bool {
 // releaseAtLeast reports whether release, "6.18.44-generic", is that version
 // or a later one. One that it cannot read counts as an old one.
 func releaseAtLeast(release string, major, minor int) bool {
-	var v [2]int
-	if n, _ := fmt.Sscanf(release, "%d.%d", &v[0], &v[1]); n != 2 {
-		return false
+	first, rest, _ := strings.Cut(release, ".")
+	digits := 0
+	for digits < len(rest) && '0' <= rest[digits] && rest[digits] <= '9' {
+		digits++
 	}
-	return v[0] > major || v[0] == major && v[1] >= minor
+	m, err := strconv.Atoi(first)
+	n, err2 := strconv.Atoi(rest[:digits])
+	return err == nil && err2 == nil && (m > major || m == major && n >= minor)
 }

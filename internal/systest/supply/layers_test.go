@@ -16,6 +16,7 @@ const module = "github.com/go-usdt/usdt/"
 const layers = `
 notes
 elfgen
+internal/btfgen
 internal/cdecl
 internal/greet
 internal/manpage
@@ -30,7 +31,7 @@ attach/internal/libbpf
 attach/internal/shield
 internal/stub: notes
 internal/watch: internal/sys
-provider: elfgen internal/cdecl internal/greet internal/stub internal/sys notes
+provider: elfgen internal/btfgen internal/greet internal/stub internal/sys notes
 reader: internal/cdecl internal/procfs internal/safeelf internal/sys notes
 attach: attach/internal/filter attach/internal/libbpf attach/internal/shield internal/printable internal/procfs internal/safeelf internal/selector internal/sys notes reader
 internal/demo: provider
@@ -99,10 +100,19 @@ func TestDependencies(t *testing.T) {
 			t.Errorf("%s depends on %q, want the standard library only", pkg, deps)
 		}
 	}
+	for _, dep := range list(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./provider") {
+		if !strings.HasPrefix(dep, module) && dep != "golang.org/x/sys/unix" {
+			t.Errorf("provider depends on %s, want x/sys only beside the standard library", dep)
+		}
+	}
+	for _, heavy := range []string{"crypto", "encoding/json", "net", "os/exec", "text/template"} {
+		if slices.Contains(list(t, "-deps", "./provider"), heavy) {
+			t.Errorf("provider depends on %s, which services that declare probes would carry", heavy)
+		}
+	}
 	for pkg, not := range map[string][]string{
-		"provider": {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
-		"reader":   {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
-		"attach":   {"github.com/spf13/cobra"},
+		"reader": {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
+		"attach": {"github.com/spf13/cobra"},
 	} {
 		deps := list(t, "-deps", "./"+pkg)
 		for _, dep := range not {

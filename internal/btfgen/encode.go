@@ -1,0 +1,137 @@
+package btfgen
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Kinds of types (include/uapi/linux/btf.h: BTF_KIND_INT …).
+const (
+	kindInt     = 1
+	kindPtr     = 2
+	kindArray   = 3
+	kindStruct  = 4
+	kindTypedef = 8
+	kindConst   = 10
+	kindFloat   = 16
+)
+
+const (
+	magic      = 0xeb9f // BTF_MAGIC
+	version    = 1      // BTF_VERSION
+	headerSize = 24     // struct btf_header
+)
+
+// MaxMembers is the number of members of the largest struct (BTF_MAX_VLEN).
+const MaxMembers = 0xffff
+
+// index is the type of an array's index, which BTF wants to know.
+var index = Int{Name: "unsigned int", Bytes: 4}
+
+// Marshal returns the contents of a section .BTF with the structs roots, and
+// everything that they are made of or point to. Their type ids are 1, 2, … in
+// their order; no struct may be in roots twice. Equal structs in equal order give
+// equal bytes.
+func Marshal(order binary.AppendByteOrder, roots []*Struct) ([]byte, error) {
+	e := encoder{
+		order:   order,
+		out:     make([]byte, headerSize),
+		ids:     make(map[Type]uint32, len(roots)),
+		strings: map[string]uint32{"": 0},
+		names:   []byte{0},
+	}
+	for _, s := range roots {
+		e.id(s)
+	}
+	// Encoding a type finds those that it is made of.
+	for i := 0; i < len(e.types); i++ {
+		if err := e.encode(e.types[i]); err != nil {
+			return nil, err
+		}
+	}
+	types := uint32(len(e.out) - headerSize)
+	h := e.order.AppendUint16(e.out[:0], magic)
+	h = e.order.AppendUint32(append(h, version, 0 /* flags */), headerSize)
+	h = e.order.AppendUint32(h, 0) // type_off
+	h = e.order.AppendUint32(h, types)
+	h = e.order.AppendUint32(h, types) // str_off
+	e.order.AppendUint32(h, uint32(len(e.names)))
+	return append(e.out, e.names...), nil
+}
+
+// encoder writes types in the order in which they were found.
+type encoder struct {
+	order   binary.AppendByteOrder
+	out     []byte
+	types   []Type
+	ids     map[Type]uint32
+	strings map[string]uint32 // the offset of each in names
+	names   []byte
+}
+
+// id returns the id of a type, which is to be encoded if it is new. Void is 0.
+func (e *encoder) id(t Type) uint32 {
+	if t == nil {
+		return 0
+	}
+	id, ok := e.ids[t]
+	if !ok {
+		e.types = append(e.types, t)
+		id = uint32(len(e.types))
+		e.ids[t] = id
+	}
+	return id
+}
+
+// name returns the offset of a string.
+func (e *encoder) name(s string) uint32 {
+	at, ok := e.strings[s]
+	if !ok {
+		at = uint32(len(e.names))
+		e.strings[s] = at
+		e.names = append(append(e.names, s...), 0)
+	}
+	return at
+}
+
+func (e *encoder) put(words ...uint32) {
+	for _, w := range words {
+		e.out = e.order.AppendUint32(e.out, w)
+	}
+}
+
+// head writes struct btf_type. The last word is the size or the id of another
+// type.
+func (e *encoder) head(name string, kind, members int, last uint32) {
+	e.put(e.name(name), uint32(kind)<<24|uint32(members), last)
+}
+
+func (e *encoder) encode(t Type) error {
+	switch t := t.(type) {
+	case Int:
+		e.head(t.Name, kindInt, 0, t.Bytes)
+		e.put(uint32(t.Encoding)<<24 | t.Bytes*8)
+	case Float:
+		e.head(t.Name, kindFloat, 0, t.Bytes)
+	case Pointer:
+		e.head("", kindPtr, 0, e.id(t.To))
+	case Const:
+		e.head("", kindConst, 0, e.id(t.Of))
+	case Typedef:
+		e.head(t.Name, kindTypedef, 0, e.id(t.Of))
+	case Array:
+		e.head("", kindArray, 0, 0)
+		e.put(e.id(t.Elem), e.id(index), t.Len)
+	case *Struct:
+		if len(t.Members) > MaxMembers {
+			return fmt.Errorf("struct %s has %d members, BTF counts %d", t.Name, len(t.Members), MaxMembers)
+		}
+		e.head(t.Name, kindStruct, len(t.Members), t.Bytes)
+		for _, m := range t.Members {
+			e.put(e.name(m.Name), e.id(m.Type), m.Offset*8)
+		}
+	default:
+		return fmt.Errorf("%T is no type of BTF that is written here", t)
+	}
+	return nil
+}
