@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/shield"
@@ -195,15 +196,19 @@ func (a *Attachment) retire(files []procfs.ID) error {
 	}
 	a.plan = plan
 	a.mu.Unlock()
-	var first error
-	for _, d := range gone {
-		err := d.stop()
-		if d.event >= 0 {
-			err = errors.Join(err, shield.Close(d.event))
-		}
-		if err != nil && first == nil {
-			first = err
-		}
+	var eg errgroup.Group
+	eg.SetLimit(waiters)
+	if len(gone) > 0 && gone[0].event >= 0 {
+		eg.SetLimit(closers)
 	}
-	return first
+	for _, d := range gone {
+		eg.Go(func() error {
+			err := d.stop()
+			if d.event >= 0 {
+				err = errors.Join(err, shield.Close(d.event))
+			}
+			return err
+		})
+	}
+	return eg.Wait()
 }
