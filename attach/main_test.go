@@ -118,9 +118,14 @@ func start(t testing.TB, cmd *exec.Cmd) *program {
 // startChild starts this binary as one of children.
 func startChild(t testing.TB, name string) *program {
 	t.Helper()
+	return start(t, childCommand(name))
+}
+
+func childCommand(name string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), child+"="+name)
-	return start(t, cmd)
+	// The race detector's programs sleep for a second before they exit.
+	cmd.Env = append(os.Environ(), child+"="+name, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
+	return cmd
 }
 
 func (p *program) pid() int { return p.cmd.Process.Pid }
