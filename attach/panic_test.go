@@ -19,21 +19,21 @@ import (
 
 func init() { children["panics"] = panicsChild() }
 
-// panicsChild sees kernel.panic_on_warn set, which it is not: its command names
+// panicsChild sees a sysctl set, which it is not: its command names the sysctl,
 // a file to show there, and testdata/nops.S. It must have a mount namespace of
 // its own.
 func panicsChild() func(string) error {
 	p := provider.New("panics", nil)
 	provider.NewProbe1[int](p, "probe", "n")
 	return func(command string) error {
-		var file, nops string
-		if _, err := fmt.Sscan(command, &file, &nops); err != nil {
+		var sysctl, file, nops string
+		if _, err := fmt.Sscan(command, &sysctl, &file, &nops); err != nil {
 			return err
 		}
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 			return err
 		}
-		if err := unix.Mount(file, "/proc/sys/kernel/panic_on_warn", "", unix.MS_BIND, ""); err != nil {
+		if err := unix.Mount(file, "/proc/sys/kernel/"+sysctl, "", unix.MS_BIND, ""); err != nil {
 			return err
 		}
 		if err := p.Load(); err != nil {
@@ -73,14 +73,21 @@ func endangered(s *attach.Site, force bool) error {
 func TestPanicOnWarn(t *testing.T) {
 	needs.Root(t)
 	nops := assemble(t, "testdata/nops.S")
-	file := filepath.Join(t.TempDir(), "panic_on_warn")
-	if err := os.WriteFile(file, []byte("1\n"), 0o644); err != nil {
-		t.Fatal(err)
+	for sysctl, value := range map[string]string{"panic_on_warn": "1\n", "warn_limit": "100\n"} {
+		t.Run(sysctl, func(t *testing.T) {
+			if _, err := os.Stat("/proc/sys/kernel/" + sysctl); err != nil {
+				needs.Skip(t, "this kernel has no kernel.%s: %v", sysctl, err)
+			}
+			file := filepath.Join(t.TempDir(), sysctl)
+			if err := os.WriteFile(file, []byte(value), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Env = append(os.Environ(), child+"=panics")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
+			p := start(t, cmd)
+			p.do("%s %s %s", sysctl, file, nops)
+			checkLive(t, p.pid(), "panics:probe", 0x90, 0) // nop
+		})
 	}
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), child+"=panics")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
-	p := start(t, cmd)
-	p.do("%s %s", file, nops)
-	checkLive(t, p.pid(), "panics:probe", 0x90, 0) // nop
 }

@@ -65,14 +65,14 @@ var ErrUnsafe = errors.New("attaching would corrupt the traced program")
 var ErrSilent = errors.New("the probe would stay silent")
 
 // ErrPanic is wrapped by Site.Reason if attaching could end the host: the sysctl
-// kernel.panic_on_warn is set, and the kernel warns when a process is killed
-// while it replaces the site. [Options.Force] attaches nevertheless.
-var ErrPanic = errors.New("kernel.panic_on_warn is set, and the kernel warns if a process is killed meanwhile")
+// kernel.panic_on_warn or kernel.warn_limit is set, and the kernel warns when a
+// process is killed while it replaces the site. [Options.Force] attaches nevertheless.
+var ErrPanic = errors.New("kernel.panic_on_warn or kernel.warn_limit is set, and the kernel warns if a process is killed meanwhile")
 
 // planner decides what to do about sites on one kernel.
 type planner struct {
 	optimization sys.Optimization
-	panics       bool // warnings of the kernel end the host
+	panics       bool // warnings of the kernel may end the host
 	pageSize     uint64
 	force        bool
 	objects      objects
@@ -205,7 +205,7 @@ func (pl *planner) planAfterNop(s *Site, behind []byte, is64 bool) {
 	case bytes.HasPrefix(behind, nop5) && pl.optimization == sys.OptimizesNop5:
 		s.Notes = append(s.Notes, "nop,nop5: stays on the nop, since this kernel's optimisation of nop5 is unsafe")
 	case bytes.HasPrefix(behind, nop10) && pl.optimization == sys.OptimizesNop10 && pl.panics:
-		s.Notes = append(s.Notes, "nop,nop10: stays on the nop, since kernel.panic_on_warn is set, and this kernel may warn when it optimises")
+		s.Notes = append(s.Notes, "nop,nop10: stays on the nop, since kernel.panic_on_warn or kernel.warn_limit is set, and this kernel may warn when it optimises")
 	case bytes.HasPrefix(behind, nop10) && pl.optimization == sys.OptimizesNop10 && pl.fits(s.Offset+1, len(nop10)):
 		s.Offset++
 		s.Notes = append(s.Notes, "nop,nop10: on the nop10, which the kernel optimises")

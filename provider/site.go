@@ -13,8 +13,9 @@ type Site uint8
 
 const (
 	// SiteAuto is the instruction that the running kernel traces fastest, but
-	// SiteNop where the sysctl kernel.panic_on_warn is set: the kernel may warn
-	// when a process is killed while the longer ones are being replaced.
+	// SiteNop where the sysctl kernel.panic_on_warn or kernel.warn_limit is set:
+	// the kernel may warn when a process is killed while the longer ones are
+	// being replaced.
 	SiteAuto Site = iota
 	// SiteNop is the architecture's plain nop. Every kernel can trace it.
 	SiteNop

@@ -6,19 +6,23 @@ import (
 	"testing"
 )
 
-// TestPanicsOnWarning reads what the sysctl may say. What cannot be read is not
-// trusted to be unset.
-func TestPanicsOnWarning(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "panic_on_warn")
-	for value, want := range map[string]bool{"0\n": false, "0": false, "1\n": true, "": true} {
+// TestIsSet reads what a sysctl may say. What cannot be read is not trusted to be
+// unset.
+func TestIsSet(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "sysctl")
+	for value, want := range map[string]bool{"0\n": false, "0": false, "1\n": true, "100\n": true, "": true} {
 		if err := os.WriteFile(file, []byte(value), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := panicsOnWarning(file); got != want {
-			t.Errorf("%q: got %v, want %v", value, got, want)
+		if got, missing := isSet(file); got != want || missing {
+			t.Errorf("%q: got %v, missing %v, want %v", value, got, missing, want)
 		}
 	}
-	if !panicsOnWarning(filepath.Join(t.TempDir(), "missing")) {
-		t.Error("a file that is not there: got false, want true")
+	if set, missing := isSet(filepath.Join(dir, "missing")); set || !missing {
+		t.Errorf("a file that is not there: got %v, missing %v", set, missing)
+	}
+	if set, missing := isSet(dir); !set || missing {
+		t.Errorf("what cannot be read: got %v, missing %v", set, missing)
 	}
 }
