@@ -103,7 +103,7 @@ type discovery struct {
 	expected  map[string]bool            // paths that were expected, see expect
 	scan      int                        // number of the scan of all processes
 	hidden    map[int]hiddenSince        // processes that may not be looked at
-	ended     []procfs.ID                // see settle
+	ended     []owner                    // see settle
 	troubles  []error
 	privilege *PrivilegeError // what kept files of d.procs from being read
 	functions map[string]int  // how many were looked at, by the path of their object

@@ -139,7 +139,7 @@ func (d *discovery) settle() {
 		case f.unlinked || f.removed():
 			f.unlinked = true
 			delete(d.read, id)
-			d.ended = append(d.ended, id)
+			d.ended = append(d.ended, owner{file: id})
 		}
 	}
 	forgotten := func(f *fileState) bool { return d.read[f.id] != f }
@@ -168,20 +168,20 @@ func (f *fileState) removed() bool {
 	return errors.Is(err, os.ErrNotExist) || err == nil && f.own != procfs.ID{Dev: st.Dev, Inode: st.Ino}
 }
 
-// retire detaches from the files, which no process has any more. Their sites
-// leave the plan; what they fired remains in the counts.
-func (a *Attachment) retire(files []procfs.ID) error {
-	if len(files) == 0 {
+// retire detaches from files that no process has any more, and from processes.
+// Their sites leave the plan; what they fired remains in the counts.
+func (a *Attachment) retire(owners []owner) error {
+	if len(owners) == 0 {
 		return nil
 	}
-	ended := make(map[procfs.ID]bool, len(files))
-	for _, id := range files {
-		ended[id] = true
+	ended := make(map[owner]bool, len(owners))
+	for _, o := range owners {
+		ended[o] = true
 	}
 	a.mu.Lock()
 	var kept, gone []detacher
 	for _, d := range a.detachers {
-		if ended[d.file] {
+		if ended[owner{d.file, d.pid}] {
 			gone = append(gone, d)
 		} else {
 			kept = append(kept, d)
@@ -190,7 +190,7 @@ func (a *Attachment) retire(files []procfs.ID) error {
 	a.detachers = kept
 	plan := make(Plan, 0, len(a.plan))
 	for i := range a.plan {
-		if !ended[a.plan[i].file] {
+		if !ended[a.plan[i].owner()] {
 			plan = append(plan, a.plan[i])
 		}
 	}

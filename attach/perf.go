@@ -36,7 +36,7 @@ func (g *group) attachPerf(ctx context.Context) ([]detacher, error) {
 		d, err := g.attachEvent(s, g.cookies[i])
 		if err == nil {
 			s.Attached = true
-			d.file = g.file
+			d.file, d.pid = g.file, g.pid
 			all = append(all, d)
 			continue
 		}
@@ -126,6 +126,7 @@ type detacher struct {
 	link  int
 	event int       // the perf event that the link is on, -1 of a uprobe_multi link
 	file  procfs.ID // see Site.file
+	pid   int       // of the process that it is restricted to, 0 of none
 }
 
 // stop closes the link: its program runs no more. The perf event, if there is

@@ -20,6 +20,8 @@ import (
 type processes struct {
 	pids []int // none for all processes
 	held map[int]*os.File
+
+	leaders map[int]*leader // nil if they are not watched
 }
 
 // holdProcesses opens the processes.
@@ -45,6 +47,10 @@ func (p *processes) Close() {
 	for _, f := range p.held {
 		f.Close()
 	}
+	for _, l := range p.leaders {
+		l.Close()
+	}
+	p.leaders = nil
 }
 
 // ended reports whether the process has ended, so that its PID may be another's.

@@ -48,6 +48,9 @@ func (t *tracing) Rescan(held bool) error {
 // which what was found before was looked for.
 func (t *tracing) look() (since time.Time, plan Plan, err error) {
 	since, t.looked = t.looked, time.Now()
+	if err := t.leaveStranded(); err != nil {
+		return since, nil, err
+	}
 	plan, err = t.discover.more()
 	return since, plan, err
 }

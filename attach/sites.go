@@ -51,13 +51,22 @@ func (t *siteTable) clone() *siteTable {
 	return &siteTable{slices.Clone(t.probes), slices.Clone(t.schemas)}
 }
 
+// owner is what a site can lose: the file of one that is attached to for all
+// processes (see Site.file), or the process of one that is not.
+type owner struct {
+	file procfs.ID
+	pid  int
+}
+
+func (s *Site) owner() owner { return owner{s.file, s.PID} }
+
 // numbering gives sites their numbers, and takes them back from those that have
 // been left: short-lived programs would use up more and more.
 type numbering struct {
 	next   int
 	free   []int
-	byName map[string]int      // of an aggregate, whose groups have one for a probe
-	of     map[procfs.ID][]int // by the file, of sites that may be left
+	byName map[string]int  // of an aggregate, whose groups have one for a probe
+	of     map[owner][]int // of sites that may be left
 	left   []leftNumbers
 }
 
@@ -71,7 +80,7 @@ type leftNumbers struct {
 // give returns the numbers of sites, -1 of those that are refused.
 func (n *numbering) give(plan Plan, schemas []*schema, aggregate bool) []int {
 	if n.of == nil {
-		n.byName, n.of = map[string]int{}, map[procfs.ID][]int{}
+		n.byName, n.of = map[string]int{}, map[owner][]int{}
 	}
 	numbers := make([]int, len(plan))
 	for i := range plan {
@@ -94,19 +103,19 @@ func (n *numbering) give(plan Plan, schemas []*schema, aggregate bool) []int {
 		numbers[i] = number
 		if aggregate {
 			n.byName[name] = number // for ever: groups may have it
-		} else if s.file != (procfs.ID{}) {
-			n.of[s.file] = append(n.of[s.file], number)
+		} else if o := s.owner(); o != (owner{}) {
+			n.of[o] = append(n.of[o], number)
 		}
 	}
 	return numbers
 }
 
 // take notes that the sites of files have been left.
-func (n *numbering) take(files []procfs.ID) {
-	for _, id := range files {
-		if numbers := n.of[id]; numbers != nil {
+func (n *numbering) take(left []owner) {
+	for _, o := range left {
+		if numbers := n.of[o]; numbers != nil {
 			n.left = append(n.left, leftNumbers{numbers: numbers})
-			delete(n.of, id)
+			delete(n.of, o)
 		}
 	}
 }

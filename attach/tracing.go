@@ -89,6 +89,9 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if t.kind, err = chooseLink(o.Link, len(o.PIDs) > 0 && !t.many); err != nil {
 		return err
 	}
+	if t.kind == PerfLink && !t.many && o.Rescan > 0 {
+		t.procs.watchLeaders()
+	}
 	planner := newPlanner(o.Force)
 	defer planner.objects.Close()
 	used := newOptionUse(o)

@@ -1,0 +1,65 @@
+package attach
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// leader tells when the first thread of a process is gone, as links that are perf
+// events do not: it is an event that never happens and has a ring for it, since
+// without one poll reports the end at once (kernel/events/core.c, perf_poll). A
+// process that other perf events are for pays nothing for one more.
+type leader struct {
+	event int
+	ring  []byte
+}
+
+// watchLeaders has leaderGone tell of all processes.
+func (p *processes) watchLeaders() {
+	p.leaders = map[int]*leader{}
+	for _, pid := range p.pids {
+		p.watchLeader(pid)
+	}
+}
+
+// watchLeader begins anew with the thread that is the first by now, if leaders
+// are watched. Where that cannot be, leaderGone does not tell.
+func (p *processes) watchLeader(pid int) {
+	if p.leaders == nil {
+		return
+	}
+	p.leaders[pid].Close()
+	delete(p.leaders, pid)
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
+	event, err := unix.PerfEventOpen(&attr, pid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return
+	}
+	ring, err := unix.Mmap(event, 0, 2*unix.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		unix.Close(event)
+		return
+	}
+	p.leaders[pid] = &leader{event, ring}
+}
+
+// leaderGone reports whether the thread is gone that was the first of a process
+// when watchLeader was called.
+func (p *processes) leaderGone(pid int) bool {
+	l := p.leaders[pid]
+	if l == nil {
+		return false
+	}
+	fds := []unix.PollFd{{Fd: int32(l.event)}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&unix.POLLHUP != 0
+}
+
+func (l *leader) Close() {
+	if l == nil {
+		return
+	}
+	unix.Munmap(l.ring)
+	unix.Close(l.event)
+}

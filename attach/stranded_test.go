@@ -1,0 +1,56 @@
+package attach_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+// TestStranded holds that a process is traced further when its second thread has
+// executed a program, at whose end links to the process are to nobody.
+func TestStranded(t *testing.T) {
+	needs.C(t)
+	path := filepath.Join(t.TempDir(), "reexec")
+	needs.Run(t, "gcc", "-O1", "-o", path, "testdata/reexec.c", "-pthread")
+	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		for name, selector := range map[string]string{"mapped": "reexec:hit", "expected": path + ":reexec:hit"} {
+			t.Run(kind.String()+"/"+name, func(t *testing.T) {
+				p := start(t, exec.Command(path))
+				s := open(t, selector, &attach.Options{PIDs: []int{p.pid()}, Rescan: time.Hour, Await: true, Link: kind})
+				var want []int64
+				for n := int64(1); n <= 3; n++ {
+					p.do("%d", n)
+					want = append(want, n)
+					p.do("0")
+					if err := s.Rescan(true); err != nil {
+						t.Fatal(err)
+					}
+					if plan := s.Plan(); len(plan) != 1 || plan.Attached() != 1 || plan[0].Late != 0 {
+						t.Fatalf("plan after exec %d: %+v", n, plan)
+					}
+					if err := s.Rescan(true); err != nil {
+						t.Fatal(err)
+					}
+					if _, known := s.PlanSince(0); known != int(n)+1 {
+						t.Fatalf("found %d sites until exec %d, want %d", known, n, n+1)
+					}
+				}
+				p.do("4")
+				var got []int64
+				for _, ev := range drain(t, s) {
+					got = append(got, ev.Args[0].Value.(int64))
+				}
+				if d := cmp.Diff(append(want, 4), got); d != "" {
+					t.Errorf("events (-want +got):\n%s", d)
+				}
+				checkSum(t, s)
+			})
+		}
+	}
+}
