@@ -111,6 +111,7 @@ func (m *maps) Close() error {
 			e.Close()
 		}
 	}
+	m.selection.Close()
 	return nil
 }
 

@@ -26,7 +26,8 @@ type Options struct {
 	// their first thread, and to those that run the file at this path, without
 	// PIDs: those that start later as well as those that are there. The kernel
 	// tells them apart when a probe fires, so that a process which gets a name, or
-	// executes the file, is one of them from then on.
+	// executes the file, is one of them from then on. With Await the file need not
+	// exist yet; with Rescan it is the one that its path leads to by then.
 	Comm, Exe string
 
 	// RingSize is the size in bytes of the buffer between the kernel and this

@@ -2,6 +2,8 @@ package attach
 
 import (
 	"context"
+	"errors"
+	"os"
 	"time"
 )
 
@@ -49,6 +51,9 @@ func (t *tracing) Rescan(held bool) error {
 func (t *tracing) look() (since time.Time, plan Plan, err error) {
 	since, t.looked = t.looked, time.Now()
 	if err := t.leaveStranded(); err != nil {
+		return since, nil, err
+	}
+	if err := t.maps.selection.look(); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return since, nil, err
 	}
 	plan, err = t.discover.more()

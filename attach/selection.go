@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
@@ -18,31 +19,50 @@ const commSize = 16
 // selection says of which processes events are wanted, by what the kernel knows of
 // each when a probe fires there: so that it does not matter when they start.
 type selection struct {
-	comm string // of the first thread; "" for any
-	exe  *exeFile
+	comm string           // of the first thread; "" for any
+	path string           // of the executable; "" for any
+	exe  *ebpf.Map        // exeFile: what path led to when it was last looked at
+	last exeFile          // in exe
 	at   map[string]int32 // offsets in the kernel's structs
 }
 
-// exeFile is an executable's struct inode, as the kernel numbers it.
-type exeFile struct{ device, inode uint64 }
+// exeFile is an executable's struct inode, as the kernel numbers it; zero for
+// none.
+type exeFile struct{ Device, Inode uint64 }
+
+// exeAt returns the file that a path leads to.
+func exeAt(path string) (exeFile, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return exeFile{}, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() {
+		return exeFile{}, fmt.Errorf("%s is not a regular file", path)
+	}
+	// include/linux/kdev_t.h, MKDEV
+	return exeFile{uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), st.Ino}, nil
+}
 
 // newSelection returns nil if all processes are meant.
-func newSelection(o *Options) (*selection, error) {
+func newSelection(o *Options) (_ *selection, err error) {
 	if o.Comm == "" && o.Exe == "" {
 		return nil, nil
 	}
-	s := &selection{comm: o.Comm, at: map[string]int32{}}
-	if o.Exe != "" {
-		info, err := os.Stat(o.Exe)
+	s := &selection{comm: o.Comm, path: o.Exe, at: map[string]int32{}}
+	defer func() {
 		if err != nil {
+			s.Close()
+		}
+	}()
+	if o.Exe != "" {
+		s.exe, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_exe", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
+		if err != nil {
+			return nil, fmt.Errorf("create room for the executable: %w", err)
+		}
+		if err := s.look(); err != nil && !(o.Await && errors.Is(err, os.ErrNotExist)) {
 			return nil, &OptionError{"Exe", err}
 		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || !info.Mode().IsRegular() {
-			return nil, &OptionError{"Exe", fmt.Errorf("%s is not a regular file", o.Exe)}
-		}
-		// include/linux/kdev_t.h, MKDEV
-		s.exe = &exeFile{uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), st.Ino}
 	}
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
@@ -57,6 +77,29 @@ func newSelection(o *Options) (*selection, error) {
 		}
 	}
 	return s, nil
+}
+
+// look selects the file that the path leads to by now: it may be built, or
+// installed, while processes are waited for. A nil selection has none.
+func (s *selection) look() error {
+	if s == nil || s.exe == nil {
+		return nil
+	}
+	exe, err := exeAt(s.path)
+	if err != nil || exe == s.last {
+		return err
+	}
+	if err := s.exe.Put(uint32(0), exe); err != nil {
+		return fmt.Errorf("select the executable: %w", err)
+	}
+	s.last = exe
+	return nil
+}
+
+func (s *selection) Close() {
+	if s != nil && s.exe != nil {
+		s.exe.Close()
+	}
 }
 
 // deepOffset is memberOffset for members of unnamed structs within, too.
@@ -131,12 +174,15 @@ func (g *generator) onlySelected() {
 		read(s.at[member], 8)
 		g.emit(asm.LoadMem(asm.R7, asm.R10, slot, asm.DWord))
 	}
-	differs := func(off int16, want uint64) {
+	differs := func(off int16, want ...asm.Instruction) { // in R2
+		g.emit(want...)
 		g.emit(
 			asm.LoadMem(asm.R1, asm.R10, slot+off, asm.DWord),
-			asm.LoadImm(asm.R2, int64(want), asm.DWord),
 			asm.JNE.Reg(asm.R1, asm.R2, "exit"),
 		)
+	}
+	text := func(b []byte) asm.Instruction {
+		return asm.LoadImm(asm.R2, int64(binary.NativeEndian.Uint64(b)), asm.DWord)
 	}
 	g.emit(asm.FnGetCurrentTask.Call(), asm.Mov.Reg(asm.R7, asm.R0))
 	follow("group_leader")
@@ -145,18 +191,27 @@ func (g *generator) onlySelected() {
 		copy(name[:], s.comm)
 		// The kernel keeps what is behind the NUL of a longer name from before.
 		read(s.at["comm"], int32(len(s.comm)+1))
-		differs(0, binary.NativeEndian.Uint64(name[:]))
-		differs(8, binary.NativeEndian.Uint64(name[8:]))
+		differs(0, text(name[:]))
+		differs(8, text(name[8:]))
 	}
 	if s.exe != nil {
+		g.emit(
+			asm.StoreImm(asm.R10, slot, 0, asm.Word),
+			asm.LoadMapPtr(asm.R1, s.exe.FD()),
+			asm.Mov.Reg(asm.R2, asm.R10),
+			asm.Add.Imm(asm.R2, slot),
+			asm.FnMapLookupElem.Call(),
+			asm.JEq.Imm(asm.R0, 0, "exit"),
+			asm.Mov.Reg(asm.R8, asm.R0),
+		)
 		for _, member := range []string{"mm", "exe_file", "f_inode"} {
 			follow(member)
 		}
 		read(s.at["i_ino"], 8)
-		differs(0, s.exe.inode)
+		differs(0, asm.LoadMem(asm.R2, asm.R8, 8, asm.DWord))
 		follow("i_sb")
 		read(s.at["s_dev"], 4)
-		differs(0, s.exe.device)
+		differs(0, asm.LoadMem(asm.R2, asm.R8, 0, asm.DWord))
 	}
 	g.emit(asm.Mov.Reg(asm.R1, regContext))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"syscall"
 	"time"
 
@@ -67,7 +68,9 @@ each part. Without -p and CMD, probes are traced in all processes, those that
 start later included; a PATH with a '/', or the files that it names by '*', need
 not be running yet. Probes that appear while sdttrace runs are found by --rescan;
 with --wait it may start before any that match, and a PATH need not exist.
---comm and --exe wait, too; the kernel tells by them whose events are wanted.
+--comm and --exe wait for processes, too; the kernel tells by them whose events
+are wanted. -p means those processes, with all their threads and whatever they
+execute, but no children of theirs, nor does CMD: --exe and --comm do.
 
 uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
 FUNC is compared with symbols and, for C++ and Rust, with names as the source has
@@ -191,6 +194,9 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 	}
 	if f.rescan < 0 {
 		return nil, usageError{fmt.Errorf("rescan %v is negative", f.rescan)}
+	}
+	if _, err := os.Stat(f.exe); f.exe != "" && !f.wait && errors.Is(err, os.ErrNotExist) {
+		return nil, usageError{fmt.Errorf("--exe: %w; --wait waits for it", err)}
 	}
 	if f.comm != "" || f.exe != "" {
 		f.wait = f.wait || f.rescan > 0 // for the processes
