@@ -1,22 +1,37 @@
 package greet_test
 
 import (
+	"bufio"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/go-usdt/usdt/internal/gate"
 	"github.com/go-usdt/usdt/internal/greet"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestMain makes this binary a provider that waits, if its environment says so.
+// TestMain makes this binary a provider that waits, or somebody who listens until
+// its input ends, if its environment says so.
 func TestMain(m *testing.M) {
-	if os.Getenv("GREET") == "" {
+	switch os.Getenv("GREET") {
+	case "":
 		os.Exit(m.Run())
+	case "listen":
+		l, err := gate.Listen()
+		if err != nil {
+			os.Stderr.WriteString(err.Error())
+			os.Exit(1)
+		}
+		os.Stdout.WriteString(address(l) + "\n")
+		io.Copy(io.Discard, os.Stdin)
+		return
 	}
 	if err := greet.Wait(os.Getenv(greet.Variable), time.Minute); err != nil {
 		os.Stderr.WriteString(err.Error())
@@ -82,6 +97,66 @@ func TestBound(t *testing.T) {
 		if err := greet.Wait(bad, time.Hour); err == nil {
 			t.Errorf("address %q is fine", bad)
 		}
+	}
+}
+
+// stranger is a user who is nobody else.
+const stranger = 54321
+
+// as returns this binary, in a role, for a user.
+func as(user uint32, role string, environment ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(append(os.Environ(), "GREET="+role), environment...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	return cmd
+}
+
+// TestUsers holds that a provider waits for root and its own user only, and not
+// for others who listen where a tracer has.
+func TestUsers(t *testing.T) {
+	needs.Root(t) // to become others
+	other := as(stranger, "listen")
+	stdin, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Stderr = os.Stderr
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Wait()
+	defer stdin.Close()
+	name, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = strings.TrimSpace(name)
+	if err := greet.Wait(name, time.Hour); err == nil || !strings.Contains(err.Error(), "user 54321 listens") {
+		t.Errorf("somebody else's: %v", err)
+	}
+	l, err := gate.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	provider := as(stranger, "provider", l.Environment())
+	provider.Stderr = os.Stderr
+	if err := provider.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var attached atomic.Int32
+	go l.Serve(provider.Process.Pid, func() { attached.Add(1) }, func(time.Duration) { t.Error("late") })
+	if err := provider.Wait(); err != nil || attached.Load() != 1 {
+		t.Errorf("root's: %v, attached %d times", err, attached.Load())
+	}
+	third := as(stranger+1, "provider", greet.Variable+"="+name)
+	if out, err := third.CombinedOutput(); err == nil || !strings.Contains(string(out), "user 54321 listens") {
+		t.Errorf("a third user's provider: %v %s", err, out)
 	}
 }
 

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/internal/greet"
+)
+
+// slowSearch takes until the channel is closed.
+type slowSearch chan struct{}
+
+func (s slowSearch) Rescan(held bool) error {
+	<-s
+	if !held {
+		return errors.New("the provider waits")
+	}
+	return nil
+}
+
+// tellingWriter passes on what is written.
+type tellingWriter chan string
+
+func (w tellingWriter) Write(b []byte) (int, error) {
+	w <- string(b)
+	return len(b), nil
+}
+
+// TestLateRemark holds that sdttrace says so when it attaches to what a provider
+// has loaded after that one has given up waiting.
+func TestLateRemark(t *testing.T) {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &command{cmd: &exec.Cmd{Process: self}, ended: make(chan struct{})}
+	h := newHold(c)
+	if h.missing != nil {
+		t.Fatal(h.missing)
+	}
+	search, said := make(slowSearch), make(tellingWriter)
+	h.begin(search, said)
+	_, address, _ := strings.Cut(h.providers.Environment(), "=")
+	if err := greet.Wait(address, time.Millisecond); err == nil {
+		t.Error("the tracer has answered")
+	}
+	close(search)
+	got := <-said
+	before, after, ok := strings.Cut(strings.TrimPrefix(got, "sdttrace: probes that the command has declared are attached to, up to "), " ms late: ")
+	took, err := strconv.ParseFloat(before, 64)
+	if err != nil || !ok || after != "it did not wait\n" || took < 0 {
+		t.Errorf("got %q", got)
+	}
+	h.close()
+}
