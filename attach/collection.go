@@ -35,6 +35,11 @@ import (
 // out, unless the program may sleep: then it is brought in, by Linux 6.0 and
 // later.
 //
+// If there are more than eight PIDs, programs whose sections say what to attach to
+// look the process up in front, if their license is GPL-compatible: one link serves
+// all processes then. Those that AttachProgram attaches have one for each, which
+// [Probes] says the cost of.
+//
 // Programs of all other sections are the caller's to attach.
 type Collection struct {
 	*ebpf.Collection
@@ -42,6 +47,8 @@ type Collection struct {
 	kind     LinkKind
 	specs    *specTable // nil without usdt.bpf.h
 	programs map[string]*collectionProgram
+
+	processes *ebpf.Map // that programs look up, nil if they are few
 
 	mu          sync.Mutex // of what follows, and of targets
 	attachments map[*Attachment]*collectionProgram
@@ -58,6 +65,7 @@ type collectionProgram struct {
 	section section
 	prog    *ebpf.Program
 	note    string // on each site
+	pids    []int  // in which alone it does anything, nil for all
 
 	// What Attach is to attach to: sites, or why there are none.
 	target *target
@@ -158,6 +166,10 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 	if c.kind, err = chooseLink(o.Link, later || len(o.PIDs) > 0); err != nil {
 		return nil, err
 	}
+	if err := c.shareLinks(spec, o.PIDs); err != nil {
+		c.abandon()
+		return nil, err
+	}
 	onTaskStack := c.stayOnTaskStack(spec, &o)
 	c.lookUp(&o)
 	if c.specs != nil {
@@ -166,13 +178,13 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 	for name := range c.programs {
 		p := spec.Programs[name]
 		if err := c.setLink(p, c.programs[name].section); err != nil {
-			c.forget()
+			c.abandon()
 			return nil, err
 		}
 		letSleep(p)
 	}
 	if c.Collection, err = ebpf.NewCollectionWithOptions(spec, o.Collection); err != nil {
-		c.forget()
+		c.abandon()
 		return nil, loadError(err, spec, onTaskStack)
 	}
 	if c.specs != nil {
@@ -242,6 +254,12 @@ func (c *Collection) lookUp(o *Options) {
 			p.target, p.err = c.newTarget(p, p.section.selector, o)
 		}
 	}
+}
+
+// abandon gives up a collection that could not be loaded.
+func (c *Collection) abandon() {
+	c.forget()
+	c.processes.Close()
 }
 
 // forget gives up what Attach would attach to.

@@ -17,6 +17,7 @@ type target struct {
 	note     string // on the program
 	discover *discovery
 	procs    *processes
+	sharing  *sharing // nil if each process has links of its own
 	plan     Plan
 	objects  objects  // that have been planned for: open until they are attached to
 	specs    []string // by site; empty without a map of specs, and if it is refused
@@ -63,6 +64,10 @@ func (c *Collection) Attach() error {
 // for functions to PATH:FUNC. It may be called any number of times; closing what
 // it returns, or the collection, detaches.
 //
+// A program whose section names what to attach to, of a collection that was loaded
+// for more than eight PIDs, does nothing in other processes: it is an error to
+// attach it there.
+//
 // opts may be nil; see [NewCollection] for what of them matters. The kind of
 // link is the collection's, and Options.Collection has had its effect.
 func (c *Collection) AttachProgram(program, selector string, opts *Options) (*Attachment, error) {
@@ -76,6 +81,9 @@ func (c *Collection) AttachProgram(program, selector string, opts *Options) (*At
 	}
 	if c.isClosed() {
 		return nil, errClosed
+	}
+	if err := p.serves(o.PIDs); err != nil {
+		return nil, err
 	}
 	if o.Link != AutoLink && o.Link != c.kind {
 		return nil, fmt.Errorf("the collection's programs were loaded for %v links, not %v", c.kind, o.Link)
@@ -111,6 +119,9 @@ func (c *Collection) newTarget(p *collectionProgram, selector string, o *Options
 	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
 		t.procs.Close()
 		return nil, err
+	}
+	if p.shares(o.PIDs) {
+		t.sharing = newSharing(t.procs, t.discover)
 	}
 	if err := t.bind(o.Context, c.specs); err != nil {
 		t.procs.Close()
@@ -162,6 +173,7 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 	}
 	ctx, cancel := context.WithCancel(t.options.Context)
 	t.discover.ctx = ctx
+	waitEnded := c.dropEnded(ctx, t)
 	rescanned := make(chan struct{})
 	go func() {
 		defer close(rescanned)
@@ -182,6 +194,7 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 		stop()
 		cancel()
 		<-rescanned
+		waitEnded()
 		t.procs.Close()
 		c.mu.Lock()
 		delete(c.attachments, a)
@@ -216,9 +229,10 @@ func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *t
 	if p.section.session {
 		kind = MultiLink // there is no other
 	}
+	followers := t.sharing.share(t.plan, t.objects)
 	groups := grouper{objects: t.objects, procs: t.procs, session: p.section.session}
 	for i := range t.plan {
-		if t.plan[i].Reason == nil {
+		if t.plan[i].Reason == nil && followers[i] == nil {
 			cookie := t.options.Cookie
 			if t.specs[i] != "" {
 				cookie = uint64(ids[t.specs[i]])
@@ -231,6 +245,7 @@ func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *t
 		c.specs.release(ids)
 		return nil, err
 	}
+	follow(t.plan, followers)
 	a.whenReleased(func() { c.specs.release(ids) })
 	return a, nil
 }
@@ -238,7 +253,7 @@ func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *t
 // extend attaches to sites that were not there before. What goes wrong is said
 // in the plan.
 func (c *Collection) extend(ctx context.Context, a *Attachment, p *collectionProgram, t *target, plan Plan) {
-	late := &target{options: t.options, procs: t.procs, note: t.note, plan: plan}
+	late := &target{options: t.options, procs: t.procs, sharing: t.sharing, note: t.note, plan: plan}
 	if late.bind(ctx, c.specs) != nil {
 		return
 	}
@@ -307,6 +322,7 @@ func (c *Collection) Close() error {
 		c.using.Lock() // programs that are being attached
 		defer c.using.Unlock()
 		c.Collection.Close()
+		c.processes.Close()
 	})
 	return c.closeErr
 }

@@ -34,17 +34,26 @@ func (g *generator) loadTask() {
 		return
 	}
 	seen, done := g.newLabel("seen"), g.newLabel("task")
+	g.emit(ns.ask(stackSum)...)
 	g.emit(
-		asm.LoadImm(asm.R1, int64(ns.dev), asm.DWord),
-		asm.LoadImm(asm.R2, int64(ns.inode), asm.DWord),
-		asm.Mov.Reg(asm.R3, asm.R10), asm.Add.Imm(asm.R3, stackSum),
-		asm.Mov.Imm(asm.R4, 8),
-		asm.FnGetNsCurrentPidTgid.Call(),
 		asm.JEq.Imm(asm.R0, 0, seen),
 		asm.Mov.Imm(asm.R0, 0),
 		asm.Ja.Label(done),
 	)
 	g.label(seen)
-	g.emit(asm.LoadMem(asm.R0, asm.R10, stackSum, asm.DWord)) // struct bpf_pidns_info
+	g.emit(asm.LoadMem(asm.R0, asm.R10, stackSum, asm.DWord))
 	g.label(done)
+}
+
+// ask puts the current thread's and process's ids into the 8 bytes of the stack at
+// slot (struct bpf_pidns_info), and leaves 0 in R0 if the namespace has them. It
+// changes R1 to R5.
+func (ns *pidNamespace) ask(slot int32) asm.Instructions {
+	return asm.Instructions{
+		asm.LoadImm(asm.R1, int64(ns.dev), asm.DWord),
+		asm.LoadImm(asm.R2, int64(ns.inode), asm.DWord),
+		asm.Mov.Reg(asm.R3, asm.R10), asm.Add.Imm(asm.R3, slot),
+		asm.Mov.Imm(asm.R4, 8),
+		asm.FnGetNsCurrentPidTgid.Call(),
+	}
 }

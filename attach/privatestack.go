@@ -72,16 +72,23 @@ func stayOnTaskStack(spec *ebpf.ProgramSpec) bool {
 }
 
 // withDeadTailCall returns the instructions behind a tail call that is jumped
-// over. Other jumps are relative, and so remain true. What makes the first
-// instruction the beginning of a function goes to the new one: its symbol, its
-// type and the line of its source.
+// over.
 func withDeadTailCall(old asm.Instructions) asm.Instructions {
-	skip := asm.JEq.Imm(asm.R0, 0, "")
-	skip.Offset = 1
-	code := make(asm.Instructions, 0, len(old)+3)
-	code = append(code, asm.Mov.Imm(asm.R0, 0), skip, asm.FnTailCall.Call())
-	code = append(code, old...)
-	begin, first := &code[0], &code[3]
+	return inFront(asm.Instructions{asm.Mov.Imm(asm.R0, 0), over(asm.JEq.Imm(asm.R0, 0, ""), 1), asm.FnTailCall.Call()}, old)
+}
+
+// over has a jump leave out as many instructions.
+func over(jump asm.Instruction, n int16) asm.Instruction {
+	jump.Offset = n
+	return jump
+}
+
+// inFront returns a program that does more before what it did. Jumps are relative,
+// and so remain true. What makes the first instruction the beginning of a function
+// goes to the new one: its symbol, its type and the line of its source.
+func inFront(more, old asm.Instructions) asm.Instructions {
+	code := slices.Concat(more, old)
+	begin, first := &code[0], &code[len(more)]
 	if name := first.Symbol(); name != "" {
 		*begin, *first = begin.WithSymbol(name), first.WithSymbol("")
 	}

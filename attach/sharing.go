@@ -30,28 +30,41 @@ type sharedPlace struct {
 	provider, name string
 }
 
+// sharing has the links that serve several processes. A nil one has none.
+type sharing struct {
+	inodes *inodes
+	first  map[sharedPlace]*Site // that has the link
+}
+
+// newSharing returns nil for processes that are few.
+func newSharing(procs *processes, d *discovery) *sharing {
+	if len(procs.pids) <= manyProcesses {
+		return nil
+	}
+	return &sharing{inodes: &d.inodes, first: map[sharedPlace]*Site{}}
+}
+
 // share has the sites of one place in several processes attached to once: the
 // first stands for those that follow, in this plan and in later ones, and has
 // the link. It returns the sites that follow another one.
-func (t *tracing) share(plan Plan, schemas []*schema, objects objects) (followers map[int]*Site) {
-	if !t.many {
+func (sh *sharing) share(plan Plan, objects objects) (followers map[int]*Site) {
+	if sh == nil {
 		return nil
 	}
-	defer t.discover.inodes.close()
+	defer sh.inodes.close()
 	followers = map[int]*Site{}
 	for i := range plan {
 		s := &plan[i]
-		if schemas[i] == nil || s.Probe.SemaphoreErr != nil {
+		if s.Reason != nil || s.Probe.SemaphoreErr != nil {
 			continue // the kernel arms such a semaphore for one process
 		}
-		place, ok := t.placeOf(s, objects[s.Path])
+		place, ok := sh.placeOf(s, objects[s.Path])
 		if !ok {
 			continue
 		}
-		first := t.shared[place]
+		first := sh.first[place]
 		if first != nil && first.carrier != s.carrier {
 			s.Reason = fmt.Errorf("one link serves more than %d processes, and matches what it traces by its %v, not by its %v: trace fewer", manyProcesses, first.carrier, s.carrier)
-			schemas[i] = nil
 			continue
 		}
 		if first != nil {
@@ -60,10 +73,7 @@ func (t *tracing) share(plan Plan, schemas []*schema, objects objects) (follower
 			s.Attached, s.Reason = first.Attached, first.Reason // of an earlier plan
 			continue
 		}
-		if t.shared == nil {
-			t.shared = map[sharedPlace]*Site{}
-		}
-		t.shared[place] = s
+		sh.first[place] = s
 		s.shared = true
 		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: others that run the file pay for the probe as well, without giving events", manyProcesses))
 	}
@@ -71,7 +81,7 @@ func (t *tracing) share(plan Plan, schemas []*schema, objects objects) (follower
 }
 
 // placeOf returns what the site has in common with those of other processes.
-func (t *tracing) placeOf(s *Site, obj *object) (place sharedPlace, ok bool) {
+func (sh *sharing) placeOf(s *Site, obj *object) (place sharedPlace, ok bool) {
 	if obj == nil {
 		return place, false
 	}
@@ -85,7 +95,7 @@ func (t *tracing) placeOf(s *Site, obj *object) (place sharedPlace, ok bool) {
 		provider: p.Provider, name: p.Name,
 	}
 	if overlaid(obj.file) {
-		address, err := t.discover.inodes.of(obj.file)
+		address, err := sh.inodes.of(obj.file)
 		if err != nil {
 			return place, false
 		}
@@ -133,24 +143,25 @@ func lifetimeOf(pid int) lifetime {
 	return lifetime{ticks * clockTick, clockTick}
 }
 
-// addProcesses creates the table of processes that events are wanted of.
-func (m *maps) addProcesses(procs *processes) (err error) {
-	m.processes, err = ebpf.NewMap(&ebpf.MapSpec{
+// newProcessTable creates the table of processes that events are wanted of.
+func newProcessTable(procs *processes) (*ebpf.Map, error) {
+	m, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(len(procs.pids)),
 	})
 	if err != nil {
-		return fmt.Errorf("create room for %d processes: %w", len(procs.pids), err)
+		return nil, fmt.Errorf("create room for %d processes: %w", len(procs.pids), err)
 	}
 	for _, pid := range procs.pids {
 		life := lifetimeOf(pid)
 		if procs.ended(pid) {
 			continue // it may be that of another one
 		}
-		if err := m.processes.Put(uint32(pid), life); err != nil {
-			return fmt.Errorf("note process %d: %w", pid, err)
+		if err := m.Put(uint32(pid), life); err != nil {
+			m.Close()
+			return nil, fmt.Errorf("note process %d: %w", pid, err)
 		}
 	}
-	return nil
+	return m, nil
 }
 
 // onlyProcesses ends the program in processes that no events are wanted of.

@@ -48,10 +48,9 @@ type tracing struct {
 	layout   *aggregateLayout // nil to record events
 	discover *discovery
 	procs    *processes
-	many     bool                  // so many that they share links
-	shared   map[sharedPlace]*Site // those that have such a link
-	numbers  numbering             // of sites
-	empty    func() bool           // no event is in the ring; nil without one
+	sharing  *sharing    // of links by processes; nil if they are few
+	numbers  numbering   // of sites
+	empty    func() bool // no event is in the ring; nil without one
 
 	received, unread atomic.Uint64
 	handled          atomic.Uint64 // of received, those that readers are done with
@@ -85,8 +84,8 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
 		return err
 	}
-	t.many = len(o.PIDs) > manyProcesses
-	if t.kind, err = chooseLink(o.Link, len(o.PIDs) > 0 && !t.many); err != nil {
+	t.sharing = newSharing(t.procs, t.discover)
+	if t.kind, err = chooseLink(o.Link, len(o.PIDs) > 0 && t.sharing == nil); err != nil {
 		return err
 	}
 	if t.kind == PerfLink && !t.many && o.Rescan > 0 {
@@ -118,8 +117,8 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if err == nil && t.kind == PerfLink {
 		err = t.maps.addStop()
 	}
-	if err == nil && t.many {
-		err = t.maps.addProcesses(t.procs)
+	if err == nil && t.sharing != nil {
+		t.maps.processes, err = newProcessTable(t.procs)
 	}
 	if err != nil {
 		return privileges("prepare tracing", err)
@@ -376,6 +375,18 @@ func leaveOut(plan Plan, schemas []*schema, refused map[*signature]error) error 
 	return nil
 }
 
+// share decides which sites share the link of another one, and refuses those that
+// cannot.
+func (t *tracing) share(plan Plan, schemas []*schema, objects objects) (followers map[int]*Site) {
+	followers = t.sharing.share(plan, objects)
+	for i := range plan {
+		if followers[i] == nil && plan[i].Reason != nil {
+			schemas[i] = nil
+		}
+	}
+	return followers
+}
+
 // groups returns the sites by link. Those that follow another one have none.
 func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, objects objects, numbers []int) []*group {
 	groups := grouper{objects: objects, procs: t.procs}
@@ -404,7 +415,7 @@ func (t *tracing) watch(o *Options, stop func() error) {
 		for _, pid := range o.PIDs {
 			eg.Go(func() error {
 				err := t.procs.wait(ctx, pid)
-				if t.many && ctx.Err() == nil {
+				if t.sharing != nil && ctx.Err() == nil {
 					t.maps.processes.Delete(uint32(pid))
 				}
 				return err

@@ -1,0 +1,129 @@
+package attach
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+)
+
+// gplCompatible are the licenses of programs that may use what looking up a
+// process takes, include/linux/license.h.
+var gplCompatible = []string{"GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"}
+
+// shareLinks has programs whose sections name what to attach to look the process
+// up, if there are many, so that one link serves all of them.
+func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
+	if len(pids) <= manyProcesses {
+		return nil
+	}
+	procs, err := holdProcesses(pids)
+	if err != nil {
+		return err
+	}
+	defer procs.Close()
+	for name, p := range c.programs {
+		own := spec.Programs[name]
+		if p.section.selector == "" || !slices.Contains(gplCompatible, own.License) {
+			continue
+		}
+		if c.processes == nil {
+			if c.processes, err = newProcessTable(procs); err != nil {
+				return privileges("prepare tracing", err)
+			}
+		}
+		p.pids = pids
+		own.Instructions = inFront(ifProcess(c.processes, p.section.session), own.Instructions)
+	}
+	return nil
+}
+
+// ifProcess is what ends a program in processes that are not in the table. Of a
+// session, the program does not run again then when the function returns.
+func ifProcess(table *ebpf.Map, session bool) asm.Instructions {
+	result := int32(0)
+	if session {
+		result = 1
+	}
+	const slot = -8 // of the stack, before the program has used it
+	unless := func(jump asm.Instruction) asm.Instructions {
+		return asm.Instructions{over(jump, 2), asm.Mov.Imm(asm.R0, result), asm.Return()}
+	}
+	code := asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}
+	if ns := ownPIDNamespace(); ns == nil {
+		code = append(code, asm.FnGetCurrentPidTgid.Call())
+	} else {
+		code = append(code, ns.ask(slot)...)
+		code = append(code, unless(asm.JEq.Imm(asm.R0, 0, ""))...)
+		code = append(code, asm.LoadMem(asm.R0, asm.R10, slot, asm.DWord))
+	}
+	code = append(code,
+		asm.RSh.Imm(asm.R0, 32),
+		asm.StoreMem(asm.R10, slot, asm.R0, asm.Word),
+		asm.LoadMapPtr(asm.R1, table.FD()),
+		asm.Mov.Reg(asm.R2, asm.R10),
+		asm.Add.Imm(asm.R2, slot),
+		asm.FnMapLookupElem.Call(),
+	)
+	code = append(code, unless(asm.JNE.Imm(asm.R0, 0, ""))...)
+	if startTimes.require() == nil {
+		code = append(code,
+			asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),
+			asm.LoadMem(asm.R8, asm.R0, 8, asm.DWord),
+		)
+		code = append(code, loadStartTime(asm.R1)...)
+		code = append(code, asm.Sub.Reg(asm.R1, asm.R7))
+		code = append(code, unless(asm.JLT.Reg(asm.R1, asm.R8, ""))...)
+	}
+	return append(code, asm.Mov.Reg(asm.R1, asm.R6))
+}
+
+// serves returns an error if the program does nothing in one of the processes; none
+// stands for all.
+func (p *collectionProgram) serves(pids []int) error {
+	if p.pids == nil {
+		return nil
+	}
+	if len(pids) == 0 {
+		return fmt.Errorf("the program was loaded for %d processes, and is to be attached to all: load it without Options.PIDs", len(p.pids))
+	}
+	for _, pid := range pids {
+		if !slices.Contains(p.pids, pid) {
+			return fmt.Errorf("the program was loaded for %d processes, of which %d is none: load it without Options.PIDs", len(p.pids), pid)
+		}
+	}
+	return nil
+}
+
+// shares reports whether links of the program may see other processes than these,
+// since it looks them up itself.
+func (p *collectionProgram) shares(pids []int) bool {
+	if len(pids) != len(p.pids) {
+		return false
+	}
+	for _, pid := range p.pids {
+		if !slices.Contains(pids, pid) {
+			return false
+		}
+	}
+	return true
+}
+
+// dropEnded has programs forget processes when they end, so that nobody's who gets
+// the PID is taken for one of them. The result waits for its end, after ctx's.
+func (c *Collection) dropEnded(ctx context.Context, t *target) (wait func()) {
+	var watches sync.WaitGroup
+	if t.sharing != nil {
+		for _, pid := range t.procs.pids {
+			watches.Go(func() {
+				if t.procs.wait(ctx, pid) == nil {
+					c.processes.Delete(uint32(pid))
+				}
+			})
+		}
+	}
+	return watches.Wait
+}

@@ -1,0 +1,67 @@
+package attach_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// TestCollectionManyProcesses attaches a collection to more processes than have
+// links of their own: one serves them all, others that run the program give no
+// events, and a library that one of them loads later is attached to, too.
+func TestCollectionManyProcesses(t *testing.T) {
+	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
+	programs, pids := startMany(t, path, 12)
+	stranger := start(t, exec.Command(path))
+	late := startChild(t, "versions")
+	pids = append(pids, late.pid())
+	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		spec := readSpec(t, newestObject)
+		for name, p := range spec.Programs {
+			p.AttachTo = map[string]string{"bare": "args:bare", "sleepable": "versions:*"}[name]
+		}
+		before := len(ownLinks(t))
+		c := newCollection(t, spec, &attach.Options{PIDs: pids, Link: link, Rescan: 5 * time.Millisecond, Await: true})
+		if err := c.Attach(); err != nil {
+			t.Fatal(err)
+		}
+		if n, links := c.Plan("bare").Attached(), len(ownLinks(t))-before-c.Plan("sleepable").Attached(); n != 12 || links > 1 {
+			t.Errorf("link %v: %d sites by %d links, want 12 by one", link, n, links)
+		}
+		for _, p := range programs {
+			p.do("")
+		}
+		stranger.do("")
+		if n := len(firings(t, c)); n != 12 {
+			t.Errorf("link %v: %d events, want 12", link, n)
+		}
+		if link == attach.AutoLink {
+			late.do("load old")
+			awaitSites(t, func() attach.Plan { return c.Plan("sleepable") }, 2)
+			late.do("fire")
+			if n := len(firings(t, c)); n != 2 {
+				t.Errorf("%d events of probes that were declared later, want 2", n)
+			}
+		}
+		one := attachProgram(t, c, "bare", "args:ints", &attach.Options{PIDs: pids[:1]})
+		programs[0].do("")
+		programs[1].do("")
+		if n := len(firings(t, c)); n != 3 {
+			t.Errorf("link %v: %d events with another link for one process, want 3", link, n)
+		}
+		for _, others := range [][]int{nil, {os.Getpid()}} {
+			_, err := c.AttachProgram("bare", "args:bare", &attach.Options{PIDs: others})
+			if err == nil || !strings.Contains(err.Error(), "load it without Options.PIDs") {
+				t.Errorf("link %v: attaching to processes %v: error %v", link, others, err)
+			}
+		}
+		if err := errors.Join(one.Close(), c.Close(), c.Wait(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package attach_test
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// BenchmarkManyProcesses is the cost of an event in one of n processes that are
+// traced: counted by a session, and by a program of a collection that does nothing,
+// over that of such a program of the caller's own, which has a link for each of
+// them. They take turns.
+func BenchmarkManyProcesses(b *testing.B) {
+	path := compileC(b, "ticks", "gcc", "-O2")
+	probes, err := reader.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer probes.Close()
+	var tick []reader.Probe
+	for p, err := range probes.Probes() {
+		if err != nil {
+			b.Fatal(err)
+		}
+		tick = append(tick, p)
+	}
+	programs, pids := startMany(b, path, 300)
+	own := nothing(b, ebpf.AttachTraceUprobeMulti)
+	for _, n := range []int{1, 8, 9, 100, 300} {
+		opts := &attach.Options{PIDs: pids[:n]}
+		attachments := map[string]func() (io.Closer, error){
+			"session": func() (io.Closer, error) {
+				return attach.OpenAggregate([]string{"ticks:tick"}, nil, opts)
+			},
+			"collection": func() (io.Closer, error) {
+				c, err := attach.NewCollection(&ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"nothing": {
+					Type: ebpf.Kprobe, SectionName: "usdt/ticks:tick", AttachTo: "ticks:tick", License: "GPL",
+					Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+				}}}, opts)
+				if err == nil {
+					err = c.Attach()
+				}
+				return c, err
+			},
+			"own": func() (io.Closer, error) { return attach.Probes(own, tick, opts) },
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			const batch = 20_000
+			best := map[string]time.Duration{}
+			for b.Loop() {
+				for name, open := range attachments {
+					a, err := open()
+					if err != nil {
+						giveUp(b, err)
+					}
+					start := time.Now()
+					programs[0].do("%d", batch)
+					took := time.Since(start)
+					if best[name] == 0 {
+						best[name] = math.MaxInt64
+					}
+					best[name] = min(best[name], took)
+					if err := a.Close(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			for name, d := range best {
+				b.ReportMetric(float64(d.Nanoseconds())/batch, name+"-ns/event")
+				if name != "own" {
+					b.ReportMetric(float64(d)/float64(best["own"]), name+"/own")
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
