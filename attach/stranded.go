@@ -15,7 +15,7 @@ import (
 // leaveStranded detaches from processes whose links are stranded, so that what
 // they have is found anew. Links that many processes share are for all.
 func (t *tracing) leaveStranded() error {
-	if t.many {
+	if t.sharing != nil {
 		return nil
 	}
 	var all []owner

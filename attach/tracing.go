@@ -88,7 +88,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	if t.kind, err = chooseLink(o.Link, len(o.PIDs) > 0 && t.sharing == nil); err != nil {
 		return err
 	}
-	if t.kind == PerfLink && !t.many && o.Rescan > 0 {
+	if t.kind == PerfLink && t.sharing == nil && o.Rescan > 0 {
 		t.procs.watchLeaders()
 	}
 	planner := newPlanner(o.Force)
