@@ -72,9 +72,15 @@ func (im *Image) makeSections() {
 	m.dynamic = &Section{Name: ".dynamic", Type: elf.SHT_DYNAMIC, Flags: elf.SHF_ALLOC | elf.SHF_WRITE, Align: word, Entsize: 2 * word, Size: im.dynamicSize()}
 	m.shstrtab = &Section{Name: ".shstrtab", Type: elf.SHT_STRTAB}
 
-	im.sections = append([]*Section{m.buildID, m.hash, m.dynsym, m.dynstr, m.dynamic}, o.Sections...)
-	im.sections = append(im.sections, m.shstrtab)
-	slices.SortStableFunc(im.sections, func(a, b *Section) int { return int(a.permission()) - int(b.permission()) })
+	all := append([]*Section{m.buildID, m.hash, m.dynsym, m.dynstr, m.dynamic}, o.Sections...)
+	all = append(all, m.shstrtab)
+	for p := readOnly; p <= notLoaded; p++ {
+		for _, s := range all {
+			if s.permission() == p {
+				im.sections = append(im.sections, s)
+			}
+		}
+	}
 
 	m.shstrtab.Size = 1
 	for i, s := range im.sections {

@@ -108,6 +108,7 @@ func (o *Object) check() error {
 		return fmt.Errorf("soname %q has a NUL byte", o.Soname)
 	}
 	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	seen := make(map[*Section]bool, len(o.Sections))
 	for i, s := range o.Sections {
 		if s == nil {
@@ -115,21 +116,21 @@ func (o *Object) check() error {
 		}
 		switch {
 		case made[s.Name]:
-			errs = append(errs, fmt.Errorf("section %s is the writer's own", s.Name))
+			wrong("section %s is the writer's own", s.Name)
 		case s.Size > maxSection:
-			errs = append(errs, fmt.Errorf("section %s has %d bytes, %d are the most", s.Name, s.Size, uint64(maxSection)))
+			wrong("section %s has %d bytes, %d are the most", s.Name, s.Size, uint64(maxSection))
 		case s.Skip > maxSection:
-			errs = append(errs, fmt.Errorf("section %s skips %d bytes, %d are the most", s.Name, s.Skip, uint64(maxSection)))
+			wrong("section %s skips %d bytes, %d are the most", s.Name, s.Skip, uint64(maxSection))
 		case s.Name == "" || strings.ContainsRune(s.Name, 0):
-			errs = append(errs, fmt.Errorf("section name %q is empty or has a NUL byte", s.Name))
+			wrong("section name %q is empty or has a NUL byte", s.Name)
 		case s.Type == elf.SHT_NOBITS:
-			errs = append(errs, fmt.Errorf("section %s is SHT_NOBITS, which this writer does not support", s.Name))
+			wrong("section %s is SHT_NOBITS, which this writer does not support", s.Name)
 		case s.align()&(s.align()-1) != 0 || s.align() > o.pageSize():
-			errs = append(errs, fmt.Errorf("section %s has alignment %d, want a power of two up to the page size", s.Name, s.Align))
+			wrong("section %s has alignment %d, want a power of two up to the page size", s.Name, s.Align)
 		case s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_WRITE != 0:
-			errs = append(errs, fmt.Errorf("section %s is writable and executable", s.Name))
+			wrong("section %s is writable and executable", s.Name)
 		case seen[s]:
-			errs = append(errs, fmt.Errorf("section %s is listed twice", s.Name))
+			wrong("section %s is listed twice", s.Name)
 		}
 		seen[s] = true
 	}
@@ -137,11 +138,11 @@ func (o *Object) check() error {
 		sym := &o.Symbols[i]
 		switch {
 		case sym.Name == "" || strings.ContainsRune(sym.Name, 0):
-			errs = append(errs, fmt.Errorf("symbol name %q is empty or has a NUL byte", sym.Name))
+			wrong("symbol name %q is empty or has a NUL byte", sym.Name)
 		case !seen[sym.Section] || sym.Section.Flags&elf.SHF_ALLOC == 0:
-			errs = append(errs, fmt.Errorf("symbol %s is in no loaded section of the object", sym.Name))
+			wrong("symbol %s is in no loaded section of the object", sym.Name)
 		case sym.Offset > sym.Section.Size || sym.Size > sym.Section.Size-sym.Offset:
-			errs = append(errs, fmt.Errorf("symbol %s reaches beyond section %s", sym.Name, sym.Section.Name))
+			wrong("symbol %s reaches beyond section %s", sym.Name, sym.Section.Name)
 		}
 	}
 	return errors.Join(errs...)

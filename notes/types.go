@@ -2,12 +2,12 @@ package notes
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -129,13 +129,19 @@ type TypeRecord struct {
 	Site  Site
 }
 
+// byLocation sorts by package sort: an instance of slices.SortStableFunc for the
+// large records would be 15 kB in each service that declares probes.
+type byLocation []TypeRecord
+
+func (r byLocation) Len() int           { return len(r) }
+func (r byLocation) Less(i, j int) bool { return r[i].Location < r[j].Location }
+func (r byLocation) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+
 // AppendTypes appends a .stapsdt.types section that holds records to dst.
 // It sorts records by location, as the format asks. The strings must hold no
 // NUL byte.
 func AppendTypes(dst []byte, order binary.AppendByteOrder, records []TypeRecord) []byte {
-	slices.SortStableFunc(records, func(a, b TypeRecord) int {
-		return cmp.Compare(a.Location, b.Location)
-	})
+	sort.Stable(byLocation(records))
 	strtab := stringTable{offsets: map[string]uint32{}}
 	dst = slices.Grow(dst, typesHeaderSize+typesRecordSize*len(records))
 	start := len(dst)

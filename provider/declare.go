@@ -6,20 +6,16 @@ import (
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
-// probe is the part of a probe that does not depend on its argument types.
+// probe is the part of a probe that does not depend on its argument types. The
+// semaphore lies beside it in the same value: in an embedded struct it would make
+// Fire too large to be inlined.
 type probe struct {
-	name string
-	sig  *signature // nil if the declaration was wrong
+	name      string
+	sig       *signature // nil if the declaration was wrong
+	semaphore *stub.Semaphore
+	group     *Group // nil for none
 
 	site uintptr // address of the stub; 0 while not loaded
-}
-
-// declared is a probe with its semaphore, which lies beside it: an embedded
-// pair would make Fire too large to be inlined.
-type declared struct {
-	*probe
-	sem   *stub.Semaphore
-	group *Group // nil for none
 }
 
 // call calls the probe's stub if it is loaded.
@@ -34,14 +30,14 @@ func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, names []stri
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sig, err := p.signature(names, kinds)
-	p.add(in, declared{probe: pr, sem: sem}, name, sig, err)
+	p.add(in, pr, sem, name, sig, err)
 }
 
-// add adds the declared probe d, or err. The provider is locked.
-func (p *Provider) add(in Scope, d declared, name string, sig *signature, err error) {
-	d.sem.Attach(unwatched)
-	d.name, d.sig = name, sig
-	_, d.group = in.scope()
+// add adds a declared probe, or err. The provider is locked.
+func (p *Provider) add(in Scope, pr *probe, sem *stub.Semaphore, name string, sig *signature, err error) {
+	sem.Attach(unwatched)
+	pr.name, pr.sig, pr.semaphore = name, sig, sem
+	_, pr.group = in.scope()
 	if bad := checkName("probe", name, maxProbeName); bad != nil {
 		err = bad
 	}
@@ -52,7 +48,7 @@ func (p *Provider) add(in Scope, d declared, name string, sig *signature, err er
 		p.errs = append(p.errs, fmt.Errorf("declare probe %s:%s: it is declared already", p.name, name))
 	case !p.closed:
 		p.names[name] = true
-		p.pending = append(p.pending, d)
+		p.pending = append(p.pending, pr)
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build cgo && usdt_dlopen
+
 package provider
 
 import (
@@ -5,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/sys"
 )
@@ -47,9 +51,6 @@ func dlopenObject(provider string, opts *Options, im *image) (memory, error) {
 	}
 	lib, err := sys.Dlopen(path)
 	if err != nil {
-		if errors.Is(err, errors.ErrUnsupported) {
-			err = fmt.Errorf("%w: %w", ErrNotSupported, err)
-		}
 		return nil, errors.Join(mapError(opts.Backing, file, err), file.Close())
 	}
 	return &library{Library: lib, key: key, file: file}, nil
@@ -60,15 +61,18 @@ func ownPath(file *os.File) (string, error) {
 	// By the descriptor, whose contents were checked: a path could lead
 	// elsewhere by now. Not /proc/self: a debugger opens the same path.
 	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
-	info, err := file.Stat()
+	st, err := stat(file)
 	if err != nil {
 		return "", err
 	}
-	if at, err := os.Stat(path); err != nil || !os.SameFile(info, at) {
+	var at unix.Stat_t
+	if err := unix.Stat(path, &at); err != nil || at.Dev != st.Dev || at.Ino != st.Ino {
 		return "", fmt.Errorf("dlopen needs /proc of this process's PID namespace: %s is not %s", path, file.Name())
 	}
 	return path, nil
 }
+
+func (l *library) backing() *os.File { return l.file }
 
 func unpark(key libraryKey) *library {
 	parked.Lock()

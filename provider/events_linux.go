@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -27,8 +26,11 @@ var events struct {
 // process has something in it.
 type directory [2]uint64
 
-// eventFiles are the files of a probe.
+// eventFiles are the files of a probe, newFile what the next of them is called
+// until it is whole.
 var eventFiles = []string{"address", "format"}
+
+const newFile = ".new"
 
 // shownEvents is what showEvents has made.
 type shownEvents struct {
@@ -44,15 +46,23 @@ type shownEvents struct {
 func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error) {
 	events.Lock()
 	defer events.Unlock()
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
+	if !filepath.IsAbs(dir) {
+		wd, err := unix.Getwd()
+		if err != nil {
+			return nil, fmt.Errorf("find the working directory, of %s: %w", dir, err)
+		}
+		dir = filepath.Join(wd, dir)
 	}
-	root, id, err := openEvents(dir)
+	root, err := openOwned(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
+	st, err := stat(root)
+	if err != nil {
+		return nil, err
+	}
+	id := directory{uint64(st.Dev), st.Ino}
 	shown := &shownEvents{dir: dir, id: id, provider: provider}
 	if events.shown[id] == 0 {
 		sweep(root)
@@ -61,60 +71,48 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 		events.shown = map[directory]int{}
 	}
 	events.shown[id]++
-	parent := filepath.Join(strconv.Itoa(os.Getpid()), provider)
-	if err := root.MkdirAll(parent, 0o755); err != nil {
+	own, err := makeDir(root, strconv.Itoa(os.Getpid()))
+	if err != nil {
 		return shown, err
 	}
+	defer own.Close()
+	parent, err := makeDir(own, provider)
+	if err != nil {
+		return shown, err
+	}
+	defer parent.Close()
 	for _, p := range probes {
-		at := filepath.Join(parent, p.name)
-		if err := root.Mkdir(at, 0o755); errors.Is(err, fs.ErrExist) {
-			return shown, fmt.Errorf("%s is there already: another provider of this process has that name", filepath.Join(dir, at))
+		if err := unix.Mkdirat(int(parent.Fd()), p.name, 0o755); err == unix.EEXIST {
+			return shown, fmt.Errorf("%s is there already: another provider of this process has that name", filepath.Join(parent.Name(), p.name))
 		} else if err != nil {
-			return shown, err
+			return shown, &fs.PathError{Op: "mkdir", Path: filepath.Join(parent.Name(), p.name), Err: err}
 		}
 		shown.probes = append(shown.probes, p.name)
-		address := fmt.Sprintf("%#x\n", p.address)
-		for i, contents := range []string{address, format(p.name, p.sig)} {
-			// The name is there when the contents are.
-			temp := filepath.Join(at, ".new")
-			if err := root.WriteFile(temp, []byte(contents), 0o444); err != nil {
-				return shown, err
-			}
-			if err := root.Rename(temp, filepath.Join(at, eventFiles[i])); err != nil {
-				return shown, err
-			}
+		if err := showProbe(parent, p); err != nil {
+			return shown, err
 		}
 	}
 	return shown, nil
 }
 
-// openEvents opens an events directory that nobody else can write to.
-func openEvents(dir string) (*os.Root, directory, error) {
-	d, err := openOwned(dir)
+// showProbe writes the files of a probe, whose directory is in parent.
+func showProbe(parent *os.File, p loadedProbe) error {
+	at, err := subdirectory(parent, p.name)
 	if err != nil {
-		return nil, directory{}, err
+		return err
 	}
-	defer d.Close()
-	info, err := d.Stat()
-	if err != nil {
-		return nil, directory{}, err
+	defer at.Close()
+	address := fmt.Sprintf("%#x\n", p.address)
+	for i, contents := range []string{address, format(p.name, p.sig)} {
+		// The name is there when the contents are.
+		if err := writeFile(at, newFile, contents); err != nil {
+			return err
+		}
+		if err := unix.Renameat(int(at.Fd()), newFile, int(at.Fd()), eventFiles[i]); err != nil {
+			return &fs.PathError{Op: "rename", Path: filepath.Join(at.Name(), newFile), Err: err}
+		}
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, directory{}, err
-	}
-	// It must be the directory that was checked. (There may be no /proc, through
-	// which to open that one again.)
-	again, err := root.Stat(".")
-	if err == nil && !os.SameFile(info, again) {
-		err = fmt.Errorf("%s was replaced by another directory while it was opened", dir)
-	}
-	if err != nil {
-		root.Close()
-		return nil, directory{}, err
-	}
-	st := info.Sys().(*syscall.Stat_t)
-	return root, directory{uint64(st.Dev), st.Ino}, nil
+	return nil
 }
 
 // hide removes what showEvents made, and the process's directory with its last
@@ -125,41 +123,51 @@ func (s *shownEvents) hide() error {
 	if events.shown[s.id]--; events.shown[s.id] == 0 {
 		delete(events.shown, s.id)
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := os.OpenFile(s.dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	}
 	defer root.Close()
-	own := strconv.Itoa(os.Getpid())
-	for _, name := range s.probes {
-		removeProbe(root, filepath.Join(own, s.provider, name))
+	pid := strconv.Itoa(os.Getpid())
+	own, err := subdirectory(root, pid)
+	if err != nil {
+		return nil // somebody has removed it
 	}
-	root.Remove(filepath.Join(own, s.provider)) // fails while it is not empty
-	root.Remove(own)
+	defer own.Close()
+	defer removeDir(root, pid)
+	parent, err := subdirectory(own, s.provider)
+	if err != nil {
+		return nil
+	}
+	defer parent.Close()
 	var left []error
 	for _, name := range s.probes {
-		if _, err := root.Lstat(filepath.Join(own, s.provider, name)); err == nil {
-			left = append(left, fmt.Errorf("%s could not be removed", filepath.Join(s.dir, own, s.provider, name)))
+		if err := removeProbe(parent, name); err != nil && err != unix.ENOENT {
+			left = append(left, fmt.Errorf("%s could not be removed: %w", filepath.Join(parent.Name(), name), err))
 		}
 	}
+	removeDir(own, s.provider) // fails while it is not empty
 	return errors.Join(left...)
 }
 
 // removeProbe removes a probe's directory if it holds nothing else than what
 // showEvents puts there.
-func removeProbe(root *os.Root, at string) {
-	for _, name := range append([]string{".new"}, eventFiles...) {
-		root.Remove(filepath.Join(at, name))
+func removeProbe(parent *os.File, name string) error {
+	if at, err := subdirectory(parent, name); err == nil {
+		for _, file := range append([]string{newFile}, eventFiles...) {
+			unix.Unlinkat(int(at.Fd()), file, 0)
+		}
+		at.Close()
 	}
-	root.Remove(at)
+	return removeDir(parent, name)
 }
 
 // sweep removes what processes left that are gone, and an earlier process that
 // had this one's PID. It removes nothing that showEvents would not have made.
-func sweep(root *os.Root) {
-	for _, pid := range subdirectories(root, ".") {
+func sweep(root *os.File) {
+	for _, pid := range names(root) {
 		n, err := strconv.Atoi(pid)
 		if err != nil || n <= 0 || strconv.Itoa(n) != pid {
 			continue
@@ -167,30 +175,26 @@ func sweep(root *os.Root) {
 		if n != os.Getpid() && unix.Kill(n, 0) != unix.ESRCH {
 			continue
 		}
-		for _, provider := range subdirectories(root, pid) {
-			at := filepath.Join(pid, provider)
-			for _, probe := range subdirectories(root, at) {
-				removeProbe(root, filepath.Join(at, probe))
+		within(root, pid, func(own *os.File) {
+			for _, provider := range names(own) {
+				within(own, provider, func(parent *os.File) {
+					for _, probe := range names(parent) {
+						within(parent, probe, func(*os.File) { removeProbe(parent, probe) })
+					}
+				})
+				removeDir(own, provider)
 			}
-			root.Remove(at)
-		}
-		root.Remove(pid)
+		})
+		removeDir(root, pid)
 	}
 }
 
-// subdirectories returns the names of the directories in one of root's.
-func subdirectories(root *os.Root, dir string) []string {
-	entries, err := fs.ReadDir(root.FS(), dir)
-	if err != nil {
-		return nil
+// within calls do with the directory called name in d, if there is one.
+func within(d *os.File, name string, do func(*os.File)) {
+	if sub, err := subdirectory(d, name); err == nil {
+		do(sub)
+		sub.Close()
 	}
-	var names []string
-	for _, e := range entries {
-		if e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	return names
 }
 
 // format describes the argument block as tracepoints describe their records

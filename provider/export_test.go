@@ -28,7 +28,7 @@ func watch(p *Provider, n int, match func(name string) bool) {
 	for _, o := range p.objects {
 		for _, d := range o.probes {
 			if match(d.name) {
-				atomic.AddUint32(counter(d.sem), uint32(n))
+				atomic.AddUint32(counter(d.semaphore), uint32(n))
 			}
 		}
 	}
@@ -79,12 +79,7 @@ func DescribeRecord(t reflect.Type) (*btf.Struct, error) {
 func Files(p *Provider) []*os.File {
 	var files []*os.File
 	for _, o := range p.objects {
-		switch m := o.memory.(type) {
-		case *mapping:
-			files = append(files, m.file)
-		case *library:
-			files = append(files, m.file)
-		}
+		files = append(files, o.memory.backing())
 	}
 	return files
 }

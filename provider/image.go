@@ -36,7 +36,7 @@ func (im *image) semaphore(i int) uint64 { return im.probes.Addr + uint64(im.slo
 
 // assignSemaphores numbers the semaphores: one for each probe, but for those
 // of a group. It returns how many there are.
-func assignSemaphores(probes []declared) (slots []uint32, n uint64) {
+func assignSemaphores(probes []*probe) (slots []uint32, n uint64) {
 	slots = make([]uint32, len(probes))
 	groups := map[*Group]uint32{}
 	for i, p := range probes {
@@ -55,7 +55,7 @@ func assignSemaphores(probes []declared) (slots []uint32, n uint64) {
 
 // newImage builds the object for probes, which must be sorted by name and have
 // signatures. Equal arguments give equal bytes.
-func newImage(provider string, code stub.Code, probes []declared) (*image, error) {
+func newImage(provider string, code stub.Code, probes []*probe) (*image, error) {
 	ids, types, err := signatureTypes(probes)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func newImage(provider string, code stub.Code, probes []declared) (*image, error
 
 // signatureTypes returns the BTF for the signatures of probes, and each one's
 // type id there. Signatures without arguments have none.
-func signatureTypes(probes []declared) (map[*signature]uint32, []byte, error) {
+func signatureTypes(probes []*probe) (map[*signature]uint32, []byte, error) {
 	ids := map[*signature]uint32{}
 	var sigs []*signature
 	for _, p := range probes {
@@ -138,7 +138,7 @@ func signatureTypes(probes []declared) (map[*signature]uint32, []byte, error) {
 }
 
 // typeRecord returns the probe's record, still without its addresses.
-func typeRecord(provider string, code stub.Code, p declared, id uint32) notes.TypeRecord {
+func typeRecord(provider string, code stub.Code, p *probe, id uint32) notes.TypeRecord {
 	r := notes.TypeRecord{
 		Provider: provider, Name: p.name,
 		BlockReg: notes.NoBlock,
@@ -155,7 +155,7 @@ func typeRecord(provider string, code stub.Code, p declared, id uint32) notes.Ty
 }
 
 // stubSymbols names each stub PROVIDER__NAME, for profiles and debuggers.
-func stubSymbols(provider string, code stub.Code, text *elfgen.Section, probes []declared) []elfgen.Symbol {
+func stubSymbols(provider string, code stub.Code, text *elfgen.Section, probes []*probe) []elfgen.Symbol {
 	symbols := make([]elfgen.Symbol, len(probes))
 	for i, p := range probes {
 		symbols[i] = elfgen.Symbol{

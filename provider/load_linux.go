@@ -26,7 +26,7 @@ type object struct {
 
 // loadedProbe is a probe with its place in an object.
 type loadedProbe struct {
-	declared
+	*probe
 	address uintptr
 	counter *uint32
 }
@@ -45,6 +45,8 @@ type memory interface {
 	// semaphore there.
 	Address(uint64) uintptr
 	Counter(uint64) *uint32
+	// backing returns the object's file if it is kept open, nil if not.
+	backing() *os.File
 	// release lets go of the object. Nobody executes in it any more, but some
 	// may still read its semaphores.
 	release() error
@@ -55,7 +57,7 @@ type memory interface {
 // but for objects that a tracer attached to meanwhile, which are returned. load
 // returns an object and an error if its probes fire but Options.EventsDir cannot
 // show them, or something could not be released.
-func load(provider string, opts *Options, probes []declared, replaced []*object) (o *object, kept []*object, err error) {
+func load(provider string, opts *Options, probes []*probe, replaced []*object) (o *object, kept []*object, err error) {
 	if !stub.Supported {
 		return nil, replaced, ErrNotSupported
 	}
@@ -94,7 +96,7 @@ func load(provider string, opts *Options, probes []declared, replaced []*object)
 }
 
 // place notes where im has probes, and the semaphores of all of them.
-func (o *object) place(im *image, probes []declared) {
+func (o *object) place(im *image, probes []*probe) {
 	o.probes = make([]loadedProbe, len(probes))
 	for i, p := range probes {
 		o.probes[i] = loadedProbe{p, o.memory.Address(im.site(i)), o.memory.Counter(im.semaphore(i))}
@@ -108,7 +110,7 @@ func (o *object) attach() {
 		atomic.StoreUintptr(&p.site, p.address)
 	}
 	for _, p := range o.probes {
-		p.sem.Attach(p.counter)
+		p.semaphore.Attach(p.counter)
 	}
 }
 
@@ -156,7 +158,7 @@ func (o *object) leave(probes []loadedProbe) {
 // goroutine that still looks at a semaphore may do so: memory stays readable.
 func (o *object) close() error {
 	for _, p := range o.probes {
-		p.sem.Attach(unwatched)
+		p.semaphore.Attach(unwatched)
 		atomic.StoreUintptr(&p.site, 0)
 	}
 	stub.Quiesce()

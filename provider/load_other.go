@@ -11,11 +11,11 @@ type object struct {
 }
 
 type loadedProbe struct {
-	declared
+	*probe
 	counter *uint32
 }
 
-func load(_ string, _ *Options, _ []declared, replaced []*object) (*object, []*object, error) {
+func load(_ string, _ *Options, _ []*probe, replaced []*object) (*object, []*object, error) {
 	return nil, replaced, ErrNotSupported
 }
 

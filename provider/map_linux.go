@@ -34,6 +34,8 @@ func mapObject(provider string, opts *Options, im *image) (memory, error) {
 	return &mapping{span, nil}, file.Close()
 }
 
+func (m *mapping) backing() *os.File { return m.file }
+
 func (m *mapping) release() error {
 	err := m.Release()
 	if m.file != nil {

@@ -27,7 +27,7 @@ type place struct {
 //
 // The stubs stay within as many pages as they need anyway, since the semaphores
 // come behind them.
-func placeOf(provider string, code stub.Code, probes []declared, slots []uint32) place {
+func placeOf(provider string, code stub.Code, probes []*probe, slots []uint32) place {
 	h := fnv.New64a()
 	h.Write(code.Bytes)
 	io.WriteString(h, provider)

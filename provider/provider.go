@@ -34,7 +34,7 @@ type Provider struct {
 	groups     map[string]*Group
 	signatures map[string]*signature
 	records    map[reflect.Type]recordSignature
-	pending    []declared
+	pending    []*probe
 	objects    []*object
 	closed     bool
 
@@ -120,11 +120,11 @@ func (p *Provider) replace(opts *Options, replaced []*object) error {
 	probes := slices.Clone(p.pending)
 	for _, o := range replaced {
 		for _, l := range o.probes {
-			probes = append(probes, l.declared)
+			probes = append(probes, l.probe)
 		}
 	}
 	// The same probes give the same object, however they were declared.
-	slices.SortFunc(probes, func(a, b declared) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(probes, func(a, b *probe) int { return strings.Compare(a.name, b.name) })
 	o, kept, err := load(p.name, opts, probes, replaced)
 	if o != nil {
 		p.objects = slices.DeleteFunc(p.objects, func(o *object) bool {
@@ -158,7 +158,7 @@ func (p *Provider) replaceable(n int) []*object {
 	if len(idle) < maxIdle {
 		return nil
 	}
-	slices.SortStableFunc(idle, func(a, b *object) int { return len(a.probes) - len(b.probes) })
+	slices.SortFunc(idle, func(a, b *object) int { return len(a.probes) - len(b.probes) })
 	for i, o := range idle {
 		if len(o.probes) > max(n, smallObject) {
 			return idle[:i]

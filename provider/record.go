@@ -34,7 +34,7 @@ func NewRecord[T any](in Scope, name string) *Record[T] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sig, err := p.recordSignature(reflect.TypeFor[T]())
-	p.add(in, declared{probe: &pr.probe, sem: &pr.sem}, name, sig, err)
+	p.add(in, &pr.probe, &pr.sem, name, sig, err)
 	return pr
 }
 

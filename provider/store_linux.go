@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -87,31 +86,13 @@ func noexec(path string) bool {
 	return unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_NOEXEC != 0
 }
 
-// checkOwner returns an error unless only this user and root can change f.
-func checkOwner(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	st := info.Sys().(*syscall.Stat_t)
-	if uid := os.Geteuid(); st.Uid != uint32(uid) && st.Uid != 0 {
-		return fmt.Errorf("%s belongs to user %d, who could change what this process executes; it must belong to user %d or root", f.Name(), st.Uid, uid)
-	}
-	if st.Mode&0o022 != 0 {
-		return fmt.Errorf("%s can be written to by others (mode %#o), who could change what this process executes", f.Name(), st.Mode&0o7777)
-	}
-	return nil
-}
-
 // openStored opens a file of d and compares it with want.
 func openStored(d *os.File, name string, want []byte) (*os.File, error) {
-	path := filepath.Join(d.Name(), name)
 	// Without O_NONBLOCK a planted FIFO would hang the process.
-	fd, err := unix.Openat(int(d.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	f, err := openAt(d, name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), path)
 	if err := compare(f, want); err != nil {
 		f.Close()
 		return nil, err
@@ -120,18 +101,18 @@ func openStored(d *os.File, name string, want []byte) (*os.File, error) {
 }
 
 func compare(f *os.File, want []byte) error {
-	info, err := f.Stat()
+	st, err := stat(f)
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return fmt.Errorf("%s is not a regular file; remove it", f.Name())
 	}
 	if err := checkOwner(f); err != nil {
 		return err
 	}
 	other := fmt.Errorf("%s does not hold this provider's object; remove it", f.Name())
-	if info.Size() != int64(len(want)) {
+	if st.Size != int64(len(want)) {
 		return other
 	}
 	buf := make([]byte, 64<<10)
@@ -152,15 +133,13 @@ func compare(f *os.File, want []byte) error {
 // error wraps fs.ErrExist if somebody else was faster.
 func create(d *os.File, name string, contents []byte) error {
 	temp := fmt.Sprintf(".%s.%d.%x", name, os.Getpid(), rand.Uint64())
-	path := filepath.Join(d.Name(), name)
-	fd, err := unix.Openat(int(d.Fd()), temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	f, err := openAt(d, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
 	if err != nil {
-		return &fs.PathError{Op: "create", Path: path, Err: err}
+		return err
 	}
-	f := os.NewFile(uintptr(fd), path)
 	_, err = f.Write(contents)
 	if err == nil {
-		err = f.Chmod(0o444)
+		err = unix.Fchmod(int(f.Fd()), 0o444)
 	}
 	if err == nil {
 		// Else a crash of the machine could leave the name without its contents.
@@ -177,7 +156,7 @@ func create(d *os.File, name string, contents []byte) error {
 			err = unix.Linkat(int(d.Fd()), temp, int(d.Fd()), name, 0)
 		}
 		if err != nil {
-			err = &fs.PathError{Op: "rename", Path: path, Err: err}
+			err = &fs.PathError{Op: "rename", Path: f.Name(), Err: err}
 		}
 	}
 	unix.Unlinkat(int(d.Fd()), temp, 0)

@@ -94,10 +94,10 @@ func (e *encoder) name(s string) uint32 {
 	return at
 }
 
-func (e *encoder) put(words ...uint32) {
-	for _, w := range words {
-		e.out = e.order.AppendUint32(e.out, w)
-	}
+func (e *encoder) put(a, b, c uint32) {
+	e.out = e.order.AppendUint32(e.out, a)
+	e.out = e.order.AppendUint32(e.out, b)
+	e.out = e.order.AppendUint32(e.out, c)
 }
 
 // head writes struct btf_type. The last word is the size or the id of another
@@ -110,7 +110,7 @@ func (e *encoder) encode(t Type) error {
 	switch t := t.(type) {
 	case Int:
 		e.head(t.Name, kindInt, 0, t.Bytes)
-		e.put(uint32(t.Encoding)<<24 | t.Bytes*8)
+		e.out = e.order.AppendUint32(e.out, uint32(t.Encoding)<<24|t.Bytes*8)
 	case Float:
 		e.head(t.Name, kindFloat, 0, t.Bytes)
 	case Pointer:

@@ -1,9 +1,9 @@
 package sys
 
 import (
-	"bytes"
-	"errors"
-	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // panicOnWarn and warnLimit are the sysctls kernel.panic_on_warn and
@@ -34,9 +34,13 @@ func PanicsOnWarning() bool {
 // isSet reports whether a sysctl is something else than 0, or cannot be read; one
 // that does not exist is missing.
 func isSet(sysctl string) (set, missing bool) {
-	value, err := os.ReadFile(sysctl)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, true
+	// Not os.ReadFile, which links the formatting of times and dates (RATIONALE.md).
+	fd, err := unix.Open(sysctl, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err != unix.ENOENT, err == unix.ENOENT
 	}
-	return err != nil || string(bytes.TrimSpace(value)) != "0", false
+	defer unix.Close(fd)
+	var value [16]byte // more than any number needs
+	n, err := unix.Read(fd, value[:])
+	return err != nil || strings.TrimSuffix(string(value[:n]), "\n") != "0", false
 }

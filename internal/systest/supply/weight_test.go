@@ -1,0 +1,39 @@
+package supply_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+// maxWeight is what three probes may add to a stripped program for amd64, in bytes:
+// they add 463,000 with Go 1.26, and another compiler may need a little more.
+const maxWeight = 500_000
+
+// TestWeight builds a program with three probes and one without, which uses
+// packages fmt, reflect and sync as well, and compares their sizes. By hand:
+//
+//	cd internal/systest/supply/testdata/weight
+//	for p in with without; do CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /tmp/$p ./$p; done; ls -l /tmp/with /tmp/without
+//
+// What weighs is shown, without -ldflags, by go tool nm -size -sort size /tmp/with.
+func TestWeight(t *testing.T) {
+	t.Setenv("CGO_ENABLED", "0")
+	t.Setenv("GOOS", "linux")
+	t.Setenv("GOARCH", "amd64")
+	size := func(program string) int64 {
+		out := filepath.Join(t.TempDir(), program)
+		needs.Run(t, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/weight/"+program)
+		info, err := os.Stat(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	with, without := size("with"), size("without")
+	if weight := with - without; weight > maxWeight || weight < maxWeight/2 {
+		t.Errorf("three probes add %d bytes to a program of %d, want between %d and %d", weight, without, maxWeight/2, maxWeight)
+	}
+}
