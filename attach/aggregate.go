@@ -8,6 +8,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -20,7 +21,7 @@ type Aggregate struct {
 
 // Group is what the events with equal [Aggregation.By] came to.
 type Group struct {
-	By    []Arg // named as in Aggregation.By
+	By    []event.Arg // named as in Aggregation.By
 	Count uint64
 
 	// As Aggregation asks for. Sum, Min and Max are int64 or uint64 as the

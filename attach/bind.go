@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -214,7 +215,8 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []note
 		case a.Float && op.size != 4 && op.size != 8:
 			f.err = fmt.Errorf("a floating-point number of %d bytes is not known", op.size)
 		case op.kind == opConst && text == nil:
-			f.source, f.value = fromConstant, value(op.value, f.kind, op.size)
+			f.source = fromConstant
+			f.value, _ = event.NumberValue(f.kind, reader.Plain, op.value, op.size).Any()
 		case sc.sig.reads()+1+reads+text.reads() > maxReads:
 			f.err = errTooMany
 		default:

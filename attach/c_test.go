@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -64,7 +65,7 @@ func wantC(bits int) map[string][]arg {
 		"floats": number(2.5, -0.25),
 		"bare":   nil,
 	}
-	want["text"][1].Err = attach.ErrFault.Error()
+	want["text"][1].Err = event.ErrFault.Error()
 	if bits == 32 {
 		want["ints"] = want["ints"][:6]
 		delete(want, "floats")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -23,13 +24,13 @@ func newDecoder(sites *atomic.Pointer[siteTable], c clock) decoder {
 // maxComms bounds the thread names that are remembered.
 const maxComms = 1024
 
-func (d *decoder) decode(rec []byte) (Event, error) {
+func (d *decoder) decode(rec []byte) (event.Event, error) {
 	sc, p, err := d.site(rec)
 	if err != nil {
-		return Event{}, err
+		return event.Event{}, err
 	}
 	task := binary.NativeEndian.Uint64(rec[headTask:])
-	ev := Event{
+	ev := event.Event{
 		Time:     d.clock.wall(binary.NativeEndian.Uint64(rec[headTime:])),
 		PID:      int(task >> 32),
 		TID:      int(uint32(task)),

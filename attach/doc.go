@@ -3,7 +3,7 @@
 //
 // [Open] takes a selector such as "myapp:request_*", finds the probe sites it
 // names, attaches generated BPF programs to them and returns a [Session], whose
-// Events are decoded Go values. [Probe] and [Probes] attach a program of the
+// Events are decoded Go values, each an [event.Event]. [Probe] and [Probes] attach a program of the
 // caller's own.
 //
 // All sites of one object that need the same program share one uprobe_multi
@@ -14,7 +14,7 @@
 // ref_ctr_offset: they fall back to zero whatever happens to this process.
 //
 // Arguments of typed probes may be structs, arrays and slices, and are decoded
-// as [Struct] and [List]; pointers are followed if [Options.Follow] names them.
+// as [event.Struct] and [event.List]; pointers are followed if [Options.Follow] names them.
 //
 // [Session.Views] yields the same events without allocating memory for them. A
 // reader that is too slow never holds up the traced program: when the buffer is

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -118,7 +119,7 @@ func TestFault(t *testing.T) {
 			if !ok || value.Err != nil {
 				got[path] = fmt.Sprint(value.Err)
 			}
-			if value.Err != nil && (!errors.Is(value.Err, attach.ErrFault) || value.Kind != 0) {
+			if value.Err != nil && (!errors.Is(value.Err, event.ErrFault) || value.Kind != 0) {
 				t.Errorf("event %d: %s is %+v", n, path, value)
 			}
 		}

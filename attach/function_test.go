@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -56,7 +57,7 @@ func named(pairs ...any) []arg {
 
 // byName are the arguments of events, by the name of the function and "()"
 // behind it for returns.
-func byName(events []attach.Event) map[string][][]arg {
+func byName(events []event.Event) map[string][][]arg {
 	got := map[string][][]arg{}
 	for _, ev := range events {
 		name := ev.Name

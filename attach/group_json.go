@@ -3,6 +3,8 @@ package attach
 import (
 	"strconv"
 	"time"
+
+	"github.com/go-usdt/usdt/event"
 )
 
 // AppendJSON appends the group, read at a time, as one JSON object:
@@ -13,25 +15,23 @@ import (
 // What was not asked for is absent, and errors if there are none. Values are
 // written as those of events: NaN, +Inf and -Inf are strings.
 func (g *Group) AppendJSON(dst []byte, at time.Time) []byte {
-	dst = append(dst, `{"time":"`...)
-	dst = at.AppendFormat(dst, timeFormat)
-	return g.appendRest(append(dst, `",`...))
+	read := event.Arg{Value: at}
+	dst = read.AppendJSON(append(dst, `{"time":`...))
+	return g.appendRest(append(dst, ','))
 }
 
 // MarshalJSON returns what AppendJSON appends, without the time.
 func (g Group) MarshalJSON() ([]byte, error) { return g.appendRest([]byte{'{'}), nil }
 
 func (g *Group) appendRest(dst []byte) []byte {
-	dst = appendFields(append(dst, `"by":`...), g.By)
+	by := event.Struct(g.By)
+	dst = by.AppendJSON(append(dst, `"by":`...))
 	dst = append(dst, `,"count":`...)
 	dst = strconv.AppendUint(dst, g.Count, 10)
-	for _, f := range [...]struct {
-		key   string
-		value any
-	}{{"sum", g.Sum}, {"avg", g.Avg}, {"min", g.Min}, {"max", g.Max}} {
-		if f.value != nil {
-			dst = append(append(append(dst, ',', '"'), f.key...), `":`...)
-			dst = appendValue(dst, f.value)
+	for _, f := range [...]event.Arg{{Name: "sum", Value: g.Sum}, {Name: "avg", Value: g.Avg}, {Name: "min", Value: g.Min}, {Name: "max", Value: g.Max}} {
+		if f.Value != nil {
+			dst = append(append(append(dst, ',', '"'), f.Name...), `":`...)
+			dst = f.AppendJSON(dst)
 		}
 	}
 	if g.Hist != nil {
@@ -44,7 +44,11 @@ func (g *Group) appendRest(dst []byte) []byte {
 		}
 		dst = append(dst, ']')
 	}
-	return append(appendErrors(dst, g.By), '}')
+	key := append(dst, `,"errors":`...)
+	if errors := by.AppendErrors(key); len(errors) > len(key) {
+		dst = errors
+	}
+	return append(dst, '}')
 }
 
 // MarshalJSON returns {"lo": …, "hi": …, "n": …}, with "-Inf" and "+Inf" where
@@ -60,5 +64,6 @@ func (b *Bucket) appendJSON(dst []byte) []byte {
 
 // appendBound writes integers as such, to 2^64 and further.
 func appendBound(dst []byte, f float64) []byte {
-	return appendValue(dst, f)
+	bound := event.Arg{Value: f}
+	return bound.AppendJSON(dst)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -117,7 +118,7 @@ func (a *Aggregate) takeGroups(m *ebpf.Map, all *sums) error {
 
 // compareArgs orders keys: numbers by size, text by its letters, what is missing
 // first.
-func compareArgs(x, y Arg) int {
+func compareArgs(x, y event.Arg) int {
 	switch a := x.Value.(type) {
 	case uint64:
 		if b, ok := y.Value.(uint64); ok {
@@ -192,9 +193,9 @@ func merge(sum []uint64, words []byte) {
 
 // group decodes a key and its words.
 func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Probe) Group {
-	g := Group{Count: words[wordCount], By: make([]Arg, 0, len(l.parts))}
+	g := Group{Count: words[wordCount], By: make([]event.Arg, 0, len(l.parts))}
 	for i, part := range l.parts {
-		arg := Arg{Name: l.wanted.By[i]}
+		arg := event.Arg{Name: l.wanted.By[i]}
 		if reason, missing := l.missingPart(key, i); missing {
 			arg.Err = reason
 		} else {
@@ -202,53 +203,65 @@ func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Pro
 		}
 		g.By = append(g.By, arg)
 	}
-	kind := l.value.kind
-	var sum any = words[wordSum]
-	avg := float64(words[wordSum])
-	switch i := int64(words[wordSum]); kind {
+	kind, meaning := l.value.kind, l.value.meaning
+	if kind != reader.Int && kind != reader.Float {
+		kind = reader.Uint
+	}
+	number := func(bits uint64) any {
+		// Where a time is only a bound, so are the least and the greatest.
+		v, _ := event.NumberValue(kind, meaning, bits, 8).Any()
+		return v
+	}
+	sum := words[wordSum]
+	avg := float64(sum)
+	switch i := int64(sum); kind {
 	case reader.Float:
 		avg = math.Ldexp(float64(i), -sumFraction)
-		sum = avg
+		sum = math.Float64bits(avg)
 	case reader.Int:
-		sum, avg = i, float64(i)
+		avg = float64(i)
 	}
 	if l.wanted.Sum {
-		g.Sum = sum
+		g.Sum = number(sum)
 	}
 	if l.wanted.Avg {
-		g.Avg = avg / float64(g.Count)
+		if avg /= float64(g.Count); meaning == reader.Duration {
+			g.Avg = time.Duration(math.Round(avg))
+		} else {
+			g.Avg = avg
+		}
 	}
 	if l.wanted.Min {
-		g.Min = unorder(^words[wordMin], kind, l.value.size)
+		g.Min = number(unorder(^words[wordMin], kind, l.value.size))
 	}
 	if l.wanted.Max {
-		g.Max = unorder(words[wordMax], kind, l.value.size)
+		g.Max = number(unorder(words[wordMax], kind, l.value.size))
 	}
-	g.Hist = l.buckets(words[wordHist:])
-	g.meant(l.value.meaning)
+	g.Hist, g.Meaning = l.buckets(words[wordHist:]), meaning
 	return g
 }
 
-// unorder undoes the order of minima and maxima.
-func unorder(u uint64, kind reader.FieldKind, size uint8) any {
-	if kind != reader.Int && kind != reader.Float {
+// unorder undoes the order of minima and maxima. It returns the bits of a number of
+// 64 bits.
+func unorder(u uint64, kind reader.FieldKind, size uint8) uint64 {
+	if kind == reader.Uint {
 		return u
 	}
 	i := int64(u ^ 1<<63)
 	if kind == reader.Int {
-		return i
+		return uint64(i)
 	}
 	if i < 0 {
 		i ^= math.MaxInt64
 	}
 	if size == 4 {
-		return float64(math.Float32frombits(uint32(uint64(i) >> 32)))
+		return math.Float64bits(float64(math.Float32frombits(uint32(uint64(i) >> 32))))
 	}
-	return math.Float64frombits(uint64(i))
+	return uint64(i)
 }
 
 // decode sets the value of a part of a key.
-func (p *groupPart) decode(arg *Arg, b []byte, probes []*reader.Probe) {
+func (p *groupPart) decode(arg *event.Arg, b []byte, probes []*reader.Probe) {
 	switch {
 	case p.in.source == inputProbe:
 		probe := probes[binary.NativeEndian.Uint64(b)]
@@ -261,21 +274,17 @@ func (p *groupPart) decode(arg *Arg, b []byte, probes []*reader.Probe) {
 		if n > keyText && p.in.kind == reader.String {
 			text = wholeRunes(text)
 		}
+		var err error
 		if n > keyText {
-			arg.Err = truncation{kept: uint64(len(text))}
+			err = truncation{kept: uint64(len(text))}
 		}
-		if arg.Value = string(text); p.in.kind == reader.Bytes {
-			arg.Value = slices.Clone(text)
-			if arg.Err == nil {
-				arg.Value, arg.Err = meant(p.in.meaning, arg.Value)
-			}
-		}
+		arg.Value, arg.Err = event.BytesValue(p.in.kind, p.in.meaning, text, err).Any()
 	default:
 		u := binary.NativeEndian.Uint64(b)
 		size := uint8(8)
 		if p.in.kind == reader.Float && p.in.size == 4 {
 			u, size = u>>32, 4
 		}
-		arg.Value, arg.Err = meant(p.in.meaning, value(u, p.in.kind, size))
+		arg.Value, arg.Err = event.NumberValue(p.in.kind, p.in.meaning, u, size).Any()
 	}
 }

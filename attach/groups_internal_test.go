@@ -12,16 +12,17 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // TestCompareArgs orders keys of groups.
 func TestCompareArgs(t *testing.T) {
-	want := []Arg{
+	want := []event.Arg{
 		{Err: errors.New("a")}, {Err: errors.New("b")}, {Value: int64(-10)}, {Value: int64(-9)}, {Value: int64(2)}, {Value: int64(10)},
 	}
-	for name, values := range map[string][]Arg{
+	for name, values := range map[string][]event.Arg{
 		"numbers": want,
 		"texts":   {{}, {Value: ""}, {Value: "10"}, {Value: "9"}, {Value: "a"}},
 		"floats":  {{Value: -1.5}, {Value: 0.5}, {Value: 10.}},
@@ -44,7 +45,7 @@ func TestCompareArgs(t *testing.T) {
 func unsortedGroups() []Group {
 	groups := make([]Group, 8192)
 	for i := range groups {
-		groups[i] = Group{Count: uint64(i % 100), By: []Arg{{Name: "path", Value: fmt.Sprintf("/%d", i*7919%8192)}, {Name: "status", Value: int64(-i)}}}
+		groups[i] = Group{Count: uint64(i % 100), By: []event.Arg{{Name: "path", Value: fmt.Sprintf("/%d", i*7919%8192)}, {Name: "status", Value: int64(-i)}}}
 	}
 	return groups
 }

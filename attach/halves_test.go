@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 )
 
 // TestHalves passes a struct and an __int128, of 16 bytes each, in registers
@@ -24,8 +25,8 @@ func TestHalves(t *testing.T) {
 				t.Fatalf("got %d events, want 1: %+v", len(events), s.Plan())
 			}
 			want := []arg{
-				{Name: "arg0", Value: attach.Struct{{Name: "low", Value: uint64(1 << 40)}, {Name: "high", Value: uint64(2)}}},
-				{Name: "arg1", Value: attach.Struct{{Name: "low", Value: uint64(math.MaxUint64)}, {Name: "high", Value: uint64(math.MaxUint64)}}},
+				{Name: "arg0", Value: event.Struct{{Name: "low", Value: uint64(1 << 40)}, {Name: "high", Value: uint64(2)}}},
+				{Name: "arg1", Value: event.Struct{{Name: "low", Value: uint64(math.MaxUint64)}, {Name: "high", Value: uint64(math.MaxUint64)}}},
 			}
 			if d := cmp.Diff(want, argsOf(events[0])); d != "" {
 				t.Errorf("arguments %s (-want +got):\n%s", events[0].Probe.Args, d)

@@ -167,7 +167,7 @@ func (s *schema) field(name string) *field {
 	return nil
 }
 
-// bitsOf undoes value.
+// bitsOf returns the bits of a number of 64 bits.
 func bitsOf(v any) uint64 {
 	switch v := v.(type) {
 	case uint64:

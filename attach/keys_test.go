@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -282,9 +283,9 @@ func TestZeros(t *testing.T) {
 // TestGroupJSON marshals a group that has everything.
 func TestGroupJSON(t *testing.T) {
 	g := attach.Group{
-		By: []attach.Arg{
-			{Name: "a", Value: math.Inf(-1)}, {Name: "b", Err: attach.ErrFault}, {Name: "c"},
-			{Name: "d", Value: "x", Err: fmt.Errorf("%w to 1 bytes", attach.ErrTruncated)},
+		By: []event.Arg{
+			{Name: "a", Value: math.Inf(-1)}, {Name: "b", Err: event.ErrFault}, {Name: "c"},
+			{Name: "d", Value: "x", Err: fmt.Errorf("%w to 1 bytes", event.ErrTruncated)},
 		},
 		Count: 2, Sum: math.Inf(1), Avg: math.NaN(), Min: math.Inf(-1), Max: uint64(math.MaxUint64),
 		Hist: []attach.Bucket{{Lo: math.Inf(-1), Hi: 0, N: 1}, {Lo: 1 << 63, Hi: math.Inf(1), N: 1}},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -161,12 +162,12 @@ func open(t testing.TB, selector string, opts *attach.Options) *attach.Session {
 }
 
 // drain detaches and returns the events that have fired.
-func drain(t testing.TB, s *attach.Session) []attach.Event {
+func drain(t testing.TB, s *attach.Session) []event.Event {
 	t.Helper()
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	var all []attach.Event
+	var all []event.Event
 	for ev, err := range s.Events() {
 		if err != nil {
 			t.Fatal(err)
@@ -191,9 +192,9 @@ func checkSum(t testing.TB, s interface{ Stats() (attach.Stats, error) }) attach
 var optimizesNop5 = sys.UprobeOptimization() == sys.OptimizesNop5
 
 // pull turns the events of a session into calls.
-func pull(s *attach.Session) (next func() (attach.Event, error), stop func()) {
+func pull(s *attach.Session) (next func() (event.Event, error), stop func()) {
 	n, stop := iter.Pull2(s.Events())
-	return func() (attach.Event, error) {
+	return func() (event.Event, error) {
 		ev, err, ok := n()
 		if !ok {
 			err = io.EOF

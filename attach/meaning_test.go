@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -178,7 +179,7 @@ func TestAggregateMeanings(t *testing.T) {
 }
 
 // argsJSON returns the arguments of an event as JSON.
-func argsJSON(t *testing.T, ev *attach.Event) string {
+func argsJSON(t *testing.T, ev *event.Event) string {
 	t.Helper()
 	b, err := ev.MarshalJSON()
 	if err != nil {
@@ -385,12 +386,12 @@ func TestAggregateRecordMeanings(t *testing.T) {
 }
 
 // values returns the values of arguments, without their names.
-func values(args []attach.Arg) (out []any) {
+func values(args []event.Arg) (out []any) {
 	for _, a := range args {
 		switch v := a.Value.(type) {
-		case attach.Struct:
+		case event.Struct:
 			out = append(out, values(v))
-		case attach.List:
+		case event.List:
 			out = append(out, values(v))
 		default:
 			out = append(out, v)

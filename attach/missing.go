@@ -6,12 +6,14 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/event"
 )
 
 // Marks say why a part of a group's key is missing, which then is zero. Behind
 // the parts, a key has a byte for each of them.
 const (
-	markFault    = 1 + iota // ErrFault
+	markFault    = 1 + iota // event.ErrFault
 	markNil                 // it lies behind a nil pointer
 	markNegative            // its length is less than 0
 	markReason              // the first of aggregateLayout.reasons
@@ -84,7 +86,7 @@ func (l *aggregateLayout) missingPart(key []byte, i int) (reason error, missing 
 	case 0:
 		return nil, false
 	case markFault:
-		return ErrFault, true
+		return event.ErrFault, true
 	case markNil:
 		return nil, true
 	case markNegative:

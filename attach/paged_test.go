@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -48,7 +49,7 @@ func TestPagedOut(t *testing.T) {
 				{Name: "arg0", Value: "across two pages"},
 				{Name: "arg1", Value: int64(-1234567890123)},
 				{Name: "arg2", Value: strings.Repeat("x", 3000), Err: "truncated"},
-				{Name: "arg3", Err: attach.ErrFault.Error()},
+				{Name: "arg3", Err: event.ErrFault.Error()},
 			}
 			events := drain(t, s)
 			if len(events) != 3 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -53,7 +54,7 @@ func TestRedZone(t *testing.T) {
 				}
 			}
 			p.do("%s", dots()) // fails if the program has ended
-			last := attach.Event{}
+			last := event.Event{}
 			for _, ev := range drain(t, s) {
 				last = ev
 			}

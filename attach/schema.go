@@ -11,6 +11,7 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -73,7 +74,7 @@ type schema struct {
 }
 
 // decode returns the arguments in the record rec.
-func (s *schema) decode(rec []byte) ([]Arg, error) {
+func (s *schema) decode(rec []byte) ([]event.Arg, error) {
 	var r reading
 	if err := s.read(rec, &r); err != nil || len(s.fields) == 0 {
 		return nil, err
@@ -107,8 +108,8 @@ func (s *schema) read(rec []byte, r *reading) error {
 
 // all returns the values of fields whose offsets are shifted by at, and the
 // indices of their strings by text.
-func (r *reading) all(fields []field, at, text int) []Arg {
-	args := make([]Arg, len(fields))
+func (r *reading) all(fields []field, at, text int) []event.Arg {
+	args := make([]event.Arg, len(fields))
 	for i := range fields {
 		f, a := &fields[i], &args[i]
 		a.Name = f.name
@@ -136,24 +137,24 @@ func (r *reading) value(f *field, at, text int) (any, error) {
 		}
 		return r.text(f, &r.texts[f.index+text])
 	case r.failed&(1<<f.read) != 0:
-		return nil, ErrFault
+		return nil, event.ErrFault
 	}
 	here := r.rec[f.offset+at:]
 	switch f.source {
 	case fromRecord:
-		return meant(f.meaning, scalar(here, f.kind, f.size))
+		return event.NumberValue(f.kind, f.meaning, number(here, f.size), f.size).Any()
 	case fromRaw:
 		return slices.Clone(here[:f.count]), nil
 	case fromChars:
 		chars, _, _ := bytes.Cut(here[:f.count], []byte{0})
 		return string(chars), nil
 	case fromStruct:
-		return Struct(r.all(f.parts, at, text)), nil
+		return event.Struct(r.all(f.parts, at, text)), nil
 	case fromArray:
 		return r.elements(f, f.count, at, text), nil
 	case fromCounted:
 		if r.failed&(1<<f.counted) != 0 {
-			return nil, ErrFault // none were asked for
+			return nil, event.ErrFault // none were asked for
 		}
 		n := binary.NativeEndian.Uint64(r.rec[f.length:])
 		if n <= uint64(f.count) {
@@ -166,17 +167,17 @@ func (r *reading) value(f *field, at, text int) (any, error) {
 		}
 		return r.value(&f.parts[0], at, text)
 	case fromGoTime:
-		return timeOf(goTime(here))
+		return event.NumberValue(reader.Int, reader.Time, uint64(goTime(here)), 8).Any()
 	case fromGoAddr:
 		b, n := r.goAddr(here)
-		return meant(reader.Address, b[:n])
+		return event.BytesValue(reader.Bytes, reader.Address, b[:n], nil).Any()
 	}
 	return nil, f.err
 }
 
 // elements returns the first n elements of an array.
-func (r *reading) elements(f *field, n, at, text int) List {
-	list := make(List, n)
+func (r *reading) elements(f *field, n, at, text int) event.List {
+	list := make(event.List, n)
 	for i := range list {
 		texts := text + i*f.texts
 		if i >= f.whole {
@@ -196,13 +197,10 @@ func (r *reading) text(f *field, t *text) (any, error) {
 		elements := reading{rec: t.bytes, ipv4: r.ipv4}
 		whole := field{parts: f.parts, stride: f.stride, whole: math.MaxInt}
 		return elements.elements(&whole, len(t.bytes)/f.stride, 0, 0), t.err
-	case f.kind == reader.Bytes && t.err == nil:
-		return meant(f.meaning, slices.Clone(t.bytes))
-	case f.kind == reader.Bytes:
-		return slices.Clone(t.bytes), t.err
+	case f.kind != reader.Bytes:
+		t.cut()
 	}
-	t.cut()
-	return string(t.bytes), t.err
+	return event.BytesValue(f.kind, f.meaning, t.bytes, t.err).Any()
 }
 
 // text is a string of a record.
@@ -290,7 +288,7 @@ func (s *schema) length(rec []byte, str *stringRead) uint64 {
 // readError is why a string could not be read; nil of one that is nowhere.
 func (s *schema) readError(r *reading, str *stringRead) error {
 	if str.sized || r.failed&(1<<str.slot) != 0 {
-		return ErrFault
+		return event.ErrFault
 	}
 	if binary.NativeEndian.Uint64(r.rec[headSize+8*str.slot:]) == 0 {
 		return nil
@@ -300,7 +298,7 @@ func (s *schema) readError(r *reading, str *stringRead) error {
 			return fmt.Errorf("its length is %d", n)
 		}
 	}
-	return ErrFault
+	return event.ErrFault
 }
 
 // truncation says how much of a value there is.
@@ -315,16 +313,17 @@ func (t truncation) Error() string {
 		what = "elements"
 	}
 	if t.known {
-		return fmt.Sprintf("%v to %d of %d %s", ErrTruncated, t.kept, t.of, what)
+		return fmt.Sprintf("%v to %d of %d %s", event.ErrTruncated, t.kept, t.of, what)
 	}
-	return fmt.Sprintf("%v to %d %s", ErrTruncated, t.kept, what)
+	return fmt.Sprintf("%v to %d %s", event.ErrTruncated, t.kept, what)
 }
 
-func (t truncation) Unwrap() error { return ErrTruncated }
+func (t truncation) Unwrap() error { return event.ErrTruncated }
 
 // scalar decodes the value at the beginning of b, in the host's byte order.
 func scalar(b []byte, kind reader.FieldKind, size uint8) any {
-	return value(number(b, size), kind, size)
+	v, _ := event.NumberValue(kind, reader.Plain, number(b, size), size).Any()
+	return v
 }
 
 // number returns the size bytes at the beginning of b.
@@ -338,35 +337,6 @@ func number(b []byte, size uint8) uint64 {
 		return uint64(binary.NativeEndian.Uint32(b))
 	}
 	return binary.NativeEndian.Uint64(b)
-}
-
-// value interprets the low size bytes of u.
-func value(u uint64, kind reader.FieldKind, size uint8) any {
-	bits := widen(u, kind, size)
-	switch kind {
-	case reader.Int:
-		return int64(bits)
-	case reader.Bool:
-		return bits != 0
-	case reader.Float:
-		return math.Float64frombits(bits)
-	}
-	return bits
-}
-
-// widen returns the low size bytes of u as a number of 64 bits of the same
-// kind.
-func widen(u uint64, kind reader.FieldKind, size uint8) uint64 {
-	unused := 64 - 8*uint(size)
-	switch {
-	case kind == reader.Int:
-		return uint64(int64(u<<unused) >> unused)
-	case kind == reader.Float && size == 4:
-		return math.Float64bits(float64(math.Float32frombits(uint32(u))))
-	case kind == reader.Float:
-		return u
-	}
-	return u << unused >> unused
 }
 
 // kindOf is the kind of value that the note of an untyped probe declares.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf/ringbuf"
+
+	"github.com/go-usdt/usdt/event"
 )
 
 // Session is a set of probes being traced.
@@ -92,11 +94,11 @@ func (s *Session) Stop() error {
 // when all of Options.PIDs have ended. An error beside an event does not end
 // it; one without an event does. Breaking off leaves the events that follow to
 // a later call.
-func (s *Session) Events() iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (s *Session) Events() iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
 		d := newDecoder(&s.sites, s.clock)
 		s.records(func(rec []byte, err error) bool {
-			var ev Event
+			var ev event.Event
 			if err == nil {
 				ev, err = d.decode(rec)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -62,7 +63,7 @@ type arg struct {
 	Err   string
 }
 
-func argsOf(ev attach.Event) []arg {
+func argsOf(ev event.Event) []arg {
 	var out []arg
 	for _, a := range ev.Args {
 		x := arg{Name: a.Name, Value: a.Value}
@@ -112,7 +113,7 @@ func TestTyped(t *testing.T) {
 			if st := checkSum(t, s); st.Received != uint64(len(want)) || st.Lost != 0 {
 				t.Errorf("stats %+v, want %d received", st, len(want))
 			}
-			if len(events) > 5 && !errors.Is(events[5].Args[0].Err, attach.ErrTruncated) {
+			if len(events) > 5 && !errors.Is(events[5].Args[0].Err, event.ErrTruncated) {
 				t.Errorf("error %v of a long string does not wrap ErrTruncated", events[5].Args[0].Err)
 			}
 		})

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"iter"
-	"math"
 	"time"
 
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -82,122 +82,73 @@ func (v *View) Len() int { return len(v.schema.fields) }
 func (v *View) Name(i int) string { return v.schema.fields[i].name }
 
 // Arg returns argument i.
-func (v *View) Arg(i int) Value { return v.value(&v.schema.fields[i], 0, 0) }
+func (v *View) Arg(i int) event.Value { return v.value(&v.schema.fields[i], 0, 0) }
 
 // Lookup returns the value at a path, such as "status", "peer.host" or
 // "scores[1]", and whether there is one. Elements of slices are reached by Event
 // only.
-func (v *View) Lookup(path string) (Value, bool) {
+func (v *View) Lookup(path string) (event.Value, bool) {
 	f, at, text, err := v.schema.walk(path, false)
 	if err != nil {
-		return Value{}, false
+		return event.Value{}, false
 	}
 	return v.value(f, at, text), true
 }
 
 // Event returns the event as Events would, to be kept.
-func (v *View) Event() (Event, error) { return v.decoder.decode(v.reading.rec) }
+func (v *View) Event() (event.Event, error) { return v.decoder.decode(v.reading.rec) }
 
-// Value is a value of a View.
-type Value struct {
-	// Kind is Uint (also for addresses), Int, Bool, Float, String or Bytes, and
-	// Other of structs, arrays and slices. It is 0 if there is no value: of a
-	// pointer that was followed to nothing, and if Err says so.
-	Kind reader.FieldKind
-	// Meaning is what an Int, or Bytes, stand for.
-	Meaning reader.Meaning
-	// Err is as in Arg.
-	Err error
-
-	bits uint64
-	data []byte
-}
-
-// Uint returns an unsigned integer, address or bool; 0 if it is none.
-func (v Value) Uint() uint64 {
-	if v.Kind == reader.Uint || v.Kind == reader.Bool {
-		return v.bits
-	}
-	return 0
-}
-
-// Int returns a signed integer; 0 if it is none.
-func (v Value) Int() int64 {
-	if v.Kind == reader.Int {
-		return int64(v.bits)
-	}
-	return 0
-}
-
-// Float returns a floating-point number; 0 if it is none.
-func (v Value) Float() float64 {
-	if v.Kind == reader.Float {
-		return math.Float64frombits(v.bits)
-	}
-	return 0
-}
-
-// Bool reports whether the value is a bool that is true.
-func (v Value) Bool() bool { return v.Kind == reader.Bool && v.bits != 0 }
-
-// Bytes returns text or bytes, valid until the next event; nil of other values.
-func (v Value) Bytes() []byte { return v.data }
-
-func (v *View) value(f *field, at, text int) Value {
+func (v *View) value(f *field, at, text int) event.Value {
 	r := &v.reading
 	switch {
 	case f.source == fromNowhere:
-		return Value{Err: f.err}
+		return event.Value{Err: f.err}
 	case f.source == fromConstant:
-		return Value{Kind: f.kind, bits: bitsOf(f.value)}
+		return event.NumberValue(f.kind, reader.Plain, bitsOf(f.value), 8)
 	case f.source == fromString || f.source == fromSlice:
 		if text < 0 {
-			return Value{Err: errTooManyParts}
+			return event.Value{Err: errTooManyParts}
 		}
 		t := &r.texts[f.index+text]
 		switch {
 		case t.bytes == nil:
-			return Value{Err: t.err}
+			return event.Value{Err: t.err}
 		case f.source == fromSlice:
-			return Value{Kind: reader.Other, Err: t.err}
+			return event.Value{Kind: reader.Other, Err: t.err}
 		case f.kind == reader.String:
 			t.cut()
 		}
-		return Value{Kind: f.kind, Meaning: f.meaning, Err: t.err, data: t.bytes}
+		return event.BytesValue(f.kind, f.meaning, t.bytes, t.err)
 	case r.failed&(1<<f.read) != 0:
-		return Value{Err: ErrFault}
+		return event.Value{Err: event.ErrFault}
 	}
 	here := r.rec[f.offset+at:]
 	switch f.source {
 	case fromRecord:
-		kind := f.kind
-		if kind == reader.Other {
-			kind = reader.Uint
-		}
-		return Value{Kind: kind, Meaning: f.meaning, bits: widen(number(here, f.size), f.kind, f.size)}
+		return event.NumberValue(f.kind, f.meaning, number(here, f.size), f.size)
 	case fromRaw:
-		return Value{Kind: reader.Bytes, data: here[:f.count:f.count]}
+		return event.BytesValue(reader.Bytes, reader.Plain, here[:f.count:f.count], nil)
 	case fromChars:
 		end := bytes.IndexByte(here[:f.count], 0)
 		if end < 0 {
 			end = f.count
 		}
-		return Value{Kind: reader.String, data: here[:end:end]}
+		return event.BytesValue(reader.String, reader.Plain, here[:end:end], nil)
 	case fromGoTime:
-		return Value{Kind: reader.Int, Meaning: reader.Time, bits: uint64(goTime(here))}
+		return event.NumberValue(reader.Int, reader.Time, uint64(goTime(here)), 8)
 	case fromGoAddr:
 		b, n := r.goAddr(here)
 		v.addrs = append(v.addrs, b)
-		return Value{Kind: reader.Bytes, Meaning: reader.Address, data: v.addrs[len(v.addrs)-1][:n:n]}
+		return event.BytesValue(reader.Bytes, reader.Address, v.addrs[len(v.addrs)-1][:n:n], nil)
 	case fromPointer:
 		if binary.NativeEndian.Uint64(here) == 0 {
-			return Value{}
+			return event.Value{}
 		}
 		return v.value(&f.parts[0], at, text)
 	case fromCounted:
 		if r.failed&(1<<f.counted) != 0 {
-			return Value{Err: ErrFault}
+			return event.Value{Err: event.ErrFault}
 		}
 	}
-	return Value{Kind: reader.Other}
+	return event.Value{Kind: reader.Other}
 }

@@ -3,21 +3,21 @@ package main
 import (
 	"testing"
 
-	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 )
 
 // TestAddresses holds that what may be an address looks like one.
 func TestAddresses(t *testing.T) {
 	for _, test := range []struct {
-		arg  attach.Arg
+		arg  event.Arg
 		want string
 	}{
-		{attach.Arg{Name: "arg0", Value: uint64(0x7f0123456789)}, "0x7f0123456789"},
-		{attach.Arg{Name: "arg11", Value: uint64(1) << 32}, "0x100000000"},
-		{attach.Arg{Name: "arg0", Value: uint64(1)<<32 - 1}, "4294967295"},
-		{attach.Arg{Name: "arg0", Value: int64(1) << 40}, "1099511627776"},
-		{attach.Arg{Name: "args", Value: uint64(1) << 40}, "1099511627776"},
-		{attach.Arg{Name: "arg", Value: uint64(1) << 40}, "1099511627776"},
+		{event.Arg{Name: "arg0", Value: uint64(0x7f0123456789)}, "0x7f0123456789"},
+		{event.Arg{Name: "arg11", Value: uint64(1) << 32}, "0x100000000"},
+		{event.Arg{Name: "arg0", Value: uint64(1)<<32 - 1}, "4294967295"},
+		{event.Arg{Name: "arg0", Value: int64(1) << 40}, "1099511627776"},
+		{event.Arg{Name: "args", Value: uint64(1) << 40}, "1099511627776"},
+		{event.Arg{Name: "arg", Value: uint64(1) << 40}, "1099511627776"},
 	} {
 		if got := string(appendValue(nil, &test.arg)); got != test.want {
 			t.Errorf("%s: %T %[2]v is printed as %s, want %s", test.arg.Name, test.arg.Value, got, test.want)

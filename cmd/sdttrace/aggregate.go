@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -186,7 +187,7 @@ func (f *aggregateFlags) appendGroup(dst []byte, g *attach.Group, at time.Time) 
 	}{{"sum", g.Sum}, {"avg", g.Avg}, {"min", g.Min}, {"max", g.Max}} {
 		if v.value != nil {
 			dst = append(append(append(dst, ' '), v.name...), '=')
-			dst = appendValue(dst, &attach.Arg{Value: f.inUnits(v.value)})
+			dst = appendValue(dst, &event.Arg{Value: f.inUnits(v.value)})
 		}
 	}
 	dst = append(dst, '\n')

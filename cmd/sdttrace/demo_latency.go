@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 )
 
 // latency counts milliseconds by powers of two.
@@ -17,7 +17,7 @@ type latency struct {
 const firstBucket = -10 // 2^-10 ms, about 1 µs
 
 // add counts the event's argument ms.
-func (l *latency) add(ev *attach.Event) {
+func (l *latency) add(ev *event.Event) {
 	for i := range ev.Args {
 		if ms, ok := ev.Args[i].Value.(float64); ok && ev.Args[i].Name == "ms" {
 			b := math.Ilogb(max(ms, math.SmallestNonzeroFloat64)) - firstBucket

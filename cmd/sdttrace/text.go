@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // appendText appends an event as a line for people.
-func appendText(dst []byte, ev *attach.Event) []byte {
+func appendText(dst []byte, ev *event.Event) []byte {
 	dst = ev.Time.AppendFormat(dst, "15:04:05.000000")
 	dst = printable.Append(append(dst, ' '), ev.Comm)
 	dst = strconv.AppendInt(append(dst, '/'), int64(ev.PID), 10)
@@ -31,7 +32,7 @@ func appendText(dst []byte, ev *attach.Event) []byte {
 	return dst
 }
 
-func appendNamed(dst []byte, a *attach.Arg) []byte {
+func appendNamed(dst []byte, a *event.Arg) []byte {
 	return appendValue(append(printable.Append(dst, a.Name), '='), a)
 }
 
@@ -43,7 +44,7 @@ func kindPrefix(p *reader.Probe) string {
 	return p.Kind.String() + ":"
 }
 
-func appendValue(dst []byte, a *attach.Arg) []byte {
+func appendValue(dst []byte, a *event.Arg) []byte {
 	switch v := a.Value.(type) {
 	case nil:
 		if a.Err == nil {
@@ -70,7 +71,7 @@ func appendValue(dst []byte, a *attach.Arg) []byte {
 			return append(dst, "none"...)
 		}
 		dst = v.AppendTo(dst)
-	case attach.Struct:
+	case event.Struct:
 		dst = append(dst, '{')
 		for i := range v {
 			if i > 0 {
@@ -79,7 +80,7 @@ func appendValue(dst []byte, a *attach.Arg) []byte {
 			dst = appendNamed(dst, &v[i])
 		}
 		dst = append(dst, '}')
-	case attach.List:
+	case event.List:
 		dst = append(dst, '[')
 		for i := range v {
 			if i > 0 {

@@ -13,11 +13,12 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/provider"
 )
 
 // fired returns the arguments of what fire fires once attached.
-func fired(t *testing.T, provider string, opts attach.Options, fire func()) map[string]attach.Arg {
+func fired(t *testing.T, provider string, opts attach.Options, fire func()) map[string]event.Arg {
 	t.Helper()
 	opts.PIDs = []int{os.Getpid()}
 	opts.Context = soon(t)
@@ -27,7 +28,7 @@ func fired(t *testing.T, provider string, opts attach.Options, fire func()) map[
 	}
 	defer s.Close()
 	fire()
-	args := map[string]attach.Arg{}
+	args := map[string]event.Arg{}
 	for ev, err := range s.Events() {
 		if err != nil {
 			t.Fatal(err)

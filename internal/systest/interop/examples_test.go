@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // trace returns the first event of a probe in a process.
-func trace(t *testing.T, pid int, selector string, meanwhile func()) attach.Event {
+func trace(t *testing.T, pid int, selector string, meanwhile func()) event.Event {
 	t.Helper()
 	s, err := attach.Open(selector, &attach.Options{PIDs: []int{pid}, Context: soon(t)})
 	if err != nil {
@@ -27,10 +28,10 @@ func trace(t *testing.T, pid int, selector string, meanwhile func()) attach.Even
 		return ev
 	}
 	t.Fatalf("%s: no event", selector)
-	return attach.Event{}
+	return event.Event{}
 }
 
-func values(ev attach.Event) string {
+func values(ev event.Event) string {
 	var b strings.Builder
 	for _, a := range ev.Args {
 		fmt.Fprintf(&b, "%s=%v ", a.Name, a.Value)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -143,7 +144,7 @@ func attachOnce(t *testing.T, round int) int {
 	return n
 }
 
-func checkHammer(t *testing.T, ev *attach.Event) {
+func checkHammer(t *testing.T, ev *event.Event) {
 	t.Helper()
 	got := map[string]any{}
 	for _, a := range ev.Args {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 )
 
 // ourRows use this module's reader and attacher, for comparison.
@@ -61,12 +62,12 @@ func events(t *testing.T, pid int, provider string, texts []string) map[string]s
 }
 
 // printed returns the arguments' values, or their errors.
-func printed(args []attach.Arg) string {
+func printed(args []event.Arg) string {
 	var values []string
 	for _, a := range args {
 		if a.Err != nil {
 			values = append(values, "error: "+a.Err.Error())
-		} else if members, ok := a.Value.(attach.Struct); ok {
+		} else if members, ok := a.Value.(event.Struct); ok {
 			values = append(values, printed(members))
 		} else {
 			values = append(values, fmt.Sprint(a.Value))

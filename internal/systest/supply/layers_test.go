@@ -33,13 +33,14 @@ internal/stub: notes
 internal/watch: internal/sys
 provider: elfgen internal/btfgen internal/greet internal/stub internal/sys notes
 reader: internal/cdecl internal/procfs internal/safeelf internal/sys notes
-attach: attach/internal/filter attach/internal/libbpf attach/internal/shield internal/printable internal/procfs internal/safeelf internal/selector internal/sys notes reader
+event: internal/printable notes reader
+attach: attach/internal/filter attach/internal/libbpf attach/internal/shield event internal/printable internal/procfs internal/safeelf internal/selector internal/sys notes reader
 internal/demo: provider
 internal/gate: attach internal/greet internal/procfs reader
 internal/sdtdump: internal/printable internal/selector internal/version notes reader
 internal/genman: internal/manpage internal/sdtdump
 cmd/sdtdump: internal/sdtdump
-cmd/sdttrace: attach internal/demo internal/gate internal/printable internal/procfs internal/sdtdump internal/selector internal/version internal/watch notes reader
+cmd/sdttrace: attach event internal/demo internal/gate internal/printable internal/procfs internal/sdtdump internal/selector internal/version internal/watch notes reader
 `
 
 // testRoom says whether only tests, and other test rooms, may import a package.
@@ -112,6 +113,7 @@ func TestDependencies(t *testing.T) {
 	}
 	for pkg, not := range map[string][]string{
 		"reader": {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
+		"event":  {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
 		"attach": {"github.com/spf13/cobra"},
 	} {
 		deps := list(t, "-deps", "./"+pkg)

@@ -65,7 +65,7 @@ func TestDirectDependencies(t *testing.T) {
 	if d := cmp.Diff(want, modulesOf(imports, modules)); d != "" {
 		t.Errorf("modules imported (-want +got):\n%s", d)
 	}
-	deps := modulesOf(list(t, "-deps", "./cmd/...", "./examples/...", "./attach", "./elfgen", "./notes", "./provider", "./reader"), modules)
+	deps := modulesOf(list(t, "-deps", "./cmd/...", "./examples/...", "./attach", "./elfgen", "./event", "./notes", "./provider", "./reader"), modules)
 	for _, m := range testOnly {
 		if deps[m] {
 			t.Errorf("%s is for tests only, but programs would contain it", m)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
@@ -69,12 +70,12 @@ func open(t testing.TB, selectors []string, opts *attach.Options) *attach.Sessio
 
 // drain detaches, checks that the numbers add up and nothing was lost, and
 // returns the events.
-func drain(t testing.TB, s *attach.Session) []attach.Event {
+func drain(t testing.TB, s *attach.Session) []event.Event {
 	t.Helper()
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	var all []attach.Event
+	var all []event.Event
 	for ev, err := range s.Events() {
 		if err != nil {
 			t.Fatal(err)
@@ -177,7 +178,7 @@ func stateOf(t testing.TB, p *reader.Probe) (reader.SiteState, int) {
 }
 
 // values returns what an event's arguments hold.
-func values(t testing.TB, ev *attach.Event) []any {
+func values(t testing.TB, ev *event.Event) []any {
 	t.Helper()
 	var all []any
 	for _, a := range ev.Args {

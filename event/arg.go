@@ -1,41 +1,16 @@
-package attach
+package event
 
-import (
-	"errors"
-	"time"
-
-	"github.com/go-usdt/usdt/reader"
-)
+import "errors"
 
 // ErrTruncated is wrapped by Arg.Err if Value holds only the beginning of a
-// string or of bytes; see [Options.MaxString].
+// string, of bytes or of a slice.
 var ErrTruncated = errors.New("truncated")
 
 // ErrFault is wrapped by Arg.Err if the argument lies in memory that could not
 // be read when the probe fired: it is not mapped, or not in memory just then.
 var ErrFault = errors.New("memory not readable")
 
-// Event is one firing of a probe.
-type Event struct {
-	// Time is when the probe fired, by the clock on the wall as it was set then.
-	Time time.Time
-	// PID and TID are those of the PID namespace of the process that traces, as
-	// are Options.PIDs; 0 if it does not see the one that fired.
-	PID, TID int
-	// Comm is the name of the thread, at most 15 bytes.
-	Comm string
-
-	// Provider and Name are the probe's. For a function they are the base name of
-	// its object and its own name, demangled.
-	Provider, Name string
-	Args           []Arg
-
-	// Probe is the site that fired. It is shared by all its events. With many
-	// Options.PIDs it is that of the file, in no process.
-	Probe *reader.Probe
-}
-
-// Arg is one argument of an event.
+// Arg is one argument of an event, a field of a [Struct] or an element of a [List].
 type Arg struct {
 	// Name is the argument's name if the object names it, else "arg0" to "argN"
 	// by its place in the note, or among a function's arguments; a function's

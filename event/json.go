@@ -1,4 +1,4 @@
-package attach
+package event
 
 import (
 	"encoding/base64"
@@ -49,17 +49,39 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	if e.Probe != nil && e.Probe.Kind != reader.USDT {
 		dst = append(append(append(dst, `,"kind":"`...), e.Probe.Kind.String()...), '"')
 	}
-	dst = append(dst, `,"args":`...)
-	dst = appendFields(dst, e.Args)
-	return append(appendErrors(dst, e.Args), '}')
+	args := Struct(e.Args)
+	dst = args.AppendJSON(append(dst, `,"args":`...))
+	key := append(dst, `,"errors":`...)
+	if errors := args.AppendErrors(key); len(errors) > len(key) {
+		dst = errors
+	}
+	return append(dst, '}')
 }
 
-// appendErrors appends what is wrong with the arguments, behind a comma; nothing
-// if nothing is.
-func appendErrors(dst []byte, args []Arg) []byte {
+// MarshalJSON returns the fields as one JSON object, with the values of [Event]'s.
+func (s Struct) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil), nil }
+
+// AppendJSON appends to dst what MarshalJSON returns: Struct(ev.Args) are the
+// "args" of an event.
+func (s Struct) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i := range s {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendString(dst, s[i].Name), ':')
+		dst = s[i].AppendJSON(dst)
+	}
+	return append(dst, '}')
+}
+
+// AppendErrors appends to dst, as one JSON object, why fields and what lies within
+// them are missing or incomplete, by their paths: {"peer.host": why, "tags[1]": why}.
+// It appends nothing if all are whole.
+func (s Struct) AppendErrors(dst []byte) []byte {
 	start := len(dst)
-	for i := range args {
-		dst = args[i].appendTroubles(dst, start, args[i].Name)
+	for i := range s {
+		dst = s[i].appendErrors(dst, start, s[i].Name)
 	}
 	if len(dst) > start {
 		dst = append(dst, '}')
@@ -67,46 +89,48 @@ func appendErrors(dst []byte, args []Arg) []byte {
 	return dst
 }
 
-// appendTroubles appends what is wrong with the argument, and within it, to the
-// object "errors", which begins at start.
-func (a *Arg) appendTroubles(dst []byte, start int, where string) []byte {
-	if err := a.trouble(); err != nil {
+// appendErrors appends what is wrong with the argument, and within it, to the
+// object that begins at start.
+func (a *Arg) appendErrors(dst []byte, start int, path string) []byte {
+	if err := a.jsonError(); err != nil {
 		if len(dst) == start {
-			dst = append(dst, `,"errors":{`...)
+			dst = append(dst, '{')
 		} else {
 			dst = append(dst, ',')
 		}
-		dst = append(appendString(dst, where), ':')
+		dst = append(appendString(dst, path), ':')
 		dst = appendString(dst, err.Error())
 	}
 	switch v := a.Value.(type) {
 	case Struct:
 		for i := range v {
-			dst = v[i].appendTroubles(dst, start, where+"."+v[i].Name)
+			dst = v[i].appendErrors(dst, start, path+"."+v[i].Name)
 		}
 	case List:
 		for i := range v {
-			dst = v[i].appendTroubles(dst, start, fmt.Sprintf("%s[%d]", where, i))
+			dst = v[i].appendErrors(dst, start, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
 	return dst
 }
 
-// appendFields appends an object.
-func appendFields(dst []byte, fields []Arg) []byte {
-	dst = append(dst, '{')
-	for i := range fields {
+// MarshalJSON returns the elements' values as one JSON array.
+func (l List) MarshalJSON() ([]byte, error) { return l.appendJSON(nil), nil }
+
+func (l List) appendJSON(dst []byte) []byte {
+	dst = append(dst, '[')
+	for i := range l {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendString(dst, fields[i].Name), ':')
-		dst = appendValue(dst, fields[i].Value)
+		dst = l[i].AppendJSON(dst)
 	}
-	return append(dst, '}')
+	return append(dst, ']')
 }
 
-// trouble is why the argument's JSON value is missing or not the whole truth.
-func (a *Arg) trouble() error {
+// jsonError returns why the argument's JSON value is missing or not the whole
+// truth.
+func (a *Arg) jsonError() error {
 	s, ok := a.Value.(string)
 	if !ok || utf8.ValidString(s) {
 		return a.Err
@@ -117,8 +141,10 @@ func (a *Arg) trouble() error {
 	return errUTF8
 }
 
-func appendValue(dst []byte, v any) []byte {
-	switch v := v.(type) {
+// AppendJSON appends the argument's value to dst as JSON, as in the "args" of an
+// event; null if there is none, whatever Err says.
+func (a *Arg) AppendJSON(dst []byte) []byte {
+	switch v := a.Value.(type) {
 	case uint64:
 		return strconv.AppendUint(dst, v, 10)
 	case int64:
@@ -146,16 +172,9 @@ func appendValue(dst []byte, v any) []byte {
 		dst = base64.StdEncoding.AppendEncode(dst, v)
 		return append(dst, '"')
 	case Struct:
-		return appendFields(dst, v)
+		return v.AppendJSON(dst)
 	case List:
-		dst = append(dst, '[')
-		for i := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendValue(dst, v[i].Value)
-		}
-		return append(dst, ']')
+		return v.appendJSON(dst)
 	}
 	return append(dst, "null"...)
 }

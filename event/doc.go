@@ -1,0 +1,12 @@
+// Package event holds what a traced probe delivers: an [Event] with the values of
+// its arguments, as Go values and as JSON.
+//
+// The arguments of a probe that its object describes by types (see FORMAT.md)
+// arrive with their names and types: durations, times and IP addresses as
+// [time.Duration], [time.Time] and [netip.Addr], records as [Struct], arrays and
+// slices as [List]. An argument that could not be read has no value but an error,
+// and costs nothing but its own value: see [Arg].
+//
+// Package attach delivers events of other processes, by its Session.Events. This
+// package knows nothing of how they are gathered, and needs no privilege.
+package event

@@ -1,0 +1,55 @@
+package event_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-usdt/usdt/event"
+)
+
+// request is what the probe myapp:request_done delivered.
+var request = event.Event{
+	Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), PID: 4711, TID: 4712, Comm: "myapp",
+	Provider: "myapp", Name: "request_done",
+	Args: []event.Arg{
+		{Name: "path", Value: "/index.html"},
+		{Name: "took", Value: 1500 * time.Microsecond},
+		{Name: "peer", Value: event.Struct{{Name: "host", Err: event.ErrFault}, {Name: "port", Value: uint64(443)}}},
+	},
+}
+
+// An event as one line of JSON, into memory that is used again.
+func ExampleEvent_AppendJSON() {
+	var line []byte
+	line = request.AppendJSON(line[:0])
+	fmt.Println(string(line))
+	// Output: {"time":"2026-01-02T03:04:05.000000006Z","pid":4711,"tid":4712,"comm":"myapp","provider":"myapp","name":"request_done","args":{"path":"/index.html","took":1500000,"peer":{"host":null,"port":443}},"errors":{"peer.host":"memory not readable"}}
+}
+
+// The arguments alone, as JSON, and what is wrong with them.
+func ExampleStruct_AppendErrors() {
+	args := event.Struct(request.Args)
+	fmt.Printf("%s\n", args.AppendJSON(nil))
+	fmt.Printf("%s\n", args.AppendErrors(nil))
+	// Output:
+	// {"path":"/index.html","took":1500000,"peer":{"host":null,"port":443}}
+	// {"peer.host":"memory not readable"}
+}
+
+// Values are told apart by their types.
+func ExampleArg() {
+	for _, a := range request.Args {
+		switch v := a.Value.(type) {
+		case string:
+			fmt.Printf("%s is text of %d bytes\n", a.Name, len(v))
+		case time.Duration:
+			fmt.Printf("%s is a duration of %v ms\n", a.Name, v.Seconds()*1000)
+		case event.Struct:
+			fmt.Printf("%s has %d fields\n", a.Name, len(v))
+		}
+	}
+	// Output:
+	// path is text of 11 bytes
+	// took is a duration of 1.5 ms
+	// peer has 2 fields
+}

@@ -1,0 +1,115 @@
+package event
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Value is a value that is not kept: a number, or text or bytes that somebody else
+// owns. It costs no memory, as opposed to the Value of an [Arg].
+type Value struct {
+	// Kind is Uint (also for addresses), Int, Bool, Float, String or Bytes, and
+	// Other of structs, arrays and slices. It is 0 if there is no value: of a
+	// pointer that was followed to nothing, and if Err says so.
+	Kind reader.FieldKind
+	// Meaning is what an Int, or Bytes, stand for.
+	Meaning reader.Meaning
+	// Err is as in Arg.
+	Err error
+
+	bits uint64
+	data []byte
+}
+
+// NumberValue returns the number that the low size bytes of bits are, as memory
+// holds it: size is 1, 2, 4 or 8, of a Float 4 or 8. What is no Int, Bool or Float
+// is a Uint.
+func NumberValue(kind reader.FieldKind, meaning reader.Meaning, bits uint64, size uint8) Value {
+	if kind != reader.Int && kind != reader.Bool && kind != reader.Float {
+		kind = reader.Uint
+	}
+	return Value{Kind: kind, Meaning: meaning, bits: widen(bits, kind, size)}
+}
+
+// BytesValue returns bytes or, of any other kind, text. err is why data is incomplete,
+// nil if it is not.
+func BytesValue(kind reader.FieldKind, meaning reader.Meaning, data []byte, err error) Value {
+	if kind != reader.Bytes {
+		kind = reader.String
+	}
+	return Value{Kind: kind, Meaning: meaning, Err: err, data: data}
+}
+
+// Uint returns an unsigned integer, address or bool; 0 if it is none.
+func (v Value) Uint() uint64 {
+	if v.Kind == reader.Uint || v.Kind == reader.Bool {
+		return v.bits
+	}
+	return 0
+}
+
+// Int returns a signed integer; 0 if it is none.
+func (v Value) Int() int64 {
+	if v.Kind == reader.Int {
+		return int64(v.bits)
+	}
+	return 0
+}
+
+// Float returns a floating-point number; 0 if it is none.
+func (v Value) Float() float64 {
+	if v.Kind == reader.Float {
+		return math.Float64frombits(v.bits)
+	}
+	return 0
+}
+
+// Bool reports whether the value is a bool that is true.
+func (v Value) Bool() bool { return v.Kind == reader.Bool && v.bits != 0 }
+
+// Bytes returns text or bytes, which are not copied: of a view they are valid until
+// the next event. It returns nil of other values.
+func (v Value) Bytes() []byte { return v.data }
+
+// Any returns the value as the Value of an [Arg], to be kept, with its Err: a copy
+// of text and bytes, and a [time.Duration], [time.Time] or [netip.Addr] of what
+// stands for one. It returns nil of structs, arrays and slices.
+func (v Value) Any() (any, error) {
+	switch v.Kind {
+	case reader.Uint:
+		return v.bits, v.Err
+	case reader.Int:
+		n, err := meaningOfInt(v.Meaning, int64(v.bits))
+		return n, cmp.Or(v.Err, err)
+	case reader.Bool:
+		return v.bits != 0, v.Err
+	case reader.Float:
+		return math.Float64frombits(v.bits), v.Err
+	case reader.String:
+		return string(v.data), v.Err
+	case reader.Bytes:
+		if a, ok := addressOf(v.Meaning, v.data); ok && v.Err == nil {
+			return a, nil
+		}
+		return slices.Clone(v.data), v.Err
+	}
+	return nil, v.Err
+}
+
+// widen returns the low size bytes of u as a number of 64 bits of the same
+// kind.
+func widen(u uint64, kind reader.FieldKind, size uint8) uint64 {
+	unused := 64 - 8*uint(size)
+	switch {
+	case kind == reader.Int:
+		return uint64(int64(u<<unused) >> unused)
+	case kind == reader.Float && size == 4:
+		return math.Float64bits(float64(math.Float32frombits(uint32(u))))
+	case kind == reader.Float:
+		return u
+	}
+	return u << unused >> unused
+}
