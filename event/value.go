@@ -26,9 +26,9 @@ type Value struct {
 
 // NumberValue returns the number that the low size bytes of bits are, as memory
 // holds it: size is 1, 2, 4 or 8, of a Float 4 or 8. What is no Int, Bool or Float
-// is a Uint.
+// is a Uint. It is inlined into what decodes events.
 func NumberValue(kind reader.FieldKind, meaning reader.Meaning, bits uint64, size uint8) Value {
-	if kind != reader.Int && kind != reader.Bool && kind != reader.Float {
+	if kind > reader.Float {
 		kind = reader.Uint
 	}
 	return Value{Kind: kind, Meaning: meaning, bits: widen(bits, kind, size)}
