@@ -1,10 +1,12 @@
 package attach
 
+import "github.com/go-usdt/usdt/notes"
+
 // x86-64 instructions at probe sites.
 var (
-	nop1  = []byte{0x90}                                                       // nop
-	nop5  = []byte{0x0f, 0x1f, 0x44, 0x00, 0x00}                               // nopl 0(%rax,%rax,1)
-	nop10 = []byte{0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00} // cs nopw 0(%rax,%rax,1)
+	nop1  = notes.SiteNop.AMD64()
+	nop5  = notes.SiteNop5.AMD64()
+	nop10 = notes.SiteNop10.AMD64()
 )
 
 // isNop5 reports whether code begins with a nop of five bytes in any of its

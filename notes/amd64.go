@@ -1,6 +1,10 @@
 package notes
 
-import "debug/elf"
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+)
 
 var amd64 = grammar{
 	parse: func(g *grammar, class elf.Class, a *Arg) {
@@ -11,6 +15,25 @@ var amd64 = grammar{
 	register: amd64Register,
 	next:     amd64Next,
 	general:  8,
+	site:     func(_ binary.ByteOrder, code []byte) SiteKind { return amd64Site(code) },
+}
+
+// amd64Sites are the sites of each kind (arch/x86/kernel/alternative.c: x86_nops).
+var amd64Sites = [...][]byte{
+	SiteNop:      {0x90},
+	SiteNop5:     {0x0f, 0x1f, 0x44, 0x00, 0x00},
+	SiteNop10:    {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+	SiteNopNop5:  {0x90, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+	SiteNopNop10: {0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+}
+
+func amd64Site(code []byte) SiteKind {
+	for _, k := range [...]SiteKind{SiteNop5, SiteNop10, SiteNopNop5, SiteNopNop10, SiteNop} {
+		if bytes.HasPrefix(code, amd64Sites[k]) {
+			return k
+		}
+	}
+	return SiteOther
 }
 
 // amd64Names are the general registers in the order of their DWARF numbers

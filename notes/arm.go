@@ -1,6 +1,9 @@
 package notes
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"encoding/binary"
+)
 
 var arm = grammar{
 	parse: func(g *grammar, class elf.Class, a *Arg) {
@@ -11,6 +14,9 @@ var arm = grammar{
 	register: armRegister,
 	next:     func(r Register) string { return following(rNames[:13], r.DWARF) },
 	general:  4,
+	site: func(order binary.ByteOrder, code []byte) SiteKind {
+		return nopAmong(order, code, nop{4, 0xe320f000}, nop{4, 0xe1a00000}, nop{2, 0xbf00}, nop{2, 0x46c0}) // nop, mov r0,r0; Thumb: nop, mov r8,r8
+	},
 }
 
 func armRegister(name string, _ int) (Register, bool) {

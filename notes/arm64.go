@@ -1,6 +1,9 @@
 package notes
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"encoding/binary"
+)
 
 var arm64 = grammar{
 	parse: func(g *grammar, class elf.Class, a *Arg) {
@@ -11,6 +14,10 @@ var arm64 = grammar{
 	register: arm64Register,
 	next:     func(r Register) string { return following(xNames[:], r.DWARF) },
 	general:  8,
+	site: func(_ binary.ByteOrder, code []byte) SiteKind {
+		// Instructions are little-endian, also in big-endian objects.
+		return nopAmong(binary.LittleEndian, code, nop{4, 0xd503201f})
+	},
 }
 
 // xNames are the names of the numbered registers.

@@ -1,6 +1,9 @@
 package notes
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"encoding/binary"
+)
 
 // grammars is the table of architectures: a line here and the file with its
 // grammar are all that this package needs to know one.
@@ -37,6 +40,11 @@ type grammar struct {
 	// that is too wide for r, a general register: the next in the order of
 	// their register numbers. It is empty if that one cannot hold data.
 	next func(r Register) string
+
+	// site returns the kind of the site that code begins with: what assemblers
+	// make of "nop", or sys/sdt.h's _SDT_NOP where it is another. order is that
+	// of the object's data.
+	site func(order binary.ByteOrder, code []byte) SiteKind
 
 	// general is the size of a general register in bytes where the machine
 	// alone determines it: x32 and arm64's ILP32 have registers of 8 bytes and

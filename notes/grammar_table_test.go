@@ -43,7 +43,7 @@ func TestGrammarsComplete(t *testing.T) {
 			continue
 		}
 		known++
-		if g.parse == nil || g.append == nil || g.register == nil || g.next == nil {
+		if g.parse == nil || g.append == nil || g.register == nil || g.next == nil || g.site == nil {
 			t.Errorf("the grammar of %v lacks a part: %+v", elf.Machine(m), g)
 		}
 		if tested[g] < 10 {

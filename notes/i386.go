@@ -1,6 +1,9 @@
 package notes
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"encoding/binary"
+)
 
 var i386 = grammar{
 	parse: func(g *grammar, class elf.Class, a *Arg) {
@@ -12,6 +15,12 @@ var i386 = grammar{
 	next:       i386Next,
 	general:    4,
 	longDouble: true,
+	site: func(_ binary.ByteOrder, code []byte) SiteKind {
+		if len(code) > 0 && code[0] == 0x90 {
+			return SiteNop
+		}
+		return SiteOther
+	},
 }
 
 func i386Register(name string, _ int) (Register, bool) {

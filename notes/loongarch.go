@@ -1,6 +1,9 @@
 package notes
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"encoding/binary"
+)
 
 var loongarch = grammar{
 	parse: func(g *grammar, class elf.Class, a *Arg) {
@@ -10,6 +13,9 @@ var loongarch = grammar{
 	append:   appendLoongArch,
 	register: loongarchRegister,
 	next:     func(r Register) string { return following(rNames[:], r.DWARF) },
+	site: func(order binary.ByteOrder, code []byte) SiteKind {
+		return nopAmong(order, code, nop{4, 0x03400000}) // andi $zero,$zero,0
+	},
 }
 
 func loongarchRegister(name string, size int) (Register, bool) {

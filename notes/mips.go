@@ -1,6 +1,9 @@
 package notes
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"encoding/binary"
+)
 
 var mips = grammar{
 	parse: func(g *grammar, class elf.Class, a *Arg) {
@@ -10,6 +13,9 @@ var mips = grammar{
 	append:   appendMIPS,
 	register: mipsRegister,
 	next:     func(r Register) string { return following(rNames[:], r.DWARF) },
+	site: func(order binary.ByteOrder, code []byte) SiteKind {
+		return nopAmong(order, code, nop{4, 0x00000000})
+	},
 }
 
 func mipsRegister(name string, size int) (Register, bool) {

@@ -2,6 +2,7 @@ package notes
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"strconv"
 )
 
@@ -14,6 +15,9 @@ var ppc = grammar{
 	register:    ppcRegister,
 	next:        func(r Register) string { return following(rNames[:], r.DWARF) },
 	relocations: true,
+	site: func(order binary.ByteOrder, code []byte) SiteKind {
+		return nopAmong(order, code, nop{4, 0x60000000})
+	},
 }
 
 func ppcRegister(name string, size int) (Register, bool) {

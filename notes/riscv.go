@@ -1,6 +1,9 @@
 package notes
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"encoding/binary"
+)
 
 var riscv = grammar{
 	parse: func(g *grammar, class elf.Class, a *Arg) {
@@ -10,6 +13,9 @@ var riscv = grammar{
 	append:   appendRISCV,
 	register: riscvRegister,
 	next:     func(r Register) string { return following(riscvNames[:], r.DWARF) },
+	site: func(order binary.ByteOrder, code []byte) SiteKind {
+		return nopAmong(order, code, nop{4, 0x00000013}, nop{2, 0x0001}) // nop, c.nop
+	},
 }
 
 // riscvNames are the registers x0 … x31 by their ABI names (RISC-V ELF psABI).

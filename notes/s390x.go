@@ -2,6 +2,7 @@ package notes
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"strconv"
 )
 
@@ -13,6 +14,9 @@ var s390x = grammar{
 	append:   appendS390x,
 	register: s390xRegister,
 	next:     func(r Register) string { return following(rNames[:16], r.DWARF) },
+	site: func(order binary.ByteOrder, code []byte) SiteKind {
+		return nopAmong(order, code, nop{4, 0x47000000}, nop{2, 0x0700}) // nop 0, nopr
+	},
 }
 
 // s390xFloats maps the number of a floating-point register to its DWARF

@@ -85,28 +85,6 @@ const GoroutineRegister TypeFlags = 1 << 1
 // addresses.
 const IPv4Register TypeFlags = 1 << 2
 
-// Site is the shape of the instructions at a probe site.
-type Site uint8
-
-const (
-	SiteUnknown Site = iota
-	SiteNop          // the architecture's plain nop
-	SiteNop5         // x86-64: 0f 1f 44 00 00
-	SiteNop10        // x86-64: 66 2e 0f 1f 84 00 00 00 00 00
-)
-
-func (s Site) String() string {
-	switch s {
-	case SiteNop:
-		return "nop"
-	case SiteNop5:
-		return "nop5"
-	case SiteNop10:
-		return "nop10"
-	}
-	return "other"
-}
-
 // TypeRecord describes one typed probe.
 type TypeRecord struct {
 	Provider, Name string
@@ -126,7 +104,7 @@ type TypeRecord struct {
 	BlockOffset int32
 
 	Flags TypeFlags
-	Site  Site
+	Site  SiteKind
 }
 
 // byLocation sorts by package sort: an instance of slices.SortStableFunc for the
@@ -335,7 +313,7 @@ func (t *Types) record(r *TypeRecord, i int) {
 	b := t.records[i*t.size:]
 	r.Location, r.Semaphore = t.order.Uint64(b), t.order.Uint64(b[8:])
 	r.Type, r.BlockSize = t.order.Uint32(b[24:]), t.order.Uint32(b[28:])
-	r.Flags, r.Site = TypeFlags(t.order.Uint16(b[32:])), Site(b[34])
+	r.Flags, r.Site = TypeFlags(t.order.Uint16(b[32:])), SiteKind(b[34])
 	r.BlockReg, r.BlockOffset = b[35], int32(t.order.Uint32(b[36:]))
 }
 

@@ -247,7 +247,7 @@ func TestTypesHex(t *testing.T) {
 }
 
 func TestTypesNames(t *testing.T) {
-	for site, want := range map[Site]string{SiteUnknown: "other", SiteNop: "nop", SiteNop5: "nop5", SiteNop10: "nop10", 99: "other"} {
+	for site, want := range map[SiteKind]string{SiteOther: "other", SiteNop: "nop", SiteNop5: "nop5", SiteNop10: "nop10", SiteNopNop5: "nop+nop5", SiteNopNop10: "nop+nop10", 99: "other"} {
 		if site.String() != want {
 			t.Errorf("Site %d: got %q, want %q", site, site, want)
 		}

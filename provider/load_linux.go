@@ -61,7 +61,7 @@ func load(provider string, opts *Options, probes []*probe, replaced []*object) (
 	if !stub.Supported {
 		return nil, replaced, ErrNotSupported
 	}
-	code, err := opts.Site.code()
+	code, err := siteCode(opts.Site)
 	if err != nil {
 		return nil, replaced, err
 	}

@@ -8,44 +8,33 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// Site is the kind of instruction at a probe site.
-type Site uint8
+// Site is the kind of instruction at a probe site, as everywhere in this module.
+type Site = notes.SiteKind
 
+// The sites that a provider can have.
 const (
 	// SiteAuto is the instruction that the running kernel traces fastest, but
 	// SiteNop where the sysctl kernel.panic_on_warn or kernel.warn_limit is set:
 	// the kernel may warn when a process is killed while the longer ones are
 	// being replaced.
-	SiteAuto Site = iota
+	SiteAuto Site = 0
 	// SiteNop is the architecture's plain nop. Every kernel can trace it.
-	SiteNop
+	SiteNop = notes.SiteNop
 	// SiteNop5 is the x86-64 nop of five bytes, which Linux 6.18 replaces by a
 	// call while it is traced. A process that calls fork (not exec.Command)
 	// while it is traced loses its child there: force SiteNop in one that does.
-	SiteNop5
+	SiteNop5 = notes.SiteNop5
 	// SiteNop10 is the x86-64 nop of ten bytes, which later kernels replace
 	// in the place of that. Kernels up to 6.18 refuse to trace it.
-	SiteNop10
+	SiteNop10 = notes.SiteNop10
 )
 
-func (s Site) String() string {
-	switch s {
-	case SiteAuto:
-		return "auto"
-	case SiteNop, SiteNop5, SiteNop10:
-		return siteNotes[s].String()
-	}
-	return fmt.Sprintf("Site(%d)", uint8(s))
-}
-
-var siteNotes = map[Site]notes.Site{SiteNop: notes.SiteNop, SiteNop5: notes.SiteNop5, SiteNop10: notes.SiteNop10}
-
-// code returns the stub for s.
-func (s Site) code() (stub.Code, error) {
+// siteCode returns the stub for s.
+func siteCode(s Site) (stub.Code, error) {
 	if s == SiteAuto {
 		s = fastestSite()
 	}
-	c, ok := stub.CodeFor(siteNotes[s])
+	c, ok := stub.CodeFor(s)
 	if !ok {
 		return c, fmt.Errorf("site %v does not exist on %s: %w", s, runtime.GOARCH, ErrNotSupported)
 	}

@@ -3,7 +3,6 @@ package reader
 import (
 	"bytes"
 	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"io"
 
@@ -23,7 +22,7 @@ type Site struct {
 	// GNU; for architectures that are not disassembled, and for bytes that are
 	// no instruction, there are none.
 	Insns []Insn
-	Kind  SiteKind
+	Kind  notes.SiteKind
 	// Optimizable says that the running kernel can replace an instruction of
 	// the site by a call, which costs a fraction of a breakpoint.
 	Optimizable bool
@@ -41,22 +40,6 @@ type Insn struct {
 	Text  string
 }
 
-// SiteKind is the shape of a site.
-type SiteKind uint8
-
-const (
-	OtherSite    SiteKind = iota // anything else
-	NopSite                      // the architecture's plain nop
-	Nop5Site                     // x86-64: 0f 1f 44 00 00
-	Nop10Site                    // x86-64: 66 2e 0f 1f 84 00 00 00 00 00
-	NopNop5Site                  // x86-64: nop, then nop5
-	NopNop10Site                 // x86-64: nop, then nop10
-)
-
-func (k SiteKind) String() string {
-	return [...]string{"other", "nop", "nop5", "nop10", "nop+nop5", "nop+nop10"}[min(k, NopNop10Site)]
-}
-
 // SiteState says what is at a site in memory.
 type SiteState uint8
 
@@ -72,12 +55,6 @@ func (s SiteState) String() string {
 
 // siteSize is the longest site, nop+nop10, and one instruction's room.
 const siteSize = 16
-
-var (
-	// arch/x86/kernel/alternative.c: x86_nops
-	nop5  = []byte{0x0f, 0x1f, 0x44, 0x00, 0x00}
-	nop10 = []byte{0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00}
-)
 
 // errNoFile is returned for a probe that did not come from this package.
 var errNoFile = errors.New("the probe was not read from a file")
@@ -97,7 +74,7 @@ func (p *Probe) Site() (Site, error) {
 		return Site{}, err
 	}
 	b = b[:n:n]
-	s := Site{Bytes: b, Kind: p.siteKind(b)}
+	s := Site{Bytes: b, Kind: notes.SiteKindOf(p.Machine, p.ByteOrder, b)}
 	s.Insns = p.disassemble(b, s.Kind)
 	s.Optimizable, s.Unsafe = p.optimizable(s.Kind, sys.UprobeOptimization())
 	if p.Live != nil {
@@ -106,73 +83,10 @@ func (p *Probe) Site() (Site, error) {
 	return s, err
 }
 
-func (p *Probe) siteKind(b []byte) SiteKind {
-	switch p.Machine {
-	case elf.EM_X86_64:
-		switch {
-		case bytes.HasPrefix(b, nop5):
-			return Nop5Site
-		case bytes.HasPrefix(b, nop10):
-			return Nop10Site
-		case len(b) == 0 || b[0] != 0x90:
-		case bytes.HasPrefix(b[1:], nop5):
-			return NopNop5Site
-		case bytes.HasPrefix(b[1:], nop10):
-			return NopNop10Site
-		default:
-			return NopSite
-		}
-	case elf.EM_386:
-		if len(b) > 0 && b[0] == 0x90 {
-			return NopSite
-		}
-	default:
-		for _, nop := range nops[p.Machine] {
-			if p.hasInsn(b, nop) {
-				return NopSite
-			}
-		}
-	}
-	return OtherSite
-}
-
-// nop is the code of a nop in an architecture of fixed-size instructions.
-type nop struct {
-	size int
-	code uint32
-}
-
-// nops are what assemblers make of "nop", or sys/sdt.h's _SDT_NOP where it is
-// another.
-var nops = map[elf.Machine][]nop{
-	elf.EM_AARCH64:   {{4, 0xd503201f}},
-	elf.EM_ARM:       {{4, 0xe320f000}, {4, 0xe1a00000}, {2, 0xbf00}, {2, 0x46c0}}, // nop, mov r0,r0; Thumb: nop, mov r8,r8
-	elf.EM_PPC:       {{4, 0x60000000}},
-	elf.EM_PPC64:     {{4, 0x60000000}},
-	elf.EM_S390:      {{4, 0x47000000}, {2, 0x0700}}, // nop 0, nopr
-	elf.EM_RISCV:     {{4, 0x00000013}, {2, 0x0001}}, // nop, c.nop
-	elf.EM_MIPS:      {{4, 0x00000000}},
-	elf.EM_LOONGARCH: {{4, 0x03400000}}, // andi $zero,$zero,0
-}
-
-func (p *Probe) hasInsn(b []byte, n nop) bool {
-	order := p.ByteOrder
-	if p.Machine == elf.EM_AARCH64 {
-		order = binary.LittleEndian // instructions are, also in big-endian objects
-	}
-	switch {
-	case len(b) < n.size:
-		return false
-	case n.size == 2:
-		return uint32(order.Uint16(b)) == n.code
-	}
-	return order.Uint32(b) == n.code
-}
-
 // disassemble returns the instructions of a site, two if the kind is of two.
-func (p *Probe) disassemble(b []byte, kind SiteKind) []Insn {
+func (p *Probe) disassemble(b []byte, kind notes.SiteKind) []Insn {
 	count := 1
-	if kind == NopNop5Site || kind == NopNop10Site {
+	if kind.Double() {
 		count = 2
 	}
 	var out []Insn
@@ -218,23 +132,23 @@ func (p *Probe) decode(b []byte, addr uint64) (text string, size int) {
 // optimizable reports whether a kernel optimises the site, and whether that
 // harms the program. Kernels do so in 64-bit x86 programs only, never across a
 // page (arch/x86/kernel/uprobes.c: can_optimize).
-func (p *Probe) optimizable(kind SiteKind, kernel sys.Optimization) (can, unsafe bool) {
+func (p *Probe) optimizable(kind notes.SiteKind, kernel sys.Optimization) (can, unsafe bool) {
 	if p.Machine != elf.EM_X86_64 || p.Class != elf.ELFCLASS64 {
 		return false, false
 	}
 	at := (p.Location + p.Delta) % pageSize
 	var size uint64
 	switch {
-	case kernel == sys.OptimizesNop5 && (kind == Nop5Site || kind == NopNop5Site):
-		size = uint64(len(nop5))
+	case kernel == sys.OptimizesNop5 && (kind == notes.SiteNop5 || kind == notes.SiteNopNop5):
+		size = 5
 		// A site that is called keeps nothing below the stack pointer.
 		unsafe = p.Type == nil || p.Type.Record.Flags&notes.CalledStub == 0
-	case kernel == sys.OptimizesNop10 && (kind == Nop10Site || kind == NopNop10Site):
-		size = uint64(len(nop10))
+	case kernel == sys.OptimizesNop10 && (kind == notes.SiteNop10 || kind == notes.SiteNopNop10):
+		size = 10
 	default:
 		return false, false
 	}
-	if kind == NopNop5Site || kind == NopNop10Site {
+	if kind.Double() {
 		at = (at + 1) % pageSize
 	}
 	if at+size > pageSize {
@@ -244,7 +158,7 @@ func (p *Probe) optimizable(kind SiteKind, kernel sys.Optimization) (can, unsafe
 }
 
 // state compares the site in memory with the bytes in the file.
-func (p *Probe) state(want []byte, kind SiteKind) (SiteState, error) {
+func (p *Probe) state(want []byte, kind notes.SiteKind) (SiteState, error) {
 	n := min(len(want), 11) // nop+nop10
 	got := make([]byte, n)
 	if n == 0 {
@@ -262,7 +176,7 @@ func (p *Probe) state(want []byte, kind SiteKind) (SiteState, error) {
 		return Int3Site, nil
 	}
 	places := 1
-	if kind == NopNop5Site || kind == NopNop10Site {
+	if kind.Double() {
 		places = 2
 	}
 	for i := range min(places, n) {

@@ -110,7 +110,7 @@ func TestDebugSymbols(t *testing.T) {
 		if p.Path != debug || p.OpenPath != prog || p.Offset != want.Offset || p.SiteErr != nil {
 			t.Errorf("got path %s, open path %s, offset %#x, %v, want %#x of %s", p.Path, p.OpenPath, p.Offset, p.SiteErr, want.Offset, prog)
 		}
-		if s, err := p.Site(); err != nil || s.Kind != reader.NopSite {
+		if s, err := p.Site(); err != nil || s.Kind != notes.SiteNop {
 			t.Errorf("got site %v, %v", s.Kind, err)
 		}
 		alone := filepath.Join(dir, "alone.debug")
@@ -310,9 +310,9 @@ func TestGoFunction(t *testing.T) {
 }
 
 func TestSites(t *testing.T) {
-	want := map[string]reader.SiteKind{
-		"nop": reader.NopSite, "nop5": reader.Nop5Site, "nop10": reader.Nop10Site,
-		"nop_nop5": reader.NopNop5Site, "nop_nop10": reader.NopNop10Site, "other": reader.OtherSite,
+	want := map[string]notes.SiteKind{
+		"nop": notes.SiteNop, "nop5": notes.SiteNop5, "nop10": notes.SiteNop10,
+		"nop_nop5": notes.SiteNopNop5, "nop_nop10": notes.SiteNopNop10, "other": notes.SiteOther,
 	}
 	code := map[string][]byte{
 		"nop": {0x90, 0xc3}, "nop5": {0x0f, 0x1f, 0x44, 0, 0}, "nop10": {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0},

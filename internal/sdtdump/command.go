@@ -31,6 +31,7 @@ type options struct {
 	json    bool
 	symbols bool
 	disasm  bool
+	check   bool
 
 	selector *selector.Selector // nil for every probe
 	color    bool
@@ -62,7 +63,8 @@ func Run(args []string, stdout, stderr io.Writer) int {
 const examples = `  sdtdump /usr/lib/x86_64-linux-gnu/libstdc++.so.6
   sdtdump --probe 'hotspot:gc__*' /usr/lib/jvm
   sdtdump -p $(pidof postgres | cut -d' ' -f1) --json
-  sdtdump -a --probe 'python:*'`
+  sdtdump -a --probe 'python:*'
+  sdtdump --check ./libmine.so`
 
 // Command returns the command sdtdump for its documentation.
 func Command() *cobra.Command { return command(io.Discard, io.Discard, new(int)) }
@@ -78,13 +80,14 @@ addresses and decoded arguments, with names and types where the object has them.
 A TARGET is an ELF file, or a directory, which is walked.
 On a terminal the text is coloured, unless NO_COLOR is set.
 
-Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usage.`,
+Exit status: 0 done, 1 something could not be read, nothing
+matched or --check found faults, 2 bad usage.`,
 		Example:       examples,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.targets = args
-			if err := o.check(cmd.Flags()); err != nil {
+			if err := o.validate(cmd.Flags()); err != nil {
 				return errUsage{err}
 			}
 			c, err := dump(&o, stdout, stderr)
@@ -102,6 +105,7 @@ Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usa
 	cmd.Version = version.String()
 	cmd.SetVersionTemplate("sdtdump {{.Version}}\n")
 	f.Bool("version", false, "print the version and exit")
+	f.BoolVar(&o.check, "check", false, "show what libbpf, bpftrace, bcc, gdb, perf and the kernel would miss or refuse, instead of the probes")
 	f.StringVar(&o.format, "format", "text", "output `FORMAT`: "+strings.Join(formatNames(), "|"))
 	f.BoolVar(&o.json, "json", false, "the same as --format json: one object a line")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -112,7 +116,7 @@ Exit status: 0 done, 1 something could not be read or nothing matched, 2 bad usa
 	return cmd
 }
 
-func (o *options) check(flags *pflag.FlagSet) error {
+func (o *options) validate(flags *pflag.FlagSet) error {
 	sources := 0
 	for _, given := range []bool{len(o.targets) > 0, flags.Changed("pid"), o.all} {
 		if given {
@@ -141,6 +145,13 @@ func (o *options) check(flags *pflag.FlagSet) error {
 	for name, set := range map[string]bool{"symbols": o.symbols, "disasm": o.disasm} {
 		if set && o.format != "text" && o.format != "json" {
 			return fmt.Errorf("--%s has no effect with --format %s", name, o.format)
+		}
+	}
+	if o.check {
+		for _, name := range []string{"format", "json", "symbols", "disasm"} {
+			if flags.Changed(name) {
+				return fmt.Errorf("--%s has no effect with --check, which shows no probes", name)
+			}
 		}
 	}
 	if o.probe != "" {

@@ -19,7 +19,11 @@ func dump(o *options, stdout, stderr io.Writer) (int, error) {
 	if isTerminal(stderr) {
 		d.progress = newProgress(stderr, progressAfter)
 	}
-	d.out, d.stderr = formats[o.format](d.progress.behind(stdout), o), printable.Writer(d.progress.behind(stderr))
+	printers := formats[o.format]
+	if o.check {
+		printers = newCheck
+	}
+	d.out, d.stderr = printers(d.progress.behind(stdout), o), printable.Writer(d.progress.behind(stderr))
 	err := d.read()
 	d.progress.stop()
 	switch {
@@ -28,6 +32,9 @@ func dump(o *options, stdout, stderr io.Writer) (int, error) {
 	case d.matched == 0 && d.failed == 0:
 		return exitFailed, d.nothing()
 	case d.failed > 0:
+		return exitFailed, nil
+	}
+	if c, ok := d.out.(*checkPrinter); ok && c.faulty {
 		return exitFailed, nil
 	}
 	if c, ok := d.out.(*cPrinter); ok && len(c.seen) == 0 {

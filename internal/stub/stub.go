@@ -60,7 +60,7 @@ func Quiesce() {
 
 // Code is the shape of stubs on this machine for one kind of site.
 type Code struct {
-	Site   notes.Site
+	Site   notes.SiteKind
 	Bytes  []byte // the site instruction, then a return
 	Stride uint64 // distance from one stub to the next; keeps every site within a page
 }

@@ -230,7 +230,7 @@ func sameGoroutine(site uintptr, depth int, g uintptr) uintptr {
 }
 
 func TestCode(t *testing.T) {
-	for _, site := range []notes.Site{notes.SiteNop, notes.SiteNop5, notes.SiteNop10} {
+	for _, site := range []notes.SiteKind{notes.SiteNop, notes.SiteNop5, notes.SiteNop10} {
 		c, ok := stub.CodeFor(site)
 		if !ok {
 			if site == notes.SiteNop || runtime.GOARCH == "amd64" {

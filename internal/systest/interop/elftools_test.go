@@ -1,14 +1,12 @@
 package interop_test
 
 import (
-	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
 // run runs a tool and returns what it said on both outputs. That a tool fails
@@ -68,14 +66,11 @@ func elfTools() []row {
 			limits: map[string]limit{"0": {mark: none}},
 		},
 		{
-			name: "`provider.Check`", want: func(shape) string { return "right" },
+			name: "`sdtdump --check`", want: func(shape) string { return "right" },
 			use: func(t *testing.T, p *process) (map[string]string, string) {
-				f, err := os.Open(p.path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer f.Close()
-				said := fmt.Sprint(provider.Check(f))
+				var out, stderr strings.Builder
+				sdtdump.Run([]string{"--check", p.path}, &out, &stderr)
+				said := out.String() + stderr.String()
 				shown := map[string]string{}
 				for name := range p.probes {
 					if !strings.Contains(said, p.provider+":"+name) && !strings.Contains(said, "every consumer") {

@@ -1,30 +1,35 @@
-package provider
+package reader
 
 import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/go-usdt/usdt/notes"
 )
 
-// Check reads an ELF object with USDT probes by the rules of those who attach
-// to it, and returns what one of them would miss or refuse: errors that begin
-// with the consumer's name, joined. It is meant for tests of objects, of this
-// package's or other producers'.
+// Limits of consumers.
+const (
+	// perf makes the group "sdt_PROVIDER" and the event NAME of a probe, of 63
+	// bytes each (include/linux/trace_events.h and kernel/trace/trace.h:
+	// MAX_EVENT_NAME_LEN 64, with the NUL).
+	maxPerfProvider = 63 - len("sdt_")
+	maxPerfName     = 63
+	maxLibbpfArgs   = 12 // usdt.bpf.h: BPF_USDT_MAX_ARG_CNT
+)
+
+// Check judges the file's probes by the rules of those who attach to them, and
+// returns what one of them would miss or refuse: errors that begin with the
+// consumer's name, joined. It is meant for whoever writes probes, by this module
+// or by other means. What a file of debug symbols lacks as such counts, too:
+// check the binary. Of more than 100 faults the rest is left out.
 //
 // The rules are those of libbpf 1.7 (usdt.c), which bpftrace attaches by since
 // 0.24, bcc 0.35 (bcc_elf.c), gdb 13 (stap-probe.c), perf 6 (probe-file.c) and
 // Linux 6.18 (uprobes.c).
-func Check(object io.ReaderAt) (err error) {
-	f, err := elf.NewFile(object)
-	if err != nil {
-		return fmt.Errorf("every consumer: %w", err)
-	}
-	defer f.Close()
+func (f *File) Check() error {
 	c := checker{f: f, sections: map[string]int{}}
-	for i, s := range f.Sections {
+	for i, s := range f.elf.Sections {
 		if _, ok := c.sections[s.Name]; !ok {
 			c.sections[s.Name] = i
 		}
@@ -35,27 +40,34 @@ func Check(object io.ReaderAt) (err error) {
 		c.miss("every consumer", "there is no section %s", notes.SectionName)
 		return errors.Join(c.errs...)
 	}
-	if t := f.Sections[n].Type; t != elf.SHT_NOTE {
+	if t := f.elf.Sections[n].Type; t != elf.SHT_NOTE {
 		c.miss("libbpf", "section %s is %v, want SHT_NOTE", notes.SectionName, t)
 	}
-	data, err := f.Sections[n].Data()
+	sections, err := f.notes()
 	if err != nil {
-		c.miss("every consumer", "%v", err)
+		c.miss("every consumer", "%w", err)
 	}
-	for note, err := range notes.All(data, f.ByteOrder, f.Class) {
-		if err != nil {
-			c.miss("libbpf", "it refuses the whole file for one bad note: %v", err)
-			continue
+	for _, s := range sections {
+		for note, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, f.elf.Class) {
+			if err != nil {
+				c.miss("libbpf", "it refuses the whole file for one bad note: %w", err)
+			} else {
+				c.note(note)
+			}
+			if len(c.errs) > maxErrors {
+				c.errs = append(c.errs[:maxErrors], fmt.Errorf("more than %d faults, the rest is not told of", maxErrors))
+				return errors.Join(c.errs...)
+			}
 		}
-		c.note(note)
 	}
 	return errors.Join(c.errs...)
 }
 
 type checker struct {
-	f        *elf.File
+	f        *File
 	sections map[string]int // by name, the first
 	errs     []error
+	args     []notes.Arg // of one note
 }
 
 func (c *checker) miss(consumer, format string, args ...any) {
@@ -64,7 +76,7 @@ func (c *checker) miss(consumer, format string, args ...any) {
 
 // file checks what does not depend on a probe.
 func (c *checker) file() {
-	if t := c.f.Type; t != elf.ET_DYN && t != elf.ET_EXEC {
+	if t := c.f.elf.Type; t != elf.ET_DYN && t != elf.ET_EXEC {
 		c.miss("libbpf", "the file is %v, want ET_DYN or ET_EXEC", t)
 	}
 	if _, ok := c.sections[".note.gnu.build-id"]; !ok {
@@ -75,7 +87,7 @@ func (c *checker) file() {
 	}
 	// bcc walks the section table once: code, then .probes, then the notes.
 	code := 0
-	for i, s := range c.f.Sections {
+	for i, s := range c.f.elf.Sections {
 		if s.Flags&elf.SHF_EXECINSTR != 0 {
 			code = i
 			break
@@ -90,7 +102,7 @@ func (c *checker) file() {
 
 func (c *checker) note(n notes.Note) {
 	probe := n.Provider + ":" + n.Name
-	if !isIdentifier(n.Provider) || !isIdentifier(n.Name) || len(n.Provider) > maxProviderName || len(n.Name) > maxProbeName {
+	if !isIdentifier(n.Provider) || !isIdentifier(n.Name) || len(n.Provider) > maxPerfProvider || len(n.Name) > maxPerfName {
 		c.miss("perf", "%s cannot be the name of an event", probe)
 	}
 	if site := c.segment(n.Location); site == nil || site.Flags&elf.PF_X == 0 {
@@ -105,9 +117,9 @@ func (c *checker) note(n notes.Note) {
 }
 
 // segment returns the PT_LOAD of an address, nil without one.
-func (c *checker) segment(addr uint64) *elf.Prog {
-	for _, p := range c.f.Progs {
-		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Memsz {
+func (c *checker) segment(addr uint64) *elf.ProgHeader {
+	for i := range c.f.elf.Progs {
+		if p := &c.f.elf.Progs[i]; p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Memsz {
 			return p
 		}
 	}
@@ -115,21 +127,24 @@ func (c *checker) segment(addr uint64) *elf.Prog {
 }
 
 // site checks that a site which the kernel could optimise lies in one page.
-func (c *checker) site(probe string, addr uint64, seg *elf.Prog) {
-	if c.f.Machine != elf.EM_X86_64 {
+func (c *checker) site(probe string, addr uint64, seg *elf.ProgHeader) {
+	if c.f.elf.Machine != elf.EM_X86_64 {
 		return
 	}
-	code := make([]byte, 10)
-	n, _ := seg.ReadAt(code, int64(addr-seg.Vaddr))
-	for _, s := range []string{"\x0f\x1f\x44\x00\x00", "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"} {
-		if n >= len(s) && string(code[:len(s)]) == s && addr%4096+uint64(len(s)) > 4096 {
-			c.miss("linux", "%s: the site %#x crosses a page, so it is never optimised", probe, addr)
-		}
+	off := addr - seg.Vaddr
+	if off >= seg.Filesz {
+		return
+	}
+	code := make([]byte, min(siteSize, seg.Filesz-off))
+	n, _ := c.f.elf.ReadAt(code, int64(seg.Off+off))
+	kind := notes.SiteKindOf(c.f.elf.Machine, c.f.elf.ByteOrder, code[:n])
+	if (kind == notes.SiteNop5 || kind == notes.SiteNop10) && addr%pageSize+uint64(len(kind.AMD64())) > pageSize {
+		c.miss("linux", "%s: the site %#x crosses a page, so it is never optimised", probe, addr)
 	}
 }
 
 func (c *checker) semaphore(probe string, addr uint64) {
-	if i, ok := c.sections[notes.ProbeSectionName]; !ok || addr < c.f.Sections[i].Addr || addr-c.f.Sections[i].Addr >= c.f.Sections[i].Size {
+	if i, ok := c.sections[notes.ProbeSectionName]; !ok || addr < c.f.elf.Sections[i].Addr || addr-c.f.elf.Sections[i].Addr >= c.f.elf.Sections[i].Size {
 		c.miss("bcc", "%s: the semaphore %#x is not in a section %s", probe, addr, notes.ProbeSectionName)
 	}
 	seg := c.segment(addr)
@@ -146,7 +161,7 @@ func (c *checker) semaphore(probe string, addr uint64) {
 	case addr%2 != 0:
 		c.miss("linux", "%s: the semaphore %#x is odd", probe, addr)
 	}
-	for _, p := range c.f.Progs {
+	for _, p := range c.f.elf.Progs {
 		if p.Type == elf.PT_GNU_RELRO && addr >= p.Vaddr && addr-p.Vaddr < p.Memsz {
 			c.miss("linux", "%s: the semaphore %#x is read-only after relocation", probe, addr)
 		}
@@ -154,18 +169,30 @@ func (c *checker) semaphore(probe string, addr uint64) {
 }
 
 func (c *checker) arguments(probe, args string) {
-	list := notes.ParseArgs(c.f.Machine, c.f.Class, args)
-	if len(list) > maxNoteArgs {
-		c.miss("libbpf", "%s has %d arguments, %d are the most", probe, len(list), maxNoteArgs)
+	list := notes.AppendArgs(c.args[:0], c.f.elf.Machine, c.f.elf.Class, args)
+	c.args = list
+	if len(list) > maxLibbpfArgs {
+		c.miss("libbpf", "%s has %d arguments, %d are the most", probe, len(list), maxLibbpfArgs)
 	}
 	for _, a := range list {
 		switch {
 		case a.Err != nil:
-			c.miss("every consumer", "%s: %v", probe, a.Err)
+			c.miss("every consumer", "%s: %w", probe, a.Err)
 		case a.Float || a.Size > 8:
 			c.miss("gdb", "%s: argument %q makes it give up all arguments of the probe", probe, a.Text)
 		case a.Symbol != "":
 			c.miss("libbpf", "%s: argument %q names a symbol, which makes it refuse the probe", probe, a.Text)
 		}
 	}
+}
+
+func isIdentifier(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
 }
