@@ -298,6 +298,17 @@ func (a *Attachment) Wait(ctx context.Context) error {
 	return nil
 }
 
+// programs returns those that have a link.
+func (a *Attachment) programs() map[*ebpf.Program]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	used := map[*ebpf.Program]bool{}
+	for _, d := range a.detachers {
+		used[d.prog] = true
+	}
+	return used
+}
+
 // grouper collects sites that can share a link.
 type grouper struct {
 	objects objects

@@ -20,9 +20,19 @@ func (d *discovery) wantsFunctions() bool {
 func (d *discovery) mayHaveFunctions(path string) bool {
 	may := slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind != selector.USDT && s.MatchPath(path) })
 	if may {
-		d.functions[path] += 0 // it has been looked at
+		d.countFunctions(path, 0)
 	}
 	return may
+}
+
+// countFunctions notes that n more functions of the object at path were looked
+// at, for the error if there is no match. Later looks have none.
+func (d *discovery) countFunctions(path string, n int) {
+	if d.again {
+		d.functions = nil
+	} else {
+		d.functions[path] += n
+	}
 }
 
 // fileFunctions keeps what selectors name of the functions of a file.
@@ -74,7 +84,7 @@ func (d *discovery) addInstruction(p *reader.Probe, pid int) *Site {
 // function if a selector names them, and returns what they have become. If
 // several do, it is called as the first does.
 func (d *discovery) addFunction(fn *reader.Function, pid int) (sites []*Site) {
-	d.functions[fn.Path]++
+	d.countFunctions(fn.Path, 1)
 	var entry, ret string
 	var inside []reader.Probe
 	for i := range d.selectors {

@@ -120,7 +120,7 @@ func (g *group) attachMulti(start, end int) ([]detacher, error) {
 		for _, s := range sites {
 			s.Attached = true
 		}
-		return []detacher{{link: fd, event: -1, file: g.file, pid: g.pid}}, nil
+		return []detacher{{link: fd, event: -1, file: g.file, pid: g.pid, prog: g.prog}}, nil
 	}
 	if whole := g.wholeError(err); whole != nil {
 		return nil, whole

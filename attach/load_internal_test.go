@@ -30,8 +30,8 @@ func TestLoadOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(refused) != 1 || refused[bad] == nil || tr.codes[good.key()].prog == nil {
-		t.Errorf("refused %v, programs %v", refused, tr.codes)
+	if len(refused) != 1 || refused[bad] == nil || tr.progs.codes[good.key()].prog == nil {
+		t.Errorf("refused %v, programs %v", refused, tr.progs.codes)
 	}
 	plan := make(Plan, 2)
 	schemas := []*schema{{sig: good}, {sig: bad}}

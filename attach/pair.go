@@ -82,6 +82,26 @@ func (l *pairLayout) role(p *reader.Probe) (pairRole, error) {
 	return roleEnd, nil
 }
 
+// half returns why all starts, or all ends, of a latency have been refused: without
+// them there are no pairs.
+func (l *aggregateLayout) half(plan Plan) error {
+	if l == nil || l.pairs == nil {
+		return nil
+	}
+	for _, role := range []pairRole{roleStart, roleEnd} {
+		var of Plan
+		for i := range plan {
+			if r, err := l.pairs.role(&plan[i].Probe); err == nil && r == role {
+				of = append(of, plan[i])
+			}
+		}
+		if len(of) > 0 && of.Attached() == 0 {
+			return fmt.Errorf("there would be no pairs: %w", of.refused())
+		}
+	}
+	return nil
+}
+
 // bindPair is for what a start and its end have in common.
 func (l *pairLayout) bindPair(code *aggregateCode, sc *schema, s *Site) (err error) {
 	p := &s.Probe

@@ -67,7 +67,7 @@ func (g *group) attachEvent(s *Site, cookie uint64) (detacher, error) {
 	if err != nil {
 		return detacher{}, errors.Join(err, shield.Close(event))
 	}
-	d := detacher{link: fd, event: event}
+	d := detacher{link: fd, event: event, prog: g.prog}
 	if g.ended() {
 		return detacher{}, errors.Join(unix.ESRCH, d.stop(), shield.Close(event))
 	}
@@ -127,6 +127,7 @@ type detacher struct {
 	event int       // the perf event that the link is on, -1 of a uprobe_multi link
 	file  procfs.ID // see Site.file
 	pid   int       // of the process that it is restricted to, 0 of none
+	prog  *ebpf.Program
 }
 
 // stop closes the link: its program runs no more. The perf event, if there is

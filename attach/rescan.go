@@ -72,6 +72,15 @@ func (t *tracing) attachMore(ctx context.Context, plan Plan, since time.Time) {
 		t.fail(err)
 	}
 	t.numbers.take(t.discover.ended)
+	if len(plan) > 0 || len(t.discover.ended) > 0 {
+		used := t.attached.programs()
+		t.mu.Lock()
+		err := t.progs.prune(used)
+		t.mu.Unlock()
+		if err != nil {
+			t.fail(err)
+		}
+	}
 }
 
 // endSearch returns when nothing is looked for any more.
@@ -128,9 +137,7 @@ func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
 		return
 	}
 	if scratch > 0 {
-		t.mu.Lock()
-		t.scratch = append(t.scratch, m.scratch)
-		t.mu.Unlock()
+		defer m.scratch.Close() // the programs that use it hold it
 	}
 	refused, err := t.load(ctx, signatures, &m)
 	if err == nil {

@@ -56,9 +56,7 @@ type tracing struct {
 	handled          atomic.Uint64 // of received, those that readers are done with
 
 	mu      sync.Mutex // of what follows, and of the life of maps and progs
-	progs   []*ebpf.Program
-	codes   map[string]code // in progs, by the key of the signature
-	scratch []*ebpf.Map     // of sites found later
+	progs   programs
 	closed  bool
 	final   Stats
 	pairs   PairStats // as last counted
@@ -143,6 +141,11 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 			return err
 		}
 		follow(plan, followers)
+	}
+	if err := layout.half(plan); err != nil && t.attached != nil && !o.Await {
+		t.attached.Close()
+		t.attached.Wait(context.WithoutCancel(o.Context))
+		return err
 	}
 	if t.attached == nil {
 		t.attached = unattached(plan)
@@ -268,17 +271,11 @@ func signaturesOf(schemas []*schema) (signatures []*signature) {
 	return signatures
 }
 
-// code is where a signature's is.
-type code struct {
-	prog *ebpf.Program
-	form form
-}
-
 // unknown returns those signatures for which there is no program yet, and the
 // size of the scratch memory that they need.
 func (t *tracing) unknown(signatures []*signature) (out []*signature, scratch int) {
 	for _, sig := range signatures {
-		if _, ok := t.codes[sig.key()]; ok {
+		if _, ok := t.progs.find(sig); ok {
 			continue
 		}
 		out = append(out, sig)
@@ -296,9 +293,21 @@ func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (r
 	if t.kind == MultiLink {
 		typ = ebpf.AttachTraceUprobeMulti
 	}
-	if t.codes == nil {
-		t.codes = make(map[string]code, len(signatures))
+	refuse := func(sig *signature, err error) {
+		if refused == nil {
+			refused = map[*signature]error{}
+		}
+		refused[sig] = err
 	}
+	var untried []*signature
+	for _, sig := range signatures {
+		if err := t.progs.refusal(sig); err != nil {
+			refuse(sig, t.loadError(err))
+		} else {
+			untried = append(untried, sig)
+		}
+	}
+	signatures = untried
 	specs, forms := programSpecs(signatures, m, typ, sleepable.require() == nil)
 	for i, spec := range specs {
 		if err := context.Cause(ctx); err != nil {
@@ -310,25 +319,20 @@ func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (r
 				in = append(in, sig)
 			}
 		}
-		prog, err := newProgram(spec)
+		prog, err := t.progs.new(spec, in)
 		var privilege *PrivilegeError
 		switch {
 		case err == nil:
 			t.mu.Lock()
-			t.progs = append(t.progs, prog)
+			t.progs.add(prog, in, forms)
 			t.mu.Unlock()
-			for _, sig := range in {
-				t.codes[sig.key()] = code{prog, forms[sig]}
-			}
 			continue
 		case errors.As(privileges("load", err), &privilege):
 			return nil, privileges("load the programs that read arguments", err)
 		}
-		if refused == nil {
-			refused = map[*signature]error{}
-		}
 		if len(in) == 1 {
-			refused[in[0]] = t.loadError(err)
+			t.progs.refuse(in[0], err)
+			refuse(in[0], t.loadError(err))
 			continue
 		}
 		// One of them it is. Each gets a program of its own.
@@ -338,7 +342,7 @@ func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (r
 				return nil, err
 			}
 			if alone[sig] != nil {
-				refused[sig] = alone[sig]
+				refuse(sig, alone[sig])
 			}
 		}
 	}
@@ -398,7 +402,7 @@ func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, 
 		}
 		c, ok := codes[sc.sig]
 		if !ok {
-			c = t.codes[sc.sig.key()]
+			c, _ = t.progs.find(sc.sig)
 			codes[sc.sig] = c
 		}
 		groups.add(&plan[i], c.prog, c.form.cookie(numbers[i]))
@@ -475,12 +479,8 @@ func (t *tracing) countLocked() (Stats, error) {
 	if err != nil {
 		return st, err
 	}
-	for _, p := range t.progs {
-		ps, err := p.Stats()
-		if err != nil {
-			return st, fmt.Errorf("ask for missed events: %w", err)
-		}
-		st.Missed += ps.RecursionMisses
+	if st.Missed, err = t.progs.countMissed(); err != nil {
+		return st, err
 	}
 	st.Fired = c.at(counterFired) + st.Missed
 	st.Lost = c.at(counterLost)
@@ -508,12 +508,7 @@ func (t *tracing) finishLocked() error {
 }
 
 func (t *tracing) release() {
-	for _, p := range t.progs {
-		p.Close()
-	}
-	for _, m := range t.scratch {
-		m.Close()
-	}
+	t.progs.Close()
 	if t.maps != nil {
 		t.maps.Close()
 	}

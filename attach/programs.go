@@ -1,0 +1,146 @@
+package attach
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// idlePrograms are kept of those that no link has any more: what comes and
+	// goes has the same few signatures, and the verifier takes longer than all
+	// else that is done about a file.
+	idlePrograms = 32
+	// maxRefusals are the signatures that are known not to load.
+	maxRefusals = 256
+)
+
+// programs are those of a tracing. Only who looks for sites changes them. All but
+// find and refusal take tracing.mu to be held.
+type programs struct {
+	loaded   []loaded
+	codes    map[string]code  // by the key of the signature
+	refusals map[string]error // of the kernel, by the key of the signature
+	looks    int              // for sites, that found some or lost some
+	missed   uint64           // by programs that have been closed
+
+	// create loads a program, which has the code of signatures; nil for newProgram.
+	create func(spec *ebpf.ProgramSpec, in []*signature) (*ebpf.Program, error)
+}
+
+func (p *programs) new(spec *ebpf.ProgramSpec, in []*signature) (*ebpf.Program, error) {
+	if p.create != nil {
+		return p.create(spec, in)
+	}
+	return newProgram(spec)
+}
+
+// loaded is a program, and the last look at which it had a link.
+type loaded struct {
+	prog *ebpf.Program
+	used int
+}
+
+// code is where a signature's is.
+type code struct {
+	prog *ebpf.Program
+	form form
+}
+
+// find returns the code of a signature, if it has been loaded.
+func (p *programs) find(sig *signature) (code, bool) {
+	c, ok := p.codes[sig.key()]
+	return c, ok
+}
+
+// add adds a program and what it has the code of.
+func (p *programs) add(prog *ebpf.Program, in []*signature, forms map[*signature]form) {
+	if p.codes == nil {
+		p.codes = map[string]code{}
+	}
+	p.loaded = append(p.loaded, loaded{prog, p.looks})
+	for _, sig := range in {
+		p.codes[sig.key()] = code{prog, forms[sig]}
+	}
+}
+
+// refusal returns why the kernel has refused the signature before, nil if it has
+// not.
+func (p *programs) refusal(sig *signature) error { return p.refusals[sig.key()] }
+
+// refuse notes why the kernel refuses a signature, if it would do so again.
+func (p *programs) refuse(sig *signature, err error) {
+	var verifier *ebpf.VerifierError
+	if !errors.As(err, &verifier) && !errors.Is(err, unix.E2BIG) {
+		return
+	}
+	if p.refusals == nil || len(p.refusals) >= maxRefusals {
+		p.refusals = map[string]error{}
+	}
+	p.refusals[sig.key()] = err
+}
+
+// prune closes the programs that no link has, but for those that had one last.
+func (p *programs) prune(used map[*ebpf.Program]bool) error {
+	p.looks++
+	var busy, idle []loaded
+	for _, l := range p.loaded {
+		if used[l.prog] {
+			l.used = p.looks
+			busy = append(busy, l)
+		} else {
+			idle = append(idle, l)
+		}
+	}
+	slices.SortStableFunc(idle, func(a, b loaded) int { return cmp.Compare(b.used, a.used) })
+	kept := min(idlePrograms, len(idle))
+	p.loaded = append(busy, idle[:kept]...)
+	closed := make(map[*ebpf.Program]bool, len(idle)-kept)
+	var first error
+	for _, l := range idle[kept:] {
+		n, err := missedBy(l.prog)
+		p.missed += n
+		l.prog.Close()
+		closed[l.prog] = true
+		if first == nil {
+			first = err
+		}
+	}
+	for key, c := range p.codes {
+		if closed[c.prog] {
+			delete(p.codes, key)
+		}
+	}
+	return first
+}
+
+// countMissed returns the events that the kernel has suppressed.
+func (p *programs) countMissed() (uint64, error) {
+	missed := p.missed
+	for _, l := range p.loaded {
+		n, err := missedBy(l.prog)
+		if err != nil {
+			return missed, err
+		}
+		missed += n
+	}
+	return missed, nil
+}
+
+func missedBy(prog *ebpf.Program) (uint64, error) {
+	st, err := prog.Stats()
+	if err != nil {
+		return 0, fmt.Errorf("ask for missed events: %w", err)
+	}
+	return st.RecursionMisses, nil
+}
+
+func (p *programs) Close() {
+	for _, l := range p.loaded {
+		l.prog.Close()
+	}
+}
