@@ -66,7 +66,10 @@ func (p *Provider) Name() string { return p.name }
 // on tracers find them. Probes that are loaded already are not disturbed: those
 // that nobody watches may move into the new object, so that a program which
 // declares and loads again and again has a few objects, while those that are
-// watched stay where they are.
+// watched stay where they are. So while a tracer attaches to all that it finds, each
+// Load adds an object, which takes a descriptor (Options.Backing) and three mappings;
+// the first Load after the tracer has gone puts what they have into one. Objects of
+// [LoaderDlopen] are not moved: there each Load adds one that stays.
 //
 // The error joins those of all wrong declarations; the other probes are
 // published all the same. If the object cannot be loaded the probes remain to
@@ -189,7 +192,8 @@ func (p *Provider) look() {
 
 // Enabled reports whether any probe of the provider is being watched. It costs
 // less than a nanosecond if the provider has up to eight, a [Group] counting as
-// one, and some 0.2 ns more for each further one.
+// one, and some 0.2 ns more for each further one: a hundred take about 20 ns, which a
+// Group of those that matter spares.
 func (p *Provider) Enabled() bool { return p.counters.Load().Active() }
 
 // Close withdraws all probes. It waits for those that are being fired, which

@@ -92,6 +92,48 @@ func TestManyLoads(t *testing.T) {
 	}
 }
 
+// TestLoadsWhileWatched loads again and again while a tracer watches everything that
+// is found: each Load adds an object, and the first one after the tracer has gone
+// puts them together. What the dynamic linker has loaded stays.
+func TestLoadsWhileWatched(t *testing.T) {
+	const n = 20
+	p := newProvider("watched")
+	fds, _, _ := usage(t)
+	var probes []*provider.Probe1[int]
+	for i := range n {
+		probes = append(probes, provider.NewProbe1[int](p, fmt.Sprint("probe", i), "i"))
+		load(t, p)
+		provider.WatchOne(p, fmt.Sprint("probe", i), 1)
+	}
+	if got := len(objects(t, p)); got != n {
+		t.Fatalf("%d objects after %d Loads of which all are watched", got, n)
+	}
+	provider.Watch(p, -1)
+	provider.NewProbe0(p, "last")
+	load(t, p)
+	want, more := 1, 1
+	if *loader == "dlopen" {
+		want, more = n+1, n+1
+	}
+	if got := len(objects(t, p)); got != want {
+		t.Errorf("%d objects after the tracer has gone, want %d", got, want)
+	}
+	if fds2, _, _ := usage(t); fds2 > fds+more {
+		t.Errorf("%d descriptors, before: %d, want %d more", fds2, fds, more)
+	}
+	for i, probe := range probes {
+		name := fmt.Sprint("probe", i)
+		provider.WatchOne(p, name, 1)
+		if !probe.Enabled() || !p.Enabled() {
+			t.Errorf("%s is watched: probe %v, provider %v", name, probe.Enabled(), p.Enabled())
+		}
+		provider.WatchOne(p, name, -1)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestReplacedEvents holds that an events directory shows each probe once, and
 // where it is now.
 func TestReplacedEvents(t *testing.T) {
