@@ -37,12 +37,15 @@ type Group struct {
 	Meaning reader.Meaning
 }
 
-// OpenAggregate attaches as OpenAll does, to have the kernel aggregate events
+// OpenAggregate attaches as [Open] does, to have the kernel aggregate events
 // instead of recording them; what may be nil, to count them. Probes
 // that lack an argument, or have it with another type than those found first, are
 // left out, as [Site.Reason] says; it is an error if none of a selector is left.
-func OpenAggregate(selectors []string, what *Aggregation, opts *Options) (*Aggregate, error) {
-	o, err := opts.withDefaults()
+func OpenAggregate(ctx context.Context, selectors []string, what *Aggregation, opts *Options) (*Aggregate, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
+	o, err := opts.used()
 	if err != nil {
 		return nil, err
 	}
@@ -52,30 +55,30 @@ func OpenAggregate(selectors []string, what *Aggregation, opts *Options) (*Aggre
 	if err := what.check(); err != nil {
 		return nil, err
 	}
-	return openAggregate(selectors, &o, &aggregateLayout{wanted: *what})
+	return openAggregate(ctx, selectors, o, &aggregateLayout{wanted: *what})
 }
 
-func openAggregate(selectors []string, o *Options, layout *aggregateLayout) (_ *Aggregate, err error) {
+func openAggregate(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout) (_ *Aggregate, err error) {
 	if layout.cpus == 0 {
 		if layout.cpus, err = ebpf.PossibleCPU(); err != nil {
 			return nil, fmt.Errorf("ask how many CPUs there may be: %w", err)
 		}
 	}
 	a := &Aggregate{}
-	if err := a.open(selectors, o, layout); err != nil {
+	if err := a.open(ctx, selectors, o, layout); err != nil {
 		a.release()
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *Aggregate) open(selectors []string, o *Options, layout *aggregateLayout) error {
-	if err := a.attach(selectors, o, layout, func(*maps) error { return nil }); err != nil {
+func (a *Aggregate) open(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout) error {
+	if err := a.attach(ctx, selectors, o, layout, func(*maps) error { return nil }); err != nil {
 		return err
 	}
 	done, cancel := context.WithCancel(context.Background())
 	a.done = done
-	a.watch(o, func() error {
+	a.watch(ctx, o, func() error {
 		defer cancel()
 		return a.Stop()
 	})
@@ -85,8 +88,8 @@ func (a *Aggregate) open(selectors []string, o *Options, layout *aggregateLayout
 // Stop detaches from all sites. What has fired until then can still be read.
 func (a *Aggregate) Stop() error { return a.attached.Close() }
 
-// Done is closed when Options.Context is done or all of Options.PIDs have
-// ended, and the sites have been left.
+// Done is closed when the context of OpenAggregate or OpenLatency is done, or
+// all of [Target.PIDs] have ended, and the sites have been left.
 func (a *Aggregate) Done() <-chan struct{} { return a.done.Done() }
 
 // Read returns what has fired since the last call, the largest groups first.

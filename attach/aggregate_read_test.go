@@ -18,7 +18,7 @@ func TestAggregateIntervals(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
 	a := openAggregate(t, []string{"agg:*"}, attach.Aggregation{Value: "status", Sum: true, By: []string{"probe"}},
-		&attach.Options{PIDs: []int{p.pid()}, Where: "status != 0"})
+		&attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: "status != 0"})
 	counts, sums := map[string]uint64{}, map[string]int64{}
 	read := func() {
 		groups, err := a.Read()
@@ -83,7 +83,7 @@ func TestAggregateIntervals(t *testing.T) {
 func TestAggregateLost(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
-	a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{By: []string{"status"}, MaxGroups: 2}, &attach.Options{PIDs: []int{p.pid()}})
+	a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{By: []string{"status"}, MaxGroups: 2}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("fire 1")
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestAggregateLost(t *testing.T) {
 func TestAggregateNothing(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
-	a, err := attach.OpenAggregate([]string{"agg:done"}, nil, &attach.Options{PIDs: []int{p.pid()}})
+	a, err := attach.OpenAggregate(t.Context(), []string{"agg:done"}, nil, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestAggregateErrors(t *testing.T) {
 		{attach.Aggregation{Sum: true}, "needs the name of an argument"},
 		{attach.Aggregation{By: strings.Split(strings.Repeat("comm,", 33)+"pid", ",")}, "grouped by 536 bytes, at most 512"},
 	} {
-		_, err := attach.OpenAggregate([]string{path + ":args:memory"}, &test.what, nil)
+		_, err := attach.OpenAggregate(t.Context(), []string{path + ":args:memory"}, &test.what, nil)
 		if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %s", test.what, err, test.want)
 		}
@@ -145,7 +145,7 @@ func TestAggregateErrors(t *testing.T) {
 func TestAggregateEnds(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
-	a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{}, &attach.Options{PIDs: []int{p.pid()}})
+	a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("fire 1")
 	if err := p.end(); err != nil {
 		t.Error(err)

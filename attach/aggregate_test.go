@@ -65,7 +65,7 @@ func sample(i int) aggregateSample {
 
 func openAggregate(t testing.TB, selectors []string, what attach.Aggregation, opts *attach.Options) *attach.Aggregate {
 	t.Helper()
-	a, err := attach.OpenAggregate(selectors, &what, opts)
+	a, err := attach.OpenAggregate(t.Context(), selectors, &what, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatalf("%+v", err)
@@ -130,7 +130,7 @@ func TestAggregate(t *testing.T) {
 				if by != "" {
 					what.By = strings.Split(by, ",")
 				}
-				a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{PIDs: []int{p.pid()}})
+				a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 				p.do("fire 2")
 				if err := a.Stop(); err != nil {
 					t.Fatal(err)
@@ -177,7 +177,7 @@ func TestAggregateShared(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
 	what := attach.Aggregation{Value: "bytes", Sum: true, Min: true, Max: true, Hist: true, By: []string{"path"}, MaxGroups: 50_000}
-	a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{PIDs: []int{p.pid()}})
+	a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	const rounds, threads = 20, 8
 	for range rounds {
 		p.do("fire %d", threads)

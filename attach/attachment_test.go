@@ -24,7 +24,7 @@ func TestAdoptTooLate(t *testing.T) {
 	// A tracing that has refused all sites adopts them, too.
 	s := &Session{}
 	s.attached = a
-	s.options, s.kind, s.maps = &Options{}, MultiLink, &maps{}
+	s.options, s.kind, s.maps = &settings{}, MultiLink, &maps{}
 	s.sites.Store(&siteTable{})
 	s.extend(t.Context(), Plan{{Path: "missing"}}, time.Time{})
 }

@@ -117,7 +117,7 @@ func BenchmarkAttach(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("sites=%d/Open", n), func(b *testing.B) {
 			for b.Loop() {
-				s, err := attach.Open(path+":many:*", nil)
+				s, err := attach.Open(b.Context(), []string{path + ":many:*"}, nil)
 				if err != nil {
 					needPrivileges(b, err)
 					b.Fatal(err)
@@ -183,7 +183,7 @@ func BenchmarkEvent(b *testing.B) {
 		p := startChild(b, "fire")
 		p.do("load")
 		probe := liveProbe(b, p.pid(), "bench:three")
-		a, err := attach.Probe(nothing(b, ebpf.AttachTraceUprobeMulti), &probe, &attach.Options{PIDs: []int{p.pid()}})
+		a, err := attach.AttachProbes(nothing(b, ebpf.AttachTraceUprobeMulti), []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
 		if err != nil {
 			giveUp(b, err)
 		}
@@ -204,7 +204,7 @@ func BenchmarkEvent(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer rd.Close()
-		a, err := attach.Probe(load(b, ebpf.AttachTraceUprobeMulti, byHand(ring)), &probe, &attach.Options{PIDs: []int{p.pid()}})
+		a, err := attach.AttachProbes(load(b, ebpf.AttachTraceUprobeMulti, byHand(ring)), []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
 		if err != nil {
 			giveUp(b, err)
 		}
@@ -221,7 +221,7 @@ func BenchmarkEvent(b *testing.B) {
 	b.Run("session", func(b *testing.B) {
 		p := startChild(b, "fire")
 		p.do("load")
-		s := open(b, "bench:three", &attach.Options{PIDs: []int{p.pid()}})
+		s := open(b, "bench:three", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 		next, stop := pull(s)
 		defer stop()
 		fire(b, p, func() (n int) {

@@ -136,7 +136,7 @@ func TestSites(t *testing.T) {
 			p := start(t, exec.Command(path))
 			p.do("") // the dynamic linker is done with it
 			checkLive(t, p.pid(), "args:bare", 0x90, 0)
-			s := open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}, Link: kind})
+			s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kind})
 			checkLive(t, p.pid(), "args:bare", 0xcc, 1)
 			p.do("")
 			if n := len(drain(t, s)); n != 1 {
@@ -160,7 +160,7 @@ func TestSites(t *testing.T) {
 func TestProcessEnd(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p, q := start(t, exec.Command(path)), start(t, exec.Command(path))
-	s := open(t, "args:bare", &attach.Options{PIDs: []int{p.pid(), q.pid()}})
+	s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid(), q.pid()}}})
 	if got := s.Plan().Attached(); got != 2 {
 		t.Errorf("attached %d sites, want one per process", got)
 	}
@@ -181,7 +181,7 @@ func TestProcessEnd(t *testing.T) {
 	if d := cmp.Diff([]int{p.pid(), q.pid()}, pids); d != "" {
 		t.Errorf("events of processes (-want +got):\n%s", d)
 	}
-	_, err := attach.Open("args:bare", &attach.Options{PIDs: []int{p.pid()}})
+	_, err := attach.Open(t.Context(), []string{"args:bare"}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("attach to a dead process: error %v, want one that wraps os.ErrNotExist", err)
 	}
@@ -190,11 +190,11 @@ func TestProcessEnd(t *testing.T) {
 func TestNoMatch(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	for _, sel := range []string{path + ":args:none", "nobody_has_this:*"} {
-		if _, err := attach.Open(sel, nil); !errors.Is(err, attach.ErrNoMatch) {
+		if _, err := attach.Open(t.Context(), []string{sel}, nil); !errors.Is(err, attach.ErrNoMatch) {
 			t.Errorf("open %s: error %v, want one that wraps ErrNoMatch", sel, err)
 		}
 	}
-	if _, err := attach.Open(path+":args:in-ts", nil); err == nil || !strings.Contains(err.Error(), ", but "+path+":args:ints would") {
+	if _, err := attach.Open(t.Context(), []string{path + ":args:in-ts"}, nil); err == nil || !strings.Contains(err.Error(), ", but "+path+":args:ints would") {
 		t.Errorf("error %v, want one that knows the probe meant", err)
 	}
 }

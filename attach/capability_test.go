@@ -2,6 +2,7 @@ package attach_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -32,7 +33,7 @@ func openChild() func(string) error {
 		if _, err := fmt.Sscan(command, &pid, &selector, &perf); err != nil {
 			return err
 		}
-		o := attach.Options{PIDs: []int{pid}}
+		o := attach.Options{Target: attach.Target{PIDs: []int{pid}}}
 		if perf {
 			o.Link = attach.PerfLink
 		}
@@ -40,7 +41,7 @@ func openChild() func(string) error {
 		if err := unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{}); err != nil {
 			return err
 		}
-		s, err := attach.Open(selector, &o)
+		s, err := attach.Open(context.Background(), []string{selector}, &o)
 		var missing *attach.PrivilegeError
 		if errors.As(err, &missing) {
 			return fmt.Errorf("lacks %v: %w", missing.Missing, err)
@@ -78,7 +79,7 @@ func ownChild() func(string) error {
 				probes = append(probes, p)
 			}
 		}
-		_, err = attach.Probes(prog, probes, &attach.Options{PIDs: []int{pid}})
+		_, err = attach.AttachProbes(prog, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
 		var missing *attach.PrivilegeError
 		if errors.As(err, &missing) {
 			return fmt.Errorf("lacks %v: %w", missing.Missing, err)

@@ -2,6 +2,7 @@ package attach
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,14 +22,14 @@ import (
 //
 // A program in section "usdt/PATH:PROVIDER:NAME" ("usdt.s" if it may sleep)
 // uses libbpf's usdt.bpf.h: BPF_USDT, bpf_usdt_arg, bpf_usdt_arg_cnt and, for
-// [Options.Cookie], bpf_usdt_cookie. PATH:PROVIDER:NAME is a selector as for
+// [CollectionOptions.Cookie], bpf_usdt_cookie. PATH:PROVIDER:NAME is a selector as for
 // [Open]. One in section "usdt", or with '?' before its section, is attached by
 // AttachProgram.
 //
 // Programs in sections "uprobe.multi/PATH:FUNC", "uretprobe.multi/PATH:FUNC" and
 // "uprobe.session/PATH:FUNC", or with ".s" before the slash, are attached to
 // functions, by perf events where the kernel has no uprobe_multi links; FUNC is
-// as for [Open]. bpf_get_attach_cookie returns Options.Cookie there.
+// as for [Open]. bpf_get_attach_cookie returns the cookie there.
 //
 // bpf_usdt_arg returns -EINVAL for an argument that the object's header cannot
 // express, which [Site.ArgErrs] explains, and -EFAULT for memory that is paged
@@ -86,17 +87,21 @@ const roomForMore = 4096
 // call these to set variables, resize maps or change what a program is attached
 // to.
 //
-// The error names what could not be attached, and then nothing is.
-func LoadCollection(object io.ReaderAt, opts *Options) (*Collection, error) {
+// When ctx is done, LoadCollection ends with its cause, or what it has attached
+// is detached. The error names what could not be attached, and then nothing is.
+func LoadCollection(ctx context.Context, object io.ReaderAt, opts *CollectionOptions) (*Collection, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
 	spec, err := LoadCollectionSpec(object)
 	if err != nil {
 		return nil, err
 	}
-	c, err := NewCollection(spec, opts)
+	c, err := NewCollection(ctx, spec, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Attach(); err != nil {
+	if err := c.Attach(ctx); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -138,10 +143,12 @@ func LoadCollectionSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err erro
 // beside that for the 256, or what its MaxEntries says, that AttachProgram may
 // add. Nothing is attached before Attach.
 //
-// Of opts, PIDs, Cookie, Force, Link, Rescan, Await, Context and Collection
-// matter; it is an error to set others.
-func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error) {
-	o, err := collectionOptions(opts)
+// When ctx is done, NewCollection ends with its cause. opts may be nil.
+func NewCollection(ctx context.Context, spec *ebpf.CollectionSpec, opts *CollectionOptions) (*Collection, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
+	o, err := opts.checked()
 	if err != nil {
 		return nil, err
 	}
@@ -163,15 +170,15 @@ func NewCollection(spec *ebpf.CollectionSpec, opts *Options) (*Collection, error
 		}
 	}
 	// What is attached later may be restricted to processes.
-	if c.kind, err = chooseLink(o.Link, later || len(o.PIDs) > 0); err != nil {
+	if c.kind, err = chooseLink(o.Link, later || len(o.Target.PIDs) > 0); err != nil {
 		return nil, err
 	}
-	if err := c.shareLinks(spec, o.PIDs); err != nil {
+	if err := c.shareLinks(spec, o.Target.PIDs); err != nil {
 		c.abandon()
 		return nil, err
 	}
 	onTaskStack := c.stayOnTaskStack(spec, &o)
-	c.lookUp(&o)
+	c.lookUp(ctx, &o)
 	if c.specs != nil {
 		c.size(spec, &o, later)
 	}
@@ -216,22 +223,9 @@ func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	return nil
 }
 
-// collectionOptions refuses options that would have no effect and whose absence
-// a caller would miss.
-func collectionOptions(opts *Options) (Options, error) {
-	o, err := opts.withDefaults()
-	if err == nil {
-		err = opts.ofEvents("a collection's own programs")
-	}
-	if err == nil && len(o.Cookies) > 0 {
-		err = errors.New("a collection's programs have one cookie, not one for each probe")
-	}
-	return o, err
-}
-
 // stayOnTaskStack keeps programs on uprobes from getting a private stack, also
 // those that the caller attaches, and reports whether there was any.
-func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (changed bool) {
+func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *CollectionOptions) (changed bool) {
 	if o.PrivateStack {
 		return false
 	}
@@ -248,10 +242,10 @@ func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (cha
 }
 
 // lookUp finds the sites that programs name.
-func (c *Collection) lookUp(o *Options) {
+func (c *Collection) lookUp(ctx context.Context, o *CollectionOptions) {
 	for _, p := range c.programs {
 		if p.section.selector != "" {
-			p.target, p.err = c.newTarget(p, p.section.selector, o)
+			p.target, p.err = c.newTarget(ctx, p, p.section.selector, o)
 		}
 	}
 }
@@ -275,7 +269,7 @@ func (c *Collection) forget() {
 
 // size gives the map of specs room for the sites that are known, and for as
 // many more as the object declares, or roomForMore if later.
-func (c *Collection) size(spec *ebpf.CollectionSpec, o *Options, later bool) {
+func (c *Collection) size(spec *ebpf.CollectionSpec, o *CollectionOptions, later bool) {
 	different := map[string]bool{}
 	for _, p := range c.programs {
 		if p.target == nil {

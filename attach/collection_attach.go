@@ -13,7 +13,7 @@ import (
 
 // target is the sites that a program is to be attached to.
 type target struct {
-	options  *Options
+	options  *CollectionOptions
 	note     string // on the program
 	discover *discovery
 	procs    *processes
@@ -28,8 +28,12 @@ var errClosed = fmt.Errorf("the collection is closed: %w", os.ErrClosed)
 
 // Attach attaches every program whose section names what to attach to. The
 // error joins what went wrong, once for each cause; what could be attached
-// stays so.
-func (c *Collection) Attach() error {
+// stays so. When ctx is done, Attach ends with its cause, or what it has attached
+// is detached.
+func (c *Collection) Attach(ctx context.Context) error {
+	if err := usable(ctx); err != nil {
+		return err
+	}
 	if c.isClosed() {
 		return errClosed
 	}
@@ -42,7 +46,7 @@ func (c *Collection) Attach() error {
 		p.target = nil // once
 		c.mu.Unlock()
 		if t != nil {
-			if _, err = c.attach(p, t); err != nil {
+			if _, err = c.attach(ctx, p, t); err != nil {
 				c.refuse(p, t.plan, err)
 			}
 			t.objects.Close()
@@ -68,27 +72,31 @@ func (c *Collection) Attach() error {
 // for more than eight PIDs, does nothing in other processes: it is an error to
 // attach it there.
 //
-// opts may be nil; see [NewCollection] for what of them matters. The kind of
-// link is the collection's, and Options.Collection has had its effect.
-func (c *Collection) AttachProgram(program, selector string, opts *Options) (*Attachment, error) {
+// When ctx is done, AttachProgram ends with its cause, or what it has attached is
+// detached. opts may be nil. The kind of link is the collection's: it is an error
+// to ask for another.
+func (c *Collection) AttachProgram(ctx context.Context, program, selector string, opts *CollectionOptions) (*Attachment, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
 	p := c.programs[program]
 	if p == nil {
 		return nil, fmt.Errorf("the collection has no program %q in a section that it attaches", program)
 	}
-	o, err := collectionOptions(opts)
+	o, err := opts.attaching()
 	if err != nil {
 		return nil, err
 	}
 	if c.isClosed() {
 		return nil, errClosed
 	}
-	if err := p.serves(o.PIDs); err != nil {
+	if err := p.serves(o.Target.PIDs); err != nil {
 		return nil, err
 	}
 	if o.Link != AutoLink && o.Link != c.kind {
 		return nil, fmt.Errorf("the collection's programs were loaded for %v links, not %v", c.kind, o.Link)
 	}
-	if len(o.PIDs) > 0 && c.kind == MultiLink {
+	if len(o.Target.PIDs) > 0 && c.kind == MultiLink {
 		err := multiPIDFilter.require()
 		if errors.Is(err, ebpf.ErrNotSupported) {
 			return nil, fmt.Errorf("this kernel's %v links filter threads, not processes: %w", c.kind, err)
@@ -97,22 +105,22 @@ func (c *Collection) AttachProgram(program, selector string, opts *Options) (*At
 			return nil, privileges("ask the kernel for uprobe_multi", err)
 		}
 	}
-	t, err := c.newTarget(p, p.section.prefix()+selector, &o)
+	t, err := c.newTarget(ctx, p, p.section.prefix()+selector, &o)
 	if err != nil {
 		return nil, err
 	}
 	defer t.objects.Close()
-	return c.attach(p, t)
+	return c.attach(ctx, p, t)
 }
 
 // newTarget looks up sites and decides about them.
-func (c *Collection) newTarget(p *collectionProgram, selector string, o *Options) (*target, error) {
+func (c *Collection) newTarget(ctx context.Context, p *collectionProgram, selector string, o *CollectionOptions) (*target, error) {
 	t := &target{options: o, note: p.note}
 	var err error
-	if t.procs, err = holdProcesses(o.PIDs); err != nil {
+	if t.procs, err = holdProcesses(o.Target.PIDs); err != nil {
 		return nil, err
 	}
-	t.discover, err = newDiscovery(o.Context, []string{selector}, t.procs)
+	t.discover, err = newDiscovery(ctx, []string{selector}, t.procs)
 	if err == nil {
 		t.plan, err = t.discover.discover()
 	}
@@ -120,10 +128,10 @@ func (c *Collection) newTarget(p *collectionProgram, selector string, o *Options
 		t.procs.Close()
 		return nil, err
 	}
-	if p.shares(o.PIDs) {
+	if p.shares(o.Target.PIDs) {
 		t.sharing = newSharing(t.procs, t.discover)
 	}
-	if err := t.bind(o.Context, c.specs); err != nil {
+	if err := t.bind(ctx, c.specs); err != nil {
 		t.procs.Close()
 		return nil, err
 	}
@@ -153,8 +161,8 @@ func (t *target) bind(ctx context.Context, table *specTable) error {
 }
 
 // attach attaches to the sites of t, and with Rescan to those to come.
-func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error) {
-	a, err := c.attachSites(t.options.Context, p, t)
+func (c *Collection) attach(ctx context.Context, p *collectionProgram, t *target) (*Attachment, error) {
+	a, err := c.attachSites(ctx, p, t)
 	if err != nil {
 		t.procs.Close()
 		return nil, err
@@ -171,7 +179,7 @@ func (c *Collection) attach(p *collectionProgram, t *target) (*Attachment, error
 		c.await(a)
 		return nil, errClosed
 	}
-	ctx, cancel := context.WithCancel(t.options.Context)
+	ctx, cancel := context.WithCancel(ctx)
 	t.discover.ctx = ctx
 	waitEnded := c.dropEnded(ctx, t)
 	rescanned := make(chan struct{})

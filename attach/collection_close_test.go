@@ -19,13 +19,13 @@ func TestCollectionCloseMeanwhile(t *testing.T) {
 	spec := readSpec(t, newestObject)
 	open := 0
 	for round := range 9 {
-		c := newCollection(t, spec, &attach.Options{Link: attach.PerfLink})
+		c := newCollection(t, spec, &attach.CollectionOptions{Link: attach.PerfLink})
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for i := range 3 {
 			wg.Go(func() {
-				opts := attach.Options{Context: ctx, Rescan: time.Millisecond, Cookie: uint64(i)}
-				if _, err := c.AttachProgram("any", selector, &opts); err != nil && !errors.Is(err, os.ErrClosed) && !errors.Is(err, context.Canceled) {
+				opts := attach.CollectionOptions{Rescan: time.Millisecond, Cookie: uint64(i)}
+				if _, err := c.AttachProgram(ctx, "any", selector, &opts); err != nil && !errors.Is(err, os.ErrClosed) && !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}
 			})

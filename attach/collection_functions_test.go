@@ -16,7 +16,7 @@ func TestCollectionFunctions(t *testing.T) {
 	object := compileBPF(t, "testdata/functions.bpf.c")
 	want := [6]uint64{2, 2, 2, 2 * 0xf8, 2 << 40, 4 << 40}
 	spec := readSpec(t, object)
-	if c, err := attach.NewCollection(spec, nil); errors.Is(err, ebpf.ErrNotSupported) {
+	if c, err := attach.NewCollection(t.Context(), spec, nil); errors.Is(err, ebpf.ErrNotSupported) {
 		t.Log(err)
 		delete(spec.Programs, "both")
 		want[5] = 0
@@ -27,8 +27,8 @@ func TestCollectionFunctions(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			path := compile(t, "gcc", "-O2")
 			p := start(t, exec.Command(path))
-			c := newCollection(t, spec, &attach.Options{PIDs: []int{p.pid()}, Cookie: 1 << 40, Link: kind})
-			if err := c.Attach(); err != nil {
+			c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Cookie: 1 << 40, Link: kind})
+			if err := c.Attach(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			for _, name := range []string{"called", "returned"} {

@@ -25,14 +25,14 @@ func TestCollectionPlanRefused(t *testing.T) {
 		}
 	}
 	check("before Attach")
-	if err := c.Attach(); !errors.Is(err, attach.ErrNoSite) {
+	if err := c.Attach(t.Context()); !errors.Is(err, attach.ErrNoSite) {
 		t.Errorf("error %v, want one that wraps ErrNoSite", err)
 	}
 	check("after Attach")
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Attach(); !errors.Is(err, os.ErrClosed) {
+	if err := c.Attach(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Attach after Close: error %v, want one that wraps os.ErrClosed", err)
 	}
 }

@@ -88,11 +88,11 @@ func (p *collectionProgram) serves(pids []int) error {
 		return nil
 	}
 	if len(pids) == 0 {
-		return fmt.Errorf("the program was loaded for %d processes, and is to be attached to all: load it without Options.PIDs", len(p.pids))
+		return fmt.Errorf("the program was loaded for %d processes, and is to be attached to all: load it without Target.PIDs", len(p.pids))
 	}
 	for _, pid := range pids {
 		if !slices.Contains(p.pids, pid) {
-			return fmt.Errorf("the program was loaded for %d processes, of which %d is none: load it without Options.PIDs", len(p.pids), pid)
+			return fmt.Errorf("the program was loaded for %d processes, of which %d is none: load it without Target.PIDs", len(p.pids), pid)
 		}
 	}
 	return nil

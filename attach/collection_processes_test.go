@@ -26,8 +26,8 @@ func TestCollectionManyProcesses(t *testing.T) {
 			p.AttachTo = map[string]string{"bare": "args:bare", "sleepable": "versions:*"}[name]
 		}
 		before := len(ownLinks(t))
-		c := newCollection(t, spec, &attach.Options{PIDs: pids, Link: link, Rescan: 5 * time.Millisecond, Await: true})
-		if err := c.Attach(); err != nil {
+		c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: pids}, Link: link, Rescan: 5 * time.Millisecond, Await: true})
+		if err := c.Attach(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if n, links := c.Plan("bare").Attached(), len(ownLinks(t))-before-c.Plan("sleepable").Attached(); n != 12 || links > 1 {
@@ -48,15 +48,15 @@ func TestCollectionManyProcesses(t *testing.T) {
 				t.Errorf("%d events of probes that were declared later, want 2", n)
 			}
 		}
-		one := attachProgram(t, c, "bare", "args:ints", &attach.Options{PIDs: pids[:1]})
+		one := attachProgram(t, c, "bare", "args:ints", &attach.CollectionOptions{Target: attach.Target{PIDs: pids[:1]}})
 		programs[0].do("")
 		programs[1].do("")
 		if n := len(firings(t, c)); n != 3 {
 			t.Errorf("link %v: %d events with another link for one process, want 3", link, n)
 		}
 		for _, others := range [][]int{nil, {os.Getpid()}} {
-			_, err := c.AttachProgram("bare", "args:bare", &attach.Options{PIDs: others})
-			if err == nil || !strings.Contains(err.Error(), "load it without Options.PIDs") {
+			_, err := c.AttachProgram(t.Context(), "bare", "args:bare", &attach.CollectionOptions{Target: attach.Target{PIDs: others}})
+			if err == nil || !strings.Contains(err.Error(), "load it without Target.PIDs") {
 				t.Errorf("link %v: attaching to processes %v: error %v", link, others, err)
 			}
 		}

@@ -36,7 +36,7 @@ func TestCollectionArguments(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s%d%v", object, strings.Join(test.command[:2], ""), test.bits, test.kind), func(t *testing.T) {
 				target := compile(t, test.command...)
 				p := start(t, exec.Command(target))
-				c := newCollection(t, spec, &attach.Options{Link: test.kind, PIDs: []int{p.pid()}})
+				c := newCollection(t, spec, &attach.CollectionOptions{Link: test.kind, Target: attach.Target{PIDs: []int{p.pid()}}})
 				program, number := "any", uint32(1)
 				if test.bits == 32 {
 					program, number = "sleepable", 2
@@ -44,7 +44,7 @@ func TestCollectionArguments(t *testing.T) {
 				want := wantC(test.bits)
 				plans := map[string]attach.Plan{}
 				for i, name := range probes {
-					a := attachProgram(t, c, program, target+":args:"+name, &attach.Options{Cookie: uint64(i) - 1})
+					a := attachProgram(t, c, program, target+":args:"+name, &attach.CollectionOptions{Cookie: uint64(i) - 1})
 					plans[name] = a.Plan()
 				}
 				p.do("")

@@ -23,7 +23,7 @@ func TestRefusedProgram(t *testing.T) {
 		// Below the frame, which no kernel lets a program read.
 		"set_more": program("set_more", "uprobe.s", asm.Mov.Imm(asm.R3, 7), asm.LoadMem(asm.R2, asm.R10, -1024, asm.DWord)),
 	}}
-	c, err := attach.NewCollection(spec, nil)
+	c, err := attach.NewCollection(t.Context(), spec, nil)
 	if err == nil {
 		c.Close()
 		t.Fatal("the collection was loaded")

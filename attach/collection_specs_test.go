@@ -52,7 +52,7 @@ func TestCollectionManySpecs(t *testing.T) {
 	declared := spec.Maps["__bpf_usdt_specs"].MaxEntries
 	c := newCollection(t, spec, nil)
 	needManySites(t)
-	if err := c.Attach(); err != nil {
+	if err := c.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Maps["__bpf_usdt_specs"].MaxEntries(); got < specs+256 || declared != 256 {
@@ -99,7 +99,7 @@ func TestCollectionSpecsReused(t *testing.T) {
 	c := newCollection(t, spec, nil)
 	const room = 2 // the site of bare, and one more
 	for i := range uint64(5) {
-		a := attachProgram(t, c, "bare", path+":args:ints", &attach.Options{Cookie: i})
+		a := attachProgram(t, c, "bare", path+":args:ints", &attach.CollectionOptions{Cookie: i})
 		p.do("")
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestCollectionSpecsReused(t *testing.T) {
 		t.Errorf("%d specs in the map, want that of the last", got)
 	}
 	for i := range uint64(room + 1) {
-		_, err := c.AttachProgram("bare", path+":args:ints", &attach.Options{Cookie: i})
+		_, err := c.AttachProgram(t.Context(), "bare", path+":args:ints", &attach.CollectionOptions{Cookie: i})
 		switch full := i == room; {
 		case !full && err != nil:
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func TestCollectionJVM(t *testing.T) {
 	delete(spec.Programs, "ints")
 	c := newCollection(t, spec, nil)
 	needManySites(t)
-	if err := c.Attach(); err != nil {
+	if err := c.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Plan("bare").Attached(); got != sites || sites < 500 {

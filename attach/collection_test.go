@@ -56,9 +56,9 @@ func readSpec(t testing.TB, object string) *ebpf.CollectionSpec {
 	return spec
 }
 
-func newCollection(t testing.TB, spec *ebpf.CollectionSpec, opts *attach.Options) *attach.Collection {
+func newCollection(t testing.TB, spec *ebpf.CollectionSpec, opts *attach.CollectionOptions) *attach.Collection {
 	t.Helper()
-	c, err := attach.NewCollection(spec, opts)
+	c, err := attach.NewCollection(t.Context(), spec, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -67,9 +67,9 @@ func newCollection(t testing.TB, spec *ebpf.CollectionSpec, opts *attach.Options
 	return c
 }
 
-func attachProgram(t testing.TB, c *attach.Collection, program, selector string, opts *attach.Options) *attach.Attachment {
+func attachProgram(t testing.TB, c *attach.Collection, program, selector string, opts *attach.CollectionOptions) *attach.Attachment {
 	t.Helper()
-	a, err := c.AttachProgram(program, selector, opts)
+	a, err := c.AttachProgram(t.Context(), program, selector, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestLoadCollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := attach.LoadCollection(bytes.NewReader(b), &attach.Options{PIDs: []int{p.pid()}, Cookie: 1 << 63})
+	c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b), &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Cookie: 1 << 63})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestLoadCollection(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
-	if _, err := c.AttachProgram("any", "args:bare", nil); !errors.Is(err, os.ErrClosed) {
+	if _, err := c.AttachProgram(t.Context(), "any", "args:bare", nil); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("attach after Close: error %v, want one that wraps os.ErrClosed", err)
 	}
 }
@@ -172,14 +172,14 @@ func TestCollectionSteps(t *testing.T) {
 	}
 	spec.Programs["bare"].AttachTo = "typed:bare"
 	delete(spec.Programs, "ints")
-	c := newCollection(t, spec, &attach.Options{PIDs: []int{p.pid()}})
+	c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
 	if plan := c.Plan("bare"); len(plan) != 1 || plan.Attached() != 0 {
 		t.Errorf("plan before Attach %+v, want one site, not attached", plan)
 	}
-	if err := c.Attach(); err != nil {
+	if err := c.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	attachProgram(t, c, "sleepable", "typed:ints", &attach.Options{PIDs: []int{p.pid()}, Cookie: 7})
+	attachProgram(t, c, "sleepable", "typed:ints", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Cookie: 7})
 	p.do("bare")
 	p.do("ints")
 	events := firings(t, c)
@@ -202,7 +202,7 @@ func TestCollectionErrors(t *testing.T) {
 	spec.Programs["ints"].AttachTo = path + ":args:nothing"
 	spec.Programs["any"].AttachTo = path + ":args:bare"
 	c := newCollection(t, spec, nil)
-	err := c.Attach()
+	err := c.Attach(t.Context())
 	if !errors.Is(err, attach.ErrNoMatch) || !strings.HasPrefix(err.Error(), "attach bare, ints: ") || strings.Count(err.Error(), "nothing") != 1 {
 		t.Errorf("error %v, want one about bare and ints that wraps ErrNoMatch", err)
 	}
@@ -210,10 +210,10 @@ func TestCollectionErrors(t *testing.T) {
 	if events := firings(t, c); len(events) != 1 || events[0].Program != 1 {
 		t.Errorf("events %+v, want one of any", events)
 	}
-	if _, err := c.AttachProgram("left", "args:bare", nil); err == nil {
+	if _, err := c.AttachProgram(t.Context(), "left", "args:bare", nil); err == nil {
 		t.Error("attach of a program that is the caller's: no error")
 	}
-	if _, err := c.AttachProgram("any", path+":args:nothing", nil); !errors.Is(err, attach.ErrNoMatch) {
+	if _, err := c.AttachProgram(t.Context(), "any", path+":args:nothing", nil); !errors.Is(err, attach.ErrNoMatch) {
 		t.Errorf("error %v, want one that wraps ErrNoMatch", err)
 	}
 	b, err := os.ReadFile(newestObject)
@@ -221,10 +221,10 @@ func TestCollectionErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := start(t, exec.Command("cat"))
-	if c, err := attach.LoadCollection(bytes.NewReader(b), &attach.Options{PIDs: []int{other.pid()}}); !errors.Is(err, attach.ErrNoMatch) {
+	if c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b), &attach.CollectionOptions{Target: attach.Target{PIDs: []int{other.pid()}}}); !errors.Is(err, attach.ErrNoMatch) {
 		t.Errorf("collection %v, error %v, want one that wraps ErrNoMatch", c, err)
 	}
-	if c, err := attach.LoadCollection(bytes.NewReader(b[:len(b)/2]), nil); err == nil {
+	if c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b[:len(b)/2]), nil); err == nil {
 		c.Close()
 		t.Error("half an object: no error")
 	}
@@ -240,8 +240,8 @@ func TestCollectionRescan(t *testing.T) {
 	spec.Programs["any"].AttachTo = "typed:ints"
 	delete(spec.Programs, "bare")
 	delete(spec.Programs, "ints")
-	c := newCollection(t, spec, &attach.Options{PIDs: []int{p.pid()}, Rescan: 5 * time.Millisecond, Await: true, Context: ctx, Cookie: 3})
-	if err := c.Attach(); err != nil {
+	c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Rescan: 5 * time.Millisecond, Await: true, Cookie: 3})
+	if err := c.Attach(ctx); err != nil {
 		t.Fatal(err)
 	}
 	p.do("load")

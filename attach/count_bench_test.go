@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // BenchmarkCount is the cost of an event that the kernel only counts: by hand
@@ -33,7 +34,7 @@ func BenchmarkCount(b *testing.B) {
 			asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
 			asm.Return(),
 		})
-		a, err := attach.Probe(prog, &probe, &attach.Options{PIDs: []int{p.pid()}})
+		a, err := attach.AttachProbes(prog, []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
 		if err != nil {
 			giveUp(b, err)
 		}
@@ -66,7 +67,7 @@ func BenchmarkCount(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			p := startChild(b, "fire")
 			p.do("load")
-			a := openAggregate(b, []string{"bench:three"}, bench.what, &attach.Options{PIDs: []int{p.pid()}, Where: bench.where})
+			a := openAggregate(b, []string{"bench:three"}, bench.what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: bench.where})
 			fire(b, p, func() int {
 				groups, err := a.Read()
 				if err != nil {

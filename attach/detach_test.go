@@ -16,7 +16,7 @@ import (
 func TestDetachInBackground(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 	p := start(t, exec.Command(path))
-	s := open(t, "args:*", &attach.Options{PIDs: []int{p.pid()}, Link: attach.PerfLink})
+	s := open(t, "args:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: attach.PerfLink})
 	sites := s.Plan().Attached()
 	expired, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -325,14 +325,10 @@ func (d *discovery) file(f *reader.File, state *fileState, path, open string) {
 	}
 }
 
-// CheckSelectors returns the error in the first selector that Open could not
-// understand, nil if there is none.
-func CheckSelectors(selectors []string) error {
-	_, err := parseSelectors(selectors)
-	return err
-}
-
 func parseSelectors(selectors []string) ([]selector.Selector, error) {
+	if len(selectors) == 0 {
+		return nil, errors.New("no selector: name at least one, as [PATH:]PROVIDER:NAME")
+	}
 	var out []selector.Selector
 	for _, s := range selectors {
 		sel, err := selector.Parse(s)

@@ -1,10 +1,10 @@
 // Package attach attaches BPF programs to USDT probes and delivers what fires
 // as typed events.
 //
-// [Open] takes a selector such as "myapp:request_*", finds the probe sites it
-// names, attaches generated BPF programs to them and returns a [Session], whose
-// Events are decoded Go values, each an [event.Event]. [Probe] and [Probes] attach a program of the
-// caller's own.
+// [Open] takes selectors such as "myapp:request_*", finds the probe sites they
+// name, attaches generated BPF programs to them and returns a [Session], whose
+// Events are decoded Go values, each an [event.Event]. [AttachProbes] attaches a
+// program of the caller's own.
 //
 // All sites of one object that need the same program share one uprobe_multi
 // link; kernels without it (before 6.6) get one perf event per site. Arguments

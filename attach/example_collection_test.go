@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log"
@@ -36,7 +37,7 @@ func ExampleLoadCollection() {
 		return
 	}
 	defer object.Close()
-	c, err := attach.LoadCollection(object, &attach.Options{PIDs: []int{os.Getpid()}})
+	c, err := attach.LoadCollection(context.Background(), object, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		log.Print(err)
 		return

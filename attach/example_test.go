@@ -26,10 +26,9 @@ func ExampleOpen() {
 	defer store.Close()
 
 	ctx, cancel := context.WithCancel(context.Background())
-	s, err := attach.Open("store:*", &attach.Options{
-		PIDs:    []int{os.Getpid()},
-		Where:   "total >= 10", // tested by the kernel
-		Context: ctx,
+	s, err := attach.Open(ctx, []string{"store:*"}, &attach.Options{
+		Target: attach.Target{PIDs: []int{os.Getpid()}},
+		Where:  "total >= 10",
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -61,7 +60,7 @@ func ExampleSession_Views() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	s, err := attach.Open("store:order", &attach.Options{PIDs: []int{os.Getpid()}})
+	s, err := attach.Open(context.Background(), []string{"store:order"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func ExampleSession_Views() {
 }
 
 // A program of one's own: it counts by the cookie that each probe was given.
-func ExampleProbes() {
+func ExampleAttachProbes() {
 	store := provider.New("store", nil)
 	order := provider.NewProbe0(store, "order")
 	cancellation := provider.NewProbe0(store, "cancellation")
@@ -138,7 +137,7 @@ func ExampleProbes() {
 		probes = append(probes, p)
 		cookies = append(cookies, map[string]uint64{"order": 0, "cancellation": 1}[p.Name])
 	}
-	a, err := attach.Probes(prog, probes, &attach.Options{PIDs: []int{os.Getpid()}, Cookies: cookies})
+	a, err := attach.AttachProbes(prog, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{os.Getpid()}}, Cookies: cookies})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -173,7 +172,7 @@ func ExampleOpenAggregate() {
 		log.Fatal(err)
 	}
 	what := attach.Aggregation{Value: "ms", Max: true, Hist: true, Bounds: bounds, By: []string{"path"}}
-	a, err := attach.OpenAggregate([]string{"store:served"}, &what, &attach.Options{PIDs: []int{os.Getpid()}})
+	a, err := attach.OpenAggregate(context.Background(), []string{"store:served"}, &what, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -212,7 +211,7 @@ func ExampleOpenLatency() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	a, err := attach.OpenLatency("store:start", "store:done", &attach.Latency{Key: []string{"id"}}, &attach.Options{PIDs: []int{os.Getpid()}})
+	a, err := attach.OpenLatency(context.Background(), "store:start", "store:done", &attach.Latency{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		log.Fatal(err)
 	}

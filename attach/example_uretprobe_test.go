@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os/exec"
@@ -14,7 +15,7 @@ func ExampleOpen_uretprobe() {
 	path, remove := factorials() // a program that prints 5!, among other numbers
 	defer remove()
 
-	s, err := attach.Open("uretprobe:"+path+":factorial", &attach.Options{Where: "retval > 10"})
+	s, err := attach.Open(context.Background(), []string{"uretprobe:" + path + ":factorial"}, &attach.Options{Where: "retval > 10"})
 	if err != nil {
 		log.Print(err)
 		return

@@ -62,7 +62,7 @@ func faultChild() func(string) error {
 func TestFault(t *testing.T) {
 	p := startChild(t, "fault")
 	p.do("load")
-	opts := attach.Options{PIDs: []int{p.pid()}, Follow: []string{"Name", "Peer"}}
+	opts := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name", "Peer"}}
 	s := open(t, "fault:record", &opts)
 	p.do("fire")
 	const fault = "memory not readable"

@@ -2,19 +2,30 @@ package attach
 
 import "context"
 
-// Find returns the sites that [OpenAll] would attach to, with what it would
-// decide about each, and attaches to none. Of opts it uses Context, PIDs and
-// Force; opts may be nil. It needs no privilege but that of reading the files, and of
-// seeing the processes that have them mapped.
-func Find(selectors []string, opts *Options) (Plan, error) {
+// FindOptions say what [Find] finds.
+type FindOptions struct {
+	// Target says which processes are searched, by PIDs only.
+	Target Target
+	// Force decides about sites as [Options.Force] does.
+	Force bool
+}
+
+// Find returns the sites that [Open] would attach to, with what it would decide
+// about each, and attaches to none. When ctx is done, it ends with its cause. opts
+// may be nil. It needs no privilege but that of reading the files, and of seeing
+// the processes that have them mapped.
+func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
 	if opts == nil {
-		opts = &Options{}
+		opts = &FindOptions{}
 	}
-	ctx := opts.Context
-	if ctx == nil {
-		ctx = context.Background()
+	target, err := opts.Target.byPID()
+	if err != nil {
+		return nil, err
 	}
-	procs, err := holdProcesses(opts.PIDs)
+	procs, err := holdProcesses(target.PIDs)
 	if err != nil {
 		return nil, err
 	}

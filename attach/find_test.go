@@ -13,8 +13,8 @@ import (
 func TestFind(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O1")
 	p := start(t, exec.Command(path))
-	for _, opts := range []*attach.Options{nil, {PIDs: []int{p.pid()}}} {
-		plan, err := attach.Find([]string{"uprobe:" + path + ":negative", "uretprobe:" + path + ":_start"}, opts)
+	for _, opts := range []*attach.FindOptions{nil, {Target: attach.Target{PIDs: []int{p.pid()}}}} {
+		plan, err := attach.Find(t.Context(), []string{"uprobe:" + path + ":negative", "uretprobe:" + path + ":_start"}, opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 	}
-	if _, err := attach.Find([]string{"uprobe:" + path + ":nobody"}, nil); !errors.Is(err, attach.ErrNoMatch) {
+	if _, err := attach.Find(t.Context(), []string{"uprobe:" + path + ":nobody"}, nil); !errors.Is(err, attach.ErrNoMatch) {
 		t.Errorf("got %v, want that nothing matches", err)
 	}
 }

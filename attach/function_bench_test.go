@@ -52,7 +52,7 @@ func BenchmarkFunctions(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("%s/functions=%d/Open", kind, n), func(b *testing.B) {
 			for b.Loop() {
-				s, err := attach.Open(kind+":"+path+":many_*", nil)
+				s, err := attach.Open(b.Context(), []string{kind + ":" + path + ":many_*"}, nil)
 				if err != nil {
 					needPrivileges(b, err)
 					b.Fatal(err)

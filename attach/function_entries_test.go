@@ -89,7 +89,7 @@ func TestFunctionsRefused(t *testing.T) {
 		"uprobe:no_such_file_anywhere.so:*":  attach.ErrNoMatch,
 		"uprobe:" + path + "_not_there:sum8": os.ErrNotExist,
 	} {
-		if _, err := attach.Open(selector, nil); !errors.Is(err, want) {
+		if _, err := attach.Open(t.Context(), []string{selector}, nil); !errors.Is(err, want) {
 			needPrivileges(t, err)
 			t.Errorf("%s: error %v, want one that wraps %v", selector, err, want)
 		}

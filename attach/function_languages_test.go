@@ -33,11 +33,11 @@ func TestFunctionsCpp(t *testing.T) {
 		t.Errorf("calls by type (-want +got):\n%s\n%v", d, got)
 	}
 
-	if _, err := attach.Open("uretprobe:libstdc++.so.6:__cxa_throw", nil); !errors.Is(err, attach.ErrUnsafe) {
+	if _, err := attach.Open(t.Context(), []string{"uretprobe:libstdc++.so.6:__cxa_throw"}, nil); !errors.Is(err, attach.ErrUnsafe) {
 		t.Errorf("returns from what throws: %v", err)
 	}
 	// The exception would pass through the function.
-	_, err := attach.Open("uretprobe:"+path+":parser::parse", nil)
+	_, err := attach.Open(t.Context(), []string{"uretprobe:" + path + ":parser::parse"}, nil)
 	if !errors.Is(err, attach.ErrUnsafe) || !strings.Contains(err.Error(), "exception") {
 		t.Errorf("returns from a function that throws: %v", err)
 	}
@@ -98,7 +98,7 @@ func TestFunctionsGo(t *testing.T) {
 			if got := len(drain(t, s)); got != 101 {
 				t.Errorf("%d events of 101 calls that need a larger stack", got)
 			}
-			_, err := attach.Open("uretprobe:"+path+":main.work", nil)
+			_, err := attach.Open(t.Context(), []string{"uretprobe:" + path + ":main.work"}, nil)
 			if !errors.Is(err, attach.ErrUnsafe) || !strings.Contains(err.Error(), "stacks") {
 				t.Errorf("returns from a function of Go: %v", err)
 			}

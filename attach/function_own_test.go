@@ -61,7 +61,7 @@ func TestOwnProgramOnFunctions(t *testing.T) {
 		needs.Skip(t, "%v", err)
 	}
 	defer prog.Close()
-	a, err := attach.Probes(prog, probes, &attach.Options{Cookies: []uint64{100, 101}})
+	a, err := attach.AttachProbes(prog, probes, &attach.ProgramOptions{Cookies: []uint64{100, 101}})
 	if err != nil {
 		t.Fatal(err)
 	}

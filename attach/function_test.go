@@ -71,7 +71,7 @@ func byName(events []event.Event) map[string][][]arg {
 
 func openAll(t testing.TB, opts *attach.Options, selectors ...string) *attach.Session {
 	t.Helper()
-	s, err := attach.OpenAll(selectors, opts)
+	s, err := attach.Open(t.Context(), selectors, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -171,13 +171,13 @@ func TestFunctionText(t *testing.T) {
 		t.Errorf("arguments with types (-want +got):\n%s", d)
 	}
 
-	_, err := attach.Open("uprobe:"+path+":sum8", &attach.Options{Where: "retval == 0"})
+	_, err := attach.Open(t.Context(), []string{"uprobe:" + path + ":sum8"}, &attach.Options{Where: "retval == 0"})
 	var where *attach.WhereError
 	if !errors.As(err, &where) || !strings.Contains(err.Error(), "uprobe:functions:sum8 has no argument retval") {
 		t.Errorf("a condition on the result at the entry: %v", err)
 	}
 	for _, wrong := range []string{"a", "arg", "arg01", "arg0:", "arg0:int", "none", ""} {
-		if _, err := attach.Open("uprobe:"+path+":sum8", &attach.Options{Args: []string{"arg0", wrong}}); err == nil || !strings.Contains(err.Error(), "arg0") {
+		if _, err := attach.Open(t.Context(), []string{"uprobe:" + path + ":sum8"}, &attach.Options{Args: []string{"arg0", wrong}}); err == nil || !strings.Contains(err.Error(), "arg0") {
 			t.Errorf("argument %q: error %v", wrong, err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestFunctionAggregate(t *testing.T) {
 	a := openAggregate(t, []string{"uprobe:" + path + ":sum8", "uprobe:" + path + ":fact*", "uretprobe:" + path + ":fact*"},
 		attach.Aggregation{By: []string{"probe"}}, nil)
 	byArgument := openAggregate(t, []string{"uprobe:" + path + ":sum8"}, attach.Aggregation{By: []string{"arg7"}, Value: "arg6", Sum: true}, nil)
-	latency, err := attach.OpenLatency("uprobe:"+path+":sum8", "uretprobe:"+path+":__sum_alias", nil, nil)
+	latency, err := attach.OpenLatency(t.Context(), "uprobe:"+path+":sum8", "uretprobe:"+path+":__sum_alias", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestFunctionLibrary(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2")
 	p := start(t, exec.Command(path))
 	for _, pids := range [][]int{nil, {p.pid()}} {
-		s := openAll(t, &attach.Options{PIDs: pids, Where: fmt.Sprintf("pid == %d", p.pid())}, "uprobe:libc.so.6:getppid", "uretprobe:libc.so.6:getppid")
+		s := openAll(t, &attach.Options{Target: attach.Target{PIDs: pids}, Where: fmt.Sprintf("pid == %d", p.pid())}, "uprobe:libc.so.6:getppid", "uretprobe:libc.so.6:getppid")
 		p.ask("")
 		got := byName(drain(t, s))
 		if len(got["getppid"]) != 1 || len(got["getppid"][0]) == 0 {

@@ -37,7 +37,7 @@ func manyChild() func(string) error {
 func TestHalt(t *testing.T) {
 	p := startChild(t, "many")
 	p.do("load")
-	s := open(t, "many:*", &attach.Options{PIDs: []int{p.pid()}, Link: attach.PerfLink})
+	s := open(t, "many:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: attach.PerfLink})
 	p.do("fire")
 	began := time.Now()
 	if err := s.Stop(); err != nil {

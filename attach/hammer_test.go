@@ -82,13 +82,13 @@ func TestHammer(t *testing.T) {
 
 	p := startChild(t, "hammer")
 	p.do("load")
-	opts := func() *attach.Options { return &attach.Options{PIDs: []int{p.pid()}} }
+	opts := func() *attach.Options { return &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}} }
 	aggregate := func(probe, value, by string) *attach.Aggregate {
 		return openAggregate(t, []string{"hammer:" + probe}, attach.Aggregation{Value: value, Sum: true, Min: true, Max: true, Hist: true, By: []string{by}}, opts())
 	}
 	byThread, byName := aggregate("event", "twice", "thread"), aggregate("event", "n", "name")
 	inside, outside := aggregate("measured", "inside", "thread"), aggregate("measured", "outside", "thread")
-	latency, err := attach.OpenLatency("hammer:start", "hammer:end", &attach.Latency{Key: []string{"id"}, By: []string{"thread"}}, opts())
+	latency, err := attach.OpenLatency(t.Context(), "hammer:start", "hammer:end", &attach.Latency{Key: []string{"id"}, By: []string{"thread"}}, opts())
 	if err != nil {
 		t.Fatal(err)
 	}

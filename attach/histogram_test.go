@@ -48,7 +48,7 @@ func TestBounds(t *testing.T) {
 		{"load", []float64{0, 0.1, 0.125, 1e40}, func(s aggregateSample) float64 { return float64(s.load) }},
 		{"load", thousand, func(s aggregateSample) float64 { return float64(s.load) }},
 	} {
-		a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{Value: test.value, Hist: true, Bounds: test.bounds}, &attach.Options{PIDs: []int{p.pid()}})
+		a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{Value: test.value, Hist: true, Bounds: test.bounds}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 		p.do("fire 1")
 		groups, err := a.Read()
 		if err != nil || len(groups) != 1 {

@@ -53,9 +53,9 @@ func TestInstructions(t *testing.T) {
 			p := start(t, exec.Command(path))
 			opts := &attach.Options{Args: []string{"none"}}
 			if !test.file {
-				opts.PIDs = []int{p.pid()}
+				opts.Target.PIDs = []int{p.pid()}
 			}
-			s, err := attach.Open("uprobe:"+path+":"+test.site, opts)
+			s, err := attach.Open(t.Context(), []string{"uprobe:" + path + ":" + test.site}, opts)
 			if test.reason != "" {
 				if !errors.Is(err, attach.ErrNoSite) || !strings.Contains(err.Error(), test.reason) {
 					t.Errorf("got %v, want the reason %q", err, test.reason)
@@ -110,7 +110,7 @@ func TestInstructionArguments(t *testing.T) {
 	}
 	path := build(t, "instructions.c", "gcc", "-O1")
 	p := start(t, exec.Command(path))
-	s := openAll(t, &attach.Options{PIDs: []int{p.pid()}, Args: []string{"arg0"}}, "uprobe:"+path+":three+5", "uprobe:"+path+":three")
+	s := openAll(t, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Args: []string{"arg0"}}, "uprobe:"+path+":three+5", "uprobe:"+path+":three")
 	p.ask("")
 	for _, ev := range drain(t, s) {
 		err := ev.Args[0].Err
@@ -137,7 +137,7 @@ func TestWildcards(t *testing.T) {
 	if events := drain(t, s); len(events) != 1 || events[0].Name != "negative" {
 		t.Errorf("got %+v, want one event of negative", events)
 	}
-	if _, err := attach.Open("uprobe:"+dir+"/nothing*:negative", nil); !errors.Is(err, attach.ErrNoMatch) {
+	if _, err := attach.Open(t.Context(), []string{"uprobe:" + dir + "/nothing*:negative"}, nil); !errors.Is(err, attach.ErrNoMatch) {
 		t.Errorf("got %v, want that nothing matches", err)
 	}
 }

@@ -65,8 +65,8 @@ func TestInterrupted(t *testing.T) {
 		name string
 		o    Options
 	}{
-		{"process", Options{PIDs: []int{os.Getpid()}}},
-		{"perf events", Options{PIDs: []int{os.Getpid()}, Link: PerfLink}},
+		{"process", Options{Target: Target{PIDs: []int{os.Getpid()}}}},
+		{"perf events", Options{Target: Target{PIDs: []int{os.Getpid()}}, Link: PerfLink}},
 		{"machine", Options{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -74,14 +74,13 @@ func TestInterrupted(t *testing.T) {
 			before := descriptors(t)
 			// The machine is large: a few places will do.
 			for n, step := 0, 1; ; n += step {
-				o := test.o
-				o.Context = &countdown{Context: t.Context(), left: n}
-				s, err := OpenAll(selectors, &o)
+				ctx := &countdown{Context: t.Context(), left: n}
+				s, err := Open(ctx, selectors, &test.o)
 				if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
 					needs.Skip(t, "%v", err)
 				}
 				if err == nil {
-					o.Context.(*countdown).left = -1
+					ctx.left = -1
 					if err := s.Close(); err != nil {
 						t.Error(err)
 					}
@@ -109,7 +108,7 @@ func TestInterrupted(t *testing.T) {
 // planned, however long that takes.
 func TestReaderGoesOn(t *testing.T) {
 	probe := loadOwn(t, "goeson")
-	s, err := Open("goeson:fired", &Options{PIDs: []int{os.Getpid()}, Rescan: time.Hour})
+	s, err := Open(t.Context(), []string{"goeson:fired"}, &Options{Target: Target{PIDs: []int{os.Getpid()}}, Rescan: time.Hour})
 	if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
 		needs.Skip(t, "%v", err)
 	}
@@ -158,7 +157,7 @@ func TestReaderGoesOn(t *testing.T) {
 func TestEventsGoOn(t *testing.T) {
 	probe := loadOwn(t, "eventsgoon")
 	for _, views := range []bool{false, true} {
-		s, err := Open("eventsgoon:fired", &Options{PIDs: []int{os.Getpid()}})
+		s, err := Open(t.Context(), []string{"eventsgoon:fired"}, &Options{Target: Target{PIDs: []int{os.Getpid()}}})
 		if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
 			needs.Skip(t, "%v", err)
 		}

@@ -131,7 +131,7 @@ func TestMissingKeys(t *testing.T) {
 		},
 	} {
 		t.Run(by, func(t *testing.T) {
-			a := openAggregate(t, []string{"keys:record"}, attach.Aggregation{By: strings.Split(by, ",")}, &attach.Options{PIDs: []int{p.pid()}, Follow: []string{"Name"}})
+			a := openAggregate(t, []string{"keys:record"}, attach.Aggregation{By: strings.Split(by, ",")}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name"}})
 			p.do("fire")
 			slices.Sort(want)
 			if d := cmp.Diff(want, groupsOf(t, a)); d != "" {
@@ -149,7 +149,7 @@ func TestMissingNoted(t *testing.T) {
 	p := startChild(t, "keys")
 	p.do("load")
 	by := []string{"n", "Peer.Port", "Name", "pid", "F", "n", "G", "n", "Peer.Host", "Peer.Next.Port"}
-	a, err := attach.OpenLatency("keys:begin", "keys:finish", &attach.Latency{By: by}, &attach.Options{PIDs: []int{p.pid()}, Follow: []string{"Name"}})
+	a, err := attach.OpenLatency(t.Context(), "keys:begin", "keys:finish", &attach.Latency{By: by}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name"}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -257,10 +257,10 @@ func TestMissingOperands(t *testing.T) {
 func TestZeros(t *testing.T) {
 	p := startChild(t, "keys")
 	p.do("load")
-	opts := &attach.Options{PIDs: []int{p.pid()}}
+	opts := &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}}
 	for value, where := range map[string]string{"f": "f >= 0", "g": "!(g < 0) && g == -0.0"} {
 		a := openAggregate(t, []string{"keys:zeros"}, attach.Aggregation{By: []string{value}}, opts)
-		b := openAggregate(t, []string{"keys:zeros"}, attach.Aggregation{Value: value, Min: true, Max: true, Sum: true, Hist: true}, &attach.Options{PIDs: opts.PIDs, Where: where})
+		b := openAggregate(t, []string{"keys:zeros"}, attach.Aggregation{Value: value, Min: true, Max: true, Sum: true, Hist: true}, &attach.Options{Target: attach.Target{PIDs: opts.Target.PIDs}, Where: where})
 		c := openAggregate(t, []string{"keys:zeros"}, attach.Aggregation{Value: value, Hist: true, Bounds: []float64{-1, 0, 1}}, opts)
 		p.do("zeros")
 		if d := cmp.Diff([]string{

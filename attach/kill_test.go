@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -23,7 +24,7 @@ func tracerChild() func(string) error {
 			return err
 		}
 		// The session is left open: the process is going to be killed.
-		_, err := attach.Open(selector, &attach.Options{PIDs: []int{pid}, Link: attach.LinkKind(kind)})
+		_, err := attach.Open(context.Background(), []string{selector}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}, Link: attach.LinkKind(kind)})
 		return err
 	}
 }
@@ -34,7 +35,7 @@ func TestTracerKilled(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 			p := start(t, exec.Command(path))
-			open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}}).Close() // or skip
+			open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}}).Close() // or skip
 			tracer := startChild(t, "tracer")
 			tracer.do("%d %d args:bare", p.pid(), kind)
 			checkLive(t, p.pid(), "args:bare", 0xcc, 1)
@@ -59,7 +60,7 @@ func TestTwoTracers(t *testing.T) {
 			t.Run(fmt.Sprintf("%v-%v-%d", kinds[0], kinds[1], first), func(t *testing.T) {
 				p := start(t, exec.Command(path))
 				sessions := [2]*attach.Session{
-					open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}, Link: kinds[0]}),
+					open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kinds[0]}),
 					open(t, path+":args:*", &attach.Options{Link: kinds[1]}),
 				}
 				events := [2]int{1, 7}
@@ -89,7 +90,7 @@ func TestOneOfTwoKilled(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := start(t, exec.Command(path))
-			s := open(t, "args:bare", &attach.Options{PIDs: []int{p.pid()}, Link: kind})
+			s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kind})
 			tracer := startChild(t, "tracer")
 			tracer.do("%d %d args:bare", p.pid(), kind)
 			p.do("")

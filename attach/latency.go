@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -60,8 +61,11 @@ type PairStats struct {
 // In [Stats] both events of a pair are received. Starts and ends that found no
 // other half, or are not wanted, are filtered, and starts that were forgotten
 // lost; see [Aggregate.Pairs].
-func OpenLatency(start, end string, what *Latency, opts *Options) (*Aggregate, error) {
-	o, err := opts.withDefaults()
+func OpenLatency(ctx context.Context, start, end string, what *Latency, opts *Options) (*Aggregate, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
+	o, err := opts.used()
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +97,7 @@ func OpenLatency(start, end string, what *Latency, opts *Options) (*Aggregate, e
 	}
 	selector.Unite(&pairs.start, &pairs.end)
 	layout := &aggregateLayout{wanted: wanted, pairs: pairs, value: elapsed}
-	return openAggregate([]string{start, end}, &o, layout)
+	return openAggregate(ctx, []string{start, end}, o, layout)
 }
 
 // Pairs returns what has become of starts and ends until now. Of an Aggregate

@@ -103,9 +103,9 @@ func TestReloadMeanwhile(t *testing.T) {
 		o := attach.Options{}
 		selector := library + ":library:tick"
 		if sessions%2 == 0 {
-			o.PIDs, selector = []int{p.pid()}, "library:tick"
+			o.Target.PIDs, selector = []int{p.pid()}, "library:tick"
 		}
-		s, err := attach.Open(selector, &o)
+		s, err := attach.Open(t.Context(), []string{selector}, &o)
 		if errors.Is(err, attach.ErrNoMatch) || errors.Is(err, attach.ErrNoSite) {
 			continue // it is not loaded just then
 		}
@@ -136,7 +136,7 @@ func TestDeadSemaphores(t *testing.T) {
 			t.Errorf("%s: attached %t, reason %v, want one that wraps ErrSilent and %q", site.Probe.Name, site.Attached, site.Reason, want)
 		}
 	}
-	_, err := attach.Open(library+":library:relro", nil)
+	_, err := attach.Open(t.Context(), []string{library + ":library:relro"}, nil)
 	if !errors.Is(err, attach.ErrNoSite) || strings.Count(err.Error(), "RELRO") != 1 {
 		t.Errorf("error %v, want one that wraps ErrNoSite and says once why", err)
 	}

@@ -106,7 +106,7 @@ func TestLinks(t *testing.T) {
 		{"processes", []string{path + ":args:*"}, []int{p.pid(), q.pid()}, 2, 14},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := attach.OpenAll(test.selectors, &attach.Options{PIDs: test.pids, Link: attach.MultiLink})
+			s, err := attach.Open(t.Context(), test.selectors, &attach.Options{Target: attach.Target{PIDs: test.pids}, Link: attach.MultiLink})
 			needMulti(t, err)
 			if err != nil {
 				needPrivileges(t, err)
@@ -237,7 +237,7 @@ func TestCookies(t *testing.T) {
 			probes := []reader.Probe{liveProbe(t, p.pid(), "args:bare"), liveProbe(t, p.pid(), "args:ints")}
 			cookies := []uint64{0xfedcba9876543210, 1<<63 + 1}
 			seen, prog := cookieProgram(t, kind)
-			a, err := attach.Probes(prog, probes, &attach.Options{PIDs: []int{p.pid()}, Link: kind, Cookies: cookies})
+			a, err := attach.AttachProbes(prog, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kind, Cookies: cookies})
 			needMulti(t, err)
 			if err != nil {
 				t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 func TestLoadOthers(t *testing.T) {
 	good := &signature{operands: []operand{{kind: opConst, size: 8}}}
 	bad := &signature{operands: []operand{{kind: opRegister, size: 8, base: location{off: 4096, size: 8}}}}
-	tr := &tracing{options: &Options{}}
+	tr := &tracing{options: &settings{}}
 	var err error
 	if tr.kind, err = chooseLink(AutoLink, false); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package attach_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 // skipExamples leaves out the examples, which cannot skip themselves, where this
 // process may not attach. In CI they run, and fail.
 func skipExamples() {
-	s, err := attach.Open("/proc/self/exe:no:probe", &attach.Options{Await: true, Rescan: time.Hour})
+	s, err := attach.Open(context.Background(), []string{"/proc/self/exe:no:probe"}, &attach.Options{Await: true, Rescan: time.Hour})
 	if err == nil {
 		s.Close()
 	}
@@ -152,7 +153,7 @@ func needPrivileges(t testing.TB, err error) {
 
 func open(t testing.TB, selector string, opts *attach.Options) *attach.Session {
 	t.Helper()
-	s, err := attach.Open(selector, opts)
+	s, err := attach.Open(t.Context(), []string{selector}, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)

@@ -35,22 +35,24 @@ func BenchmarkManyProcesses(b *testing.B) {
 	programs, pids := startMany(b, path, 300)
 	own := nothing(b, ebpf.AttachTraceUprobeMulti)
 	for _, n := range []int{1, 8, 9, 100, 300} {
-		opts := &attach.Options{PIDs: pids[:n]}
+		target := attach.Target{PIDs: pids[:n]}
 		attachments := map[string]func() (io.Closer, error){
 			"session": func() (io.Closer, error) {
-				return attach.OpenAggregate([]string{"ticks:tick"}, nil, opts)
+				return attach.OpenAggregate(b.Context(), []string{"ticks:tick"}, nil, &attach.Options{Target: target})
 			},
 			"collection": func() (io.Closer, error) {
-				c, err := attach.NewCollection(&ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"nothing": {
+				c, err := attach.NewCollection(b.Context(), &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"nothing": {
 					Type: ebpf.Kprobe, SectionName: "usdt/ticks:tick", AttachTo: "ticks:tick", License: "GPL",
 					Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
-				}}}, opts)
+				}}}, &attach.CollectionOptions{Target: target})
 				if err == nil {
-					err = c.Attach()
+					err = c.Attach(b.Context())
 				}
 				return c, err
 			},
-			"own": func() (io.Closer, error) { return attach.Probes(own, tick, opts) },
+			"own": func() (io.Closer, error) {
+				return attach.AttachProbes(own, tick, &attach.ProgramOptions{Target: target})
+			},
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			const batch = 20_000

@@ -54,7 +54,7 @@ func dialProvider(t *testing.T, name string) (fire func()) {
 // and are written as such.
 func TestMeanings(t *testing.T) {
 	fire := dialProvider(t, "meaning")
-	s := open(t, "meaning:dial", &attach.Options{PIDs: []int{os.Getpid()}})
+	s := open(t, "meaning:dial", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	fire()
 	events := drain(t, s)
 	if len(events) != len(dials) {
@@ -113,7 +113,7 @@ func TestWhereMeanings(t *testing.T) {
 		{"peer != 10.0.0.1 && took != 0", []int64{1, 3, 4, 5, 6}},
 		{"own == 192.0.2.1 && n == 4", []int64{4}},
 	} {
-		s := open(t, "meanwhere:dial", &attach.Options{PIDs: []int{os.Getpid()}, Where: test.where})
+		s := open(t, "meanwhere:dial", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: test.where})
 		fire()
 		var got []int64
 		for _, ev := range drain(t, s) {
@@ -132,7 +132,7 @@ func TestWhereMeanings(t *testing.T) {
 		"n > 10ms":         "n is an integer, and is compared with a duration",
 		"text == 10.0.0.1": "text is text, and is compared with an address",
 	} {
-		_, err := attach.Open("meanwhere:dial", &attach.Options{PIDs: []int{os.Getpid()}, Where: where})
+		_, err := attach.Open(t.Context(), []string{"meanwhere:dial"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: where})
 		if w, ok := err.(*attach.WhereError); !ok || w.Msg != want {
 			t.Errorf("%s: error %v, want %q", where, err, want)
 		}
@@ -142,7 +142,7 @@ func TestWhereMeanings(t *testing.T) {
 // TestAggregateMeanings adds up durations, and groups by addresses and times.
 func TestAggregateMeanings(t *testing.T) {
 	fire := dialProvider(t, "meansum")
-	opts := &attach.Options{PIDs: []int{os.Getpid()}, Where: "took >= 10ms && took < 1h"}
+	opts := &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: "took >= 10ms && took < 1h"}
 	selector := []string{"meansum:dial"}
 	a := openAggregate(t, selector, attach.Aggregation{Value: "took", Sum: true, Avg: true, Min: true, Max: true, Hist: true}, opts)
 	fire()
@@ -154,7 +154,7 @@ func TestAggregateMeanings(t *testing.T) {
 	if g.Sum != 33*time.Millisecond || g.Avg != 11*time.Millisecond || g.Min != 10*time.Millisecond || g.Max != 12*time.Millisecond || g.Meaning != reader.Duration {
 		t.Errorf("sum %v, avg %v, min %v, max %v, %v", g.Sum, g.Avg, g.Min, g.Max, g.Meaning)
 	}
-	a = openAggregate(t, selector, attach.Aggregation{Value: "at", Min: true, Max: true, By: []string{"own", "peer"}}, &attach.Options{PIDs: []int{os.Getpid()}})
+	a = openAggregate(t, selector, attach.Aggregation{Value: "at", Min: true, Max: true, By: []string{"own", "peer"}}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	fire()
 	if groups, err = a.Read(); err != nil || len(groups) != len(dials) {
 		t.Fatalf("%d groups, want %d (%v)", len(groups), len(dials), err)
@@ -173,7 +173,7 @@ func TestAggregateMeanings(t *testing.T) {
 	if !reflect.DeepEqual(fmt.Sprint(peers), fmt.Sprint(want)) {
 		t.Errorf("by peer %v, want %v", peers, want)
 	}
-	if _, err := attach.OpenAggregate(selector, &attach.Aggregation{Value: "at", Sum: true}, opts); err == nil {
+	if _, err := attach.OpenAggregate(t.Context(), selector, &attach.Aggregation{Value: "at", Sum: true}, opts); err == nil {
 		t.Error("the sum of times is no error")
 	}
 }
@@ -207,7 +207,7 @@ func TestRecordDurations(t *testing.T) {
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, "meanrecord:record", &attach.Options{PIDs: []int{os.Getpid()}, Where: "Took > 1s && In.Wait < 1ms && Each[1] == 3ms"})
+	s := open(t, "meanrecord:record", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: "Took > 1s && In.Wait < 1ms && Each[1] == 3ms"})
 	for took := range 3 * time.Second / time.Second {
 		rec.Fire(&record{took * time.Second, inner{5}, [2]time.Duration{1, 3 * time.Millisecond}, []time.Duration{time.Hour, -1}})
 	}
@@ -273,7 +273,7 @@ func dialedProvider(t *testing.T, name string) (fire func()) {
 // lie in a record.
 func TestRecordMeanings(t *testing.T) {
 	fire := dialedProvider(t, "meanfields")
-	opts := &attach.Options{PIDs: []int{os.Getpid()}, Follow: []string{"*"}}
+	opts := &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Follow: []string{"*"}}
 	s := open(t, "meanfields:dial", opts)
 	views := open(t, "meanfields:dial", opts)
 	fire()
@@ -349,7 +349,7 @@ func TestWhereRecordMeanings(t *testing.T) {
 		`Deep.Peer == "::1" && Deep.At == 2026-01-01`: {1},
 		"Each[0] == 0001-01-01 && Each[1] == 0":       {3},
 	} {
-		s := open(t, "meanfieldswhere:dial", &attach.Options{PIDs: []int{os.Getpid()}, Where: where})
+		s := open(t, "meanfieldswhere:dial", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: where})
 		fire()
 		var got []int64
 		for _, ev := range drain(t, s) {
@@ -364,7 +364,7 @@ func TestWhereRecordMeanings(t *testing.T) {
 // TestAggregateRecordMeanings groups by times and addresses of records.
 func TestAggregateRecordMeanings(t *testing.T) {
 	fire := dialedProvider(t, "meanfieldsby")
-	a := openAggregate(t, []string{"meanfieldsby:dial"}, attach.Aggregation{Value: "At", Min: true, Max: true, By: []string{"Peer", "Each[1]", "Deep.Peer"}}, &attach.Options{PIDs: []int{os.Getpid()}})
+	a := openAggregate(t, []string{"meanfieldsby:dial"}, attach.Aggregation{Value: "At", Min: true, Max: true, By: []string{"Peer", "Each[1]", "Deep.Peer"}}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	fire()
 	groups, err := a.Read()
 	if err != nil || len(groups) != len(dials) {

@@ -98,7 +98,7 @@ func plainValue(a event.Arg, where string, errs *[]string) any {
 func TestNested(t *testing.T) {
 	p := startChild(t, "nested")
 	p.do("load")
-	s := open(t, "nest:record", &attach.Options{PIDs: []int{p.pid()}, Follow: []string{"Up", "nest:record:Count", "Nob*", "Title"}, MaxString: 100})
+	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Up", "nest:record:Count", "Nob*", "Title"}, MaxString: 100})
 	p.do("fire")
 	events := drain(t, s)
 	checkSum(t, s)
@@ -157,7 +157,7 @@ func TestNested(t *testing.T) {
 func TestFollowDeep(t *testing.T) {
 	p := startChild(t, "nested")
 	p.do("load")
-	s := open(t, "nest:record", &attach.Options{PIDs: []int{p.pid()}, Follow: []string{"Up", "U*.Next", "U*.*.N*"}})
+	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Up", "U*.Next", "U*.*.N*"}})
 	p.do("fire")
 	events := drain(t, s)
 	if len(events) != 4 {
@@ -200,7 +200,7 @@ func TestNestedWhere(t *testing.T) {
 		`Up.Port != 1`:                           2, // and not where Up is nil
 		`Title == "a title"`:                     0,
 	} {
-		opts := attach.Options{PIDs: []int{p.pid()}, Where: where}
+		opts := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: where}
 		if want == 0 {
 			name, _, _ := strings.Cut(where, " ")
 			opts.Follow = []string{name}
@@ -221,11 +221,11 @@ func TestNestedWhere(t *testing.T) {
 		"Scores[x == 1":   "Scores is followed by .NAME or [INDEX]",
 		"Peer == 1":       "neither a number nor text",
 	} {
-		if _, err := attach.Open("nest:record", &attach.Options{PIDs: []int{p.pid()}, Where: where}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := attach.Open(t.Context(), []string{"nest:record"}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: where}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", where, err, want)
 		}
 	}
-	a := openAggregate(t, []string{"nest:record"}, attach.Aggregation{Value: "Up.Port", Max: true, By: []string{"Up.Host", "Names[0]"}}, &attach.Options{PIDs: []int{p.pid()}})
+	a := openAggregate(t, []string{"nest:record"}, attach.Aggregation{Value: "Up.Port", Max: true, By: []string{"Up.Host", "Names[0]"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("fire")
 	groups, err := a.Read()
 	if err != nil || len(groups) != 2 {

@@ -1,34 +1,21 @@
 package attach
 
 import (
-	"context"
 	"fmt"
 	"math/bits"
 	"os"
 	"path"
-	"slices"
 	"time"
-
-	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 )
 
-// Options change how probes are attached. The zero value, and nil, attach to
-// every process, now and later, that runs the objects found.
+// Options say what [Open], [OpenAggregate] and [OpenLatency] trace, and how. The
+// zero value, and nil, trace every process, now and later, that runs the objects
+// found.
 type Options struct {
-	// PIDs restricts probes and events to these processes, by the ids that they
-	// have in this process's PID namespace. Events ends when all of them have
-	// ended. Beyond 8 of them, other processes that run the same files are slowed
-	// down, too, though they give no events.
-	PIDs []int
-	// Comm and Exe restrict events to processes of this name, which is that of
-	// their first thread, and to those that run the file at this path, without
-	// PIDs: those that start later as well as those that are there. The kernel
-	// tells them apart when a probe fires, so that a process which gets a name, or
-	// executes the file, is one of them from then on. With Await the file need not
-	// exist yet; with Rescan it is the one that its path leads to by then.
-	Comm, Exe string
+	// Target says which processes are traced.
+	Target Target
 
 	// RingSize is the size in bytes of the buffer between the kernel and this
 	// program, rounded up to a power of two; 0 means 4 MiB. When it is full,
@@ -97,32 +84,6 @@ type Options struct {
 	Force bool
 	// Link chooses the kernel's mechanism.
 	Link LinkKind
-
-	// Cookie is what bpf_get_attach_cookie returns in a program given to
-	// [Probe] or [Probes], and bpf_usdt_cookie in those of a [Collection].
-	Cookie uint64
-	// Cookies are used by [Probes] in place of Cookie if not empty: one for
-	// each probe.
-	Cookies []uint64
-
-	// Context, when it is done, ends Open, which then returns its cause, or
-	// Events, after the events that have fired until then, and detaches what a
-	// [Collection] has attached; nil means never.
-	Context context.Context
-
-	// PrivateStack leaves a stack per CPU to programs of a [Collection], as Linux
-	// 6.13 and later give it to those that use 64 bytes or more. Two tasks may run
-	// such a program at a time on a CPU, and overwrite what the other has stored.
-	// Without this option a tail call is put in front that is never made, which
-	// keeps them on the stack of the task, and [Site.Notes] say so.
-	PrivateStack bool
-	// Collection is how [LoadCollection] and [NewCollection] load: pinned maps,
-	// maps in place of others, the verifier's log.
-	Collection ebpf.CollectionOptions
-
-	condition    *filter.Expr // Where
-	functionArgs functionArgs // Args
-	texts        []textArg    // Strings
 }
 
 // LinkKind is a mechanism by which programs are attached.
@@ -157,27 +118,37 @@ const (
 	maxMaxString     = 8 << 10
 )
 
-// withDefaults returns a copy of o, which may be nil, that is checked and whose
-// processes exist.
-func (o *Options) withDefaults() (Options, error) {
-	out, err := o.checked()
-	if err != nil {
-		return out, err
-	}
-	for _, pid := range out.PIDs {
-		if err := checkProcess(pid); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
+// settings are checked options, with what they mean.
+type settings struct {
+	Options
+	condition    *filter.Expr // Where
+	functionArgs functionArgs // Args
+	texts        []textArg    // Strings
 }
 
-// checked returns a checked copy of o, which may be nil.
-func (o *Options) checked() (Options, error) {
-	fail := func(option string, err error) (Options, error) { return Options{}, &OptionError{option, err} }
-	var out Options
+// Validate returns the error in options that Open could use for no probe at all,
+// nil if there is none: an [*OptionError], which wraps a [*WhereError] if it is
+// about Where. It does not look at processes and files. o may be nil.
+func (o *Options) Validate() error {
+	_, err := o.settings()
+	return err
+}
+
+// used returns the settings for options whose processes exist.
+func (o *Options) used() (*settings, error) {
+	out, err := o.settings()
+	if err != nil {
+		return nil, err
+	}
+	return out, out.Target.exist()
+}
+
+// settings returns the settings for o, which may be nil.
+func (o *Options) settings() (*settings, error) {
+	fail := func(option string, err error) (*settings, error) { return nil, &OptionError{option, err} }
+	out := &settings{}
 	if o != nil {
-		out = *o
+		out.Options = *o
 	}
 	switch {
 	case out.RingSize < 0 || out.RingSize > maxRingSize:
@@ -197,37 +168,30 @@ func (o *Options) checked() (Options, error) {
 			return fail("Follow", fmt.Errorf("%q: %w", name, err))
 		}
 	}
-	if out.Context == nil {
-		out.Context = context.Background()
-	}
 	var err error
 	if out.texts, err = parseTexts(out.Strings); err != nil {
 		return fail("Strings", err)
 	}
 	if out.Where != "" {
-		expr, err := parseWhere(out.Where)
-		if err != nil {
-			return out, err
+		if out.condition, err = parseWhere(out.Where); err != nil {
+			return fail("Where", err)
 		}
-		out.condition = expr
-		out.texts = append(out.texts, whereTexts(expr)...)
+		out.texts = append(out.texts, whereTexts(out.condition)...)
 	}
-	if err := out.checkSelection(); err != nil {
-		return fail("Comm", err)
-	}
-	if out.Rescan < 0 || out.Await && out.Rescan == 0 {
-		return fail("Rescan", fmt.Errorf("%v is not positive, as it must be with Await", out.Rescan))
-	}
-	args, err := parseFunctionArgs(out.Args)
-	if err != nil {
+	if out.functionArgs, err = parseFunctionArgs(out.Args); err != nil {
 		return fail("Args", err)
 	}
-	out.functionArgs = args
-	for _, pid := range out.PIDs {
-		if pid <= 0 {
-			return fail("PIDs", fmt.Errorf("%d is not positive", pid))
-		}
+	if err := checkRescan(out.Rescan, out.Await); err != nil {
+		return nil, err
 	}
-	out.PIDs = slices.Compact(slices.Sorted(slices.Values(out.PIDs)))
-	return out, nil
+	out.Target, err = out.Target.checked()
+	return out, err
+}
+
+// checkRescan returns what is wrong with options of these names.
+func checkRescan(rescan time.Duration, await bool) error {
+	if rescan < 0 || await && rescan == 0 {
+		return &OptionError{"Rescan", fmt.Errorf("%v is not positive, as it must be with Await", rescan)}
+	}
+	return nil
 }

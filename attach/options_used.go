@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// OptionError says which of [Options] has a value that cannot be used, or that
-// would have no effect on any of the probes that match.
+// OptionError says which option has a value that cannot be used, or that would
+// have no effect.
 type OptionError struct {
 	Option string // the name of the field
 	Err    error
@@ -18,14 +18,6 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return "option " + e.Option + ": " + e.Err.Error() }
 func (e *OptionError) Unwrap() error { return e.Err }
-
-// CheckOptions returns the error in options that Open could use for no probe at
-// all, nil if there is none: an [*OptionError], or a [*WhereError]. Whether
-// processes exist it does not ask. opts may be nil.
-func CheckOptions(opts *Options) error {
-	_, err := opts.checked()
-	return err
-}
 
 // optionUse says which values of options mean something at any of the sites
 // that were found first.
@@ -40,7 +32,7 @@ type optionUse struct {
 	typed      bool    // a probe has types
 }
 
-func newOptionUse(o *Options) *optionUse {
+func newOptionUse(o *settings) *optionUse {
 	n := len(o.Strings)
 	return &optionUse{
 		texts: o.texts[:n:n], follow: o.Follow,

@@ -24,8 +24,8 @@ func TestUselessOptions(t *testing.T) {
 		{attach.Options{MaxString: 1 << 20}, "MaxString"},
 		{attach.Options{Await: true}, "Rescan"},
 	} {
-		test.opts.PIDs = []int{p.pid()}
-		s, err := attach.Open("nest:record", &test.opts)
+		test.opts.Target.PIDs = []int{p.pid()}
+		s, err := attach.Open(t.Context(), []string{"nest:record"}, &test.opts)
 		if err == nil {
 			s.Close()
 		}

@@ -77,7 +77,7 @@ func TestOtherPaths(t *testing.T) {
 	}
 	p := start(t, exec.Command(path))
 	p.do("")
-	s, err := attach.OpenAll([]string{link + ":args:bare", path + ":args:text", hard + ":args:t*"}, nil)
+	s, err := attach.Open(t.Context(), []string{link + ":args:bare", path + ":args:text", hard + ":args:t*"}, nil)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestOtherPaths(t *testing.T) {
 	if len(fired) != 2 || fired["bare"] != 1 || fired["text"] != 1 {
 		t.Errorf("got %v, want bare and text once", fired)
 	}
-	a, err := attach.OpenLatency(path+":args:ints", hard+":args:bare", nil, nil)
+	a, err := attach.OpenLatency(t.Context(), path+":args:ints", hard+":args:bare", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func TestOverrun(t *testing.T) {
 			t.Run(kind.String()+" "+test.name, func(t *testing.T) {
 				p := startChild(t, "flood")
 				p.do("load")
-				s := open(t, "flood:*", &attach.Options{PIDs: []int{p.pid()}, Link: kind, RingSize: os.Getpagesize(), Where: test.where})
+				s := open(t, "flood:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kind, RingSize: os.Getpagesize(), Where: test.where})
 				var received atomic.Uint64
 				var reader sync.WaitGroup
 				reader.Go(func() {

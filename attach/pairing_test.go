@@ -161,7 +161,7 @@ func (p *pairing) skip(levels int) {
 
 func openPairing(t testing.TB, what *attach.Latency, opts *attach.Options) *attach.Aggregate {
 	t.Helper()
-	a, err := attach.OpenLatency("pairing:start", "pairing:end", what, opts)
+	a, err := attach.OpenLatency(t.Context(), "pairing:start", "pairing:end", what, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestLatencyOfGoroutines(t *testing.T) {
 	const connections, requests = 16, 20
 	p := startChild(t, "pairing")
 	p.do("load")
-	a := openPairing(t, &attach.Latency{By: []string{"path"}}, &attach.Options{PIDs: []int{p.pid()}})
+	a := openPairing(t, &attach.Latency{By: []string{"path"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	truth := filepath.Join(t.TempDir(), "truth")
 	p.do("serve %d %d %s", connections, requests, truth)
 	text, err := os.ReadFile(truth)
@@ -224,7 +224,7 @@ func TestLatencyNests(t *testing.T) {
 		{"", []string{"start 1", "nest 1 200"}, attach.PairStats{Pairs: 1, Pending: 1}},
 		{"", []string{"skip 3", "nest 2 200", "nest 2 200"}, attach.PairStats{Pairs: 4, Pending: 3}},
 	} {
-		a := openPairing(t, nil, &attach.Options{PIDs: []int{p.pid()}, Where: test.where})
+		a := openPairing(t, nil, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: test.where})
 		for _, command := range test.commands {
 			p.do("%s", command)
 		}
@@ -263,7 +263,7 @@ func TestLatencyKeys(t *testing.T) {
 		{[]string{"id", "pid"}, attach.PairStats{Pairs: 1, Pending: 1, Unstarted: 1}},
 		{[]string{"machine", "id"}, attach.PairStats{Pairs: 2}},
 	} {
-		l := openPairing(t, &attach.Latency{Key: test.key}, &attach.Options{PIDs: []int{a.pid(), b.pid()}})
+		l := openPairing(t, &attach.Latency{Key: test.key}, &attach.Options{Target: attach.Target{PIDs: []int{a.pid(), b.pid()}}})
 		a.do("start 7")
 		b.do("end 7")
 		b.do("start 8")
@@ -283,7 +283,7 @@ func TestLatencyKeys(t *testing.T) {
 func TestLatencyBy(t *testing.T) {
 	p := startChild(t, "pairing")
 	p.do("load")
-	a := openPairing(t, &attach.Latency{By: []string{"code", "path", "probe"}}, &attach.Options{PIDs: []int{p.pid()}})
+	a := openPairing(t, &attach.Latency{By: []string{"code", "path", "probe"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("nest 3 500")
 	groups, err := a.Read()
 	if err != nil {
@@ -307,7 +307,7 @@ func TestLatencyOfGoFunctions(t *testing.T) {
 	}
 	p := startChild(t, "pairing")
 	function := func(name string) string { return "uprobe:" + path + ":github.com/go-usdt/usdt/attach_test." + name }
-	a, err := attach.OpenLatency(function("pairBegin"), function("pairFinish"), nil, &attach.Options{PIDs: []int{p.pid()}})
+	a, err := attach.OpenLatency(t.Context(), function("pairBegin"), function("pairFinish"), nil, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func TestLatencyWithoutKey(t *testing.T) {
 	p.do("load")
 	library := build(t, "functions.c", "gcc", "-O2")
 	for _, key := range [][]string{nil, {"tid"}} {
-		a, err := attach.OpenLatency("pairing:start", "uprobe:"+library+":negative", &attach.Latency{Key: key}, nil)
+		a, err := attach.OpenLatency(t.Context(), "pairing:start", "uprobe:"+library+":negative", &attach.Latency{Key: key}, nil)
 		needPrivileges(t, err)
 		if key != nil {
 			if err != nil {
@@ -359,7 +359,7 @@ func TestLatencyOfCalls(t *testing.T) {
 		{"*er", []string{"probe"}, attach.PairStats{Pairs: times, Pending: times * levels}},
 		{"*er", []string{"arg0"}, attach.PairStats{Pairs: times, Pending: times * levels}},
 	} {
-		a, err := attach.OpenLatency("uprobe:"+path+":"+test.functions, "uretprobe:"+path+":"+test.functions, &attach.Latency{By: test.by}, &attach.Options{PIDs: []int{p.pid()}})
+		a, err := attach.OpenLatency(t.Context(), "uprobe:"+path+":"+test.functions, "uretprobe:"+path+":"+test.functions, &attach.Latency{By: test.by}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)

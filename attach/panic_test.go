@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -40,7 +41,7 @@ func panicsChild() func(string) error {
 			return err
 		}
 		for _, force := range []bool{false, true} {
-			plan, err := attach.Find([]string{nops + ":nops:*"}, &attach.Options{Force: force})
+			plan, err := attach.Find(context.Background(), []string{nops + ":nops:*"}, &attach.FindOptions{Force: force})
 			if err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ func TestPIDNamespace(t *testing.T) {
 	}
 	p := startChild(t, "versions")
 	p.do("load old")
-	o := attach.Options{PIDs: []int{p.pid()}, Where: fmt.Sprintf("pid == %d && tid < 1000", p.pid())}
+	o := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: fmt.Sprintf("pid == %d && tid < 1000", p.pid())}
 	s := open(t, "versions:*", &o)
 	a := openAggregate(t, []string{"versions:*"}, attach.Aggregation{By: []string{"pid"}, Value: "pid", Max: true}, &o)
 	p.do("fire")

@@ -71,7 +71,7 @@ func TestForce(t *testing.T) {
 	}
 	path := assemble(t, "testdata/nops.S")
 	p := start(t, exec.Command(path))
-	if _, err := attach.Open(path+":nops:nop5", nil); !errors.Is(err, attach.ErrNoSite) || !errors.Is(err, attach.ErrUnsafe) {
+	if _, err := attach.Open(t.Context(), []string{path + ":nops:nop5"}, nil); !errors.Is(err, attach.ErrNoSite) || !errors.Is(err, attach.ErrUnsafe) {
 		needPrivileges(t, err)
 		t.Errorf("attach to nop5: error %v, want one that wraps ErrNoSite and ErrUnsafe", err)
 	}
@@ -92,7 +92,7 @@ func TestCalledStub(t *testing.T) {
 	p.do("load")
 	const nop5, call = 0x0f, 0xe8
 	checkLive(t, p.pid(), "typed:ints", nop5, 0)
-	s := open(t, "typed:ints", &attach.Options{PIDs: []int{p.pid()}})
+	s := open(t, "typed:ints", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("ints") // the first hit makes the kernel optimise
 	p.do("ints")
 	checkLive(t, p.pid(), "typed:ints", call, 1)

@@ -20,12 +20,12 @@ func BenchmarkTaskStack(b *testing.B) {
 	for name, private := range map[string]bool{"task": false, "private": true} {
 		spec := readSpec(b, object)
 		delete(spec.Programs, "deeper")
-		collections[name] = newCollection(b, spec, &attach.Options{PrivateStack: private})
+		collections[name] = newCollection(b, spec, &attach.CollectionOptions{PrivateStack: private})
 	}
 	best := map[string]time.Duration{"task": math.MaxInt64, "private": math.MaxInt64}
 	for b.Loop() {
 		for name, c := range collections {
-			a := attachProgram(b, c, "large", "bench:three", &attach.Options{PIDs: []int{p.pid()}})
+			a := attachProgram(b, c, "large", "bench:three", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
 			p.do("%d", batch)
 			start := time.Now()
 			p.do("%d", batch)

@@ -46,7 +46,7 @@ func needPrivateStacks(t testing.TB) {
 			delete(spec.Programs, name)
 		}
 	}
-	c := newCollection(t, spec, &attach.Options{PrivateStack: true})
+	c := newCollection(t, spec, &attach.CollectionOptions{PrivateStack: true})
 	if hasPrivateStack(t, c.Programs["large"]) {
 		return
 	}
@@ -112,13 +112,15 @@ func TestNoPrivateStack(t *testing.T) {
 	p.do("load")
 	path := compile(t, "gcc", "-O2")
 	c := start(t, exec.Command(path))
-	pids := func(p *program) *attach.Options { return &attach.Options{PIDs: []int{p.pid()}} }
+	pids := func(p *program) *attach.Options { return &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}} }
 	for what, open := range map[string]func(){
-		"records":   func() { open(t, "lat:*", pids(p)) },
-		"untyped":   func() { open(t, path+":args:*", pids(c)) },
-		"condition": func() { open(t, "lat:*", &attach.Options{PIDs: []int{p.pid()}, Where: `path ~ "*a*" && id > 7`}) },
-		"function":  func() { open(t, "uprobe:"+path+":fire", pids(c)) },
-		"results":   func() { open(t, "uretprobe:"+path+":fire", pids(c)) },
+		"records": func() { open(t, "lat:*", pids(p)) },
+		"untyped": func() { open(t, path+":args:*", pids(c)) },
+		"condition": func() {
+			open(t, "lat:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: `path ~ "*a*" && id > 7`})
+		},
+		"function": func() { open(t, "uprobe:"+path+":fire", pids(c)) },
+		"results":  func() { open(t, "uretprobe:"+path+":fire", pids(c)) },
 		"aggregate": func() {
 			openAggregate(t, []string{"lat:end"}, attach.Aggregation{Value: "id", Sum: true, Hist: true, By: []string{"path", "pid"}}, pids(p))
 		},
@@ -151,18 +153,18 @@ func TestCollectionStack(t *testing.T) {
 	remark := func(s *attach.Site) bool {
 		return slices.ContainsFunc(s.Notes, func(note string) bool { return strings.Contains(note, "tail call") })
 	}
-	run := func(opts attach.Options, names ...string) (private, remarked map[string]bool) {
+	run := func(opts attach.CollectionOptions, names ...string) (private, remarked map[string]bool) {
 		t.Helper()
 		spec := readSpec(t, object)
 		delete(spec.Programs, "deeper")
-		opts.PIDs = []int{p.pid()}
+		opts.Target.PIDs = []int{p.pid()}
 		c := newCollection(t, spec, &opts)
 		private, remarked = map[string]bool{}, map[string]bool{}
 		for name, prog := range c.Programs {
 			private[name] = hasPrivateStack(t, prog)
 		}
 		for _, name := range names {
-			a := attachProgram(t, c, name, path+":args:bare", &attach.Options{PIDs: []int{p.pid()}})
+			a := attachProgram(t, c, name, path+":args:bare", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
 			plan := a.Plan()
 			if plan.Attached() != 1 {
 				t.Fatalf("%s: plan %+v", name, plan)
@@ -182,7 +184,7 @@ func TestCollectionStack(t *testing.T) {
 		return private, remarked
 	}
 	attached := []string{"small", "large", "calls", "sleeps", "tails"}
-	private, remarked := run(attach.Options{}, attached...)
+	private, remarked := run(attach.CollectionOptions{}, attached...)
 	for name, has := range private {
 		if want := name == "kernel"; has != want {
 			t.Errorf("%s has a private stack: %v, want %v", name, has, want)
@@ -193,7 +195,7 @@ func TestCollectionStack(t *testing.T) {
 			t.Errorf("%s has a remark: %v, want %v", name, remarked[name], want)
 		}
 	}
-	private, remarked = run(attach.Options{PrivateStack: true}, attached...)
+	private, remarked = run(attach.CollectionOptions{PrivateStack: true}, attached...)
 	for _, name := range attached {
 		if want := name == "large" || name == "calls" || name == "sleeps"; private[name] != want || remarked[name] {
 			t.Errorf("%s with PrivateStack: has one: %v, want %v, remark: %v", name, private[name], want, remarked[name])
@@ -211,14 +213,14 @@ func TestCollectionStackTooSmall(t *testing.T) {
 			delete(spec.Programs, name)
 		}
 	}
-	c, err := attach.NewCollection(spec, nil)
+	c, err := attach.NewCollection(t.Context(), spec, nil)
 	if err == nil {
 		c.Close()
 	}
 	if err == nil || !strings.Contains(err.Error(), "Options.PrivateStack") {
 		t.Errorf("error %v, want one that names the option", err)
 	}
-	newCollection(t, spec, &attach.Options{PrivateStack: true})
+	newCollection(t, spec, &attach.CollectionOptions{PrivateStack: true})
 }
 
 // TestOwnStack holds that Plan says which programs of the caller's have a
@@ -239,7 +241,7 @@ func TestOwnStack(t *testing.T) {
 	p := start(t, exec.Command(path))
 	probes := []reader.Probe{liveProbe(t, p.pid(), "args:bare")}
 	for name, want := range map[string]bool{"small": false, "large": true, "calls": true, "tails": false, "left": true} {
-		a, err := attach.Probes(own.Programs[name], probes, &attach.Options{PIDs: []int{p.pid()}, Link: attach.PerfLink})
+		a, err := attach.AttachProbes(own.Programs[name], probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Link: attach.PerfLink})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -10,17 +11,25 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Probe attaches the caller's program to a probe site. It must be a program of
-// type Kprobe, loaded with attach type AttachTraceUprobeMulti for uprobe_multi
-// links and with none for perf events; [AutoLink] finds out which. opts may be
-// nil: the program then runs in every process.
-func Probe(prog *ebpf.Program, p *reader.Probe, opts *Options) (*Attachment, error) {
-	return Probes(prog, []reader.Probe{*p}, opts)
+// ProgramOptions say how [AttachProbes] attaches. The zero value, and nil, attach
+// in every process.
+type ProgramOptions struct {
+	// Target says in which processes the program runs, by PIDs only.
+	Target Target
+	// Cookies are what bpf_get_attach_cookie returns in the program: one for each
+	// probe, or one for all of them. None means 0.
+	Cookies []uint64
+	// Force attaches where [Options.Force] does.
+	Force bool
+	// Link chooses the kernel's mechanism.
+	Link LinkKind
 }
 
-// Probes attaches the caller's program to several sites at once. With
-// uprobe_multi the kernel gets one link per file, and per process if
-// [Options.PIDs] names some. The cookies of opts reach the program unchanged.
+// AttachProbes attaches the caller's program to probe sites. It must be a program
+// of type Kprobe, loaded with attach type AttachTraceUprobeMulti for uprobe_multi
+// links and with none for perf events; [AutoLink] finds out which. With
+// uprobe_multi the kernel gets one link per file, and per process if [Target.PIDs]
+// names some. opts may be nil.
 //
 // The kernel goes through all links on a place whenever one of the processes
 // reaches it: each PID costs every event of the others 20 to 60 ns, 100 of them more
@@ -33,41 +42,33 @@ func Probe(prog *ebpf.Program, p *reader.Probe, opts *Options) (*Attachment, err
 // stored. Where that can be told, [Site.Notes] says so; a tail call somewhere in
 // the program, even one that is never made, keeps it on the task's own stack.
 //
-// Of opts, PIDs, Cookie, Cookies, Force and Link matter; it is an error to set
-// what concerns generated programs or looking for probes.
-//
 // The error wraps [ErrNoSite] if no site could be attached to. If only some
 // could, that is no error: see Plan.
-func Probes(prog *ebpf.Program, probes []reader.Probe, opts *Options) (*Attachment, error) {
-	o, err := opts.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := opts.ofEvents("programs of the caller's own"); err != nil {
-		return nil, err
-	}
-	if err := opts.ofSearch("probes that are given are not looked for"); err != nil {
-		return nil, err
-	}
-	if err := opts.ofCollections("programs that are loaded keep the stack that they have"); err != nil {
-		return nil, err
+func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOptions) (*Attachment, error) {
+	var o ProgramOptions
+	if opts != nil {
+		o = *opts
 	}
 	if prog == nil || len(probes) == 0 {
 		return nil, errors.New("attach needs a program and at least one probe")
 	}
-	if len(o.Cookies) != 0 && len(o.Cookies) != len(probes) {
-		return nil, fmt.Errorf("%d cookies for %d probes", len(o.Cookies), len(probes))
+	if n := len(o.Cookies); n > 1 && n != len(probes) {
+		return nil, &OptionError{"Cookies", fmt.Errorf("%d for %d probes", n, len(probes))}
 	}
-	pids := o.PIDs
+	var err error
+	if o.Target, err = o.Target.byPID(); err != nil {
+		return nil, err
+	}
+	pids := o.Target.PIDs
 	if len(pids) == 0 {
 		pids = []int{0}
 	}
-	procs, err := holdProcesses(o.PIDs)
+	procs, err := holdProcesses(o.Target.PIDs)
 	if err != nil {
 		return nil, err
 	}
 	defer procs.Close()
-	kind, err := chooseLink(o.Link, len(o.PIDs) > 0)
+	kind, err := chooseLink(o.Link, len(o.Target.PIDs) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func Probes(prog *ebpf.Program, probes []reader.Probe, opts *Options) (*Attachme
 	return a, err
 }
 
-func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options, procs *processes, kind LinkKind) (*Attachment, error) {
+func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *ProgramOptions, procs *processes, kind LinkKind) (*Attachment, error) {
 	planner := newPlanner(o.Force)
 	defer planner.objects.Close()
 	plan := make(Plan, 0, len(probes)*len(pids))
@@ -105,11 +106,11 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Options
 		if private != "" {
 			plan[i].Notes = append(plan[i].Notes, private)
 		}
-		cookie := o.Cookie
-		if len(o.Cookies) != 0 {
-			cookie = o.Cookies[i/len(pids)]
+		var cookie uint64
+		if n := len(o.Cookies); n > 0 {
+			cookie = o.Cookies[i/len(pids)%n]
 		}
 		groups.add(&plan[i], prog, cookie)
 	}
-	return newAttachment(o.Context, plan, groups.all, kind)
+	return newAttachment(context.Background(), plan, groups.all, kind)
 }

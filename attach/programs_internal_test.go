@@ -129,21 +129,21 @@ func checkRefused(t *testing.T, what string, plan Plan, versions int) {
 // an aggregate and a latency are open already: the others are traced, the plan
 // says why not these, and the same signature is not tried again.
 func TestRefusedLater(t *testing.T) {
-	opts := &Options{PIDs: []int{os.Getpid()}, Rescan: time.Hour, Await: true}
-	o, err := opts.withDefaults()
+	opts := &Options{Target: Target{PIDs: []int{os.Getpid()}}, Rescan: time.Hour, Await: true}
+	o, err := opts.used()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var inSession, inAggregate, inLatency refuser
 	s := &Session{}
 	s.progs.create = inSession.create
-	mayLoad(t, s.open([]string{"refused:*"}, &o))
+	mayLoad(t, s.open(t.Context(), []string{"refused:*"}, o))
 	defer s.Close()
-	a, err := OpenAggregate([]string{"refused:*"}, &Aggregation{By: []string{"probe"}}, opts)
+	a, err := OpenAggregate(t.Context(), []string{"refused:*"}, &Aggregation{By: []string{"probe"}}, opts)
 	mayLoad(t, err)
 	defer a.Close()
 	a.progs.create = inAggregate.create
-	l, err := OpenLatency("refused:start*", "refused:done", &Latency{Key: []string{"id"}}, opts)
+	l, err := OpenLatency(t.Context(), "refused:start*", "refused:done", &Latency{Key: []string{"id"}}, opts)
 	mayLoad(t, err)
 	defer l.Close()
 	l.progs.create = inLatency.create
@@ -193,15 +193,15 @@ func TestRefusedLater(t *testing.T) {
 // TestRefusedAll opens what the kernel refuses the only program of: the error
 // says so, once. In a session that waits, the plan does.
 func TestRefusedAll(t *testing.T) {
-	opts := &Options{PIDs: []int{os.Getpid()}, Rescan: time.Hour, Await: true}
-	o, err := opts.withDefaults()
+	opts := &Options{Target: Target{PIDs: []int{os.Getpid()}}, Rescan: time.Hour, Await: true}
+	o, err := opts.used()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r refuser
 	later := &Session{}
 	later.progs.create = r.create
-	mayLoad(t, later.open([]string{"refused:start"}, &o))
+	mayLoad(t, later.open(t.Context(), []string{"refused:start"}, o))
 	defer later.Close()
 	refusedProvider(t, 0)
 	if err := later.Rescan(false); err != nil {
@@ -214,13 +214,13 @@ func TestRefusedAll(t *testing.T) {
 			s := &Session{}
 			s.progs.create = r.create
 			defer s.release()
-			return s.open([]string{"refused:start"}, &o)
+			return s.open(t.Context(), []string{"refused:start"}, o)
 		},
 		"aggregate": func() error {
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()
-			return a.open([]string{"refused:start"}, &o, &aggregateLayout{wanted: Aggregation{By: []string{"probe"}}, cpus: 1})
+			return a.open(t.Context(), []string{"refused:start"}, o, &aggregateLayout{wanted: Aggregation{By: []string{"probe"}}, cpus: 1})
 		},
 		"latency whose starts are refused": func() error {
 			pairs := &pairLayout{pending: defaultMaxPending, key: []string{"id"}}
@@ -234,9 +234,9 @@ func TestRefusedAll(t *testing.T) {
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()
-			without := o
+			without := *o
 			without.Await = false
-			return a.open([]string{"refused:start", "refused:done"}, &without, layout)
+			return a.open(t.Context(), []string{"refused:start", "refused:done"}, &without, layout)
 		},
 	} {
 		err := open()

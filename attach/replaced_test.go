@@ -50,8 +50,8 @@ func testReplaced(t *testing.T, kind attach.LinkKind) {
 		}
 	}
 	_, prog := cookieProgram(t, kind)
-	opts := &attach.Options{Link: kind}
-	a, err := attach.Probes(prog, probes, opts)
+	opts := &attach.ProgramOptions{Link: kind}
+	a, err := attach.AttachProbes(prog, probes, opts)
 	if err != nil {
 		needMulti(t, err)
 		needPrivileges(t, err)
@@ -61,7 +61,7 @@ func testReplaced(t *testing.T, kind attach.LinkKind) {
 		t.Error(err)
 	}
 	replace(t, path)
-	if a, err = attach.Probes(prog, probes, opts); err == nil {
+	if a, err = attach.AttachProbes(prog, probes, opts); err == nil {
 		a.Close()
 	}
 	if !errors.Is(err, attach.ErrNoSite) || !strings.Contains(err.Error(), "it was replaced meanwhile") {

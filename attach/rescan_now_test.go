@@ -14,7 +14,7 @@ import (
 // nothing can fire, to the second after it may have.
 func TestRescanNow(t *testing.T) {
 	needs.Root(t)
-	s, err := attach.Open("rescan_now*:probe", &attach.Options{PIDs: []int{os.Getpid()}, Await: true, Rescan: time.Hour})
+	s, err := attach.Open(t.Context(), []string{"rescan_now*:probe"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Await: true, Rescan: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func awaitKnown(t *testing.T, s *attach.Session, n int) {
 // another one that is traced has ended.
 func TestRescanProcess(t *testing.T) {
 	p, other := startChild(t, "typed"), startChild(t, "typed")
-	o := attach.Options{PIDs: []int{other.pid(), p.pid()}, Rescan: 5 * time.Millisecond, Await: true, MaxString: 100}
+	o := attach.Options{Target: attach.Target{PIDs: []int{other.pid(), p.pid()}}, Rescan: 5 * time.Millisecond, Await: true, MaxString: 100}
 	s := open(t, "typed:*", &o)
 	if n := len(s.Plan()); n != 0 {
 		t.Fatalf("%d sites before the program has declared any", n)

@@ -72,7 +72,7 @@ func TestReusedPID(t *testing.T) {
 		first, second := startChild(t, "versions"), startChild(t, "versions")
 		first.do("load old")
 		pid := first.pid()
-		s, err := attach.OpenAll([]string{"versions:*"}, &attach.Options{PIDs: []int{pid, second.pid()}, Rescan: time.Millisecond, Link: link})
+		s, err := attach.Open(t.Context(), []string{"versions:*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid, second.pid()}}, Rescan: time.Millisecond, Link: link})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestReusedPID(t *testing.T) {
 			t.Error(err)
 		}
 		// Nor can it be attached to in place of the one that was chosen.
-		_, err = attach.Open("versions:*", &attach.Options{PIDs: []int{pid}})
+		_, err = attach.Open(t.Context(), []string{"versions:*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
 		if want := fmt.Sprintf("process %d does not exist", pid); err == nil || err.Error() != want {
 			t.Errorf("link %v: error %v, want %s", link, err, want)
 		}
@@ -119,7 +119,7 @@ func TestReusedPIDOfMany(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	programs, pids := startMany(t, path, 10)
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
-		s := open(t, "args:bare", &attach.Options{PIDs: pids, Link: link})
+		s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: pids}, Link: link})
 		first := programs[0]
 		first.do("")
 		if err := first.end(); err != nil {

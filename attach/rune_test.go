@@ -35,8 +35,8 @@ var runeTexts = []string{"abcde", "abcd\u00e9", "abc\u20acd", "ab\U0001f600", "a
 func TestTruncatedRune(t *testing.T) {
 	p := startChild(t, "rune")
 	p.do("load")
-	s := open(t, "rune:text", &attach.Options{PIDs: []int{p.pid()}, MaxString: 5})
-	a := openAggregate(t, []string{"rune:text"}, attach.Aggregation{By: []string{"s"}}, &attach.Options{PIDs: []int{p.pid()}})
+	s := open(t, "rune:text", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 5})
+	a := openAggregate(t, []string{"rune:text"}, attach.Aggregation{By: []string{"s"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("fire")
 	const replaced = "invalid UTF-8 replaced by U+FFFD"
 	want := []string{

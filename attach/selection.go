@@ -45,17 +45,17 @@ func exeAt(path string) (exeFile, error) {
 }
 
 // newSelection returns nil if all processes are meant.
-func newSelection(o *Options) (_ *selection, err error) {
-	if o.Comm == "" && o.Exe == "" {
+func newSelection(o *settings) (_ *selection, err error) {
+	if o.Target.Comm == "" && o.Target.Exe == "" {
 		return nil, nil
 	}
-	s := &selection{comm: o.Comm, path: o.Exe, at: map[string]int32{}}
+	s := &selection{comm: o.Target.Comm, path: o.Target.Exe, at: map[string]int32{}}
 	defer func() {
 		if err != nil {
 			s.Close()
 		}
 	}()
-	if o.Exe != "" {
+	if o.Target.Exe != "" {
 		s.exe, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_exe", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
 		if err != nil {
 			return nil, fmt.Errorf("create room for the executable: %w", err)
@@ -135,18 +135,6 @@ func deepOffset(kernel *btf.Spec, structure, member string) (int32, error) {
 		return off, nil
 	}
 	return 0, fmt.Errorf("the kernel's struct %s has no member %s", structure, member)
-}
-
-// check returns what is wrong with the options.
-func (o *Options) checkSelection() error {
-	switch {
-	case o.Comm == "" && o.Exe == "":
-	case len(o.PIDs) > 0:
-		return errors.New("processes are selected by PIDs already")
-	case len(o.Comm) >= commSize:
-		return fmt.Errorf("%q is longer than the %d bytes that the kernel keeps of a name", o.Comm, commSize-1)
-	}
-	return nil
 }
 
 // onlySelected ends the program in processes that are not selected. It keeps the

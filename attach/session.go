@@ -25,46 +25,54 @@ type Session struct {
 	ended   bool       // the ring has been read to its end after detaching
 }
 
-// Open attaches to the probes that a selector names: [PATH:]PROVIDER:NAME, with
+// Open attaches to the probes that selectors name: [PATH:]PROVIDER:NAME, with
 // globs in each part, or to functions: uprobe:PATH:FUNC and uretprobe:PATH:FUNC.
 // FUNC is compared with symbols and with demangled names, with and without the
 // types of parameters; FUNC+OFFSET is an instruction within it, and an address
 // in the file, as 0x401136, an instruction wherever it is. A PATH without '/' is
-// also looked for in $PATH and by the dynamic linker's cache. opts may be nil.
-// Without [Options.PIDs] a PATH that is a file, or several by wildcards, is
+// also looked for in $PATH and by the dynamic linker's cache.
+// Without [Target.PIDs] a PATH that is a file, or several by wildcards, is
 // attached to in all processes, those that start later included; otherwise the
 // files that running processes have mapped are searched.
+//
+// Each selector must match; a probe that several of them name is traced once.
+// opts may be nil.
+//
+// When ctx is done, Open ends with its cause, and later Events ends, after the
+// events that have fired until then. A nil ctx is an error.
 //
 // The error wraps [ErrNoMatch] if there is no such probe, [ErrNoSite] if no
 // site could be attached to; it is a [*PrivilegeError] if this process may not.
 // If only some sites could be attached to, that is no error: see Plan.
-func Open(selector string, opts *Options) (*Session, error) {
-	return OpenAll([]string{selector}, opts)
-}
-
-// OpenAll is Open for several selectors. Each must match; a probe that several
-// of them name is traced once.
-func OpenAll(selectors []string, opts *Options) (*Session, error) {
-	o, err := opts.withDefaults()
+func Open(ctx context.Context, selectors []string, opts *Options) (*Session, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
+	o, err := opts.used()
 	if err != nil {
 		return nil, err
 	}
-	if err := context.Cause(o.Context); err != nil {
-		return nil, err
-	}
 	s := &Session{}
-	if err := s.open(selectors, &o); err != nil {
+	if err := s.open(ctx, selectors, o); err != nil {
 		s.release()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Session) open(selectors []string, o *Options) (err error) {
+// usable returns why nothing is to be done with ctx.
+func usable(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("the context is nil: pass context.Background() for one without an end")
+	}
+	return context.Cause(ctx)
+}
+
+func (s *Session) open(ctx context.Context, selectors []string, o *settings) (err error) {
 	if s.clock, err = newClock(); err != nil {
 		return err
 	}
-	err = s.attach(selectors, o, nil, func(m *maps) (err error) {
+	err = s.attach(ctx, selectors, o, nil, func(m *maps) (err error) {
 		s.ring, err = ringbuf.NewReader(m.ring)
 		if err != nil {
 			return fmt.Errorf("read ring buffer: %w", err)
@@ -75,7 +83,7 @@ func (s *Session) open(selectors []string, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	s.watch(o, s.Stop)
+	s.watch(ctx, o, s.Stop)
 	return nil
 }
 
@@ -90,8 +98,8 @@ func (s *Session) Stop() error {
 }
 
 // Events yields the events as they arrive, in the order in which each CPU
-// fired them. It ends after Stop, after Close, when Options.Context is done and
-// when all of Options.PIDs have ended. An error beside an event does not end
+// fired them. It ends after Stop, after Close, when the context of Open is done
+// and when all of [Target.PIDs] have ended. An error beside an event does not end
 // it; one without an event does. Breaking off leaves the events that follow to
 // a later call.
 func (s *Session) Events() iter.Seq2[event.Event, error] {

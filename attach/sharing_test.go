@@ -29,7 +29,7 @@ func TestManyProcesses(t *testing.T) {
 	late := startChild(t, "versions")
 	pids = append(pids, late.pid())
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
-		o := attach.Options{PIDs: pids, Link: link, Rescan: 5 * time.Millisecond}
+		o := attach.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: 5 * time.Millisecond}
 		before := len(ownLinks(t))
 		s := openAll(t, &o, "args:bare", "args:ints")
 		const perProcess = 2
@@ -65,7 +65,7 @@ func TestManyProcesses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s := openAll(t, &attach.Options{PIDs: pids, Rescan: 5 * time.Millisecond, Await: true}, "versions:*", "args:bare")
+	s := openAll(t, &attach.Options{Target: attach.Target{PIDs: pids}, Rescan: 5 * time.Millisecond, Await: true}, "versions:*", "args:bare")
 	first := s.Plan().Attached()
 	late.do("load old")
 	awaitSites(t, s.Plan, first+2)

@@ -22,7 +22,7 @@ func TestStranded(t *testing.T) {
 		for name, selector := range map[string]string{"mapped": "reexec:hit", "expected": path + ":reexec:hit"} {
 			t.Run(kind.String()+"/"+name, func(t *testing.T) {
 				p := start(t, exec.Command(path))
-				s := open(t, selector, &attach.Options{PIDs: []int{p.pid()}, Rescan: time.Hour, Await: true, Link: kind})
+				s := open(t, selector, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Rescan: time.Hour, Await: true, Link: kind})
 				var want []int64
 				for n := int64(1); n <= 3; n++ {
 					p.do("%d", n)

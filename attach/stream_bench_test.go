@@ -51,7 +51,7 @@ func BenchmarkStream(b *testing.B) {
 
 // toSession returns how many events arrive, and in which time they are fired.
 func toSession(t testing.TB, p *program, events, buffer int) (int, time.Duration) {
-	s := open(t, "bench:three", &attach.Options{PIDs: []int{p.pid()}, RingSize: buffer})
+	s := open(t, "bench:three", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, RingSize: buffer})
 	defer s.Close()
 	received := make(chan int)
 	go func() {

@@ -31,7 +31,7 @@ func TestCountedText(t *testing.T) {
 		t.Run(flags, func(t *testing.T) {
 			p := startCounted(t, flags)
 			// The constant 1 of half is no length; two has two texts.
-			s := open(t, "counted:*", &attach.Options{PIDs: []int{p.pid()}, MaxString: 20,
+			s := open(t, "counted:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 20,
 				Strings: []string{"counted:hal?:arg0[arg2]", "counted:[bh]a[rl][ef]:arg0[arg2]", "arg0[arg1]", "counted:two:arg2[arg3]",
 					"counted:followed:arg0->8", "counted:followed:arg1->0x8[arg2]", "counted:followed:arg3->8", "counted:followed:arg4->8"}})
 			p.do("")
@@ -71,7 +71,7 @@ func TestCountedText(t *testing.T) {
 // there is more in the register.
 func TestCountedTextOfFunction(t *testing.T) {
 	p := startCounted(t, "-O2")
-	s := open(t, "uprobe:counted:part", &attach.Options{PIDs: []int{p.pid()}, MaxString: 20, Args: []string{"arg1:uint8"}, Strings: []string{"arg0[arg1]"}})
+	s := open(t, "uprobe:counted:part", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 20, Args: []string{"arg1:uint8"}, Strings: []string{"arg0[arg1]"}})
 	p.do("")
 	events := drain(t, s)
 	if len(events) != 1 {
@@ -85,9 +85,9 @@ func TestCountedTextOfFunction(t *testing.T) {
 // TestCountedTextInKernel compares and groups by text that has a length.
 func TestCountedTextInKernel(t *testing.T) {
 	p := startCounted(t, "-O2")
-	opts := attach.Options{PIDs: []int{p.pid()}, Strings: []string{"counted:byte:arg0[arg1]", "counted:constant:arg0[arg1]"}, Where: `arg0 == "coun" || arg0 ~ "*\x00t"`}
-	followed := open(t, "counted:followed", &attach.Options{PIDs: []int{p.pid()}, Strings: []string{"arg1->8"}, Where: `arg1 == "counted"`})
-	byFollowed := openAggregate(t, []string{"counted:followed"}, attach.Aggregation{By: []string{"arg0"}}, &attach.Options{PIDs: []int{p.pid()}, Strings: []string{"arg0->8"}})
+	opts := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"counted:byte:arg0[arg1]", "counted:constant:arg0[arg1]"}, Where: `arg0 == "coun" || arg0 ~ "*\x00t"`}
+	followed := open(t, "counted:followed", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"arg1->8"}, Where: `arg1 == "counted"`})
+	byFollowed := openAggregate(t, []string{"counted:followed"}, attach.Aggregation{By: []string{"arg0"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"arg0->8"}})
 	s := open(t, "counted:[bc]*t*", &opts)
 	a := openAggregate(t, []string{"counted:byte", "counted:constant"}, attach.Aggregation{By: []string{"arg0"}}, &opts)
 	p.do("")
@@ -124,7 +124,7 @@ func TestComparedText(t *testing.T) {
 		{`arg0 > 5`, nil},
 		{`comm == "counted"`, nil},
 	} {
-		s := open(t, "counted:bare", &attach.Options{PIDs: []int{p.pid()}, Where: test.where})
+		s := open(t, "counted:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: test.where})
 		p.do("")
 		events := drain(t, s)
 		if len(events) != 1 {
@@ -138,18 +138,18 @@ func TestComparedText(t *testing.T) {
 	}
 }
 
-func TestCheckOptionsStrings(t *testing.T) {
+func TestValidateStrings(t *testing.T) {
 	for _, s := range []string{"", "arg", "0", "arg0x", "arg0[", "arg0[]", "arg0[arg1", "arg0]", "arg0[1]", "arg0[arg1]x", "arg0->", "arg0->x", "arg0->-8", "arg0->8x", "->8", "arg0[arg1]->8", "arg0->0x80000000", ":arg0", "a:arg0", "a::arg0", "[:b:arg0", "uprobe:x:y:arg0"} {
-		if err := attach.CheckOptions(&attach.Options{Strings: []string{"arg0", s}}); err == nil || !strings.Contains(err.Error(), "text \"") {
-			t.Errorf("CheckOptions(%q) = %v, want an error that names it", s, err)
+		if err := (&attach.Options{Strings: []string{"arg0", s}}).Validate(); err == nil || !strings.Contains(err.Error(), "text \"") {
+			t.Errorf("Validate with %q = %v, want an error that names it", s, err)
 		}
-		if _, err := attach.Open("a:b", &attach.Options{Strings: []string{s}}); err == nil || !strings.Contains(err.Error(), "text \"") {
+		if _, err := attach.Open(t.Context(), []string{"a:b"}, &attach.Options{Strings: []string{s}}); err == nil || !strings.Contains(err.Error(), "text \"") {
 			t.Errorf("Open with %q: %v, want an error that names it", s, err)
 		}
 	}
 	for _, s := range []string{"arg0", "arg0[arg11]", "a:b:arg0", "a*:[bc]:arg0[arg1]", "arg0->8", "a:b:arg0->0x10[arg1]"} {
-		if err := attach.CheckOptions(&attach.Options{Strings: []string{s}}); err != nil {
-			t.Errorf("CheckOptions(%q) = %v", s, err)
+		if err := (&attach.Options{Strings: []string{s}}).Validate(); err != nil {
+			t.Errorf("Validate with %q = %v", s, err)
 		}
 	}
 }

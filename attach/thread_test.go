@@ -26,7 +26,7 @@ func TestThreadID(t *testing.T) {
 		}
 	}
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
-		s, err := attach.Open("typed:*", &attach.Options{PIDs: []int{tid}, Link: kind})
+		s, err := attach.Open(t.Context(), []string{"typed:*"}, &attach.Options{Target: attach.Target{PIDs: []int{tid}}, Link: kind})
 		if err == nil {
 			s.Close()
 		}

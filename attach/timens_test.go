@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -32,7 +33,7 @@ func timensChild() func(string) error {
 			return err
 		}
 		defer p.Close()
-		s, err := attach.Open("timens:now", &attach.Options{PIDs: []int{os.Getpid()}})
+		s, err := attach.Open(context.Background(), []string{"timens:now"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ type tracing struct {
 	over    bool       // sites are looked for no more
 
 	// For finding and attaching to sites:
-	options  *Options
+	options  *settings
 	kind     LinkKind
 	layout   *aggregateLayout // nil to record events
 	discover *discovery
@@ -65,12 +65,12 @@ type tracing struct {
 
 // attach plans, generates and attaches. prepared is called with the maps before
 // the first event can fire. layout is nil to record events.
-func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout, prepared func(*maps) error) (err error) {
+func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout, prepared func(*maps) error) (err error) {
 	t.options, t.layout = o, layout
-	if t.procs, err = holdProcesses(o.PIDs); err != nil {
+	if t.procs, err = holdProcesses(o.Target.PIDs); err != nil {
 		return err
 	}
-	if t.discover, err = newDiscovery(o.Context, selectors, t.procs); err != nil {
+	if t.discover, err = newDiscovery(ctx, selectors, t.procs); err != nil {
 		return err
 	}
 	if err := o.functionArgs.fits(t.discover.selectors); err != nil {
@@ -83,7 +83,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 		return err
 	}
 	t.sharing = newSharing(t.procs, t.discover)
-	if t.kind, err = chooseLink(o.Link, len(o.PIDs) > 0 && t.sharing == nil); err != nil {
+	if t.kind, err = chooseLink(o.Link, len(o.Target.PIDs) > 0 && t.sharing == nil); err != nil {
 		return err
 	}
 	if t.kind == PerfLink && t.sharing == nil && o.Rescan > 0 {
@@ -92,7 +92,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	planner := newPlanner(o.Force)
 	defer planner.objects.Close()
 	used := newOptionUse(o)
-	schemas, err := t.plan(o.Context, planner, plan, layout, used)
+	schemas, err := t.plan(ctx, planner, plan, layout, used)
 	if err == nil {
 		err = t.misfit(plan, schemas)
 	}
@@ -127,7 +127,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	followers := t.share(plan, schemas, planner.objects)
 	numbers := t.numbers.give(plan, schemas, layout != nil)
 	t.sites.Store(t.sites.Load().with(plan, schemas, numbers))
-	refused, err := t.load(o.Context, signatures, t.maps)
+	refused, err := t.load(ctx, signatures, t.maps)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	}
 	groups := t.groups(plan, schemas, followers, planner.objects, numbers)
 	if len(plan) > 0 {
-		t.attached, err = newAttachment(o.Context, plan, groups, t.kind)
+		t.attached, err = newAttachment(ctx, plan, groups, t.kind)
 		if err != nil && !(o.Await && plan.gone()) {
 			return err
 		}
@@ -144,7 +144,7 @@ func (t *tracing) attach(selectors []string, o *Options, layout *aggregateLayout
 	}
 	if err := layout.half(plan); err != nil && t.attached != nil && !o.Await {
 		t.attached.Close()
-		t.attached.Wait(context.WithoutCancel(o.Context))
+		t.attached.Wait(context.WithoutCancel(ctx))
 		return err
 	}
 	if t.attached == nil {
@@ -410,13 +410,13 @@ func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, 
 	return groups.all
 }
 
-// watch calls stop when the context is done or all processes have ended.
-func (t *tracing) watch(o *Options, stop func() error) {
-	ctx, cancel := context.WithCancel(o.Context)
+// watch calls stop when ctx is done or all processes have ended.
+func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
 	t.cancel = cancel
-	if len(o.PIDs) > 0 {
+	if len(o.Target.PIDs) > 0 {
 		var eg errgroup.Group
-		for _, pid := range o.PIDs {
+		for _, pid := range o.Target.PIDs {
 			eg.Go(func() error {
 				err := t.procs.wait(ctx, pid)
 				if t.sharing != nil && ctx.Err() == nil {

@@ -80,7 +80,7 @@ func TestTyped(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := startChild(t, "typed")
 			p.do("load")
-			s := open(t, "typed:*", &attach.Options{PIDs: []int{p.pid()}, MaxString: 100, Link: kind})
+			s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 100, Link: kind})
 			if got, want := s.Plan().Attached(), 4; got != want {
 				t.Fatalf("attached %d sites, want %d: %+v", got, want, s.Plan())
 			}
@@ -130,7 +130,7 @@ func TestFlood(t *testing.T) {
 		t.Run(fmt.Sprintf("read=%t", read), func(t *testing.T) {
 			p := startChild(t, "typed")
 			p.do("load")
-			s := open(t, "typed:*", &attach.Options{PIDs: []int{p.pid()}, RingSize: 64 << 10})
+			s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, RingSize: 64 << 10})
 			received := make(chan uint64)
 			if read {
 				go func() {

@@ -37,7 +37,7 @@ func TestManyReads(t *testing.T) {
 		o.Args = append(o.Args, fmt.Sprintf("arg%d", i+6))
 	}
 	p := start(t, exec.Command(path))
-	o.PIDs = []int{p.pid()}
+	o.Target.PIDs = []int{p.pid()}
 	s := open(t, "uprobe:"+path+":sum8", &o)
 	p.ask("go")
 	if events := drain(t, s); len(events) != 1 || events[0].Args[0].Value != int64(7) {
@@ -53,7 +53,7 @@ func TestLongCondition(t *testing.T) {
 	for i := range 260 {
 		where = append(where, fmt.Sprintf("comm ~ '*%d*b*c*d*e*f*g*h*'", i))
 	}
-	s, err := attach.Open(path+":args:ints", &attach.Options{Where: strings.Join(where, "||")})
+	s, err := attach.Open(t.Context(), []string{path + ":args:ints"}, &attach.Options{Where: strings.Join(where, "||")})
 	if err == nil {
 		s.Close()
 		t.Fatal("no error")

@@ -67,7 +67,7 @@ func TestVersions(t *testing.T) {
 		{"versions:*", pids, 6},
 		{"versions:done", nil, 3},
 	} {
-		s := open(t, test.selector, &attach.Options{PIDs: test.pids, Where: "status >= 500"})
+		s := open(t, test.selector, &attach.Options{Target: attach.Target{PIDs: test.pids}, Where: "status >= 500"})
 		plan := s.Plan()
 		if len(plan) != test.sites || plan.Attached() != 1 {
 			t.Errorf("%s of %v: attached %d of %d sites, want 1 of %d", test.selector, test.pids, plan.Attached(), len(plan), test.sites)
@@ -90,7 +90,7 @@ func TestVersions(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err := attach.OpenAll([]string{"versions:done", "versions:start"}, &attach.Options{PIDs: pids, Where: "status >= 500"})
+	_, err := attach.Open(t.Context(), []string{"versions:done", "versions:start"}, &attach.Options{Target: attach.Target{PIDs: pids}, Where: "status >= 500"})
 	var where *attach.WhereError
 	if !errors.As(err, &where) {
 		t.Errorf("a selector of which no probe fits: error %v, want a WhereError", err)
@@ -100,7 +100,7 @@ func TestVersions(t *testing.T) {
 // TestVersionsAggregate is TestVersions for what is added up, and by what.
 func TestVersionsAggregate(t *testing.T) {
 	programs := []*program{startVersion(t, "old"), startVersion(t, "new")}
-	o := &attach.Options{PIDs: []int{programs[0].pid(), programs[1].pid()}}
+	o := &attach.Options{Target: attach.Target{PIDs: []int{programs[0].pid(), programs[1].pid()}}}
 	for _, what := range []attach.Aggregation{{Value: "status", Sum: true}, {By: []string{"status"}}} {
 		a := openAggregate(t, []string{"versions:done"}, what, o)
 		for _, p := range programs {
@@ -120,7 +120,7 @@ func TestVersionsAggregate(t *testing.T) {
 			t.Errorf("attached %d of %d sites, want 1 of 2", plan.Attached(), len(plan))
 		}
 	}
-	a, err := attach.OpenLatency("versions:start", "versions:done", &attach.Latency{By: []string{"status"}}, o)
+	a, err := attach.OpenLatency(t.Context(), "versions:start", "versions:done", &attach.Latency{By: []string{"status"}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestVersionsAggregate(t *testing.T) {
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != int64(404) {
 		t.Errorf("pairs %+v (error %v), want one that ends with 404", groups, err)
 	}
-	_, err = attach.OpenAggregate([]string{"versions:done"}, &attach.Aggregation{Value: "status", Sum: true}, &attach.Options{PIDs: o.PIDs[:1]})
+	_, err = attach.OpenAggregate(t.Context(), []string{"versions:done"}, &attach.Aggregation{Value: "status", Sum: true}, &attach.Options{Target: attach.Target{PIDs: o.Target.PIDs[:1]}})
 	if !errors.Is(err, attach.ErrAggregation) {
 		t.Errorf("a sum of what no probe has: error %v, want ErrAggregation", err)
 	}

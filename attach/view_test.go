@@ -23,7 +23,7 @@ func kept(v event.Value) any {
 func TestViews(t *testing.T) {
 	p := startChild(t, "typed")
 	p.do("load")
-	s := open(t, "typed:*", &attach.Options{PIDs: []int{p.pid()}, MaxString: 100})
+	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 100})
 	for _, c := range []string{"ints", "others", "text", "bare"} {
 		p.do("%s", c)
 	}
@@ -70,7 +70,7 @@ func errText(err error) string {
 func TestNestedViews(t *testing.T) {
 	p := startChild(t, "nested")
 	p.do("load")
-	s := open(t, "nest:record", &attach.Options{PIDs: []int{p.pid()}, Follow: []string{"Up", "Nobody"}})
+	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Up", "Nobody"}})
 	p.do("fire")
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestViewsDoNotAllocate(t *testing.T) {
 	}
 	p := startChild(t, "typed")
 	p.do("load")
-	s := open(t, "typed:*", &attach.Options{PIDs: []int{p.pid()}, RingSize: 64 << 20})
+	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, RingSize: 64 << 20})
 	p.do("flood")
 	// Those of the iterator and of the runtime itself are a few.
 	if n, _ := consume(t, s, 100_000, true); n > 1000 {
@@ -169,7 +169,7 @@ func TestViewsDoNotAllocate(t *testing.T) {
 func BenchmarkConsume(b *testing.B) {
 	p := startChild(b, "typed")
 	p.do("load")
-	s := open(b, "typed:*", &attach.Options{PIDs: []int{p.pid()}, RingSize: 64 << 20})
+	s := open(b, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, RingSize: 64 << 20})
 	const events = 200_000 + 200_000/64
 	for _, views := range []bool{true, false} {
 		name := "events"

@@ -19,13 +19,6 @@ func (e *WhereError) Error() string {
 	return fmt.Sprintf("condition %q, column %d: %s", e.Where, e.Column, e.Msg)
 }
 
-// CheckWhere returns the error in a condition that no probe could mend, nil if
-// there is none.
-func CheckWhere(where string) error {
-	_, err := parseWhere(where)
-	return err
-}
-
 func parseWhere(where string) (*filter.Expr, error) {
 	expr, err := filter.Parse(where)
 	return expr, whereError(err)

@@ -110,7 +110,7 @@ func TestWhere(t *testing.T) {
 		{"rec", `PID < 0 && Ratio < 1`, []int{0}},
 	} {
 		t.Run(test.probe+":"+fmt.Sprintf("%.40s", test.where), func(t *testing.T) {
-			s := open(t, "where:"+test.probe, &attach.Options{PIDs: []int{p.pid()}, Where: test.where})
+			s := open(t, "where:"+test.probe, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: test.where})
 			p.do("%s", test.probe)
 			var got []int
 			for _, ev := range drain(t, s) {
@@ -178,7 +178,7 @@ func TestWhereErrors(t *testing.T) {
 		"comm > 'x'":    "column 6: text is compared by ==, != and ~ only",
 		"comm == 'x' )": "column 13: \")\" follows a complete condition",
 	} {
-		_, err := attach.Open(path+":args:memory", &attach.Options{Where: where})
+		_, err := attach.Open(t.Context(), []string{path + ":args:memory"}, &attach.Options{Where: where})
 		var at *attach.WhereError
 		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) {
 			t.Errorf("where %s: error %v, want %s", where, err, want)

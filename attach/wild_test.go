@@ -128,7 +128,7 @@ func TestWildSizes(t *testing.T) {
 	}
 	const selector = "sizes_*:record"
 	for _, o := range []attach.Options{{}, {MaxString: 4096}, {Where: `N > 1 && Text ~ "*x*"`}} {
-		o.PIDs = []int{os.Getpid()}
+		o.Target.PIDs = []int{os.Getpid()}
 		s := open(t, selector, &o)
 		check(o, s.Plan())
 		if err := s.Close(); err != nil {
@@ -136,7 +136,7 @@ func TestWildSizes(t *testing.T) {
 		}
 	}
 	for _, by := range [][]string{{"Text", "N"}, {"pid"}} {
-		a := openAggregate(t, []string{selector}, attach.Aggregation{By: by}, &attach.Options{PIDs: []int{os.Getpid()}})
+		a := openAggregate(t, []string{selector}, attach.Aggregation{By: by}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 		check(by, a.Plan())
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -156,7 +156,7 @@ func TestLargestRecord(t *testing.T) {
 	fire := func() { rec.Fire(&largest{N: 7, Text: "some text", Last: 9}) }
 	own := []int{os.Getpid()}
 	for _, o := range []attach.Options{{}, {MaxString: 8192}, {Where: `N == 7 && Text ~ "*text" && Last == 9`}} {
-		o.PIDs = own
+		o.Target.PIDs = own
 		s := open(t, "largest:record", &o)
 		fire()
 		events := drain(t, s)
@@ -164,7 +164,7 @@ func TestLargestRecord(t *testing.T) {
 			t.Errorf("%+v: %d events", o, len(events))
 		}
 	}
-	a := openAggregate(t, []string{"largest:record"}, attach.Aggregation{By: []string{"Text"}, Value: "Last", Sum: true}, &attach.Options{PIDs: own})
+	a := openAggregate(t, []string{"largest:record"}, attach.Aggregation{By: []string{"Text"}, Value: "Last", Sum: true}, &attach.Options{Target: attach.Target{PIDs: own}})
 	fire()
 	groups, err := a.Read()
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != "some text" {

@@ -119,11 +119,11 @@ func (f *aggregateFlags) number(text string) (float64, error) {
 }
 
 // open attaches to the probes, or to those that --latency names.
-func (f *aggregateFlags) open(probes []string, what *attach.Aggregation, opts *attach.Options) (*attach.Aggregate, error) {
+func (f *aggregateFlags) open(ctx context.Context, probes []string, what *attach.Aggregation, opts *attach.Options) (*attach.Aggregate, error) {
 	if f.latency == "" {
-		return attach.OpenAggregate(probes, what, opts)
+		return attach.OpenAggregate(ctx, probes, what, opts)
 	}
-	return attach.OpenLatency(probes[0], probes[1], &attach.Latency{
+	return attach.OpenLatency(ctx, probes[0], probes[1], &attach.Latency{
 		Key: f.key, Bounds: what.Bounds, By: f.by, MaxGroups: f.maxGroups,
 	}, opts)
 }

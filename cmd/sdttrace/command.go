@@ -124,7 +124,7 @@ func (c *command) stopAtEntry() error {
 // lack returns the error that says which privileges this process lacks for
 // tracing, nil if it has them.
 func lack() error {
-	s, err := attach.Open("/proc/self/exe:no:probe", &attach.Options{Await: true, Rescan: time.Hour})
+	s, err := attach.Open(context.Background(), []string{"/proc/self/exe:no:probe"}, &attach.Options{Await: true, Rescan: time.Hour})
 	if err == nil {
 		return s.Close()
 	}
@@ -154,7 +154,7 @@ func attachStopper(pid int) (*attach.Attachment, error) {
 			return nil, err
 		}
 		defer prog.Close() // the link keeps it
-		return attach.Probe(prog, entry, &attach.Options{PIDs: []int{pid}})
+		return attach.AttachProbes(prog, []reader.Probe{*entry}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
 	})
 }
 

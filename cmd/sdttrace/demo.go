@@ -65,7 +65,7 @@ func runDemo(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := attach.Open(demoProbes, &attach.Options{PIDs: []int{hello.PID}, Context: ctx})
+	s, err := attach.Open(ctx, []string{demoProbes}, &attach.Options{Target: attach.Target{PIDs: []int{hello.PID}}})
 	if p := (*attach.PrivilegeError)(nil); errors.As(err, &p) {
 		return demoWithout(p, hello, stdout, stderr)
 	} else if err != nil {

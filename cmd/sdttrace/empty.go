@@ -35,7 +35,7 @@ func attachEmptyAs(typ ebpf.AttachType, probe *reader.Probe, pid int) (*attach.A
 		return nil, err
 	}
 	defer prog.Close() // the link keeps it
-	return attach.Probe(prog, probe, &attach.Options{PIDs: []int{pid}})
+	return attach.AttachProbes(prog, []reader.Probe{*probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
 }
 
 func findProbe(pid int, provider, name string) (*reader.Probe, error) {

@@ -34,7 +34,7 @@ func (f *listedFunction) selector() string {
 
 // listFunctions prints the functions, or instructions, that selectors name.
 func listFunctions(ctx context.Context, selectors []string, pids []int, asJSON bool, stdout io.Writer) error {
-	plan, err := attach.Find(selectors, &attach.Options{Context: ctx, PIDs: pids})
+	plan, err := attach.Find(ctx, selectors, &attach.FindOptions{Target: attach.Target{PIDs: pids}})
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func TestScripts(t *testing.T) {
 			var ok bool
 			switch cond {
 			case "privileged":
-				_, err := attach.Open("/proc/self/exe:no:probe", nil)
+				_, err := attach.Open(t.Context(), []string{"/proc/self/exe:no:probe"}, nil)
 				var p *attach.PrivilegeError
 				ok = !errors.As(err, &p) && os.Geteuid() == 0
 			case "gcc":

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/version"
 )
 
@@ -174,7 +175,7 @@ wrongly.`,
 	return cmd
 }
 
-func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
+func (f *traceFlags) options() (*attach.Options, error) {
 	if f.json {
 		f.format = "json"
 	}
@@ -205,11 +206,9 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}
 	}
 	opts := &attach.Options{
+		Target:    attach.Target{PIDs: f.pids, Comm: f.comm, Exe: f.exe},
 		Rescan:    f.rescan,
 		Await:     f.wait,
-		Comm:      f.comm,
-		Exe:       f.exe,
-		PIDs:      f.pids,
 		RingSize:  int(f.ringSize),
 		MaxString: f.maxString,
 		Strings:   f.strings,
@@ -217,7 +216,6 @@ func (f *traceFlags) options(ctx context.Context) (*attach.Options, error) {
 		Args:      f.args,
 		Where:     f.where,
 		Force:     f.force,
-		Context:   ctx,
 	}
 	switch f.link {
 	case "auto":
@@ -235,7 +233,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	user := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opts, err := f.options(ctx)
+	opts, err := f.options()
 	if err != nil {
 		return err
 	}
@@ -244,10 +242,12 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 			return usageError{err}
 		}
 	}
-	if err := attach.CheckSelectors(probes); err != nil {
-		return usageError{err}
+	for _, probe := range probes {
+		if _, err := selector.Parse(probe); err != nil {
+			return usageError{err}
+		}
 	}
-	if err := attach.CheckOptions(opts); err != nil {
+	if err := opts.Validate(); err != nil {
 		return openError(err)
 	}
 	aggregation, err := f.aggregate.aggregation()
@@ -278,10 +278,10 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 			return errors.Join(c.resume(), print())
 		}
 		f.held = c.hold
-		opts.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
+		opts.Target.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
 	}
 	if aggregation != nil {
-		a, err := f.aggregate.open(probes, aggregation, opts)
+		a, err := f.aggregate.open(ctx, probes, aggregation, opts)
 		if err != nil {
 			return openError(err)
 		}
@@ -289,7 +289,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 			return run(a, func() error { return f.aggregate.print(ctx, a, f.format, stdout) })
 		})
 	}
-	s, err := attach.OpenAll(probes, opts)
+	s, err := attach.Open(ctx, probes, opts)
 	if err != nil {
 		return openError(err)
 	}
@@ -371,8 +371,10 @@ func (f *traceFlags) nothing() error {
 
 // openError makes an error in an option one of usage.
 func openError(err error) error {
-	var where *attach.WhereError
-	if errors.As(err, &where) || errors.Is(err, attach.ErrAggregation) {
+	if where := (*attach.WhereError)(nil); errors.As(err, &where) {
+		return usageError{where}
+	}
+	if errors.Is(err, attach.ErrAggregation) {
 		return usageError{err}
 	}
 	return optionError(err)

@@ -85,5 +85,5 @@ func (g *Gate) attach(typ ebpf.AttachType, p *reader.Probe) (*attach.Attachment,
 		return nil, err
 	}
 	defer prog.Close() // the link keeps it
-	return attach.Probe(prog, p, &attach.Options{PIDs: []int{g.pid}})
+	return attach.AttachProbes(prog, []reader.Probe{*p}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{g.pid}}})
 }

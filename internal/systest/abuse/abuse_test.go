@@ -225,7 +225,7 @@ func within(t testing.TB, d time.Duration, what string, fn func()) {
 
 func open(t testing.TB, opts *attach.Options) *attach.Session {
 	t.Helper()
-	s, err := attach.OpenAll(selectors, opts)
+	s, err := attach.Open(t.Context(), selectors, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

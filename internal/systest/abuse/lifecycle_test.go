@@ -122,7 +122,7 @@ func TestLifecycle(t *testing.T) {
 // watchGenerations reads some events, of whatever is alive, and checks that
 // each is whole.
 func watchGenerations(t *testing.T, seen map[uint64]bool, traced *atomic.Uint64) (events int) {
-	s, err := attach.Open("lifecycle:*", &attach.Options{PIDs: []int{os.Getpid()}, Rescan: 5 * time.Millisecond, Await: true})
+	s, err := attach.Open(t.Context(), []string{"lifecycle:*"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Rescan: 5 * time.Millisecond, Await: true})
 	if err != nil {
 		// What was found may be closed before it is attached to.
 		if !errors.Is(err, attach.ErrNoSite) {

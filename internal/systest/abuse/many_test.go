@@ -15,7 +15,9 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-func pidOptions(p *process) *attach.Options { return &attach.Options{PIDs: []int{p.pid()}} }
+func pidOptions(p *process) *attach.Options {
+	return &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}}
+}
 
 // TestManyProviders traces a hundred providers of one process at once.
 func TestManyProviders(t *testing.T) {
@@ -31,7 +33,7 @@ func TestManyProviders(t *testing.T) {
 		}
 		defer providers[i].Close()
 	}
-	s, err := attach.Open("many*:hit", &attach.Options{PIDs: []int{os.Getpid()}})
+	s, err := attach.Open(t.Context(), []string{"many*:hit"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,7 @@ func TestManyLoads(t *testing.T) {
 	p := provider.New("loading", nil)
 	defer p.Close()
 	open := func() *attach.Session {
-		s, err := attach.Open("loading:*", &attach.Options{PIDs: []int{os.Getpid()}})
+		s, err := attach.Open(t.Context(), []string{"loading:*"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +197,7 @@ func TestManyProcesses(t *testing.T) {
 		t.Fatalf("objects %v, want one for each of two providers (%v)", files, err)
 	}
 
-	s, err := attach.OpenAll([]string{files[0] + ":*:hit", files[1] + ":*:hit"}, nil)
+	s, err := attach.Open(t.Context(), []string{files[0] + ":*:hit", files[1] + ":*:hit"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

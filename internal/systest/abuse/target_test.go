@@ -31,7 +31,7 @@ func TestTargetsKilled(t *testing.T) {
 			kill()
 		}
 		within(t, 20*time.Second, "tracing a victim that is killed", func() {
-			s, err := attach.OpenAll(selectors, &attach.Options{PIDs: []int{v.pid()}})
+			s, err := attach.Open(t.Context(), selectors, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}})
 			if err != nil {
 				if traced || !errors.Is(err, attach.ErrNoMatch) && !errors.Is(err, attach.ErrNoSite) && !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("the error does not say that the process is gone: %v", err)
@@ -68,7 +68,7 @@ func TestTargetStopped(t *testing.T) {
 		signal(syscall.SIGSTOP)
 		var s *attach.Session
 		within(t, 20*time.Second, "attaching to a stopped process", func() {
-			s = open(t, &attach.Options{PIDs: []int{v.pid()}})
+			s = open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}})
 		})
 		signal(syscall.SIGCONT)
 		v.do("fire 100")
@@ -88,7 +88,11 @@ func TestTargetStopped(t *testing.T) {
 func TestTargetExecutesAnew(t *testing.T) {
 	v := startVictim(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s := open(t, &attach.Options{PIDs: []int{v.pid()}, Rescan: 20 * time.Millisecond, Context: ctx})
+	s, err := attach.Open(ctx, selectors, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}, Rescan: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
 	v.do("fire 10")
 	for range 3 {
 		if answer := v.do("exec"); answer != "ready" {
@@ -138,7 +142,7 @@ func TestTargetInNamespaces(t *testing.T) {
 	cmd := exec.Command(victimPath)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	v := start(t, cmd)
-	s := open(t, &attach.Options{PIDs: []int{v.pid()}})
+	s := open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}})
 	v.do("fire 5")
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package abuse_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -27,7 +28,7 @@ func init() {
 		if err != nil {
 			return err
 		}
-		a, err := attach.OpenAggregate(selectors, &attach.Aggregation{By: []string{"text"}}, &attach.Options{PIDs: []int{pid}})
+		a, err := attach.OpenAggregate(context.Background(), selectors, &attach.Aggregation{By: []string{"text"}}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
 		if err != nil {
 			return err
 		}
@@ -45,9 +46,9 @@ func trace(args []string, opts *attach.Options) error {
 	if err != nil {
 		return err
 	}
-	opts.PIDs = []int{pid}
+	opts.Target.PIDs = []int{pid}
 	for {
-		s, err := attach.OpenAll(selectors, opts)
+		s, err := attach.Open(context.Background(), selectors, opts)
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func TestTracersKilled(t *testing.T) {
 		before = n
 	}
 	// The victim is as good as before.
-	s := open(t, &attach.Options{PIDs: []int{v.pid()}})
+	s := open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}})
 	n := 0
 	for ev, err := range s.Events() {
 		if err != nil {
@@ -167,7 +168,7 @@ func init() {
 		if err != nil {
 			return err
 		}
-		first, err := attach.OpenAll(selectors, &attach.Options{PIDs: []int{pid}})
+		first, err := attach.Open(context.Background(), selectors, &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
 		if err != nil {
 			return err
 		}
@@ -182,7 +183,7 @@ func init() {
 			if err := limitFiles(len(before) + spare); err != nil {
 				return err
 			}
-			s, err := attach.OpenAll(selectors, &attach.Options{PIDs: []int{pid}})
+			s, err := attach.Open(context.Background(), selectors, &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
 			if err == nil {
 				if spare == 0 {
 					return fmt.Errorf("a session opened without any descriptor")

@@ -230,7 +230,7 @@ func TestContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	s, err := attach.Open("*:*", &attach.Options{PIDs: []int{p.PID(), inside}, Strings: []string{"arg0"}, Rescan: time.Millisecond})
+	s, err := attach.Open(t.Context(), []string{"*:*"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID(), inside}}, Strings: []string{"arg0"}, Rescan: time.Millisecond})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)

@@ -20,9 +20,8 @@ import (
 // fired returns the arguments of what fire fires once attached.
 func fired(t *testing.T, provider string, opts attach.Options, fire func()) map[string]event.Arg {
 	t.Helper()
-	opts.PIDs = []int{os.Getpid()}
-	opts.Context = soon(t)
-	s, err := attach.Open(provider+":*", &opts)
+	opts.Target.PIDs = []int{os.Getpid()}
+	s, err := attach.Open(soon(t), []string{provider + ":*"}, &opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +164,7 @@ func TestFork(t *testing.T) {
 	if line, err := out.ReadString('\n'); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
-	s, err := attach.Open("forker:*", &attach.Options{PIDs: []int{cmd.Process.Pid}})
+	s, err := attach.Open(t.Context(), []string{"forker:*"}, &attach.Options{Target: attach.Target{PIDs: []int{cmd.Process.Pid}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func emptyProgram(b *testing.B) *ebpf.Program {
 // watch attaches the empty program to a probe.
 func watch(b *testing.B, p *reader.Probe) {
 	b.Helper()
-	a, err := attach.Probe(emptyProgram(b), p, nil)
+	a, err := attach.AttachProbes(emptyProgram(b), []reader.Probe{*p}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func (p debianProgram) start(t *testing.T) (pid int, poke func()) {
 
 func (p debianProgram) checkTraced(t *testing.T) {
 	pid, poke := p.start(t)
-	s, err := attach.Open(p.selector, &attach.Options{PIDs: []int{pid}, Strings: p.texts, Context: soon(t)})
+	s, err := attach.Open(soon(t), []string{p.selector}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}, Strings: p.texts})
 	if err != nil {
 		t.Fatal(err)
 	}

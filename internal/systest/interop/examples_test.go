@@ -15,7 +15,7 @@ import (
 // trace returns the first event of a probe in a process.
 func trace(t *testing.T, pid int, selector string, meanwhile func()) event.Event {
 	t.Helper()
-	s, err := attach.Open(selector, &attach.Options{PIDs: []int{pid}, Context: soon(t)})
+	s, err := attach.Open(soon(t), []string{selector}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func fireDeep(hit *provider.Probe5[uint64, string, []byte, int32, float64], rec 
 
 // attachOnce attaches, checks some events and detaches.
 func attachOnce(t *testing.T, round int) int {
-	s, err := attach.Open("hammer:*", &attach.Options{PIDs: []int{os.Getpid()}})
+	s, err := attach.Open(t.Context(), []string{"hammer:*"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		t.Fatal(err)
 	}

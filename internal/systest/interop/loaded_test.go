@@ -23,7 +23,7 @@ func TestSharedFile(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("directory holds %v (%v), want one object", files, err)
 	}
-	s, err := attach.Open(files[0]+":hello:tick", &attach.Options{Context: soon(t)})
+	s, err := attach.Open(soon(t), []string{files[0] + ":hello:tick"}, &attach.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func ourRows() []row {
 // events returns the arguments of the first event of each shape in a process.
 func events(t *testing.T, pid int, provider string, texts []string) map[string]string {
 	t.Helper()
-	s, err := attach.Open(provider+":*", &attach.Options{PIDs: []int{pid}, Strings: texts, Context: soon(t)})
+	s, err := attach.Open(soon(t), []string{provider + ":*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}, Strings: texts})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func checkSemaphores(t *testing.T, path string) {
 // raised while we are attached, and only then.
 func checkRaised(t *testing.T, pid int, selector string) {
 	t.Helper()
-	s, err := attach.Open(selector, &attach.Options{PIDs: []int{pid}, Context: t.Context()})
+	s, err := attach.Open(t.Context(), []string{selector}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
 	if err != nil {
 		t.Fatal(err)
 	}

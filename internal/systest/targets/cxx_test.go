@@ -29,7 +29,7 @@ func compileThrows(t testing.TB) string {
 func TestCXX(t *testing.T) {
 	needs.Root(t)
 	p := start(t, compileThrows(t))
-	s := open(t, []string{"libstdcxx:*"}, &attach.Options{PIDs: []int{p.PID()}})
+	s := open(t, []string{"libstdcxx:*"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	probes := live(t, p.PID(), s)
 	checkArmed(t, probes)
 	const threads, rounds = 3, 200

@@ -57,7 +57,7 @@ func TestJVM(t *testing.T) {
 	p.Do("threads 1")
 	gc0, classes0 := counted(t, p.Do("gc 1"))
 	s := open(t, []string{"hotspot:thread__*", "hotspot:gc__*", "hotspot:class__loaded"},
-		&attach.Options{PIDs: []int{p.PID()}, Strings: []string{"arg0[arg1]"}})
+		&attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Strings: []string{"arg0[arg1]"}})
 	probes := live(t, p.PID(), s)
 	checkArmed(t, probes)
 	p.Do("threads 20")
@@ -122,7 +122,7 @@ func loadedClasses(t testing.TB, path string) []string {
 func TestJVMCalls(t *testing.T) {
 	p := startJVM(t, "-XX:+DTraceMethodProbes")
 	s := open(t, []string{"hotspot:method__entry"}, &attach.Options{
-		PIDs: []int{p.PID()}, RingSize: 16 << 20, Strings: []string{"hotspot:method__*:arg1[arg2]", "hotspot:method__*:arg3[arg4]"},
+		Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 16 << 20, Strings: []string{"hotspot:method__*:arg1[arg2]", "hotspot:method__*:arg3[arg4]"},
 		Where: `arg1 == "Work" && arg3 == "step"`})
 	p.Do("call 1000")
 	events := drain(t, s)
@@ -136,7 +136,7 @@ func TestJVMCalls(t *testing.T) {
 func TestJVMEverything(t *testing.T) {
 	p := startJVM(t)
 	links := bpfLinks(t)
-	s := open(t, []string{"*/libjvm.so:*:*"}, &attach.Options{PIDs: []int{p.PID()}, RingSize: 64 << 20})
+	s := open(t, []string{"*/libjvm.so:*:*"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 20})
 	programs := map[string]bool{}
 	n := 0
 	for link, program := range bpfLinks(t) {

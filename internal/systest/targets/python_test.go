@@ -37,7 +37,7 @@ func needCalls(t testing.TB) {
 // gc.callbacks are told: each one's generation, and how many objects it found.
 func TestPythonCollections(t *testing.T) {
 	p := start(t, findPython(t), "testdata/work.py")
-	s := open(t, []string{"python:gc__*"}, &attach.Options{PIDs: []int{p.PID()}})
+	s := open(t, []string{"python:gc__*"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	probes := live(t, p.PID(), s)
 	checkArmed(t, probes)
 	var want [][]any
@@ -64,8 +64,8 @@ func TestPythonCollections(t *testing.T) {
 func TestPythonCalls(t *testing.T) {
 	needCalls(t)
 	p := start(t, findPython(t), "testdata/work.py")
-	a, err := attach.OpenAggregate([]string{"python:function__return"}, &attach.Aggregation{By: []string{"arg1"}},
-		&attach.Options{PIDs: []int{p.PID()}, Where: `arg0 ~ "*/work.py" && arg1 != "collected"`, Strings: []string{"arg1"}})
+	a, err := attach.OpenAggregate(t.Context(), []string{"python:function__return"}, &attach.Aggregation{By: []string{"arg1"}},
+		&attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: `arg0 ~ "*/work.py" && arg1 != "collected"`, Strings: []string{"arg1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

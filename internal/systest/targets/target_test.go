@@ -55,7 +55,7 @@ func start(t testing.TB, name string, args ...string) *tracee.Program {
 
 func open(t testing.TB, selectors []string, opts *attach.Options) *attach.Session {
 	t.Helper()
-	s, err := attach.OpenAll(selectors, opts)
+	s, err := attach.Open(t.Context(), selectors, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,113 @@
+package attach_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// TestRefusedOptions checks that values which would have no effect are refused,
+// by the name of their option.
+func TestRefusedOptions(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	pids := []int{p.pid()}
+	probes := []reader.Probe{liveProbe(t, p.pid(), "args:bare")}
+	_, prog := cookieProgram(t, attach.PerfLink)
+	object, err := os.ReadFile(newestObject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := func(o attach.ProgramOptions) error {
+		_, err := attach.AttachProbes(prog, probes, &o)
+		return err
+	}
+	load := func(o attach.CollectionOptions) error {
+		_, err := attach.LoadCollection(t.Context(), bytes.NewReader(object), &o)
+		return err
+	}
+	spec := readSpec(t, newestObject)
+	c := newCollection(t, spec, nil)
+	more := func(o attach.CollectionOptions) error {
+		_, err := c.AttachProgram(t.Context(), "any", path+":args:bare", &o)
+		return err
+	}
+	find := func(o attach.FindOptions) error {
+		_, err := attach.Find(t.Context(), []string{"args:bare"}, &o)
+		return err
+	}
+	for _, test := range []struct {
+		option string
+		err    error
+	}{
+		{"Comm", program(attach.ProgramOptions{Target: attach.Target{Comm: "init"}})},
+		{"Exe", program(attach.ProgramOptions{Target: attach.Target{Exe: "/bin/sh"}})},
+		{"PIDs", program(attach.ProgramOptions{Target: attach.Target{PIDs: []int{-1}}})},
+		{"Cookies", program(attach.ProgramOptions{Target: attach.Target{PIDs: pids}, Cookies: []uint64{1, 2}})},
+		{"Comm", load(attach.CollectionOptions{Target: attach.Target{Comm: "init"}})},
+		{"Rescan", load(attach.CollectionOptions{Await: true})},
+		{"Exe", more(attach.CollectionOptions{Target: attach.Target{Exe: "/bin/sh"}})},
+		{"PrivateStack", more(attach.CollectionOptions{PrivateStack: true})},
+		{"Collection", more(attach.CollectionOptions{Collection: ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{LogLevel: 1}}})},
+		{"Comm", find(attach.FindOptions{Target: attach.Target{Comm: "init"}})},
+	} {
+		var option *attach.OptionError
+		if !errors.As(test.err, &option) || option.Option != test.option {
+			t.Errorf("got error %v, want one in option %s", test.err, test.option)
+		}
+	}
+}
+
+// TestNoContext checks that everything which takes a context refuses nil.
+func TestNoContext(t *testing.T) {
+	var none context.Context
+	selectors := []string{"args:bare"}
+	for name, open := range map[string]func() (io.Closer, error){
+		"Open":           func() (io.Closer, error) { return attach.Open(none, selectors, nil) },
+		"OpenAggregate":  func() (io.Closer, error) { return attach.OpenAggregate(none, selectors, nil, nil) },
+		"OpenLatency":    func() (io.Closer, error) { return attach.OpenLatency(none, "args:bare", "args:ints", nil, nil) },
+		"LoadCollection": func() (io.Closer, error) { return attach.LoadCollection(none, bytes.NewReader(nil), nil) },
+		"Find": func() (io.Closer, error) {
+			_, err := attach.Find(none, selectors, nil)
+			return nil, err
+		},
+	} {
+		if _, err := open(); err == nil || !strings.Contains(err.Error(), "context is nil") {
+			t.Errorf("%s with a nil context: error %v", name, err)
+		}
+	}
+}
+
+// TestNoSelector checks that Open wants something to trace.
+func TestNoSelector(t *testing.T) {
+	if s, err := attach.Open(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "no selector") {
+		s.Close()
+		t.Errorf("got error %v, want one that asks for a selector", err)
+	}
+}
+
+// TestSamePID holds that a process which is named twice is traced once.
+func TestSamePID(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	_, prog := cookieProgram(t, attach.PerfLink)
+	a, err := attach.AttachProbes(prog, []reader.Probe{liveProbe(t, p.pid(), "args:bare")}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid(), p.pid()}}, Link: attach.PerfLink})
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if plan := a.Plan(); len(plan) != 1 {
+		t.Errorf("%d sites, want 1: %+v", len(plan), plan)
+	}
+}

@@ -1,0 +1,68 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Target says which processes are traced. The zero value means all of them,
+// those that start later included.
+type Target struct {
+	// PIDs are processes, by the ids that they have in this process's PID
+	// namespace. Tracing ends when all of them have ended. With more than 8,
+	// other processes that run the same files are slowed down, too, though they
+	// give no events.
+	PIDs []int
+	// Comm is the name of processes, which is that of their first thread, and Exe
+	// the path of the file that they run. They exclude PIDs. The kernel compares
+	// them when a probe fires, so that it does not matter when a process starts,
+	// gets its name or executes the file. With [Options.Await] the file need not
+	// exist yet; with [Options.Rescan] it is the one that its path leads to by then.
+	// They select among the events of
+	// generated programs: [AttachProbes] and collections refuse them.
+	Comm, Exe string
+}
+
+// checked returns a copy in which each process is named once.
+func (t Target) checked() (Target, error) {
+	switch {
+	case t.Comm == "" && t.Exe == "":
+	case len(t.PIDs) > 0:
+		return t, &OptionError{"Target", errors.New("PIDs exclude Comm and Exe")}
+	case len(t.Comm) >= commSize:
+		return t, &OptionError{"Comm", fmt.Errorf("%q is longer than the %d bytes that the kernel keeps of a name", t.Comm, commSize-1)}
+	}
+	for _, pid := range t.PIDs {
+		if pid <= 0 {
+			return t, &OptionError{"PIDs", fmt.Errorf("%d is not positive", pid)}
+		}
+	}
+	t.PIDs = slices.Compact(slices.Sorted(slices.Values(t.PIDs)))
+	return t, nil
+}
+
+// byPID is checked for what does not generate programs, and so cannot select by
+// Comm or Exe. The processes of the copy exist.
+func (t Target) byPID() (Target, error) {
+	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}} {
+		if o.value != "" {
+			return t, &OptionError{o.name, errors.New("only generated programs select by it; a program of the caller's own can compare it")}
+		}
+	}
+	t, err := t.checked()
+	if err != nil {
+		return t, err
+	}
+	return t, t.exist()
+}
+
+// exist returns an error if one of the processes does not exist.
+func (t Target) exist() error {
+	for _, pid := range t.PIDs {
+		if err := checkProcess(pid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
