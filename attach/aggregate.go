@@ -13,7 +13,10 @@ import (
 )
 
 // Aggregate is a set of probes whose events the kernel adds up.
-type Aggregate struct {
+type Aggregate struct{ totals }
+
+// totals are what an Aggregate and a Latency have in common.
+type totals struct {
 	tracing
 	epoch uint64 // the index of maps.groups that programs update
 	done  context.Context
@@ -25,9 +28,10 @@ type Group struct {
 	Count uint64
 
 	// As Aggregation asks for. Sum, Min and Max are int64 or uint64 as the
-	// argument is signed or not, and float64 of a floating-point number; Avg
-	// is a float64. They are nil if not asked for. The sum of integers is taken modulo 2^64, that of
-	// floating-point numbers in units of 2^-20; those beyond 2^43 are lost.
+	// argument is signed or not, and float64 of a floating-point number; Avg is a
+	// float64. They are nil if not asked for. The sum of integers is taken modulo
+	// 2^64, that of floating-point numbers in units of 2^-20; those beyond 2^43 are
+	// lost.
 	Sum, Avg, Min, Max any
 	Hist               []Bucket // from the first with values to the last
 
@@ -38,41 +42,52 @@ type Group struct {
 }
 
 // OpenAggregate attaches as [Open] does, to have the kernel aggregate events
-// instead of recording them; what may be nil, to count them. Probes
-// that lack an argument, or have it with another type than those found first, are
-// left out, as [Site.Reason] says; it is an error if none of a selector is left.
-func OpenAggregate(ctx context.Context, selectors []string, what *Aggregation, opts *Options) (*Aggregate, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
-	o, err := opts.used()
+// instead of recording them. Probes that lack an argument, or have it with another
+// type than those found first, are left out, as [Site.Reason] says; it is an error
+// if none of a selector is left.
+//
+// When ctx is done, OpenAggregate ends with its cause, and later tracing, as by
+// Stop. opts may be nil. Its RingSize and MaxString are refused: no event is
+// recorded.
+func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, opts *Options) (*Aggregate, error) {
+	o, err := opts.ofTotals(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if what == nil {
-		what = &Aggregation{}
 	}
 	if err := what.check(); err != nil {
 		return nil, err
 	}
-	return openAggregate(ctx, selectors, o, &aggregateLayout{wanted: *what})
-}
-
-func openAggregate(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout) (_ *Aggregate, err error) {
-	if layout.cpus == 0 {
-		if layout.cpus, err = ebpf.PossibleCPU(); err != nil {
-			return nil, fmt.Errorf("ask how many CPUs there may be: %w", err)
-		}
-	}
 	a := &Aggregate{}
-	if err := a.open(ctx, selectors, o, layout); err != nil {
+	if err := a.open(ctx, selectors, o, &aggregateLayout{wanted: what}); err != nil {
 		a.release()
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *Aggregate) open(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout) error {
+// ofTotals returns the settings of what records no events.
+func (o *Options) ofTotals(ctx context.Context) (*settings, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
+	if o != nil {
+		recorded := errors.New("it is for recorded events, and those that are added up are not recorded")
+		switch {
+		case o.RingSize != 0:
+			return nil, &OptionError{"RingSize", recorded}
+		case o.MaxString != 0:
+			return nil, &OptionError{"MaxString", recorded}
+		}
+	}
+	return o.used()
+}
+
+func (a *totals) open(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout) (err error) {
+	if layout.cpus == 0 {
+		if layout.cpus, err = ebpf.PossibleCPU(); err != nil {
+			return fmt.Errorf("ask how many CPUs there may be: %w", err)
+		}
+	}
 	if err := a.attach(ctx, selectors, o, layout, func(*maps) error { return nil }); err != nil {
 		return err
 	}
@@ -86,16 +101,16 @@ func (a *Aggregate) open(ctx context.Context, selectors []string, o *settings, l
 }
 
 // Stop detaches from all sites. What has fired until then can still be read.
-func (a *Aggregate) Stop() error { return a.attached.Close() }
+func (a *totals) Stop() error { return a.attached.Close() }
 
 // Done is closed when the context of OpenAggregate or OpenLatency is done, or
 // all of [Target.PIDs] have ended, and the sites have been left.
-func (a *Aggregate) Done() <-chan struct{} { return a.done.Done() }
+func (a *totals) Done() <-chan struct{} { return a.done.Done() }
 
 // Read returns what has fired since the last call, the largest groups first.
 // Every event is in the result of exactly one call: the kernel changes over to
 // new groups, and Read waits for the programs that were still at the old ones.
-func (a *Aggregate) Read() ([]Group, error) {
+func (a *totals) Read() ([]Group, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -111,7 +126,7 @@ func (a *Aggregate) Read() ([]Group, error) {
 // Close detaches and frees everything. What has not been read counts as
 // unread. The error is also one for which tracing ended early, or for which
 // sites found by a rescan could not be left. Calling it again is safe.
-func (a *Aggregate) Close() error {
+func (a *totals) Close() error {
 	a.cancel() // of a rescan, too
 	err := a.Stop()
 	a.endSearch()
@@ -137,7 +152,7 @@ func (a *Aggregate) Close() error {
 const maxLinger = 30 * time.Second
 
 // takeLocked exchanges the maps and empties the one that was in use.
-func (a *Aggregate) takeLocked() ([]Group, error) {
+func (a *totals) takeLocked() ([]Group, error) {
 	if !a.layout.made {
 		return nil, nil
 	}

@@ -17,7 +17,7 @@ import (
 func TestAggregateIntervals(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
-	a := openAggregate(t, []string{"agg:*"}, attach.Aggregation{Value: "status", Sum: true, By: []string{"probe"}},
+	a := openAggregate(t, []string{"agg:*"}, attach.Sum("status").By("probe"),
 		&attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: "status != 0"})
 	counts, sums := map[string]uint64{}, map[string]int64{}
 	read := func() {
@@ -83,7 +83,7 @@ func TestAggregateIntervals(t *testing.T) {
 func TestAggregateLost(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
-	a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{By: []string{"status"}, MaxGroups: 2}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a := openAggregate(t, []string{"agg:done"}, attach.Count().By("status").MaxGroups(2), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("fire 1")
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestAggregateLost(t *testing.T) {
 
 	path := compile(t, "gcc", "-O2")
 	c := start(t, exec.Command(path))
-	d := openAggregate(t, []string{path + ":args:text"}, attach.Aggregation{Value: "arg2", Max: true, By: []string{"arg0"}}, &attach.Options{Strings: []string{"arg0"}})
+	d := openAggregate(t, []string{path + ":args:text"}, attach.Max("arg2").By("arg0"), &attach.Options{Strings: []string{"arg0"}})
 	c.do("")
 	groups, err := d.Read()
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != "h\xc3\xa9llo" || groups[0].Max != int64(1) {
@@ -107,7 +107,7 @@ func TestAggregateLost(t *testing.T) {
 func TestAggregateNothing(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
-	a, err := attach.OpenAggregate(t.Context(), []string{"agg:done"}, nil, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a, err := attach.OpenAggregate(t.Context(), []string{"agg:done"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -126,15 +126,19 @@ func TestAggregateErrors(t *testing.T) {
 		what attach.Aggregation
 		want string
 	}{
-		{attach.Aggregation{By: []string{"size"}}, "aggregation: args:memory has no argument size: it has arg0, arg1, arg2, pid"},
-		{attach.Aggregation{Value: "size", Sum: true}, "aggregation: args:memory has no argument size"},
-		{attach.Aggregation{Value: "comm", Sum: true}, "aggregation: argument comm of args:memory is not a number"},
-		{attach.Aggregation{Value: "arg0", Hist: true, Bounds: []float64{1}}, "a histogram has 2 to 1001 bounds, not 1"},
-		{attach.Aggregation{Value: "arg0", Hist: true, Bounds: []float64{1, 1}}, "the bound 1 of a histogram is not a number greater"},
-		{attach.Aggregation{Sum: true}, "needs the name of an argument"},
-		{attach.Aggregation{By: strings.Split(strings.Repeat("comm,", 33)+"pid", ",")}, "grouped by 536 bytes, at most 512"},
+		{attach.Count().By("size"), "aggregation: args:memory has no argument size: it has arg0, arg1, arg2, pid"},
+		{attach.Sum("size"), "aggregation: args:memory has no argument size"},
+		{attach.Sum("comm"), "aggregation: argument comm of args:memory is not a number"},
+		{attach.Hist("arg0").Bounds(1), "a histogram has 2 to 1001 bounds, not 1"},
+		{attach.Hist("arg0").Bounds(1, 1), "the bound 1 of a histogram is not a number greater"},
+		{attach.Sum(""), "needs the name of an argument"},
+		{attach.Sum("arg0").And(attach.Max("arg1")), "of two arguments, arg0 and arg1"},
+		{attach.Count().And(attach.Max("arg1").By("arg0")), "for what it returns"},
+		{attach.Sum("arg0").Bounds(1, 2), "none is asked for"},
+		{attach.Count().MaxGroups(5), "without By"},
+		{attach.Count().By(strings.Split(strings.Repeat("comm,", 33)+"pid", ",")...), "grouped by 536 bytes, at most 512"},
 	} {
-		_, err := attach.OpenAggregate(t.Context(), []string{path + ":args:memory"}, &test.what, nil)
+		_, err := attach.OpenAggregate(t.Context(), []string{path + ":args:memory"}, test.what, nil)
 		if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %s", test.what, err, test.want)
 		}
@@ -145,7 +149,7 @@ func TestAggregateErrors(t *testing.T) {
 func TestAggregateEnds(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
-	a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a := openAggregate(t, []string{"agg:done"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("fire 1")
 	if err := p.end(); err != nil {
 		t.Error(err)

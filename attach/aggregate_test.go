@@ -65,7 +65,7 @@ func sample(i int) aggregateSample {
 
 func openAggregate(t testing.TB, selectors []string, what attach.Aggregation, opts *attach.Options) *attach.Aggregate {
 	t.Helper()
-	a, err := attach.OpenAggregate(t.Context(), selectors, &what, opts)
+	a, err := attach.OpenAggregate(t.Context(), selectors, what, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatalf("%+v", err)
@@ -126,9 +126,9 @@ func TestAggregate(t *testing.T) {
 				continue // each value and each key, but not all pairs
 			}
 			t.Run(value+" by "+by, func(t *testing.T) {
-				what := attach.Aggregation{Value: value, Sum: true, Avg: true, Min: true, Max: true, Hist: true}
+				what := attach.Hist(value).And(attach.Sum(value), attach.Avg(value), attach.Min(value), attach.Max(value))
 				if by != "" {
-					what.By = strings.Split(by, ",")
+					what = what.By(strings.Split(by, ",")...)
 				}
 				a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 				p.do("fire 2")
@@ -176,7 +176,7 @@ func TestAggregateShared(t *testing.T) {
 	}
 	p := startChild(t, "aggregate")
 	p.do("load")
-	what := attach.Aggregation{Value: "bytes", Sum: true, Min: true, Max: true, Hist: true, By: []string{"path"}, MaxGroups: 50_000}
+	what := attach.Hist("bytes").And(attach.Sum("bytes"), attach.Min("bytes"), attach.Max("bytes")).By("path").MaxGroups(50_000)
 	a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	const rounds, threads = 20, 8
 	for range rounds {

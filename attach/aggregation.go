@@ -10,36 +10,12 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Aggregation says what the kernel computes of events instead of recording
-// them. The zero value counts them.
-type Aggregation struct {
-	// Value is the argument, a number, that the following are of; empty if none
-	// is asked for.
-	Value                    string
-	Sum, Avg, Min, Max, Hist bool
-	// Bounds, if not nil, are where the buckets of Hist begin and end instead of
-	// at powers of two: at least two numbers, each greater than the one before;
-	// at most [MaxBounds]. See [Linear].
-	Bounds []float64
-
-	// By are the arguments, pid, tid, comm or probe that events are grouped by:
-	// at most [MaxGroupBytes] bytes of keys, of which a number takes 8, comm 16,
-	// and text 136, for the 120 bytes by which it is told apart. Events of which an
-	// argument cannot be read are a group for each reason, and those of which it
-	// lies behind a nil pointer another.
-	By []string
-
-	// MaxGroups bounds the groups between two calls of Read; 0 means 8192, or
-	// at most 1024 with Hist. Events beyond are lost, and counted as such.
-	MaxGroups int
-}
-
 // ErrAggregation is wrapped by the error of OpenAggregate if the aggregation
 // does not make sense, or not for a probe.
 var ErrAggregation = errors.New("aggregation")
 
-// MaxGroupBytes is the size of the keys that events can be grouped by.
-const MaxGroupBytes = 512
+// maxGroupBytes is the size of the keys that events can be grouped by.
+const maxGroupBytes = 512
 
 // Sizes of keys.
 const (
@@ -174,17 +150,6 @@ func (c *aggregateCode) missing() bool {
 	return c.wanted.value && c.value.source == inputMissing
 }
 
-// check returns a usage error.
-func (a *Aggregation) check() error {
-	if a.Value == "" && (a.Sum || a.Avg || a.Min || a.Max || a.Hist) {
-		return fmt.Errorf("%w of nothing: it needs the name of an argument", ErrAggregation)
-	}
-	if a.MaxGroups < 0 || a.MaxGroups > 1<<24 {
-		return fmt.Errorf("%w: %d groups is not between 0 and %d", ErrAggregation, a.MaxGroups, 1<<24)
-	}
-	return checkBounds(a.Bounds)
-}
-
 // bind fits the aggregation to what is read at a site, and drops the reads that
 // nobody needs.
 func (l *aggregateLayout) bind(sc *schema, s *Site, role pairRole) error {
@@ -198,7 +163,7 @@ func (l *aggregateLayout) bind(sc *schema, s *Site, role pairRole) error {
 			return err
 		}
 	}
-	if size := code.room(); size > MaxGroupBytes {
+	if size := code.room(); size > maxGroupBytes {
 		return tooLong(p, size)
 	}
 	if err := l.agree(code, p); err != nil {
@@ -210,7 +175,7 @@ func (l *aggregateLayout) bind(sc *schema, s *Site, role pairRole) error {
 }
 
 func tooLong(p *reader.Probe, size int) error {
-	return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, MaxGroupBytes)
+	return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, maxGroupBytes)
 }
 
 // bindGroup is for what events are added up by, and for the value.
@@ -221,30 +186,30 @@ func (l *aggregateLayout) bindGroup(code *aggregateCode, sc *schema, p *reader.P
 	case code.role == roleStart:
 		return nil
 	case code.role == roleEnd:
-		err = l.pairs.bindGroup(code, l.wanted.By, sc, p)
+		err = l.pairs.bindGroup(code, l.wanted.by, sc, p)
 	default:
-		code.parts, code.keySize, err = bindKey(l.wanted.By, sc, p)
+		code.parts, code.keySize, err = bindKey(l.wanted.by, sc, p)
 	}
 	if err != nil {
 		return err
 	}
-	l.markMissing(code, l.wanted.By, sc)
+	l.markMissing(code, l.wanted.by, sc)
 	code.wanted = aggregateValues{
-		value: l.wanted.Value != "", sum: l.wanted.Sum || l.wanted.Avg, min: l.wanted.Min, max: l.wanted.Max, hist: l.wanted.Hist,
-		bounds: len(l.wanted.Bounds),
+		value: l.wanted.value != "", sum: l.wanted.sum || l.wanted.avg, min: l.wanted.min, max: l.wanted.max, hist: l.wanted.hist,
+		bounds: len(l.wanted.bounds),
 	}
 	switch {
 	case l.pairs != nil:
 		code.value = elapsed
 	case code.wanted.value:
-		if code.value, err = sc.input(p, l.wanted.Value, false); err != nil {
+		if code.value, err = sc.input(p, l.wanted.value, false); err != nil {
 			return fmt.Errorf("%w: %w", ErrAggregation, err)
 		}
 		if code.value.isText() || code.value.kind == reader.Other {
-			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.wanted.Value, p.Provider, p.Name)
+			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.wanted.value, p.Provider, p.Name)
 		}
-		if code.value.meaning == reader.Time && (l.wanted.Sum || l.wanted.Avg || l.wanted.Hist) {
-			return fmt.Errorf("%w: argument %s of %s:%s is a time, of which there are only the least and the greatest", ErrAggregation, l.wanted.Value, p.Provider, p.Name)
+		if code.value.meaning == reader.Time && (l.wanted.sum || l.wanted.avg || l.wanted.hist) {
+			return fmt.Errorf("%w: argument %s of %s:%s is a time, of which there are only the least and the greatest", ErrAggregation, l.wanted.value, p.Provider, p.Name)
 		}
 	}
 	return nil
@@ -303,11 +268,11 @@ func (l *aggregateLayout) agree(code *aggregateCode, p *reader.Probe) error {
 			l.parts = slices.Clone(l.parts) // a clone of l shares them
 			l.parts[i] = *part
 		case differ(&known.in, &part.in):
-			return otherKind(l.wanted.By[i], p)
+			return otherKind(l.wanted.by[i], p)
 		}
 	}
 	if differ(&l.value, &code.value) {
-		return otherKind(l.wanted.Value, p)
+		return otherKind(l.wanted.value, p)
 	}
 	return nil
 }
@@ -341,7 +306,7 @@ func (l *aggregateLayout) settle(plan Plan, schemas []*schema) {
 		}
 		code.keySize, code.marks = l.keySize, marks
 		var err error
-		if room := code.room() - marksSize; room > MaxGroupBytes {
+		if room := code.room() - marksSize; room > maxGroupBytes {
 			err = &misfitError{tooLong(&plan[i].Probe, room)}
 		} else {
 			err = sc.sig.fits()
@@ -423,10 +388,10 @@ func (s *signature) dropIndirects() {
 
 func (l *aggregateLayout) words() int {
 	switch {
-	case !l.wanted.Hist:
+	case !l.wanted.hist:
 		return wordHist
-	case l.wanted.Bounds != nil:
-		return wordHist + len(l.wanted.Bounds) + 1
+	case l.wanted.bounds != nil:
+		return wordHist + len(l.wanted.bounds) + 1
 	}
 	return wordHist + histBuckets
 }
@@ -434,9 +399,9 @@ func (l *aggregateLayout) words() int {
 // maxGroups is how many groups there is room for.
 func (l *aggregateLayout) maxGroups() int {
 	switch {
-	case l.wanted.MaxGroups != 0:
-		return l.wanted.MaxGroups
-	case !l.wanted.Hist:
+	case l.wanted.maxGroups != 0:
+		return l.wanted.maxGroups
+	case !l.wanted.hist:
 		return 8192
 	}
 	return min(1024, max(64, 1024*(wordHist+histBuckets)/l.words()))
@@ -449,7 +414,7 @@ const sharedBytes = 64 << 20
 // them wait for each other, but the kernel keeps room for each group on every CPU
 // that there may be one day: a histogram's is 0.4 GB on a machine of 256.
 func (l *aggregateLayout) shared() bool {
-	return l.wanted.Hist && l.keySize > 0 && 2*l.maxGroups()*8*l.words()*l.cpus > sharedBytes
+	return l.wanted.hist && l.keySize > 0 && 2*l.maxGroups()*8*l.words()*l.cpus > sharedBytes
 }
 
 // newMaps creates the maps of groups.
@@ -476,8 +441,8 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.wanted.Hist && l.wanted.Bounds != nil {
-		if m.bounds, err = newBounds(l.wanted.Bounds, l.value.kind, l.value.size); err != nil {
+	if l.wanted.hist && l.wanted.bounds != nil {
+		if m.bounds, err = newBounds(l.wanted.bounds, l.value.kind, l.value.size); err != nil {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func (b *binder) lookedAtArguments(shown []int) []int {
 		names = b.where.Names()
 	}
 	if b.aggregate != nil {
-		names = append(append(names, b.aggregate.wanted.By...), b.aggregate.wanted.Value)
+		names = append(append(names, b.aggregate.wanted.by...), b.aggregate.wanted.value)
 		if b.aggregate.pairs != nil {
 			names = append(names, b.aggregate.pairs.key...)
 		}

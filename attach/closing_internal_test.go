@@ -79,7 +79,7 @@ func TestHoldFails(t *testing.T) {
 // TestAggregateFails holds that an aggregate tells at its end what went wrong
 // meanwhile.
 func TestAggregateFails(t *testing.T) {
-	a, err := OpenAggregate(t.Context(), []string{"/proc/self/exe:no:probe"}, nil, &Options{Await: true, Rescan: time.Hour})
+	a, err := OpenAggregate(t.Context(), []string{"/proc/self/exe:no:probe"}, Count(), &Options{Await: true, Rescan: time.Hour})
 	if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
 		needs.Skip(t, "%v", err)
 	}

@@ -59,10 +59,10 @@ func BenchmarkCount(b *testing.B) {
 		what  attach.Aggregation
 		where string
 	}{
-		{"count", attach.Aggregation{}, ""},
-		{"where", attach.Aggregation{}, "b >= 0 && c == 7"},
-		{"by", attach.Aggregation{By: []string{"c"}}, ""},
-		{"hist", attach.Aggregation{Value: "b", Hist: true}, ""},
+		{"count", attach.Count(), ""},
+		{"where", attach.Count(), "b >= 0 && c == 7"},
+		{"by", attach.Count().By("c"), ""},
+		{"hist", attach.Hist("b"), ""},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			p := startChild(b, "fire")

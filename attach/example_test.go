@@ -171,8 +171,8 @@ func ExampleOpenAggregate() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	what := attach.Aggregation{Value: "ms", Max: true, Hist: true, Bounds: bounds, By: []string{"path"}}
-	a, err := attach.OpenAggregate(context.Background(), []string{"store:served"}, &what, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+	what := attach.Hist("ms").And(attach.Max("ms")).Bounds(bounds...).By("path")
+	a, err := attach.OpenAggregate(context.Background(), []string{"store:served"}, what, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func ExampleOpenLatency() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	a, err := attach.OpenLatency(context.Background(), "store:start", "store:done", &attach.Latency{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+	a, err := attach.OpenLatency(context.Background(), "store:start", "store:done", &attach.LatencyOptions{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		log.Fatal(err)
 	}

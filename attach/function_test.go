@@ -187,8 +187,8 @@ func TestFunctionAggregate(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2")
 	p := start(t, exec.Command(path))
 	a := openAggregate(t, []string{"uprobe:" + path + ":sum8", "uprobe:" + path + ":fact*", "uretprobe:" + path + ":fact*"},
-		attach.Aggregation{By: []string{"probe"}}, nil)
-	byArgument := openAggregate(t, []string{"uprobe:" + path + ":sum8"}, attach.Aggregation{By: []string{"arg7"}, Value: "arg6", Sum: true}, nil)
+		attach.Count().By("probe"), nil)
+	byArgument := openAggregate(t, []string{"uprobe:" + path + ":sum8"}, attach.Sum("arg6").By("arg7"), nil)
 	latency, err := attach.OpenLatency(t.Context(), "uprobe:"+path+":sum8", "uretprobe:"+path+":__sum_alias", nil, nil)
 	if err != nil {
 		t.Fatal(err)

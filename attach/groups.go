@@ -38,7 +38,7 @@ func (s *sums) add(key string, perCPU ...[]byte) {
 }
 
 // readGroups reads and empties a map that nobody updates.
-func (a *Aggregate) readGroups(m *ebpf.Map) ([]Group, error) {
+func (a *totals) readGroups(m *ebpf.Map) ([]Group, error) {
 	all := sums{a.layout.words(), map[string][]uint64{}}
 	if a.layout.keySize > 0 {
 		if err := a.takeGroups(m, &all); err != nil {
@@ -82,7 +82,7 @@ func sortGroups(groups []Group) {
 const batchBytes = 4 << 20
 
 // takeGroups takes all groups out of a map.
-func (a *Aggregate) takeGroups(m *ebpf.Map, all *sums) error {
+func (a *totals) takeGroups(m *ebpf.Map, all *sums) error {
 	each := 1
 	if !a.layout.shared() {
 		each = a.layout.cpus
@@ -161,7 +161,7 @@ func compareArgs(x, y event.Arg) int {
 }
 
 // canonical makes keys of one probe's sites equal.
-func (a *Aggregate) canonical(key []byte) string {
+func (a *totals) canonical(key []byte) string {
 	for _, part := range a.layout.parts {
 		if part.in.source != inputProbe {
 			continue
@@ -195,7 +195,7 @@ func merge(sum []uint64, words []byte) {
 func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Probe) Group {
 	g := Group{Count: words[wordCount], By: make([]event.Arg, 0, len(l.parts))}
 	for i, part := range l.parts {
-		arg := event.Arg{Name: l.wanted.By[i]}
+		arg := event.Arg{Name: l.wanted.by[i]}
 		if reason, missing := l.missingPart(key, i); missing {
 			arg.Err = reason
 		} else {
@@ -221,20 +221,20 @@ func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Pro
 	case reader.Int:
 		avg = float64(i)
 	}
-	if l.wanted.Sum {
+	if l.wanted.sum {
 		g.Sum = number(sum)
 	}
-	if l.wanted.Avg {
+	if l.wanted.avg {
 		if avg /= float64(g.Count); meaning == reader.Duration {
 			g.Avg = time.Duration(math.Round(avg))
 		} else {
 			g.Avg = avg
 		}
 	}
-	if l.wanted.Min {
+	if l.wanted.min {
 		g.Min = number(unorder(^words[wordMin], kind, l.value.size))
 	}
-	if l.wanted.Max {
+	if l.wanted.max {
 		g.Max = number(unorder(words[wordMax], kind, l.value.size))
 	}
 	g.Hist, g.Meaning = l.buckets(words[wordHist:]), meaning

@@ -93,10 +93,10 @@ func fill(t testing.TB, l *aggregateLayout, m *ebpf.Map, n int) {
 }
 
 // newGroups returns an aggregate by a number that has maps and nothing else.
-func newGroups(t testing.TB, wanted Aggregation, cpus int) (*Aggregate, *maps) {
+func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 	t.Helper()
 	l := &aggregateLayout{wanted: wanted, cpus: cpus, bound: true, parts: []groupPart{{in: input{source: inputPID, kind: reader.Uint, size: 4}, size: 8}}, keySize: 8}
-	l.wanted.By = []string{"pid"}
+	l.wanted.by = []string{"pid"}
 	m := &maps{}
 	t.Cleanup(func() { m.Close() })
 	if err := l.newMaps(m); err != nil {
@@ -105,7 +105,7 @@ func newGroups(t testing.TB, wanted Aggregation, cpus int) (*Aggregate, *maps) {
 		}
 		t.Fatal(err)
 	}
-	a := &Aggregate{tracing: tracing{layout: l}}
+	a := &totals{tracing: tracing{layout: l}}
 	a.sites.Store(&siteTable{})
 	return a, m
 }
@@ -120,9 +120,9 @@ func TestTakeGroups(t *testing.T) {
 		wanted Aggregation
 		cpus   int
 	}{
-		{Aggregation{}, cpus},
-		{Aggregation{Value: "x", Hist: true, MaxGroups: 8192}, cpus},
-		{Aggregation{Value: "x", Hist: true, MaxGroups: 8192}, 256}, // shared
+		{Count(), cpus},
+		{Hist("x").MaxGroups(8192), cpus},
+		{Hist("x").MaxGroups(8192), 256}, // shared
 	} {
 		a, m := newGroups(t, test.wanted, test.cpus)
 		for _, n := range []int{8192, 1, 0} {
@@ -146,7 +146,7 @@ func BenchmarkReadGroups(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a, m := newGroups(b, Aggregation{}, cpus)
+	a, m := newGroups(b, Count(), cpus)
 	for b.Loop() {
 		b.StopTimer()
 		fill(b, a.layout, m.groups[0], 8192)
@@ -165,18 +165,18 @@ func TestSharedGroups(t *testing.T) {
 		cpus   int
 		want   bool
 	}{
-		{Aggregation{Hist: true}, 2, false},
-		{Aggregation{Hist: true}, 32, false},
-		{Aggregation{Hist: true}, 256, true},
-		{Aggregation{Hist: true, MaxGroups: 1 << 20}, 2, true},
-		{Aggregation{}, 256, false},
+		{Hist(""), 2, false},
+		{Hist(""), 32, false},
+		{Hist(""), 256, true},
+		{Hist("").MaxGroups(1 << 20), 2, true},
+		{Count(), 256, false},
 	} {
 		l := &aggregateLayout{wanted: test.wanted, cpus: test.cpus, keySize: 8}
 		if got := l.shared(); got != test.want {
 			t.Errorf("%+v with %d CPUs: shared %t, want %t", test.wanted, test.cpus, got, test.want)
 		}
 	}
-	_, m := newGroups(t, Aggregation{Value: "x", Hist: true}, 256)
+	_, m := newGroups(t, Hist("x"), 256)
 	for _, g := range m.groups {
 		info, err := g.Info()
 		if err != nil {

@@ -84,11 +84,11 @@ func TestHammer(t *testing.T) {
 	p.do("load")
 	opts := func() *attach.Options { return &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}} }
 	aggregate := func(probe, value, by string) *attach.Aggregate {
-		return openAggregate(t, []string{"hammer:" + probe}, attach.Aggregation{Value: value, Sum: true, Min: true, Max: true, Hist: true, By: []string{by}}, opts())
+		return openAggregate(t, []string{"hammer:" + probe}, attach.Hist(value).And(attach.Sum(value), attach.Min(value), attach.Max(value)).By(by), opts())
 	}
 	byThread, byName := aggregate("event", "twice", "thread"), aggregate("event", "n", "name")
 	inside, outside := aggregate("measured", "inside", "thread"), aggregate("measured", "outside", "thread")
-	latency, err := attach.OpenLatency(t.Context(), "hammer:start", "hammer:end", &attach.Latency{Key: []string{"id"}, By: []string{"thread"}}, opts())
+	latency, err := attach.OpenLatency(t.Context(), "hammer:start", "hammer:end", &attach.LatencyOptions{Key: []string{"id"}, By: []string{"thread"}}, opts())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,12 @@ func TestHammer(t *testing.T) {
 		t.Errorf("records: stats %+v, %d received, want %d fired and %d of them wanted", st, received, threads*last, picked)
 	}
 	total := st.Fired
-	read := func(a *attach.Aggregate, events uint64) map[string]attach.Group {
+	type totals interface {
+		Stop() error
+		Read() ([]attach.Group, error)
+		Stats() (attach.Stats, error)
+	}
+	read := func(a totals, events uint64) map[string]attach.Group {
 		t.Helper()
 		if err := a.Stop(); err != nil {
 			t.Fatal(err)

@@ -25,8 +25,8 @@ type Bucket struct {
 	N      uint64
 }
 
-// MaxBounds is the number of bounds that a histogram can have.
-const MaxBounds = 1001
+// maxBounds is the number of bounds that a histogram can have.
+const maxBounds = 1001
 
 // Linear returns the bounds of buckets that are step wide, from lo to hi. The
 // last one is narrower if it does not fit.
@@ -36,8 +36,8 @@ func Linear(lo, hi, step float64) ([]float64, error) {
 	}
 	// What rounding leaves of a step is no bucket: 0.1 to 0.4 by 0.1 are three.
 	n := max(1, math.Ceil((hi-lo)/step-1e-9))
-	if n > MaxBounds-1 {
-		return nil, fmt.Errorf("%w: from %s to %s by %s are %.0f buckets, at most %d are possible", ErrAggregation, plain(lo), plain(hi), plain(step), n, MaxBounds-1)
+	if n > maxBounds-1 {
+		return nil, fmt.Errorf("%w: from %s to %s by %s are %.0f buckets, at most %d are possible", ErrAggregation, plain(lo), plain(hi), plain(step), n, maxBounds-1)
 	}
 	bounds := make([]float64, 0, int(n)+1)
 	for i := range int(n) {
@@ -53,8 +53,8 @@ func checkBounds(bounds []float64) error {
 	if bounds == nil {
 		return nil
 	}
-	if len(bounds) < 2 || len(bounds) > MaxBounds {
-		return fmt.Errorf("%w: a histogram has 2 to %d bounds, not %d", ErrAggregation, MaxBounds, len(bounds))
+	if len(bounds) < 2 || len(bounds) > maxBounds {
+		return fmt.Errorf("%w: a histogram has 2 to %d bounds, not %d", ErrAggregation, maxBounds, len(bounds))
 	}
 	for i, b := range bounds {
 		if math.IsNaN(b) || math.IsInf(b, 0) || i > 0 && b <= bounds[i-1] {
@@ -88,8 +88,8 @@ func (l *aggregateLayout) buckets(counts []uint64) []Bucket {
 	var all []Bucket
 	for i := first; i <= last; i++ {
 		b := bucketOfPower(i, l.value.kind)
-		if l.wanted.Bounds != nil {
-			b = bucketOfBounds(i, l.wanted.Bounds)
+		if l.wanted.bounds != nil {
+			b = bucketOfBounds(i, l.wanted.bounds)
 		}
 		b.N = counts[i]
 		all = append(all, b)

@@ -33,8 +33,8 @@ func TestBounds(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.do("load")
 	thousand, err := attach.Linear(-250, 250, 0.5)
-	if err != nil || len(thousand) != attach.MaxBounds {
-		t.Fatalf("%d bounds, error %v, want %d", len(thousand), err, attach.MaxBounds)
+	if err != nil || len(thousand) != 1001 {
+		t.Fatalf("%d bounds, error %v, want %d", len(thousand), err, 1001)
 	}
 	for _, test := range []struct {
 		value  string
@@ -48,7 +48,7 @@ func TestBounds(t *testing.T) {
 		{"load", []float64{0, 0.1, 0.125, 1e40}, func(s aggregateSample) float64 { return float64(s.load) }},
 		{"load", thousand, func(s aggregateSample) float64 { return float64(s.load) }},
 	} {
-		a := openAggregate(t, []string{"agg:done"}, attach.Aggregation{Value: test.value, Hist: true, Bounds: test.bounds}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+		a := openAggregate(t, []string{"agg:done"}, attach.Hist(test.value).Bounds(test.bounds...), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 		p.do("fire 1")
 		groups, err := a.Read()
 		if err != nil || len(groups) != 1 {

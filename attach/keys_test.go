@@ -131,7 +131,7 @@ func TestMissingKeys(t *testing.T) {
 		},
 	} {
 		t.Run(by, func(t *testing.T) {
-			a := openAggregate(t, []string{"keys:record"}, attach.Aggregation{By: strings.Split(by, ",")}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name"}})
+			a := openAggregate(t, []string{"keys:record"}, attach.Count().By(strings.Split(by, ",")...), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name"}})
 			p.do("fire")
 			slices.Sort(want)
 			if d := cmp.Diff(want, groupsOf(t, a)); d != "" {
@@ -149,7 +149,7 @@ func TestMissingNoted(t *testing.T) {
 	p := startChild(t, "keys")
 	p.do("load")
 	by := []string{"n", "Peer.Port", "Name", "pid", "F", "n", "G", "n", "Peer.Host", "Peer.Next.Port"}
-	a, err := attach.OpenLatency(t.Context(), "keys:begin", "keys:finish", &attach.Latency{By: by}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name"}})
+	a, err := attach.OpenLatency(t.Context(), "keys:begin", "keys:finish", &attach.LatencyOptions{By: by}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name"}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestMissingOperands(t *testing.T) {
 	} {
 		t.Run(test.probe+" by "+test.by, func(t *testing.T) {
 			p := start(t, exec.Command(path))
-			a := openAggregate(t, []string{path + ":keys:" + test.probe}, attach.Aggregation{By: strings.Split(test.by, ",")}, &attach.Options{Strings: test.strings})
+			a := openAggregate(t, []string{path + ":keys:" + test.probe}, attach.Count().By(strings.Split(test.by, ",")...), &attach.Options{Strings: test.strings})
 			p.do("")
 			slices.Sort(test.want)
 			if d := cmp.Diff(test.want, groupsOf(t, a)); d != "" {
@@ -243,7 +243,7 @@ func TestMissingOperands(t *testing.T) {
 	}
 	// Without a value there is nothing to add up.
 	p := start(t, exec.Command(path))
-	a := openAggregate(t, []string{path + ":keys:vec1"}, attach.Aggregation{Value: "arg0", Max: true}, nil)
+	a := openAggregate(t, []string{path + ":keys:vec1"}, attach.Max("arg0"), nil)
 	p.do("")
 	if got := groupsOf(t, a); len(got) > 0 {
 		t.Errorf("groups %s of a value that cannot be read", got)
@@ -259,9 +259,9 @@ func TestZeros(t *testing.T) {
 	p.do("load")
 	opts := &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}}
 	for value, where := range map[string]string{"f": "f >= 0", "g": "!(g < 0) && g == -0.0"} {
-		a := openAggregate(t, []string{"keys:zeros"}, attach.Aggregation{By: []string{value}}, opts)
-		b := openAggregate(t, []string{"keys:zeros"}, attach.Aggregation{Value: value, Min: true, Max: true, Sum: true, Hist: true}, &attach.Options{Target: attach.Target{PIDs: opts.Target.PIDs}, Where: where})
-		c := openAggregate(t, []string{"keys:zeros"}, attach.Aggregation{Value: value, Hist: true, Bounds: []float64{-1, 0, 1}}, opts)
+		a := openAggregate(t, []string{"keys:zeros"}, attach.Count().By(value), opts)
+		b := openAggregate(t, []string{"keys:zeros"}, attach.Hist(value).And(attach.Sum(value), attach.Min(value), attach.Max(value)), &attach.Options{Target: attach.Target{PIDs: opts.Target.PIDs}, Where: where})
+		c := openAggregate(t, []string{"keys:zeros"}, attach.Hist(value).Bounds(-1, 0, 1), opts)
 		p.do("zeros")
 		if d := cmp.Diff([]string{
 			fmt.Sprintf(`{"by":{"%s":"NaN"},"count":2}`, value), fmt.Sprintf(`{"by":{"%s":-1},"count":1}`, value), fmt.Sprintf(`{"by":{"%s":0},"count":2}`, value),

@@ -58,7 +58,7 @@ func latencyChild() func(string) error {
 	}
 }
 
-func openLatency(t testing.TB, what *attach.Latency, opts *attach.Options) *attach.Aggregate {
+func openLatency(t testing.TB, what *attach.LatencyOptions, opts *attach.Options) *attach.Latency {
 	t.Helper()
 	a, err := attach.OpenLatency(t.Context(), "lat:start", "lat:end", what, opts)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestLatency(t *testing.T) {
 	p.do("load")
 	for _, key := range []string{"id", "path", "id,path,pid"} {
 		t.Run(key, func(t *testing.T) {
-			a := openLatency(t, &attach.Latency{Key: strings.Split(key, ","), By: []string{"code"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+			a := openLatency(t, &attach.LatencyOptions{Key: strings.Split(key, ","), By: []string{"code"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 			p.do("start 1 one")
 			p.do("start 2 two")
 			p.do("sleep 20")
@@ -135,7 +135,7 @@ func TestLatencyOfThreads(t *testing.T) {
 		each = 1000
 	}
 	for _, key := range [][]string{nil, {"id"}} {
-		a := openLatency(t, &attach.Latency{Key: key}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+		a := openLatency(t, &attach.LatencyOptions{Key: key}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 		fired := make(chan struct{})
 		go func() {
 			defer close(fired)
@@ -185,7 +185,7 @@ func TestLatencyWhere(t *testing.T) {
 		{`path == "/b" && code < 500 && pid != 1`, attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
 		{"pid == 1", attach.PairStats{Dropped: 2}, attach.Stats{Fired: 4, Filtered: 4}},
 	} {
-		a := openLatency(t, &attach.Latency{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: test.where})
+		a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: test.where})
 		p.do("start 1 /a")
 		p.do("start 2 /b")
 		p.do("end 1 /a 500")
@@ -212,7 +212,7 @@ func TestLatencyWhere(t *testing.T) {
 func TestLatencyEviction(t *testing.T) {
 	p := startChild(t, "latency")
 	p.do("load")
-	a := openLatency(t, &attach.Latency{Key: []string{"id"}, MaxPending: 512}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}, MaxPending: 512}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	const starts = 2000
 	for i := range starts {
 		p.do("start %d /", i)
@@ -237,14 +237,14 @@ func TestLatencyErrors(t *testing.T) {
 	p.do("load")
 	for _, test := range []struct {
 		start, end string
-		what       attach.Latency
+		what       attach.LatencyOptions
 		want       string
 	}{
-		{"lat:start", "lat:end", attach.Latency{Key: []string{"code"}}, "lat:start has no argument code: it has id, path, pid, tid, comm"},
-		{"lat:start", "lat:end", attach.Latency{By: []string{"nothing"}}, "lat:end has no argument nothing: it has id, path, code, pid, tid, comm; and aggregation: lat:start has no argument nothing"},
-		{"lat:start", "lat:end", attach.Latency{Key: []string{"machine"}}, "a key of the machine needs an argument"},
-		{"lat:start", "lat:*", attach.Latency{}, "lat:start is named as start and as end"},
-		{"lat:start", "lat:end", attach.Latency{MaxPending: -1}, "-1 pending starts"},
+		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"code"}}, "lat:start has no argument code: it has id, path, pid, tid, comm"},
+		{"lat:start", "lat:end", attach.LatencyOptions{By: []string{"nothing"}}, "lat:end has no argument nothing: it has id, path, code, pid, tid, comm; and aggregation: lat:start has no argument nothing"},
+		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"machine"}}, "a key of the machine needs an argument"},
+		{"lat:start", "lat:*", attach.LatencyOptions{}, "lat:start is named as start and as end"},
+		{"lat:start", "lat:end", attach.LatencyOptions{MaxPending: -1}, "-1 pending starts"},
 	} {
 		_, err := attach.OpenLatency(t.Context(), test.start, test.end, &test.what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 		needPrivileges(t, err)
@@ -266,7 +266,7 @@ func BenchmarkLatency(b *testing.B) {
 			if key != "goroutine" {
 				names = []string{key}
 			}
-			a := openLatency(b, &attach.Latency{Key: names}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+			a := openLatency(b, &attach.LatencyOptions{Key: names}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 			for b.Loop() {
 				p.do("threads 1 %d", pairs)
 			}

@@ -38,7 +38,7 @@ func BenchmarkManyProcesses(b *testing.B) {
 		target := attach.Target{PIDs: pids[:n]}
 		attachments := map[string]func() (io.Closer, error){
 			"session": func() (io.Closer, error) {
-				return attach.OpenAggregate(b.Context(), []string{"ticks:tick"}, nil, &attach.Options{Target: target})
+				return attach.OpenAggregate(b.Context(), []string{"ticks:tick"}, attach.Count(), &attach.Options{Target: target})
 			},
 			"collection": func() (io.Closer, error) {
 				c, err := attach.NewCollection(b.Context(), &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"nothing": {

@@ -144,7 +144,7 @@ func TestAggregateMeanings(t *testing.T) {
 	fire := dialProvider(t, "meansum")
 	opts := &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: "took >= 10ms && took < 1h"}
 	selector := []string{"meansum:dial"}
-	a := openAggregate(t, selector, attach.Aggregation{Value: "took", Sum: true, Avg: true, Min: true, Max: true, Hist: true}, opts)
+	a := openAggregate(t, selector, attach.Hist("took").And(attach.Sum("took"), attach.Avg("took"), attach.Min("took"), attach.Max("took")), opts)
 	fire()
 	groups, err := a.Read()
 	if err != nil || len(groups) != 1 {
@@ -154,7 +154,7 @@ func TestAggregateMeanings(t *testing.T) {
 	if g.Sum != 33*time.Millisecond || g.Avg != 11*time.Millisecond || g.Min != 10*time.Millisecond || g.Max != 12*time.Millisecond || g.Meaning != reader.Duration {
 		t.Errorf("sum %v, avg %v, min %v, max %v, %v", g.Sum, g.Avg, g.Min, g.Max, g.Meaning)
 	}
-	a = openAggregate(t, selector, attach.Aggregation{Value: "at", Min: true, Max: true, By: []string{"own", "peer"}}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+	a = openAggregate(t, selector, attach.Min("at").And(attach.Max("at")).By("own", "peer"), &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	fire()
 	if groups, err = a.Read(); err != nil || len(groups) != len(dials) {
 		t.Fatalf("%d groups, want %d (%v)", len(groups), len(dials), err)
@@ -173,7 +173,7 @@ func TestAggregateMeanings(t *testing.T) {
 	if !reflect.DeepEqual(fmt.Sprint(peers), fmt.Sprint(want)) {
 		t.Errorf("by peer %v, want %v", peers, want)
 	}
-	if _, err := attach.OpenAggregate(t.Context(), selector, &attach.Aggregation{Value: "at", Sum: true}, opts); err == nil {
+	if _, err := attach.OpenAggregate(t.Context(), selector, attach.Sum("at"), opts); err == nil {
 		t.Error("the sum of times is no error")
 	}
 }
@@ -364,7 +364,7 @@ func TestWhereRecordMeanings(t *testing.T) {
 // TestAggregateRecordMeanings groups by times and addresses of records.
 func TestAggregateRecordMeanings(t *testing.T) {
 	fire := dialedProvider(t, "meanfieldsby")
-	a := openAggregate(t, []string{"meanfieldsby:dial"}, attach.Aggregation{Value: "At", Min: true, Max: true, By: []string{"Peer", "Each[1]", "Deep.Peer"}}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+	a := openAggregate(t, []string{"meanfieldsby:dial"}, attach.Min("At").And(attach.Max("At")).By("Peer", "Each[1]", "Deep.Peer"), &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	fire()
 	groups, err := a.Read()
 	if err != nil || len(groups) != len(dials) {

@@ -29,7 +29,7 @@ var (
 
 // marked says that keys have marks: there is a part that may be missing.
 func (l *aggregateLayout) marked() bool {
-	return slices.ContainsFunc(l.wanted.By, func(name string) bool {
+	return slices.ContainsFunc(l.wanted.by, func(name string) bool {
 		return !slices.Contains([]string{"pid", "tid", "comm", "probe"}, name)
 	})
 }

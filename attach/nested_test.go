@@ -225,7 +225,7 @@ func TestNestedWhere(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", where, err, want)
 		}
 	}
-	a := openAggregate(t, []string{"nest:record"}, attach.Aggregation{Value: "Up.Port", Max: true, By: []string{"Up.Host", "Names[0]"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a := openAggregate(t, []string{"nest:record"}, attach.Max("Up.Port").By("Up.Host", "Names[0]"), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("fire")
 	groups, err := a.Read()
 	if err != nil || len(groups) != 2 {

@@ -68,13 +68,50 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
+// TestRefusedRecording checks that options for recorded events are refused where
+// none are.
+func TestRefusedRecording(t *testing.T) {
+	for name, opts := range map[string]attach.Options{"RingSize": {RingSize: 1 << 20}, "MaxString": {MaxString: 100}} {
+		_, aggregate := attach.OpenAggregate(t.Context(), []string{"refused:no"}, attach.Count(), &opts)
+		_, latency := attach.OpenLatency(t.Context(), "refused:no", "refused:never", nil, &opts)
+		for _, err := range []error{aggregate, latency} {
+			var option *attach.OptionError
+			if !errors.As(err, &option) || option.Option != name {
+				t.Errorf("got error %v, want one in option %s", err, name)
+			}
+		}
+	}
+}
+
+// TestAggregationDoesNotChange checks that methods of an Aggregation leave it as
+// it is, so that two can be made of one.
+func TestAggregationDoesNotChange(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.do("load")
+	base := attach.Hist("ms").By("path")
+	for _, what := range []attach.Aggregation{base.By("status").And(attach.Sum("ms")), base.By("pid").Bounds(0, 1), base} {
+		openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	}
+	a := openAggregate(t, []string{"agg:done"}, base, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	p.do("fire 2")
+	groups, err := a.Read()
+	if err != nil || len(groups) == 0 {
+		t.Fatalf("%d groups, error %v", len(groups), err)
+	}
+	for _, g := range groups {
+		if len(g.By) != 1 || g.By[0].Name != "path" || g.Sum != nil {
+			t.Errorf("%+v, want a group by path without a sum", g)
+		}
+	}
+}
+
 // TestNoContext checks that everything which takes a context refuses nil.
 func TestNoContext(t *testing.T) {
 	var none context.Context
 	selectors := []string{"args:bare"}
 	for name, open := range map[string]func() (io.Closer, error){
 		"Open":           func() (io.Closer, error) { return attach.Open(none, selectors, nil) },
-		"OpenAggregate":  func() (io.Closer, error) { return attach.OpenAggregate(none, selectors, nil, nil) },
+		"OpenAggregate":  func() (io.Closer, error) { return attach.OpenAggregate(none, selectors, attach.Count(), nil) },
 		"OpenLatency":    func() (io.Closer, error) { return attach.OpenLatency(none, "args:bare", "args:ints", nil, nil) },
 		"LoadCollection": func() (io.Closer, error) { return attach.LoadCollection(none, bytes.NewReader(nil), nil) },
 		"Find": func() (io.Closer, error) {

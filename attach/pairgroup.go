@@ -38,10 +38,10 @@ func (l *aggregateLayout) rank(s *Site) pairRole {
 // foresee decides which of Aggregation.By starts have to note: what no end has.
 // fields returns what a site has.
 func (l *aggregateLayout) foresee(plan Plan, fields func(*Site) (*schema, error)) error {
-	if l.pairs.fromStart != nil || len(l.wanted.By) == 0 {
+	if l.pairs.fromStart != nil || len(l.wanted.by) == 0 {
 		return nil
 	}
-	wanted, of := l.wanted.By, roleEnd
+	wanted, of := l.wanted.by, roleEnd
 	if !slices.ContainsFunc(plan, func(s Site) bool { return s.Reason == nil && l.rank(&s) == roleEnd }) {
 		of = roleStart // ends will be found later: they need not have what starts have
 	}
@@ -81,7 +81,7 @@ func (l *aggregateLayout) foresee(plan Plan, fields func(*Site) (*schema, error)
 // bindNoted is for what is noted at a start.
 func (l *aggregateLayout) bindNoted(code *aggregateCode, sc *schema, p *reader.Probe) (err error) {
 	var names []string
-	for i, name := range l.wanted.By {
+	for i, name := range l.wanted.by {
 		if l.pairs.fromStart[i] {
 			names = append(names, name)
 		}

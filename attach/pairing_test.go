@@ -159,7 +159,7 @@ func (p *pairing) skip(levels int) {
 	<-done
 }
 
-func openPairing(t testing.TB, what *attach.Latency, opts *attach.Options) *attach.Aggregate {
+func openPairing(t testing.TB, what *attach.LatencyOptions, opts *attach.Options) *attach.Latency {
 	t.Helper()
 	a, err := attach.OpenLatency(t.Context(), "pairing:start", "pairing:end", what, opts)
 	if err != nil {
@@ -176,7 +176,7 @@ func TestLatencyOfGoroutines(t *testing.T) {
 	const connections, requests = 16, 20
 	p := startChild(t, "pairing")
 	p.do("load")
-	a := openPairing(t, &attach.Latency{By: []string{"path"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a := openPairing(t, &attach.LatencyOptions{By: []string{"path"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	truth := filepath.Join(t.TempDir(), "truth")
 	p.do("serve %d %d %s", connections, requests, truth)
 	text, err := os.ReadFile(truth)
@@ -208,14 +208,15 @@ func TestLatencyOfGoroutines(t *testing.T) {
 func TestLatencyNests(t *testing.T) {
 	p := startChild(t, "pairing")
 	p.do("load")
-	const deeper = attach.MaxNesting + 8
+	const nesting = 32 // as PairStats says
+	const deeper = nesting + 8
 	for _, test := range []struct {
 		where    string
 		commands []string
 		want     attach.PairStats
 	}{
 		{"", []string{"nest 32 500"}, attach.PairStats{Pairs: 32}},
-		{"", []string{fmt.Sprintf("nest %d 500", deeper)}, attach.PairStats{Pairs: attach.MaxNesting, TooDeep: 8, Unstarted: 8}},
+		{"", []string{fmt.Sprintf("nest %d 500", deeper)}, attach.PairStats{Pairs: nesting, TooDeep: 8, Unstarted: 8}},
 		{"code >= 500", []string{"nest 2 500", "nest 2 500"}, attach.PairStats{Pairs: 2, Dropped: 2}},
 		{`path == "/2"`, []string{"nest 3 500"}, attach.PairStats{Pairs: 1, Dropped: 2}},
 		{`code == 200 && path != "/1"`, []string{"nest 3 500"}, attach.PairStats{Pairs: 1, Dropped: 2}},
@@ -263,7 +264,7 @@ func TestLatencyKeys(t *testing.T) {
 		{[]string{"id", "pid"}, attach.PairStats{Pairs: 1, Pending: 1, Unstarted: 1}},
 		{[]string{"machine", "id"}, attach.PairStats{Pairs: 2}},
 	} {
-		l := openPairing(t, &attach.Latency{Key: test.key}, &attach.Options{Target: attach.Target{PIDs: []int{a.pid(), b.pid()}}})
+		l := openPairing(t, &attach.LatencyOptions{Key: test.key}, &attach.Options{Target: attach.Target{PIDs: []int{a.pid(), b.pid()}}})
 		a.do("start 7")
 		b.do("end 7")
 		b.do("start 8")
@@ -283,7 +284,7 @@ func TestLatencyKeys(t *testing.T) {
 func TestLatencyBy(t *testing.T) {
 	p := startChild(t, "pairing")
 	p.do("load")
-	a := openPairing(t, &attach.Latency{By: []string{"code", "path", "probe"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a := openPairing(t, &attach.LatencyOptions{By: []string{"code", "path", "probe"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("nest 3 500")
 	groups, err := a.Read()
 	if err != nil {
@@ -327,7 +328,7 @@ func TestLatencyWithoutKey(t *testing.T) {
 	p.do("load")
 	library := build(t, "functions.c", "gcc", "-O2")
 	for _, key := range [][]string{nil, {"tid"}} {
-		a, err := attach.OpenLatency(t.Context(), "pairing:start", "uprobe:"+library+":negative", &attach.Latency{Key: key}, nil)
+		a, err := attach.OpenLatency(t.Context(), "pairing:start", "uprobe:"+library+":negative", &attach.LatencyOptions{Key: key}, nil)
 		needPrivileges(t, err)
 		if key != nil {
 			if err != nil {
@@ -359,7 +360,7 @@ func TestLatencyOfCalls(t *testing.T) {
 		{"*er", []string{"probe"}, attach.PairStats{Pairs: times, Pending: times * levels}},
 		{"*er", []string{"arg0"}, attach.PairStats{Pairs: times, Pending: times * levels}},
 	} {
-		a, err := attach.OpenLatency(t.Context(), "uprobe:"+path+":"+test.functions, "uretprobe:"+path+":"+test.functions, &attach.Latency{By: test.by}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+		a, err := attach.OpenLatency(t.Context(), "uprobe:"+path+":"+test.functions, "uretprobe:"+path+":"+test.functions, &attach.LatencyOptions{By: test.by}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)

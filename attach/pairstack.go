@@ -6,18 +6,18 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// MaxNesting is how many starts of one key may wait for their ends at a time, as
+// maxWaiting is how many starts of one key may wait for their ends at a time, as
 // calls that call themselves do. Of more, the outermost are forgotten, and counted.
-const MaxNesting = 32
+const maxWaiting = 32
 
 // starts are those of one key that wait for their end: their number, and then when
-// each of the last ones fired, by its own number modulo MaxNesting; 0 where none
+// each of the last ones fired, by its own number modulo maxWaiting; 0 where none
 // waits.
-type starts [1 + MaxNesting]uint64
+type starts [1 + maxWaiting]uint64
 
 const (
 	startsAt   = 8
-	startsSize = startsAt + 8*MaxNesting
+	startsSize = startsAt + 8*maxWaiting
 )
 
 // unwantedStart is the bit of a start's time that says that Options.Where does not
@@ -70,7 +70,7 @@ func (g *generator) unwanted() {
 // the starts that base points to.
 func (g *generator) slot(base asm.Register) {
 	g.emit(
-		asm.And.Imm(asm.R1, MaxNesting-1), asm.LSh.Imm(asm.R1, 3),
+		asm.And.Imm(asm.R1, maxWaiting-1), asm.LSh.Imm(asm.R1, 3),
 		asm.Add.Reg(asm.R1, base),
 	)
 }
@@ -94,7 +94,7 @@ func (g *generator) emitStart(to exits) {
 		number()
 		slot := at + int16(agg.pairSize)
 		g.emit(
-			asm.And.Imm(asm.R1, MaxNesting-1),
+			asm.And.Imm(asm.R1, maxWaiting-1),
 			asm.StoreMem(base, slot, asm.R1, asm.DWord),
 			asm.Mov.Reg(asm.R3, value), asm.Add.Imm(asm.R3, int32(valueAt)),
 			asm.Mov.Imm(asm.R4, 0), // BPF_ANY
@@ -167,7 +167,7 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	g.emit(asm.Sub.Imm(asm.R4, 1))
 	if agg.noted > 0 {
 		g.emit(
-			asm.Mov.Reg(asm.R1, asm.R4), asm.And.Imm(asm.R1, MaxNesting-1),
+			asm.Mov.Reg(asm.R1, asm.R4), asm.And.Imm(asm.R1, maxWaiting-1),
 			asm.StoreMem(base, at+int16(agg.pairSize), asm.R1, asm.DWord),
 		)
 	}

@@ -17,7 +17,7 @@ func TestPIDNamespace(t *testing.T) {
 	p.do("load old")
 	o := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: fmt.Sprintf("pid == %d && tid < 1000", p.pid())}
 	s := open(t, "versions:*", &o)
-	a := openAggregate(t, []string{"versions:*"}, attach.Aggregation{By: []string{"pid"}, Value: "pid", Max: true}, &o)
+	a := openAggregate(t, []string{"versions:*"}, attach.Max("pid").By("pid"), &o)
 	p.do("fire")
 	events := drain(t, s)
 	if len(events) != 2 || events[0].PID != p.pid() || events[0].TID < p.pid() || events[0].TID > p.pid()+100 {

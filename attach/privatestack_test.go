@@ -122,12 +122,12 @@ func TestNoPrivateStack(t *testing.T) {
 		"function": func() { open(t, "uprobe:"+path+":fire", pids(c)) },
 		"results":  func() { open(t, "uretprobe:"+path+":fire", pids(c)) },
 		"aggregate": func() {
-			openAggregate(t, []string{"lat:end"}, attach.Aggregation{Value: "id", Sum: true, Hist: true, By: []string{"path", "pid"}}, pids(p))
+			openAggregate(t, []string{"lat:end"}, attach.Hist("id").And(attach.Sum("id")).By("path", "pid"), pids(p))
 		},
 		"numbers": func() {
-			openAggregate(t, []string{"lat:end"}, attach.Aggregation{Value: "code", Sum: true, By: []string{"id", "probe"}}, pids(p))
+			openAggregate(t, []string{"lat:end"}, attach.Sum("code").By("id", "probe"), pids(p))
 		},
-		"latency": func() { openLatency(t, &attach.Latency{Key: []string{"id"}, By: []string{"path"}}, pids(p)) },
+		"latency": func() { openLatency(t, &attach.LatencyOptions{Key: []string{"id"}, By: []string{"path"}}, pids(p)) },
 	} {
 		before := ownPrograms(t)
 		open()

@@ -139,11 +139,11 @@ func TestRefusedLater(t *testing.T) {
 	s.progs.create = inSession.create
 	mayLoad(t, s.open(t.Context(), []string{"refused:*"}, o))
 	defer s.Close()
-	a, err := OpenAggregate(t.Context(), []string{"refused:*"}, &Aggregation{By: []string{"probe"}}, opts)
+	a, err := OpenAggregate(t.Context(), []string{"refused:*"}, Count().By("probe"), opts)
 	mayLoad(t, err)
 	defer a.Close()
 	a.progs.create = inAggregate.create
-	l, err := OpenLatency(t.Context(), "refused:start*", "refused:done", &Latency{Key: []string{"id"}}, opts)
+	l, err := OpenLatency(t.Context(), "refused:start*", "refused:done", &LatencyOptions{Key: []string{"id"}}, opts)
 	mayLoad(t, err)
 	defer l.Close()
 	l.progs.create = inLatency.create
@@ -220,7 +220,7 @@ func TestRefusedAll(t *testing.T) {
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()
-			return a.open(t.Context(), []string{"refused:start"}, o, &aggregateLayout{wanted: Aggregation{By: []string{"probe"}}, cpus: 1})
+			return a.open(t.Context(), []string{"refused:start"}, o, &aggregateLayout{wanted: Count().By("probe"), cpus: 1})
 		},
 		"latency whose starts are refused": func() error {
 			pairs := &pairLayout{pending: defaultMaxPending, key: []string{"id"}}
@@ -230,7 +230,7 @@ func TestRefusedAll(t *testing.T) {
 			if pairs.end, err = selector.Parse("refused:done"); err != nil {
 				return err
 			}
-			layout := &aggregateLayout{wanted: Aggregation{Value: "latency", Sum: true}, pairs: pairs, value: elapsed, cpus: 1}
+			layout := &aggregateLayout{wanted: Sum("latency"), pairs: pairs, value: elapsed, cpus: 1}
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()

@@ -64,7 +64,7 @@ func TestRescanMachine(t *testing.T) {
 	first.do("load")
 	o := attach.Options{Rescan: 5 * time.Millisecond}
 	s := open(t, name, &o)
-	a := openAggregate(t, []string{name}, attach.Aggregation{By: []string{"probe", "pid"}}, &o)
+	a := openAggregate(t, []string{name}, attach.Count().By("probe", "pid"), &o)
 	before := s.Plan().Attached()
 	second := startChild(t, "aggregate")
 	second.do("load")

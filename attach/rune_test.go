@@ -36,7 +36,7 @@ func TestTruncatedRune(t *testing.T) {
 	p := startChild(t, "rune")
 	p.do("load")
 	s := open(t, "rune:text", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 5})
-	a := openAggregate(t, []string{"rune:text"}, attach.Aggregation{By: []string{"s"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a := openAggregate(t, []string{"rune:text"}, attach.Count().By("s"), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 	p.do("fire")
 	const replaced = "invalid UTF-8 replaced by U+FFFD"
 	want := []string{

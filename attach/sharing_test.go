@@ -37,7 +37,7 @@ func TestManyProcesses(t *testing.T) {
 		if n := s.Plan().Attached(); n != 12*perProcess || links > perProcess {
 			t.Errorf("link %v: %d sites by %d links, want %d by no more than %d", link, n, links, 12*perProcess, perProcess)
 		}
-		a := openAggregate(t, []string{"args:bare"}, attach.Aggregation{By: []string{"pid"}}, &o)
+		a := openAggregate(t, []string{"args:bare"}, attach.Count().By("pid"), &o)
 		for _, p := range programs {
 			p.do("")
 		}

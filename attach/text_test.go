@@ -87,9 +87,9 @@ func TestCountedTextInKernel(t *testing.T) {
 	p := startCounted(t, "-O2")
 	opts := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"counted:byte:arg0[arg1]", "counted:constant:arg0[arg1]"}, Where: `arg0 == "coun" || arg0 ~ "*\x00t"`}
 	followed := open(t, "counted:followed", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"arg1->8"}, Where: `arg1 == "counted"`})
-	byFollowed := openAggregate(t, []string{"counted:followed"}, attach.Aggregation{By: []string{"arg0"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"arg0->8"}})
+	byFollowed := openAggregate(t, []string{"counted:followed"}, attach.Count().By("arg0"), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"arg0->8"}})
 	s := open(t, "counted:[bc]*t*", &opts)
-	a := openAggregate(t, []string{"counted:byte", "counted:constant"}, attach.Aggregation{By: []string{"arg0"}}, &opts)
+	a := openAggregate(t, []string{"counted:byte", "counted:constant"}, attach.Count().By("arg0"), &opts)
 	p.do("")
 	var got []string
 	for _, ev := range drain(t, s) {

@@ -101,7 +101,11 @@ func TestVersions(t *testing.T) {
 func TestVersionsAggregate(t *testing.T) {
 	programs := []*program{startVersion(t, "old"), startVersion(t, "new")}
 	o := &attach.Options{Target: attach.Target{PIDs: []int{programs[0].pid(), programs[1].pid()}}}
-	for _, what := range []attach.Aggregation{{Value: "status", Sum: true}, {By: []string{"status"}}} {
+	for _, sums := range []bool{true, false} {
+		what := attach.Count().By("status")
+		if sums {
+			what = attach.Sum("status")
+		}
 		a := openAggregate(t, []string{"versions:done"}, what, o)
 		for _, p := range programs {
 			p.do("fire")
@@ -111,16 +115,16 @@ func TestVersionsAggregate(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case what.Value != "" && (len(groups) != 1 || groups[0].Sum != int64(904)):
+		case sums && (len(groups) != 1 || groups[0].Sum != int64(904)):
 			t.Errorf("%+v, want a sum of 904", groups)
-		case what.Value == "" && len(groups) != 2:
+		case !sums && len(groups) != 2:
 			t.Errorf("%+v, want a group for 404 and one for 500", groups)
 		}
 		if plan := a.Plan(); plan.Attached() != 1 || len(plan) != 2 {
 			t.Errorf("attached %d of %d sites, want 1 of 2", plan.Attached(), len(plan))
 		}
 	}
-	a, err := attach.OpenLatency(t.Context(), "versions:start", "versions:done", &attach.Latency{By: []string{"status"}}, o)
+	a, err := attach.OpenLatency(t.Context(), "versions:start", "versions:done", &attach.LatencyOptions{By: []string{"status"}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +136,7 @@ func TestVersionsAggregate(t *testing.T) {
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != int64(404) {
 		t.Errorf("pairs %+v (error %v), want one that ends with 404", groups, err)
 	}
-	_, err = attach.OpenAggregate(t.Context(), []string{"versions:done"}, &attach.Aggregation{Value: "status", Sum: true}, &attach.Options{Target: attach.Target{PIDs: o.Target.PIDs[:1]}})
+	_, err = attach.OpenAggregate(t.Context(), []string{"versions:done"}, attach.Sum("status"), &attach.Options{Target: attach.Target{PIDs: o.Target.PIDs[:1]}})
 	if !errors.Is(err, attach.ErrAggregation) {
 		t.Errorf("a sum of what no probe has: error %v, want ErrAggregation", err)
 	}

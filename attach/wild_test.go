@@ -136,7 +136,7 @@ func TestWildSizes(t *testing.T) {
 		}
 	}
 	for _, by := range [][]string{{"Text", "N"}, {"pid"}} {
-		a := openAggregate(t, []string{selector}, attach.Aggregation{By: by}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+		a := openAggregate(t, []string{selector}, attach.Count().By(by...), &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 		check(by, a.Plan())
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -164,7 +164,7 @@ func TestLargestRecord(t *testing.T) {
 			t.Errorf("%+v: %d events", o, len(events))
 		}
 	}
-	a := openAggregate(t, []string{"largest:record"}, attach.Aggregation{By: []string{"Text"}, Value: "Last", Sum: true}, &attach.Options{Target: attach.Target{PIDs: own}})
+	a := openAggregate(t, []string{"largest:record"}, attach.Sum("Last").By("Text"), &attach.Options{Target: attach.Target{PIDs: own}})
 	fire()
 	groups, err := a.Read()
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != "some text" {

@@ -27,6 +27,7 @@ type aggregateFlags struct {
 	key, by                  []string
 	interval                 time.Duration
 	maxGroups                int
+	bounds                   []float64 // of --lhist
 }
 
 func (f *aggregateFlags) register(flags *pflag.FlagSet) {
@@ -59,29 +60,30 @@ func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
 	if f.interval < 0 {
 		return nil, usageError{fmt.Errorf("interval %v is negative", f.interval)}
 	}
-	a := &attach.Aggregation{By: f.by, MaxGroups: f.maxGroups}
 	wanted := f.count
-	linear, err := f.linear(a)
+	linear, err := f.linear()
 	if err != nil {
 		return nil, usageError{err}
 	}
+	a, value := attach.Count(), ""
 	for _, v := range []struct {
 		argument string
-		want     *bool
-	}{{f.sum, &a.Sum}, {f.avg, &a.Avg}, {f.min, &a.Min}, {f.max, &a.Max}, {f.hist, &a.Hist}, {linear, &a.Hist}} {
+		of       func(string) attach.Aggregation
+	}{{f.sum, attach.Sum}, {f.avg, attach.Avg}, {f.min, attach.Min}, {f.max, attach.Max}, {f.hist, attach.Hist}, {linear, attach.Hist}} {
 		if v.argument == "" {
 			continue
 		}
-		if a.Value != "" && a.Value != v.argument {
-			return nil, usageError{fmt.Errorf("--sum, --avg, --min, --max, --hist and --lhist are of one argument at a time, not of %s and %s", a.Value, v.argument)}
+		if value != "" && value != v.argument {
+			return nil, usageError{fmt.Errorf("--sum, --avg, --min, --max, --hist and --lhist are of one argument at a time, not of %s and %s", value, v.argument)}
 		}
-		a.Value, *v.want, wanted = v.argument, true, true
+		a, value, wanted = a.And(v.of(v.argument)), v.argument, true
 	}
+	a = a.Bounds(f.bounds...).By(f.by...).MaxGroups(f.maxGroups)
 	switch {
 	case f.latency == "" && len(f.key) > 0:
 		return nil, usageError{errors.New("--key is for --latency; --by groups")}
 	case wanted || f.latency != "":
-		return a, nil
+		return &a, nil
 	case len(f.by) > 0 || f.interval > 0 || f.maxGroups > 0:
 		return nil, usageError{errors.New("--by, --interval and --max-groups are for --count, --sum, --avg, --min, --max, --hist, --lhist and --latency")}
 	}
@@ -89,7 +91,7 @@ func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
 }
 
 // linear sets the bounds that --lhist asks for, and returns its argument.
-func (f *aggregateFlags) linear(a *attach.Aggregation) (argument string, err error) {
+func (f *aggregateFlags) linear() (argument string, err error) {
 	if f.lhist == "" {
 		return "", nil
 	}
@@ -106,7 +108,7 @@ func (f *aggregateFlags) linear(a *attach.Aggregation) (argument string, err err
 			return "", fmt.Errorf("--lhist %s: %q is not a number", f.lhist, text)
 		}
 	}
-	a.Bounds, err = attach.Linear(numbers[0], numbers[1], numbers[2])
+	f.bounds, err = attach.Linear(numbers[0], numbers[1], numbers[2])
 	return parts[0], err
 }
 
@@ -118,18 +120,27 @@ func (f *aggregateFlags) number(text string) (float64, error) {
 	return strconv.ParseFloat(text, 64)
 }
 
+// aggregate is an attach.Aggregate or an attach.Latency.
+type aggregate interface {
+	tracer
+	searcher
+	Read() ([]attach.Group, error)
+	Stop() error
+	Done() <-chan struct{}
+}
+
 // open attaches to the probes, or to those that --latency names.
-func (f *aggregateFlags) open(ctx context.Context, probes []string, what *attach.Aggregation, opts *attach.Options) (*attach.Aggregate, error) {
+func (f *aggregateFlags) open(ctx context.Context, probes []string, what *attach.Aggregation, opts *attach.Options) (aggregate, error) {
 	if f.latency == "" {
-		return attach.OpenAggregate(ctx, probes, what, opts)
+		return attach.OpenAggregate(ctx, probes, *what, opts)
 	}
-	return attach.OpenLatency(ctx, probes[0], probes[1], &attach.Latency{
-		Key: f.key, Bounds: what.Bounds, By: f.by, MaxGroups: f.maxGroups,
+	return attach.OpenLatency(ctx, probes[0], probes[1], &attach.LatencyOptions{
+		Key: f.key, Bounds: f.bounds, By: f.by, MaxGroups: f.maxGroups,
 	}, opts)
 }
 
 // print writes groups, each interval and at the end.
-func (f *aggregateFlags) print(ctx context.Context, a *attach.Aggregate, format string, stdout io.Writer) error {
+func (f *aggregateFlags) print(ctx context.Context, a aggregate, format string, stdout io.Writer) error {
 	out := bufio.NewWriter(stdout)
 	write := func() error {
 		groups, err := a.Read()

@@ -48,17 +48,20 @@ func splitProbes(s string) []string {
 	return append(parts, s[start:])
 }
 
+// nesting is how many starts of one key may wait, see [attach.PairStats].
+const nesting = 32
+
 // printPairs says what became of the events of a latency.
 func printPairs(stderr io.Writer, s tracer) error {
-	a, ok := s.(*attach.Aggregate)
+	l, ok := s.(*attach.Latency)
 	if !ok {
 		return nil
 	}
-	p, err := a.Pairs()
+	p, err := l.Pairs()
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stderr, "sdttrace: %d pairs, %d not wanted by --where; %d starts without an end, %d ends without a start; %d starts forgotten for want of room, %d since more than %d nested\n",
-		p.Pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, attach.MaxNesting)
+		p.Pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, nesting)
 	return err
 }

@@ -28,7 +28,7 @@ func init() {
 		if err != nil {
 			return err
 		}
-		a, err := attach.OpenAggregate(context.Background(), selectors, &attach.Aggregation{By: []string{"text"}}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
+		a, err := attach.OpenAggregate(context.Background(), selectors, attach.Count().By("text"), &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
 		if err != nil {
 			return err
 		}

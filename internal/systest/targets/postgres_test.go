@@ -252,7 +252,7 @@ func testTransactions(t *testing.T, p *postgres) {
 	c0, _ := p.transactions()
 	c1, r1 := p.transactions()
 	asking := c1 - c0 // transactions that the question itself costs
-	a, err := attach.OpenAggregate(t.Context(), []string{p.server + ":postgresql:transaction__*"}, &attach.Aggregation{By: []string{"probe"}}, nil)
+	a, err := attach.OpenAggregate(t.Context(), []string{p.server + ":postgresql:transaction__*"}, attach.Count().By("probe"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestPythonCollections(t *testing.T) {
 func TestPythonCalls(t *testing.T) {
 	needCalls(t)
 	p := start(t, findPython(t), "testdata/work.py")
-	a, err := attach.OpenAggregate(t.Context(), []string{"python:function__return"}, &attach.Aggregation{By: []string{"arg1"}},
+	a, err := attach.OpenAggregate(t.Context(), []string{"python:function__return"}, attach.Count().By("arg1"),
 		&attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: `arg0 ~ "*/work.py" && arg1 != "collected"`, Strings: []string{"arg1"}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,103 @@
+package attach
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Aggregation says what the kernel computes of events instead of recording
+// them: attach.Hist("ms").By("path"). The zero value counts them, as Count does.
+// An Aggregation does not change: its methods return another one.
+type Aggregation struct {
+	value                    string // the argument that the following are of
+	sum, avg, min, max, hist bool
+
+	bounds    []float64 // of hist; nil for powers of two
+	by        []string
+	maxGroups int // 0 for the default
+	err       error
+}
+
+// Count returns an Aggregation that counts events. All others count them, too.
+func Count() Aggregation { return Aggregation{} }
+
+// Sum returns an Aggregation that adds up an argument.
+func Sum(arg string) Aggregation { return Aggregation{value: arg, sum: true} }
+
+// Avg returns an Aggregation that takes the average of an argument.
+func Avg(arg string) Aggregation { return Aggregation{value: arg, avg: true} }
+
+// Min returns an Aggregation that keeps the least value of an argument.
+func Min(arg string) Aggregation { return Aggregation{value: arg, min: true} }
+
+// Max returns an Aggregation that keeps the greatest value of an argument.
+func Max(arg string) Aggregation { return Aggregation{value: arg, max: true} }
+
+// Hist returns an Aggregation that draws a histogram of an argument. Its buckets
+// begin and end at powers of two, or at Bounds.
+func Hist(arg string) Aggregation { return Aggregation{value: arg, hist: true} }
+
+// And returns an Aggregation that computes what others do, too, of the same
+// argument. By, Bounds and MaxGroups are for what And returns: others must not
+// have them.
+func (a Aggregation) And(others ...Aggregation) Aggregation {
+	for _, b := range others {
+		switch {
+		case a.err != nil:
+		case b.err != nil:
+			a.err = b.err
+		case a.value != "" && b.value != "" && a.value != b.value:
+			a.err = fmt.Errorf("%w of two arguments, %s and %s, where one is possible", ErrAggregation, a.value, b.value)
+		case b.bounds != nil || b.by != nil || b.maxGroups != 0:
+			a.err = fmt.Errorf("%w: what And is given has Bounds, By or MaxGroups, which are for what it returns", ErrAggregation)
+		}
+		if a.value == "" {
+			a.value = b.value
+		}
+		a.sum, a.avg, a.min, a.max, a.hist = a.sum || b.sum, a.avg || b.avg, a.min || b.min, a.max || b.max, a.hist || b.hist
+	}
+	return a
+}
+
+// Bounds has the buckets of the histogram begin and end at bounds, at least two
+// and at most 1001, each greater than the one before. See [Linear]. None are
+// powers of two.
+func (a Aggregation) Bounds(bounds ...float64) Aggregation {
+	a.bounds = slices.Clone(bounds)
+	return a
+}
+
+// By groups events by arguments, pid, tid, comm or probe, beside those of earlier
+// calls: by at most 512 bytes of keys, of which a number takes 8, comm 16, and
+// text 136, for the 120 bytes by which it is told apart. Events of which an
+// argument cannot be read are a group for each reason, and those of which it lies
+// behind a nil pointer another.
+func (a Aggregation) By(args ...string) Aggregation {
+	a.by = append(slices.Clone(a.by), args...)
+	return a
+}
+
+// MaxGroups bounds the groups between two calls of Read, which needs By; 0 means
+// 8192, or at most 1024 with a histogram. Events beyond are lost, and counted as
+// such.
+func (a Aggregation) MaxGroups(n int) Aggregation {
+	a.maxGroups = n
+	return a
+}
+
+// check returns a usage error.
+func (a *Aggregation) check() error {
+	switch {
+	case a.err != nil:
+		return a.err
+	case a.value == "" && (a.sum || a.avg || a.min || a.max || a.hist):
+		return fmt.Errorf("%w of nothing: it needs the name of an argument", ErrAggregation)
+	case a.maxGroups < 0 || a.maxGroups > 1<<24:
+		return fmt.Errorf("%w: %d groups is not between 0 and %d", ErrAggregation, a.maxGroups, 1<<24)
+	case a.maxGroups > 0 && len(a.by) == 0:
+		return fmt.Errorf("%w: MaxGroups is %d and there is one group, without By", ErrAggregation, a.maxGroups)
+	case a.bounds != nil && !a.hist:
+		return fmt.Errorf("%w: Bounds are those of a histogram, and none is asked for", ErrAggregation)
+	}
+	return checkBounds(a.bounds)
+}
