@@ -135,6 +135,7 @@ var needMore = map[string]string{
 	"TestPIDNamespace":             "needs root",
 	"TestRescanNow":                "needs root",
 	"TestGrowth":                   "needs root",
+	"TestCrowd":                    "needs root",
 	"TestReusedPID":                "needs root",
 	"TestReusedPIDOfMany":          "needs root",
 	"TestTimeNamespace":            "makes time namespaces, which takes CAP_SYS_ADMIN",
