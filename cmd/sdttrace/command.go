@@ -70,6 +70,7 @@ func (c *command) startStopped() error {
 	if err := startUnblocked(c.cmd); err != nil {
 		return err
 	}
+	c.hold.keep()
 	err := c.stopAtEntry()
 	if err != nil {
 		c.cmd.Process.Kill()

@@ -27,6 +27,7 @@ type searcher interface {
 type hold struct {
 	c         *command
 	gate      *gate.Gate
+	guard     *gate.Guard     // nil if there is none
 	providers *gate.Providers // nil if there is no socket to be had
 	// why there is no gate: then what the command maps is found a little late
 	missing error
@@ -44,6 +45,8 @@ type hold struct {
 // newHold is for a command that has not been started.
 func newHold(c *command) *hold {
 	h := &hold{c: c}
+	// Without a guard some things are not held, which is said.
+	h.guard, _ = gate.StartGuard(guardCommand)
 	// Without a socket providers do not wait, and their probes are found late.
 	h.providers, h.missing = gate.Listen()
 	return h
@@ -57,9 +60,20 @@ func (h *hold) environment() []string {
 	return append(os.Environ(), h.providers.Environment())
 }
 
+// keep has the guard look after the command, which stands still.
+func (h *hold) keep() {
+	if h.guard == nil {
+		return
+	}
+	if err := h.guard.Keep(h.c.pid()); err != nil {
+		h.guard.Close()
+		h.guard = nil
+	}
+}
+
 // start is called when the command stands still at its beginning.
 func (h *hold) start() {
-	g, err := gate.New(h.c.pid())
+	g, err := gate.New(h.c.pid(), h.guard)
 	if err != nil {
 		h.missing = err
 	} else {
@@ -158,10 +172,12 @@ func (h *hold) stopped() {
 	}
 	h.linker()
 	if theirs {
+		h.gate.Continued(counts)
 		return // whoever it was has it go on
 	}
 	also := pendingStop(h.c.pid())
 	h.c.resume()
+	h.gate.Continued(counts)
 	if also != 0 { // which SIGCONT has discarded
 		h.c.cmd.Process.Signal(also)
 	}
@@ -178,11 +194,14 @@ func (h *hold) close() {
 	if h.providers != nil {
 		h.providers.Close()
 	}
+	if h.guard != nil {
+		defer h.guard.Close()
+	}
 	if h.gate == nil {
 		return
 	}
 	if counts, err := h.gate.Counts(); err == nil && counts.Unheld > 0 {
-		h.say("the command was not stopped at %d execs and dlopens, since it has other rights or was executed by another thread: what it loaded there was attached to some milliseconds late", counts.Unheld)
+		h.say("the command was not stopped at %d execs and dlopens, since it has other rights or was executed by another thread, and sdttrace may not let it go then: what it loaded there was attached to some milliseconds late", counts.Unheld)
 	}
 	h.gate.Close()
 }

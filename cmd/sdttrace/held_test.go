@@ -19,13 +19,25 @@ import (
 )
 
 // loader is a program that loads and unloads a library until its input ends, says
-// so each time, and executes itself anew now and then.
+// so each time, and executes itself anew now and then: in its first thread, in
+// another one, or with other rights.
 const loader = `
 #include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+static void *execute(void *argv) {
+	execv("/proc/self/exe", argv);
+	_exit(1);
+}
 int main(int argc, char **argv) {
+	if (strcmp(argv[1], "user") == 0 && getuid() == 0) {
+		if (setgid(54321) != 0 || setuid(54321) != 0)
+			return 1;
+		return execv("/proc/self/exe", argv);
+	}
 	struct pollfd in = {0, POLLIN, 0};
 	for (int i = 0; i < 5; i++) {
 		void *library = dlopen(argv[argc - 1], RTLD_NOW);
@@ -37,7 +49,11 @@ int main(int argc, char **argv) {
 		if (poll(&in, 1, 0) != 0)
 			return 0;
 	}
-	return execv("/proc/self/exe", argv);
+	pthread_t thread;
+	if (strcmp(argv[1], "thread") != 0 || pthread_create(&thread, NULL, execute, argv) != 0)
+		execute(argv);
+	pthread_join(thread, NULL);
+	return 1;
 }`
 
 // pipeSize is how much a command may say that nobody reads: little.
@@ -58,6 +74,11 @@ func buildHeld(t *testing.T) string {
 	needs.Root(t)
 	needs.C(t)
 	dir := t.TempDir()
+	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil { // for other users
+			t.Fatal(err)
+		}
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -74,14 +95,14 @@ func buildHeld(t *testing.T) string {
 		}
 	}
 	needs.Run(t, "gcc", "-O2", "-shared", "-fPIC", "-o", library, library+".c")
-	needs.Run(t, "gcc", "-O2", "-o", program, program+".c", "-ldl")
+	needs.Run(t, "gcc", "-O2", "-o", program, program+".c", "-ldl", "-pthread")
 	return dir
 }
 
-func startHeld(t *testing.T, dir string) *held {
+func startHeld(t *testing.T, dir, how string) *held {
 	t.Helper()
 	library, program := filepath.Join(dir, "libheld.so"), filepath.Join(dir, "loader")
-	h := &held{cmd: exec.Command(filepath.Join(dir, "sdttrace"), "-q", "--json", "held_again:hit", "--", program, library)}
+	h := &held{cmd: exec.Command(filepath.Join(dir, "sdttrace"), "-q", "--json", "held_again:hit", "--", program, how, library)}
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, stdin, err := os.Pipe()
 	if err != nil {
@@ -156,8 +177,14 @@ func TestHeldKilled(t *testing.T) {
 		t.Skip("short: three minutes in an emulated machine")
 	}
 	dir := buildHeld(t)
+	for _, how := range []string{"first", "thread", "user"} {
+		t.Run(how, func(t *testing.T) { testHeldKilled(t, dir, how) })
+	}
+}
+
+func testHeldKilled(t *testing.T, dir, how string) {
 	for round := range 30 {
-		h := startHeld(t, dir)
+		h := startHeld(t, dir, how)
 		for range round % 7 {
 			h.event(t)
 		}
@@ -185,7 +212,7 @@ func TestHeldKilled(t *testing.T) {
 // TestHeldStopped stops the command by somebody else's signal while it is held: it
 // stays so until that one has it go on.
 func TestHeldStopped(t *testing.T) {
-	h := startHeld(t, buildHeld(t))
+	h := startHeld(t, buildHeld(t), "first")
 	go func() { // else it would wait for the pipe
 		for {
 			if _, err := h.said.ReadString('\n'); err != nil {

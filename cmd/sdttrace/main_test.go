@@ -21,6 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == guardCommand {
+		main() // of a command that a test has started
+	}
 	testscript.Main(leftover.Tests{M: m}, map[string]func(){
 		"sdttrace":     main,
 		"traced":       traced,

@@ -27,6 +27,7 @@ var subcommands = []func(stdout, stderr io.Writer) *cobra.Command{
 	newListCommand,
 	newDemoCommand,
 	newDemoServiceCommand,
+	newGuardCommand,
 }
 
 // usageError is an error in how the command was called.

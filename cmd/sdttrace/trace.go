@@ -87,7 +87,8 @@ where an instruction begins, and without arguments.
 CMD is started, traced (itself, not its children) and, when sdttrace has to end
 before it, ended. It stands still, as by SIGSTOP, behind each exec and each time
 that its dynamic linker has mapped libraries until they are attached to; where
-that cannot be, sdttrace says how late it was. Its output goes to stderr; if it fails, sdttrace does. Signals
+that cannot be, sdttrace says how late it was. (A process "usdt-guard" lets it
+go on should sdttrace be killed.) Its output goes to stderr; if it fails, sdttrace does. Signals
 are for CMD, and it is traced until it ends: Ctrl-C, which a terminal sends to
 both, is waited for; the second one terminates CMD, the third kills it. SIGTERM
 and SIGHUP are passed on, and the next one kills.

@@ -14,11 +14,12 @@ import (
 
 // Gate stops a process by SIGSTOP, unless nobody would let it go if its parent
 // were killed: the parent must have asked for the process to get SIGCONT then
-// (PR_SET_PDEATHSIG).
+// (PR_SET_PDEATHSIG), or there must be a [Guard].
 type Gate struct {
 	pid       int
 	builder   *builder
 	counters  *ebpf.Map
+	guard     *Guard // nil if there is none
 	execution link.Link
 	linker    *attach.Attachment // to the dynamic linker, nil if there is none
 	linkerID  procfs.ID
@@ -39,21 +40,44 @@ type Counts struct {
 	// Also are the stops at which a signal of somebody else was waiting that
 	// stops the process, too.
 	Also uint64
+	// Only are the stops at which only a guard would let it go.
+	Only uint64
+}
+
+// state is what programs and a guard are told.
+type state struct {
+	Guarded uint64 // 1 if a guard lets the process go whatever it has become
+	Left    uint64 // 1 when there is nobody any more who lets it go
+	Only    uint64 // Counts.Only, as far as it has been let go
+	Also    uint64 // Counts.Also at that time
+	_       uint64
+}
+
+func newCounters() (*ebpf.Map, error) {
+	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: "gate_counters", Type: ebpf.Array, KeySize: 4, ValueSize: countersSize, MaxEntries: 2})
+	if err != nil {
+		return nil, fmt.Errorf("create counters of stops: %w", err)
+	}
+	return m, nil
 }
 
 // New puts up a gate for process pid, a child of this one: it stops at each
 // program that it executes from now on. The error wraps ebpf.ErrNotSupported if
-// the kernel cannot.
-func New(pid int) (_ *Gate, err error) {
-	g := &Gate{pid: pid}
+// the kernel cannot. guard may be nil.
+func New(pid int, guard *Guard) (_ *Gate, err error) {
+	g := &Gate{pid: pid, guard: guard}
 	defer func() {
 		if err != nil {
 			g.Close()
 		}
 	}()
-	g.counters, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gate_counters", Type: ebpf.Array, KeySize: 4, ValueSize: countersSize, MaxEntries: 1})
+	if guard != nil {
+		g.counters, err = guard.counters.Clone()
+	} else {
+		g.counters, err = newCounters()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("create counters of stops: %w", err)
+		return nil, err
 	}
 	if g.builder, err = newBuilder(pid, g.counters); err != nil {
 		return nil, err
@@ -110,10 +134,23 @@ func (g *Gate) Linker() error {
 
 // Counts returns what has happened until now.
 func (g *Gate) Counts() (c Counts, err error) {
-	if err := g.counters.Lookup(uint32(0), &c); err != nil {
+	return countsIn(g.counters)
+}
+
+func countsIn(counters *ebpf.Map) (c Counts, err error) {
+	if err := counters.Lookup(uint32(entryCounts), &c); err != nil {
 		return c, fmt.Errorf("read the counts of stops: %w", err)
 	}
 	return c, nil
+}
+
+// Continued says that the process has been let go, or shall be by somebody else,
+// since the stops of c.
+func (g *Gate) Continued(c Counts) error {
+	if g.guard == nil {
+		return nil
+	}
+	return g.guard.continued(c)
 }
 
 // Close takes the gate away. It lets nothing go that stands still. Calling it
@@ -136,7 +173,7 @@ func (g *Gate) Close() error {
 
 // Supported returns nil if this kernel and this process's privileges allow gates.
 func Supported() error {
-	g, err := New(os.Getpid())
+	g, err := New(os.Getpid(), nil)
 	if err != nil {
 		return err
 	}

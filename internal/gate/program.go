@@ -17,7 +17,20 @@ const (
 	counterUnheld   = 8
 	counterReplaced = 16
 	counterAlso     = 24
-	countersSize    = 32
+	counterOnly     = 32
+	countersSize    = 40
+)
+
+// Entries of the map of counters.
+const (
+	entryCounts = 0
+	entryState  = 1 // state
+)
+
+// Members of state.
+const (
+	stateGuarded = 0
+	stateLeft    = 8
 )
 
 // pfExiting is PF_EXITING, include/linux/sched.h.
@@ -125,8 +138,8 @@ func (b *builder) mapped(typ ebpf.AttachType) *ebpf.ProgramSpec {
 	return &ebpf.ProgramSpec{Name: "gate_mapped", Type: ebpf.Kprobe, AttachType: typ, License: "Dual MIT/GPL", Instructions: append(code, b.stop()...)}
 }
 
-// stop stops the process, if the kernel lets it go when its parent ends. It is
-// the end of a program, and has its labels "stop" and "exit".
+// stop stops the process, if the kernel, or a guard, lets it go when its parent
+// ends. It is the end of a program, and has its labels "stop" and "exit".
 func (b *builder) stop() asm.Instructions {
 	code := asm.Instructions{
 		asm.FnGetCurrentTask.Call().WithSymbol("stop"),
@@ -137,10 +150,22 @@ func (b *builder) stop() asm.Instructions {
 	code = append(code, b.read(asm.R7, "pdeath_signal", 4)...)
 	code = append(code,
 		asm.LoadMem(asm.R1, asm.RFP, stackValue, asm.DWord),
-		asm.JNE.Imm(asm.R1, int32(unix.SIGCONT), "unheld"),
+		asm.JEq.Imm(asm.R1, int32(unix.SIGCONT), "kept"),
 	)
+	// The kernel would not let it go. There may be a guard who will.
+	code = append(code, b.entry(entryState, "exit")...)
+	code = append(code,
+		asm.LoadMem(asm.R1, asm.R0, stateGuarded, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "unheld"),
+		asm.LoadMem(asm.R1, asm.R0, stateLeft, asm.DWord),
+		asm.JNE.Imm(asm.R1, 0, "unheld"),
+	)
+	code = append(code, b.count(counterOnly)...)
+	code = append(code, asm.Ja.Label("kept"))
 	// Somebody else's signal, not taken yet, becomes one with this.
-	code = append(code, b.read(asm.R7, "signal", 8)...)
+	signals := b.read(asm.R7, "signal", 8)
+	signals[0] = signals[0].WithSymbol("kept")
+	code = append(code, signals...)
 	code = append(code, asm.LoadMem(asm.R8, asm.RFP, stackValue, asm.DWord))
 	code = append(code, readAt(asm.R8, b.offset["signal_struct.shared_pending"]+b.offset["sigpending.signal"], 8)...)
 	code = append(code,
@@ -220,14 +245,20 @@ func readAt(base asm.Register, offset, size int32) asm.Instructions {
 
 // count adds one to a counter.
 func (b *builder) count(counter int16) asm.Instructions {
+	return append(b.entry(entryCounts, "exit"),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, counter),
+	)
+}
+
+// entry puts the address of an entry of the map of counters into R0.
+func (b *builder) entry(key int64, missing string) asm.Instructions {
 	return asm.Instructions{
-		asm.StoreImm(asm.RFP, stackCounters, 0, asm.Word),
+		asm.StoreImm(asm.RFP, stackCounters, key, asm.Word),
 		asm.LoadMapPtr(asm.R1, b.counters.FD()),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, stackCounters),
 		asm.FnMapLookupElem.Call(),
-		asm.JEq.Imm(asm.R0, 0, "exit"),
-		asm.Mov.Imm(asm.R1, 1),
-		asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, counter),
+		asm.JEq.Imm(asm.R0, 0, missing),
 	}
 }

@@ -1,0 +1,183 @@
+package gate
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// A Guard outlives this process, should that be killed, for two things that the
+// kernel does not see to.
+//
+// It lets go what a gate has stopped and the kernel would not let go: it forgets
+// PR_SET_PDEATHSIG when a program gets other rights, or is executed by another
+// thread than the first.
+//
+// And it keeps this process's group from being orphaned. The kernel sends SIGHUP
+// to an orphaned group of which a member stands still (kernel/exit.c,
+// kill_orphaned_pgrp), which is before a stopped child gets its SIGCONT if the
+// thread that started it is slower to end than the others. A group is not
+// orphaned as long as a member's parent is in another group of the session. So
+// the guard is two processes: the keeper, in a group of its own, and its child,
+// the anchor, in this one's.
+type Guard struct {
+	keeper   *exec.Cmd
+	in       *os.File // to the keeper; its end is what the keeper waits for
+	out      *bufio.Reader
+	outFile  *os.File
+	counters *ebpf.Map
+
+	mu    sync.Mutex // of what follows
+	state state
+	gone  chan struct{} // closed when the keeper has ended
+}
+
+// Roles of processes that Stand runs in.
+const (
+	keeper = "keeper"
+	anchor = "anchor"
+)
+
+// countersFD is the keeper's descriptor of the map of counters.
+const countersFD = 3
+
+// StartGuard starts a guard, and does not wait for it: this program with the arguments and some more, which
+// it has to give to [Stand].
+func StartGuard(arguments ...string) (_ *Guard, err error) {
+	g := &Guard{gone: make(chan struct{})}
+	if g.counters, err = newCounters(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			g.counters.Close()
+		}
+	}()
+	shared, err := unix.FcntlInt(uintptr(g.counters.FD()), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(shared), "counters")
+	defer file.Close()
+	g.keeper = again(append(arguments, keeper, strconv.Itoa(threatened()))...)
+	g.keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	g.keeper.ExtraFiles = []*os.File{file}
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirIn.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	defer theirOut.Close()
+	g.in, g.outFile, g.out = in, out, bufio.NewReader(out)
+	g.keeper.Stdin, g.keeper.Stdout = theirIn, theirOut
+	if err := g.keeper.Start(); err != nil {
+		in.Close()
+		out.Close()
+		return nil, fmt.Errorf("start a guard: %w", err)
+	}
+	return g, nil
+}
+
+// threatened returns this process's group if it is orphaned by its end, else 0.
+func threatened() int {
+	parent, group := os.Getppid(), unix.Getpgrp()
+	theirs, err := unix.Getpgid(parent)
+	if err != nil || theirs == group {
+		return 0
+	}
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return 0
+	}
+	if of, err := unix.Getsid(parent); err != nil || of != session {
+		return 0
+	}
+	return group
+}
+
+// again returns this program as another process, of a name of its own.
+func again(arguments ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", arguments...)
+	cmd.Args[0] = os.Args[0]
+	return cmd
+}
+
+// answer waits for the keeper to have done what it was told.
+func (g *Guard) answer() error {
+	line, err := g.out.ReadString('\n')
+	if err == nil && line != "ok\n" {
+		err = errors.New(strings.TrimSpace(line))
+	}
+	return err
+}
+
+// Keep has the guard look after a process, a child of this one that stands still.
+// With CAP_KILL it lets the process go whatever that becomes.
+func (g *Guard) Keep(pid int) error {
+	if _, err := fmt.Fprintln(g.in, pid); err != nil {
+		return err
+	}
+	for range 2 { // it has begun, and it knows the process
+		if err := g.answer(); err != nil {
+			return fmt.Errorf("start a guard: %w", err)
+		}
+	}
+	if !mayKill() {
+		return nil
+	}
+	g.mu.Lock()
+	g.state.Guarded = 1
+	err := g.tell()
+	g.mu.Unlock()
+	go func() {
+		io.Copy(io.Discard, g.out) // until the keeper ends
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.state.Guarded = 0
+		g.tell()
+		close(g.gone)
+	}()
+	return err
+}
+
+// mayKill reports whether this process may send signals to those of any user.
+func mayKill() bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	return unix.Capget(&header, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_KILL) != 0
+}
+
+func (g *Guard) tell() error { return g.counters.Put(uint32(entryState), &g.state) }
+
+func (g *Guard) continued(c Counts) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.state.Only, g.state.Also = c.Only, c.Also
+	return g.tell()
+}
+
+// Close ends the guard.
+func (g *Guard) Close() error {
+	g.in.Close()
+	err := g.keeper.Wait()
+	if g.state.Guarded == 1 {
+		<-g.gone
+	}
+	g.outFile.Close()
+	return errors.Join(err, g.counters.Close())
+}

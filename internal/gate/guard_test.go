@@ -1,0 +1,136 @@
+package gate_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/gate"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+// Roles of this binary, its first argument.
+const (
+	guardRole  = "guard"
+	tracerRole = "tracer"
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == guardRole:
+		group, _ := strconv.Atoi(os.Args[3])
+		err = gate.Stand(os.Args[2], group)
+	case len(os.Args) > 1 && os.Args[1] == tracerRole:
+		err = tracer()
+	default:
+		os.Exit(m.Run())
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
+// tracer has a guard and a child that stands still, whose id it prints. When it is
+// killed, the thread that has started the child takes longest to end: it has
+// descriptors of its own that take time to close.
+func tracer() error {
+	g, err := gate.StartGuard(guardRole)
+	if err != nil {
+		return err
+	}
+	started := make(chan error)
+	child := exec.Command("sleep", "60")
+	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGCONT}
+	go func() {
+		runtime.LockOSThread()
+		started <- func() error {
+			if err := child.Start(); err != nil {
+				return err
+			}
+			if err := g.Keep(child.Process.Pid); err != nil {
+				return err
+			}
+			if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
+				return err
+			}
+			if err := unix.Waitid(unix.P_PID, child.Process.Pid, nil, unix.WSTOPPED, nil); err != nil {
+				return err
+			}
+			if err := unix.Unshare(unix.CLONE_FILES); err != nil {
+				return err
+			}
+			for range 20 {
+				fd, err := unix.InotifyInit1(0)
+				if err != nil {
+					return err
+				}
+				if _, err := unix.InotifyAddWatch(fd, "/", unix.IN_ACCESS); err != nil {
+					return err
+				}
+			}
+			return nil
+		}()
+		select {}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	fmt.Println(child.Process.Pid)
+	select {}
+}
+
+// TestOrphaned kills a process whose child stands still, which makes an orphaned
+// group of that one. The child goes on, and gets no SIGHUP.
+func TestOrphaned(t *testing.T) {
+	needs.Root(t)
+	// The child becomes this process's, which learns how it ends.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+	for range 10 {
+		tracer := exec.Command("/proc/self/exe", tracerRole)
+		tracer.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		out, err := tracer.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tracer.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		child, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(line)
+		}
+		tracer.Process.Kill()
+		tracer.Wait()
+		if err := unix.Kill(child, unix.SIGUSR1); err != nil { // which ends it, unless it stands still
+			t.Fatal(err)
+		}
+		var status unix.WaitStatus
+		if _, err := unix.Wait4(child, &status, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !status.Signaled() || status.Signal() != unix.SIGUSR1 {
+			t.Errorf("the child ended by %v, want %v", status.Signal(), unix.SIGUSR1)
+		}
+		// The guard's processes, too, are this one's to wait for.
+		if _, err := unix.Wait4(-1, nil, 0, nil); err != nil && err != unix.ECHILD {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package gate
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// Stand is what the processes of a [Guard] do. Errors are told to who has started
+// them.
+func Stand(role string, group int) error {
+	// Signals for the group are for others, and so is what stops it.
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE)
+	// Who kills the tracer by its name means not its guard, nor does who needs
+	// memory: there is little to be had.
+	os.WriteFile("/proc/self/comm", []byte("usdt-guard"), 0)
+	os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0)
+	if role == anchor {
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	}
+	return keep(group)
+}
+
+// keep is what the keeper does: nothing, until its input ends, which its maker
+// holds open.
+func keep(group int) error {
+	counters, err := ebpf.NewMapFromFD(countersFD)
+	if err != nil {
+		return err
+	}
+	if group != 0 {
+		anchor, in, err := startAnchor(group)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			in.Close()
+			anchor.Process.Kill()
+			anchor.Wait()
+		}()
+	}
+	fmt.Println("ok")
+	var pid int
+	in := bufio.NewReader(os.Stdin)
+	if _, err := fmt.Fscanln(in, &pid); err != nil {
+		return nil // there is nothing to be kept
+	}
+	process, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ok")
+	io.Copy(io.Discard, in)
+	return letGo(counters, process)
+}
+
+func startAnchor(group int) (*exec.Cmd, io.Closer, error) {
+	arguments := os.Args[1 : len(os.Args)-2]
+	cmd := again(append(arguments[:len(arguments):len(arguments)], anchor, strconv.Itoa(group))...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: group}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	return cmd, in, cmd.Start()
+}
+
+// graceTime is longer than a program on a probe runs.
+const graceTime = 100 * time.Millisecond
+
+// letGo has the process go on if the gate has stopped it, and nobody else would
+// let it go.
+func letGo(counters *ebpf.Map, process int) error {
+	var s state
+	if err := counters.Lookup(uint32(entryState), &s); err != nil {
+		return err
+	}
+	s.Left = 1
+	if err := counters.Put(uint32(entryState), &s); err != nil {
+		return err
+	}
+	// Programs that have begun before stop the process, perhaps. The kernel waits
+	// until they have ended, unless it has CPUs that it does not disturb.
+	const membarrierGlobal = 1 // MEMBARRIER_CMD_GLOBAL, include/uapi/linux/membarrier.h
+	if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0); errno != 0 {
+		time.Sleep(graceTime)
+	}
+	c, err := countsIn(counters)
+	if err != nil || c.Only == s.Only || c.Also != s.Also {
+		return err
+	}
+	return unix.PidfdSendSignal(process, unix.SIGCONT, nil, 0)
+}
