@@ -52,14 +52,7 @@ func ifProcess(table *ebpf.Map, session bool) asm.Instructions {
 	unless := func(jump asm.Instruction) asm.Instructions {
 		return asm.Instructions{over(jump, 2), asm.Mov.Imm(asm.R0, result), asm.Return()}
 	}
-	code := asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}
-	if ns := ownPIDNamespace(); ns == nil {
-		code = append(code, asm.FnGetCurrentPidTgid.Call())
-	} else {
-		code = append(code, ns.ask(slot)...)
-		code = append(code, unless(asm.JEq.Imm(asm.R0, 0, ""))...)
-		code = append(code, asm.LoadMem(asm.R0, asm.R10, slot, asm.DWord))
-	}
+	code := append(asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}, ownPIDNamespace().load(slot)...)
 	code = append(code,
 		asm.RSh.Imm(asm.R0, 32),
 		asm.StoreMem(asm.R10, slot, asm.R0, asm.Word),

@@ -281,6 +281,10 @@ func (p *groupPart) decode(arg *event.Arg, b []byte, probes []*reader.Probe) {
 		arg.Value, arg.Err = event.BytesValue(p.in.kind, p.in.meaning, text, err).Any()
 	default:
 		u := binary.NativeEndian.Uint64(b)
+		if u == 0 && (arg.Name == "pid" || arg.Name == "tid") {
+			arg.Err = errNoPID
+			break
+		}
 		size := uint8(8)
 		if p.in.kind == reader.Float && p.in.size == 4 {
 			u, size = u>>32, 4

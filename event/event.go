@@ -11,7 +11,8 @@ type Event struct {
 	// Time is when the probe fired, by the clock on the wall as it was set then.
 	Time time.Time
 	// PID and TID are process and thread as the PID namespace of the process that
-	// traces numbers them; 0 if it does not see the one that fired.
+	// traces numbers them, also those of namespaces within, from Linux 6.5 on; 0, and
+	// null as JSON, if the one that fired has no number there.
 	PID, TID int
 	// Comm is the name of the thread, at most 15 bytes.
 	Comm string

@@ -39,9 +39,9 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"time":"`...)
 	dst = e.Time.AppendFormat(dst, timeFormat)
 	dst = append(dst, `","pid":`...)
-	dst = strconv.AppendInt(dst, int64(e.PID), 10)
+	dst = appendID(dst, e.PID)
 	dst = append(dst, `,"tid":`...)
-	dst = strconv.AppendInt(dst, int64(e.TID), 10)
+	dst = appendID(dst, e.TID)
 	for _, f := range [...]struct{ key, value string }{{"comm", e.Comm}, {"provider", e.Provider}, {"name", e.Name}} {
 		dst = append(append(append(dst, `,"`...), f.key...), `":`...)
 		dst = appendString(dst, f.value)
@@ -56,6 +56,14 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 		dst = errors
 	}
 	return append(dst, '}')
+}
+
+// appendID appends the number of a process or thread, null if it has none.
+func appendID(dst []byte, id int) []byte {
+	if id == 0 {
+		return append(dst, "null"...)
+	}
+	return strconv.AppendInt(dst, int64(id), 10)
 }
 
 // MarshalJSON returns the fields as one JSON object, with the values of [Event]'s.

@@ -19,7 +19,11 @@ import (
 func appendText(dst []byte, ev *event.Event) []byte {
 	dst = ev.Time.AppendFormat(dst, "15:04:05.000000")
 	dst = printable.Append(append(dst, ' '), ev.Comm)
-	dst = strconv.AppendInt(append(dst, '/'), int64(ev.PID), 10)
+	if dst = append(dst, '/'); ev.PID != 0 {
+		dst = strconv.AppendInt(dst, int64(ev.PID), 10)
+	} else {
+		dst = append(dst, "?(no PID here)"...)
+	}
 	dst = append(dst, ' ')
 	if ev.Probe != nil {
 		dst = append(dst, kindPrefix(ev.Probe)...)

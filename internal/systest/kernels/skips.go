@@ -22,6 +22,7 @@ var rules = []rule{
 	{regexp.MustCompile(`^(needs|without) uprobe_multi: `), "perf events are slow to close, and need CAP_SYS_ADMIN"},
 	{regexp.MustCompile(`^no overlays here: `), "the kernel has overlays as a module, which the machine does not have"},
 	{regexp.MustCompile(`^this kernel does not optimise nop5$`), "the kernel does not optimise nop5"},
+	{regexp.MustCompile(`^this kernel does not tell PIDs of nested namespaces$`), "the kernel's types do not lead to PIDs of nested namespaces"},
 	{regexp.MustCompile(`^this kernel has no private stacks$`), "the kernel has no private stacks for BPF programs"},
 	{regexp.MustCompile(`^this kernel has no vm.memfd_noexec: `), "the kernel has no vm.memfd_noexec"},
 	{regexp.MustCompile(`^this kernel has no kernel.warn_limit: `), "the kernel has no kernel.warn_limit"},
