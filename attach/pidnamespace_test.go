@@ -30,9 +30,9 @@ func TestNestedPIDNamespace(t *testing.T) {
 	if !attach.TellsNestedPIDs() {
 		needs.Skip(t, "this kernel does not tell PIDs of nested namespaces")
 	}
-	o := attach.Options{PIDs: []int{p.pid()}, Where: fmt.Sprintf("pid == %d && tid < 1000", p.pid())}
+	o := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: fmt.Sprintf("pid == %d && tid < 1000", p.pid())}
 	s := open(t, "versions:*", &o)
-	a := openAggregate(t, []string{"versions:*"}, attach.Aggregation{By: []string{"pid"}}, &o)
+	a := openAggregate(t, []string{"versions:*"}, attach.Count().By("pid"), &o)
 	p.do("fire")
 	events := drain(t, s)
 	if len(events) != 2 || events[0].PID != p.pid() || events[0].TID < p.pid() || events[0].TID > p.pid()+100 {
@@ -53,7 +53,7 @@ func TestOutsidePIDNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := open(t, path+":args:bare", nil)
-		a := openAggregate(t, []string{path + ":args:bare"}, attach.Aggregation{By: []string{"pid"}}, nil)
+		a := openAggregate(t, []string{path + ":args:bare"}, attach.Count().By("pid"), nil)
 		fmt.Println()
 		os.Stdin.Read(make([]byte, 1))
 		events := drain(t, s)
