@@ -3,12 +3,9 @@ package reader
 import (
 	"bytes"
 	"debug/elf"
-	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -91,22 +88,6 @@ func (f *File) debugLink() (name string, sum uint32, ok bool) {
 	}
 	// The file is looked for in given directories, never above them.
 	return filepath.Base(string(data[:i])), f.elf.ByteOrder.Uint32(data[at:]), true
-}
-
-// isInstalled reports whether the file is one that only root and this user can
-// change, at a path of this mount namespace: no container's, and no file that a
-// stranger wrote.
-func (f *File) isInstalled() bool {
-	r, ok := f.reader.(*os.File)
-	if !ok || f.info == nil {
-		return false
-	}
-	st, ok := f.info.Sys().(*syscall.Stat_t)
-	if !ok || st.Uid != 0 && st.Uid != uint32(os.Geteuid()) || st.Mode&0o022 != 0 {
-		return false
-	}
-	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", r.Fd()))
-	return err == nil && procfs.Leads(path, f.info)
 }
 
 // maxDebugLink bytes of files are summed up: a sparse file costs its owner

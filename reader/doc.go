@@ -9,4 +9,7 @@
 //
 // Files may be hostile: a length in them is never trusted, and what is wrong
 // with them is an error.
+//
+// Files are read on every system, processes on Linux only: elsewhere the errors of
+// [OpenProcess] and [Processes] wrap [errors.ErrUnsupported].
 package reader

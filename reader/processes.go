@@ -4,9 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"os"
-	"slices"
-	"strconv"
+
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // Processes returns every process of the machine, by id, each good until the
@@ -16,7 +15,7 @@ import (
 // (os.ErrPermission).
 func Processes() iter.Seq2[*Process, error] {
 	return func(yield func(*Process, error) bool) {
-		pids, err := processIDs()
+		pids, err := procfs.PIDs()
 		if err != nil {
 			yield(nil, err)
 			return
@@ -33,21 +32,4 @@ func Processes() iter.Seq2[*Process, error] {
 			}
 		}
 	}
-}
-
-func processIDs() ([]int, error) {
-	d, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	var pids []int
-	for _, n := range names {
-		if pid, err := strconv.Atoi(n); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	slices.Sort(pids)
-	return pids, err
 }

@@ -9,16 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Optimization says which site instruction the kernel turns into a call when
-// a uprobe sits on it, in place of a breakpoint trap.
-type Optimization int
-
-const (
-	NoOptimization Optimization = iota
-	OptimizesNop5               // writes below the stack pointer of the site
-	OptimizesNop10              // leaves the red zone alone
-)
-
 // uprobeSyscall is uprobe(2) on x86-64, through which the kernel's trampoline
 // enters (arch/x86/entry/syscalls/syscall_64.tbl).
 const uprobeSyscall = 336

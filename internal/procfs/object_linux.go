@@ -14,9 +14,6 @@ import (
 // deleted is what the kernel puts behind the path of a file without a name.
 const deleted = " (deleted)"
 
-// ID tells files apart.
-type ID struct{ Dev, Inode uint64 }
-
 // IDOf returns the id of an open file.
 func IDOf(f *os.File) (ID, error) {
 	info, err := f.Stat()
@@ -28,15 +25,6 @@ func IDOf(f *os.File) (ID, error) {
 		return ID{}, fmt.Errorf("%s: %w", f.Name(), errors.ErrUnsupported)
 	}
 	return ID{Dev: st.Dev, Inode: st.Ino}, nil
-}
-
-// Object is a file that a process has mapped with execute permission.
-type Object struct {
-	ID   ID
-	Path string    // as in its mappings, without " (deleted)"
-	Maps []Mapping // all of its mappings, by address
-	raw  string
-	pid  int
 }
 
 // Objects returns the files that maps, of process pid, name as mapped with
@@ -86,9 +74,6 @@ func (o *Object) Open() (*os.File, string, error) {
 	}
 	return nil, "", fmt.Errorf("%s, mapped by process %d, cannot be opened: %w", o.Path, o.pid, why)
 }
-
-// ErrUnmapped is wrapped by the error of [Object.Gone] if the process is still there.
-var ErrUnmapped = errors.New("is not mapped any more")
 
 // Gone returns why the object is none of the process's any more, an error that
 // wraps os.ErrNotExist; nil if it still is, or may be. A process that is about

@@ -10,10 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotRegular is wrapped by the error for a path that leads to a directory, a
-// device, a FIFO or a socket.
-var ErrNotRegular = errors.New("not a regular file")
-
 // errNoProc says that a file cannot be opened by way of its descriptor.
 var errNoProc = errors.New("/proc is not mounted, or shows other processes")
 

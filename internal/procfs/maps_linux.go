@@ -15,22 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mapping is a part of a process's address space.
-type Mapping struct {
-	Start, End                uint64
-	Read, Write, Exec, Shared bool
-	Offset                    uint64 // of Start in the file
-	Dev                       uint64 // as in syscall.Stat_t
-	Inode                     uint64 // 0 for anonymous memory
-	// Path is as the kernel printed it: from the root of the process, with
-	// " (deleted)" behind it if the file has no name any more, or the name of
-	// special memory in brackets.
-	Path string
-}
-
-// Size returns the length in bytes.
-func (m *Mapping) Size() uint64 { return m.End - m.Start }
-
 // Maps returns the address space of process pid by ascending address, which is
 // empty for a kernel thread and for a process that has ended without being
 // waited for. The error for a process that does not exist wraps os.ErrNotExist.

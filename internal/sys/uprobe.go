@@ -1,0 +1,11 @@
+package sys
+
+// Optimization says which site instruction the kernel turns into a call when
+// a uprobe sits on it, in place of a breakpoint trap.
+type Optimization int
+
+const (
+	NoOptimization Optimization = iota
+	OptimizesNop5               // writes below the stack pointer of the site
+	OptimizesNop10              // leaves the red zone alone
+)

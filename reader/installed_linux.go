@@ -1,0 +1,25 @@
+package reader
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// isInstalled reports whether the file is one that only root and this user can
+// change, at a path of this mount namespace: no container's, and no file that a
+// stranger wrote.
+func (f *File) isInstalled() bool {
+	r, ok := f.reader.(*os.File)
+	if !ok || f.info == nil {
+		return false
+	}
+	st, ok := f.info.Sys().(*syscall.Stat_t)
+	if !ok || st.Uid != 0 && st.Uid != uint32(os.Geteuid()) || st.Mode&0o022 != 0 {
+		return false
+	}
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", r.Fd()))
+	return err == nil && procfs.Leads(path, f.info)
+}

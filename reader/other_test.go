@@ -1,0 +1,23 @@
+//go:build !linux
+
+package reader_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Files are read on every system, processes on Linux.
+func TestProcessesUnsupported(t *testing.T) {
+	if _, err := reader.OpenProcess(os.Getpid()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("OpenProcess: got %v, want an error that wraps errors.ErrUnsupported", err)
+	}
+	for _, err := range reader.Processes() {
+		if !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("Processes: got %v, want an error that wraps errors.ErrUnsupported", err)
+		}
+	}
+}
