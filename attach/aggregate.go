@@ -114,7 +114,7 @@ func (a *totals) Read() ([]Group, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return nil, errors.New("the aggregate is closed")
+		return nil, fmt.Errorf("the aggregate is %w", ErrClosed)
 	}
 	groups, err := a.takeLocked()
 	for i := range groups {

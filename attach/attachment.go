@@ -143,9 +143,9 @@ func (p Plan) gone() bool {
 	return true
 }
 
-// Plan returns what was decided and done for every site until now, but those of
-// files that are no more: neither has them a name, nor a process. The caller must
-// not change it.
+// Plan returns what was decided and done for every site until now, without those
+// of files that are no more: that have no name, and that no process has mapped. It
+// is a copy, which later calls and changes do not alter.
 func (a *Attachment) Plan() Plan {
 	plan, _ := a.PlanSince(0)
 	return plan
@@ -157,7 +157,7 @@ func (a *Attachment) PlanSince(n int) (Plan, int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	first, _ := slices.BinarySearchFunc(a.plan, n, func(s Site, n int) int { return s.order - n })
-	return a.plan[first:], a.known
+	return a.plan[first:].clone(), a.known
 }
 
 // adopt takes over what more is attached to. It detaches if a has done so; what

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ type target struct {
 }
 
 // errClosed is the error of a collection that has been closed.
-var errClosed = fmt.Errorf("the collection is closed: %w", os.ErrClosed)
+var errClosed = fmt.Errorf("the collection is %w", ErrClosed)
 
 // Attach attaches every program whose section names what to attach to. The
 // error joins what went wrong, once for each cause; what could be attached
@@ -286,16 +285,16 @@ func (c *Collection) refuse(p *collectionProgram, plan Plan, err error) {
 }
 
 // Plan returns what was decided and done for every site of a program until now,
-// also if Attach could attach it to none of them.
+// also if Attach could attach it to none of them. It is a copy.
 func (c *Collection) Plan(program string) Plan {
 	c.mu.Lock()
 	p := c.programs[program]
 	var plan Plan
 	if p != nil {
-		plan = slices.Clone(p.refused)
+		plan = p.refused.clone()
 	}
 	if p != nil && p.target != nil {
-		plan = append(plan, p.target.plan...)
+		plan = append(plan, p.target.plan.clone()...)
 	}
 	var attached []*Attachment
 	for a, of := range c.attachments {

@@ -25,7 +25,7 @@ func TestCollectionCloseMeanwhile(t *testing.T) {
 		for i := range 3 {
 			wg.Go(func() {
 				opts := attach.CollectionOptions{Rescan: time.Millisecond, Cookie: uint64(i)}
-				if _, err := c.AttachProgram(ctx, "any", selector, &opts); err != nil && !errors.Is(err, os.ErrClosed) && !errors.Is(err, context.Canceled) {
+				if _, err := c.AttachProgram(ctx, "any", selector, &opts); err != nil && !errors.Is(err, attach.ErrClosed) && !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}
 			})

@@ -2,7 +2,6 @@ package attach_test
 
 import (
 	"errors"
-	"os"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
@@ -32,7 +31,7 @@ func TestCollectionPlanRefused(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Attach(t.Context()); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Attach after Close: error %v, want one that wraps os.ErrClosed", err)
+	if err := c.Attach(t.Context()); !errors.Is(err, attach.ErrClosed) {
+		t.Errorf("Attach after Close: error %v, want one that wraps attach.ErrClosed", err)
 	}
 }

@@ -156,8 +156,8 @@ func TestLoadCollection(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
-	if _, err := c.AttachProgram(t.Context(), "any", "args:bare", nil); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("attach after Close: error %v, want one that wraps os.ErrClosed", err)
+	if _, err := c.AttachProgram(t.Context(), "any", "args:bare", nil); !errors.Is(err, attach.ErrClosed) {
+		t.Errorf("attach after Close: error %v, want one that wraps attach.ErrClosed", err)
 	}
 }
 

@@ -89,10 +89,10 @@ func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	case pairs.pending < 0 || pairs.pending > 1<<24:
 		return nil, fmt.Errorf("%w: %d pending starts is not between 0 and %d", ErrAggregation, pairs.pending, 1<<24)
 	}
-	if pairs.start, err = selector.Parse(start); err != nil {
+	if pairs.start, err = parseSelector(start); err != nil {
 		return nil, err
 	}
-	if pairs.end, err = selector.Parse(end); err != nil {
+	if pairs.end, err = parseSelector(end); err != nil {
 		return nil, err
 	}
 	selector.Unite(&pairs.start, &pairs.end)

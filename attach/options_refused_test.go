@@ -125,11 +125,47 @@ func TestNoContext(t *testing.T) {
 	}
 }
 
-// TestNoSelector checks that Open wants something to trace.
-func TestNoSelector(t *testing.T) {
-	if s, err := attach.Open(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "no selector") {
-		s.Close()
-		t.Errorf("got error %v, want one that asks for a selector", err)
+// TestSelectorError checks that Open says which selector it does not understand,
+// and wants one.
+func TestSelectorError(t *testing.T) {
+	for _, test := range []struct {
+		selectors []string
+		want      string
+	}{
+		{nil, ""},
+		{[]string{"args:bare", "args"}, "args"},
+	} {
+		var selector *attach.SelectorError
+		if _, err := attach.Open(t.Context(), test.selectors, nil); !errors.As(err, &selector) || selector.Selector != test.want {
+			t.Errorf("%q: got error %v, want a SelectorError of %q", test.selectors, err, test.want)
+		}
+	}
+	var selector *attach.SelectorError
+	if _, err := attach.OpenLatency(t.Context(), "args:bare", "args", nil, nil); !errors.As(err, &selector) || selector.Selector != "args" {
+		t.Errorf("got error %v, want a SelectorError", err)
+	}
+}
+
+// TestValidate checks that what Open would refuse for every probe is said without
+// it, by option, and with the column of a condition.
+func TestValidate(t *testing.T) {
+	for option, opts := range map[string]*attach.Options{
+		"":       nil,
+		"Where":  {Where: "a == "},
+		"Follow": {Follow: []string{"["}},
+		"Rescan": {Await: true},
+		"Target": {Target: attach.Target{PIDs: []int{1}, Comm: "init"}},
+		"PIDs":   {Target: attach.Target{PIDs: []int{0}}},
+	} {
+		err := opts.Validate()
+		var wrong *attach.OptionError
+		if errors.As(err, &wrong) != (option != "") || wrong != nil && wrong.Option != option {
+			t.Errorf("got error %v, want one in option %q", err, option)
+		}
+		var where *attach.WhereError
+		if errors.As(err, &where) != (option == "Where") || where != nil && where.Column != 6 {
+			t.Errorf("got error %v, want a column only of a condition", err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -44,6 +45,17 @@ type Site struct {
 
 // Plan lists every probe site that a selector named.
 type Plan []Site
+
+// clone returns a copy that can be handed out. What probes point to stays shared:
+// it does not change.
+func (p Plan) clone() Plan {
+	out := slices.Clone(p)
+	for i := range out {
+		out[i].Notes = slices.Clone(out[i].Notes)
+		out[i].ArgErrs = slices.Clone(out[i].ArgErrs)
+	}
+	return out
+}
 
 // Attached returns the number of sites that can fire.
 func (p Plan) Attached() int {

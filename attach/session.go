@@ -14,6 +14,10 @@ import (
 	"github.com/go-usdt/usdt/event"
 )
 
+// ErrClosed is wrapped by the errors of what has been closed: of Read of an
+// [Aggregate] or a [Latency], and of Attach and AttachProgram of a [Collection].
+var ErrClosed = errors.New("closed")
+
 // Session is a set of probes being traced.
 type Session struct {
 	tracing
@@ -42,8 +46,9 @@ type Session struct {
 // events that have fired until then. A nil ctx is an error.
 //
 // The error wraps [ErrNoMatch] if there is no such probe, [ErrNoSite] if no
-// site could be attached to; it is a [*PrivilegeError] if this process may not.
-// If only some sites could be attached to, that is no error: see Plan.
+// site could be attached to; it is a [*PrivilegeError] if this process may not, a
+// [*SelectorError] if a selector cannot be understood and an [*OptionError] if an
+// option cannot be used. If only some sites could be attached to, that is no error: see Plan.
 func Open(ctx context.Context, selectors []string, opts *Options) (*Session, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err

@@ -446,7 +446,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	})
 }
 
-// Plan returns what was decided and done for every site until now, see
+// Plan returns a copy of what was decided and done for every site until now, see
 // [Attachment.Plan].
 func (t *tracing) Plan() Plan { return t.attached.Plan() }
 

@@ -375,7 +375,8 @@ func openError(err error) error {
 	if where := (*attach.WhereError)(nil); errors.As(err, &where) {
 		return usageError{where}
 	}
-	if errors.Is(err, attach.ErrAggregation) {
+	var selector *attach.SelectorError
+	if errors.As(err, &selector) || errors.Is(err, attach.ErrAggregation) {
 		return usageError{err}
 	}
 	return optionError(err)

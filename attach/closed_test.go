@@ -1,0 +1,54 @@
+package attach_test
+
+import (
+	"errors"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// TestClosed checks what can still be asked of an aggregate that is closed.
+func TestClosed(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.do("load")
+	a := openAggregate(t, []string{"agg:done"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Read(); !errors.Is(err, attach.ErrClosed) {
+		t.Errorf("Read after Close: error %v, want one that wraps ErrClosed", err)
+	}
+	if plan := a.Plan(); plan.Attached() != 1 {
+		t.Errorf("Plan after Close: %+v, want the site", plan)
+	}
+	if _, err := a.Stats(); err != nil {
+		t.Errorf("Stats after Close: %v", err)
+	}
+}
+
+// TestPlanCopy checks that a plan which was handed out is the caller's.
+func TestPlanCopy(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	_, prog := cookieProgram(t, attach.PerfLink)
+	probe := liveProbe(t, p.pid(), "args:bare")
+	a, err := attach.AttachProbes(prog, []reader.Probe{probe, probe}, &attach.ProgramOptions{
+		Target: attach.Target{PIDs: []int{p.pid()}}, Link: attach.PerfLink, Cookies: []uint64{7},
+	})
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer a.Close()
+	plan := a.Plan()
+	for i := range plan {
+		plan[i].Attached, plan[i].Notes = false, append(plan[i].Notes, "mine")
+	}
+	since, _ := a.PlanSince(1)
+	if again := a.Plan(); again.Attached() != 2 || since.Attached() != 1 || slices.Contains(again[0].Notes, "mine") {
+		t.Errorf("a plan that was changed is given to others: %+v", again)
+	}
+}
