@@ -3,8 +3,15 @@
 //
 // [Open] takes selectors such as "myapp:request_*", finds the probe sites they
 // name, attaches generated BPF programs to them and returns a [Session], whose
-// Events are decoded Go values, each an [event.Event]. [AttachProbes] attaches a
-// program of the caller's own.
+// Events are decoded Go values, each an [event.Event]. [OpenAggregate] has the
+// kernel count, sum up and draw histograms instead, in total or by the values of
+// arguments, and [OpenLatency] does so with the time from one probe to another.
+// [AttachProbes] attaches a program of the caller's own. [LoadCollection] loads
+// programs compiled from C with libbpf's usdt.bpf.h and attaches them to the
+// probes that their sections name. [Find] only looks.
+//
+// A [Target] says which processes are traced. When a context is done, the call that
+// was given it ends, or tracing does.
 //
 // All sites of one object that need the same program share one uprobe_multi
 // link; kernels without it (before 6.6) get one perf event per site. Arguments
@@ -14,7 +21,8 @@
 // ref_ctr_offset: they fall back to zero whatever happens to this process.
 //
 // Arguments of typed probes may be structs, arrays and slices, and are decoded
-// as [event.Struct] and [event.List]; pointers are followed if [Options.Follow] names them.
+// as [event.Struct] and [event.List]; pointers are followed if
+// [Options.Follow] names them.
 //
 // [Session.Views] yields the same events without allocating memory for them. A
 // reader that is too slow never holds up the traced program: when the buffer is
@@ -24,13 +32,6 @@
 //
 // [Options.Where] is a condition that the kernel tests before an event is
 // recorded; it is compiled to BPF for each argument signature.
-//
-// [LoadCollection] loads programs compiled from C with libbpf's usdt.bpf.h and
-// attaches them to the probes that their sections name.
-//
-// [OpenAggregate] has the kernel count, sum up and draw histograms instead, in
-// total or by the values of arguments. [OpenLatency] does so with the time from
-// one probe to another.
 //
 // Functions are traced like probes: "uprobe:PATH:FUNC" selects the entries of
 // functions and "uretprobe:PATH:FUNC" the returns from them, by their symbols or

@@ -172,7 +172,9 @@ func ExampleOpenAggregate() {
 		log.Fatal(err)
 	}
 	what := attach.Hist("ms").And(attach.Max("ms")).Bounds(bounds...).By("path")
-	a, err := attach.OpenAggregate(context.Background(), []string{"store:served"}, what, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+	a, err := attach.OpenAggregate(context.Background(), []string{"store:served"}, what, &attach.Options{
+		Target: attach.Target{PIDs: []int{os.Getpid()}},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -211,11 +213,13 @@ func ExampleOpenLatency() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	a, err := attach.OpenLatency(context.Background(), "store:start", "store:done", &attach.LatencyOptions{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+	l, err := attach.OpenLatency(context.Background(), "store:start", "store:done",
+		&attach.LatencyOptions{Key: []string{"id"}},
+		&attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer a.Close()
+	defer l.Close()
 
 	start.Fire(1)
 	start.Fire(2)
@@ -223,14 +227,14 @@ func ExampleOpenLatency() {
 	done.Fire(1)
 	done.Fire(3)
 
-	groups, err := a.Read()
+	groups, err := l.Read()
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, g := range groups {
 		fmt.Println(g.Count, "request, at least 10 ms:", time.Duration(g.Min.(uint64)) >= 10*time.Millisecond)
 	}
-	pairs, err := a.Pairs()
+	pairs, err := l.Pairs()
 	if err != nil {
 		log.Fatal(err)
 	}

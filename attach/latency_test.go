@@ -245,6 +245,7 @@ func TestLatencyErrors(t *testing.T) {
 		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"machine"}}, "a key of the machine needs an argument"},
 		{"lat:start", "lat:*", attach.LatencyOptions{}, "lat:start is named as start and as end"},
 		{"lat:start", "lat:end", attach.LatencyOptions{MaxPending: -1}, "-1 pending starts"},
+		{"lat:start", "lat:end", attach.LatencyOptions{MaxGroups: 5}, "without By"},
 	} {
 		_, err := attach.OpenLatency(t.Context(), test.start, test.end, &test.what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
 		needPrivileges(t, err)

@@ -19,8 +19,8 @@ type Target struct {
 	// them when a probe fires, so that it does not matter when a process starts,
 	// gets its name or executes the file. With [Options.Await] the file need not
 	// exist yet; with [Options.Rescan] it is the one that its path leads to by then.
-	// They select among the events of
-	// generated programs: [AttachProbes] and collections refuse them.
+	// They select among the events of generated programs: [AttachProbes], [Find]
+	// and collections refuse them.
 	Comm, Exe string
 }
 
