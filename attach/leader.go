@@ -24,24 +24,25 @@ func (p *processes) watchLeaders() {
 }
 
 // watchLeader begins anew with the thread that is the first by now, if leaders
-// are watched. Where that cannot be, leaderGone does not tell.
-func (p *processes) watchLeader(pid int) {
+// are watched, and reports whether there is one: of a process that is ending, the
+// first thread is gone before the process has ended. Else it changes nothing.
+func (p *processes) watchLeader(pid int) bool {
 	if p.leaders == nil {
-		return
+		return false
 	}
-	p.leaders[pid].Close()
-	delete(p.leaders, pid)
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
 	event, err := unix.PerfEventOpen(&attr, pid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
-		return
+		return false
 	}
 	ring, err := unix.Mmap(event, 0, 2*unix.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		unix.Close(event)
-		return
+		return false
 	}
+	p.leaders[pid].Close()
 	p.leaders[pid] = &leader{event, ring}
+	return true
 }
 
 // leaderGone reports whether the thread is gone that was the first of a process

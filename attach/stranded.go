@@ -20,11 +20,11 @@ func (t *tracing) leaveStranded() error {
 	}
 	var all []owner
 	for pid, d := range t.attached.oldest() {
-		stranded := t.kind == MultiLink && d.stranded() || t.kind == PerfLink && t.procs.leaderGone(pid)
+		stranded := t.kind == MultiLink && d.stranded() ||
+			t.kind == PerfLink && t.procs.leaderGone(pid) && t.procs.watchLeader(pid)
 		if stranded && !t.procs.ended(pid) {
 			all = append(all, owner{pid: pid})
 			t.discover.forget(pid)
-			t.procs.watchLeader(pid)
 		}
 	}
 	if len(all) == 0 {
