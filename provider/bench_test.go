@@ -10,7 +10,7 @@ import (
 )
 
 func BenchmarkFireUnwatched(b *testing.B) {
-	p := provider.New("bench", nil)
+	p := fresh("bench", nil)
 	probe := provider.NewProbe3[uint64, string, float64](p, "three", "a", "b", "c")
 	probe6 := provider.NewProbe6[uint64, string, float64, int, []byte, string](p, "six", "a", "b", "c", "d", "e", "f")
 	if err := p.Load(); err != nil {

@@ -45,7 +45,7 @@ func loadConfined(t *testing.T) {
 		opts := options()
 		opts.Backing, opts.Dir = backing, filepath.Join(os.Getenv(confined), "objects")
 		opts.EventsDir = filepath.Join(os.Getenv(confined), "events")
-		p := provider.New("confined", opts)
+		p := fresh("confined", opts)
 		probe := provider.NewProbe3[uint64, string, []byte](p, "a", "id", "path", "body")
 		fire := func() { probe.Fire(1, strings.Repeat("long enough for the heap ", 20), []byte("body")) }
 		load(t, p)

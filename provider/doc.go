@@ -17,6 +17,10 @@
 //		start.Fire(7, "/x")
 //	}
 //
+// In a program of many packages each declares its probes, by New with the same name
+// those of one provider, and main loads all of them with one [LoadAll], whose
+// options count; libraries give none.
+//
 // A probe has up to six arguments. One of a struct, with any number of fields,
 // is a [Record]. Enabled says whether it is worth computing what is to be fired,
 // and that of a [Group] whether it is for several probes.

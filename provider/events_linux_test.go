@@ -16,7 +16,7 @@ func shown(t *testing.T, dir, name string) (*provider.Provider, error) {
 	t.Helper()
 	opts := options()
 	opts.EventsDir = dir
-	p := provider.New(name, opts)
+	p := fresh(name, opts)
 	provider.NewProbe0(p, "a")
 	provider.NewProbe0(p, "b")
 	t.Cleanup(func() { p.Close() })

@@ -4,6 +4,7 @@ package provider_test
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/go-usdt/usdt/provider"
 )
@@ -24,19 +25,20 @@ func Example() {
 	// Output:
 }
 
-// What is wrong with declarations is said once, by Load. The other probes are
-// published all the same.
+// Load says what is wrong with declarations, and where they are. The other probes
+// are published all the same.
 func ExampleProvider_Load() {
 	store := provider.New("store", nil)
 	order := provider.NewProbe2[uint32, string](store, "order", "items", "customer")
 	provider.NewProbe1[uint32](store, "check-out", "items")
-	provider.NewProbe2[uint32, uint32](store, "refund", "items")
-	fmt.Println(store.Load())
+	provider.NewProbe2[uint32, uint32](store, "refund", "items", "items")
+	err := store.Load()
+	fmt.Println(regexp.MustCompile(`/.*/`).ReplaceAllString(err.Error(), ""))
 	defer store.Close()
 	order.Fire(2, "Ada")
 	// Output:
-	// declare probe store:check-out: probe name "check-out" is not a C identifier (letters, digits and _, no digit first)
-	// declare probe store:refund: 1 argument names for 2 arguments
+	// declare probe store:check-out at example_test.go:33: probe name "check-out" is not a C identifier (letters, digits and _, no digit first)
+	// declare probe store:refund at example_test.go:34: argument name "items" is used twice
 }
 
 // A record is a probe whose arguments are the fields of a struct. It is not

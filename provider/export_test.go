@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -15,6 +16,25 @@ import (
 
 	"github.com/go-usdt/usdt/internal/stub"
 )
+
+// Forget makes New make a new provider of that name.
+func Forget(name string) {
+	all.Lock()
+	defer all.Unlock()
+	delete(all.providers, name)
+}
+
+// Registered counts the providers that are known whose names begin so.
+func Registered(prefix string) (n int) {
+	all.Lock()
+	defer all.Unlock()
+	for name := range all.providers {
+		if strings.HasPrefix(name, prefix) {
+			n++
+		}
+	}
+	return n
+}
 
 // Watch adds n to every semaphore of p, as a kernel does when tracers attach.
 func Watch(p *Provider, n int) { watch(p, n, func(string) bool { return true }) }

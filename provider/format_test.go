@@ -18,7 +18,7 @@ import (
 func TestFormatExample(t *testing.T) {
 	opts := options()
 	opts.Site = provider.SiteNop5 // from which the offsets follow
-	p := provider.New("hello", opts)
+	p := fresh("hello", opts)
 	provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
 	load(t, p)
 	f, err := elf.NewFile(bytes.NewReader(objects(t, p)[0]))

@@ -11,9 +11,19 @@ type Scope interface {
 	scope() (*Provider, *Group)
 }
 
-func (p *Provider) scope() (*Provider, *Group) { return p, nil }
+func (p *Provider) scope() (*Provider, *Group) {
+	if !p.made() {
+		return nil, nil
+	}
+	return p, nil
+}
 
-func (g *Group) scope() (*Provider, *Group) { return g.provider, g }
+func (g *Group) scope() (*Provider, *Group) {
+	if g == nil {
+		return nil, nil
+	}
+	return g.provider, g
+}
 
 // Group is a set of probes of one provider that share a semaphore, so that one
 // look tells whether any of them is watched. Tracers see no difference, but
@@ -26,8 +36,12 @@ type Group struct {
 }
 
 // Group returns the provider's group of that name, the same one each time. The
-// name is for the program only; it is no part of the probes' names.
+// name is for the program only; it is no part of the probes' names. A nil provider
+// has nil groups, in which probes do nothing.
 func (p *Provider) Group(name string) *Group {
+	if !p.made() {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.groups[name]
@@ -41,4 +55,4 @@ func (p *Provider) Group(name string) *Group {
 
 // Enabled reports whether somebody watches a probe of the group. It costs as
 // much as a probe's.
-func (g *Group) Enabled() bool { return g.counters.Load().Active() }
+func (g *Group) Enabled() bool { return g != nil && g.counters.Load().Active() }

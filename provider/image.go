@@ -73,7 +73,7 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	im := &image{code: code}
 	slots, semaphores := assignSemaphores(probes)
 	im.slots, im.semaphores = slots, int(semaphores)
-	at := placeOf(provider, code, probes, slots)
+	at := beginningOf(provider, code, probes, slots)
 	section := func(name string, typ elf.SectionType, flags elf.SectionFlag, align, size uint64) *elfgen.Section {
 		return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
 	}

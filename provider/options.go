@@ -5,7 +5,8 @@ import (
 	"os"
 )
 
-// Options change how a provider loads its probes. The zero value is the
+// Options change how probes are loaded. They are main's affair, which gives them to
+// [LoadAll]; those that [New] is given count only without. The zero value is the
 // default. An operator can override some of them by environment variables,
 // which Load reads:
 //

@@ -12,11 +12,11 @@ type Probe0 struct {
 	probe
 }
 
-// NewProbe0 declares a probe in a provider or group. What is wrong with the
-// declaration is reported by the next Load.
+// NewProbe0 declares a probe in a provider or group. Load reports what is wrong
+// with the declaration.
 func NewProbe0(in Scope, name string) *Probe0 {
 	pr := new(Probe0)
-	declare(in, &pr.probe, &pr.sem, name, nil)
+	declare(in, &pr.probe, &pr.sem, name, slots(nil))
 	return pr
 }
 
@@ -42,11 +42,11 @@ type Probe1[A Arg] struct {
 	probe
 }
 
-// NewProbe1 declares a probe in a provider or group; names is the one of its
-// argument. What is wrong with the declaration is reported by the next Load.
-func NewProbe1[A Arg](in Scope, name string, names ...string) *Probe1[A] {
+// NewProbe1 declares a probe in a provider or group; a names its argument. Load
+// reports what is wrong with the declaration.
+func NewProbe1[A Arg](in Scope, name, a string) *Probe1[A] {
 	pr := new(Probe1[A])
-	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A]())
+	declare(in, &pr.probe, &pr.sem, name, slots([]string{a}, kindOf[A]()))
 	return pr
 }
 
@@ -73,11 +73,11 @@ type Probe2[A, B Arg] struct {
 	probe
 }
 
-// NewProbe2 declares a probe in a provider or group; names are those of its
-// arguments. What is wrong with the declaration is reported by the next Load.
-func NewProbe2[A, B Arg](in Scope, name string, names ...string) *Probe2[A, B] {
+// NewProbe2 declares a probe in a provider or group; a and b name its arguments.
+// Load reports what is wrong with the declaration.
+func NewProbe2[A, B Arg](in Scope, name, a, b string) *Probe2[A, B] {
 	pr := new(Probe2[A, B])
-	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B]())
+	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b}, kindOf[A](), kindOf[B]()))
 	return pr
 }
 
@@ -105,11 +105,11 @@ type Probe3[A, B, C Arg] struct {
 	probe
 }
 
-// NewProbe3 declares a probe in a provider or group; names are those of its
-// arguments. What is wrong with the declaration is reported by the next Load.
-func NewProbe3[A, B, C Arg](in Scope, name string, names ...string) *Probe3[A, B, C] {
+// NewProbe3 declares a probe in a provider or group; a, b and c name its arguments.
+// Load reports what is wrong with the declaration.
+func NewProbe3[A, B, C Arg](in Scope, name, a, b, c string) *Probe3[A, B, C] {
 	pr := new(Probe3[A, B, C])
-	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C]())
+	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c}, kindOf[A](), kindOf[B](), kindOf[C]()))
 	return pr
 }
 
@@ -138,11 +138,11 @@ type Probe4[A, B, C, D Arg] struct {
 	probe
 }
 
-// NewProbe4 declares a probe in a provider or group; names are those of its
-// arguments. What is wrong with the declaration is reported by the next Load.
-func NewProbe4[A, B, C, D Arg](in Scope, name string, names ...string) *Probe4[A, B, C, D] {
+// NewProbe4 declares a probe in a provider or group; a to d name its arguments.
+// Load reports what is wrong with the declaration.
+func NewProbe4[A, B, C, D Arg](in Scope, name, a, b, c, d string) *Probe4[A, B, C, D] {
 	pr := new(Probe4[A, B, C, D])
-	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]())
+	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c, d}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]()))
 	return pr
 }
 
@@ -172,11 +172,11 @@ type Probe5[A, B, C, D, E Arg] struct {
 	probe
 }
 
-// NewProbe5 declares a probe in a provider or group; names are those of its
-// arguments. What is wrong with the declaration is reported by the next Load.
-func NewProbe5[A, B, C, D, E Arg](in Scope, name string, names ...string) *Probe5[A, B, C, D, E] {
+// NewProbe5 declares a probe in a provider or group; a to e name its arguments.
+// Load reports what is wrong with the declaration.
+func NewProbe5[A, B, C, D, E Arg](in Scope, name, a, b, c, d, e string) *Probe5[A, B, C, D, E] {
 	pr := new(Probe5[A, B, C, D, E])
-	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]())
+	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c, d, e}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]()))
 	return pr
 }
 
@@ -207,11 +207,11 @@ type Probe6[A, B, C, D, E, F Arg] struct {
 	probe
 }
 
-// NewProbe6 declares a probe in a provider or group; names are those of its
-// arguments. What is wrong with the declaration is reported by the next Load.
-func NewProbe6[A, B, C, D, E, F Arg](in Scope, name string, names ...string) *Probe6[A, B, C, D, E, F] {
+// NewProbe6 declares a probe in a provider or group; a to f name its arguments.
+// Load reports what is wrong with the declaration.
+func NewProbe6[A, B, C, D, E, F Arg](in Scope, name, a, b, c, d, e, f string) *Probe6[A, B, C, D, E, F] {
 	pr := new(Probe6[A, B, C, D, E, F])
-	declare(in, &pr.probe, &pr.sem, name, names, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]())
+	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c, d, e, f}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]()))
 	return pr
 }
 

@@ -18,49 +18,79 @@ import (
 // nothing then. errors.Is(err, errors.ErrUnsupported) holds for it.
 var ErrNotSupported = fmt.Errorf("USDT probes cannot be loaded here: %w", errors.ErrUnsupported)
 
-// ErrClosed is wrapped by the error of Load after Close.
-var ErrClosed = errors.New("provider is closed")
-
-// Provider is a named set of probes. Make one with New. Loaded probes stay
-// until Close, also when the program has forgotten the provider.
+// Provider is a named set of probes. Make one with New. The probes of a nil or zero
+// Provider do nothing, and its Load returns an error. Loaded probes stay until
+// Close, also when the program has forgotten the provider.
 type Provider struct {
 	name string
-	opts Options
+	err  error // of the name, reported by every Load
 
 	mu         sync.Mutex
-	err        error // of the provider itself, reported by every Load
-	errs       []error
-	names      map[string]bool
+	opts       Options
+	given      place             // where opts were, if they were
+	probes     map[string]*probe // by name, as declared last
+	wrong      []wrong
 	groups     map[string]*Group
 	signatures map[string]*signature
 	records    map[reflect.Type]recordSignature
-	pending    []*probe
+	pending    []*probe // to be loaded, unless again
+	again      bool     // since Close: all probes are to be loaded
+	closes     int      // calls of Close
 	objects    []*object
-	closed     bool
 
 	counters atomic.Pointer[stub.Counters] // of all objects
 }
 
-// New returns a provider without probes. A name that tools could not use is
-// reported by Load.
+// New returns the provider of that name, the same one each time, so that packages
+// can declare probes of one provider. Load reports a name that tools could not use.
+//
+// A program that has a main function of its own had better leave opts nil and give
+// them to [LoadAll], which overrides those of New. If New is called with options
+// that differ, Load reports both places; the first ones count. After Close, options
+// are the next New's.
 func New(name string, opts *Options) *Provider {
+	p := registered(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := place{caller(0), p.closes}
+	switch first := p.given.pc == 0; {
+	case !first && p.given.close < p.closes:
+		p.opts, p.given = Options{}, place{}
+		p.forgive("")
+		fallthrough
+	case first:
+		if opts != nil {
+			p.opts, p.given = *opts, at
+		}
+	case opts != nil && *opts != p.opts:
+		p.blame("", at, fmt.Errorf("provider %q has other options at %v than at %v: give them to LoadAll", name, at, p.given))
+	}
+	return p
+}
+
+func newProvider(name string) *Provider {
 	p := &Provider{
 		name:       name,
-		names:      map[string]bool{},
+		err:        checkName("provider", name, maxProviderName),
+		probes:     map[string]*probe{},
 		groups:     map[string]*Group{},
 		signatures: map[string]*signature{},
 		records:    map[reflect.Type]recordSignature{},
 	}
-	if opts != nil {
-		p.opts = *opts
-	}
 	p.counters.Store(stub.NewCounters(nil))
-	p.err = checkName("provider", name, maxProviderName)
 	return p
 }
 
+// made reports whether New has made p.
+func (p *Provider) made() bool { return p != nil && p.probes != nil }
+
 // Name returns the name that New was given.
-func (p *Provider) Name() string { return p.name }
+func (p *Provider) Name() string {
+	if p == nil {
+		return ""
+	}
+	return p.name
+}
 
 // Load publishes the probes that were declared since the last Load: from now
 // on tracers find them. Probes that are loaded already are not disturbed: those
@@ -69,12 +99,14 @@ func (p *Provider) Name() string { return p.name }
 // watched stay where they are. So while a tracer attaches to all that it finds, each
 // Load adds an object, which takes a descriptor (Options.Backing) and three mappings;
 // the first Load after the tracer has gone puts what they have into one. Objects of
-// [LoaderDlopen] are not moved: there each Load adds one that stays.
+// [LoaderDlopen] are not moved: there each Load adds one that stays. After Close, Load
+// publishes all probes again.
 //
-// The error joins those of all wrong declarations; the other probes are
-// published all the same. If the object cannot be loaded the probes remain to
-// be loaded by the next call. An error is no reason to stop: probes that are
-// not loaded do nothing when fired.
+// The error joins those of all wrong declarations, each time again; the other
+// probes are published all the same. A probe that is declared twice is an error
+// that names both places in the source; the first one counts. If the object cannot
+// be loaded the probes remain to be loaded by the next call. An error is no reason
+// to stop: probes that are not loaded do nothing when fired.
 //
 // If a tracer has started the program and says so in its environment
 // (USDT_TRACER), Load returns when that has attached, or after two seconds.
@@ -87,15 +119,31 @@ func (p *Provider) Load() error {
 }
 
 func (p *Provider) load() (published bool, err error) {
+	if !p.made() {
+		return false, errors.New("load provider: there is none, make one with New")
+	}
+	all.Lock()
+	p.hold()
+	all.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return false, fmt.Errorf("load provider %q: %w", p.name, ErrClosed)
-	}
-	errs := p.errs
-	p.errs = nil
+	var errs []error
 	if p.err != nil {
-		return false, errors.Join(append([]error{p.err}, errs...)...)
+		errs = append(errs, p.err)
+	}
+	for i := range p.wrong {
+		p.wrong[i].at.close = p.closes
+		errs = append(errs, p.wrong[i].err)
+	}
+	if p.err != nil {
+		return false, errors.Join(errs...)
+	}
+	if p.again {
+		p.again = false
+		for _, pr := range p.probes {
+			pr.declared.close = p.closes
+			p.pending = append(p.pending, pr)
+		}
 	}
 	if len(p.pending) > 0 {
 		err := p.publish()
@@ -110,7 +158,7 @@ func (p *Provider) load() (published bool, err error) {
 // publish loads an object with the pending probes, and those of objects that it
 // replaces. They stay pending if it cannot, or may not.
 func (p *Provider) publish() error {
-	opts, disabled, err := p.opts.settings()
+	opts, disabled, err := overriding(p.opts).settings()
 	if err != nil || disabled {
 		return err
 	}
@@ -194,17 +242,24 @@ func (p *Provider) look() {
 // less than a nanosecond if the provider has up to eight, a [Group] counting as
 // one, and some 0.2 ns more for each further one: a hundred take about 20 ns, which a
 // Group of those that matter spares.
-func (p *Provider) Enabled() bool { return p.counters.Load().Active() }
+func (p *Provider) Enabled() bool { return p != nil && p.counters.Load().Active() }
 
 // Close withdraws all probes. It waits for those that are being fired, which
 // takes as long as a tracer's program runs and stops the world for a moment;
-// probes fired later do nothing. Closing twice is no error.
+// probes fired later do nothing. Load may follow. A probe that is declared after
+// Close takes the place of an earlier one of its name. Closing twice is no error.
 func (p *Provider) Close() error {
+	if !p.made() {
+		return nil
+	}
+	all.Lock()
+	p.letGo()
+	all.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.closed = true
 	objects := p.objects
-	p.objects, p.pending, p.errs = nil, nil, nil
+	p.objects, p.pending, p.again = nil, nil, true
+	p.closes++
 	p.look()
 	var errs []error
 	for _, o := range objects {

@@ -37,7 +37,13 @@ func objects(t testing.TB, p *provider.Provider) [][]byte {
 var loader = flag.String("loader", "map", "loader of the providers under test: map or dlopen")
 
 // newProvider returns a provider with the loader that the flag names.
-func newProvider(name string) *provider.Provider { return provider.New(name, options()) }
+func newProvider(name string) *provider.Provider { return fresh(name, options()) }
+
+// fresh returns a provider without the probes that other tests have declared.
+func fresh(name string, opts *provider.Options) *provider.Provider {
+	provider.Forget(name)
+	return provider.New(name, opts)
+}
 
 func options() *provider.Options {
 	opts := &provider.Options{}
@@ -62,14 +68,12 @@ func TestDeclarationErrors(t *testing.T) {
 		declare func(*provider.Provider)
 		want    string
 	}{
-		{"empty", func(p *provider.Provider) { provider.NewProbe0(p, "") }, "declare probe t:: probe name is empty"},
+		{"empty", func(p *provider.Provider) { provider.NewProbe0(p, "") }, ": probe name is empty"},
 		{"long", func(p *provider.Provider) { provider.NewProbe0(p, long) }, "has 64 bytes, 63 are the most that perf can name"},
 		{"dash", func(p *provider.Provider) { provider.NewProbe0(p, "a-b") }, `probe name "a-b" is not a C identifier`},
 		{"digit", func(p *provider.Provider) { provider.NewProbe0(p, "1a") }, `probe name "1a" is not a C identifier`},
 		{"nul", func(p *provider.Provider) { provider.NewProbe0(p, "a\x00") }, `probe name "a\x00" is not a C identifier`},
-		{"twice", func(p *provider.Provider) { provider.NewProbe0(p, "a"); provider.NewProbe1[int](p, "a", "x") }, "declare probe t:a: it is declared already"},
-		{"few names", func(p *provider.Provider) { provider.NewProbe2[int, int](p, "a", "x") }, "declare probe t:a: 1 argument names for 2 arguments"},
-		{"many names", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "x", "y") }, "2 argument names for 1 arguments"},
+		{"twice", func(p *provider.Provider) { provider.NewProbe0(p, "a"); provider.NewProbe1[int](p, "a", "x") }, ": it is declared already at "},
 		{"arg twice", func(p *provider.Provider) { provider.NewProbe2[int, int](p, "a", "x", "x") }, `argument name "x" is used twice`},
 		{"hidden arg", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "__x") }, `argument name "__x" begins with __`},
 		{"GNU keyword", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "asm") }, `argument name "asm" is a keyword of C`},
@@ -88,8 +92,8 @@ func TestDeclarationErrors(t *testing.T) {
 				t.Errorf("the good probes beside it: got %d objects, want 1", n)
 			}
 			good.Fire(1)
-			if err := p.Load(); err != nil {
-				t.Errorf("second Load reports again: %v", err)
+			if again := p.Load(); again == nil || again.Error() != err.Error() {
+				t.Errorf("second Load: got %v, want %v again", again, err)
 			}
 		})
 	}
@@ -230,7 +234,7 @@ func TestLoadLater(t *testing.T) {
 
 func TestForcedSite(t *testing.T) {
 	for _, site := range []provider.Site{provider.SiteNop, provider.SiteNop5, provider.SiteNop10} {
-		p := provider.New("site", &provider.Options{Site: site})
+		p := fresh("site", &provider.Options{Site: site})
 		provider.NewProbe0(p, "a")
 		err := p.Load()
 		t.Cleanup(func() { p.Close() })
@@ -277,10 +281,14 @@ func TestClose(t *testing.T) {
 		t.Error("enabled after Close")
 	}
 	probe.Fire("x")
-	if err := p.Load(); !errors.Is(err, provider.ErrClosed) {
-		t.Errorf("Load after Close: got %v, want ErrClosed", err)
+	late := provider.NewProbe0(p, "late")
+	load(t, p)
+	provider.Watch(p, 1)
+	if !probe.Enabled() || !late.Enabled() {
+		t.Error("after Close, Load does not publish all probes again")
 	}
-	provider.NewProbe0(p, "late").Fire()
+	probe.Fire("x")
+	late.Fire()
 }
 
 // TestCloseWhileFiring closes providers under 8 goroutines that enter their
@@ -354,8 +362,9 @@ func TestNoGrowth(t *testing.T) {
 	}
 	fds2, maps2, rss2 := usage(t)
 	// The Go heap may still be growing to its steady state: a leaked page per
-	// cycle would be 40 MiB.
-	if fds2 > fds || maps2 > maps+8 || rss2 > rss+16<<20 {
+	// cycle would be 40 MiB, a leaked mapping 10,000 (after 30,000 cycles there are 4
+	// more, with the race detector some 10).
+	if fds2 > fds || maps2 > maps+64 || rss2 > rss+16<<20 {
 		t.Errorf("after %d cycles: %d fds, %d mappings, %d KiB resident; before: %d, %d, %d", n, fds2, maps2, rss2>>10, fds, maps, rss>>10)
 	}
 }

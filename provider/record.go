@@ -26,15 +26,13 @@ type Record[T any] struct {
 // address and a number. Other tracers see the first twelve numbers, pointers and
 // lengths. Maps, channels, functions, interfaces and complex numbers are
 // refused, and so is what tracers cannot read: structs of more than 15 KiB, 4,096
-// fields or 16 levels. What is wrong with the declaration is reported by the next
-// Load.
+// fields or 16 levels. Load reports what is wrong
+// with the declaration.
 func NewRecord[T any](in Scope, name string) *Record[T] {
 	pr := new(Record[T])
-	p, _ := in.scope()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	sig, err := p.recordSignature(reflect.TypeFor[T]())
-	p.add(in, &pr.probe, &pr.sem, name, sig, err)
+	declare(in, &pr.probe, &pr.sem, name, func(p *Provider) (*signature, error) {
+		return p.recordSignature(reflect.TypeFor[T]())
+	})
 	return pr
 }
 

@@ -139,7 +139,7 @@ func TestLoadsWhileWatched(t *testing.T) {
 func TestReplacedEvents(t *testing.T) {
 	opts := options()
 	opts.EventsDir = filepath.Join(t.TempDir(), "events")
-	p := provider.New("shown", opts)
+	p := fresh("shown", opts)
 	for i := range 12 {
 		provider.NewProbe0(p, fmt.Sprint("probe", i))
 		load(t, p)

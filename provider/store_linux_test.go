@@ -21,7 +21,7 @@ func stored(t *testing.T, dir string) error {
 	t.Helper()
 	opts := options()
 	opts.Backing, opts.Dir = provider.BackingFile, dir
-	p := provider.New("stored", opts)
+	p := fresh("stored", opts)
 	provider.NewProbe1[int](p, "a", "x").Fire(1)
 	t.Cleanup(func() { p.Close() })
 	return p.Load()
@@ -263,7 +263,7 @@ func TestEventsDir(t *testing.T) {
 	}
 	opts := options()
 	opts.EventsDir = dir
-	p := provider.New("shown", opts)
+	p := fresh("shown", opts)
 	provider.NewProbe4[uint64, string, int8, []byte](p, "a", "id", "path", "delta", "body")
 	provider.NewProbe0(p, "b")
 	load(t, p)
@@ -318,7 +318,7 @@ format:
 	}
 
 	// A directory that cannot be written to costs the directory, not the probes.
-	q := provider.New("shown", &provider.Options{EventsDir: filepath.Join(dir, "README")})
+	q := fresh("shown", &provider.Options{EventsDir: filepath.Join(dir, "README")})
 	probe := provider.NewProbe0(q, "a")
 	if err := q.Load(); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("got %v, want an error about the directory", err)

@@ -20,7 +20,7 @@ func TestFrozenTracer(t *testing.T) {
 	t.Setenv(greet.Variable, l.Addr().String())
 	var took [2]time.Duration
 	for i, name := range []string{"frozen_first", "frozen_second"} {
-		p := provider.New(name, nil)
+		p := fresh(name, nil)
 		provider.NewProbe0(p, "probe")
 		start := time.Now()
 		if err := p.Load(); err != nil {

@@ -64,6 +64,21 @@ func TestSlogExample(t *testing.T) {
 	}
 }
 
+// TestPackagesExample traces a service whose packages declare their probes, which
+// main loads.
+func TestPackagesExample(t *testing.T) {
+	need(t)
+	pid, _ := start(t, needs.Build(t, "examples/packages"))
+	for selector, want := range map[string]string{
+		"packages:store_get":    "key=/page/",
+		"packages:request_done": "path=/page/",
+	} {
+		if got := values(trace(t, pid, selector, func() {})); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %s, want %s…", selector, got, want)
+		}
+	}
+}
+
 // TestBuilds builds the hello example in each way that services are built, and
 // traces it.
 func TestBuilds(t *testing.T) {

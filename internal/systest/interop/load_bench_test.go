@@ -9,14 +9,18 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-usdt/usdt/provider"
 )
 
+var providers atomic.Int64
+
 // declareMany declares and loads probes of three arguments.
 func declareMany(names []string) (*provider.Provider, error) {
-	p := provider.New("many", nil)
+	// One that has no other probes: New returns the same provider for the same name.
+	p := provider.New(fmt.Sprintf("many%d", providers.Add(1)), nil)
 	for _, name := range names {
 		provider.NewProbe3[uint64, string, float64](p, name, "id", "path", "load")
 	}

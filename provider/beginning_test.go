@@ -16,7 +16,7 @@ import (
 // different contents apart, so that a uprobe which the kernel has leaked from one
 // is not found by another; and where sites of small ones do meet, with semaphores
 // that meet, too. Sites cross no page, and take no more pages than they need.
-func TestPlace(t *testing.T) {
+func TestBeginning(t *testing.T) {
 	page := uint64(os.Getpagesize())
 	semaphores := map[uint64]uint64{} // of small objects' sites
 	starts := map[uint64]bool{}

@@ -8,13 +8,13 @@ import (
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
-// place says where in their pages an object's stubs and semaphores begin.
-type place struct {
+// beginning says where in their pages an object's stubs and semaphores begin.
+type beginning struct {
 	stubs      uint64 // bytes that stay free before the stubs, a multiple of 16
 	semaphores uint64 // the same before the semaphores
 }
 
-// placeOf returns the place that follows from the contents of an object: from
+// beginningOf returns the beginning that follows from the contents of an object: from
 // the site and from each probe's name, arguments and semaphore.
 //
 // A uprobe that Linux has leaked (see package shield) keeps the instruction that
@@ -27,7 +27,7 @@ type place struct {
 //
 // The stubs stay within as many pages as they need anyway, since the semaphores
 // come behind them.
-func placeOf(provider string, code stub.Code, probes []*probe, slots []uint32) place {
+func beginningOf(provider string, code stub.Code, probes []*probe, slots []uint32) beginning {
 	h := fnv.New64a()
 	h.Write(code.Bytes)
 	io.WriteString(h, provider)
@@ -40,7 +40,7 @@ func placeOf(provider string, code stub.Code, probes []*probe, slots []uint32) p
 	page := uint64(os.Getpagesize())
 	free := -(uint64(len(probes)) * code.Stride) % page // in the last page of the stubs
 	stubs := h.Sum64() % (free/stubAlign + 1) * stubAlign
-	return place{stubs: stubs, semaphores: stubs / code.Stride * semaphoreSize}
+	return beginning{stubs: stubs, semaphores: stubs / code.Stride * semaphoreSize}
 }
 
 // stubAlign is a multiple of every stride, so that stubs never cross a page.

@@ -1,0 +1,202 @@
+//go:build linux
+
+package provider_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/provider"
+)
+
+// TestSameProvider declares probes of one provider at several places, as packages
+// of a program do.
+func TestSameProvider(t *testing.T) {
+	one := newProvider("together")
+	t.Cleanup(func() { one.Close() })
+	provider.NewProbe0(one, "a")
+	two := provider.New("together", nil)
+	provider.NewProbe0(two, "b")
+	if one != two {
+		t.Fatal("New returned two providers of one name")
+	}
+	load(t, one)
+	if got := probesOf(t, two); len(got) != 2 {
+		t.Errorf("got probes %v, want a and b", got)
+	}
+}
+
+// TestTwice checks that a probe that is declared twice is an error that names both
+// places, each time, until it is declared once after Close.
+func TestTwice(t *testing.T) {
+	p := newProvider("twice")
+	t.Cleanup(func() { p.Close() })
+	first := provider.NewProbe0(p, "a")
+	type record struct{ N int }
+	second := provider.NewRecord[record](p, "a") // two lines below first
+	third := provider.NewProbe1[int](p.Group("g"), "a", "n")
+	places := regexp.MustCompile(`declare probe twice:a at \S*/all_test\.go:(\d+): it is declared already at \S*/all_test\.go:(\d+)`)
+	for range 2 {
+		err := p.Load()
+		if err == nil {
+			t.Fatal("Load reports nothing")
+		}
+		var distances []string
+		for _, m := range places.FindAllStringSubmatch(err.Error(), -1) {
+			var line, before int
+			fmt.Sscan(m[1]+" "+m[2], &line, &before)
+			distances = append(distances, fmt.Sprint(line-before))
+		}
+		if strings.Join(distances, " ") != "2 3" {
+			t.Errorf("got %v, want the places of the second and third declaration, 2 and 3 lines below the first", err)
+		}
+	}
+	provider.Watch(p, 1)
+	if !first.Enabled() || second.Enabled() || third.Enabled() {
+		t.Error("want the first declaration to be loaded, and no other")
+	}
+	p.Close()
+	again := provider.NewProbe0(p, "a")
+	load(t, p)
+	provider.Watch(p, 1)
+	if first.Enabled() || !again.Enabled() {
+		t.Error("want a declaration after Close to take the place of the earlier one")
+	}
+}
+
+func TestOptionsTwice(t *testing.T) {
+	nop := &provider.Options{Site: provider.SiteNop}
+	p := fresh("opts", nop)
+	t.Cleanup(func() { p.Close() })
+	provider.New("opts", nil)
+	provider.New("opts", nop)
+	load(t, p)
+	provider.New("opts", &provider.Options{Dir: "/elsewhere"})
+	for range 2 {
+		if err := p.Load(); err == nil || strings.Count(err.Error(), "all_test.go:") != 1 || strings.Count(err.Error(), "provider_test.go:") != 1 {
+			t.Errorf("got %v, want the places of both options", err)
+		}
+	}
+	p.Close()
+	provider.New("opts", nil)
+	load(t, p)
+}
+
+// TestNothing uses providers, groups and probes that are nil or zero.
+func TestNothing(t *testing.T) {
+	var none *provider.Provider
+	var zero provider.Provider
+	for _, p := range []*provider.Provider{none, &zero} {
+		if err := p.Load(); err == nil || !strings.Contains(err.Error(), "make one with New") {
+			t.Errorf("Load: got %v", err)
+		}
+		if err := p.Close(); err != nil || p.Enabled() || p.Name() != "" {
+			t.Errorf("Close: %v; enabled: %v, name %q", err, p.Enabled(), p.Name())
+		}
+		g := p.Group("g")
+		if g.Enabled() {
+			t.Error("a group of no provider is enabled")
+		}
+	}
+	var noGroup *provider.Group
+	var zeroGroup provider.Group
+	for _, in := range []provider.Scope{nil, none, &zero, noGroup, &zeroGroup} {
+		a, b, c := provider.NewProbe0(in, "a"), provider.NewProbe2[int, string](in, "b", "x", "y"), provider.NewRecord[struct{ N int }](in, "c")
+		a.Fire()
+		b.Fire(1, "x")
+		c.Fire(nil)
+		if a.Enabled() || b.Enabled() || c.Enabled() {
+			t.Errorf("a probe in %T is enabled", in)
+		}
+	}
+	if zeroGroup.Enabled() {
+		t.Error("the zero group is enabled")
+	}
+}
+
+// TestLoadAll runs in a process of its own, since it loads and closes the providers
+// of all tests.
+func TestLoadAll(t *testing.T) {
+	if os.Getenv("USDT_TEST_ALL") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestLoadAll$", "-test.v")
+		cmd.Env = append(os.Environ(), "USDT_TEST_ALL=1")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestLoadAll") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	one, two := provider.New("all_one", nil), provider.New("all_two", &provider.Options{Dir: "/elsewhere"})
+	a, b := provider.NewProbe0(one, "a"), provider.NewProbe0(two, "b")
+	dir := t.TempDir()
+	for range 2 {
+		if err := provider.LoadAll(&provider.Options{Backing: provider.BackingFile, Dir: dir}); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []*provider.Provider{one, two} {
+			provider.Watch(p, 1)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+			t.Errorf("LoadAll's directory has %v (%v), want an object of each provider", files, err)
+		}
+		if !a.Enabled() || !b.Enabled() {
+			t.Error("LoadAll has not loaded all")
+		}
+		if err := provider.CloseAll(); err != nil || a.Enabled() || b.Enabled() {
+			t.Errorf("CloseAll: %v; enabled: %v, %v", err, a.Enabled(), b.Enabled())
+		}
+	}
+	// Each Load fails until what is wrong is gone.
+	for range 2 {
+		if err := provider.LoadAll(&provider.Options{Backing: 77}); err == nil || !strings.Contains(err.Error(), `"all_one"`) || !strings.Contains(err.Error(), `"all_two"`) {
+			t.Errorf("got %v, want an error of both providers", err)
+		}
+	}
+	if err := errors.Join(provider.LoadAll(&provider.Options{}), provider.CloseAll()); err != nil {
+		t.Error(err)
+	}
+	provider.NewProbe0(nil, "lost")
+	if err := provider.LoadAll(nil); err == nil || !regexp.MustCompile(`declare probe lost at \S*/all_test\.go:\d+: its provider or group is nil`).MatchString(err.Error()) {
+		t.Errorf("got %v, want the place of the probe without provider", err)
+	}
+	provider.CloseAll()
+}
+
+// TestClosedIsForgotten makes and closes providers of many names, which must not be
+// kept, and one whose probe is all that the program keeps.
+func TestClosedIsForgotten(t *testing.T) {
+	probe := func() *provider.Probe0 {
+		p := newProvider("kept")
+		defer p.Close()
+		return provider.NewProbe0(p, "a")
+	}()
+	for i := range 100 {
+		p := newProvider(fmt.Sprintf("passing%d", i))
+		provider.NewProbe0(p, "a")
+		if err := errors.Join(p.Load(), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deadline := time.Now().Add(time.Minute)
+	for n := 100; n > 0; n = provider.Registered("passing") {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of 100 closed providers are still known", n)
+		}
+		runtime.GC()
+	}
+	p := provider.New("kept", nil)
+	load(t, p)
+	provider.Watch(p, 1)
+	if !probe.Enabled() {
+		t.Error("a probe whose provider was closed and forgotten is not loaded by the next Load")
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
