@@ -167,7 +167,7 @@ func (g *generator) keyText(in *input, at int16, lost string) {
 	case in.source != inputText:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 		return
-	case in.text.sized || in.text.counted:
+	case in.text.Sized || in.text.Counted:
 		g.loadSized(in, at, keyText, lost)
 	default:
 		g.loadTerminated(in, at, keyText, lost)

@@ -325,15 +325,15 @@ func (s *signature) dropUnneeded() {
 		switch {
 		case in.source == inputOperand:
 			needed[in.index] = true
-		case in.inBlock(), in.source == inputText && in.text.sized:
+		case in.inBlock(), in.source == inputText && in.text.Sized:
 			block = true
 			if in.source == inputGoAddr {
 				needed[ipv4Operand] = true
 			}
 		case in.source == inputText:
-			needed[in.text.slot] = true
-			if in.text.counted {
-				needed[in.text.lengthSlot] = true
+			needed[in.text.Slot] = true
+			if in.text.Counted {
+				needed[in.text.LengthSlot] = true
 			}
 		}
 	}
@@ -348,29 +348,29 @@ func (s *signature) dropUnneeded() {
 			s.operands[i] = operand{}
 		}
 	}
-	s.strings = nil
+	s.Strings = nil
 	s.dropIndirects()
 	if !block {
-		s.block, s.blockBase, s.blockOffset, s.blockSize = false, location{}, 0, 0
+		s.Block, s.blockBase, s.blockDisp = 0, location{}, 0
 	}
 }
 
 // dropIndirects leaves out what is not looked at, nor on the way to it.
 func (s *signature) dropIndirects() {
-	needed := make([]bool, len(s.indirects))
+	needed := make([]bool, len(s.Indirects))
 	var mark func(off uint32)
 	mark = func(off uint32) {
-		if i := s.regionRead(off) - len(s.operands) - 1; i >= 0 && !needed[i] {
+		if i := s.RegionRead(off) - s.BlockRead() - 1; i >= 0 && !needed[i] {
 			needed[i] = true
-			mark(s.indirects[i].pointer)
+			mark(s.Indirects[i].Pointer)
 		}
 	}
 	look := func(in *input) {
 		switch {
 		case in.inBlock():
 			mark(in.offset)
-		case in.source == inputText && in.text.sized:
-			mark(in.text.length)
+		case in.source == inputText && in.text.Sized:
+			mark(in.text.Length)
 		}
 	}
 	for i := range s.inputs {
@@ -381,7 +381,7 @@ func (s *signature) dropIndirects() {
 	}
 	for i := range needed {
 		if !needed[i] {
-			s.indirects[i].size = 0 // the others keep their places
+			s.Indirects[i].Size = 0 // the others keep their places
 		}
 	}
 }

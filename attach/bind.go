@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -79,7 +80,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 			return nil, err
 		}
 	}
-	if len(sc.sig.strings) == 0 {
+	if len(sc.sig.Strings) == 0 {
 		sc.sig.maxString = 0 // does not tell signatures apart
 	}
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
@@ -129,7 +130,7 @@ func (b *binder) bindWhere(sc *schema, p *reader.Probe) error {
 func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
 	p := &s.Probe
 	args := p.Arguments()
-	if len(p.Type.Fields) != len(args) || len(args) >= maxReads {
+	if len(p.Type.Fields) != len(args) || len(args) >= record.MaxReads {
 		return false
 	}
 	for i, a := range args {
@@ -147,10 +148,10 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
 		if err != nil {
 			return false
 		}
-		sig.operands = append(sig.operands, op)
+		slot := sig.read(op)
 		fields = append(fields, field{
 			name: t.Name, source: fromRecord, kind: t.Kind, meaning: t.Meaning, size: uint8(t.Size),
-			offset: headSize + 8*i, read: i,
+			offset: record.Slot(slot), read: slot,
 		})
 	}
 	*sc.sig, sc.fields = sig, fields
@@ -160,8 +161,8 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
 // Why an argument of a typed probe has no value.
 var (
 	errNoBlock      = errors.New("the object does not say where the argument block is")
-	errTooMany      = fmt.Errorf("more than %d arguments need a read of their own", maxReads-1)
-	errTooManyParts = fmt.Errorf("more than %d strings, slices and pointers need a read of their own", maxBlockReads-1)
+	errTooMany      = fmt.Errorf("more than %d arguments need a read of their own", record.MaxReads-1)
+	errTooManyParts = fmt.Errorf("more than %d strings, slices and pointers need a read of their own", record.MaxBlockReads-1)
 	errTooDeep      = errors.New("it lies behind more than one pointer without a fixed place")
 )
 
@@ -194,7 +195,7 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []note
 			switch {
 			case err != nil || other != nil:
 				f.err = cmp.Or(err, other)
-			case sc.sig.reads()+2+reads > maxReads:
+			case sc.sig.Reads()+2+reads > record.MaxReads:
 				f.err = errTooMany
 			default:
 				sc.bindHalves(f, first, second)
@@ -217,13 +218,12 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []note
 		case op.kind == opConst && text == nil:
 			f.source = fromConstant
 			f.value, _ = event.NumberValue(f.kind, reader.Plain, op.value, op.size).Any()
-		case sc.sig.reads()+1+reads+text.reads() > maxReads:
+		case sc.sig.Reads()+1+reads+text.reads() > record.MaxReads:
 			f.err = errTooMany
 		default:
 			f.source, f.size = fromRecord, op.size
-			f.read = len(sc.sig.operands)
-			f.offset = headSize + 8*f.read
-			sc.sig.operands = append(sc.sig.operands, op)
+			f.read = sc.sig.read(op)
+			f.offset = record.Slot(f.read)
 			if text != nil {
 				texts = append(texts, textField{i, text})
 				reads += text.reads()

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -13,20 +14,20 @@ import (
 // argument is looked at.
 func BenchmarkDecode(b *testing.B) {
 	sc := &schema{
-		sig: &signature{operands: make([]operand, 5), maxString: 64, strings: []stringRead{{slot: 4}}},
+		sig: &signature{Layout: record.Layout{Slots: 5, Strings: []record.String{{Slot: 4}}}, operands: make([]operand, 5), maxString: 64},
 		fields: []field{
-			{name: "id", source: fromRecord, kind: reader.Uint, size: 8, offset: headSize},
-			{name: "code", source: fromRecord, kind: reader.Int, size: 4, offset: headSize + 8, read: 1},
-			{name: "took", source: fromRecord, kind: reader.Int, meaning: reader.Duration, size: 8, offset: headSize + 16, read: 2},
-			{name: "load", source: fromRecord, kind: reader.Float, size: 8, offset: headSize + 24, read: 3},
+			{name: "id", source: fromRecord, kind: reader.Uint, size: 8, offset: record.Slot(0)},
+			{name: "code", source: fromRecord, kind: reader.Int, size: 4, offset: record.Slot(1), read: 1},
+			{name: "took", source: fromRecord, kind: reader.Int, meaning: reader.Duration, size: 8, offset: record.Slot(2), read: 2},
+			{name: "load", source: fromRecord, kind: reader.Float, size: 8, offset: record.Slot(3), read: 3},
 			{name: "path", source: fromString, kind: reader.String},
 		},
 	}
 	const path = "/index.html"
-	rec := make([]byte, headSize+8*5, headSize+8*5+len(path))
-	copy(rec[headComm:], "benchmark")
+	rec := make([]byte, record.Slot(5), record.Slot(5)+len(path))
+	copy(rec[record.Comm:], "benchmark")
 	for i, n := range []uint64{1 << 40, 404, 1_500_000, 0x3ff8_0000_0000_0000, uint64(len(path))} {
-		binary.NativeEndian.PutUint64(rec[headSize+8*i:], n)
+		binary.NativeEndian.PutUint64(rec[record.Slot(i):], n)
 	}
 	rec = append(rec, path...)
 	var sites atomic.Pointer[siteTable]

@@ -2,11 +2,11 @@ package attach
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -24,17 +24,16 @@ func newDecoder(sites *atomic.Pointer[siteTable], c clock) decoder {
 // maxComms bounds the thread names that are remembered.
 const maxComms = 1024
 
-func (d *decoder) decode(rec []byte) (event.Event, error) {
-	sc, p, err := d.site(rec)
+func (d *decoder) decode(b []byte) (event.Event, error) {
+	rec, sc, p, err := d.site(b)
 	if err != nil {
 		return event.Event{}, err
 	}
-	task := binary.NativeEndian.Uint64(rec[headTask:])
 	ev := event.Event{
-		Time:     d.clock.wall(binary.NativeEndian.Uint64(rec[headTime:])),
-		PID:      int(task >> 32),
-		TID:      int(uint32(task)),
-		Comm:     d.comm([16]byte(rec[headComm:])),
+		Time:     d.clock.wall(rec.Time()),
+		PID:      rec.PID(),
+		TID:      rec.TID(),
+		Comm:     d.comm(rec.Comm()),
 		Provider: p.Provider,
 		Name:     p.Name,
 		Probe:    p,
@@ -43,17 +42,18 @@ func (d *decoder) decode(rec []byte) (event.Event, error) {
 	return ev, err
 }
 
-// site returns how to decode the record, and the probe that fired.
-func (d *decoder) site(rec []byte) (*schema, *reader.Probe, error) {
-	if len(rec) < headSize {
-		return nil, nil, fmt.Errorf("event of %d bytes is shorter than its header", len(rec))
+// site returns the record in b, how to decode it, and the probe that fired.
+func (d *decoder) site(b []byte) (record.Record, *schema, *reader.Probe, error) {
+	rec, err := record.Check(b)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	site := binary.NativeEndian.Uint32(rec[headSite:])
+	site := rec.Site()
 	sites := d.sites.Load()
 	if uint64(site) >= uint64(len(sites.schemas)) || sites.schemas[site] == nil {
-		return nil, nil, fmt.Errorf("event of site %d, which is not traced", site)
+		return nil, nil, nil, fmt.Errorf("event of site %d, which is not traced", site)
 	}
-	return sites.schemas[site], sites.probes[site], nil
+	return rec, sites.schemas[site], sites.probes[site], nil
 }
 
 func (d *decoder) comm(raw [16]byte) string {

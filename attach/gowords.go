@@ -69,8 +69,8 @@ func (g *generator) loadGoTime(at int16) {
 // jumps if it could not be read. It changes R0 to R5.
 func (g *generator) loadGoAddr(in *input, area int16, failed string) {
 	v4, done := g.newLabel("ipv4"), g.newLabel("address")
-	at := int16(g.sig.blockStart() + int(in.offset))
-	g.failedRead(g.sig.regionRead(in.offset), failed)
+	at := int16(g.sig.BlockOffset() + int(in.offset))
+	g.failedRead(g.sig.RegionRead(in.offset), failed)
 	g.loadOperand(asm.R3, &g.sig.operands[ipv4Operand])
 	g.emit(
 		asm.LoadMem(asm.R1, regRecord, at, asm.DWord),

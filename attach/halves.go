@@ -3,6 +3,7 @@ package attach
 import (
 	"debug/elf"
 
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -35,10 +36,9 @@ func (sc *schema) bindHalves(f *field, low, high operand) {
 		name string
 		op   operand
 	}{{"low", low}, {"high", high}} {
-		read := len(sc.sig.operands)
+		read := sc.sig.read(half.op)
 		f.parts = append(f.parts, field{
-			name: half.name, source: fromRecord, kind: reader.Uint, size: 8, read: read, offset: headSize + 8*read,
+			name: half.name, source: fromRecord, kind: reader.Uint, size: 8, read: read, offset: record.Slot(read),
 		})
-		sc.sig.operands = append(sc.sig.operands, half.op)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -40,7 +41,7 @@ type input struct {
 	value   uint64
 	index   int
 	offset  uint32
-	text    stringRead
+	text    record.String
 }
 
 // elapsed is the value of an end.
@@ -99,7 +100,7 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 	case fromConstant:
 		in.source, in.value, in.size = inputConstant, bitsOf(f.value), 8
 	case fromRecord:
-		start := s.sig.blockStart()
+		start := s.sig.BlockOffset()
 		if f.offset >= start {
 			in.source, in.offset = inputBlock, uint32(f.offset-start)
 			break
@@ -110,17 +111,17 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 			word = 4
 		}
 		if text && p.Type == nil && f.size == word && f.kind != reader.Float {
-			in.source, in.kind, in.text = inputText, reader.String, stringRead{slot: f.read}
+			in.source, in.kind, in.text = inputText, reader.String, record.String{Slot: f.read}
 		}
 	case fromGoTime:
-		in.source, in.offset = inputGoTime, uint32(f.offset-s.sig.blockStart())
+		in.source, in.offset = inputGoTime, uint32(f.offset-s.sig.BlockOffset())
 	case fromGoAddr:
-		in.source, in.offset = inputGoAddr, uint32(f.offset-s.sig.blockStart())
+		in.source, in.offset = inputGoAddr, uint32(f.offset-s.sig.BlockOffset())
 	case fromString:
 		if f.index < 0 {
 			break // its read would be one too many
 		}
-		in.source, in.text = inputText, s.sig.strings[f.index]
+		in.source, in.text = inputText, s.sig.Strings[f.index]
 	default:
 		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor text", name, p.Provider, p.Name)
 	}

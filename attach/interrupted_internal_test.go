@@ -173,7 +173,7 @@ func TestEventsGoOn(t *testing.T) {
 		sc := s.sites.Load().schemas[0]
 		good := sc.sig
 		bad := *sc.sig
-		bad.operands = append(bad.operands, make([]operand, 8)...) // no record is that long
+		bad.Slots, bad.operands = bad.Slots+8, append(bad.operands, make([]operand, 8)...) // no record is that long
 		sc.sig = &bad
 		var got []string
 		note := func(name string, pid, args int, err error) {

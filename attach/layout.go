@@ -1,26 +1,11 @@
 package attach
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
-)
-
-// Every event is one record in the ring buffer: a header, a fixed part with
-// slots of 8 bytes (or the probe's argument block), and the bytes of strings,
-// one after the other. All numbers are in the host's byte order.
-const (
-	headSite   = 0  // u32: index of the site
-	headErrors = 4  // u32: bit i is set if read i of the signature failed; see [signature.failures]
-	headTime   = 8  // u64: CLOCK_MONOTONIC
-	headTask   = 16 // u64: process id << 32 | thread id
-	headComm   = 24 // char[16]
-	headSize   = 40
-
-	maxReads      = 32 // bits in headErrors
-	maxBlockReads = 64 // of signatures with an argument block
+	"github.com/go-usdt/usdt/internal/record"
 )
 
 // Limits on a record with strings, whose scratch memory is a value of a per-CPU
@@ -33,21 +18,12 @@ const (
 // signature is all that the code for a site depends on. Sites with equal
 // signatures share it; [signature.key] tells equality.
 type signature struct {
-	operands []operand // read 0 …: one slot each
-
-	// The argument block of a typed probe, the read after the operands.
-	block       bool
-	blockBase   location
-	blockOffset int32
-	blockSize   uint32
-
-	// Memory behind pointers in the block, each a read after the block's. Extra
-	// is what they add to the fixed part.
-	indirects []indirect
-	extra     uint32
-
-	// Strings, each a read; they are the last ones.
-	strings   []stringRead
+	// Layout is that of the records. The bytes in front of their strings are put
+	// together for conditions and aggregates, too.
+	record.Layout
+	operands  []operand // what the slots hold
+	blockBase location  // where the address is of which the block is blockDisp bytes further
+	blockDisp int32
 	maxString uint32
 
 	// The condition on which an event is wanted, nil for all, and what it looks
@@ -60,38 +36,12 @@ type signature struct {
 	text string // key, once it has been asked for
 }
 
-// indirect is memory of known size to be copied to the fixed part. Offsets are
-// from the start of the block.
-type indirect struct {
-	pointer uint32 // where the pointer is
-	offset  uint32 // where to copy to
-	size    uint32 // 0 if it is not needed
-	// Of a slice: where the number of elements is, and their size; size is that
-	// of the most elements that are copied. 0 of a pointer to one value.
-	length, elem uint32
+// read adds an operand to the records and returns its slot.
+func (s *signature) read(op operand) (slot int) {
+	s.operands = append(s.operands, op)
+	s.Slots = len(s.operands)
+	return s.Slots - 1
 }
-
-// stringRead is text, bytes or elements to be copied behind the fixed part.
-type stringRead struct {
-	sized bool // pointer and length lie in the fixed part; else text up to a NUL
-
-	pointer, length uint32 // sized: offsets from the start of the block
-	elem            uint32 // sized: bytes of an element; 0 for text and bytes
-	region          int    // sized: the read of where pointer and length lie
-
-	// Not sized: slot holds the pointer when it is read and, unless the text is
-	// counted, the number of bytes copied afterwards.
-	slot int
-
-	// Counted: the length is lengthSize bytes in a slot, not up to a NUL.
-	counted      bool
-	lengthSlot   int
-	lengthSize   uint8
-	lengthSigned bool
-}
-
-// width is the size of what the length counts.
-func (s *stringRead) width() int { return max(1, int(s.elem)) }
 
 // key tells signatures apart. They do not change once it has been asked for.
 func (s *signature) key() string {
@@ -106,47 +56,6 @@ func (s *signature) key() string {
 	}
 	s.text = key
 	return key
-}
-
-// reads returns the number of reads, each of which has a bit that says whether it
-// failed.
-func (s *signature) reads() int {
-	n := len(s.operands) + len(s.indirects) + len(s.strings)
-	if s.block {
-		n++
-	}
-	return n
-}
-
-// blockStart is the offset of the argument block, before which lie the bits of
-// failed reads, 64 of them.
-func (s *signature) blockStart() int { return headSize + 8*len(s.operands) + 8 }
-
-// failures returns the bits of the reads that failed.
-func (s *signature) failures(rec []byte) uint64 {
-	if s.block {
-		return binary.NativeEndian.Uint64(rec[s.blockStart()-8:])
-	}
-	return uint64(binary.NativeEndian.Uint32(rec[headErrors:]))
-}
-
-// fixedSize is the size of a record before its strings.
-func (s *signature) fixedSize() int {
-	if !s.block {
-		return headSize + 8*len(s.operands)
-	}
-	return s.blockStart() + int(s.blockSize+7)&^7 + int(s.extra)
-}
-
-// regionRead returns the number of the read for what lies at an offset from the
-// start of the block.
-func (s *signature) regionRead(off uint32) int {
-	for i, in := range s.indirects {
-		if off >= in.offset && off-in.offset < (in.size+7)&^7 {
-			return len(s.operands) + 1 + i
-		}
-	}
-	return len(s.operands)
 }
 
 // stringLimit is the number of bytes that are kept of each string: what was
@@ -164,7 +73,7 @@ func (s *signature) stringLimit() int {
 // cursorMask bounds the position at which the next string goes, in a form that
 // spares the verifier from telling all combinations of lengths apart.
 func (s *signature) cursorMask(limit int) int {
-	end := s.fixedSize() + len(s.strings)*(limit+1)
+	end := s.FixedSize() + len(s.Strings)*(limit+1)
 	return 1<<bits.Len(uint(end)) - 1
 }
 
@@ -183,7 +92,7 @@ func (s *signature) scratchSize(limit int) int {
 
 // fits returns an error if there is no memory for what the program puts together.
 func (s *signature) fits() error {
-	size := s.fixedSize()
+	size := s.FixedSize()
 	if s.needsScratch() {
 		size = s.scratchSize(s.stringLimit())
 	}
@@ -229,10 +138,10 @@ func (s *signature) filters() bool {
 // needsScratch says that records, or what conditions look at, are put together
 // in scratch memory.
 func (s *signature) needsScratch() bool {
-	if s.aggregate != nil && (s.block || s.aggregate.readsText() || s.aggregate.room() > maxStackKey) {
+	if s.aggregate != nil && (s.Block > 0 || s.aggregate.readsText() || s.aggregate.room() > maxStackKey) {
 		return true
 	}
-	return len(s.strings) > 0 || len(s.indirects) > 0 || s.looksAtText() || s.block && s.where != nil
+	return len(s.Strings) > 0 || len(s.Indirects) > 0 || s.looksAtText() || s.Block > 0 && s.where != nil
 }
 
 // readsMemory says that the program reads memory which need not be resident.
@@ -245,5 +154,5 @@ func (s *signature) readsMemory() bool {
 	if s.aggregate != nil && s.aggregate.readsText() {
 		return true
 	}
-	return len(s.strings) > 0 || len(s.indirects) > 0 || s.looksAtText()
+	return len(s.Strings) > 0 || len(s.Indirects) > 0 || s.looksAtText()
 }

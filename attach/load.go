@@ -43,12 +43,12 @@ func (g *generator) loadInput(in *input, failed string) {
 			g.emit(asm.LoadMem(asm.R1, asm.R10, stackSlot(in.index), asm.DWord))
 		}
 	case inputBlock:
-		g.failedRead(g.sig.regionRead(in.offset), failed)
-		at := int16(g.sig.blockStart() + int(in.offset))
+		g.failedRead(g.sig.RegionRead(in.offset), failed)
+		at := int16(g.sig.BlockOffset() + int(in.offset))
 		g.emit(asm.LoadMem(asm.R1, regRecord, at, sizes[size]))
 	case inputGoTime:
-		g.failedRead(g.sig.regionRead(in.offset), failed)
-		g.loadGoTime(int16(g.sig.blockStart() + int(in.offset)))
+		g.failedRead(g.sig.RegionRead(in.offset), failed)
+		g.loadGoTime(int16(g.sig.BlockOffset() + int(in.offset)))
 	default:
 		// The jump is conditional to the verifier, which refuses code that
 		// nothing reaches.
@@ -132,7 +132,7 @@ func (g *generator) loadText(in *input, area int16, failed string) {
 		g.loadGoAddr(in, area, failed)
 	case in.source != inputText:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
-	case in.text.sized || in.text.counted:
+	case in.text.Sized || in.text.Counted:
 		g.loadSized(in, area, filter.MaxText, failed)
 	default:
 		g.loadTerminated(in, area, filter.MaxText, failed)
@@ -140,10 +140,10 @@ func (g *generator) loadText(in *input, area int16, failed string) {
 }
 
 func (g *generator) loadSized(in *input, area int16, limit int32, failed string) {
-	if in.text.sized {
-		g.failedRead(g.sig.regionRead(in.text.length), failed)
-	} else if g.sig.operands[in.text.slot].kind == opMemory {
-		g.failedRead(in.text.slot, failed)
+	if in.text.Sized {
+		g.failedRead(g.sig.RegionRead(in.text.Length), failed)
+	} else if g.sig.operands[in.text.Slot].kind == opMemory {
+		g.failedRead(in.text.Slot, failed)
 	}
 	g.loadTextLength(&in.text, failed)
 	g.emit(
@@ -153,10 +153,10 @@ func (g *generator) loadSized(in *input, area int16, limit int32, failed string)
 }
 
 func (g *generator) loadTerminated(in *input, area int16, limit int32, failed string) {
-	if op := &g.sig.operands[in.text.slot]; op.kind == opMemory {
-		g.failedRead(in.text.slot, failed)
+	if op := &g.sig.operands[in.text.Slot]; op.kind == opMemory {
+		g.failedRead(in.text.Slot, failed)
 	}
-	g.copyTerminated(in.text.slot, g.toArea(area), int(limit), failed)
+	g.copyTerminated(in.text.Slot, g.toArea(area), int(limit), failed)
 	g.emit(asm.StoreMem(regRecord, area, asm.R0, asm.DWord))
 }
 

@@ -6,14 +6,15 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestLoadOthers loads the programs of two signatures, of which the verifier
 // refuses one, which reads beyond its context. The other one has its program.
 func TestLoadOthers(t *testing.T) {
-	good := &signature{operands: []operand{{kind: opConst, size: 8}}}
-	bad := &signature{operands: []operand{{kind: opRegister, size: 8, base: location{off: 4096, size: 8}}}}
+	good := &signature{Layout: record.Layout{Slots: 1}, operands: []operand{{kind: opConst, size: 8}}}
+	bad := &signature{Layout: record.Layout{Slots: 1}, operands: []operand{{kind: opRegister, size: 8, base: location{off: 4096, size: 8}}}}
 	tr := &tracing{options: &settings{}}
 	var err error
 	if tr.kind, err = chooseLink(AutoLink, false); err != nil {

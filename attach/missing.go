@@ -175,27 +175,27 @@ func (g *generator) whyMissing(in *input) {
 	switch {
 	case in.inBlock():
 		g.nilOnTheWay(in.offset, done)
-	case in.source == inputText && in.text.sized:
-		g.nilOnTheWay(in.text.length, done)
+	case in.source == inputText && in.text.Sized:
+		g.nilOnTheWay(in.text.Length, done)
 	case in.source == inputText:
-		if g.sig.operands[in.text.slot].kind == opMemory {
-			g.failedRead(in.text.slot, done)
+		if g.sig.operands[in.text.Slot].kind == opMemory {
+			g.failedRead(in.text.Slot, done)
 		}
 		pointed := g.newLabel("pointed")
 		g.emit(
-			asm.LoadMem(asm.R1, regRecord, recordSlot(in.text.slot), asm.DWord),
+			asm.LoadMem(asm.R1, regRecord, recordSlot(in.text.Slot), asm.DWord),
 			asm.JNE.Imm(asm.R1, 0, pointed),
 			asm.Mov.Imm(asm.R3, markNil),
 			asm.Ja.Label(done),
 		)
 		g.label(pointed)
-		if in.text.counted && in.text.lengthSigned {
-			if g.sig.operands[in.text.lengthSlot].kind == opMemory {
-				g.failedRead(in.text.lengthSlot, done)
+		if in.text.Counted && in.text.LengthSigned {
+			if g.sig.operands[in.text.LengthSlot].kind == opMemory {
+				g.failedRead(in.text.LengthSlot, done)
 			}
-			unused := int32(64 - 8*int(in.text.lengthSize))
+			unused := int32(64 - 8*int(in.text.LengthSize))
 			g.emit(
-				asm.LoadMem(asm.R1, regRecord, recordSlot(in.text.lengthSlot), asm.DWord),
+				asm.LoadMem(asm.R1, regRecord, recordSlot(in.text.LengthSlot), asm.DWord),
 				asm.LSh.Imm(asm.R1, unused),
 				asm.JSGE.Imm(asm.R1, 0, done),
 				asm.Mov.Imm(asm.R3, markNegative),
@@ -210,18 +210,18 @@ func (g *generator) whyMissing(in *input) {
 // has the pointer failed, the pointer is zero, and it is that read's failure
 // that counts.
 func (g *generator) nilOnTheWay(off uint32, done string) {
-	block := len(g.sig.operands)
-	for read := g.sig.regionRead(off); read != block; {
+	block := g.sig.BlockRead()
+	for read := g.sig.RegionRead(off); read != block; {
 		failed, further := g.newLabel("failed"), g.newLabel("further")
 		g.failedRead(read, failed)
 		g.emit(asm.Ja.Label(done))
 		g.label(failed)
-		pointer := g.sig.indirects[read-block-1].pointer
+		pointer := g.sig.Indirects[read-block-1].Pointer
 		g.emit(
-			asm.LoadMem(asm.R1, regRecord, int16(g.sig.blockStart()+int(pointer)), asm.DWord),
+			asm.LoadMem(asm.R1, regRecord, int16(g.sig.BlockOffset()+int(pointer)), asm.DWord),
 			asm.JNE.Imm(asm.R1, 0, done),
 		)
-		read = g.sig.regionRead(pointer)
+		read = g.sig.RegionRead(pointer)
 		g.failedRead(read, further)
 		g.emit(asm.Mov.Imm(asm.R3, markNil), asm.Ja.Label(done))
 		g.label(further)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -30,7 +31,7 @@ const (
 type region struct {
 	base int    // in the record, or in the bytes of a slice
 	size uint32 // bytes
-	read int    // of what lies here: a bit of signature.failures
+	read int    // of what lies here: a bit of record.Layout.Failed
 	// fixed says that programs know the place of what lies here, and can follow
 	// what points from it.
 	fixed bool
@@ -49,7 +50,7 @@ type typedBinder struct {
 }
 
 func (b *typedBinder) blockRegion(size uint32) region {
-	return region{base: b.sc.sig.blockStart(), size: size, read: len(b.sc.sig.operands), fixed: true}
+	return region{base: b.sc.sig.BlockOffset(), size: size, read: b.sc.sig.BlockRead(), fixed: true}
 }
 
 // field is for an argument or a member of a struct in a region. where is the
@@ -117,7 +118,7 @@ func (b *typedBinder) composite(f *field, t *reader.Field, in region, where stri
 		f.source, f.size = fromRecord, 8
 		if in.fixed && !b.inArray {
 			f.target, f.where = typ.Target, where
-			if exact, ok := b.wants(where); exact || ok && len(b.sc.sig.indirects) < maxFollowed {
+			if exact, ok := b.wants(where); exact || ok && len(b.sc.sig.Indirects) < maxFollowed {
 				b.dereference(f, depth)
 			}
 		}
@@ -155,22 +156,22 @@ func (b *typedBinder) array(f *field, typ *btf.Array, at region, where string, d
 // elements describes the f.count elements from the beginning of a region on.
 func (b *typedBinder) elements(f *field, t btf.Type, first region, where string, depth int) {
 	sig := b.sc.sig
-	start := len(sig.strings)
+	start := len(sig.Strings)
 	f.parts = []field{b.element("", t, first, where, depth+1)}
-	each := sig.strings[start:]
+	each := sig.Strings[start:]
 	f.texts, f.whole = len(each), f.count
 	if len(each) == 0 {
 		return
 	}
 	for i := 1; i < f.count; i++ {
-		if sig.reads()+len(each) > maxBlockReads {
+		if sig.Reads()+len(each) > record.MaxBlockReads {
 			f.whole = i
 			return
 		}
 		for _, s := range each {
-			s.pointer += uint32(i * f.stride)
-			s.length += uint32(i * f.stride)
-			sig.strings = append(sig.strings, s)
+			s.Pointer += uint32(i * f.stride)
+			s.Length += uint32(i * f.stride)
+			sig.Strings = append(sig.Strings, s)
 		}
 	}
 }
@@ -178,8 +179,8 @@ func (b *typedBinder) elements(f *field, t btf.Type, first region, where string,
 // counted is for a pointer with a length: text, bytes or a slice.
 func (b *typedBinder) counted(f *field, t *reader.Field, in region, where string, depth int) {
 	sig := b.sc.sig
-	rel := uint32(in.base - sig.blockStart())
-	read := stringRead{sized: true, pointer: rel + t.Offset, length: rel + t.LenOffset, region: in.read}
+	rel := uint32(in.base - sig.BlockOffset())
+	read := record.String{Sized: true, Pointer: rel + t.Offset, Length: rel + t.LenOffset, Region: in.read}
 	if t.Kind == reader.Other {
 		typ, ok := btf.UnderlyingType(t.Type).(*btf.Pointer)
 		if !ok {
@@ -201,39 +202,39 @@ func (b *typedBinder) counted(f *field, t *reader.Field, in region, where string
 			b.countedElements(f, typ.Target, read, where, depth)
 			return
 		}
-		read.elem = uint32(size)
+		read.Elem = uint32(size)
 	}
 	switch {
 	case !in.fixed:
 		b.unread = true
 		f.err = errTooDeep
-	case sig.reads() == maxBlockReads:
+	case sig.Reads() == record.MaxBlockReads:
 		f.err = errTooManyParts
 	default:
-		f.source, f.index = fromString, len(sig.strings)
+		f.source, f.index = fromString, len(sig.Strings)
 		if t.Kind == reader.Other {
 			f.source = fromSlice
 		}
-		sig.strings = append(sig.strings, read)
+		sig.Strings = append(sig.Strings, read)
 	}
 }
 
 // countedElements copies the first elements of a slice to the fixed part, from
 // where their strings are read.
-func (b *typedBinder) countedElements(f *field, t btf.Type, read stringRead, where string, depth int) {
+func (b *typedBinder) countedElements(f *field, t btf.Type, read record.String, where string, depth int) {
 	n := min(maxElements, maxBlock/8/f.stride)
 	if n == 0 {
 		f.err = errTooDeep
 		return
 	}
-	at, err := b.place(indirect{pointer: read.pointer, length: read.length, elem: uint32(f.stride), size: uint32(n * f.stride)})
+	at, err := b.place(record.Indirect{Pointer: read.Pointer, Length: read.Length, Elem: uint32(f.stride), Size: uint32(n * f.stride)})
 	if err != nil {
 		f.err = err
 		return
 	}
 	b.inArray = true
-	f.source, f.offset, f.read, f.counted = fromCounted, at.base, at.read, read.region
-	f.length, f.count = b.sc.sig.blockStart()+int(read.length), n
+	f.source, f.offset, f.read, f.counted = fromCounted, at.base, at.read, read.Region
+	f.length, f.count = b.sc.sig.BlockOffset()+int(read.Length), n
 	at.size = uint32(f.stride)
 	b.elements(f, t, at, where, depth)
 	b.inArray = false
@@ -245,7 +246,7 @@ func (b *typedBinder) dereference(f *field, depth int) {
 	if err != nil || size <= 0 {
 		return // void: an address is all there is
 	}
-	at, err := b.place(indirect{pointer: uint32(f.offset - b.sc.sig.blockStart()), size: uint32(size)})
+	at, err := b.place(record.Indirect{Pointer: uint32(f.offset - b.sc.sig.BlockOffset()), Size: uint32(size)})
 	if err != nil {
 		f.source, f.err = fromNowhere, err
 		return
@@ -255,19 +256,17 @@ func (b *typedBinder) dereference(f *field, depth int) {
 }
 
 // place makes room for memory behind a pointer in the fixed part of records.
-func (b *typedBinder) place(in indirect) (region, error) {
+func (b *typedBinder) place(in record.Indirect) (region, error) {
 	sig := b.sc.sig
-	if sig.reads() == maxBlockReads {
+	if sig.Reads() == record.MaxBlockReads {
 		return region{}, errTooManyParts
 	}
-	end := sig.fixedSize() - sig.blockStart()
-	if uint64(end)+uint64(in.size) > maxBlock {
-		return region{}, fmt.Errorf("it points to %d bytes, and at most %d are read of an event", in.size, maxBlock)
+	end := sig.FixedSize() - sig.BlockOffset()
+	if uint64(end)+uint64(in.Size) > maxBlock {
+		return region{}, fmt.Errorf("it points to %d bytes, and at most %d are read of an event", in.Size, maxBlock)
 	}
-	in.offset = uint32(end)
-	sig.indirects = append(sig.indirects, in)
-	sig.extra += (in.size + 7) &^ 7
-	return region{base: sig.blockStart() + end, size: in.size, read: sig.regionRead(in.offset), fixed: true}, nil
+	offset := sig.AddIndirect(in)
+	return region{base: sig.BlockOffset() + end, size: in.Size, read: sig.RegionRead(offset), fixed: true}, nil
 }
 
 // wants says whether Options.Follow names the pointer, in full or by a pattern.
@@ -317,10 +316,10 @@ func (b *binder) bindTyped(sc *schema, s *Site, regs *registers) {
 		return
 	}
 	if rec.Flags&notes.IPv4Register != 0 {
-		sc.addrs, sc.sig.operands = true, []operand{{kind: opRegister, size: 8, base: regs.argument}}
+		sc.addrs = true
+		sc.sig.read(operand{kind: opRegister, size: 8, base: regs.argument})
 	}
-	sc.sig.block, sc.sig.blockBase = true, base
-	sc.sig.blockOffset, sc.sig.blockSize = rec.BlockOffset, rec.BlockSize
+	sc.sig.Block, sc.sig.blockBase, sc.sig.blockDisp = rec.BlockSize, base, rec.BlockOffset
 	sc.typed = &typedBinder{sc: sc, provider: s.Probe.Provider, name: s.Probe.Name, follow: b.follow, used: b.used}
 	for i := range typ.Fields {
 		t := &typ.Fields[i]

@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/notes"
@@ -147,7 +148,7 @@ func TestManyForms(t *testing.T) {
 	for i := range 700 {
 		sig := &signature{}
 		for j := range 12 {
-			sig.operands = append(sig.operands, operand{
+			sig.read(operand{
 				kind: opMemory, size: 8, hasBase: true, disp: int64(i*100 + j), base: location{off: 0, size: 8},
 			})
 		}
@@ -182,19 +183,21 @@ func TestManyForms(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(make([]byte, 64), uint32(0))
 	f.Add([]byte(strings.Repeat("\xff", 200)), uint32(5))
-	const block = headSize + 16 + 8
+	const block = record.HeaderSize + 16 + 8
 	const behind = block + 24 // what a pointer in the block leads to
 	sc := &schema{
 		sig: &signature{
-			operands: make([]operand, 2), block: true, blockSize: 24, maxString: 16,
-			indirects: []indirect{{pointer: 8, offset: 24, size: 32, length: 16, elem: 16}}, extra: 32,
-			strings: []stringRead{
-				{sized: true, pointer: 0, length: 16, region: 2}, {slot: 1}, {sized: true, pointer: 0, length: 16, elem: 3, region: 2},
-				{sized: true, pointer: 24, length: 32, region: 3}, {sized: true, pointer: 40, length: 48, region: 3},
+			operands: make([]operand, 2), maxString: 16,
+			Layout: record.Layout{Slots: 2, Block: 24,
+				Indirects: []record.Indirect{{Pointer: 8, Offset: 24, Room: 32, Size: 32, Length: 16, Elem: 16}},
+				Strings: []record.String{
+					{Sized: true, Pointer: 0, Length: 16, Region: 2}, {Slot: 1}, {Sized: true, Pointer: 0, Length: 16, Elem: 3, Region: 2},
+					{Sized: true, Pointer: 24, Length: 32, Region: 3}, {Sized: true, Pointer: 40, Length: 48, Region: 3},
+				},
 			},
 		},
 		fields: []field{
-			{name: "a", source: fromRecord, kind: 2, size: 4, offset: headSize},
+			{name: "a", source: fromRecord, kind: 2, size: 4, offset: record.HeaderSize},
 			{name: "b", source: fromString, kind: 6, index: 0},
 			{name: "c", source: fromString, kind: 5, index: 1},
 			{name: "d", source: fromRaw, offset: block, count: 24, read: 2},
@@ -214,8 +217,8 @@ func FuzzDecode(f *testing.F) {
 		var sites atomic.Pointer[siteTable]
 		sites.Store(sites.Load().with(Plan{{}}, []*schema{sc}, []int{0}))
 		d := newDecoder(&sites, clock{measure: func() clockSample { return clockSample{} }})
-		if len(rec) >= headSize {
-			rec[headErrors] = byte(errors)
+		if len(rec) >= record.HeaderSize {
+			rec[record.Failures] = byte(errors)
 		}
 		ev, err := d.decode(rec)
 		if err == nil && len(ev.Args) != len(sc.fields) {

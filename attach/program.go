@@ -7,6 +7,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/record"
 )
 
 // Registers of a generated program that survive helper calls.
@@ -24,9 +26,9 @@ const (
 	stackLength = -16
 	stackErrors = -24 // bits of failed reads
 	stackSum    = -32
-	stackClock  = -40                     // when an end fired, then what has passed since its start
-	stackSlots  = -40                     // and below: memory operands of records without strings
-	stackGroup  = stackSlots - 8*maxReads // and below: an aggregate's keys
+	stackClock  = -40                            // when an end fired, then what has passed since its start
+	stackSlots  = -40                            // and below: memory operands of records without strings
+	stackGroup  = stackSlots - 8*record.MaxReads // and below: an aggregate's keys
 )
 
 const (

@@ -1,40 +1,44 @@
 package attach
 
-import "github.com/cilium/ebpf/asm"
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/internal/record"
+)
 
 // readBlock copies the argument block. It has just been written, to the stack
 // of the thread, and is in memory.
 func (g *generator) readBlock(mayCopy bool) {
-	if !g.sig.block {
+	if g.sig.Block == 0 {
 		return
 	}
 	load := func() {
 		g.loadLocation(asm.R3, g.sig.blockBase)
-		g.emit(asm.Add.Imm(asm.R3, g.sig.blockOffset))
+		g.emit(asm.Add.Imm(asm.R3, g.sig.blockDisp))
 	}
-	g.readUser(load, int32(g.sig.blockSize), regRecord, int16(g.sig.blockStart()), len(g.sig.operands), mayCopy)
+	g.readUser(load, int32(g.sig.Block), regRecord, int16(g.sig.BlockOffset()), g.sig.BlockRead(), mayCopy)
 }
 
 // readIndirects copies what pointers in the block lead to. What they point to
 // is zero if it cannot be read: nothing is there to follow.
 func (g *generator) readIndirects() {
-	start := g.sig.blockStart()
-	for i, in := range g.sig.indirects {
-		bit := len(g.sig.operands) + 1 + i
-		to, from := int16(start+int(in.offset)), int16(start+int(in.pointer))
+	start := g.sig.BlockOffset()
+	for i, in := range g.sig.Indirects {
+		bit := g.sig.BlockRead() + 1 + i
+		to, from := int16(start+int(in.Offset)), int16(start+int(in.Pointer))
 		load := func() { g.emit(asm.LoadMem(asm.R3, regRecord, from, asm.DWord)) }
 		switch {
-		case in.size == 0:
-		case in.elem == 0:
-			g.readUser(load, int32(in.size), regRecord, to, bit, g.sleeps)
+		case in.Size == 0:
+		case in.Elem == 0:
+			g.readUser(load, int32(in.Size), regRecord, to, bit, g.sleeps)
 		default:
 			g.emit(asm.Mov.Imm(asm.R1, 0))
-			for off := 0; off < int(in.size); off += 8 {
+			for off := 0; off < int(in.Size); off += 8 {
 				g.emit(asm.StoreMem(regRecord, to+int16(off), asm.R1, asm.DWord))
 			}
-			s := stringRead{sized: true, pointer: in.pointer, length: in.length, elem: in.elem}
+			s := record.String{Sized: true, Pointer: in.Pointer, Length: in.Length, Elem: in.Elem}
 			failed, done := g.newLabel("failed"), g.newLabel("done")
-			g.copySized(s, func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(to))) }, int32(in.size), failed)
+			g.copySized(s, func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(to))) }, int32(in.Size), failed)
 			g.emit(asm.Ja.Label(done))
 			g.label(failed)
 			g.markError(bit)
@@ -90,10 +94,10 @@ func (g *generator) markError(i int) {
 func (g *generator) storeErrors() {
 	g.emit(
 		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.DWord),
-		asm.StoreMem(regRecord, headErrors, asm.R1, asm.Word),
+		asm.StoreMem(regRecord, record.Failures, asm.R1, asm.Word),
 	)
-	if g.sig.block {
-		g.emit(asm.StoreMem(regRecord, int16(g.sig.blockStart()-8), asm.R1, asm.DWord))
+	if g.sig.Block > 0 {
+		g.emit(asm.StoreMem(regRecord, int16(g.sig.FailuresOffset()), asm.R1, asm.DWord))
 	}
 }
 
@@ -157,9 +161,9 @@ func (g *generator) loadLocation(dst asm.Register, l location) {
 }
 
 // readString copies a string to the cursor and moves it on by what was copied.
-func (g *generator) readString(s stringRead, bit int) {
+func (g *generator) readString(s record.String, bit int) {
 	failed, done := g.newLabel("failed"), g.newLabel("done")
-	if s.sized || s.counted {
+	if s.Sized || s.Counted {
 		g.readSized(s, failed)
 	} else {
 		g.readTerminated(s, failed)
@@ -171,7 +175,7 @@ func (g *generator) readString(s stringRead, bit int) {
 	g.emit(asm.And.Imm(regCursor, int32(g.sig.cursorMask(g.sig.stringLimit()))))
 }
 
-func (g *generator) readSized(s stringRead, failed string) {
+func (g *generator) readSized(s record.String, failed string) {
 	g.copySized(s, g.toCursor, int32(g.sig.stringLimit()), failed)
 	g.emit(
 		asm.LoadMem(asm.R1, asm.R10, stackLength, asm.DWord),
@@ -179,10 +183,10 @@ func (g *generator) readSized(s stringRead, failed string) {
 	)
 }
 
-func (g *generator) readTerminated(s stringRead, failed string) {
-	g.copyTerminated(s.slot, g.toCursor, g.sig.stringLimit(), failed)
+func (g *generator) readTerminated(s record.String, failed string) {
+	g.copyTerminated(s.Slot, g.toCursor, g.sig.stringLimit(), failed)
 	g.emit(
-		asm.StoreMem(regRecord, recordSlot(s.slot), asm.R0, asm.DWord),
+		asm.StoreMem(regRecord, recordSlot(s.Slot), asm.R0, asm.DWord),
 		asm.Add.Reg(regCursor, asm.R0),
 	)
 }
@@ -195,14 +199,14 @@ func (g *generator) toCursor() {
 // copySized copies what s points to, up to limit bytes, to the address that to
 // puts into R1. It leaves the number of bytes at stackLength, jumps if there is
 // nothing to be read, and changes R0 to R5.
-func (g *generator) copySized(s stringRead, to func(), limit int32, failed string) {
+func (g *generator) copySized(s record.String, to func(), limit int32, failed string) {
 	whole, ok := g.newLabel("whole"), g.newLabel("copied")
-	most := limit / int32(s.width())
+	most := limit / int32(s.Width())
 	g.loadTextLength(&s, failed)
 	g.emit(asm.JLE.Imm(asm.R2, most, whole), asm.Mov.Imm(asm.R2, most))
 	g.label(whole)
-	if s.elem > 1 {
-		g.emit(asm.Mul.Imm(asm.R2, int32(s.elem)))
+	if s.Elem > 1 {
+		g.emit(asm.Mul.Imm(asm.R2, int32(s.Elem)))
 	}
 	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
 	for _, fn := range g.readers(g.sleeps) {
@@ -226,18 +230,18 @@ func (g *generator) readers(mayCopy bool) []asm.BuiltinFunc {
 
 // loadTextLength puts the length of text that says it into R2, and jumps if it
 // could not be read or is negative. It changes R1.
-func (g *generator) loadTextLength(s *stringRead, failed string) {
-	if s.sized {
-		g.emit(asm.LoadMem(asm.R2, regRecord, int16(g.sig.blockStart()+int(s.length)), asm.DWord))
+func (g *generator) loadTextLength(s *record.String, failed string) {
+	if s.Sized {
+		g.emit(asm.LoadMem(asm.R2, regRecord, int16(g.sig.BlockOffset()+int(s.Length)), asm.DWord))
 		return
 	}
-	if g.sig.operands[s.lengthSlot].kind == opMemory {
-		g.failedRead(s.lengthSlot, failed)
+	if g.sig.operands[s.LengthSlot].kind == opMemory {
+		g.failedRead(s.LengthSlot, failed)
 	}
-	g.emit(asm.LoadMem(asm.R2, regRecord, recordSlot(s.lengthSlot), asm.DWord))
-	unused := int32(64 - 8*int(s.lengthSize))
+	g.emit(asm.LoadMem(asm.R2, regRecord, recordSlot(s.LengthSlot), asm.DWord))
+	unused := int32(64 - 8*int(s.LengthSize))
 	g.emit(asm.LSh.Imm(asm.R2, unused))
-	if !s.lengthSigned {
+	if !s.LengthSigned {
 		g.emit(asm.RSh.Imm(asm.R2, unused))
 		return
 	}
@@ -248,10 +252,10 @@ func (g *generator) loadTextLength(s *stringRead, failed string) {
 }
 
 // loadTextPointer puts the address of text into R3.
-func (g *generator) loadTextPointer(s *stringRead) {
-	at := recordSlot(s.slot)
-	if s.sized {
-		at = int16(g.sig.blockStart() + int(s.pointer))
+func (g *generator) loadTextPointer(s *record.String) {
+	at := recordSlot(s.Slot)
+	if s.Sized {
+		at = int16(g.sig.BlockOffset() + int(s.Pointer))
 	}
 	g.emit(asm.LoadMem(asm.R3, regRecord, at, asm.DWord))
 }

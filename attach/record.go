@@ -1,6 +1,10 @@
 package attach
 
-import "github.com/cilium/ebpf/asm"
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/internal/record"
+)
 
 // emitFixed sends a record whose size is known, written in place. What may
 // sleep comes first: a record that is reserved holds up those behind it.
@@ -13,7 +17,7 @@ func (g *generator) emitFixed() {
 	g.where("filtered")
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.maps.ring.FD()),
-		asm.Mov.Imm(asm.R2, int32(g.sig.fixedSize())),
+		asm.Mov.Imm(asm.R2, int32(g.sig.FixedSize())),
 		asm.Mov.Imm(asm.R3, 0),
 		asm.FnRingbufReserve.Call(),
 		asm.JEq.Imm(asm.R0, 0, "lost"),
@@ -39,7 +43,7 @@ func (g *generator) emitFixed() {
 }
 
 func stackSlot(i int) int16  { return int16(stackSlots - 8*(i+1)) }
-func recordSlot(i int) int16 { return int16(headSize + 8*i) }
+func recordSlot(i int) int16 { return int16(record.Slot(i)) }
 
 // emitVariable puts a record together in scratch memory and sends what it used.
 func (g *generator) emitVariable() {
@@ -59,9 +63,9 @@ func (g *generator) emitVariable() {
 	g.readIndirects()
 	g.where(unwanted)
 	g.header()
-	g.emit(asm.Mov.Imm(regCursor, int32(g.sig.fixedSize())))
-	bit := g.sig.reads() - len(g.sig.strings)
-	for _, s := range g.sig.strings {
+	g.emit(asm.Mov.Imm(regCursor, int32(g.sig.FixedSize())))
+	bit := g.sig.FirstString()
+	for _, s := range g.sig.Strings {
 		g.readString(s, bit)
 		bit++
 	}
@@ -135,15 +139,15 @@ func exchange(dst, src asm.Register, off int16) asm.Instruction {
 
 func (g *generator) header() {
 	g.emit(
-		asm.StoreMem(regRecord, headSite, regSite, asm.Word),
+		asm.StoreMem(regRecord, record.Site, regSite, asm.Word),
 		asm.FnKtimeGetNs.Call(),
-		asm.StoreMem(regRecord, headTime, asm.R0, asm.DWord),
+		asm.StoreMem(regRecord, record.Time, asm.R0, asm.DWord),
 	)
 	g.loadTask()
 	g.emit(
-		asm.StoreMem(regRecord, headTask, asm.R0, asm.DWord),
+		asm.StoreMem(regRecord, record.Task, asm.R0, asm.DWord),
 		asm.Mov.Reg(asm.R1, regRecord),
-		asm.Add.Imm(asm.R1, headComm),
+		asm.Add.Imm(asm.R1, record.Comm),
 		asm.Mov.Imm(asm.R2, 16),
 		asm.FnGetCurrentComm.Call(),
 	)

@@ -12,6 +12,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -45,10 +46,10 @@ type field struct {
 	// meaning of a number or bytes
 	meaning reader.Meaning
 	size    uint8
-	read    int // of what it lies in: a bit of signature.failures
+	read    int // of what it lies in: a bit of record.Layout.Failed
 	value   any // fromConstant
 	offset  int // in the record
-	index   int // in signature.strings
+	index   int // in Layout.Strings
 
 	parts   []field
 	count   int
@@ -74,7 +75,7 @@ type schema struct {
 }
 
 // decode returns the arguments in the record rec.
-func (s *schema) decode(rec []byte) ([]event.Arg, error) {
+func (s *schema) decode(rec record.Record) ([]event.Arg, error) {
 	var r reading
 	if err := s.read(rec, &r); err != nil || len(s.fields) == 0 {
 		return nil, err
@@ -84,23 +85,23 @@ func (s *schema) decode(rec []byte) ([]event.Arg, error) {
 
 // reading is a record that is being decoded.
 type reading struct {
-	rec    []byte
+	rec    record.Record
 	failed uint64
 	texts  []text
 	ipv4   uint64 // see notes.IPv4Register
 }
 
 // read prepares r for the fields of rec. It reuses the memory of r.
-func (s *schema) read(rec []byte, r *reading) error {
-	if len(rec) < s.sig.fixedSize() {
-		return fmt.Errorf("event of %d bytes, its fixed part alone has %d", len(rec), s.sig.fixedSize())
+func (s *schema) read(rec record.Record, r *reading) error {
+	if len(rec) < s.sig.FixedSize() {
+		return fmt.Errorf("event of %d bytes, its fixed part alone has %d", len(rec), s.sig.FixedSize())
 	}
-	r.rec, r.failed = rec, s.sig.failures(rec)
+	r.rec, r.failed = rec, s.sig.Failed(rec)
 	r.texts = r.texts[:0]
 	if s.addrs {
-		r.ipv4 = number(rec[headSize+8*ipv4Operand:], 8)
+		r.ipv4 = rec.Slot(ipv4Operand)
 	}
-	if len(s.sig.strings) == 0 {
+	if len(s.sig.Strings) == 0 {
 		return nil
 	}
 	return s.readTexts(r)
@@ -139,7 +140,7 @@ func (r *reading) value(f *field, at, text int) (any, error) {
 	case r.failed&(1<<f.read) != 0:
 		return nil, event.ErrFault
 	}
-	here := r.rec[f.offset+at:]
+	here := []byte(r.rec[f.offset+at:])
 	switch f.source {
 	case fromRecord:
 		return event.NumberValue(f.kind, f.meaning, number(here, f.size), f.size).Any()
@@ -237,27 +238,27 @@ func wholeRunes(b []byte) []byte {
 
 func (s *schema) readTexts(r *reading) error {
 	limit := uint64(s.sig.stringLimit())
-	bit := s.sig.reads() - len(s.sig.strings)
-	rest := r.rec[s.sig.fixedSize():]
-	for i, str := range s.sig.strings {
+	bit := s.sig.FirstString()
+	rest := r.rec[s.sig.FixedSize():]
+	for i, str := range s.sig.Strings {
 		// Where pointer and length could not be read, they are zero, and nothing
 		// is copied without an error.
-		if r.failed&(1<<(bit+i)) != 0 || str.sized && r.failed&(1<<str.region) != 0 {
+		if r.failed&(1<<(bit+i)) != 0 || str.Sized && r.failed&(1<<str.Region) != 0 {
 			r.texts = append(r.texts, text{err: s.readError(r, &str)})
 			continue
 		}
 		var t text
 		var have, keep uint64
-		if str.sized || str.counted {
+		if str.Sized || str.Counted {
 			length := s.length(r.rec, &str)
-			most := limit / uint64(str.width())
-			have = min(length, most) * uint64(str.width())
+			most := limit / uint64(str.Width())
+			have = min(length, most) * uint64(str.Width())
 			keep = have
 			if length > most {
-				t.err = truncation{kept: most, of: length, known: true, elements: str.elem > 1}
+				t.err = truncation{kept: most, of: length, known: true, elements: str.Elem > 1}
 			}
 		} else {
-			have = binary.NativeEndian.Uint64(r.rec[headSize+8*str.slot:])
+			have = r.rec.Slot(str.Slot)
 			keep = have
 			if have > limit {
 				keep = limit
@@ -274,26 +275,26 @@ func (s *schema) readTexts(r *reading) error {
 }
 
 // length returns the length of text that says it.
-func (s *schema) length(rec []byte, str *stringRead) uint64 {
-	if str.sized {
-		return binary.NativeEndian.Uint64(rec[s.sig.blockStart()+int(str.length):])
+func (s *schema) length(rec record.Record, str *record.String) uint64 {
+	if str.Sized {
+		return binary.NativeEndian.Uint64(rec[s.sig.BlockOffset()+int(str.Length):])
 	}
 	kind := reader.Uint
-	if str.lengthSigned {
+	if str.LengthSigned {
 		kind = reader.Int
 	}
-	return bitsOf(scalar(rec[headSize+8*str.lengthSlot:], kind, str.lengthSize))
+	return bitsOf(scalar(rec[record.Slot(str.LengthSlot):], kind, str.LengthSize))
 }
 
 // readError is why a string could not be read; nil of one that is nowhere.
-func (s *schema) readError(r *reading, str *stringRead) error {
-	if str.sized || r.failed&(1<<str.slot) != 0 {
+func (s *schema) readError(r *reading, str *record.String) error {
+	if str.Sized || r.failed&(1<<str.Slot) != 0 {
 		return event.ErrFault
 	}
-	if binary.NativeEndian.Uint64(r.rec[headSize+8*str.slot:]) == 0 {
+	if r.rec.Slot(str.Slot) == 0 {
 		return nil
 	}
-	if str.counted && str.lengthSigned {
+	if str.Counted && str.LengthSigned {
 		if n := int64(s.length(r.rec, str)); n < 0 {
 			return fmt.Errorf("its length is %d", n)
 		}

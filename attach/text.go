@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -179,10 +180,10 @@ type textField struct {
 // bindTexts makes fields text. length returns the operand that holds a length,
 // and its argument, nil if there is none.
 func (s *schema) bindTexts(texts []textField, length func(string) (operand, *notes.Arg)) {
-	reads := make([]stringRead, len(texts))
+	reads := make([]record.String, len(texts))
 	for i, t := range texts {
 		f := &s.fields[t.field]
-		reads[i].slot = f.read
+		reads[i].Slot = f.read
 		if t.length == "" {
 			continue
 		}
@@ -191,16 +192,15 @@ func (s *schema) bindTexts(texts []textField, length func(string) (operand, *not
 			f.source, f.err = fromNowhere, fmt.Errorf("no argument %s holds its length", t.length)
 			continue
 		}
-		reads[i].counted, reads[i].lengthSlot = true, len(s.sig.operands)
-		reads[i].lengthSize, reads[i].lengthSigned = op.size, a.Signed
-		s.sig.operands = append(s.sig.operands, op)
+		reads[i].Counted, reads[i].LengthSlot = true, s.sig.read(op)
+		reads[i].LengthSize, reads[i].LengthSigned = op.size, a.Signed
 	}
 	for i, t := range texts {
 		f := &s.fields[t.field]
 		if f.err != nil {
 			continue
 		}
-		f.source, f.kind, f.index = fromString, reader.String, len(s.sig.strings)
-		s.sig.strings = append(s.sig.strings, reads[i])
+		f.source, f.kind, f.index = fromString, reader.String, len(s.sig.Strings)
+		s.sig.Strings = append(s.sig.Strings, reads[i])
 	}
 }

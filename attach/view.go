@@ -42,11 +42,12 @@ func (s *Session) Views() iter.Seq2[*View, error] {
 	}
 }
 
-// set makes v a view of the event in rec. With an error it has no arguments, or
+// set makes v a view of the event in b. With an error it has no arguments, or
 // no probe either.
-func (v *View) set(rec []byte) (err error) {
+func (v *View) set(b []byte) error {
 	v.addrs = v.addrs[:0]
-	if v.schema, v.probe, err = v.decoder.site(rec); err != nil {
+	rec, sc, probe, err := v.decoder.site(b)
+	if v.schema, v.probe = sc, probe; err != nil {
 		return err
 	}
 	if err = v.schema.read(rec, &v.reading); err != nil {
@@ -60,17 +61,17 @@ var noArguments = &schema{sig: &signature{}}
 
 // Time returns when the probe fired, by the clock on the wall.
 func (v *View) Time() time.Time {
-	return v.decoder.clock.wall(binary.NativeEndian.Uint64(v.reading.rec[headTime:]))
+	return v.decoder.clock.wall(v.reading.rec.Time())
 }
 
 // PID returns the process id, as in Event.
-func (v *View) PID() int { return int(binary.NativeEndian.Uint64(v.reading.rec[headTask:]) >> 32) }
+func (v *View) PID() int { return v.reading.rec.PID() }
 
 // TID returns the thread id, as in Event.
-func (v *View) TID() int { return int(binary.NativeEndian.Uint32(v.reading.rec[headTask:])) }
+func (v *View) TID() int { return v.reading.rec.TID() }
 
 // Comm returns the name of the thread. It may be kept.
-func (v *View) Comm() string { return v.decoder.comm([16]byte(v.reading.rec[headComm:])) }
+func (v *View) Comm() string { return v.decoder.comm(v.reading.rec.Comm()) }
 
 // Probe returns the site that fired. It is shared by all its events.
 func (v *View) Probe() *reader.Probe { return v.probe }

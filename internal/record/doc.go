@@ -1,0 +1,15 @@
+// Package record is the format of an event's bytes, between what writes them where
+// a probe fires and what decodes them. All numbers are in the host's byte order.
+//
+//	header     40 bytes  which site fired, when, and in which thread
+//	slots      8 each    a value each, or a pointer to a string
+//	failures   8         which reads failed; only with a block, else in the header
+//	block                the argument block of a typed probe, padded to 8
+//	indirects            what its pointers lead to, each padded to 8
+//	strings              text, bytes and elements, one after the other
+//
+// All but the strings is the fixed part: a [Layout] says where its sections lie,
+// and how long the strings are can be read there. Every slot, the block, every
+// indirect and every string is a read, in this order; bit i of the failures is set
+// if read i failed.
+package record

@@ -1,0 +1,123 @@
+package record
+
+import "encoding/binary"
+
+const (
+	// MaxReads are the bits for failed reads in the header.
+	MaxReads = 32
+	// MaxBlockReads are those of a record with an argument block.
+	MaxBlockReads = 64
+)
+
+// Layout is what the records of a site consist of.
+type Layout struct {
+	// Slots is the number of values of 8 bytes.
+	Slots int
+	// Block is the size of the argument block; 0 if there is none.
+	Block uint32
+	// Indirects are what pointers in the block lead to.
+	Indirects []Indirect
+	// Strings are behind the fixed part.
+	Strings []String
+}
+
+// Indirect is memory of known size in the fixed part. Offsets are from the start
+// of the block.
+type Indirect struct {
+	Pointer uint32 // where the pointer is
+	Offset  uint32 // where its copy is
+	Room    uint32 // for the copy, padded to 8
+	Size    uint32 // of the copy; 0 if it is not needed
+	// Of a slice: where the number of elements is, and their size; Size is that
+	// of the most elements that are copied. 0 of a pointer to one value.
+	Length, Elem uint32
+}
+
+// String is text, bytes or elements behind the fixed part.
+type String struct {
+	Sized bool // pointer and length lie in the block or an indirect; else text up to a NUL
+
+	Pointer, Length uint32 // Sized: offsets from the start of the block
+	Elem            uint32 // Sized: bytes of an element; 0 for text and bytes
+	Region          int    // Sized: the read of where pointer and length lie
+
+	// Not Sized: Slot holds the pointer when it is read and, unless the text is
+	// counted, the number of bytes copied afterwards.
+	Slot int
+
+	// Counted: the length is LengthSize bytes in a slot, not up to a NUL.
+	Counted      bool
+	LengthSlot   int
+	LengthSize   uint8
+	LengthSigned bool
+}
+
+// Width is the size of what the length counts.
+func (s *String) Width() int { return max(1, int(s.Elem)) }
+
+// Slot returns the offset of slot i.
+func Slot(i int) int { return HeaderSize + 8*i }
+
+// BlockOffset returns the offset of the argument block, before which the failures
+// lie.
+func (l *Layout) BlockOffset() int { return Slot(l.Slots) + 8 }
+
+// FailuresOffset returns the offset of the failures of a record with a block.
+func (l *Layout) FailuresOffset() int { return Slot(l.Slots) }
+
+// BlockRead returns the number of the read of the argument block.
+func (l *Layout) BlockRead() int { return l.Slots }
+
+// Reads returns the number of reads.
+func (l *Layout) Reads() int { return l.FirstString() + len(l.Strings) }
+
+// FirstString returns the number of the first string's read.
+func (l *Layout) FirstString() int {
+	n := l.Slots + len(l.Indirects)
+	if l.Block > 0 {
+		n++
+	}
+	return n
+}
+
+// RegionRead returns the number of the read of what lies at an offset from the
+// start of the block.
+func (l *Layout) RegionRead(offset uint32) int {
+	for i := range l.Indirects {
+		if in := &l.Indirects[i]; offset >= in.Offset && offset-in.Offset < in.Room {
+			return l.BlockRead() + 1 + i
+		}
+	}
+	return l.BlockRead()
+}
+
+// FixedSize returns the size of a record without its strings.
+func (l *Layout) FixedSize() int {
+	if l.Block == 0 {
+		return Slot(l.Slots)
+	}
+	if n := len(l.Indirects); n > 0 {
+		last := &l.Indirects[n-1]
+		return l.BlockOffset() + int(last.Offset+last.Room)
+	}
+	return l.BlockOffset() + int(pad(l.Block))
+}
+
+// AddIndirect makes room for size bytes behind what there is in the fixed part and
+// returns their offset from the start of the block.
+func (l *Layout) AddIndirect(in Indirect) uint32 {
+	in.Offset = uint32(l.FixedSize() - l.BlockOffset())
+	in.Room = pad(in.Size)
+	l.Indirects = append(l.Indirects, in)
+	return in.Offset
+}
+
+// Failed returns the failures of a record that has the whole fixed part.
+func (l *Layout) Failed(r Record) uint64 {
+	if l.Block > 0 {
+		return binary.NativeEndian.Uint64(r[l.FailuresOffset():])
+	}
+	return uint64(binary.NativeEndian.Uint32(r[Failures:]))
+}
+
+func pad(size uint32) uint32 { return (size + 7) &^ 7 }

@@ -1,0 +1,46 @@
+package record
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Offsets in the header.
+const (
+	Site     = 0  // u32: the number of the site that fired
+	Failures = 4  // u32: bit i is set if read i failed, of records without an argument block
+	Time     = 8  // u64: CLOCK_MONOTONIC
+	Task     = 16 // u64: process id << 32 | thread id
+	Comm     = 24 // char[16]: the thread's name
+
+	HeaderSize = 40
+)
+
+// Record is the bytes of an event, at least its header: see [Check].
+type Record []byte
+
+// Check returns b as a record. The error is for one that is shorter than its header.
+func Check(b []byte) (Record, error) {
+	if len(b) < HeaderSize {
+		return nil, fmt.Errorf("event of %d bytes is shorter than its header", len(b))
+	}
+	return b, nil
+}
+
+// Site returns the number of the site that fired.
+func (r Record) Site() uint32 { return binary.NativeEndian.Uint32(r[Site:]) }
+
+// Time returns when, by CLOCK_MONOTONIC.
+func (r Record) Time() uint64 { return binary.NativeEndian.Uint64(r[Time:]) }
+
+// PID returns the process id.
+func (r Record) PID() int { return int(binary.NativeEndian.Uint64(r[Task:]) >> 32) }
+
+// TID returns the thread id.
+func (r Record) TID() int { return int(uint32(binary.NativeEndian.Uint64(r[Task:]))) }
+
+// Comm returns the thread's name, with NULs behind it.
+func (r Record) Comm() [16]byte { return [16]byte(r[Comm:]) }
+
+// Slot returns what slot i holds.
+func (r Record) Slot(i int) uint64 { return binary.NativeEndian.Uint64(r[Slot(i):]) }
