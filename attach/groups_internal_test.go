@@ -80,7 +80,7 @@ func fill(t testing.TB, l *aggregateLayout, m *ebpf.Map, n int) {
 	t.Helper()
 	key, words := make([]byte, l.keySize), make([]byte, 8*l.words())
 	for i := range n {
-		binary.NativeEndian.PutUint64(key, uint64(i))
+		binary.NativeEndian.PutUint64(key, uint64(i+1)) // no process is 0
 		binary.NativeEndian.PutUint64(words[8*wordCount:], uint64(i+1))
 		var value any = words
 		if m.Type() == ebpf.PerCPUHash {
@@ -132,8 +132,8 @@ func TestTakeGroups(t *testing.T) {
 				t.Fatalf("%+v: %d groups, error %v, want %d", test.wanted, len(groups), err, n)
 			}
 			for i, g := range groups {
-				if want := uint64(n - i); g.Count != want || g.By[0].Value != want-1 {
-					t.Fatalf("%+v: group %d is %+v, want %d events of pid %d", test.wanted, i, g, want, want-1)
+				if want := uint64(n - i); g.Count != want || g.By[0].Value != want {
+					t.Fatalf("%+v: group %d is %+v, want %d events of pid %d", test.wanted, i, g, want, want)
 				}
 			}
 		}
