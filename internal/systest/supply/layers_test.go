@@ -14,6 +14,7 @@ const module = "github.com/go-usdt/usdt/"
 // each one imports. A package stands behind all that it imports, so that the order
 // of the lines shows that there is no circle.
 const layers = `
+github.com/go-usdt/usdt
 notes
 elfgen
 internal/btfgen
