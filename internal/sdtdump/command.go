@@ -64,7 +64,8 @@ const examples = `  sdtdump /usr/lib/x86_64-linux-gnu/libstdc++.so.6
   sdtdump --probe 'hotspot:gc__*' /usr/lib/jvm
   sdtdump -p $(pidof postgres | cut -d' ' -f1) --json
   sdtdump -a --probe 'python:*'
-  sdtdump --check ./libmine.so`
+  sdtdump --check ./libmine.so
+  sdtdump -p $(pidof myapp) --probe 'myapp:*' --format markdown > PROBES.md`
 
 // Command returns the command sdtdump for its documentation.
 func Command() *cobra.Command { return command(io.Discard, io.Discard, new(int)) }
@@ -143,7 +144,7 @@ func (o *options) validate(flags *pflag.FlagSet) error {
 		return fmt.Errorf("unknown format %q: want %s", o.format, strings.Join(formatNames(), ", "))
 	}
 	for name, set := range map[string]bool{"symbols": o.symbols, "disasm": o.disasm} {
-		if set && o.format != "text" && o.format != "json" {
+		if set && o.format != "text" && o.format != "json" && (name != "symbols" || o.format != "markdown") {
 			return fmt.Errorf("--%s has no effect with --format %s", name, o.format)
 		}
 	}

@@ -20,13 +20,14 @@ type printer interface {
 var formats = map[string]func(io.Writer, *options) printer{
 	"text":          newText,
 	"json":          newJSON,
+	"markdown":      newMarkdown,
 	"bpftrace":      newBpftrace,
 	"uprobe_events": newUprobeEvents,
 	"c":             newC,
 }
 
 func formatNames() []string {
-	return []string{"text", "json", "bpftrace", "uprobe_events", "c"}
+	return []string{"text", "json", "markdown", "bpftrace", "uprobe_events", "c"}
 }
 
 // decoded is a probe with its arguments.

@@ -112,6 +112,8 @@ func TestReadmeCommands(t *testing.T) {
 	for _, c := range []struct{ names, pattern string }{
 		{"sdtdump /usr/lib/postgresql/", `^  postgresql:query__start  0x[0-9a-f]+ `},
 		{"sdtdump -p 4711 ", `^  myapp:request_done  0x[0-9a-f]+  at 0x[0-9a-f]+ `},
+		{"--format markdown", "^\\| `myapp:request_done` \\| `id uint64`, `path string`, `status int64`.* \\| yes \\|$"},
+		{"sdtdump --check ", `^/usr/lib/.*/libstdc\+\+.so.6: .* accept every probe$`},
 		{"sdttrace list 'uprobe:", `^0x[0-9a-f]+ +\d+ +uprobe:/usr/lib/.*/libssl.so[.\d]*:SSL_read +-$`},
 		{"sdttrace list 'myapp:", `^\d+ +myapp +myapp:request_done +0 +clean +- +/memfd:`},
 	} {
