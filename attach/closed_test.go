@@ -33,13 +33,13 @@ func TestClosed(t *testing.T) {
 func TestPlanCopy(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
-	_, prog := cookieProgram(t, attach.PerfLink)
+	_, prog := cookieProgram(t, attach.MultiLink)
 	probe := liveProbe(t, p.pid(), "args:bare")
 	a, err := attach.AttachProbes(prog, []reader.Probe{probe, probe}, &attach.ProgramOptions{
-		Target: attach.Target{PIDs: []int{p.pid()}}, Link: attach.PerfLink, Cookies: []uint64{7},
+		Target: attach.Target{PIDs: []int{p.pid()}}, Cookies: []uint64{7},
 	})
+	needMulti(t, err)
 	if err != nil {
-		needPrivileges(t, err)
 		t.Fatal(err)
 	}
 	defer a.Close()
