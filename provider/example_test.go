@@ -33,7 +33,7 @@ func ExampleProvider_Load() {
 	provider.NewProbe1[uint32](store, "check-out", "items")
 	provider.NewProbe2[uint32, uint32](store, "refund", "items", "items")
 	err := store.Load()
-	fmt.Println(regexp.MustCompile(`/.*/`).ReplaceAllString(err.Error(), ""))
+	fmt.Println(regexp.MustCompile(`\S*/`).ReplaceAllString(err.Error(), ""))
 	defer store.Close()
 	order.Fire(2, "Ada")
 	// Output:

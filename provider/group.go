@@ -53,6 +53,12 @@ func (p *Provider) Group(name string) *Group {
 	return g
 }
 
-// Enabled reports whether somebody watches a probe of the group. It costs as
-// much as a probe's.
-func (g *Group) Enabled() bool { return g != nil && g.counters.Load().Active() }
+// Enabled reports whether somebody watches a probe of the group. It costs
+// about twice as much as a probe's, some 1.5 ns, and is false for a nil or zero group.
+func (g *Group) Enabled() bool {
+	if g == nil {
+		return false
+	}
+	c := g.counters.Load()
+	return c != nil && c.Active()
+}

@@ -44,12 +44,14 @@ func (a *Any) Has(counter *uint32) bool { return a != nil && a.counter == counte
 // Active reports whether one of the counters is not zero. The list must have been
 // loaded atomically: for its plain loads see [Semaphore.Active].
 func (a *Any) Active() bool {
-	for ; a != nil; a = a.next {
+	for {
 		if *a.counter != 0 {
 			return true
 		}
+		if a = a.next; a == nil {
+			return false
+		}
 	}
-	return false
 }
 
 // CountersPadding is how many bytes that read as zero must follow what
@@ -98,10 +100,12 @@ func NewCounters(fours []*[2]uint64) *Counters {
 // Active reports whether one of the counters is not zero. The list must have been
 // loaded atomically: for its plain loads see [Semaphore.Active].
 func (c *Counters) Active() bool {
-	for ; c != nil; c = c.next {
+	for {
 		if c.a[0]|c.a[1]|c.b[0]|c.b[1] != 0 {
 			return true
 		}
+		if c = c.next; c == nil {
+			return false
+		}
 	}
-	return false
 }
