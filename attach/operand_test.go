@@ -183,13 +183,12 @@ func TestManyForms(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(make([]byte, 64), uint32(0))
 	f.Add([]byte(strings.Repeat("\xff", 200)), uint32(5))
-	const block = record.HeaderSize + 16 + 8
-	const behind = block + 24 // what a pointer in the block leads to
+	block := record.Slot(2) + 8
+	behind := block + 24 // what a pointer in the block leads to
 	sc := &schema{
 		sig: &signature{
 			operands: make([]operand, 2), maxString: 16,
 			Layout: record.Layout{Slots: 2, Block: 24,
-				Indirects: []record.Indirect{{Pointer: 8, Offset: 24, Room: 32, Size: 32, Length: 16, Elem: 16}},
 				Strings: []record.String{
 					{Sized: true, Pointer: 0, Length: 16, Region: 2}, {Slot: 1}, {Sized: true, Pointer: 0, Length: 16, Elem: 3, Region: 2},
 					{Sized: true, Pointer: 24, Length: 32, Region: 3}, {Sized: true, Pointer: 40, Length: 48, Region: 3},
@@ -197,7 +196,7 @@ func FuzzDecode(f *testing.F) {
 			},
 		},
 		fields: []field{
-			{name: "a", source: fromRecord, kind: 2, size: 4, offset: record.HeaderSize},
+			{name: "a", source: fromRecord, kind: 2, size: 4, offset: record.Slot(0)},
 			{name: "b", source: fromString, kind: 6, index: 0},
 			{name: "c", source: fromString, kind: 5, index: 1},
 			{name: "d", source: fromRaw, offset: block, count: 24, read: 2},
@@ -213,6 +212,7 @@ func FuzzDecode(f *testing.F) {
 				parts: []field{{source: fromRecord, kind: 1, size: 8, offset: behind, read: 3}}},
 		},
 	}
+	sc.sig.AddIndirect(record.Indirect{Pointer: 8, Size: 32, Length: 16, Elem: 16})
 	f.Fuzz(func(t *testing.T, rec []byte, errors uint32) {
 		var sites atomic.Pointer[siteTable]
 		sites.Store(sites.Load().with(Plan{{}}, []*schema{sc}, []int{0}))

@@ -15,8 +15,9 @@ type Layout struct {
 	Slots int
 	// Block is the size of the argument block; 0 if there is none.
 	Block uint32
-	// Indirects are what pointers in the block lead to.
+	// Indirects are what pointers in the block lead to; see AddIndirect.
 	Indirects []Indirect
+	rooms     uint32 // of all of them
 	// Strings are behind the fixed part.
 	Strings []String
 }
@@ -91,16 +92,13 @@ func (l *Layout) RegionRead(offset uint32) int {
 	return l.BlockRead()
 }
 
-// FixedSize returns the size of a record without its strings.
+// FixedSize returns the size of a record without its strings. It is inlined into
+// what decodes events.
 func (l *Layout) FixedSize() int {
 	if l.Block == 0 {
 		return Slot(l.Slots)
 	}
-	if n := len(l.Indirects); n > 0 {
-		last := &l.Indirects[n-1]
-		return l.BlockOffset() + int(last.Offset+last.Room)
-	}
-	return l.BlockOffset() + int(pad(l.Block))
+	return l.BlockOffset() + int(pad(l.Block)+l.rooms)
 }
 
 // AddIndirect makes room for size bytes behind what there is in the fixed part and
@@ -108,7 +106,7 @@ func (l *Layout) FixedSize() int {
 func (l *Layout) AddIndirect(in Indirect) uint32 {
 	in.Offset = uint32(l.FixedSize() - l.BlockOffset())
 	in.Room = pad(in.Size)
-	l.Indirects = append(l.Indirects, in)
+	l.Indirects, l.rooms = append(l.Indirects, in), l.rooms+in.Room
 	return in.Offset
 }
 

@@ -22,9 +22,15 @@ type Record []byte
 // Check returns b as a record. The error is for one that is shorter than its header.
 func Check(b []byte) (Record, error) {
 	if len(b) < HeaderSize {
-		return nil, fmt.Errorf("event of %d bytes is shorter than its header", len(b))
+		return nil, errShort(len(b))
 	}
 	return b, nil
+}
+
+type errShort int // bytes
+
+func (n errShort) Error() string {
+	return fmt.Sprintf("event of %d bytes is shorter than its header", int(n))
 }
 
 // Site returns the number of the site that fired.
