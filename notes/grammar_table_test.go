@@ -2,34 +2,8 @@ package notes
 
 import (
 	"debug/elf"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 )
-
-// What the package knows of an architecture is one grammar and one line of the
-// table: no other code asks for the machine.
-func TestOneTableOfGrammars(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no source: %v", err)
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") || file == "grammar.go" {
-			continue
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, line := range strings.Split(string(text), "\n") {
-			if strings.Contains(line, "elf.EM_") {
-				t.Errorf("%s:%d asks for the machine, which only the table in grammar.go may: %s", file, i+1, line)
-			}
-		}
-	}
-}
 
 // Every line of the table must be whole, and its architecture be in testdata.
 func TestGrammarsComplete(t *testing.T) {
