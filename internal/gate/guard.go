@@ -37,9 +37,10 @@ type Guard struct {
 	outFile  *os.File
 	counters *ebpf.Map
 
-	mu    sync.Mutex // of what follows
+	gone chan struct{} // closed when the keeper has ended; nil if nobody asks
+
+	mu    sync.Mutex // of state
 	state state
-	gone  chan struct{} // closed when the keeper has ended
 }
 
 // Roles of processes that Stand runs in.
@@ -51,10 +52,10 @@ const (
 // countersFD is the keeper's descriptor of the map of counters.
 const countersFD = 3
 
-// StartGuard starts a guard, and does not wait for it: this program with the arguments and some more, which
-// it has to give to [Stand].
+// StartGuard starts a guard, and does not wait for it: this program with the
+// arguments and some more, which it has to give to [Stand].
 func StartGuard(arguments ...string) (_ *Guard, err error) {
-	g := &Guard{gone: make(chan struct{})}
+	g := &Guard{}
 	if g.counters, err = newCounters(); err != nil {
 		return nil, err
 	}
@@ -144,6 +145,7 @@ func (g *Guard) Keep(pid int) error {
 	g.state.Guarded = 1
 	err := g.tell()
 	g.mu.Unlock()
+	g.gone = make(chan struct{})
 	go func() {
 		io.Copy(io.Discard, g.out) // until the keeper ends
 		g.mu.Lock()
@@ -175,7 +177,7 @@ func (g *Guard) continued(c Counts) error {
 func (g *Guard) Close() error {
 	g.in.Close()
 	err := g.keeper.Wait()
-	if g.state.Guarded == 1 {
+	if g.gone != nil {
 		<-g.gone
 	}
 	g.outFile.Close()
