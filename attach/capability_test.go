@@ -133,6 +133,8 @@ var needMore = map[string]string{
 	"TestPanicOnWarn":              "mounts",
 	"TestAggregateShared":          "is no short test",
 	"TestPIDNamespace":             "needs root",
+	"TestNestedPIDNamespace":       "needs root",
+	"TestOutsidePIDNamespace":      "needs root",
 	"TestRescanNow":                "needs root",
 	"TestGrowth":                   "needs root",
 	"TestCrowd":                    "needs root",
