@@ -143,8 +143,6 @@ var needMore = map[string]string{
 	"TestTimeNamespace":            "makes time namespaces, which takes CAP_SYS_ADMIN",
 	"TestCollectionManyProcesses":  "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestPlanCopy":                 "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestNestedPIDNamespace":       "needs root",
-	"TestOutsidePIDNamespace":      "needs root",
 	"TestManyProcesses":            "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestNoPrivateStack":           "looks at machine code, which CAP_SYSLOG may",
 	"TestCollectionStack":          "looks at machine code, which CAP_SYSLOG may",
