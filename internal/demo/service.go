@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,9 +51,9 @@ func serve(l net.Listener, h http.Handler, in io.Reader) error {
 	stopped := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(io.Discard, in)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		stopped <- errors.Join(err, server.Shutdown(ctx))
+		// Nobody waits for an answer any more. Shutdown would wait for connections
+		// that clients have opened and not used.
+		stopped <- errors.Join(err, server.Close())
 	}()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err

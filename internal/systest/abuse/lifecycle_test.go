@@ -24,7 +24,7 @@ type generation struct {
 }
 
 func newGeneration(number uint64) (*generation, error) {
-	p := provider.New("lifecycle", nil)
+	p := provider.New(fmt.Sprint("lifecycle", number), nil) // the one before is still there
 	g := &generation{provider: p, number: number}
 	g.hit = provider.NewProbe3[uint64, uint64, string](p, "hit", "generation", "n", "text")
 	for i := range number % 5 * 40 { // objects of different sizes
@@ -122,7 +122,7 @@ func TestLifecycle(t *testing.T) {
 // watchGenerations reads some events, of whatever is alive, and checks that
 // each is whole.
 func watchGenerations(t *testing.T, seen map[uint64]bool, traced *atomic.Uint64) (events int) {
-	s, err := attach.Open(t.Context(), []string{"lifecycle:*"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Rescan: 5 * time.Millisecond, Await: true})
+	s, err := attach.Open(t.Context(), []string{"lifecycle*:*"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Rescan: 5 * time.Millisecond, Await: true})
 	if err != nil {
 		// What was found may be closed before it is attached to.
 		if !errors.Is(err, attach.ErrNoSite) {

@@ -95,11 +95,10 @@ func TestTargetExecutesAnew(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 	v.do("fire 10")
 	for range 3 {
+		_, before := s.PlanSince(0)
 		if answer := v.do("exec"); answer != "ready" {
 			t.Fatal(answer)
 		}
-		// The sites of the new program are in the plan when it is found.
-		before := len(s.Plan())
 		eventually(t, func() (wrong string) {
 			v.probes(func(p *reader.Probe) {
 				if n, err := p.SemaphoreValue(); err != nil || n != 1 {
@@ -110,8 +109,8 @@ func TestTargetExecutesAnew(t *testing.T) {
 		})
 		// The plan is brought up to date a moment after the semaphores.
 		eventually(t, func() string {
-			if n := len(s.Plan()); n <= before {
-				return fmt.Sprintf("%d sites before and %d after the change of program", before, n)
+			if _, n := s.PlanSince(0); n <= before {
+				return fmt.Sprintf("%d sites had been found before and %d after the change of program", before, n)
 			}
 			return ""
 		})
