@@ -25,7 +25,7 @@ func TestARM64(t *testing.T) {
 			t.Fatalf("go test -c %s: %v\n%s", pkg.path, err, out)
 		}
 		cmd = exec.Command("qemu-aarch64-static", exe, "-test.run", pkg.run, "-test.v")
-		cmd.Dir = filepath.Join("..", "..", filepath.FromSlash(pkg.path))
+		cmd.Dir = filepath.Join("..", "..", "..", filepath.FromSlash(pkg.path))
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS: ") {
 			t.Errorf("%s: %v\n%s", pkg.path, err, out)
