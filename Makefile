@@ -24,6 +24,9 @@ check:
 govulncheck:
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
 
+# Programs with the race detector sleep for a second before they end, and the
+# tests run very many.
+test: export GORACE = atexit_sleep_ms=0
 test: tools check
 	$(GO) test -race -timeout 15m ./...
 	$(GO) test ./reader # without -race, which hides what hostile files cost
