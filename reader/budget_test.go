@@ -187,6 +187,9 @@ func bounded(t *testing.T, f func()) {
 // TestBudget reads files that make much of little. Each costs little, and there
 // is one error that says why.
 func TestBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: takes the processor's time, whatever the kernel")
+	}
 	le := binary.LittleEndian
 	thousand := someNotes(1000, "8@%rdi -4@foo(%rip)")
 	long := strings.Repeat("a", 1<<20)
@@ -291,6 +294,9 @@ func TestHugeTables(t *testing.T) {
 // TestRelocationsOfNothing has 10,000 sections share relocations that lie in a
 // hole of the file, of which a tracer wants to know one.
 func TestRelocationsOfNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: takes the processor's time, whatever the kernel")
+	}
 	s := section{name: ".rela", Section64: elf.Section64{Type: rela, Flags: uint64(elf.SHF_ALLOC), Link: 1, Off: 1 << 20, Size: 64 << 20}}
 	head := linked(append([]section{
 		{name: ".dynsym", data: symbols(3, func(i int) elf.Sym64 { return elf.Sym64{Name: 1} }), Section64: elf.Section64{Type: dynsym, Link: 2}},
@@ -312,6 +318,9 @@ func TestRelocationsOfNothing(t *testing.T) {
 // TestLookupsOfNothing looks for symbols that are not there, or all alike, as often
 // as a file has arguments that name one.
 func TestLookupsOfNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: takes the processor's time, whatever the kernel")
+	}
 	long := strings.Repeat("a", 3000)
 	for name, symbol := range map[string]func(i int) elf.Sym64{
 		"imports": func(i int) elf.Sym64 { return elf.Sym64{Name: uint32(1 + i%3)} },
@@ -338,6 +347,9 @@ func TestLookupsOfNothing(t *testing.T) {
 // TestManyNamesOfAStruct gives each of many probes a type of its own: another
 // name of one large struct, or a struct that leads to all before it.
 func TestManyNamesOfAStruct(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: takes the processor's time, whatever the kernel")
+	}
 	const n = 20_000
 	u64 := &btf.Int{Name: "unsigned long", Size: 8}
 	wide := &btf.Struct{Name: "wide"}

@@ -137,6 +137,9 @@ func TestLyingLengths(t *testing.T) {
 }
 
 func TestMillionProbes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: takes the processor's time, whatever the kernel")
+	}
 	note := notes.Note{Provider: "p", Name: "n"}.Append(nil, binary.LittleEndian, elf.ELFCLASS64)
 	data := (&object{rawNotes: bytes.Repeat(note, 1_000_000)}).build(t)
 	within(t, func() {

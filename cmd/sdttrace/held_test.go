@@ -175,7 +175,7 @@ func exitStatusOf(pid int) string {
 func TestHeldKilled(t *testing.T) {
 	rounds := 30
 	if testing.Short() {
-		rounds = 3 // a round takes seconds in an emulated machine
+		rounds = 1 // a round takes seconds in an emulated machine
 	}
 	dir := buildHeld(t)
 	for _, how := range []string{"first", "thread", "user"} {
