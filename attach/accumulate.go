@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/cilium/ebpf/asm"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -65,9 +65,9 @@ func (g *generator) readAggregated(scratch bool) {
 	for i := range g.sig.operands {
 		op := &g.sig.operands[i]
 		switch {
-		case op.kind == opMemory && scratch:
+		case op.Kind == operand.Memory && scratch:
 			g.readOperand(op, i, regRecord, recordSlot(i))
-		case op.kind == opMemory:
+		case op.Kind == operand.Memory:
 			g.readOperand(op, i, asm.R10, stackSlot(i))
 		case scratch: // a pointer to text is expected there
 			g.loadOperand(asm.R3, op)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -345,13 +345,13 @@ func (s *signature) dropUnneeded() {
 	}
 	for i := range s.operands {
 		if !needed[i] {
-			s.operands[i] = operand{}
+			s.operands[i] = operand.Operand{}
 		}
 	}
 	s.Strings = nil
 	s.dropIndirects()
 	if !block {
-		s.Block, s.blockBase, s.blockDisp = 0, location{}, 0
+		s.Block, s.blockBase, s.blockDisp = 0, operand.Location{}, 0
 	}
 }
 

@@ -338,7 +338,7 @@ func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
 	if gr == nil {
 		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: pid, procs: g.procs, returns: s.Probe.Kind == reader.Uretprobe, session: g.session, prog: prog}
 		if obj := g.objects[s.Path]; obj != nil {
-			gr.open = obj.path()
+			gr.open = obj.Path()
 		}
 		g.byKey[key] = gr
 		g.all = append(g.all, gr)

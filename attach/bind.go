@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
-
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
@@ -98,7 +98,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 // fields returns what there is at the site, and what of it is read.
 func (b *binder) fields(s *Site) (*schema, error) {
 	p := &s.Probe
-	regs, err := hostRegisters(p.Machine, p.Class)
+	regs, err := operand.HostRegisters(p.Machine, p.Class)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (b *binder) bindWhere(sc *schema, p *reader.Probe) error {
 // bindRegisters reads the arguments of a typed probe from registers, if all are
 // numbers there: cheaper than the block, which is in memory. The note's
 // arguments are the block's first slots (FORMAT.md).
-func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
+func (b *binder) bindRegisters(sc *schema, s *Site, regs *operand.Registers) bool {
 	p := &s.Probe
 	args := p.Arguments()
 	if len(p.Type.Fields) != len(args) || len(args) >= record.MaxReads {
@@ -144,7 +144,7 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *registers) bool {
 	var fields []field
 	for i, a := range args {
 		t := &p.Type.Fields[i]
-		op, err := compileOperand(a, regs, p.Machine, p.Class, nil, 0, 0)
+		op, err := operand.Compile(a, regs, p.Machine, p.Class, nil, 0, 0)
 		if err != nil {
 			return false
 		}
@@ -167,7 +167,7 @@ var (
 )
 
 // bindNote reads the arguments of a probe that has only a note.
-func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
+func (b *binder) bindNote(sc *schema, s *Site, regs *operand.Registers) {
 	args := s.Probe.Arguments()
 	for i, a := range args {
 		sc.fields = append(sc.fields, field{name: argName(i), kind: kindOf(a)})
@@ -176,7 +176,7 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *registers) {
 }
 
 // bindArguments reads arguments, of which the fields tell name and kind.
-func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []notes.Arg) {
+func (b *binder) bindArguments(sc *schema, s *Site, regs *operand.Registers, args []notes.Arg) {
 	p := &s.Probe
 	obj, err := b.objects.open(s.Path)
 	if err != nil {
@@ -190,8 +190,8 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []note
 	for i, a := range args {
 		f := &sc.fields[i]
 		if low, high, ok := halvesOf(a, p.Class); ok {
-			first, err := compileOperand(low, regs, p.Machine, p.Class, obj, site, ipDelta)
-			second, other := compileOperand(high, regs, p.Machine, p.Class, obj, site, ipDelta)
+			first, err := operand.Compile(low, regs, p.Machine, p.Class, obj, site, ipDelta)
+			second, other := operand.Compile(high, regs, p.Machine, p.Class, obj, site, ipDelta)
 			switch {
 			case err != nil || other != nil:
 				f.err = cmp.Or(err, other)
@@ -202,26 +202,26 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []note
 			}
 			continue
 		}
-		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, site, ipDelta)
+		op, err := operand.Compile(a, regs, p.Machine, p.Class, obj, site, ipDelta)
 		var text *textArg
 		if err == nil {
 			text = b.text(p, f.name, &op, a.Float)
 		}
 		if text != nil && text.follow {
-			op, err = op.followed(text.offset)
+			op, err = op.Followed(text.offset)
 		}
 		switch {
 		case err != nil:
 			f.err = err
-		case a.Float && op.size != 4 && op.size != 8:
-			f.err = fmt.Errorf("a floating-point number of %d bytes is not known", op.size)
-		case op.kind == opConst && text == nil:
+		case a.Float && op.Size != 4 && op.Size != 8:
+			f.err = fmt.Errorf("a floating-point number of %d bytes is not known", op.Size)
+		case op.Kind == operand.Const && text == nil:
 			f.source = fromConstant
-			f.value, _ = event.NumberValue(f.kind, reader.Plain, op.value, op.size).Any()
+			f.value, _ = event.NumberValue(f.kind, reader.Plain, op.Value, op.Size).Any()
 		case sc.sig.Reads()+1+reads+text.reads() > record.MaxReads:
 			f.err = errTooMany
 		default:
-			f.source, f.size = fromRecord, op.size
+			f.source, f.size = fromRecord, op.Size
 			f.read = sc.sig.read(op)
 			f.offset = record.Slot(f.read)
 			if text != nil {
@@ -230,16 +230,16 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *registers, args []note
 			}
 		}
 	}
-	sc.bindTexts(texts, func(name string) (operand, *notes.Arg) {
+	sc.bindTexts(texts, func(name string) (operand.Operand, *notes.Arg) {
 		a := lengthArg(p, name)
 		if a != nil && p.Target != nil {
 			b.args.retype(a, name)
 		}
 		if a != nil && a.Err == nil {
-			if op, err := compileOperand(*a, regs, p.Machine, p.Class, obj, site, ipDelta); err == nil {
+			if op, err := operand.Compile(*a, regs, p.Machine, p.Class, obj, site, ipDelta); err == nil {
 				return op, a
 			}
 		}
-		return operand{}, nil
+		return operand.Operand{}, nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -154,10 +155,10 @@ func (l *pairLayout) carry(plan Plan) {
 // inputs returns the two words that tell the carriers of all processes apart: of
 // threads and calls the thread and the place of the frame, of goroutines the
 // process and their address.
-func (c carrier) inputs(p *reader.Probe, regs *registers) (words [2]input, err error) {
+func (c carrier) inputs(p *reader.Probe, regs *operand.Registers) (words [2]input, err error) {
 	word := func(source inputSource) input { return input{source: source, kind: reader.Uint, size: 8} }
 	register := func(name string, add int64) (in input, err error) {
-		off, ok := regs.byName[name]
+		off, ok := regs.ByName[name]
 		if !ok {
 			return in, errors.New("register " + name + " is not among those that a BPF program can read")
 		}

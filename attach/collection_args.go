@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -45,7 +46,7 @@ func (b *specBinder) bind(s *Site) (string, error) {
 		s.ArgErrs = known.errs
 		return known.spec, nil
 	}
-	regs, err := hostRegisters(p.Machine, p.Class)
+	regs, err := operand.HostRegisters(p.Machine, p.Class)
 	if err != nil {
 		return "", err
 	}
@@ -61,8 +62,8 @@ func (b *specBinder) bind(s *Site) (string, error) {
 	ofSite := false
 	for i, a := range arguments {
 		ofSite = ofSite || a.Symbol != "" || a.Base == "" && a.Kind == notes.Mem
-		op, err := compileOperand(a, regs, p.Machine, p.Class, obj, p.Location+p.Delta, int64(s.Offset-p.Offset))
-		if err == nil && op.kind == opAddress {
+		op, err := operand.Compile(a, regs, p.Machine, p.Class, obj, p.Location+p.Delta, int64(s.Offset-p.Offset))
+		if err == nil && op.Kind == operand.Address {
 			op = storedAddress(op, obj, p.Location+p.Delta, int64(s.Offset-p.Offset))
 		}
 		if err == nil {
@@ -86,61 +87,63 @@ func (b *specBinder) bind(s *Site) (string, error) {
 // storedAddress turns the address near a site into something that usdt.bpf.h can
 // express: the number if the object is never moved, and else the memory that
 // holds it, a slot of the global offset table, if there is one.
-func storedAddress(op operand, obj *object, site uint64, ipDelta int64) operand {
-	if op.hasIndex {
+func storedAddress(op operand.Operand, obj *operand.Object, site uint64, ipDelta int64) operand.Operand {
+	if op.HasIndex {
 		return op
 	}
-	addr := site + uint64(op.disp+ipDelta)
-	if !obj.relocatable() {
-		return operand{kind: opConst, size: op.size, value: addr}
+	addr := site + uint64(op.Disp+ipDelta)
+	if !obj.Relocatable() {
+		return operand.Operand{Kind: operand.Const, Size: op.Size, Value: addr}
 	}
-	if slot, ok := obj.symbols.OwnSlot(addr); ok {
-		op.kind, op.disp = opMemory, int64(slot-site)-ipDelta
+	if slot, ok := obj.Symbols.OwnSlot(addr); ok {
+		op.Kind, op.Disp = operand.Memory, int64(slot-site)-ipDelta
 	}
 	return op
 }
 
 // headerArg expresses an operand in the terms of usdt.bpf.h. ip is the address
 // of the site in an object whose addresses are fixed.
-func headerArg(op operand, ip uint64, regs *registers) (libbpf.Arg, error) {
-	switch op.kind {
-	case opConst:
-		return libbpf.Arg{Kind: libbpf.Const, Value: op.value}, nil
-	case opRegister:
+func headerArg(op operand.Operand, ip uint64, regs *operand.Registers) (libbpf.Arg, error) {
+	switch op.Kind {
+	case operand.Const:
+		return libbpf.Arg{Kind: libbpf.Const, Value: op.Value}, nil
+	case operand.Register:
 		switch {
-		case op.hasPair:
+		case op.HasPair:
 			return libbpf.Arg{}, errors.New("a value in two registers is beyond usdt.bpf.h")
-		case op.base.zero:
+		case op.Base.Zero:
 			return libbpf.Arg{Kind: libbpf.Const}, nil
 		}
 		// The header reads 8 bytes and keeps the lowest: so a register's upper
 		// part is a place like any other.
-		return libbpf.Arg{Kind: libbpf.Register, Reg: int(op.base.off) + int(op.base.shift/8)}, nil
-	case opMemory:
+		return libbpf.Arg{Kind: libbpf.Register, Reg: int(op.Base.Off) + int(op.Base.Shift/8)}, nil
+	case operand.Memory:
 		return headerMemory(op, ip, regs)
 	}
 	return libbpf.Arg{}, errors.New("the value is an address near the site: usdt.bpf.h can read memory there, but not tell where it is")
 }
 
-func headerMemory(op operand, ip uint64, regs *registers) (libbpf.Arg, error) {
-	if !op.hasBase {
+func headerMemory(op operand.Operand, ip uint64, regs *operand.Registers) (libbpf.Arg, error) {
+	if !op.HasBase {
 		// At a fixed address; so is the site.
-		op.base, op.hasBase = location{off: regs.ip, size: 8}, true
-		op.disp -= int64(ip)
+		op.Base, op.HasBase = operand.Location{Off: regs.IP, Size: 8}, true
+		op.Disp -= int64(ip)
 	}
-	arg := libbpf.Arg{Kind: libbpf.Memory, Value: uint64(op.disp), Reg: int(op.base.off)}
-	if op.wrap32 {
-		arg.Value = uint64(int64(int32(op.disp)))
+	arg := libbpf.Arg{Kind: libbpf.Memory, Value: uint64(op.Disp), Reg: int(op.Base.Off)}
+	if op.Wrap32 {
+		arg.Value = uint64(int64(int32(op.Disp)))
 	}
-	whole := func(l location) bool { return !l.zero && l.shift == 0 && (l.size == 8 || op.wrap32 && l.size == 4) }
-	if !whole(op.base) || op.hasIndex && !whole(op.index) {
+	whole := func(l operand.Location) bool {
+		return !l.Zero && l.Shift == 0 && (l.Size == 8 || op.Wrap32 && l.Size == 4)
+	}
+	if !whole(op.Base) || op.HasIndex && !whole(op.Index) {
 		return arg, errors.New("an address made of parts of registers is beyond usdt.bpf.h")
 	}
-	if op.hasIndex {
-		if op.extend != 0 {
+	if op.HasIndex {
+		if op.Extend != 0 {
 			return arg, errors.New("an index that is extended from 32 bits is beyond usdt.bpf.h")
 		}
-		arg.Kind, arg.Index, arg.Scale = libbpf.Indexed, int(op.index.off), int(op.scale)
+		arg.Kind, arg.Index, arg.Scale = libbpf.Indexed, int(op.Index.Off), int(op.Scale)
 	}
 	return arg, nil
 }

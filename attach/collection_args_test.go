@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/notes"
 )
 
 // TestHeaderArgs expresses arguments in the terms of usdt.bpf.h.
 func TestHeaderArgs(t *testing.T) {
-	exec := &object{elf: &safeelf.File{Type: elf.ET_EXEC}, symbols: fakeSymbols{}}
-	shared := &object{elf: &safeelf.File{Type: elf.ET_DYN}, symbols: exec.symbols}
+	exec := &operand.Object{ELF: &safeelf.File{Type: elf.ET_EXEC}, Symbols: fakeSymbols{}}
+	shared := &operand.Object{ELF: &safeelf.File{Type: elf.ET_DYN}, Symbols: exec.Symbols}
 	const (
 		site    = 0x1000
 		beyond  = "an address made of parts of registers is beyond usdt.bpf.h"
@@ -23,7 +24,7 @@ func TestHeaderArgs(t *testing.T) {
 	for _, test := range []struct {
 		goarch  string
 		machine elf.Machine
-		obj     *object
+		obj     *operand.Object
 		arg     string
 		want    string // kind, value, registers, scale; or the error
 	}{
@@ -57,14 +58,14 @@ func TestHeaderArgs(t *testing.T) {
 			if test.machine == elf.EM_386 {
 				class = elf.ELFCLASS32
 			}
-			regs, err := registersOf(test.goarch, test.machine, class)
+			regs, err := operand.RegistersOf(test.goarch, test.machine, class)
 			if err != nil {
 				t.Fatal(err)
 			}
 			a := notes.ParseArgs(test.machine, class, test.arg)[0]
-			op, err := compileOperand(a, regs, test.machine, class, test.obj, site, 0)
+			op, err := operand.Compile(a, regs, test.machine, class, test.obj, site, 0)
 			var arg libbpf.Arg
-			if err == nil && op.kind == opAddress {
+			if err == nil && op.Kind == operand.Address {
 				op = storedAddress(op, test.obj, site, 0)
 			}
 			if err == nil {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -14,7 +15,7 @@ import (
 // argument is looked at.
 func BenchmarkDecode(b *testing.B) {
 	sc := &schema{
-		sig: &signature{Layout: record.Layout{Slots: 5, Strings: []record.String{{Slot: 4}}}, operands: make([]operand, 5), maxString: 64},
+		sig: &signature{Layout: record.Layout{Slots: 5, Strings: []record.String{{Slot: 4}}}, operands: make([]operand.Operand, 5), maxString: 64},
 		fields: []field{
 			{name: "id", source: fromRecord, kind: reader.Uint, size: 8, offset: record.Slot(0)},
 			{name: "code", source: fromRecord, kind: reader.Int, size: 4, offset: record.Slot(1), read: 1},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -62,7 +63,7 @@ func TestStackChecks(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	obj, err := openObject(path)
+	obj, err := operand.OpenObject(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +89,9 @@ func TestStackChecks(t *testing.T) {
 		if fn.Convention != reader.GoRegisters || fn.Size == 0 {
 			continue
 		}
-		code := obj.bytesAt(fn.Offset, int(min(fn.Size, windowSize)))
-		n := behindStackCheck(code, obj.elf.Machine)
-		calls := callsOne(code, fn.Address, grow, obj.elf.Machine)
+		code := obj.BytesAt(fn.Offset, int(min(fn.Size, operand.WindowSize)))
+		n := behindStackCheck(code, obj.ELF.Machine)
+		calls := callsOne(code, fn.Address, grow, obj.ELF.Machine)
 		switch {
 		case n > 0 && !calls:
 			t.Errorf("%s has no check of %d bytes: it does not call for a larger stack", fn.Symbols[0], n)

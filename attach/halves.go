@@ -3,6 +3,7 @@ package attach
 import (
 	"debug/elf"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -30,11 +31,11 @@ func halvesOf(a notes.Arg, c elf.Class) (low, high notes.Arg, ok bool) {
 }
 
 // bindHalves reads both words of an argument into a struct of two fields.
-func (sc *schema) bindHalves(f *field, low, high operand) {
+func (sc *schema) bindHalves(f *field, low, high operand.Operand) {
 	f.source, f.kind = fromStruct, reader.Other
 	for _, half := range []struct {
 		name string
-		op   operand
+		op   operand.Operand
 	}{{"low", low}, {"high", high}} {
 		read := sc.sig.read(half.op)
 		f.parts = append(f.parts, field{

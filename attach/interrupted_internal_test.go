@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -173,7 +174,7 @@ func TestEventsGoOn(t *testing.T) {
 		sc := s.sites.Load().schemas[0]
 		good := sc.sig
 		bad := *sc.sig
-		bad.Slots, bad.operands = bad.Slots+8, append(bad.operands, make([]operand, 8)...) // no record is that long
+		bad.Slots, bad.operands = bad.Slots+8, append(bad.operands, make([]operand.Operand, 8)...) // no record is that long
 		sc.sig = &bad
 		var got []string
 		note := func(name string, pid, args int, err error) {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 )
 
@@ -21,8 +22,8 @@ type signature struct {
 	// Layout is that of the records. The bytes in front of their strings are put
 	// together for conditions and aggregates, too.
 	record.Layout
-	operands  []operand // what the slots hold
-	blockBase location  // where the address is of which the block is blockDisp bytes further
+	operands  []operand.Operand // what the slots hold
+	blockBase operand.Location  // where the address is of which the block is blockDisp bytes further
 	blockDisp int32
 	maxString uint32
 
@@ -37,7 +38,7 @@ type signature struct {
 }
 
 // read adds an operand to the records and returns its slot.
-func (s *signature) read(op operand) (slot int) {
+func (s *signature) read(op operand.Operand) (slot int) {
 	s.operands = append(s.operands, op)
 	s.Slots = len(s.operands)
 	return s.Slots - 1
@@ -147,7 +148,7 @@ func (s *signature) needsScratch() bool {
 // readsMemory says that the program reads memory which need not be resident.
 func (s *signature) readsMemory() bool {
 	for i := range s.operands {
-		if s.operands[i].kind == opMemory {
+		if s.operands[i].Kind == operand.Memory {
 			return true
 		}
 	}

@@ -2,8 +2,8 @@ package attach
 
 import (
 	"github.com/cilium/ebpf/asm"
-
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -32,7 +32,7 @@ func (g *generator) loadInput(in *input, failed string) {
 		g.emit(asm.LoadImm(asm.R1, int64(in.value), asm.DWord))
 	case inputOperand:
 		op := &g.sig.operands[in.index]
-		if op.kind != opMemory {
+		if op.Kind != operand.Memory {
 			g.loadOperand(asm.R1, op)
 			break
 		}
@@ -142,7 +142,7 @@ func (g *generator) loadText(in *input, area int16, failed string) {
 func (g *generator) loadSized(in *input, area int16, limit int32, failed string) {
 	if in.text.Sized {
 		g.failedRead(g.sig.RegionRead(in.text.Length), failed)
-	} else if g.sig.operands[in.text.Slot].kind == opMemory {
+	} else if g.sig.operands[in.text.Slot].Kind == operand.Memory {
 		g.failedRead(in.text.Slot, failed)
 	}
 	g.loadTextLength(&in.text, failed)
@@ -153,7 +153,7 @@ func (g *generator) loadSized(in *input, area int16, limit int32, failed string)
 }
 
 func (g *generator) loadTerminated(in *input, area int16, limit int32, failed string) {
-	if op := &g.sig.operands[in.text.Slot]; op.kind == opMemory {
+	if op := &g.sig.operands[in.text.Slot]; op.Kind == operand.Memory {
 		g.failedRead(in.text.Slot, failed)
 	}
 	g.copyTerminated(in.text.Slot, g.toArea(area), int(limit), failed)

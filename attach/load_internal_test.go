@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
@@ -13,8 +14,8 @@ import (
 // TestLoadOthers loads the programs of two signatures, of which the verifier
 // refuses one, which reads beyond its context. The other one has its program.
 func TestLoadOthers(t *testing.T) {
-	good := &signature{Layout: record.Layout{Slots: 1}, operands: []operand{{kind: opConst, size: 8}}}
-	bad := &signature{Layout: record.Layout{Slots: 1}, operands: []operand{{kind: opRegister, size: 8, base: location{off: 4096, size: 8}}}}
+	good := &signature{Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
+	bad := &signature{Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
 	tr := &tracing{options: &settings{}}
 	var err error
 	if tr.kind, err = chooseLink(AutoLink, false); err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf/asm"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/event"
 )
 
@@ -146,7 +146,7 @@ func (g *generator) mayFail(in *input) bool {
 	case in.inBlock(), in.source == inputText:
 		return true
 	case in.source == inputOperand:
-		return g.sig.operands[in.index].kind == opMemory
+		return g.sig.operands[in.index].Kind == operand.Memory
 	}
 	return false
 }
@@ -178,7 +178,7 @@ func (g *generator) whyMissing(in *input) {
 	case in.source == inputText && in.text.Sized:
 		g.nilOnTheWay(in.text.Length, done)
 	case in.source == inputText:
-		if g.sig.operands[in.text.Slot].kind == opMemory {
+		if g.sig.operands[in.text.Slot].Kind == operand.Memory {
 			g.failedRead(in.text.Slot, done)
 		}
 		pointed := g.newLabel("pointed")
@@ -190,7 +190,7 @@ func (g *generator) whyMissing(in *input) {
 		)
 		g.label(pointed)
 		if in.text.Counted && in.text.LengthSigned {
-			if g.sig.operands[in.text.LengthSlot].kind == opMemory {
+			if g.sig.operands[in.text.LengthSlot].Kind == operand.Memory {
 				g.failedRead(in.text.LengthSlot, done)
 			}
 			unused := int32(64 - 8*int(in.text.LengthSize))

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -295,13 +295,13 @@ func (b *typedBinder) wants(where string) (exact, ok bool) {
 func slashed(where string) string { return strings.ReplaceAll(where, ".", "/") }
 
 // bindTyped reads the argument block.
-func (b *binder) bindTyped(sc *schema, s *Site, regs *registers) {
+func (b *binder) bindTyped(sc *schema, s *Site, regs *operand.Registers) {
 	typ := s.Probe.Type
 	rec := &typ.Record
 	if len(typ.Fields) == 0 || b.bindRegisters(sc, s, regs) {
 		return
 	}
-	base, err := regs.locateDWARF(int(rec.BlockReg))
+	base, err := regs.LocateDWARF(int(rec.BlockReg))
 	switch {
 	case rec.BlockReg == notes.NoBlock:
 		err = errNoBlock
@@ -317,7 +317,7 @@ func (b *binder) bindTyped(sc *schema, s *Site, regs *registers) {
 	}
 	if rec.Flags&notes.IPv4Register != 0 {
 		sc.addrs = true
-		sc.sig.read(operand{kind: opRegister, size: 8, base: regs.argument})
+		sc.sig.read(operand.Operand{Kind: operand.Register, Size: 8, Base: regs.Argument})
 	}
 	sc.sig.Block, sc.sig.blockBase, sc.sig.blockDisp = rec.BlockSize, base, rec.BlockOffset
 	sc.typed = &typedBinder{sc: sc, provider: s.Probe.Provider, name: s.Probe.Name, follow: b.follow, used: b.used}

@@ -8,26 +8,26 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestOperands compiles arguments of every architecture that can be a host,
 // and shows the instructions that make their values or addresses.
 func TestOperands(t *testing.T) {
-	exec := &object{elf: &safeelf.File{Type: elf.ET_EXEC}, symbols: fakeSymbols{}}
-	shared := &object{elf: &safeelf.File{Type: elf.ET_DYN}, symbols: exec.symbols}
+	exec := &operand.Object{ELF: &safeelf.File{Type: elf.ET_EXEC}, Symbols: fakeSymbols{}}
+	shared := &operand.Object{ELF: &safeelf.File{Type: elf.ET_DYN}, Symbols: exec.Symbols}
 	const site = 0x1000
 	for _, test := range []struct {
 		goarch  string
 		machine elf.Machine
 		class   elf.Class
-		obj     *object
+		obj     *operand.Object
 		arg     string
 		want    string // instructions, or the error
 	}{
@@ -67,7 +67,7 @@ func TestOperands(t *testing.T) {
 		{"amd64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@x0", "a program for EM_AARCH64 does not run on amd64"},
 	} {
 		got, err := func() (string, error) {
-			regs, err := registersOf(test.goarch, test.machine, test.class)
+			regs, err := operand.RegistersOf(test.goarch, test.machine, test.class)
 			if err != nil {
 				return "", err
 			}
@@ -75,7 +75,7 @@ func TestOperands(t *testing.T) {
 			if len(args) != 1 {
 				return "", fmt.Errorf("%d arguments", len(args))
 			}
-			op, err := compileOperand(args[0], regs, test.machine, test.class, test.obj, site, 0)
+			op, err := operand.Compile(args[0], regs, test.machine, test.class, test.obj, site, 0)
 			if err != nil {
 				return "", err
 			}
@@ -111,12 +111,12 @@ func (fakeSymbols) Slot(symbol string) (uint64, bool) { return 0x4800, symbol ==
 func (fakeSymbols) OwnSlot(addr uint64) (uint64, bool) { return 0x4900, addr == 0x5000 }
 
 // show writes down the instructions for an operand.
-func show(op *operand) string {
+func show(op *operand.Operand) string {
 	g := &generator{}
 	read := ""
-	if op.kind == opMemory {
+	if op.Kind == operand.Memory {
 		g.loadAddress(3, op)
-		read = fmt.Sprintf("; read %d", op.size)
+		read = fmt.Sprintf("; read %d", op.Size)
 	} else {
 		g.loadOperand(3, op)
 	}
@@ -148,8 +148,8 @@ func TestManyForms(t *testing.T) {
 	for i := range 700 {
 		sig := &signature{}
 		for j := range 12 {
-			sig.read(operand{
-				kind: opMemory, size: 8, hasBase: true, disp: int64(i*100 + j), base: location{off: 0, size: 8},
+			sig.read(operand.Operand{
+				Kind: operand.Memory, Size: 8, HasBase: true, Disp: int64(i*100 + j), Base: operand.Location{Off: 0, Size: 8},
 			})
 		}
 		sigs = append(sigs, sig)
@@ -187,7 +187,7 @@ func FuzzDecode(f *testing.F) {
 	behind := block + 24 // what a pointer in the block leads to
 	sc := &schema{
 		sig: &signature{
-			operands: make([]operand, 2), maxString: 16,
+			operands: make([]operand.Operand, 2), maxString: 16,
 			Layout: record.Layout{Slots: 2, Block: 24,
 				Strings: []record.String{
 					{Sized: true, Pointer: 0, Length: 16, Region: 2}, {Slot: 1}, {Sized: true, Pointer: 0, Length: 16, Elem: 3, Region: 2},

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -110,7 +110,7 @@ func (l *pairLayout) bindPair(code *aggregateCode, sc *schema, s *Site) (err err
 		code.lasting = slices.Equal(l.key, []string{"tid"})
 		return err
 	}
-	regs, err := hostRegisters(p.Machine, p.Class)
+	regs, err := operand.HostRegisters(p.Machine, p.Class)
 	if err != nil {
 		return err
 	}

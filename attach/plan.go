@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/notes"
@@ -102,13 +103,13 @@ func newPlanner(force bool) *planner {
 }
 
 // objects are the files behind sites, each opened once.
-type objects map[string]*object
+type objects map[string]*operand.Object
 
-func (o objects) open(path string) (*object, error) {
+func (o objects) open(path string) (*operand.Object, error) {
 	if obj := o[path]; obj != nil {
 		return obj, nil
 	}
-	obj, err := openObject(path)
+	obj, err := operand.OpenObject(path)
 	if err == nil {
 		o[path] = obj
 	}
@@ -137,7 +138,7 @@ func (pl *planner) plan(s *Site) {
 		s.Reason = p.SiteErr
 		return
 	}
-	if _, err := hostRegisters(p.Machine, p.Class); err != nil {
+	if _, err := operand.HostRegisters(p.Machine, p.Class); err != nil {
 		s.Reason = err
 		return
 	}
@@ -146,13 +147,13 @@ func (pl *planner) plan(s *Site) {
 		s.Reason = err
 		return
 	}
-	if !p.IsIn(obj.info) {
+	if !p.IsIn(obj.Info) {
 		s.Reason = fmt.Errorf("%s is another file than the one that has the probe: it was replaced meanwhile", s.Path)
 		return
 	}
 	pl.planFunction(s, obj)
 	if s.Reason == nil && p.Target != nil && p.Displacement() == 0 && p.Target.Convention.IsGo() {
-		s.Offset += uint64(behindStackCheck(obj.bytesAt(s.Offset, maxStackCheck), p.Machine))
+		s.Offset += uint64(behindStackCheck(obj.BytesAt(s.Offset, maxStackCheck), p.Machine))
 	}
 	if s.Reason == nil && (p.Machine == elf.EM_X86_64 || p.Machine == elf.EM_386) {
 		pl.planX86(s, obj)
@@ -169,8 +170,8 @@ func (pl *planner) plan(s *Site) {
 // fits says that n bytes at off lie in one page: others are never optimised.
 func (pl *planner) fits(off uint64, n int) bool { return off%pl.pageSize+uint64(n) <= pl.pageSize }
 
-func (pl *planner) planX86(s *Site, obj *object) {
-	code := obj.bytesAt(s.Offset, len(nop1)+len(nop10))
+func (pl *planner) planX86(s *Site, obj *operand.Object) {
+	code := obj.BytesAt(s.Offset, len(nop1)+len(nop10))
 	is64 := s.Probe.Machine == elf.EM_X86_64 && s.Probe.Class == elf.ELFCLASS64
 	stub := s.Probe.Type != nil && s.Probe.Type.Record.Flags&notes.CalledStub != 0
 	switch {

@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // planFunction refuses functions that cannot be probed, or only to their
 // program's harm.
-func (pl *planner) planFunction(s *Site, obj *object) {
+func (pl *planner) planFunction(s *Site, obj *operand.Object) {
 	fn := s.Probe.Target
 	switch {
 	case fn == nil:
@@ -29,9 +30,9 @@ func (pl *planner) planFunction(s *Site, obj *object) {
 
 // throws reports whether an exception may pass through the function: its
 // language has them, and its object tables to handle them.
-func throws(fn *reader.Function, obj *object) bool {
+func throws(fn *reader.Function, obj *operand.Object) bool {
 	mangled := func(s string) bool { return strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") }
-	return slices.ContainsFunc(fn.Symbols, mangled) && obj.elf.Section(".gcc_except_table") != nil
+	return slices.ContainsFunc(fn.Symbols, mangled) && obj.ELF.Section(".gcc_except_table") != nil
 }
 
 // keepsReturn reports whether the function is one of those that look at their

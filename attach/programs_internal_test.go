@@ -11,11 +11,11 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"golang.org/x/sys/unix"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
+	"golang.org/x/sys/unix"
 )
 
 // mayLoad skips the test if err says that this process may load no programs.
@@ -38,7 +38,7 @@ func TestPrune(t *testing.T) {
 	const all = 3 * idlePrograms
 	signatures := make([]*signature, all)
 	for i := range signatures {
-		sig := &signature{operands: []operand{{kind: opConst, size: 8, value: uint64(i)}}}
+		sig := &signature{operands: []operand.Operand{{Kind: operand.Const, Size: 8, Value: uint64(i)}}}
 		signatures[i] = sig
 		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, Instructions: emptyProgram(), License: programLicense})
 		mayLoad(t, err)
@@ -59,7 +59,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("%d programs are loaded, want %d", n, 1+idlePrograms)
 	}
 	for i := range 3 * maxRefusals {
-		p.refuse(&signature{operands: []operand{{value: uint64(i)}}}, unix.E2BIG)
+		p.refuse(&signature{operands: []operand.Operand{{Value: uint64(i)}}}, unix.E2BIG)
 		if len(p.refusals) > maxRefusals {
 			t.Fatalf("%d refusals are kept, want at most %d", len(p.refusals), maxRefusals)
 		}

@@ -2,7 +2,7 @@ package attach
 
 import (
 	"github.com/cilium/ebpf/asm"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 )
 
@@ -49,18 +49,18 @@ func (g *generator) readIndirects() {
 
 // readOperand copies a memory operand to 8 bytes at dst+off. Only its size's
 // first bytes are the value.
-func (g *generator) readOperand(op *operand, i int, dst asm.Register, off int16) {
-	if op.size < 8 || dst == asm.R10 {
+func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, off int16) {
+	if op.Size < 8 || dst == asm.R10 {
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(dst, off, asm.R1, asm.DWord))
 	}
 	load := func() { g.loadAddress(asm.R3, op) }
-	g.readUser(load, int32(op.size), dst, off, i, g.sleeps)
-	if op.follow {
+	g.readUser(load, int32(op.Size), dst, off, i, g.sleeps)
+	if op.Follow {
 		// The helpers clear what they cannot read.
 		load := func() {
-			g.emit(asm.LoadMem(asm.R3, dst, off, asm.DWord), asm.Add.Imm(asm.R3, int32(op.followDisp)))
+			g.emit(asm.LoadMem(asm.R3, dst, off, asm.DWord), asm.Add.Imm(asm.R3, int32(op.FollowDisp)))
 		}
-		g.readUser(load, int32(op.size), dst, off, i, g.sleeps)
+		g.readUser(load, int32(op.Size), dst, off, i, g.sleeps)
 	}
 }
 
@@ -103,60 +103,60 @@ func (g *generator) storeErrors() {
 
 // loadOperand puts the value of an operand that is not in memory into dst. It
 // changes R4 too.
-func (g *generator) loadOperand(dst asm.Register, op *operand) {
-	switch op.kind {
-	case opConst:
-		g.emit(asm.LoadImm(dst, int64(op.value), asm.DWord))
-	case opRegister:
-		g.loadLocation(dst, op.base)
-		if op.hasPair {
-			g.loadLocation(asm.R4, op.pair)
+func (g *generator) loadOperand(dst asm.Register, op *operand.Operand) {
+	switch op.Kind {
+	case operand.Const:
+		g.emit(asm.LoadImm(dst, int64(op.Value), asm.DWord))
+	case operand.Register:
+		g.loadLocation(dst, op.Base)
+		if op.HasPair {
+			g.loadLocation(asm.R4, op.Pair)
 			g.emit(
 				asm.LSh.Imm(dst, 32), asm.RSh.Imm(dst, 32),
 				asm.LSh.Imm(asm.R4, 32),
 				asm.Or.Reg(dst, asm.R4),
 			)
 		}
-	case opAddress:
+	case operand.Address:
 		g.loadAddress(dst, op)
 	}
 }
 
 // loadAddress puts the address of an operand into dst. It changes R4 too.
-func (g *generator) loadAddress(dst asm.Register, op *operand) {
-	g.emit(asm.LoadImm(dst, op.disp, asm.DWord))
-	if op.hasBase {
-		g.loadLocation(asm.R4, op.base)
+func (g *generator) loadAddress(dst asm.Register, op *operand.Operand) {
+	g.emit(asm.LoadImm(dst, op.Disp, asm.DWord))
+	if op.HasBase {
+		g.loadLocation(asm.R4, op.Base)
 		g.emit(asm.Add.Reg(dst, asm.R4))
 	}
-	if op.hasIndex {
-		g.loadLocation(asm.R4, op.index)
-		if op.extend == 32 {
+	if op.HasIndex {
+		g.loadLocation(asm.R4, op.Index)
+		if op.Extend == 32 {
 			g.emit(asm.LSh.Imm(asm.R4, 32))
-			if op.extendSigned {
+			if op.ExtendSigned {
 				g.emit(asm.ArSh.Imm(asm.R4, 32))
 			} else {
 				g.emit(asm.RSh.Imm(asm.R4, 32))
 			}
 		}
-		if op.scale != 0 {
-			g.emit(asm.LSh.Imm(asm.R4, int32(op.scale)))
+		if op.Scale != 0 {
+			g.emit(asm.LSh.Imm(asm.R4, int32(op.Scale)))
 		}
 		g.emit(asm.Add.Reg(dst, asm.R4))
 	}
-	if op.wrap32 {
+	if op.Wrap32 {
 		g.emit(asm.LSh.Imm(dst, 32), asm.RSh.Imm(dst, 32))
 	}
 }
 
-func (g *generator) loadLocation(dst asm.Register, l location) {
-	if l.zero {
+func (g *generator) loadLocation(dst asm.Register, l operand.Location) {
+	if l.Zero {
 		g.emit(asm.Mov.Imm(dst, 0))
 		return
 	}
-	g.emit(asm.LoadMem(dst, regContext, l.off, asm.DWord))
-	if l.shift != 0 {
-		g.emit(asm.RSh.Imm(dst, int32(l.shift)))
+	g.emit(asm.LoadMem(dst, regContext, l.Off, asm.DWord))
+	if l.Shift != 0 {
+		g.emit(asm.RSh.Imm(dst, int32(l.Shift)))
 	}
 }
 
@@ -235,7 +235,7 @@ func (g *generator) loadTextLength(s *record.String, failed string) {
 		g.emit(asm.LoadMem(asm.R2, regRecord, int16(g.sig.BlockOffset()+int(s.Length)), asm.DWord))
 		return
 	}
-	if g.sig.operands[s.LengthSlot].kind == opMemory {
+	if g.sig.operands[s.LengthSlot].Kind == operand.Memory {
 		g.failedRead(s.LengthSlot, failed)
 	}
 	g.emit(asm.LoadMem(asm.R2, regRecord, recordSlot(s.LengthSlot), asm.DWord))

@@ -2,7 +2,7 @@ package attach
 
 import (
 	"github.com/cilium/ebpf/asm"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 )
 
@@ -10,7 +10,7 @@ import (
 // sleep comes first: a record that is reserved holds up those behind it.
 func (g *generator) emitFixed() {
 	for i := range g.sig.operands {
-		if op := &g.sig.operands[i]; op.kind == opMemory {
+		if op := &g.sig.operands[i]; op.Kind == operand.Memory {
 			g.readOperand(op, i, asm.R10, stackSlot(i))
 		}
 	}
@@ -25,7 +25,7 @@ func (g *generator) emitFixed() {
 	)
 	g.header()
 	for i := range g.sig.operands {
-		if op := &g.sig.operands[i]; op.kind == opMemory {
+		if op := &g.sig.operands[i]; op.Kind == operand.Memory {
 			g.emit(asm.LoadMem(asm.R3, asm.R10, stackSlot(i), asm.DWord))
 		} else {
 			g.loadOperand(asm.R3, op)
@@ -52,7 +52,7 @@ func (g *generator) emitVariable() {
 	g.emit(asm.Add.Imm(regRecord, scratchPad))
 	for i := range g.sig.operands {
 		op := &g.sig.operands[i]
-		if op.kind == opMemory {
+		if op.Kind == operand.Memory {
 			g.readOperand(op, i, regRecord, recordSlot(i))
 			continue
 		}

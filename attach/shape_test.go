@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -62,7 +63,7 @@ func TestShapes(t *testing.T) {
 		}
 		pl := &planner{optimization: test.kernel, pageSize: page}
 		window := append(test.code, make([]byte, 64)...)
-		pl.planX86(&s, &object{window: window, windowStart: test.at})
+		pl.planX86(&s, &operand.Object{Window: window, WindowStart: test.at})
 		if refused, unsafe := s.Reason != nil, errors.Is(s.Reason, ErrUnsafe); s.Offset != test.at+test.moved || refused != test.refused || unsafe != test.unsafe {
 			t.Errorf("%s at %#x, kernel %v: moved by %d, reason %v, want %d, refused %t, unsafe %t",
 				test.name, test.at, test.kernel, s.Offset-test.at, s.Reason, test.moved, test.refused, test.unsafe)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -81,11 +81,11 @@ func (sh *sharing) share(plan Plan, objects objects) (followers map[int]*Site) {
 }
 
 // placeOf returns what the site has in common with those of other processes.
-func (sh *sharing) placeOf(s *Site, obj *object) (place sharedPlace, ok bool) {
+func (sh *sharing) placeOf(s *Site, obj *operand.Object) (place sharedPlace, ok bool) {
 	if obj == nil {
 		return place, false
 	}
-	st, ok := obj.info.Sys().(*syscall.Stat_t)
+	st, ok := obj.Info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return place, false
 	}
@@ -94,8 +94,8 @@ func (sh *sharing) placeOf(s *Site, obj *object) (place sharedPlace, ok bool) {
 		file: procfs.ID{Dev: st.Dev, Inode: st.Ino}, kind: p.Kind, offset: s.Offset, semaphore: p.SemaphoreOffset,
 		provider: p.Provider, name: p.Name,
 	}
-	if overlaid(obj.file) {
-		address, err := sh.inodes.of(obj.file)
+	if overlaid(obj.File) {
+		address, err := sh.inodes.of(obj.File)
 		if err != nil {
 			return place, false
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
@@ -77,21 +78,6 @@ func parseTexts(all []string) ([]textArg, error) {
 	return texts, nil
 }
 
-// followed returns the operand for what the address op points to, at an offset.
-func (op operand) followed(offset int64) (operand, error) {
-	switch {
-	case op.kind == opMemory:
-		op.follow, op.followDisp = true, offset
-	case op.kind == opAddress:
-		op.kind, op.disp = opMemory, op.disp+offset
-	case op.kind == opRegister && !op.hasPair:
-		op.kind, op.disp = opMemory, offset
-	default:
-		return op, errors.New("it is no address that could be followed")
-	}
-	return op, nil
-}
-
 // whereTexts returns the arguments of untyped probes that a condition compares
 // with text: events hold what it was compared with.
 func whereTexts(expr *filter.Expr) (texts []textArg) {
@@ -118,7 +104,7 @@ func (t *textArg) reads() int {
 // What is said of some probes comes first; what is said of all goes for every
 // argument that may be a pointer, if
 // the probe has an argument for the length.
-func (b *binder) text(p *reader.Probe, arg string, op *operand, isFloat bool) *textArg {
+func (b *binder) text(p *reader.Probe, arg string, op *operand.Operand, isFloat bool) *textArg {
 	word := uint8(8)
 	if p.Class == elf.ELFCLASS32 {
 		word = 4
@@ -135,7 +121,7 @@ func (b *binder) text(p *reader.Probe, arg string, op *operand, isFloat bool) *t
 		switch {
 		case t.probes != nil && t.probes.Match(p.Path, p.Provider, p.Name):
 			return t
-		case t.probes != nil || general != nil || op.kind == opConst || op.size != word || isFloat:
+		case t.probes != nil || general != nil || op.Kind == operand.Const || op.Size != word || isFloat:
 		case t.length == "" || lengthArg(p, t.length) != nil:
 			general = t
 		}
@@ -179,7 +165,7 @@ type textField struct {
 
 // bindTexts makes fields text. length returns the operand that holds a length,
 // and its argument, nil if there is none.
-func (s *schema) bindTexts(texts []textField, length func(string) (operand, *notes.Arg)) {
+func (s *schema) bindTexts(texts []textField, length func(string) (operand.Operand, *notes.Arg)) {
 	reads := make([]record.String, len(texts))
 	for i, t := range texts {
 		f := &s.fields[t.field]
@@ -193,7 +179,7 @@ func (s *schema) bindTexts(texts []textField, length func(string) (operand, *not
 			continue
 		}
 		reads[i].Counted, reads[i].LengthSlot = true, s.sig.read(op)
-		reads[i].LengthSize, reads[i].LengthSigned = op.size, a.Signed
+		reads[i].LengthSize, reads[i].LengthSigned = op.Size, a.Signed
 	}
 	for i, t := range texts {
 		f := &s.fields[t.field]

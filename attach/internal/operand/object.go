@@ -1,4 +1,4 @@
-package attach
+package operand
 
 import (
 	"debug/elf"
@@ -15,14 +15,14 @@ import (
 // object is the file behind sites: what attaching needs to know of it beyond
 // its probes. It stays open until the kernel has been told to attach, so that
 // what was looked at is what is attached to, whoever renames files meanwhile.
-type object struct {
-	file    *os.File
-	info    os.FileInfo
-	elf     *safeelf.File
-	symbols resolver
+type Object struct {
+	File    *os.File
+	Info    os.FileInfo
+	ELF     *safeelf.File
+	Symbols resolver
 
-	window      []byte // part of the file, from windowStart on
-	windowStart uint64
+	Window      []byte // part of the file, from windowStart on
+	WindowStart uint64
 }
 
 // resolver knows the symbols of an object, see [reader.File].
@@ -33,10 +33,10 @@ type resolver interface {
 }
 
 // windowSize bytes of the file are read at a time: sites lie close together.
-const windowSize = 64 << 10
+const WindowSize = 64 << 10
 
 // openObject opens the file at path.
-func openObject(path string) (*object, error) {
+func OpenObject(path string) (*Object, error) {
 	f, err := procfs.OpenFile(path)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func openObject(path string) (*object, error) {
 	return o, nil
 }
 
-func newObject(f *os.File) (*object, error) {
+func newObject(f *os.File) (*Object, error) {
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
 		err = errors.New("not a regular file")
@@ -65,34 +65,34 @@ func newObject(f *os.File) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &object{file: f, info: st, elf: e, symbols: symbols}, nil
+	return &Object{File: f, Info: st, ELF: e, Symbols: symbols}, nil
 }
 
 // path returns a path that leads to the open file and to no other, if /proc is
 // that of this process's PID namespace.
-func (o *object) path() string {
-	path := fmt.Sprintf("/proc/self/fd/%d", o.file.Fd())
-	if info, err := os.Stat(path); err != nil || !os.SameFile(info, o.info) {
-		return o.file.Name()
+func (o *Object) Path() string {
+	path := fmt.Sprintf("/proc/self/fd/%d", o.File.Fd())
+	if info, err := os.Stat(path); err != nil || !os.SameFile(info, o.Info) {
+		return o.File.Name()
 	}
 	return path
 }
 
-func (o *object) Close() error { return o.file.Close() }
+func (o *Object) Close() error { return o.File.Close() }
 
 // relocatable says that the object's addresses are known only at run time.
-func (o *object) relocatable() bool { return o.elf.Type != elf.ET_EXEC }
+func (o *Object) Relocatable() bool { return o.ELF.Type != elf.ET_EXEC }
 
 // bytesAt returns up to n bytes of the file at off: fewer at its end. They are
 // good until the next call.
-func (o *object) bytesAt(off uint64, n int) []byte {
-	in := off - o.windowStart
-	if off < o.windowStart || in > uint64(len(o.window)) || uint64(len(o.window))-in < uint64(n) {
-		if o.window == nil {
-			o.window = make([]byte, windowSize)
+func (o *Object) BytesAt(off uint64, n int) []byte {
+	in := off - o.WindowStart
+	if off < o.WindowStart || in > uint64(len(o.Window)) || uint64(len(o.Window))-in < uint64(n) {
+		if o.Window == nil {
+			o.Window = make([]byte, WindowSize)
 		}
-		got, _ := o.file.ReadAt(o.window[:windowSize], int64(off))
-		o.window, o.windowStart, in = o.window[:got], off, 0
+		got, _ := o.File.ReadAt(o.Window[:WindowSize], int64(off))
+		o.Window, o.WindowStart, in = o.Window[:got], off, 0
 	}
-	return o.window[in:min(in+uint64(n), uint64(len(o.window)))]
+	return o.Window[in:min(in+uint64(n), uint64(len(o.Window)))]
 }

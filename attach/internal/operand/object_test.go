@@ -1,4 +1,4 @@
-package attach
+package operand
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 // TestObjectPath holds that the path which the kernel is given leads to the
 // file that was looked at, whatever lies at its name by now.
 func TestObjectPath(t *testing.T) {
-	data, err := os.ReadFile("testdata/shop.o")
+	data, err := os.ReadFile("../../testdata/shop.o")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestObjectPath(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	obj, err := openObject(name)
+	obj, err := OpenObject(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,10 +28,10 @@ func TestObjectPath(t *testing.T) {
 	if err := os.Rename(other, name); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(name); err != nil || os.SameFile(info, obj.info) {
+	if info, err := os.Stat(name); err != nil || os.SameFile(info, obj.Info) {
 		t.Fatalf("%s has not been replaced (%v)", name, err)
 	}
-	if info, err := os.Stat(obj.path()); err != nil || !os.SameFile(info, obj.info) {
-		t.Errorf("%s leads to another file (%v)", obj.path(), err)
+	if info, err := os.Stat(obj.Path()); err != nil || !os.SameFile(info, obj.Info) {
+		t.Errorf("%s leads to another file (%v)", obj.Path(), err)
 	}
 }

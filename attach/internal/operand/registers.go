@@ -1,4 +1,4 @@
-package attach
+package operand
 
 import (
 	"debug/elf"
@@ -10,26 +10,26 @@ import (
 
 // registers says where a BPF program attached to a uprobe finds the registers
 // of the traced program: offsets in the structure that its context points to.
-type registers struct {
-	byName  map[string]int16 // by canonical name, see notes.Register
+type Registers struct {
+	ByName  map[string]int16 // by canonical name, see notes.Register
 	byDWARF []int16
-	ip      int16
+	IP      int16
 	// argument is the first register of an integer argument, where there is one.
-	argument location
+	Argument Location
 	wrap32   bool // addresses of the traced program wrap at 2^32
 }
 
 // location is a register, or a part of one, in a BPF program's context.
-type location struct {
-	off   int16
-	shift uint8 // bits by which the part lies above the register's lowest
-	size  uint8 // bytes
-	zero  bool  // arm64's zero register: no location at all
+type Location struct {
+	Off   int16
+	Shift uint8 // bits by which the part lies above the register's lowest
+	Size  uint8 // bytes
+	Zero  bool  // arm64's zero register: no location at all
 }
 
 // registersOf returns the table for a program of machine m and class c, traced
 // on a host of architecture goarch.
-func registersOf(goarch string, m elf.Machine, c elf.Class) (*registers, error) {
+func RegistersOf(goarch string, m elf.Machine, c elf.Class) (*Registers, error) {
 	switch {
 	case goarch == "amd64" && m == elf.EM_X86_64:
 		return amd64Registers, nil
@@ -42,34 +42,34 @@ func registersOf(goarch string, m elf.Machine, c elf.Class) (*registers, error) 
 }
 
 // hostRegisters is registersOf for this host.
-func hostRegisters(m elf.Machine, c elf.Class) (*registers, error) {
-	return registersOf(runtime.GOARCH, m, c)
+func HostRegisters(m elf.Machine, c elf.Class) (*Registers, error) {
+	return RegistersOf(runtime.GOARCH, m, c)
 }
 
 // locate finds a register by the name that a probe's note uses.
-func (r *registers) locate(m elf.Machine, c elf.Class, name string) (location, error) {
+func (r *Registers) locate(m elf.Machine, c elf.Class, name string) (Location, error) {
 	reg, ok := notes.LookupRegister(m, c, name)
 	if !ok {
-		return location{}, fmt.Errorf("register %q is not known on %v", name, m)
+		return Location{}, fmt.Errorf("register %q is not known on %v", name, m)
 	}
-	off, ok := r.byName[reg.Name]
+	off, ok := r.ByName[reg.Name]
 	switch {
 	case reg.Kind == notes.ZeroRegister:
-		return location{zero: true, size: 8}, nil
+		return Location{Zero: true, Size: 8}, nil
 	case reg.Kind == notes.ProgramCounter:
-		off = r.ip
+		off = r.IP
 	case reg.Kind == notes.VectorRegister:
-		return location{}, fmt.Errorf("register %q is a vector register, which a BPF program cannot read", name)
+		return Location{}, fmt.Errorf("register %q is a vector register, which a BPF program cannot read", name)
 	case !ok:
-		return location{}, fmt.Errorf("register %q is not among those that a BPF program can read", name)
+		return Location{}, fmt.Errorf("register %q is not among those that a BPF program can read", name)
 	}
-	return location{off: off, shift: uint8(reg.Shift), size: uint8(reg.Size)}, nil
+	return Location{Off: off, Shift: uint8(reg.Shift), Size: uint8(reg.Size)}, nil
 }
 
 // locateDWARF finds a full-width register by its DWARF number.
-func (r *registers) locateDWARF(n int) (location, error) {
+func (r *Registers) LocateDWARF(n int) (Location, error) {
 	if n < 0 || n >= len(r.byDWARF) {
-		return location{}, fmt.Errorf("a BPF program cannot read DWARF register %d", n)
+		return Location{}, fmt.Errorf("a BPF program cannot read DWARF register %d", n)
 	}
-	return location{off: r.byDWARF[n], size: 8}, nil
+	return Location{Off: r.byDWARF[n], Size: 8}, nil
 }

@@ -1,4 +1,4 @@
-package attach
+package operand
 
 // Offsets in struct pt_regs, arch/x86/include/asm/ptrace.h, x86-64. A 32-bit
 // program's registers lie there too, zero-extended.
@@ -26,8 +26,8 @@ const (
 	ptSS
 )
 
-var amd64Registers = &registers{
-	byName: map[string]int16{
+var amd64Registers = &Registers{
+	ByName: map[string]int16{
 		"rax": ptAX, "rbx": ptBX, "rcx": ptCX, "rdx": ptDX,
 		"rsi": ptSI, "rdi": ptDI, "rbp": ptBP, "rsp": ptSP,
 		"r8": ptR8, "r9": ptR9, "r10": ptR10, "r11": ptR11,
@@ -39,19 +39,19 @@ var amd64Registers = &registers{
 		ptAX, ptDX, ptCX, ptBX, ptSI, ptDI, ptBP, ptSP,
 		ptR8, ptR9, ptR10, ptR11, ptR12, ptR13, ptR14, ptR15, ptIP,
 	},
-	ip:       ptIP,
-	argument: location{off: ptDI, size: 8},
+	IP:       ptIP,
+	Argument: Location{Off: ptDI, Size: 8},
 }
 
-var i386Registers = &registers{
-	byName: map[string]int16{
+var i386Registers = &Registers{
+	ByName: map[string]int16{
 		"eax": ptAX, "ebx": ptBX, "ecx": ptCX, "edx": ptDX,
 		"esi": ptSI, "edi": ptDI, "ebp": ptBP, "esp": ptSP,
 		"eip": ptIP,
 	},
 	// System V ABI, Intel386 supplement, table 2.14.
 	byDWARF:  []int16{ptAX, ptCX, ptDX, ptBX, ptSP, ptBP, ptSI, ptDI, ptIP},
-	ip:       ptIP,
-	argument: location{zero: true, size: 8},
+	IP:       ptIP,
+	Argument: Location{Zero: true, Size: 8},
 	wrap32:   true,
 }

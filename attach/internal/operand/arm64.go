@@ -1,4 +1,4 @@
-package attach
+package operand
 
 import "strconv"
 
@@ -10,10 +10,10 @@ const (
 
 var arm64Registers = newARM64Registers()
 
-func newARM64Registers() *registers {
-	r := &registers{byName: map[string]int16{"sp": arm64SP, "pc": arm64PC}, ip: arm64PC, argument: location{size: 8}}
+func newARM64Registers() *Registers {
+	r := &Registers{ByName: map[string]int16{"sp": arm64SP, "pc": arm64PC}, IP: arm64PC, Argument: Location{Size: 8}}
 	for i := range int16(31) {
-		r.byName["x"+strconv.Itoa(int(i))] = 8 * i
+		r.ByName["x"+strconv.Itoa(int(i))] = 8 * i
 		r.byDWARF = append(r.byDWARF, 8*i)
 	}
 	// DWARF for the Arm 64-bit architecture, 4.1: 31 is SP, 32 is PC.

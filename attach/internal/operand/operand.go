@@ -1,0 +1,192 @@
+// Package operand turns the arguments of notes into operands, the form in which BPF
+// programs read them: constants, registers in the kernel's pt_regs and memory, with
+// symbols resolved by the object that has the probe.
+package operand
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+
+	"github.com/go-usdt/usdt/notes"
+)
+
+type operandKind uint8
+
+const (
+	Const    operandKind = iota // value
+	Register                    // base, and pair above it
+	Address                     // base + disp
+	Memory                      // size bytes at base + index<<scale + disp
+)
+
+// operand is an argument in the form in which programs are generated from it.
+// It is comparable, so that probes with equal operands share a program.
+type Operand struct {
+	Kind  operandKind
+	Size  uint8 // bytes of the value: 1, 2, 4 or 8
+	Value uint64
+
+	Base, Index, Pair          Location
+	HasBase, HasIndex, HasPair bool
+	Scale                      uint8 // as a shift
+	Extend                     uint8 // bits of the index that count, sign-extended if extendSigned; 0 for all
+	ExtendSigned               bool
+	Disp                       int64
+	Wrap32                     bool
+
+	// opMemory: the value read is an address, and the operand's value is at it
+	// and followDisp.
+	Follow     bool
+	FollowDisp int64
+}
+
+// compileOperand turns an argument into an operand. site is the link-time
+// address of the site, as the object's symbols count addresses, and ipDelta
+// what a program finds in the instruction pointer beyond it.
+func Compile(a notes.Arg, regs *Registers, m elf.Machine, c elf.Class, obj *Object, site uint64, ipDelta int64) (Operand, error) {
+	if a.Err != nil {
+		return Operand{}, a.Err
+	}
+	switch a.Size {
+	case 1, 2, 4, 8:
+	default:
+		return Operand{}, fmt.Errorf("a value of %d bytes is not an integer that events can hold", a.Size)
+	}
+	op := Operand{Size: uint8(a.Size), Wrap32: regs.wrap32}
+	var err error
+	switch a.Kind {
+	case notes.Imm:
+		op.Kind, op.Value = Const, a.Value
+		if a.Symbol != "" {
+			return compileSymbolAddress(a, op, regs, obj, site, ipDelta)
+		}
+		return op, nil
+	case notes.Reg:
+		op.Kind, op.HasBase = Register, true
+		if op.Base, err = regs.locate(m, c, a.Reg); err != nil {
+			return Operand{}, err
+		}
+		if a.Pair != "" {
+			op.HasPair = true
+			op.Pair, err = regs.locate(m, c, a.Pair)
+		}
+		return op, err
+	case notes.Mem:
+		return compileMemory(a, op, regs, m, c, obj, site, ipDelta)
+	}
+	return Operand{}, fmt.Errorf("argument of unknown kind %v", a.Kind)
+}
+
+// compileSymbolAddress is for an operand whose value is the address of a
+// symbol, which only the distance to the site tells: objects are relocatable.
+func compileSymbolAddress(a notes.Arg, op Operand, regs *Registers, obj *Object, site uint64, ipDelta int64) (Operand, error) {
+	addr, err := obj.Symbols.Resolve(&a)
+	if err != nil {
+		return Operand{}, err
+	}
+	if a.Reloc == "lo12" {
+		op.Kind, op.Value = Const, addr+uint64(a.Disp)
+		return op, nil
+	}
+	op.Kind, op.Value = Address, 0
+	op.Base, op.HasBase = Location{Off: regs.IP, Size: 8}, true
+	op.Disp = int64(addr-site) + a.Disp - ipDelta
+	return op, nil
+}
+
+func compileMemory(a notes.Arg, op Operand, regs *Registers, m elf.Machine, c elf.Class, obj *Object, site uint64, ipDelta int64) (Operand, error) {
+	op.Kind, op.Disp = Memory, a.Disp
+	if a.Segment != "" {
+		return Operand{}, fmt.Errorf("thread-local memory (%%%s:) is beyond what a BPF program can address", a.Segment)
+	}
+	ipRelative := a.Base == "rip" || a.Base == "eip"
+	if a.Symbol != "" {
+		if a.Reloc == "GOTPCREL" || a.Reloc == "GOT" {
+			// The operand is a GOT slot, and the slot holds the symbol's address,
+			// which may be another object's. Without a relocation the linker has
+			// filled it with the object's own.
+			if slot, ok := obj.Symbols.Slot(a.Symbol); ok && a.Disp == 0 {
+				op.Base, op.HasBase = Location{Off: regs.IP, Size: 8}, true
+				op.Disp = int64(slot-site) - ipDelta
+				return op, nil
+			}
+			return compileSymbolAddress(a, op, regs, obj, site, ipDelta)
+		}
+		addr, err := obj.Symbols.Resolve(&a)
+		if err != nil {
+			return Operand{}, err
+		}
+		switch {
+		case a.Reloc == "GOTOFF", a.Reloc == "lo12":
+			// Numbers that hold wherever the object lies.
+			op.Disp += int64(addr)
+		case ipRelative:
+			op.Disp += int64(addr-site) - ipDelta
+		case a.Base == "" && a.Index == "":
+			// A fixed address as the linker saw it: the distance to the site
+			// holds wherever the object lies.
+			op.Base, op.HasBase = Location{Off: regs.IP, Size: 8}, true
+			op.Disp += int64(addr-site) - ipDelta
+		case obj.Relocatable():
+			return Operand{}, fmt.Errorf("address of %s is added to a register, but the object has no fixed address", a.Symbol)
+		default:
+			op.Disp += int64(addr)
+		}
+	} else if ipRelative {
+		return Operand{}, errors.New("memory relative to the instruction pointer without a symbol: the end of the instruction is unknown")
+	}
+	var err error
+	if a.Base != "" {
+		op.HasBase = true
+		if op.Base, err = regs.locate(m, c, a.Base); err != nil {
+			return Operand{}, err
+		}
+	}
+	if a.Index != "" {
+		op.HasIndex = true
+		if op.Index, err = regs.locate(m, c, a.Index); err != nil {
+			return Operand{}, err
+		}
+		if op.Scale, err = log2(a.Scale); err != nil {
+			return Operand{}, err
+		}
+		switch a.Extend {
+		case "", "lsl", "uxtx", "sxtx":
+		case "uxtw":
+			op.Extend = 32
+		case "sxtw":
+			op.Extend, op.ExtendSigned = 32, true
+		default:
+			return Operand{}, fmt.Errorf("index extension %q is not known", a.Extend)
+		}
+	}
+	if !op.HasBase && !op.HasIndex && obj.Relocatable() {
+		return Operand{}, errors.New("memory at a fixed address of an object that has none")
+	}
+	return op, nil
+}
+
+// Followed returns the operand for what the address op points to, at an offset.
+func (op Operand) Followed(offset int64) (Operand, error) {
+	switch {
+	case op.Kind == Memory:
+		op.Follow, op.FollowDisp = true, offset
+	case op.Kind == Address:
+		op.Kind, op.Disp = Memory, op.Disp+offset
+	case op.Kind == Register && !op.HasPair:
+		op.Kind, op.Disp = Memory, offset
+	default:
+		return op, errors.New("it is no address that could be Followed")
+	}
+	return op, nil
+}
+
+func log2(n int) (uint8, error) {
+	for s := range uint8(4) {
+		if n == 1<<s {
+			return s, nil
+		}
+	}
+	return 0, fmt.Errorf("index factor %d is not 1, 2, 4 or 8", n)
+}
