@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/go-usdt/usdt/attach/internal/shield"
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -144,8 +145,8 @@ func (p Plan) gone() bool {
 }
 
 // Plan returns what was decided and done for every site until now, without those
-// of files that are no more: that have no name, and that no process has mapped. It
-// is a copy, which later calls and changes do not alter.
+// of files that have no name any more and that no traced process has mapped. It is
+// a copy, which later calls and changes do not alter.
 func (a *Attachment) Plan() Plan {
 	plan, _ := a.PlanSince(0)
 	return plan
@@ -320,6 +321,7 @@ type grouper struct {
 
 type groupKey struct {
 	path string
+	file procfs.ID // one that waits for the path to be mapped stays when another leaves
 	pid  int
 	kind reader.ProbeKind
 	prog *ebpf.Program
@@ -333,7 +335,7 @@ func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
 	if s.shared {
 		pid = 0
 	}
-	key := groupKey{s.Path, pid, s.Probe.Kind, prog}
+	key := groupKey{s.Path, s.file, pid, s.Probe.Kind, prog}
 	gr := g.byKey[key]
 	if gr == nil {
 		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: pid, procs: g.procs, returns: s.Probe.Kind == reader.Uretprobe, session: g.session, prog: prog}

@@ -49,7 +49,7 @@ func newDiscovery(ctx context.Context, selectors []string, procs *processes) (*d
 		ctx:       ctx,
 		selectors: parsed, procs: procs, matched: make([]bool, len(selectors)), near: make([]near, len(selectors)),
 		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{}, functions: map[string]int{},
-		lower: map[lowerInode]*fileState{}, places: map[place]placed{},
+		lower: map[lowerInode]*fileState{}, places: map[place]placed{}, files: map[int]map[procfs.ID]*mappedFile{},
 	}, nil
 }
 
@@ -96,14 +96,16 @@ type discovery struct {
 	lower     map[lowerInode]*fileState // those of read that are on overlays
 	places    map[place]placed          // those of read whose ids maps give to others, too
 	inodes    inodes
-	mapped    map[int]map[procfs.ID]bool // files of processes, as last seen
-	infos     map[string]os.FileInfo     // of what paths lead to, in this look; nil of nothing
-	again     bool                       // not the first time
-	await     bool                       // what selectors name by path need not be mapped yet
-	expected  map[string]bool            // paths that were expected, see expect
-	scan      int                        // number of the scan of all processes
-	hidden    map[int]hiddenSince        // processes that may not be looked at
-	ended     []owner                    // see settle
+	mapped    map[int]map[procfs.ID]bool        // files of processes, as last seen
+	objects   []*procfs.Object                  // those of the process being looked at
+	files     map[int]map[procfs.ID]*mappedFile // those of named processes that have sites
+	infos     map[string]os.FileInfo            // of what paths lead to, in this look; nil of nothing
+	again     bool                              // not the first time
+	await     bool                              // what selectors name by path need not be mapped yet
+	expected  map[string]bool                   // paths that were expected, see expect
+	scan      int                               // number of the scan of all processes
+	hidden    map[int]hiddenSince               // processes that may not be looked at
+	ended     []owner                           // see settle and leaveUnmapped
 	troubles  []error
 	privilege *PrivilegeError // what kept files of d.procs from being read
 	functions map[string]int  // how many were looked at, by the path of their object
@@ -127,8 +129,9 @@ func (d *discovery) add(p *reader.Probe, pid int) *Site {
 
 // keep makes the probe a site, and returns it if it was none before.
 func (d *discovery) keep(p *reader.Probe, pid int) *Site {
+	var key siteKey
 	if pid != 0 {
-		key := siteKey{pid, p.Kind, p.Offset, d.fileOf(p), p.Provider, p.Name}
+		key = siteKey{pid, p.Kind, p.Offset, d.fileOf(p), p.Provider, p.Name}
 		if d.seen[key] {
 			return nil
 		}
@@ -140,7 +143,11 @@ func (d *discovery) keep(p *reader.Probe, pid int) *Site {
 		last = len(d.chunks) - 1
 	}
 	d.chunks[last] = append(d.chunks[last], Site{Probe: *p, PID: pid})
-	return &d.chunks[last][len(d.chunks[last])-1]
+	s := &d.chunks[last][len(d.chunks[last])-1]
+	if pid != 0 {
+		d.keepMapped(s, key)
+	}
+	return s
 }
 
 // interrupted says that what is found is of no use any more: whoever looks into
@@ -166,6 +173,7 @@ func (d *discovery) fileOf(p *reader.Probe) (id procfs.ID) {
 }
 
 func (d *discovery) processes() error {
+	d.ended = nil
 	if d.await {
 		d.expect(d.procs.pids)
 	}
@@ -189,6 +197,7 @@ func (d *discovery) processes() error {
 			return err
 		}
 	}
+	d.leaveUnmapped()
 	return nil
 }
 
@@ -291,11 +300,13 @@ func (d *discovery) changed(pid int) bool {
 	}
 	known, now := d.mapped[pid], map[procfs.ID]bool{}
 	changed := known == nil
-	for _, o := range procfs.Objects(pid, maps) {
+	d.objects = procfs.Objects(pid, maps)
+	for _, o := range d.objects {
 		now[o.ID] = true
 		changed = changed || !known[o.ID]
 	}
 	d.mapped[pid] = now
+	d.missing(pid, now)
 	return changed
 }
 

@@ -37,7 +37,7 @@ type Site struct {
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string
 
-	file    procfs.ID // if it was found in all processes at once
+	file    procfs.ID // by whose end the site is left; zero if it stays
 	order   int       // among all sites of an attachment
 	shared  bool      // PID is one of several for which there is one link
 	carrier carrier   // of a latency's starts and ends

@@ -68,11 +68,12 @@ func (t *tracing) attachMore(ctx context.Context, plan Plan, since time.Time) {
 	if len(plan) > 0 {
 		t.extend(ctx, plan, since)
 	}
-	if err := t.attached.retire(t.discover.ended); err != nil {
+	ended := append(t.discover.ended, t.sharing.leave(t.discover.ended, t.procs)...)
+	if err := t.attached.retire(ended); err != nil {
 		t.fail(err)
 	}
-	t.numbers.take(t.discover.ended)
-	if len(plan) > 0 || len(t.discover.ended) > 0 {
+	t.numbers.take(ended)
+	if len(plan) > 0 || len(ended) > 0 {
 		used := t.attached.programs()
 		t.mu.Lock()
 		err := t.progs.prune(used)

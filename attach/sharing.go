@@ -33,7 +33,8 @@ type sharedPlace struct {
 // sharing has the links that serve several processes. A nil one has none.
 type sharing struct {
 	inodes *inodes
-	first  map[sharedPlace]*Site // that has the link
+	first  map[sharedPlace]*Site        // that has the link
+	users  map[procfs.ID]map[owner]bool // of the links in a file of first
 }
 
 // newSharing returns nil for processes that are few.
@@ -41,7 +42,7 @@ func newSharing(procs *processes, d *discovery) *sharing {
 	if len(procs.pids) <= manyProcesses {
 		return nil
 	}
-	return &sharing{inodes: &d.inodes, first: map[sharedPlace]*Site{}}
+	return &sharing{inodes: &d.inodes, first: map[sharedPlace]*Site{}, users: map[procfs.ID]map[owner]bool{}}
 }
 
 // share has the sites of one place in several processes attached to once: the
@@ -69,11 +70,13 @@ func (sh *sharing) share(plan Plan, objects objects) (followers map[int]*Site) {
 		}
 		if first != nil {
 			followers[i] = first
+			sh.use(first, s)
 			s.Notes = append(s.Notes, first.Notes...)
 			s.Attached, s.Reason = first.Attached, first.Reason // of an earlier plan
 			continue
 		}
 		sh.first[place] = s
+		sh.use(s, s)
 		s.shared = true
 		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: others that run the file pay for the probe as well, without giving events", manyProcesses))
 	}

@@ -51,14 +51,19 @@ func (t *siteTable) clone() *siteTable {
 	return &siteTable{slices.Clone(t.probes), slices.Clone(t.schemas)}
 }
 
-// owner is what a site can lose: the file of one that is attached to for all
-// processes (see Site.file), or the process of one that is not.
+// owner is what a site can lose: its file, in one process or, without a PID, in
+// all that are traced.
 type owner struct {
 	file procfs.ID
 	pid  int
 }
 
-func (s *Site) owner() owner { return owner{s.file, s.PID} }
+func (s *Site) owner() owner {
+	if s.shared {
+		return owner{file: s.file}
+	}
+	return owner{s.file, s.PID}
+}
 
 // numbering gives sites their numbers, and takes them back from those that have
 // been left: short-lived programs would use up more and more.

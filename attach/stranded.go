@@ -23,7 +23,7 @@ func (t *tracing) leaveStranded() error {
 		stranded := t.kind == MultiLink && d.stranded() ||
 			t.kind == PerfLink && t.procs.leaderGone(pid) && t.procs.watchLeader(pid)
 		if stranded && !t.procs.ended(pid) {
-			all = append(all, owner{pid: pid})
+			all = append(all, t.attached.ownersOf(pid)...)
 			t.discover.forget(pid)
 		}
 	}
@@ -59,6 +59,7 @@ func (d *discovery) forget(pid int) {
 		}
 	}
 	delete(d.mapped, pid)
+	delete(d.files, pid)
 	d.expected = nil
 }
 
