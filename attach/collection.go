@@ -14,6 +14,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
 )
 
@@ -207,7 +208,7 @@ func NewCollection(ctx context.Context, spec *ebpf.CollectionSpec, opts *Collect
 func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	switch {
 	case s.session:
-		err := sessions.require()
+		err := sessions.Require()
 		if errors.Is(err, ebpf.ErrNotSupported) {
 			return fmt.Errorf("program %s in section %s: %w (Linux 6.13 has sessions)", p.Name, p.SectionName, err)
 		}
@@ -230,12 +231,12 @@ func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *CollectionOpt
 		return false
 	}
 	for name, p := range spec.Programs {
-		if !onUprobe(p) || !stayOnTaskStack(p) {
+		if !onUprobe(p) || !kernel.StayOnTaskStack(p) {
 			continue
 		}
 		changed = true
 		if own := c.programs[name]; own != nil {
-			own.note = privateStackNote(name)
+			own.note = kernel.PrivateStackNote(name)
 		}
 	}
 	return changed

@@ -96,7 +96,7 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 		return nil, fmt.Errorf("the collection's programs were loaded for %v links, not %v", c.kind, o.Link)
 	}
 	if len(o.Target.PIDs) > 0 && c.kind == MultiLink {
-		err := multiPIDFilter.require()
+		err := multiPIDFilter.Require()
 		if errors.Is(err, ebpf.ErrNotSupported) {
 			return nil, fmt.Errorf("this kernel's %v links filter threads, not processes: %w", c.kind, err)
 		}

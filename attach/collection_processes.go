@@ -8,6 +8,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
 // gplCompatible are the licenses of programs that may use what looking up a
@@ -36,7 +38,7 @@ func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
 			}
 		}
 		p.pids = pids
-		own.Instructions = inFront(ifProcess(c.processes, p.section.session), own.Instructions)
+		own.Instructions = kernel.InFront(ifProcess(c.processes, p.section.session), own.Instructions)
 	}
 	return nil
 }
@@ -50,9 +52,9 @@ func ifProcess(table *ebpf.Map, session bool) asm.Instructions {
 	}
 	const slot = -8 // of the stack, before the program has used it
 	unless := func(jump asm.Instruction) asm.Instructions {
-		return asm.Instructions{over(jump, 2), asm.Mov.Imm(asm.R0, result), asm.Return()}
+		return asm.Instructions{kernel.Over(jump, 2), asm.Mov.Imm(asm.R0, result), asm.Return()}
 	}
-	code := append(asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}, ownPIDNamespace().load(slot)...)
+	code := append(asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}, kernel.OwnPIDNamespace().Load(slot)...)
 	code = append(code,
 		asm.RSh.Imm(asm.R0, 32),
 		asm.StoreMem(asm.R10, slot, asm.R0, asm.Word),
@@ -62,12 +64,12 @@ func ifProcess(table *ebpf.Map, session bool) asm.Instructions {
 		asm.FnMapLookupElem.Call(),
 	)
 	code = append(code, unless(asm.JNE.Imm(asm.R0, 0, ""))...)
-	if startTimes.require() == nil {
+	if kernel.StartTimes.Require() == nil {
 		code = append(code,
 			asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),
 			asm.LoadMem(asm.R8, asm.R0, 8, asm.DWord),
 		)
-		code = append(code, loadStartTime(asm.R1)...)
+		code = append(code, kernel.LoadStartTime(asm.R1)...)
 		code = append(code, asm.Sub.Reg(asm.R1, asm.R7))
 		code = append(code, unless(asm.JLT.Reg(asm.R1, asm.R8, ""))...)
 	}

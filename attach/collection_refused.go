@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
 // loadError explains why the kernel did not take a collection, of which programs
@@ -21,7 +23,7 @@ func loadError(err error, spec *ebpf.CollectionSpec, onTaskStack bool) error {
 		return fmt.Errorf("load collection: %w", err) // it is about types
 	}
 	advice := ""
-	if onTaskStack && combinedStack(err) {
+	if onTaskStack && kernel.CombinedStack(err) {
 		advice = "; its functions have room in stacks per CPU only, which Options.PrivateStack leaves to them"
 	}
 	return &verdict{

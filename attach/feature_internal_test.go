@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -16,10 +17,10 @@ import (
 // asked again.
 func TestFeatureLater(t *testing.T) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	for name, known := range map[string]*feature{"process filter": &multiPIDFilter, "sessions": &sessions, "sleepable": &sleepable} {
+	for name, known := range map[string]*kernel.Feature{"process filter": &multiPIDFilter, "sessions": &sessions, "sleepable": &kernel.Sleepable} {
 		t.Run(name, func(t *testing.T) {
-			f := &feature{ask: known.ask}
-			if err := f.require(); err != nil && !errors.Is(err, ebpf.ErrNotSupported) {
+			f := &kernel.Feature{Ask: known.Ask}
+			if err := f.Require(); err != nil && !errors.Is(err, ebpf.ErrNotSupported) {
 				needs.Skip(t, "%v", privileges("ask the kernel", err))
 			}
 			runtime.LockOSThread() // and the thread ends with the test
@@ -32,16 +33,16 @@ func TestFeatureLater(t *testing.T) {
 			if err := unix.Capset(&header, &none[0]); err != nil {
 				t.Fatal(err)
 			}
-			f = &feature{ask: known.ask}
-			before := f.require()
+			f = &kernel.Feature{Ask: known.Ask}
+			before := f.Require()
 			if err := unix.Capset(&header, &had[0]); err != nil {
 				t.Fatal(err)
 			}
 			if !errors.Is(before, os.ErrPermission) {
 				t.Errorf("without capabilities: error %v, want one that wraps os.ErrPermission", before)
 			}
-			after := f.require()
-			if want := (&feature{ask: known.ask}).require(); !errors.Is(after, want) {
+			after := f.Require()
+			if want := (&kernel.Feature{Ask: known.Ask}).Require(); !errors.Is(after, want) {
 				t.Errorf("with capabilities: error %v, want %v", after, want)
 			}
 		})

@@ -10,6 +10,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
 // lowerInode is what the kernel places uprobes of a file of an overlay on. The
@@ -98,15 +100,15 @@ type inodeContext struct{ Address, Shift uint64 }
 // newInodeProgram loads a program that returns vma->vm_file->f_inode of the
 // current task's memory at an address.
 func newInodeProgram() (*ebpf.Program, error) {
-	kernel, err := btf.LoadKernelSpec()
+	types, err := btf.LoadKernelSpec()
 	if err != nil {
 		return nil, err
 	}
-	file, err := memberOffset(kernel, "vm_area_struct", "vm_file")
+	file, err := kernel.MemberOffset(types, "vm_area_struct", "vm_file")
 	if err != nil {
 		return nil, err
 	}
-	inode, err := memberOffset(kernel, "file", "f_inode")
+	inode, err := kernel.MemberOffset(types, "file", "f_inode")
 	if err != nil {
 		return nil, err
 	}
@@ -160,19 +162,5 @@ func newInodeProgram() (*ebpf.Program, error) {
 		asm.Mov.Imm(asm.R0, 0),
 		asm.Return(),
 	)
-	return ebpf.NewProgram(&ebpf.ProgramSpec{Name: "usdt_inode", Type: ebpf.RawTracepoint, Instructions: code, License: programLicense})
-}
-
-// memberOffset returns where a struct of the kernel has a member, in bytes.
-func memberOffset(kernel *btf.Spec, structure, member string) (uint32, error) {
-	var st *btf.Struct
-	if err := kernel.TypeByName(structure, &st); err != nil {
-		return 0, err
-	}
-	for _, m := range st.Members {
-		if m.Name == member {
-			return m.Offset.Bytes(), nil
-		}
-	}
-	return 0, fmt.Errorf("the kernel's struct %s has no member %s", structure, member)
+	return ebpf.NewProgram(&ebpf.ProgramSpec{Name: "usdt_inode", Type: ebpf.RawTracepoint, Instructions: code, License: kernel.License})
 }

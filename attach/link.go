@@ -47,7 +47,7 @@ func chooseLink(want LinkKind, filtered bool) (LinkKind, error) {
 	}
 	err := features.HaveBPFLinkUprobeMulti()
 	if err == nil && filtered {
-		err = multiPIDFilter.require()
+		err = multiPIDFilter.Require()
 	}
 	switch {
 	case err == nil:

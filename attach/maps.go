@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
 // Counters of events, one set per CPU: offsets in a value of maps.counters.
@@ -32,11 +34,11 @@ func (c *counters) at(off int) uint64 { return c[off/8] }
 type maps struct {
 	ring      *ebpf.Map
 	counters  *ebpf.Map
-	scratch   *ebpf.Map     // nil if no program needs it
-	namespace *pidNamespace // whose PIDs are meant; nil for the initial one
-	processes *ebpf.Map     // by PID: lifetime; nil if the kernel restricts links
-	selection *selection    // nil for all processes
-	stopped   *ebpf.Map     // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
+	scratch   *ebpf.Map            // nil if no program needs it
+	namespace *kernel.PIDNamespace // whose PIDs are meant; nil for the initial one
+	processes *ebpf.Map            // by PID: lifetime; nil if the kernel restricts links
+	selection *selection           // nil for all processes
+	stopped   *ebpf.Map            // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
 
 	// For aggregates, which have no ring; nil until the first site is known:
 	groups  [2]*ebpf.Map // the programs update one while the other is read
@@ -50,7 +52,7 @@ type maps struct {
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
 // page size, scratchSize 0 without strings, and events false to aggregate.
 func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
-	m := &maps{namespace: ownPIDNamespace()}
+	m := &maps{namespace: kernel.OwnPIDNamespace()}
 	defer func() {
 		if err != nil {
 			m.Close()

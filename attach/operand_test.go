@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestOperands compiles arguments of every architecture that can be a host,
@@ -159,7 +161,7 @@ func TestManyForms(t *testing.T) {
 		needs.Skip(t, "%v", privileges("make maps", err))
 	}
 	defer m.Close()
-	specs, forms := programSpecs(sigs, m, ebpf.AttachNone, sleepable.require() == nil)
+	specs, forms := programSpecs(sigs, m, ebpf.AttachNone, kernel.Sleepable.Require() == nil)
 	if len(specs) < 2 {
 		t.Errorf("all of %d signatures in %d programs", len(sigs), len(specs))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -98,7 +99,7 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Program
 		}
 	}
 	groups := grouper{objects: planner.objects, procs: procs}
-	private := privateStackOf(prog)
+	private := kernel.PrivateStackOf(prog)
 	for i := range plan {
 		if plan[i].Reason != nil {
 			continue

@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/internal/record"
 )
 
@@ -39,9 +40,6 @@ const (
 	// BPF_COMPLEXITY_LIMIT_INSNS).
 	maxWalk = 300_000
 )
-
-// programLicense allows the helpers that read memory.
-const programLicense = "Dual MIT/GPL"
 
 // form is the place of a signature: a program holds the code of several, so
 // that a file's sites share a link, and finds it by the upper half of the
@@ -135,7 +133,7 @@ func (g *generator) program(bodies []asm.Instructions, filters bool, typ ebpf.At
 		Type:         ebpf.Kprobe,
 		AttachType:   typ,
 		Instructions: g.ins,
-		License:      programLicense,
+		License:      kernel.License,
 	}
 	if g.sleeps {
 		spec.Flags |= unix.BPF_F_SLEEPABLE
@@ -146,7 +144,7 @@ func (g *generator) program(bodies []asm.Instructions, filters bool, typ ebpf.At
 // newProgram loads a program. The error wraps E2BIG if that is too long, or the
 // verifier too long on its way through it.
 func newProgram(spec *ebpf.ProgramSpec) (*ebpf.Program, error) {
-	stayOnTaskStack(spec)
+	kernel.StayOnTaskStack(spec)
 	// There are jumps from its beginning to its end.
 	if size := spec.Instructions.Size() / asm.InstructionSize; size > math.MaxInt16 {
 		return nil, fmt.Errorf("a program of %d instructions: %w", size, unix.E2BIG)
@@ -244,9 +242,4 @@ func (g *generator) epilogue(filters bool) {
 	g.count(counterLost)
 	g.label("exit")
 	g.emit(asm.Mov.Imm(asm.R0, 0), asm.Return())
-}
-
-// emptyProgram returns at once.
-func emptyProgram() asm.Instructions {
-	return asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
 }

@@ -11,11 +11,13 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
-	"golang.org/x/sys/unix"
 )
 
 // mayLoad skips the test if err says that this process may load no programs.
@@ -40,7 +42,7 @@ func TestPrune(t *testing.T) {
 	for i := range signatures {
 		sig := &signature{operands: []operand.Operand{{Kind: operand.Const, Size: 8, Value: uint64(i)}}}
 		signatures[i] = sig
-		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, Instructions: emptyProgram(), License: programLicense})
+		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, Instructions: kernel.EmptyProgram(), License: kernel.License})
 		mayLoad(t, err)
 		p.add(prog, []*signature{sig}, map[*signature]form{})
 		if i == 0 {

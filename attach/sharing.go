@@ -9,6 +9,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
@@ -182,13 +184,13 @@ func (g *generator) onlyProcesses() {
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "exit"),
 	)
-	if startTimes.require() == nil {
+	if kernel.StartTimes.Require() == nil {
 		// Registers that hold nothing yet.
 		g.emit(
 			asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),
 			asm.LoadMem(asm.R8, asm.R0, 8, asm.DWord),
 		)
-		g.emit(loadStartTime(asm.R1)...)
+		g.emit(kernel.LoadStartTime(asm.R1)...)
 		g.emit(
 			asm.Sub.Reg(asm.R1, asm.R7),
 			asm.JGE.Reg(asm.R1, asm.R8, "exit"),

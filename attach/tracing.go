@@ -12,6 +12,8 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
 // Stats are the numbers of events of a session. While it is attached they are
@@ -308,7 +310,7 @@ func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (r
 		}
 	}
 	signatures = untried
-	specs, forms := programSpecs(signatures, m, typ, sleepable.require() == nil)
+	specs, forms := programSpecs(signatures, m, typ, kernel.Sleepable.Require() == nil)
 	for i, spec := range specs {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err

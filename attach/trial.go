@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/sys"
 )
@@ -45,7 +46,7 @@ func tryProbe(code []byte) error {
 	}
 	defer unix.Munmap(mem)
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: emptyProgram(), License: programLicense,
+		Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: kernel.EmptyProgram(), License: kernel.License,
 	})
 	if err != nil {
 		return err

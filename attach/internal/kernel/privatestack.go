@@ -1,4 +1,4 @@
-package attach
+package kernel
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
 )
 
 // minPrivateStack is how many bytes of stack a function of a BPF program uses
@@ -25,7 +24,7 @@ const minPrivateStack = 64
 //
 // Two functions, one called by the other, have 512 bytes of stack together, and
 // 512 each if they are private.
-var privateStacks = feature{ask: func() error {
+var privateStacks = Feature{Ask: func() error {
 	const callee = "callee"
 	const size = 400
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
@@ -39,32 +38,32 @@ var privateStacks = feature{ask: func() error {
 			asm.Mov.Imm(asm.R0, 0),
 			asm.Return(),
 		},
-		License: programLicense,
+		License: License,
 	})
 	if err == nil {
 		return prog.Close()
 	}
-	if combinedStack(err) {
+	if CombinedStack(err) {
 		return ebpf.ErrNotSupported
 	}
 	return err
 }}
 
-// combinedStack reports whether the verifier refused a program for the stack of
+// CombinedStack reports whether the verifier refused a program for the stack of
 // functions that call each other.
-func combinedStack(err error) bool {
+func CombinedStack(err error) bool {
 	var verifier *ebpf.VerifierError
 	return errors.As(err, &verifier) && slices.ContainsFunc(verifier.Log, func(line string) bool {
 		return strings.Contains(line, "combined stack size")
 	})
 }
 
-// stayOnTaskStack changes a program that the kernel would give a private stack,
+// StayOnTaskStack changes a program that the kernel would give a private stack,
 // and reports whether it did: a tail call in front, which is never made, since
 // programs with tail calls have no such stack. The verifier removes it, so that
 // it costs nothing when the program runs.
-func stayOnTaskStack(spec *ebpf.ProgramSpec) bool {
-	if !largeStack(spec.Instructions) || errors.Is(privateStacks.require(), ebpf.ErrNotSupported) {
+func StayOnTaskStack(spec *ebpf.ProgramSpec) bool {
+	if !largeStack(spec.Instructions) || errors.Is(privateStacks.Require(), ebpf.ErrNotSupported) {
 		return false
 	}
 	spec.Instructions = withDeadTailCall(spec.Instructions)
@@ -72,33 +71,9 @@ func stayOnTaskStack(spec *ebpf.ProgramSpec) bool {
 }
 
 // withDeadTailCall returns the instructions behind a tail call that is jumped
-// over.
+// Over.
 func withDeadTailCall(old asm.Instructions) asm.Instructions {
-	return inFront(asm.Instructions{asm.Mov.Imm(asm.R0, 0), over(asm.JEq.Imm(asm.R0, 0, ""), 1), asm.FnTailCall.Call()}, old)
-}
-
-// over has a jump leave out as many instructions.
-func over(jump asm.Instruction, n int16) asm.Instruction {
-	jump.Offset = n
-	return jump
-}
-
-// inFront returns a program that does more before what it did. Jumps are relative,
-// and so remain true. What makes the first instruction the beginning of a function
-// goes to the new one: its symbol, its type and the line of its source.
-func inFront(more, old asm.Instructions) asm.Instructions {
-	code := slices.Concat(more, old)
-	begin, first := &code[0], &code[len(more)]
-	if name := first.Symbol(); name != "" {
-		*begin, *first = begin.WithSymbol(name), first.WithSymbol("")
-	}
-	if function := btf.FuncMetadata(first); function != nil {
-		*begin, *first = btf.WithFuncMetadata(*begin, function), btf.WithFuncMetadata(*first, nil)
-	}
-	if line := first.Source(); line != nil {
-		*begin = begin.WithSource(line) // and on to what follows
-	}
-	return code
+	return InFront(asm.Instructions{asm.Mov.Imm(asm.R0, 0), Over(asm.JEq.Imm(asm.R0, 0, ""), 1), asm.FnTailCall.Call()}, old)
 }
 
 // largeStack reports whether a function of the program may use as much stack as
@@ -146,15 +121,15 @@ func stackDepth(code asm.Instructions) int64 {
 	return 0
 }
 
-// privateStackNote is the remark on a site whose program was changed.
-func privateStackNote(program string) string {
+// PrivateStackNote is the remark on a site whose program was changed.
+func PrivateStackNote(program string) string {
 	return fmt.Sprintf("program %s has a tail call in front that is never made: without it this kernel gives it a stack per CPU, which events overwrite in each other (Options.PrivateStack leaves it out)", program)
 }
 
-// privateStackOf returns a remark on a program that is in the kernel already,
+// PrivateStackOf returns a remark on a program that is in the kernel already,
 // empty if it has no private stack as far as can be told.
-func privateStackOf(prog *ebpf.Program) string {
-	if privateStacks.require() != nil {
+func PrivateStackOf(prog *ebpf.Program) string {
+	if privateStacks.Require() != nil {
 		return ""
 	}
 	const advice = "this kernel gives the program a stack per CPU%s, which events overwrite in each other; a tail call in it, made or not, keeps it on the task's stack"

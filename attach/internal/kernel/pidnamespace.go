@@ -1,15 +1,13 @@
-package attach
+package kernel
 
 import (
-	"errors"
-
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 )
 
-// pidNamespace is the one in which this process counts PIDs, as the kernel's
+// PIDNamespace is the one in which this process counts PIDs, as the kernel's
 // helper wants it named.
-type pidNamespace struct {
+type PIDNamespace struct {
 	dev, inode uint64
 	nested     *nestedPIDs // nil if this kernel does not tell those of processes within
 }
@@ -17,36 +15,29 @@ type pidNamespace struct {
 // initialPIDNamespace is PROC_PID_INIT_INO, include/linux/proc_ns.h.
 const initialPIDNamespace = 0xeffffffc
 
-// ownPIDNamespace returns this process's PID namespace, nil if it is the
+// OwnPIDNamespace returns this process's PID namespace, nil if it is the
 // initial one.
-func ownPIDNamespace() *pidNamespace {
+func OwnPIDNamespace() *PIDNamespace {
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/self/ns/pid", &st); err != nil || st.Ino == initialPIDNamespace {
 		return nil
 	}
 	// The kernel has 20 bits for the minor number, and stat another order.
-	ns := &pidNamespace{dev: uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), inode: st.Ino}
+	ns := &PIDNamespace{dev: uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), inode: st.Ino}
 	if nested, err := findNestedPIDs(); err == nil && nested.loads(ns) {
 		ns.nested = nested
 	}
 	return ns
 }
 
-// loadTask puts the process id, in the upper half, and the thread id into R0. In
-// the initial namespace these are what the kernel counts by; in another they are
-// those of this process's, or 0 of a task that has none there. It changes R1 to R5
-// and stackSum.
-func (g *generator) loadTask() {
-	g.emit(g.maps.namespace.load(stackSum)...)
-}
+// TellsNested reports whether processes in namespaces within this one have PIDs
+// for [PIDNamespace.Load].
+func (ns *PIDNamespace) TellsNested() bool { return ns == nil || ns.nested != nil }
 
-// errNoPID is why a group by pid or tid has none.
-var errNoPID = errors.New("it has no PID in the PID namespace of the tracer")
-
-// load puts the process id, in the upper half, and the thread id into R0. It changes
+// Load puts the process id, in the upper half, and the thread id into R0. It changes
 // R1 to R5 and the 8 bytes of the stack at slot. Its jumps are relative, so that it
 // fits programs of others. A nil namespace is the initial one.
-func (ns *pidNamespace) load(slot int16) asm.Instructions {
+func (ns *PIDNamespace) Load(slot int16) asm.Instructions {
 	if ns == nil {
 		return asm.Instructions{asm.FnGetCurrentPidTgid.Call()}
 	}
@@ -60,9 +51,9 @@ func (ns *pidNamespace) load(slot int16) asm.Instructions {
 		asm.Mov.Reg(asm.R3, asm.R10), asm.Add.Imm(asm.R3, int32(slot)),
 		asm.Mov.Imm(asm.R4, 8),
 		asm.FnGetNsCurrentPidTgid.Call(),
-		over(asm.JNE.Imm(asm.R0, 0, ""), 2),
+		Over(asm.JNE.Imm(asm.R0, 0, ""), 2),
 		asm.LoadMem(asm.R0, asm.R10, slot, asm.DWord), // struct bpf_pidns_info
-		over(asm.Ja.Label(""), int16(len(elsewhere))),
+		Over(asm.Ja.Label(""), int16(len(elsewhere))),
 	}
 	return append(code, elsewhere...)
 }

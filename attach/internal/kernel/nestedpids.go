@@ -1,4 +1,4 @@
-package attach
+package kernel
 
 import (
 	"github.com/cilium/ebpf"
@@ -21,13 +21,13 @@ type nestedPIDs struct {
 
 // findNestedPIDs looks up the kernel's structs, and asks for the level.
 func findNestedPIDs() (*nestedPIDs, error) {
-	kernel, err := btf.LoadKernelSpec()
+	types, err := btf.LoadKernelSpec()
 	if err != nil {
 		return nil, err
 	}
 	var missing error
 	at := func(structure, member string) int16 {
-		offset, err := memberOffset(kernel, structure, member)
+		offset, err := MemberOffset(types, structure, member)
 		if err != nil {
 			missing = err
 		}
@@ -40,7 +40,7 @@ func findNestedPIDs() (*nestedPIDs, error) {
 	}
 	numbers, number, namespace := at("pid", "numbers"), at("upid", "nr"), at("upid", "ns")
 	var upid *btf.Struct
-	if err := kernel.TypeByName("upid", &upid); err != nil {
+	if err := types.TypeByName("upid", &upid); err != nil {
 		missing = err
 	}
 	if missing != nil {
@@ -57,7 +57,7 @@ func findNestedPIDs() (*nestedPIDs, error) {
 // ownLevel asks a program, run in this process, for the level of its namespace.
 func (n *nestedPIDs) ownLevel() (int32, error) {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type: ebpf.RawTracepoint, License: programLicense,
+		Type: ebpf.RawTracepoint, License: License,
 		Instructions: asm.Instructions{
 			asm.FnGetCurrentTaskBtf.Call(),
 			asm.LoadMem(asm.R1, asm.R0, n.threadPID, asm.DWord),
@@ -75,9 +75,9 @@ func (n *nestedPIDs) ownLevel() (int32, error) {
 
 // loads reports whether the kernel lets programs look there: before Linux 6.5 the
 // PIDs are, by its types, an array of one.
-func (n *nestedPIDs) loads(ns *pidNamespace) bool {
+func (n *nestedPIDs) loads(ns *PIDNamespace) bool {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type: ebpf.Kprobe, License: programLicense,
+		Type: ebpf.Kprobe, License: License,
 		Instructions: append(n.load(ns.inode), asm.Return()),
 	})
 	if err != nil {
@@ -94,17 +94,17 @@ func (n *nestedPIDs) load(inode uint64) asm.Instructions {
 		asm.FnGetCurrentTaskBtf.Call(),
 		asm.LoadMem(asm.R1, asm.R0, n.threadPID, asm.DWord),
 		asm.LoadMem(asm.R2, asm.R1, n.taskLevel, asm.Word),
-		over(asm.JLT.Imm(asm.R2, n.level, ""), 10),
+		Over(asm.JLT.Imm(asm.R2, n.level, ""), 10),
 		asm.LoadMem(asm.R3, asm.R1, n.namespace, asm.DWord),
 		asm.LoadMem(asm.R4, asm.R3, n.inode, asm.Word),
-		over(asm.JNE.Imm32(asm.R4, int32(uint32(inode)), ""), 7),
+		Over(asm.JNE.Imm32(asm.R4, int32(uint32(inode)), ""), 7),
 		asm.LoadMem(asm.R5, asm.R1, n.number, asm.Word),
 		asm.LoadMem(asm.R0, asm.R0, n.leader, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R0, n.threadPID, asm.DWord),
 		asm.LoadMem(asm.R0, asm.R1, n.number, asm.Word),
 		asm.LSh.Imm(asm.R0, 32),
 		asm.Or.Reg(asm.R0, asm.R5),
-		over(asm.Ja.Label(""), 1),
+		Over(asm.Ja.Label(""), 1),
 		asm.Mov.Imm(asm.R0, 0),
 	}
 }

@@ -1,4 +1,4 @@
-package attach
+package kernel
 
 import (
 	"fmt"
@@ -13,15 +13,15 @@ import (
 // taskOffsets are where the kernel's struct task_struct has what tells when a
 // process was started.
 var taskOffsets = sync.OnceValues(func() (o struct{ leader, start int16 }, err error) {
-	kernel, err := btf.LoadKernelSpec()
+	types, err := btf.LoadKernelSpec()
 	if err != nil {
 		return o, err
 	}
-	leader, err := memberOffset(kernel, "task_struct", "group_leader")
+	leader, err := MemberOffset(types, "task_struct", "group_leader")
 	if err != nil {
 		return o, err
 	}
-	start, err := memberOffset(kernel, "task_struct", "start_boottime")
+	start, err := MemberOffset(types, "task_struct", "start_boottime")
 	if err != nil {
 		return o, err
 	}
@@ -32,9 +32,9 @@ var taskOffsets = sync.OnceValues(func() (o struct{ leader, start int16 }, err e
 	return o, nil
 })
 
-// loadStartTime loads when the current process was started, in nanoseconds
-// since the machine was. It changes R0 to R5. See [startTimes].
-func loadStartTime(dst asm.Register) asm.Instructions {
+// LoadStartTime loads when the current process was started, in nanoseconds
+// since the machine was. It changes R0 to R5. See [StartTimes].
+func LoadStartTime(dst asm.Register) asm.Instructions {
 	o, _ := taskOffsets()
 	return asm.Instructions{
 		asm.FnGetCurrentTaskBtf.Call(),
@@ -43,23 +43,23 @@ func loadStartTime(dst asm.Register) asm.Instructions {
 	}
 }
 
-// startTimes is that programs can look at the kernel's tasks, and know where they
+// StartTimes is that programs can look at the kernel's tasks, and know where they
 // say when they were started.
-var startTimes = feature{ask: func() error {
+var StartTimes = Feature{Ask: func() error {
 	if _, err := taskOffsets(); err != nil {
 		return ebpf.ErrNotSupported
 	}
 	flags := []uint32{0}
-	if sleepable.require() == nil {
+	if Sleepable.Require() == nil {
 		flags = append(flags, unix.BPF_F_SLEEPABLE)
 	}
 	for _, f := range flags {
 		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-			Type: ebpf.Kprobe, Flags: f, License: programLicense,
-			Instructions: append(loadStartTime(asm.R0), asm.Return()),
+			Type: ebpf.Kprobe, Flags: f, License: License,
+			Instructions: append(LoadStartTime(asm.R0), asm.Return()),
 		})
 		if err != nil {
-			return refusal(err)
+			return Refusal(err)
 		}
 		prog.Close()
 	}

@@ -1,0 +1,58 @@
+package kernel
+
+import (
+	"errors"
+	"os"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// Feature is something that kernels have or have not. Only the kernel's own
+// answer is kept: this process may get privileges later, and memory.
+type Feature struct {
+	Ask func() error // ebpf.ErrNotSupported if it is not there
+
+	mu    sync.Mutex
+	known bool
+	err   error
+}
+
+// Require returns nil if the kernel has the feature, ebpf.ErrNotSupported if not,
+// and another error if it could not be asked.
+func (f *Feature) Require() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known {
+		return f.err
+	}
+	err := f.Ask()
+	f.known, f.err = err == nil || errors.Is(err, ebpf.ErrNotSupported), err
+	return err
+}
+
+// Refusal turns the kernel's error into ebpf.ErrNotSupported, unless it says that
+// nothing was tried.
+func Refusal(err error) error {
+	for _, other := range []error{os.ErrPermission, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.EAGAIN, unix.EINTR} {
+		if errors.Is(err, other) {
+			return err
+		}
+	}
+	return ebpf.ErrNotSupported
+}
+
+// Sleepable is that programs on uprobes may sleep, which Linux 6.0 brought.
+var Sleepable = Feature{Ask: func() error {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type:         ebpf.Kprobe,
+		Flags:        unix.BPF_F_SLEEPABLE,
+		Instructions: EmptyProgram(),
+		License:      License,
+	})
+	if err != nil {
+		return Refusal(err)
+	}
+	return prog.Close()
+}}
