@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
-	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -16,33 +15,6 @@ var ErrAggregation = errors.New("aggregation")
 
 // maxGroupBytes is the size of the keys that events can be grouped by.
 const maxGroupBytes = 512
-
-// Sizes of keys.
-const (
-	keyText     = 120 // bytes that tell text apart
-	keyTextSize = 8 + keyText + 8
-	keyCommSize = 16
-)
-
-// Words of a group's value. Min and max hold numbers whose unsigned order is
-// that of the argument's, min's complemented, so that 0 is the start of both.
-const (
-	wordCount = iota
-	wordSum   // of floating-point numbers: in units of 2^-20
-	wordMin
-	wordMax
-	wordHist
-)
-
-const sumFraction = 20 // bits
-
-// groupPart is a part of a key.
-type groupPart struct {
-	in     input
-	offset int
-	size   int
-	mark   uint8 // why there is none, if in is missing
-}
 
 // aggregateLayout is what all sites of an aggregate share: the keys and values
 // of its groups. The first site decides the kinds.
@@ -84,70 +56,6 @@ func (l *aggregateLayout) restore(clone *aggregateLayout) {
 		*pairs = *clone.pairs
 		l.pairs = pairs
 	}
-}
-
-// aggregateCode is what a signature's code needs to know.
-type aggregateCode struct {
-	wanted  aggregateValues
-	parts   []groupPart
-	value   input
-	keySize int // 0 without keys
-	marks   int // where in the key it is marked which parts are missing; 0 if none can be
-
-	role     pairRole
-	pair     []groupPart // tells which start an end belongs to
-	pairSize int
-	noted    int  // bytes that are noted at a start, which are parts there
-	lasting  bool // the key comes again
-}
-
-type aggregateValues struct {
-	value, sum, min, max, hist bool
-
-	bounds int // of the histogram; 0 for powers of two
-}
-
-// room returns the bytes of all keys. Behind a pair's key is the number of a
-// start if something is noted at it.
-func (c *aggregateCode) room() int {
-	if c.noted == 0 {
-		return c.keySize + c.pairSize
-	}
-	return c.keySize + c.pairSize + 8
-}
-
-// inputs yields everything that is looked at.
-func (c *aggregateCode) inputs(yield func(*input) bool) {
-	for _, parts := range [][]groupPart{c.parts, c.pair} {
-		for i := range parts {
-			if !yield(&parts[i].in) {
-				return
-			}
-		}
-	}
-	if c.wanted.value {
-		yield(&c.value)
-	}
-}
-
-func (c *aggregateCode) readsText() bool {
-	for in := range c.inputs {
-		if in.source == inputText {
-			return true
-		}
-	}
-	return false
-}
-
-// missing says that an argument cannot be read at all without which an event
-// does not count.
-func (c *aggregateCode) missing() bool {
-	for i := range c.pair {
-		if c.pair[i].in.source == inputMissing {
-			return true
-		}
-	}
-	return c.wanted.value && c.value.source == inputMissing
 }
 
 // bind fits the aggregation to what is read at a site, and drops the reads that
@@ -313,75 +221,6 @@ func (l *aggregateLayout) settle(plan Plan, schemas []*schema) {
 		}
 		if err != nil {
 			plan[i].Reason, schemas[i] = err, nil
-		}
-	}
-}
-
-// dropUnneeded leaves only reads that the condition or the aggregate look at.
-func (s *signature) dropUnneeded() {
-	needed := make([]bool, len(s.operands))
-	block := false
-	look := func(in *input) {
-		switch {
-		case in.source == inputOperand:
-			needed[in.index] = true
-		case in.inBlock(), in.source == inputText && in.text.Sized:
-			block = true
-			if in.source == inputGoAddr {
-				needed[ipv4Operand] = true
-			}
-		case in.source == inputText:
-			needed[in.text.Slot] = true
-			if in.text.Counted {
-				needed[in.text.LengthSlot] = true
-			}
-		}
-	}
-	for i := range s.inputs {
-		look(&s.inputs[i])
-	}
-	for in := range s.aggregate.inputs {
-		look(in)
-	}
-	for i := range s.operands {
-		if !needed[i] {
-			s.operands[i] = operand.Operand{}
-		}
-	}
-	s.Strings = nil
-	s.dropIndirects()
-	if !block {
-		s.Block, s.blockBase, s.blockDisp = 0, operand.Location{}, 0
-	}
-}
-
-// dropIndirects leaves out what is not looked at, nor on the way to it.
-func (s *signature) dropIndirects() {
-	needed := make([]bool, len(s.Indirects))
-	var mark func(off uint32)
-	mark = func(off uint32) {
-		if i := s.RegionRead(off) - s.BlockRead() - 1; i >= 0 && !needed[i] {
-			needed[i] = true
-			mark(s.Indirects[i].Pointer)
-		}
-	}
-	look := func(in *input) {
-		switch {
-		case in.inBlock():
-			mark(in.offset)
-		case in.source == inputText && in.text.Sized:
-			mark(in.text.Length)
-		}
-	}
-	for i := range s.inputs {
-		look(&s.inputs[i])
-	}
-	for in := range s.aggregate.inputs {
-		look(in)
-	}
-	for i := range needed {
-		if !needed[i] {
-			s.Indirects[i].Size = 0 // the others keep their places
 		}
 	}
 }

@@ -4,12 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 
-	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -64,19 +61,6 @@ func checkBounds(bounds []float64) error {
 	return nil
 }
 
-// Buckets of a histogram by powers of two: negative numbers, zero, and the
-// powers. Those of floating-point numbers begin with 2^-32; what is less counts
-// as zero.
-const (
-	bucketNegative = iota
-	bucketZero
-	bucketPowers
-
-	firstPower  = -32
-	powers      = 96 // of floating-point numbers; integers need 64
-	histBuckets = bucketPowers + powers
-)
-
 // buckets returns the buckets for their counts.
 func (l *aggregateLayout) buckets(counts []uint64) []Bucket {
 	first, last := len(counts), -1
@@ -97,24 +81,6 @@ func (l *aggregateLayout) buckets(counts []uint64) []Bucket {
 	return all
 }
 
-func bucketOfPower(i int, kind reader.FieldKind) Bucket {
-	first := 0
-	if kind == reader.Float {
-		first = firstPower
-	}
-	switch i {
-	case bucketNegative:
-		return Bucket{Lo: math.Inf(-1), Hi: 0}
-	case bucketZero:
-		return Bucket{Lo: 0, Hi: math.Ldexp(1, first)}
-	}
-	b := Bucket{Lo: math.Ldexp(1, first+i-bucketPowers), Hi: math.Ldexp(1, first+i-bucketPowers+1)}
-	if kind == reader.Float && i == histBuckets-1 {
-		b.Hi = math.Inf(1)
-	}
-	return b
-}
-
 func bucketOfBounds(i int, bounds []float64) Bucket {
 	b := Bucket{Lo: math.Inf(-1), Hi: math.Inf(1)}
 	if i > 0 {
@@ -125,10 +91,6 @@ func bucketOfBounds(i int, bounds []float64) Bucket {
 	}
 	return b
 }
-
-// boundsTable is the number of entries of a table of n bounds: all that a
-// binary search with steps of powers of two can look at.
-func boundsTable(n int) int { return 1<<bits.Len(uint(n)) - 1 }
 
 // newBounds creates the table in which programs look for a value's bucket: the
 // bounds in the order of [generator.orderValue], and behind them what no value
@@ -149,117 +111,4 @@ func newBounds(bounds []float64, kind reader.FieldKind, size uint8) (*ebpf.Map, 
 		return nil, fmt.Errorf("create the bounds of the histogram: %w", err)
 	}
 	return m, nil
-}
-
-// orderBound returns what the order of values of at least b, and of no others,
-// is not less than. Where no value is that great, the greatest one is taken for
-// it.
-func orderBound(b float64, kind reader.FieldKind, size uint8) uint64 {
-	switch kind {
-	case reader.Float:
-		bits := math.Float64bits(b)
-		if size == 4 {
-			narrow := float32(b)
-			if float64(narrow) < b {
-				narrow = math.Nextafter32(narrow, float32(math.Inf(1)))
-			}
-			bits = uint64(math.Float32bits(narrow)) << 32
-		}
-		return uint64(filter.FloatOrder(bits)) ^ 1<<63
-	case reader.Int:
-		b = math.Ceil(b)
-		switch {
-		case b < math.MinInt64:
-			return 0
-		case b >= 1<<63:
-			return math.MaxUint64
-		}
-		return uint64(int64(b)) ^ 1<<63
-	}
-	b = math.Ceil(b)
-	switch {
-	case b < 0:
-		return 0
-	case b >= 1<<64:
-		return math.MaxUint64
-	}
-	return uint64(b)
-}
-
-// searchBucket puts the number of bounds that the value is not less than into
-// R2. It changes R0, R1, R3 and regValue.
-func (g *generator) searchBucket(in *input, bounds int) {
-	g.orderValue(in)
-	g.emit(
-		asm.Mov.Reg(regValue, asm.R1),
-		asm.LoadMapValue(asm.R3, g.maps.bounds.FD(), 0),
-		asm.Mov.Imm(asm.R2, 0),
-	)
-	table := boundsTable(bounds)
-	for step := (table + 1) / 2; step > 0; step /= 2 {
-		less := g.newLabel("less")
-		g.emit(
-			asm.Mov.Reg(asm.R0, asm.R2), asm.LSh.Imm(asm.R0, 3), asm.Add.Reg(asm.R0, asm.R3),
-			asm.LoadMem(asm.R0, asm.R0, int16(8*(step-1)), asm.DWord),
-			asm.JGT.Reg(asm.R0, regValue, less),
-			asm.Add.Imm(asm.R2, int32(step)),
-		)
-		g.label(less)
-		g.forget(asm.R2)
-		g.emit(asm.And.Imm(asm.R2, int32(table&^(step-1))))
-	}
-	g.bound(asm.R2, bounds+1)
-}
-
-// powerBucket puts the index of the value's bucket into R2. It changes R1, R3
-// and regValue.
-func (g *generator) powerBucket(in *input) {
-	done := g.newLabel("bucket")
-	g.emit(asm.Mov.Imm(asm.R2, bucketZero))
-	if in.kind == reader.Float { // there is a zero with a sign
-		g.emit(asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.JEq.Imm(asm.R3, 0, done))
-	} else {
-		g.emit(asm.JEq.Imm(regValue, 0, done))
-	}
-	if in.kind != reader.Uint && in.kind != reader.Bool {
-		g.emit(asm.Mov.Imm(asm.R2, bucketNegative), asm.JSLT.Imm(regValue, 0, done))
-	}
-	g.emit(asm.Mov.Imm(asm.R2, bucketZero))
-	if in.kind == reader.Float {
-		bits, bias := int32(53), int32(1023)
-		if in.size == 4 {
-			bits, bias = 56, 127
-		}
-		highest := g.newLabel("highest")
-		g.emit(
-			asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.RSh.Imm(asm.R3, bits),
-			asm.JLT.Imm(asm.R3, bias+firstPower, done),
-			asm.Mov.Reg(asm.R2, asm.R3), asm.Sub.Imm(asm.R2, bias+firstPower-bucketPowers),
-			asm.JLT.Imm(asm.R2, histBuckets, highest),
-			asm.Mov.Imm(asm.R2, histBuckets-1),
-		)
-		g.label(highest)
-	} else {
-		g.emit(asm.Mov.Imm(asm.R2, bucketPowers))
-		for shift := int32(32); shift > 0; shift /= 2 {
-			less := g.newLabel("less")
-			g.emit(
-				asm.Mov.Reg(asm.R3, regValue), asm.RSh.Imm(asm.R3, shift),
-				asm.JEq.Imm(asm.R3, 0, less),
-				asm.Mov.Reg(regValue, asm.R3),
-				asm.Add.Imm(asm.R2, shift),
-			)
-			g.label(less)
-		}
-	}
-	g.label(done)
-	g.forget(asm.R2)
-	g.bound(asm.R2, histBuckets)
-}
-
-// bound makes the verifier see that r is less than n, which it is.
-func (g *generator) bound(r asm.Register, n int) {
-	bounded := g.newLabel("bounded")
-	g.emit(asm.JLT.Imm(r, int32(n), bounded), asm.Mov.Imm(r, int32(n-1)))
-	g.label(bounded)
 }

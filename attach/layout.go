@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
-	"github.com/go-usdt/usdt/internal/record"
 )
 
 // Limits on a record with strings, whose scratch memory is a value of a per-CPU
@@ -15,27 +14,6 @@ const (
 	maxScratch = 32 << 10
 	scratchPad = 8 // the lock in front of the record
 )
-
-// signature is all that the code for a site depends on. Sites with equal
-// signatures share it; [signature.key] tells equality.
-type signature struct {
-	// Layout is that of the records. The bytes in front of their strings are put
-	// together for conditions and aggregates, too.
-	record.Layout
-	operands  []operand.Operand // what the slots hold
-	blockBase operand.Location  // where the address is of which the block is blockDisp bytes further
-	blockDisp int32
-	maxString uint32
-
-	// The condition on which an event is wanted, nil for all, and what it looks
-	// at: a Value's Index is one of inputs.
-	where  *filter.Condition
-	inputs []input
-
-	aggregate *aggregateCode // nil to record events
-
-	text string // key, once it has been asked for
-}
 
 // read adds an operand to the records and returns its slot.
 func (s *signature) read(op operand.Operand) (slot int) {

@@ -12,15 +12,6 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// pairRole is what the events of a site are to a latency.
-type pairRole uint8
-
-const (
-	roleNone pairRole = iota
-	roleStart
-	roleEnd
-)
-
 // pairLayout is what starts and ends share: by what they are matched, and what
 // is noted at a start for its end. The first sites decide the kinds.
 type pairLayout struct {

@@ -2,7 +2,6 @@ package attach
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -139,17 +138,6 @@ func (g *generator) program(bodies []asm.Instructions, filters bool, typ ebpf.At
 		spec.Flags |= unix.BPF_F_SLEEPABLE
 	}
 	return spec
-}
-
-// newProgram loads a program. The error wraps E2BIG if that is too long, or the
-// verifier too long on its way through it.
-func newProgram(spec *ebpf.ProgramSpec) (*ebpf.Program, error) {
-	kernel.StayOnTaskStack(spec)
-	// There are jumps from its beginning to its end.
-	if size := spec.Instructions.Size() / asm.InstructionSize; size > math.MaxInt16 {
-		return nil, fmt.Errorf("a program of %d instructions: %w", size, unix.E2BIG)
-	}
-	return ebpf.NewProgram(spec)
 }
 
 // dispatch jumps to the label for the form in R1, which is at least first.

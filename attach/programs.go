@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"golang.org/x/sys/unix"
 )
 
@@ -143,4 +146,15 @@ func (p *programs) Close() {
 	for _, l := range p.loaded {
 		l.prog.Close()
 	}
+}
+
+// newProgram loads a program. The error wraps E2BIG if that is too long, or the
+// verifier too long on its way through it.
+func newProgram(spec *ebpf.ProgramSpec) (*ebpf.Program, error) {
+	kernel.StayOnTaskStack(spec)
+	// There are jumps from its beginning to its end.
+	if size := spec.Instructions.Size() / asm.InstructionSize; size > math.MaxInt16 {
+		return nil, fmt.Errorf("a program of %d instructions: %w", size, unix.E2BIG)
+	}
+	return ebpf.NewProgram(spec)
 }

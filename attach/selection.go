@@ -1,14 +1,12 @@
 package attach
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 )
@@ -135,71 +133,4 @@ func deepOffset(kernel *btf.Spec, structure, member string) (int32, error) {
 		return off, nil
 	}
 	return 0, fmt.Errorf("the kernel's struct %s has no member %s", structure, member)
-}
-
-// onlySelected ends the program in processes that are not selected. It keeps the
-// context in R1, and comes before anything is on the stack.
-func (g *generator) onlySelected() {
-	s := g.maps.selection
-	if s == nil {
-		return
-	}
-	const slot = stackSlots - commSize
-	read := func(offset int32, size int32) {
-		g.emit(
-			asm.Mov.Imm(asm.R1, 0),
-			asm.StoreMem(asm.R10, slot, asm.R1, asm.DWord),
-			asm.StoreMem(asm.R10, slot+8, asm.R1, asm.DWord),
-			asm.Mov.Reg(asm.R1, asm.R10),
-			asm.Add.Imm(asm.R1, slot),
-			asm.Mov.Imm(asm.R2, size),
-			asm.Mov.Reg(asm.R3, asm.R7),
-			asm.Add.Imm(asm.R3, offset),
-			asm.FnProbeReadKernel.Call(),
-		)
-	}
-	follow := func(member string) {
-		read(s.at[member], 8)
-		g.emit(asm.LoadMem(asm.R7, asm.R10, slot, asm.DWord))
-	}
-	differs := func(off int16, want ...asm.Instruction) { // in R2
-		g.emit(want...)
-		g.emit(
-			asm.LoadMem(asm.R1, asm.R10, slot+off, asm.DWord),
-			asm.JNE.Reg(asm.R1, asm.R2, "exit"),
-		)
-	}
-	text := func(b []byte) asm.Instruction {
-		return asm.LoadImm(asm.R2, int64(binary.NativeEndian.Uint64(b)), asm.DWord)
-	}
-	g.emit(asm.FnGetCurrentTask.Call(), asm.Mov.Reg(asm.R7, asm.R0))
-	follow("group_leader")
-	if s.comm != "" {
-		var name [commSize]byte
-		copy(name[:], s.comm)
-		// The kernel keeps what is behind the NUL of a longer name from before.
-		read(s.at["comm"], int32(len(s.comm)+1))
-		differs(0, text(name[:]))
-		differs(8, text(name[8:]))
-	}
-	if s.exe != nil {
-		g.emit(
-			asm.StoreImm(asm.R10, slot, 0, asm.Word),
-			asm.LoadMapPtr(asm.R1, s.exe.FD()),
-			asm.Mov.Reg(asm.R2, asm.R10),
-			asm.Add.Imm(asm.R2, slot),
-			asm.FnMapLookupElem.Call(),
-			asm.JEq.Imm(asm.R0, 0, "exit"),
-			asm.Mov.Reg(asm.R8, asm.R0),
-		)
-		for _, member := range []string{"mm", "exe_file", "f_inode"} {
-			follow(member)
-		}
-		read(s.at["i_ino"], 8)
-		differs(0, asm.LoadMem(asm.R2, asm.R8, 8, asm.DWord))
-		follow("i_sb")
-		read(s.at["s_dev"], 4)
-		differs(0, asm.LoadMem(asm.R2, asm.R8, 0, asm.DWord))
-	}
-	g.emit(asm.Mov.Reg(asm.R1, regContext))
 }

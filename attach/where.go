@@ -45,13 +45,3 @@ func bindWhere(expr *filter.Expr, sc *schema, p *reader.Probe) error {
 	sc.sig.where = c
 	return whereError(err)
 }
-
-// conditionKey tells conditions apart.
-func conditionKey(c *filter.Condition) string {
-	if c == nil {
-		return ""
-	}
-	flat := *c
-	flat.Left, flat.Right = nil, nil
-	return fmt.Sprintf("(%s%+v%s)", conditionKey(c.Left), flat, conditionKey(c.Right))
-}

@@ -1,0 +1,134 @@
+package attach
+
+import (
+	"github.com/cilium/ebpf/asm"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// keyAt is the place of the group's key, or of the key of a start and its end.
+func (g *generator) keyAt(pair bool) (base asm.Register, at int16) {
+	agg := g.sig.aggregate
+	size := agg.keySize
+	if pair {
+		size = agg.room()
+	}
+	switch {
+	case !pair && agg.keySize == 0:
+		return asm.R10, stackKey
+	case g.sig.needsScratch():
+		return regRecord, int16(g.sig.scratchSize(g.sig.stringLimit()) - scratchPad - size)
+	}
+	return asm.R10, int16(stackGroup - size)
+}
+
+// keyPart stores a part of the key at key+at.
+func (g *generator) keyPart(p *groupPart, key asm.Register, at int16, lost string) {
+	at += int16(p.offset)
+	switch {
+	case p.in.source == inputStart: // recall has copied it
+	case p.in.source == inputProbe:
+		g.emit(
+			asm.Mov.Reg(asm.R1, regSite), asm.LSh.Imm(asm.R1, 32), asm.RSh.Imm(asm.R1, 32),
+			asm.StoreMem(key, at, asm.R1, asm.DWord),
+		)
+	case p.in.source == inputComm:
+		g.emit(
+			asm.Mov.Reg(asm.R1, key), asm.Add.Imm(asm.R1, int32(at)),
+			asm.Mov.Imm(asm.R2, keyCommSize),
+			asm.FnGetCurrentComm.Call(),
+		)
+	case p.size == keyTextSize:
+		g.keyText(&p.in, at, lost)
+	default:
+		g.loadInput(&p.in, lost)
+		if p.in.kind == reader.Float {
+			g.plainFloat(&p.in)
+		}
+		g.emit(asm.StoreMem(key, at, asm.R1, asm.DWord))
+	}
+}
+
+// keyText stores text, padded, with its length before it. Longer text has the
+// length keyText+1.
+func (g *generator) keyText(in *input, at int16, lost string) {
+	g.emit(asm.Mov.Imm(asm.R1, 0))
+	for off := int16(0); off < keyTextSize; off += 8 {
+		g.emit(asm.StoreMem(regRecord, at+off, asm.R1, asm.DWord))
+	}
+	switch {
+	case in.source == inputGoAddr:
+		g.loadGoAddr(in, at, lost)
+	case in.source != inputText:
+		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
+		return
+	case in.text.Sized || in.text.Counted:
+		g.loadSized(in, at, keyText, lost)
+	default:
+		g.loadTerminated(in, at, keyText, lost)
+	}
+	short := g.newLabel("short")
+	g.emit(
+		asm.Mov.Imm(asm.R2, 0),
+		asm.StoreMem(regRecord, at+textData+keyText, asm.R2, asm.DWord),
+		asm.LoadMem(asm.R1, regRecord, at, asm.DWord),
+		asm.JLE.Imm(asm.R1, keyText, short),
+		asm.Mov.Imm(asm.R1, keyText+1),
+		asm.StoreMem(regRecord, at, asm.R1, asm.DWord),
+	)
+	g.label(short)
+}
+
+// plainFloat makes equal numbers in R1 equal in their bits, and what is not a
+// number, too. It changes R2 and R3.
+func (g *generator) plainFloat(in *input) {
+	inf := uint64(0x7ff) << 53 // without the sign
+	if in.size == 4 {
+		inf = 0xff << 56
+	}
+	nonzero, number := g.newLabel("nonzero"), g.newLabel("number")
+	g.emit(
+		asm.Mov.Reg(asm.R2, asm.R1),
+		asm.LSh.Imm(asm.R2, 1),
+		asm.JNE.Imm(asm.R2, 0, nonzero),
+		asm.Mov.Imm(asm.R1, 0), // -0
+	)
+	g.label(nonzero)
+	g.emit(
+		asm.LoadImm(asm.R3, int64(inf), asm.DWord),
+		asm.JLE.Reg(asm.R2, asm.R3, number),
+		asm.LoadImm(asm.R1, int64(inf>>1|inf>>2), asm.DWord), // a quiet NaN
+	)
+	g.label(number)
+}
+
+// groupKey puts the key of the event's group together at key+at. Parts that
+// cannot be read are marked.
+func (g *generator) groupKey(key asm.Register, at int16) {
+	agg := g.sig.aggregate
+	if agg.keySize == 0 {
+		g.emit(asm.StoreImm(asm.R10, stackKey, 0, asm.Word))
+		return
+	}
+	marks := at + int16(agg.marks)
+	if agg.role != roleEnd || agg.noted == 0 { // else recall has
+		g.clearMarks(key, at)
+	}
+	for i := range agg.parts {
+		part := &agg.parts[i]
+		switch {
+		case part.in.source == inputMissing:
+			g.emit(asm.Mov.Imm(asm.R3, int32(part.mark)))
+			g.markPart(part, key, at, marks, i)
+		case !g.mayFail(&part.in):
+			g.keyPart(part, key, at, "")
+		default:
+			failed, done := g.newLabel("failed"), g.newLabel("part")
+			g.keyPart(part, key, at, failed)
+			g.emit(asm.Ja.Label(done))
+			g.label(failed)
+			g.whyMissing(&part.in)
+			g.markPart(part, key, at, marks, i)
+			g.label(done)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package attach
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/cilium/ebpf/asm"
+	"github.com/go-usdt/usdt/attach/internal/filter"
+)
+
+// match compares the text area with a pattern. R4 is how much of the text is
+// behind the last piece found, R5 its length as far as it is known.
+func (g *generator) match(p filter.Pattern, yes, no string) {
+	area := int16(g.sig.textArea(g.sig.stringLimit()))
+	first, last := p.Pieces[0], p.Pieces[len(p.Pieces)-1]
+	g.emit(asm.LoadMem(asm.R5, regRecord, area, asm.DWord))
+	if len(p.Pieces) == 1 {
+		g.emit(asm.JNE.Imm(asm.R5, int32(len(first)), no))
+		g.compareText(first, regRecord, area+textData, no)
+		g.emit(asm.Ja.Label(yes))
+		return
+	}
+	g.emit(asm.JLT.Imm(asm.R5, int32(len(first)), no))
+	g.compareText(first, regRecord, area+textData, no)
+	middle := p.Pieces[1 : len(p.Pieces)-1]
+	if len(middle) == 0 && last == "" {
+		g.emit(asm.Ja.Label(yes))
+		return
+	}
+	known := g.newLabel("known")
+	g.emit(asm.JLE.Imm(asm.R5, filter.MaxText, known))
+	if last != "" {
+		g.emit(asm.Ja.Label(no)) // its end is not known
+	} else {
+		g.emit(asm.Mov.Imm(asm.R5, filter.MaxText))
+	}
+	g.label(known)
+	if len(middle) > 0 {
+		g.oneState(no)
+	}
+	g.emit(asm.Mov.Imm(asm.R4, int32(len(first))))
+	for _, piece := range middle {
+		g.search(piece, area, no)
+	}
+	if last != "" {
+		g.emit(
+			asm.Mov.Reg(asm.R3, asm.R5),
+			asm.Sub.Imm(asm.R3, int32(len(last))),
+			asm.JSLT.Reg(asm.R3, asm.R4, no),
+			asm.JSLT.Imm(asm.R3, 0, no),
+			asm.JGT.Imm(asm.R3, filter.MaxText, no),
+			asm.Add.Reg(asm.R3, regRecord),
+		)
+		g.compareText(last, asm.R3, area+textData, no)
+	}
+	g.emit(asm.Ja.Label(yes))
+}
+
+// oneState is put before searches, which the verifier walks through for every
+// state in which it arrives: it tells apart how long the text is and which reads
+// have failed, unless it is made to forget that. It changes R1 and R2.
+func (g *generator) oneState(no string) {
+	g.forget(asm.R5)
+	g.emit(
+		asm.JGT.Imm(asm.R5, filter.MaxText, no), // it is not
+		asm.LoadMem(asm.R2, asm.R10, stackErrors, asm.DWord),
+	)
+	g.forget(asm.R2)
+	g.emit(asm.StoreMem(asm.R10, stackErrors, asm.R2, asm.DWord))
+}
+
+// search moves R4 behind the first place from there on where the text has
+// piece. The loop's number of turns is a constant in R0: the verifier walks
+// through all of them. R1 is made of R4 by adding a register: by a constant, the
+// verifier of Linux 6.12 (kernel/bpf/verifier.c: sync_linked_regs) would keep the
+// two linked, and in the end refuse the program.
+func (g *generator) search(piece string, area int16, no string) {
+	turn, next, found := g.newLabel("turn"), g.newLabel("next"), g.newLabel("found")
+	g.emit(asm.Mov.Imm(asm.R0, 0))
+	g.label(turn)
+	g.emit(
+		asm.Mov.Imm(asm.R1, int32(len(piece))),
+		asm.Add.Reg(asm.R1, asm.R4),
+		asm.JGT.Reg(asm.R1, asm.R5, no),
+		asm.Mov.Reg(asm.R3, regRecord),
+		asm.Add.Reg(asm.R3, asm.R4),
+	)
+	g.compareText(piece, asm.R3, area+textData, next)
+	g.emit(asm.Ja.Label(found))
+	g.label(next)
+	g.emit(
+		asm.Add.Imm(asm.R4, 1),
+		asm.Add.Imm(asm.R0, 1),
+		asm.JLE.Imm(asm.R0, filter.MaxText, turn),
+		asm.Ja.Label(no),
+	)
+	g.label(found)
+	g.emit(asm.Add.Imm(asm.R4, int32(len(piece))))
+	g.forget(asm.R4)
+	g.emit(asm.JGT.Imm(asm.R4, filter.MaxText, no))
+}
+
+// searchCost is about how many instructions the verifier walks through for the
+// searches of a condition, as measured on Linux 6.18.
+func searchCost(c *filter.Condition) int {
+	if c == nil {
+		return 0
+	}
+	n := searchCost(c.Left) + searchCost(c.Right)
+	if last := len(c.Pattern.Pieces) - 1; last > 1 {
+		for _, piece := range c.Pattern.Pieces[1:last] {
+			n += (filter.MaxText + 1) * (17 + len(piece))
+		}
+	}
+	return n
+}
+
+// compareText jumps to differs unless text is at base+off. It changes R1, R2.
+func (g *generator) compareText(text string, base asm.Register, off int16, differs string) {
+	for len(text) > 0 {
+		n := 8
+		for n > len(text) {
+			n /= 2
+		}
+		var word [8]byte
+		copy(word[:n], text)
+		value := binary.NativeEndian.Uint64(word[:])
+		g.emit(asm.LoadMem(asm.R1, base, off, sizes[uint8(n)]))
+		if value <= math.MaxInt32 {
+			g.emit(asm.JNE.Imm(asm.R1, int32(value), differs))
+		} else {
+			g.emit(asm.LoadImm(asm.R2, int64(value), asm.DWord), asm.JNE.Reg(asm.R1, asm.R2, differs))
+		}
+		text, off = text[n:], off+int16(n)
+	}
+}

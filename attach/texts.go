@@ -1,0 +1,118 @@
+package attach
+
+import (
+	"github.com/cilium/ebpf/asm"
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/record"
+)
+
+// copySized copies what s points to, up to limit bytes, to the address that to
+// puts into R1. It leaves the number of bytes at stackLength, jumps if there is
+// nothing to be read, and changes R0 to R5.
+func (g *generator) copySized(s record.String, to func(), limit int32, failed string) {
+	whole, ok := g.newLabel("whole"), g.newLabel("copied")
+	most := limit / int32(s.Width())
+	g.loadTextLength(&s, failed)
+	g.emit(asm.JLE.Imm(asm.R2, most, whole), asm.Mov.Imm(asm.R2, most))
+	g.label(whole)
+	if s.Elem > 1 {
+		g.emit(asm.Mul.Imm(asm.R2, int32(s.Elem)))
+	}
+	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
+	for _, fn := range g.readers(g.sleeps) {
+		g.loadTextPointer(&s)
+		g.emit(asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord))
+		to()
+		g.emit(fn.Call(), asm.JEq.Imm(asm.R0, 0, ok))
+	}
+	g.emit(asm.Ja.Label(failed))
+	g.label(ok)
+}
+
+// readers are the helpers that copy memory of the traced program, the cheap one
+// first.
+func (g *generator) readers(mayCopy bool) []asm.BuiltinFunc {
+	if mayCopy {
+		return []asm.BuiltinFunc{asm.FnProbeReadUser, asm.FnCopyFromUser}
+	}
+	return []asm.BuiltinFunc{asm.FnProbeReadUser}
+}
+
+// loadTextLength puts the length of text that says it into R2, and jumps if it
+// could not be read or is negative. It changes R1.
+func (g *generator) loadTextLength(s *record.String, failed string) {
+	if s.Sized {
+		g.emit(asm.LoadMem(asm.R2, regRecord, int16(g.sig.BlockOffset()+int(s.Length)), asm.DWord))
+		return
+	}
+	if g.sig.operands[s.LengthSlot].Kind == operand.Memory {
+		g.failedRead(s.LengthSlot, failed)
+	}
+	g.emit(asm.LoadMem(asm.R2, regRecord, recordSlot(s.LengthSlot), asm.DWord))
+	unused := int32(64 - 8*int(s.LengthSize))
+	g.emit(asm.LSh.Imm(asm.R2, unused))
+	if !s.LengthSigned {
+		g.emit(asm.RSh.Imm(asm.R2, unused))
+		return
+	}
+	g.emit(
+		asm.ArSh.Imm(asm.R2, unused),
+		asm.JSLT.Imm(asm.R2, 0, failed),
+	)
+}
+
+// loadTextPointer puts the address of text into R3.
+func (g *generator) loadTextPointer(s *record.String) {
+	at := recordSlot(s.Slot)
+	if s.Sized {
+		at = int16(g.sig.BlockOffset() + int(s.Pointer))
+	}
+	g.emit(asm.LoadMem(asm.R3, regRecord, at, asm.DWord))
+}
+
+// smallestPage is the smallest page of any architecture that is supported.
+const smallestPage = 4096
+
+// copyTerminated copies text up to its NUL, limit+2 bytes at most, from where
+// the record's slot points to the address that to puts into R1. It leaves the
+// number of bytes without the NUL in R0, jumps if there is nothing to be read,
+// and changes R0 to R5.
+func (g *generator) copyTerminated(slot int, to func(), limit int, failed string) {
+	ok := g.newLabel("copied")
+	pointer := func() { g.emit(asm.LoadMem(asm.R3, regRecord, recordSlot(slot), asm.DWord)) }
+	try := func() {
+		pointer()
+		g.emit(asm.Mov.Imm(asm.R2, int32(limit+2)))
+		to()
+		g.emit(asm.FnProbeReadUserStr.Call(), asm.JSGT.Imm(asm.R0, 0, ok))
+	}
+	try()
+	if g.sleeps {
+		g.touchPages(pointer, limit+2)
+		try()
+	}
+	g.emit(asm.Ja.Label(failed))
+	g.label(ok)
+	g.emit(asm.Sub.Imm(asm.R0, 1)) // the NUL
+}
+
+// touchPages has the pages brought in that n bytes of text may reach from the
+// address on that load puts into R3.
+func (g *generator) touchPages(load func(), n int) {
+	for page := 0; page <= (n+smallestPage-1)/smallestPage; page++ {
+		load()
+		if page > 0 {
+			g.emit(
+				asm.RSh.Imm(asm.R3, 12),
+				asm.Add.Imm(asm.R3, int32(page)),
+				asm.LSh.Imm(asm.R3, 12),
+			)
+		}
+		g.emit(
+			asm.Mov.Imm(asm.R2, 1),
+			asm.Mov.Reg(asm.R1, asm.R10),
+			asm.Add.Imm(asm.R1, stackKey),
+			asm.FnCopyFromUser.Call(),
+		)
+	}
+}
