@@ -169,8 +169,9 @@ func watchSymbol(b *testing.B, path, name string) {
 }
 
 // BenchmarkWatched is what firing costs under an empty BPF program: from Go,
-// with three integers and with a string of 16 bytes; from C, calling the same
-// stub and at a site of sys/sdt.h.
+// with three integers, also at a plain nop, which kernels before 6.18 replace by
+// a breakpoint, and with a string of 16 bytes; from C, calling the same stub and
+// at a site of sys/sdt.h.
 func BenchmarkWatched(b *testing.B) {
 	need(b, "gcc")
 	p := provider.New("watched", nil)
@@ -180,9 +181,16 @@ func BenchmarkWatched(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer p.Close()
+	trapped := provider.New("watched_nop", &provider.Options{Site: provider.SiteNop})
+	nop := provider.NewProbe3[uint64, uint64, uint64](trapped, "ints", "a", "b", "c")
+	if err := trapped.Load(); err != nil {
+		b.Fatal(err)
+	}
+	defer trapped.Close()
 	c := startPeer(b)
 	for _, w := range []reader.Probe{
 		probe(b, os.Getpid(), "watched", "ints"),
+		probe(b, os.Getpid(), "watched_nop", "ints"),
 		probe(b, os.Getpid(), "watched", "text"),
 		probe(b, c.PID(), "peer", "site"),
 	} {
@@ -208,12 +216,20 @@ func BenchmarkWatched(b *testing.B) {
 					}
 				})
 			},
-			func() float64 { return c.run("site", n) })
+			func() float64 { return c.run("site", n) },
+			func() float64 {
+				return perRound(n, func(n int) {
+					for i := range uint64(n) {
+						nop.Fire(i, i, i)
+					}
+				})
+			})
 		b.ReportMetric(m[0], "c-stub-ns")
 		b.ReportMetric(m[1], "go-ns")
 		b.ReportMetric(m[1]/m[0], "go/c-stub")
 		b.ReportMetric(m[2]-m[1], "string-ns")
 		b.ReportMetric(m[3], "c-sdt-ns")
+		b.ReportMetric(m[4], "go-nop-ns")
 		b.ReportMetric(m[3]/m[1], "c-sdt/go")
 		// What the kernel's optimisation is worth on this machine.
 		b.ReportMetric(m[3]/m[0], "c-sdt/c-stub")
