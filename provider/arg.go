@@ -7,8 +7,10 @@ import (
 )
 
 // Arg are the types of a probe's arguments: integers, floating-point numbers,
-// bool, string and []byte, and types defined from them; and [time.Duration],
-// [time.Time] and [netip.Addr], which typed readers show as such.
+// bool, string and []byte, and types defined from them; [time.Duration], [time.Time]
+// and [netip.Addr], which typed readers show as such; and [Text], which is an error's
+// or a fmt.Stringer's. Values of types defined from time.Time, time.Duration or
+// netip.Addr are converted to these where they are fired, which costs nothing.
 //
 // A tracer sees int, uint and uintptr as 64 bits. A string arrives as a
 // NUL-terminated copy, a []byte as a pointer to its bytes and their number. A
@@ -16,7 +18,7 @@ import (
 // zero time is the least int64), an address a pointer to its 4 or 16 bytes and
 // their number, 0 for the zero Addr; its zone is left out.
 type Arg interface {
-	time.Time | netip.Addr |
+	time.Time | netip.Addr | Text |
 		~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
 		~float32 | ~float64 | ~bool | ~string | ~[]byte
@@ -42,11 +44,16 @@ const (
 	kindDuration
 	kindTime
 	kindAddr
+	kindText
 )
 
 // counted reports whether an argument takes two slots of the note, the address
 // and the length.
 func (k kind) counted() bool { return k == kindBytes || k == kindAddr }
+
+// terminated reports whether an argument is the address of text in its slot, with a
+// NUL behind it, and the length in a hidden one.
+func (k kind) terminated() bool { return k == kindString || k == kindText }
 
 // kindInfo is what a note says of a kind.
 type kindInfo struct {
@@ -74,6 +81,7 @@ var kindInfos = [...]kindInfo{
 	kindDuration: {8, true},
 	kindTime:     {8, true},
 	kindAddr:     {8, false}, // the pointer, and then the length
+	kindText:     {8, false}, // the pointer
 }
 
 // kindOf returns the kind of T.
@@ -88,6 +96,9 @@ func kindOfType(t reflect.Type) kind {
 		return kindTime
 	case "net/netip.Addr":
 		return kindAddr
+	}
+	if t == textType {
+		return kindText
 	}
 	switch t.Kind() {
 	case reflect.Int8:

@@ -4,6 +4,7 @@ package provider_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/go-usdt/usdt/provider"
@@ -13,6 +14,7 @@ func BenchmarkFireUnwatched(b *testing.B) {
 	p := fresh("bench", nil)
 	probe := provider.NewProbe3[uint64, string, float64](p, "three", "a", "b", "c")
 	probe6 := provider.NewProbe6[uint64, string, float64, int, []byte, string](p, "six", "a", "b", "c", "d", "e", "f")
+	texts := provider.NewProbe3[uint64, provider.Text, provider.Text](p, "texts", "a", "b", "c")
 	if err := p.Load(); err != nil {
 		b.Fatal(err)
 	}
@@ -34,6 +36,12 @@ func BenchmarkFireUnwatched(b *testing.B) {
 		by := make([]byte, 16)
 		for i := range b.N {
 			probe6.Fire(uint64(i), s, 1.5, i, by, s)
+		}
+	})
+	b.Run("text", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range b.N {
+			texts.Fire(uint64(i), provider.Error(os.ErrClosed), provider.Stringer(level(i)))
 		}
 	})
 	b.Run("enabled", func(b *testing.B) {

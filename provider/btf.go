@@ -33,6 +33,7 @@ var (
 		kindBool:    btfgen.Int{Name: "_Bool", Bytes: 1, Encoding: btfgen.Bool},
 		kindString:  btfgen.Pointer{To: btfgen.Const{Of: charType}},
 		kindBytes:   btfgen.Pointer{To: btfgen.Const{Of: ucharType}},
+		kindText:    btfgen.Pointer{To: btfgen.Const{Of: charType}},
 
 		kindDuration: btfgen.Typedef{Name: notes.DurationType, Of: longLongType},
 		kindTime:     btfgen.Typedef{Name: notes.TimeType, Of: longLongType},
@@ -51,7 +52,7 @@ func slotStruct(names []string, args []argument, slots int) *btfgen.Struct {
 	}
 	for i, a := range args {
 		member(a.slot, names[i], kindTypes[a.kind])
-		if a.kind == kindString || a.kind.counted() {
+		if a.kind.terminated() || a.kind.counted() {
 			member(a.lenSlot, lengthName(names[i]), countType)
 		}
 	}

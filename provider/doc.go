@@ -21,6 +21,9 @@
 // those of one provider, and main loads all of them with one [LoadAll], whose
 // options count; libraries give none.
 //
+// Errors, and values with a method String, are fired as [Text]: start.Fire(7,
+// provider.Error(err)) calls err.Error when somebody watches, and not before.
+//
 // A probe has up to six arguments. One of a struct, with any number of fields,
 // is a [Record]. Enabled says whether it is worth computing what is to be fired,
 // and that of a [Group] whether it is for several probes.

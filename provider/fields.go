@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unsafe"
 
 	"github.com/go-usdt/usdt/internal/btfgen"
 	"github.com/go-usdt/usdt/notes"
@@ -38,7 +39,7 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 		typ = nil
 	}
 	// The description, not t: types of the same name may differ.
-	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ, goAddrs: d.refs.addrs}, nil
+	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ, goAddrs: d.refs.addrs, texts: d.texts}, nil
 }
 
 // Limits on what is described of the types behind pointers.
@@ -56,6 +57,7 @@ type describer struct {
 	note []string
 	refs *references
 
+	texts []uint32 // where in the block a Text is
 	// Of the block itself, as far as it is described: the number of fields, how
 	// deep it is here, and at most.
 	fields, depth, nesting int
@@ -154,16 +156,16 @@ func (d *describer) field(s *btfgen.Struct, f reflect.StructField, name string, 
 	member := func(name string, t btfgen.Type, offset uintptr) {
 		s.Members = append(s.Members, btfgen.Member{Name: name, Type: t, Offset: uint32(offset)})
 	}
-	switch f.Type.Kind() {
-	case reflect.String, reflect.Slice:
+	if behind, ok := lengthBehind(f.Type, level); ok {
 		t, err := d.pointee(f.Type, level)
 		if err != nil {
 			return err
 		}
 		d.show(level, kindInfo{size: 8}, base+f.Offset)
-		d.show(level, kindInfo{size: 8}, base+f.Offset+8)
+		d.show(level, kindInfo{size: 8}, base+f.Offset+behind)
+		d.text(f.Type, base+f.Offset)
 		member(name, t, f.Offset)
-		member(lengthName(name), countType, f.Offset+8)
+		member(lengthName(name), countType, f.Offset+behind)
 		return nil
 	}
 	t, err := d.value(f.Type, level, base+f.Offset)
@@ -201,6 +203,15 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btfgen.Type,
 		d.nesting = max(d.nesting, d.depth)
 		defer func() { d.depth-- }()
 	}
+	if behind, ok := lengthBehind(t, level); ok {
+		d.key.WriteByte('e') // as an element
+		ptr, err := d.pointee(t, level)
+		d.text(t, base)
+		return &btfgen.Struct{Bytes: uint32(t.Size()), Members: []btfgen.Member{
+			{Name: "data", Type: ptr},
+			{Name: lengthName("data"), Type: countType, Offset: uint32(behind)},
+		}}, err
+	}
 	switch t.Kind() {
 	case reflect.Struct:
 		if level == 0 {
@@ -220,20 +231,22 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btfgen.Type,
 		elem, err := sub.value(t.Elem(), level, 0)
 		d.fields, d.nesting = sub.fields, sub.nesting
 		d.key.WriteString(sub.key.String())
+		for i := range t.Len() {
+			for _, at := range sub.texts {
+				d.texts = append(d.texts, uint32(base)+uint32(i)*uint32(t.Elem().Size())+at)
+			}
+		}
 		return btfgen.Array{Elem: elem, Len: uint32(t.Len())}, err
 	case reflect.Pointer, reflect.UnsafePointer:
 		d.show(level, kindInfo{size: 8}, base)
 		return d.pointee(t, level)
-	case reflect.String, reflect.Slice:
-		d.key.WriteByte('e') // as an element
-		ptr, err := d.pointee(t, level)
-		return &btfgen.Struct{Bytes: uint32(t.Size()), Members: []btfgen.Member{
-			{Name: "data", Type: ptr},
-			{Name: lengthName("data"), Type: countType, Offset: 8},
-		}}, err
 	}
 	if level == 0 {
-		return nil, fmt.Errorf("tracers cannot read values of kind %v", t.Kind())
+		hint := ""
+		if t.Kind() == reflect.Interface {
+			hint = ": make the field a provider.Text, of an error or fmt.Stringer for example"
+		}
+		return nil, fmt.Errorf("tracers cannot read values of kind %v%s", t.Kind(), hint)
 	}
 	return d.opaque(t), nil
 }
@@ -244,11 +257,31 @@ func (d *describer) opaque(t reflect.Type) btfgen.Type {
 	return btfgen.Array{Elem: ucharType, Len: uint32(min(t.Size(), maxRecord))}
 }
 
-// pointee describes the pointer in a value of type t: a pointer, string or
-// slice.
+// lengthBehind reports whether a value begins with a pointer to text, bytes or
+// elements, and how many bytes behind it their number is. A Text is made of its value
+// in the block only: what lies behind pointers is fired as it is.
+func lengthBehind(t reflect.Type, level int) (bytes uintptr, ok bool) {
+	if t == textType {
+		return unsafe.Offsetof(Text{}.length) - unsafe.Offsetof(Text{}.value), level == 0
+	}
+	return 8, t.Kind() == reflect.String || t.Kind() == reflect.Slice
+}
+
+// text notes where in the block a Text is, if t is its type.
+func (d *describer) text(t reflect.Type, at uintptr) {
+	if t == textType {
+		d.texts = append(d.texts, uint32(at))
+	}
+}
+
+// pointee describes the pointer in a value of type t: a pointer, string or slice, or
+// a Text.
 func (d *describer) pointee(t reflect.Type, level int) (btfgen.Type, error) {
 	fmt.Fprintf(&d.key, "%v*", t.Kind())
 	switch {
+	case t == textType:
+		d.key.WriteString("t;")
+		return kindTypes[kindText], nil
 	case t.Kind() == reflect.String:
 		d.key.WriteString("s;")
 		return kindTypes[kindString], nil

@@ -44,7 +44,22 @@ func goWordsOf(t reflect.Type) *goWords {
 			}
 		}
 	})
-	return known.words[qualifiedName(t)]
+	return known.words[goName(t)]
+}
+
+// goName returns the name by which a type is known: that of time.Time and netip.Addr
+// for types defined from them, too, which have the same fields, and nobody else has:
+// they are not exported.
+func goName(t reflect.Type) string {
+	if t.Kind() == reflect.Struct && t.Size() == notes.GoWords {
+		switch first := t.Field(0); first.PkgPath + "." + first.Name {
+		case "time.wall":
+			return "time.Time"
+		case "net/netip.addr":
+			return "net/netip.Addr"
+		}
+	}
+	return qualifiedName(t)
 }
 
 func wordsTypedef(name string, members [3]string, types ...btfgen.Type) btfgen.Typedef {

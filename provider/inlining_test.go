@@ -22,8 +22,8 @@ func TestInlining(t *testing.T) {
 	dir := t.TempDir()
 	var src strings.Builder
 	src.WriteString("package main\n\nimport \"github.com/go-usdt/usdt/provider\"\n\nvar p = provider.New(\"p\", nil)\n\nfunc main() {\n")
-	types := []string{"int", "string", "[]byte", "float64", "uint8", "string"}
-	values := []string{"1", `"x"`, "nil", "1.5", "2", `"y"`}
+	types := []string{"int", "string", "[]byte", "float64", "uint8", "provider.Text"}
+	values := []string{"1", `"x"`, "nil", "1.5", "2", "provider.Error(nil)"}
 	names := []string{"a", "b", "c", "d", "e", "f"}
 	for n := range len(types) + 1 {
 		inst, quoted := "", ""

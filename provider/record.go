@@ -22,8 +22,10 @@ type Record[T any] struct {
 // Fields may have any type of [Arg], and be structs, arrays, slices and
 // pointers. Typed readers see all of them, and what pointers and slices point
 // to, as they lie in memory, and know a [time.Duration], [time.Time] and [netip.Addr]
-// wherever they come upon one; a [netip.AddrPort] or [netip.Prefix] is a struct of an
-// address and a number. Other tracers see the first twelve numbers, pointers and
+// wherever they come upon one, and types defined from the latter two; a
+// [netip.AddrPort] or [netip.Prefix] is a struct of an address and a number. A [Text]
+// is made where it lies in the record itself, structs and arrays in it included, not
+// behind pointers and in slices. Other tracers see the first twelve numbers, pointers and
 // lengths. Maps, channels, functions, interfaces and complex numbers are
 // refused, and so is what tracers cannot read: structs of more than 15 KiB, 4,096
 // fields or 16 levels. Load reports what is wrong
@@ -40,8 +42,8 @@ func NewRecord[T any](in Scope, name string) *Record[T] {
 func (p *Record[T]) Enabled() bool { return p.sem.Active() }
 
 // Fire shows the record to those who watch the probe. It copies nothing: they
-// read r where it is, before Fire returns. They see a nil r as arguments that
-// cannot be read.
+// read r where it is, before Fire returns. (They read a copy if there is a [Text] in
+// it.) They see a nil r as arguments that cannot be read.
 func (p *Record[T]) Fire(r *T) {
 	if p.sem.Active() {
 		p.fire(r)
@@ -49,7 +51,23 @@ func (p *Record[T]) Fire(r *T) {
 }
 
 //go:noinline
-func (p *Record[T]) fire(r *T) { stub.CallAt(&p.site, unsafe.Pointer(r), ipv4Word()) }
+func (p *Record[T]) fire(r *T) {
+	if r != nil && len(p.sig.texts) > 0 {
+		p.fireTexts(r)
+		return
+	}
+	stub.CallAt(&p.site, unsafe.Pointer(r), ipv4Word())
+}
+
+// fireTexts fires a copy of the record, in which what texts were made of is replaced by
+// them.
+//
+//go:noinline
+func (p *Record[T]) fireTexts(r *T) {
+	made := *r
+	p.sig.makeTexts(noescape(unsafe.Pointer(&made)))
+	stub.CallAt(&p.site, unsafe.Pointer(&made), ipv4Word())
+}
 
 // recordSignature returns the signature for records of type t, the same one
 // for equal fields. The provider is locked.

@@ -15,7 +15,9 @@ type signature struct {
 	note string         // the argument string of the note
 	typ  *btfgen.Struct // the argument block, nil without arguments; its name is given later
 
-	goAddrs bool // it is a record that has a netip.Addr, or leads to one
+	// Of records:
+	goAddrs bool     // it has a netip.Addr, or leads to one
+	texts   []uint32 // where in it a Text is
 
 	// Of probes whose arguments travel in slots:
 	args      []argument
@@ -52,12 +54,11 @@ func newSignature(key string, names []string, kinds []kind) *signature {
 	slots := len(note)
 	for i := range s.args {
 		a := &s.args[i]
-		switch a.kind {
-		case kindString:
+		if a.kind.terminated() {
 			a.lenSlot = uint8(slots)
 			slots++
-			fallthrough
-		case kindBytes, kindAddr:
+		}
+		if a.kind.terminated() || a.kind.counted() {
 			s.addresses |= 1 << a.slot
 		}
 	}

@@ -45,9 +45,9 @@ func (f *frame) put(a argument, v unsafe.Pointer) {
 	case kindUint32, kindFloat32:
 		*slot = uint64(*(*uint32)(v))
 	case kindString:
-		s := *(*string)(v)
-		f.Slot[a.lenSlot] = uint64(len(s))
-		f.Ptr[a.slot] = f.terminated(s)
+		f.string(a, *(*string)(v))
+	case kindText:
+		f.string(a, (*Text)(v).string())
 	case kindBytes:
 		b := *(*[]byte)(v)
 		f.Slot[a.lenSlot] = uint64(len(b))
@@ -60,6 +60,11 @@ func (f *frame) put(a argument, v unsafe.Pointer) {
 		f.Slot[a.lenSlot] = uint64(n)
 		f.Ptr[a.slot] = f.bytes(b)
 	}
+}
+
+func (f *frame) string(a argument, s string) {
+	f.Slot[a.lenSlot] = uint64(len(s))
+	f.Ptr[a.slot] = f.terminated(s)
 }
 
 // nanoseconds returns t as notes.TimeType says.
