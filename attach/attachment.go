@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
@@ -61,11 +62,11 @@ func newAttachment(ctx context.Context, plan Plan, groups []*group, kind LinkKin
 	made := make([][]detacher, len(groups))
 	errs := make([]error, len(groups))
 	attach := func(i int) { made[i], errs[i] = groups[i].attach(ctx, kind) }
-	var privilege *PrivilegeError
+	var missing *privilege.Error
 	if len(groups) > 0 {
 		attach(0) // what it lacks for want of a privilege, all lack
 	}
-	if len(groups) > 1 && errors.As(errs[0], &privilege) {
+	if len(groups) > 1 && errors.As(errs[0], &missing) {
 		for i := range errs {
 			errs[i] = errs[0]
 		}

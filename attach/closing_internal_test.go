@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -80,7 +81,7 @@ func TestHoldFails(t *testing.T) {
 // meanwhile.
 func TestAggregateFails(t *testing.T) {
 	a, err := OpenAggregate(t.Context(), []string{"/proc/self/exe:no:probe"}, Count(), &Options{Await: true, Rescan: time.Hour})
-	if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
+	if missing := (*privilege.Error)(nil); errors.As(err, &missing) {
 		needs.Skip(t, "%v", err)
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
 // Collection is the programs and maps of a BPF object, compiled from C, that
@@ -213,7 +214,7 @@ func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 			return fmt.Errorf("program %s in section %s: %w (Linux 6.13 has sessions)", p.Name, p.SectionName, err)
 		}
 		if err != nil {
-			return privileges("ask the kernel for sessions", err)
+			return privilege.Explain("ask the kernel for sessions", err)
 		}
 		p.AttachType = traceUprobeSession
 	case c.kind == MultiLink:

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
 // target is the sites that a program is to be attached to.
@@ -101,7 +103,7 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 			return nil, fmt.Errorf("this kernel's %v links filter threads, not processes: %w", c.kind, err)
 		}
 		if err != nil {
-			return nil, privileges("ask the kernel for uprobe_multi", err)
+			return nil, privilege.Explain("ask the kernel for uprobe_multi", err)
 		}
 	}
 	t, err := c.newTarget(ctx, p, p.section.prefix()+selector, &o)

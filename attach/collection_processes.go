@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
 // gplCompatible are the licenses of programs that may use what looking up a
@@ -34,7 +35,7 @@ func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
 		}
 		if c.processes == nil {
 			if c.processes, err = newProcessTable(procs); err != nil {
-				return privileges("prepare tracing", err)
+				return privilege.Explain("prepare tracing", err)
 			}
 		}
 		p.pids = pids

@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
 // loadError explains why the kernel did not take a collection, of which programs
@@ -15,7 +16,7 @@ import (
 func loadError(err error, spec *ebpf.CollectionSpec, onTaskStack bool) error {
 	var verifier *ebpf.VerifierError
 	if !errors.As(err, &verifier) || len(verifier.Log) == 0 {
-		return privileges("load collection", err)
+		return privilege.Explain("load collection", err)
 	}
 	// EACCES, but not for want of privileges.
 	name := refusedProgram(err, spec)

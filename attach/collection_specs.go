@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
 // specTable is a collection's map of argument specs. Sites of any program share
@@ -70,7 +71,7 @@ func (t *specTable) add(spec string) (uint32, error) {
 		return 0, fmt.Errorf("map %s is full with %d argument specs: raise its MaxEntries before the collection is loaded", libbpf.SpecMap, id)
 	}
 	if err := t.m.Put(id, []byte(spec)); err != nil {
-		return 0, privileges("write argument specs", err)
+		return 0, privilege.Explain("write argument specs", err)
 	}
 	if last >= 0 {
 		t.free = t.free[:last]

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -107,8 +108,8 @@ type discovery struct {
 	hidden    map[int]hiddenSince               // processes that may not be looked at
 	ended     []owner                           // see settle and leaveUnmapped
 	troubles  []error
-	privilege *PrivilegeError // what kept files of d.procs from being read
-	functions map[string]int  // how many were looked at, by the path of their object
+	privilege *privilege.Error // what kept files of d.procs from being read
+	functions map[string]int   // how many were looked at, by the path of their object
 }
 
 // add keeps the probe if a selector names it, and returns what it has become.
@@ -275,8 +276,8 @@ func (d *discovery) process(pid int) error {
 // root, too, if a security module says so, or the process is of a container's
 // host.
 func unreadable(pid int, err error) error {
-	e := &PrivilegeError{Op: fmt.Sprintf("read the memory map of process %d", pid), Err: err}
-	if !hasCapability(unix.CAP_SYS_PTRACE) {
+	e := &privilege.Error{Op: fmt.Sprintf("read the memory map of process %d", pid), Err: err}
+	if !privilege.Has(unix.CAP_SYS_PTRACE) {
 		e.Missing = []string{"CAP_SYS_PTRACE"}
 	}
 	return e
@@ -285,8 +286,8 @@ func unreadable(pid int, err error) error {
 // trouble keeps the error of a file that process pid has mapped.
 func (d *discovery) trouble(err error, pid int) {
 	d.troubles = append(d.troubles, err)
-	if errors.Is(err, os.ErrPermission) && !hasCapability(unix.CAP_SYS_PTRACE) {
-		d.privilege = &PrivilegeError{Op: fmt.Sprintf("open the files that process %d has mapped", pid), Missing: []string{"CAP_SYS_PTRACE"}, Err: err}
+	if errors.Is(err, os.ErrPermission) && !privilege.Has(unix.CAP_SYS_PTRACE) {
+		d.privilege = &privilege.Error{Op: fmt.Sprintf("open the files that process %d has mapped", pid), Missing: []string{"CAP_SYS_PTRACE"}, Err: err}
 	}
 }
 

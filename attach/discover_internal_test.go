@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
 // TestUnreadable holds that a process that protects its memory from root is not
@@ -13,7 +15,7 @@ import (
 func TestUnreadable(t *testing.T) {
 	err := unreadable(7, os.ErrPermission)
 	lacks := strings.Contains(err.Error(), "lacks CAP_SYS_PTRACE")
-	if has := hasCapability(unix.CAP_SYS_PTRACE); lacks == has {
+	if has := privilege.Has(unix.CAP_SYS_PTRACE); lacks == has {
 		t.Errorf("this process has the capability: %t; got %q", has, err)
 	}
 }

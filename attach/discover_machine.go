@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -136,7 +137,7 @@ func (d *discovery) mappedBy(pid int) {
 	maps, err := procfs.Maps(pid)
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
-			if errors.Is(err, os.ErrPermission) && !hasCapability(unix.CAP_SYS_PTRACE) {
+			if errors.Is(err, os.ErrPermission) && !privilege.Has(unix.CAP_SYS_PTRACE) {
 				err = unreadable(pid, err)
 			}
 			d.troubles = append(d.troubles, err)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -21,7 +22,7 @@ func TestFeatureLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &kernel.Feature{Ask: known.Ask}
 			if err := f.Require(); err != nil && !errors.Is(err, ebpf.ErrNotSupported) {
-				needs.Skip(t, "%v", privileges("ask the kernel", err))
+				needs.Skip(t, "%v", privilege.Explain("ask the kernel", err))
 			}
 			runtime.LockOSThread() // and the thread ends with the test
 			var had, none [2]unix.CapUserData

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
@@ -101,7 +102,7 @@ func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 	t.Cleanup(func() { m.Close() })
 	if err := l.newMaps(m); err != nil {
 		if errors.Is(err, os.ErrPermission) {
-			needs.Skip(t, "%v", privileges("create groups", err))
+			needs.Skip(t, "%v", privilege.Explain("create groups", err))
 		}
 		t.Fatal(err)
 	}

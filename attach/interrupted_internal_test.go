@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -77,7 +78,7 @@ func TestInterrupted(t *testing.T) {
 			for n, step := 0, 1; ; n += step {
 				ctx := &countdown{Context: t.Context(), left: n}
 				s, err := Open(ctx, selectors, &test.o)
-				if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
+				if missing := (*privilege.Error)(nil); errors.As(err, &missing) {
 					needs.Skip(t, "%v", err)
 				}
 				if err == nil {
@@ -110,7 +111,7 @@ func TestInterrupted(t *testing.T) {
 func TestReaderGoesOn(t *testing.T) {
 	probe := loadOwn(t, "goeson")
 	s, err := Open(t.Context(), []string{"goeson:fired"}, &Options{Target: Target{PIDs: []int{os.Getpid()}}, Rescan: time.Hour})
-	if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
+	if missing := (*privilege.Error)(nil); errors.As(err, &missing) {
 		needs.Skip(t, "%v", err)
 	}
 	if err != nil {
@@ -159,7 +160,7 @@ func TestEventsGoOn(t *testing.T) {
 	probe := loadOwn(t, "eventsgoon")
 	for _, views := range []bool{false, true} {
 		s, err := Open(t.Context(), []string{"eventsgoon:fired"}, &Options{Target: Target{PIDs: []int{os.Getpid()}}})
-		if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) {
+		if missing := (*privilege.Error)(nil); errors.As(err, &missing) {
 			needs.Skip(t, "%v", err)
 		}
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -53,7 +54,7 @@ func chooseLink(want LinkKind, filtered bool) (LinkKind, error) {
 	case err == nil:
 		return MultiLink, nil
 	case !errors.Is(err, ebpf.ErrNotSupported):
-		return 0, privileges("ask the kernel for uprobe_multi", err)
+		return 0, privilege.Explain("ask the kernel for uprobe_multi", err)
 	case want == MultiLink:
 		return 0, fmt.Errorf("uprobe_multi links: %w (Linux 6.6 has them, 6.10 with a correct process filter)", ebpf.ErrNotSupported)
 	}
@@ -155,7 +156,7 @@ func (g *group) refuse(s *Site, err error) {
 func (g *group) wholeError(err error) error {
 	switch {
 	case errors.Is(err, os.ErrPermission):
-		return privileges("attach to "+g.path, err)
+		return privilege.Explain("attach to "+g.path, err)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
 		return &goneError{path: g.path, pid: g.pid, ended: g.ended()}
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.E2BIG),

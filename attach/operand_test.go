@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -158,7 +159,7 @@ func TestManyForms(t *testing.T) {
 	}
 	m, err := newMaps(4096, 0, true)
 	if err != nil {
-		needs.Skip(t, "%v", privileges("make maps", err))
+		needs.Skip(t, "%v", privilege.Explain("make maps", err))
 	}
 	defer m.Close()
 	specs, forms := programSpecs(sigs, m, ebpf.AttachNone, kernel.Sleepable.Require() == nil)

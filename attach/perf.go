@@ -14,6 +14,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -40,9 +41,9 @@ func (g *group) attachPerf(ctx context.Context) ([]detacher, error) {
 			all = append(all, d)
 			continue
 		}
-		if errors.Is(err, os.ErrPermission) && !hasCapability(unix.CAP_SYS_ADMIN) {
+		if errors.Is(err, os.ErrPermission) && !privilege.Has(unix.CAP_SYS_ADMIN) {
 			// kernel/events/core.c: perf_uprobe_event_init asks for nothing less.
-			return all, &PrivilegeError{Op: "attach to " + g.path + " by perf events", Missing: []string{"CAP_SYS_ADMIN"}, Err: err}
+			return all, &privilege.Error{Op: "attach to " + g.path + " by perf events", Missing: []string{"CAP_SYS_ADMIN"}, Err: err}
 		}
 		if whole := g.wholeError(err); whole != nil {
 			return all, whole

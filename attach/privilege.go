@@ -1,72 +1,13 @@
 package attach
 
-import (
-	"errors"
-	"os"
-	"strings"
+import "github.com/go-usdt/usdt/attach/internal/privilege"
 
-	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
-)
-
-// PrivilegeError says that this process may not do what attaching needs.
-type PrivilegeError struct {
-	Op      string   // what was tried
-	Missing []string // capabilities that this process lacks: "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE" or "CAP_SYS_ADMIN"
-	Err     error    // the kernel's answer; wraps os.ErrPermission
-}
-
-func (e *PrivilegeError) Error() string {
-	if len(e.Missing) == 0 {
-		return e.Op + ": not allowed although this process has the capabilities (a container, a security module or sysctl kernel.perf_event_paranoid may forbid it): " + e.Err.Error()
-	}
-	return e.Op + ": not allowed, this process lacks " + strings.Join(e.Missing, " and ")
-}
-
-func (e *PrivilegeError) Unwrap() error { return e.Err }
-
-// privileges returns err with the capabilities that attaching needs and this
-// process lacks, if it is about permission, and with op in any case.
-func privileges(op string, err error) error {
-	if !errors.Is(err, os.ErrPermission) {
-		return &opError{op, err}
-	}
-	missing := missingCapabilities()
-	var verifier *ebpf.VerifierError
-	if len(missing) == 0 && errors.As(err, &verifier) && len(verifier.Log) > 0 {
-		return &opError{op, err} // EACCES is what it says of wrong programs, too
-	}
-	return &PrivilegeError{Op: op, Missing: missing, Err: err}
-}
-
-type opError struct {
-	op  string
-	err error
-}
-
-func (e *opError) Error() string { return e.op + ": " + e.err.Error() }
-func (e *opError) Unwrap() error { return e.err }
-
-// hasCapability reports whether this process has a capability, as far as it can
-// be asked.
-func hasCapability(c uint) bool {
-	var data [2]unix.CapUserData
-	err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0])
-	return err != nil || data[c/32].Effective&(1<<(c%32)) != 0
-}
-
-// missingCapabilities returns what this process lacks of CAP_BPF and
-// CAP_PERFMON, for either of which CAP_SYS_ADMIN will do.
-func missingCapabilities() []string {
-	if hasCapability(unix.CAP_SYS_ADMIN) {
-		return nil
-	}
-	var missing []string
-	if !hasCapability(unix.CAP_BPF) {
-		missing = append(missing, "CAP_BPF")
-	}
-	if !hasCapability(unix.CAP_PERFMON) {
-		missing = append(missing, "CAP_PERFMON")
-	}
-	return missing
-}
+// PrivilegeError says that this process may not do what attaching needs. It is a
+// struct with the fields
+//
+//	Op      string   // what was tried
+//	Missing []string // capabilities that this process lacks: "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE" or "CAP_SYS_ADMIN"
+//	Err     error    // the kernel's answer; wraps os.ErrPermission
+//
+// and errors.As finds a *PrivilegeError.
+type PrivilegeError = privilege.Error

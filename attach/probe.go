@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -80,7 +81,7 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 		if perfErr == nil {
 			return perf, nil
 		}
-		var missing *PrivilegeError
+		var missing *privilege.Error
 		if errors.As(perfErr, &missing) {
 			err = fmt.Errorf("%w; if the program was loaded for perf events: %w", err, perfErr)
 		}

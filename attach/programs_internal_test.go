@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
@@ -23,7 +24,7 @@ import (
 // mayLoad skips the test if err says that this process may load no programs.
 func mayLoad(t *testing.T, err error) {
 	t.Helper()
-	if privilege := (*PrivilegeError)(nil); errors.As(err, &privilege) || errors.Is(err, os.ErrPermission) {
+	if missing := (*privilege.Error)(nil); errors.As(err, &missing) || errors.Is(err, os.ErrPermission) {
 		needs.Root(t)
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
 // Stats are the numbers of events of a session. While it is attached they are
@@ -121,7 +122,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		t.maps.processes, err = newProcessTable(t.procs)
 	}
 	if err != nil {
-		return privileges("prepare tracing", err)
+		return privilege.Explain("prepare tracing", err)
 	}
 	if err := prepared(t.maps); err != nil {
 		return err
@@ -322,15 +323,15 @@ func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (r
 			}
 		}
 		prog, err := t.progs.new(spec, in)
-		var privilege *PrivilegeError
+		var missing *privilege.Error
 		switch {
 		case err == nil:
 			t.mu.Lock()
 			t.progs.add(prog, in, forms)
 			t.mu.Unlock()
 			continue
-		case errors.As(privileges("load", err), &privilege):
-			return nil, privileges("load the programs that read arguments", err)
+		case errors.As(privilege.Explain("load", err), &missing):
+			return nil, privilege.Explain("load the programs that read arguments", err)
 		}
 		if len(in) == 1 {
 			t.progs.refuse(in[0], err)

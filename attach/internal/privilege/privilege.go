@@ -1,0 +1,73 @@
+// Package privilege says which capabilities this process lacks for what it tried.
+package privilege
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// Error says that this process may not do what attaching needs.
+type Error struct {
+	Op      string   // what was tried
+	Missing []string // capabilities that this process lacks: "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE" or "CAP_SYS_ADMIN"
+	Err     error    // the kernel's answer; wraps os.ErrPermission
+}
+
+func (e *Error) Error() string {
+	if len(e.Missing) == 0 {
+		return e.Op + ": not allowed although this process has the capabilities (a container, a security module or sysctl kernel.perf_event_paranoid may forbid it): " + e.Err.Error()
+	}
+	return e.Op + ": not allowed, this process lacks " + strings.Join(e.Missing, " and ")
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Explain returns err with the capabilities that attaching needs and this
+// process lacks, if it is about permission, and with op in any case.
+func Explain(op string, err error) error {
+	if !errors.Is(err, os.ErrPermission) {
+		return &opError{op, err}
+	}
+	missing := missingCapabilities()
+	var verifier *ebpf.VerifierError
+	if len(missing) == 0 && errors.As(err, &verifier) && len(verifier.Log) > 0 {
+		return &opError{op, err} // EACCES is what it says of wrong programs, too
+	}
+	return &Error{Op: op, Missing: missing, Err: err}
+}
+
+type opError struct {
+	op  string
+	err error
+}
+
+func (e *opError) Error() string { return e.op + ": " + e.err.Error() }
+func (e *opError) Unwrap() error { return e.err }
+
+// Has reports whether this process has a capability, as far as it can
+// be asked.
+func Has(c uint) bool {
+	var data [2]unix.CapUserData
+	err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0])
+	return err != nil || data[c/32].Effective&(1<<(c%32)) != 0
+}
+
+// missingCapabilities returns what this process lacks of CAP_BPF and
+// CAP_PERFMON, for either of which CAP_SYS_ADMIN will do.
+func missingCapabilities() []string {
+	if Has(unix.CAP_SYS_ADMIN) {
+		return nil
+	}
+	var missing []string
+	if !Has(unix.CAP_BPF) {
+		missing = append(missing, "CAP_BPF")
+	}
+	if !Has(unix.CAP_PERFMON) {
+		missing = append(missing, "CAP_PERFMON")
+	}
+	return missing
+}
