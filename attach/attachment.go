@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -313,7 +314,7 @@ func (a *Attachment) programs() map[*ebpf.Program]bool {
 
 // grouper collects sites that can share a link.
 type grouper struct {
-	objects objects
+	objects operand.Objects
 	procs   *processes
 	session bool // of the programs, see group
 	byKey   map[groupKey]*group

@@ -24,7 +24,7 @@ type binder struct {
 	args      functionArgs
 	where     *filter.Expr
 	aggregate *aggregateLayout // nil to record events
-	objects   objects
+	objects   operand.Objects
 	used      *optionUse // nil if that is not asked
 	forms     map[formKey]*schema
 }
@@ -178,7 +178,7 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *operand.Registers) {
 // bindArguments reads arguments, of which the fields tell name and kind.
 func (b *binder) bindArguments(sc *schema, s *Site, regs *operand.Registers, args []notes.Arg) {
 	p := &s.Probe
-	obj, err := b.objects.open(s.Path)
+	obj, err := b.objects.Open(s.Path)
 	if err != nil {
 		obj = nil
 	}

@@ -149,7 +149,6 @@ var needMore = map[string]string{
 	"TestCollectionStackTooSmall":  "looks at machine code, which CAP_SYSLOG may",
 	"TestOwnStack":                 "looks at machine code, which CAP_SYSLOG may",
 	"TestFunctionsGo":              "builds with the go tool, whose cache is another user's",
-	"TestStackChecks":              "builds with the go tool, whose cache is another user's",
 }
 
 // TestSuiteUnprivileged runs the other tests once more, as nobody with the two

@@ -24,7 +24,7 @@ func (e *ArgError) Unwrap() error { return e.Err }
 // specBinder turns sites into specs for one program and cookie.
 type specBinder struct {
 	table   *specTable // may be nil
-	objects objects
+	objects operand.Objects
 	cookie  uint64
 	forms   map[formKey]boundSpec
 }
@@ -50,7 +50,7 @@ func (b *specBinder) bind(s *Site) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	obj, err := b.objects.open(s.Path)
+	obj, err := b.objects.Open(s.Path)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
@@ -20,8 +21,8 @@ type target struct {
 	procs    *processes
 	sharing  *sharing // nil if each process has links of its own
 	plan     Plan
-	objects  objects  // that have been planned for: open until they are attached to
-	specs    []string // by site; empty without a map of specs, and if it is refused
+	objects  operand.Objects // that have been planned for: open until they are attached to
+	specs    []string        // by site; empty without a map of specs, and if it is refused
 }
 
 // errClosed is the error of a collection that has been closed.
@@ -143,15 +144,15 @@ func (c *Collection) newTarget(ctx context.Context, p *collectionProgram, select
 // them.
 func (t *target) bind(ctx context.Context, table *specTable) error {
 	planner := newPlanner(t.options.Force)
-	t.objects, t.specs = planner.objects, make([]string, len(t.plan))
-	binder := specBinder{table: table, objects: planner.objects, cookie: t.options.Cookie}
+	t.objects, t.specs = planner.Objects, make([]string, len(t.plan))
+	binder := specBinder{table: table, objects: planner.Objects, cookie: t.options.Cookie}
 	for i := range t.plan {
 		if err := context.Cause(ctx); err != nil {
 			t.objects.Close()
 			return err
 		}
 		s := &t.plan[i]
-		if planner.plan(s); s.Reason == nil {
+		if s.decide(planner); s.Reason == nil {
 			t.specs[i], s.Reason = binder.bind(s)
 		}
 		if s.Reason == nil && t.note != "" {

@@ -39,9 +39,9 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 		return nil, err
 	}
 	planner := newPlanner(opts.Force)
-	defer planner.objects.Close()
+	defer planner.Objects.Close()
 	for i := range plan {
-		planner.plan(&plan[i])
+		plan[i].decide(planner)
 	}
 	return plan, nil
 }

@@ -91,15 +91,15 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 
 func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *ProgramOptions, procs *processes, kind LinkKind) (*Attachment, error) {
 	planner := newPlanner(o.Force)
-	defer planner.objects.Close()
+	defer planner.Objects.Close()
 	plan := make(Plan, 0, len(probes)*len(pids))
 	for _, p := range probes {
 		for _, pid := range pids {
 			plan = append(plan, Site{Probe: p, PID: pid})
-			planner.plan(&plan[len(plan)-1])
+			plan[len(plan)-1].decide(planner)
 		}
 	}
-	groups := grouper{objects: planner.objects, procs: procs}
+	groups := grouper{objects: planner.Objects, procs: procs}
 	private := kernel.PrivateStackOf(prog)
 	for i := range plan {
 		if plan[i].Reason != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/plan"
 )
 
 // rescanShare bounds the time spent on looking for probes: for one second of
@@ -123,13 +125,13 @@ func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
 		t.attached.adopt(unattached(plan))
 	}
 	planner := newPlanner(t.options.Force)
-	defer planner.objects.Close()
+	defer planner.Objects.Close()
 	schemas, signatures, scratch, err := t.planLate(ctx, planner, plan)
 	if err != nil {
 		refuse(err)
 		return
 	}
-	followers := t.share(plan, schemas, planner.objects)
+	followers := t.share(plan, schemas, planner.Objects)
 	numbers := t.numbers.give(plan, schemas, t.layout != nil)
 	t.sites.Store(t.sites.Load().with(plan, schemas, numbers))
 	m := *t.maps
@@ -148,7 +150,7 @@ func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
 		refuse(err)
 		return
 	}
-	more, err := newAttachment(ctx, plan, t.groups(plan, schemas, followers, planner.objects, numbers), t.kind)
+	more, err := newAttachment(ctx, plan, t.groups(plan, schemas, followers, planner.Objects, numbers), t.kind)
 	if err != nil {
 		refuse(err)
 		return
@@ -177,7 +179,7 @@ func (t *tracing) fail(err error) {
 // planLate is plan for sites found later. The first of an aggregate decide what
 // its groups are. Who reads events meanwhile is not kept from it: that takes
 // t.mu, and to plan takes as long as the files that were found are large.
-func (t *tracing) planLate(ctx context.Context, planner *planner, plan Plan) ([]*schema, []*signature, int, error) {
+func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan Plan) ([]*schema, []*signature, int, error) {
 	layout := t.layout.clone() // only this goroutine changes the original
 	schemas, err := t.plan(ctx, planner, plan, layout, nil)
 	if err != nil {

@@ -48,7 +48,7 @@ func newSharing(procs *processes, d *discovery) *sharing {
 // share has the sites of one place in several processes attached to once: the
 // first stands for those that follow, in this plan and in later ones, and has
 // the link. It returns the sites that follow another one.
-func (sh *sharing) share(plan Plan, objects objects) (followers map[int]*Site) {
+func (sh *sharing) share(plan Plan, objects operand.Objects) (followers map[int]*Site) {
 	if sh == nil {
 		return nil
 	}

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
@@ -93,7 +95,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		t.procs.watchLeaders()
 	}
 	planner := newPlanner(o.Force)
-	defer planner.objects.Close()
+	defer planner.Objects.Close()
 	used := newOptionUse(o)
 	schemas, err := t.plan(ctx, planner, plan, layout, used)
 	if err == nil {
@@ -127,7 +129,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if err := prepared(t.maps); err != nil {
 		return err
 	}
-	followers := t.share(plan, schemas, planner.objects)
+	followers := t.share(plan, schemas, planner.Objects)
 	numbers := t.numbers.give(plan, schemas, layout != nil)
 	t.sites.Store(t.sites.Load().with(plan, schemas, numbers))
 	refused, err := t.load(ctx, signatures, t.maps)
@@ -137,7 +139,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if err := leaveOut(plan, schemas, refused); err != nil {
 		return err
 	}
-	groups := t.groups(plan, schemas, followers, planner.objects, numbers)
+	groups := t.groups(plan, schemas, followers, planner.Objects, numbers)
 	if len(plan) > 0 {
 		t.attached, err = newAttachment(ctx, plan, groups, t.kind)
 		if err != nil && !(o.Await && plan.gone()) {
@@ -161,16 +163,16 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 
 // plan decides what is done at each site. The error is the cause of ctx. Which
 // options are of use is noted in used, if that is not nil.
-func (t *tracing) plan(ctx context.Context, planner *planner, plan Plan, layout *aggregateLayout, used *optionUse) ([]*schema, error) {
+func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan Plan, layout *aggregateLayout, used *optionUse) ([]*schema, error) {
 	for i := range plan {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		planner.plan(&plan[i])
+		plan[i].decide(planner)
 	}
 	o := t.options
 	return bindAll(ctx, plan, &binder{
-		maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.objects, used: used,
+		maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.Objects, used: used,
 	})
 }
 
@@ -384,7 +386,7 @@ func leaveOut(plan Plan, schemas []*schema, refused map[*signature]error) error 
 
 // share decides which sites share the link of another one, and refuses those that
 // cannot.
-func (t *tracing) share(plan Plan, schemas []*schema, objects objects) (followers map[int]*Site) {
+func (t *tracing) share(plan Plan, schemas []*schema, objects operand.Objects) (followers map[int]*Site) {
 	followers = t.sharing.share(plan, objects)
 	for i := range plan {
 		if followers[i] == nil && plan[i].Reason != nil {
@@ -395,7 +397,7 @@ func (t *tracing) share(plan Plan, schemas []*schema, objects objects) (follower
 }
 
 // groups returns the sites by link. Those that follow another one have none.
-func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, objects objects, numbers []int) []*group {
+func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, objects operand.Objects, numbers []int) []*group {
 	groups := grouper{objects: objects, procs: t.procs}
 	codes := map[*signature]code{}
 	for i := range plan {

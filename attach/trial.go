@@ -13,21 +13,10 @@ import (
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
-// refuses asks whether the kernel refuses the instruction with which code
-// begins, which has this opcode. It attaches to a copy that this process has
-// mapped and never runs: the kernel looks at an instruction only where it is
-// mapped.
-func (pl *planner) refuses(opcode string, code []byte) bool {
-	answer, known := pl.refused[opcode]
-	if !known {
-		answer = errors.Is(tryProbe(code), enotsupp)
-		if pl.refused == nil {
-			pl.refused = map[string]bool{}
-		}
-		pl.refused[opcode] = answer
-	}
-	return answer
-}
+// refusesInstruction reports whether the kernel refuses the instruction with which
+// code begins. It attaches to a copy that this process has mapped and never runs:
+// the kernel looks at an instruction only where it is mapped.
+func refusesInstruction(code []byte) bool { return errors.Is(tryProbe(code), enotsupp) }
 
 // trialOffset is where the code is.
 const trialOffset = 16

@@ -1,4 +1,4 @@
-package attach
+package plan
 
 import (
 	"debug/elf"
@@ -58,7 +58,7 @@ func TestStackChecks(t *testing.T) {
 		needs.Skip(t, "needs go: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "prog")
-	cmd := exec.Command("go", "build", "-o", path, "./testdata/gofunctions")
+	cmd := exec.Command("go", "build", "-o", path, "../../testdata/gofunctions")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

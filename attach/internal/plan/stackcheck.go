@@ -1,10 +1,18 @@
-package attach
+package plan
 
 import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
 )
+
+// stackCheck puts the uprobe behind the check of the stack with which functions of
+// Go begin.
+func (pl *Planner) stackCheck(s *site) {
+	if s.probe.Target.Convention.IsGo() {
+		s.Offset += uint64(behindStackCheck(s.object.BytesAt(s.Offset, maxStackCheck), s.probe.Machine))
+	}
+}
 
 // maxStackCheck bytes hold the longest check of the stack.
 const maxStackCheck = 40

@@ -1,0 +1,42 @@
+package plan
+
+import "github.com/go-usdt/usdt/reader"
+
+// kind is a kind of site. Its checks are made one after the other, until one of them
+// gives a reason to refuse the site; they also move the uprobe, and add notes.
+type kind struct {
+	name   string
+	is     func(*reader.Probe) bool
+	checks []func(*Planner, *site)
+}
+
+// kinds are the kinds of sites, of which the first that a probe is decides.
+var kinds = []kind{
+	{"USDT", isUSDT, []func(*Planner, *site){
+		(*Planner).nops, (*Planner).semaphore,
+	}},
+	{"function return", isReturn, []func(*Planner, *site){
+		(*Planner).resolver, (*Planner).returnAddress, (*Planner).nops, (*Planner).opcode,
+	}},
+	{"function entry", isEntry, []func(*Planner, *site){
+		(*Planner).resolver, (*Planner).stackCheck, (*Planner).nops, (*Planner).opcode,
+	}},
+	{"instruction", isFunction, []func(*Planner, *site){
+		(*Planner).resolver, (*Planner).nops, (*Planner).opcode,
+	}},
+}
+
+func isFunction(p *reader.Probe) bool { return p.Target != nil }
+func isUSDT(p *reader.Probe) bool     { return !isFunction(p) }
+func isReturn(p *reader.Probe) bool   { return isFunction(p) && p.Kind == reader.Uretprobe }
+func isEntry(p *reader.Probe) bool    { return isFunction(p) && p.Displacement() == 0 }
+
+// kindOf returns the kind of the probe's site.
+func kindOf(p *reader.Probe) *kind {
+	for i := range kinds {
+		if kinds[i].is(p) {
+			return &kinds[i]
+		}
+	}
+	return &kind{} // any probe has or lacks a function
+}

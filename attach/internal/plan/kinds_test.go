@@ -1,0 +1,23 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// TestKinds checks that each probe is of the kind that its maker says.
+func TestKinds(t *testing.T) {
+	fn := &reader.Function{Symbols: []string{"f"}, Address: 0x1000}
+	for want, p := range map[string]reader.Probe{
+		"USDT":            {Note: notes.Note{Provider: "p", Name: "n"}},
+		"function entry":  fn.Entry(),
+		"function return": fn.Return(),
+		"instruction":     fn.At(4),
+	} {
+		if got := kindOf(&p).name; got != want {
+			t.Errorf("%s is planned as %q", want, got)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Decision is what was decided about a site.
+type Decision struct {
+	Path   string // of the file, as the kernel is to be given it
+	Offset uint64 // of the uprobe in the file
+	Reason error  // why the site is refused, nil if it is not
+	Notes  []string
+
+	// Opcode is that of the instruction at a function's site, its prefixes
+	// included, "" if it is not known: what the kernel answers to one instruction
+	// holds for all that have its opcode.
+	Opcode string
+}
+
+// Planner decides about sites on one kernel. Its Objects stay open until the kernel
+// was told to attach.
+type Planner struct {
+	Objects operand.Objects
+
+	force        bool
+	optimization sys.Optimization
+	panics       bool // warnings of the kernel may end the host
+	pageSize     uint64
+	try          func(code []byte) (refused bool)
+	refused      map[string]bool // instructions, by opcode
+}
+
+// New returns a Planner, which attaches nevertheless to what would be harmed, or
+// would be silent, if force. It calls try to ask the kernel whether it refuses the
+// instruction with which code begins.
+func New(force bool, try func(code []byte) (refused bool)) *Planner {
+	return &Planner{
+		Objects:      operand.Objects{},
+		force:        force,
+		optimization: sys.UprobeOptimization(),
+		panics:       sys.PanicsOnWarning(),
+		pageSize:     uint64(os.Getpagesize()),
+		try:          try,
+	}
+}
+
+// site is a site about which is being decided.
+type site struct {
+	Decision
+	probe  *reader.Probe
+	pid    int // 0 for all processes
+	object *operand.Object
+}
+
+// Plan decides about the probe, in one process unless pid is 0.
+func (pl *Planner) Plan(p *reader.Probe, pid int) Decision {
+	s := &site{Decision: Decision{Path: p.Attachable(), Offset: p.Offset}, probe: p, pid: pid}
+	switch {
+	case errors.Is(p.SiteErr, reader.ErrBoundary) && pl.force:
+		s.note("forced: " + p.SiteErr.Error())
+	case errors.Is(p.SiteErr, reader.ErrBoundary):
+		s.Reason = fmt.Errorf("%w: %w", p.SiteErr, ErrUnsafe)
+		return s.Decision
+	case p.SiteErr != nil:
+		s.Reason = p.SiteErr
+		return s.Decision
+	}
+	if s.Reason = pl.open(s); s.Reason != nil {
+		return s.Decision
+	}
+	for _, check := range kindOf(p).checks {
+		if check(pl, s); s.Reason != nil {
+			break
+		}
+	}
+	if pl.force && (errors.Is(s.Reason, ErrUnsafe) || errors.Is(s.Reason, ErrSilent) || errors.Is(s.Reason, ErrPanic)) {
+		s.note("forced: " + s.Reason.Error())
+		s.Reason = nil
+	}
+	return s.Decision
+}
+
+// open opens the file that has the site, and returns why it cannot be attached to.
+func (pl *Planner) open(s *site) (err error) {
+	if _, err := operand.HostRegisters(s.probe.Machine, s.probe.Class); err != nil {
+		return err
+	}
+	if s.object, err = pl.Objects.Open(s.Path); err != nil {
+		return err
+	}
+	if !s.probe.IsIn(s.object.Info) {
+		return fmt.Errorf("%s is another file than the one that has the probe: it was replaced meanwhile", s.Path)
+	}
+	return nil
+}
+
+func (s *site) note(text string) { s.Notes = append(s.Notes, text) }
+
+func (s *site) isX86() bool {
+	return s.probe.Machine == elf.EM_X86_64 || s.probe.Machine == elf.EM_386
+}
+
+// isX86_64 leaves out x32.
+func (s *site) isX86_64() bool {
+	return s.probe.Machine == elf.EM_X86_64 && s.probe.Class == elf.ELFCLASS64
+}
