@@ -54,8 +54,9 @@
 // writes the sections and the argument strings of USDT, and elfgen, which writes
 // ELF shared objects.
 //
-// Nothing has to be written at all to trace: the commands sdttrace and sdtdump are
-// in cmd. The documents beside this package say more: README.md has recipes,
-// ARCHITECTURE.md says how the packages fit together, FORMAT.md has the bytes and
-// RATIONALE.md the reasons, and SECURITY.md what hostile programs can do.
+// Tracing takes no program at all: the commands sdttrace and sdtdump are in cmd.
+// The documents beside this package say more: README.md has recipes, docs has
+// guides for authors of services and of tools, ARCHITECTURE.md says how the
+// packages fit together, FORMAT.md has the bytes and RATIONALE.md the reasons, and
+// SECURITY.md what hostile programs can do.
 package usdt

@@ -29,9 +29,9 @@ type madeSections struct {
 	buildID, hash, dynsym, dynstr, dynamic, shstrtab *Section
 }
 
-// Layout assigns addresses and offsets to the sections of o and returns an
-// image whose contents are zero, but for what the writer makes itself. It
-// reports everything in o that cannot be written, joined.
+// Layout assigns addresses and offsets to the sections of o and returns an image
+// whose contents are zero, but for what the writer makes itself. The error joins
+// everything in o that cannot be written.
 func (o *Object) Layout() (*Image, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("lay out ELF object: %w", err)

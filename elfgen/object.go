@@ -38,7 +38,7 @@ type Section struct {
 	Type    elf.SectionType // not SHT_NOBITS: semaphores and the like must be inside the file
 	Flags   elf.SectionFlag
 	Align   uint64 // a power of two; 0 means 1
-	Skip    uint64 // bytes that stay unused, zero, before the section, to give it a certain place
+	Skip    uint64 // zero bytes before the section, which move it to a certain place
 	Entsize uint64
 	Size    uint64 // in bytes
 

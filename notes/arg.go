@@ -37,10 +37,10 @@ type Arg struct {
 	Offset int    // byte offset of Text in the argument string
 	Err    error  // a *SyntaxError if the argument is not understood
 
-	// Size is the value's size in bytes: 1, 2, 4, 8 or 16, or 12 for a long
-	// double of i386. It governs, not the register's name, which may be that
-	// of a wider or narrower part. Without a size in the note it is the
-	// register's, or an address's.
+	// Size is the value's size in bytes: 1, 2, 4, 8 or 16, or 12 for a long double
+	// of i386. It counts, not the register's name, which may be that of a wider or
+	// narrower part. If the note has no size, it is that of the register, or of an
+	// address.
 	Size   int
 	Signed bool // '-' before the size
 	Float  bool // 'f' behind the size: the bits are an IEEE 754 number

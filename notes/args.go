@@ -25,8 +25,8 @@ func ParseArgs(m elf.Machine, c elf.Class, s string) []Arg {
 	return AppendArgs(make([]Arg, 0, min(n, maxArgs)), m, c, s)
 }
 
-// AppendArgs is [ParseArgs] for those who have room for the result: it appends
-// the arguments to dst.
+// AppendArgs appends the arguments that [ParseArgs] returns to dst, and returns the
+// result.
 func AppendArgs(dst []Arg, m elf.Machine, c elf.Class, s string) []Arg {
 	if len(s) == 0 || s[0] == ':' {
 		return dst

@@ -12,11 +12,12 @@ const (
 	GoYear1885 = -2_682_288_000  // of 33 bits of the first word, if its highest is set
 )
 
-// GoNanosecondBits is how many of the lowest bits of a GoTimeType's first word are
-// the nanoseconds within the second.
+// GoNanosecondBits is the number of low bits of a [GoTimeType]'s first word that
+// hold the nanoseconds within the second.
 const GoNanosecondBits = 30
 
-// GoTime returns what the first two words of a GoTimeType are as a TimeType.
+// GoTime returns the time that the first two words of a [GoTimeType] hold, as the
+// value of a [TimeType].
 func GoTime(wall uint64, ext int64) int64 {
 	s, ns := ext+GoYear1, int64(wall&(1<<GoNanosecondBits-1))
 	if wall>>63 != 0 {
@@ -33,8 +34,9 @@ func GoTime(wall uint64, ext int64) int64 {
 	return s*int64(time.Second) + ns
 }
 
-// GoAddr returns the bytes of a GoAddrType in network order, and how many of them
-// there are, as of an AddrType. ipv4 is what IPv4Register says.
+// GoAddr returns the address that the three words of a [GoAddrType] hold: its bytes
+// in network order, and their number, which is 4, 16, or 0 for none. ipv4 is the
+// value of the register that [IPv4Register] describes.
 func GoAddr(high, low, z, ipv4 uint64) (b [16]byte, n int) {
 	switch z {
 	case 0:

@@ -12,7 +12,7 @@ import (
 // Section names, as producers write them and consumers look for them.
 const (
 	SectionName      = ".note.stapsdt" // SHT_NOTE, one Note per probe site
-	BaseSectionName  = ".stapsdt.base" // its address now, against Note.Base, tells how far prelink moved the object
+	BaseSectionName  = ".stapsdt.base" // its address less Note.Base is how far prelink has moved the object
 	ProbeSectionName = ".probes"       // the semaphores
 	TypesSectionName = ".stapsdt.types"
 )

@@ -39,7 +39,7 @@ func (k RegisterKind) String() string {
 	return "invalid"
 }
 
-// Register tells what the name of a register stands for.
+// Register describes what the name of a register stands for.
 type Register struct {
 	// Name is the name of the whole register: "rax" for "ah", "x3" for "w3".
 	// Looked up, it gives a Register of the same Name and DWARF.

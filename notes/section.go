@@ -11,17 +11,17 @@ import (
 // maxNote bounds a note's length: an argument is a line of assembler text.
 const maxNote = 1 << 20
 
-// All returns the notes in data, the contents of a .note.stapsdt section.
-// Notes of other owners or types are passed over. A note whose description is
-// malformed, or of more than 1 MiB, yields an error and the walk goes on with
-// the next one; a header that leaves no way to find the next note ends it with
-// an error that wraps [ErrTruncated].
+// All returns the notes in data, the contents of a .note.stapsdt section. Notes of
+// other owners or types are skipped. A note whose description is malformed, or of
+// more than 1 MiB, yields an error and the walk goes on with the next one; a header
+// that leaves no way to find the next note ends it with an error that wraps
+// [ErrTruncated].
 func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
 	return all(nil, uint64(len(data)), data, order, class)
 }
 
-// Read is [All] of the first size bytes of r, of which it holds a small part at
-// a time. An error of r ends the walk.
+// Read is [All] for the first size bytes of r, and holds a small part of them in
+// memory at a time. An error of r ends the walk.
 func Read(r io.ReaderAt, size int64, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
 	return all(r, uint64(max(size, 0)), nil, order, class)
 }

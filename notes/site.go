@@ -9,7 +9,7 @@ import (
 // SiteKind is the shape of the instructions at a probe site.
 type SiteKind uint8
 
-// Their values are those of FORMAT.md.
+// The values are those of FORMAT.md.
 const (
 	SiteOther    SiteKind = iota // anything else, or not known
 	SiteNop                      // the architecture's plain nop

@@ -22,24 +22,24 @@ const (
 	typesRecordSize = 40
 )
 
-// NoBlock as TypeRecord.BlockReg says that the probe has no argument block.
+// NoBlock is the [TypeRecord.BlockReg] of a probe that has no argument block.
 const NoBlock = 0xff
 
-// Limits on what tracers read of an argument block. A probe beyond them cannot be
-// traced, or not as its types say.
+// Limits on what tracers read of an argument block. A probe that exceeds them
+// cannot be traced, or only without its types.
 const (
 	// MaxBlockSize is the size in bytes of the largest argument block. Twice that
-	// and what a condition looks at have to fit the 32 KiB that a BPF program may
-	// have for an event (include/linux/percpu.h: PCPU_MIN_UNIT_SIZE).
+	// size, and what a condition reads, must fit into the 32 KiB that a BPF program
+	// may have for an event (include/linux/percpu.h: PCPU_MIN_UNIT_SIZE).
 	MaxBlockSize = 15 << 10
-	// MaxFields is the number of fields that are told apart, those of structs and
-	// the elements of arrays, one for all of them, included.
+	// MaxFields is the largest number of fields. The fields of structs count, and
+	// the elements of an array count as one.
 	MaxFields = 4096
-	// MaxNesting is how deep structs and arrays lie in each other.
+	// MaxNesting is the largest depth of structs and arrays within each other.
 	MaxNesting = 16
 )
 
-// Names of typedefs that tell what a value means. Readers that do not know them see
+// Names of typedefs that say what a value means. Readers that do not know them see
 // the type behind them.
 const (
 	// DurationType is a signed number of nanoseconds (64 bits).
@@ -53,14 +53,15 @@ const (
 	// GoTimeType is a time.Time as it lies in memory, three words of 64 bits: FORMAT.md
 	// says what they mean.
 	GoTimeType = "usdt_go_time"
-	// GoAddrType is the same of a netip.Addr; see IPv4Register.
+	// GoAddrType is a netip.Addr as it lies in memory, three words of 64 bits; see
+	// [IPv4Register].
 	GoAddrType = "usdt_go_addr"
 )
 
 // GoWords is the size in bytes of GoTimeType and GoAddrType.
 const GoWords = 24
 
-// Values of TimeType that are no number of nanoseconds.
+// Values of [TimeType] that are not a number of nanoseconds.
 const (
 	ZeroTime = -1 << 63   // the year 1
 	MinTime  = -1<<63 + 1 // 1677-09-21 or before
@@ -186,8 +187,8 @@ func (t *stringTable) shared(s string) uint32 {
 	return off
 }
 
-// Types is a decoded header of a .stapsdt.types section. Records are decoded
-// where they lie when they are asked for.
+// Types is a .stapsdt.types section whose header has been decoded. A record is
+// decoded when it is asked for.
 type Types struct {
 	order   binary.ByteOrder
 	records []byte // count × size
@@ -195,8 +196,8 @@ type Types struct {
 	strings []byte
 }
 
-// ParseTypes checks the header of a .stapsdt.types section. It keeps data, and
-// copies nothing of it.
+// ParseTypes checks the header of a .stapsdt.types section. The result refers to
+// data, which must not change.
 func ParseTypes(data []byte, order binary.ByteOrder) (*Types, error) {
 	if len(data) < typesHeaderSize {
 		return nil, fmt.Errorf("%s header: %w", TypesSectionName, ErrTruncated)
@@ -249,8 +250,9 @@ func (t *Types) Lookup(location uint64) (r TypeRecord, ok bool, err error) {
 	return r, err == nil, err
 }
 
-// Of is [Types.Lookup] for the probe of note n, into r if ok is true: a record
-// with another provider or name is not its own. It shares the note's strings.
+// Of stores the record of note n's probe in r, which then shares the note's
+// strings. ok is false if there is none: a record at the same location with another
+// provider or name belongs to another probe.
 func (t *Types) Of(n *Note, r *TypeRecord) (ok bool, err error) {
 	i, ok := t.find(n.Location)
 	if !ok {

@@ -17,16 +17,16 @@
 //		start.Fire(7, "/x")
 //	}
 //
-// In a program of many packages each declares its probes, by New with the same name
-// those of one provider, and main loads all of them with one [LoadAll], whose
-// options count; libraries give none.
+// In a program of many packages, each package declares its probes in the provider
+// that [New] returns for the program's name, and main loads all of them with one
+// [LoadAll]. Options are main's: libraries pass none.
 //
 // Errors, and values with a method String, are fired as [Text]: start.Fire(7,
 // provider.Error(err)) calls err.Error when somebody watches, and not before.
 //
-// A probe has up to six arguments. One of a struct, with any number of fields,
-// is a [Record]. Enabled says whether it is worth computing what is to be fired,
-// and that of a [Group] whether it is for several probes.
+// A probe has up to six arguments. A [Record] has the fields of a struct. Enabled
+// reports whether a tracer is attached, so that arguments can be computed only
+// then; [Group.Enabled] does so for several probes.
 //
 // While nobody watches, Fire inlines to two loads and a compare, less than a
 // nanosecond, and allocates nothing. A tracer that attaches (sdttrace,

@@ -25,9 +25,9 @@ func (g *Group) scope() (*Provider, *Group) {
 	return g.provider, g
 }
 
-// Group is a set of probes of one provider that share a semaphore, so that one
-// look tells whether any of them is watched. Tracers see no difference, but
-// that a probe of the group may be fired while only another one is watched.
+// Group is a set of probes of one provider that share a semaphore, so that one look
+// says whether any of them is watched. Tracers see no difference, except that a
+// probe of the group may fire while only another one is watched.
 type Group struct {
 	provider *Provider
 	// counters has the group's semaphore in each loaded object: one, unless some

@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// Options change how probes are loaded. They are main's affair, which gives them to
-// [LoadAll]; those that [New] is given count only without. The zero value is the
-// default. An operator can override some of them by environment variables,
-// which Load reads:
+// Options change how probes are loaded. Main passes them to [LoadAll]. Those that
+// [New] is given count only if LoadAll is given none. The zero value is the
+// default. An operator can override some of them by environment variables, which
+// Load reads:
 //
 //	USDT_DISABLE=1            load nothing; all probes stay silent
 //	USDT_BACKING=memfd|file   Options.Backing
@@ -49,10 +49,10 @@ type Backing uint8
 const (
 	// BackingMemfd is a sealed memory file of this process.
 	BackingMemfd Backing = iota
-	// BackingFile is a file that is named by its contents: processes with the
-	// same probes share it, and a tracer that attaches to the file traces all
-	// of them at once, also those that start later. It is never removed; who may
-	// write to it, this user and root, must not truncate it under its users.
+	// BackingFile is a file that is named by its contents: processes with the same
+	// probes share it, and a tracer that attaches to the file traces all of them at
+	// once, also those that start later. It is never removed. This user and root
+	// may write to it, and must not truncate it while processes use it.
 	BackingFile
 )
 

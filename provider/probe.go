@@ -23,7 +23,7 @@ func NewProbe0(in Scope, name string) *Probe0 {
 // Enabled reports whether somebody watches the probe.
 func (p *Probe0) Enabled() bool { return p.sem.Active() }
 
-// Fire shows the arguments to those who watch the probe.
+// Fire passes its arguments to attached tracers.
 func (p *Probe0) Fire() {
 	if p.sem.Active() {
 		p.fire()
@@ -53,7 +53,7 @@ func NewProbe1[A Arg](in Scope, name, a string) *Probe1[A] {
 // Enabled reports whether somebody watches the probe.
 func (p *Probe1[A]) Enabled() bool { return p.sem.Active() }
 
-// Fire shows the arguments to those who watch the probe.
+// Fire passes its arguments to attached tracers.
 func (p *Probe1[A]) Fire(a A) {
 	if p.sem.Active() {
 		p.fire(a)
@@ -84,7 +84,7 @@ func NewProbe2[A, B Arg](in Scope, name, a, b string) *Probe2[A, B] {
 // Enabled reports whether somebody watches the probe.
 func (p *Probe2[A, B]) Enabled() bool { return p.sem.Active() }
 
-// Fire shows the arguments to those who watch the probe.
+// Fire passes its arguments to attached tracers.
 func (p *Probe2[A, B]) Fire(a A, b B) {
 	if p.sem.Active() {
 		p.fire(a, b)
@@ -116,7 +116,7 @@ func NewProbe3[A, B, C Arg](in Scope, name, a, b, c string) *Probe3[A, B, C] {
 // Enabled reports whether somebody watches the probe.
 func (p *Probe3[A, B, C]) Enabled() bool { return p.sem.Active() }
 
-// Fire shows the arguments to those who watch the probe.
+// Fire passes its arguments to attached tracers.
 func (p *Probe3[A, B, C]) Fire(a A, b B, c C) {
 	if p.sem.Active() {
 		p.fire(a, b, c)
@@ -149,7 +149,7 @@ func NewProbe4[A, B, C, D Arg](in Scope, name, a, b, c, d string) *Probe4[A, B, 
 // Enabled reports whether somebody watches the probe.
 func (p *Probe4[A, B, C, D]) Enabled() bool { return p.sem.Active() }
 
-// Fire shows the arguments to those who watch the probe.
+// Fire passes its arguments to attached tracers.
 func (p *Probe4[A, B, C, D]) Fire(a A, b B, c C, d D) {
 	if p.sem.Active() {
 		p.fire(a, b, c, d)
@@ -183,7 +183,7 @@ func NewProbe5[A, B, C, D, E Arg](in Scope, name, a, b, c, d, e string) *Probe5[
 // Enabled reports whether somebody watches the probe.
 func (p *Probe5[A, B, C, D, E]) Enabled() bool { return p.sem.Active() }
 
-// Fire shows the arguments to those who watch the probe.
+// Fire passes its arguments to attached tracers.
 func (p *Probe5[A, B, C, D, E]) Fire(a A, b B, c C, d D, e E) {
 	if p.sem.Active() {
 		p.fire(a, b, c, d, e)
@@ -218,7 +218,7 @@ func NewProbe6[A, B, C, D, E, F Arg](in Scope, name, a, b, c, d, e, f string) *P
 // Enabled reports whether somebody watches the probe.
 func (p *Probe6[A, B, C, D, E, F]) Enabled() bool { return p.sem.Active() }
 
-// Fire shows the arguments to those who watch the probe.
+// Fire passes its arguments to attached tracers.
 func (p *Probe6[A, B, C, D, E, F]) Fire(a A, b B, c C, d D, e E, f F) {
 	if p.sem.Active() {
 		p.fire(a, b, c, d, e, f)

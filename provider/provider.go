@@ -44,10 +44,9 @@ type Provider struct {
 // New returns the provider of that name, the same one each time, so that packages
 // can declare probes of one provider. Load reports a name that tools could not use.
 //
-// A program that has a main function of its own had better leave opts nil and give
-// them to [LoadAll], which overrides those of New. If New is called with options
-// that differ, Load reports both places; the first ones count. After Close, options
-// are the next New's.
+// Leave opts nil and pass options to [LoadAll], which overrides those of New. If
+// New is called with options that differ, Load reports both places; the first ones
+// count. After Close, the next New sets the options anew.
 func New(name string, opts *Options) *Provider {
 	p := registered(name)
 	p.mu.Lock()
@@ -250,10 +249,10 @@ func (p *Provider) Enabled() bool {
 	return c != nil && c.Active()
 }
 
-// Close withdraws all probes. It waits for those that are being fired, which
-// takes as long as a tracer's program runs and stops the world for a moment;
-// probes fired later do nothing. Load may follow. A probe that is declared after
-// Close takes the place of an earlier one of its name. Closing twice is no error.
+// Close withdraws all probes. It waits for those that are being fired, which takes
+// as long as a tracer's program runs and stops the world for a moment; probes fired
+// later do nothing. Load may follow. A probe that is declared after Close takes the
+// place of an earlier one of its name. Closing twice is not an error.
 func (p *Provider) Close() error {
 	if !p.made() {
 		return nil

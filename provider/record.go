@@ -41,9 +41,9 @@ func NewRecord[T any](in Scope, name string) *Record[T] {
 // Enabled reports whether somebody watches the probe.
 func (p *Record[T]) Enabled() bool { return p.sem.Active() }
 
-// Fire shows the record to those who watch the probe. It copies nothing: they
-// read r where it is, before Fire returns. (They read a copy if there is a [Text] in
-// it.) They see a nil r as arguments that cannot be read.
+// Fire passes the record to attached tracers. It copies nothing, unless there is a
+// [Text] in it: tracers read r where it lies, before Fire returns. They see a nil r
+// as arguments that cannot be read.
 func (p *Record[T]) Fire(r *T) {
 	if p.sem.Active() {
 		p.fire(r)

@@ -20,12 +20,12 @@ const (
 	SiteAuto Site = 0
 	// SiteNop is the architecture's plain nop. Every kernel can trace it.
 	SiteNop = notes.SiteNop
-	// SiteNop5 is the x86-64 nop of five bytes, which Linux 6.18 replaces by a
-	// call while it is traced. A process that calls fork (not exec.Command)
-	// while it is traced loses its child there: force SiteNop in one that does.
+	// SiteNop5 is the x86-64 nop of five bytes, which Linux 6.18 replaces by a call
+	// while it is traced. A process that calls fork (not exec.Command) while it is
+	// traced loses its child there, and should choose SiteNop.
 	SiteNop5 = notes.SiteNop5
 	// SiteNop10 is the x86-64 nop of ten bytes, which later kernels replace
-	// in the place of that. Kernels up to 6.18 refuse to trace it.
+	// instead. Kernels up to 6.18 refuse to trace it.
 	SiteNop10 = notes.SiteNop10
 )
 
