@@ -71,7 +71,7 @@ func (g *generator) readAggregated(scratch bool) {
 			g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
 		}
 	}
-	g.readBlock(g.sleeps)
+	g.readBlock(g.kind.sleeps)
 	g.readIndirects()
 }
 
@@ -115,7 +115,7 @@ func (g *generator) enter(lost string) {
 	entered := g.newLabel("entered")
 	for range 2 {
 		g.emit(
-			asm.LoadMapValue(asm.R3, g.maps.control.FD(), 0),
+			asm.LoadMapValue(asm.R3, g.refs.control.FD(), 0),
 			asm.LoadMem(regEpoch, asm.R3, 0, asm.DWord),
 			asm.And.Imm(regEpoch, 1),
 			asm.Mov.Reg(asm.R1, regEpoch), asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R1, regCounters),
@@ -136,10 +136,10 @@ func (g *generator) findGroup(key asm.Register, at int16, none string) {
 	inBoth := func(call func(fd int)) {
 		second, joined := g.newLabel("second"), g.newLabel("joined")
 		g.emit(asm.JNE.Imm(regEpoch, 0, second))
-		call(g.maps.groups[0].FD())
+		call(g.refs.groups[0].FD())
 		g.emit(asm.Ja.Label(joined))
 		g.label(second)
-		call(g.maps.groups[1].FD())
+		call(g.refs.groups[1].FD())
 		g.label(joined)
 	}
 	lookup := func() {
@@ -158,7 +158,7 @@ func (g *generator) findGroup(key asm.Register, at int16, none string) {
 			g.emit(
 				asm.LoadMapPtr(asm.R1, fd),
 				asm.Mov.Reg(asm.R2, key), asm.Add.Imm(asm.R2, int32(at)),
-				asm.LoadMapValue(asm.R3, g.maps.zeros.FD(), 0),
+				asm.LoadMapValue(asm.R3, g.refs.zeros.FD(), 0),
 				asm.Mov.Imm(asm.R4, 1), // BPF_NOEXIST
 				asm.FnMapUpdateElem.Call(),
 			)

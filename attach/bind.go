@@ -18,6 +18,7 @@ import (
 
 // binder turns probes into signatures and schemas.
 type binder struct {
+	hook      hook
 	maxString uint32
 	texts     []textArg
 	follow    []string
@@ -102,7 +103,7 @@ func (b *binder) fields(s *Site) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc := &schema{sig: &signature{maxString: b.maxString}}
+	sc := &schema{sig: &signature{hook: b.hook, maxString: b.maxString}}
 	switch {
 	case p.Target != nil:
 		b.bindFunction(sc, s, regs)

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 
@@ -22,27 +23,42 @@ const (
 	histBuckets = bucketPowers + powers
 )
 
-func bucketOfPower(i int, kind reader.FieldKind) Bucket {
+// bucketOfPower returns from which number on to less than which one bucket i of a
+// histogram by powers of two counts.
+func bucketOfPower(i int, kind reader.FieldKind) (lo, hi float64) {
 	first := 0
 	if kind == reader.Float {
 		first = firstPower
 	}
 	switch i {
 	case bucketNegative:
-		return Bucket{Lo: math.Inf(-1), Hi: 0}
+		return math.Inf(-1), 0
 	case bucketZero:
-		return Bucket{Lo: 0, Hi: math.Ldexp(1, first)}
+		return 0, math.Ldexp(1, first)
 	}
-	b := Bucket{Lo: math.Ldexp(1, first+i-bucketPowers), Hi: math.Ldexp(1, first+i-bucketPowers+1)}
+	lo, hi = math.Ldexp(1, first+i-bucketPowers), math.Ldexp(1, first+i-bucketPowers+1)
 	if kind == reader.Float && i == histBuckets-1 {
-		b.Hi = math.Inf(1)
+		hi = math.Inf(1)
 	}
-	return b
+	return lo, hi
 }
 
-// boundsTable is the number of entries of a table of n bounds: all that a
+// boundsTable returns what programs look up a value's bucket in: the bounds in the
+// order of [generator.orderValue], and behind them what no value is greater than.
+func boundsTable(bounds []float64, kind reader.FieldKind, size uint8) []byte {
+	table := make([]byte, 0, 8*boundsEntries(len(bounds)))
+	for _, b := range bounds {
+		table = binary.NativeEndian.AppendUint64(table, orderBound(b, kind, size))
+	}
+	for len(table) < cap(table) {
+		table = binary.NativeEndian.AppendUint64(table, math.MaxUint64)
+	}
+	return table
+}
+
+// boundsEntries is the number of entries of a table of n bounds: all that a
 // binary search with steps of powers of two can look at.
-func boundsTable(n int) int { return 1<<bits.Len(uint(n)) - 1 }
+func boundsEntries(n int) int { return 1<<bits.Len(uint(n)) - 1 }
 
 // orderBound returns what the order of values of at least b, and of no others,
 // is not less than. Where no value is that great, the greatest one is taken for
@@ -85,10 +101,10 @@ func (g *generator) searchBucket(in *input, bounds int) {
 	g.orderValue(in)
 	g.emit(
 		asm.Mov.Reg(regValue, asm.R1),
-		asm.LoadMapValue(asm.R3, g.maps.bounds.FD(), 0),
+		asm.LoadMapValue(asm.R3, g.refs.bounds.FD(), 0),
 		asm.Mov.Imm(asm.R2, 0),
 	)
-	table := boundsTable(bounds)
+	table := boundsEntries(bounds)
 	for step := (table + 1) / 2; step > 0; step /= 2 {
 		less := g.newLabel("less")
 		g.emit(

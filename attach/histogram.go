@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -71,7 +70,8 @@ func (l *aggregateLayout) buckets(counts []uint64) []Bucket {
 	}
 	var all []Bucket
 	for i := first; i <= last; i++ {
-		b := bucketOfPower(i, l.value.kind)
+		b := Bucket{}
+		b.Lo, b.Hi = bucketOfPower(i, l.value.kind)
 		if l.wanted.bounds != nil {
 			b = bucketOfBounds(i, l.wanted.bounds)
 		}
@@ -92,17 +92,9 @@ func bucketOfBounds(i int, bounds []float64) Bucket {
 	return b
 }
 
-// newBounds creates the table in which programs look for a value's bucket: the
-// bounds in the order of [generator.orderValue], and behind them what no value
-// is greater than.
+// newBounds creates the table in which programs look for a value's bucket.
 func newBounds(bounds []float64, kind reader.FieldKind, size uint8) (*ebpf.Map, error) {
-	table := make([]byte, 0, 8*boundsTable(len(bounds)))
-	for _, b := range bounds {
-		table = binary.NativeEndian.AppendUint64(table, orderBound(b, kind, size))
-	}
-	for len(table) < cap(table) {
-		table = binary.NativeEndian.AppendUint64(table, math.MaxUint64)
-	}
+	table := boundsTable(bounds, kind, size)
 	m, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "usdt_bounds", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(len(table)), MaxEntries: 1,
 		Contents: []ebpf.MapKV{{Key: uint32(0), Value: table}},

@@ -14,13 +14,13 @@ import (
 // TestLoadOthers loads the programs of two signatures, of which the verifier
 // refuses one, which reads beyond its context. The other one has its program.
 func TestLoadOthers(t *testing.T) {
-	good := &signature{Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
-	bad := &signature{Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
 	tr := &tracing{options: &settings{}}
 	var err error
 	if tr.kind, err = chooseLink(AutoLink, false); err != nil {
 		t.Fatal(err)
 	}
+	good := &signature{hook: tr.kind.hook(), Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
+	bad := &signature{hook: tr.kind.hook(), Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
 	if tr.maps, err = newMaps(os.Getpagesize(), 0, true); errors.Is(err, os.ErrPermission) {
 		needs.Root(t)
 	}

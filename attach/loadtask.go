@@ -7,7 +7,7 @@ import "errors"
 // those of this process's, or 0 of a task that has none there. It changes R1 to R5
 // and stackSum.
 func (g *generator) loadTask() {
-	g.emit(g.maps.namespace.Load(stackSum)...)
+	g.emit(g.refs.namespace.Load(stackSum)...)
 }
 
 // errNoPID is why a group by pid or tid has none.

@@ -15,27 +15,14 @@ func (c *counters) at(off int) uint64 { return c[off/8] }
 
 // maps are what the programs of a session share.
 type maps struct {
-	ring      *ebpf.Map
-	counters  *ebpf.Map
-	scratch   *ebpf.Map            // nil if no program needs it
-	namespace *kernel.PIDNamespace // whose PIDs are meant; nil for the initial one
-	processes *ebpf.Map            // by PID: lifetime; nil if the kernel restricts links
-	selection *selection           // nil for all processes
-	stopped   *ebpf.Map            // u64: not 0 when programs shall do nothing any more; nil if links are closed at once
-
-	// For aggregates, which have no ring; nil until the first site is known:
-	groups  [2]*ebpf.Map // the programs update one while the other is read
-	control *ebpf.Map    // u64: which one
-	zeros   *ebpf.Map    // a new group
-	bounds  *ebpf.Map    // of a histogram's buckets; nil for powers of two
-	starts  *ebpf.Map    // that wait for their end, by key; nil if there are none
-	noted   *ebpf.Map    // at starts, by key and number; nil if nothing is
+	refs
+	selection *selection // nil for all processes
 }
 
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
 // page size, scratchSize 0 without strings, and events false to aggregate.
 func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
-	m := &maps{namespace: kernel.OwnPIDNamespace()}
+	m := &maps{refs: refs{namespace: kernel.OwnPIDNamespace()}}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -80,6 +67,21 @@ func (m *maps) addStop() (err error) {
 		return fmt.Errorf("create the switch of programs: %w", err)
 	}
 	return nil
+}
+
+// addSelection selects processes by what the kernel knows of each.
+func (m *maps) addSelection(o *settings) (err error) {
+	if m.selection, err = newSelection(o); m.selection != nil {
+		m.selected = &m.selection.selected
+	}
+	return err
+}
+
+// addProcesses creates the table of processes that events are wanted of.
+func (m *maps) addProcesses(procs *processes) (err error) {
+	m.processes, err = newProcessTable(procs)
+	m.lifetimes = kernel.StartTimes.Require() == nil
+	return err
 }
 
 // stop tells programs to do nothing any more. Those that run already go on.

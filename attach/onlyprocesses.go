@@ -7,20 +7,20 @@ import (
 
 // onlyProcesses ends the program in processes that no events are wanted of.
 func (g *generator) onlyProcesses() {
-	if g.maps.processes == nil {
+	if g.refs.processes == nil {
 		return
 	}
 	g.loadTask()
 	g.emit(
 		asm.RSh.Imm(asm.R0, 32),
 		asm.StoreMem(asm.R10, stackKey, asm.R0, asm.Word),
-		asm.LoadMapPtr(asm.R1, g.maps.processes.FD()),
+		asm.LoadMapPtr(asm.R1, g.refs.processes.FD()),
 		asm.Mov.Reg(asm.R2, asm.R10),
 		asm.Add.Imm(asm.R2, stackKey),
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "exit"),
 	)
-	if kernel.StartTimes.Require() == nil {
+	if g.refs.lifetimes {
 		// Registers that hold nothing yet.
 		g.emit(
 			asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),

@@ -3,13 +3,22 @@ package attach
 import (
 	"encoding/binary"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 )
+
+// selected says of which processes events are wanted, by what the kernel knows of
+// each when a probe fires there: so that it does not matter when they start.
+type selected struct {
+	comm string           // of the first thread; "" for any
+	exe  *ebpf.Map        // device and number of the executable's struct inode; nil for any
+	at   map[string]int32 // offsets in the kernel's structs
+}
 
 // onlySelected ends the program in processes that are not selected. It keeps the
 // context in R1, and comes before anything is on the stack.
 func (g *generator) onlySelected() {
-	s := g.maps.selection
+	s := g.refs.selected
 	if s == nil {
 		return
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/record"
@@ -149,7 +148,7 @@ func show(op *operand.Operand) string {
 func TestManyForms(t *testing.T) {
 	var sigs []*signature
 	for i := range 700 {
-		sig := &signature{}
+		sig := &signature{hook: PerfLink.hook()}
 		for j := range 12 {
 			sig.read(operand.Operand{
 				Kind: operand.Memory, Size: 8, HasBase: true, Disp: int64(i*100 + j), Base: operand.Location{Off: 0, Size: 8},
@@ -162,7 +161,7 @@ func TestManyForms(t *testing.T) {
 		needs.Skip(t, "%v", privilege.Explain("make maps", err))
 	}
 	defer m.Close()
-	specs, forms := programSpecs(sigs, m, ebpf.AttachNone, kernel.Sleepable.Require() == nil)
+	specs, forms := programSpecs(sigs, &m.refs)
 	if len(specs) < 2 {
 		t.Errorf("all of %d signatures in %d programs", len(sigs), len(specs))
 	}

@@ -99,7 +99,7 @@ func (g *generator) emitStart(to exits) {
 			asm.Mov.Reg(asm.R3, value), asm.Add.Imm(asm.R3, int32(valueAt)),
 			asm.Mov.Imm(asm.R4, 0), // BPF_ANY
 		)
-		g.onMap(g.maps.noted.FD(), asm.FnMapUpdateElem, base, at)
+		g.onMap(g.refs.noted.FD(), asm.FnMapUpdateElem, base, at)
 		number = func() { g.emit(asm.LoadMem(asm.R1, base, slot, asm.DWord)) }
 	}
 	g.emit(asm.FnKtimeGetNs.Call())
@@ -123,15 +123,15 @@ func (g *generator) emitStart(to exits) {
 func (g *generator) findStarts(base asm.Register, at int16, lost string) {
 	found := g.newLabel("found")
 	if g.sig.aggregate.lasting {
-		g.onMap(g.maps.starts.FD(), asm.FnMapLookupElem, base, at)
+		g.onMap(g.refs.starts.FD(), asm.FnMapLookupElem, base, at)
 		g.emit(asm.JNE.Imm(asm.R0, 0, found))
 	}
 	g.emit(
-		asm.LoadMapValue(asm.R3, g.maps.zeros.FD(), 0),
+		asm.LoadMapValue(asm.R3, g.refs.zeros.FD(), 0),
 		asm.Mov.Imm(asm.R4, 1), // BPF_NOEXIST
 	)
-	g.onMap(g.maps.starts.FD(), asm.FnMapUpdateElem, base, at)
-	g.onMap(g.maps.starts.FD(), asm.FnMapLookupElem, base, at)
+	g.onMap(g.refs.starts.FD(), asm.FnMapUpdateElem, base, at)
+	g.onMap(g.refs.starts.FD(), asm.FnMapLookupElem, base, at)
 	g.emit(asm.JEq.Imm(asm.R0, 0, lost))
 	g.label(found)
 }
@@ -145,7 +145,7 @@ const popTries = 8
 func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	agg := g.sig.aggregate
 	popped, kept := g.newLabel("popped"), g.newLabel("kept")
-	g.onMap(g.maps.starts.FD(), asm.FnMapLookupElem, base, at)
+	g.onMap(g.refs.starts.FD(), asm.FnMapLookupElem, base, at)
 	g.emit(
 		asm.JEq.Imm(asm.R0, 0, unstarted),
 		asm.Mov.Reg(asm.R3, asm.R0),
@@ -180,7 +180,7 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	)
 	if !agg.lasting {
 		g.emit(asm.JNE.Imm(asm.R4, 0, kept))
-		g.onMap(g.maps.starts.FD(), asm.FnMapDeleteElem, base, at)
+		g.onMap(g.refs.starts.FD(), asm.FnMapDeleteElem, base, at)
 		g.label(kept)
 	}
 	g.emit(
@@ -227,7 +227,7 @@ func (g *generator) recall(base asm.Register, at int16, lost string) {
 	}
 	key, keyAt := g.keyAt(false)
 	g.clearMarks(key, keyAt)
-	g.onMap(g.maps.noted.FD(), asm.FnMapLookupElem, base, at)
+	g.onMap(g.refs.noted.FD(), asm.FnMapLookupElem, base, at)
 	g.emit(asm.JEq.Imm(asm.R0, 0, lost))
 	var noted []int
 	for i := range agg.parts {
@@ -258,5 +258,5 @@ func (g *generator) recall(base asm.Register, at int16, lost string) {
 			)
 		}
 	}
-	g.onMap(g.maps.noted.FD(), asm.FnMapDeleteElem, base, at)
+	g.onMap(g.refs.noted.FD(), asm.FnMapDeleteElem, base, at)
 }

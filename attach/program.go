@@ -2,6 +2,7 @@ package attach
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -50,24 +51,30 @@ type form struct {
 
 func (f form) cookie(site int) uint64 { return uint64(f.index)<<32 | uint64(uint32(site)) }
 
+// hook is what the kernel wants programs to be that a link runs.
+type hook struct {
+	typ    ebpf.ProgramType
+	attach ebpf.AttachType
+	sleeps bool // programs may have memory brought in that is not resident
+}
+
 // programSpecs generates programs for the signatures and says where each one
-// is. With canSleep those that read memory may have it brought in.
-func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool) ([]*ebpf.ProgramSpec, map[*signature]form) {
+// is.
+func programSpecs(sigs []*signature, r *refs) ([]*ebpf.ProgramSpec, map[*signature]form) {
 	var specs []*ebpf.ProgramSpec
 	forms := make(map[*signature]form, len(sigs))
-	// A program that may sleep costs a little more: keep them apart.
-	for _, memory := range []bool{false, true} {
-		g := &generator{maps: m, sleeps: memory && canSleep}
+	for _, k := range kindsOf(sigs) {
+		g := &generator{refs: r, kind: k}
 		var bodies []asm.Instructions
 		size, walk, filters := 0, 0, false
 		flush := func() {
 			if len(bodies) > 0 {
-				specs = append(specs, g.program(bodies, filters, typ))
+				specs = append(specs, g.program(bodies, filters))
 				bodies, size, walk, filters = nil, 0, 0, false
 			}
 		}
 		for _, sig := range sigs {
-			if sig.readsMemory() != memory {
+			if sig.kind() != k {
 				continue
 			}
 			body := g.body(sig)
@@ -85,10 +92,31 @@ func programSpecs(sigs []*signature, m *maps, typ ebpf.AttachType, canSleep bool
 	return specs, forms
 }
 
+// programKind is what signatures have in common whose code can be in one program.
+// A program that may sleep costs a little more than others.
+type programKind struct {
+	hook   hook
+	sleeps bool
+}
+
+func (s *signature) kind() programKind {
+	return programKind{s.hook, s.hook.sleeps && s.readsMemory()}
+}
+
+// kindsOf returns the kinds of programs that signatures need, in their order.
+func kindsOf(sigs []*signature) (kinds []programKind) {
+	for _, sig := range sigs {
+		if k := sig.kind(); !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
 // generator writes programs.
 type generator struct {
-	maps   *maps
-	sleeps bool
+	refs   *refs
+	kind   programKind
 	sig    *signature // of the body being written
 	ins    asm.Instructions
 	labels int
@@ -111,7 +139,7 @@ func (g *generator) body(sig *signature) asm.Instructions {
 }
 
 // program puts bodies together.
-func (g *generator) program(bodies []asm.Instructions, filters bool, typ ebpf.AttachType) *ebpf.ProgramSpec {
+func (g *generator) program(bodies []asm.Instructions, filters bool) *ebpf.ProgramSpec {
 	g.ins = nil
 	g.prologue()
 	starts := make([]string, len(bodies))
@@ -129,12 +157,12 @@ func (g *generator) program(bodies []asm.Instructions, filters bool, typ ebpf.At
 	g.epilogue(filters)
 	spec := &ebpf.ProgramSpec{
 		Name:         "usdt",
-		Type:         ebpf.Kprobe,
-		AttachType:   typ,
+		Type:         g.kind.hook.typ,
+		AttachType:   g.kind.hook.attach,
 		Instructions: g.ins,
 		License:      kernel.License,
 	}
-	if g.sleeps {
+	if g.kind.sleeps {
 		spec.Flags |= unix.BPF_F_SLEEPABLE
 	}
 	return spec
@@ -186,9 +214,9 @@ func (g *generator) prologue() {
 	g.emit(asm.Mov.Reg(regContext, asm.R1))
 	g.onlyProcesses()
 	g.onlySelected()
-	if g.maps.stopped != nil {
+	if g.refs.stopped != nil {
 		g.emit(
-			asm.LoadMapValue(asm.R2, g.maps.stopped.FD(), 0),
+			asm.LoadMapValue(asm.R2, g.refs.stopped.FD(), 0),
 			asm.LoadMem(asm.R2, asm.R2, 0, asm.DWord),
 			asm.JNE.Imm(asm.R2, 0, "exit"),
 		)
@@ -199,7 +227,7 @@ func (g *generator) prologue() {
 		asm.StoreImm(asm.R10, stackErrors, 0, asm.Word),
 		asm.StoreImm(asm.R10, stackErrors+4, 0, asm.Word),
 		asm.StoreImm(asm.R10, stackKey, 0, asm.Word),
-		asm.LoadMapPtr(asm.R1, g.maps.counters.FD()),
+		asm.LoadMapPtr(asm.R1, g.refs.counters.FD()),
 		asm.Mov.Reg(asm.R2, asm.R10),
 		asm.Add.Imm(asm.R2, stackKey),
 		asm.FnMapLookupElem.Call(),

@@ -30,7 +30,7 @@ func (g *generator) readIndirects() {
 		switch {
 		case in.Size == 0:
 		case in.Elem == 0:
-			g.readUser(load, int32(in.Size), regRecord, to, bit, g.sleeps)
+			g.readUser(load, int32(in.Size), regRecord, to, bit, g.kind.sleeps)
 		default:
 			g.emit(asm.Mov.Imm(asm.R1, 0))
 			for off := 0; off < int(in.Size); off += 8 {
@@ -54,13 +54,13 @@ func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, of
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(dst, off, asm.R1, asm.DWord))
 	}
 	load := func() { g.loadAddress(asm.R3, op) }
-	g.readUser(load, int32(op.Size), dst, off, i, g.sleeps)
+	g.readUser(load, int32(op.Size), dst, off, i, g.kind.sleeps)
 	if op.Follow {
 		// The helpers clear what they cannot read.
 		load := func() {
 			g.emit(asm.LoadMem(asm.R3, dst, off, asm.DWord), asm.Add.Imm(asm.R3, int32(op.FollowDisp)))
 		}
-		g.readUser(load, int32(op.Size), dst, off, i, g.sleeps)
+		g.readUser(load, int32(op.Size), dst, off, i, g.kind.sleeps)
 	}
 }
 

@@ -16,7 +16,7 @@ func (g *generator) emitFixed() {
 	}
 	g.where("filtered")
 	g.emit(
-		asm.LoadMapPtr(asm.R1, g.maps.ring.FD()),
+		asm.LoadMapPtr(asm.R1, g.refs.ring.FD()),
 		asm.Mov.Imm(asm.R2, int32(g.sig.FixedSize())),
 		asm.Mov.Imm(asm.R3, 0),
 		asm.FnRingbufReserve.Call(),
@@ -59,7 +59,7 @@ func (g *generator) emitVariable() {
 		g.loadOperand(asm.R3, op)
 		g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
 	}
-	g.readBlock(g.sleeps)
+	g.readBlock(g.kind.sleeps)
 	g.readIndirects()
 	g.where(unwanted)
 	g.header()
@@ -71,7 +71,7 @@ func (g *generator) emitVariable() {
 	}
 	g.storeErrors()
 	g.emit(
-		asm.LoadMapPtr(asm.R1, g.maps.ring.FD()),
+		asm.LoadMapPtr(asm.R1, g.refs.ring.FD()),
 		asm.Mov.Reg(asm.R2, regRecord),
 		asm.Mov.Reg(asm.R3, regCursor),
 		asm.Mov.Imm(asm.R4, 0),

@@ -14,7 +14,7 @@ func (g *generator) takeScratch() {
 		next := g.newLabel("next")
 		g.emit(
 			asm.StoreImm(asm.R10, stackKey, int64(i), asm.Word),
-			asm.LoadMapPtr(asm.R1, g.maps.scratch.FD()),
+			asm.LoadMapPtr(asm.R1, g.refs.scratch.FD()),
 			asm.Mov.Reg(asm.R2, asm.R10),
 			asm.Add.Imm(asm.R2, stackKey),
 			asm.FnMapLookupElem.Call(),

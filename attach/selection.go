@@ -14,14 +14,11 @@ import (
 // commSize is TASK_COMM_LEN, include/linux/sched.h, with the NUL.
 const commSize = 16
 
-// selection says of which processes events are wanted, by what the kernel knows of
-// each when a probe fires there: so that it does not matter when they start.
+// selection selects processes.
 type selection struct {
-	comm string           // of the first thread; "" for any
-	path string           // of the executable; "" for any
-	exe  *ebpf.Map        // exeFile: what path led to when it was last looked at
-	last exeFile          // in exe
-	at   map[string]int32 // offsets in the kernel's structs
+	selected
+	path string  // of the executable; "" for any
+	last exeFile // in exe
 }
 
 // exeFile is an executable's struct inode, as the kernel numbers it; zero for
@@ -47,7 +44,7 @@ func newSelection(o *settings) (_ *selection, err error) {
 	if o.Target.Comm == "" && o.Target.Exe == "" {
 		return nil, nil
 	}
-	s := &selection{comm: o.Target.Comm, path: o.Target.Exe, at: map[string]int32{}}
+	s := &selection{selected: selected{comm: o.Target.Comm, at: map[string]int32{}}, path: o.Target.Exe}
 	defer func() {
 		if err != nil {
 			s.Close()

@@ -14,6 +14,7 @@ type signature struct {
 	// Layout is that of the records. The bytes in front of their strings are put
 	// together for conditions and aggregates, too.
 	record.Layout
+	hook      hook
 	operands  []operand.Operand // what the slots hold
 	blockBase operand.Location  // where the address is of which the block is blockDisp bytes further
 	blockDisp int32

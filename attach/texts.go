@@ -19,7 +19,7 @@ func (g *generator) copySized(s record.String, to func(), limit int32, failed st
 		g.emit(asm.Mul.Imm(asm.R2, int32(s.Elem)))
 	}
 	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
-	for _, fn := range g.readers(g.sleeps) {
+	for _, fn := range g.readers(g.kind.sleeps) {
 		g.loadTextPointer(&s)
 		g.emit(asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord))
 		to()
@@ -87,7 +87,7 @@ func (g *generator) copyTerminated(slot int, to func(), limit int, failed string
 		g.emit(asm.FnProbeReadUserStr.Call(), asm.JSGT.Imm(asm.R0, 0, ok))
 	}
 	try()
-	if g.sleeps {
+	if g.kind.sleeps {
 		g.touchPages(pointer, limit+2)
 		try()
 	}

@@ -9,11 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
@@ -115,13 +113,13 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		err = layout.newMaps(t.maps)
 	}
 	if err == nil {
-		t.maps.selection, err = newSelection(o)
+		err = t.maps.addSelection(o)
 	}
 	if err == nil && t.kind == PerfLink {
 		err = t.maps.addStop()
 	}
 	if err == nil && t.sharing != nil {
-		t.maps.processes, err = newProcessTable(t.procs)
+		err = t.maps.addProcesses(t.procs)
 	}
 	if err != nil {
 		return privilege.Explain("prepare tracing", err)
@@ -172,7 +170,7 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan Plan, la
 	}
 	o := t.options
 	return bindAll(ctx, plan, &binder{
-		maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.Objects, used: used,
+		hook: t.kind.hook(), maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.Objects, used: used,
 	})
 }
 
@@ -294,10 +292,6 @@ func (t *tracing) unknown(signatures []*signature) (out []*signature, scratch in
 // load creates programs for the signatures. It returns why some of them have
 // none; the error concerns all.
 func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (refused map[*signature]error, err error) {
-	typ := ebpf.AttachNone
-	if t.kind == MultiLink {
-		typ = ebpf.AttachTraceUprobeMulti
-	}
 	refuse := func(sig *signature, err error) {
 		if refused == nil {
 			refused = map[*signature]error{}
@@ -313,7 +307,7 @@ func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (r
 		}
 	}
 	signatures = untried
-	specs, forms := programSpecs(signatures, m, typ, kernel.Sleepable.Require() == nil)
+	specs, forms := programSpecs(signatures, &m.refs)
 	for i, spec := range specs {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
