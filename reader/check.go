@@ -18,11 +18,11 @@ const (
 	maxLibbpfArgs   = 12 // usdt.bpf.h: BPF_USDT_MAX_ARG_CNT
 )
 
-// Check judges the file's probes by the rules of those who attach to them, and
-// returns what one of them would miss or refuse: errors that begin with the
-// consumer's name, joined. It is meant for whoever writes probes, by this module
-// or by other means. What a file of debug symbols lacks as such counts, too:
-// check the binary. Of more than 100 faults the rest is left out.
+// Check judges the file's probes by the rules of the tools that attach to them. It
+// returns what a tool would miss or refuse: errors that begin with the tool's name,
+// joined, the first 100 of them. It is for authors of probes, made by this module
+// or by other means. A file of debug symbols fails for what such files lack: check
+// the binary.
 //
 // The rules are those of libbpf 1.7 (usdt.c), which bpftrace attaches by since
 // 0.24, bcc 0.35 (bcc_elf.c), gdb 13 (stap-probe.c), perf 6 (probe-file.c) and

@@ -14,7 +14,7 @@ import (
 type Convention uint8
 
 const (
-	// CConvention is that of the platform's ABI, which C keeps to.
+	// CConvention is the platform's ABI, as C uses it.
 	CConvention Convention = iota
 	// GoRegisters is Go's ABIInternal (cmd/compile/abi-internal.md), from Go 1.18 on.
 	GoRegisters
@@ -56,10 +56,10 @@ func numbered(prefix string, n int) []string {
 // maxArgument is the number of an argument that nobody has.
 const maxArgument = 64
 
-// Argument returns where argument i is found at the function's entry, counted
-// in words: what a language passes in two registers, such as a Go string, has
-// two numbers. Words are signed, but not those of 32 bits. Floating-point
-// arguments are not counted; they travel in registers of their own.
+// Argument returns where word i of the arguments is at the function's entry. What a
+// language passes in two registers, such as a Go string, is two words. Words are
+// signed, unless they have 32 bits. Floating-point arguments are not counted; they
+// travel in registers of their own.
 func (fn *Function) Argument(i int) (notes.Arg, error) {
 	if fn.file == nil {
 		return notes.Arg{}, errNoFile
@@ -143,8 +143,8 @@ func registersOf(m elf.Machine, c elf.Class, conv Convention) (callRegisters, bo
 	return of[conv], true
 }
 
-// Result returns where the function's result is found when it has returned: in
-// one signed word. Floating-point results are in registers of their own.
+// Result returns where the function's result is after its return: in one signed
+// word. Floating-point results are in registers of their own.
 func (fn *Function) Result() (notes.Arg, error) {
 	if fn.file == nil {
 		return notes.Arg{}, errNoFile

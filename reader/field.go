@@ -12,9 +12,9 @@ import (
 // hidden marks the names of members that are no arguments of their own.
 const hidden = "__"
 
-// Fields returns the named arguments that st describes, or the fields of a
-// struct within such arguments, by the rules of FORMAT.md. Bit fields, which no
-// argument block has, are left out.
+// Fields returns the named arguments that st describes, or the fields of a struct
+// within such arguments, by the rules of FORMAT.md. Bit fields, which argument
+// blocks do not have, are left out.
 func Fields(st *btf.Struct) []Field {
 	lengths := map[string]uint32{}
 	for _, m := range st.Members {

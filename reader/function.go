@@ -24,13 +24,13 @@ type Function struct {
 	Symbols []string
 	// Path and OpenPath are those of the object, as in [Probe].
 	Path, OpenPath string
-	// Address is that in the file, Offset the place in it. Size is 0 if the
-	// symbol table does not tell.
+	// Address is the address in the file, Offset the place in the file. Size is in
+	// bytes, 0 if the symbol table has none.
 	Address, Size, Offset uint64
 	// SiteErr says why no uprobe can be at the function's entry, nil if one can.
 	SiteErr error
 	// Resolver says that the symbol is of type STT_GNU_IFUNC: the code at the
-	// address is not the function but chooses it, when a process starts.
+	// address chooses the function when a process starts.
 	Resolver bool
 	// Convention says where the function finds its arguments.
 	Convention Convention

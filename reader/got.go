@@ -12,10 +12,10 @@ const (
 	maxSlots       = 1 << 18
 )
 
-// Slot returns the address in the file of the slot of the global offset table
-// that the dynamic linker fills with the address of the symbol, if there is
-// one: whichever object's definition of the symbol the process uses, the slot
-// knows it.
+// Slot returns the address in the file of the slot of the global offset table that
+// the dynamic linker fills with the symbol's address. ok is false if there is none.
+// The slot holds the address of the definition that the process uses, whichever
+// object has it.
 func (f *File) Slot(symbol string) (addr uint64, ok bool) {
 	addr, ok = f.slots()[symbol]
 	return addr, ok

@@ -8,10 +8,10 @@ import (
 // maxGOT bytes of a global offset table are read.
 const maxGOT = 1 << 20
 
-// OwnSlot returns the address in the file of a slot of the global offset table
-// that holds, in the process, an address of this object: what lies at addr in the
-// file. Compilers take addresses from there, of variables of the program itself,
-// too, unless the linker spares the slot.
+// OwnSlot returns the address in the file of a slot of the global offset table that
+// holds, in the process, an address of this object: what lies at addr in the file.
+// Compilers take addresses from there, also those of the program's own variables,
+// unless the linker spares the slot.
 func (f *File) OwnSlot(addr uint64) (slot uint64, ok bool) {
 	slot, ok = f.own()[addr]
 	return slot, ok

@@ -9,10 +9,10 @@ import (
 )
 
 // At returns the instruction off bytes behind the function's entry as a probe,
-// called NAME+0xOFF; at 0 it is [Function.Entry]. Its SiteErr says so if no
-// instruction begins there, with those next to it, and wraps [ErrBoundary] if
-// that is not known. Such a probe has no arguments: compilers move them while
-// the function runs.
+// called NAME+0xOFF; at 0 it is [Function.Entry]. If no instruction begins there,
+// its SiteErr says so and names the nearest ones; it wraps [ErrBoundary] if that is
+// not known. Such a probe has no arguments: compilers move them while the function
+// runs.
 func (fn *Function) At(off uint64) Probe {
 	if off == 0 && !fn.unbounded {
 		return fn.Entry()
@@ -60,9 +60,9 @@ func (f *File) Instruction(addr uint64) Probe {
 	return fn.At(addr - fn.Address)
 }
 
-// Instructions returns the instructions at addresses of the process's objects,
-// those that addresses returns for the path of an object, where the process has
-// them. Addresses are those in the file.
+// Instructions returns, as probes, the instructions at the addresses that addresses
+// returns for the path of an object, wherever the process has that object mapped.
+// Addresses are those in the file.
 func (p *Process) Instructions(addresses func(path string) []uint64) iter.Seq2[Probe, error] {
 	wanted := func(path string) bool { return len(addresses(path)) > 0 }
 	functions := p.functions(wanted, func(f *File, path string) iter.Seq2[Function, error] {

@@ -1,7 +1,7 @@
 package reader
 
-// Stripped reports whether the file has lost its table of symbols, and no other
-// file has it: only functions that it exports have names, or those of a Go
+// Stripped reports whether the file has lost its table of symbols and no other file
+// has it. Only the functions that it exports have names then, and those of a Go
 // program.
 func (f *File) Stripped() bool {
 	if f.hasSymtab() || f.elf.Section(".gnu_debugdata") != nil {
@@ -11,8 +11,7 @@ func (f *File) Stripped() bool {
 	return table == nil || err != nil
 }
 
-// IsGo reports whether the file is a program or library that Go's linker has
-// written.
+// IsGo reports whether Go's linker wrote the file, a program or a library.
 func (f *File) IsGo() bool {
 	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".go.buildinfo"} {
 		if f.elf.Section(name) != nil {
@@ -22,5 +21,5 @@ func (f *File) IsGo() bool {
 	return false
 }
 
-// IsGo reports whether the probe's object has code of Go, beside what may be C.
+// IsGo reports whether the probe's object has code of Go, possibly beside C.
 func (p *Probe) IsGo() bool { return p.file != nil && p.file.code().IsGo() }

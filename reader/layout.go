@@ -13,8 +13,8 @@ import (
 
 // Why a semaphore does not count, wrapped by [Probe.SemaphoreErr].
 var (
-	// ErrNotLoaded is also why a site cannot be attached to (Probe.SiteErr):
-	// the address is in no part of the file that a process maps.
+	// ErrNotLoaded says that the address is in no part of the file that a process
+	// maps. Probe.SiteErr wraps it, too.
 	ErrNotLoaded = errors.New("not in a loaded segment of the file")
 	// ErrNotWritable says that the kernel could not write to the semaphore.
 	ErrNotWritable = errors.New("in a segment that is not writable")

@@ -72,7 +72,7 @@ func (k ProbeKind) String() string {
 	return [...]string{"usdt", "uprobe", "uretprobe"}[min(k, Uretprobe)]
 }
 
-// Arguments decodes Note.Args, each time that it is called.
+// Arguments decodes Note.Args, anew at each call.
 func (p *Probe) Arguments() []notes.Arg { return notes.ParseArgs(p.Machine, p.Class, p.Args) }
 
 // Live is a probe's place in a process.
@@ -90,9 +90,9 @@ func (p *Probe) Attachable() string {
 	return p.Path
 }
 
-// IsIn reports whether info is of the file with the probe's code. A path may
-// lead to another one by now. It is true if that is not known, since the probe
-// does not come from a file of this host.
+// IsIn reports whether info is of the file with the probe's code. A path may lead
+// to another file by now. The result is true if that is not known, because the
+// probe does not come from a file of this host.
 func (p *Probe) IsIn(info os.FileInfo) bool {
 	if p.file == nil {
 		return true
@@ -133,9 +133,9 @@ type Field struct {
 	Meaning Meaning
 	Offset  uint32 // bytes from the start of the argument block
 	Size    uint32 // bytes
-	// LenOffset is where in the block the length of a String or Bytes is
-	// found, an unsigned 64-bit integer; of an Other that is a pointer to
-	// several elements, their number. 0 if there is none.
+	// LenOffset is the place in the block of an unsigned 64-bit integer: the length
+	// in bytes of a String or Bytes, or the number of elements to which an Other
+	// points. 0 means that there is none.
 	LenOffset uint32
 	Type      btf.Type
 }

@@ -22,10 +22,10 @@ type Process struct {
 	opened []*File // for Functions
 }
 
-// OpenProcess reads what process pid has mapped. If it is just being started,
-// that is its program at least, but perhaps none of its libraries. The error for
-// a process that does not exist wraps os.ErrNotExist, that for one whose memory
-// this user may not see os.ErrPermission.
+// OpenProcess reads what process pid has mapped. A process that is just being
+// started has its program mapped, but perhaps none of its libraries. The error
+// wraps os.ErrNotExist if there is no such process, and os.ErrPermission if this
+// user may not see its memory.
 func OpenProcess(pid int) (*Process, error) {
 	procfs.AwaitExec(pid)
 	p, err := openProcess(pid, newFiles())
@@ -64,12 +64,12 @@ func (p *Process) Close() error {
 	return cmp.Or(first, p.files.close())
 }
 
-// Probes returns the probe sites that lie in the process's executable memory:
-// those of its executable, of its libraries, of memfd objects and of files that
-// have been deleted or replaced since. An object that is mapped twice has its
-// probes twice, with different addresses. An error stands for an object or for
-// a part of one; the others follow. What the process has unmapped meanwhile is
-// left out; if it has ended, that is the error, and the last.
+// Probes returns the probe sites that lie in the process's executable memory: those
+// of its executable, of its libraries, of memfd objects and of files that have been
+// deleted or replaced since. An object that is mapped twice has its probes twice,
+// with different addresses. An error stands for an object or for a part of one; the
+// others follow. What the process has unmapped meanwhile is left out. If the
+// process has ended, the last error says so.
 func (p *Process) Probes() iter.Seq2[Probe, error] {
 	return func(yield func(Probe, error) bool) {
 		for _, o := range p.objects {
@@ -116,8 +116,8 @@ func (p *Process) Probes() iter.Seq2[Probe, error] {
 	}
 }
 
-// Functions returns the functions that the process has in executable memory, of
-// those objects for whose paths object returns true; as Probes does else.
+// Functions returns the functions in executable memory of the process, of those
+// objects for whose paths object returns true. Errors are as for Probes.
 func (p *Process) Functions(object func(path string) bool) iter.Seq2[Function, error] {
 	return p.functions(object, func(f *File, _ string) iter.Seq2[Function, error] { return f.Functions() })
 }
@@ -229,8 +229,8 @@ func semaphoreAddress(o *procfs.Object, p *Probe, site uint64) uint64 {
 	return best
 }
 
-// SemaphoreValue reads the semaphore of a live probe: how many tracers the
-// kernel counts, 0 while nobody watches.
+// SemaphoreValue reads the semaphore of a live probe: the kernel's count of
+// attached uprobes, 0 while nobody watches.
 func (p *Probe) SemaphoreValue() (uint16, error) {
 	if p.Live == nil || p.Live.SemaphoreAddress == 0 {
 		return 0, fmt.Errorf("probe %s:%s has no semaphore in a process", p.Provider, p.Name)

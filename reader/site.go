@@ -18,13 +18,13 @@ import (
 type Site struct {
 	// Bytes are the first bytes of the site in the file, up to 16.
 	Bytes []byte
-	// Insns are the instructions that are the site, in the assembler syntax of
-	// GNU; for architectures that are not disassembled, and for bytes that are
-	// no instruction, there are none.
+	// Insns are the instructions of the site, in GNU's assembler syntax; none for
+	// architectures that are not disassembled, and for bytes that are not an
+	// instruction.
 	Insns []Insn
 	Kind  notes.SiteKind
-	// Optimizable says that the running kernel can replace an instruction of
-	// the site by a call, which costs a fraction of a breakpoint.
+	// Optimizable says that the running kernel can replace an instruction of the
+	// site by a call, which costs a fraction of what a breakpoint does.
 	Optimizable bool
 	// Unsafe says that with a kernel like the running one such a call may
 	// overwrite what the program keeps below its stack pointer.

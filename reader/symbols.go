@@ -106,8 +106,8 @@ func (p *Probe) Function() (name string, offset uint64, err error) {
 	return "", 0, fmt.Errorf("function at %#x: %w", addr, ErrNoSymbol)
 }
 
-// Resolve returns the number that stands for a.Symbol in the argument: the
-// symbol's address in the file, before Disp is added. By a.Reloc it is
+// Resolve returns the number that stands for a.Symbol in the argument: the symbol's
+// address in the file, without Disp. By a.Reloc it is
 //
 //	""                  the address
 //	"GOTPCREL", "GOT"   the address too: what the slot of the global offset
@@ -118,9 +118,9 @@ func (p *Probe) Function() (name string, offset uint64, err error) {
 //	"lo12"              the low 12 bits of the address with Disp added, less
 //	                    Disp: they are the same wherever the object is loaded
 //
-// An address in a live process is as much higher as the site's is. A symbol
-// that several definitions could be is an error that says so, and so is a label
-// of the compiler's own such as .LANCHOR0, which objects do not keep. The File or
+// In a live process, addresses are higher by as much as the site's is. A symbol
+// that several definitions could be is an error that says so, and so is a label of
+// the compiler's own such as .LANCHOR0, which objects do not keep. The File or
 // Process that the probe is from must still be open.
 func (p *Probe) Resolve(a *notes.Arg) (uint64, error) {
 	if p.file == nil {
