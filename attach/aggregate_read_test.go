@@ -16,9 +16,9 @@ import (
 // TestAggregateIntervals reads while events fire: each is counted once.
 func TestAggregateIntervals(t *testing.T) {
 	p := startChild(t, "aggregate")
-	p.do("load")
+	p.Do("load")
 	a := openAggregate(t, []string{"agg:*"}, attach.Sum("status").By("probe"),
-		&attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: "status != 0"})
+		&attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: "status != 0"})
 	counts, sums := map[string]uint64{}, map[string]int64{}
 	read := func() {
 		groups, err := a.Read()
@@ -44,7 +44,7 @@ func TestAggregateIntervals(t *testing.T) {
 	}()
 	const rounds, threads = 10, 3
 	for range rounds {
-		p.do("fire %d", threads)
+		p.Do("fire %d", threads)
 	}
 	close(stop)
 	<-stopped
@@ -82,9 +82,9 @@ func TestAggregateIntervals(t *testing.T) {
 // are counted as lost, and those that nobody reads as unread.
 func TestAggregateLost(t *testing.T) {
 	p := startChild(t, "aggregate")
-	p.do("load")
-	a := openAggregate(t, []string{"agg:done"}, attach.Count().By("status").MaxGroups(2), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-	p.do("fire 1")
+	p.Do("load")
+	a := openAggregate(t, []string{"agg:done"}, attach.Count().By("status").MaxGroups(2), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	p.Do("fire 1")
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestAggregateLost(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	c := start(t, exec.Command(path))
 	d := openAggregate(t, []string{path + ":args:text"}, attach.Max("arg2").By("arg0"), &attach.Options{Strings: []string{"arg0"}})
-	c.do("")
+	c.Do("")
 	groups, err := d.Read()
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != "h\xc3\xa9llo" || groups[0].Max != int64(1) {
 		t.Errorf("groups %+v, error %v", groups, err)
@@ -106,14 +106,14 @@ func TestAggregateLost(t *testing.T) {
 // TestAggregateNothing counts, which is what no aggregation asks for.
 func TestAggregateNothing(t *testing.T) {
 	p := startChild(t, "aggregate")
-	p.do("load")
-	a, err := attach.OpenAggregate(t.Context(), []string{"agg:done"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	p.Do("load")
+	a, err := attach.OpenAggregate(t.Context(), []string{"agg:done"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
 	}
 	defer a.Close()
-	p.do("fire 1")
+	p.Do("fire 1")
 	groups, err := a.Read()
 	if err != nil || len(groups) != 1 || groups[0].Count != aggregateEvents {
 		t.Errorf("groups %+v, error %v", groups, err)
@@ -148,10 +148,10 @@ func TestAggregateErrors(t *testing.T) {
 // TestAggregateEnds holds that Done follows the end of the traced processes.
 func TestAggregateEnds(t *testing.T) {
 	p := startChild(t, "aggregate")
-	p.do("load")
-	a := openAggregate(t, []string{"agg:done"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-	p.do("fire 1")
-	if err := p.end(); err != nil {
+	p.Do("load")
+	a := openAggregate(t, []string{"agg:done"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	p.Do("fire 1")
+	if err := p.End(); err != nil {
 		t.Error(err)
 	}
 	select {

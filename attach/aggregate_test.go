@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["aggregate"] = aggregateChild() }
+func init() { roles["aggregate"] = tracee.Obey(aggregateChild()) }
 
 // aggregatePaths are the values of an argument of the child "aggregate".
 var aggregatePaths = []string{"/", "/api", "/api/users", strings.Repeat("long", 40)}
@@ -105,7 +106,7 @@ func toFloat(v any) float64 {
 // TestAggregate compares with what the traced program fired.
 func TestAggregate(t *testing.T) {
 	p := startChild(t, "aggregate")
-	p.do("load")
+	p.Do("load")
 	numbers := map[string]func(aggregateSample) float64{
 		"status": func(s aggregateSample) float64 { return float64(s.status) },
 		"ms":     func(s aggregateSample) float64 { return s.ms },
@@ -117,7 +118,7 @@ func TestAggregate(t *testing.T) {
 		"path":        func(s aggregateSample) string { return fmt.Sprintf("[%.120s]", s.path) },
 		"status":      func(s aggregateSample) string { return fmt.Sprintf("[%d]", s.status) },
 		"load,status": func(s aggregateSample) string { return fmt.Sprintf("[%v %d]", s.load, s.status) },
-		"pid,comm":    func(aggregateSample) string { return fmt.Sprintf("[%d exe]", p.pid()) },
+		"pid,comm":    func(aggregateSample) string { return fmt.Sprintf("[%d exe]", p.PID()) },
 		"probe,path":  func(s aggregateSample) string { return fmt.Sprintf("[agg:done %.120s]", s.path) },
 	}
 	for value, number := range numbers {
@@ -130,8 +131,8 @@ func TestAggregate(t *testing.T) {
 				if by != "" {
 					what = what.By(strings.Split(by, ",")...)
 				}
-				a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-				p.do("fire 2")
+				a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+				p.Do("fire 2")
 				if err := a.Stop(); err != nil {
 					t.Fatal(err)
 				}
@@ -175,12 +176,12 @@ func TestAggregateShared(t *testing.T) {
 		t.Skip("short: the groups take 0.1 GB")
 	}
 	p := startChild(t, "aggregate")
-	p.do("load")
+	p.Do("load")
 	what := attach.Hist("bytes").And(attach.Sum("bytes"), attach.Min("bytes"), attach.Max("bytes")).By("path").MaxGroups(50_000)
-	a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a := openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	const rounds, threads = 20, 8
 	for range rounds {
-		p.do("fire %d", threads)
+		p.Do("fire %d", threads)
 	}
 	groups, err := a.Read()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -133,7 +134,7 @@ func BenchmarkAttach(b *testing.B) {
 	}
 }
 
-func init() { children["fire"] = fireChild() }
+func init() { roles["fire"] = tracee.Obey(fireChild()) }
 
 // fireChild fires as often as its commands say, the last argument being 7 or
 // what a second number says.
@@ -159,11 +160,11 @@ const batch = 20_000 // events at a time, which fit the buffer
 
 // fire reports what an event costs the program, also in the best batch, which
 // other load on the machine spoils least.
-func fire(b *testing.B, p *program, received func() int) {
+func fire(b *testing.B, p *tracee.Program, received func() int) {
 	best := time.Duration(math.MaxInt64)
 	for b.Loop() {
 		start := time.Now()
-		p.do("%d", batch)
+		p.Do("%d", batch)
 		best = min(best, time.Since(start))
 		b.StopTimer()
 		if n := received(); n != batch {
@@ -181,9 +182,9 @@ func fire(b *testing.B, p *program, received func() int) {
 func BenchmarkEvent(b *testing.B) {
 	b.Run("empty", func(b *testing.B) {
 		p := startChild(b, "fire")
-		p.do("load")
-		probe := liveProbe(b, p.pid(), "bench:three")
-		a, err := attach.AttachProbes(nothing(b, ebpf.AttachTraceUprobeMulti), []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
+		p.Do("load")
+		probe := liveProbe(b, p.PID(), "bench:three")
+		a, err := attach.AttachProbes(nothing(b, ebpf.AttachTraceUprobeMulti), []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
 		if err != nil {
 			giveUp(b, err)
 		}
@@ -192,8 +193,8 @@ func BenchmarkEvent(b *testing.B) {
 	})
 	b.Run("byhand", func(b *testing.B) {
 		p := startChild(b, "fire")
-		p.do("load")
-		probe := liveProbe(b, p.pid(), "bench:three")
+		p.Do("load")
+		probe := liveProbe(b, p.PID(), "bench:three")
 		ring, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4 << 20})
 		if err != nil {
 			giveUp(b, err)
@@ -204,7 +205,7 @@ func BenchmarkEvent(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer rd.Close()
-		a, err := attach.AttachProbes(load(b, ebpf.AttachTraceUprobeMulti, byHand(ring)), []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
+		a, err := attach.AttachProbes(load(b, ebpf.AttachTraceUprobeMulti, byHand(ring)), []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
 		if err != nil {
 			giveUp(b, err)
 		}
@@ -220,8 +221,8 @@ func BenchmarkEvent(b *testing.B) {
 	})
 	b.Run("session", func(b *testing.B) {
 		p := startChild(b, "fire")
-		p.do("load")
-		s := open(b, "bench:three", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+		p.Do("load")
+		s := open(b, "bench:three", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 		next, stop := pull(s)
 		defer stop()
 		fire(b, p, func() (n int) {

@@ -106,12 +106,12 @@ func TestC(t *testing.T) {
 			if got := s.Plan().Attached(); got != len(want) {
 				t.Errorf("attached %d sites, want %d: %+v", got, len(want), s.Plan())
 			}
-			p.do("")
+			p.Do("")
 			got := map[string][]arg{}
 			for _, ev := range drain(t, s) {
 				got[ev.Name] = argsOf(ev)
-				if ev.PID != p.pid() || ev.Comm != "args" {
-					t.Errorf("event of %d %q, want %d \"args\"", ev.PID, ev.Comm, p.pid())
+				if ev.PID != p.PID() || ev.Comm != "args" {
+					t.Errorf("event of %d %q, want %d \"args\"", ev.PID, ev.Comm, p.PID())
 				}
 			}
 			if d := cmp.Diff(want, got); d != "" {
@@ -123,7 +123,7 @@ func TestC(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			p.do("") // unharmed
+			p.Do("") // unharmed
 		})
 	}
 }
@@ -134,11 +134,11 @@ func TestSites(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 			p := start(t, exec.Command(path))
-			p.do("") // the dynamic linker is done with it
-			checkLive(t, p.pid(), "args:bare", 0x90, 0)
-			s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kind})
-			checkLive(t, p.pid(), "args:bare", 0xcc, 1)
-			p.do("")
+			p.Do("") // the dynamic linker is done with it
+			checkLive(t, p.PID(), "args:bare", 0x90, 0)
+			s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind})
+			checkLive(t, p.PID(), "args:bare", 0xcc, 1)
+			p.Do("")
 			if n := len(drain(t, s)); n != 1 {
 				t.Errorf("got %d events, want 1", n)
 			}
@@ -148,7 +148,7 @@ func TestSites(t *testing.T) {
 			if err := s.Wait(t.Context()); err != nil {
 				t.Error(err)
 			}
-			checkLive(t, p.pid(), "args:bare", 0x90, 0)
+			checkLive(t, p.PID(), "args:bare", 0x90, 0)
 			if err := s.Close(); err != nil {
 				t.Errorf("second Close: %v", err)
 			}
@@ -160,15 +160,15 @@ func TestSites(t *testing.T) {
 func TestProcessEnd(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p, q := start(t, exec.Command(path)), start(t, exec.Command(path))
-	s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid(), q.pid()}}})
+	s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.PID(), q.PID()}}})
 	if got := s.Plan().Attached(); got != 2 {
 		t.Errorf("attached %d sites, want one per process", got)
 	}
 	other := start(t, exec.Command(path))
-	other.do("")
-	p.do("")
-	q.do("")
-	if err := errors.Join(p.end(), q.end()); err != nil {
+	other.Do("")
+	p.Do("")
+	q.Do("")
+	if err := errors.Join(p.End(), q.End()); err != nil {
 		t.Error(err)
 	}
 	var pids []int
@@ -178,10 +178,10 @@ func TestProcessEnd(t *testing.T) {
 		}
 		pids = append(pids, ev.PID)
 	}
-	if d := cmp.Diff([]int{p.pid(), q.pid()}, pids); d != "" {
+	if d := cmp.Diff([]int{p.PID(), q.PID()}, pids); d != "" {
 		t.Errorf("events of processes (-want +got):\n%s", d)
 	}
-	_, err := attach.Open(t.Context(), []string{"args:bare"}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	_, err := attach.Open(t.Context(), []string{"args:bare"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("attach to a dead process: error %v, want one that wraps os.ErrNotExist", err)
 	}

@@ -18,10 +18,11 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
 
-func init() { children["open"] = openChild() }
+func init() { roles["open"] = tracee.Obey(openChild()) }
 
 // openChild opens the sessions that its commands name: PID SELECTOR, and
 // whether by perf events.
@@ -53,7 +54,7 @@ func openChild() func(string) error {
 	}
 }
 
-func init() { children["own"] = ownChild() }
+func init() { roles["own"] = tracee.Obey(ownChild()) }
 
 // ownChild attaches a program of its own, loaded for perf events, to the probes
 // of the process that its command names.
@@ -91,14 +92,12 @@ func ownChild() func(string) error {
 // TestOwnProgramUnprivileged holds that a program for perf events, which those
 // who may not open them have loaded, is not reported as a site's fault.
 func TestOwnProgramUnprivileged(t *testing.T) {
-	p := start(t, become(t, childCommand("typed"), nobody))
-	p.do("load")
-	tracer := start(t, become(t, childCommand("own"), nobody, unix.CAP_BPF, unix.CAP_PERFMON))
-	if _, err := fmt.Fprintln(tracer.in, p.pid()); err != nil {
-		t.Fatal(err)
-	}
-	tracer.out.ReadString('\n')
-	if err := tracer.end(); err == nil || !strings.Contains(err.Error(), "lacks [CAP_SYS_ADMIN]:") {
+	p := start(t, become(t, tracee.Self("typed"), nobody))
+	p.Do("load")
+	tracer := start(t, become(t, tracee.Self("own"), nobody, unix.CAP_BPF, unix.CAP_PERFMON))
+	tracer.Send("%d", p.PID())
+	tracer.Next()
+	if err := tracer.End(); err == nil || !strings.Contains(err.Error(), "lacks [CAP_SYS_ADMIN]:") {
 		t.Errorf("got %v, want that it lacks CAP_SYS_ADMIN", err)
 	}
 }
@@ -198,11 +197,11 @@ func TestSuiteUnprivileged(t *testing.T) {
 // missing, and only that.
 func TestMissingCapability(t *testing.T) {
 	needMulti(t, features.HaveBPFLinkUprobeMulti())
-	own := func(t *testing.T) *program { return start(t, become(t, childCommand("typed"), nobody)) }
-	others := func(t *testing.T) *program { return start(t, become(t, childCommand("typed"), somebody)) }
+	own := func(t *testing.T) *tracee.Program { return start(t, become(t, tracee.Self("typed"), nobody)) }
+	others := func(t *testing.T) *tracee.Program { return start(t, become(t, tracee.Self("typed"), somebody)) }
 	for _, test := range []struct {
 		name    string
-		traced  func(*testing.T) *program
+		traced  func(*testing.T) *tracee.Program
 		has     []uintptr
 		missing string // "" if nothing is
 	}{
@@ -217,13 +216,11 @@ func TestMissingCapability(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := test.traced(t)
-			p.do("load")
-			tracer := start(t, become(t, childCommand("open"), nobody, test.has...))
-			if _, err := fmt.Fprintf(tracer.in, "%d typed:* %t\n", p.pid(), test.name == "perf events"); err != nil {
-				t.Fatal(err)
-			}
-			_, err := tracer.out.ReadString('\n')
-			ended := tracer.end()
+			p.Do("load")
+			tracer := start(t, become(t, tracee.Self("open"), nobody, test.has...))
+			tracer.Send("%d typed:* %t", p.PID(), test.name == "perf events")
+			_, err := tracer.Next()
+			ended := tracer.End()
 			switch {
 			case test.missing == "" && err != nil:
 				t.Errorf("cannot trace: %v", ended)

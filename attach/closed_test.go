@@ -13,8 +13,8 @@ import (
 // TestClosed checks what can still be asked of an aggregate that is closed.
 func TestClosed(t *testing.T) {
 	p := startChild(t, "aggregate")
-	p.do("load")
-	a := openAggregate(t, []string{"agg:done"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	p.Do("load")
+	a := openAggregate(t, []string{"agg:done"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -34,9 +34,9 @@ func TestPlanCopy(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
 	_, prog := cookieProgram(t, attach.MultiLink)
-	probe := liveProbe(t, p.pid(), "args:bare")
+	probe := liveProbe(t, p.PID(), "args:bare")
 	a, err := attach.AttachProbes(prog, []reader.Probe{probe, probe}, &attach.ProgramOptions{
-		Target: attach.Target{PIDs: []int{p.pid()}}, Cookies: []uint64{7},
+		Target: attach.Target{PIDs: []int{p.PID()}}, Cookies: []uint64{7},
 	})
 	needMulti(t, err)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestCollectionFunctions(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			path := compile(t, "gcc", "-O2")
 			p := start(t, exec.Command(path))
-			c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Cookie: 1 << 40, Link: kind})
+			c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Cookie: 1 << 40, Link: kind})
 			if err := c.Attach(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -38,8 +38,8 @@ func TestCollectionFunctions(t *testing.T) {
 				}
 			}
 			attachProgram(t, c, "slept", path+":fire", nil)
-			p.do("")
-			p.do("")
+			p.Do("")
+			p.Do("")
 			var got [6]uint64
 			for i := range got {
 				if err := c.Maps["seen"].Lookup(uint32(i), &got[i]); err != nil {
@@ -53,7 +53,7 @@ func TestCollectionFunctions(t *testing.T) {
 			if err := c.Close(); err != nil {
 				t.Error(err)
 			}
-			p.do("")
+			p.Do("")
 		})
 	}
 }

@@ -19,7 +19,7 @@ func TestCollectionManyProcesses(t *testing.T) {
 	programs, pids := startMany(t, path, 12)
 	stranger := start(t, exec.Command(path))
 	late := startChild(t, "versions")
-	pids = append(pids, late.pid())
+	pids = append(pids, late.PID())
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		spec := readSpec(t, newestObject)
 		for name, p := range spec.Programs {
@@ -34,23 +34,23 @@ func TestCollectionManyProcesses(t *testing.T) {
 			t.Errorf("link %v: %d sites by %d links, want 12 by one", link, n, links)
 		}
 		for _, p := range programs {
-			p.do("")
+			p.Do("")
 		}
-		stranger.do("")
+		stranger.Do("")
 		if n := len(firings(t, c)); n != 12 {
 			t.Errorf("link %v: %d events, want 12", link, n)
 		}
 		if link == attach.AutoLink {
-			late.do("load old")
+			late.Do("load old")
 			awaitSites(t, func() attach.Plan { return c.Plan("sleepable") }, 2)
-			late.do("fire")
+			late.Do("fire")
 			if n := len(firings(t, c)); n != 2 {
 				t.Errorf("%d events of probes that were declared later, want 2", n)
 			}
 		}
 		one := attachProgram(t, c, "bare", "args:ints", &attach.CollectionOptions{Target: attach.Target{PIDs: pids[:1]}})
-		programs[0].do("")
-		programs[1].do("")
+		programs[0].Do("")
+		programs[1].Do("")
 		if n := len(firings(t, c)); n != 3 {
 			t.Errorf("link %v: %d events with another link for one process, want 3", link, n)
 		}

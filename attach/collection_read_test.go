@@ -36,7 +36,7 @@ func TestCollectionArguments(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s%d%v", object, strings.Join(test.command[:2], ""), test.bits, test.kind), func(t *testing.T) {
 				target := compile(t, test.command...)
 				p := start(t, exec.Command(target))
-				c := newCollection(t, spec, &attach.CollectionOptions{Link: test.kind, Target: attach.Target{PIDs: []int{p.pid()}}})
+				c := newCollection(t, spec, &attach.CollectionOptions{Link: test.kind, Target: attach.Target{PIDs: []int{p.PID()}}})
 				program, number := "any", uint32(1)
 				if test.bits == 32 {
 					program, number = "sleepable", 2
@@ -47,7 +47,7 @@ func TestCollectionArguments(t *testing.T) {
 					a := attachProgram(t, c, program, target+":args:"+name, &attach.CollectionOptions{Cookie: uint64(i) - 1})
 					plans[name] = a.Plan()
 				}
-				p.do("")
+				p.Do("")
 				events := firings(t, c)
 				if len(events) != len(probes) {
 					t.Fatalf("%d events, want one of each of %v", len(events), probes)
@@ -88,7 +88,7 @@ func TestCollectionArguments(t *testing.T) {
 				if err := c.Close(); err != nil {
 					t.Error(err)
 				}
-				p.do("") // unharmed
+				p.Do("") // unharmed
 			})
 		}
 	}

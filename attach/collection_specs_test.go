@@ -66,7 +66,7 @@ func TestCollectionManySpecs(t *testing.T) {
 			t.Errorf("%s is attached to %d sites, want %d", name, got, sites)
 		}
 	}
-	p.do("")
+	p.Do("")
 	seen := map[int64]int{}
 	for _, ev := range firings(t, c) {
 		if ev.Count != 2 || ev.Args[0] != -ev.Args[1] {
@@ -100,7 +100,7 @@ func TestCollectionSpecsReused(t *testing.T) {
 	const room = 2 // the site of bare, and one more
 	for i := range uint64(5) {
 		a := attachProgram(t, c, "bare", path+":args:ints", &attach.CollectionOptions{Cookie: i})
-		p.do("")
+		p.Do("")
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestCollectionSpecsReused(t *testing.T) {
 			t.Errorf("error %v where there is room for %d specs, want one that says to raise MaxEntries", err, room)
 		}
 	}
-	p.do("")
+	p.Do("")
 	if events := firings(t, c); len(events) != room {
 		t.Errorf("%d events, want %d", len(events), room)
 	}

@@ -118,7 +118,7 @@ func TestLoadCollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b), &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Cookie: 1 << 63})
+	c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b), &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Cookie: 1 << 63})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -129,8 +129,8 @@ func TestLoadCollection(t *testing.T) {
 			t.Errorf("%s is attached to %d sites, want %d", name, got, want)
 		}
 	}
-	p.do("")
-	p.do("")
+	p.Do("")
+	p.Do("")
 	want := collectionEvent{Program: 3, Cookie: -1 << 63}
 	for i := range want.Errors {
 		want.Errors[i] = -2 // ENOENT
@@ -152,7 +152,7 @@ func TestLoadCollection(t *testing.T) {
 	if err := errors.Join(c.Close(), c.Wait(t.Context())); err != nil {
 		t.Error(err)
 	}
-	checkLive(t, p.pid(), "args:bare", 0x90, 0)
+	checkLive(t, p.PID(), "args:bare", 0x90, 0)
 	if err := c.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
@@ -165,23 +165,23 @@ func TestLoadCollection(t *testing.T) {
 // attaches a program that sleeps to probes declared in Go.
 func TestCollectionSteps(t *testing.T) {
 	p := startChild(t, "typed")
-	p.do("load")
+	p.Do("load")
 	spec := readSpec(t, newestObject)
 	if err := spec.Variables["mark"].Set(uint32(100)); err != nil {
 		t.Fatal(err)
 	}
 	spec.Programs["bare"].AttachTo = "typed:bare"
 	delete(spec.Programs, "ints")
-	c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
+	c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if plan := c.Plan("bare"); len(plan) != 1 || plan.Attached() != 0 {
 		t.Errorf("plan before Attach %+v, want one site, not attached", plan)
 	}
 	if err := c.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	attachProgram(t, c, "sleepable", "typed:ints", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Cookie: 7})
-	p.do("bare")
-	p.do("ints")
+	attachProgram(t, c, "sleepable", "typed:ints", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Cookie: 7})
+	p.Do("bare")
+	p.Do("ints")
 	events := firings(t, c)
 	if len(events) != 2 || events[0].Program != 300 || events[1].Program != 200 || events[1].Cookie != 7 {
 		t.Fatalf("events %+v, want bare's and sleepable's", events)
@@ -206,7 +206,7 @@ func TestCollectionErrors(t *testing.T) {
 	if !errors.Is(err, attach.ErrNoMatch) || !strings.HasPrefix(err.Error(), "attach bare, ints: ") || strings.Count(err.Error(), "nothing") != 1 {
 		t.Errorf("error %v, want one about bare and ints that wraps ErrNoMatch", err)
 	}
-	p.do("")
+	p.Do("")
 	if events := firings(t, c); len(events) != 1 || events[0].Program != 1 {
 		t.Errorf("events %+v, want one of any", events)
 	}
@@ -221,7 +221,7 @@ func TestCollectionErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := start(t, exec.Command("cat"))
-	if c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b), &attach.CollectionOptions{Target: attach.Target{PIDs: []int{other.pid()}}}); !errors.Is(err, attach.ErrNoMatch) {
+	if c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b), &attach.CollectionOptions{Target: attach.Target{PIDs: []int{other.PID()}}}); !errors.Is(err, attach.ErrNoMatch) {
 		t.Errorf("collection %v, error %v, want one that wraps ErrNoMatch", c, err)
 	}
 	if c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b[:len(b)/2]), nil); err == nil {
@@ -240,13 +240,13 @@ func TestCollectionRescan(t *testing.T) {
 	spec.Programs["any"].AttachTo = "typed:ints"
 	delete(spec.Programs, "bare")
 	delete(spec.Programs, "ints")
-	c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Rescan: 5 * time.Millisecond, Await: true, Cookie: 3})
+	c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: 5 * time.Millisecond, Await: true, Cookie: 3})
 	if err := c.Attach(ctx); err != nil {
 		t.Fatal(err)
 	}
-	p.do("load")
+	p.Do("load")
 	awaitSites(t, func() attach.Plan { return c.Plan("any") }, 1)
-	p.do("ints")
+	p.Do("ints")
 	if events := firings(t, c); len(events) != 1 || events[0].Args[1] != 200 || events[0].Cookie != 3 {
 		t.Errorf("events %+v, want one", events)
 	}
@@ -256,7 +256,7 @@ func TestCollectionRescan(t *testing.T) {
 			t.Fatal("still attached after the context is done")
 		}
 	}
-	p.do("ints")
+	p.Do("ints")
 	if events := firings(t, c); len(events) != 0 {
 		t.Errorf("events %+v after the context is done", events)
 	}

@@ -16,8 +16,8 @@ import (
 func BenchmarkCount(b *testing.B) {
 	b.Run("byhand", func(b *testing.B) {
 		p := startChild(b, "fire")
-		p.do("load")
-		probe := liveProbe(b, p.pid(), "bench:three")
+		p.Do("load")
+		probe := liveProbe(b, p.PID(), "bench:three")
 		counter, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 		if err != nil {
 			giveUp(b, err)
@@ -34,7 +34,7 @@ func BenchmarkCount(b *testing.B) {
 			asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
 			asm.Return(),
 		})
-		a, err := attach.AttachProbes(prog, []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
+		a, err := attach.AttachProbes(prog, []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
 		if err != nil {
 			giveUp(b, err)
 		}
@@ -66,8 +66,8 @@ func BenchmarkCount(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			p := startChild(b, "fire")
-			p.do("load")
-			a := openAggregate(b, []string{"bench:three"}, bench.what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: bench.where})
+			p.Do("load")
+			a := openAggregate(b, []string{"bench:three"}, bench.what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: bench.where})
 			fire(b, p, func() int {
 				groups, err := a.Read()
 				if err != nil {

@@ -107,12 +107,12 @@ func TestCrowd(t *testing.T) {
 	var first holding
 	checkpoints := []int{max(together, all/100), all / 10, all / 2, all}
 	for n := together; n <= all; n += together {
-		p.do("%d", together)
+		p.Do("%d", together)
 		attaching += rescan()
 		if got := s.Plan().Attached(); got != together {
 			t.Fatalf("attached to %d processes, want %d: %v", got, together, s.Plan()[0].Reason)
 		}
-		p.do("fire")
+		p.Do("fire")
 		fired := map[int]bool{}
 		for range together {
 			fired[<-pids] = true
@@ -120,7 +120,7 @@ func TestCrowd(t *testing.T) {
 		if len(fired) != together {
 			t.Errorf("events of %d processes, want %d", len(fired), together)
 		}
-		p.do("end")
+		p.Do("end")
 		for range 4 {
 			leaving += rescan()
 		}
@@ -159,7 +159,7 @@ func TestCrowd(t *testing.T) {
 	if st := checkSum(t, s); st.Fired != st.Received || st.Fired != uint64(all) {
 		t.Errorf("%+v, want %d events", st, all)
 	}
-	if err := p.end(); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := p.End(); err != nil && !errors.Is(err, os.ErrClosed) {
 		t.Error(err)
 	}
 }

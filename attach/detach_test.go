@@ -16,14 +16,14 @@ import (
 func TestDetachInBackground(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 	p := start(t, exec.Command(path))
-	s := open(t, "args:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: attach.PerfLink})
+	s := open(t, "args:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: attach.PerfLink})
 	sites := s.Plan().Attached()
 	expired, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Wait(expired); s.Pending() != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("before Close %d events are pending, Wait returns %v", s.Pending(), err)
 	}
-	p.do("")
+	p.Do("")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestDetachInBackground(t *testing.T) {
 	if last > sites {
 		t.Errorf("%d events are pending of %d", last, sites)
 	}
-	p.do("") // unharmed
+	p.Do("") // unharmed
 	if st := checkSum(t, s); st.Fired != uint64(sites) {
 		t.Errorf("%d firings at %d sites, want none after Close", st.Fired, sites)
 	}
@@ -55,9 +55,9 @@ func TestDetachInBackground(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"args:bare", "args:ints", "args:text"} {
-		checkLive(t, p.pid(), name, 0x90, 0)
+		checkLive(t, p.PID(), name, 0x90, 0)
 	}
-	p.do("")
+	p.Do("")
 	if err := s.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}

@@ -13,10 +13,11 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["fault"] = faultChild() }
+func init() { roles["fault"] = tracee.Obey(faultChild()) }
 
 type faultRecord struct {
 	ID    uint64
@@ -61,10 +62,10 @@ func faultChild() func(string) error {
 // not an empty text or slice.
 func TestFault(t *testing.T) {
 	p := startChild(t, "fault")
-	p.do("load")
-	opts := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name", "Peer"}}
+	p.Do("load")
+	opts := attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Name", "Peer"}}
 	s := open(t, "fault:record", &opts)
-	p.do("fire")
+	p.Do("fire")
 	const fault = "memory not readable"
 	wants := []struct {
 		json   string

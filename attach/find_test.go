@@ -13,7 +13,7 @@ import (
 func TestFind(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O1")
 	p := start(t, exec.Command(path))
-	for _, opts := range []*attach.FindOptions{nil, {Target: attach.Target{PIDs: []int{p.pid()}}}} {
+	for _, opts := range []*attach.FindOptions{nil, {Target: attach.Target{PIDs: []int{p.PID()}}}} {
 		plan, err := attach.Find(t.Context(), []string{"uprobe:" + path + ":negative", "uretprobe:" + path + ":_start"}, opts)
 		if err != nil {
 			t.Fatal(err)
@@ -26,7 +26,7 @@ func TestFind(t *testing.T) {
 				reason = " unsafe"
 			}
 			got = append(got, s.Probe.Kind.String()+" "+s.Probe.Name+reason)
-			if s.Attached || s.Offset == 0 || opts != nil && s.PID != p.pid() {
+			if s.Attached || s.Offset == 0 || opts != nil && s.PID != p.PID() {
 				t.Errorf("got %+v", s)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // TestFunctionEntries attaches to every kind of instruction that a function may
@@ -25,7 +26,7 @@ func TestFunctionEntries(t *testing.T) {
 	notCalled := map[string]bool{"_start": true, "vzeroupper": true}
 	for _, force := range []bool{false, true} {
 		p := start(t, exec.Command(path))
-		p.ask("") // now it is past _start
+		p.Do("") // now it is past _start
 		s := open(t, "uprobe:"+path+":*", &attach.Options{Args: []string{"none"}, Force: force})
 		fires := map[string]int{}
 		for _, site := range s.Plan() {
@@ -42,7 +43,7 @@ func TestFunctionEntries(t *testing.T) {
 			}
 		}
 		for range 3 {
-			p.ask("")
+			p.Do("")
 		}
 		if force && optimizesNop5 {
 			checkOptimized(t, p, s.Plan(), unsafe)
@@ -58,9 +59,9 @@ func TestFunctionEntries(t *testing.T) {
 }
 
 // checkOptimized holds that the kernel has put calls to just those functions.
-func checkOptimized(t *testing.T, p *program, plan attach.Plan, want map[string]bool) {
+func checkOptimized(t *testing.T, p *tracee.Program, plan attach.Plan, want map[string]bool) {
 	t.Helper()
-	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", p.pid()))
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", p.PID()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func checkOptimized(t *testing.T, p *program, plan attach.Plan, want map[string]
 // TestFunctionsRefused are those that must not, or cannot, be traced.
 func TestFunctionsRefused(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2")
-	start(t, exec.Command(path)).ask("") // somebody has mapped the C library
+	start(t, exec.Command(path)).Do("") // somebody has mapped the C library
 	for selector, want := range map[string]error{
 		"uretprobe:" + path + ":_start":      attach.ErrUnsafe,
 		"uretprobe:libc.so.6:__sigsetjmp":    attach.ErrUnsafe,

@@ -17,7 +17,7 @@ func TestFunctionsCpp(t *testing.T) {
 	path := build(t, "functions.cc", "g++", "-O0")
 	p := start(t, exec.Command(path))
 	s := openAll(t, &attach.Options{Args: []string{"arg1"}}, "uprobe:"+path+":std::vector<*>::push_back*", "uprobe:"+path+":parser::parse")
-	p.ask("")
+	p.Do("")
 	got := byName(drain(t, s))
 	parses := [][]arg{named("arg1", int64(0)), named("arg1", int64(1)), named("arg1", int64(2))}
 	if d := cmp.Diff(parses, got["parser::parse(long)"]); d != "" {
@@ -42,10 +42,8 @@ func TestFunctionsCpp(t *testing.T) {
 		t.Errorf("returns from a function that throws: %v", err)
 	}
 	s = open(t, "uretprobe:"+path+":parser::parse", &attach.Options{Force: true})
-	if _, err := fmt.Fprintln(p.in); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.end(); err == nil {
+	p.Send("")
+	if err := p.End(); err == nil {
 		t.Error("the exception was caught: the refusal has become wrong")
 	}
 	if got := byName(drain(t, s))["parser::parse(long)()"]; len(got) != 2 {
@@ -55,7 +53,7 @@ func TestFunctionsCpp(t *testing.T) {
 	path = build(t, "functions.cc", "g++", "-O0", "-fno-exceptions")
 	p = start(t, exec.Command(path))
 	s = open(t, "uretprobe:"+path+":parser::parse", nil)
-	want := p.ask("")
+	want := p.Do("")
 	sum := int64(0)
 	for _, ev := range drain(t, s) {
 		sum += ev.Args[0].Value.(int64)
@@ -72,7 +70,7 @@ func TestFunctionsGo(t *testing.T) {
 			p := start(t, exec.Command(path))
 			s := open(t, "uprobe:"+path+":main.work", &attach.Options{Strings: []string{"arg1"}, Where: "arg0 == 1"})
 			byText := open(t, "uprobe:"+path+":main.work", &attach.Options{Args: []string{"arg0"}, Where: `arg1 ~ "/in*" && arg1 != "/in"`})
-			if got := p.ask("/index"); got != "38" {
+			if got := p.Do("/index"); got != "38" {
 				t.Fatalf("the program returned %s", got)
 			}
 			events := drain(t, s)
@@ -94,7 +92,7 @@ func TestFunctionsGo(t *testing.T) {
 			}
 			// The stack grows while it calls itself, and each time it begins anew.
 			s = open(t, "uprobe:"+path+":main.grow", nil)
-			p.ask("")
+			p.Do("")
 			if got := len(drain(t, s)); got != 101 {
 				t.Errorf("%d events of 101 calls that need a larger stack", got)
 			}
@@ -102,7 +100,7 @@ func TestFunctionsGo(t *testing.T) {
 			if !errors.Is(err, attach.ErrUnsafe) || !strings.Contains(err.Error(), "stacks") {
 				t.Errorf("returns from a function of Go: %v", err)
 			}
-			p.ask("unharmed")
+			p.Do("unharmed")
 		})
 	}
 }

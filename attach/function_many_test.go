@@ -31,7 +31,7 @@ func TestManyFunctions(t *testing.T) {
 		t.Errorf("%d links, want one", got)
 	}
 	p := start(t, exec.Command(path))
-	p.ask("")
+	p.Do("")
 	events := drain(t, s)
 	seen := map[string]bool{}
 	for i, ev := range events {

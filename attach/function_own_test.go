@@ -67,7 +67,7 @@ func TestOwnProgramOnFunctions(t *testing.T) {
 	}
 	defer a.Close()
 	p := start(t, exec.Command(path))
-	p.ask("")
+	p.Do("")
 	var got [2]uint64
 	for i := range got {
 		if err := counts.Lookup(uint32(i), &got[i]); err != nil {

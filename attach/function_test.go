@@ -33,19 +33,6 @@ func build(t testing.TB, source string, command ...string) string {
 	return out
 }
 
-// ask has the program run a command and returns its answer.
-func (p *program) ask(line string) string {
-	p.t.Helper()
-	if _, err := fmt.Fprintln(p.in, line); err != nil {
-		p.t.Fatalf("traced program: %v (%v)", err, p.end())
-	}
-	answer, err := p.out.ReadString('\n')
-	if err != nil {
-		p.t.Fatalf("traced program after %q: %v (%v)", line, err, p.end())
-	}
-	return strings.TrimSpace(answer)
-}
-
 // named are the values of arguments called by the names that follow.
 func named(pairs ...any) []arg {
 	var out []arg
@@ -103,7 +90,7 @@ func TestFunctions(t *testing.T) {
 				Strings: []string{"functions:length:arg0"},
 				Link:    test.kind,
 			}, "uprobe:"+path+":sum8", "uprobe:"+path+":length", "uretprobe:"+path+":*")
-			want := p.ask("")
+			want := p.Do("")
 			if want != "20 -5 6 120 p" {
 				t.Fatalf("the program returned %q", want)
 			}
@@ -134,7 +121,7 @@ func TestFunctions(t *testing.T) {
 			if d := cmp.Diff([]any{int64(1), int64(2), int64(6), int64(24), int64(120)}, factorials); d != "" {
 				t.Errorf("results of a function that calls itself (-want +got):\n%s", d)
 			}
-			if ev := events[0]; ev.Provider != "functions" || ev.PID != p.pid() {
+			if ev := events[0]; ev.Provider != "functions" || ev.PID != p.PID() {
 				t.Errorf("event %+v", ev)
 			}
 			checkSum(t, s)
@@ -150,7 +137,7 @@ func TestFunctionText(t *testing.T) {
 	s := open(t, "uretprobe:"+path+":word", &attach.Options{Strings: []string{"retval"}, Where: `retval ~ "pos*"`})
 	none := open(t, "uprobe:"+path+":length", &attach.Options{Where: `arg0 == "hello"`})
 	far := open(t, "uprobe:"+path+":sum8", &attach.Options{Args: []string{"none"}, Where: "arg7 < 0 && arg6 == 7"})
-	p.ask("")
+	p.Do("")
 	if got := byName(drain(t, s)); cmp.Diff(map[string][][]arg{"word()": {named("retval", "positive")}}, got) != "" {
 		t.Errorf("got %v", got)
 	}
@@ -163,7 +150,7 @@ func TestFunctionText(t *testing.T) {
 
 	ints := open(t, "uretprobe:"+path+":small", &attach.Options{Args: []string{"retval:int32"}, Where: "retval < 0 && retval > -10"})
 	entries := open(t, "uprobe:"+path+":sum8", &attach.Options{Args: []string{"arg0:uint8", "arg7:int16"}, Where: "arg7 < 0 && arg0 == 1"})
-	p.ask("")
+	p.Do("")
 	if d := cmp.Diff(map[string][][]arg{"small()": {named("retval", int64(-6))}}, byName(drain(t, ints))); d != "" {
 		t.Errorf("a result that is an int (-want +got):\n%s", d)
 	}
@@ -196,7 +183,7 @@ func TestFunctionAggregate(t *testing.T) {
 	defer latency.Close()
 	const calls = 3
 	for range calls {
-		p.ask("")
+		p.Do("")
 	}
 	groups, err := a.Read()
 	if err != nil {
@@ -225,9 +212,9 @@ func TestFunctionAggregate(t *testing.T) {
 func TestFunctionLibrary(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2")
 	p := start(t, exec.Command(path))
-	for _, pids := range [][]int{nil, {p.pid()}} {
-		s := openAll(t, &attach.Options{Target: attach.Target{PIDs: pids}, Where: fmt.Sprintf("pid == %d", p.pid())}, "uprobe:libc.so.6:getppid", "uretprobe:libc.so.6:getppid")
-		p.ask("")
+	for _, pids := range [][]int{nil, {p.PID()}} {
+		s := openAll(t, &attach.Options{Target: attach.Target{PIDs: pids}, Where: fmt.Sprintf("pid == %d", p.PID())}, "uprobe:libc.so.6:getppid", "uretprobe:libc.so.6:getppid")
+		p.Do("")
 		got := byName(drain(t, s))
 		if len(got["getppid"]) != 1 || len(got["getppid"][0]) == 0 {
 			t.Errorf("pids %v: calls %v", pids, got["getppid"])
@@ -246,7 +233,7 @@ func TestFunctionSitesAfterwards(t *testing.T) {
 	s := open(t, "uretprobe:"+path+":sum8", nil)
 	at := int64(s.Plan()[0].Probe.Location)
 	read := func() byte {
-		mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", p.pid()))
+		mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", p.PID()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +251,7 @@ func TestFunctionSitesAfterwards(t *testing.T) {
 	if after := read(); after == traced {
 		t.Errorf("the code is %#x with a probe and %#x after it", traced, after)
 	}
-	p.ask("")
+	p.Do("")
 }
 
 // factorials compiles testdata/functions.c for an example, and returns its path.

@@ -30,9 +30,8 @@ func TestSlots(t *testing.T) {
 	p := start(t, exec.Command(program))
 	s := open(t, library+":got:slots", nil)
 	var copied, value uint64
-	fmt.Fprintln(p.in)
-	if _, err := fmt.Fscan(p.out, &copied, &value); err != nil {
-		t.Fatalf("%v: %v", err, p.end())
+	if _, err := fmt.Sscan(p.Do(""), &copied, &value); err != nil {
+		t.Fatalf("%v: %v", err, p.End())
 	}
 	events := drain(t, s)
 	if len(events) != 1 {
@@ -69,9 +68,8 @@ func TestOwnSlot(t *testing.T) {
 			c := newCollection(t, spec, nil)
 			a := attachProgram(t, c, "any", program+":gotown:slot", nil)
 			var want uint64
-			fmt.Fprintln(p.in)
-			if _, err := fmt.Fscan(p.out, &want); err != nil {
-				t.Fatalf("%v: %v", err, p.end())
+			if _, err := fmt.Sscan(p.Do(""), &want); err != nil {
+				t.Fatalf("%v: %v", err, p.End())
 			}
 			if errs := a.Plan()[0].ArgErrs; errs != nil {
 				t.Errorf("arguments are refused: %v", errs)

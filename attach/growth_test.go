@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // holding is what a process holds that traces.
@@ -81,20 +82,20 @@ func TestGrowth(t *testing.T) {
 	known := 0
 	turn := func(t *testing.T) {
 		want := map[string]int{}
-		var all []*program
+		var all []*tracee.Program
 		for i := range together {
 			p := startChild(t, "growth")
 			all = append(all, p)
 			switch i % 3 {
 			case 0:
-				p.do("load old")
-				want[fmt.Sprint(p.pid(), " 1 1")] = 1
+				p.Do("load old")
+				want[fmt.Sprint(p.PID(), " 1 1")] = 1
 			case 1:
-				p.do("load new")
-				want[fmt.Sprint(p.pid(), " 2 2")] = 2
+				p.Do("load new")
+				want[fmt.Sprint(p.PID(), " 2 2")] = 2
 			case 2:
-				p.do("load text")
-				want[fmt.Sprint(p.pid(), " 2 3")] = 1
+				p.Do("load text")
+				want[fmt.Sprint(p.PID(), " 2 3")] = 1
 			}
 		}
 		rescan()
@@ -102,7 +103,7 @@ func TestGrowth(t *testing.T) {
 			t.Fatalf("attached %d sites of %d processes, want 2 of each: %+v", got, together, s.Plan())
 		}
 		for _, p := range all {
-			p.do("fire")
+			p.Do("fire")
 		}
 		for range together / 3 * (1 + 2 + 1) {
 			want[<-events]--
@@ -113,7 +114,7 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 		for _, p := range all {
-			if err := p.end(); err != nil {
+			if err := p.End(); err != nil {
 				t.Error(err)
 			}
 		}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
 // manyProbes is how many the child "many" has.
 const manyProbes = 16
 
-func init() { children["many"] = manyChild() }
+func init() { roles["many"] = tracee.Obey(manyChild()) }
 
 // manyChild fires each of its probes.
 func manyChild() func(string) error {
@@ -36,15 +37,15 @@ func manyChild() func(string) error {
 // it takes the kernel, and that nothing is counted meanwhile.
 func TestHalt(t *testing.T) {
 	p := startChild(t, "many")
-	p.do("load")
-	s := open(t, "many:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: attach.PerfLink})
-	p.do("fire")
+	p.Do("load")
+	s := open(t, "many:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: attach.PerfLink})
+	p.Do("fire")
 	began := time.Now()
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	took, pending := time.Since(began), s.Pending()
-	p.do("fire")
+	p.Do("fire")
 	left := s.Pending()
 	if err := s.Wait(t.Context()); err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ func TestHalves(t *testing.T) {
 	for _, command := range [][]string{{"gcc", "-O2"}, {"gcc", "-O0"}, {"clang", "-O2"}} {
 		t.Run(command[0]+command[1], func(t *testing.T) {
 			p := start(t, exec.Command(build(t, "halves.c", command...)))
-			s := openAll(t, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: "arg0.low == 1099511627776 && arg0.high == 2"}, "halves:fired")
-			p.ask("")
+			s := openAll(t, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: "arg0.low == 1099511627776 && arg0.high == 2"}, "halves:fired")
+			p.Do("")
 			events := drain(t, s)
 			if len(events) != 1 {
 				t.Fatalf("got %d events, want 1: %+v", len(events), s.Plan())

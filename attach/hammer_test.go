@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
 var hammerEvents = flag.Uint64("hammer", 0, "events that TestHammer has programs handle (default 400,000, and a tenth of them if short)")
 
-func init() { children["hammer"] = hammerChild() }
+func init() { roles["hammer"] = tracee.Obey(hammerChild()) }
 
 const hammerNames = 64 // of each thread
 
@@ -81,8 +82,8 @@ func TestHammer(t *testing.T) {
 	last := events/handled/threads + 1
 
 	p := startChild(t, "hammer")
-	p.do("load")
-	opts := func() *attach.Options { return &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}} }
+	p.Do("load")
+	opts := func() *attach.Options { return &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}} }
 	aggregate := func(probe, value, by string) *attach.Aggregate {
 		return openAggregate(t, []string{"hammer:" + probe}, attach.Hist(value).And(attach.Sum(value), attach.Min(value), attach.Max(value)).By(by), opts())
 	}
@@ -99,7 +100,7 @@ func TestHammer(t *testing.T) {
 	records := make(chan uint64)
 	go func() { records <- hammerRecords(t, s) }()
 
-	p.do("fire %d 0 %d", threads, last)
+	p.Do("fire %d 0 %d", threads, last)
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}

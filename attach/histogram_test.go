@@ -31,7 +31,7 @@ func checkHist(t *testing.T, g *attach.Group, number func(aggregateSample) float
 // what was fired.
 func TestBounds(t *testing.T) {
 	p := startChild(t, "aggregate")
-	p.do("load")
+	p.Do("load")
 	thousand, err := attach.Linear(-250, 250, 0.5)
 	if err != nil || len(thousand) != 1001 {
 		t.Fatalf("%d bounds, error %v, want %d", len(thousand), err, 1001)
@@ -48,8 +48,8 @@ func TestBounds(t *testing.T) {
 		{"load", []float64{0, 0.1, 0.125, 1e40}, func(s aggregateSample) float64 { return float64(s.load) }},
 		{"load", thousand, func(s aggregateSample) float64 { return float64(s.load) }},
 	} {
-		a := openAggregate(t, []string{"agg:done"}, attach.Hist(test.value).Bounds(test.bounds...), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-		p.do("fire 1")
+		a := openAggregate(t, []string{"agg:done"}, attach.Hist(test.value).Bounds(test.bounds...), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+		p.Do("fire 1")
 		groups, err := a.Read()
 		if err != nil || len(groups) != 1 {
 			t.Fatalf("%d groups, error %v", len(groups), err)

@@ -45,7 +45,7 @@ func TestI386(t *testing.T) {
 	}
 	p := start(t, exec.Command(path))
 	s := open(t, path+":wide:*", &attach.Options{Strings: []string{"wide:table:arg2"}})
-	p.do("")
+	p.Do("")
 	got := map[string][]arg{}
 	for _, ev := range drain(t, s) {
 		got[ev.Name] = argsOf(ev)

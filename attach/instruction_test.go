@@ -53,7 +53,7 @@ func TestInstructions(t *testing.T) {
 			p := start(t, exec.Command(path))
 			opts := &attach.Options{Args: []string{"none"}}
 			if !test.file {
-				opts.Target.PIDs = []int{p.pid()}
+				opts.Target.PIDs = []int{p.PID()}
 			}
 			s, err := attach.Open(t.Context(), []string{"uprobe:" + path + ":" + test.site}, opts)
 			if test.reason != "" {
@@ -70,7 +70,7 @@ func TestInstructions(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { s.Close() })
-			p.ask("")
+			p.Do("")
 			events := drain(t, s)
 			if len(events) != 3 {
 				t.Fatalf("got %d events, want 3", len(events))
@@ -110,8 +110,8 @@ func TestInstructionArguments(t *testing.T) {
 	}
 	path := build(t, "instructions.c", "gcc", "-O1")
 	p := start(t, exec.Command(path))
-	s := openAll(t, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Args: []string{"arg0"}}, "uprobe:"+path+":three+5", "uprobe:"+path+":three")
-	p.ask("")
+	s := openAll(t, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Args: []string{"arg0"}}, "uprobe:"+path+":three+5", "uprobe:"+path+":three")
+	p.Do("")
 	for _, ev := range drain(t, s) {
 		err := ev.Args[0].Err
 		if inside := ev.Name != "three"; inside != (err != nil && strings.Contains(err.Error(), "only at its entry")) {
@@ -133,7 +133,7 @@ func TestWildcards(t *testing.T) {
 	}
 	s := openAll(t, nil, "uprobe:"+dir+"/func*:negative")
 	p := start(t, exec.Command(path))
-	p.ask("")
+	p.Do("")
 	if events := drain(t, s); len(events) != 1 || events[0].Name != "negative" {
 		t.Errorf("got %+v, want one event of negative", events)
 	}

@@ -16,10 +16,11 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["keys"] = keysChild() }
+func init() { roles["keys"] = tracee.Obey(keysChild()) }
 
 type keysRecord struct {
 	Name *string
@@ -97,7 +98,7 @@ func groupsOf(t testing.TB, a *attach.Aggregate) []string {
 // TestMissingKeys holds that events without a key are a group, which says why.
 func TestMissingKeys(t *testing.T) {
 	p := startChild(t, "keys")
-	p.do("load")
+	p.Do("load")
 	const fault = `"memory not readable"`
 	for by, want := range map[string][]string{
 		"Name": {
@@ -111,9 +112,9 @@ func TestMissingKeys(t *testing.T) {
 			`{"by":{"Peer.Port":null},"count":2,"errors":{"Peer.Port":` + fault + `}}`,
 		},
 		"Peer.Host,pid": {
-			fmt.Sprintf(`{"by":{"Peer.Host":"host","pid":%d},"count":3}`, p.pid()),
-			fmt.Sprintf(`{"by":{"Peer.Host":null,"pid":%d},"count":1}`, p.pid()),
-			fmt.Sprintf(`{"by":{"Peer.Host":null,"pid":%d},"count":2,"errors":{"Peer.Host":%s}}`, p.pid(), fault),
+			fmt.Sprintf(`{"by":{"Peer.Host":"host","pid":%d},"count":3}`, p.PID()),
+			fmt.Sprintf(`{"by":{"Peer.Host":null,"pid":%d},"count":1}`, p.PID()),
+			fmt.Sprintf(`{"by":{"Peer.Host":null,"pid":%d},"count":2,"errors":{"Peer.Host":%s}}`, p.PID(), fault),
 		},
 		// A pointer behind a pointer: either may be nil, and either's memory gone.
 		"Peer.Next.Port": {
@@ -131,8 +132,8 @@ func TestMissingKeys(t *testing.T) {
 		},
 	} {
 		t.Run(by, func(t *testing.T) {
-			a := openAggregate(t, []string{"keys:record"}, attach.Count().By(strings.Split(by, ",")...), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name"}})
-			p.do("fire")
+			a := openAggregate(t, []string{"keys:record"}, attach.Count().By(strings.Split(by, ",")...), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Name"}})
+			p.Do("fire")
 			slices.Sort(want)
 			if d := cmp.Diff(want, groupsOf(t, a)); d != "" {
 				t.Errorf("groups (-want +got):\n%s", d)
@@ -147,15 +148,15 @@ func TestMissingKeys(t *testing.T) {
 // TestMissingNoted is TestMissingKeys for what a latency notes at a start.
 func TestMissingNoted(t *testing.T) {
 	p := startChild(t, "keys")
-	p.do("load")
+	p.Do("load")
 	by := []string{"n", "Peer.Port", "Name", "pid", "F", "n", "G", "n", "Peer.Host", "Peer.Next.Port"}
-	a, err := attach.OpenLatency(t.Context(), "keys:begin", "keys:finish", &attach.LatencyOptions{By: by}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Name"}})
+	a, err := attach.OpenLatency(t.Context(), "keys:begin", "keys:finish", &attach.LatencyOptions{By: by}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Name"}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
 	}
 	defer a.Close()
-	p.do("fire")
+	p.Do("fire")
 	groups, err := a.Read()
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +171,7 @@ func TestMissingNoted(t *testing.T) {
 	}
 	const fault = `"memory not readable"`
 	key := func(port, name, host, zero, next, errs string) string {
-		return fmt.Sprintf(`{"by":{"n":1,"Peer.Port":%s,"Name":%s,"pid":%d,"F":%s,"n":1,"G":%s,"n":1,"Peer.Host":%s,"Peer.Next.Port":%s},"count":0%s}`, port, name, p.pid(), zero, zero, host, next, errs)
+		return fmt.Sprintf(`{"by":{"n":1,"Peer.Port":%s,"Name":%s,"pid":%d,"F":%s,"n":1,"G":%s,"n":1,"Peer.Host":%s,"Peer.Next.Port":%s},"count":0%s}`, port, name, p.PID(), zero, zero, host, next, errs)
 	}
 	faults := func(names ...string) string {
 		var all []string
@@ -231,7 +232,7 @@ func TestMissingOperands(t *testing.T) {
 		t.Run(test.probe+" by "+test.by, func(t *testing.T) {
 			p := start(t, exec.Command(path))
 			a := openAggregate(t, []string{path + ":keys:" + test.probe}, attach.Count().By(strings.Split(test.by, ",")...), &attach.Options{Strings: test.strings})
-			p.do("")
+			p.Do("")
 			slices.Sort(test.want)
 			if d := cmp.Diff(test.want, groupsOf(t, a)); d != "" {
 				t.Errorf("groups (-want +got):\n%s", d)
@@ -244,7 +245,7 @@ func TestMissingOperands(t *testing.T) {
 	// Without a value there is nothing to add up.
 	p := start(t, exec.Command(path))
 	a := openAggregate(t, []string{path + ":keys:vec1"}, attach.Max("arg0"), nil)
-	p.do("")
+	p.Do("")
 	if got := groupsOf(t, a); len(got) > 0 {
 		t.Errorf("groups %s of a value that cannot be read", got)
 	}
@@ -256,13 +257,13 @@ func TestMissingOperands(t *testing.T) {
 // TestZeros holds that there is one zero, which is not negative.
 func TestZeros(t *testing.T) {
 	p := startChild(t, "keys")
-	p.do("load")
-	opts := &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}}
+	p.Do("load")
+	opts := &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}}
 	for value, where := range map[string]string{"f": "f >= 0", "g": "!(g < 0) && g == -0.0"} {
 		a := openAggregate(t, []string{"keys:zeros"}, attach.Count().By(value), opts)
 		b := openAggregate(t, []string{"keys:zeros"}, attach.Hist(value).And(attach.Sum(value), attach.Min(value), attach.Max(value)), &attach.Options{Target: attach.Target{PIDs: opts.Target.PIDs}, Where: where})
 		c := openAggregate(t, []string{"keys:zeros"}, attach.Hist(value).Bounds(-1, 0, 1), opts)
-		p.do("zeros")
+		p.Do("zeros")
 		if d := cmp.Diff([]string{
 			fmt.Sprintf(`{"by":{"%s":"NaN"},"count":2}`, value), fmt.Sprintf(`{"by":{"%s":-1},"count":1}`, value), fmt.Sprintf(`{"by":{"%s":0},"count":2}`, value),
 		}, groupsOf(t, a)); d != "" {

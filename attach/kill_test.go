@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-func init() { children["tracer"] = tracerChild() }
+func init() { roles["tracer"] = tracee.Obey(tracerChild()) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
@@ -35,16 +36,13 @@ func TestTracerKilled(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 			p := start(t, exec.Command(path))
-			open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}}).Close() // or skip
+			open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}}).Close() // or skip
 			tracer := startChild(t, "tracer")
-			tracer.do("%d %d args:bare", p.pid(), kind)
-			checkLive(t, p.pid(), "args:bare", 0xcc, 1)
-			if err := tracer.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			tracer.end() // the kernel detaches before the process is reaped
-			checkLive(t, p.pid(), "args:bare", 0x90, 0)
-			p.do("")
+			tracer.Do("%d %d args:bare", p.PID(), kind)
+			checkLive(t, p.PID(), "args:bare", 0xcc, 1)
+			tracer.Kill() // the kernel detaches before the process is reaped
+			checkLive(t, p.PID(), "args:bare", 0x90, 0)
+			p.Do("")
 		})
 	}
 }
@@ -60,24 +58,24 @@ func TestTwoTracers(t *testing.T) {
 			t.Run(fmt.Sprintf("%v-%v-%d", kinds[0], kinds[1], first), func(t *testing.T) {
 				p := start(t, exec.Command(path))
 				sessions := [2]*attach.Session{
-					open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kinds[0]}),
+					open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kinds[0]}),
 					open(t, path+":args:*", &attach.Options{Link: kinds[1]}),
 				}
 				events := [2]int{1, 7}
-				checkLive(t, p.pid(), "args:bare", 0xcc, 1)
+				checkLive(t, p.PID(), "args:bare", 0xcc, 1)
 				close := func(s *attach.Session) {
 					if err := errors.Join(s.Close(), s.Wait(t.Context())); err != nil {
 						t.Error(err)
 					}
 				}
 				close(sessions[first])
-				checkLive(t, p.pid(), "args:bare", 0xcc, 1)
-				p.do("")
+				checkLive(t, p.PID(), "args:bare", 0xcc, 1)
+				p.Do("")
 				if n := len(drain(t, sessions[1-first])); n != events[1-first] {
 					t.Errorf("the tracer that stays got %d events, want %d", n, events[1-first])
 				}
 				close(sessions[1-first])
-				checkLive(t, p.pid(), "args:bare", 0x90, 0)
+				checkLive(t, p.PID(), "args:bare", 0x90, 0)
 			})
 		}
 	}
@@ -90,23 +88,20 @@ func TestOneOfTwoKilled(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := start(t, exec.Command(path))
-			s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kind})
+			s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind})
 			tracer := startChild(t, "tracer")
-			tracer.do("%d %d args:bare", p.pid(), kind)
-			p.do("")
-			if err := tracer.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			tracer.end()
-			p.do("")
-			checkLive(t, p.pid(), "args:bare", 0xcc, 1)
+			tracer.Do("%d %d args:bare", p.PID(), kind)
+			p.Do("")
+			tracer.Kill()
+			p.Do("")
+			checkLive(t, p.PID(), "args:bare", 0xcc, 1)
 			if n := len(drain(t, s)); n != 2 {
 				t.Errorf("the tracer that stays got %d events, want 2", n)
 			}
 			if err := errors.Join(s.Close(), s.Wait(t.Context())); err != nil {
 				t.Error(err)
 			}
-			checkLive(t, p.pid(), "args:bare", 0x90, 0)
+			checkLive(t, p.PID(), "args:bare", 0x90, 0)
 		})
 	}
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["latency"] = latencyChild() }
+func init() { roles["latency"] = tracee.Obey(latencyChild()) }
 
 // latencyChild fires lat:start and lat:end as its commands say:
 //
@@ -73,21 +74,21 @@ func openLatency(t testing.TB, what *attach.LatencyOptions, opts *attach.Options
 // as keys.
 func TestLatency(t *testing.T) {
 	p := startChild(t, "latency")
-	p.do("load")
+	p.Do("load")
 	for _, key := range []string{"id", "path", "id,path,pid"} {
 		t.Run(key, func(t *testing.T) {
-			a := openLatency(t, &attach.LatencyOptions{Key: strings.Split(key, ","), By: []string{"code"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-			p.do("start 1 one")
-			p.do("start 2 two")
-			p.do("sleep 20")
-			p.do("end 2 two 200")
-			p.do("end 2 two 200") // without a start
-			p.do("start 3 three") // skips its end
-			p.do("start 3 three")
-			p.do("sleep 40")
-			p.do("end 3 three 200")
-			p.do("end 1 one 500")
-			p.do("start 4 four") // does not end
+			a := openLatency(t, &attach.LatencyOptions{Key: strings.Split(key, ","), By: []string{"code"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+			p.Do("start 1 one")
+			p.Do("start 2 two")
+			p.Do("sleep 20")
+			p.Do("end 2 two 200")
+			p.Do("end 2 two 200") // without a start
+			p.Do("start 3 three") // skips its end
+			p.Do("start 3 three")
+			p.Do("sleep 40")
+			p.Do("end 3 three 200")
+			p.Do("end 1 one 500")
+			p.Do("start 4 four") // does not end
 			groups, err := a.Read()
 			if err != nil || len(groups) != 2 {
 				t.Fatalf("groups %+v, error %v, want 2", groups, err)
@@ -128,18 +129,18 @@ func TestLatency(t *testing.T) {
 // loses nothing between two readings.
 func TestLatencyOfThreads(t *testing.T) {
 	p := startChild(t, "latency")
-	p.do("load")
+	p.Do("load")
 	const threads = 4
 	each := 5000
 	if testing.Short() { // on emulated machines an event takes a millisecond
 		each = 1000
 	}
 	for _, key := range [][]string{nil, {"id"}} {
-		a := openLatency(t, &attach.LatencyOptions{Key: key}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+		a := openLatency(t, &attach.LatencyOptions{Key: key}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 		fired := make(chan struct{})
 		go func() {
 			defer close(fired)
-			p.do("threads %d %d", threads, each)
+			p.Do("threads %d %d", threads, each)
 		}()
 		var n uint64
 		for done := false; !done; {
@@ -174,7 +175,7 @@ func TestLatencyOfThreads(t *testing.T) {
 // leave starts behind whose end is not wanted.
 func TestLatencyWhere(t *testing.T) {
 	p := startChild(t, "latency")
-	p.do("load")
+	p.Do("load")
 	for _, test := range []struct {
 		where string
 		pairs attach.PairStats
@@ -185,11 +186,11 @@ func TestLatencyWhere(t *testing.T) {
 		{`path == "/b" && code < 500 && pid != 1`, attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
 		{"pid == 1", attach.PairStats{Dropped: 2}, attach.Stats{Fired: 4, Filtered: 4}},
 	} {
-		a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: test.where})
-		p.do("start 1 /a")
-		p.do("start 2 /b")
-		p.do("end 1 /a 500")
-		p.do("end 2 /b 200")
+		a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where})
+		p.Do("start 1 /a")
+		p.Do("start 2 /b")
+		p.Do("end 1 /a 500")
+		p.Do("end 2 /b 200")
 		if _, err := a.Read(); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +202,7 @@ func TestLatencyWhere(t *testing.T) {
 			t.Errorf("%s: stats (-want +got):\n%s", test.where, d)
 		}
 	}
-	_, err := attach.OpenLatency(t.Context(), "lat:start", "lat:end", nil, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: "nothing == 1"})
+	_, err := attach.OpenLatency(t.Context(), "lat:start", "lat:end", nil, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: "nothing == 1"})
 	if where := (*attach.WhereError)(nil); !errors.As(err, &where) {
 		t.Errorf("error %v of a condition that fits neither probe", err)
 	}
@@ -211,14 +212,14 @@ func TestLatencyWhere(t *testing.T) {
 // accounted for.
 func TestLatencyEviction(t *testing.T) {
 	p := startChild(t, "latency")
-	p.do("load")
-	a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}, MaxPending: 512}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	p.Do("load")
+	a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}, MaxPending: 512}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	const starts = 2000
 	for i := range starts {
-		p.do("start %d /", i)
+		p.Do("start %d /", i)
 	}
 	for i := range starts {
-		p.do("end %d / 0", i)
+		p.Do("end %d / 0", i)
 	}
 	if _, err := a.Read(); err != nil {
 		t.Fatal(err)
@@ -234,7 +235,7 @@ func TestLatencyEviction(t *testing.T) {
 
 func TestLatencyErrors(t *testing.T) {
 	p := startChild(t, "latency")
-	p.do("load")
+	p.Do("load")
 	for _, test := range []struct {
 		start, end string
 		what       attach.LatencyOptions
@@ -247,7 +248,7 @@ func TestLatencyErrors(t *testing.T) {
 		{"lat:start", "lat:end", attach.LatencyOptions{MaxPending: -1}, "-1 pending starts"},
 		{"lat:start", "lat:end", attach.LatencyOptions{MaxGroups: 5}, "without By"},
 	} {
-		_, err := attach.OpenLatency(t.Context(), test.start, test.end, &test.what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+		_, err := attach.OpenLatency(t.Context(), test.start, test.end, &test.what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 		needPrivileges(t, err)
 		if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %s", test, err, test.want)
@@ -262,14 +263,14 @@ func BenchmarkLatency(b *testing.B) {
 	for _, key := range []string{"goroutine", "tid", "id"} {
 		b.Run(key, func(b *testing.B) {
 			p := startChild(b, "latency")
-			p.do("load")
+			p.Do("load")
 			var names []string
 			if key != "goroutine" {
 				names = []string{key}
 			}
-			a := openLatency(b, &attach.LatencyOptions{Key: names}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+			a := openLatency(b, &attach.LatencyOptions{Key: names}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 			for b.Loop() {
-				p.do("threads 1 %d", pairs)
+				p.Do("threads 1 %d", pairs)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2*pairs), "ns/event")
 			if err := a.Close(); err != nil {

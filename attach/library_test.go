@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -30,13 +31,10 @@ func compileLibrary(t *testing.T) (program, library string) {
 }
 
 // reload has the program load the library n times and fire each time.
-func reload(t *testing.T, p *program, n int) (watched int) {
+func reload(t *testing.T, p *tracee.Program, n int) (watched int) {
 	t.Helper()
-	if _, err := fmt.Fprintf(p.in, "%d\n", n); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Fscan(p.out, &watched); err != nil {
-		t.Fatalf("%v: %v", err, p.end())
+	if _, err := fmt.Sscan(p.Do("%d", n), &watched); err != nil {
+		t.Fatalf("%v: %v", err, p.End())
 	}
 	return watched
 }
@@ -94,7 +92,7 @@ func TestReloadMeanwhile(t *testing.T) {
 			if watched := reload(t, p, 10); watched != 0 {
 				t.Errorf("the library found itself watched %d times after the end", watched)
 			}
-			if err := p.end(); err != nil {
+			if err := p.End(); err != nil {
 				t.Error(err)
 			}
 			return
@@ -103,7 +101,7 @@ func TestReloadMeanwhile(t *testing.T) {
 		o := attach.Options{}
 		selector := library + ":library:tick"
 		if sessions%2 == 0 {
-			o.Target.PIDs, selector = []int{p.pid()}, "library:tick"
+			o.Target.PIDs, selector = []int{p.PID()}, "library:tick"
 		}
 		s, err := attach.Open(t.Context(), []string{selector}, &o)
 		if errors.Is(err, attach.ErrNoMatch) || errors.Is(err, attach.ErrNoSite) {

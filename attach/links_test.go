@@ -20,6 +20,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -102,8 +103,8 @@ func TestLinks(t *testing.T) {
 	}{
 		{"file", []string{path + ":args:*"}, nil, 1, 7},
 		{"files", []string{path + ":args:*", other + ":args:*"}, nil, 2, 14},
-		{"process", []string{path + ":args:*"}, []int{p.pid()}, 1, 7},
-		{"processes", []string{path + ":args:*"}, []int{p.pid(), q.pid()}, 2, 14},
+		{"process", []string{path + ":args:*"}, []int{p.PID()}, 1, 7},
+		{"processes", []string{path + ":args:*"}, []int{p.PID(), q.PID()}, 2, 14},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := attach.Open(t.Context(), test.selectors, &attach.Options{Target: attach.Target{PIDs: test.pids}, Link: attach.MultiLink})
@@ -190,15 +191,15 @@ func TestEndedProcesses(t *testing.T) {
 			links, programs := objects()
 			const rounds = 2
 			for round := range rounds {
-				var all []*program
+				var all []*tracee.Program
 				for range processes / rounds {
 					all = append(all, startEnded(t, name))
 				}
 				// Those of the last round may have left the plan.
 				awaitKnown(t, s, 1+(round+1)*len(all))
 				for _, p := range all {
-					p.do("fire")
-					if err := p.end(); err != nil {
+					p.Do("fire")
+					if err := p.End(); err != nil {
 						t.Error(err)
 					}
 				}
@@ -212,12 +213,12 @@ func TestEndedProcesses(t *testing.T) {
 					t.Fatalf("%d links and %d programs after %d processes have ended, %d and %d before", l, p, processes, links, programs)
 				}
 			}
-			first.do("fire") // the one that lives is still traced
+			first.Do("fire") // the one that lives is still traced
 			fired := map[int]bool{}
 			for _, ev := range drain(t, s) {
 				fired[ev.PID] = true
 			}
-			if len(fired) != processes+1 || !fired[first.pid()] {
+			if len(fired) != processes+1 || !fired[first.PID()] {
 				t.Errorf("events of %d processes, want %d", len(fired), processes+1)
 			}
 			if st := checkSum(t, s); st.Fired != uint64(processes+1) {
@@ -234,16 +235,16 @@ func TestCookies(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.MultiLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := start(t, exec.Command(path))
-			probes := []reader.Probe{liveProbe(t, p.pid(), "args:bare"), liveProbe(t, p.pid(), "args:ints")}
+			probes := []reader.Probe{liveProbe(t, p.PID(), "args:bare"), liveProbe(t, p.PID(), "args:ints")}
 			cookies := []uint64{0xfedcba9876543210, 1<<63 + 1}
 			seen, prog := cookieProgram(t, kind)
-			a, err := attach.AttachProbes(prog, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kind, Cookies: cookies})
+			a, err := attach.AttachProbes(prog, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind, Cookies: cookies})
 			needMulti(t, err)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer a.Close()
-			p.do("")
+			p.Do("")
 			got := map[uint64]uint64{}
 			for _, c := range cookies {
 				var n uint64
@@ -297,7 +298,7 @@ func TestRemovedFiles(t *testing.T) {
 	built := compile(t, "gcc", "-O2")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "args")
-	startCopy := func() *program {
+	startCopy := func() *tracee.Program {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
@@ -305,7 +306,7 @@ func TestRemovedFiles(t *testing.T) {
 		return start(t, exec.Command(path))
 	}
 	first := startCopy()
-	first.do("") // now it is mapped, for sure
+	first.Do("") // now it is mapped, for sure
 	s := open(t, dir+"/*:args:bare", &attach.Options{Rescan: 2 * time.Millisecond})
 	links := func() (n int) {
 		fds, _ := filepath.Glob("/proc/self/fd/*")
@@ -320,9 +321,9 @@ func TestRemovedFiles(t *testing.T) {
 	one := links()
 	second := startCopy() // another file of the same name
 	awaitSites(t, s.Plan, 2)
-	second.do("")
-	for _, p := range []*program{first, second} {
-		if err := p.end(); err != nil {
+	second.Do("")
+	for _, p := range []*tracee.Program{first, second} {
+		if err := p.End(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -339,18 +340,18 @@ func TestRemovedFiles(t *testing.T) {
 			t.Fatalf("%d links for one file that is there, %d at first", links(), one)
 		}
 	}
-	third.do("")
+	third.Do("")
 	fired := map[int]int{}
 	for _, ev := range drain(t, s) {
 		fired[ev.PID]++
 	}
-	if fired[second.pid()] != 1 || fired[third.pid()] != 1 {
-		t.Errorf("got %v, want one event of %d and %d", fired, second.pid(), third.pid())
+	if fired[second.PID()] != 1 || fired[third.PID()] != 1 {
+		t.Errorf("got %v, want one event of %d and %d", fired, second.PID(), third.PID())
 	}
 	checkSum(t, s)
 }
 
-func init() { children["ended"] = endedChild() }
+func init() { roles["ended"] = tracee.Obey(endedChild()) }
 
 // endedChild declares a probe of the provider that its command names, or fires.
 func endedChild() func(string) error {
@@ -367,10 +368,10 @@ func endedChild() func(string) error {
 	}
 }
 
-func startEnded(t *testing.T, name string) *program {
+func startEnded(t *testing.T, name string) *tracee.Program {
 	t.Helper()
 	p := startChild(t, "ended")
-	p.do("load %s", name)
+	p.Do("load %s", name)
 	return p
 }
 

@@ -1,7 +1,6 @@
 package attach_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -10,8 +9,6 @@ import (
 	"iter"
 	"os"
 	"os/exec"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,24 +17,16 @@ import (
 	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// child is the environment variable that makes this test binary a traced
-// program: its value names one of children.
-const child = "ATTACH_TEST_CHILD"
-
-var children = map[string]func(command string) error{}
+// roles are the programs that this test binary can be. Most obey commands.
+var roles = tracee.Roles{}
 
 func TestMain(m *testing.M) {
-	run, ok := children[os.Getenv(child)]
-	if !ok {
-		skipExamples()
-		os.Exit(leftover.Run(m))
-	}
-	if err := obey(os.Stdin, os.Stdout, run); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	tracee.Run(roles)
+	skipExamples()
+	os.Exit(leftover.Run(m))
 }
 
 // skipExamples leaves out the examples, which cannot skip themselves, where this
@@ -57,90 +46,17 @@ func skipExamples() {
 	}
 }
 
-// obey runs a command for each line of in and answers each with a line.
-func obey(in io.Reader, out io.Writer, run func(string) error) error {
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		if err := run(lines.Text()); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(out, "done"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// program is a traced program under the test's control.
-type program struct {
-	t   testing.TB
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-	end func() error
-}
-
 // start starts a program that answers every line of its input with one. It
 // ends with the test.
-func start(t testing.TB, cmd *exec.Cmd) *program {
+func start(t testing.TB, cmd *exec.Cmd) *tracee.Program {
 	t.Helper()
-	p := &program{t: t, cmd: cmd}
-	var err error
-	if p.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.out = bufio.NewReader(out)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var waited atomic.Bool
-	p.end = func() error {
-		if waited.Swap(true) {
-			return nil
-		}
-		p.in.Close()
-		err := cmd.Wait()
-		if stderr.Len() > 0 {
-			err = errors.Join(err, errors.New(stderr.String()))
-		}
-		return err
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		p.end()
-	})
-	return p
+	return tracee.StartVictim(t, cmd)
 }
 
-// startChild starts this binary as one of children.
-func startChild(t testing.TB, name string) *program {
+// startChild starts this binary in one of roles.
+func startChild(t testing.TB, name string) *tracee.Program {
 	t.Helper()
-	return start(t, childCommand(name))
-}
-
-func childCommand(name string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe")
-	// The race detector's programs sleep for a second before they exit.
-	cmd.Env = append(os.Environ(), child+"="+name, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
-	return cmd
-}
-
-func (p *program) pid() int { return p.cmd.Process.Pid }
-
-// do has the program run a command and waits until it has.
-func (p *program) do(format string, args ...any) {
-	p.t.Helper()
-	if _, err := fmt.Fprintf(p.in, format+"\n", args...); err != nil {
-		p.t.Fatalf("traced program: %v (%v)", err, p.end())
-	}
-	if _, err := p.out.ReadString('\n'); err != nil {
-		p.t.Fatalf("traced program after %q: %v (%v)", fmt.Sprintf(format, args...), err, p.end())
-	}
+	return start(t, tracee.Self(name))
 }
 
 // needPrivileges skips the test if this process may not attach; in CI it fails.

@@ -64,7 +64,7 @@ func BenchmarkManyProcesses(b *testing.B) {
 						giveUp(b, err)
 					}
 					start := time.Now()
-					programs[0].do("%d", batch)
+					programs[0].Do("%d", batch)
 					took := time.Since(start)
 					if best[name] == 0 {
 						best[name] = math.MaxInt64

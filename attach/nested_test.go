@@ -10,10 +10,11 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["nested"] = nestedChild() }
+func init() { roles["nested"] = tracee.Obey(nestedChild()) }
 
 type nestedPeer struct {
 	Host string
@@ -97,9 +98,9 @@ func plainValue(a event.Arg, where string, errs *[]string) any {
 
 func TestNested(t *testing.T) {
 	p := startChild(t, "nested")
-	p.do("load")
-	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Up", "nest:record:Count", "Nob*", "Title"}, MaxString: 100})
-	p.do("fire")
+	p.Do("load")
+	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Up", "nest:record:Count", "Nob*", "Title"}, MaxString: 100})
+	p.Do("fire")
 	events := drain(t, s)
 	checkSum(t, s)
 	if len(events) != 4 {
@@ -156,9 +157,9 @@ func TestNested(t *testing.T) {
 // TestFollowDeep follows pointers behind pointers, round a ring of two.
 func TestFollowDeep(t *testing.T) {
 	p := startChild(t, "nested")
-	p.do("load")
-	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Up", "U*.Next", "U*.*.N*"}})
-	p.do("fire")
+	p.Do("load")
+	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Up", "U*.Next", "U*.*.N*"}})
+	p.Do("fire")
 	events := drain(t, s)
 	if len(events) != 4 {
 		t.Fatalf("%d events, want 4", len(events))
@@ -185,7 +186,7 @@ func TestFollowDeep(t *testing.T) {
 // pointers, and groups by it.
 func TestNestedWhere(t *testing.T) {
 	p := startChild(t, "nested")
-	p.do("load")
+	p.Do("load")
 	for where, want := range map[string]int{
 		`Peer.Host == "here" && Peer.Port == 80`: 1,
 		`Small.B == 2`:                           1,
@@ -200,14 +201,14 @@ func TestNestedWhere(t *testing.T) {
 		`Up.Port != 1`:                           2, // and not where Up is nil
 		`Title == "a title"`:                     0,
 	} {
-		opts := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: where}
+		opts := attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: where}
 		if want == 0 {
 			name, _, _ := strings.Cut(where, " ")
 			opts.Follow = []string{name}
 			want = 1
 		}
 		s := open(t, "nest:record", &opts)
-		p.do("fire")
+		p.Do("fire")
 		if got := len(drain(t, s)); got != want {
 			t.Errorf("%s: %d events, want %d", where, got, want)
 		}
@@ -221,12 +222,12 @@ func TestNestedWhere(t *testing.T) {
 		"Scores[x == 1":   "Scores is followed by .NAME or [INDEX]",
 		"Peer == 1":       "neither a number nor text",
 	} {
-		if _, err := attach.Open(t.Context(), []string{"nest:record"}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: where}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := attach.Open(t.Context(), []string{"nest:record"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: where}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", where, err, want)
 		}
 	}
-	a := openAggregate(t, []string{"nest:record"}, attach.Max("Up.Port").By("Up.Host", "Names[0]"), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-	p.do("fire")
+	a := openAggregate(t, []string{"nest:record"}, attach.Max("Up.Port").By("Up.Host", "Names[0]"), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	p.Do("fire")
 	groups, err := a.Read()
 	if err != nil || len(groups) != 2 {
 		t.Fatalf("groups %+v, error %v, want 2", groups, err)

@@ -21,8 +21,8 @@ import (
 func TestRefusedOptions(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
-	pids := []int{p.pid()}
-	probes := []reader.Probe{liveProbe(t, p.pid(), "args:bare")}
+	pids := []int{p.PID()}
+	probes := []reader.Probe{liveProbe(t, p.PID(), "args:bare")}
 	_, prog := cookieProgram(t, attach.PerfLink)
 	object, err := os.ReadFile(newestObject)
 	if err != nil {
@@ -87,13 +87,13 @@ func TestRefusedRecording(t *testing.T) {
 // it is, so that two can be made of one.
 func TestAggregationDoesNotChange(t *testing.T) {
 	p := startChild(t, "aggregate")
-	p.do("load")
+	p.Do("load")
 	base := attach.Hist("ms").By("path")
 	for _, what := range []attach.Aggregation{base.By("status").And(attach.Sum("ms")), base.By("pid").Bounds(0, 1), base} {
-		openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+		openAggregate(t, []string{"agg:done"}, what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	}
-	a := openAggregate(t, []string{"agg:done"}, base, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-	p.do("fire 2")
+	a := openAggregate(t, []string{"agg:done"}, base, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	p.Do("fire 2")
 	groups, err := a.Read()
 	if err != nil || len(groups) == 0 {
 		t.Fatalf("%d groups, error %v", len(groups), err)
@@ -174,7 +174,7 @@ func TestSamePID(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
 	_, prog := cookieProgram(t, attach.PerfLink)
-	a, err := attach.AttachProbes(prog, []reader.Probe{liveProbe(t, p.pid(), "args:bare")}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid(), p.pid()}}, Link: attach.PerfLink})
+	a, err := attach.AttachProbes(prog, []reader.Probe{liveProbe(t, p.PID(), "args:bare")}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID(), p.PID()}}, Link: attach.PerfLink})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // are errors that name them.
 func TestUselessOptions(t *testing.T) {
 	p := startChild(t, "nested")
-	p.do("load")
+	p.Do("load")
 	for _, test := range []struct {
 		opts attach.Options
 		want string
@@ -24,7 +24,7 @@ func TestUselessOptions(t *testing.T) {
 		{attach.Options{MaxString: 1 << 20}, "MaxString"},
 		{attach.Options{Await: true}, "Rescan"},
 	} {
-		test.opts.Target.PIDs = []int{p.pid()}
+		test.opts.Target.PIDs = []int{p.PID()}
 		s, err := attach.Open(t.Context(), []string{"nest:record"}, &test.opts)
 		if err == nil {
 			s.Close()

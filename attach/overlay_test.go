@@ -42,17 +42,17 @@ func TestOverlays(t *testing.T) {
 	lower := filepath.Dir(compile(t, "gcc", "-O2"))
 	mounts := overlays(t, lower)
 	first := start(t, exec.Command(filepath.Join(mounts[0], "args")))
-	first.do("")
+	first.Do("")
 	selector := filepath.Join(filepath.Dir(filepath.Dir(mounts[0])), "*", "merged", "args") + ":args:bare"
 	s := open(t, selector, &attach.Options{Rescan: 5 * time.Millisecond})
 	second := start(t, exec.Command(filepath.Join(mounts[1], "args")))
 	both := open(t, selector, nil)
 	for range 3 {
-		first.do("")
+		first.Do("")
 	}
-	second.do("")
+	second.Do("")
 	time.Sleep(100 * time.Millisecond) // some scans: nothing is to happen
-	second.do("")
+	second.Do("")
 	for name, s := range map[string]*attach.Session{"one before the other": s, "both": both} {
 		if n := s.Plan().Attached(); n != 1 {
 			t.Errorf("%s: attached to %d sites, want 1", name, n)
@@ -61,8 +61,8 @@ func TestOverlays(t *testing.T) {
 		for _, ev := range drain(t, s) {
 			fired[ev.PID]++
 		}
-		if fired[first.pid()] != 3 || fired[second.pid()] != 2 {
-			t.Errorf("%s: %d and %d events, want 3 and 2", name, fired[first.pid()], fired[second.pid()])
+		if fired[first.PID()] != 3 || fired[second.PID()] != 2 {
+			t.Errorf("%s: %d and %d events, want 3 and 2", name, fired[first.PID()], fired[second.PID()])
 		}
 		checkSum(t, s)
 	}
@@ -76,17 +76,17 @@ func TestOtherPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, exec.Command(path))
-	p.do("")
+	p.Do("")
 	s, err := attach.Open(t.Context(), []string{link + ":args:bare", path + ":args:text", hard + ":args:t*"}, nil)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
 	}
 	defer s.Close()
-	p.do("")
+	p.Do("")
 	fired := map[string]int{}
 	for _, ev := range drain(t, s) {
-		if ev.PID == p.pid() {
+		if ev.PID == p.PID() {
 			fired[ev.Name]++
 		}
 	}
@@ -98,7 +98,7 @@ func TestOtherPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	p.do("")
+	p.Do("")
 	if err := a.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["flood"] = floodChild() }
+func init() { roles["flood"] = tracee.Obey(floodChild()) }
 
 // floodChild fires from several threads at once.
 func floodChild() func(string) error {
@@ -65,8 +66,8 @@ func TestOverrun(t *testing.T) {
 		} {
 			t.Run(kind.String()+" "+test.name, func(t *testing.T) {
 				p := startChild(t, "flood")
-				p.do("load")
-				s := open(t, "flood:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Link: kind, RingSize: os.Getpagesize(), Where: test.where})
+				p.Do("load")
+				s := open(t, "flood:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind, RingSize: os.Getpagesize(), Where: test.where})
 				var received atomic.Uint64
 				var reader sync.WaitGroup
 				reader.Go(func() {
@@ -79,7 +80,7 @@ func TestOverrun(t *testing.T) {
 						}
 					}
 				})
-				p.do("%d %d", threads, each)
+				p.Do("%d %d", threads, each)
 				if test.limit > 0 {
 					reader.Wait()
 				} else if err := s.Stop(); err != nil {
@@ -98,7 +99,7 @@ func TestOverrun(t *testing.T) {
 					test.limit == 0 && st.Unread != 0 || test.limit > 0 && (st.Received != uint64(test.limit) || st.Unread == 0) {
 					t.Errorf("stats %+v, want %d fired, %d received, %d filtered and some lost", st, fired, received.Load(), filtered)
 				}
-				if err := p.end(); err != nil {
+				if err := p.End(); err != nil {
 					t.Error(err)
 				}
 			})

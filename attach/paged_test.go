@@ -43,7 +43,7 @@ func TestPagedOut(t *testing.T) {
 			// And by a condition, which reads memory before anything else does.
 			filtered := open(t, path+":paged:arguments", &attach.Options{Link: kind, Where: `arg0 == "across two pages" && arg1 < 0`})
 			for range 3 {
-				p.do("")
+				p.Do("")
 			}
 			want := []arg{
 				{Name: "arg0", Value: "across two pages"},

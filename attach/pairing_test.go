@@ -16,10 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["pairing"] = pairingChild() }
+func init() { roles["pairing"] = tracee.Obey(pairingChild()) }
 
 // pairing has the probes of the child "pairing".
 type pairing struct {
@@ -175,10 +176,10 @@ func openPairing(t testing.TB, what *attach.LatencyOptions, opts *attach.Options
 func TestLatencyOfGoroutines(t *testing.T) {
 	const connections, requests = 16, 20
 	p := startChild(t, "pairing")
-	p.do("load")
-	a := openPairing(t, &attach.LatencyOptions{By: []string{"path"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	p.Do("load")
+	a := openPairing(t, &attach.LatencyOptions{By: []string{"path"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	truth := filepath.Join(t.TempDir(), "truth")
-	p.do("serve %d %d %s", connections, requests, truth)
+	p.Do("serve %d %d %s", connections, requests, truth)
 	text, err := os.ReadFile(truth)
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +208,7 @@ func TestLatencyOfGoroutines(t *testing.T) {
 // a condition wants only some of them.
 func TestLatencyNests(t *testing.T) {
 	p := startChild(t, "pairing")
-	p.do("load")
+	p.Do("load")
 	const nesting = 32 // as PairStats says
 	const deeper = nesting + 8
 	for _, test := range []struct {
@@ -225,9 +226,9 @@ func TestLatencyNests(t *testing.T) {
 		{"", []string{"start 1", "nest 1 200"}, attach.PairStats{Pairs: 1, Pending: 1}},
 		{"", []string{"skip 3", "nest 2 200", "nest 2 200"}, attach.PairStats{Pairs: 4, Pending: 3}},
 	} {
-		a := openPairing(t, nil, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: test.where})
+		a := openPairing(t, nil, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where})
 		for _, command := range test.commands {
-			p.do("%s", command)
+			p.Do("%s", command)
 		}
 		groups, err := a.Read()
 		if err != nil {
@@ -254,8 +255,8 @@ func TestLatencyNests(t *testing.T) {
 // by one of the machine.
 func TestLatencyKeys(t *testing.T) {
 	a, b := startChild(t, "pairing"), startChild(t, "pairing")
-	a.do("load")
-	b.do("load")
+	a.Do("load")
+	b.Do("load")
 	for _, test := range []struct {
 		key  []string
 		want attach.PairStats
@@ -264,11 +265,11 @@ func TestLatencyKeys(t *testing.T) {
 		{[]string{"id", "pid"}, attach.PairStats{Pairs: 1, Pending: 1, Unstarted: 1}},
 		{[]string{"machine", "id"}, attach.PairStats{Pairs: 2}},
 	} {
-		l := openPairing(t, &attach.LatencyOptions{Key: test.key}, &attach.Options{Target: attach.Target{PIDs: []int{a.pid(), b.pid()}}})
-		a.do("start 7")
-		b.do("end 7")
-		b.do("start 8")
-		b.do("end 8")
+		l := openPairing(t, &attach.LatencyOptions{Key: test.key}, &attach.Options{Target: attach.Target{PIDs: []int{a.PID(), b.PID()}}})
+		a.Do("start 7")
+		b.Do("end 7")
+		b.Do("start 8")
+		b.Do("end 8")
 		if _, err := l.Read(); err != nil {
 			t.Fatal(err)
 		}
@@ -283,9 +284,9 @@ func TestLatencyKeys(t *testing.T) {
 // of the end.
 func TestLatencyBy(t *testing.T) {
 	p := startChild(t, "pairing")
-	p.do("load")
-	a := openPairing(t, &attach.LatencyOptions{By: []string{"code", "path", "probe"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-	p.do("nest 3 500")
+	p.Do("load")
+	a := openPairing(t, &attach.LatencyOptions{By: []string{"code", "path", "probe"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	p.Do("nest 3 500")
 	groups, err := a.Read()
 	if err != nil {
 		t.Fatal(err)
@@ -308,14 +309,14 @@ func TestLatencyOfGoFunctions(t *testing.T) {
 	}
 	p := startChild(t, "pairing")
 	function := func(name string) string { return "uprobe:" + path + ":github.com/go-usdt/usdt/attach_test." + name }
-	a, err := attach.OpenLatency(t.Context(), function("pairBegin"), function("pairFinish"), nil, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+	a, err := attach.OpenLatency(t.Context(), function("pairBegin"), function("pairFinish"), nil, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
 	}
 	defer a.Close()
 	for range 3 {
-		p.do("call 1")
+		p.Do("call 1")
 	}
 	if pairs, err := a.Pairs(); err != nil || pairs != (attach.PairStats{Pairs: 3}) {
 		t.Errorf("%+v, %v, want 3 pairs", pairs, err)
@@ -325,7 +326,7 @@ func TestLatencyOfGoFunctions(t *testing.T) {
 // TestLatencyWithoutKey refuses to guess how starts and ends are matched.
 func TestLatencyWithoutKey(t *testing.T) {
 	p := startChild(t, "pairing")
-	p.do("load")
+	p.Do("load")
 	library := build(t, "functions.c", "gcc", "-O2")
 	for _, key := range [][]string{nil, {"tid"}} {
 		a, err := attach.OpenLatency(t.Context(), "pairing:start", "uprobe:"+library+":negative", &attach.LatencyOptions{Key: key}, nil)
@@ -360,14 +361,14 @@ func TestLatencyOfCalls(t *testing.T) {
 		{"*er", []string{"probe"}, attach.PairStats{Pairs: times, Pending: times * levels}},
 		{"*er", []string{"arg0"}, attach.PairStats{Pairs: times, Pending: times * levels}},
 	} {
-		a, err := attach.OpenLatency(t.Context(), "uprobe:"+path+":"+test.functions, "uretprobe:"+path+":"+test.functions, &attach.LatencyOptions{By: test.by}, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
+		a, err := attach.OpenLatency(t.Context(), "uprobe:"+path+":"+test.functions, "uretprobe:"+path+":"+test.functions, &attach.LatencyOptions{By: test.by}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)
 		}
 		defer a.Close()
 		for range times {
-			if got := p.ask(fmt.Sprint(levels)); got != fmt.Sprint(levels) {
+			if got := p.Do("%s", fmt.Sprint(levels)); got != fmt.Sprint(levels) {
 				t.Fatalf("the program says %q", got)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -15,10 +14,11 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["panics"] = panicsChild() }
+func init() { roles["panics"] = tracee.Obey(panicsChild()) }
 
 // panicsChild sees a sysctl set, which it is not: its command names the sysctl,
 // a file to show there, and testdata/nops.S. It must have a mount namespace of
@@ -83,12 +83,11 @@ func TestPanicOnWarn(t *testing.T) {
 			if err := os.WriteFile(file, []byte(value), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command("/proc/self/exe")
-			cmd.Env = append(os.Environ(), child+"=panics")
+			cmd := tracee.Self("panics")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
 			p := start(t, cmd)
-			p.do("%s %s %s", sysctl, file, nops)
-			checkLive(t, p.pid(), "panics:probe", 0x90, 0) // nop
+			p.Do("%s %s %s", sysctl, file, nops)
+			checkLive(t, p.PID(), "panics:probe", 0x90, 0) // nop
 		})
 	}
 }

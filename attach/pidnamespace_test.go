@@ -1,9 +1,7 @@
 package attach_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // TestNestedPIDNamespace holds the same of processes in a PID namespace within, and
@@ -22,24 +21,23 @@ func TestNestedPIDNamespace(t *testing.T) {
 	if !ownNamespace(t) {
 		return
 	}
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), child+"=versions")
+	cmd := tracee.Self("versions")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}
 	p := start(t, cmd)
-	p.do("load old")
+	p.Do("load old")
 	if !attach.TellsNestedPIDs() {
 		needs.Skip(t, "this kernel does not tell PIDs of nested namespaces")
 	}
-	o := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: fmt.Sprintf("pid == %d && tid < 1000", p.pid())}
+	o := attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: fmt.Sprintf("pid == %d && tid < 1000", p.PID())}
 	s := open(t, "versions:*", &o)
 	a := openAggregate(t, []string{"versions:*"}, attach.Count().By("pid"), &o)
-	p.do("fire")
+	p.Do("fire")
 	events := drain(t, s)
-	if len(events) != 2 || events[0].PID != p.pid() || events[0].TID < p.pid() || events[0].TID > p.pid()+100 {
-		t.Errorf("events %+v, want two of process %d", events, p.pid())
+	if len(events) != 2 || events[0].PID != p.PID() || events[0].TID < p.PID() || events[0].TID > p.PID()+100 {
+		t.Errorf("events %+v, want two of process %d", events, p.PID())
 	}
 	groups, err := a.Read()
-	if pid := uint64(p.pid()); err != nil || len(groups) != 1 || groups[0].By[0].Value != pid || groups[0].Count != 2 {
+	if pid := uint64(p.PID()); err != nil || len(groups) != 1 || groups[0].By[0].Value != pid || groups[0].Count != 2 {
 		t.Errorf("groups %+v (error %v), want one of process %d", groups, err, pid)
 	}
 }
@@ -73,15 +71,13 @@ func TestOutsidePIDNamespace(t *testing.T) {
 	cmd.Env = append(os.Environ(), programPath+"="+path)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Unshareflags: unix.CLONE_NEWNS}
 	tracer := start(t, cmd)
-	if line, err := tracer.out.ReadString('\n'); err != nil || line != "\n" { // it has attached
-		t.Fatalf("the tracer says %q (%v, %v)", line, err, tracer.end())
+	if line := tracer.Line(); line != "" { // it has attached
+		t.Fatalf("the tracer says %q (%v)", line, tracer.End())
 	}
-	traced.do("")
-	if _, err := tracer.in.Write([]byte("\n")); err != nil {
-		t.Fatal(err)
-	}
-	rest, err := io.ReadAll(tracer.out)
-	if err := errors.Join(err, tracer.end()); err != nil {
+	traced.Do("")
+	tracer.Send("")
+	rest := tracer.Rest()
+	if err := tracer.End(); err != nil {
 		t.Errorf("%v\n%s", err, rest)
 	}
 }
@@ -93,17 +89,17 @@ func TestPIDNamespace(t *testing.T) {
 		return
 	}
 	p := startChild(t, "versions")
-	p.do("load old")
-	o := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: fmt.Sprintf("pid == %d && tid < 1000", p.pid())}
+	p.Do("load old")
+	o := attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: fmt.Sprintf("pid == %d && tid < 1000", p.PID())}
 	s := open(t, "versions:*", &o)
 	a := openAggregate(t, []string{"versions:*"}, attach.Max("pid").By("pid"), &o)
-	p.do("fire")
+	p.Do("fire")
 	events := drain(t, s)
-	if len(events) != 2 || events[0].PID != p.pid() || events[0].TID < p.pid() || events[0].TID > p.pid()+100 {
-		t.Errorf("events %+v, want two of process %d", events, p.pid())
+	if len(events) != 2 || events[0].PID != p.PID() || events[0].TID < p.PID() || events[0].TID > p.PID()+100 {
+		t.Errorf("events %+v, want two of process %d", events, p.PID())
 	}
 	groups, err := a.Read()
-	pid := uint64(p.pid())
+	pid := uint64(p.PID())
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != pid || groups[0].Max != pid || groups[0].Count != 2 {
 		t.Errorf("groups %+v (error %v), want one of process %d", groups, err, pid)
 	}

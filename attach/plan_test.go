@@ -18,7 +18,7 @@ func TestSiteShapes(t *testing.T) {
 	path := assemble(t, "testdata/nops.S")
 	p := start(t, exec.Command(path))
 	s := open(t, path+":nops:*", nil)
-	p.do("")
+	p.Do("")
 
 	kernel := sys.UprobeOptimization()
 	attached := map[string]bool{
@@ -76,7 +76,7 @@ func TestForce(t *testing.T) {
 		t.Errorf("attach to nop5: error %v, want one that wraps ErrNoSite and ErrUnsafe", err)
 	}
 	s := open(t, path+":nops:nop5", &attach.Options{Force: true})
-	p.do("")
+	p.Do("")
 	if n := len(drain(t, s)); n != 1 {
 		t.Errorf("got %d events from a forced site, want 1", n)
 	}
@@ -89,20 +89,20 @@ func TestCalledStub(t *testing.T) {
 		needs.Skip(t, "this kernel does not optimise nop5")
 	}
 	p := startChild(t, "typed")
-	p.do("load")
+	p.Do("load")
 	const nop5, call = 0x0f, 0xe8
-	checkLive(t, p.pid(), "typed:ints", nop5, 0)
-	s := open(t, "typed:ints", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-	p.do("ints") // the first hit makes the kernel optimise
-	p.do("ints")
-	checkLive(t, p.pid(), "typed:ints", call, 1)
-	maps, err := os.ReadFile("/proc/" + itoa(p.pid()) + "/maps")
+	checkLive(t, p.PID(), "typed:ints", nop5, 0)
+	s := open(t, "typed:ints", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	p.Do("ints") // the first hit makes the kernel optimise
+	p.Do("ints")
+	checkLive(t, p.PID(), "typed:ints", call, 1)
+	maps, err := os.ReadFile("/proc/" + itoa(p.PID()) + "/maps")
 	if err != nil || !strings.Contains(string(maps), "[uprobes-trampoline]") {
 		t.Errorf("no [uprobes-trampoline] in the maps of the traced process (error %v)", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	checkLive(t, p.pid(), "typed:ints", nop5, 0)
-	p.do("ints")
+	checkLive(t, p.PID(), "typed:ints", nop5, 0)
+	p.Do("ints")
 }

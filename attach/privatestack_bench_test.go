@@ -15,7 +15,7 @@ func BenchmarkTaskStack(b *testing.B) {
 	needPrivateStacks(b)
 	object := compileBPF(b, "testdata/stack.bpf.c")
 	p := startChild(b, "fire")
-	p.do("load")
+	p.Do("load")
 	collections := map[string]*attach.Collection{}
 	for name, private := range map[string]bool{"task": false, "private": true} {
 		spec := readSpec(b, object)
@@ -25,10 +25,10 @@ func BenchmarkTaskStack(b *testing.B) {
 	best := map[string]time.Duration{"task": math.MaxInt64, "private": math.MaxInt64}
 	for b.Loop() {
 		for name, c := range collections {
-			a := attachProgram(b, c, "large", "bench:three", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
-			p.do("%d", batch)
+			a := attachProgram(b, c, "large", "bench:three", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
+			p.Do("%d", batch)
 			start := time.Now()
-			p.do("%d", batch)
+			p.Do("%d", batch)
 			best[name] = min(best[name], time.Since(start))
 			if err := a.Close(); err != nil {
 				b.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -109,15 +110,17 @@ func ownPrograms(t testing.TB) map[ebpf.ProgramID]bool {
 func TestNoPrivateStack(t *testing.T) {
 	needPrivateStacks(t)
 	p := startChild(t, "latency")
-	p.do("load")
+	p.Do("load")
 	path := compile(t, "gcc", "-O2")
 	c := start(t, exec.Command(path))
-	pids := func(p *program) *attach.Options { return &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}} }
+	pids := func(p *tracee.Program) *attach.Options {
+		return &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}}
+	}
 	for what, open := range map[string]func(){
 		"records": func() { open(t, "lat:*", pids(p)) },
 		"untyped": func() { open(t, path+":args:*", pids(c)) },
 		"condition": func() {
-			open(t, "lat:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: `path ~ "*a*" && id > 7`})
+			open(t, "lat:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: `path ~ "*a*" && id > 7`})
 		},
 		"function": func() { open(t, "uprobe:"+path+":fire", pids(c)) },
 		"results":  func() { open(t, "uretprobe:"+path+":fire", pids(c)) },
@@ -157,21 +160,21 @@ func TestCollectionStack(t *testing.T) {
 		t.Helper()
 		spec := readSpec(t, object)
 		delete(spec.Programs, "deeper")
-		opts.Target.PIDs = []int{p.pid()}
+		opts.Target.PIDs = []int{p.PID()}
 		c := newCollection(t, spec, &opts)
 		private, remarked = map[string]bool{}, map[string]bool{}
 		for name, prog := range c.Programs {
 			private[name] = hasPrivateStack(t, prog)
 		}
 		for _, name := range names {
-			a := attachProgram(t, c, name, path+":args:bare", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.pid()}}})
+			a := attachProgram(t, c, name, path+":args:bare", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
 			plan := a.Plan()
 			if plan.Attached() != 1 {
 				t.Fatalf("%s: plan %+v", name, plan)
 			}
 			remarked[name] = remark(&plan[0])
 		}
-		p.do("")
+		p.Do("")
 		for key := uint32(1); key <= 6; key++ {
 			var n uint64
 			if err := c.Maps["fired"].Lookup(key, &n); err != nil || n != 1 {
@@ -239,9 +242,9 @@ func TestOwnStack(t *testing.T) {
 	defer own.Close()
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
-	probes := []reader.Probe{liveProbe(t, p.pid(), "args:bare")}
+	probes := []reader.Probe{liveProbe(t, p.PID(), "args:bare")}
 	for name, want := range map[string]bool{"small": false, "large": true, "calls": true, "tails": false, "left": true} {
-		a, err := attach.AttachProbes(own.Programs[name], probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.pid()}}, Link: attach.PerfLink})
+		a, err := attach.AttachProbes(own.Programs[name], probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Link: attach.PerfLink})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)

@@ -53,7 +53,7 @@ func TestRedZone(t *testing.T) {
 					t.Errorf("%s: not attached: %v", name, site.Reason)
 				}
 			}
-			p.do("%s", dots()) // fails if the program has ended
+			p.Do("%s", dots()) // fails if the program has ended
 			last := event.Event{}
 			for _, ev := range drain(t, s) {
 				last = ev
@@ -64,8 +64,8 @@ func TestRedZone(t *testing.T) {
 			if st, want := checkSum(t, s), sites*uint64(len(dots()))*10_000; st.Fired != want {
 				t.Errorf("stats %+v, want %d fired", st, want)
 			}
-			p.do("%s", dots())
-			if err := p.end(); err != nil {
+			p.Do("%s", dots())
+			if err := p.End(); err != nil {
 				t.Errorf("the program finds its red zone changed: %v", err)
 			}
 		})
@@ -81,11 +81,9 @@ func TestRedZoneForced(t *testing.T) {
 	path := assemble(t, "testdata/redzone.S")
 	p := start(t, exec.Command(path))
 	s := open(t, path+":redzone:bare", &attach.Options{Force: true})
-	if _, err := p.in.Write([]byte(".\n")); err != nil {
-		t.Fatal(err)
-	}
-	p.out.ReadString('\n')
-	if err := p.end(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+	p.Send(".")
+	p.Next()
+	if err := p.End(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("the program ended by %v; this kernel does not overwrite red zones, so that refusing is needless", err)
 	}
 	s.Close()

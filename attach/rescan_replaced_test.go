@@ -34,7 +34,7 @@ func TestRescanReplaced(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			again := filepath.Dir(library) + "/./" + filepath.Base(library) // for the dynamic linker it is another
 			p := start(t, exec.Command(exe, library, again))
-			s := open(t, "library:tick", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Rescan: 5 * time.Millisecond, Await: true})
+			s := open(t, "library:tick", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: 5 * time.Millisecond, Await: true})
 			reload(t, p, loadAndStay)
 			awaitSites(t, s.Plan, 1)
 			if test.unload {

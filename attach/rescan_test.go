@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // awaitSites waits until a session has attached to n sites.
@@ -37,18 +38,18 @@ func awaitKnown(t *testing.T, s *attach.Session, n int) {
 // another one that is traced has ended.
 func TestRescanProcess(t *testing.T) {
 	p, other := startChild(t, "typed"), startChild(t, "typed")
-	o := attach.Options{Target: attach.Target{PIDs: []int{other.pid(), p.pid()}}, Rescan: 5 * time.Millisecond, Await: true, MaxString: 100}
+	o := attach.Options{Target: attach.Target{PIDs: []int{other.PID(), p.PID()}}, Rescan: 5 * time.Millisecond, Await: true, MaxString: 100}
 	s := open(t, "typed:*", &o)
 	if n := len(s.Plan()); n != 0 {
 		t.Fatalf("%d sites before the program has declared any", n)
 	}
-	if err := other.end(); err != nil {
+	if err := other.End(); err != nil {
 		t.Error(err)
 	}
-	p.do("load")
+	p.Do("load")
 	awaitSites(t, s.Plan, 4)
-	p.do("text")
-	p.do("ints")
+	p.Do("text")
+	p.Do("ints")
 	events := drain(t, s)
 	if len(events) != 5 || events[0].Args[0].Value != "a\x00b" || events[4].Name != "ints" {
 		t.Errorf("events %+v", events)
@@ -61,17 +62,17 @@ func TestRescanProcess(t *testing.T) {
 func TestRescanMachine(t *testing.T) {
 	const name = "agg:done"
 	first := startChild(t, "aggregate")
-	first.do("load")
+	first.Do("load")
 	o := attach.Options{Rescan: 5 * time.Millisecond}
 	s := open(t, name, &o)
 	a := openAggregate(t, []string{name}, attach.Count().By("probe", "pid"), &o)
 	before := s.Plan().Attached()
 	second := startChild(t, "aggregate")
-	second.do("load")
+	second.Do("load")
 	awaitSites(t, s.Plan, before+1)
 	awaitSites(t, a.Plan, before+1)
-	first.do("fire 1")
-	second.do("fire 1")
+	first.Do("fire 1")
+	second.Do("fire 1")
 	fired := map[int]int{}
 	for _, ev := range drain(t, s) {
 		fired[ev.PID]++
@@ -86,9 +87,9 @@ func TestRescanMachine(t *testing.T) {
 			counted[int(g.By[1].Value.(uint64))] += int(g.Count)
 		}
 	}
-	for _, p := range []*program{first, second} {
-		if fired[p.pid()] != aggregateEvents || counted[p.pid()] != aggregateEvents {
-			t.Errorf("%d events, %d counted of process %d, want %d", fired[p.pid()], counted[p.pid()], p.pid(), aggregateEvents)
+	for _, p := range []*tracee.Program{first, second} {
+		if fired[p.PID()] != aggregateEvents || counted[p.PID()] != aggregateEvents {
+			t.Errorf("%d events, %d counted of process %d, want %d", fired[p.PID()], counted[p.PID()], p.PID(), aggregateEvents)
 		}
 	}
 	checkSum(t, s)
@@ -104,6 +105,6 @@ func TestRescanWithout(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := startChild(t, "aggregate")
-	p.do("load")
+	p.Do("load")
 	awaitSites(t, s.Plan, before+1)
 }

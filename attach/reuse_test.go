@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // inNamespace is the environment variable that says in which test this binary is
@@ -46,17 +47,17 @@ func ownNamespace(t *testing.T) bool {
 }
 
 // startAs starts a program under a PID that was another's.
-func startAs(t *testing.T, pid int, run func() *program) *program {
+func startAs(t *testing.T, pid int, run func() *tracee.Program) *tracee.Program {
 	t.Helper()
 	for range 100 { // this process's threads take some as well
 		if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", strconv.AppendInt(nil, int64(pid-1), 10), 0); err != nil {
 			needs.Skip(t, "no PID can be chosen: %v", err) // CONFIG_CHECKPOINT_RESTORE
 		}
 		p := run()
-		if p.pid() == pid {
+		if p.PID() == pid {
 			return p
 		}
-		p.end()
+		p.End()
 	}
 	t.Fatalf("no process gets the PID %d", pid)
 	return nil
@@ -70,24 +71,24 @@ func TestReusedPID(t *testing.T) {
 	}
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		first, second := startChild(t, "versions"), startChild(t, "versions")
-		first.do("load old")
-		pid := first.pid()
-		s, err := attach.Open(t.Context(), []string{"versions:*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid, second.pid()}}, Rescan: time.Millisecond, Link: link})
+		first.Do("load old")
+		pid := first.PID()
+		s, err := attach.Open(t.Context(), []string{"versions:*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid, second.PID()}}, Rescan: time.Millisecond, Link: link})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)
 		}
-		first.do("fire")
-		if err := first.end(); err != nil {
+		first.Do("fire")
+		if err := first.End(); err != nil {
 			t.Fatal(err)
 		}
-		stranger := startAs(t, pid, func() *program { return startChild(t, "versions") })
-		stranger.do("load new")
+		stranger := startAs(t, pid, func() *tracee.Program { return startChild(t, "versions") })
+		stranger.Do("load new")
 		// Whoever has found these has looked at the first PID before.
-		second.do("load old")
+		second.Do("load old")
 		awaitSites(t, s.Plan, 4)
-		stranger.do("fire")
-		second.do("fire")
+		stranger.Do("fire")
+		second.Do("fire")
 		fired := map[int]int{}
 		for _, ev := range drain(t, s) {
 			fired[ev.PID]++
@@ -95,11 +96,11 @@ func TestReusedPID(t *testing.T) {
 				t.Errorf("link %v: %s %v is an event of the stranger's", link, ev.Name, ev.Args)
 			}
 		}
-		if fired[pid] != 2 || fired[second.pid()] != 2 || len(s.Plan()) != 4 {
-			t.Errorf("link %v: got %v events and %d sites, want 2 of both %d and %d, and 4 sites", link, fired, len(s.Plan()), pid, second.pid())
+		if fired[pid] != 2 || fired[second.PID()] != 2 || len(s.Plan()) != 4 {
+			t.Errorf("link %v: got %v events and %d sites, want 2 of both %d and %d, and 4 sites", link, fired, len(s.Plan()), pid, second.PID())
 		}
 		checkSum(t, s)
-		if err := errors.Join(s.Close(), s.Wait(t.Context()), stranger.end(), second.end()); err != nil {
+		if err := errors.Join(s.Close(), s.Wait(t.Context()), stranger.End(), second.End()); err != nil {
 			t.Error(err)
 		}
 		// Nor can it be attached to in place of the one that was chosen.
@@ -121,13 +122,13 @@ func TestReusedPIDOfMany(t *testing.T) {
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: pids}, Link: link})
 		first := programs[0]
-		first.do("")
-		if err := first.end(); err != nil {
+		first.Do("")
+		if err := first.End(); err != nil {
 			t.Fatal(err)
 		}
-		stranger := startAs(t, pids[0], func() *program { return start(t, exec.Command(path)) })
-		stranger.do("")
-		programs[1].do("")
+		stranger := startAs(t, pids[0], func() *tracee.Program { return start(t, exec.Command(path)) })
+		stranger.Do("")
+		programs[1].Do("")
 		fired := map[int]int{}
 		for _, ev := range drain(t, s) {
 			fired[ev.PID]++

@@ -8,10 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["rune"] = runeChild() }
+func init() { roles["rune"] = tracee.Obey(runeChild()) }
 
 func runeChild() func(string) error {
 	p := provider.New("rune", nil)
@@ -34,10 +35,10 @@ var runeTexts = []string{"abcde", "abcd\u00e9", "abc\u20acd", "ab\U0001f600", "a
 // which is nothing but a truncation.
 func TestTruncatedRune(t *testing.T) {
 	p := startChild(t, "rune")
-	p.do("load")
-	s := open(t, "rune:text", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 5})
-	a := openAggregate(t, []string{"rune:text"}, attach.Count().By("s"), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}})
-	p.do("fire")
+	p.Do("load")
+	s := open(t, "rune:text", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 5})
+	a := openAggregate(t, []string{"rune:text"}, attach.Count().By("s"), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	p.Do("fire")
 	const replaced = "invalid UTF-8 replaced by U+FFFD"
 	want := []string{
 		`"args":{"s":"abcde","b":"YWJjZGU="}}`,

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // startMany starts n copies of one program, and returns their PIDs as well.
-func startMany(t testing.TB, path string, n int) (programs []*program, pids []int) {
+func startMany(t testing.TB, path string, n int) (programs []*tracee.Program, pids []int) {
 	for range n {
 		p := start(t, exec.Command(path))
-		p.do("") // now it is mapped, for sure
-		programs, pids = append(programs, p), append(pids, p.pid())
+		p.Do("") // now it is mapped, for sure
+		programs, pids = append(programs, p), append(pids, p.PID())
 	}
 	return programs, pids
 }
@@ -27,7 +28,7 @@ func TestManyProcesses(t *testing.T) {
 	programs, pids := startMany(t, path, 12)
 	stranger := start(t, exec.Command(path))
 	late := startChild(t, "versions")
-	pids = append(pids, late.pid())
+	pids = append(pids, late.PID())
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		o := attach.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: 5 * time.Millisecond}
 		before := len(ownLinks(t))
@@ -39,9 +40,9 @@ func TestManyProcesses(t *testing.T) {
 		}
 		a := openAggregate(t, []string{"args:bare"}, attach.Count().By("pid"), &o)
 		for _, p := range programs {
-			p.do("")
+			p.Do("")
 		}
-		stranger.do("")
+		stranger.Do("")
 		fired := map[int]int{}
 		for _, ev := range drain(t, s) {
 			fired[ev.PID]++
@@ -50,8 +51,8 @@ func TestManyProcesses(t *testing.T) {
 			}
 		}
 		for _, p := range programs {
-			if fired[p.pid()] != perProcess {
-				t.Errorf("link %v: %d events of process %d, want %d", link, fired[p.pid()], p.pid(), perProcess)
+			if fired[p.PID()] != perProcess {
+				t.Errorf("link %v: %d events of process %d, want %d", link, fired[p.PID()], p.PID(), perProcess)
 			}
 		}
 		if len(fired) != len(programs) {
@@ -67,9 +68,9 @@ func TestManyProcesses(t *testing.T) {
 	}
 	s := openAll(t, &attach.Options{Target: attach.Target{PIDs: pids}, Rescan: 5 * time.Millisecond, Await: true}, "versions:*", "args:bare")
 	first := s.Plan().Attached()
-	late.do("load old")
+	late.Do("load old")
 	awaitSites(t, s.Plan, first+2)
-	late.do("fire")
+	late.Do("fire")
 	if n := len(drain(t, s)); n != 2 {
 		t.Errorf("%d events of probes that were declared later, want 2", n)
 	}

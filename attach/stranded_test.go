@@ -22,12 +22,12 @@ func TestStranded(t *testing.T) {
 		for name, selector := range map[string]string{"mapped": "reexec:hit", "expected": path + ":reexec:hit"} {
 			t.Run(kind.String()+"/"+name, func(t *testing.T) {
 				p := start(t, exec.Command(path))
-				s := open(t, selector, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Rescan: time.Hour, Await: true, Link: kind})
+				s := open(t, selector, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: time.Hour, Await: true, Link: kind})
 				var want []int64
 				for n := int64(1); n <= 3; n++ {
-					p.do("%d", n)
+					p.Do("%d", n)
 					want = append(want, n)
-					p.do("0")
+					p.Do("0")
 					if err := s.Rescan(true); err != nil {
 						t.Fatal(err)
 					}
@@ -41,7 +41,7 @@ func TestStranded(t *testing.T) {
 						t.Fatalf("found %d sites until exec %d, want %d", known, n, n+1)
 					}
 				}
-				p.do("4")
+				p.Do("4")
 				var got []int64
 				for _, ev := range drain(t, s) {
 					got = append(got, ev.Args[0].Value.(int64))

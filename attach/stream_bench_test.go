@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // BenchmarkStream is a flood of events of three integers from one process, to a
@@ -24,11 +25,11 @@ func BenchmarkStream(b *testing.B) {
 	}
 	const events, rounds, buffer = 500_000, 3, 16 << 20
 	p := startChild(b, "fire")
-	p.do("load")
+	p.Do("load")
 	rates, lost := map[string][]float64{}, map[string]int{}
 	for b.Loop() {
 		for range rounds {
-			for name, stream := range map[string]func(testing.TB, *program, int, int) (int, time.Duration){
+			for name, stream := range map[string]func(testing.TB, *tracee.Program, int, int) (int, time.Duration){
 				"session": toSession, "bpftrace": toBpftrace,
 			} {
 				n, took := stream(b, p, events, buffer)
@@ -50,8 +51,8 @@ func BenchmarkStream(b *testing.B) {
 }
 
 // toSession returns how many events arrive, and in which time they are fired.
-func toSession(t testing.TB, p *program, events, buffer int) (int, time.Duration) {
-	s := open(t, "bench:three", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, RingSize: buffer})
+func toSession(t testing.TB, p *tracee.Program, events, buffer int) (int, time.Duration) {
+	s := open(t, "bench:three", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: buffer})
 	defer s.Close()
 	received := make(chan int)
 	go func() {
@@ -64,7 +65,7 @@ func toSession(t testing.TB, p *program, events, buffer int) (int, time.Duration
 		received <- n
 	}()
 	start := time.Now()
-	p.do("%d", events)
+	p.Do("%d", events)
 	took := time.Since(start)
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
@@ -77,9 +78,9 @@ func toSession(t testing.TB, p *program, events, buffer int) (int, time.Duration
 }
 
 // toBpftrace is toSession for a bpftrace that writes into a pipe.
-func toBpftrace(t testing.TB, p *program, events, buffer int) (int, time.Duration) {
+func toBpftrace(t testing.TB, p *tracee.Program, events, buffer int) (int, time.Duration) {
 	pagesPerCPU := buffer / os.Getpagesize() / cpus(t)
-	cmd := exec.Command("bpftrace", "-B", "full", "-p", fmt.Sprint(p.pid()), "-e",
+	cmd := exec.Command("bpftrace", "-B", "full", "-p", fmt.Sprint(p.PID()), "-e",
 		`usdt:*:bench:three { printf("%d %d %d\n", arg0, arg1, arg2); }`)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("BPFTRACE_PERF_RB_PAGES=%d", pagesPerCPU))
 	out, err := cmd.StdoutPipe()
@@ -110,7 +111,7 @@ func toBpftrace(t testing.TB, p *program, events, buffer int) (int, time.Duratio
 		received <- n
 	}()
 	for deadline, waiting := time.After(30*time.Second), true; waiting; {
-		p.do("1000 8")
+		p.Do("1000 8")
 		select {
 		case <-first:
 			waiting = false
@@ -120,7 +121,7 @@ func toBpftrace(t testing.TB, p *program, events, buffer int) (int, time.Duratio
 		}
 	}
 	start := time.Now()
-	p.do("%d", events)
+	p.Do("%d", events)
 	took := time.Since(start)
 	cmd.Process.Signal(os.Interrupt)
 	n := <-received

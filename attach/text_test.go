@@ -10,9 +10,10 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-func startCounted(t *testing.T, flags ...string) *program {
+func startCounted(t *testing.T, flags ...string) *tracee.Program {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "counted")
 	msg, err := exec.Command("gcc", append(flags, "-o", out, "testdata/counted.c")...).CombinedOutput()
@@ -20,7 +21,7 @@ func startCounted(t *testing.T, flags ...string) *program {
 		needs.Skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
 	}
 	p := start(t, exec.Command(out))
-	p.do("") // it has been mapped
+	p.Do("") // it has been mapped
 	return p
 }
 
@@ -31,10 +32,10 @@ func TestCountedText(t *testing.T) {
 		t.Run(flags, func(t *testing.T) {
 			p := startCounted(t, flags)
 			// The constant 1 of half is no length; two has two texts.
-			s := open(t, "counted:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 20,
+			s := open(t, "counted:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 20,
 				Strings: []string{"counted:hal?:arg0[arg2]", "counted:[bh]a[rl][ef]:arg0[arg2]", "arg0[arg1]", "counted:two:arg2[arg3]",
 					"counted:followed:arg0->8", "counted:followed:arg1->0x8[arg2]", "counted:followed:arg3->8", "counted:followed:arg4->8"}})
-			p.do("")
+			p.Do("")
 			got := map[string][]arg{}
 			for _, ev := range drain(t, s) {
 				got[ev.Name] = argsOf(ev)
@@ -71,8 +72,8 @@ func TestCountedText(t *testing.T) {
 // there is more in the register.
 func TestCountedTextOfFunction(t *testing.T) {
 	p := startCounted(t, "-O2")
-	s := open(t, "uprobe:counted:part", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 20, Args: []string{"arg1:uint8"}, Strings: []string{"arg0[arg1]"}})
-	p.do("")
+	s := open(t, "uprobe:counted:part", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 20, Args: []string{"arg1:uint8"}, Strings: []string{"arg0[arg1]"}})
+	p.Do("")
 	events := drain(t, s)
 	if len(events) != 1 {
 		t.Fatalf("%d events, want 1", len(events))
@@ -85,12 +86,12 @@ func TestCountedTextOfFunction(t *testing.T) {
 // TestCountedTextInKernel compares and groups by text that has a length.
 func TestCountedTextInKernel(t *testing.T) {
 	p := startCounted(t, "-O2")
-	opts := attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"counted:byte:arg0[arg1]", "counted:constant:arg0[arg1]"}, Where: `arg0 == "coun" || arg0 ~ "*\x00t"`}
-	followed := open(t, "counted:followed", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"arg1->8"}, Where: `arg1 == "counted"`})
-	byFollowed := openAggregate(t, []string{"counted:followed"}, attach.Count().By("arg0"), &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Strings: []string{"arg0->8"}})
+	opts := attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Strings: []string{"counted:byte:arg0[arg1]", "counted:constant:arg0[arg1]"}, Where: `arg0 == "coun" || arg0 ~ "*\x00t"`}
+	followed := open(t, "counted:followed", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Strings: []string{"arg1->8"}, Where: `arg1 == "counted"`})
+	byFollowed := openAggregate(t, []string{"counted:followed"}, attach.Count().By("arg0"), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Strings: []string{"arg0->8"}})
 	s := open(t, "counted:[bc]*t*", &opts)
 	a := openAggregate(t, []string{"counted:byte", "counted:constant"}, attach.Count().By("arg0"), &opts)
-	p.do("")
+	p.Do("")
 	var got []string
 	for _, ev := range drain(t, s) {
 		got = append(got, ev.Name+" "+ev.Args[0].Value.(string))
@@ -124,8 +125,8 @@ func TestComparedText(t *testing.T) {
 		{`arg0 > 5`, nil},
 		{`comm == "counted"`, nil},
 	} {
-		s := open(t, "counted:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: test.where})
-		p.do("")
+		s := open(t, "counted:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where})
+		p.Do("")
 		events := drain(t, s)
 		if len(events) != 1 {
 			t.Errorf("%s: %d events, want 1", test.where, len(events))

@@ -14,14 +14,14 @@ import (
 // process.
 func TestThreadID(t *testing.T) {
 	p := startChild(t, "typed")
-	p.do("load")
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.pid()))
+	p.Do("load")
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.PID()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tid := 0
 	for _, task := range tasks {
-		if n, err := strconv.Atoi(task.Name()); err == nil && n != p.pid() {
+		if n, err := strconv.Atoi(task.Name()); err == nil && n != p.PID() {
 			tid = n
 		}
 	}
@@ -30,7 +30,7 @@ func TestThreadID(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if want := fmt.Sprintf("%d is a thread of process %d:", tid, p.pid()); err == nil || !strings.Contains(err.Error(), want) {
+		if want := fmt.Sprintf("%d is a thread of process %d:", tid, p.PID()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("by %v: error %v, want one with %q", kind, err, want)
 		}
 	}

@@ -15,10 +15,11 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["timens"] = timensChild() }
+func init() { roles["timens"] = tracee.Obey(timensChild()) }
 
 // timensChild traces itself, and compares the times of its events with its wall
 // clock.
@@ -85,9 +86,9 @@ func TestTimeNamespace(t *testing.T) {
 	for _, offset := range []string{"100000 5", "-1 0"} {
 		t.Run(offset, func(t *testing.T) {
 			p := startInTimeNamespace(t, "timens", offset)
-			p.do("check")
-			p.do("trace")
-			if err := p.end(); err != nil {
+			p.Do("check")
+			p.Do("trace")
+			if err := p.End(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -97,14 +98,14 @@ func TestTimeNamespace(t *testing.T) {
 // startInTimeNamespace is startChild with the child's CLOCK_MONOTONIC set off by
 // seconds and nanoseconds. The caller must be a goroutine that ends, and its
 // thread with it.
-func startInTimeNamespace(t *testing.T, name, offset string) *program {
+func startInTimeNamespace(t *testing.T, name, offset string) *tracee.Program {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sh", "-c", `"$0"; exit $?`, exe)
-	cmd.Env = append(os.Environ(), child+"="+name)
+	cmd.Env = tracee.Self(name).Env
 	if !entersByExec(t) {
 		// The shell makes the namespace, and what it forks is in it.
 		cmd.Args[2] = `echo "monotonic ` + offset + `" > /proc/$$/timens_offsets && "$0"; exit $?`

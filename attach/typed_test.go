@@ -11,10 +11,11 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["typed"] = typedChild() }
+func init() { roles["typed"] = tracee.Obey(typedChild()) }
 
 // long is beyond every limit on strings that the tests use.
 var long = strings.Repeat("0123456789", 1000)
@@ -79,19 +80,19 @@ func TestTyped(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := startChild(t, "typed")
-			p.do("load")
-			s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 100, Link: kind})
+			p.Do("load")
+			s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 100, Link: kind})
 			if got, want := s.Plan().Attached(), 4; got != want {
 				t.Fatalf("attached %d sites, want %d: %+v", got, want, s.Plan())
 			}
 			for _, c := range []string{"ints", "others", "text", "bare"} {
-				p.do("%s", c)
+				p.Do("%s", c)
 			}
 			events := drain(t, s)
 			var got [][]arg
 			for _, ev := range events {
-				if ev.PID != p.pid() || ev.TID == 0 || ev.Comm == "" || ev.Provider != "typed" {
-					t.Errorf("event of %d/%d %q %s:%s, want process %d", ev.PID, ev.TID, ev.Comm, ev.Provider, ev.Name, p.pid())
+				if ev.PID != p.PID() || ev.TID == 0 || ev.Comm == "" || ev.Provider != "typed" {
+					t.Errorf("event of %d/%d %q %s:%s, want process %d", ev.PID, ev.TID, ev.Comm, ev.Provider, ev.Name, p.PID())
 				}
 				got = append(got, argsOf(ev))
 			}
@@ -129,8 +130,8 @@ func TestFlood(t *testing.T) {
 	for _, read := range []bool{false, true} {
 		t.Run(fmt.Sprintf("read=%t", read), func(t *testing.T) {
 			p := startChild(t, "typed")
-			p.do("load")
-			s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, RingSize: 64 << 10})
+			p.Do("load")
+			s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 10})
 			received := make(chan uint64)
 			if read {
 				go func() {
@@ -141,7 +142,7 @@ func TestFlood(t *testing.T) {
 					received <- n
 				}()
 			}
-			p.do("flood")
+			p.Do("flood")
 			var n uint64
 			if read {
 				if err := s.Stop(); err != nil {

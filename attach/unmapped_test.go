@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["unmapped"] = unmappedChild() }
+func init() { roles["unmapped"] = tracee.Obey(unmappedChild()) }
 
 // unmappedChild is a program that maps its probes anew, in another memory file,
 // each time that it is told "load", and unmaps them when it is told "close".
@@ -37,7 +37,6 @@ func unmappedChild() func(command string) error {
 // while one of them maps and unmaps files without a name: they leave no sites,
 // numbers or links behind, and every event of each of them arrives.
 func TestUnmapped(t *testing.T) {
-	needs.Root(t) // map_files is root's
 	for _, test := range []struct {
 		name   string
 		others int // processes that are named, too
@@ -49,9 +48,9 @@ func TestUnmapped(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startChild(t, "unmapped")
-			pids := []int{p.pid()}
+			pids := []int{p.PID()}
 			for range test.others {
-				pids = append(pids, startChild(t, "unmapped").pid())
+				pids = append(pids, startChild(t, "unmapped").PID())
 			}
 			// The test says when to look.
 			o := &attach.Options{Target: attach.Target{PIDs: pids}, Link: test.link, Rescan: time.Hour, Await: true}
@@ -77,16 +76,16 @@ func TestUnmapped(t *testing.T) {
 			load := 0
 			turn := func() {
 				load++
-				p.do("load")
+				p.Do("load")
 				rescan()
 				if plan := s.Plan(); plan.Attached() != 1 || len(plan) != 1 {
 					t.Fatalf("attached %d of %d sites when the probes are mapped for the %d. time, want 1 of 1: %+v", plan.Attached(), len(plan), load, plan)
 				}
-				p.do("fire")
-				if got, want := <-events, fmt.Sprint(p.pid(), " ", load); got != want {
+				p.Do("fire")
+				if got, want := <-events, fmt.Sprint(p.PID(), " ", load); got != want {
 					t.Errorf("event with PID and number %s, want %s", got, want)
 				}
-				p.do("close")
+				p.Do("close")
 				// The first finds the file gone, the second is sure of that. By the
 				// third nobody has an event of it.
 				for range 4 {

@@ -37,9 +37,9 @@ func TestManyReads(t *testing.T) {
 		o.Args = append(o.Args, fmt.Sprintf("arg%d", i+6))
 	}
 	p := start(t, exec.Command(path))
-	o.Target.PIDs = []int{p.pid()}
+	o.Target.PIDs = []int{p.PID()}
 	s := open(t, "uprobe:"+path+":sum8", &o)
-	p.ask("go")
+	p.Do("go")
 	if events := drain(t, s); len(events) != 1 || events[0].Args[0].Value != int64(7) {
 		t.Errorf("events %+v, want one", events)
 	}

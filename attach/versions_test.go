@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
 func init() {
-	children["versions"] = versionsChild("versions")
-	children["growth"] = versionsChild("growth")
+	roles["versions"] = tracee.Obey(versionsChild("versions"))
+	roles["growth"] = tracee.Obey(versionsChild("growth"))
 }
 
 // versionsChild is a program of three versions, which declare a probe of one
@@ -44,19 +45,19 @@ func obeyVersion(name, command string) error {
 
 var versionsFire func()
 
-func startVersion(t testing.TB, version string) *program {
+func startVersion(t testing.TB, version string) *tracee.Program {
 	p := startChild(t, "versions")
-	p.do("load %s", version)
+	p.Do("load %s", version)
 	return p
 }
 
 // TestVersions traces those of several versions of a program that a condition
 // fits, and says in the plan why it leaves out the others.
 func TestVersions(t *testing.T) {
-	programs := []*program{startVersion(t, "old"), startVersion(t, "new"), startVersion(t, "text")}
+	programs := []*tracee.Program{startVersion(t, "old"), startVersion(t, "new"), startVersion(t, "text")}
 	var pids []int
 	for _, p := range programs {
-		pids = append(pids, p.pid())
+		pids = append(pids, p.PID())
 	}
 	for _, test := range []struct {
 		selector string
@@ -79,11 +80,11 @@ func TestVersions(t *testing.T) {
 			}
 		}
 		for _, p := range programs {
-			p.do("fire")
+			p.Do("fire")
 		}
 		events := drain(t, s)
-		if len(events) != 1 || events[0].PID != programs[1].pid() || events[0].Args[1].Value != int64(500) {
-			t.Errorf("%s of %v: events %+v, want status 500 of process %d", test.selector, test.pids, events, programs[1].pid())
+		if len(events) != 1 || events[0].PID != programs[1].PID() || events[0].Args[1].Value != int64(500) {
+			t.Errorf("%s of %v: events %+v, want status 500 of process %d", test.selector, test.pids, events, programs[1].PID())
 		}
 		checkSum(t, s)
 		if err := s.Close(); err != nil {
@@ -99,8 +100,8 @@ func TestVersions(t *testing.T) {
 
 // TestVersionsAggregate is TestVersions for what is added up, and by what.
 func TestVersionsAggregate(t *testing.T) {
-	programs := []*program{startVersion(t, "old"), startVersion(t, "new")}
-	o := &attach.Options{Target: attach.Target{PIDs: []int{programs[0].pid(), programs[1].pid()}}}
+	programs := []*tracee.Program{startVersion(t, "old"), startVersion(t, "new")}
+	o := &attach.Options{Target: attach.Target{PIDs: []int{programs[0].PID(), programs[1].PID()}}}
 	for _, sums := range []bool{true, false} {
 		what := attach.Count().By("status")
 		if sums {
@@ -108,7 +109,7 @@ func TestVersionsAggregate(t *testing.T) {
 		}
 		a := openAggregate(t, []string{"versions:done"}, what, o)
 		for _, p := range programs {
-			p.do("fire")
+			p.Do("fire")
 		}
 		groups, err := a.Read()
 		if err != nil {
@@ -130,7 +131,7 @@ func TestVersionsAggregate(t *testing.T) {
 	}
 	defer a.Close()
 	for _, p := range programs {
-		p.do("fire")
+		p.Do("fire")
 	}
 	groups, err := a.Read()
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != int64(404) {

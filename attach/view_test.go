@@ -22,10 +22,10 @@ func kept(v event.Value) any {
 // TestViews compares views with the events that they are of.
 func TestViews(t *testing.T) {
 	p := startChild(t, "typed")
-	p.do("load")
-	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, MaxString: 100})
+	p.Do("load")
+	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 100})
 	for _, c := range []string{"ints", "others", "text", "bare"} {
-		p.do("%s", c)
+		p.Do("%s", c)
 	}
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
@@ -69,9 +69,9 @@ func errText(err error) string {
 // TestNestedViews looks into structs, arrays and behind pointers.
 func TestNestedViews(t *testing.T) {
 	p := startChild(t, "nested")
-	p.do("load")
-	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Follow: []string{"Up", "Nobody"}})
-	p.do("fire")
+	p.Do("load")
+	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Up", "Nobody"}})
+	p.Do("fire")
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -152,9 +152,9 @@ func TestViewsDoNotAllocate(t *testing.T) {
 		t.Skip("short: it fires 200,000 times, and no kernel makes a difference")
 	}
 	p := startChild(t, "typed")
-	p.do("load")
-	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, RingSize: 64 << 20})
-	p.do("flood")
+	p.Do("load")
+	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 20})
+	p.Do("flood")
 	// Those of the iterator and of the runtime itself are a few.
 	if n, _ := consume(t, s, 100_000, true); n > 1000 {
 		t.Errorf("%d allocations for 100000 views, want next to none", n)
@@ -168,8 +168,8 @@ func TestViewsDoNotAllocate(t *testing.T) {
 // event.
 func BenchmarkConsume(b *testing.B) {
 	p := startChild(b, "typed")
-	p.do("load")
-	s := open(b, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, RingSize: 64 << 20})
+	p.Do("load")
+	s := open(b, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 20})
 	const events = 200_000 + 200_000/64
 	for _, views := range []bool{true, false} {
 		name := "events"
@@ -180,7 +180,7 @@ func BenchmarkConsume(b *testing.B) {
 			var allocations uint64
 			var took time.Duration
 			for range b.N {
-				p.do("flood")
+				p.Do("flood")
 				n, t := consume(b, s, events, views)
 				allocations, took = allocations+n, took+t
 			}

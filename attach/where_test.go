@@ -10,10 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { children["where"] = whereChild() }
+func init() { roles["where"] = tracee.Obey(whereChild()) }
 
 // whereTexts are what the child "where" fires text with, one after the other.
 var whereTexts = []string{
@@ -57,7 +58,7 @@ func whereChild() func(string) error {
 
 func TestWhere(t *testing.T) {
 	p := startChild(t, "where")
-	p.do("load")
+	p.Do("load")
 	for _, test := range []struct {
 		probe, where string
 		want         []int // of the events that are fired
@@ -81,8 +82,8 @@ func TestWhere(t *testing.T) {
 		{"num", "g == 0.1", []int{3}},
 		{"num", "g > -2", []int{0, 1, 2, 3, 4}},
 		{"num", "1e8 < g", []int{4}},
-		{"num", fmt.Sprintf("pid == %d && tid > 0", p.pid()), []int{0, 1, 2, 3, 4, 5}},
-		{"num", fmt.Sprintf("pid != %d", p.pid()), nil},
+		{"num", fmt.Sprintf("pid == %d && tid > 0", p.PID()), []int{0, 1, 2, 3, 4, 5}},
+		{"num", fmt.Sprintf("pid != %d", p.PID()), nil},
 		{"num", `comm == "exe"`, []int{0, 1, 2, 3, 4, 5}},
 		{"num", `comm ~ "e*e" && n == 1`, []int{1}},
 		{"num", `comm ~ "x*"`, nil},
@@ -110,8 +111,8 @@ func TestWhere(t *testing.T) {
 		{"rec", `PID < 0 && Ratio < 1`, []int{0}},
 	} {
 		t.Run(test.probe+":"+fmt.Sprintf("%.40s", test.where), func(t *testing.T) {
-			s := open(t, "where:"+test.probe, &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}, Where: test.where})
-			p.do("%s", test.probe)
+			s := open(t, "where:"+test.probe, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where})
+			p.Do("%s", test.probe)
 			var got []int
 			for _, ev := range drain(t, s) {
 				if test.probe == "rec" {
@@ -153,10 +154,10 @@ func TestWhereC(t *testing.T) {
 			{"text", `arg1 == "x" || arg1 != "x"`, 0},
 			{"text", `!(arg1 == "x")`, 1},
 			{"floats", `arg0 == 2.5 && arg1 < -0.2 && arg1 > -0.3`, 1},
-			{"bare", fmt.Sprintf(`pid == %d && comm == "args"`, p.pid()), 1},
+			{"bare", fmt.Sprintf(`pid == %d && comm == "args"`, p.PID()), 1},
 		} {
 			s := open(t, path+":args:"+test.probe, &attach.Options{Where: test.where})
-			p.do("")
+			p.Do("")
 			if got := len(drain(t, s)); got != test.want {
 				t.Errorf("%v: %d events of %s where %s, want %d", flags, got, test.probe, test.where, test.want)
 			}

@@ -1,5 +1,7 @@
-// Package tracee runs the programs that tests look at and trace. A program
-// answers each line of its input by one of its output, and ends with its input.
+// Package tracee runs the programs of tests: those that are looked at and traced,
+// and those that trace. A program answers each line of its input by one of its
+// output, and ends with its input. A test binary can be such a program itself, in
+// a role, see [Run].
 package tracee
 
 import (
@@ -7,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -16,19 +19,58 @@ import (
 
 // Program is a program that runs.
 type Program struct {
-	t    testing.TB
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	wait func() error
+	t      testing.TB
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr Output
+	killed bool
+	wait   func() error
 }
 
 // patience is how long a program may take to end.
-const patience = 20 * time.Second
+const patience = time.Minute
 
-// Start starts a program, whose end is the test's: one that fails then, or has
-// to be killed, fails the test.
+// Start starts a program that has to end well: at the end of the test its input
+// ends, and the test fails if the program does, or if it has to be killed.
 func Start(t testing.TB, cmd *exec.Cmd) *Program {
+	t.Helper()
+	p := begin(t, cmd)
+	t.Cleanup(func() {
+		if err := p.End(); err != nil && !p.killed {
+			t.Errorf("%s: %v", cmd.Path, err)
+		}
+	})
+	return p
+}
+
+// StartReady starts a program as Start does and waits until it says "ready".
+func StartReady(t testing.TB, cmd *exec.Cmd) *Program {
+	t.Helper()
+	p := Start(t, cmd)
+	p.ready()
+	return p
+}
+
+// StartVictim starts a program that the end of the test kills, whatever it does
+// by then.
+func StartVictim(t testing.TB, cmd *exec.Cmd) *Program {
+	t.Helper()
+	p := begin(t, cmd)
+	t.Cleanup(p.Kill)
+	return p
+}
+
+// StartReadyVictim starts a program as StartVictim does and waits until it says
+// "ready".
+func StartReadyVictim(t testing.TB, cmd *exec.Cmd) *Program {
+	t.Helper()
+	p := StartVictim(t, cmd)
+	p.ready()
+	return p
+}
+
+func begin(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	p := &Program{t: t, cmd: cmd}
 	var err error
@@ -40,56 +82,83 @@ func Start(t testing.TB, cmd *exec.Cmd) *Program {
 		t.Fatal(err)
 	}
 	p.out = bufio.NewReader(out)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
+	if cmd.Stderr == nil {
+		cmd.Stderr = &p.stderr
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	p.wait = sync.OnceValue(func() error {
 		err := cmd.Wait()
-		if err != nil && stderr.Len() > 0 {
-			err = fmt.Errorf("%w\n%s", err, stderr.String())
+		if said := p.stderr.String(); err != nil && said != "" {
+			err = fmt.Errorf("%w\n%s", err, said)
 		}
 		return err
-	})
-	t.Cleanup(func() {
-		if err := p.End(); err != nil {
-			t.Errorf("%s: %v", cmd.Path, err)
-		}
 	})
 	return p
 }
 
-// StartReady starts a program and waits until it says "ready".
-func StartReady(t testing.TB, cmd *exec.Cmd) *Program {
-	t.Helper()
-	p := Start(t, cmd)
+func (p *Program) ready() {
+	p.t.Helper()
 	if line := p.Line(); line != "ready" {
-		t.Fatalf("%s says %q, want ready", cmd.Path, line)
+		p.t.Fatalf("%s says %q, want ready", p.cmd.Path, line)
 	}
-	return p
 }
 
 // PID returns the program's process id.
 func (p *Program) PID() int { return p.cmd.Process.Pid }
 
-// Line returns the next line of the program's output.
+// Stderr returns what the program has written to its standard error.
+func (p *Program) Stderr() *Output { return &p.stderr }
+
+// Next returns the next line of the program's output, without its end. The error
+// is [io.EOF] if there is none.
+func (p *Program) Next() (string, error) {
+	line, err := p.out.ReadString('\n')
+	return strings.TrimSuffix(line, "\n"), err
+}
+
+// Line returns the next line of the program's output, which the test fails without.
 func (p *Program) Line() string {
 	p.t.Helper()
-	line, err := p.out.ReadString('\n')
+	line, err := p.Next()
 	if err != nil {
 		p.t.Fatalf("%s: %v", p.cmd.Path, errors.Join(err, p.End()))
 	}
-	return strings.TrimSuffix(line, "\n")
+	return line
+}
+
+// Rest returns what the program writes until it ends, or closes its output.
+func (p *Program) Rest() string {
+	p.t.Helper()
+	rest, err := io.ReadAll(p.out)
+	if err != nil {
+		p.t.Fatalf("%s: %v", p.cmd.Path, err)
+	}
+	return string(rest)
+}
+
+// Send gives the program a line.
+func (p *Program) Send(format string, args ...any) {
+	p.t.Helper()
+	if _, err := fmt.Fprintf(p.in, format+"\n", args...); err != nil {
+		p.t.Fatalf("%s: %v", p.cmd.Path, errors.Join(err, p.End()))
+	}
 }
 
 // Do has the program obey a line and returns its answer.
 func (p *Program) Do(format string, args ...any) string {
 	p.t.Helper()
-	if _, err := fmt.Fprintf(p.in, format+"\n", args...); err != nil {
-		p.t.Fatalf("%s: %v", p.cmd.Path, errors.Join(err, p.End()))
-	}
+	p.Send(format, args...)
 	return p.Line()
+}
+
+// Signal sends the program a signal.
+func (p *Program) Signal(sig os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.t.Errorf("%s: %v", p.cmd.Path, err)
+	}
 }
 
 // End ends the program's input and waits until the program has ended. Its error
@@ -99,4 +168,12 @@ func (p *Program) End() error {
 	kill := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
 	defer kill.Stop()
 	return p.wait()
+}
+
+// Kill kills the program, if it has not ended, and waits until it has: the kernel
+// has detached by then what the program attached.
+func (p *Program) Kill() {
+	p.killed = true
+	p.cmd.Process.Kill()
+	p.wait()
 }

@@ -1,0 +1,59 @@
+package tracee
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// role is the environment variable that names the role of a test binary.
+const role = "USDT_TEST_ROLE"
+
+// Roles are what a test binary can be beside a test, by name. Each gets the
+// command's arguments.
+type Roles map[string]func(args []string) error
+
+// Run runs this process's role and exits, if [Self] has started it in one. TestMain
+// calls it first.
+func Run(roles Roles) {
+	name, ok := os.LookupEnv(role)
+	if !ok {
+		return
+	}
+	os.Unsetenv(role) // for what the role starts
+	run := roles[name]
+	if run == nil {
+		fmt.Fprintf(os.Stderr, "no role %q\n", name)
+		os.Exit(2)
+	}
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Obey makes a role of a function that is called with each line of the standard
+// input, and is answered for by "done" on the standard output.
+func Obey(run func(command string) error) func(args []string) error {
+	return func([]string) error {
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			if err := run(lines.Text()); err != nil {
+				return err
+			}
+			if _, err := fmt.Println("done"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Self returns a command that is this test binary in a role.
+func Self(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", args...)
+	// The race detector's programs sleep for a second before they exit.
+	cmd.Env = append(os.Environ(), role+"="+name, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
+	return cmd
+}
