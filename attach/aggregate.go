@@ -22,14 +22,14 @@ type totals struct {
 	done  context.Context
 }
 
-// Group is what the events with equal [Aggregation.By] came to.
+// Group is the result for all events that have equal values of [Aggregation.By].
 type Group struct {
 	By    []event.Arg // named as in Aggregation.By
 	Count uint64
 
-	// As Aggregation asks for. Sum, Min and Max are int64 or uint64 as the
+	// What Aggregation asks for. Sum, Min and Max are int64 or uint64 as the
 	// argument is signed or not, and float64 of a floating-point number; Avg is a
-	// float64. They are nil if not asked for. The sum of integers is taken modulo
+	// float64. What was not asked for is nil. The sum of integers is taken modulo
 	// 2^64, that of floating-point numbers in units of 2^-20; those beyond 2^43 are
 	// lost.
 	Sum, Avg, Min, Max any
@@ -123,9 +123,9 @@ func (a *totals) Read() ([]Group, error) {
 	return groups, err
 }
 
-// Close detaches and frees everything. What has not been read counts as
-// unread. The error is also one for which tracing ended early, or for which
-// sites found by a rescan could not be left. Calling it again is safe.
+// Close detaches and frees everything. What has not been read counts as unread. The
+// error is also that for which tracing ended early, or for which sites that a
+// rescan found could not be left. Calling it again is safe.
 func (a *totals) Close() error {
 	a.cancel() // of a rescan, too
 	err := a.Stop()

@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// ErrAggregation is wrapped by the error of OpenAggregate if the aggregation
-// does not make sense, or not for a probe.
+// ErrAggregation is wrapped by the error of [OpenAggregate] if the aggregation
+// makes no sense, in itself or for the probes.
 var ErrAggregation = errors.New("aggregation")
 
 // maxGroupBytes is the size of the keys that events can be grouped by.

@@ -27,19 +27,18 @@ func Sum(arg string) Aggregation { return Aggregation{value: arg, sum: true} }
 // Avg returns an Aggregation that takes the average of an argument.
 func Avg(arg string) Aggregation { return Aggregation{value: arg, avg: true} }
 
-// Min returns an Aggregation that keeps the least value of an argument.
+// Min returns an Aggregation that keeps the smallest value of an argument.
 func Min(arg string) Aggregation { return Aggregation{value: arg, min: true} }
 
-// Max returns an Aggregation that keeps the greatest value of an argument.
+// Max returns an Aggregation that keeps the largest value of an argument.
 func Max(arg string) Aggregation { return Aggregation{value: arg, max: true} }
 
-// Hist returns an Aggregation that draws a histogram of an argument. Its buckets
-// begin and end at powers of two, or at Bounds.
+// Hist returns an Aggregation that counts the values of an argument in the buckets
+// of a histogram, whose bounds are powers of two, or those of Bounds.
 func Hist(arg string) Aggregation { return Aggregation{value: arg, hist: true} }
 
-// And returns an Aggregation that computes what others do, too, of the same
-// argument. By, Bounds and MaxGroups are for what And returns: others must not
-// have them.
+// And returns an Aggregation that also computes what others do, of the same
+// argument. Call By, Bounds and MaxGroups on the result: others must not have them.
 func (a Aggregation) And(others ...Aggregation) Aggregation {
 	for _, b := range others {
 		switch {
@@ -59,27 +58,27 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 	return a
 }
 
-// Bounds has the buckets of the histogram begin and end at bounds, at least two
-// and at most 1001, each greater than the one before. See [Linear]. None are
-// powers of two.
+// Bounds returns an Aggregation whose histogram has buckets that begin and end at
+// bounds: at least two and at most 1001, each greater than the one before; see
+// [Linear]. No bounds mean powers of two.
 func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 	a.bounds = slices.Clone(bounds)
 	return a
 }
 
-// By groups events by arguments, pid, tid, comm or probe, beside those of earlier
-// calls: by at most 512 bytes of keys, of which a number takes 8, comm 16, and
-// text 136, for the 120 bytes by which it is told apart. Events of which an
-// argument cannot be read are a group for each reason, and those of which it lies
-// behind a nil pointer another.
+// By returns an Aggregation that groups events by arguments, pid, tid, comm or
+// probe, in addition to those of earlier calls. A key has at most 512 bytes: a
+// number takes 8, comm 16, and text 136, of which the first 120 bytes count. Events
+// whose argument cannot be read are a group for each reason, and those whose
+// argument lies behind a nil pointer are another.
 func (a Aggregation) By(args ...string) Aggregation {
 	a.by = append(slices.Clone(a.by), args...)
 	return a
 }
 
-// MaxGroups bounds the groups between two calls of Read, which needs By; 0 means
-// 8192, or at most 1024 with a histogram. Events beyond are lost, and counted as
-// such.
+// MaxGroups returns an Aggregation of at most n groups between two calls of Read. 0
+// means 8192, or at most 1024 with a histogram. Events of further groups are lost,
+// and counted as such. It needs By.
 func (a Aggregation) MaxGroups(n int) Aggregation {
 	a.maxGroups = n
 	return a

@@ -146,16 +146,17 @@ func (p Plan) gone() bool {
 	return true
 }
 
-// Plan returns what was decided and done for every site until now, without those
-// of files that have no name any more and that no traced process has mapped. It is
-// a copy, which later calls and changes do not alter.
+// Plan returns what was decided and done for every site until now. Sites of files
+// that have no name any more and that no traced process has mapped are left out.
+// It is a copy, which later calls and changes do not alter.
 func (a *Attachment) Plan() Plan {
 	plan, _ := a.PlanSince(0)
 	return plan
 }
 
-// PlanSince returns what Plan does without the first n sites that there were, and
-// how many there were until now, which is the n for the next call.
+// PlanSince returns what Plan does, without the first n sites that there have been,
+// and the number of sites that there have been until now, which is the n of the
+// next call.
 func (a *Attachment) PlanSince(n int) (Plan, int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -184,11 +185,11 @@ func (a *Attachment) adopt(more *Attachment) error {
 	return more.Close()
 }
 
-// Close detaches from all sites. When it returns the programs run no more, and
-// sites and semaphores are as they were before, with one exception: perf events
-// are closed in the background, see [Attachment.Wait]. Some kernels, Linux 6.1
-// among them, take 0.1 s for each to detach a program of the caller's own.
-// Later calls return the same error.
+// Close detaches from all sites. When it returns, the programs no longer run, and
+// sites and semaphores are as they were before, with one exception: perf events are
+// closed in the background, see [Attachment.Wait]. Some kernels, Linux 6.1 among
+// them, take 0.1 s for each to detach a program of the caller's own. Later calls
+// return the same error.
 func (a *Attachment) Close() error {
 	a.closing.Do(func() {
 		for _, f := range a.detach() {
@@ -269,9 +270,9 @@ func (a *Attachment) closeEvents(left []detacher) {
 	close(a.completed)
 }
 
-// Pending returns the number of perf events that the kernel has still to
-// remove after Close. Their sites run no program any more, but are slow and
-// have their semaphores raised until then.
+// Pending returns the number of perf events that the kernel has still to remove
+// after Close. Until then their sites run no program, but are slow and have raised
+// semaphores.
 func (a *Attachment) Pending() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -282,8 +283,8 @@ func (a *Attachment) Pending() int {
 	return n
 }
 
-// Wait waits after Close until nothing is pending, or until ctx is done. A
-// process that ends earlier is held by the kernel until it has finished.
+// Wait waits after Close until nothing is pending, or until ctx is done. If this
+// process exits earlier, the kernel holds it until it has removed them.
 func (a *Attachment) Wait(ctx context.Context) error {
 	select {
 	case <-a.completed:

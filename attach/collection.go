@@ -40,8 +40,8 @@ import (
 //
 // If there are more than eight PIDs, programs whose sections say what to attach to
 // look the process up in front, if their license is GPL-compatible: one link serves
-// all processes then. Those that AttachProgram attaches have one for each, which
-// [Probes] says the cost of.
+// all processes then. Those that AttachProgram attaches have one for each, at the
+// cost that [AttachProbes] describes.
 //
 // Programs of all other sections are the caller's to attach.
 type Collection struct {
@@ -111,10 +111,12 @@ func LoadCollection(ctx context.Context, object io.ReaderAt, opts *CollectionOpt
 }
 
 // LoadCollectionSpec is [ebpf.LoadCollectionSpecFromReader] for objects that
-// include usdt.bpf.h, which that refuses; others it reads as that does.
+// include usdt.bpf.h, which that function refuses. It reads other objects as that
+// function does.
 //
 // AttachTo of a program is what its section names, "PATH:PROVIDER:NAME" or
-// "PATH:FUNC". It may be changed, and cleared to have AttachProgram say it later.
+// "PATH:FUNC". It may be changed, or cleared, so that AttachProgram says later what
+// to attach to.
 func LoadCollectionSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 	b, err := io.ReadAll(io.NewSectionReader(object, 0, maxObject+1))
 	if err != nil {
@@ -139,11 +141,11 @@ func LoadCollectionSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err erro
 	return spec, nil
 }
 
-// NewCollection loads spec, which it does not change, into the kernel, and
-// looks up the sites that its programs name, which [Collection.Plan] then shows.
-// The map of argument specs, __bpf_usdt_specs, is given room for all of them,
-// beside that for the 256, or what its MaxEntries says, that AttachProgram may
-// add. Nothing is attached before Attach.
+// NewCollection loads spec, which it does not change, into the kernel, and looks up
+// the sites that its programs name, which [Collection.Plan] then shows. The map of
+// argument specs, __bpf_usdt_specs, has room for all of them, and for 256 more, or
+// as many as its MaxEntries says, that AttachProgram may add. Nothing is attached
+// before Attach.
 //
 // When ctx is done, NewCollection ends with its cause. opts may be nil.
 func NewCollection(ctx context.Context, spec *ebpf.CollectionSpec, opts *CollectionOptions) (*Collection, error) {

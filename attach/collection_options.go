@@ -20,7 +20,7 @@ type CollectionOptions struct {
 	// Rescan is how often probes are looked for that were not there before, as
 	// [Options.Rescan] says; 0 means never.
 	Rescan time.Duration
-	// Await makes it no error if no probe matches yet. It needs Rescan.
+	// Await has Open succeed if no probe matches yet. It needs Rescan.
 	Await bool
 
 	// Force attaches where [Options.Force] does.

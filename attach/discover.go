@@ -337,7 +337,7 @@ func (d *discovery) file(f *reader.File, state *fileState, path, open string) {
 	}
 }
 
-// SelectorError says that a selector cannot be understood.
+// SelectorError says why a selector cannot be understood.
 type SelectorError struct {
 	Selector string // "" if there is none at all
 	Err      error

@@ -4,14 +4,14 @@
 // [Open] takes selectors such as "myapp:request_*", finds the probe sites they
 // name, attaches generated BPF programs to them and returns a [Session], whose
 // Events are decoded Go values, each an [event.Event]. [OpenAggregate] has the
-// kernel count, sum up and draw histograms instead, in total or by the values of
-// arguments, and [OpenLatency] does so with the time from one probe to another.
+// kernel count events and add up their arguments instead, in total or by the
+// values of others, and [OpenLatency] the time from one probe to another.
 // [AttachProbes] attaches a program of the caller's own. [LoadCollection] loads
 // programs compiled from C with libbpf's usdt.bpf.h and attaches them to the
-// probes that their sections name. [Find] only looks.
+// probes that their sections name. [Find] attaches to nothing.
 //
 // A [Target] says which processes are traced. When a context is done, the call that
-// was given it ends, or tracing does.
+// it was passed to ends, or tracing does.
 //
 // All sites of one object that need the same program share one uprobe_multi
 // link; kernels without it (before 6.6) get one perf event per site. Arguments
@@ -26,9 +26,8 @@
 //
 // [Session.Views] yields the same events without allocating memory for them. A
 // reader that is too slow never holds up the traced program: when the buffer is
-// full, events are dropped, and [Stats] counts every one of them. What bursts need
-// is a larger [Options.RingSize]; what a steady flood needs is a condition or an
-// aggregation.
+// full, events are dropped, and [Stats] counts every one of them. A burst needs a
+// larger [Options.RingSize], a steady flood a condition or an aggregation.
 //
 // [Options.Where] is a condition that the kernel tests before an event is
 // recorded; it is compiled to BPF for each argument signature.
@@ -39,17 +38,16 @@
 // calling convention, the result is retval. "uprobe:PATH:FUNC+0x1f" and
 // "uprobe:PATH:0x401136" select one instruction, which has no arguments.
 //
-// With [Options.Rescan] probes that appear later are attached to as well: those
-// of libraries loaded, of processes started and of programs that declare probes
-// when they run.
+// With [Options.Rescan], probes that appear later are attached to as well: those of
+// libraries that are loaded, of processes that start and of programs that declare
+// probes when they run.
 //
 // Nothing is attached where it would harm the traced program or its host, unless
 // [Options.Force] asks for it; [Session.Plan] says for every site what was done
 // and why.
 //
 // The package needs Linux 5.15 (BPF cookies) and CAP_BPF with CAP_PERFMON, or
-// CAP_SYS_ADMIN, which perf events need in any case. Processes of other users
-// need CAP_SYS_PTRACE, too.
-// See https://docs.kernel.org/trace/uprobetracer.html and
-// https://docs.kernel.org/bpf/ringbuf.html.
+// CAP_SYS_ADMIN, which perf events need in any case. Tracing other users' processes
+// takes CAP_SYS_PTRACE, too. See https://docs.kernel.org/trace/uprobetracer.html
+// and https://docs.kernel.org/bpf/ringbuf.html.
 package attach

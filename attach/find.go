@@ -10,10 +10,10 @@ type FindOptions struct {
 	Force bool
 }
 
-// Find returns the sites that [Open] would attach to, with what it would decide
-// about each, and attaches to none. When ctx is done, it ends with its cause. opts
-// may be nil. It needs no privilege but that of reading the files, and of seeing
-// the processes that have them mapped.
+// Find returns the sites that [Open] would find, with what it would decide about
+// each, and attaches to none. When ctx is done, Find ends with the context's cause.
+// opts may be nil. It needs no privileges but those of reading the files, and of
+// seeing the processes that have them mapped.
 func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err

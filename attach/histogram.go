@@ -24,8 +24,8 @@ type Bucket struct {
 // maxBounds is the number of bounds that a histogram can have.
 const maxBounds = 1001
 
-// Linear returns the bounds of buckets that are step wide, from lo to hi. The
-// last one is narrower if it does not fit.
+// Linear returns the bounds of buckets from lo to hi that are step wide. The last
+// bucket is narrower if step does not divide the range.
 func Linear(lo, hi, step float64) ([]float64, error) {
 	if !(step > 0) || !(lo < hi) || math.IsInf(hi-lo, 0) || math.IsInf(step, 0) {
 		return nil, fmt.Errorf("%w: buckets from %s to %s by %s: want LO < HI and a positive step", ErrAggregation, plain(lo), plain(hi), plain(step))

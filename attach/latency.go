@@ -30,21 +30,22 @@ type LatencyOptions struct {
 	MaxGroups int
 
 	// MaxPending bounds the keys of which starts wait for their ends; 0 means
-	// 65536. When there are more, those that have waited long are forgotten, and
-	// counted.
+	// 65536. When there are more, the ones that have waited longest are forgotten,
+	// and counted.
 	MaxPending int
 }
 
 const defaultMaxPending = 64 << 10
 
-// PairStats say what became of starts and ends. What skips an end leaves a start
-// that waits: a thread or goroutine that is over, an exception, longjmp. It is
-// below those that follow, which find their ends, until there are 32 of its key.
+// PairStats say what became of starts and ends. A thread or goroutine that is over,
+// an exception or longjmp skips an end and leaves a start that waits. Later starts
+// of its key find their ends all the same; the start is forgotten when 32 of its
+// key have followed.
 type PairStats struct {
 	Pairs     uint64 // ends that found their start
-	Dropped   uint64 // starts that found their end, in a pair that Options.Where does not want
+	Dropped   uint64 // starts that found their end, in a pair that does not pass Options.Where
 	Pending   uint64 // starts that wait for their end
-	TooDeep   uint64 // starts that were forgotten since 32 others of their key followed
+	TooDeep   uint64 // starts that were forgotten because 32 others of their key followed
 	Evicted   uint64 // starts that were forgotten for want of room
 	Unstarted uint64 // ends without a start
 }
@@ -57,13 +58,13 @@ type Latency struct{ totals }
 // kernel aggregate the nanoseconds from one to the other. Each [Group] has the
 // number of pairs, Sum, Avg, Min, Max and Hist.
 //
-// Of Options.Where each of the conditions between && is tested at those of the
-// probes that have all that it asks for. A pair is wanted if both its start and
-// its end are; what is not wanted is matched all the same.
+// Each condition between && of Options.Where is tested at the probes that have all
+// of its arguments. A pair counts if both its start and its end pass. Starts and
+// ends that do not pass are matched all the same.
 //
-// what and opts may be nil. In [Stats] both events of a pair are received. Starts and ends that found no
-// other half, or are not wanted, are filtered, and starts that were forgotten
-// lost; see [Latency.Pairs].
+// what and opts may be nil. In [Stats] both events of a pair are received. Starts
+// and ends that found no other half, or did not pass, are filtered, and starts that
+// were forgotten are lost; see [Latency.Pairs].
 func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, opts *Options) (*Latency, error) {
 	o, err := opts.ofTotals(ctx)
 	if err != nil {

@@ -24,28 +24,28 @@ type Options struct {
 	// MaxString is the number of bytes that events keep of each string or byte
 	// slice; 0 means 1024. Records with several strings may keep fewer.
 	MaxString int
-	// Strings names the arguments of untyped probes that are pointers to
-	// text that ends in a NUL, "arg0", or whose length is another argument,
-	// "arg0[arg1]". "arg0->8" follows a pointer that is 8 bytes behind what arg0
-	// points to. "PROVIDER:NAME:arg0", with globs, is for these probes only.
-	// Events then hold the text, not the address. "retval" is for results of
-	// functions. Text that Go functions get has its length in the next argument.
+	// Strings names the arguments of untyped probes that are pointers to text that
+	// ends in a NUL, "arg0", or whose length is another argument, "arg0[arg1]".
+	// "arg0->8" follows a pointer that is 8 bytes behind what arg0 points to.
+	// "PROVIDER:NAME:arg0", with globs, is for the probes that it names. Events
+	// then hold the text, not the address. "retval" is for results of functions.
+	// Text that Go functions get has its length in the next argument.
 	Strings []string
 	// Follow names the pointers of typed probes that are followed to what they
-	// point to, if the object describes it: "peer", "peer.next", "PROVIDER:NAME:peer"
-	// for one probe only. In a name '*' stands for any characters, but not for
-	// '.', and follows twelve pointers at most. Other pointers are addresses.
-	// (Strings and slices need not be named.) What is asked for in Where is
-	// followed, too.
+	// point to, if the object describes it: "peer", "peer.next",
+	// "PROVIDER:NAME:peer" for one probe only. In a name '*' stands for any
+	// characters, but not for '.', and follows twelve pointers at most. Other
+	// pointers are shown as addresses. (Strings and slices need not be named.) What
+	// Where asks for is followed, too.
 	Follow []string
 
 	// Args names the arguments that events hold of functions at their entry:
 	// "arg0", "arg1" …, by the words in which the platform's calling convention
-	// passes them. With none of these they are all that can be in registers; with
-	// "none" there are no others than Strings names. A type may follow, also to
-	// "retval": int8 to int64 and uint8 to uint64, as in "retval:int32" for a C
-	// function that returns an int, of which a register holds only a part. Without
-	// it a word is a signed integer, or unsigned if it has 32 bits.
+	// passes them. If Args is empty, events hold all that can be in registers; with
+	// "none", only those that Strings names. A type may follow, also to "retval":
+	// int8 to int64 and uint8 to uint64, as in "retval:int32" for a C function that
+	// returns an int, of which a register holds only a part. Without a type a word
+	// is a signed integer, or unsigned if it has 32 bits.
 	Args []string
 
 	// Where is a condition on the arguments of probes, such as
@@ -53,19 +53,19 @@ type Options struct {
 	//	status >= 500 && path ~ "/api/*" && comm != "curl"
 	//
 	// that the kernel tests before it records an event; empty means none. It
-	// compares arguments (by name or, always, as arg0 …), pid, tid and comm
-	// with constants by == != < <= > >=, and combines by && || ! and
-	// parentheses. Text is compared by == and !=, and by ~ with a pattern in
-	// which '*' stands for any characters; its first 512 bytes are looked at.
-	// An argument that an untyped probe declares as an address is followed to
-	// text if it is compared with text, and is that text in events, too.
+	// compares arguments (by name or, always, as arg0 …), pid, tid and comm with
+	// constants by == != < <= > >=, and combines by && || ! and parentheses. Text
+	// is compared by == and !=, and by ~ with a pattern in which '*' stands for any
+	// characters; its first 512 bytes are looked at. An argument of an untyped
+	// probe that has the size of an address is followed to text if it is compared
+	// with text, and is that text in events, too.
 	//
-	// Comparing an argument that cannot be read, or a float that is NaN, is
-	// false, != included. A probe that does not have a name, or has it with
-	// another type than the constant's, is left out of the session, and
-	// [Site.Reason] says so: programs of several versions have several of one
-	// name. If no probe of a selector is left, Open returns a [*WhereError], as
-	// it does for more comparisons than a BPF program has room or time for.
+	// A comparison with an argument that cannot be read, or with a NaN, is false,
+	// also by !=. A probe that does not have a name, or has it with another type
+	// than the constant's, is left out of the session, and [Site.Reason] says so:
+	// programs of several versions have several of one name. If no probe of a
+	// selector is left, Open returns a [*WhereError], as it does if the comparisons
+	// exceed what a BPF program may hold.
 	Where string
 
 	// Rescan is how often probes are looked for that were not there before:
@@ -74,13 +74,13 @@ type Options struct {
 	// never. (A process started later that runs a file which has been found is
 	// traced from its beginning in any case, unless PIDs exclude it.)
 	Rescan time.Duration
-	// Await makes it no error if no probe matches yet. It needs Rescan. With PIDs,
+	// Await has Open succeed if no probe matches yet. It needs Rescan. With PIDs,
 	// what selectors name by path is attached to whether the processes have it
 	// mapped or not, and fires when they do.
 	Await bool
 
-	// Force attaches to sites that attaching is known to harm, or that are
-	// known to stay silent; see [Site.Reason].
+	// Force attaches also where that is known to harm the program, or where a site
+	// is known to stay silent; see [Site.Reason].
 	Force bool
 	// Link chooses the kernel's mechanism.
 	Link LinkKind
@@ -126,9 +126,9 @@ type settings struct {
 	texts        []textArg    // Strings
 }
 
-// Validate returns the error in options that Open could use for no probe at all,
-// nil if there is none: an [*OptionError], which wraps a [*WhereError] if it is
-// about Where. It does not look at processes and files. o may be nil.
+// Validate checks the options without looking at processes and files. The error is
+// an [*OptionError], which wraps a [*WhereError] if it is about Where; it says
+// which option Open could use for no probe at all. o may be nil.
 func (o *Options) Validate() error {
 	_, err := o.settings()
 	return err

@@ -9,8 +9,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// OptionError says which option has a value that cannot be used, or that would
-// have no effect.
+// OptionError says which option cannot be used or would have no effect.
 type OptionError struct {
 	Option string // the name of the field
 	Err    error

@@ -17,15 +17,14 @@ type Site struct {
 	// Path and Offset are where the uprobe was put, or would have been.
 	Path   string
 	Offset uint64
-	// Attached says whether the site can fire, if there is a process that has it.
+	// Attached says that the site fires whenever a process runs it.
 	Attached bool
 	// Reason is why the site was refused, nil if it was not.
 	Reason error
-	// ArgErrs are the arguments that programs of a [Collection] cannot read.
+	// ArgErrs say which arguments programs of a [Collection] cannot read.
 	ArgErrs []*ArgError
-	// Late is the longest time for which the site may have fired before it was
-	// attached to, of sites that were found by [Options.Rescan]; 0 if it cannot
-	// have fired.
+	// Late is the longest time for which a site that [Options.Rescan] found may
+	// have fired before it was attached to; 0 if it cannot have fired.
 	Late time.Duration
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string

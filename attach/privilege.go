@@ -2,7 +2,7 @@ package attach
 
 import "github.com/go-usdt/usdt/attach/internal/privilege"
 
-// PrivilegeError says that this process may not do what attaching needs. It is a
+// PrivilegeError says that this process lacks the privileges to attach. It is a
 // struct with the fields
 //
 //	Op      string   // what was tried

@@ -33,16 +33,16 @@ type ProgramOptions struct {
 // uprobe_multi the kernel gets one link per file, and per process if [Target.PIDs]
 // names some. opts may be nil.
 //
-// The kernel goes through all links on a place whenever one of the processes
-// reaches it: each PID costs every event of the others 20 to 60 ns, 100 of them more
-// than the event itself. A program that is loaded cannot be changed to look the
-// process up: one that does so itself is attached without PIDs, and those of a
-// [Collection] are changed when they are loaded.
+// The kernel goes through all links on a site whenever a process reaches it: each
+// PID adds 20 to 60 ns to every event of the others, and 100 PIDs cost more than
+// the event itself. A program that looks the process up itself is attached without
+// PIDs; those of a [Collection] are made to do so when they are loaded.
 //
-// Linux 6.13 and later give programs that use 64 bytes of stack or more one per
-// CPU. Two tasks may run them at a time there, and overwrite what the other has
-// stored. Where that can be told, [Site.Notes] says so; a tail call somewhere in
-// the program, even one that is never made, keeps it on the task's own stack.
+// Linux 6.13 and later give a program that uses 64 bytes of stack or more a stack
+// for each CPU. Two tasks may run the program at a time there, and overwrite what
+// the other has stored. [Site.Notes] says so where that can be found out. A tail
+// call somewhere in the program, even one that is never made, keeps it on the
+// task's own stack.
 //
 // The error wraps [ErrNoSite] if no site could be attached to. If only some
 // could, that is no error: see Plan.

@@ -28,9 +28,9 @@ func (t *tracing) rescan(ctx context.Context) {
 }
 
 // Rescan looks at once for what [Options.Rescan] looks for at intervals, and
-// returns when it is attached to. held says that the processes stand still, or
-// wait, since before anything that there is to find could fire: what is found is
-// not late then, see [Site.Late]. After the end of tracing it does nothing.
+// returns when it is attached to. held says that the processes have been stopped,
+// or have waited, since before anything new could fire: what is found is not late
+// then, see [Site.Late]. After the end of tracing it does nothing.
 func (t *tracing) Rescan(held bool) error {
 	t.finding.Lock()
 	defer t.finding.Unlock()

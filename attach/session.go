@@ -14,11 +14,11 @@ import (
 	"github.com/go-usdt/usdt/event"
 )
 
-// ErrClosed is wrapped by the errors of what has been closed: of Read of an
-// [Aggregate] or a [Latency], and of Attach and AttachProgram of a [Collection].
+// ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and
+// of [Collection.Attach] and [Collection.AttachProgram].
 var ErrClosed = errors.New("closed")
 
-// Session is a set of probes being traced.
+// Session is a set of probes whose events are recorded.
 type Session struct {
 	tracing
 
@@ -102,11 +102,10 @@ func (s *Session) Stop() error {
 	return err
 }
 
-// Events yields the events as they arrive, in the order in which each CPU
-// fired them. It ends after Stop, after Close, when the context of Open is done
-// and when all of [Target.PIDs] have ended. An error beside an event does not end
-// it; one without an event does. Breaking off leaves the events that follow to
-// a later call.
+// Events yields the events as they arrive, in the order in which each CPU fired
+// them. It ends after Stop, after Close, when the context of Open is done and when
+// all of [Target.PIDs] have ended. An error beside an event does not end it; one
+// without an event does. Breaking off leaves the following events to a later call.
 func (s *Session) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		d := newDecoder(&s.sites, s.clock)
@@ -222,8 +221,8 @@ func (s *Session) release() {
 	s.tracing.release()
 }
 
-// Idle says that no event is waiting: the next one has still to fire. Programs
-// that buffer their output flush it then.
+// Idle reports whether no event is waiting: the next one has still to fire.
+// Programs that buffer their output flush it then.
 func (s *Session) Idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 // those that start later included.
 type Target struct {
 	// PIDs are processes, by the ids that they have in this process's PID
-	// namespace. Tracing ends when all of them have ended. With more than 8,
-	// other processes that run the same files are slowed down, too, though they
-	// give no events.
+	// namespace. Tracing ends when all of them have ended. With more than 8 PIDs,
+	// other processes that run the same files are slowed down, too, though their
+	// events are not recorded.
 	PIDs []int
 	// Comm is the name of processes, which is that of their first thread, and Exe
-	// the path of the file that they run. They exclude PIDs. The kernel compares
-	// them when a probe fires, so that it does not matter when a process starts,
-	// gets its name or executes the file. With [Options.Await] the file need not
-	// exist yet; with [Options.Rescan] it is the one that its path leads to by then.
-	// They select among the events of generated programs: [AttachProbes], [Find]
-	// and collections refuse them.
+	// the path of the file that they run. They cannot be combined with PIDs. The
+	// kernel compares them when a probe fires, so that it does not matter when a
+	// process starts, gets its name or executes the file. With [Options.Await] the
+	// file need not exist yet; with [Options.Rescan] it is the one that its path
+	// leads to by then. They select among the events of generated programs:
+	// [AttachProbes], [Find] and collections refuse them.
 	Comm, Exe string
 }
 

@@ -23,8 +23,8 @@ import (
 type Stats struct {
 	Fired    uint64 // by all attached sites
 	Received uint64 // delivered by Events, or counted in the groups that Read returned
-	Lost     uint64 // dropped: the ring buffer or the groups were full, or an argument to aggregate was not to be had
-	Filtered uint64 // not wanted, by Options.Where
+	Lost     uint64 // dropped: the ring buffer or the groups were full, or an argument to aggregate could not be read
+	Filtered uint64 // did not pass Options.Where
 	Missed   uint64 // suppressed by the kernel to prevent recursion
 	Unread   uint64 // recorded, but not received before Close
 

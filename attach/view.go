@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// View is an event that is decoded as far as one looks at it. It is valid until
-// the next one.
+// View is an event whose arguments are decoded when they are asked for. It is valid
+// until the next event.
 type View struct {
 	decoder decoder
 	schema  *schema
