@@ -2,7 +2,6 @@ package attach
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -19,7 +19,7 @@ import (
 // binder turns probes into signatures and schemas.
 type binder struct {
 	hook      hook
-	maxString uint32
+	maxString int
 	texts     []textArg
 	follow    []string
 	args      functionArgs
@@ -81,9 +81,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 			return nil, err
 		}
 	}
-	if len(sc.sig.Strings) == 0 {
-		sc.sig.maxString = 0 // does not tell signatures apart
-	}
+	sc.sig.limitStrings()
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
 	oneProbe := func(t textArg) bool { return t.probes != nil }
 	ofProbe := func(name string) bool { return strings.Contains(name, ":") }
@@ -103,7 +101,7 @@ func (b *binder) fields(s *Site) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc := &schema{sig: &signature{hook: b.hook, maxString: b.maxString}}
+	sc := newSchema(&signature{Layout: record.Layout{Limit: b.maxString}, hook: b.hook})
 	switch {
 	case p.Target != nil:
 		b.bindFunction(sc, s, regs)
@@ -142,7 +140,7 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *operand.Registers) boo
 		}
 	}
 	sig := *sc.sig
-	var fields []field
+	var fields []shape.Field
 	for i, a := range args {
 		t := &p.Type.Fields[i]
 		op, err := operand.Compile(a, regs, p.Machine, p.Class, nil, 0, 0)
@@ -150,28 +148,23 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *operand.Registers) boo
 			return false
 		}
 		slot := sig.read(op)
-		fields = append(fields, field{
-			name: t.Name, source: fromRecord, kind: t.Kind, meaning: t.Meaning, size: uint8(t.Size),
-			offset: record.Slot(slot), read: slot,
+		fields = append(fields, shape.Field{
+			Name: t.Name, Source: shape.FromRecord, Kind: t.Kind, Meaning: t.Meaning, Size: uint8(t.Size),
+			Offset: record.Slot(slot), Read: slot,
 		})
 	}
-	*sc.sig, sc.fields = sig, fields
+	*sc.sig, sc.Fields = sig, fields
 	return true
 }
 
-// Why an argument of a typed probe has no value.
-var (
-	errNoBlock      = errors.New("the object does not say where the argument block is")
-	errTooMany      = fmt.Errorf("more than %d arguments need a read of their own", record.MaxReads-1)
-	errTooManyParts = fmt.Errorf("more than %d strings, slices and pointers need a read of their own", record.MaxBlockReads-1)
-	errTooDeep      = errors.New("it lies behind more than one pointer without a fixed place")
-)
+// errTooMany is why an argument of a probe without types has no value.
+var errTooMany = fmt.Errorf("more than %d arguments need a read of their own", record.MaxReads-1)
 
 // bindNote reads the arguments of a probe that has only a note.
 func (b *binder) bindNote(sc *schema, s *Site, regs *operand.Registers) {
 	args := s.Probe.Arguments()
 	for i, a := range args {
-		sc.fields = append(sc.fields, field{name: argName(i), kind: kindOf(a)})
+		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(a)})
 	}
 	b.bindArguments(sc, s, regs, args)
 }
@@ -189,15 +182,15 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *operand.Registers, arg
 	var texts []textField
 	reads := 0 // of texts
 	for i, a := range args {
-		f := &sc.fields[i]
+		f := &sc.Fields[i]
 		if low, high, ok := halvesOf(a, p.Class); ok {
 			first, err := operand.Compile(low, regs, p.Machine, p.Class, obj, site, ipDelta)
 			second, other := operand.Compile(high, regs, p.Machine, p.Class, obj, site, ipDelta)
 			switch {
 			case err != nil || other != nil:
-				f.err = cmp.Or(err, other)
+				f.Err = cmp.Or(err, other)
 			case sc.sig.Reads()+2+reads > record.MaxReads:
-				f.err = errTooMany
+				f.Err = errTooMany
 			default:
 				sc.bindHalves(f, first, second)
 			}
@@ -206,25 +199,26 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *operand.Registers, arg
 		op, err := operand.Compile(a, regs, p.Machine, p.Class, obj, site, ipDelta)
 		var text *textArg
 		if err == nil {
-			text = b.text(p, f.name, &op, a.Float)
+			text = b.text(p, f.Name, &op, a.Float)
 		}
 		if text != nil && text.follow {
 			op, err = op.Followed(text.offset)
 		}
 		switch {
 		case err != nil:
-			f.err = err
+			f.Err = err
 		case a.Float && op.Size != 4 && op.Size != 8:
-			f.err = fmt.Errorf("a floating-point number of %d bytes is not known", op.Size)
+			f.Err = fmt.Errorf("a floating-point number of %d bytes is not known", op.Size)
 		case op.Kind == operand.Const && text == nil:
-			f.source = fromConstant
-			f.value, _ = event.NumberValue(f.kind, reader.Plain, op.Value, op.Size).Any()
+			f.Source = shape.FromConstant
+			f.Constant, _ = event.NumberValue(f.Kind, reader.Plain, op.Value, op.Size).Any()
+			f.Bits = bitsOf(f.Constant)
 		case sc.sig.Reads()+1+reads+text.reads() > record.MaxReads:
-			f.err = errTooMany
+			f.Err = errTooMany
 		default:
-			f.source, f.size = fromRecord, op.Size
-			f.read = sc.sig.read(op)
-			f.offset = record.Slot(f.read)
+			f.Source, f.Size = shape.FromRecord, op.Size
+			f.Read = sc.sig.read(op)
+			f.Offset = record.Slot(f.Read)
 			if text != nil {
 				texts = append(texts, textField{i, text})
 				reads += text.reads()

@@ -3,10 +3,9 @@ package attach
 import (
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -20,11 +19,11 @@ var errInstruction = errors.New("a function has its arguments in their registers
 // bindFunction reads the arguments at a function's entry, or its result.
 func (b *binder) bindFunction(sc *schema, s *Site, regs *operand.Registers) {
 	p := &s.Probe
-	sc.named = true
+	sc.Named = true
 	if p.Kind == reader.Uretprobe {
 		arg, err := p.Target.Result()
 		b.args.retype(&arg, retval)
-		sc.fields = []field{{name: retval, kind: kindOf(arg), err: err}}
+		sc.Fields = []shape.Field{{Name: retval, Kind: kindOf(arg), Err: err}}
 		if err == nil {
 			b.bindArguments(sc, s, regs, []notes.Arg{arg})
 		}
@@ -41,13 +40,13 @@ func (b *binder) bindFunction(sc *schema, s *Site, regs *operand.Registers) {
 		if err != nil {
 			arg.Err = err
 		}
-		b.args.retype(&arg, argName(i))
+		b.args.retype(&arg, shape.ArgName(i))
 		args = append(args, arg)
-		sc.fields = append(sc.fields, field{name: argName(i), kind: kindOf(arg)})
+		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(arg)})
 	}
 	b.bindArguments(sc, s, regs, args)
 	n := len(shown)
-	sc.fields, sc.looked = sc.fields[:n:n], sc.fields[n:]
+	sc.Fields, sc.Looked = sc.Fields[:n:n], sc.Fields[n:]
 }
 
 // shownArguments returns the numbers of the arguments that events hold.
@@ -70,36 +69,16 @@ func (b *binder) shownArguments(p *reader.Probe) []int {
 // lookedAtArguments returns the numbers of arguments that are not shown but
 // that the condition or the aggregation names.
 func (b *binder) lookedAtArguments(shown []int) []int {
-	var names []string
-	if b.where != nil {
-		names = b.where.Names()
-	}
-	if b.aggregate != nil {
-		names = append(append(names, b.aggregate.wanted.by...), b.aggregate.wanted.value)
-		if b.aggregate.pairs != nil {
-			names = append(names, b.aggregate.pairs.key...)
-		}
-	}
-	return appendArguments(nil, names, shown)
+	return appendArguments(nil, b.looked(), shown)
 }
 
 // appendArguments appends the numbers that names stand for and that are not
 // among others, each once.
 func appendArguments(out []int, names []string, others []int) []int {
 	for _, name := range names {
-		if i, ok := argNumber(name); ok && !slices.Contains(out, i) && !slices.Contains(others, i) {
+		if i, ok := shape.ArgNumber(name); ok && !slices.Contains(out, i) && !slices.Contains(others, i) {
 			out = append(out, i)
 		}
 	}
 	return out
-}
-
-// argNumber undoes argName.
-func argNumber(name string) (int, bool) {
-	digits, ok := strings.CutPrefix(name, "arg")
-	if !ok {
-		return 0, false
-	}
-	i, err := strconv.Atoi(digits)
-	return i, err == nil && i >= 0 && argName(i) == name
 }

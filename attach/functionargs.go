@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -38,7 +39,7 @@ func parseFunctionArgs(all []string) (functionArgs, error) {
 	}
 	for _, s := range all {
 		name, typ, typed := strings.Cut(s, ":")
-		if _, ok := argNumber(name); !ok && name != retval {
+		if _, ok := shape.ArgNumber(name); !ok && name != retval {
 			return out, fmt.Errorf("functions have no argument %q, but arg0, arg1 and so on, and retval", name)
 		}
 		if t, ok := functionTypes[typ]; ok {

@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 )
-
-// ipv4Operand is the operand of what notes.IPv4Register says, if there is one.
-const ipv4Operand = 0
 
 // loadGoTime puts the notes.GoTimeType at regRecord+at into R1, as notes.GoTime
 // does. It changes R2 to R4.
@@ -58,7 +57,7 @@ func (g *generator) loadGoAddr(in *input, area int16, failed string) {
 	v4, done := g.newLabel("ipv4"), g.newLabel("address")
 	at := int16(g.sig.BlockOffset() + int(in.offset))
 	g.failedRead(g.sig.RegionRead(in.offset), failed)
-	g.loadOperand(asm.R3, &g.sig.operands[ipv4Operand])
+	g.loadOperand(asm.R3, &g.sig.operands[shape.IPv4Slot])
 	g.emit(
 		asm.LoadMem(asm.R1, regRecord, at, asm.DWord),
 		asm.LoadMem(asm.R2, regRecord, at+8, asm.DWord),

@@ -16,7 +16,7 @@ func (g *generator) keyAt(pair bool) (base asm.Register, at int16) {
 	case !pair && agg.keySize == 0:
 		return asm.R10, stackKey
 	case g.sig.needsScratch():
-		return regRecord, int16(g.sig.scratchSize(g.sig.stringLimit()) - scratchPad - size)
+		return regRecord, int16(g.sig.scratchSize(g.sig.Limit) - scratchPad - size)
 	}
 	return asm.R10, int16(stackGroup - size)
 }

@@ -271,14 +271,11 @@ func (p *groupPart) decode(arg *event.Arg, b []byte, probes []*reader.Probe) {
 	case p.size == keyTextSize:
 		n := binary.NativeEndian.Uint64(b)
 		text := b[textData:][:min(n, keyText)]
-		if n > keyText && p.in.kind == reader.String {
-			text = wholeRunes(text)
-		}
-		var err error
+		value := event.BytesValue(p.in.kind, p.in.meaning, text, nil)
 		if n > keyText {
-			err = truncation{kept: uint64(len(text))}
+			value = event.TruncatedValue(p.in.kind, p.in.meaning, text)
 		}
-		arg.Value, arg.Err = event.BytesValue(p.in.kind, p.in.meaning, text, err).Any()
+		arg.Value, arg.Err = value.Any()
 	default:
 		u := binary.NativeEndian.Uint64(b)
 		if u == 0 && (arg.Name == "pid" || arg.Name == "tid") {

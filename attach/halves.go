@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -31,15 +32,15 @@ func halvesOf(a notes.Arg, c elf.Class) (low, high notes.Arg, ok bool) {
 }
 
 // bindHalves reads both words of an argument into a struct of two fields.
-func (sc *schema) bindHalves(f *field, low, high operand.Operand) {
-	f.source, f.kind = fromStruct, reader.Other
+func (sc *schema) bindHalves(f *shape.Field, low, high operand.Operand) {
+	f.Source, f.Kind = shape.FromStruct, reader.Other
 	for _, half := range []struct {
 		name string
 		op   operand.Operand
 	}{{"low", low}, {"high", high}} {
 		read := sc.sig.read(half.op)
-		f.parts = append(f.parts, field{
-			name: half.name, source: fromRecord, kind: reader.Uint, size: 8, read: read, offset: record.Slot(read),
+		f.Parts = append(f.Parts, shape.Field{
+			Name: half.name, Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Read: read, Offset: record.Slot(read),
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -21,41 +22,41 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
 	case "comm":
 		return input{source: inputComm, kind: reader.String}, nil
 	}
-	f, err := s.resolve(name)
+	f, err := s.Resolve(name)
 	if err != nil {
 		return input{}, fmt.Errorf("%s has no argument %s: %w", nameOf(p), name, err)
 	}
-	in := input{kind: f.kind, meaning: f.meaning, size: f.size}
-	if text && p.Type == nil && f.source == fromNowhere {
+	in := input{kind: f.Kind, meaning: f.Meaning, size: f.Size}
+	if text && p.Type == nil && f.Source == shape.FromNowhere {
 		in.kind = reader.String
 	}
-	switch f.source {
-	case fromNowhere:
-	case fromConstant:
-		in.source, in.value, in.size = inputConstant, bitsOf(f.value), 8
-	case fromRecord:
+	switch f.Source {
+	case shape.FromNowhere:
+	case shape.FromConstant:
+		in.source, in.value, in.size = inputConstant, f.Bits, 8
+	case shape.FromRecord:
 		start := s.sig.BlockOffset()
-		if f.offset >= start {
-			in.source, in.offset = inputBlock, uint32(f.offset-start)
+		if f.Offset >= start {
+			in.source, in.offset = inputBlock, uint32(f.Offset-start)
 			break
 		}
-		in.source, in.index = inputOperand, f.read
+		in.source, in.index = inputOperand, f.Read
 		word := uint8(8)
 		if p.Class == elf.ELFCLASS32 {
 			word = 4
 		}
-		if text && p.Type == nil && f.size == word && f.kind != reader.Float {
-			in.source, in.kind, in.text = inputText, reader.String, record.String{Slot: f.read}
+		if text && p.Type == nil && f.Size == word && f.Kind != reader.Float {
+			in.source, in.kind, in.text = inputText, reader.String, record.String{Slot: f.Read}
 		}
-	case fromGoTime:
-		in.source, in.offset = inputGoTime, uint32(f.offset-s.sig.BlockOffset())
-	case fromGoAddr:
-		in.source, in.offset = inputGoAddr, uint32(f.offset-s.sig.BlockOffset())
-	case fromString:
-		if f.index < 0 {
+	case shape.FromGoTime:
+		in.source, in.offset = inputGoTime, uint32(f.Offset-s.sig.BlockOffset())
+	case shape.FromGoAddr:
+		in.source, in.offset = inputGoAddr, uint32(f.Offset-s.sig.BlockOffset())
+	case shape.FromString:
+		if f.Index < 0 {
 			break // its read would be one too many
 		}
-		in.source, in.text = inputText, s.sig.Strings[f.index]
+		in.source, in.text = inputText, s.sig.Strings[f.Index]
 	default:
 		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor text", name, p.Provider, p.Name)
 	}
@@ -67,7 +68,7 @@ func (s *schema) has(name string) bool {
 	if name == "pid" || name == "tid" || name == "comm" {
 		return true
 	}
-	_, err := s.resolve(name)
+	_, err := s.Resolve(name)
 	return err == nil
 }
 
@@ -82,24 +83,6 @@ func (s *schema) lacks(p *reader.Probe, name string) error {
 	}
 	_, err := s.input(p, name, false)
 	return err
-}
-
-// field returns the field that is called name, or that stands at its place.
-func (s *schema) field(name string) *field {
-	for i := range s.fields {
-		if s.fields[i].name == name {
-			return &s.fields[i]
-		}
-	}
-	for i := range s.looked {
-		if s.looked[i].name == name {
-			return &s.looked[i]
-		}
-	}
-	if i, ok := argNumber(name); ok && !s.named && i < len(s.fields) {
-		return &s.fields[i]
-	}
-	return nil
 }
 
 // bitsOf returns the bits of a number of 64 bits.

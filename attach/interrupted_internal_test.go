@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
@@ -173,14 +172,14 @@ func TestEventsGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		sc := s.sites.Load().schemas[0]
-		good := sc.sig
-		bad := *sc.sig
-		bad.Slots, bad.operands = bad.Slots+8, append(bad.operands, make([]operand.Operand, 8)...) // no record is that long
-		sc.sig = &bad
+		good := sc.Layout
+		bad := *good
+		bad.Slots += 8 // no record is that long
+		sc.Layout = &bad
 		var got []string
 		note := func(name string, pid, args int, err error) {
 			got = append(got, fmt.Sprintf("%s %t %d %t", name, pid == os.Getpid(), args, err != nil))
-			sc.sig = good
+			sc.Layout = good
 		}
 		if views {
 			for v, err := range s.Views() {

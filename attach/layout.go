@@ -37,16 +37,15 @@ func (s *signature) key() string {
 	return key
 }
 
-// stringLimit is the number of bytes that are kept of each string: what was
-// asked for, or less where several would not fit a record.
-func (s *signature) stringLimit() int {
-	limit := int(s.maxString)
-	for ; limit > 0; limit /= 2 {
-		if size := s.scratchSize(limit); size <= maxScratch {
-			break
-		}
+// limitStrings keeps less of each string than was asked for where several would
+// not fit a record.
+func (s *signature) limitStrings() {
+	if len(s.Strings) == 0 {
+		s.Limit = 0 // does not tell signatures apart
 	}
-	return limit
+	for s.Limit > 0 && s.scratchSize(s.Limit) > maxScratch {
+		s.Limit /= 2
+	}
 }
 
 // cursorMask bounds the position at which the next string goes, in a form that
@@ -73,7 +72,7 @@ func (s *signature) scratchSize(limit int) int {
 func (s *signature) fits() error {
 	size := s.FixedSize()
 	if s.needsScratch() {
-		size = s.scratchSize(s.stringLimit())
+		size = s.scratchSize(s.Limit)
 	}
 	if size > maxScratch {
 		return fmt.Errorf("its arguments and what is looked at take %d bytes of memory, and a BPF program has %d: follow or group by less", size, maxScratch)

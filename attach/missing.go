@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/shape"
 )
 
 var (
@@ -40,9 +41,9 @@ func (l *aggregateLayout) markMissing(code *aggregateCode, names []string, sc *s
 
 // markOf returns the mark of an argument that can never be read at a site.
 func (l *aggregateLayout) markOf(sc *schema, name string) uint8 {
-	reason := errTooManyParts // of text whose read would be one too many
-	if f, err := sc.resolve(name); err == nil && f.err != nil {
-		reason = f.err
+	reason := shape.ErrTooManyParts // of text whose read would be one too many
+	if f, err := sc.Resolve(name); err == nil && f.Err != nil {
+		reason = f.Err
 	}
 	same := func(err error) bool { return err.Error() == reason.Error() }
 	i := slices.IndexFunc(l.reasons, same)

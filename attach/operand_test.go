@@ -4,7 +4,6 @@ import (
 	"debug/elf"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
-	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/notes"
@@ -179,67 +177,4 @@ func TestManyForms(t *testing.T) {
 	if d := cmp.Diff(len(sigs), len(seen)); d != "" {
 		t.Errorf("places of signatures (-want +got):\n%s", d)
 	}
-}
-
-// FuzzDecode decodes records that no program has written.
-func FuzzDecode(f *testing.F) {
-	f.Add(make([]byte, 64), uint32(0))
-	f.Add([]byte(strings.Repeat("\xff", 200)), uint32(5))
-	block := record.Slot(2) + 8
-	behind := block + 24 // what a pointer in the block leads to
-	sc := &schema{
-		sig: &signature{
-			operands: make([]operand.Operand, 2), maxString: 16,
-			Layout: record.Layout{Slots: 2, Block: 24,
-				Strings: []record.String{
-					{Sized: true, Pointer: 0, Length: 16, Region: 2}, {Slot: 1}, {Sized: true, Pointer: 0, Length: 16, Elem: 3, Region: 2},
-					{Sized: true, Pointer: 24, Length: 32, Region: 3}, {Sized: true, Pointer: 40, Length: 48, Region: 3},
-				},
-			},
-		},
-		fields: []field{
-			{name: "a", source: fromRecord, kind: 2, size: 4, offset: record.Slot(0)},
-			{name: "b", source: fromString, kind: 6, index: 0},
-			{name: "c", source: fromString, kind: 5, index: 1},
-			{name: "d", source: fromRaw, offset: block, count: 24, read: 2},
-			{name: "e", source: fromStruct, read: 2, parts: []field{
-				{name: "chars", source: fromChars, kind: 5, offset: block, count: 8, read: 2},
-				{name: "array", source: fromArray, offset: block + 8, count: 4, stride: 4, whole: 4, read: 2,
-					parts: []field{{source: fromRecord, kind: 4, size: 4, offset: block + 8, read: 2}}},
-			}},
-			{name: "slice", source: fromSlice, index: 2, stride: 3, parts: []field{{source: fromRaw, count: 3}}},
-			{name: "counted", source: fromCounted, offset: behind, length: block + 16, counted: 2, count: 2, stride: 16, texts: 1, whole: 1, read: 3,
-				parts: []field{{source: fromString, kind: 5, index: 3}}},
-			{name: "pointer", source: fromPointer, offset: block + 8, read: 2,
-				parts: []field{{source: fromRecord, kind: 1, size: 8, offset: behind, read: 3}}},
-		},
-	}
-	sc.sig.AddIndirect(record.Indirect{Pointer: 8, Size: 32, Length: 16, Elem: 16})
-	f.Fuzz(func(t *testing.T, rec []byte, errors uint32) {
-		var sites atomic.Pointer[siteTable]
-		sites.Store(sites.Load().with(Plan{{}}, []*schema{sc}, []int{0}))
-		d := newDecoder(&sites, clock{measure: func() clockSample { return clockSample{} }})
-		if len(rec) >= record.HeaderSize {
-			rec[record.Failures] = byte(errors)
-		}
-		ev, err := d.decode(rec)
-		if err == nil && len(ev.Args) != len(sc.fields) {
-			t.Errorf("%d arguments, want %d", len(ev.Args), len(sc.fields))
-		}
-		v := View{decoder: d}
-		if viewErr := v.set(rec); (viewErr == nil) != (err == nil) {
-			t.Errorf("error %v of a view, %v of the event", viewErr, err)
-		} else if err != nil {
-			return
-		}
-		for i := range v.Len() {
-			got := v.Arg(i)
-			if (got.Err == nil) != (ev.Args[i].Err == nil) && ev.Args[i].Name != "counted" {
-				t.Errorf("%s: error %v in the view, %v in the event", v.Name(i), got.Err, ev.Args[i].Err)
-			}
-		}
-		for _, path := range []string{"e.chars", "e.array[3]", "pointer", "counted[0]"} {
-			v.Lookup(path)
-		}
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -64,16 +65,16 @@ func textOf(sc *schema, p *reader.Probe, t *textArg) error {
 	if p.Type != nil {
 		return fmt.Errorf("%s has typed arguments, whose text is known without", nameOf(p))
 	}
-	fields := slices.Concat(sc.fields, sc.looked)
-	i := slices.IndexFunc(fields, func(f field) bool { return f.name == t.arg })
+	fields := slices.Concat(sc.Fields, sc.Looked)
+	i := slices.IndexFunc(fields, func(f shape.Field) bool { return f.Name == t.arg })
 	switch {
 	case i < 0 && len(fields) == 0:
 		return fmt.Errorf("%s has no arguments", nameOf(p))
 	case i < 0:
-		return fmt.Errorf("%s has no argument %s, but %s to %s", nameOf(p), t.arg, fields[0].name, fields[len(fields)-1].name)
+		return fmt.Errorf("%s has no argument %s, but %s to %s", nameOf(p), t.arg, fields[0].Name, fields[len(fields)-1].Name)
 	case t.length != "" && lengthArg(p, t.length) == nil:
 		return fmt.Errorf("%s has no argument %s that could be a length", nameOf(p), t.length)
-	case fields[i].source == fromString || fields[i].err != nil:
+	case fields[i].Source == shape.FromString || fields[i].Err != nil:
 		return nil // of the latter, events hold the reason
 	}
 	return fmt.Errorf("argument %s of %s is no pointer", t.arg, nameOf(p))

@@ -113,11 +113,11 @@ func (g *generator) readString(s record.String, bit int) {
 	g.label(failed)
 	g.markError(bit)
 	g.label(done)
-	g.emit(asm.And.Imm(regCursor, int32(g.sig.cursorMask(g.sig.stringLimit()))))
+	g.emit(asm.And.Imm(regCursor, int32(g.sig.cursorMask(g.sig.Limit))))
 }
 
 func (g *generator) readSized(s record.String, failed string) {
-	g.copySized(s, g.toCursor, int32(g.sig.stringLimit()), failed)
+	g.copySized(s, g.toCursor, int32(g.sig.Limit), failed)
 	g.emit(
 		asm.LoadMem(asm.R1, asm.R10, stackLength, asm.DWord),
 		asm.Add.Reg(regCursor, asm.R1),
@@ -125,7 +125,7 @@ func (g *generator) readSized(s record.String, failed string) {
 }
 
 func (g *generator) readTerminated(s record.String, failed string) {
-	g.copyTerminated(s.Slot, g.toCursor, g.sig.stringLimit(), failed)
+	g.copyTerminated(s.Slot, g.toCursor, g.sig.Limit, failed)
 	g.emit(
 		asm.StoreMem(regRecord, recordSlot(s.Slot), asm.R0, asm.DWord),
 		asm.Add.Reg(regCursor, asm.R0),

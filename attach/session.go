@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/cilium/ebpf/ringbuf"
-
-	"github.com/go-usdt/usdt/event"
 )
 
 // ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and
@@ -100,23 +97,6 @@ func (s *Session) Stop() error {
 		err = fmt.Errorf("wake up the reader of events: %w", flushErr)
 	}
 	return err
-}
-
-// Events yields the events as they arrive, in the order in which each CPU fired
-// them. It ends after Stop, after Close, when the context of Open is done and when
-// all of [Target.PIDs] have ended. An error beside an event does not end it; one
-// without an event does. Breaking off leaves the following events to a later call.
-func (s *Session) Events() iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		d := newDecoder(&s.sites, s.clock)
-		s.records(func(rec []byte, err error) bool {
-			var ev event.Event
-			if err == nil {
-				ev, err = d.decode(rec)
-			}
-			return yield(ev, err) && (err == nil || ev.Probe != nil)
-		})
-	}
 }
 
 // records calls yield with one record after the other, which is overwritten by

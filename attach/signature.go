@@ -6,6 +6,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
 )
 
 // signature is all that the code for a site depends on. Sites with equal
@@ -18,7 +19,6 @@ type signature struct {
 	operands  []operand.Operand // what the slots hold
 	blockBase operand.Location  // where the address is of which the block is blockDisp bytes further
 	blockDisp int32
-	maxString uint32
 
 	// The condition on which an event is wanted, nil for all, and what it looks
 	// at: a Value's Index is one of inputs.
@@ -41,7 +41,7 @@ func (s *signature) dropUnneeded() {
 		case in.inBlock(), in.source == inputText && in.text.Sized:
 			block = true
 			if in.source == inputGoAddr {
-				needed[ipv4Operand] = true
+				needed[shape.IPv4Slot] = true
 			}
 		case in.source == inputText:
 			needed[in.text.Slot] = true

@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -133,8 +134,8 @@ func (b *binder) text(p *reader.Probe, arg string, op *operand.Operand, isFloat 
 // argument.
 func (t *textArg) ofGo() *textArg {
 	counted := *t
-	if i, ok := argNumber(t.arg); ok {
-		counted.length = argName(i + 1)
+	if i, ok := shape.ArgNumber(t.arg); ok {
+		counted.length = shape.ArgName(i + 1)
 	}
 	return &counted
 }
@@ -142,14 +143,14 @@ func (t *textArg) ofGo() *textArg {
 // lengthArg returns the argument that holds a length, nil if there is none.
 func lengthArg(p *reader.Probe, name string) *notes.Arg {
 	if p.Target != nil {
-		i, _ := argNumber(name)
+		i, _ := shape.ArgNumber(name)
 		if a, err := p.Target.Argument(i); err == nil && p.Kind == reader.Uprobe {
 			return &a
 		}
 		return nil
 	}
 	for i, a := range p.Arguments() {
-		if argName(i) == name && a.Err == nil && !a.Float {
+		if shape.ArgName(i) == name && a.Err == nil && !a.Float {
 			return &a
 		}
 	}
@@ -168,25 +169,25 @@ type textField struct {
 func (s *schema) bindTexts(texts []textField, length func(string) (operand.Operand, *notes.Arg)) {
 	reads := make([]record.String, len(texts))
 	for i, t := range texts {
-		f := &s.fields[t.field]
-		reads[i].Slot = f.read
+		f := &s.Fields[t.field]
+		reads[i].Slot = f.Read
 		if t.length == "" {
 			continue
 		}
 		op, a := length(t.length)
 		if a == nil {
-			f.source, f.err = fromNowhere, fmt.Errorf("no argument %s holds its length", t.length)
+			f.Source, f.Err = shape.FromNowhere, fmt.Errorf("no argument %s holds its length", t.length)
 			continue
 		}
 		reads[i].Counted, reads[i].LengthSlot = true, s.sig.read(op)
 		reads[i].LengthSize, reads[i].LengthSigned = op.Size, a.Signed
 	}
 	for i, t := range texts {
-		f := &s.fields[t.field]
-		if f.err != nil {
+		f := &s.Fields[t.field]
+		if f.Err != nil {
 			continue
 		}
-		f.source, f.kind, f.index = fromString, reader.String, len(s.sig.Strings)
+		f.Source, f.Kind, f.Index = shape.FromString, reader.String, len(s.sig.Strings)
 		s.sig.Strings = append(s.sig.Strings, reads[i])
 	}
 }

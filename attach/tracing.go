@@ -170,7 +170,7 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan Plan, la
 	}
 	o := t.options
 	return bindAll(ctx, plan, &binder{
-		hook: t.kind.hook(), maxString: uint32(o.MaxString), texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.Objects, used: used,
+		hook: t.kind.hook(), maxString: o.MaxString, texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.Objects, used: used,
 	})
 }
 
@@ -220,7 +220,7 @@ func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
 		seen[sc] = true
 		key := sc.sig.key()
 		if same := shared[key]; same != nil {
-			sc.sig = same
+			sc.share(same)
 		} else {
 			shared[key] = sc.sig
 		}
@@ -283,7 +283,7 @@ func (t *tracing) unknown(signatures []*signature) (out []*signature, scratch in
 		}
 		out = append(out, sig)
 		if sig.needsScratch() {
-			scratch = max(scratch, sig.scratchSize(sig.stringLimit()))
+			scratch = max(scratch, sig.scratchSize(sig.Limit))
 		}
 	}
 	return out, scratch

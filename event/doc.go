@@ -7,6 +7,7 @@
 // slices as [List]. An argument that could not be read has no value but an error,
 // and costs nothing but its own value: see [Arg].
 //
-// Package attach delivers events of other processes, by its Session.Events. This
-// package knows nothing of how they are gathered, and needs no privilege.
+// Package attach delivers events of other processes, by its Session.Events, or as a
+// [View] of each, which costs no memory, by Session.Views. This package knows nothing
+// of how events are gathered, and needs no privilege.
 package event

@@ -43,6 +43,16 @@ func BytesValue(kind reader.FieldKind, meaning reader.Meaning, data []byte, err 
 	return Value{Kind: kind, Meaning: meaning, Err: err, data: data}
 }
 
+// TruncatedValue returns a value like BytesValue of the beginning of what would be
+// too long. Text does not end within a character.
+func TruncatedValue(kind reader.FieldKind, meaning reader.Meaning, data []byte) Value {
+	t := text{bytes: data, err: truncation{kept: uint64(len(data))}}
+	if kind != reader.Bytes {
+		t.cut()
+	}
+	return BytesValue(kind, meaning, t.bytes, t.err)
+}
+
 // Uint returns an unsigned integer, address or bool; 0 if it is none.
 func (v Value) Uint() uint64 {
 	if v.Kind == reader.Uint || v.Kind == reader.Bool {

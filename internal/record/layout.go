@@ -18,8 +18,9 @@ type Layout struct {
 	// Indirects are what pointers in the block lead to; see AddIndirect.
 	Indirects []Indirect
 	rooms     uint32 // of all of them
-	// Strings are behind the fixed part.
+	// Strings are behind the fixed part. Limit bytes are kept of each.
 	Strings []String
+	Limit   int
 }
 
 // Indirect is memory of known size in the fixed part. Offsets are from the start

@@ -37,10 +37,11 @@ internal/stub: notes
 internal/watch: internal/sys
 provider: elfgen internal/btfgen internal/greet internal/stub internal/sys notes
 reader: internal/cdecl internal/procfs internal/safeelf internal/sys notes
-event: internal/printable notes reader
+internal/shape: internal/record notes reader
+event: internal/printable internal/record internal/shape notes reader
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/operand internal/sys notes reader
-attach: attach/internal/filter attach/internal/kernel attach/internal/libbpf attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/shield event internal/printable internal/procfs internal/record internal/selector internal/sys notes reader
+attach: attach/internal/filter attach/internal/kernel attach/internal/libbpf attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/shield event internal/printable internal/procfs internal/record internal/selector internal/shape internal/sys notes reader
 internal/demo: provider
 internal/gate: attach internal/greet internal/procfs reader
 internal/sdtdump: internal/printable internal/selector internal/version notes reader

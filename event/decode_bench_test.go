@@ -1,12 +1,11 @@
-package attach
+package event_test
 
 import (
 	"encoding/binary"
-	"sync/atomic"
 	"testing"
 
-	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -14,14 +13,14 @@ import (
 // the ring buffer that it comes from: as an event, and as a view of which every
 // argument is looked at.
 func BenchmarkDecode(b *testing.B) {
-	sc := &schema{
-		sig: &signature{Layout: record.Layout{Slots: 5, Strings: []record.String{{Slot: 4}}}, operands: make([]operand.Operand, 5), maxString: 64},
-		fields: []field{
-			{name: "id", source: fromRecord, kind: reader.Uint, size: 8, offset: record.Slot(0)},
-			{name: "code", source: fromRecord, kind: reader.Int, size: 4, offset: record.Slot(1), read: 1},
-			{name: "took", source: fromRecord, kind: reader.Int, meaning: reader.Duration, size: 8, offset: record.Slot(2), read: 2},
-			{name: "load", source: fromRecord, kind: reader.Float, size: 8, offset: record.Slot(3), read: 3},
-			{name: "path", source: fromString, kind: reader.String},
+	sc := &shape.Shape{
+		Layout: &record.Layout{Slots: 5, Strings: []record.String{{Slot: 4}}, Limit: 64},
+		Fields: []shape.Field{
+			{Name: "id", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)},
+			{Name: "code", Source: shape.FromRecord, Kind: reader.Int, Size: 4, Offset: record.Slot(1), Read: 1},
+			{Name: "took", Source: shape.FromRecord, Kind: reader.Int, Meaning: reader.Duration, Size: 8, Offset: record.Slot(2), Read: 2},
+			{Name: "load", Source: shape.FromRecord, Kind: reader.Float, Size: 8, Offset: record.Slot(3), Read: 3},
+			{Name: "path", Source: shape.FromString, Kind: reader.String},
 		},
 	}
 	const path = "/index.html"
@@ -31,22 +30,20 @@ func BenchmarkDecode(b *testing.B) {
 		binary.NativeEndian.PutUint64(rec[record.Slot(i):], n)
 	}
 	rec = append(rec, path...)
-	var sites atomic.Pointer[siteTable]
-	sites.Store(sites.Load().with(Plan{{}}, []*schema{sc}, []int{0}))
-	d := newDecoder(&sites, clock{measure: func() clockSample { return clockSample{at: 1 << 62} }})
+	d := decoderOf(sc)
 	b.Run("event", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if ev, err := d.decode(rec); err != nil || ev.Args[4].Value != path {
+			if ev, err := d.Decode(rec); err != nil || ev.Args[4].Value != path {
 				b.Fatal(ev, err)
 			}
 		}
 	})
 	b.Run("view", func(b *testing.B) {
 		b.ReportAllocs()
-		v := View{decoder: d}
 		for b.Loop() {
-			if err := v.set(rec); err != nil {
+			v, err := d.View(rec)
+			if err != nil {
 				b.Fatal(err)
 			}
 			var sum uint64

@@ -1,0 +1,58 @@
+package attach
+
+import (
+	"iter"
+
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Events yields the events as they arrive, in the order in which each CPU fired
+// them. It ends after Stop, after Close, when the context of Open is done and when
+// all of [Target.PIDs] have ended. An error beside an event does not end it; one
+// without an event does. Breaking off leaves the following events to a later call.
+func (s *Session) Events() iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		d := s.decoder()
+		s.records(func(rec []byte, err error) bool {
+			var ev event.Event
+			if err == nil {
+				ev, err = d.Decode(rec)
+			}
+			return yield(ev, err) && (err == nil || ev.Probe != nil)
+		})
+	}
+}
+
+// Views yields what Events yields, without allocating memory: all views are the
+// same one, and what their methods return as bytes is overwritten by the next
+// event. Beside an error a view has no arguments. Text and bytes that are to be
+// kept are copied by the caller, or all of the event by [event.View.Event].
+func (s *Session) Views() iter.Seq2[*event.View, error] {
+	return func(yield func(*event.View, error) bool) {
+		d := s.decoder()
+		s.records(func(rec []byte, err error) bool {
+			var v *event.View
+			if err == nil {
+				v, err = d.View(rec)
+			}
+			return yield(v, err) && v != nil
+		})
+	}
+}
+
+// decoder returns a decoder for one reader of events.
+func (s *Session) decoder() *event.Decoder {
+	c := s.clock
+	return event.NewDecoder(s.site, c.wall)
+}
+
+// site returns what a site delivers, and its probe, by the site's number.
+func (t *tracing) site(number uint32) (*shape.Shape, *reader.Probe) {
+	sites := t.sites.Load()
+	if uint64(number) >= uint64(len(sites.schemas)) || sites.schemas[number] == nil {
+		return nil, nil
+	}
+	return &sites.schemas[number].Shape, sites.probes[number]
+}

@@ -1,0 +1,99 @@
+package event
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Decoder turns records into events. It is for this module's sources of events:
+// the shapes of records are internal. One goroutine uses it at a time.
+type Decoder struct {
+	sites func(site uint32) (*shape.Shape, *reader.Probe)
+	wall  func(monotonic uint64) time.Time
+	comms map[[16]byte]string
+	view  View
+}
+
+// NewDecoder returns a Decoder for records of some source. sites returns what a site
+// delivers, and its probe, by the number in the record; nil of a site that there is
+// not. wall returns the time of what the clock of records shows.
+func NewDecoder(sites func(site uint32) (*shape.Shape, *reader.Probe), wall func(monotonic uint64) time.Time) *Decoder {
+	return &Decoder{sites: sites, wall: wall, comms: map[[16]byte]string{}}
+}
+
+// maxComms bounds the thread names that are remembered.
+const maxComms = 1024
+
+// Decode returns the event in a record. Beside an error, an event that has its Probe
+// lacks only arguments.
+func (d *Decoder) Decode(rec []byte) (Event, error) {
+	r, s, p, err := d.site(rec)
+	if err != nil {
+		return Event{}, err
+	}
+	ev := Event{
+		Time:     d.wall(r.Time()),
+		PID:      r.PID(),
+		TID:      r.TID(),
+		Comm:     d.comm(r.Comm()),
+		Provider: p.Provider,
+		Name:     p.Name,
+		Probe:    p,
+	}
+	var args reading
+	if err := args.set(s, r); err != nil || len(s.Fields) == 0 {
+		return ev, err
+	}
+	ev.Args = args.all(s.Fields, 0, 0)
+	return ev, nil
+}
+
+// View returns a view of the event in a record, which is valid until the next call
+// and as long as rec does not change. Beside an error it has no arguments, or is nil
+// if the site is not known.
+func (d *Decoder) View(rec []byte) (*View, error) {
+	v := &d.view
+	v.decoder, v.addrs = d, v.addrs[:0]
+	r, s, p, err := d.site(rec)
+	if err != nil {
+		return nil, err
+	}
+	v.shape, v.probe = s, p
+	if err = v.reading.set(s, r); err != nil {
+		v.shape, v.reading.rec = noArguments, r
+	}
+	return v, err
+}
+
+// noArguments is the shape of an event whose arguments cannot be decoded.
+var noArguments = &shape.Shape{Layout: &record.Layout{}}
+
+// site returns the record in b, how to decode it, and the probe that fired.
+func (d *Decoder) site(b []byte) (record.Record, *shape.Shape, *reader.Probe, error) {
+	rec, err := record.Check(b)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, p := d.sites(rec.Site())
+	if s == nil {
+		return nil, nil, nil, fmt.Errorf("event of site %d, which is not traced", rec.Site())
+	}
+	return rec, s, p, nil
+}
+
+func (d *Decoder) comm(raw [16]byte) string {
+	s, ok := d.comms[raw]
+	if !ok {
+		b, _, _ := bytes.Cut(raw[:], []byte{0})
+		s = string(b)
+		if len(d.comms) < maxComms {
+			d.comms[raw] = s
+		}
+	}
+	return s
+}

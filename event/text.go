@@ -1,0 +1,128 @@
+package event
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// text is a string of a record.
+type text struct {
+	bytes []byte // nil if it could not be read
+	err   error
+}
+
+// cut leaves out the character in whose middle text was truncated.
+func (t *text) cut() {
+	err, ok := t.err.(truncation)
+	if !ok {
+		return
+	}
+	if whole := wholeRunes(t.bytes); len(whole) < len(t.bytes) {
+		err.kept = uint64(len(whole))
+		t.bytes, t.err = whole, err
+	}
+}
+
+// wholeRunes returns truncated text without the beginning of a character at its
+// end, if it is UTF-8 there.
+func wholeRunes(b []byte) []byte {
+	for i := 1; i < min(utf8.UTFMax, len(b)+1); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// setTexts finds the strings behind the fixed part.
+func (r *reading) setTexts(l *record.Layout) error {
+	limit := uint64(l.Limit)
+	bit := l.FirstString()
+	rest := r.rec[l.FixedSize():]
+	for i, str := range l.Strings {
+		// Where pointer and length could not be read, they are zero, and nothing
+		// is copied without an error.
+		if r.failed&(1<<(bit+i)) != 0 || str.Sized && r.failed&(1<<str.Region) != 0 {
+			r.texts = append(r.texts, text{err: r.textError(l, &str)})
+			continue
+		}
+		var t text
+		var have, keep uint64
+		if str.Sized || str.Counted {
+			length := textLength(l, r.rec, &str)
+			most := limit / uint64(str.Width())
+			have = min(length, most) * uint64(str.Width())
+			keep = have
+			if length > most {
+				t.err = truncation{kept: most, of: length, known: true, elements: str.Elem > 1}
+			}
+		} else {
+			have = r.rec.Slot(str.Slot)
+			keep = have
+			if have > limit {
+				keep = limit
+				t.err = truncation{kept: limit}
+			}
+		}
+		if have > uint64(len(rest)) {
+			return fmt.Errorf("event of %d bytes ends within string %d of %d bytes", len(r.rec), i, have)
+		}
+		t.bytes, rest = rest[:keep:keep], rest[have:]
+		r.texts = append(r.texts, t)
+	}
+	return nil
+}
+
+// textLength returns the length of text that says it.
+func textLength(l *record.Layout, rec record.Record, str *record.String) uint64 {
+	if str.Sized {
+		return binary.NativeEndian.Uint64(rec[l.BlockOffset()+int(str.Length):])
+	}
+	kind := reader.Uint
+	if str.LengthSigned {
+		kind = reader.Int
+	}
+	return widen(number(rec[record.Slot(str.LengthSlot):], str.LengthSize), kind, str.LengthSize)
+}
+
+// textError is why a string could not be read; nil of one that is nowhere.
+func (r *reading) textError(l *record.Layout, str *record.String) error {
+	if str.Sized || r.failed&(1<<str.Slot) != 0 {
+		return ErrFault
+	}
+	if r.rec.Slot(str.Slot) == 0 {
+		return nil
+	}
+	if str.Counted && str.LengthSigned {
+		if n := int64(textLength(l, r.rec, str)); n < 0 {
+			return fmt.Errorf("its length is %d", n)
+		}
+	}
+	return ErrFault
+}
+
+// truncation says how much of a value there is.
+type truncation struct {
+	kept, of        uint64
+	known, elements bool
+}
+
+func (t truncation) Error() string {
+	what := "bytes"
+	if t.elements {
+		what = "elements"
+	}
+	if t.known {
+		return fmt.Sprintf("%v to %d of %d %s", ErrTruncated, t.kept, t.of, what)
+	}
+	return fmt.Sprintf("%v to %d %s", ErrTruncated, t.kept, what)
+}
+
+func (t truncation) Unwrap() error { return ErrTruncated }

@@ -1,0 +1,171 @@
+package shape
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// NoText takes the place of the index of strings that were not read: an index that
+// it has been added to is negative.
+const NoText = math.MinInt32
+
+// Resolve returns the field that a path leads to, such as "peer.host" or
+// "scores[1]", at its place in the record; parts of structs are named by '.',
+// elements of arrays by their index. What a pointer at the end leads to is
+// returned if the pointer is followed, else its address.
+func (s *Shape) Resolve(path string) (*Field, error) {
+	f, at, text, err := s.Lookup(path)
+	if err != nil {
+		return nil, err
+	}
+	shifted := *behind(f)
+	shifted.Offset += at
+	shifted.Index += text
+	return &shifted, nil
+}
+
+// Lookup returns the field at the end of a path, and by how much its offset and
+// the index of its string are shifted: those of an array's first element stand for
+// all elements.
+func (s *Shape) Lookup(path string) (f *Field, at, text int, err error) {
+	end := strings.IndexAny(path, ".[")
+	if end < 0 {
+		end = len(path)
+	}
+	if f = s.argument(path[:end]); f == nil {
+		return nil, 0, 0, fmt.Errorf("it has %s", strings.Join(append(namesOf(s.Fields), "pid", "tid", "comm"), ", "))
+	}
+	for rest := path[end:]; rest != ""; {
+		if f = behind(f); f.Err != nil {
+			return nil, 0, 0, f.Err
+		}
+		if name, ok := strings.CutPrefix(rest, "."); ok {
+			if end = strings.IndexAny(name, ".["); end < 0 {
+				end = len(name)
+			}
+			part := partOf(f, name[:end])
+			if part == nil {
+				return nil, 0, 0, noPart(f, path[:len(path)-len(rest)])
+			}
+			f, rest = part, name[end:]
+			continue
+		}
+		i, tail, err := f.elementAt(rest)
+		if err != nil {
+			return nil, 0, 0, fmt.Errorf("%s %w", path[:len(path)-len(rest)], err)
+		}
+		at, text, rest = at+i*f.Stride, text+i*f.Texts, tail
+		if i >= f.Whole {
+			text = NoText
+		}
+		f = &f.Parts[0]
+	}
+	return f, at, text, nil
+}
+
+// Pointers returns the paths of what a path passes through: those of them that are
+// pointers have to be followed for Resolve to find it. Arguments are called by
+// their names among fields there, also if the path calls them by their places.
+func Pointers(path string, fields []reader.Field) (through []string) {
+	end := strings.IndexAny(path, ".[")
+	if end < 0 {
+		return nil
+	}
+	head := path[:end]
+	named := func(f reader.Field) bool { return f.Name == head }
+	if i, ok := ArgNumber(head); ok && i < len(fields) && !slices.ContainsFunc(fields, named) {
+		path = fields[i].Name + path[end:]
+	}
+	for i, c := range path {
+		if c == '.' || c == '[' {
+			through = append(through, path[:i])
+		}
+	}
+	return through
+}
+
+// argument returns the field that is called name, or that stands at its place.
+func (s *Shape) argument(name string) *Field {
+	for _, fields := range [][]Field{s.Fields, s.Looked} {
+		for i := range fields {
+			if fields[i].Name == name {
+				return &fields[i]
+			}
+		}
+	}
+	if i, ok := ArgNumber(name); ok && !s.Named && i < len(s.Fields) {
+		return &s.Fields[i]
+	}
+	return nil
+}
+
+// ArgName is how an argument without a name is called by its place.
+func ArgName(i int) string { return "arg" + strconv.Itoa(i) }
+
+// ArgNumber undoes ArgName.
+func ArgNumber(name string) (int, bool) {
+	digits, ok := strings.CutPrefix(name, "arg")
+	if !ok {
+		return 0, false
+	}
+	i, err := strconv.Atoi(digits)
+	return i, err == nil && i >= 0 && ArgName(i) == name
+}
+
+// behind returns what a followed pointer leads to, and everything else as it is.
+func behind(f *Field) *Field {
+	if f.Source == FromPointer {
+		return &f.Parts[0]
+	}
+	return f
+}
+
+func partOf(f *Field, name string) *Field {
+	if f.Source != FromStruct {
+		return nil
+	}
+	for i := range f.Parts {
+		if f.Parts[i].Name == name {
+			return &f.Parts[i]
+		}
+	}
+	return nil
+}
+
+func noPart(f *Field, where string) error {
+	if f.Source != FromStruct {
+		return fmt.Errorf("%s has no fields", where)
+	}
+	return fmt.Errorf("%s has %s", where, strings.Join(namesOf(f.Parts), ", "))
+}
+
+func namesOf(fields []Field) []string {
+	names := make([]string, 0, len(fields)+3)
+	for i := range fields {
+		names = append(names, fields[i].Name)
+	}
+	return names
+}
+
+// elementAt returns the index at the beginning of a path, and what is behind it.
+func (f *Field) elementAt(where string) (i int, rest string, err error) {
+	number, rest, ok := strings.Cut(strings.TrimPrefix(where, "["), "]")
+	i, err = strconv.Atoi(number)
+	switch {
+	case !ok || err != nil || i < 0 || rest != "" && rest[0] != '.' && rest[0] != '[':
+		return 0, "", errors.New("is followed by .NAME or [INDEX]")
+	case f.Source == FromSlice || f.Source == FromCounted:
+		return 0, "", errors.New("is a slice, whose elements have no fixed place")
+	case f.Source != FromArray:
+		return 0, "", errors.New("is no array of values")
+	case i >= f.Count:
+		return 0, "", fmt.Errorf("has %d elements", f.Count)
+	}
+	return i, rest, nil
+}
