@@ -57,7 +57,7 @@ type Options struct {
 	// constants by == != < <= > >=, and combines by && || ! and parentheses. Text
 	// is compared by == and !=, and by ~ with a pattern in which '*' stands for any
 	// characters; its first 512 bytes are looked at. An argument of an untyped
-	// probe that has the size of an address is followed to text if it is compared
+	// probe that can be an address is followed to text if it is compared
 	// with text, and is that text in events, too.
 	//
 	// A comparison with an argument that cannot be read, or with a NaN, is false,
