@@ -11,9 +11,9 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
-	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -32,11 +32,11 @@ type Attachment struct {
 
 	closing sync.Once // others wait for the first who closes
 
-	mu        sync.Mutex // of what follows, and of plan
-	known     int        // sites that the plan has, or had
-	detachers []detacher
-	detached  bool
-	err       error
+	mu       sync.Mutex // of what follows, and of plan
+	known    int        // sites that the plan has, or had
+	links    []link.Link
+	detached bool
+	err      error
 
 	// halt has the programs do nothing from now on, so that links may be closed
 	// later; nil if they cannot be told.
@@ -58,9 +58,9 @@ func unattached(plan Plan) *Attachment {
 
 // newAttachment attaches groups. Its error concerns all sites: none of them
 // has stayed attached. It is the cause of ctx if that is done before the end.
-func newAttachment(ctx context.Context, plan Plan, groups []*group, kind LinkKind) (*Attachment, error) {
+func newAttachment(ctx context.Context, plan Plan, groups []*group, kind link.Kind) (*Attachment, error) {
 	a := unattached(plan)
-	made := make([][]detacher, len(groups))
+	made := make([][]link.Link, len(groups))
 	errs := make([]error, len(groups))
 	attach := func(i int) { made[i], errs[i] = groups[i].attach(ctx, kind) }
 	var missing *privilege.Error
@@ -84,11 +84,11 @@ func newAttachment(ctx context.Context, plan Plan, groups []*group, kind LinkKin
 	}
 	var first error
 	for i, g := range groups {
-		a.detachers = append(a.detachers, made[i]...)
+		a.links = append(a.links, made[i]...)
 		if errs[i] == nil {
 			continue
 		}
-		for _, s := range g.sites {
+		for _, s := range g.sites { // those of a group that was not tried
 			if !s.Attached && s.Reason == nil {
 				s.Reason = errs[i]
 			}
@@ -175,7 +175,7 @@ func (a *Attachment) adopt(more *Attachment) error {
 	a.plan = append(a.plan, more.plan...)
 	if !a.detached {
 		defer a.mu.Unlock()
-		a.detachers = append(a.detachers, more.detachers...)
+		a.links = append(a.links, more.links...)
 		a.released = append(a.released, more.released...)
 		return nil
 	}
@@ -219,8 +219,8 @@ func (a *Attachment) detach() (released []func()) {
 	defer a.mu.Unlock()
 	a.detached = true
 	released, a.released = a.released, nil
-	now, later := a.detachers, []detacher(nil)
-	a.detachers = nil
+	now, later := a.links, []link.Link(nil)
+	a.links = nil
 	if a.halt != nil && len(now) > 0 {
 		// Some kernels close links one after the other, and wait for a grace
 		// period at each. The first one's is for the programs that run already.
@@ -230,15 +230,15 @@ func (a *Attachment) detach() (released []func()) {
 	}
 	var eg errgroup.Group
 	eg.SetLimit(waiters)
-	for _, d := range now {
-		eg.Go(d.stop)
+	for _, l := range now {
+		eg.Go(l.Stop)
 	}
 	if err := errors.Join(a.err, eg.Wait()); err != nil {
 		a.err = fmt.Errorf("detach: %w", err)
 	}
-	for _, d := range now {
-		if d.event >= 0 {
-			later = append(later, detacher{link: -1, event: d.event})
+	for _, l := range now {
+		if rest, ok := l.Rest(); ok {
+			later = append(later, rest)
 		}
 	}
 	a.pending = len(later)
@@ -251,15 +251,12 @@ func (a *Attachment) detach() (released []func()) {
 }
 
 // closeEvents closes perf events and what links to them are left.
-func (a *Attachment) closeEvents(left []detacher) {
+func (a *Attachment) closeEvents(left []link.Link) {
 	var eg errgroup.Group
 	eg.SetLimit(closers)
-	for _, d := range left {
+	for _, l := range left {
 		eg.Go(func() error {
-			if d.link >= 0 {
-				d.stop()
-			}
-			shield.Close(d.event)
+			l.Close()
 			a.mu.Lock()
 			a.pending--
 			a.mu.Unlock()
@@ -307,17 +304,36 @@ func (a *Attachment) programs() map[*ebpf.Program]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	used := map[*ebpf.Program]bool{}
-	for _, d := range a.detachers {
-		used[d.prog] = true
+	for _, l := range a.links {
+		used[l.Prog] = true
 	}
 	return used
+}
+
+// group is a group of links with the sites that it is about.
+type group struct {
+	link.Group
+	sites []*Site
+}
+
+// attach attaches the group and says at each site how that went. It returns
+// what was attached even with an error, which concerns the whole group.
+func (g *group) attach(ctx context.Context, kind link.Kind) ([]link.Link, error) {
+	links, refused, err := g.Attach(ctx, kind)
+	for i, s := range g.sites {
+		s.Attached, s.Reason = refused[i] == nil, refused[i]
+		if far := (*link.FarError)(nil); errors.As(s.Reason, &far) {
+			s.Reason = fmt.Errorf("%w: %w", far, ErrSilent)
+		}
+	}
+	return links, err
 }
 
 // grouper collects sites that can share a link.
 type grouper struct {
 	objects operand.Objects
 	procs   *processes
-	session bool // of the programs, see group
+	session bool // of the programs, see [link.Group]
 	byKey   map[groupKey]*group
 	all     []*group
 }
@@ -341,13 +357,16 @@ func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
 	key := groupKey{s.Path, s.file, pid, s.Probe.Kind, prog}
 	gr := g.byKey[key]
 	if gr == nil {
-		gr = &group{path: s.Path, open: s.Path, file: s.file, pid: pid, procs: g.procs, returns: s.Probe.Kind == reader.Uretprobe, session: g.session, prog: prog}
+		gr = &group{Group: link.Group{
+			Path: s.Path, Open: s.Path, File: s.file, PID: pid, Ended: func() bool { return g.procs.ended(pid) },
+			Returns: s.Probe.Kind == reader.Uretprobe, Session: g.session, Prog: prog,
+		}}
 		if obj := g.objects[s.Path]; obj != nil {
-			gr.open = obj.Path()
+			gr.Open = obj.Path()
 		}
 		g.byKey[key] = gr
 		g.all = append(g.all, gr)
 	}
 	gr.sites = append(gr.sites, s)
-	gr.cookies = append(gr.cookies, cookie)
+	gr.Sites = append(gr.Sites, link.Site{Offset: s.Offset, RefCtrOffset: s.Probe.SemaphoreOffset, Cookie: cookie, Opcode: s.opcode})
 }

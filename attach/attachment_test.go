@@ -3,6 +3,8 @@ package attach
 import (
 	"testing"
 	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/link"
 )
 
 // TestAdoptTooLate adopts what was found while the attachment ended.
@@ -24,7 +26,7 @@ func TestAdoptTooLate(t *testing.T) {
 	// A tracing that has refused all sites adopts them, too.
 	s := &Session{}
 	s.attached = a
-	s.options, s.kind, s.maps = &settings{}, MultiLink, &maps{}
+	s.options, s.kind, s.maps = &settings{}, link.Multi, &maps{}
 	s.sites.Store(&siteTable{})
 	s.extend(t.Context(), Plan{{Path: "missing"}}, time.Time{})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
@@ -47,7 +48,7 @@ import (
 type Collection struct {
 	*ebpf.Collection
 
-	kind     LinkKind
+	kind     link.Kind
 	specs    *specTable // nil without usdt.bpf.h
 	programs map[string]*collectionProgram
 
@@ -174,7 +175,7 @@ func NewCollection(ctx context.Context, spec *ebpf.CollectionSpec, opts *Collect
 		}
 	}
 	// What is attached later may be restricted to processes.
-	if c.kind, err = chooseLink(o.Link, later || len(o.Target.PIDs) > 0); err != nil {
+	if c.kind, err = link.Choose(link.Kind(o.Link), later || len(o.Target.PIDs) > 0); err != nil {
 		return nil, err
 	}
 	if err := c.shareLinks(spec, o.Target.PIDs); err != nil {
@@ -211,18 +212,16 @@ func NewCollection(ctx context.Context, spec *ebpf.CollectionSpec, opts *Collect
 func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	switch {
 	case s.session:
-		err := sessions.Require()
+		err := link.Sessions.Require()
 		if errors.Is(err, ebpf.ErrNotSupported) {
 			return fmt.Errorf("program %s in section %s: %w (Linux 6.13 has sessions)", p.Name, p.SectionName, err)
 		}
 		if err != nil {
 			return privilege.Explain("ask the kernel for sessions", err)
 		}
-		p.AttachType = traceUprobeSession
-	case c.kind == MultiLink:
-		p.AttachType = ebpf.AttachTraceUprobeMulti
+		p.AttachType = link.AttachSession
 	default:
-		p.AttachType = ebpf.AttachNone
+		p.AttachType = c.kind.AttachType()
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
@@ -95,11 +96,11 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 	if err := p.serves(o.Target.PIDs); err != nil {
 		return nil, err
 	}
-	if o.Link != AutoLink && o.Link != c.kind {
+	if o.Link != AutoLink && link.Kind(o.Link) != c.kind {
 		return nil, fmt.Errorf("the collection's programs were loaded for %v links, not %v", c.kind, o.Link)
 	}
-	if len(o.Target.PIDs) > 0 && c.kind == MultiLink {
-		err := multiPIDFilter.Require()
+	if len(o.Target.PIDs) > 0 && c.kind == link.Multi {
+		err := link.MultiPIDFilter.Require()
 		if errors.Is(err, ebpf.ErrNotSupported) {
 			return nil, fmt.Errorf("this kernel's %v links filter threads, not processes: %w", c.kind, err)
 		}
@@ -237,7 +238,7 @@ func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *t
 	}
 	kind := c.kind
 	if p.section.session {
-		kind = MultiLink // there is no other
+		kind = link.Multi // there is no other
 	}
 	followers := t.sharing.share(t.plan, t.objects)
 	groups := grouper{objects: t.objects, procs: t.procs, session: p.section.session}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/shield"
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -179,15 +179,15 @@ func (a *Attachment) retire(owners []owner) error {
 		ended[o] = true
 	}
 	a.mu.Lock()
-	var kept, gone []detacher
-	for _, d := range a.detachers {
-		if ended[owner{d.file, d.pid}] {
-			gone = append(gone, d)
+	var kept, gone []link.Link
+	for _, l := range a.links {
+		if ended[owner{l.File, l.PID}] {
+			gone = append(gone, l)
 		} else {
-			kept = append(kept, d)
+			kept = append(kept, l)
 		}
 	}
-	a.detachers = kept
+	a.links = kept
 	plan := make(Plan, 0, len(a.plan))
 	for i := range a.plan {
 		if !ended[a.plan[i].owner()] {
@@ -198,17 +198,13 @@ func (a *Attachment) retire(owners []owner) error {
 	a.mu.Unlock()
 	var eg errgroup.Group
 	eg.SetLimit(waiters)
-	if len(gone) > 0 && gone[0].event >= 0 {
-		eg.SetLimit(closers)
+	if len(gone) > 0 {
+		if _, slow := gone[0].Rest(); slow {
+			eg.SetLimit(closers)
+		}
 	}
-	for _, d := range gone {
-		eg.Go(func() error {
-			err := d.stop()
-			if d.event >= 0 {
-				err = errors.Join(err, shield.Close(d.event))
-			}
-			return err
-		})
+	for _, l := range gone {
+		eg.Go(l.Close)
 	}
 	return eg.Wait()
 }

@@ -1,21 +1,12 @@
 package attach
 
 import (
-	"github.com/cilium/ebpf"
-
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/link"
 )
 
-// hooks are what programs have to be for each kind of link.
-var hooks = map[LinkKind]hook{
-	MultiLink: {typ: ebpf.Kprobe, attach: ebpf.AttachTraceUprobeMulti},
-	PerfLink:  {typ: ebpf.Kprobe},
-}
-
-// hook returns what programs have to be for a link of this kind. Those of all kinds
+// hookOf returns what programs have to be for a link of this kind. Those of all kinds
 // may sleep, where the kernel lets them.
-func (k LinkKind) hook() hook {
-	h := hooks[k]
-	h.sleeps = kernel.Sleepable.Require() == nil
-	return h
+func hookOf(k link.Kind) hook {
+	return hook{typ: k.ProgramType(), attach: k.AttachType(), sleeps: kernel.Sleepable.Require() == nil}
 }

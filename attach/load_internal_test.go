@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -16,11 +17,11 @@ import (
 func TestLoadOthers(t *testing.T) {
 	tr := &tracing{options: &settings{}}
 	var err error
-	if tr.kind, err = chooseLink(AutoLink, false); err != nil {
+	if tr.kind, err = link.Choose(link.Auto, false); err != nil {
 		t.Fatal(err)
 	}
-	good := &signature{hook: tr.kind.hook(), Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
-	bad := &signature{hook: tr.kind.hook(), Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
+	good := &signature{hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
+	bad := &signature{hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
 	if tr.maps, err = newMaps(os.Getpagesize(), 0, true); errors.Is(err, os.ErrPermission) {
 		needs.Root(t)
 	}

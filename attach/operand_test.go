@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/safeelf"
@@ -146,7 +147,7 @@ func show(op *operand.Operand) string {
 func TestManyForms(t *testing.T) {
 	var sigs []*signature
 	for i := range 700 {
-		sig := &signature{hook: PerfLink.hook()}
+		sig := &signature{hook: hookOf(link.Perf)}
 		for j := range 12 {
 			sig.read(operand.Operand{
 				Kind: operand.Memory, Size: 8, HasBase: true, Disp: int64(i*100 + j), Base: operand.Location{Off: 0, Size: 8},

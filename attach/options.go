@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/link"
 )
 
 // Options say what [Open], [OpenAggregate] and [OpenLatency] trace, and how. The
@@ -99,17 +100,7 @@ const (
 	PerfLink
 )
 
-func (k LinkKind) String() string {
-	switch k {
-	case AutoLink:
-		return "auto"
-	case MultiLink:
-		return "uprobe_multi"
-	case PerfLink:
-		return "perf event"
-	}
-	return fmt.Sprintf("LinkKind(%d)", int(k))
-}
+func (k LinkKind) String() string { return link.Kind(k).String() }
 
 const (
 	defaultRingSize  = 4 << 20

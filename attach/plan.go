@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
@@ -75,7 +76,7 @@ var ErrSilent = plan.ErrSilent
 var ErrPanic = plan.ErrPanic
 
 // newPlanner returns what decides about sites. Its Objects are to be closed.
-func newPlanner(force bool) *plan.Planner { return plan.New(force, refusesInstruction) }
+func newPlanner(force bool) *plan.Planner { return plan.New(force, link.Refuses) }
 
 // decide decides about the site, of which Probe and PID are set.
 func (s *Site) decide(planner *plan.Planner) {

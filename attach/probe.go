@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -70,14 +71,14 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 		return nil, err
 	}
 	defer procs.Close()
-	kind, err := chooseLink(o.Link, len(o.Target.PIDs) > 0)
+	kind, err := link.Choose(link.Kind(o.Link), len(o.Target.PIDs) > 0)
 	if err != nil {
 		return nil, err
 	}
 	a, err := attachOwn(prog, probes, pids, &o, procs, kind)
-	if o.Link == AutoLink && kind == MultiLink && errors.Is(err, unix.EINVAL) {
+	if o.Link == AutoLink && kind == link.Multi && errors.Is(err, unix.EINVAL) {
 		// The program may have been loaded for perf events.
-		perf, perfErr := attachOwn(prog, probes, pids, &o, procs, PerfLink)
+		perf, perfErr := attachOwn(prog, probes, pids, &o, procs, link.Perf)
 		if perfErr == nil {
 			return perf, nil
 		}
@@ -89,7 +90,7 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 	return a, err
 }
 
-func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *ProgramOptions, procs *processes, kind LinkKind) (*Attachment, error) {
+func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *ProgramOptions, procs *processes, kind link.Kind) (*Attachment, error) {
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
 	plan := make(Plan, 0, len(probes)*len(pids))

@@ -1,11 +1,6 @@
 package attach
 
-import (
-	"runtime"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
-)
+import "github.com/go-usdt/usdt/attach/internal/link"
 
 // A link that is restricted to a process is, for the kernel, one to its first
 // thread. When another thread executes a program that one is gone for good, and
@@ -20,8 +15,8 @@ func (t *tracing) leaveStranded() error {
 	}
 	var all []owner
 	for pid, d := range t.attached.oldest() {
-		stranded := t.kind == MultiLink && d.stranded() ||
-			t.kind == PerfLink && t.procs.leaderGone(pid) && t.procs.watchLeader(pid)
+		stranded := t.kind == link.Multi && d.Stranded() ||
+			t.kind == link.Perf && t.procs.leaderGone(pid) && t.procs.watchLeader(pid)
 		if stranded && !t.procs.ended(pid) {
 			all = append(all, t.attached.ownersOf(pid)...)
 			t.discover.forget(pid)
@@ -36,16 +31,16 @@ func (t *tracing) leaveStranded() error {
 
 // oldest returns the first of the links to each process: where it is not
 // stranded, those made later are not.
-func (a *Attachment) oldest() map[int]detacher {
+func (a *Attachment) oldest() map[int]link.Link {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	first := map[int]detacher{}
-	for _, d := range a.detachers {
-		if d.pid == 0 {
+	first := map[int]link.Link{}
+	for _, l := range a.links {
+		if l.PID == 0 {
 			continue
 		}
-		if _, ok := first[d.pid]; !ok {
-			first[d.pid] = d
+		if _, ok := first[l.PID]; !ok {
+			first[l.PID] = l
 		}
 	}
 	return first
@@ -61,26 +56,4 @@ func (d *discovery) forget(pid int) {
 	delete(d.mapped, pid)
 	delete(d.files, pid)
 	d.expected = nil
-}
-
-// stranded reports whether the first thread of the process of a uprobe_multi link
-// is gone, where the kernel tells (6.8).
-func (d detacher) stranded() bool {
-	// The part of struct bpf_link_info (include/uapi/linux/bpf.h) that is filled
-	// for them.
-	type linkInfo struct {
-		typ, id, prog, _                      uint32
-		path, offsets, refCtrOffsets, cookies uint64
-		pathSize, count, flags, pid           uint32
-	}
-	info := new(linkInfo)
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	pin.Pin(info)
-	attr := struct {
-		fd, size uint32
-		info     uint64
-	}{uint32(d.link), uint32(unsafe.Sizeof(*info)), uint64(uintptr(unsafe.Pointer(info)))}
-	_, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_OBJ_GET_INFO_BY_FD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
-	return errno == 0 && info.count > 0 && info.pid == 0
 }

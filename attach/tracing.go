@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
@@ -47,7 +48,7 @@ type tracing struct {
 
 	// For finding and attaching to sites:
 	options  *settings
-	kind     LinkKind
+	kind     link.Kind
 	layout   *aggregateLayout // nil to record events
 	discover *discovery
 	procs    *processes
@@ -86,10 +87,10 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return err
 	}
 	t.sharing = newSharing(t.procs, t.discover)
-	if t.kind, err = chooseLink(o.Link, len(o.Target.PIDs) > 0 && t.sharing == nil); err != nil {
+	if t.kind, err = link.Choose(link.Kind(o.Link), len(o.Target.PIDs) > 0 && t.sharing == nil); err != nil {
 		return err
 	}
-	if t.kind == PerfLink && t.sharing == nil && o.Rescan > 0 {
+	if t.kind == link.Perf && t.sharing == nil && o.Rescan > 0 {
 		t.procs.watchLeaders()
 	}
 	planner := newPlanner(o.Force)
@@ -115,7 +116,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if err == nil {
 		err = t.maps.addSelection(o)
 	}
-	if err == nil && t.kind == PerfLink {
+	if err == nil && t.kind.Slow() {
 		err = t.maps.addStop()
 	}
 	if err == nil && t.sharing != nil {
@@ -153,7 +154,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if t.attached == nil {
 		t.attached = unattached(plan)
 	}
-	if t.kind == PerfLink {
+	if t.kind.Slow() {
 		t.attached.halt = t.maps.stop
 	}
 	return nil
@@ -170,7 +171,7 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan Plan, la
 	}
 	o := t.options
 	return bindAll(ctx, plan, &binder{
-		hook: t.kind.hook(), maxString: o.MaxString, texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.Objects, used: used,
+		hook: hookOf(t.kind), maxString: o.MaxString, texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.Objects, used: used,
 	})
 }
 

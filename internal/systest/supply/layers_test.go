@@ -39,9 +39,10 @@ provider: elfgen internal/btfgen internal/greet internal/stub internal/sys notes
 reader: internal/cdecl internal/procfs internal/safeelf internal/sys notes
 internal/shape: internal/record notes reader
 event: internal/printable internal/record internal/shape notes reader
+attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/operand internal/sys notes reader
-attach: attach/internal/filter attach/internal/kernel attach/internal/libbpf attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/shield event internal/printable internal/procfs internal/record internal/selector internal/shape internal/sys notes reader
+attach: attach/internal/filter attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege event internal/printable internal/procfs internal/record internal/selector internal/shape notes reader
 internal/demo: provider
 internal/gate: attach internal/greet internal/procfs reader
 internal/sdtdump: internal/printable internal/selector internal/version notes reader

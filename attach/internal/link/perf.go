@@ -1,4 +1,4 @@
-package attach
+package link
 
 import (
 	"context"
@@ -16,63 +16,73 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/shield"
-	"github.com/go-usdt/usdt/internal/procfs"
 )
+
+// perfEvents are one perf event for each site. The kernel takes about 0.1 s to
+// close one.
+var perfEvents = mechanism{name: "perf event", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, attach: attachPerf}
 
 // maxPerfSemaphore: perf events carry the semaphore's offset in 32 bits
 // (PERF_UPROBE_REF_CTR_OFFSET_BITS, kernel/events/core.c).
 const maxPerfSemaphore = 1<<32 - 1
 
+// FarError is why a perf event cannot count a semaphore, so that the probe would
+// stay silent.
+type FarError struct{ RefCtrOffset uint64 }
+
+func (e *FarError) Error() string {
+	return fmt.Sprintf("the semaphore's offset %#x is beyond the 4 GiB that perf events reach", e.RefCtrOffset)
+}
+
 // attachPerf attaches one perf event per site.
-func (g *group) attachPerf(ctx context.Context) ([]detacher, error) {
-	var all []detacher
-	for i, s := range g.sites {
+func attachPerf(ctx context.Context, a *attempt) error {
+	for i := range a.Sites {
 		if err := context.Cause(ctx); err != nil {
-			return all, err
+			return err
 		}
-		if s.Probe.SemaphoreOffset > maxPerfSemaphore {
-			s.Reason = fmt.Errorf("the semaphore's offset %#x is beyond the 4 GiB that perf events reach: %w", s.Probe.SemaphoreOffset, ErrSilent)
+		s := &a.Sites[i]
+		if s.RefCtrOffset > maxPerfSemaphore {
+			a.outcomes[i] = &FarError{s.RefCtrOffset}
 			continue
 		}
-		d, err := g.attachEvent(s, g.cookies[i])
+		l, err := a.attachEvent(s)
 		if err == nil {
-			s.Attached = true
-			d.file, d.pid = g.file, g.pid
-			all = append(all, d)
+			a.outcomes[i] = nil
+			a.links = append(a.links, l)
 			continue
 		}
 		if errors.Is(err, os.ErrPermission) && !privilege.Has(unix.CAP_SYS_ADMIN) {
 			// kernel/events/core.c: perf_uprobe_event_init asks for nothing less.
-			return all, &privilege.Error{Op: "attach to " + g.path + " by perf events", Missing: []string{"CAP_SYS_ADMIN"}, Err: err}
+			return &privilege.Error{Op: "attach to " + a.Path + " by perf events", Missing: []string{"CAP_SYS_ADMIN"}, Err: err}
 		}
-		if whole := g.wholeError(err); whole != nil {
-			return all, whole
+		if whole := a.wholeError(err); whole != nil {
+			return whole
 		}
-		s.Reason = siteError(err)
+		a.outcomes[i] = siteError(err)
 	}
-	return all, nil
+	return nil
 }
 
 // attachEvent opens a perf event for a site and links the program to it.
-func (g *group) attachEvent(s *Site, cookie uint64) (detacher, error) {
-	event, err := openUprobe(g.open, s.Offset, s.Probe.SemaphoreOffset, g.pid, g.returns)
+func (g *Group) attachEvent(s *Site) (Link, error) {
+	event, err := openUprobe(g.Open, s.Offset, s.RefCtrOffset, g.PID, g.Returns)
 	if err != nil {
-		return detacher{}, fmt.Errorf("perf_event_open: %w", err)
+		return Link{}, fmt.Errorf("perf_event_open: %w", err)
 	}
 	// See multi.create.
 	attr := struct {
 		prog, target, attachType, flags uint32
 		cookie                          uint64
-	}{uint32(g.prog.FD()), uint32(event), uint32(ebpf.AttachPerfEvent), 0, cookie}
-	fd, err := createLink(g.prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+	}{uint32(g.Prog.FD()), uint32(event), uint32(ebpf.AttachPerfEvent), 0, s.Cookie}
+	fd, err := createLink(g.Prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
 	if err != nil {
-		return detacher{}, errors.Join(err, shield.Close(event))
+		return Link{}, errors.Join(err, shield.Close(event))
 	}
-	d := detacher{link: fd, event: event, prog: g.prog}
+	l := Link{File: g.File, PID: g.PID, Prog: g.Prog, fd: fd, event: event}
 	if g.ended() {
-		return detacher{}, errors.Join(unix.ESRCH, d.stop(), shield.Close(event))
+		return Link{}, errors.Join(unix.ESRCH, l.Stop(), shield.Close(event))
 	}
-	return d, nil
+	return l, nil
 }
 
 // openUprobe opens a perf event on a uprobe, which puts the breakpoint in
@@ -121,22 +131,3 @@ var uprobePMU = sync.OnceValues(func() (uint32, error) {
 	}
 	return uint32(n), nil
 })
-
-// detacher undoes a link.
-type detacher struct {
-	link  int
-	event int       // the perf event that the link is on, -1 of a uprobe_multi link
-	file  procfs.ID // see Site.file
-	pid   int       // of the process that it is restricted to, 0 of none
-	prog  *ebpf.Program
-}
-
-// stop closes the link: its program runs no more. The perf event, if there is
-// one, is left to be closed: the kernel takes about 0.1 s for one on a uprobe,
-// one after the other.
-func (d detacher) stop() error {
-	if d.event < 0 {
-		return shield.Close(d.link)
-	}
-	return unix.Close(d.link)
-}

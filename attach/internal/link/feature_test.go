@@ -1,4 +1,4 @@
-package attach
+package link
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ import (
 // asked again.
 func TestFeatureLater(t *testing.T) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	for name, known := range map[string]*kernel.Feature{"process filter": &multiPIDFilter, "sessions": &sessions, "sleepable": &kernel.Sleepable} {
+	for name, known := range map[string]*kernel.Feature{"process filter": &MultiPIDFilter, "sessions": &Sessions, "sleepable": &kernel.Sleepable} {
 		t.Run(name, func(t *testing.T) {
 			f := &kernel.Feature{Ask: known.Ask}
 			if err := f.Require(); err != nil && !errors.Is(err, ebpf.ErrNotSupported) {

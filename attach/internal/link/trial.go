@@ -1,4 +1,4 @@
-package attach
+package link
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
-// refusesInstruction reports whether the kernel refuses the instruction with which
-// code begins. It attaches to a copy that this process has mapped and never runs:
-// the kernel looks at an instruction only where it is mapped.
-func refusesInstruction(code []byte) bool { return errors.Is(tryProbe(code), enotsupp) }
+// Refuses asks whether the kernel refuses the instruction with which code begins.
+// It attaches to a copy that this process has mapped and never runs: the kernel
+// looks at an instruction only where it is mapped.
+func Refuses(code []byte) bool { return errors.Is(tryProbe(code), enotsupp) }
 
 // trialOffset is where the code is.
 const trialOffset = 16

@@ -1,11 +1,8 @@
-package attach
+package link
 
 import (
-	"errors"
 	"fmt"
 	"testing"
-
-	"github.com/go-usdt/usdt/reader"
 )
 
 // TestChunks holds that no link is given more sites than the kernel takes, and
@@ -21,14 +18,5 @@ func TestChunks(t *testing.T) {
 		if got != want {
 			t.Errorf("%d sites: chunks%s, want%s", n, got, want)
 		}
-	}
-}
-
-// TestPerfSemaphore refuses, without asking the kernel, what a perf event would
-// silently cut off.
-func TestPerfSemaphore(t *testing.T) {
-	g := &group{sites: []*Site{{Probe: reader.Probe{SemaphoreOffset: 1 << 32}}}}
-	if all, err := g.attachPerf(t.Context()); err != nil || len(all) != 0 || !errors.Is(g.sites[0].Reason, ErrSilent) {
-		t.Errorf("attached %d, %v, reason %v, want one that wraps ErrSilent", len(all), err, g.sites[0].Reason)
 	}
 }

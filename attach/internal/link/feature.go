@@ -1,4 +1,4 @@
-package attach
+package link
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
-// multiPIDFilter is that the process filter of uprobe_multi links filters
+// MultiPIDFilter is that the process filter of uprobe_multi links filters
 // processes: before Linux 46ba0e49b642 it filtered threads. The fix also rejects
 // a negative id before it looks at the path.
-var multiPIDFilter = kernel.Feature{Ask: func() error {
+var MultiPIDFilter = kernel.Feature{Ask: func() error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type:         ebpf.Kprobe,
 		AttachType:   ebpf.AttachTraceUprobeMulti,
@@ -40,12 +40,12 @@ var multiPIDFilter = kernel.Feature{Ask: func() error {
 	return kernel.Refusal(err)
 }}
 
-// sessions is that a program can run at the entry of a function and again when
+// Sessions is that a program can run at the entry of a function and again when
 // it returns, which Linux 6.13 brought.
-var sessions = kernel.Feature{Ask: func() error {
+var Sessions = kernel.Feature{Ask: func() error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type:         ebpf.Kprobe,
-		AttachType:   traceUprobeSession,
+		AttachType:   AttachSession,
 		Instructions: kernel.EmptyProgram(),
 		License:      kernel.License,
 	})

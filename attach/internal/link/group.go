@@ -1,0 +1,131 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// enotsupp is the kernel's internal ENOTSUPP, which uprobe_register returns
+// for an instruction that it cannot probe.
+const enotsupp = syscall.Errno(524)
+
+// Group is a set of sites that one link can hold.
+type Group struct {
+	Path    string      // of the file, as errors name it
+	Open    string      // leads to the file that was planned for
+	File    procfs.ID   // handed on to the links, see [Link.File]
+	PID     int         // in which alone the sites fire, 0 for all processes
+	Ended   func() bool // reports whether the process of PID has ended; unused if PID is 0
+	Returns bool        // the sites are returns from functions
+	Session bool        // the program runs at their entry and again when they return
+	Prog    *ebpf.Program
+	Sites   []Site
+}
+
+// Site is a place in a group's file.
+type Site struct {
+	Offset       uint64 // in the file
+	RefCtrOffset uint64 // of the semaphore in the file, 0 for none
+	Cookie       uint64 // what bpf_get_attach_cookie returns
+	// Opcode is that of the instruction, with its prefixes, "" if it is not known.
+	// If the kernel refuses an opcode, sites that have it are not tried.
+	Opcode string
+}
+
+// Attach attaches to the sites by links of a kind, and returns the links even with
+// an error, which concerns the whole group. refused has, by the index of the site,
+// why it was not attached to, nil if it was.
+func (g *Group) Attach(ctx context.Context, kind Kind) (links []Link, refused []error, err error) {
+	a := &attempt{Group: g, outcomes: make([]error, len(g.Sites))}
+	for i := range a.outcomes {
+		a.outcomes[i] = errUntried
+	}
+	err = mechanisms[kind].attach(ctx, a)
+	for i, outcome := range a.outcomes {
+		if outcome == errUntried {
+			a.outcomes[i] = err
+		}
+	}
+	return a.links, a.outcomes, err
+}
+
+// errUntried is the outcome of a site before it was tried.
+var errUntried = errors.New("not tried")
+
+// attempt is what has come of attaching a group until now.
+type attempt struct {
+	*Group
+	links    []Link
+	outcomes []error          // by site: nil of those that are attached to
+	opcodes  map[string]error // why the kernel refused an opcode
+}
+
+// refuse notes why the kernel refused a site, and its opcode if that is why.
+func (a *attempt) refuse(i int, err error) {
+	a.outcomes[i] = siteError(err)
+	opcode := a.Sites[i].Opcode
+	if opcode == "" || !errors.Is(err, enotsupp) {
+		return
+	}
+	if a.opcodes == nil {
+		a.opcodes = map[string]error{}
+	}
+	a.opcodes[opcode] = a.outcomes[i]
+}
+
+// wholeError returns what makes attaching any site of the group pointless, nil
+// if err may be one site's.
+func (g *Group) wholeError(err error) error {
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return privilege.Explain("attach to "+g.Path, err)
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
+		return &goneError{path: g.Path, pid: g.PID, ended: g.ended()}
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.E2BIG),
+		errors.Is(err, unix.EBADF), errors.Is(err, unix.EIO), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, link.ErrNotSupported):
+		return fmt.Errorf("attach to %s: %w", g.Path, err)
+	}
+	return nil
+}
+
+// ended reports whether the process has ended that the group is restricted to. A
+// link that was made before for its PID may be for another process.
+func (g *Group) ended() bool { return g.PID != 0 && g.Ended() }
+
+// goneError is the error for sites that were found and are no longer there:
+// objects are unloaded and processes end while they are being attached to.
+type goneError struct {
+	path  string
+	pid   int
+	ended bool
+}
+
+func (e *goneError) Error() string {
+	if e.ended {
+		return fmt.Sprintf("process %d has ended", e.pid)
+	}
+	return e.path + " is gone: it has been unloaded, or its process has ended"
+}
+
+func (e *goneError) Unwrap() error { return os.ErrNotExist }
+
+// siteError explains why the kernel refused a single site.
+func siteError(err error) error {
+	switch {
+	case errors.Is(err, enotsupp):
+		return fmt.Errorf("the kernel cannot probe the instruction at the site: %w", err)
+	case errors.Is(err, unix.EINVAL):
+		return fmt.Errorf("the kernel refused the site; another tracer may hold it with another semaphore: %w", err)
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/attach/internal/privilege"
+)
+
+// Kind is a mechanism by which programs are attached. The values are those of
+// attach.LinkKind.
+type Kind int
+
+const (
+	Auto  Kind = iota // the first of the following that the kernel has
+	Multi             // see multi.go
+	Perf              // see perf.go
+)
+
+// mechanisms has what each kind is, the best one first.
+var mechanisms = [...]mechanism{
+	Auto:  {name: "auto"},
+	Multi: multiLinks,
+	Perf:  perfEvents,
+}
+
+// mechanism is what a kind of link is and does.
+type mechanism struct {
+	name string
+	// program and attachment are the types that programs are loaded with.
+	program    ebpf.ProgramType
+	attachment ebpf.AttachType
+	// usable returns nil if the kernel has such links, for one process at a time if
+	// filtered, ebpf.ErrNotSupported if it has not, and another error if it could
+	// not be asked. A nil function stands for one that every kernel has.
+	usable func(filtered bool) error
+	// since says which kernels have them.
+	since string
+	// slow says that the kernel takes long to close them.
+	slow bool
+	// attach attaches the group of the attempt. Its error concerns the whole group.
+	attach func(ctx context.Context, a *attempt) error
+}
+
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(mechanisms) {
+		return fmt.Sprintf("LinkKind(%d)", int(k))
+	}
+	return mechanisms[k].name
+}
+
+// ProgramType is what programs for links of this kind are loaded as.
+func (k Kind) ProgramType() ebpf.ProgramType { return mechanisms[k].program }
+
+// AttachType is what programs for links of this kind are loaded for.
+func (k Kind) AttachType() ebpf.AttachType { return mechanisms[k].attachment }
+
+// Slow reports whether the kernel takes long to close links of this kind, so that
+// programs are better told to do nothing before.
+func (k Kind) Slow() bool { return mechanisms[k].slow }
+
+// Choose returns want, or the best kind for [Auto], if this kernel has it. filtered
+// says that links will be restricted to a process.
+func Choose(want Kind, filtered bool) (Kind, error) {
+	for k := Auto + 1; int(k) < len(mechanisms); k++ {
+		m := &mechanisms[k]
+		if want != Auto && want != k {
+			continue
+		}
+		if m.usable == nil {
+			return k, nil
+		}
+		err := m.usable(filtered)
+		switch {
+		case err == nil:
+			return k, nil
+		case !errors.Is(err, ebpf.ErrNotSupported):
+			return 0, privilege.Explain("ask the kernel for "+m.name, err)
+		case want == k:
+			return 0, fmt.Errorf("%s links: %w (%s)", m.name, ebpf.ErrNotSupported, m.since)
+		}
+	}
+	return 0, fmt.Errorf("no links of kind %v", want)
+}

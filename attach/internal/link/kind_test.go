@@ -1,0 +1,24 @@
+package link
+
+import "testing"
+
+// TestKinds checks that each kind has a line in the table, which says its name and
+// how it attaches, and that what is none is refused.
+func TestKinds(t *testing.T) {
+	for k, want := range map[Kind]string{Auto: "auto", Multi: "uprobe_multi", Perf: "perf event", -1: "LinkKind(-1)", 3: "LinkKind(3)"} {
+		if got := k.String(); got != want {
+			t.Errorf("name %q, want %q", got, want)
+		}
+	}
+	for k := Auto + 1; int(k) < len(mechanisms); k++ {
+		if m := &mechanisms[k]; m.name == "" || m.attach == nil || m.usable != nil && m.since == "" {
+			t.Errorf("the table lacks something of kind %d", int(k))
+		}
+	}
+	if k, err := Choose(3, false); err == nil {
+		t.Errorf("a kind that does not exist is taken for %v", k)
+	}
+	if k, err := Choose(Perf, true); err != nil || k != Perf {
+		t.Errorf("asked for perf events: %v, %v", k, err)
+	}
+}

@@ -1,0 +1,70 @@
+package link
+
+import (
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/shield"
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// Link is what attaches a program to sites, until it is closed.
+type Link struct {
+	File procfs.ID     // as the group had it
+	PID  int           // of the process that it is restricted to, 0 of none
+	Prog *ebpf.Program // that runs
+
+	fd    int // -1 of one that was stopped
+	event int // the perf event that the link is on, -1 without one
+}
+
+// Stop closes the link: its program runs no more. The perf event, if there is
+// one, is left to be closed: the kernel takes about 0.1 s for one on a uprobe,
+// one after the other.
+func (l Link) Stop() error {
+	if l.event < 0 {
+		return shield.Close(l.fd)
+	}
+	return unix.Close(l.fd)
+}
+
+// Rest returns what [Link.Stop] leaves to be closed, false for nothing.
+func (l Link) Rest() (Link, bool) { return Link{fd: -1, event: l.event}, l.event >= 0 }
+
+// Close closes the link, unless it was stopped, and the perf event.
+func (l Link) Close() error {
+	var err error
+	if l.fd >= 0 {
+		err = l.Stop()
+	}
+	if l.event >= 0 {
+		err = errors.Join(err, shield.Close(l.event))
+	}
+	return err
+}
+
+// Stranded reports whether the first thread of the process of a uprobe_multi link
+// is gone, where the kernel tells (6.8).
+func (l Link) Stranded() bool {
+	// The part of struct bpf_link_info (include/uapi/linux/bpf.h) that is filled
+	// for them.
+	type linkInfo struct {
+		typ, id, prog, _                      uint32
+		path, offsets, refCtrOffsets, cookies uint64
+		pathSize, count, flags, pid           uint32
+	}
+	info := new(linkInfo)
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(info)
+	attr := struct {
+		fd, size uint32
+		info     uint64
+	}{uint32(l.fd), uint32(unsafe.Sizeof(*info)), uint64(uintptr(unsafe.Pointer(info)))}
+	_, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_OBJ_GET_INFO_BY_FD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
+	return errno == 0 && info.count > 0 && info.pid == 0
+}
