@@ -14,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -332,7 +333,7 @@ func (g *group) attach(ctx context.Context, kind link.Kind) ([]link.Link, error)
 // grouper collects sites that can share a link.
 type grouper struct {
 	objects operand.Objects
-	procs   *processes
+	procs   *process.Set
 	session bool // of the programs, see [link.Group]
 	byKey   map[groupKey]*group
 	all     []*group
@@ -358,7 +359,7 @@ func (g *grouper) add(s *Site, prog *ebpf.Program, cookie uint64) {
 	gr := g.byKey[key]
 	if gr == nil {
 		gr = &group{Group: link.Group{
-			Path: s.Path, Open: s.Path, File: s.file, PID: pid, Ended: func() bool { return g.procs.ended(pid) },
+			Path: s.Path, Open: s.Path, File: s.file, PID: pid, Ended: func() bool { return g.procs.Ended(pid) },
 			Returns: s.Probe.Kind == reader.Uretprobe, Session: g.session, Prog: prog,
 		}}
 		if obj := g.objects[s.Path]; obj != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -67,7 +68,7 @@ func TestHoldFails(t *testing.T) {
 		}
 	}
 	for _, pid := range []int{thread, 1 << 30} {
-		if procs, err := holdProcesses([]int{os.Getpid(), pid}); err == nil {
+		if procs, err := process.Hold([]int{os.Getpid(), pid}); err == nil {
 			procs.Close()
 			t.Errorf("%d is held, which is no process", pid)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // target is the sites that a program is to be attached to.
@@ -19,7 +20,7 @@ type target struct {
 	options  *CollectionOptions
 	note     string // on the program
 	discover *discovery
-	procs    *processes
+	procs    *process.Set
 	sharing  *sharing // nil if each process has links of its own
 	plan     Plan
 	objects  operand.Objects // that have been planned for: open until they are attached to
@@ -120,7 +121,7 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 func (c *Collection) newTarget(ctx context.Context, p *collectionProgram, selector string, o *CollectionOptions) (*target, error) {
 	t := &target{options: o, note: p.note}
 	var err error
-	if t.procs, err = holdProcesses(o.Target.PIDs); err != nil {
+	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return nil, err
 	}
 	t.discover, err = newDiscovery(ctx, []string{selector}, t.procs)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // gplCompatible are the licenses of programs that may use what looking up a
@@ -23,7 +24,7 @@ func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
 	if len(pids) <= manyProcesses {
 		return nil
 	}
-	procs, err := holdProcesses(pids)
+	procs, err := process.Hold(pids)
 	if err != nil {
 		return err
 	}
@@ -113,9 +114,9 @@ func (p *collectionProgram) shares(pids []int) bool {
 func (c *Collection) dropEnded(ctx context.Context, t *target) (wait func()) {
 	var watches sync.WaitGroup
 	if t.sharing != nil {
-		for _, pid := range t.procs.pids {
+		for _, pid := range t.procs.PIDs {
 			watches.Go(func() {
-				if t.procs.wait(ctx, pid) == nil {
+				if t.procs.Wait(ctx, pid) == nil {
 					c.processes.Delete(uint32(pid))
 				}
 			})

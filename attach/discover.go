@@ -10,7 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/overlay"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -41,7 +43,7 @@ func (d *discovery) discover() (Plan, error) {
 }
 
 // newDiscovery returns a search that ends with the cause of ctx when that is done.
-func newDiscovery(ctx context.Context, selectors []string, procs *processes) (*discovery, error) {
+func newDiscovery(ctx context.Context, selectors []string, procs *process.Set) (*discovery, error) {
 	parsed, err := parseSelectors(selectors)
 	if err != nil {
 		return nil, err
@@ -50,7 +52,7 @@ func newDiscovery(ctx context.Context, selectors []string, procs *processes) (*d
 		ctx:       ctx,
 		selectors: parsed, procs: procs, matched: make([]bool, len(selectors)), near: make([]near, len(selectors)),
 		seen: map[siteKey]bool{}, read: map[procfs.ID]*fileState{}, mapped: map[int]map[procfs.ID]bool{}, functions: map[string]int{},
-		lower: map[lowerInode]*fileState{}, places: map[place]placed{}, files: map[int]map[procfs.ID]*mappedFile{},
+		lower: map[overlay.Inode]*fileState{}, places: map[place]placed{}, files: map[int]map[procfs.ID]*mappedFile{},
 	}, nil
 }
 
@@ -59,7 +61,7 @@ func newDiscovery(ctx context.Context, selectors []string, procs *processes) (*d
 func (d *discovery) more() (Plan, error) {
 	d.chunks, d.troubles, d.infos = nil, nil, map[string]os.FileInfo{}
 	var err error
-	if len(d.procs.pids) > 0 {
+	if len(d.procs.PIDs) > 0 {
 		err = d.processes()
 	} else {
 		err = d.machine()
@@ -88,15 +90,15 @@ type siteKey struct {
 type discovery struct {
 	ctx       context.Context
 	selectors []selector.Selector
-	procs     *processes
+	procs     *process.Set
 	matched   []bool
 	near      []near // what selectors without a match may have meant
 	chunks    []Plan // of the sites: growing one slice would copy them again and again
 	seen      map[siteKey]bool
-	read      map[procfs.ID]*fileState  // files, without a process
-	lower     map[lowerInode]*fileState // those of read that are on overlays
-	places    map[place]placed          // those of read whose ids maps give to others, too
-	inodes    inodes
+	read      map[procfs.ID]*fileState     // files, without a process
+	lower     map[overlay.Inode]*fileState // those of read that are on overlays
+	places    map[place]placed             // those of read whose ids maps give to others, too
+	inodes    overlay.Inodes
 	mapped    map[int]map[procfs.ID]bool        // files of processes, as last seen
 	objects   []*procfs.Object                  // those of the process being looked at
 	files     map[int]map[procfs.ID]*mappedFile // those of named processes that have sites
@@ -176,19 +178,19 @@ func (d *discovery) fileOf(p *reader.Probe) (id procfs.ID) {
 func (d *discovery) processes() error {
 	d.ended = nil
 	if d.await {
-		d.expect(d.procs.pids)
+		d.expect(d.procs.PIDs)
 	}
-	for _, pid := range d.procs.pids {
+	for _, pid := range d.procs.PIDs {
 		if d.interrupted() {
 			return nil
 		}
-		if d.again && d.procs.ended(pid) {
+		if d.again && d.procs.Ended(pid) {
 			delete(d.mapped, pid)
 			continue
 		}
 		before := d.mark()
 		err := d.process(pid)
-		if d.procs.ended(pid) {
+		if d.procs.Ended(pid) {
 			d.undo(before) // it may have been found in another one
 			if err == nil && !d.again {
 				err = procfs.Error(pid, unix.ESRCH)

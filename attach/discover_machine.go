@@ -19,7 +19,7 @@ import (
 // machine looks at the files that selectors name by path and at those that any
 // process has mapped.
 func (d *discovery) machine() error {
-	defer d.inodes.close()
+	defer d.inodes.Close()
 	d.ended = nil
 	scan := false
 	var names []string

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/overlay"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -77,7 +78,7 @@ func (d *discovery) stateOf(o *procfs.Object, pid int, file *os.File) (state *fi
 	if err := unix.Fstat(int(file.Fd()), &st); err == nil {
 		own, unlinked = procfs.ID{Dev: st.Dev, Inode: st.Ino}, st.Nlink == 0
 	}
-	shared := own != o.ID && !overlaid(file)
+	shared := own != o.ID && !overlay.Holds(file)
 	if state, known = d.read[own]; !known {
 		state = &fileState{id: o.ID, own: own, unlinked: unlinked, found: d.scan, changed: st.Ctim}
 		if shared {
@@ -93,6 +94,24 @@ func (d *discovery) stateOf(o *procfs.Object, pid int, file *os.File) (state *fi
 		d.places[placeOf(o, pid)] = placed{state, d.scan}
 	}
 	return state, known
+}
+
+// lowest returns the state of the file that has been found in another overlay
+// of the same layers and has sites: whatever is attached there fires in this one,
+// too. Without such a file, or if the kernel does not tell, it is state.
+func (d *discovery) lowest(file *os.File, number uint64, state *fileState) (*fileState, bool) {
+	if !overlay.Holds(file) {
+		return state, false
+	}
+	key, err := d.inodes.Of(file, number)
+	if err != nil {
+		return state, false
+	}
+	if other := d.lower[key]; other != nil && other.matched {
+		return other, true
+	}
+	d.lower[key] = state
+	return state, false
 }
 
 // hiddenSince says in which scans a process was met that may not be looked at.

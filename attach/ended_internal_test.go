@@ -6,13 +6,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // TestStateOf holds that a file which a selector names is not looked at again
 // because maps give it another device, as on btrfs.
 func TestStateOf(t *testing.T) {
-	d, err := newDiscovery(t.Context(), []string{"/proc/self/exe:none:none", "none:none"}, &processes{})
+	d, err := newDiscovery(t.Context(), []string{"/proc/self/exe:none:none", "none:none"}, &process.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestStateOf(t *testing.T) {
 // btrfs, are two files, each looked at once, also if a container has it by the
 // same path as the other.
 func TestSubvolumes(t *testing.T) {
-	d, err := newDiscovery(t.Context(), []string{"none:none"}, &processes{})
+	d, err := newDiscovery(t.Context(), []string{"none:none"}, &process.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package attach
 
-import "context"
+import (
+	"context"
+
+	"github.com/go-usdt/usdt/attach/internal/process"
+)
 
 // FindOptions say what [Find] finds.
 type FindOptions struct {
@@ -25,7 +29,7 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 	if err != nil {
 		return nil, err
 	}
-	procs, err := holdProcesses(target.PIDs)
+	procs, err := process.Hold(target.PIDs)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,14 @@ package attach
 import (
 	"context"
 	"testing"
+
+	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // TestFunctionsForgotten holds that what was counted for the error of a first
 // look is not kept, nor counted in later ones.
 func TestFunctionsForgotten(t *testing.T) {
-	d, err := newDiscovery(context.Background(), []string{"uprobe:/proc/self/exe:no such function"}, &processes{})
+	d, err := newDiscovery(context.Background(), []string{"uprobe:/proc/self/exe:no such function"}, &process.Set{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // counters are the sums over all CPUs.
@@ -78,7 +79,7 @@ func (m *maps) addSelection(o *settings) (err error) {
 }
 
 // addProcesses creates the table of processes that events are wanted of.
-func (m *maps) addProcesses(procs *processes) (err error) {
+func (m *maps) addProcesses(procs *process.Set) (err error) {
 	m.processes, err = newProcessTable(procs)
 	m.lifetimes = kernel.StartTimes.Require() == nil
 	return err

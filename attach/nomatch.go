@@ -54,7 +54,7 @@ func (d *discovery) matchName(i int, function string) bool {
 }
 
 func (d *discovery) noMatch(i int) error {
-	sel, pids := d.selectors[i].String(), d.procs.pids
+	sel, pids := d.selectors[i].String(), d.procs.PIDs
 	where := "in the files that processes of this machine have mapped"
 	switch len(pids) {
 	case 0:
@@ -107,7 +107,7 @@ func (d *discovery) noProbe(s *selector.Selector) string {
 // stripped reports whether the file at path, if that leads to one, has been
 // stripped.
 func (d *discovery) stripped(path string) bool {
-	if !strings.Contains(path, "/") || len(d.procs.pids) > 0 {
+	if !strings.Contains(path, "/") || len(d.procs.PIDs) > 0 {
 		return false
 	}
 	f, err := reader.Open(path)
@@ -142,7 +142,7 @@ func (d *discovery) noFunction(s *selector.Selector) string {
 		return fmt.Sprintf(", where there are %d other functions", functions)
 	case objects > 0:
 		return ", where there are no symbols of functions"
-	case literal && !strings.Contains(path, "/") && len(d.procs.pids) == 0:
+	case literal && !strings.Contains(path, "/") && len(d.procs.PIDs) == 0:
 		if _, err := os.Stat(path); err == nil {
 			return fmt.Sprintf("; for the file in this directory write ./%s", path)
 		}

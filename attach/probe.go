@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -66,7 +67,7 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 	if len(pids) == 0 {
 		pids = []int{0}
 	}
-	procs, err := holdProcesses(o.Target.PIDs)
+	procs, err := process.Hold(o.Target.PIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 	return a, err
 }
 
-func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *ProgramOptions, procs *processes, kind link.Kind) (*Attachment, error) {
+func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *ProgramOptions, procs *process.Set, kind link.Kind) (*Attachment, error) {
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
 	plan := make(Plan, 0, len(probes)*len(pids))

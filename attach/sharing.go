@@ -10,6 +10,8 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/overlay"
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -23,7 +25,7 @@ const manyProcesses = 8
 // sharedPlace is a place in a file that several processes have.
 type sharedPlace struct {
 	file           procfs.ID
-	lower          lowerInode // of an overlay
+	lower          overlay.Inode // of an overlay
 	kind           reader.ProbeKind
 	offset         uint64
 	semaphore      uint64
@@ -32,14 +34,14 @@ type sharedPlace struct {
 
 // sharing has the links that serve several processes. A nil one has none.
 type sharing struct {
-	inodes *inodes
+	inodes *overlay.Inodes
 	first  map[sharedPlace]*Site        // that has the link
 	users  map[procfs.ID]map[owner]bool // of the links in a file of first
 }
 
 // newSharing returns nil for processes that are few.
-func newSharing(procs *processes, d *discovery) *sharing {
-	if len(procs.pids) <= manyProcesses {
+func newSharing(procs *process.Set, d *discovery) *sharing {
+	if len(procs.PIDs) <= manyProcesses {
 		return nil
 	}
 	return &sharing{inodes: &d.inodes, first: map[sharedPlace]*Site{}, users: map[procfs.ID]map[owner]bool{}}
@@ -52,7 +54,7 @@ func (sh *sharing) share(plan Plan, objects operand.Objects) (followers map[int]
 	if sh == nil {
 		return nil
 	}
-	defer sh.inodes.close()
+	defer sh.inodes.Close()
 	followers = map[int]*Site{}
 	for i := range plan {
 		s := &plan[i]
@@ -97,12 +99,12 @@ func (sh *sharing) placeOf(s *Site, obj *operand.Object) (place sharedPlace, ok 
 		file: procfs.ID{Dev: st.Dev, Inode: st.Ino}, kind: p.Kind, offset: s.Offset, semaphore: p.SemaphoreOffset,
 		provider: p.Provider, name: p.Name,
 	}
-	if overlaid(obj.File) {
-		address, err := sh.inodes.of(obj.File)
+	if overlay.Holds(obj.File) {
+		lower, err := sh.inodes.Of(obj.File, st.Ino)
 		if err != nil {
 			return place, false
 		}
-		place.file, place.lower = procfs.ID{}, lowerInode{address, st.Ino}
+		place.file, place.lower = procfs.ID{}, lower
 	}
 	return place, true
 }
@@ -147,16 +149,16 @@ func lifetimeOf(pid int) lifetime {
 }
 
 // newProcessTable creates the table of processes that events are wanted of.
-func newProcessTable(procs *processes) (*ebpf.Map, error) {
+func newProcessTable(procs *process.Set) (*ebpf.Map, error) {
 	m, err := ebpf.NewMap(&ebpf.MapSpec{
-		Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(len(procs.pids)),
+		Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(len(procs.PIDs)),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("create room for %d processes: %w", len(procs.pids), err)
+		return nil, fmt.Errorf("create room for %d processes: %w", len(procs.PIDs), err)
 	}
-	for _, pid := range procs.pids {
+	for _, pid := range procs.PIDs {
 		life := lifetimeOf(pid)
-		if procs.ended(pid) {
+		if procs.Ended(pid) {
 			continue // it may be that of another one
 		}
 		if err := m.Put(uint32(pid), life); err != nil {

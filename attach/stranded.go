@@ -16,8 +16,8 @@ func (t *tracing) leaveStranded() error {
 	var all []owner
 	for pid, d := range t.attached.oldest() {
 		stranded := t.kind == link.Multi && d.Stranded() ||
-			t.kind == link.Perf && t.procs.leaderGone(pid) && t.procs.watchLeader(pid)
-		if stranded && !t.procs.ended(pid) {
+			t.kind == link.Perf && t.procs.LeaderGone(pid) && t.procs.WatchLeader(pid)
+		if stranded && !t.procs.Ended(pid) {
 			all = append(all, t.attached.ownersOf(pid)...)
 			t.discover.forget(pid)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // Stats are the numbers of events of a session. While it is attached they are
@@ -51,7 +52,7 @@ type tracing struct {
 	kind     link.Kind
 	layout   *aggregateLayout // nil to record events
 	discover *discovery
-	procs    *processes
+	procs    *process.Set
 	sharing  *sharing    // of links by processes; nil if they are few
 	numbers  numbering   // of sites
 	empty    func() bool // no event is in the ring; nil without one
@@ -71,7 +72,7 @@ type tracing struct {
 // the first event can fire. layout is nil to record events.
 func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout, prepared func(*maps) error) (err error) {
 	t.options, t.layout = o, layout
-	if t.procs, err = holdProcesses(o.Target.PIDs); err != nil {
+	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return err
 	}
 	if t.discover, err = newDiscovery(ctx, selectors, t.procs); err != nil {
@@ -91,7 +92,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return err
 	}
 	if t.kind == link.Perf && t.sharing == nil && o.Rescan > 0 {
-		t.procs.watchLeaders()
+		t.procs.WatchLeaders()
 	}
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
@@ -418,7 +419,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 		var eg errgroup.Group
 		for _, pid := range o.Target.PIDs {
 			eg.Go(func() error {
-				err := t.procs.wait(ctx, pid)
+				err := t.procs.Wait(ctx, pid)
 				if t.sharing != nil && ctx.Err() == nil {
 					t.maps.processes.Delete(uint32(pid))
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -110,7 +111,7 @@ func (f *mappedFile) removed() bool {
 
 // leave notes that processes have left files, and returns the owners of the links
 // that no process needs any more.
-func (sh *sharing) leave(left []owner, procs *processes) (unused []owner) {
+func (sh *sharing) leave(left []owner, procs *process.Set) (unused []owner) {
 	if sh == nil || len(left) == 0 {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (sh *sharing) leave(left []owner, procs *processes) (unused []owner) {
 			continue
 		}
 		for o := range users {
-			if procs.ended(o.pid) {
+			if procs.Ended(o.pid) {
 				delete(users, o)
 			}
 		}

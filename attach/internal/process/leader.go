@@ -1,4 +1,4 @@
-package attach
+package process
 
 import (
 	"unsafe"
@@ -15,18 +15,18 @@ type leader struct {
 	ring  []byte
 }
 
-// watchLeaders has leaderGone tell of all processes.
-func (p *processes) watchLeaders() {
+// WatchLeaders has LeaderGone know of all processes.
+func (p *Set) WatchLeaders() {
 	p.leaders = map[int]*leader{}
-	for _, pid := range p.pids {
-		p.watchLeader(pid)
+	for _, pid := range p.PIDs {
+		p.WatchLeader(pid)
 	}
 }
 
-// watchLeader begins anew with the thread that is the first by now, if leaders
+// WatchLeader begins anew with the thread that is the first by now, if leaders
 // are watched, and reports whether there is one: of a process that is ending, the
-// first thread is gone before the process has ended. Else it changes nothing.
-func (p *processes) watchLeader(pid int) bool {
+// first thread is gone before the process has ended. Without one it changes nothing.
+func (p *Set) WatchLeader(pid int) bool {
 	if p.leaders == nil {
 		return false
 	}
@@ -45,9 +45,9 @@ func (p *processes) watchLeader(pid int) bool {
 	return true
 }
 
-// leaderGone reports whether the thread is gone that was the first of a process
-// when watchLeader was called.
-func (p *processes) leaderGone(pid int) bool {
+// LeaderGone reports whether the thread is gone that was the first of a process
+// when WatchLeader was called.
+func (p *Set) LeaderGone(pid int) bool {
 	l := p.leaders[pid]
 	if l == nil {
 		return false

@@ -1,4 +1,4 @@
-package attach
+package overlay
 
 import (
 	"fmt"
@@ -14,48 +14,35 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
-// lowerInode is what the kernel places uprobes of a file of an overlay on. The
+// Inode is what the kernel places uprobes of a file of an overlay on. The
 // number, which is the overlay's as well, goes with the address since that is
 // another inode's one day if nothing is attached to this one.
-type lowerInode struct{ address, number uint64 }
+type Inode struct{ Address, Number uint64 }
 
-// lowest returns the state of the file that has been found in another overlay
-// of the same layers and has sites: whatever is attached there fires in this one,
-// too. Without such a file, or if the kernel does not tell, it is state.
-func (d *discovery) lowest(file *os.File, number uint64, state *fileState) (*fileState, bool) {
-	if !overlaid(file) {
-		return state, false
-	}
-	address, err := d.inodes.of(file)
-	if err != nil {
-		return state, false
-	}
-	key := lowerInode{address, number}
-	if other := d.lower[key]; other != nil && other.matched {
-		return other, true
-	}
-	d.lower[key] = state
-	return state, false
-}
-
-// inodes asks the kernel for the inode on which it would place uprobes of a
+// Inodes asks the kernel for the inode on which it would place uprobes of a
 // file: for one of an overlay, that of the layer below, which other containers
 // of the same image have as well. Neither maps nor stat tell. The zero value
 // asks nothing yet.
-type inodes struct {
+type Inodes struct {
 	prog *ebpf.Program
 	err  error // why there is none
 }
 
-// overlaid reports whether the file is on an overlay.
-func overlaid(f *os.File) bool {
+// Holds reports whether the file is on an overlay.
+func Holds(f *os.File) bool {
 	var st unix.Statfs_t
 	return unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.OVERLAYFS_SUPER_MAGIC
 }
 
-// of returns the address of the inode, which no other has while this one is in
-// use, such as by a uprobe. It maps a page of the file for as long as it asks.
-func (x *inodes) of(f *os.File) (uint64, error) {
+// Of returns the inode of the file, which stat gives that number. No other has its
+// address while this one is in use, such as by a uprobe. Of maps a page of the file
+// for as long as it asks.
+func (x *Inodes) Of(f *os.File, number uint64) (Inode, error) {
+	address, err := x.address(f)
+	return Inode{address, number}, err
+}
+
+func (x *Inodes) address(f *os.File) (uint64, error) {
 	if x.prog == nil && x.err == nil {
 		x.prog, x.err = newInodeProgram()
 	}
@@ -86,11 +73,12 @@ func (x *inodes) of(f *os.File) (uint64, error) {
 	return 0, fmt.Errorf("the inode of %s is not told", f.Name())
 }
 
-func (x *inodes) close() {
+// Close frees what asking needed. Inodes can be asked again.
+func (x *Inodes) Close() {
 	if x.prog != nil {
 		x.prog.Close()
 	}
-	*x = inodes{}
+	*x = Inodes{}
 }
 
 // inodeContext are the arguments of the program: an address in this process, and

@@ -1,4 +1,4 @@
-package attach
+package process
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// processes are those that a search and what it finds are restricted to. They
+// Set is the processes that a search and what it finds are restricted to. They
 // are held by descriptors from before anything of them is looked at: by the time
 // that a PID is used another process may have it, and of that one nothing may be
 // traced. What was read of /proc/PID, or attached to a PID, was the process's if
 // it has not ended afterwards.
-type processes struct {
-	pids []int // none for all processes
+type Set struct {
+	PIDs []int // none for all processes
 	held map[int]*os.File
 
 	leaders map[int]*leader // nil if they are not watched
 }
 
-// holdProcesses opens the processes.
-func holdProcesses(pids []int) (*processes, error) {
-	p := &processes{pids: pids, held: make(map[int]*os.File, len(pids))}
+// Hold opens the processes.
+func Hold(pids []int) (*Set, error) {
+	p := &Set{PIDs: pids, held: make(map[int]*os.File, len(pids))}
 	for _, pid := range pids {
 		fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 		if errors.Is(err, unix.ESRCH) {
@@ -43,7 +43,8 @@ func holdProcesses(pids []int) (*processes, error) {
 	return p, nil
 }
 
-func (p *processes) Close() {
+// Close lets go of the processes.
+func (p *Set) Close() {
 	for _, f := range p.held {
 		f.Close()
 	}
@@ -53,8 +54,8 @@ func (p *processes) Close() {
 	p.leaders = nil
 }
 
-// ended reports whether the process has ended, so that its PID may be another's.
-func (p *processes) ended(pid int) bool {
+// Ended reports whether the process has ended, so that its PID may be another's.
+func (p *Set) Ended(pid int) bool {
 	conn, err := p.held[pid].SyscallConn()
 	if err != nil {
 		return true
@@ -74,9 +75,9 @@ func readable(pidfd uintptr) bool {
 	}
 }
 
-// wait returns when the process has ended or ctx is done. One call at a time may
+// Wait returns when the process has ended or ctx is done. One call at a time may
 // wait for a process.
-func (p *processes) wait(ctx context.Context, pid int) error {
+func (p *Set) Wait(ctx context.Context, pid int) error {
 	f := p.held[pid]
 	conn, err := f.SyscallConn()
 	if err != nil {
