@@ -199,7 +199,7 @@ func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Pro
 		if reason, missing := l.missingPart(key, i); missing {
 			arg.Err = reason
 		} else {
-			part.decode(&arg, key[part.offset:part.offset+part.size], probes)
+			decodePart(&part, &arg, key[part.offset:part.offset+part.size], probes)
 		}
 		g.By = append(g.By, arg)
 	}
@@ -260,8 +260,11 @@ func unorder(u uint64, kind reader.FieldKind, size uint8) uint64 {
 	return uint64(i)
 }
 
-// decode sets the value of a part of a key.
-func (p *groupPart) decode(arg *event.Arg, b []byte, probes []*reader.Probe) {
+// errNoPID is why a group by pid or tid has none.
+var errNoPID = errors.New("it has no PID in the PID namespace of the tracer")
+
+// decodePart sets the value of a part of a key.
+func decodePart(p *groupPart, arg *event.Arg, b []byte, probes []*reader.Probe) {
 	switch {
 	case p.in.source == inputProbe:
 		probe := probes[binary.NativeEndian.Uint64(b)]

@@ -1,7 +1,5 @@
 package attach
 
-import "errors"
-
 // loadTask puts the process id, in the upper half, and the thread id into R0. In
 // the initial namespace these are what the kernel counts by; in another they are
 // those of this process's, or 0 of a task that has none there. It changes R1 to R5
@@ -9,6 +7,3 @@ import "errors"
 func (g *generator) loadTask() {
 	g.emit(g.refs.namespace.Load(stackSum)...)
 }
-
-// errNoPID is why a group by pid or tid has none.
-var errNoPID = errors.New("it has no PID in the PID namespace of the tracer")

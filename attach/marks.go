@@ -1,6 +1,8 @@
 package attach
 
 import (
+	"encoding/binary"
+
 	"github.com/cilium/ebpf/asm"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 )
@@ -19,6 +21,13 @@ const (
 
 // marksSize is how many bytes the marks of parts take, in whole words.
 func marksSize(parts int) int { return 8 * ((parts + marksInWord - 1) / marksInWord) }
+
+// markIn returns the mark of part i in a key of that many parts.
+func markIn(key []byte, parts, i int) uint8 {
+	marks := key[len(key)-marksSize(parts):]
+	word := binary.NativeEndian.Uint64(marks[i/marksInWord*8:])
+	return uint8(word >> (i % marksInWord * 8))
+}
 
 // clearMarks says that no part of the key at key+at is missing.
 func (g *generator) clearMarks(key asm.Register, at int16) {

@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -64,9 +63,7 @@ func (l *aggregateLayout) missingPart(key []byte, i int) (reason error, missing 
 	if !l.marked() {
 		return nil, false
 	}
-	marks := key[len(key)-marksSize(len(l.parts)):]
-	word := binary.NativeEndian.Uint64(marks[i/marksInWord*8:])
-	switch mark := uint8(word >> (i % marksInWord * 8)); mark {
+	switch mark := markIn(key, len(l.parts), i); mark {
 	case 0:
 		return nil, false
 	case markFault:

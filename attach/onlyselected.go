@@ -7,6 +7,9 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
+// commSize is TASK_COMM_LEN, include/linux/sched.h, with the NUL.
+const commSize = 16
+
 // selected says of which processes events are wanted, by what the kernel knows of
 // each when a probe fires there: so that it does not matter when they start.
 type selected struct {

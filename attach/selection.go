@@ -11,9 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// commSize is TASK_COMM_LEN, include/linux/sched.h, with the NUL.
-const commSize = 16
-
 // selection selects processes.
 type selection struct {
 	selected

@@ -6,14 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cilium/ebpf"
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/safeelf"
-	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -140,42 +134,4 @@ func show(op *operand.Operand) string {
 		}
 	}
 	return strings.Join(out, "; ") + read
-}
-
-// TestManyForms loads one program with the code for many signatures, beyond
-// what jumps reach.
-func TestManyForms(t *testing.T) {
-	var sigs []*signature
-	for i := range 700 {
-		sig := &signature{hook: hookOf(link.Perf)}
-		for j := range 12 {
-			sig.read(operand.Operand{
-				Kind: operand.Memory, Size: 8, HasBase: true, Disp: int64(i*100 + j), Base: operand.Location{Off: 0, Size: 8},
-			})
-		}
-		sigs = append(sigs, sig)
-	}
-	m, err := newMaps(4096, 0, true)
-	if err != nil {
-		needs.Skip(t, "%v", privilege.Explain("make maps", err))
-	}
-	defer m.Close()
-	specs, forms := programSpecs(sigs, &m.refs)
-	if len(specs) < 2 {
-		t.Errorf("all of %d signatures in %d programs", len(sigs), len(specs))
-	}
-	for _, spec := range specs {
-		p, err := ebpf.NewProgram(spec)
-		if err != nil {
-			t.Fatalf("%+v", err)
-		}
-		p.Close()
-	}
-	seen := map[form]bool{}
-	for _, f := range forms {
-		seen[f] = true
-	}
-	if d := cmp.Diff(len(sigs), len(seen)); d != "" {
-		t.Errorf("places of signatures (-want +got):\n%s", d)
-	}
 }
