@@ -157,7 +157,7 @@ func (a *totals) takeLocked() ([]Group, error) {
 		return nil, nil
 	}
 	old := a.epoch
-	if err := a.maps.control.Put(uint32(0), 1-old); err != nil {
+	if err := a.maps.Control.Put(uint32(0), 1-old); err != nil {
 		return nil, fmt.Errorf("exchange groups: %w", err)
 	}
 	a.epoch = 1 - old
@@ -174,5 +174,5 @@ func (a *totals) takeLocked() ([]Group, error) {
 		}
 		time.Sleep(pause)
 	}
-	return a.readGroups(a.maps.groups[old])
+	return a.readGroups(a.maps.Groups[old])
 }

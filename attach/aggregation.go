@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -24,10 +25,10 @@ type aggregateLayout struct {
 
 	cpus int // that the machine may have
 
-	made    bool        // the maps
-	bound   bool        // the following
-	parts   []groupPart // of the first site that has them
-	value   input
+	made    bool           // the maps
+	bound   bool           // the following
+	parts   []codegen.Part // of the first site that has them
+	value   codegen.Input
 	keySize int
 	reasons []error // why parts of keys are missing; their marks begin with markReason
 }
@@ -60,25 +61,25 @@ func (l *aggregateLayout) restore(clone *aggregateLayout) {
 
 // bind fits the aggregation to what is read at a site, and drops the reads that
 // nobody needs.
-func (l *aggregateLayout) bind(sc *schema, s *Site, role pairRole) error {
+func (l *aggregateLayout) bind(sc *schema, s *Site, role codegen.Role) error {
 	p := &s.Probe
-	code := &aggregateCode{role: role}
+	code := &codegen.Aggregate{Role: role}
 	if err := l.bindGroup(code, sc, p); err != nil {
 		return err
 	}
-	if role != roleNone {
+	if role != codegen.RoleNone {
 		if err := l.pairs.bindPair(code, sc, s); err != nil {
 			return err
 		}
 	}
-	if size := code.room(); size > maxGroupBytes {
+	if size := code.Room(); size > maxGroupBytes {
 		return tooLong(p, size)
 	}
 	if err := l.agree(code, p); err != nil {
 		return err
 	}
-	sc.sig.aggregate = code
-	sc.sig.dropUnneeded()
+	sc.sig.Aggregate = code
+	sc.sig.DropUnneeded()
 	return nil
 }
 
@@ -87,36 +88,36 @@ func tooLong(p *reader.Probe, size int) error {
 }
 
 // bindGroup is for what events are added up by, and for the value.
-func (l *aggregateLayout) bindGroup(code *aggregateCode, sc *schema, p *reader.Probe) (err error) {
+func (l *aggregateLayout) bindGroup(code *codegen.Aggregate, sc *schema, p *reader.Probe) (err error) {
 	switch {
-	case code.role == roleStart && l.pairs.fromStart != nil:
+	case code.Role == codegen.RoleStart && l.pairs.fromStart != nil:
 		return l.bindNoted(code, sc, p)
-	case code.role == roleStart:
+	case code.Role == codegen.RoleStart:
 		return nil
-	case code.role == roleEnd:
+	case code.Role == codegen.RoleEnd:
 		err = l.pairs.bindGroup(code, l.wanted.by, sc, p)
 	default:
-		code.parts, code.keySize, err = bindKey(l.wanted.by, sc, p)
+		code.Parts, code.KeySize, err = bindKey(l.wanted.by, sc, p)
 	}
 	if err != nil {
 		return err
 	}
 	l.markMissing(code, l.wanted.by, sc)
-	code.wanted = aggregateValues{
-		value: l.wanted.value != "", sum: l.wanted.sum || l.wanted.avg, min: l.wanted.min, max: l.wanted.max, hist: l.wanted.hist,
-		bounds: len(l.wanted.bounds),
+	code.Wanted = codegen.Values{
+		Value: l.wanted.value != "", Sum: l.wanted.sum || l.wanted.avg, Min: l.wanted.min, Max: l.wanted.max, Hist: l.wanted.hist,
+		Bounds: len(l.wanted.bounds),
 	}
 	switch {
 	case l.pairs != nil:
-		code.value = elapsed
-	case code.wanted.value:
-		if code.value, err = sc.input(p, l.wanted.value, false); err != nil {
+		code.Value = codegen.Elapsed
+	case code.Wanted.Value:
+		if code.Value, err = sc.input(p, l.wanted.value, false); err != nil {
 			return fmt.Errorf("%w: %w", ErrAggregation, err)
 		}
-		if code.value.isText() || code.value.kind == reader.Other {
+		if code.Value.IsText() || code.Value.Kind == reader.Other {
 			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.wanted.value, p.Provider, p.Name)
 		}
-		if code.value.meaning == reader.Time && (l.wanted.sum || l.wanted.avg || l.wanted.hist) {
+		if code.Value.Meaning == reader.Time && (l.wanted.sum || l.wanted.avg || l.wanted.hist) {
 			return fmt.Errorf("%w: argument %s of %s:%s is a time, of which there are only the least and the greatest", ErrAggregation, l.wanted.value, p.Provider, p.Name)
 		}
 	}
@@ -124,62 +125,62 @@ func (l *aggregateLayout) bindGroup(code *aggregateCode, sc *schema, p *reader.P
 }
 
 // bindKey lays out a key of the values of names.
-func bindKey(names []string, sc *schema, p *reader.Probe) (parts []groupPart, size int, err error) {
+func bindKey(names []string, sc *schema, p *reader.Probe) (parts []codegen.Part, size int, err error) {
 	for _, name := range names {
-		part := groupPart{offset: size, size: 8}
+		part := codegen.Part{Offset: size, Size: 8}
 		if name == "probe" {
-			part.in = input{source: inputProbe, kind: reader.String, size: 4}
-		} else if part.in, err = sc.input(p, name, false); err != nil {
+			part.In = codegen.Input{Source: codegen.InputProbe, Kind: reader.String, Size: 4}
+		} else if part.In, err = sc.input(p, name, false); err != nil {
 			return nil, 0, fmt.Errorf("%w: %w", ErrAggregation, err)
 		}
 		switch {
-		case part.in.source == inputComm:
-			part.size = keyCommSize
-		case part.in.source != inputProbe && part.in.isText():
-			part.size = keyTextSize
+		case part.In.Source == codegen.InputComm:
+			part.Size = codegen.KeyComm
+		case part.In.Source != codegen.InputProbe && part.In.IsText():
+			part.Size = codegen.KeyTextSize
 		}
 		parts = append(parts, part)
-		size += part.size
+		size += part.Size
 	}
 	return parts, size, nil
 }
 
 // agree holds that all sites have keys and values of the same kinds.
-func (l *aggregateLayout) agree(code *aggregateCode, p *reader.Probe) error {
-	if code.missing() {
+func (l *aggregateLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
+	if code.Missing() {
 		return nil // no event of this site gets that far
 	}
 	if l.pairs != nil {
-		if err := l.pairs.agree(code, p); err != nil || code.role == roleStart {
+		if err := l.pairs.agree(code, p); err != nil || code.Role == codegen.RoleStart {
 			return err
 		}
 	}
-	differ := func(a, b *input) bool {
-		return a.kind != b.kind || a.meaning != b.meaning || a.kind == reader.Float && a.size != b.size
+	differ := func(a, b *codegen.Input) bool {
+		return a.Kind != b.Kind || a.Meaning != b.Meaning || a.Kind == reader.Float && a.Size != b.Size
 	}
 	late := func() error {
 		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", ErrAggregation, p.Provider, p.Name)
 	}
-	if !l.bound && l.made && len(code.parts) > 0 {
+	if !l.bound && l.made && len(code.Parts) > 0 {
 		return late()
 	}
 	if !l.bound {
-		l.bound, l.parts, l.value = true, slices.Clone(code.parts), code.value
+		l.bound, l.parts, l.value = true, slices.Clone(code.Parts), code.Value
 	}
-	for i := range code.parts {
-		known, part := &l.parts[i], &code.parts[i]
+	for i := range code.Parts {
+		known, part := &l.parts[i], &code.Parts[i]
 		switch {
-		case part.in.source == inputMissing:
-		case known.in.source == inputMissing && l.made:
+		case part.In.Source == codegen.InputMissing:
+		case known.In.Source == codegen.InputMissing && l.made:
 			return late()
-		case known.in.source == inputMissing:
+		case known.In.Source == codegen.InputMissing:
 			l.parts = slices.Clone(l.parts) // a clone of l shares them
 			l.parts[i] = *part
-		case differ(&known.in, &part.in):
+		case differ(&known.In, &part.In):
 			return otherKind(l.wanted.by[i], p)
 		}
 	}
-	if differ(&l.value, &code.value) {
+	if differ(&l.value, &code.Value) {
 		return otherKind(l.wanted.value, p)
 	}
 	return nil
@@ -199,25 +200,25 @@ func (l *aggregateLayout) settle(plan Plan, schemas []*schema) {
 	l.parts = slices.Clone(l.parts) // a clone of l shares them
 	size := 0
 	for i := range l.parts {
-		l.parts[i].offset = size
-		size += l.parts[i].size
+		l.parts[i].Offset = size
+		size += l.parts[i].Size
 	}
 	marks, marksSize := l.marksAt(size, len(l.parts))
 	l.keySize = size + marksSize
 	for i, sc := range schemas {
-		if sc == nil || sc.sig.aggregate.role == roleStart || sc.sig.aggregate.missing() {
+		if sc == nil || sc.sig.Aggregate.Role == codegen.RoleStart || sc.sig.Aggregate.Missing() {
 			continue
 		}
-		code := sc.sig.aggregate
-		for j := range code.parts {
-			code.parts[j].offset, code.parts[j].size = l.parts[j].offset, l.parts[j].size
+		code := sc.sig.Aggregate
+		for j := range code.Parts {
+			code.Parts[j].Offset, code.Parts[j].Size = l.parts[j].Offset, l.parts[j].Size
 		}
-		code.keySize, code.marks = l.keySize, marks
+		code.KeySize, code.Marks = l.keySize, marks
 		var err error
-		if room := code.room() - marksSize; room > maxGroupBytes {
+		if room := code.Room() - marksSize; room > maxGroupBytes {
 			err = &misfitError{tooLong(&plan[i].Probe, room)}
 		} else {
-			err = sc.sig.fits()
+			err = sc.sig.Fits()
 		}
 		if err != nil {
 			plan[i].Reason, schemas[i] = err, nil
@@ -228,11 +229,11 @@ func (l *aggregateLayout) settle(plan Plan, schemas []*schema) {
 func (l *aggregateLayout) words() int {
 	switch {
 	case !l.wanted.hist:
-		return wordHist
+		return codegen.WordHist
 	case l.wanted.bounds != nil:
-		return wordHist + len(l.wanted.bounds) + 1
+		return codegen.WordHist + len(l.wanted.bounds) + 1
 	}
-	return wordHist + histBuckets
+	return codegen.WordHist + codegen.HistBuckets
 }
 
 // maxGroups is how many groups there is room for.
@@ -243,7 +244,7 @@ func (l *aggregateLayout) maxGroups() int {
 	case !l.wanted.hist:
 		return 8192
 	}
-	return min(1024, max(64, 1024*(wordHist+histBuckets)/l.words()))
+	return min(1024, max(64, 1024*(codegen.WordHist+codegen.HistBuckets)/l.words()))
 }
 
 // sharedBytes of groups, on all CPUs, are the most that each CPU gets its own of.
@@ -267,21 +268,21 @@ func (l *aggregateLayout) newMaps(m *maps) (err error) {
 	if l.shared() {
 		spec.Type = ebpf.Hash
 	}
-	for i := range m.groups {
-		if m.groups[i], err = ebpf.NewMap(&spec); err != nil {
+	for i := range m.Groups {
+		if m.Groups[i], err = ebpf.NewMap(&spec); err != nil {
 			return fmt.Errorf("create groups: %w", err)
 		}
 	}
-	m.control, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_control", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	m.Control, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_control", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	if err != nil {
 		return err
 	}
-	m.zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(max(8*l.words(), startsSize)), MaxEntries: 1})
+	m.Zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(max(8*l.words(), codegen.StartsSize)), MaxEntries: 1})
 	if err != nil {
 		return err
 	}
 	if l.wanted.hist && l.wanted.bounds != nil {
-		if m.bounds, err = newBounds(l.wanted.bounds, l.value.kind, l.value.size); err != nil {
+		if m.Bounds, err = newBounds(l.wanted.bounds, l.value.Kind, l.value.Size); err != nil {
 			return err
 		}
 	}

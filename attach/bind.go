@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/event"
@@ -18,7 +19,7 @@ import (
 
 // binder turns probes into signatures and schemas.
 type binder struct {
-	hook      hook
+	hook      codegen.Hook
 	maxString int
 	texts     []textArg
 	follow    []string
@@ -41,7 +42,7 @@ type formKey struct {
 	blockOffset int32
 	blockSize   uint32
 	flags       notes.TypeFlags
-	role        pairRole
+	role        codegen.Role
 	carrier     carrier
 }
 
@@ -81,7 +82,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 			return nil, err
 		}
 	}
-	sc.sig.limitStrings()
+	sc.sig.LimitStrings()
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
 	oneProbe := func(t textArg) bool { return t.probes != nil }
 	ofProbe := func(name string) bool { return strings.Contains(name, ":") }
@@ -101,7 +102,7 @@ func (b *binder) fields(s *Site) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc := newSchema(&signature{Layout: record.Layout{Limit: b.maxString}, hook: b.hook})
+	sc := newSchema(&codegen.Signature{Layout: record.Layout{Limit: b.maxString}, Hook: b.hook})
 	switch {
 	case p.Target != nil:
 		b.bindFunction(sc, s, regs)
@@ -147,7 +148,7 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *operand.Registers) boo
 		if err != nil {
 			return false
 		}
-		slot := sig.read(op)
+		slot := sig.Read(op)
 		fields = append(fields, shape.Field{
 			Name: t.Name, Source: shape.FromRecord, Kind: t.Kind, Meaning: t.Meaning, Size: uint8(t.Size),
 			Offset: record.Slot(slot), Read: slot,
@@ -217,7 +218,7 @@ func (b *binder) bindArguments(sc *schema, s *Site, regs *operand.Registers, arg
 			f.Err = errTooMany
 		default:
 			f.Source, f.Size = shape.FromRecord, op.Size
-			f.Read = sc.sig.read(op)
+			f.Read = sc.sig.Read(op)
 			f.Offset = record.Slot(f.Read)
 			if text != nil {
 				texts = append(texts, textField{i, text})

@@ -32,9 +32,9 @@ func (b *binder) bindTyped(sc *schema, s *Site, regs *operand.Registers) {
 	}
 	if rec.Flags&notes.IPv4Register != 0 {
 		sc.IPv4 = true
-		sc.sig.read(operand.Operand{Kind: operand.Register, Size: 8, Base: regs.Argument})
+		sc.sig.Read(operand.Operand{Kind: operand.Register, Size: 8, Base: regs.Argument})
 	}
-	sc.sig.blockBase, sc.sig.blockDisp = base, rec.BlockOffset
+	sc.sig.BlockBase, sc.sig.BlockDisp = base, rec.BlockOffset
 	sc.AddBlock(typ, b.followed(&s.Probe))
 }
 

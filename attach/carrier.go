@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
@@ -141,8 +142,8 @@ func (l *pairLayout) carry(plan Plan) {
 		if processes[pid] == nil {
 			processes[pid] = &carried{}
 		}
-		processes[pid][role-roleStart][s.carrier] = true
-		l.carried[role-roleStart][s.carrier] = true
+		processes[pid][role-codegen.RoleStart][s.carrier] = true
+		l.carried[role-codegen.RoleStart][s.carrier] = true
 	}
 	for i := range plan {
 		s := &plan[i]
@@ -155,28 +156,30 @@ func (l *pairLayout) carry(plan Plan) {
 // inputs returns the two words that tell the carriers of all processes apart: of
 // threads and calls the thread and the place of the frame, of goroutines the
 // process and their address.
-func (c carrier) inputs(p *reader.Probe, regs *operand.Registers) (words [2]input, err error) {
-	word := func(source inputSource) input { return input{source: source, kind: reader.Uint, size: 8} }
-	register := func(name string, add int64) (in input, err error) {
+func (c carrier) inputs(p *reader.Probe, regs *operand.Registers) (words [2]codegen.Input, err error) {
+	word := func(source codegen.Source) codegen.Input {
+		return codegen.Input{Source: source, Kind: reader.Uint, Size: 8}
+	}
+	register := func(name string, add int64) (in codegen.Input, err error) {
 		off, ok := regs.ByName[name]
 		if !ok {
 			return in, errors.New("register " + name + " is not among those that a BPF program can read")
 		}
-		in = word(inputRegister)
-		in.offset, in.value = uint32(off), uint64(add)
+		in = word(codegen.InputRegister)
+		in.Offset, in.Value = uint32(off), uint64(add)
 		return in, nil
 	}
 	arm := p.Machine == elf.EM_AARCH64
 	switch c {
 	case byGoroutine:
-		words[0] = input{source: inputPID, kind: reader.Uint, size: 4}
+		words[0] = codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}
 		name := "r14"
 		if arm {
 			name = "x28"
 		}
 		words[1], err = register(name, 0)
 	case byFrame:
-		words[0] = word(inputThread)
+		words[0] = word(codegen.InputThread)
 		switch {
 		case arm:
 			words[1], err = register("sp", 0)
@@ -186,7 +189,7 @@ func (c carrier) inputs(p *reader.Probe, regs *operand.Registers) (words [2]inpu
 			words[1], err = register("rsp", 0)
 		}
 	default:
-		words[0], words[1] = word(inputThread), word(inputConstant)
+		words[0], words[1] = word(codegen.InputThread), word(codegen.InputConstant)
 	}
 	return words, err
 }

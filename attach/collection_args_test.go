@@ -9,7 +9,28 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
 )
+
+// fakeSymbols have one called sym and a global offset table.
+type fakeSymbols struct{}
+
+func (fakeSymbols) Resolve(a *notes.Arg) (uint64, error) {
+	const sym, got = 0x5000, 0x4000
+	switch {
+	case a.Symbol != "sym":
+		return 0, reader.ErrNoSymbol
+	case a.Reloc == "GOTOFF":
+		return sym - got, nil
+	case a.Reloc == "lo12":
+		return 123, nil
+	}
+	return sym, nil
+}
+
+func (fakeSymbols) Slot(symbol string) (uint64, bool) { return 0x4800, symbol == "imported" }
+
+func (fakeSymbols) OwnSlot(addr uint64) (uint64, bool) { return 0x4900, addr == 0x5000 }
 
 // TestHeaderArgs expresses arguments in the terms of usdt.bpf.h.
 func TestHeaderArgs(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
-
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
+	"golang.org/x/sys/unix"
 )
 
 // sums are the words of groups by their keys.
@@ -60,7 +60,7 @@ func (a *totals) readGroups(m *ebpf.Map) ([]Group, error) {
 	groups := make([]Group, 0, len(all.of))
 	probes := a.sites.Load().probes
 	for key, words := range all.of {
-		if words[wordCount] > 0 {
+		if words[codegen.WordCount] > 0 {
 			groups = append(groups, a.layout.group([]byte(key), words, probes))
 		}
 	}
@@ -163,10 +163,10 @@ func compareArgs(x, y event.Arg) int {
 // canonical makes keys of one probe's sites equal.
 func (a *totals) canonical(key []byte) string {
 	for _, part := range a.layout.parts {
-		if part.in.source != inputProbe {
+		if part.In.Source != codegen.InputProbe {
 			continue
 		}
-		b := key[part.offset:]
+		b := key[part.Offset:]
 		site := binary.NativeEndian.Uint64(b)
 		probes := a.sites.Load().probes
 		for i, p := range probes {
@@ -183,7 +183,7 @@ func (a *totals) canonical(key []byte) string {
 func merge(sum []uint64, words []byte) {
 	for i := range sum {
 		v := binary.NativeEndian.Uint64(words[8*i:])
-		if i == wordMin || i == wordMax {
+		if i == codegen.WordMin || i == codegen.WordMax {
 			sum[i] = max(sum[i], v)
 		} else {
 			sum[i] += v
@@ -193,17 +193,17 @@ func merge(sum []uint64, words []byte) {
 
 // group decodes a key and its words.
 func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Probe) Group {
-	g := Group{Count: words[wordCount], By: make([]event.Arg, 0, len(l.parts))}
+	g := Group{Count: words[codegen.WordCount], By: make([]event.Arg, 0, len(l.parts))}
 	for i, part := range l.parts {
 		arg := event.Arg{Name: l.wanted.by[i]}
 		if reason, missing := l.missingPart(key, i); missing {
 			arg.Err = reason
 		} else {
-			decodePart(&part, &arg, key[part.offset:part.offset+part.size], probes)
+			decodePart(&part, &arg, key[part.Offset:part.Offset+part.Size], probes)
 		}
 		g.By = append(g.By, arg)
 	}
-	kind, meaning := l.value.kind, l.value.meaning
+	kind, meaning := l.value.Kind, l.value.Meaning
 	if kind != reader.Int && kind != reader.Float {
 		kind = reader.Uint
 	}
@@ -212,11 +212,11 @@ func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Pro
 		v, _ := event.NumberValue(kind, meaning, bits, 8).Any()
 		return v
 	}
-	sum := words[wordSum]
+	sum := words[codegen.WordSum]
 	avg := float64(sum)
 	switch i := int64(sum); kind {
 	case reader.Float:
-		avg = math.Ldexp(float64(i), -sumFraction)
+		avg = math.Ldexp(float64(i), -codegen.SumFraction)
 		sum = math.Float64bits(avg)
 	case reader.Int:
 		avg = float64(i)
@@ -232,12 +232,12 @@ func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Pro
 		}
 	}
 	if l.wanted.min {
-		g.Min = number(unorder(^words[wordMin], kind, l.value.size))
+		g.Min = number(unorder(^words[codegen.WordMin], kind, l.value.Size))
 	}
 	if l.wanted.max {
-		g.Max = number(unorder(words[wordMax], kind, l.value.size))
+		g.Max = number(unorder(words[codegen.WordMax], kind, l.value.Size))
 	}
-	g.Hist, g.Meaning = l.buckets(words[wordHist:]), meaning
+	g.Hist, g.Meaning = l.buckets(words[codegen.WordHist:]), meaning
 	return g
 }
 
@@ -264,19 +264,19 @@ func unorder(u uint64, kind reader.FieldKind, size uint8) uint64 {
 var errNoPID = errors.New("it has no PID in the PID namespace of the tracer")
 
 // decodePart sets the value of a part of a key.
-func decodePart(p *groupPart, arg *event.Arg, b []byte, probes []*reader.Probe) {
+func decodePart(p *codegen.Part, arg *event.Arg, b []byte, probes []*reader.Probe) {
 	switch {
-	case p.in.source == inputProbe:
+	case p.In.Source == codegen.InputProbe:
 		probe := probes[binary.NativeEndian.Uint64(b)]
 		arg.Value = nameOf(probe)
-	case p.size == keyCommSize:
+	case p.Size == codegen.KeyComm:
 		arg.Value = unix.ByteSliceToString(b)
-	case p.size == keyTextSize:
+	case p.Size == codegen.KeyTextSize:
 		n := binary.NativeEndian.Uint64(b)
-		text := b[textData:][:min(n, keyText)]
-		value := event.BytesValue(p.in.kind, p.in.meaning, text, nil)
-		if n > keyText {
-			value = event.TruncatedValue(p.in.kind, p.in.meaning, text)
+		text := b[codegen.TextData:][:min(n, codegen.KeyText)]
+		value := event.BytesValue(p.In.Kind, p.In.Meaning, text, nil)
+		if n > codegen.KeyText {
+			value = event.TruncatedValue(p.In.Kind, p.In.Meaning, text)
 		}
 		arg.Value, arg.Err = value.Any()
 	default:
@@ -286,9 +286,9 @@ func decodePart(p *groupPart, arg *event.Arg, b []byte, probes []*reader.Probe) 
 			break
 		}
 		size := uint8(8)
-		if p.in.kind == reader.Float && p.in.size == 4 {
+		if p.In.Kind == reader.Float && p.In.Size == 4 {
 			u, size = u>>32, 4
 		}
-		arg.Value, arg.Err = event.NumberValue(p.in.kind, p.in.meaning, u, size).Any()
+		arg.Value, arg.Err = event.NumberValue(p.In.Kind, p.In.Meaning, u, size).Any()
 	}
 }

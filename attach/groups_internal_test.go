@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
-
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -82,7 +82,7 @@ func fill(t testing.TB, l *aggregateLayout, m *ebpf.Map, n int) {
 	key, words := make([]byte, l.keySize), make([]byte, 8*l.words())
 	for i := range n {
 		binary.NativeEndian.PutUint64(key, uint64(i+1)) // no process is 0
-		binary.NativeEndian.PutUint64(words[8*wordCount:], uint64(i+1))
+		binary.NativeEndian.PutUint64(words[8*codegen.WordCount:], uint64(i+1))
 		var value any = words
 		if m.Type() == ebpf.PerCPUHash {
 			value = [][]byte{words}
@@ -96,7 +96,7 @@ func fill(t testing.TB, l *aggregateLayout, m *ebpf.Map, n int) {
 // newGroups returns an aggregate by a number that has maps and nothing else.
 func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 	t.Helper()
-	l := &aggregateLayout{wanted: wanted, cpus: cpus, bound: true, parts: []groupPart{{in: input{source: inputPID, kind: reader.Uint, size: 4}, size: 8}}, keySize: 8}
+	l := &aggregateLayout{wanted: wanted, cpus: cpus, bound: true, parts: []codegen.Part{{In: codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, keySize: 8}
 	l.wanted.by = []string{"pid"}
 	m := &maps{}
 	t.Cleanup(func() { m.Close() })
@@ -127,8 +127,8 @@ func TestTakeGroups(t *testing.T) {
 	} {
 		a, m := newGroups(t, test.wanted, test.cpus)
 		for _, n := range []int{8192, 1, 0} {
-			fill(t, a.layout, m.groups[0], n)
-			groups, err := a.readGroups(m.groups[0])
+			fill(t, a.layout, m.Groups[0], n)
+			groups, err := a.readGroups(m.Groups[0])
 			if err != nil || len(groups) != n {
 				t.Fatalf("%+v: %d groups, error %v, want %d", test.wanted, len(groups), err, n)
 			}
@@ -150,9 +150,9 @@ func BenchmarkReadGroups(b *testing.B) {
 	a, m := newGroups(b, Count(), cpus)
 	for b.Loop() {
 		b.StopTimer()
-		fill(b, a.layout, m.groups[0], 8192)
+		fill(b, a.layout, m.Groups[0], 8192)
 		b.StartTimer()
-		if groups, err := a.readGroups(m.groups[0]); err != nil || len(groups) != 8192 {
+		if groups, err := a.readGroups(m.Groups[0]); err != nil || len(groups) != 8192 {
 			b.Fatalf("%d groups, error %v", len(groups), err)
 		}
 	}
@@ -178,7 +178,7 @@ func TestSharedGroups(t *testing.T) {
 		}
 	}
 	_, m := newGroups(t, Hist("x"), 256)
-	for _, g := range m.groups {
+	for _, g := range m.Groups {
 		info, err := g.Info()
 		if err != nil {
 			t.Fatal(err)

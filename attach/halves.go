@@ -38,7 +38,7 @@ func (sc *schema) bindHalves(f *shape.Field, low, high operand.Operand) {
 		name string
 		op   operand.Operand
 	}{{"low", low}, {"high", high}} {
-		read := sc.sig.read(half.op)
+		read := sc.sig.Read(half.op)
 		f.Parts = append(f.Parts, shape.Field{
 			Name: half.name, Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Read: read, Offset: record.Slot(read),
 		})

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/cilium/ebpf"
-
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -71,7 +71,7 @@ func (l *aggregateLayout) buckets(counts []uint64) []Bucket {
 	var all []Bucket
 	for i := first; i <= last; i++ {
 		b := Bucket{}
-		b.Lo, b.Hi = bucketOfPower(i, l.value.kind)
+		b.Lo, b.Hi = codegen.BucketOfPower(i, l.value.Kind)
 		if l.wanted.bounds != nil {
 			b = bucketOfBounds(i, l.wanted.bounds)
 		}
@@ -94,7 +94,7 @@ func bucketOfBounds(i int, bounds []float64) Bucket {
 
 // newBounds creates the table in which programs look for a value's bucket.
 func newBounds(bounds []float64, kind reader.FieldKind, size uint8) (*ebpf.Map, error) {
-	table := boundsTable(bounds, kind, size)
+	table := codegen.BoundsTable(bounds, kind, size)
 	m, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "usdt_bounds", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(len(table)), MaxEntries: 1,
 		Contents: []ebpf.MapKV{{Key: uint32(0), Value: table}},

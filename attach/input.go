@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -13,50 +14,50 @@ import (
 
 // input finds what name stands for at a site of p: pid, tid or comm, an
 // argument's name, or argN. text says that text is wanted.
-func (s *schema) input(p *reader.Probe, name string, text bool) (input, error) {
+func (s *schema) input(p *reader.Probe, name string, text bool) (codegen.Input, error) {
 	switch name {
 	case "pid":
-		return input{source: inputPID, kind: reader.Uint, size: 4}, nil
+		return codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, nil
 	case "tid":
-		return input{source: inputTID, kind: reader.Uint, size: 4}, nil
+		return codegen.Input{Source: codegen.InputTID, Kind: reader.Uint, Size: 4}, nil
 	case "comm":
-		return input{source: inputComm, kind: reader.String}, nil
+		return codegen.Input{Source: codegen.InputComm, Kind: reader.String}, nil
 	}
 	f, err := s.Resolve(name)
 	if err != nil {
-		return input{}, fmt.Errorf("%s has no argument %s: %w", nameOf(p), name, err)
+		return codegen.Input{}, fmt.Errorf("%s has no argument %s: %w", nameOf(p), name, err)
 	}
-	in := input{kind: f.Kind, meaning: f.Meaning, size: f.Size}
+	in := codegen.Input{Kind: f.Kind, Meaning: f.Meaning, Size: f.Size}
 	if text && p.Type == nil && f.Source == shape.FromNowhere {
-		in.kind = reader.String
+		in.Kind = reader.String
 	}
 	switch f.Source {
 	case shape.FromNowhere:
 	case shape.FromConstant:
-		in.source, in.value, in.size = inputConstant, f.Bits, 8
+		in.Source, in.Value, in.Size = codegen.InputConstant, f.Bits, 8
 	case shape.FromRecord:
 		start := s.sig.BlockOffset()
 		if f.Offset >= start {
-			in.source, in.offset = inputBlock, uint32(f.Offset-start)
+			in.Source, in.Offset = codegen.InputBlock, uint32(f.Offset-start)
 			break
 		}
-		in.source, in.index = inputOperand, f.Read
+		in.Source, in.Index = codegen.InputOperand, f.Read
 		word := uint8(8)
 		if p.Class == elf.ELFCLASS32 {
 			word = 4
 		}
 		if text && p.Type == nil && f.Size == word && f.Kind != reader.Float {
-			in.source, in.kind, in.text = inputText, reader.String, record.String{Slot: f.Read}
+			in.Source, in.Kind, in.Text = codegen.InputText, reader.String, record.String{Slot: f.Read}
 		}
 	case shape.FromGoTime:
-		in.source, in.offset = inputGoTime, uint32(f.Offset-s.sig.BlockOffset())
+		in.Source, in.Offset = codegen.InputGoTime, uint32(f.Offset-s.sig.BlockOffset())
 	case shape.FromGoAddr:
-		in.source, in.offset = inputGoAddr, uint32(f.Offset-s.sig.BlockOffset())
+		in.Source, in.Offset = codegen.InputGoAddr, uint32(f.Offset-s.sig.BlockOffset())
 	case shape.FromString:
 		if f.Index < 0 {
 			break // its read would be one too many
 		}
-		in.source, in.text = inputText, s.sig.Strings[f.Index]
+		in.Source, in.Text = codegen.InputText, s.sig.Strings[f.Index]
 	default:
 		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor text", name, p.Provider, p.Name)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -97,7 +98,7 @@ func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 		return nil, err
 	}
 	selector.Unite(&pairs.start, &pairs.end)
-	layout := &aggregateLayout{wanted: wanted, pairs: pairs, value: elapsed}
+	layout := &aggregateLayout{wanted: wanted, pairs: pairs, value: codegen.Elapsed}
 	l := &Latency{}
 	if err := l.open(ctx, []string{start, end}, o, layout); err != nil {
 		l.release()

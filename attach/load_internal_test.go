@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
@@ -20,8 +21,8 @@ func TestLoadOthers(t *testing.T) {
 	if tr.kind, err = link.Choose(link.Auto, false); err != nil {
 		t.Fatal(err)
 	}
-	good := &signature{hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
-	bad := &signature{hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
+	good := &codegen.Signature{Hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, Operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
+	bad := &codegen.Signature{Hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, Operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
 	if tr.maps, err = newMaps(os.Getpagesize(), 0, true); errors.Is(err, os.ErrPermission) {
 		needs.Root(t)
 	}
@@ -29,11 +30,11 @@ func TestLoadOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tr.release()
-	refused, err := tr.load(context.Background(), []*signature{good, bad}, tr.maps)
+	refused, err := tr.load(context.Background(), []*codegen.Signature{good, bad}, tr.maps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(refused) != 1 || refused[bad] == nil || tr.progs.codes[good.key()].prog == nil {
+	if len(refused) != 1 || refused[bad] == nil || tr.progs.codes[good.Key()].prog == nil {
 		t.Errorf("refused %v, programs %v", refused, tr.progs.codes)
 	}
 	plan := make(Plan, 2)

@@ -4,39 +4,39 @@ import (
 	"fmt"
 
 	"github.com/cilium/ebpf"
-
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // counters are the sums over all CPUs.
-type counters [countersSize / 8]uint64
+type counters [codegen.CountersSize / 8]uint64
 
 func (c *counters) at(off int) uint64 { return c[off/8] }
 
 // maps are what the programs of a session share.
 type maps struct {
-	refs
+	codegen.Refs
 	selection *selection // nil for all processes
 }
 
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
 // page size, scratchSize 0 without strings, and events false to aggregate.
 func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
-	m := &maps{refs: refs{namespace: kernel.OwnPIDNamespace()}}
+	m := &maps{Refs: codegen.Refs{Namespace: kernel.OwnPIDNamespace()}}
 	defer func() {
 		if err != nil {
 			m.Close()
 		}
 	}()
 	if events {
-		m.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_events", Type: ebpf.RingBuf, MaxEntries: uint32(ringSize)})
+		m.Ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_events", Type: ebpf.RingBuf, MaxEntries: uint32(ringSize)})
 		if err != nil {
 			return nil, fmt.Errorf("create a ring buffer of %d bytes: %w", ringSize, err)
 		}
 	}
-	m.counters, err = ebpf.NewMap(&ebpf.MapSpec{
-		Name: "usdt_counters", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: countersSize, MaxEntries: 1,
+	m.Counters, err = ebpf.NewMap(&ebpf.MapSpec{
+		Name: "usdt_counters", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: codegen.CountersSize, MaxEntries: 1,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create counters: %w", err)
@@ -52,8 +52,8 @@ func (m *maps) addScratch(size int) (err error) {
 	if size == 0 {
 		return nil
 	}
-	m.scratch, err = ebpf.NewMap(&ebpf.MapSpec{
-		Name: "usdt_scratch", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(size), MaxEntries: scratchSlots,
+	m.Scratch, err = ebpf.NewMap(&ebpf.MapSpec{
+		Name: "usdt_scratch", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(size), MaxEntries: codegen.ScratchSlots,
 	})
 	if err != nil {
 		return fmt.Errorf("create scratch memory of %d bytes: %w", size, err)
@@ -63,7 +63,7 @@ func (m *maps) addScratch(size int) (err error) {
 
 // addStop creates what tells programs to do nothing any more.
 func (m *maps) addStop() (err error) {
-	m.stopped, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_stopped", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	m.Stopped, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_stopped", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	if err != nil {
 		return fmt.Errorf("create the switch of programs: %w", err)
 	}
@@ -73,28 +73,28 @@ func (m *maps) addStop() (err error) {
 // addSelection selects processes by what the kernel knows of each.
 func (m *maps) addSelection(o *settings) (err error) {
 	if m.selection, err = newSelection(o); m.selection != nil {
-		m.selected = &m.selection.selected
+		m.Selected = &m.selection.Selected
 	}
 	return err
 }
 
 // addProcesses creates the table of processes that events are wanted of.
 func (m *maps) addProcesses(procs *process.Set) (err error) {
-	m.processes, err = newProcessTable(procs)
-	m.lifetimes = kernel.StartTimes.Require() == nil
+	m.Processes, err = newProcessTable(procs)
+	m.Lifetimes = kernel.StartTimes.Require() == nil
 	return err
 }
 
 // stop tells programs to do nothing any more. Those that run already go on.
 func (m *maps) stop() error {
-	if err := m.stopped.Put(uint32(0), uint64(1)); err != nil {
+	if err := m.Stopped.Put(uint32(0), uint64(1)); err != nil {
 		return fmt.Errorf("stop programs: %w", err)
 	}
 	return nil
 }
 
 func (m *maps) Close() error {
-	for _, e := range []*ebpf.Map{m.ring, m.counters, m.scratch, m.processes, m.stopped, m.groups[0], m.groups[1], m.control, m.zeros, m.bounds, m.starts, m.noted} {
+	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Control, m.Zeros, m.Bounds, m.Starts, m.Noted} {
 		if e != nil {
 			e.Close()
 		}
@@ -105,7 +105,7 @@ func (m *maps) Close() error {
 
 func (m *maps) count() (sum counters, err error) {
 	var perCPU []counters
-	if err := m.counters.Lookup(uint32(0), &perCPU); err != nil {
+	if err := m.Counters.Lookup(uint32(0), &perCPU); err != nil {
 		return sum, fmt.Errorf("read event counters: %w", err)
 	}
 	for i := range perCPU {
@@ -121,11 +121,11 @@ func (m *maps) count() (sum counters, err error) {
 // again which groups are in use: each CPU's number needs to be 0 only once.
 func (m *maps) busy(epoch uint64) (bool, error) {
 	var perCPU []counters
-	if err := m.counters.Lookup(uint32(0), &perCPU); err != nil {
+	if err := m.Counters.Lookup(uint32(0), &perCPU); err != nil {
 		return false, fmt.Errorf("read event counters: %w", err)
 	}
 	for _, c := range perCPU {
-		if c[counterBusy/8+epoch] != 0 {
+		if c[codegen.CounterBusy/8+epoch] != 0 {
 			return true, nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/shape"
 )
@@ -26,14 +27,14 @@ func (l *aggregateLayout) marksAt(size, parts int) (at, bytes int) {
 	if !l.marked() {
 		return 0, 0
 	}
-	return size, marksSize(parts)
+	return size, codegen.MarksSize(parts)
 }
 
 // markMissing marks the parts that can never be read at a site.
-func (l *aggregateLayout) markMissing(code *aggregateCode, names []string, sc *schema) {
-	for i := range code.parts {
-		if part := &code.parts[i]; part.in.source == inputMissing {
-			part.mark = l.markOf(sc, names[i])
+func (l *aggregateLayout) markMissing(code *codegen.Aggregate, names []string, sc *schema) {
+	for i := range code.Parts {
+		if part := &code.Parts[i]; part.In.Source == codegen.InputMissing {
+			part.Mark = l.markOf(sc, names[i])
 		}
 	}
 }
@@ -47,14 +48,14 @@ func (l *aggregateLayout) markOf(sc *schema, name string) uint8 {
 	same := func(err error) bool { return err.Error() == reason.Error() }
 	i := slices.IndexFunc(l.reasons, same)
 	if i < 0 {
-		if len(l.reasons) == maxMark-markReason {
+		if len(l.reasons) == codegen.MaxMark-codegen.MarkReason {
 			reason = errMissing
 		}
 		if i = slices.IndexFunc(l.reasons, same); i < 0 {
 			i, l.reasons = len(l.reasons), append(l.reasons, reason)
 		}
 	}
-	return uint8(markReason + i)
+	return uint8(codegen.MarkReason + i)
 }
 
 // missingPart returns why part i of a key is missing. A nil error means that it
@@ -63,16 +64,16 @@ func (l *aggregateLayout) missingPart(key []byte, i int) (reason error, missing 
 	if !l.marked() {
 		return nil, false
 	}
-	switch mark := markIn(key, len(l.parts), i); mark {
+	switch mark := codegen.MarkIn(key, len(l.parts), i); mark {
 	case 0:
 		return nil, false
-	case markFault:
+	case codegen.MarkFault:
 		return event.ErrFault, true
-	case markNil:
+	case codegen.MarkNil:
 		return nil, true
-	case markNegative:
+	case codegen.MarkNegative:
 		return errNegative, true
 	default:
-		return l.reasons[mark-markReason], true
+		return l.reasons[mark-codegen.MarkReason], true
 	}
 }

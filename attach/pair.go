@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -20,12 +21,12 @@ type pairLayout struct {
 	pending    int
 	carried    carried
 
-	parts   []groupPart
+	parts   []codegen.Part
 	keySize int
 
 	fromStart []bool // which of Aggregation.By; nil until an end is known
 	lacks     error  // of the end, why
-	noted     []groupPart
+	noted     []codegen.Part
 	notedSize int
 
 	conditions []pairCondition
@@ -59,18 +60,18 @@ func keyNames(key []string) ([]string, error) {
 var errBothRoles = errors.New("is named as start and as end")
 
 // role tells starts from ends.
-func (l *pairLayout) role(p *reader.Probe) (pairRole, error) {
+func (l *pairLayout) role(p *reader.Probe) (codegen.Role, error) {
 	if l == nil {
-		return roleNone, nil
+		return codegen.RoleNone, nil
 	}
 	start, end := selects(&l.start, p), selects(&l.end, p)
 	switch {
 	case start && end:
-		return roleNone, fmt.Errorf("%w: %s:%s %w", ErrAggregation, p.Provider, p.Name, errBothRoles)
+		return codegen.RoleNone, fmt.Errorf("%w: %s:%s %w", ErrAggregation, p.Provider, p.Name, errBothRoles)
 	case start:
-		return roleStart, nil
+		return codegen.RoleStart, nil
 	}
-	return roleEnd, nil
+	return codegen.RoleEnd, nil
 }
 
 // half returns why all starts, or all ends, of a latency have been refused: without
@@ -79,7 +80,7 @@ func (l *aggregateLayout) half(plan Plan) error {
 	if l == nil || l.pairs == nil {
 		return nil
 	}
-	for _, role := range []pairRole{roleStart, roleEnd} {
+	for _, role := range []codegen.Role{codegen.RoleStart, codegen.RoleEnd} {
 		var of Plan
 		for i := range plan {
 			if r, err := l.pairs.role(&plan[i].Probe); err == nil && r == role {
@@ -94,11 +95,11 @@ func (l *aggregateLayout) half(plan Plan) error {
 }
 
 // bindPair is for what a start and its end have in common.
-func (l *pairLayout) bindPair(code *aggregateCode, sc *schema, s *Site) (err error) {
+func (l *pairLayout) bindPair(code *codegen.Aggregate, sc *schema, s *Site) (err error) {
 	p := &s.Probe
 	if l.key != nil {
-		code.pair, code.pairSize, err = bindKey(l.key, sc, p)
-		code.lasting = slices.Equal(l.key, []string{"tid"})
+		code.Pair, code.PairSize, err = bindKey(l.key, sc, p)
+		code.Lasting = slices.Equal(l.key, []string{"tid"})
 		return err
 	}
 	regs, err := operand.HostRegisters(p.Machine, p.Class)
@@ -107,34 +108,34 @@ func (l *pairLayout) bindPair(code *aggregateCode, sc *schema, s *Site) (err err
 	}
 	words, err := s.carrier.inputs(p, regs)
 	for i, in := range words {
-		code.pair = append(code.pair, groupPart{in: in, offset: 8 * i, size: 8})
+		code.Pair = append(code.Pair, codegen.Part{In: in, Offset: 8 * i, Size: 8})
 	}
-	code.pairSize = 8 * len(words)
+	code.PairSize = 8 * len(words)
 	// Threads and goroutines come again and again, calls do not.
-	code.lasting = s.carrier != byFrame
+	code.Lasting = s.carrier != byFrame
 	return err
 }
 
 // agree holds that the keys of starts and ends can be equal, and that all starts
 // note the same.
-func (l *pairLayout) agree(code *aggregateCode, p *reader.Probe) error {
+func (l *pairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	if l.parts == nil {
-		if l.keySize != 0 && l.keySize != code.pairSize { // the map has been made
+		if l.keySize != 0 && l.keySize != code.PairSize { // the map has been made
 			return fmt.Errorf("%w: by what %s is matched could not be read of the probes that came first", ErrAggregation, nameOf(p))
 		}
-		l.parts, l.keySize = code.pair, code.pairSize
+		l.parts, l.keySize = code.Pair, code.PairSize
 	}
-	if i := differing(l.parts, code.pair, true); i >= 0 {
+	if i := differing(l.parts, code.Pair, true); i >= 0 {
 		return otherKind(l.key[i], p)
 	}
-	if code.role == roleStart && len(l.noted) > 0 {
-		for i := range code.parts { // where nothing can be read, there is room for what others note
-			if part := &code.parts[i]; part.in.source == inputMissing {
-				part.in.kind, part.in.size, part.size = l.noted[i].in.kind, l.noted[i].in.size, l.noted[i].size
+	if code.Role == codegen.RoleStart && len(l.noted) > 0 {
+		for i := range code.Parts { // where nothing can be read, there is room for what others note
+			if part := &code.Parts[i]; part.In.Source == codegen.InputMissing {
+				part.In.Kind, part.In.Size, part.Size = l.noted[i].In.Kind, l.noted[i].In.Size, l.noted[i].Size
 			}
-			code.parts[i].offset = l.noted[i].offset
+			code.Parts[i].Offset = l.noted[i].Offset
 		}
-		if i := differing(l.noted, code.parts, false); i >= 0 {
+		if i := differing(l.noted, code.Parts, false); i >= 0 {
 			return fmt.Errorf("%w: what is noted at %s for its end is of another kind than at other probes", ErrAggregation, nameOf(p))
 		}
 	}
@@ -143,14 +144,14 @@ func (l *pairLayout) agree(code *aggregateCode, p *reader.Probe) error {
 
 // differing returns the first part in which two keys are of different kinds, -1 if
 // there is none. Integers are equal whatever their size.
-func differing(a, b []groupPart, integers bool) int {
+func differing(a, b []codegen.Part, integers bool) int {
 	for i := range a {
-		x, y := &a[i].in, &b[i].in
-		float := x.kind == reader.Float || y.kind == reader.Float
+		x, y := &a[i].In, &b[i].In
+		float := x.Kind == reader.Float || y.Kind == reader.Float
 		switch {
-		case a[i].size != b[i].size || float && (x.kind != y.kind || x.size != y.size):
+		case a[i].Size != b[i].Size || float && (x.Kind != y.Kind || x.Size != y.Size):
 			return i
-		case !integers && x.kind != y.kind:
+		case !integers && x.Kind != y.Kind:
 			return i
 		}
 	}
@@ -164,11 +165,11 @@ func (l *pairLayout) newMaps(m *maps) (err error) {
 		l.keySize = 8 * max(2, len(l.key))
 	}
 	spec := ebpf.MapSpec{
-		Name: "usdt_starts", Type: ebpf.LRUHash, KeySize: uint32(l.keySize), ValueSize: startsSize, MaxEntries: uint32(l.pending),
+		Name: "usdt_starts", Type: ebpf.LRUHash, KeySize: uint32(l.keySize), ValueSize: codegen.StartsSize, MaxEntries: uint32(l.pending),
 	}
-	if m.starts, err = ebpf.NewMap(&spec); err == nil && l.notedSize > 0 {
+	if m.Starts, err = ebpf.NewMap(&spec); err == nil && l.notedSize > 0 {
 		spec.Name, spec.KeySize, spec.ValueSize = "usdt_noted", spec.KeySize+8, uint32(l.notedSize)
-		m.noted, err = ebpf.NewMap(&spec)
+		m.Noted, err = ebpf.NewMap(&spec)
 	}
 	if err != nil {
 		return fmt.Errorf("create room for %d starts: %w", l.pending, err)
@@ -180,21 +181,21 @@ func (l *pairLayout) newMaps(m *maps) (err error) {
 // not count what it evicts: it is what has been noted and is nowhere else.
 func (m *maps) pairs(c *counters) (PairStats, error) {
 	p := PairStats{
-		Pairs: c.at(counterMatched), TooDeep: c.at(counterTooDeep),
-		Dropped: c.at(counterDropped), Unstarted: c.at(counterUnstarted),
+		Pairs: c.at(codegen.CounterMatched), TooDeep: c.at(codegen.CounterTooDeep),
+		Dropped: c.at(codegen.CounterDropped), Unstarted: c.at(codegen.CounterUnstarted),
 	}
-	if m.starts == nil {
+	if m.Starts == nil {
 		return p, nil
 	}
-	n, err := countStarts(m.starts)
+	n, err := countStarts(m.Starts)
 	if err != nil {
 		return p, fmt.Errorf("count pending starts: %w", err)
 	}
 	p.Pending = n
 	// Without a pause between the counters and the entries the difference may
 	// be less than none.
-	if gone := p.Pairs + p.TooDeep + p.Dropped + p.Pending; c.at(counterStarted) > gone {
-		p.Evicted = c.at(counterStarted) - gone
+	if gone := p.Pairs + p.TooDeep + p.Dropped + p.Pending; c.at(codegen.CounterStarted) > gone {
+		p.Evicted = c.at(codegen.CounterStarted) - gone
 	}
 	return p, nil
 }
@@ -203,7 +204,7 @@ func (m *maps) pairs(c *counters) (PairStats, error) {
 func countStarts(m *ebpf.Map) (total uint64, err error) {
 	const batch = 1024
 	key := reflect.ArrayOf(int(m.KeySize()), reflect.TypeFor[byte]())
-	keys, values := reflect.MakeSlice(reflect.SliceOf(key), batch, batch).Interface(), make([]starts, batch)
+	keys, values := reflect.MakeSlice(reflect.SliceOf(key), batch, batch).Interface(), make([]codegen.Starts, batch)
 	var cursor ebpf.MapBatchCursor
 	for {
 		n, err := m.BatchLookup(&cursor, keys, values, nil)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -30,7 +31,7 @@ func (l *aggregateLayout) order(plan Plan) []int {
 	return order
 }
 
-func (l *aggregateLayout) rank(s *Site) pairRole {
+func (l *aggregateLayout) rank(s *Site) codegen.Role {
 	role, _ := l.pairs.role(&s.Probe)
 	return role
 }
@@ -41,9 +42,9 @@ func (l *aggregateLayout) foresee(plan Plan, fields func(*Site) (*schema, error)
 	if l.pairs.fromStart != nil || len(l.wanted.by) == 0 {
 		return nil
 	}
-	wanted, of := l.wanted.by, roleEnd
-	if !slices.ContainsFunc(plan, func(s Site) bool { return s.Reason == nil && l.rank(&s) == roleEnd }) {
-		of = roleStart // ends will be found later: they need not have what starts have
+	wanted, of := l.wanted.by, codegen.RoleEnd
+	if !slices.ContainsFunc(plan, func(s Site) bool { return s.Reason == nil && l.rank(&s) == codegen.RoleEnd }) {
+		of = codegen.RoleStart // ends will be found later: they need not have what starts have
 	}
 	lacks := make([]error, len(wanted))
 	first := true
@@ -70,8 +71,8 @@ func (l *aggregateLayout) foresee(plan Plan, fields func(*Site) (*schema, error)
 	}
 	l.pairs.fromStart = make([]bool, len(wanted))
 	for j := range wanted {
-		l.pairs.fromStart[j] = (lacks[j] != nil) == (of == roleEnd)
-		if of == roleEnd && l.pairs.lacks == nil {
+		l.pairs.fromStart[j] = (lacks[j] != nil) == (of == codegen.RoleEnd)
+		if of == codegen.RoleEnd && l.pairs.lacks == nil {
 			l.pairs.lacks = lacks[j]
 		}
 	}
@@ -79,14 +80,14 @@ func (l *aggregateLayout) foresee(plan Plan, fields func(*Site) (*schema, error)
 }
 
 // bindNoted is for what is noted at a start.
-func (l *aggregateLayout) bindNoted(code *aggregateCode, sc *schema, p *reader.Probe) (err error) {
+func (l *aggregateLayout) bindNoted(code *codegen.Aggregate, sc *schema, p *reader.Probe) (err error) {
 	var names []string
 	for i, name := range l.wanted.by {
 		if l.pairs.fromStart[i] {
 			names = append(names, name)
 		}
 	}
-	code.parts, code.keySize, err = bindKey(names, sc, p)
+	code.Parts, code.KeySize, err = bindKey(names, sc, p)
 	switch {
 	case err != nil && l.pairs.lacks != nil:
 		return fmt.Errorf("%w: %w; and %w", ErrAggregation, l.pairs.lacks, err)
@@ -95,22 +96,22 @@ func (l *aggregateLayout) bindNoted(code *aggregateCode, sc *schema, p *reader.P
 	}
 	l.markMissing(code, names, sc)
 	if len(names) > 0 {
-		marks, size := l.marksAt(code.keySize, len(names))
-		code.marks, code.keySize = marks, code.keySize+size
+		marks, size := l.marksAt(code.KeySize, len(names))
+		code.Marks, code.KeySize = marks, code.KeySize+size
 	}
 	if l.pairs.noted == nil {
-		l.pairs.noted, l.pairs.notedSize = code.parts, code.keySize
+		l.pairs.noted, l.pairs.notedSize = code.Parts, code.KeySize
 	}
-	code.noted = l.pairs.notedSize
+	code.Noted = l.pairs.notedSize
 	return nil
 }
 
 // bindGroup lays out the key of an end's group, of what is noted at the start and
 // of what the end has.
-func (l *pairLayout) bindGroup(code *aggregateCode, by []string, sc *schema, p *reader.Probe) error {
+func (l *pairLayout) bindGroup(code *codegen.Aggregate, by []string, sc *schema, p *reader.Probe) error {
 	noted := l.noted
 	for i, name := range by {
-		part := groupPart{in: input{source: inputMissing}, size: 8}
+		part := codegen.Part{In: codegen.Input{Source: codegen.InputMissing}, Size: 8}
 		switch {
 		case !l.fromStart[i]:
 			parts, _, err := bindKey([]string{name}, sc, p)
@@ -119,13 +120,13 @@ func (l *pairLayout) bindGroup(code *aggregateCode, by []string, sc *schema, p *
 			}
 			part = parts[0]
 		case len(noted) > 0:
-			part = groupPart{in: input{source: inputStart, kind: noted[0].in.kind, size: noted[0].in.size, offset: uint32(noted[0].offset)}, size: noted[0].size}
+			part = codegen.Part{In: codegen.Input{Source: codegen.InputStart, Kind: noted[0].In.Kind, Size: noted[0].In.Size, Offset: uint32(noted[0].Offset)}, Size: noted[0].Size}
 			noted = noted[1:]
 		}
-		part.offset = code.keySize
-		code.parts = append(code.parts, part)
-		code.keySize += part.size
+		part.Offset = code.KeySize
+		code.Parts = append(code.Parts, part)
+		code.KeySize += part.Size
 	}
-	code.noted = l.notedSize
+	code.Noted = l.notedSize
 	return nil
 }

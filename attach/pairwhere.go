@@ -26,21 +26,21 @@ func (l *pairLayout) bindWhere(where *filter.Expr, sc *schema, p *reader.Probe) 
 	var all *filter.Condition
 	for i := range l.conditions {
 		c := &l.conditions[i]
-		inputs := len(sc.sig.inputs)
+		inputs := len(sc.sig.Inputs)
 		switch err := bindWhere(c.expr, sc, p); {
 		case err == nil:
 			c.fits = true
 			if all != nil {
-				sc.sig.where = &filter.Condition{Op: filter.And, Left: all, Right: sc.sig.where}
+				sc.sig.Where = &filter.Condition{Op: filter.And, Left: all, Right: sc.sig.Where}
 			}
-			all = sc.sig.where
+			all = sc.sig.Where
 		case sc.hasAll(c.expr.Names()):
 			return err
 		default:
-			c.err, sc.sig.inputs = err, sc.sig.inputs[:inputs]
+			c.err, sc.sig.Inputs = err, sc.sig.Inputs[:inputs]
 		}
 	}
-	sc.sig.where = all
+	sc.sig.Where = all
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"golang.org/x/sys/unix"
 )
@@ -32,10 +33,10 @@ type programs struct {
 	missed   uint64           // by programs that have been closed
 
 	// create loads a program, which has the code of signatures; nil for newProgram.
-	create func(spec *ebpf.ProgramSpec, in []*signature) (*ebpf.Program, error)
+	create func(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf.Program, error)
 }
 
-func (p *programs) new(spec *ebpf.ProgramSpec, in []*signature) (*ebpf.Program, error) {
+func (p *programs) new(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf.Program, error) {
 	if p.create != nil {
 		return p.create(spec, in)
 	}
@@ -51,32 +52,32 @@ type loaded struct {
 // code is where a signature's is.
 type code struct {
 	prog *ebpf.Program
-	form form
+	form codegen.Form
 }
 
 // find returns the code of a signature, if it has been loaded.
-func (p *programs) find(sig *signature) (code, bool) {
-	c, ok := p.codes[sig.key()]
+func (p *programs) find(sig *codegen.Signature) (code, bool) {
+	c, ok := p.codes[sig.Key()]
 	return c, ok
 }
 
 // add adds a program and what it has the code of.
-func (p *programs) add(prog *ebpf.Program, in []*signature, forms map[*signature]form) {
+func (p *programs) add(prog *ebpf.Program, in []*codegen.Signature, forms map[*codegen.Signature]codegen.Form) {
 	if p.codes == nil {
 		p.codes = map[string]code{}
 	}
 	p.loaded = append(p.loaded, loaded{prog, p.looks})
 	for _, sig := range in {
-		p.codes[sig.key()] = code{prog, forms[sig]}
+		p.codes[sig.Key()] = code{prog, forms[sig]}
 	}
 }
 
 // refusal returns why the kernel has refused the signature before, nil if it has
 // not.
-func (p *programs) refusal(sig *signature) error { return p.refusals[sig.key()] }
+func (p *programs) refusal(sig *codegen.Signature) error { return p.refusals[sig.Key()] }
 
 // refuse notes why the kernel refuses a signature, if it would do so again.
-func (p *programs) refuse(sig *signature, err error) {
+func (p *programs) refuse(sig *codegen.Signature, err error) {
 	var verifier *ebpf.VerifierError
 	if !errors.As(err, &verifier) && !errors.Is(err, unix.E2BIG) {
 		return
@@ -84,7 +85,7 @@ func (p *programs) refuse(sig *signature, err error) {
 	if p.refusals == nil || len(p.refusals) >= maxRefusals {
 		p.refusals = map[string]error{}
 	}
-	p.refusals[sig.key()] = err
+	p.refusals[sig.Key()] = err
 }
 
 // prune closes the programs that no link has, but for those that had one last.

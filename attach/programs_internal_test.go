@@ -11,14 +11,14 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"golang.org/x/sys/unix"
-
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
+	"golang.org/x/sys/unix"
 )
 
 // mayLoad skips the test if err says that this process may load no programs.
@@ -39,13 +39,13 @@ func TestPrune(t *testing.T) {
 	var p programs
 	busy := map[*ebpf.Program]bool{}
 	const all = 3 * idlePrograms
-	signatures := make([]*signature, all)
+	signatures := make([]*codegen.Signature, all)
 	for i := range signatures {
-		sig := &signature{operands: []operand.Operand{{Kind: operand.Const, Size: 8, Value: uint64(i)}}}
+		sig := &codegen.Signature{Operands: []operand.Operand{{Kind: operand.Const, Size: 8, Value: uint64(i)}}}
 		signatures[i] = sig
 		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, Instructions: kernel.EmptyProgram(), License: kernel.License})
 		mayLoad(t, err)
-		p.add(prog, []*signature{sig}, map[*signature]form{})
+		p.add(prog, []*codegen.Signature{sig}, map[*codegen.Signature]codegen.Form{})
 		if i == 0 {
 			busy[prog] = true
 		}
@@ -62,7 +62,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("%d programs are loaded, want %d", n, 1+idlePrograms)
 	}
 	for i := range 3 * maxRefusals {
-		p.refuse(&signature{operands: []operand.Operand{{Value: uint64(i)}}}, unix.E2BIG)
+		p.refuse(&codegen.Signature{Operands: []operand.Operand{{Value: uint64(i)}}}, unix.E2BIG)
 		if len(p.refusals) > maxRefusals {
 			t.Fatalf("%d refusals are kept, want at most %d", len(p.refusals), maxRefusals)
 		}
@@ -76,9 +76,9 @@ func TestPrune(t *testing.T) {
 // refuser has the verifier refuse programs for six arguments.
 type refuser struct{ tried int }
 
-func refuses(sig *signature) bool { return len(sig.operands) == 6 }
+func refuses(sig *codegen.Signature) bool { return len(sig.Operands) == 6 }
 
-func (r *refuser) create(spec *ebpf.ProgramSpec, in []*signature) (*ebpf.Program, error) {
+func (r *refuser) create(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf.Program, error) {
 	if slices.ContainsFunc(in, refuses) {
 		r.tried++
 		spec.Instructions = append(spec.Instructions, asm.Return()) // which nothing reaches
@@ -234,7 +234,7 @@ func TestRefusedAll(t *testing.T) {
 			if pairs.end, err = selector.Parse("refused0:done"); err != nil {
 				return err
 			}
-			layout := &aggregateLayout{wanted: Sum("latency"), pairs: pairs, value: elapsed, cpus: 1}
+			layout := &aggregateLayout{wanted: Sum("latency"), pairs: pairs, value: codegen.Elapsed, cpus: 1}
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()

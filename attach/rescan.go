@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 )
 
@@ -140,7 +141,7 @@ func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
 		return
 	}
 	if scratch > 0 {
-		defer m.scratch.Close() // the programs that use it hold it
+		defer m.Scratch.Close() // the programs that use it hold it
 	}
 	refused, err := t.load(ctx, signatures, &m)
 	if err == nil {
@@ -179,7 +180,7 @@ func (t *tracing) fail(err error) {
 // planLate is plan for sites found later. The first of an aggregate decide what
 // its groups are. Who reads events meanwhile is not kept from it: that takes
 // t.mu, and to plan takes as long as the files that were found are large.
-func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan Plan) ([]*schema, []*signature, int, error) {
+func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan Plan) ([]*schema, []*codegen.Signature, int, error) {
 	layout := t.layout.clone() // only this goroutine changes the original
 	schemas, err := t.plan(ctx, planner, plan, layout, nil)
 	if err != nil {

@@ -8,12 +8,13 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"golang.org/x/sys/unix"
 )
 
 // selection selects processes.
 type selection struct {
-	selected
+	codegen.Selected
 	path string  // of the executable; "" for any
 	last exeFile // in exe
 }
@@ -41,14 +42,14 @@ func newSelection(o *settings) (_ *selection, err error) {
 	if o.Target.Comm == "" && o.Target.Exe == "" {
 		return nil, nil
 	}
-	s := &selection{selected: selected{comm: o.Target.Comm, at: map[string]int32{}}, path: o.Target.Exe}
+	s := &selection{Selected: codegen.Selected{Comm: o.Target.Comm, At: map[string]int32{}}, path: o.Target.Exe}
 	defer func() {
 		if err != nil {
 			s.Close()
 		}
 	}()
 	if o.Target.Exe != "" {
-		s.exe, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_exe", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
+		s.Exe, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_exe", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
 		if err != nil {
 			return nil, fmt.Errorf("create room for the executable: %w", err)
 		}
@@ -64,7 +65,7 @@ func newSelection(o *settings) (_ *selection, err error) {
 		{"task_struct", "group_leader"}, {"task_struct", "comm"}, {"task_struct", "mm"},
 		{"mm_struct", "exe_file"}, {"file", "f_inode"}, {"inode", "i_ino"}, {"inode", "i_sb"}, {"super_block", "s_dev"},
 	} {
-		if s.at[m[1]], err = deepOffset(kernel, m[0], m[1]); err != nil {
+		if s.At[m[1]], err = deepOffset(kernel, m[0], m[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -74,14 +75,14 @@ func newSelection(o *settings) (_ *selection, err error) {
 // look selects the file that the path leads to by now: it may be built, or
 // installed, while processes are waited for. A nil selection has none.
 func (s *selection) look() error {
-	if s == nil || s.exe == nil {
+	if s == nil || s.Exe == nil {
 		return nil
 	}
 	exe, err := exeAt(s.path)
 	if err != nil || exe == s.last {
 		return err
 	}
-	if err := s.exe.Put(uint32(0), exe); err != nil {
+	if err := s.Exe.Put(uint32(0), exe); err != nil {
 		return fmt.Errorf("select the executable: %w", err)
 	}
 	s.last = exe
@@ -89,8 +90,8 @@ func (s *selection) look() error {
 }
 
 func (s *selection) Close() {
-	if s != nil && s.exe != nil {
-		s.exe.Close()
+	if s != nil && s.Exe != nil {
+		s.Exe.Close()
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Session) open(ctx context.Context, selectors []string, o *settings) (er
 		return err
 	}
 	err = s.attach(ctx, selectors, o, nil, func(m *maps) (err error) {
-		s.ring, err = ringbuf.NewReader(m.ring)
+		s.ring, err = ringbuf.NewReader(m.Ring)
 		if err != nil {
 			return fmt.Errorf("read ring buffer: %w", err)
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
 // Target says which processes are traced. The zero value means all of them,
@@ -30,8 +32,8 @@ func (t Target) checked() (Target, error) {
 	case t.Comm == "" && t.Exe == "":
 	case len(t.PIDs) > 0:
 		return t, &OptionError{"Target", errors.New("PIDs exclude Comm and Exe")}
-	case len(t.Comm) >= commSize:
-		return t, &OptionError{"Comm", fmt.Errorf("%q is longer than the %d bytes that the kernel keeps of a name", t.Comm, commSize-1)}
+	case len(t.Comm) >= codegen.CommSize:
+		return t, &OptionError{"Comm", fmt.Errorf("%q is longer than the %d bytes that the kernel keeps of a name", t.Comm, codegen.CommSize-1)}
 	}
 	for _, pid := range t.PIDs {
 		if pid <= 0 {

@@ -179,7 +179,7 @@ func (s *schema) bindTexts(texts []textField, length func(string) (operand.Opera
 			f.Source, f.Err = shape.FromNowhere, fmt.Errorf("no argument %s holds its length", t.length)
 			continue
 		}
-		reads[i].Counted, reads[i].LengthSlot = true, s.sig.read(op)
+		reads[i].Counted, reads[i].LengthSlot = true, s.sig.Read(op)
 		reads[i].LengthSize, reads[i].LengthSigned = op.Size, a.Signed
 	}
 	for i, t := range texts {

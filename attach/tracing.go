@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
-
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 )
 
 // Stats are the numbers of events of a session. While it is attached they are
@@ -204,7 +204,7 @@ func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
 			plan[i].Reason = &misfitError{err}
 			continue
 		}
-		if err := sc.sig.fits(); err != nil {
+		if err := sc.sig.Fits(); err != nil {
 			b.aggregate.restore(before)
 			plan[i].Reason = err
 			continue
@@ -214,13 +214,13 @@ func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
 	if b.aggregate != nil {
 		b.aggregate.settle(plan, schemas)
 	}
-	shared, seen := map[string]*signature{}, map[*schema]bool{}
+	shared, seen := map[string]*codegen.Signature{}, map[*schema]bool{}
 	for _, sc := range schemas {
 		if sc == nil || seen[sc] {
 			continue
 		}
 		seen[sc] = true
-		key := sc.sig.key()
+		key := sc.sig.Key()
 		if same := shared[key]; same != nil {
 			sc.share(same)
 		} else {
@@ -265,8 +265,8 @@ func (t *tracing) misfit(plan Plan, schemas []*schema) error {
 }
 
 // signaturesOf returns the different signatures.
-func signaturesOf(schemas []*schema) (signatures []*signature) {
-	seen := map[*signature]bool{}
+func signaturesOf(schemas []*schema) (signatures []*codegen.Signature) {
+	seen := map[*codegen.Signature]bool{}
 	for _, sc := range schemas {
 		if sc != nil && !seen[sc.sig] {
 			seen[sc.sig] = true
@@ -278,14 +278,14 @@ func signaturesOf(schemas []*schema) (signatures []*signature) {
 
 // unknown returns those signatures for which there is no program yet, and the
 // size of the scratch memory that they need.
-func (t *tracing) unknown(signatures []*signature) (out []*signature, scratch int) {
+func (t *tracing) unknown(signatures []*codegen.Signature) (out []*codegen.Signature, scratch int) {
 	for _, sig := range signatures {
 		if _, ok := t.progs.find(sig); ok {
 			continue
 		}
 		out = append(out, sig)
-		if sig.needsScratch() {
-			scratch = max(scratch, sig.scratchSize(sig.Limit))
+		if sig.NeedsScratch() {
+			scratch = max(scratch, sig.ScratchSize(sig.Limit))
 		}
 	}
 	return out, scratch
@@ -293,14 +293,14 @@ func (t *tracing) unknown(signatures []*signature) (out []*signature, scratch in
 
 // load creates programs for the signatures. It returns why some of them have
 // none; the error concerns all.
-func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (refused map[*signature]error, err error) {
-	refuse := func(sig *signature, err error) {
+func (t *tracing) load(ctx context.Context, signatures []*codegen.Signature, m *maps) (refused map[*codegen.Signature]error, err error) {
+	refuse := func(sig *codegen.Signature, err error) {
 		if refused == nil {
-			refused = map[*signature]error{}
+			refused = map[*codegen.Signature]error{}
 		}
 		refused[sig] = err
 	}
-	var untried []*signature
+	var untried []*codegen.Signature
 	for _, sig := range signatures {
 		if err := t.progs.refusal(sig); err != nil {
 			refuse(sig, t.loadError(err))
@@ -309,14 +309,14 @@ func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (r
 		}
 	}
 	signatures = untried
-	specs, forms := programSpecs(signatures, &m.refs)
+	specs, forms := codegen.Specs(signatures, &m.Refs)
 	for i, spec := range specs {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		var in []*signature // the program
+		var in []*codegen.Signature // the program
 		for _, sig := range signatures {
-			if forms[sig].program == i {
+			if forms[sig].Program == i {
 				in = append(in, sig)
 			}
 		}
@@ -338,7 +338,7 @@ func (t *tracing) load(ctx context.Context, signatures []*signature, m *maps) (r
 		}
 		// One of them it is. Each gets a program of its own.
 		for _, sig := range in {
-			alone, err := t.load(ctx, []*signature{sig}, m)
+			alone, err := t.load(ctx, []*codegen.Signature{sig}, m)
 			if err != nil {
 				return nil, err
 			}
@@ -360,7 +360,7 @@ func (t *tracing) loadError(err error) error {
 
 // leaveOut refuses the sites of signatures that have no program. It returns an
 // error if the condition is the reason and no site is left.
-func leaveOut(plan Plan, schemas []*schema, refused map[*signature]error) error {
+func leaveOut(plan Plan, schemas []*schema, refused map[*codegen.Signature]error) error {
 	var where *WhereError
 	left := false
 	for i, sc := range schemas {
@@ -395,7 +395,7 @@ func (t *tracing) share(plan Plan, schemas []*schema, objects operand.Objects) (
 // groups returns the sites by link. Those that follow another one have none.
 func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, objects operand.Objects, numbers []int) []*group {
 	groups := grouper{objects: objects, procs: t.procs}
-	codes := map[*signature]code{}
+	codes := map[*codegen.Signature]code{}
 	for i := range plan {
 		sc := schemas[i]
 		if sc == nil || followers[i] != nil {
@@ -406,7 +406,7 @@ func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, 
 			c, _ = t.progs.find(sc.sig)
 			codes[sc.sig] = c
 		}
-		groups.add(&plan[i], c.prog, c.form.cookie(numbers[i]))
+		groups.add(&plan[i], c.prog, c.form.Cookie(numbers[i]))
 	}
 	return groups.all
 }
@@ -421,7 +421,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 			eg.Go(func() error {
 				err := t.procs.Wait(ctx, pid)
 				if t.sharing != nil && ctx.Err() == nil {
-					t.maps.processes.Delete(uint32(pid))
+					t.maps.Processes.Delete(uint32(pid))
 				}
 				return err
 			})
@@ -483,9 +483,9 @@ func (t *tracing) countLocked() (Stats, error) {
 	if st.Missed, err = t.progs.countMissed(); err != nil {
 		return st, err
 	}
-	st.Fired = c.at(counterFired) + st.Missed
-	st.Lost = c.at(counterLost)
-	st.Filtered = c.at(counterFiltered)
+	st.Fired = c.at(codegen.CounterFired) + st.Missed
+	st.Lost = c.at(codegen.CounterLost)
+	st.Filtered = c.at(codegen.CounterFiltered)
 	st.Unread = t.unread.Load()
 	if t.layout != nil && t.layout.pairs != nil {
 		p, err := t.maps.pairs(&c)

@@ -39,9 +39,9 @@ func bindWhere(expr *filter.Expr, sc *schema, p *reader.Probe) error {
 		if err != nil {
 			return filter.Value{}, err
 		}
-		sc.sig.inputs = append(sc.sig.inputs, in)
-		return filter.Value{Kind: in.filterKind(), Size: in.size, Index: len(sc.sig.inputs) - 1}, nil
+		sc.sig.Inputs = append(sc.sig.Inputs, in)
+		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(sc.sig.Inputs) - 1}, nil
 	})
-	sc.sig.where = c
+	sc.sig.Where = c
 	return whereError(err)
 }

@@ -27,6 +27,7 @@ var suites = []report.Suite{
 	{Package: "internal/sys"},
 	{Package: "internal/procfs"},
 	{Package: "attach/internal/shield"},
+	{Package: "attach/internal/codegen"},
 	{Package: "attach/internal/link"},
 	{Package: "provider"},
 	{Package: "reader"},

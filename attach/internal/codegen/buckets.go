@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"encoding/binary"
@@ -20,12 +20,12 @@ const (
 
 	firstPower  = -32
 	powers      = 96 // of floating-point numbers; integers need 64
-	histBuckets = bucketPowers + powers
+	HistBuckets = bucketPowers + powers
 )
 
-// bucketOfPower returns from which number on to less than which one bucket i of a
+// BucketOfPower returns from which number on to less than which one bucket i of a
 // histogram by powers of two counts.
-func bucketOfPower(i int, kind reader.FieldKind) (lo, hi float64) {
+func BucketOfPower(i int, kind reader.FieldKind) (lo, hi float64) {
 	first := 0
 	if kind == reader.Float {
 		first = firstPower
@@ -37,15 +37,15 @@ func bucketOfPower(i int, kind reader.FieldKind) (lo, hi float64) {
 		return 0, math.Ldexp(1, first)
 	}
 	lo, hi = math.Ldexp(1, first+i-bucketPowers), math.Ldexp(1, first+i-bucketPowers+1)
-	if kind == reader.Float && i == histBuckets-1 {
+	if kind == reader.Float && i == HistBuckets-1 {
 		hi = math.Inf(1)
 	}
 	return lo, hi
 }
 
-// boundsTable returns what programs look up a value's bucket in: the bounds in the
+// BoundsTable returns what programs look up a value's bucket in: the bounds in the
 // order of [generator.orderValue], and behind them what no value is greater than.
-func boundsTable(bounds []float64, kind reader.FieldKind, size uint8) []byte {
+func BoundsTable(bounds []float64, kind reader.FieldKind, size uint8) []byte {
 	table := make([]byte, 0, 8*boundsEntries(len(bounds)))
 	for _, b := range bounds {
 		table = binary.NativeEndian.AppendUint64(table, orderBound(b, kind, size))
@@ -97,11 +97,11 @@ func orderBound(b float64, kind reader.FieldKind, size uint8) uint64 {
 
 // searchBucket puts the number of bounds that the value is not less than into
 // R2. It changes R0, R1, R3 and regValue.
-func (g *generator) searchBucket(in *input, bounds int) {
+func (g *generator) searchBucket(in *Input, bounds int) {
 	g.orderValue(in)
 	g.emit(
 		asm.Mov.Reg(regValue, asm.R1),
-		asm.LoadMapValue(asm.R3, g.refs.bounds.FD(), 0),
+		asm.LoadMapValue(asm.R3, g.refs.Bounds.FD(), 0),
 		asm.Mov.Imm(asm.R2, 0),
 	)
 	table := boundsEntries(bounds)
@@ -122,21 +122,21 @@ func (g *generator) searchBucket(in *input, bounds int) {
 
 // powerBucket puts the index of the value's bucket into R2. It changes R1, R3
 // and regValue.
-func (g *generator) powerBucket(in *input) {
+func (g *generator) powerBucket(in *Input) {
 	done := g.newLabel("bucket")
 	g.emit(asm.Mov.Imm(asm.R2, bucketZero))
-	if in.kind == reader.Float { // there is a zero with a sign
+	if in.Kind == reader.Float { // there is a zero with a sign
 		g.emit(asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.JEq.Imm(asm.R3, 0, done))
 	} else {
 		g.emit(asm.JEq.Imm(regValue, 0, done))
 	}
-	if in.kind != reader.Uint && in.kind != reader.Bool {
+	if in.Kind != reader.Uint && in.Kind != reader.Bool {
 		g.emit(asm.Mov.Imm(asm.R2, bucketNegative), asm.JSLT.Imm(regValue, 0, done))
 	}
 	g.emit(asm.Mov.Imm(asm.R2, bucketZero))
-	if in.kind == reader.Float {
+	if in.Kind == reader.Float {
 		bits, bias := int32(53), int32(1023)
-		if in.size == 4 {
+		if in.Size == 4 {
 			bits, bias = 56, 127
 		}
 		highest := g.newLabel("highest")
@@ -144,8 +144,8 @@ func (g *generator) powerBucket(in *input) {
 			asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.RSh.Imm(asm.R3, bits),
 			asm.JLT.Imm(asm.R3, bias+firstPower, done),
 			asm.Mov.Reg(asm.R2, asm.R3), asm.Sub.Imm(asm.R2, bias+firstPower-bucketPowers),
-			asm.JLT.Imm(asm.R2, histBuckets, highest),
-			asm.Mov.Imm(asm.R2, histBuckets-1),
+			asm.JLT.Imm(asm.R2, HistBuckets, highest),
+			asm.Mov.Imm(asm.R2, HistBuckets-1),
 		)
 		g.label(highest)
 	} else {
@@ -163,7 +163,7 @@ func (g *generator) powerBucket(in *input) {
 	}
 	g.label(done)
 	g.forget(asm.R2)
-	g.bound(asm.R2, histBuckets)
+	g.bound(asm.R2, HistBuckets)
 }
 
 // bound makes the verifier see that r is less than n, which it is.

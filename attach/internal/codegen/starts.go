@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"math"
@@ -10,17 +10,17 @@ import (
 // calls that call themselves do. Of more, the outermost are forgotten, and counted.
 const maxWaiting = 32
 
-// starts are those of one key that wait for their end: their number, and then when
+// Starts are those of one key that wait for their end: their number, and then when
 // each of the last ones fired, by its own number modulo maxWaiting; 0 where none
 // waits.
-type starts [1 + maxWaiting]uint64
+type Starts [1 + maxWaiting]uint64
 
 const (
 	startsAt   = 8
-	startsSize = startsAt + 8*maxWaiting
+	StartsSize = startsAt + 8*maxWaiting
 )
 
-// unwantedStart is the bit of a start's time that says that Options.Where does not
+// unwantedStart is the bit of a start's time that says that the condition does not
 // want its pair.
 const unwantedStart = math.MinInt64
 
@@ -34,11 +34,11 @@ func (g *generator) stamp() {
 
 // pairKey puts the key of starts and ends together.
 func (g *generator) pairKey(lost string) (base asm.Register, at int16) {
-	agg := g.sig.aggregate
+	agg := g.sig.Aggregate
 	g.unlessMissing(lost)
 	base, at = g.keyAt(true)
-	for i := range agg.pair {
-		g.keyPart(&agg.pair[i], base, at, lost)
+	for i := range agg.Pair {
+		g.keyPart(&agg.Pair[i], base, at, lost)
 	}
 	return base, at
 }
@@ -52,9 +52,9 @@ func (g *generator) onMap(fd int, fn asm.BuiltinFunc, base asm.Register, at int1
 	)
 }
 
-// unwanted leaves at stackSum what Options.Where makes of the event.
+// unwanted leaves at stackSum what the condition makes of the event.
 func (g *generator) unwanted() {
-	if g.sig.where == nil {
+	if g.sig.Where == nil {
 		return
 	}
 	no, known := g.newLabel("no"), g.newLabel("known")
@@ -79,10 +79,10 @@ func (g *generator) slot(base asm.Register) {
 // not ended. One that is not wanted is noted, too: its end shall not take another's
 // start. The time is taken last, so that what the program costs is not counted.
 func (g *generator) emitStart(to exits) {
-	agg := g.sig.aggregate
+	agg := g.sig.Aggregate
 	base, at := g.pairKey(to.lost)
 	value, valueAt := g.keyAt(false)
-	if agg.noted > 0 {
+	if agg.Noted > 0 {
 		g.groupKey(value, valueAt)
 	}
 	g.unwanted()
@@ -90,20 +90,20 @@ func (g *generator) emitStart(to exits) {
 	g.findStarts(base, at, to.lost)
 	g.emit(asm.Mov.Reg(regStarts, asm.R0))
 	number := func() { g.emit(asm.Mov.Imm(asm.R1, 1), fetchAdd(regStarts, asm.R1, 0)) }
-	if agg.noted > 0 {
+	if agg.Noted > 0 {
 		number()
-		slot := at + int16(agg.pairSize)
+		slot := at + int16(agg.PairSize)
 		g.emit(
 			asm.And.Imm(asm.R1, maxWaiting-1),
 			asm.StoreMem(base, slot, asm.R1, asm.DWord),
 			asm.Mov.Reg(asm.R3, value), asm.Add.Imm(asm.R3, int32(valueAt)),
 			asm.Mov.Imm(asm.R4, 0), // BPF_ANY
 		)
-		g.onMap(g.refs.noted.FD(), asm.FnMapUpdateElem, base, at)
+		g.onMap(g.refs.Noted.FD(), asm.FnMapUpdateElem, base, at)
 		number = func() { g.emit(asm.LoadMem(asm.R1, base, slot, asm.DWord)) }
 	}
 	g.emit(asm.FnKtimeGetNs.Call())
-	if g.sig.where != nil {
+	if g.sig.Where != nil {
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord), asm.Or.Reg(asm.R0, asm.R1))
 	}
 	number()
@@ -112,9 +112,9 @@ func (g *generator) emitStart(to exits) {
 		exchange(asm.R1, asm.R0, startsAt),
 		asm.JEq.Imm(asm.R0, 0, fresh),
 	)
-	g.count(counterTooDeep)
+	g.count(CounterTooDeep)
 	g.label(fresh)
-	g.count(counterStarted)
+	g.count(CounterStarted)
 	g.emit(asm.Ja.Label(to.done))
 }
 
@@ -122,16 +122,16 @@ func (g *generator) emitStart(to exits) {
 // until now. A key that comes again is mostly there.
 func (g *generator) findStarts(base asm.Register, at int16, lost string) {
 	found := g.newLabel("found")
-	if g.sig.aggregate.lasting {
-		g.onMap(g.refs.starts.FD(), asm.FnMapLookupElem, base, at)
+	if g.sig.Aggregate.Lasting {
+		g.onMap(g.refs.Starts.FD(), asm.FnMapLookupElem, base, at)
 		g.emit(asm.JNE.Imm(asm.R0, 0, found))
 	}
 	g.emit(
-		asm.LoadMapValue(asm.R3, g.refs.zeros.FD(), 0),
+		asm.LoadMapValue(asm.R3, g.refs.Zeros.FD(), 0),
 		asm.Mov.Imm(asm.R4, 1), // BPF_NOEXIST
 	)
-	g.onMap(g.refs.starts.FD(), asm.FnMapUpdateElem, base, at)
-	g.onMap(g.refs.starts.FD(), asm.FnMapLookupElem, base, at)
+	g.onMap(g.refs.Starts.FD(), asm.FnMapUpdateElem, base, at)
+	g.onMap(g.refs.Starts.FD(), asm.FnMapLookupElem, base, at)
 	g.emit(asm.JEq.Imm(asm.R0, 0, lost))
 	g.label(found)
 }
@@ -143,9 +143,9 @@ const popTries = 8
 // pop takes the last start of the key away and leaves its time at stackLength,
 // and its slot behind the key. It jumps to unstarted if none waits.
 func (g *generator) pop(base asm.Register, at int16, unstarted string) {
-	agg := g.sig.aggregate
+	agg := g.sig.Aggregate
 	popped, kept := g.newLabel("popped"), g.newLabel("kept")
-	g.onMap(g.refs.starts.FD(), asm.FnMapLookupElem, base, at)
+	g.onMap(g.refs.Starts.FD(), asm.FnMapLookupElem, base, at)
 	g.emit(
 		asm.JEq.Imm(asm.R0, 0, unstarted),
 		asm.Mov.Reg(asm.R3, asm.R0),
@@ -165,10 +165,10 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	g.emit(asm.Ja.Label(unstarted))
 	g.label(popped)
 	g.emit(asm.Sub.Imm(asm.R4, 1))
-	if agg.noted > 0 {
+	if agg.Noted > 0 {
 		g.emit(
 			asm.Mov.Reg(asm.R1, asm.R4), asm.And.Imm(asm.R1, maxWaiting-1),
-			asm.StoreMem(base, at+int16(agg.pairSize), asm.R1, asm.DWord),
+			asm.StoreMem(base, at+int16(agg.PairSize), asm.R1, asm.DWord),
 		)
 	}
 	g.emit(asm.Mov.Reg(asm.R1, asm.R4))
@@ -178,9 +178,9 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 		exchange(asm.R1, asm.R2, startsAt),
 		asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord),
 	)
-	if !agg.lasting {
+	if !agg.Lasting {
 		g.emit(asm.JNE.Imm(asm.R4, 0, kept))
-		g.onMap(g.refs.starts.FD(), asm.FnMapDeleteElem, base, at)
+		g.onMap(g.refs.Starts.FD(), asm.FnMapDeleteElem, base, at)
 		g.label(kept)
 	}
 	g.emit(
@@ -196,7 +196,7 @@ func (g *generator) emitEnd(to exits) {
 	base, at := g.pairKey(to.lost)
 	g.unwanted()
 	g.pop(base, at, unstarted)
-	if g.sig.where != nil {
+	if g.sig.Where != nil {
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord), asm.Or.Reg(asm.R2, asm.R1))
 	}
 	g.emit(
@@ -208,49 +208,49 @@ func (g *generator) emitEnd(to exits) {
 	)
 	g.label(inOrder)
 	g.emit(asm.StoreMem(asm.R10, stackClock, asm.R1, asm.DWord))
-	g.count(counterMatched)
+	g.count(CounterMatched)
 	g.recall(base, at, to.lost)
 	g.addToGroup(to)
 	g.label(dropped)
-	g.count(counterDropped)
+	g.count(CounterDropped)
 	g.emit(asm.Ja.Label(to.unwanted))
 	g.label(unstarted)
-	g.count(counterUnstarted)
+	g.count(CounterUnstarted)
 	g.emit(asm.Ja.Label(to.done))
 }
 
 // recall copies what was noted at the start to the key of the group.
 func (g *generator) recall(base asm.Register, at int16, lost string) {
-	agg := g.sig.aggregate
-	if agg.noted == 0 {
+	agg := g.sig.Aggregate
+	if agg.Noted == 0 {
 		return
 	}
 	key, keyAt := g.keyAt(false)
 	g.clearMarks(key, keyAt)
-	g.onMap(g.refs.noted.FD(), asm.FnMapLookupElem, base, at)
+	g.onMap(g.refs.Noted.FD(), asm.FnMapLookupElem, base, at)
 	g.emit(asm.JEq.Imm(asm.R0, 0, lost))
 	var noted []int
-	for i := range agg.parts {
-		part := &agg.parts[i]
-		if part.in.source != inputStart {
+	for i := range agg.Parts {
+		part := &agg.Parts[i]
+		if part.In.Source != InputStart {
 			continue
 		}
 		noted = append(noted, i)
-		for word := 0; word < part.size; word += 8 {
+		for word := 0; word < part.Size; word += 8 {
 			g.emit(
-				asm.LoadMem(asm.R1, asm.R0, int16(part.in.offset)+int16(word), asm.DWord),
-				asm.StoreMem(key, keyAt+int16(part.offset+word), asm.R1, asm.DWord),
+				asm.LoadMem(asm.R1, asm.R0, int16(part.In.Offset)+int16(word), asm.DWord),
+				asm.StoreMem(key, keyAt+int16(part.Offset+word), asm.R1, asm.DWord),
 			)
 		}
 	}
-	if agg.marks > 0 {
-		marks := agg.noted - marksSize(len(noted))
+	if agg.Marks > 0 {
+		marks := agg.Noted - MarksSize(len(noted))
 		for j, i := range noted {
-			to := keyAt + int16(agg.marks+i/marksInWord*8)
+			to := keyAt + int16(agg.Marks+i/marksInWord*8)
 			g.emit(
 				asm.LoadMem(asm.R1, asm.R0, int16(marks+j/marksInWord*8), asm.DWord),
 				asm.RSh.Imm(asm.R1, int32(j%marksInWord*8)),
-				asm.And.Imm(asm.R1, maxMark),
+				asm.And.Imm(asm.R1, MaxMark),
 				asm.LSh.Imm(asm.R1, int32(i%marksInWord*8)),
 				asm.LoadMem(asm.R2, key, to, asm.DWord),
 				asm.Or.Reg(asm.R2, asm.R1),
@@ -258,5 +258,5 @@ func (g *generator) recall(base asm.Register, at int16, lost string) {
 			)
 		}
 	}
-	g.onMap(g.refs.noted.FD(), asm.FnMapDeleteElem, base, at)
+	g.onMap(g.refs.Noted.FD(), asm.FnMapDeleteElem, base, at)
 }

@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -7,20 +7,20 @@ import (
 
 // onlyProcesses ends the program in processes that no events are wanted of.
 func (g *generator) onlyProcesses() {
-	if g.refs.processes == nil {
+	if g.refs.Processes == nil {
 		return
 	}
 	g.loadTask()
 	g.emit(
 		asm.RSh.Imm(asm.R0, 32),
 		asm.StoreMem(asm.R10, stackKey, asm.R0, asm.Word),
-		asm.LoadMapPtr(asm.R1, g.refs.processes.FD()),
+		asm.LoadMapPtr(asm.R1, g.refs.Processes.FD()),
 		asm.Mov.Reg(asm.R2, asm.R10),
 		asm.Add.Imm(asm.R2, stackKey),
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "exit"),
 	)
-	if g.refs.lifetimes {
+	if g.refs.Lifetimes {
 		// Registers that hold nothing yet.
 		g.emit(
 			asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),

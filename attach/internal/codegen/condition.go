@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -9,11 +9,11 @@ import (
 
 // where jumps to unwanted unless the signature's condition holds.
 func (g *generator) where(unwanted string) {
-	if g.sig.where == nil {
+	if g.sig.Where == nil {
 		return
 	}
 	wanted := g.newLabel("wanted")
-	g.condition(g.sig.where, wanted, unwanted)
+	g.condition(g.sig.Where, wanted, unwanted)
 	g.label(wanted)
 }
 
@@ -33,7 +33,7 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 	case filter.Not:
 		g.condition(c.Left, no, yes)
 	case filter.Match, filter.Miss:
-		in := &g.sig.inputs[c.Value.Index]
+		in := &g.sig.Inputs[c.Value.Index]
 		g.loadText(in, int16(g.sig.textArea(g.sig.Limit)), no)
 		if c.Op == filter.Match {
 			g.match(c.Pattern, yes, no)
@@ -41,9 +41,9 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 			g.match(c.Pattern, no, yes)
 		}
 	default:
-		in := &g.sig.inputs[c.Value.Index]
+		in := &g.sig.Inputs[c.Value.Index]
 		g.loadInput(in, no)
-		if in.kind == reader.Float {
+		if in.Kind == reader.Float {
 			g.orderFloat(in, no)
 		}
 		g.emit(

@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -13,8 +13,8 @@ func (g *generator) readBlock(mayCopy bool) {
 		return
 	}
 	load := func() {
-		g.loadLocation(asm.R3, g.sig.blockBase)
-		g.emit(asm.Add.Imm(asm.R3, g.sig.blockDisp))
+		g.loadLocation(asm.R3, g.sig.BlockBase)
+		g.emit(asm.Add.Imm(asm.R3, g.sig.BlockDisp))
 	}
 	g.readUser(load, int32(g.sig.Block), regRecord, int16(g.sig.BlockOffset()), g.sig.BlockRead(), mayCopy)
 }

@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -10,45 +10,45 @@ import (
 // loadInput puts a number into R1, extended to 64 bits by its sign; a
 // floating-point number's bits lie in the upper half if it has only 32. It
 // jumps to failed if the number could not be read, and changes R0 to R5.
-func (g *generator) loadInput(in *input, failed string) {
-	size := in.size
-	switch in.source {
-	case inputPID, inputTID:
+func (g *generator) loadInput(in *Input, failed string) {
+	size := in.Size
+	switch in.Source {
+	case InputPID, InputTID:
 		g.loadTask()
 		g.emit(asm.Mov.Reg(asm.R1, asm.R0))
-		if in.source == inputPID {
+		if in.Source == InputPID {
 			g.emit(asm.RSh.Imm(asm.R1, 32))
 		}
-	case inputThread:
+	case InputThread:
 		g.emit(asm.FnGetCurrentPidTgid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
-	case inputRegister:
-		g.emit(asm.LoadMem(asm.R1, regContext, int16(in.offset), asm.DWord))
-		if in.value != 0 {
-			g.emit(asm.Add.Imm(asm.R1, int32(in.value)))
+	case InputRegister:
+		g.emit(asm.LoadMem(asm.R1, regContext, int16(in.Offset), asm.DWord))
+		if in.Value != 0 {
+			g.emit(asm.Add.Imm(asm.R1, int32(in.Value)))
 		}
 	case inputElapsed:
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackClock, asm.DWord))
-	case inputConstant:
-		g.emit(asm.LoadImm(asm.R1, int64(in.value), asm.DWord))
-	case inputOperand:
-		op := &g.sig.operands[in.index]
+	case InputConstant:
+		g.emit(asm.LoadImm(asm.R1, int64(in.Value), asm.DWord))
+	case InputOperand:
+		op := &g.sig.Operands[in.Index]
 		if op.Kind != operand.Memory {
 			g.loadOperand(asm.R1, op)
 			break
 		}
-		g.failedRead(in.index, failed)
-		if g.sig.needsScratch() {
-			g.emit(asm.LoadMem(asm.R1, regRecord, recordSlot(in.index), asm.DWord))
+		g.failedRead(in.Index, failed)
+		if g.sig.NeedsScratch() {
+			g.emit(asm.LoadMem(asm.R1, regRecord, recordSlot(in.Index), asm.DWord))
 		} else {
-			g.emit(asm.LoadMem(asm.R1, asm.R10, stackSlot(in.index), asm.DWord))
+			g.emit(asm.LoadMem(asm.R1, asm.R10, stackSlot(in.Index), asm.DWord))
 		}
-	case inputBlock:
-		g.failedRead(g.sig.RegionRead(in.offset), failed)
-		at := int16(g.sig.BlockOffset() + int(in.offset))
+	case InputBlock:
+		g.failedRead(g.sig.RegionRead(in.Offset), failed)
+		at := int16(g.sig.BlockOffset() + int(in.Offset))
 		g.emit(asm.LoadMem(asm.R1, regRecord, at, sizes[size]))
-	case inputGoTime:
-		g.failedRead(g.sig.RegionRead(in.offset), failed)
-		g.loadGoTime(int16(g.sig.BlockOffset() + int(in.offset)))
+	case InputGoTime:
+		g.failedRead(g.sig.RegionRead(in.Offset), failed)
+		g.loadGoTime(int16(g.sig.BlockOffset() + int(in.Offset)))
 	default:
 		// The jump is conditional to the verifier, which refuses code that
 		// nothing reaches.
@@ -60,7 +60,7 @@ func (g *generator) loadInput(in *input, failed string) {
 		return
 	}
 	g.emit(asm.LSh.Imm(asm.R1, unused))
-	switch in.kind {
+	switch in.Kind {
 	case reader.Float:
 	case reader.Int:
 		g.emit(asm.ArSh.Imm(asm.R1, unused))
@@ -87,9 +87,9 @@ func (g *generator) failedRead(i int, failed string) {
 // orderFloat turns the floating-point number in R1 into the integer that
 // [filter.FloatOrder] makes of it, and jumps if it is not a number. It changes
 // R2 and R3.
-func (g *generator) orderFloat(in *input, failed string) {
+func (g *generator) orderFloat(in *Input, failed string) {
 	inf := uint64(0x7ff) << 53 // without the sign
-	if in.size == 4 {
+	if in.Size == 4 {
 		inf = 0xff << 56
 	}
 	positive, zero := g.newLabel("positive"), g.newLabel("zero")
@@ -113,54 +113,54 @@ func (g *generator) orderFloat(in *input, failed string) {
 // loadText copies text to the text area at regRecord+area, its length before
 // it, and jumps if it could not be read. A length beyond [filter.MaxText] means
 // that there is more than was copied. It changes R0 to R5.
-func (g *generator) loadText(in *input, area int16, failed string) {
+func (g *generator) loadText(in *Input, area int16, failed string) {
 	switch {
-	case in.source == inputComm:
+	case in.Source == InputComm:
 		g.emit(
-			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+textData+filter.MaxText),
+			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+TextData+filter.MaxText),
 			asm.Mov.Imm(asm.R2, 16),
 			asm.FnGetCurrentComm.Call(),
-			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+textData),
+			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+TextData),
 			asm.Mov.Imm(asm.R2, 16),
-			asm.Mov.Reg(asm.R3, regRecord), asm.Add.Imm(asm.R3, int32(area)+textData+filter.MaxText),
+			asm.Mov.Reg(asm.R3, regRecord), asm.Add.Imm(asm.R3, int32(area)+TextData+filter.MaxText),
 			asm.FnProbeReadKernelStr.Call(),
 			asm.JSLE.Imm(asm.R0, 0, failed),
 			asm.Sub.Imm(asm.R0, 1),
 			asm.StoreMem(regRecord, area, asm.R0, asm.DWord),
 		)
-	case in.source == inputGoAddr:
+	case in.Source == InputGoAddr:
 		g.loadGoAddr(in, area, failed)
-	case in.source != inputText:
+	case in.Source != InputText:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
-	case in.text.Sized || in.text.Counted:
+	case in.Text.Sized || in.Text.Counted:
 		g.loadSized(in, area, filter.MaxText, failed)
 	default:
 		g.loadTerminated(in, area, filter.MaxText, failed)
 	}
 }
 
-func (g *generator) loadSized(in *input, area int16, limit int32, failed string) {
-	if in.text.Sized {
-		g.failedRead(g.sig.RegionRead(in.text.Length), failed)
-	} else if g.sig.operands[in.text.Slot].Kind == operand.Memory {
-		g.failedRead(in.text.Slot, failed)
+func (g *generator) loadSized(in *Input, area int16, limit int32, failed string) {
+	if in.Text.Sized {
+		g.failedRead(g.sig.RegionRead(in.Text.Length), failed)
+	} else if g.sig.Operands[in.Text.Slot].Kind == operand.Memory {
+		g.failedRead(in.Text.Slot, failed)
 	}
-	g.loadTextLength(&in.text, failed)
+	g.loadTextLength(&in.Text, failed)
 	g.emit(
 		asm.StoreMem(regRecord, area, asm.R2, asm.DWord),
 	)
-	g.copySized(in.text, g.toArea(area), limit, failed)
+	g.copySized(in.Text, g.toArea(area), limit, failed)
 }
 
-func (g *generator) loadTerminated(in *input, area int16, limit int32, failed string) {
-	if op := &g.sig.operands[in.text.Slot]; op.Kind == operand.Memory {
-		g.failedRead(in.text.Slot, failed)
+func (g *generator) loadTerminated(in *Input, area int16, limit int32, failed string) {
+	if op := &g.sig.Operands[in.Text.Slot]; op.Kind == operand.Memory {
+		g.failedRead(in.Text.Slot, failed)
 	}
-	g.copyTerminated(in.text.Slot, g.toArea(area), int(limit), failed)
+	g.copyTerminated(in.Text.Slot, g.toArea(area), int(limit), failed)
 	g.emit(asm.StoreMem(regRecord, area, asm.R0, asm.DWord))
 }
 
 // toArea returns what puts the address of a text's bytes into R1.
 func (g *generator) toArea(area int16) func() {
-	return func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+textData)) }
+	return func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+TextData)) }
 }

@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"math"
@@ -10,17 +10,17 @@ import (
 // aggregateValue leaves the value at stackLength, and what it adds to the sum
 // at stackSum.
 func (g *generator) aggregateValue(lost string) {
-	agg := g.sig.aggregate
-	in := &agg.value
+	agg := g.sig.Aggregate
+	in := &agg.Value
 	g.loadInput(in, lost)
 	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R1, asm.DWord))
-	if in.kind != reader.Float {
+	if in.Kind != reader.Float {
 		g.emit(asm.StoreMem(asm.R10, stackSum, asm.R1, asm.DWord))
 		return
 	}
 	// R1: bits, R2: exponent, R3: mantissa of 53 bits.
 	exponent := func() {
-		if in.size == 4 {
+		if in.Size == 4 {
 			g.emit(asm.Mov.Reg(asm.R2, asm.R1), asm.LSh.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 56))
 		} else {
 			g.emit(asm.Mov.Reg(asm.R2, asm.R1), asm.LSh.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 53))
@@ -28,16 +28,16 @@ func (g *generator) aggregateValue(lost string) {
 	}
 	exponent()
 	special := int32(0x7ff)
-	if in.size == 4 {
+	if in.Size == 4 {
 		special = 0xff
 	}
 	g.emit(asm.JEq.Imm(asm.R2, special, lost)) // infinite, or not a number
-	if !agg.wanted.sum {
+	if !agg.Wanted.Sum {
 		return
 	}
 	left, shifted, positive, zero := g.newLabel("left"), g.newLabel("shifted"), g.newLabel("positive"), g.newLabel("zero")
 	g.emit(asm.Mov.Reg(asm.R3, asm.R1))
-	if in.size == 4 {
+	if in.Size == 4 {
 		g.emit(asm.LSh.Imm(asm.R3, 9), asm.RSh.Imm(asm.R3, 12)) // 23 bits of fraction, and 29 more
 	} else {
 		g.emit(asm.LSh.Imm(asm.R3, 12), asm.RSh.Imm(asm.R3, 12))
@@ -46,10 +46,10 @@ func (g *generator) aggregateValue(lost string) {
 		asm.LoadImm(asm.R4, 1<<52, asm.DWord),
 		asm.Or.Reg(asm.R3, asm.R4),
 	)
-	if in.size == 4 {
+	if in.Size == 4 {
 		g.emit(asm.Add.Imm(asm.R2, 1023-127))
 	}
-	const even = 1023 + 52 - sumFraction // the exponent of a number that need not be shifted
+	const even = 1023 + 52 - SumFraction // the exponent of a number that need not be shifted
 	g.emit(
 		asm.JGE.Imm(asm.R2, even, left),
 		asm.JLT.Imm(asm.R2, even-60, zero),
@@ -79,51 +79,51 @@ func (g *generator) aggregateValue(lost string) {
 // update adds the event to the group. Programs of tasks on one CPU may preempt
 // each other, hence the atomics.
 func (g *generator) update() {
-	agg := g.sig.aggregate
-	g.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*wordCount))
-	if !agg.wanted.value {
+	agg := g.sig.Aggregate
+	g.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*WordCount))
+	if !agg.Wanted.Value {
 		return
 	}
 	g.emit(asm.LoadMem(regValue, asm.R10, stackLength, asm.DWord))
-	if agg.wanted.sum {
+	if agg.Wanted.Sum {
 		g.emit(
 			asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord),
-			asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*wordSum),
+			asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*WordSum),
 		)
 	}
-	if agg.wanted.min || agg.wanted.max {
-		g.orderValue(&agg.value)
-		if agg.wanted.max {
-			g.raise(8 * wordMax)
+	if agg.Wanted.Min || agg.Wanted.Max {
+		g.orderValue(&agg.Value)
+		if agg.Wanted.Max {
+			g.raise(8 * WordMax)
 		}
-		if agg.wanted.min {
+		if agg.Wanted.Min {
 			g.emit(asm.Xor.Imm(asm.R1, -1))
-			g.raise(8 * wordMin)
+			g.raise(8 * WordMin)
 		}
 	}
-	if agg.wanted.hist {
-		if agg.wanted.bounds > 0 {
-			g.searchBucket(&agg.value, agg.wanted.bounds)
+	if agg.Wanted.Hist {
+		if agg.Wanted.Bounds > 0 {
+			g.searchBucket(&agg.Value, agg.Wanted.Bounds)
 		} else {
-			g.powerBucket(&agg.value)
+			g.powerBucket(&agg.Value)
 		}
 		g.emit(
 			asm.LSh.Imm(asm.R2, 3),
 			asm.Add.Reg(asm.R2, regGroup),
 			asm.Mov.Imm(asm.R1, 1),
-			asm.AddAtomic.Mem(asm.R2, asm.R1, asm.DWord, 8*wordHist),
+			asm.AddAtomic.Mem(asm.R2, asm.R1, asm.DWord, 8*WordHist),
 		)
 	}
 }
 
 // orderValue puts a number into R1 whose unsigned order is the value's. It
 // changes R2 and R3.
-func (g *generator) orderValue(in *input) {
+func (g *generator) orderValue(in *Input) {
 	g.emit(asm.Mov.Reg(asm.R1, regValue))
-	if in.kind == reader.Float {
+	if in.Kind == reader.Float {
 		g.orderFloat(in, "exit") // it is a number
 	}
-	if in.kind == reader.Float || in.kind == reader.Int {
+	if in.Kind == reader.Float || in.Kind == reader.Int {
 		g.emit(asm.LoadImm(asm.R2, math.MinInt64, asm.DWord), asm.Xor.Reg(asm.R1, asm.R2))
 	}
 }

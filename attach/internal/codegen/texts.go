@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -45,7 +45,7 @@ func (g *generator) loadTextLength(s *record.String, failed string) {
 		g.emit(asm.LoadMem(asm.R2, regRecord, int16(g.sig.BlockOffset()+int(s.Length)), asm.DWord))
 		return
 	}
-	if g.sig.operands[s.LengthSlot].Kind == operand.Memory {
+	if g.sig.Operands[s.LengthSlot].Kind == operand.Memory {
 		g.failedRead(s.LengthSlot, failed)
 	}
 	g.emit(asm.LoadMem(asm.R2, regRecord, recordSlot(s.LengthSlot), asm.DWord))

@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"encoding/binary"
@@ -10,53 +10,53 @@ import (
 // Marks say why a part of a group's key is missing, which then is zero. Behind
 // the parts, a key has a byte for each of them.
 const (
-	markFault    = 1 + iota // event.ErrFault
-	markNil                 // it lies behind a nil pointer
-	markNegative            // its length is less than 0
-	markReason              // the first of aggregateLayout.reasons
+	MarkFault    = 1 + iota // event.ErrFault
+	MarkNil                 // it lies behind a nil pointer
+	MarkNegative            // its length is less than 0
+	MarkReason              // the first of the reasons that a site has, by their index
 
 	marksInWord = 8
-	maxMark     = 255
+	MaxMark     = 255 // of the reasons, the last
 )
 
-// marksSize is how many bytes the marks of parts take, in whole words.
-func marksSize(parts int) int { return 8 * ((parts + marksInWord - 1) / marksInWord) }
+// MarksSize is how many bytes the marks of parts take, in whole words.
+func MarksSize(parts int) int { return 8 * ((parts + marksInWord - 1) / marksInWord) }
 
-// markIn returns the mark of part i in a key of that many parts.
-func markIn(key []byte, parts, i int) uint8 {
-	marks := key[len(key)-marksSize(parts):]
+// MarkIn returns the mark of part i in a key of that many parts.
+func MarkIn(key []byte, parts, i int) uint8 {
+	marks := key[len(key)-MarksSize(parts):]
 	word := binary.NativeEndian.Uint64(marks[i/marksInWord*8:])
 	return uint8(word >> (i % marksInWord * 8))
 }
 
 // clearMarks says that no part of the key at key+at is missing.
 func (g *generator) clearMarks(key asm.Register, at int16) {
-	agg := g.sig.aggregate
-	if agg.marks == 0 {
+	agg := g.sig.Aggregate
+	if agg.Marks == 0 {
 		return
 	}
 	g.emit(asm.Mov.Imm(asm.R1, 0))
-	for i := 0; i < marksSize(len(agg.parts)); i += 8 {
-		g.emit(asm.StoreMem(key, at+int16(agg.marks+i), asm.R1, asm.DWord))
+	for i := 0; i < MarksSize(len(agg.Parts)); i += 8 {
+		g.emit(asm.StoreMem(key, at+int16(agg.Marks+i), asm.R1, asm.DWord))
 	}
 }
 
 // mayFail says that reading the input may fail.
-func (g *generator) mayFail(in *input) bool {
+func (g *generator) mayFail(in *Input) bool {
 	switch {
-	case in.inBlock(), in.source == inputText:
+	case in.inBlock(), in.Source == InputText:
 		return true
-	case in.source == inputOperand:
-		return g.sig.operands[in.index].Kind == operand.Memory
+	case in.Source == InputOperand:
+		return g.sig.Operands[in.Index].Kind == operand.Memory
 	}
 	return false
 }
 
 // markPart clears part i of a key and marks it with R3. It changes R1 and R2.
-func (g *generator) markPart(part *groupPart, key asm.Register, at, marks int16, i int) {
+func (g *generator) markPart(part *Part, key asm.Register, at, marks int16, i int) {
 	g.emit(asm.Mov.Imm(asm.R1, 0))
-	for off := 0; off < part.size; off += 8 {
-		g.emit(asm.StoreMem(key, at+int16(part.offset+off), asm.R1, asm.DWord))
+	for off := 0; off < part.Size; off += 8 {
+		g.emit(asm.StoreMem(key, at+int16(part.Offset+off), asm.R1, asm.DWord))
 	}
 	word := marks + int16(i/marksInWord*8)
 	g.emit(
@@ -70,36 +70,36 @@ func (g *generator) markPart(part *groupPart, key asm.Register, at, marks int16,
 
 // whyMissing puts the mark of an input that could not be read into R3. It
 // changes R1 and R2.
-func (g *generator) whyMissing(in *input) {
+func (g *generator) whyMissing(in *Input) {
 	done := g.newLabel("why")
-	g.emit(asm.Mov.Imm(asm.R3, markFault))
+	g.emit(asm.Mov.Imm(asm.R3, MarkFault))
 	switch {
 	case in.inBlock():
-		g.nilOnTheWay(in.offset, done)
-	case in.source == inputText && in.text.Sized:
-		g.nilOnTheWay(in.text.Length, done)
-	case in.source == inputText:
-		if g.sig.operands[in.text.Slot].Kind == operand.Memory {
-			g.failedRead(in.text.Slot, done)
+		g.nilOnTheWay(in.Offset, done)
+	case in.Source == InputText && in.Text.Sized:
+		g.nilOnTheWay(in.Text.Length, done)
+	case in.Source == InputText:
+		if g.sig.Operands[in.Text.Slot].Kind == operand.Memory {
+			g.failedRead(in.Text.Slot, done)
 		}
 		pointed := g.newLabel("pointed")
 		g.emit(
-			asm.LoadMem(asm.R1, regRecord, recordSlot(in.text.Slot), asm.DWord),
+			asm.LoadMem(asm.R1, regRecord, recordSlot(in.Text.Slot), asm.DWord),
 			asm.JNE.Imm(asm.R1, 0, pointed),
-			asm.Mov.Imm(asm.R3, markNil),
+			asm.Mov.Imm(asm.R3, MarkNil),
 			asm.Ja.Label(done),
 		)
 		g.label(pointed)
-		if in.text.Counted && in.text.LengthSigned {
-			if g.sig.operands[in.text.LengthSlot].Kind == operand.Memory {
-				g.failedRead(in.text.LengthSlot, done)
+		if in.Text.Counted && in.Text.LengthSigned {
+			if g.sig.Operands[in.Text.LengthSlot].Kind == operand.Memory {
+				g.failedRead(in.Text.LengthSlot, done)
 			}
-			unused := int32(64 - 8*int(in.text.LengthSize))
+			unused := int32(64 - 8*int(in.Text.LengthSize))
 			g.emit(
-				asm.LoadMem(asm.R1, regRecord, recordSlot(in.text.LengthSlot), asm.DWord),
+				asm.LoadMem(asm.R1, regRecord, recordSlot(in.Text.LengthSlot), asm.DWord),
 				asm.LSh.Imm(asm.R1, unused),
 				asm.JSGE.Imm(asm.R1, 0, done),
-				asm.Mov.Imm(asm.R3, markNegative),
+				asm.Mov.Imm(asm.R3, MarkNegative),
 			)
 		}
 	}
@@ -124,7 +124,7 @@ func (g *generator) nilOnTheWay(off uint32, done string) {
 		)
 		read = g.sig.RegionRead(pointer)
 		g.failedRead(read, further)
-		g.emit(asm.Mov.Imm(asm.R3, markNil), asm.Ja.Label(done))
+		g.emit(asm.Mov.Imm(asm.R3, MarkNil), asm.Ja.Label(done))
 		g.label(further)
 	}
 }

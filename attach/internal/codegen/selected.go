@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"encoding/binary"
@@ -7,25 +7,25 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// commSize is TASK_COMM_LEN, include/linux/sched.h, with the NUL.
-const commSize = 16
+// CommSize is TASK_COMM_LEN, include/linux/sched.h, with the NUL.
+const CommSize = 16
 
-// selected says of which processes events are wanted, by what the kernel knows of
+// Selected says of which processes events are wanted, by what the kernel knows of
 // each when a probe fires there: so that it does not matter when they start.
-type selected struct {
-	comm string           // of the first thread; "" for any
-	exe  *ebpf.Map        // device and number of the executable's struct inode; nil for any
-	at   map[string]int32 // offsets in the kernel's structs
+type Selected struct {
+	Comm string           // of the first thread; "" for any
+	Exe  *ebpf.Map        // device and number of the executable's struct inode; nil for any
+	At   map[string]int32 // offsets in the kernel's structs
 }
 
 // onlySelected ends the program in processes that are not selected. It keeps the
 // context in R1, and comes before anything is on the stack.
 func (g *generator) onlySelected() {
-	s := g.refs.selected
+	s := g.refs.Selected
 	if s == nil {
 		return
 	}
-	const slot = stackSlots - commSize
+	const slot = stackSlots - CommSize
 	read := func(offset int32, size int32) {
 		g.emit(
 			asm.Mov.Imm(asm.R1, 0),
@@ -40,7 +40,7 @@ func (g *generator) onlySelected() {
 		)
 	}
 	follow := func(member string) {
-		read(s.at[member], 8)
+		read(s.At[member], 8)
 		g.emit(asm.LoadMem(asm.R7, asm.R10, slot, asm.DWord))
 	}
 	differs := func(off int16, want ...asm.Instruction) { // in R2
@@ -55,18 +55,18 @@ func (g *generator) onlySelected() {
 	}
 	g.emit(asm.FnGetCurrentTask.Call(), asm.Mov.Reg(asm.R7, asm.R0))
 	follow("group_leader")
-	if s.comm != "" {
-		var name [commSize]byte
-		copy(name[:], s.comm)
+	if s.Comm != "" {
+		var name [CommSize]byte
+		copy(name[:], s.Comm)
 		// The kernel keeps what is behind the NUL of a longer name from before.
-		read(s.at["comm"], int32(len(s.comm)+1))
+		read(s.At["comm"], int32(len(s.Comm)+1))
 		differs(0, text(name[:]))
 		differs(8, text(name[8:]))
 	}
-	if s.exe != nil {
+	if s.Exe != nil {
 		g.emit(
 			asm.StoreImm(asm.R10, slot, 0, asm.Word),
-			asm.LoadMapPtr(asm.R1, s.exe.FD()),
+			asm.LoadMapPtr(asm.R1, s.Exe.FD()),
 			asm.Mov.Reg(asm.R2, asm.R10),
 			asm.Add.Imm(asm.R2, slot),
 			asm.FnMapLookupElem.Call(),
@@ -76,10 +76,10 @@ func (g *generator) onlySelected() {
 		for _, member := range []string{"mm", "exe_file", "f_inode"} {
 			follow(member)
 		}
-		read(s.at["i_ino"], 8)
+		read(s.At["i_ino"], 8)
 		differs(0, asm.LoadMem(asm.R2, asm.R8, 8, asm.DWord))
 		follow("i_sb")
-		read(s.at["s_dev"], 4)
+		read(s.At["s_dev"], 4)
 		differs(0, asm.LoadMem(asm.R2, asm.R8, 0, asm.DWord))
 	}
 	g.emit(asm.Mov.Reg(asm.R1, regContext))

@@ -1,20 +1,20 @@
-package attach
+package codegen
 
 import "github.com/cilium/ebpf/asm"
 
-// scratchSlots per CPU: a task that is preempted within a program keeps its
+// ScratchSlots per CPU: a task that is preempted within a program keeps its
 // own, and those that run meanwhile take the next.
-const scratchSlots = 4
+const ScratchSlots = 4
 
 // takeScratch sets regRecord to scratch memory that is locked for this program
 // run. Without any left the event is lost.
 func (g *generator) takeScratch() {
 	got := g.newLabel("scratch")
-	for i := range scratchSlots {
+	for i := range ScratchSlots {
 		next := g.newLabel("next")
 		g.emit(
 			asm.StoreImm(asm.R10, stackKey, int64(i), asm.Word),
-			asm.LoadMapPtr(asm.R1, g.refs.scratch.FD()),
+			asm.LoadMapPtr(asm.R1, g.refs.Scratch.FD()),
 			asm.Mov.Reg(asm.R2, asm.R10),
 			asm.Add.Imm(asm.R2, stackKey),
 			asm.FnMapLookupElem.Call(),
@@ -23,7 +23,7 @@ func (g *generator) takeScratch() {
 			asm.Mov.Imm(asm.R1, 1),
 			exchange(regRecord, asm.R1, 0),
 		)
-		if i == scratchSlots-1 {
+		if i == ScratchSlots-1 {
 			g.emit(asm.JNE.Imm(asm.R1, 0, "lost"))
 			break
 		}

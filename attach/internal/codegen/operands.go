@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"

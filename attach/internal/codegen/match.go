@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"encoding/binary"
@@ -16,12 +16,12 @@ func (g *generator) match(p filter.Pattern, yes, no string) {
 	g.emit(asm.LoadMem(asm.R5, regRecord, area, asm.DWord))
 	if len(p.Pieces) == 1 {
 		g.emit(asm.JNE.Imm(asm.R5, int32(len(first)), no))
-		g.compareText(first, regRecord, area+textData, no)
+		g.compareText(first, regRecord, area+TextData, no)
 		g.emit(asm.Ja.Label(yes))
 		return
 	}
 	g.emit(asm.JLT.Imm(asm.R5, int32(len(first)), no))
-	g.compareText(first, regRecord, area+textData, no)
+	g.compareText(first, regRecord, area+TextData, no)
 	middle := p.Pieces[1 : len(p.Pieces)-1]
 	if len(middle) == 0 && last == "" {
 		g.emit(asm.Ja.Label(yes))
@@ -51,7 +51,7 @@ func (g *generator) match(p filter.Pattern, yes, no string) {
 			asm.JGT.Imm(asm.R3, filter.MaxText, no),
 			asm.Add.Reg(asm.R3, regRecord),
 		)
-		g.compareText(last, asm.R3, area+textData, no)
+		g.compareText(last, asm.R3, area+TextData, no)
 	}
 	g.emit(asm.Ja.Label(yes))
 }
@@ -85,7 +85,7 @@ func (g *generator) search(piece string, area int16, no string) {
 		asm.Mov.Reg(asm.R3, regRecord),
 		asm.Add.Reg(asm.R3, asm.R4),
 	)
-	g.compareText(piece, asm.R3, area+textData, next)
+	g.compareText(piece, asm.R3, area+TextData, next)
 	g.emit(asm.Ja.Label(found))
 	g.label(next)
 	g.emit(

@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"os"
@@ -16,17 +16,17 @@ import (
 // TestManyForms loads one program with the code for many signatures, beyond
 // what jumps reach.
 func TestManyForms(t *testing.T) {
-	var sigs []*signature
+	var sigs []*Signature
 	for i := range 700 {
-		sig := &signature{hook: hook{typ: ebpf.Kprobe, sleeps: kernel.Sleepable.Require() == nil}}
+		sig := &Signature{Hook: Hook{Type: ebpf.Kprobe, Sleeps: kernel.Sleepable.Require() == nil}}
 		for j := range 12 {
-			sig.read(operand.Operand{
+			sig.Read(operand.Operand{
 				Kind: operand.Memory, Size: 8, HasBase: true, Disp: int64(i*100 + j), Base: operand.Location{Off: 0, Size: 8},
 			})
 		}
 		sigs = append(sigs, sig)
 	}
-	specs, forms := programSpecs(sigs, newRefs(t))
+	specs, forms := Specs(sigs, newRefs(t))
 	if len(specs) < 2 {
 		t.Errorf("all of %d signatures in %d programs", len(sigs), len(specs))
 	}
@@ -37,7 +37,7 @@ func TestManyForms(t *testing.T) {
 		}
 		p.Close()
 	}
-	seen := map[form]bool{}
+	seen := map[Form]bool{}
 	for _, f := range forms {
 		seen[f] = true
 	}
@@ -47,15 +47,15 @@ func TestManyForms(t *testing.T) {
 }
 
 // newRefs returns what programs that record events refer to.
-func newRefs(t *testing.T) *refs {
+func newRefs(t *testing.T) *Refs {
 	t.Helper()
-	r := &refs{}
+	r := &Refs{}
 	for _, m := range []struct {
 		to   **ebpf.Map
 		spec ebpf.MapSpec
 	}{
-		{&r.ring, ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())}},
-		{&r.counters, ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: countersSize, MaxEntries: 1}},
+		{&r.Ring, ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())}},
+		{&r.Counters, ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: CountersSize, MaxEntries: 1}},
 	} {
 		var err error
 		if *m.to, err = ebpf.NewMap(&m.spec); err != nil {

@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -7,42 +7,42 @@ import (
 
 // keyAt is the place of the group's key, or of the key of a start and its end.
 func (g *generator) keyAt(pair bool) (base asm.Register, at int16) {
-	agg := g.sig.aggregate
-	size := agg.keySize
+	agg := g.sig.Aggregate
+	size := agg.KeySize
 	if pair {
-		size = agg.room()
+		size = agg.Room()
 	}
 	switch {
-	case !pair && agg.keySize == 0:
+	case !pair && agg.KeySize == 0:
 		return asm.R10, stackKey
-	case g.sig.needsScratch():
-		return regRecord, int16(g.sig.scratchSize(g.sig.Limit) - scratchPad - size)
+	case g.sig.NeedsScratch():
+		return regRecord, int16(g.sig.ScratchSize(g.sig.Limit) - scratchPad - size)
 	}
 	return asm.R10, int16(stackGroup - size)
 }
 
 // keyPart stores a part of the key at key+at.
-func (g *generator) keyPart(p *groupPart, key asm.Register, at int16, lost string) {
-	at += int16(p.offset)
+func (g *generator) keyPart(p *Part, key asm.Register, at int16, lost string) {
+	at += int16(p.Offset)
 	switch {
-	case p.in.source == inputStart: // recall has copied it
-	case p.in.source == inputProbe:
+	case p.In.Source == InputStart: // recall has copied it
+	case p.In.Source == InputProbe:
 		g.emit(
 			asm.Mov.Reg(asm.R1, regSite), asm.LSh.Imm(asm.R1, 32), asm.RSh.Imm(asm.R1, 32),
 			asm.StoreMem(key, at, asm.R1, asm.DWord),
 		)
-	case p.in.source == inputComm:
+	case p.In.Source == InputComm:
 		g.emit(
 			asm.Mov.Reg(asm.R1, key), asm.Add.Imm(asm.R1, int32(at)),
-			asm.Mov.Imm(asm.R2, keyCommSize),
+			asm.Mov.Imm(asm.R2, KeyComm),
 			asm.FnGetCurrentComm.Call(),
 		)
-	case p.size == keyTextSize:
-		g.keyText(&p.in, at, lost)
+	case p.Size == KeyTextSize:
+		g.keyText(&p.In, at, lost)
 	default:
-		g.loadInput(&p.in, lost)
-		if p.in.kind == reader.Float {
-			g.plainFloat(&p.in)
+		g.loadInput(&p.In, lost)
+		if p.In.Kind == reader.Float {
+			g.plainFloat(&p.In)
 		}
 		g.emit(asm.StoreMem(key, at, asm.R1, asm.DWord))
 	}
@@ -50,29 +50,29 @@ func (g *generator) keyPart(p *groupPart, key asm.Register, at int16, lost strin
 
 // keyText stores text, padded, with its length before it. Longer text has the
 // length keyText+1.
-func (g *generator) keyText(in *input, at int16, lost string) {
+func (g *generator) keyText(in *Input, at int16, lost string) {
 	g.emit(asm.Mov.Imm(asm.R1, 0))
-	for off := int16(0); off < keyTextSize; off += 8 {
+	for off := int16(0); off < KeyTextSize; off += 8 {
 		g.emit(asm.StoreMem(regRecord, at+off, asm.R1, asm.DWord))
 	}
 	switch {
-	case in.source == inputGoAddr:
+	case in.Source == InputGoAddr:
 		g.loadGoAddr(in, at, lost)
-	case in.source != inputText:
+	case in.Source != InputText:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 		return
-	case in.text.Sized || in.text.Counted:
-		g.loadSized(in, at, keyText, lost)
+	case in.Text.Sized || in.Text.Counted:
+		g.loadSized(in, at, KeyText, lost)
 	default:
-		g.loadTerminated(in, at, keyText, lost)
+		g.loadTerminated(in, at, KeyText, lost)
 	}
 	short := g.newLabel("short")
 	g.emit(
 		asm.Mov.Imm(asm.R2, 0),
-		asm.StoreMem(regRecord, at+textData+keyText, asm.R2, asm.DWord),
+		asm.StoreMem(regRecord, at+TextData+KeyText, asm.R2, asm.DWord),
 		asm.LoadMem(asm.R1, regRecord, at, asm.DWord),
-		asm.JLE.Imm(asm.R1, keyText, short),
-		asm.Mov.Imm(asm.R1, keyText+1),
+		asm.JLE.Imm(asm.R1, KeyText, short),
+		asm.Mov.Imm(asm.R1, KeyText+1),
 		asm.StoreMem(regRecord, at, asm.R1, asm.DWord),
 	)
 	g.label(short)
@@ -80,9 +80,9 @@ func (g *generator) keyText(in *input, at int16, lost string) {
 
 // plainFloat makes equal numbers in R1 equal in their bits, and what is not a
 // number, too. It changes R2 and R3.
-func (g *generator) plainFloat(in *input) {
+func (g *generator) plainFloat(in *Input) {
 	inf := uint64(0x7ff) << 53 // without the sign
-	if in.size == 4 {
+	if in.Size == 4 {
 		inf = 0xff << 56
 	}
 	nonzero, number := g.newLabel("nonzero"), g.newLabel("number")
@@ -104,29 +104,29 @@ func (g *generator) plainFloat(in *input) {
 // groupKey puts the key of the event's group together at key+at. Parts that
 // cannot be read are marked.
 func (g *generator) groupKey(key asm.Register, at int16) {
-	agg := g.sig.aggregate
-	if agg.keySize == 0 {
+	agg := g.sig.Aggregate
+	if agg.KeySize == 0 {
 		g.emit(asm.StoreImm(asm.R10, stackKey, 0, asm.Word))
 		return
 	}
-	marks := at + int16(agg.marks)
-	if agg.role != roleEnd || agg.noted == 0 { // else recall has
+	marks := at + int16(agg.Marks)
+	if agg.Role != RoleEnd || agg.Noted == 0 { // else recall has
 		g.clearMarks(key, at)
 	}
-	for i := range agg.parts {
-		part := &agg.parts[i]
+	for i := range agg.Parts {
+		part := &agg.Parts[i]
 		switch {
-		case part.in.source == inputMissing:
-			g.emit(asm.Mov.Imm(asm.R3, int32(part.mark)))
+		case part.In.Source == InputMissing:
+			g.emit(asm.Mov.Imm(asm.R3, int32(part.Mark)))
 			g.markPart(part, key, at, marks, i)
-		case !g.mayFail(&part.in):
+		case !g.mayFail(&part.In):
 			g.keyPart(part, key, at, "")
 		default:
 			failed, done := g.newLabel("failed"), g.newLabel("part")
 			g.keyPart(part, key, at, failed)
 			g.emit(asm.Ja.Label(done))
 			g.label(failed)
-			g.whyMissing(&part.in)
+			g.whyMissing(&part.In)
 			g.markPart(part, key, at, marks, i)
 			g.label(done)
 		}

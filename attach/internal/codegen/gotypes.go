@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"math"
@@ -53,11 +53,11 @@ func (g *generator) loadGoTime(at int16) {
 // loadGoAddr puts the bytes of the notes.GoAddrType in the argument block to the
 // text area at regRecord+area, their number before them, as notes.GoAddr does, and
 // jumps if it could not be read. It changes R0 to R5.
-func (g *generator) loadGoAddr(in *input, area int16, failed string) {
+func (g *generator) loadGoAddr(in *Input, area int16, failed string) {
 	v4, done := g.newLabel("ipv4"), g.newLabel("address")
-	at := int16(g.sig.BlockOffset() + int(in.offset))
-	g.failedRead(g.sig.RegionRead(in.offset), failed)
-	g.loadOperand(asm.R3, &g.sig.operands[shape.IPv4Slot])
+	at := int16(g.sig.BlockOffset() + int(in.Offset))
+	g.failedRead(g.sig.RegionRead(in.Offset), failed)
+	g.loadOperand(asm.R3, &g.sig.Operands[shape.IPv4Slot])
 	g.emit(
 		asm.LoadMem(asm.R1, regRecord, at, asm.DWord),
 		asm.LoadMem(asm.R2, regRecord, at+8, asm.DWord),
@@ -66,16 +66,16 @@ func (g *generator) loadGoAddr(in *input, area int16, failed string) {
 		asm.JEq.Imm(asm.R5, 0, done),
 		asm.JEq.Reg(asm.R5, asm.R3, v4),
 		asm.HostTo(asm.BE, asm.R1, asm.DWord),
-		asm.StoreMem(regRecord, area+textData, asm.R1, asm.DWord),
+		asm.StoreMem(regRecord, area+TextData, asm.R1, asm.DWord),
 		asm.HostTo(asm.BE, asm.R2, asm.DWord),
-		asm.StoreMem(regRecord, area+textData+8, asm.R2, asm.DWord),
+		asm.StoreMem(regRecord, area+TextData+8, asm.R2, asm.DWord),
 		asm.Mov.Imm(asm.R0, 16),
 		asm.Ja.Label(done),
 	)
 	g.label(v4)
 	g.emit(
 		asm.HostTo(asm.BE, asm.R2, asm.Word),
-		asm.StoreMem(regRecord, area+textData, asm.R2, asm.Word),
+		asm.StoreMem(regRecord, area+TextData, asm.R2, asm.Word),
 		asm.Mov.Imm(asm.R0, 4),
 	)
 	g.label(done)

@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -9,14 +9,14 @@ import (
 // emitFixed sends a record whose size is known, written in place. What may
 // sleep comes first: a record that is reserved holds up those behind it.
 func (g *generator) emitFixed() {
-	for i := range g.sig.operands {
-		if op := &g.sig.operands[i]; op.Kind == operand.Memory {
+	for i := range g.sig.Operands {
+		if op := &g.sig.Operands[i]; op.Kind == operand.Memory {
 			g.readOperand(op, i, asm.R10, stackSlot(i))
 		}
 	}
 	g.where("filtered")
 	g.emit(
-		asm.LoadMapPtr(asm.R1, g.refs.ring.FD()),
+		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
 		asm.Mov.Imm(asm.R2, int32(g.sig.FixedSize())),
 		asm.Mov.Imm(asm.R3, 0),
 		asm.FnRingbufReserve.Call(),
@@ -24,8 +24,8 @@ func (g *generator) emitFixed() {
 		asm.Mov.Reg(regRecord, asm.R0),
 	)
 	g.header()
-	for i := range g.sig.operands {
-		if op := &g.sig.operands[i]; op.Kind == operand.Memory {
+	for i := range g.sig.Operands {
+		if op := &g.sig.Operands[i]; op.Kind == operand.Memory {
 			g.emit(asm.LoadMem(asm.R3, asm.R10, stackSlot(i), asm.DWord))
 		} else {
 			g.loadOperand(asm.R3, op)
@@ -50,8 +50,8 @@ func (g *generator) emitVariable() {
 	unwanted := g.newLabel("unwanted")
 	g.takeScratch()
 	g.emit(asm.Add.Imm(regRecord, scratchPad))
-	for i := range g.sig.operands {
-		op := &g.sig.operands[i]
+	for i := range g.sig.Operands {
+		op := &g.sig.Operands[i]
 		if op.Kind == operand.Memory {
 			g.readOperand(op, i, regRecord, recordSlot(i))
 			continue
@@ -71,7 +71,7 @@ func (g *generator) emitVariable() {
 	}
 	g.storeErrors()
 	g.emit(
-		asm.LoadMapPtr(asm.R1, g.refs.ring.FD()),
+		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
 		asm.Mov.Reg(asm.R2, regRecord),
 		asm.Mov.Reg(asm.R3, regCursor),
 		asm.Mov.Imm(asm.R4, 0),
@@ -82,7 +82,7 @@ func (g *generator) emitVariable() {
 		asm.JNE.Imm(asm.R0, 0, "lost"),
 		asm.Ja.Label("exit"),
 	)
-	if g.sig.where != nil {
+	if g.sig.Where != nil {
 		g.label(unwanted)
 		g.releaseScratch()
 		g.emit(asm.Ja.Label("filtered"))

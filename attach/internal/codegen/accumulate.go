@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -20,22 +20,22 @@ type exits struct {
 
 // emitAggregate adds the event to its group, or makes a start or an end of it.
 func (g *generator) emitAggregate() {
-	agg := g.sig.aggregate
-	scratch := g.sig.needsScratch()
+	agg := g.sig.Aggregate
+	scratch := g.sig.NeedsScratch()
 	to := exits{"lost", "filtered", "exit"}
 	if scratch {
 		to = exits{g.newLabel("lost"), g.newLabel("unwanted"), g.newLabel("done")}
 		g.takeScratch()
 		g.emit(asm.Add.Imm(regRecord, scratchPad))
 	}
-	if agg.role == roleEnd {
+	if agg.Role == RoleEnd {
 		g.stamp()
 	}
 	g.readAggregated(scratch)
-	switch agg.role {
-	case roleStart:
+	switch agg.Role {
+	case RoleStart:
 		g.emitStart(to)
-	case roleEnd:
+	case RoleEnd:
 		g.emitEnd(to)
 	default:
 		g.where(to.unwanted)
@@ -59,8 +59,8 @@ func (g *generator) emitAggregate() {
 
 // readAggregated reads what the condition and the aggregate look at.
 func (g *generator) readAggregated(scratch bool) {
-	for i := range g.sig.operands {
-		op := &g.sig.operands[i]
+	for i := range g.sig.Operands {
+		op := &g.sig.Operands[i]
 		switch {
 		case op.Kind == operand.Memory && scratch:
 			g.readOperand(op, i, regRecord, recordSlot(i))
@@ -77,11 +77,11 @@ func (g *generator) readAggregated(scratch bool) {
 
 // addToGroup adds the event to its group and ends.
 func (g *generator) addToGroup(to exits) {
-	agg := g.sig.aggregate
+	agg := g.sig.Aggregate
 	g.unlessMissing(to.lost)
 	key, at := g.keyAt(false)
 	g.groupKey(key, at)
-	if agg.wanted.value {
+	if agg.Wanted.Value {
 		g.aggregateValue(to.lost)
 	}
 	abandon, done := g.newLabel("abandon"), g.newLabel("done")
@@ -90,11 +90,11 @@ func (g *generator) addToGroup(to exits) {
 	g.update()
 	g.emit(asm.Ja.Label(done))
 	g.label(abandon)
-	g.count(counterLost)
+	g.count(CounterLost)
 	g.label(done)
 	g.emit(
 		asm.Mov.Reg(asm.R1, regEpoch), asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R1, regCounters),
-		asm.Mov.Imm(asm.R2, -1), fetchAdd(asm.R1, asm.R2, counterBusy),
+		asm.Mov.Imm(asm.R2, -1), fetchAdd(asm.R1, asm.R2, CounterBusy),
 		asm.Ja.Label(to.done),
 	)
 }
@@ -103,7 +103,7 @@ func (g *generator) addToGroup(to exits) {
 // is conditional for the sake of the verifier, which refuses code that nothing
 // reaches.
 func (g *generator) unlessMissing(lost string) {
-	if g.sig.aggregate.missing() {
+	if g.sig.Aggregate.Missing() {
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 	}
 }
@@ -115,15 +115,15 @@ func (g *generator) enter(lost string) {
 	entered := g.newLabel("entered")
 	for range 2 {
 		g.emit(
-			asm.LoadMapValue(asm.R3, g.refs.control.FD(), 0),
+			asm.LoadMapValue(asm.R3, g.refs.Control.FD(), 0),
 			asm.LoadMem(regEpoch, asm.R3, 0, asm.DWord),
 			asm.And.Imm(regEpoch, 1),
 			asm.Mov.Reg(asm.R1, regEpoch), asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R1, regCounters),
-			asm.Mov.Imm(asm.R2, 1), fetchAdd(asm.R1, asm.R2, counterBusy),
+			asm.Mov.Imm(asm.R2, 1), fetchAdd(asm.R1, asm.R2, CounterBusy),
 			asm.LoadMem(asm.R4, asm.R3, 0, asm.DWord),
 			asm.And.Imm(asm.R4, 1),
 			asm.JEq.Reg(asm.R4, regEpoch, entered),
-			asm.Mov.Imm(asm.R2, -1), fetchAdd(asm.R1, asm.R2, counterBusy),
+			asm.Mov.Imm(asm.R2, -1), fetchAdd(asm.R1, asm.R2, CounterBusy),
 		)
 	}
 	g.emit(asm.Ja.Label(lost))
@@ -136,10 +136,10 @@ func (g *generator) findGroup(key asm.Register, at int16, none string) {
 	inBoth := func(call func(fd int)) {
 		second, joined := g.newLabel("second"), g.newLabel("joined")
 		g.emit(asm.JNE.Imm(regEpoch, 0, second))
-		call(g.refs.groups[0].FD())
+		call(g.refs.Groups[0].FD())
 		g.emit(asm.Ja.Label(joined))
 		g.label(second)
-		call(g.refs.groups[1].FD())
+		call(g.refs.Groups[1].FD())
 		g.label(joined)
 	}
 	lookup := func() {
@@ -152,13 +152,13 @@ func (g *generator) findGroup(key asm.Register, at int16, none string) {
 		})
 	}
 	lookup()
-	if g.sig.aggregate.keySize > 0 {
+	if g.sig.Aggregate.KeySize > 0 {
 		g.emit(asm.JNE.Imm(asm.R0, 0, found))
 		inBoth(func(fd int) {
 			g.emit(
 				asm.LoadMapPtr(asm.R1, fd),
 				asm.Mov.Reg(asm.R2, key), asm.Add.Imm(asm.R2, int32(at)),
-				asm.LoadMapValue(asm.R3, g.refs.zeros.FD(), 0),
+				asm.LoadMapValue(asm.R3, g.refs.Zeros.FD(), 0),
 				asm.Mov.Imm(asm.R4, 1), // BPF_NOEXIST
 				asm.FnMapUpdateElem.Call(),
 			)

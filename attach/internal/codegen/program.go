@@ -1,4 +1,4 @@
-package attach
+package codegen
 
 import (
 	"fmt"
@@ -41,28 +41,29 @@ const (
 	maxWalk = 300_000
 )
 
-// form is the place of a signature: a program holds the code of several, so
+// Form is the place of a signature: a program holds the code of several, so
 // that a file's sites share a link, and finds it by the upper half of the
 // cookie. The lower half is the index of the site.
-type form struct {
-	program int
+type Form struct {
+	Program int // of those that Specs returns
 	index   int
 }
 
-func (f form) cookie(site int) uint64 { return uint64(f.index)<<32 | uint64(uint32(site)) }
+// Cookie returns the cookie with which a link attaches a site.
+func (f Form) Cookie(site int) uint64 { return uint64(f.index)<<32 | uint64(uint32(site)) }
 
-// hook is what the kernel wants programs to be that a link runs.
-type hook struct {
-	typ    ebpf.ProgramType
-	attach ebpf.AttachType
-	sleeps bool // programs may have memory brought in that is not resident
+// Hook is what the kernel wants programs to be that a link runs.
+type Hook struct {
+	Type   ebpf.ProgramType
+	Attach ebpf.AttachType // 0 for perf events
+	Sleeps bool            // programs may have memory brought in that is not resident
 }
 
-// programSpecs generates programs for the signatures and says where each one
-// is.
-func programSpecs(sigs []*signature, r *refs) ([]*ebpf.ProgramSpec, map[*signature]form) {
+// Specs generates programs for the signatures and says where each one is. No program
+// has more instructions than jumps reach, nor more than the verifier walks through.
+func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Form) {
 	var specs []*ebpf.ProgramSpec
-	forms := make(map[*signature]form, len(sigs))
+	forms := make(map[*Signature]Form, len(sigs))
 	for _, k := range kindsOf(sigs) {
 		g := &generator{refs: r, kind: k}
 		var bodies []asm.Instructions
@@ -78,12 +79,12 @@ func programSpecs(sigs []*signature, r *refs) ([]*ebpf.ProgramSpec, map[*signatu
 				continue
 			}
 			body := g.body(sig)
-			cost := len(body) + searchCost(sig.where)
+			cost := len(body) + searchCost(sig.Where)
 			if size+len(body) > maxInstructions || walk+cost > maxWalk {
 				flush()
 			}
 			size, walk = size+len(body), walk+cost
-			forms[sig] = form{program: len(specs), index: len(bodies)}
+			forms[sig] = Form{Program: len(specs), index: len(bodies)}
 			bodies = append(bodies, body)
 			filters = filters || sig.filters()
 		}
@@ -95,16 +96,16 @@ func programSpecs(sigs []*signature, r *refs) ([]*ebpf.ProgramSpec, map[*signatu
 // programKind is what signatures have in common whose code can be in one program.
 // A program that may sleep costs a little more than others.
 type programKind struct {
-	hook   hook
+	hook   Hook
 	sleeps bool
 }
 
-func (s *signature) kind() programKind {
-	return programKind{s.hook, s.hook.sleeps && s.readsMemory()}
+func (s *Signature) kind() programKind {
+	return programKind{s.Hook, s.Hook.Sleeps && s.readsMemory()}
 }
 
 // kindsOf returns the kinds of programs that signatures need, in their order.
-func kindsOf(sigs []*signature) (kinds []programKind) {
+func kindsOf(sigs []*Signature) (kinds []programKind) {
 	for _, sig := range sigs {
 		if k := sig.kind(); !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
@@ -115,9 +116,9 @@ func kindsOf(sigs []*signature) (kinds []programKind) {
 
 // generator writes programs.
 type generator struct {
-	refs   *refs
+	refs   *Refs
 	kind   programKind
-	sig    *signature // of the body being written
+	sig    *Signature // of the body being written
 	ins    asm.Instructions
 	labels int
 	next   string // label for the next instruction
@@ -125,12 +126,12 @@ type generator struct {
 
 // body returns the code for one signature. It ends by a jump to "exit", "lost"
 // or "filtered".
-func (g *generator) body(sig *signature) asm.Instructions {
+func (g *generator) body(sig *Signature) asm.Instructions {
 	g.sig, g.ins = sig, nil
 	switch {
-	case sig.aggregate != nil:
+	case sig.Aggregate != nil:
 		g.emitAggregate()
-	case sig.needsScratch():
+	case sig.NeedsScratch():
 		g.emitVariable()
 	default:
 		g.emitFixed()
@@ -157,8 +158,8 @@ func (g *generator) program(bodies []asm.Instructions, filters bool) *ebpf.Progr
 	g.epilogue(filters)
 	spec := &ebpf.ProgramSpec{
 		Name:         "usdt",
-		Type:         g.kind.hook.typ,
-		AttachType:   g.kind.hook.attach,
+		Type:         g.kind.hook.Type,
+		AttachType:   g.kind.hook.Attach,
 		Instructions: g.ins,
 		License:      kernel.License,
 	}
@@ -214,9 +215,9 @@ func (g *generator) prologue() {
 	g.emit(asm.Mov.Reg(regContext, asm.R1))
 	g.onlyProcesses()
 	g.onlySelected()
-	if g.refs.stopped != nil {
+	if g.refs.Stopped != nil {
 		g.emit(
-			asm.LoadMapValue(asm.R2, g.refs.stopped.FD(), 0),
+			asm.LoadMapValue(asm.R2, g.refs.Stopped.FD(), 0),
 			asm.LoadMem(asm.R2, asm.R2, 0, asm.DWord),
 			asm.JNE.Imm(asm.R2, 0, "exit"),
 		)
@@ -227,14 +228,14 @@ func (g *generator) prologue() {
 		asm.StoreImm(asm.R10, stackErrors, 0, asm.Word),
 		asm.StoreImm(asm.R10, stackErrors+4, 0, asm.Word),
 		asm.StoreImm(asm.R10, stackKey, 0, asm.Word),
-		asm.LoadMapPtr(asm.R1, g.refs.counters.FD()),
+		asm.LoadMapPtr(asm.R1, g.refs.Counters.FD()),
 		asm.Mov.Reg(asm.R2, asm.R10),
 		asm.Add.Imm(asm.R2, stackKey),
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "exit"),
 		asm.Mov.Reg(regCounters, asm.R0),
 	)
-	g.count(counterFired)
+	g.count(CounterFired)
 }
 
 // count adds one to a counter. Programs of tasks on one CPU may preempt each
@@ -251,11 +252,11 @@ func (g *generator) count(off int16) {
 func (g *generator) epilogue(filters bool) {
 	if filters {
 		g.label("filtered")
-		g.count(counterFiltered)
+		g.count(CounterFiltered)
 		g.emit(asm.Ja.Label("exit"))
 	}
 	g.label("lost")
-	g.count(counterLost)
+	g.count(CounterLost)
 	g.label("exit")
 	g.emit(asm.Mov.Imm(asm.R0, 0), asm.Return())
 }

@@ -1,0 +1,105 @@
+package codegen
+
+// Sizes of keys.
+const (
+	KeyText     = 120 // bytes that tell text apart
+	KeyTextSize = 8 + KeyText + 8
+	KeyComm     = 16
+)
+
+// Words of a group's value. Min and max hold numbers whose unsigned order is
+// that of the argument's, min's complemented, so that 0 is the start of both.
+const (
+	WordCount = iota
+	WordSum   // of floating-point numbers: in units of 2^-20
+	WordMin
+	WordMax
+	WordHist
+)
+
+// SumFraction is how many bits of a sum of floating-point numbers are behind the
+// point.
+const SumFraction = 20
+
+// Aggregate says what the code of a signature adds up, and by what.
+type Aggregate struct {
+	Wanted  Values
+	Parts   []Part
+	Value   Input
+	KeySize int // 0 without keys
+	Marks   int // where in the key it is marked which parts are missing; 0 if none can be
+
+	Role     Role
+	Pair     []Part // tells which start an end belongs to
+	PairSize int
+	Noted    int  // bytes that are noted at a start, which are parts there
+	Lasting  bool // the key comes again
+}
+
+// Values are the sums that a group has. Without Value it has the number of events
+// alone.
+type Values struct {
+	Value, Sum, Min, Max, Hist bool
+
+	Bounds int // of the histogram; 0 for powers of two
+}
+
+// Part is a part of a key.
+type Part struct {
+	In     Input
+	Offset int
+	Size   int
+	Mark   uint8 // why there is none, if In is missing
+}
+
+// Room returns the bytes of all keys. Behind a pair's key is the number of a
+// start if something is noted at it.
+func (c *Aggregate) Room() int {
+	if c.Noted == 0 {
+		return c.KeySize + c.PairSize
+	}
+	return c.KeySize + c.PairSize + 8
+}
+
+// inputs yields everything that is looked at.
+func (c *Aggregate) inputs(yield func(*Input) bool) {
+	for _, parts := range [][]Part{c.Parts, c.Pair} {
+		for i := range parts {
+			if !yield(&parts[i].In) {
+				return
+			}
+		}
+	}
+	if c.Wanted.Value {
+		yield(&c.Value)
+	}
+}
+
+func (c *Aggregate) readsText() bool {
+	for in := range c.inputs {
+		if in.Source == InputText {
+			return true
+		}
+	}
+	return false
+}
+
+// Missing says that an argument cannot be read at all without which an event
+// does not count.
+func (c *Aggregate) Missing() bool {
+	for i := range c.Pair {
+		if c.Pair[i].In.Source == InputMissing {
+			return true
+		}
+	}
+	return c.Wanted.Value && c.Value.Source == InputMissing
+}
+
+// Role is what the events of a site are to a latency.
+type Role uint8
+
+const (
+	RoleNone Role = iota
+	RoleStart
+	RoleEnd
+)

@@ -1,0 +1,12 @@
+// Package codegen generates the BPF programs that record events or add them up. It
+// gets descriptions and gives instructions: it opens, loads and attaches nothing,
+// and does not look at probes.
+//
+//   - a [Signature] says what is read at a site, on which condition, and what is
+//     done with it; sites with equal signatures share code
+//   - [Refs] are the maps that the code refers to
+//   - [Specs] makes programs of them
+//
+// Package attach fills in all of it: it binds arguments, conditions and
+// aggregations to sites, makes the maps and loads the programs.
+package codegen

@@ -1,0 +1,75 @@
+package codegen
+
+import (
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Source is where a program has a value from.
+type Source uint8
+
+const (
+	InputMissing  Source = iota // cannot be read
+	InputConstant               // Value
+	InputOperand                // operand number Index
+	InputBlock                  // at Offset in the argument block
+	InputGoTime                 // a notes.GoTimeType at Offset there
+	InputGoAddr                 // a notes.GoAddrType at Offset there
+	InputText                   // what Text reads
+	InputComm
+	InputPID
+	InputTID
+	InputProbe    // the index of the site
+	inputElapsed  // since the start, in nanoseconds
+	InputThread   // process and thread
+	InputRegister // the word at Offset in the context, plus Value
+	InputStart    // of an end: noted at its start, at Offset in what was
+)
+
+// Input is a value that the kernel looks at, as opposed to one that it records.
+// It is comparable.
+type Input struct {
+	Source  Source
+	Kind    reader.FieldKind
+	Meaning reader.Meaning
+	Size    uint8 // bytes of a number
+	Value   uint64
+	Index   int
+	Offset  uint32
+	Text    record.String
+}
+
+// Elapsed is the value of an end.
+var Elapsed = Input{Source: inputElapsed, Kind: reader.Uint, Size: 8}
+
+// inBlock says that the input lies at Offset in the argument block.
+func (in *Input) inBlock() bool {
+	return in.Source == InputBlock || in.Source == InputGoTime || in.Source == InputGoAddr
+}
+
+// IsText reports whether the input is text or bytes.
+func (in *Input) IsText() bool { return in.Kind == reader.String || in.Kind == reader.Bytes }
+
+// FilterKind returns what the input is to a condition.
+func (in *Input) FilterKind() filter.Kind {
+	switch in.Meaning {
+	case reader.Duration:
+		return filter.Duration
+	case reader.Time:
+		return filter.Time
+	case reader.Address:
+		return filter.Address
+	}
+	switch in.Kind {
+	case reader.Int:
+		return filter.Int
+	case reader.Bool:
+		return filter.Bool
+	case reader.Float:
+		return filter.Float
+	case reader.String, reader.Bytes:
+		return filter.Text
+	}
+	return filter.Uint
+}
