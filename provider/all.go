@@ -15,8 +15,8 @@ import (
 var all struct {
 	sync.Mutex
 	providers map[string]registration
-	opts      *Options          // of LoadAll, nil for none
-	orphans   map[uintptr]error // probes without a provider, by where they are declared
+	opts      *Options        // of LoadAll, nil for none
+	orphans   map[place]error // probes without a provider, by where they are declared
 }
 
 // registration is how a provider is known. A closed one is so only as long as the
@@ -66,13 +66,13 @@ func unregister(name string) {
 }
 
 // orphan notes that a probe is declared without a provider.
-func orphan(name string, pc uintptr) {
+func orphan(name string, at place) {
 	all.Lock()
 	defer all.Unlock()
 	if all.orphans == nil {
-		all.orphans = map[uintptr]error{}
+		all.orphans = map[place]error{}
 	}
-	all.orphans[pc] = fmt.Errorf("declare probe %s at %v: its provider or group is nil", name, place{pc: pc})
+	all.orphans[at] = fmt.Errorf("declare probe %s at %v: its provider or group is nil", name, at)
 }
 
 // overriding returns the options of LoadAll, or else opts.

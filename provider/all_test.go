@@ -71,6 +71,32 @@ func TestTwice(t *testing.T) {
 	}
 }
 
+// TestWrongIsBounded declares probes wrongly for as long as a program may run: each
+// place in the source is an error of Load once, and others are counted.
+func TestWrongIsBounded(t *testing.T) {
+	p := newProvider("again_and_again")
+	t.Cleanup(func() { p.Close() })
+	for range 1000 {
+		provider.NewProbe0(p, "a")
+	}
+	err := p.Load()
+	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), "it is declared already at") {
+		t.Errorf("got %v, want one error", err)
+	}
+	for i := range 1000 {
+		provider.NewProbe0(p, fmt.Sprintf("not-an-identifier%d", i))
+	}
+	err = p.Load()
+	if err == nil || strings.Count(err.Error(), "name \"not-an-identifier0\"") != 1 || !strings.HasSuffix(err.Error(), "\n937 more times a declaration was wrong: these are the first 64 of them") {
+		t.Errorf("got %v, want the first errors and the number of the others", err)
+	}
+	p.Close()
+	provider.NewProbe0(p, "a")
+	if err := p.Load(); err == nil || strings.Contains(err.Error(), "declared already") || !strings.Contains(err.Error(), "937 more") {
+		t.Errorf("got %v, want no error of the probe that is right now, and those of the others", err)
+	}
+}
+
 func TestOptionsTwice(t *testing.T) {
 	nop := &provider.Options{Site: provider.SiteNop}
 	p := fresh("opts", nop)

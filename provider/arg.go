@@ -89,18 +89,15 @@ func kindOf[T Arg]() kind { return kindOfType(reflect.TypeFor[T]()) }
 
 // kindOfType returns the kind of t, one of the types of Arg.
 func kindOfType(t reflect.Type) kind {
-	switch qualifiedName(t) {
-	case "time.Duration":
-		return kindDuration
-	case "time.Time":
-		return kindTime
-	case "net/netip.Addr":
-		return kindAddr
-	}
 	if t == textType {
 		return kindText
 	}
 	switch t.Kind() {
+	case reflect.Struct:
+		if qualifiedName(t) == "time.Time" {
+			return kindTime
+		}
+		return kindAddr
 	case reflect.Int8:
 		return kindInt8
 	case reflect.Int16:
@@ -108,6 +105,9 @@ func kindOfType(t reflect.Type) kind {
 	case reflect.Int32:
 		return kindInt32
 	case reflect.Int64:
+		if t.PkgPath() == "time" && t.Name() == "Duration" {
+			return kindDuration
+		}
 		return kindInt64
 	case reflect.Int:
 		return kindInt8 + log2[t.Size()]

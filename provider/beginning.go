@@ -1,8 +1,6 @@
 package provider
 
 import (
-	"hash/fnv"
-	"io"
 	"os"
 
 	"github.com/go-usdt/usdt/internal/stub"
@@ -28,20 +26,34 @@ type beginning struct {
 // The stubs stay within as many pages as they need anyway, since the semaphores
 // come behind them.
 func beginningOf(provider string, code stub.Code, probes []*probe, slots []uint32) beginning {
-	h := fnv.New64a()
-	h.Write(code.Bytes)
-	io.WriteString(h, provider)
+	h := fnv1a(fnvOffset, code.Bytes)
+	h = fnv1a(h, provider)
 	for i, p := range probes {
-		h.Write(order.AppendUint32([]byte{0}, slots[i]))
-		io.WriteString(h, p.name)
-		io.WriteString(h, " ")
-		io.WriteString(h, p.sig.note)
+		h = fnv1a(h, order.AppendUint32([]byte{0}, slots[i]))
+		h = fnv1a(h, p.name)
+		h = fnv1a(h, " ")
+		h = fnv1a(h, p.sig.note)
 	}
 	page := uint64(os.Getpagesize())
 	free := -(uint64(len(probes)) * code.Stride) % page // in the last page of the stubs
-	stubs := h.Sum64() % (free/stubAlign + 1) * stubAlign
+	stubs := h % (free/stubAlign + 1) * stubAlign
 	return beginning{stubs: stubs, semaphores: stubs / code.Stride * semaphoreSize}
 }
 
 // stubAlign is a multiple of every stride, so that stubs never cross a page.
 const stubAlign = 16
+
+// The numbers of FNV-1a of 64 bits (draft-eastlake-fnv, section 5). Package hash/fnv
+// takes bytes, of which each string would have to be made.
+const (
+	fnvOffset = 0xcbf29ce484222325
+	fnvPrime  = 0x100000001b3
+)
+
+// fnv1a returns the hash of what h is the hash of, followed by s.
+func fnv1a[T string | []byte](h uint64, s T) uint64 {
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * fnvPrime
+	}
+	return h
+}

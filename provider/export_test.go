@@ -138,3 +138,6 @@ func StaleAddresses(text string) int {
 	}
 	return n
 }
+
+// ProbeSize is the size in bytes of a probe.
+const ProbeSize = unsafe.Sizeof(Probe6[int, int, int, int, int, int]{})

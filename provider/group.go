@@ -8,22 +8,26 @@ import (
 
 // Scope is where probes are declared: a [Provider], or a [Group] of one.
 type Scope interface {
-	scope() (*Provider, *Group)
+	scope() *Group // nil for none
 }
 
-func (p *Provider) scope() (*Provider, *Group) {
+func (p *Provider) scope() *Group {
 	if !p.made() {
-		return nil, nil
+		return nil
 	}
-	return p, nil
+	return p.alone
 }
 
-func (g *Group) scope() (*Provider, *Group) {
-	if g == nil {
-		return nil, nil
+func (g *Group) scope() *Group {
+	if g == nil || g.provider == nil {
+		return nil
 	}
-	return g.provider, g
+	return g
 }
+
+// shares reports whether the probes of g share a semaphore: those that are declared
+// in the provider itself do not.
+func (g *Group) shares() bool { return g != g.provider.alone }
 
 // Group is a set of probes of one provider that share a semaphore, so that one look
 // says whether any of them is watched. Tracers see no difference, except that a

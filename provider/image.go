@@ -41,12 +41,12 @@ func assignSemaphores(probes []*probe) (slots []uint32, n uint64) {
 	groups := map[*Group]uint32{}
 	for i, p := range probes {
 		slot, ok := groups[p.group]
-		if p.group == nil || !ok {
+		if !ok {
 			slot = uint32(n)
 			n++
-		}
-		if p.group != nil {
-			groups[p.group] = slot
+			if p.group.shares() {
+				groups[p.group] = slot
+			}
 		}
 		slots[i] = slot
 	}

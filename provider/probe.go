@@ -14,6 +14,8 @@ type Probe0 struct {
 
 // NewProbe0 declares a probe in a provider or group. Load reports what is wrong
 // with the declaration.
+//
+//go:noinline
 func NewProbe0(in Scope, name string) *Probe0 {
 	pr := new(Probe0)
 	declare(in, &pr.probe, &pr.sem, name, slots(nil))
@@ -44,6 +46,8 @@ type Probe1[A Arg] struct {
 
 // NewProbe1 declares a probe in a provider or group; a names its argument. Load
 // reports what is wrong with the declaration.
+//
+//go:noinline
 func NewProbe1[A Arg](in Scope, name, a string) *Probe1[A] {
 	pr := new(Probe1[A])
 	declare(in, &pr.probe, &pr.sem, name, slots([]string{a}, kindOf[A]()))
@@ -75,6 +79,8 @@ type Probe2[A, B Arg] struct {
 
 // NewProbe2 declares a probe in a provider or group; a and b name its arguments.
 // Load reports what is wrong with the declaration.
+//
+//go:noinline
 func NewProbe2[A, B Arg](in Scope, name, a, b string) *Probe2[A, B] {
 	pr := new(Probe2[A, B])
 	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b}, kindOf[A](), kindOf[B]()))
@@ -107,6 +113,8 @@ type Probe3[A, B, C Arg] struct {
 
 // NewProbe3 declares a probe in a provider or group; a, b and c name its arguments.
 // Load reports what is wrong with the declaration.
+//
+//go:noinline
 func NewProbe3[A, B, C Arg](in Scope, name, a, b, c string) *Probe3[A, B, C] {
 	pr := new(Probe3[A, B, C])
 	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c}, kindOf[A](), kindOf[B](), kindOf[C]()))
@@ -140,6 +148,8 @@ type Probe4[A, B, C, D Arg] struct {
 
 // NewProbe4 declares a probe in a provider or group; a to d name its arguments.
 // Load reports what is wrong with the declaration.
+//
+//go:noinline
 func NewProbe4[A, B, C, D Arg](in Scope, name, a, b, c, d string) *Probe4[A, B, C, D] {
 	pr := new(Probe4[A, B, C, D])
 	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c, d}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]()))
@@ -174,6 +184,8 @@ type Probe5[A, B, C, D, E Arg] struct {
 
 // NewProbe5 declares a probe in a provider or group; a to e name its arguments.
 // Load reports what is wrong with the declaration.
+//
+//go:noinline
 func NewProbe5[A, B, C, D, E Arg](in Scope, name, a, b, c, d, e string) *Probe5[A, B, C, D, E] {
 	pr := new(Probe5[A, B, C, D, E])
 	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c, d, e}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]()))
@@ -209,6 +221,8 @@ type Probe6[A, B, C, D, E, F Arg] struct {
 
 // NewProbe6 declares a probe in a provider or group; a to f name its arguments.
 // Load reports what is wrong with the declaration.
+//
+//go:noinline
 func NewProbe6[A, B, C, D, E, F Arg](in Scope, name, a, b, c, d, e, f string) *Probe6[A, B, C, D, E, F] {
 	pr := new(Probe6[A, B, C, D, E, F])
 	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c, d, e, f}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]()))

@@ -28,14 +28,15 @@ type Provider struct {
 	mu         sync.Mutex
 	opts       Options
 	given      place             // where opts were, if they were
-	probes     map[string]*probe // by name, as declared last
-	wrong      []wrong
+	givenOnce  bool              // before the last Close: the next New's are to count
+	probes     map[string]*probe // by name: those of the last Load and those to be loaded
+	earlier    map[string]*probe // by name: those of before the last Close, for the next Load
+	wrong      wrongs
+	alone      *Group // of probes that have a semaphore each
 	groups     map[string]*Group
 	signatures map[string]*signature
 	records    map[reflect.Type]recordSignature
-	pending    []*probe // to be loaded, unless again
-	again      bool     // since Close: all probes are to be loaded
-	closes     int      // calls of Close
+	pending    []*probe // of probes, those that are to be loaded
 	objects    []*object
 
 	counters atomic.Pointer[stub.Counters] // of all objects
@@ -47,22 +48,23 @@ type Provider struct {
 // Leave opts nil and pass options to [LoadAll], which overrides those of New. If
 // New is called with options that differ, Load reports both places; the first ones
 // count. After Close, the next New sets the options anew.
+//
+//go:noinline
 func New(name string, opts *Options) *Provider {
+	at := place(stub.Caller(0))
 	p := registered(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := place{caller(0), p.closes}
-	switch first := p.given.pc == 0; {
-	case !first && p.given.close < p.closes:
-		p.opts, p.given = Options{}, place{}
-		p.forgive("")
-		fallthrough
-	case first:
-		if opts != nil {
-			p.opts, p.given = *opts, at
-		}
-	case opts != nil && *opts != p.opts:
-		p.blame("", at, fmt.Errorf("provider %q has other options at %v than at %v: give them to LoadAll", name, at, p.given))
+	if p.givenOnce {
+		p.opts, p.given, p.givenOnce = Options{}, 0, false
+		p.wrong.forgive("")
+	}
+	switch {
+	case opts == nil:
+	case p.given == 0:
+		p.opts, p.given = *opts, at
+	case *opts != p.opts:
+		p.wrong.add("", at, fmt.Errorf("provider %q has other options at %v than at %v: give them to LoadAll", name, at, p.given))
 	}
 	return p
 }
@@ -76,6 +78,7 @@ func newProvider(name string) *Provider {
 		signatures: map[string]*signature{},
 		records:    map[reflect.Type]recordSignature{},
 	}
+	p.alone = &Group{provider: p}
 	p.counters.Store(stub.NewCounters(nil))
 	return p
 }
@@ -101,8 +104,8 @@ func (p *Provider) Name() string {
 // [LoaderDlopen] are not moved: there each Load adds one that stays. After Close, Load
 // publishes all probes again.
 //
-// The error joins those of all wrong declarations, each time again; the other
-// probes are published all the same. A probe that is declared twice is an error
+// The error joins those of all wrong declarations, each time again, and counts those
+// beyond the first 64; the other probes are published all the same. A probe that is declared twice is an error
 // that names both places in the source; the first one counts. If the object cannot
 // be loaded the probes remain to be loaded by the next call. An error is no reason
 // to stop: probes that are not loaded do nothing when fired.
@@ -130,20 +133,15 @@ func (p *Provider) load() (published bool, err error) {
 	if p.err != nil {
 		errs = append(errs, p.err)
 	}
-	for i := range p.wrong {
-		p.wrong[i].at.close = p.closes
-		errs = append(errs, p.wrong[i].err)
-	}
+	errs = append(errs, p.wrong.report()...)
 	if p.err != nil {
 		return false, errors.Join(errs...)
 	}
-	if p.again {
-		p.again = false
-		for _, pr := range p.probes {
-			pr.declared.close = p.closes
-			p.pending = append(p.pending, pr)
-		}
+	for name, pr := range p.earlier {
+		p.probes[name] = pr
+		p.pending = append(p.pending, pr)
 	}
+	p.earlier = nil
 	if len(p.pending) > 0 {
 		err := p.publish()
 		if err != nil {
@@ -226,7 +224,7 @@ func (p *Provider) look() {
 	for _, o := range p.objects {
 		all = stub.AppendCounters(all, o.first, o.semaphores)
 		for _, l := range o.probes {
-			if g := l.group; g != nil && !groups[g].Has(l.counter) {
+			if g := l.group; g.shares() && !groups[g].Has(l.counter) {
 				groups[g] = stub.NewAny(l.counter, groups[g])
 			}
 		}
@@ -263,8 +261,13 @@ func (p *Provider) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	objects := p.objects
-	p.objects, p.pending, p.again = nil, nil, true
-	p.closes++
+	for name, pr := range p.earlier {
+		p.probes[name] = pr
+	}
+	p.objects, p.pending = nil, nil
+	p.probes, p.earlier = map[string]*probe{}, p.probes
+	p.givenOnce = p.given != 0
+	p.wrong.close()
 	p.look()
 	var errs []error
 	for _, o := range objects {

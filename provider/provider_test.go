@@ -391,3 +391,11 @@ func usage(t *testing.T) (fds, maps, rss int) {
 	}
 	return len(dir), bytes.Count(m, []byte("\n")), resident * os.Getpagesize()
 }
+
+// TestProbeSize checks that a probe takes no more than 64 bytes, a class of sizes
+// of the allocator: each further word would make it 80.
+func TestProbeSize(t *testing.T) {
+	if provider.ProbeSize > 64 {
+		t.Errorf("a probe has %d bytes, want at most 64", provider.ProbeSize)
+	}
+}

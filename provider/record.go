@@ -30,6 +30,8 @@ type Record[T any] struct {
 // refused, and so is what tracers cannot read: structs of more than 15 KiB, 4,096
 // fields or 16 levels. Load reports what is wrong
 // with the declaration.
+//
+//go:noinline
 func NewRecord[T any](in Scope, name string) *Record[T] {
 	pr := new(Record[T])
 	declare(in, &pr.probe, &pr.sem, name, func(p *Provider) (*signature, error) {

@@ -4,6 +4,7 @@ package stub
 
 import (
 	"debug/elf"
+	"runtime"
 	"unsafe"
 )
 
@@ -25,3 +26,11 @@ var codes []Code
 func call(*uintptr, *Block, uint64) {}
 
 func callAt(*uintptr, unsafe.Pointer, uintptr) {}
+
+// Caller returns the address to which the function returns that calls Caller, or, by
+// above, one of those above it.
+func Caller(above int) uintptr {
+	var pc [1]uintptr
+	runtime.Callers(3+above, pc[:])
+	return pc[0]
+}

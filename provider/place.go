@@ -1,0 +1,16 @@
+package provider
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// place is where something was declared: a return address in the program, 0 for
+// nowhere. It costs a word and no time; only an error needs file and line.
+type place uintptr
+
+// String returns the file and line.
+func (p place) String() string {
+	f, _ := runtime.CallersFrames([]uintptr{uintptr(p)}).Next()
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
