@@ -9,11 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // capless runs the command in its arguments without the capabilities that
@@ -34,22 +34,8 @@ func capless() {
 // are missing, and not to become root.
 func TestCaplessRoot(t *testing.T) {
 	needs.Root(t)
-	dir, nobody := asNobody(t)
-	pidFile := filepath.Join(dir, "pid")
-	traced := nobody("traced", pidFile)
-	if err := traced.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		traced.Process.Kill()
-		traced.Wait()
-	}()
-	for {
-		if _, err := os.Stat(pidFile); err == nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	_, nobody := asNobody(t)
+	traced := tracee.StartReadyVictim(t, nobody("traced", "-"))
 	links := commands(t, "sdttrace", "capless")
 	own := fmt.Sprint(os.Getpid())
 	for _, test := range []struct {
@@ -57,7 +43,7 @@ func TestCaplessRoot(t *testing.T) {
 		want []string
 	}{
 		{[]string{"nobody_has_this:*"}, []string{"no probe matches", "process ", "CAP_SYS_PTRACE"}},
-		{[]string{"-p", fmt.Sprint(traced.Process.Pid), "hello:*"}, []string{fmt.Sprintf("process %d: ", traced.Process.Pid), "lacks CAP_SYS_PTRACE"}},
+		{[]string{"-p", fmt.Sprint(traced.PID()), "hello:*"}, []string{fmt.Sprintf("process %d: ", traced.PID()), "lacks CAP_SYS_PTRACE"}},
 		{[]string{"-p", own, "uprobe:*:main.main"}, []string{"process " + own, "CAP_SYS_PTRACE"}}, // it has capabilities
 		{[]string{"./sdttrace:*:*", "--", "true"}, []string{"lacks CAP_BPF and CAP_PERFMON"}},
 		{[]string{"list", "nobody_has_this:*"}, []string{"could not be read", "process ", "CAP_SYS_PTRACE"}},

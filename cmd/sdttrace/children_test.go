@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // TestChildren asks for the children of a shell: one is a shell, too, and one
@@ -19,25 +19,13 @@ func TestChildren(t *testing.T) {
 		t.Skip("the shell and sleep are one program here")
 	}
 	cmd := exec.Command("sh", "-c", `exec 3<&0; (read -r x <&3; exit) & a=$!; sleep 60 & echo $a $!; wait $a; kill $!`)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	defer stdin.Close() // ends the first child, and it the rest
-	line, err := bufio.NewReader(stdout).ReadString('\n')
+	p := tracee.Start(t, cmd) // the end of its input ends the first child, and that one the rest
 	var shell, sleep int
-	if _, scanErr := fmt.Sscan(line, &shell, &sleep); err != nil || scanErr != nil {
+	line := p.Line()
+	if _, err := fmt.Sscan(line, &shell, &sleep); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
-	pid := cmd.Process.Pid
+	pid := p.PID()
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid)); err != nil {
 		needs.Skip(t, "the kernel lists no children: %v", err)
 	}

@@ -5,28 +5,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // TestLoss has nobody read what sdttrace prints. It says that events are lost
 // while they are, and in the end how many were recorded and not read.
 func TestLoss(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
-	pidFile := filepath.Join(dir, "pid")
-	traced := exec.Command(filepath.Join(dir, "traced"), pidFile)
-	traced.Env = append(os.Environ(), "PROVIDER=loss")
-	if err := traced.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		traced.Process.Kill()
-		traced.Wait()
-	}()
+	startTraced(t, dir, "loss")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -37,23 +27,13 @@ func TestLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "--buffer", "4K", "loss*:*")
-	var stderr output
+	var stderr tracee.Output
 	cmd.Stdout, cmd.Stderr = w, &stderr
-	// The probes are there when the program has written its file.
-	for {
-		if _, err := os.Stat(pidFile); err == nil {
-			break
-		}
-	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill()
-	stderr.await(t, " events lost until now; the buffer of 4K is full: a larger --buffer helps", func() {
-		if strings.Contains(stderr.String(), "not allowed") {
-			needs.Skip(t, "%s", &stderr)
-		}
-	})
+	stderr.AwaitTrying(t, " events lost until now; the buffer of 4K is full: a larger --buffer helps", func() { skipRefused(t, &stderr) })
 	w.Close()
 	r.Close()
 	cmd.Process.Signal(os.Interrupt)

@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 
 // traced declares hello:tick and, of another provider, hello_pair:begin and
 // hello_pair:end, and fires them, some hundred times a second. It writes its
-// process id to the file that its first argument names. A second is the number
+// process id to the file that its first argument names, or says that it is ready
+// on its standard output if that is "-". A second is the number
 // of times that it fires while it is watched before it ends: a
 // lifetime would be too short for slow machines and too long for others.
 // PROVIDER in the environment is another name for hello, for scripts that trace
@@ -53,11 +54,15 @@ func traced() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	// The name is there when the contents are.
-	tmp := os.Args[1] + ".tmp"
-	if err := errors.Join(os.WriteFile(tmp, []byte(strconv.Itoa(os.Getpid())), 0o600), os.Rename(tmp, os.Args[1])); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	if os.Args[1] == "-" {
+		fmt.Println("ready")
+	} else {
+		// The name is there when the contents are.
+		tmp := os.Args[1] + ".tmp"
+		if err := errors.Join(os.WriteFile(tmp, []byte(strconv.Itoa(os.Getpid())), 0o600), os.Rename(tmp, os.Args[1])); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	left := -1
 	if len(os.Args) > 2 {

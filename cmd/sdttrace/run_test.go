@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -38,26 +36,9 @@ func TestExitCodes(t *testing.T) {
 
 // TestUnprivileged traces, as nobody, a process of nobody.
 func TestUnprivileged(t *testing.T) {
-	dir, nobody := asNobody(t)
-	pidFile := filepath.Join(dir, "pid")
-	traced := nobody("traced", pidFile)
-	if err := traced.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		traced.Process.Kill()
-		traced.Wait()
-	}()
-	for {
-		if _, err := os.Stat(pidFile); err == nil {
-			break
-		}
-		if traced.Process.Signal(syscall.Signal(0)) != nil {
-			t.Fatal("the traced program has ended")
-		}
-		time.Sleep(time.Millisecond)
-	}
-	pid := strconv.Itoa(traced.Process.Pid)
+	_, nobody := asNobody(t)
+	traced := tracee.StartReadyVictim(t, nobody("traced", "-"))
+	pid := strconv.Itoa(traced.PID())
 	cmd := nobody("sdttrace", "-p", pid, "hello:*")
 	out, _ := cmd.CombinedOutput()
 	want := "not allowed, this process lacks CAP_BPF and CAP_PERFMON; run: sudo " + cmd.Path + " -p " + pid + " 'hello:*'\n"

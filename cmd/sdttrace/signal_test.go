@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -20,26 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
-
-// commands returns a directory with links by whose names the test binary is
-// the commands that TestMain knows.
-func commands(t *testing.T, names ...string) (dir string) {
-	t.Helper()
-	needs.Root(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = t.TempDir()
-	for _, name := range names {
-		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 // answering is a program that says which signals it gets and goes on, and fires
 // signaltest:alive.
@@ -92,35 +74,6 @@ func ignoring() {
 	panic(syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
 }
 
-// output collects what a program writes.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-// await waits until o has text, and calls again meanwhile.
-func (o *output) await(t *testing.T, text string, again func()) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(o.String(), text); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("got %q, want %q in it", o, text)
-		}
-		again()
-	}
-}
-
 // TestCommandDispositions holds that a command does not inherit that signals are
 // ignored or blocked, neither by sdttrace nor by what has started it.
 func TestCommandDispositions(t *testing.T) {
@@ -168,7 +121,7 @@ func TestTerminalInterrupts(t *testing.T) {
 	defer slave.Close()
 	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "signaltest:alive", "--", filepath.Join(dir, "answering"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	var stdout, stderr output
+	var stdout, stderr tracee.Output
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -177,19 +130,15 @@ func TestTerminalInterrupts(t *testing.T) {
 	go func() { ended <- cmd.Wait() }()
 	defer cmd.Process.Kill()
 	fired := func() int { return strings.Count(stdout.String(), "signaltest:alive") }
-	stdout.await(t, "signaltest:alive", func() {
-		if strings.Contains(stderr.String(), "not allowed") {
-			needs.Skip(t, "%s", &stderr)
-		}
-	})
+	stdout.AwaitTrying(t, "signaltest:alive", func() { skipRefused(t, &stderr) })
 	press := func() {
 		if _, err := master.Write([]byte{3}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	press()
-	stderr.await(t, "Ctrl-C again terminates it", func() {})
-	stderr.await(t, "answering to interrupt", func() {})
+	stderr.Await(t, "Ctrl-C again terminates it")
+	stderr.Await(t, "answering to interrupt")
 	for more := fired() + 10; fired() < more; time.Sleep(time.Millisecond) {
 		select {
 		case err := <-ended:
@@ -200,8 +149,8 @@ func TestTerminalInterrupts(t *testing.T) {
 	if got := stderr.String(); strings.Contains(got, "terminated") || strings.Count(got, "answering to") != 1 {
 		t.Errorf("one Ctrl-C gave the command %q, want one interrupt", got)
 	}
-	stderr.await(t, "answering to terminated", press)
-	stderr.await(t, "sites\n", press)
+	stderr.AwaitTrying(t, "answering to terminated", press)
+	stderr.AwaitTrying(t, "sites\n", press)
 	if err := <-ended; err != nil {
 		t.Errorf("it ends with %v", err)
 	}
@@ -216,23 +165,19 @@ func TestTerminate(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
 		cmd := exec.Command(filepath.Join(dir, "sdttrace"), "signaltest:alive", "--", filepath.Join(dir, "answering"))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it has no terminal
-		var stdout, stderr output
+		var stdout, stderr tracee.Output
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		stdout.await(t, "signaltest:alive", func() {
-			if strings.Contains(stderr.String(), "not allowed") {
-				needs.Skip(t, "%s", &stderr)
-			}
-		})
+		stdout.AwaitTrying(t, "signaltest:alive", func() { skipRefused(t, &stderr) })
 		cmd.Process.Signal(sig)
-		stderr.await(t, fmt.Sprint("answering to ", sig), func() {})
+		stderr.Await(t, fmt.Sprint("answering to ", sig))
 		before := strings.Count(stdout.String(), "\n")
 		for strings.Count(stdout.String(), "\n") < before+10 {
 			time.Sleep(time.Millisecond)
 		}
-		stderr.await(t, "sites\n", func() { cmd.Process.Signal(syscall.SIGTERM) })
+		stderr.AwaitTrying(t, "sites\n", func() { cmd.Process.Signal(syscall.SIGTERM) })
 		if err := cmd.Wait(); err != nil || !strings.Contains(stderr.String(), "attached 1 of 1 sites") {
 			t.Errorf("%v: it ends with %v and %s", sig, err, &stderr)
 		}
@@ -243,34 +188,20 @@ func TestTerminate(t *testing.T) {
 // and then to its group.
 func TestSignalTwice(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
-	pidFile := filepath.Join(dir, "pid")
-	traced := exec.Command(filepath.Join(dir, "traced"), pidFile)
-	traced.Env = append(os.Environ(), "PROVIDER=twice")
-	if err := traced.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		traced.Process.Kill()
-		traced.Wait()
-	}()
-	var pid []byte
-	for len(pid) == 0 {
-		pid, _ = os.ReadFile(pidFile)
-		time.Sleep(time.Millisecond)
-	}
+	pid := fmt.Sprint(startTraced(t, dir, "twice").PID())
 	runs := 50
 	if testing.Short() {
 		runs = 5
 	}
 	sdttrace := filepath.Join(dir, "sdttrace")
-	if err := signalTwice(sdttrace, string(pid)); err != nil && strings.Contains(err.Error(), "not allowed") {
+	if err := signalTwice(sdttrace, pid); err != nil && strings.Contains(err.Error(), "not allowed") {
 		needs.Skip(t, "%v", err)
 	}
 	var group sync.WaitGroup
 	for range 5 { // which mostly wait for the kernel
 		group.Go(func() {
 			for range runs / 5 {
-				if err := signalTwice(sdttrace, string(pid)); err != nil {
+				if err := signalTwice(sdttrace, pid); err != nil {
 					t.Error(err)
 					return
 				}

@@ -5,69 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/internal/watch"
 )
-
-// startTraced starts the program traced with probes of its own, and returns its
-// process id.
-func startTraced(t *testing.T, dir, provider string) int {
-	t.Helper()
-	pidFile := filepath.Join(dir, "pid-"+provider)
-	cmd := exec.Command(filepath.Join(dir, "traced"), pidFile)
-	cmd.Env = append(os.Environ(), "PROVIDER="+provider)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	for {
-		text, err := os.ReadFile(pidFile)
-		if err == nil {
-			pid, _ := strconv.Atoi(string(text))
-			return pid
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// tracer starts a program that traces until the returned function is called.
-func startTracer(t *testing.T, name string, args ...string) (pid int, stop func()) {
-	t.Helper()
-	cmd := exec.Command(name, args...)
-	var out output
-	cmd.Stdout, cmd.Stderr = io.Discard, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stop = func() {
-		cmd.Process.Signal(os.Interrupt)
-		cmd.Wait()
-		cmd.Process = nil
-		if t.Failed() {
-			t.Logf("%s said: %s", name, &out)
-		}
-	}
-	t.Cleanup(func() {
-		if cmd.Process != nil {
-			cmd.Process.Kill()
-			cmd.Wait()
-		}
-	})
-	return cmd.Process.Pid, stop
-}
 
 // listed returns what list prints of the probe NAME:tick of a process, as JSON.
 func listed(t *testing.T, pid int, provider string) liveProbe {
@@ -112,7 +61,7 @@ func awaitWatchers(t *testing.T, pid int, provider string, want ...watch.Watcher
 func TestWatchers(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
 	const provider = "watched"
-	pid := startTraced(t, dir, provider)
+	pid := startTraced(t, dir, provider).PID()
 	awaitWatchers(t, pid, provider)
 	sdttrace := filepath.Join(dir, "sdttrace")
 	first, stopFirst := startTracer(t, sdttrace, "-p", fmt.Sprint(pid), provider+":tick")
@@ -141,7 +90,7 @@ func TestWatchedByBpftrace(t *testing.T) {
 	needs.Tools(t, "bpftrace")
 	dir := commands(t, "sdttrace", "traced")
 	const provider = "watchedb"
-	pid := startTraced(t, dir, provider)
+	pid := startTraced(t, dir, provider).PID()
 	tracer, stop := startTracer(t, "bpftrace", "-p", fmt.Sprint(pid), "-e", "usdt:*:"+provider+":tick { @ = count(); }")
 	awaitWatchers(t, pid, provider, watch.Watcher{PID: tracer, Comm: "bpftrace"})
 	stop()
@@ -158,7 +107,7 @@ func TestWatchedByTracefs(t *testing.T) {
 		needs.Skip(t, "needs uprobe_events")
 	}
 	const provider = "watchedt"
-	pid := startTraced(t, dir, provider)
+	pid := startTraced(t, dir, provider).PID()
 	write := func(file, text string) {
 		t.Helper()
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
@@ -215,24 +164,10 @@ func TestWatchedByTracefs(t *testing.T) {
 // TestWatchersUnprivileged holds that somebody is seen to watch without the
 // privilege to see who, and that list says what that takes.
 func TestWatchersUnprivileged(t *testing.T) {
-	dir, nobody := asNobody(t)
-	pidFile := filepath.Join(dir, "pid")
-	traced := nobody("traced", pidFile)
-	traced.Env = append(os.Environ(), "PROVIDER=watchedn")
-	if err := traced.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		traced.Process.Kill()
-		traced.Wait()
-	}()
-	for {
-		if _, err := os.Stat(pidFile); err == nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	pid := traced.Process.Pid
+	_, nobody := asNobody(t)
+	command := nobody("traced", "-")
+	command.Env = append(os.Environ(), "PROVIDER=watchedn")
+	pid := tracee.StartReadyVictim(t, command).PID()
 	links := commands(t, "sdttrace")
 	tracer, stop := startTracer(t, filepath.Join(links, "sdttrace"), "-p", fmt.Sprint(pid), "watchedn:tick")
 	defer stop()
@@ -260,31 +195,14 @@ func TestWatchedWithoutSemaphore(t *testing.T) {
 	source, program := filepath.Join(dir, "bare.c"), filepath.Join(dir, "bare")
 	text := `#include <sys/sdt.h>
 #include <stdio.h>
-int main(void) { puts("runs"); fflush(stdout); while (getchar() != EOF) DTRACE_PROBE(watchedbare, tick); return 0; }`
+int main(void) { puts("ready"); fflush(stdout); while (getchar() != EOF) DTRACE_PROBE(watchedbare, tick); return 0; }`
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	needs.Run(t, "gcc", "-O2", "-o", program, source)
 	var pids [2]int
 	for i := range pids {
-		cmd := exec.Command(program)
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer cmd.Wait()
-		defer in.Close()
-		if _, err := out.Read(make([]byte, 8)); err != nil {
-			t.Fatal(err)
-		}
-		pids[i] = cmd.Process.Pid
+		pids[i] = tracee.StartReady(t, exec.Command(program)).PID()
 	}
 	tracer, stop := startTracer(t, filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(pids[0]), "watchedbare:tick")
 	awaitWatchers(t, pids[0], "watchedbare", watch.Watcher{PID: tracer, Comm: "sdttrace"})

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// Program is a program that runs.
+// Program is a program that runs. Its output is the test's, unless the command says
+// where else it goes.
 type Program struct {
 	t      testing.TB
 	cmd    *exec.Cmd
@@ -77,9 +78,11 @@ func begin(t testing.TB, cmd *exec.Cmd) *Program {
 	if p.in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	var out io.Reader = strings.NewReader("")
+	if cmd.Stdout == nil {
+		if out, err = cmd.StdoutPipe(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p.out = bufio.NewReader(out)
 	if cmd.Stderr == nil {

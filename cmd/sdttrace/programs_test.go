@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
+)
+
+// commands returns a directory with links by whose names the test binary is
+// the commands that TestMain knows. What the test starts takes signals by default.
+func commands(t *testing.T, names ...string) (dir string) {
+	t.Helper()
+	needs.Root(t)
+	resetSignals(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for _, name := range names {
+		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// resetSignals has this process handle the signals that whoever started it has it
+// ignore, as nohup does and shells in the background: programs inherit what is
+// ignored, and what is handled becomes the default.
+func resetSignals(t *testing.T) {
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(sig) {
+			handled := make(chan os.Signal, 1)
+			signal.Notify(handled, sig)
+			t.Cleanup(func() { signal.Stop(handled) })
+		}
+	}
+}
+
+// TestInheritedSignals checks that programs which tests start do not ignore what the
+// test binary was started to ignore.
+func TestInheritedSignals(t *testing.T) {
+	const again = "SDTTRACE_TEST_IGNORES"
+	if os.Getenv(again) == "" {
+		needs.Tools(t, "sh")
+		cmd := exec.Command("sh", "-c", `trap "" HUP INT; exec "$0" -test.run "^TestInheritedSignals$"`, fmt.Sprintf("/proc/%d/exe", os.Getpid()))
+		cmd.Env = append(os.Environ(), again+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	if !signal.Ignored(syscall.SIGHUP) || !signal.Ignored(syscall.SIGINT) {
+		t.Fatal("the test binary does not ignore the signals")
+	}
+	dir := commands(t, "dispositions")
+	out, err := exec.Command(filepath.Join(dir, "dispositions")).CombinedOutput()
+	if want := "ignored: false false\n"; err != nil || !strings.HasSuffix(string(out), want) {
+		t.Errorf("got %q (%v), want %q at its end", out, err, want)
+	}
+}
+
+// startTraced starts the program traced with probes of a provider of its own, in
+// the directory of commands.
+func startTraced(t *testing.T, dir, provider string) *tracee.Program {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(dir, "traced"), "-")
+	cmd.Env = append(os.Environ(), "PROVIDER="+provider)
+	return tracee.StartReadyVictim(t, cmd)
+}
+
+// startTracer starts a program that traces until the returned function is called.
+func startTracer(t *testing.T, name string, args ...string) (pid int, stop func()) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Stdout = io.Discard
+	p := tracee.StartVictim(t, cmd)
+	return p.PID(), func() {
+		p.Signal(os.Interrupt)
+		p.End()
+		if t.Failed() {
+			t.Logf("%s said: %s", name, p.Stderr())
+		}
+	}
+}
+
+// skipRefused skips the test if a tracer that it has started may not attach.
+func skipRefused(t *testing.T, said fmt.Stringer) {
+	if text := said.String(); strings.Contains(text, "not allowed") {
+		needs.Skip(t, "%s", text)
+	}
+}
