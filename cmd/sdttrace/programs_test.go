@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 func commands(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	needs.Root(t)
-	resetSignals(t)
+	resetSignals()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -34,18 +35,17 @@ func commands(t *testing.T, names ...string) (dir string) {
 	return dir
 }
 
-// resetSignals has this process handle the signals that whoever started it has it
-// ignore, as nohup does and shells in the background: programs inherit what is
-// ignored, and what is handled becomes the default.
-func resetSignals(t *testing.T) {
+// resetSignals has this process handle from now on the signals that whoever started
+// it has it ignore, as nohup does and shells in the background: programs inherit what
+// is ignored, and what is handled becomes the default. Once is enough: to stop
+// handling a signal would have the process ignore it again without telling.
+var resetSignals = sync.OnceFunc(func() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {
-			handled := make(chan os.Signal, 1)
-			signal.Notify(handled, sig)
-			t.Cleanup(func() { signal.Stop(handled) })
+			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
-}
+})
 
 // TestInheritedSignals checks that programs which tests start do not ignore what the
 // test binary was started to ignore.
