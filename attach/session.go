@@ -1,14 +1,11 @@
 package attach
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"sync"
 	"time"
-
-	"github.com/cilium/ebpf/ringbuf"
 )
 
 // ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and
@@ -19,11 +16,10 @@ var ErrClosed = errors.New("closed")
 type Session struct {
 	tracing
 
-	ring  *ringbuf.Reader
 	clock clock // as it was when the session was opened; each reader has its own
 
 	reading sync.Mutex // of what follows
-	ended   bool       // the ring has been read to its end after detaching
+	ended   bool       // the source has no more
 }
 
 // Open attaches to the probes that selectors name: [PATH:]PROVIDER:NAME, with
@@ -75,12 +71,8 @@ func (s *Session) open(ctx context.Context, selectors []string, o *settings) (er
 		return err
 	}
 	err = s.attach(ctx, selectors, o, nil, func(m *maps) (err error) {
-		s.ring, err = ringbuf.NewReader(m.Ring)
-		if err != nil {
-			return fmt.Errorf("read ring buffer: %w", err)
-		}
-		s.empty = func() bool { return s.ring.AvailableBytes() == 0 }
-		return nil
+		s.source, err = newRing(m, s.countPrograms)
+		return err
 	})
 	if err != nil {
 		return err
@@ -93,30 +85,30 @@ func (s *Session) open(ctx context.Context, selectors []string, o *settings) (er
 // and ends after it.
 func (s *Session) Stop() error {
 	err := s.attached.Close()
-	if flushErr := s.ring.Flush(); flushErr != nil && !errors.Is(flushErr, os.ErrClosed) && err == nil {
-		err = fmt.Errorf("wake up the reader of events: %w", flushErr)
-	}
-	return err
+	return cmp.Or(err, s.source.stop())
 }
 
 // records calls yield with one record after the other, which is overwritten by
 // the next, until yield returns false. An error is the last call.
 func (s *Session) records(yield func([]byte, error) bool) {
-	var record ringbuf.Record
+	var rec []byte
 	for burst := 0; ; {
-		switch err := s.next(&record); {
+		var waiting bool
+		var err error
+		rec, waiting, err = s.next(rec)
+		switch {
 		case err == errEnd:
 			return
 		case err != nil:
 			yield(nil, err)
 			return
 		}
-		more := yield(record.RawSample, nil)
+		more := yield(rec, nil)
 		s.handled.Add(1)
 		if !more {
 			return
 		}
-		if burst++; record.Remaining > 0 {
+		if burst++; waiting {
 			continue
 		}
 		if burst >= busy {
@@ -133,29 +125,24 @@ const (
 	batchDelay = 500 * time.Microsecond // during which a fast stream gathers
 )
 
-var errEnd = errors.New("end of events")
-
-// next reads the next record.
-func (s *Session) next(record *ringbuf.Record) error {
+// next returns the next record, and whether others are waiting; see source.
+func (s *Session) next(buf []byte) (rec []byte, waiting bool, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	if s.ended {
-		return errEnd
+		return nil, false, errEnd
 	}
-	switch err := s.ring.ReadInto(record); {
-	case errors.Is(err, ringbuf.ErrFlushed):
+	rec, waiting, err = s.source.next(buf)
+	switch err {
+	case nil:
+		s.received.Add(1)
+	case errEnd:
 		s.ended = true
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.stopErr != nil {
-			return s.stopErr
-		}
-		return errEnd
-	case err != nil:
-		return fmt.Errorf("read event: %w", err)
+		err = cmp.Or(s.stopErr, errEnd)
 	}
-	s.received.Add(1)
-	return nil
+	return rec, waiting, err
 }
 
 // Close detaches and frees everything. Events that have fired and were not
@@ -172,31 +159,16 @@ func (s *Session) Close() error {
 	if s.closed {
 		return err
 	}
-	s.drop()
+	s.unread.Add(s.source.drain())
 	s.ended = true
 	err = errors.Join(err, s.finishLocked())
 	s.release()
 	return err
 }
 
-// drop reads what is left in the ring.
-func (s *Session) drop() {
-	s.ring.SetDeadline(time.Unix(1, 0))
-	var record ringbuf.Record
-	for {
-		err := s.ring.ReadInto(&record)
-		switch {
-		case err == nil:
-			s.unread.Add(1)
-		case !errors.Is(err, ringbuf.ErrFlushed):
-			return
-		}
-	}
-}
-
 func (s *Session) release() {
-	if s.ring != nil {
-		s.ring.Close()
+	if s.source != nil {
+		s.source.close()
 	}
 	s.tracing.release()
 }
@@ -206,5 +178,5 @@ func (s *Session) release() {
 func (s *Session) Idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed || s.ring.AvailableBytes() == 0
+	return s.closed || !s.source.available()
 }

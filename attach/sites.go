@@ -128,13 +128,13 @@ func (n *numbering) take(left []owner) {
 // recycle has numbers be given again of which no event is in the ring or with a
 // reader any more, and returns them.
 func (t *tracing) recycle() (again []int) {
-	if len(t.numbers.left) == 0 || t.empty == nil {
+	if len(t.numbers.left) == 0 || t.source == nil {
 		return nil
 	}
 	// Between an empty ring and the time when readers have nothing in hand lies
 	// a rescan: what was taken from the ring before counts as received by then.
 	idle := t.received.Load() == t.handled.Load()
-	empty := t.empty()
+	empty := !t.source.available()
 	t.numbers.left = slices.DeleteFunc(t.numbers.left, func(l leftNumbers) bool {
 		if idle && l.drained {
 			again = append(again, l.numbers...)

@@ -53,9 +53,9 @@ type tracing struct {
 	layout   *aggregateLayout // nil to record events
 	discover *discovery
 	procs    *process.Set
-	sharing  *sharing    // of links by processes; nil if they are few
-	numbers  numbering   // of sites
-	empty    func() bool // no event is in the ring; nil without one
+	sharing  *sharing  // of links by processes; nil if they are few
+	numbers  numbering // of sites
+	source   source    // of records; nil of an aggregate
 
 	received, unread atomic.Uint64
 	handled          atomic.Uint64 // of received, those that readers are done with
@@ -475,7 +475,19 @@ func (t *tracing) countLocked() (Stats, error) {
 	}
 	// What was received has fired before: in this order the sum never
 	// shows more received than fired.
-	st := Stats{Received: t.received.Load()}
+	received := t.received.Load()
+	count := t.countPrograms
+	if t.source != nil {
+		count = t.source.counts
+	}
+	st, err := count()
+	st.Received += received
+	st.Unread = t.unread.Load()
+	return st, err
+}
+
+// countPrograms returns what programs have counted.
+func (t *tracing) countPrograms() (st Stats, err error) {
 	c, err := t.maps.count()
 	if err != nil {
 		return st, err
@@ -486,13 +498,12 @@ func (t *tracing) countLocked() (Stats, error) {
 	st.Fired = c.at(codegen.CounterFired) + st.Missed
 	st.Lost = c.at(codegen.CounterLost)
 	st.Filtered = c.at(codegen.CounterFiltered)
-	st.Unread = t.unread.Load()
 	if t.layout != nil && t.layout.pairs != nil {
 		p, err := t.maps.pairs(&c)
 		if err != nil {
 			return st, err
 		}
-		st.Received += p.Pairs
+		st.Received = p.Pairs
 		st.Lost += p.Evicted + p.TooDeep
 		st.Filtered += p.Dropped + p.Pending + p.Unstarted
 		st.Unmatched = p.Pending + p.Unstarted

@@ -1,0 +1,62 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cilium/ebpf/ringbuf"
+)
+
+// ring is the source that programs in the kernel write to.
+type ring struct {
+	reader *ringbuf.Reader
+	record ringbuf.Record        // of next
+	count  func() (Stats, error) // by the programs
+}
+
+func newRing(m *maps, count func() (Stats, error)) (source, error) {
+	reader, err := ringbuf.NewReader(m.Ring)
+	if err != nil {
+		return nil, fmt.Errorf("read ring buffer: %w", err)
+	}
+	return &ring{reader: reader, count: count}, nil
+}
+
+func (r *ring) next(buf []byte) (rec []byte, more bool, err error) {
+	r.record.RawSample = buf
+	switch err := r.reader.ReadInto(&r.record); {
+	case errors.Is(err, ringbuf.ErrFlushed):
+		return nil, false, errEnd
+	case err != nil:
+		return nil, false, fmt.Errorf("read event: %w", err)
+	}
+	return r.record.RawSample, r.record.Remaining > 0, nil
+}
+
+func (r *ring) available() bool { return r.reader.AvailableBytes() > 0 }
+
+func (r *ring) stop() error {
+	if err := r.reader.Flush(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("wake up the reader of events: %w", err)
+	}
+	return nil
+}
+
+func (r *ring) drain() (n uint64) {
+	r.reader.SetDeadline(time.Unix(1, 0))
+	var record ringbuf.Record
+	for {
+		err := r.reader.ReadInto(&record)
+		switch {
+		case err == nil:
+			n++
+		case !errors.Is(err, ringbuf.ErrFlushed):
+			return n
+		}
+	}
+}
+
+func (r *ring) counts() (Stats, error) { return r.count() }
+func (r *ring) close() error           { return r.reader.Close() }

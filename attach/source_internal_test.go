@@ -1,0 +1,128 @@
+package attach
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// queue is a source of records that are there from the start.
+type queue struct {
+	records [][]byte
+	failing error // instead of the end
+	calls   []string
+}
+
+func (q *queue) next(buf []byte) ([]byte, bool, error) {
+	if len(q.records) == 0 {
+		if q.failing != nil {
+			return nil, false, q.failing
+		}
+		return nil, false, errEnd
+	}
+	rec := append(buf[:0], q.records[0]...)
+	q.records = q.records[1:]
+	return rec, len(q.records) > 0, nil
+}
+
+func (q *queue) available() bool { return len(q.records) > 0 }
+func (q *queue) stop() error     { q.calls = append(q.calls, "stop"); return nil }
+func (q *queue) close() error    { q.calls = append(q.calls, "close"); return nil }
+func (q *queue) drain() uint64 {
+	n := len(q.records)
+	q.records = nil
+	return uint64(n)
+}
+func (q *queue) counts() (Stats, error) { return Stats{Fired: 7, Lost: 2, Filtered: 1}, nil }
+
+// queued returns a session of four records that no program has written. The last is
+// of a site that there is not.
+func queued(t *testing.T) (*Session, *queue) {
+	q := &queue{}
+	for i := range 4 {
+		rec := make([]byte, record.Slot(1))
+		binary.NativeEndian.PutUint64(rec[record.Time:], uint64(i))
+		binary.NativeEndian.PutUint64(rec[record.Slot(0):], uint64(10+i))
+		q.records = append(q.records, rec)
+	}
+	q.records[3][record.Site] = 9
+	sig := &codegen.Signature{Layout: record.Layout{Slots: 1}}
+	sc := newSchema(sig)
+	sc.Fields = []shape.Field{{Name: "n", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)}}
+	s := &Session{clock: clock{until: 1 << 63, current: clockSample{offset: 100}}}
+	s.attached, s.cancel, s.source = unattached(nil), func() {}, q
+	s.sites.Store(s.sites.Load().with(Plan{{}}, []*schema{sc}, []int{0}))
+	t.Cleanup(func() { s.Close() })
+	return s, q
+}
+
+// TestSource reads a session whose events come from elsewhere than from programs,
+// without a privilege: as events, as views, and not at all.
+func TestSource(t *testing.T) {
+	s, q := queued(t)
+	var got []string
+	for ev, err := range s.Events() {
+		got = append(got, fmt.Sprint(ev.Time.UnixNano(), ev.Args, err))
+		if len(got) == 2 {
+			break // another call goes on
+		}
+	}
+	if s.Idle() {
+		t.Error("the session is idle while records wait")
+	}
+	for v, err := range s.Views() {
+		if v == nil {
+			got = append(got, err.Error())
+			continue
+		}
+		n, ok := v.Lookup("n")
+		got = append(got, fmt.Sprint(v.Time().Sub(time.Unix(0, 0)), n.Uint(), ok, err))
+	}
+	want := []string{"100 [{n 10 <nil>}] <nil>", "101 [{n 11 <nil>}] <nil>", "102ns 12 true <nil>", "event of site 9, which is not traced"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !s.Idle() {
+		t.Error("the session is not idle at the end")
+	}
+	if st, err := s.Stats(); err != nil || st != (Stats{Fired: 7, Received: 4, Lost: 2, Filtered: 1}) {
+		t.Errorf("stats %+v, %v", st, err)
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	for ev, err := range s.Events() {
+		t.Errorf("event %v, %v after the end", ev, err)
+	}
+	if err := s.Close(); err != nil || fmt.Sprint(q.calls) != "[stop stop close]" {
+		t.Errorf("close: %v, calls %v", err, q.calls)
+	}
+
+	s, _ = queued(t)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if st, err := s.Stats(); err != nil || st != (Stats{Fired: 7, Lost: 2, Filtered: 1, Unread: 4}) {
+		t.Errorf("when nobody reads: stats %+v, %v", st, err)
+	}
+}
+
+// TestSourceFails checks that an error of a source ends a session's events.
+func TestSourceFails(t *testing.T) {
+	s, q := queued(t)
+	q.records, q.failing = nil, errors.New("the source is gone")
+	var got []error
+	for _, err := range s.Events() {
+		got = append(got, err)
+	}
+	if len(got) != 1 || got[0] != q.failing {
+		t.Errorf("got %v, want %v", got, q.failing)
+	}
+}
