@@ -26,13 +26,16 @@ type specBinder struct {
 	table   *specTable // may be nil
 	objects operand.Objects
 	cookie  uint64
-	forms   map[formKey]boundSpec
+	forms   map[argsKey]boundSpec
 }
 
 type boundSpec struct {
 	spec string
-	errs []*ArgError
+	errs []error
 }
+
+// argsKey is what tells the arguments of sites apart.
+type argsKey struct{ path, args string }
 
 // bind returns the spec of a site, and notes there which arguments it lacks.
 // Functions have none.
@@ -41,7 +44,7 @@ func (b *specBinder) bind(s *Site) (string, error) {
 	if b.table == nil || p.Kind != reader.USDT {
 		return "", nil
 	}
-	key := formKey{path: s.Path, args: p.Args}
+	key := argsKey{path: s.Path, args: p.Args}
 	if known, ok := b.forms[key]; ok {
 		s.ArgErrs = known.errs
 		return known.spec, nil
@@ -77,7 +80,7 @@ func (b *specBinder) bind(s *Site) (string, error) {
 	bound := boundSpec{spec: string(b.table.layout.Encode(args, b.cookie, fail)), errs: s.ArgErrs}
 	if !ofSite {
 		if b.forms == nil {
-			b.forms = map[formKey]boundSpec{}
+			b.forms = map[argsKey]boundSpec{}
 		}
 		b.forms[key] = bound
 	}

@@ -55,7 +55,8 @@ func TestCollectionArguments(t *testing.T) {
 				for i, ev := range events {
 					name := probes[i]
 					failed := map[int]error{}
-					for _, e := range plans[name][0].ArgErrs {
+					for _, err := range plans[name][0].ArgErrs {
+						e := err.(*attach.ArgError)
 						failed[e.Index] = e
 					}
 					if ev.Program != number || ev.Cookie != int64(i)-1 || int(ev.Count) != len(want[name]) {
