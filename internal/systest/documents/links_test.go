@@ -105,3 +105,23 @@ func TestRationaleContents(t *testing.T) {
 		t.Errorf("contents of RATIONALE.md (-headings +contents):\n%s", d)
 	}
 }
+
+// inCode is a path in the text, which may have the name of a declaration behind it.
+var inCode = regexp.MustCompile("`((?:[a-z_][\\w-]*/)+[\\w.-]*?)(?:\\.[A-Z]\\w*)?`")
+
+// TestArchitecturePaths checks that the files and packages of ARCHITECTURE.md exist.
+func TestArchitecturePaths(t *testing.T) {
+	paths := inCode.FindAllStringSubmatch(all(t)["ARCHITECTURE.md"], -1)
+	if len(paths) < 50 {
+		t.Fatalf("found %d paths, want most of them", len(paths))
+	}
+	for _, m := range paths {
+		first, _, _ := strings.Cut(m[1], "/")
+		if _, err := os.Stat(root + first); err != nil {
+			continue // a package of another module
+		}
+		if _, err := os.Stat(root + m[1]); err != nil {
+			t.Errorf("ARCHITECTURE.md: %v", err)
+		}
+	}
+}
