@@ -16,11 +16,11 @@ type Arg struct {
 	// by its place in the note, or among a function's arguments; a function's
 	// result is "retval".
 	Name string
-	// Value is a uint64 (also for addresses), int64, float64, bool, string,
-	// []byte, [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List];
-	// nil of a pointer that was followed and points to nothing, and if Err says
-	// that there is none. An argument of 16 bytes of which only a note tells, as C
-	// compilers pass structs and __int128, is a Struct of its words, low and high.
+	// Value is a uint64 (also for addresses), int64, float64, bool, string, []byte,
+	// [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List]; nil
+	// for a pointer that was followed and points to nothing, and if Err says why
+	// there is none. An untyped argument of 16 bytes, as C compilers pass structs
+	// and __int128, is a Struct of its words, low and high.
 	Value any
 	// Err is why the value is missing or, if it wraps ErrTruncated, incomplete.
 	Err error

@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Decoder turns records into events. It is for this module's sources of events:
-// the shapes of records are internal. One goroutine uses it at a time.
+// Decoder turns records into events. It is for sources of events in this module:
+// the shapes of records are internal. One goroutine at a time may use it.
 type Decoder struct {
 	sites func(site uint32) (*shape.Shape, *reader.Probe)
 	wall  func(monotonic uint64) time.Time
@@ -19,9 +19,10 @@ type Decoder struct {
 	view  View
 }
 
-// NewDecoder returns a Decoder for records of some source. sites returns what a site
-// delivers, and its probe, by the number in the record; nil of a site that there is
-// not. wall returns the time of what the clock of records shows.
+// NewDecoder returns a Decoder for records of some source. sites returns the shape
+// of a site's records, and its probe, by the number in a record; nil if there is no
+// such site. wall returns the time for a reading of the records' clock, in
+// nanoseconds.
 func NewDecoder(sites func(site uint32) (*shape.Shape, *reader.Probe), wall func(monotonic uint64) time.Time) *Decoder {
 	return &Decoder{sites: sites, wall: wall, comms: map[[16]byte]string{}}
 }
@@ -29,7 +30,7 @@ func NewDecoder(sites func(site uint32) (*shape.Shape, *reader.Probe), wall func
 // maxComms bounds the thread names that are remembered.
 const maxComms = 1024
 
-// Decode returns the event in a record. Beside an error, an event that has its Probe
+// Decode returns the event in a record. An event beside an error that has its Probe
 // lacks only arguments.
 func (d *Decoder) Decode(rec []byte) (Event, error) {
 	r, s, p, err := d.site(rec)
@@ -54,8 +55,8 @@ func (d *Decoder) Decode(rec []byte) (Event, error) {
 }
 
 // View returns a view of the event in a record, which is valid until the next call
-// and as long as rec does not change. Beside an error it has no arguments, or is nil
-// if the site is not known.
+// and as long as rec does not change. A view beside an error has no arguments; it
+// is nil if the site is not known.
 func (d *Decoder) View(rec []byte) (*View, error) {
 	v := &d.view
 	v.decoder, v.addrs = d, v.addrs[:0]

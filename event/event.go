@@ -8,11 +8,12 @@ import (
 
 // Event is one firing of a probe.
 type Event struct {
-	// Time is when the probe fired, by the clock on the wall as it was set then.
+	// Time is when the probe fired, by the wall clock as it was set then.
 	Time time.Time
-	// PID and TID are process and thread as the PID namespace of the process that
-	// traces numbers them, also those of namespaces within, from Linux 6.5 on; 0, and
-	// null as JSON, if the one that fired has no number there.
+	// PID and TID are the numbers of process and thread in the PID namespace of the
+	// process that traces; from Linux 6.5 on those of processes in namespaces
+	// within, too. They are 0, and null as JSON, if the thread that fired has no
+	// number there.
 	PID, TID int
 	// Comm is the name of the thread, at most 15 bytes.
 	Comm string
@@ -22,7 +23,7 @@ type Event struct {
 	Provider, Name string
 	Args           []Arg
 
-	// Probe is the site that fired. It is shared by all its events. Where many
-	// processes are traced by their PIDs, it is that of the file, in no process.
+	// Probe is the site that fired. It is shared by all its events. If many
+	// processes are traced by their PIDs, it is the file's site, and Live is nil.
 	Probe *reader.Probe
 }

@@ -69,7 +69,7 @@ func appendID(dst []byte, id int) []byte {
 // MarshalJSON returns the fields as one JSON object, with the values of [Event]'s.
 func (s Struct) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil), nil }
 
-// AppendJSON appends to dst what MarshalJSON returns: Struct(ev.Args) are the
+// AppendJSON appends to dst what MarshalJSON returns: Struct(ev.Args) gives the
 // "args" of an event.
 func (s Struct) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
@@ -150,7 +150,7 @@ func (a *Arg) jsonError() error {
 }
 
 // AppendJSON appends the argument's value to dst as JSON, as in the "args" of an
-// event; null if there is none, whatever Err says.
+// event, or null if there is none.
 func (a *Arg) AppendJSON(dst []byte) []byte {
 	switch v := a.Value.(type) {
 	case uint64:

@@ -8,14 +8,14 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Value is a value that is not kept: a number, or text or bytes that somebody else
-// owns. It costs no memory, as opposed to the Value of an [Arg].
+// Value is a number, or text or bytes that belong to a [View]. Unlike the Value of
+// an [Arg], it takes no allocation, and is valid as long as the view.
 type Value struct {
 	// Kind is Uint (also for addresses), Int, Bool, Float, String or Bytes, and
-	// Other of structs, arrays and slices. It is 0 if there is no value: of a
-	// pointer that was followed to nothing, and if Err says so.
+	// Other of structs, arrays and slices. It is 0 if there is no value: for a
+	// pointer that was followed and points to nothing, and if Err says so.
 	Kind reader.FieldKind
-	// Meaning is what an Int, or Bytes, stand for.
+	// Meaning is what an Int, or Bytes, stands for.
 	Meaning reader.Meaning
 	// Err is as in Arg.
 	Err error
@@ -24,9 +24,9 @@ type Value struct {
 	data []byte
 }
 
-// NumberValue returns the number that the low size bytes of bits are, as memory
-// holds it: size is 1, 2, 4 or 8, of a Float 4 or 8. What is no Int, Bool or Float
-// is a Uint. It is inlined into what decodes events.
+// NumberValue returns a Value of the number in the low size bytes of bits, as
+// memory holds it. size is 1, 2, 4 or 8, for a Float 4 or 8. Kinds other than Int,
+// Bool and Float give a Uint. NumberValue is inlined into what decodes events.
 func NumberValue(kind reader.FieldKind, meaning reader.Meaning, bits uint64, size uint8) Value {
 	if kind > reader.Float {
 		kind = reader.Uint
@@ -34,8 +34,8 @@ func NumberValue(kind reader.FieldKind, meaning reader.Meaning, bits uint64, siz
 	return Value{Kind: kind, Meaning: meaning, bits: widen(bits, kind, size)}
 }
 
-// BytesValue returns bytes or, of any other kind, text. err is why data is incomplete,
-// nil if it is not.
+// BytesValue returns a Value of bytes or, for any other kind, text. err says why
+// data is incomplete; nil if it is complete.
 func BytesValue(kind reader.FieldKind, meaning reader.Meaning, data []byte, err error) Value {
 	if kind != reader.Bytes {
 		kind = reader.String
@@ -53,7 +53,7 @@ func TruncatedValue(kind reader.FieldKind, meaning reader.Meaning, data []byte) 
 	return BytesValue(kind, meaning, t.bytes, t.err)
 }
 
-// Uint returns an unsigned integer, address or bool; 0 if it is none.
+// Uint returns an unsigned integer, address or bool, 0 for other values.
 func (v Value) Uint() uint64 {
 	if v.Kind == reader.Uint || v.Kind == reader.Bool {
 		return v.bits
@@ -61,7 +61,7 @@ func (v Value) Uint() uint64 {
 	return 0
 }
 
-// Int returns a signed integer; 0 if it is none.
+// Int returns a signed integer, 0 for other values.
 func (v Value) Int() int64 {
 	if v.Kind == reader.Int {
 		return int64(v.bits)
@@ -69,7 +69,7 @@ func (v Value) Int() int64 {
 	return 0
 }
 
-// Float returns a floating-point number; 0 if it is none.
+// Float returns a floating-point number, 0 for other values.
 func (v Value) Float() float64 {
 	if v.Kind == reader.Float {
 		return math.Float64frombits(v.bits)
@@ -80,8 +80,8 @@ func (v Value) Float() float64 {
 // Bool reports whether the value is a bool that is true.
 func (v Value) Bool() bool { return v.Kind == reader.Bool && v.bits != 0 }
 
-// Bytes returns text or bytes, which are not copied: of a view they are valid until
-// the next event. It returns nil of other values.
+// Bytes returns text or bytes. They are not copied: those of a view are valid until
+// the next event. It returns nil for other values.
 func (v Value) Bytes() []byte { return v.data }
 
 // Any returns the value as the Value of an [Arg], to be kept, with its Err: a copy

@@ -19,7 +19,7 @@ type View struct {
 	addrs   [][16]byte // that Value.Bytes leads to
 }
 
-// Time returns when the probe fired, by the clock on the wall.
+// Time returns when the probe fired, by the wall clock.
 func (v *View) Time() time.Time {
 	return v.decoder.wall(v.reading.rec.Time())
 }
@@ -45,9 +45,8 @@ func (v *View) Name(i int) string { return v.shape.Fields[i].Name }
 // Arg returns argument i.
 func (v *View) Arg(i int) Value { return v.value(&v.shape.Fields[i], 0, 0) }
 
-// Lookup returns the value at a path, such as "status", "peer.host" or
-// "scores[1]", and whether there is one. Elements of slices are reached by Event
-// only.
+// Lookup returns the value at a path, such as "status", "peer.host" or "scores[1]",
+// and whether there is one. Elements of slices are in [View.Event] only.
 func (v *View) Lookup(path string) (Value, bool) {
 	f, at, text, err := v.shape.Lookup(path)
 	if err != nil {
@@ -56,7 +55,7 @@ func (v *View) Lookup(path string) (Value, bool) {
 	return v.value(f, at, text), true
 }
 
-// Event returns the event as Events would, to be kept.
+// Event returns the event with all its arguments, to be kept.
 func (v *View) Event() (Event, error) { return v.decoder.Decode(v.reading.rec) }
 
 func (v *View) value(f *shape.Field, at, text int) Value {
