@@ -84,9 +84,9 @@ func (v Value) Bool() bool { return v.Kind == reader.Bool && v.bits != 0 }
 // the next event. It returns nil for other values.
 func (v Value) Bytes() []byte { return v.data }
 
-// Any returns the value as the Value of an [Arg], to be kept, with its Err: a copy
-// of text and bytes, and a [time.Duration], [time.Time] or [netip.Addr] of what
-// stands for one. It returns nil of structs, arrays and slices.
+// Any returns the value as the Value and Err of an [Arg], to be kept: text and bytes
+// are copied, and what stands for a [time.Duration], [time.Time] or [netip.Addr]
+// becomes one. It returns nil for structs, arrays and slices.
 func (v Value) Any() (any, error) {
 	switch v.Kind {
 	case reader.Uint:

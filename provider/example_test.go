@@ -4,6 +4,7 @@ package provider_test
 
 import (
 	"fmt"
+	"io/fs"
 	"regexp"
 
 	"github.com/go-usdt/usdt/provider"
@@ -37,8 +38,23 @@ func ExampleProvider_Load() {
 	defer store.Close()
 	order.Fire(2, "Ada")
 	// Output:
-	// declare probe store:check-out at example_test.go:33: probe name "check-out" is not a C identifier (letters, digits and _, no digit first)
-	// declare probe store:refund at example_test.go:34: argument name "items" is used twice
+	// declare probe store:check-out at example_test.go:34: probe name "check-out" is not a C identifier (letters, digits and _, no digit first)
+	// declare probe store:refund at example_test.go:35: argument name "items" is used twice
+}
+
+// Errors, and values with a method String, become text when somebody watches, and not
+// before.
+func ExampleText() {
+	orders := provider.New("orders", nil)
+	done := provider.NewProbe2[uint64, provider.Text](orders, "done", "id", "err")
+	if err := orders.Load(); err != nil {
+		fmt.Println(err)
+	}
+	defer orders.Close()
+
+	var err error = fs.ErrNotExist // of the order
+	done.Fire(7, provider.Error(err))
+	// Output:
 }
 
 // A record is a probe whose arguments are the fields of a struct. It is not
