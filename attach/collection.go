@@ -85,13 +85,13 @@ const maxObject = 64 << 20
 // if there will be such sites.
 const roomForMore = 4096
 
-// LoadCollection loads the object, attaches its programs and returns what is
-// to be closed. It is LoadCollectionSpec, NewCollection and Attach in one call;
-// call these to set variables, resize maps or change what a program is attached
-// to.
+// LoadCollection loads the object and attaches its programs. The caller closes the
+// collection. It is LoadCollectionSpec, NewCollection and Attach in one call; call
+// these to set variables, resize maps or change what a program is attached to.
 //
-// When ctx is done, LoadCollection ends with its cause, or what it has attached
-// is detached. The error names what could not be attached, and then nothing is.
+// When ctx is done, LoadCollection ends with its cause, or what it has attached is
+// detached. If something could not be attached, the error says what, and nothing
+// stays attached.
 func LoadCollection(ctx context.Context, object io.ReaderAt, opts *CollectionOptions) (*Collection, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err

@@ -30,9 +30,9 @@ type target struct {
 // errClosed is the error of a collection that has been closed.
 var errClosed = fmt.Errorf("the collection is %w", ErrClosed)
 
-// Attach attaches every program whose section names what to attach to. The
-// error joins what went wrong, once for each cause; what could be attached
-// stays so. When ctx is done, Attach ends with its cause, or what it has attached
+// Attach attaches every program whose section names what to attach to. The error
+// joins what went wrong, once for each cause; what could be attached stays
+// attached. When ctx is done, Attach ends with its cause, or what it has attached
 // is detached.
 func (c *Collection) Attach(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
@@ -67,10 +67,10 @@ func (c *Collection) Attach(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// AttachProgram attaches a program to what a selector names: one of section
-// "usdt" or "usdt/…" to probes, as [Open] takes them, and one of the sections
-// for functions to PATH:FUNC. It may be called any number of times; closing what
-// it returns, or the collection, detaches.
+// AttachProgram attaches a program to what a selector names: one of section "usdt"
+// or "usdt/…" to probes, as [Open] takes them, and one of the sections for
+// functions to PATH:FUNC. It may be called any number of times. Closing the result,
+// or the collection, detaches.
 //
 // A program whose section names what to attach to, of a collection that was loaded
 // for more than eight PIDs, does nothing in other processes: it is an error to

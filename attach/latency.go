@@ -30,9 +30,9 @@ type LatencyOptions struct {
 	// MaxGroups bounds the groups, see [Aggregation.MaxGroups].
 	MaxGroups int
 
-	// MaxPending bounds the keys of which starts wait for their ends; 0 means
-	// 65536. When there are more, the ones that have waited longest are forgotten,
-	// and counted.
+	// MaxPending bounds the keys whose starts wait for their ends; 0 means 65536.
+	// When there are more, the ones that have waited longest are forgotten, and
+	// counted.
 	MaxPending int
 }
 

@@ -45,7 +45,7 @@ type Options struct {
 	// passes them. If Args is empty, events hold all that can be in registers; with
 	// "none", only those that Strings names. A type may follow, also to "retval":
 	// int8 to int64 and uint8 to uint64, as in "retval:int32" for a C function that
-	// returns an int, of which a register holds only a part. Without a type a word
+	// returns an int, which fills only a part of a register. Without a type a word
 	// is a signed integer, or unsigned if it has 32 bits.
 	Args []string
 

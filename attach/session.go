@@ -22,15 +22,20 @@ type Session struct {
 	ended   bool       // the source has no more
 }
 
-// Open attaches to the probes that selectors name: [PATH:]PROVIDER:NAME, with
-// globs in each part, or to functions: uprobe:PATH:FUNC and uretprobe:PATH:FUNC.
+// Open attaches to what selectors name:
+//
+//	[PATH:]PROVIDER:NAME       probes, with globs in each part
+//	uprobe:PATH:FUNC           entries of functions, with globs
+//	uretprobe:PATH:FUNC        returns from functions, with globs
+//	uprobe:PATH:FUNC+OFFSET    an instruction of a function
+//	uprobe:PATH:0x401136       the instruction at an address in the file
+//
 // FUNC is compared with symbols and with demangled names, with and without the
-// types of parameters; FUNC+OFFSET is an instruction within it, and an address
-// in the file, as 0x401136, an instruction wherever it is. A PATH without '/' is
-// also looked for in $PATH and by the dynamic linker's cache.
-// Without [Target.PIDs] a PATH that is a file, or several by wildcards, is
-// attached to in all processes, those that start later included; otherwise the
-// files that running processes have mapped are searched.
+// types of parameters. A PATH without '/' is also looked for in $PATH and by the
+// dynamic linker's cache. Without [Target.PIDs], a PATH that is a file, or several
+// by wildcards, is attached to in all processes, those that start later included.
+// A selector without such a PATH is looked for in the files that running processes
+// have mapped.
 //
 // Each selector must match; a probe that several of them name is traced once.
 // opts may be nil.
@@ -41,7 +46,8 @@ type Session struct {
 // The error wraps [ErrNoMatch] if there is no such probe, [ErrNoSite] if no
 // site could be attached to; it is a [*PrivilegeError] if this process may not, a
 // [*SelectorError] if a selector cannot be understood and an [*OptionError] if an
-// option cannot be used. If only some sites could be attached to, that is no error: see Plan.
+// option cannot be used. If only some sites could be attached to, that is no error:
+// see Plan.
 func Open(ctx context.Context, selectors []string, opts *Options) (*Session, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
