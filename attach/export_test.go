@@ -1,6 +1,11 @@
 package attach
 
-import "github.com/go-usdt/usdt/attach/internal/kernel"
+import (
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/reader"
+)
 
 // TellsNestedPIDs reports whether the PIDs of processes in a namespace within this
 // process's are known.
@@ -8,3 +13,35 @@ func TellsNestedPIDs() bool { return kernel.OwnPIDNamespace().TellsNested() }
 
 // SiteNumbers returns how many numbers of sites a session has had at a time.
 func SiteNumbers(s *Session) int { return len(s.sites.Load().probes) }
+
+// Holding returns what evaluates a condition in Go for views of a session of one
+// site, which has a condition that looks at the same.
+func Holding(s *Session, where string) (func(*event.View) bool, error) {
+	expr, err := parseWhere(where)
+	if err != nil {
+		return nil, err
+	}
+	sites := s.sites.Load()
+	last := len(sites.schemas) - 1
+	var names []string
+	c, err := expr.Check(func(name string, text bool) (filter.Value, error) {
+		in, err := sites.schemas[last].input(sites.probes[last], name, text)
+		names = append(names, name)
+		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(names) - 1}, err
+	})
+	return func(v *event.View) bool {
+		return c.Holds(func(operand filter.Value) filter.Operand {
+			switch name := names[operand.Index]; name {
+			case "pid":
+				return filter.Of(event.NumberValue(reader.Uint, reader.Plain, uint64(v.PID()), 8))
+			case "tid":
+				return filter.Of(event.NumberValue(reader.Uint, reader.Plain, uint64(v.TID()), 8))
+			case "comm":
+				return filter.Of(event.BytesValue(reader.String, reader.Plain, []byte(v.Comm()), nil))
+			default:
+				value, _ := v.Lookup(name)
+				return filter.Of(value)
+			}
+		})
+	}, err
+}

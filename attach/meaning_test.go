@@ -86,33 +86,36 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
+// meaningTests are conditions on dials, and of which of them they hold.
+var meaningTests = []struct {
+	where string
+	want  []int64
+}{
+	{"took > 10ms", []int64{3, 5, 6}},
+	{"took >= 10ms && took < 1h", []int64{4, 5, 6}},
+	{`took == "1.5ms"`, []int64{0}},
+	{"took < 0", []int64{1}},
+	{"took == 1500000", []int64{0}},
+	{"-1h == took", []int64{1}},
+	{`at > "2026-01-01"`, []int64{6}},
+	{"at >= 2026-01-01", []int64{1, 6}},
+	{"at >= 2025-12-31T23:59:59Z && at < 2026-01-01T00:00:00+00:00", []int64{0}},
+	{"at == 0", []int64{3}},
+	{"at < 1970-01-01", []int64{2, 4, 5}},
+	{"at == 0001-01-01", []int64{2}},
+	{`at != "0001-01-01" && at < "1700-01-01"`, []int64{5}},
+	{`peer == "10.0.0.1"`, []int64{0}},
+	{"peer == 10.0.0.1", []int64{0}},
+	{`peer == "::1" || peer == 10.0.0.2`, []int64{1, 6}},
+	{`peer == "::ffff:10.0.0.1"`, []int64{3}},
+	{"peer != 10.0.0.1 && took != 0", []int64{1, 3, 4, 5, 6}},
+	{"own == 192.0.2.1 && n == 4", []int64{4}},
+}
+
 // TestWhereMeanings compares durations, times and addresses in the kernel.
 func TestWhereMeanings(t *testing.T) {
 	fire := dialProvider(t, "meanwhere")
-	for _, test := range []struct {
-		where string
-		want  []int64
-	}{
-		{"took > 10ms", []int64{3, 5, 6}},
-		{"took >= 10ms && took < 1h", []int64{4, 5, 6}},
-		{`took == "1.5ms"`, []int64{0}},
-		{"took < 0", []int64{1}},
-		{"took == 1500000", []int64{0}},
-		{"-1h == took", []int64{1}},
-		{`at > "2026-01-01"`, []int64{6}},
-		{"at >= 2026-01-01", []int64{1, 6}},
-		{"at >= 2025-12-31T23:59:59Z && at < 2026-01-01T00:00:00+00:00", []int64{0}},
-		{"at == 0", []int64{3}},
-		{"at < 1970-01-01", []int64{2, 4, 5}},
-		{"at == 0001-01-01", []int64{2}},
-		{`at != "0001-01-01" && at < "1700-01-01"`, []int64{5}},
-		{`peer == "10.0.0.1"`, []int64{0}},
-		{"peer == 10.0.0.1", []int64{0}},
-		{`peer == "::1" || peer == 10.0.0.2`, []int64{1, 6}},
-		{`peer == "::ffff:10.0.0.1"`, []int64{3}},
-		{"peer != 10.0.0.1 && took != 0", []int64{1, 3, 4, 5, 6}},
-		{"own == 192.0.2.1 && n == 4", []int64{4}},
-	} {
+	for _, test := range meaningTests {
 		s := open(t, "meanwhere:dial", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: test.where})
 		fire()
 		var got []int64

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -56,13 +57,15 @@ func whereChild() func(string) error {
 	}
 }
 
-func TestWhere(t *testing.T) {
-	p := startChild(t, "where")
-	p.Do("load")
-	for _, test := range []struct {
-		probe, where string
-		want         []int // of the events that are fired
-	}{
+// whereTest is a condition, and of which of the events that are fired it holds.
+type whereTest struct {
+	probe, where string
+	want         []int
+}
+
+// whereTests are for the probes of the child "where", whose process is pid.
+func whereTests(pid int) []whereTest {
+	return []whereTest{
 		{"num", "i == -2", []int{0}},
 		{"num", "i != -2", []int{1, 2, 3, 4, 5}},
 		{"num", "i < 0", []int{0, 1}},
@@ -82,8 +85,8 @@ func TestWhere(t *testing.T) {
 		{"num", "g == 0.1", []int{3}},
 		{"num", "g > -2", []int{0, 1, 2, 3, 4}},
 		{"num", "1e8 < g", []int{4}},
-		{"num", fmt.Sprintf("pid == %d && tid > 0", p.PID()), []int{0, 1, 2, 3, 4, 5}},
-		{"num", fmt.Sprintf("pid != %d", p.PID()), nil},
+		{"num", fmt.Sprintf("pid == %d && tid > 0", pid), []int{0, 1, 2, 3, 4, 5}},
+		{"num", fmt.Sprintf("pid != %d", pid), nil},
 		{"num", `comm == "exe"`, []int{0, 1, 2, 3, 4, 5}},
 		{"num", `comm ~ "e*e" && n == 1`, []int{1}},
 		{"num", `comm ~ "x*"`, nil},
@@ -109,17 +112,27 @@ func TestWhere(t *testing.T) {
 		{"rec", `Ratio > 1`, []int{1}},
 		{"rec", `Path == "/x"`, []int{0}},
 		{"rec", `PID < 0 && Ratio < 1`, []int{0}},
-	} {
+	}
+}
+
+// whereNumber returns which of the events of its probe one is.
+func whereNumber(ev *event.Event) int {
+	if ev.Name == "rec" {
+		return map[any]int{int64(-5): 0, int64(6): 1}[ev.Args[0].Value]
+	}
+	return int(ev.Args[len(ev.Args)-1].Value.(uint64))
+}
+
+func TestWhere(t *testing.T) {
+	p := startChild(t, "where")
+	p.Do("load")
+	for _, test := range whereTests(p.PID()) {
 		t.Run(test.probe+":"+fmt.Sprintf("%.40s", test.where), func(t *testing.T) {
 			s := open(t, "where:"+test.probe, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where})
 			p.Do("%s", test.probe)
 			var got []int
 			for _, ev := range drain(t, s) {
-				if test.probe == "rec" {
-					got = append(got, map[any]int{int64(-5): 0, int64(6): 1}[ev.Args[0].Value])
-					continue
-				}
-				got = append(got, int(ev.Args[len(ev.Args)-1].Value.(uint64)))
+				got = append(got, whereNumber(&ev))
 			}
 			if d := cmp.Diff(test.want, got); d != "" {
 				t.Errorf("where %s (-want +got):\n%s", test.where, d)
@@ -133,29 +146,36 @@ func TestWhere(t *testing.T) {
 	}
 }
 
+// whereTestC is a condition on events of the C program, and how many it holds of.
+type whereTestC struct {
+	probe, where string
+	want         int
+}
+
+func whereTestsC(pid int) []whereTestC {
+	return []whereTestC{
+		{"ints", "arg0 == -8 && arg1 == 200 && arg2 < 0 && arg3 == 60000 && arg4 == -320000", 1},
+		{"ints", "arg5 == 4000000000 && arg6 <= -64000000000 && arg7 == 0xfedcba9876543210", 1},
+		{"ints", "arg7 < 5", 0},
+		{"consts", "arg0 == -9 && arg2 == 9223372036854775807 && arg3 == 0xff", 1},
+		{"memory", "arg0 == -20 && arg2 > 29", 1},
+		{"global", "arg0 == -77 && arg1 == -2 && arg2 == 4242", 1},
+		{"text", `arg0 == "h\xc3\xa9llo"`, 1},
+		{"text", `arg0 ~ "*llo" && arg2 == 1`, 1},
+		{"text", `arg0 > 4096`, 1}, // the address
+		{"text", `arg1 == "x" || arg1 != "x"`, 0},
+		{"text", `!(arg1 == "x")`, 1},
+		{"floats", `arg0 == 2.5 && arg1 < -0.2 && arg1 > -0.3`, 1},
+		{"bare", fmt.Sprintf(`pid == %d && comm == "args"`, pid), 1},
+	}
+}
+
 // TestWhereC holds that conditions work on untyped arguments of every form.
 func TestWhereC(t *testing.T) {
 	for _, flags := range [][]string{{"gcc", "-O0"}, {"gcc", "-O2"}, {"clang", "-O2"}} {
 		path := compile(t, flags...)
 		p := start(t, exec.Command(path))
-		for _, test := range []struct {
-			probe, where string
-			want         int
-		}{
-			{"ints", "arg0 == -8 && arg1 == 200 && arg2 < 0 && arg3 == 60000 && arg4 == -320000", 1},
-			{"ints", "arg5 == 4000000000 && arg6 <= -64000000000 && arg7 == 0xfedcba9876543210", 1},
-			{"ints", "arg7 < 5", 0},
-			{"consts", "arg0 == -9 && arg2 == 9223372036854775807 && arg3 == 0xff", 1},
-			{"memory", "arg0 == -20 && arg2 > 29", 1},
-			{"global", "arg0 == -77 && arg1 == -2 && arg2 == 4242", 1},
-			{"text", `arg0 == "h\xc3\xa9llo"`, 1},
-			{"text", `arg0 ~ "*llo" && arg2 == 1`, 1},
-			{"text", `arg0 > 4096`, 1}, // the address
-			{"text", `arg1 == "x" || arg1 != "x"`, 0},
-			{"text", `!(arg1 == "x")`, 1},
-			{"floats", `arg0 == 2.5 && arg1 < -0.2 && arg1 > -0.3`, 1},
-			{"bare", fmt.Sprintf(`pid == %d && comm == "args"`, p.PID()), 1},
-		} {
+		for _, test := range whereTestsC(p.PID()) {
 			s := open(t, path+":args:"+test.probe, &attach.Options{Where: test.where})
 			p.Do("")
 			if got := len(drain(t, s)); got != test.want {

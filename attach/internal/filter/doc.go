@@ -2,7 +2,8 @@
 //
 //	status >= 500 && (path ~ "/api/*" || !cached) && comm != "curl"
 //
-// Parse reads a condition, [Expr.Check] fits it to the arguments of one probe.
+// Parse reads a condition, [Expr.Check] fits it to the arguments of one probe, and
+// [Condition.Holds] evaluates it for an event, as programs in the kernel do.
 // The operators are || && ! == != < <= > >= and ~, with parentheses; all but
 // the first three stand between a name and a constant. Constants are integers
 // (decimal, 0x…, negative), floating-point numbers, true, false and text in

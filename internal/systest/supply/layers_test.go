@@ -28,7 +28,6 @@ internal/safeelf
 internal/selector
 internal/sys
 internal/version
-attach/internal/filter
 attach/internal/kernel
 attach/internal/libbpf
 attach/internal/overlay: attach/internal/kernel
@@ -41,6 +40,7 @@ provider: elfgen internal/btfgen internal/greet internal/stub internal/sys notes
 reader: internal/cdecl internal/procfs internal/safeelf internal/sys notes
 internal/shape: internal/record notes reader
 event: internal/printable internal/record internal/shape notes reader
+attach/internal/filter: event reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/operand internal/sys notes reader

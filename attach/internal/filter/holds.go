@@ -1,0 +1,94 @@
+package filter
+
+import (
+	"cmp"
+	"errors"
+	"math"
+
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Operand is what a condition looks at. The zero Operand is a value that cannot be
+// read.
+type Operand struct {
+	known bool
+	bits  uint64 // of a number, extended to 64 bits; of a Float with 64 bits
+	text  []byte
+	more  bool // than text
+}
+
+// Of returns a decoded value as an Operand. Text has to be there up to MaxText and
+// one byte, as events have it whose Options.MaxString is that or more.
+func Of(v event.Value) Operand {
+	switch v.Kind {
+	case reader.Uint, reader.Bool:
+		return Operand{known: true, bits: v.Uint()}
+	case reader.Int:
+		return Operand{known: true, bits: uint64(v.Int())}
+	case reader.Float:
+		return Operand{known: true, bits: math.Float64bits(v.Float())}
+	case reader.String, reader.Bytes:
+		return Operand{known: true, text: v.Bytes(), more: errors.Is(v.Err, event.ErrTruncated)}
+	}
+	return Operand{}
+}
+
+// Holds evaluates the condition as programs in the kernel do, for events that do not
+// come from one. operand returns what a Value of the condition stands for.
+func (c *Condition) Holds(operand func(Value) Operand) bool {
+	switch c.Op {
+	case And:
+		return c.Left.Holds(operand) && c.Right.Holds(operand)
+	case Or:
+		return c.Left.Holds(operand) || c.Right.Holds(operand)
+	case Not:
+		return !c.Left.Holds(operand)
+	}
+	o := operand(c.Value)
+	switch {
+	case !o.known:
+		return false
+	case c.Op == Match || c.Op == Miss:
+		return c.Pattern.matchBeginning(o.text, o.more) == (c.Op == Match)
+	case c.Value.Kind == Float:
+		f := math.Float64frombits(o.bits)
+		if math.IsNaN(f) {
+			return false
+		}
+		if c.Value.Size == 4 {
+			o.bits = uint64(math.Float32bits(float32(f))) << 32
+		}
+		o.bits = uint64(FloatOrder(o.bits))
+	}
+	order := cmp.Compare(o.bits, c.Bits)
+	if c.Signed {
+		order = cmp.Compare(int64(o.bits), int64(c.Bits))
+	}
+	switch c.Op {
+	case Equal:
+		return order == 0
+	case Differs:
+		return order != 0
+	case Less:
+		return order < 0
+	case LessEqual:
+		return order <= 0
+	case Greater:
+		return order > 0
+	}
+	return order >= 0
+}
+
+// matchBeginning reports whether the pattern matches text of which only the first
+// MaxText bytes are looked at: it does not match if that depends on what follows.
+// more says that there is more than text.
+func (p Pattern) matchBeginning(text []byte, more bool) bool {
+	if more || len(text) > MaxText {
+		if len(p.Pieces) == 1 || p.Pieces[len(p.Pieces)-1] != "" {
+			return false
+		}
+		text = text[:min(len(text), MaxText)]
+	}
+	return p.Match(string(text))
+}
