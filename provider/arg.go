@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Arg are the types of a probe's arguments: integers, floating-point numbers,
-// bool, string and []byte, and types defined from them; [time.Duration], [time.Time]
-// and [netip.Addr], which typed readers show as such; and [Text], which is an error's
-// or a fmt.Stringer's. Values of types defined from time.Time, time.Duration or
-// netip.Addr are converted to these where they are fired, which costs nothing.
+// Arg is the set of types that a probe's arguments can have: integers,
+// floating-point numbers, bool, string and []byte, and types defined from them;
+// [time.Duration], [time.Time] and [netip.Addr], which typed readers show as such;
+// and [Text], for errors and Stringers. Values of types defined from time.Time,
+// time.Duration or netip.Addr are converted to these where they are fired, which
+// costs nothing.
 //
 // A tracer sees int, uint and uintptr as 64 bits. A string arrives as a
 // NUL-terminated copy, a []byte as a pointer to its bytes and their number. A

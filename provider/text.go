@@ -6,15 +6,16 @@ import (
 	"unsafe"
 )
 
-// Text is an argument, or a field of a [Record], that tracers see as a string, which is
-// made of a value when somebody watches and not before. [Error], [Stringer] and [As]
-// say of which value:
+// Text is an argument, or a field of a [Record], that tracers see as a string. The
+// string is made of a value when somebody watches, and not before. [Error],
+// [Stringer] and [As] say what it is made of:
 //
 //	done := provider.NewProbe2[uint64, provider.Text](myapp, "request_done", "id", "err")
 //	done.Fire(id, provider.Error(err))
 //
-// The zero Text is the empty string. A Text is for the Fire that it is given to: it
-// may hold its value by a pointer, and one that is fired twice is converted twice.
+// The zero Text is the empty string. Make a Text for the Fire that it is passed to:
+// it may hold its value by a pointer, and is converted anew each time that it is
+// fired.
 //
 // The conversion runs on the goroutine that fires, with the locks that it holds, and
 // may allocate. If it panics the program goes on, and the text says so as package fmt
