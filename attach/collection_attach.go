@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
@@ -19,7 +20,7 @@ import (
 type target struct {
 	options  *CollectionOptions
 	note     string // on the program
-	discover *discovery
+	discover *discover.Search
 	procs    *process.Set
 	sharing  *sharing // nil if each process has links of its own
 	plan     Plan
@@ -124,16 +125,20 @@ func (c *Collection) newTarget(ctx context.Context, p *collectionProgram, select
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return nil, err
 	}
-	t.discover, err = newDiscovery(ctx, []string{selector}, t.procs)
-	if err == nil {
-		t.plan, err = t.discover.discover()
+	selectors, err := parseSelectors([]string{selector})
+	if err != nil {
+		t.procs.Close()
+		return nil, err
 	}
-	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
+	t.discover = discover.New(selectors, t.procs)
+	found, err := t.discover.First(ctx)
+	t.plan = planOf(found)
+	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
 		t.procs.Close()
 		return nil, err
 	}
 	if p.shares(o.Target.PIDs) {
-		t.sharing = newSharing(t.procs, t.discover)
+		t.sharing = newSharing(t.procs)
 	}
 	if err := t.bind(ctx, c.specs); err != nil {
 		t.procs.Close()
@@ -184,19 +189,19 @@ func (c *Collection) attach(ctx context.Context, p *collectionProgram, t *target
 		return nil, errClosed
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	t.discover.ctx = ctx
 	waitEnded := c.dropEnded(ctx, t)
 	rescanned := make(chan struct{})
 	go func() {
 		defer close(rescanned)
 		if t.options.Rescan > 0 {
 			repeat(ctx, t.options.Rescan, func() (then func()) {
-				plan, err := t.discover.more()
+				found, err := t.discover.More(ctx)
+				plan := planOf(found)
 				return func() {
 					if err == nil && len(plan) > 0 {
 						c.extend(ctx, a, p, t, plan)
 					}
-					a.retire(t.discover.ended) // what the kernel answers changes nothing here
+					a.retire(t.discover.Ended) // what the kernel answers changes nothing here
 				}
 			})
 		}

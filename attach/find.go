@@ -3,6 +3,7 @@ package attach
 import (
 	"context"
 
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
@@ -34,14 +35,15 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 		return nil, err
 	}
 	defer procs.Close()
-	d, err := newDiscovery(ctx, selectors, procs)
+	parsed, err := parseSelectors(selectors)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := d.discover()
+	found, err := discover.New(parsed, procs).First(ctx)
 	if err != nil {
 		return nil, err
 	}
+	plan := planOf(found)
 	planner := newPlanner(opts.Force)
 	defer planner.Objects.Close()
 	for i := range plan {

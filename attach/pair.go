@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
+
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -64,7 +66,7 @@ func (l *pairLayout) role(p *reader.Probe) (codegen.Role, error) {
 	if l == nil {
 		return codegen.RoleNone, nil
 	}
-	start, end := selects(&l.start, p), selects(&l.end, p)
+	start, end := discover.Selects(&l.start, p), discover.Selects(&l.end, p)
 	switch {
 	case start && end:
 		return codegen.RoleNone, fmt.Errorf("%w: %s:%s %w", ErrAggregation, p.Provider, p.Name, errBothRoles)

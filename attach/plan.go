@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -63,18 +64,18 @@ func (p Plan) Attached() int {
 	return n
 }
 
-// ErrUnsafe is wrapped by Site.Reason if attaching would harm the traced
-// program. [Options.Force] attaches nevertheless.
-var ErrUnsafe = plan.ErrUnsafe
-
-// ErrSilent is wrapped by Site.Reason if the site would never fire, or not in
-// every process. [Options.Force] attaches nevertheless.
-var ErrSilent = plan.ErrSilent
-
-// ErrPanic is wrapped by Site.Reason if attaching could end the host: the sysctl
-// kernel.panic_on_warn or kernel.warn_limit is set, and the kernel warns when a
-// process is killed while it replaces the site. [Options.Force] attaches nevertheless.
-var ErrPanic = plan.ErrPanic
+// planOf returns the sites that were found, about which nothing was decided yet.
+func planOf(found discover.Sites) Plan {
+	n := found.Len()
+	if n == 0 {
+		return nil
+	}
+	plan := make(Plan, 0, n)
+	for s := range found.All() {
+		plan = append(plan, Site{Probe: s.Probe, PID: s.PID, file: s.File})
+	}
+	return plan
+}
 
 // newPlanner returns what decides about sites. Its Objects are to be closed.
 func newPlanner(force bool) *plan.Planner { return plan.New(force, link.Refuses) }
@@ -83,4 +84,12 @@ func newPlanner(force bool) *plan.Planner { return plan.New(force, link.Refuses)
 func (s *Site) decide(planner *plan.Planner) {
 	d := planner.Plan(&s.Probe, s.PID)
 	s.Path, s.Offset, s.Reason, s.Notes, s.opcode = d.Path, d.Offset, d.Reason, d.Notes, d.Opcode
+}
+
+// owner returns what the site is left with.
+func (s *Site) owner() discover.Owner {
+	if s.shared {
+		return discover.Owner{File: s.file}
+	}
+	return discover.Owner{File: s.file, PID: s.PID}
 }

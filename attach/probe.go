@@ -118,3 +118,13 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Program
 	}
 	return newAttachment(context.Background(), plan, groups.all, kind)
 }
+
+// nameOf is how people call the probe: PROVIDER:NAME, of functions with
+// "uprobe:" or "uretprobe:" before it.
+func nameOf(p *reader.Probe) string {
+	name := p.Provider + ":" + p.Name
+	if p.Kind != reader.USDT {
+		name = p.Kind.String() + ":" + name
+	}
+	return name
+}

@@ -45,7 +45,7 @@ func (t *tracing) Rescan(held bool) error {
 	if held {
 		since = time.Time{}
 	}
-	t.attachMore(t.discover.ctx, plan, since)
+	t.attachMore(t.searching, plan, since)
 	return nil
 }
 
@@ -59,7 +59,8 @@ func (t *tracing) look() (since time.Time, plan Plan, err error) {
 	if err := t.maps.selection.look(); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return since, nil, err
 	}
-	plan, err = t.discover.more()
+	found, err := t.discover.More(t.searching)
+	plan = planOf(found)
 	return since, plan, err
 }
 
@@ -71,7 +72,7 @@ func (t *tracing) attachMore(ctx context.Context, plan Plan, since time.Time) {
 	if len(plan) > 0 {
 		t.extend(ctx, plan, since)
 	}
-	ended := append(t.discover.ended, t.sharing.leave(t.discover.ended, t.procs)...)
+	ended := append(t.discover.Ended, t.sharing.leave(t.discover.Ended, t.procs)...)
 	if err := t.attached.retire(ended); err != nil {
 		t.fail(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/overlay"
 	"github.com/go-usdt/usdt/attach/internal/process"
@@ -34,17 +35,17 @@ type sharedPlace struct {
 
 // sharing has the links that serve several processes. A nil one has none.
 type sharing struct {
-	inodes *overlay.Inodes
-	first  map[sharedPlace]*Site        // that has the link
-	users  map[procfs.ID]map[owner]bool // of the links in a file of first
+	inodes overlay.Inodes
+	first  map[sharedPlace]*Site                 // that has the link
+	users  map[procfs.ID]map[discover.Owner]bool // of the links in a file of first
 }
 
 // newSharing returns nil for processes that are few.
-func newSharing(procs *process.Set, d *discovery) *sharing {
+func newSharing(procs *process.Set) *sharing {
 	if len(procs.PIDs) <= manyProcesses {
 		return nil
 	}
-	return &sharing{inodes: &d.inodes, first: map[sharedPlace]*Site{}, users: map[procfs.ID]map[owner]bool{}}
+	return &sharing{first: map[sharedPlace]*Site{}, users: map[procfs.ID]map[discover.Owner]bool{}}
 }
 
 // share has the sites of one place in several processes attached to once: the
@@ -167,4 +168,50 @@ func newProcessTable(procs *process.Set) (*ebpf.Map, error) {
 		}
 	}
 	return m, nil
+}
+
+// leave notes that processes have left files, and returns the owners of the links
+// that no process needs any more.
+func (sh *sharing) leave(left []discover.Owner, procs *process.Set) (unused []discover.Owner) {
+	if sh == nil || len(left) == 0 {
+		return nil
+	}
+	for file, users := range sh.users {
+		before := len(users)
+		for _, o := range left {
+			delete(users, o)
+		}
+		if len(users) == before {
+			continue
+		}
+		for o := range users {
+			if procs.Ended(o.PID) {
+				delete(users, o)
+			}
+		}
+		if len(users) > 0 {
+			continue
+		}
+		delete(sh.users, file)
+		for place, first := range sh.first {
+			if first.file == file {
+				delete(sh.first, place)
+			}
+		}
+		unused = append(unused, discover.Owner{File: file})
+	}
+	return unused
+}
+
+// use notes that a site depends on the link of the first site of its place.
+func (sh *sharing) use(first, s *Site) {
+	if first.file == (procfs.ID{}) {
+		return // the link stays
+	}
+	users := sh.users[first.file]
+	if users == nil {
+		users = map[discover.Owner]bool{}
+		sh.users[first.file] = users
+	}
+	users[discover.Owner{File: s.file, PID: s.PID}] = true
 }

@@ -3,7 +3,7 @@ package attach
 import (
 	"slices"
 
-	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -51,27 +51,13 @@ func (t *siteTable) clone() *siteTable {
 	return &siteTable{slices.Clone(t.probes), slices.Clone(t.schemas)}
 }
 
-// owner is what a site can lose: its file, in one process or, without a PID, in
-// all that are traced.
-type owner struct {
-	file procfs.ID
-	pid  int
-}
-
-func (s *Site) owner() owner {
-	if s.shared {
-		return owner{file: s.file}
-	}
-	return owner{s.file, s.PID}
-}
-
 // numbering gives sites their numbers, and takes them back from those that have
 // been left: short-lived programs would use up more and more.
 type numbering struct {
 	next   int
 	free   []int
-	byName map[string]int  // of an aggregate, whose groups have one for a probe
-	of     map[owner][]int // of sites that may be left
+	byName map[string]int           // of an aggregate, whose groups have one for a probe
+	of     map[discover.Owner][]int // of sites that may be left
 	left   []leftNumbers
 }
 
@@ -85,7 +71,7 @@ type leftNumbers struct {
 // give returns the numbers of sites, -1 of those that are refused.
 func (n *numbering) give(plan Plan, schemas []*schema, aggregate bool) []int {
 	if n.of == nil {
-		n.byName, n.of = map[string]int{}, map[owner][]int{}
+		n.byName, n.of = map[string]int{}, map[discover.Owner][]int{}
 	}
 	numbers := make([]int, len(plan))
 	for i := range plan {
@@ -108,7 +94,7 @@ func (n *numbering) give(plan Plan, schemas []*schema, aggregate bool) []int {
 		numbers[i] = number
 		if aggregate {
 			n.byName[name] = number // for ever: groups may have it
-		} else if o := s.owner(); o != (owner{}) {
+		} else if o := s.owner(); o != (discover.Owner{}) {
 			n.of[o] = append(n.of[o], number)
 		}
 	}
@@ -116,7 +102,7 @@ func (n *numbering) give(plan Plan, schemas []*schema, aggregate bool) []int {
 }
 
 // take notes that the sites of files have been left.
-func (n *numbering) take(left []owner) {
+func (n *numbering) take(left []discover.Owner) {
 	for _, o := range left {
 		if numbers := n.of[o]; numbers != nil {
 			n.left = append(n.left, leftNumbers{numbers: numbers})

@@ -1,6 +1,11 @@
 package attach
 
-import "github.com/go-usdt/usdt/attach/internal/link"
+import (
+	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/link"
+)
 
 // A link that is restricted to a process is, for the kernel, one to its first
 // thread. When another thread executes a program that one is gone for good, and
@@ -13,13 +18,13 @@ func (t *tracing) leaveStranded() error {
 	if t.sharing != nil {
 		return nil
 	}
-	var all []owner
+	var all []discover.Owner
 	for pid, d := range t.attached.oldest() {
 		stranded := t.kind == link.Multi && d.Stranded() ||
 			t.kind == link.Perf && t.procs.LeaderGone(pid) && t.procs.WatchLeader(pid)
 		if stranded && !t.procs.Ended(pid) {
 			all = append(all, t.attached.ownersOf(pid)...)
-			t.discover.forget(pid)
+			t.discover.Forget(pid)
 		}
 	}
 	if len(all) == 0 {
@@ -46,14 +51,14 @@ func (a *Attachment) oldest() map[int]link.Link {
 	return first
 }
 
-// forget has the sites of a process found again.
-func (d *discovery) forget(pid int) {
-	for key := range d.seen {
-		if key.pid == pid {
-			delete(d.seen, key)
+// ownersOf returns the owners of the sites of a process.
+func (a *Attachment) ownersOf(pid int) (all []discover.Owner) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.plan {
+		if o := a.plan[i].owner(); o.PID == pid && !slices.Contains(all, o) {
+			all = append(all, o)
 		}
 	}
-	delete(d.mapped, pid)
-	delete(d.files, pid)
-	d.expected = nil
+	return all
 }

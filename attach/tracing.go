@@ -9,14 +9,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // Stats are the numbers of events of a session. While it is attached they are
@@ -48,14 +51,16 @@ type tracing struct {
 	over    bool       // sites are looked for no more
 
 	// For finding and attaching to sites:
-	options  *settings
-	kind     link.Kind
-	layout   *aggregateLayout // nil to record events
-	discover *discovery
-	procs    *process.Set
-	sharing  *sharing  // of links by processes; nil if they are few
-	numbers  numbering // of sites
-	source   source    // of records; nil of an aggregate
+	options   *settings
+	kind      link.Kind
+	layout    *aggregateLayout // nil to record events
+	selectors []selector.Selector
+	discover  *discover.Search
+	searching context.Context // until when sites are looked for
+	procs     *process.Set
+	sharing   *sharing  // of links by processes; nil if they are few
+	numbers   numbering // of sites
+	source    source    // of records; nil of an aggregate
 
 	received, unread atomic.Uint64
 	handled          atomic.Uint64 // of received, those that readers are done with
@@ -72,22 +77,25 @@ type tracing struct {
 // the first event can fire. layout is nil to record events.
 func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout, prepared func(*maps) error) (err error) {
 	t.options, t.layout = o, layout
+	t.searching = ctx
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return err
 	}
-	if t.discover, err = newDiscovery(ctx, selectors, t.procs); err != nil {
+	if t.selectors, err = parseSelectors(selectors); err != nil {
 		return err
 	}
-	if err := o.functionArgs.fits(t.discover.selectors); err != nil {
+	if err := o.functionArgs.fits(t.selectors); err != nil {
 		return err
 	}
+	t.discover = discover.New(t.selectors, t.procs)
 	t.looked = time.Now()
-	t.discover.await = o.Await
-	plan, err := t.discover.discover()
-	if err != nil && !(o.Await && errors.Is(err, ErrNoMatch)) {
+	t.discover.Await = o.Await
+	found, err := t.discover.First(ctx)
+	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
 		return err
 	}
-	t.sharing = newSharing(t.procs, t.discover)
+	plan := planOf(found)
+	t.sharing = newSharing(t.procs)
 	if t.kind, err = link.Choose(link.Kind(o.Link), len(o.Target.PIDs) > 0 && t.sharing == nil); err != nil {
 		return err
 	}
@@ -244,8 +252,8 @@ func (t *tracing) misfit(plan Plan, schemas []*schema) error {
 			left = append(left, i)
 		}
 	}
-	for s := range t.discover.selectors {
-		names := func(i int) bool { return selects(&t.discover.selectors[s], &plan[i].Probe) }
+	for s := range t.selectors {
+		names := func(i int) bool { return discover.Selects(&t.selectors[s], &plan[i].Probe) }
 		first := slices.IndexFunc(left, names)
 		if first < 0 {
 			continue
@@ -434,7 +442,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 		})
 	}
 	if o.Rescan > 0 {
-		t.discover.ctx = ctx
+		t.searching = ctx
 		t.watches.Go(func() { t.rescan(ctx) })
 	}
 	t.watches.Go(func() {

@@ -41,11 +41,12 @@ reader: internal/cdecl internal/procfs internal/safeelf internal/sys notes
 internal/shape: internal/record notes reader
 event: internal/printable internal/record internal/shape notes reader
 attach/internal/filter: event reader
+attach/internal/discover: attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/operand internal/sys notes reader
 attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand internal/record internal/shape notes reader
-attach: attach/internal/codegen attach/internal/filter attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process event internal/printable internal/procfs internal/record internal/selector internal/shape notes reader
+attach: attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process event internal/printable internal/procfs internal/record internal/selector internal/shape notes reader
 internal/demo: provider
 internal/gate: attach internal/greet internal/procfs reader
 internal/sdtdump: internal/printable internal/selector internal/version notes reader

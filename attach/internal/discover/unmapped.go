@@ -1,12 +1,10 @@
-package attach
+package discover
 
 import (
 	"errors"
 	"os"
-	"slices"
 	"syscall"
 
-	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -20,7 +18,7 @@ type mappedFile struct {
 
 // objectOf returns the object of the process being looked at that has the probe,
 // nil if it was unmapped meanwhile.
-func (d *discovery) objectOf(p *reader.Probe) *procfs.Object {
+func (d *Search) objectOf(p *reader.Probe) *procfs.Object {
 	for _, o := range d.objects {
 		if o.Path != p.Path {
 			continue
@@ -36,9 +34,9 @@ func (d *discovery) objectOf(p *reader.Probe) *procfs.Object {
 
 // keepMapped notes which mapped file of a named process has the site, so that the
 // site can be left with the file.
-func (d *discovery) keepMapped(s *Site, key siteKey) {
+func (d *Search) keepMapped(s *Site, key siteKey) {
 	if s.Probe.Live == nil {
-		return // the site waits for its file, see expect
+		return // the site waits for its file, see awaitFiles
 	}
 	o := d.objectOf(&s.Probe)
 	if o == nil {
@@ -52,7 +50,7 @@ func (d *discovery) keepMapped(s *Site, key siteKey) {
 			return
 		}
 	}
-	s.file = o.ID
+	s.File = o.ID
 	files := d.files[s.PID]
 	if files == nil {
 		files = map[procfs.ID]*mappedFile{}
@@ -67,7 +65,7 @@ func (d *discovery) keepMapped(s *Site, key siteKey) {
 }
 
 // missing counts the looks at process pid that have not found a file mapped.
-func (d *discovery) missing(pid int, mapped map[procfs.ID]bool) {
+func (d *Search) missing(pid int, mapped map[procfs.ID]bool) {
 	for id, f := range d.files[pid] {
 		if mapped[id] {
 			f.missed = 0
@@ -77,20 +75,20 @@ func (d *discovery) missing(pid int, mapped map[procfs.ID]bool) {
 	}
 }
 
-// leaveUnmapped puts the files into d.ended that a named process has unmapped and
+// leaveUnmapped puts the files into Ended that a named process has unmapped and
 // that have no name by which the process could map them again. A file with a name
 // stays attached to: the next time it is mapped its probes fire from the start.
-func (d *discovery) leaveUnmapped() {
+func (d *Search) leaveUnmapped() {
 	for pid, files := range d.files {
 		for id, f := range files {
-			if f.missed < endedScans || !f.removed() {
+			if f.missed < unmappedScans || !f.removed() {
 				continue
 			}
 			for _, key := range f.keys {
 				delete(d.seen, key)
 			}
 			delete(files, id)
-			d.ended = append(d.ended, owner{id, pid})
+			d.Ended = append(d.Ended, Owner{id, pid})
 		}
 	}
 }
@@ -109,60 +107,14 @@ func (f *mappedFile) removed() bool {
 	return ok && st.Nlink == 0
 }
 
-// leave notes that processes have left files, and returns the owners of the links
-// that no process needs any more.
-func (sh *sharing) leave(left []owner, procs *process.Set) (unused []owner) {
-	if sh == nil || len(left) == 0 {
-		return nil
-	}
-	for file, users := range sh.users {
-		before := len(users)
-		for _, o := range left {
-			delete(users, o)
-		}
-		if len(users) == before {
-			continue
-		}
-		for o := range users {
-			if procs.Ended(o.pid) {
-				delete(users, o)
-			}
-		}
-		if len(users) > 0 {
-			continue
-		}
-		delete(sh.users, file)
-		for place, first := range sh.first {
-			if first.file == file {
-				delete(sh.first, place)
-			}
-		}
-		unused = append(unused, owner{file: file})
-	}
-	return unused
-}
-
-// use notes that a site depends on the link of the first site of its place.
-func (sh *sharing) use(first, s *Site) {
-	if first.file == (procfs.ID{}) {
-		return // the link stays
-	}
-	users := sh.users[first.file]
-	if users == nil {
-		users = map[owner]bool{}
-		sh.users[first.file] = users
-	}
-	users[owner{s.file, s.PID}] = true
-}
-
-// ownersOf returns the owners of the sites of a process.
-func (a *Attachment) ownersOf(pid int) (all []owner) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for i := range a.plan {
-		if o := a.plan[i].owner(); o.pid == pid && !slices.Contains(all, o) {
-			all = append(all, o)
+// Forget has the sites of a process found again.
+func (d *Search) Forget(pid int) {
+	for key := range d.seen {
+		if key.pid == pid {
+			delete(d.seen, key)
 		}
 	}
-	return all
+	delete(d.mapped, pid)
+	delete(d.files, pid)
+	d.awaited = nil
 }

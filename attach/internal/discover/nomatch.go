@@ -1,4 +1,4 @@
-package attach
+package discover
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ type near struct {
 }
 
 // nearProbe notes a probe that selector i, which names nothing yet, may mean.
-func (d *discovery) nearProbe(i int, p *reader.Probe) {
+func (d *Search) nearProbe(i int, p *reader.Probe) {
 	s, n := &d.selectors[i], &d.near[i]
 	if s.Kind != selector.USDT {
 		return
@@ -39,7 +39,7 @@ func (d *discovery) nearProbe(i int, p *reader.Probe) {
 
 // matchName reports whether selector i names the function. If it names none yet,
 // a similar one is noted.
-func (d *discovery) matchName(i int, function string) bool {
+func (d *Search) matchName(i int, function string) bool {
 	s, n := &d.selectors[i], &d.near[i]
 	if s.MatchName(function) {
 		return true
@@ -53,7 +53,7 @@ func (d *discovery) matchName(i int, function string) bool {
 	return false
 }
 
-func (d *discovery) noMatch(i int) error {
+func (d *Search) noMatch(i int) error {
 	sel, pids := d.selectors[i].String(), d.procs.PIDs
 	where := "in the files that processes of this machine have mapped"
 	switch len(pids) {
@@ -88,7 +88,7 @@ func (d *discovery) noMatch(i int) error {
 
 // noProbe says why a file that a selector names may have no probes, "" if that is
 // not known.
-func (d *discovery) noProbe(s *selector.Selector) string {
+func (d *Search) noProbe(s *selector.Selector) string {
 	path, literal := s.LiteralPath()
 	if s.Kind != selector.USDT || !literal || !strings.Contains(path, "/") {
 		return ""
@@ -106,7 +106,7 @@ func (d *discovery) noProbe(s *selector.Selector) string {
 
 // stripped reports whether the file at path, if that leads to one, has been
 // stripped.
-func (d *discovery) stripped(path string) bool {
+func (d *Search) stripped(path string) bool {
 	if !strings.Contains(path, "/") || len(d.procs.PIDs) > 0 {
 		return false
 	}
@@ -120,7 +120,7 @@ func (d *discovery) stripped(path string) bool {
 
 // noFunction says what there is in place of the functions that a selector
 // names, "" if it is of probes.
-func (d *discovery) noFunction(s *selector.Selector) string {
+func (d *Search) noFunction(s *selector.Selector) string {
 	if s.Kind == selector.USDT {
 		return ""
 	}

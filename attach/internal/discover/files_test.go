@@ -1,4 +1,4 @@
-package attach
+package discover
 
 import (
 	"os"
@@ -13,10 +13,7 @@ import (
 // TestStateOf holds that a file which a selector names is not looked at again
 // because maps give it another device, as on btrfs.
 func TestStateOf(t *testing.T) {
-	d, err := newDiscovery(t.Context(), []string{"/proc/self/exe:none:none", "none:none"}, &process.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := New(parsed(t, "/proc/self/exe:none:none", "none:none"), &process.Set{})
 	if err := d.named("/proc/self/exe"); err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +48,7 @@ func TestStateOf(t *testing.T) {
 // btrfs, are two files, each looked at once, also if a container has it by the
 // same path as the other.
 func TestSubvolumes(t *testing.T) {
-	d, err := newDiscovery(t.Context(), []string{"none:none"}, &process.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := New(parsed(t, "none:none"), &process.Set{})
 	mapped := procfs.ID{Dev: unix.Mkdev(0, 1<<19), Inode: 1}
 	var files []*os.File
 	var states []*fileState
@@ -89,9 +83,9 @@ func TestSubvolumes(t *testing.T) {
 		t.Errorf("%s: known %t as %p, want %p", o.Path, known, state, states[0])
 	}
 	// What nobody has mapped any more is forgotten.
-	d.scan += endedScans
-	d.settle()
-	if len(d.read)+len(d.places)+len(d.lower) > 0 {
-		t.Errorf("%d files, %d places and %d inodes remain", len(d.read), len(d.places), len(d.lower))
+	d.scan += unmappedScans
+	d.forgetUnmapped()
+	if len(d.read)+len(d.mappings)+len(d.lower) > 0 {
+		t.Errorf("%d files, %d mappings and %d inodes remain", len(d.read), len(d.mappings), len(d.lower))
 	}
 }

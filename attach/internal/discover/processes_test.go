@@ -1,4 +1,4 @@
-package attach
+package discover
 
 import (
 	"os"

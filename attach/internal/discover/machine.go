@@ -1,4 +1,4 @@
-package attach
+package discover
 
 import (
 	"errors"
@@ -18,9 +18,9 @@ import (
 
 // machine looks at the files that selectors name by path and at those that any
 // process has mapped.
-func (d *discovery) machine() error {
+func (d *Search) machine() error {
 	defer d.inodes.Close()
-	d.ended = nil
+	d.Ended = nil
 	scan := false
 	var names []string
 	for i := range d.selectors {
@@ -36,7 +36,7 @@ func (d *discovery) machine() error {
 			continue
 		}
 		switch err := d.named(path); {
-		case err != nil && (d.again || d.await && errors.Is(err, os.ErrNotExist)):
+		case err != nil && (d.again || d.Await && errors.Is(err, os.ErrNotExist)):
 			// It may come, or come back, and others come meanwhile.
 			d.troubles = append(d.troubles, err)
 		case err != nil:
@@ -63,13 +63,13 @@ func (d *discovery) machine() error {
 			d.mappedBy(pid)
 		}
 	}
-	d.settle()
+	d.forgetUnmapped()
 	return nil
 }
 
 // matching looks at the files that a path with wildcards names. Those that
 // cannot be read, or are no ELF files, are left out.
-func (d *discovery) matching(sel *selector.Selector) error {
+func (d *Search) matching(sel *selector.Selector) error {
 	files, err := sel.Files()
 	if err != nil {
 		return err
@@ -89,14 +89,14 @@ func (d *discovery) matching(sel *selector.Selector) error {
 const settled = 2 * time.Second
 
 // named looks at the file that a selector names.
-func (d *discovery) named(path string) error {
+func (d *Search) named(path string) error {
 	return d.onDisk(path, &fileState{named: true, seen: d.scan})
 }
 
 // onDisk looks at a file that need not be running; state is what is known of it
 // if it is new. One without a match is looked at once more when it has changed:
 // it may have been written only now.
-func (d *discovery) onDisk(path string, state *fileState) error {
+func (d *Search) onDisk(path string, state *fileState) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err == nil {
 		id := procfs.ID{Dev: st.Dev, Inode: st.Ino}
@@ -133,7 +133,7 @@ func (d *discovery) onDisk(path string, state *fileState) error {
 }
 
 // mappedBy looks at the files that process pid has mapped and no other had.
-func (d *discovery) mappedBy(pid int) {
+func (d *Search) mappedBy(pid int) {
 	maps, err := procfs.Maps(pid)
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {

@@ -1,4 +1,4 @@
-package attach
+package discover
 
 import (
 	"strings"
@@ -6,29 +6,29 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// expect keeps the sites of files that selectors name by path, for processes that
+// awaitFiles keeps the sites of files that selectors name by path, for processes that
 // may map them one day: the kernel attaches when they do, whoever maps the file
 // and however.
-func (d *discovery) expect(pids []int) {
+func (d *Search) awaitFiles(pids []int) {
 	for i := range d.selectors {
 		path, ok := d.selectors[i].LiteralPath()
-		if !ok || !strings.Contains(path, "/") || d.expected[path] {
+		if !ok || !strings.Contains(path, "/") || d.awaited[path] {
 			continue
 		}
 		f, err := reader.Open(path)
 		if err != nil {
 			continue // it may be made one day
 		}
-		if d.expected == nil {
-			d.expected = map[string]bool{}
+		if d.awaited == nil {
+			d.awaited = map[string]bool{}
 		}
-		d.expected[path] = true
-		d.expectFile(f, path, pids)
+		d.awaited[path] = true
+		d.awaitFile(f, path, pids)
 		f.Close()
 	}
 }
 
-func (d *discovery) expectFile(f *reader.File, path string, pids []int) {
+func (d *Search) awaitFile(f *reader.File, path string, pids []int) {
 	if d.wantsProbes() {
 		for p, err := range f.Probes() {
 			if err != nil || p.SiteErr != nil || p.SemaphoreErr != nil {

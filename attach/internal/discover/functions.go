@@ -1,4 +1,4 @@
-package attach
+package discover
 
 import (
 	"fmt"
@@ -8,16 +8,16 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-func (d *discovery) wantsProbes() bool {
+func (d *Search) wantsProbes() bool {
 	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind == selector.USDT })
 }
 
-func (d *discovery) wantsFunctions() bool {
+func (d *Search) wantsFunctions() bool {
 	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind != selector.USDT })
 }
 
 // mayHaveFunctions reports whether a selector names functions of the object at path.
-func (d *discovery) mayHaveFunctions(path string) bool {
+func (d *Search) mayHaveFunctions(path string) bool {
 	may := slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind != selector.USDT && s.MatchPath(path) })
 	if may {
 		d.countFunctions(path, 0)
@@ -27,7 +27,7 @@ func (d *discovery) mayHaveFunctions(path string) bool {
 
 // countFunctions notes that n more functions of the object at path were looked
 // at, for the error if there is no match. Later looks have none.
-func (d *discovery) countFunctions(path string, n int) {
+func (d *Search) countFunctions(path string, n int) {
 	if d.again {
 		d.functions = nil
 	} else {
@@ -36,7 +36,7 @@ func (d *discovery) countFunctions(path string, n int) {
 }
 
 // fileFunctions keeps what selectors name of the functions of a file.
-func (d *discovery) fileFunctions(f *reader.File, state *fileState, path, open string) {
+func (d *Search) fileFunctions(f *reader.File, state *fileState, path, open string) {
 	for fn, err := range f.Functions() {
 		if d.interrupted() {
 			return
@@ -47,20 +47,20 @@ func (d *discovery) fileFunctions(f *reader.File, state *fileState, path, open s
 		}
 		fn.Path, fn.OpenPath = path, open
 		for _, s := range d.addFunction(&fn, 0) {
-			s.file, state.matched = state.id, true
+			s.File, state.matched = state.id, true
 		}
 	}
 	for _, addr := range d.addresses(path) {
 		p := f.Instruction(addr)
 		p.Path, p.OpenPath = path, open
 		if s := d.addInstruction(&p, 0); s != nil {
-			s.file, state.matched = state.id, true
+			s.File, state.matched = state.id, true
 		}
 	}
 }
 
 // addresses returns those of instructions that selectors name in the object at path.
-func (d *discovery) addresses(path string) (out []uint64) {
+func (d *Search) addresses(path string) (out []uint64) {
 	for i := range d.selectors {
 		if sel := &d.selectors[i]; sel.ByAddress && sel.MatchPath(path) {
 			out = append(out, sel.Address)
@@ -71,7 +71,7 @@ func (d *discovery) addresses(path string) (out []uint64) {
 
 // addInstruction keeps an instruction that selectors name by its address, and
 // returns what it has become.
-func (d *discovery) addInstruction(p *reader.Probe, pid int) *Site {
+func (d *Search) addInstruction(p *reader.Probe, pid int) *Site {
 	for i := range d.selectors {
 		if sel := &d.selectors[i]; sel.ByAddress && sel.Address == p.Location && sel.MatchPath(p.Path) {
 			d.matched[i] = true
@@ -83,7 +83,7 @@ func (d *discovery) addInstruction(p *reader.Probe, pid int) *Site {
 // addFunction keeps the entry of, the return from, and instructions of the
 // function if a selector names them, and returns what they have become. If
 // several do, it is called as the first does.
-func (d *discovery) addFunction(fn *reader.Function, pid int) (sites []*Site) {
+func (d *Search) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 	d.countFunctions(fn.Path, 1)
 	var entry, ret string
 	var inside []reader.Probe
@@ -134,7 +134,7 @@ func (d *discovery) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 
 // installed looks at the programs and libraries of a name that need not be
 // running, and may be called without their directory.
-func (d *discovery) installed(name string) {
+func (d *Search) installed(name string) {
 	for _, path := range installed(name) {
 		if err := d.named(path); err != nil {
 			d.troubles = append(d.troubles, err)
@@ -142,8 +142,8 @@ func (d *discovery) installed(name string) {
 	}
 }
 
-// selects reports whether the selector names the probe.
-func selects(s *selector.Selector, p *reader.Probe) bool {
+// Selects reports whether the selector names the probe.
+func Selects(s *selector.Selector, p *reader.Probe) bool {
 	if p.Target == nil {
 		return s.Match(p.Path, p.Provider, p.Name)
 	}
@@ -158,14 +158,4 @@ func selects(s *selector.Selector, p *reader.Probe) bool {
 	}
 	_, ok := p.Target.Match(s.MatchName)
 	return ok
-}
-
-// nameOf is how people call the probe: PROVIDER:NAME, of functions with
-// "uprobe:" or "uretprobe:" before it.
-func nameOf(p *reader.Probe) string {
-	name := p.Provider + ":" + p.Name
-	if p.Kind != reader.USDT {
-		name = p.Kind.String() + ":" + name
-	}
-	return name
 }

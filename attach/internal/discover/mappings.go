@@ -1,0 +1,79 @@
+package discover
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/overlay"
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// mapping is where a process has a file mapped: its id in maps, and the path in
+// the file systems that the process sees. On btrfs, maps give the device of the
+// whole file system, whose subvolumes number their files each by itself, and
+// only the mapping tells those apart that have one id.
+type mapping struct {
+	id     procfs.ID
+	path   string
+	mounts procfs.ID // of the mount namespace
+}
+
+// mappingState is the file in a mapping, and the scan in which that was last looked up.
+type mappingState struct {
+	state *fileState
+	seen  int
+}
+
+func mappingOf(o *procfs.Object, pid int) mapping {
+	m := mapping{id: o.ID, path: o.Path}
+	var st unix.Stat_t
+	if err := unix.Stat(fmt.Sprintf("/proc/%d/ns/mnt", pid), &st); err == nil {
+		m.mounts = procfs.ID{Dev: st.Dev, Inode: st.Ino}
+	}
+	return m
+}
+
+// known returns the state of a file that process pid has mapped, nil if it has
+// not been looked at.
+func (d *Search) known(o *procfs.Object, pid int) *fileState {
+	f := d.read[o.ID]
+	if f == nil || !f.shared {
+		return f
+	}
+	at := mappingOf(o, pid)
+	found, ok := d.mappings[at]
+	if ok {
+		d.mappings[at] = mappingState{found.state, d.scan}
+	}
+	return found.state
+}
+
+// stateOf returns what is known of the open file, which process pid has mapped,
+// and whether it was looked at before. On btrfs and some overlays the id in
+// maps is another than that of stat, by which the files that selectors name are
+// known: both lead to one state. Of an overlay it is that of the file below.
+func (d *Search) stateOf(o *procfs.Object, pid int, file *os.File) (state *fileState, known bool) {
+	var st unix.Stat_t
+	own, unlinked := o.ID, false
+	if err := unix.Fstat(int(file.Fd()), &st); err == nil {
+		own, unlinked = procfs.ID{Dev: st.Dev, Inode: st.Ino}, st.Nlink == 0
+	}
+	shared := own != o.ID && !overlay.Holds(file)
+	if state, known = d.read[own]; !known {
+		state = &fileState{id: o.ID, own: own, unlinked: unlinked, found: d.scan, changed: st.Ctim}
+		if shared {
+			state.id = own
+		}
+		state, known = d.lowest(file, own.Inode, state)
+		d.read[own] = state
+	}
+	state.seen = d.scan
+	d.read[o.ID] = state
+	if shared {
+		state.shared = true
+		d.mappings[mappingOf(o, pid)] = mappingState{state, d.scan}
+	}
+	return state, known
+}

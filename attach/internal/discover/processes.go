@@ -1,0 +1,153 @@
+package discover
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// processes looks at what the named processes have mapped.
+func (d *Search) processes() error {
+	d.Ended = nil
+	if d.Await {
+		d.awaitFiles(d.procs.PIDs)
+	}
+	for _, pid := range d.procs.PIDs {
+		if d.interrupted() {
+			return nil
+		}
+		if d.again && d.procs.Ended(pid) {
+			delete(d.mapped, pid)
+			continue
+		}
+		before := d.mark()
+		err := d.process(pid)
+		if d.procs.Ended(pid) {
+			d.undo(before) // it may have been found in another one
+			if err == nil && !d.again {
+				err = procfs.Error(pid, unix.ESRCH)
+			}
+		}
+		if err != nil && !d.again {
+			return err
+		}
+	}
+	d.leaveUnmapped()
+	return nil
+}
+
+// mark is what a search has found until now.
+type mark struct {
+	chunks, last int
+	matched      []bool
+	near         []near
+}
+
+func (d *Search) mark() mark {
+	m := mark{chunks: len(d.found), matched: slices.Clone(d.matched), near: slices.Clone(d.near)}
+	if m.chunks > 0 {
+		m.last = len(d.found[m.chunks-1])
+	}
+	return m
+}
+
+// undo forgets what has been found since.
+func (d *Search) undo(m mark) {
+	d.found, d.matched, d.near = d.found[:m.chunks], m.matched, m.near
+	if m.chunks > 0 {
+		d.found[m.chunks-1] = d.found[m.chunks-1][:m.last]
+	}
+}
+
+// process looks at what process pid has mapped.
+func (d *Search) process(pid int) error {
+	if !d.changed(pid) {
+		return nil
+	}
+	proc, err := reader.OpenProcess(pid)
+	if err != nil {
+		if errors.Is(err, os.ErrPermission) {
+			return unreadable(pid, err)
+		}
+		return err
+	}
+	defer proc.Close()
+	if d.wantsProbes() {
+		for p, err := range proc.Probes() {
+			if d.interrupted() {
+				break
+			}
+			if err != nil {
+				d.trouble(err, pid)
+				continue
+			}
+			d.add(&p, pid)
+		}
+	}
+	if d.wantsFunctions() {
+		for fn, err := range proc.Functions(d.mayHaveFunctions) {
+			if d.interrupted() {
+				break
+			}
+			if err != nil {
+				d.trouble(err, pid)
+				continue
+			}
+			d.addFunction(&fn, pid)
+		}
+		for p, err := range proc.Instructions(d.addresses) {
+			if err != nil {
+				d.trouble(err, pid)
+				continue
+			}
+			d.addInstruction(&p, pid)
+		}
+	}
+	return nil
+}
+
+// unreadable returns the error for a process whose memory map may not be read: to
+// root, too, if a security module says so, or the process is of a container's
+// host.
+func unreadable(pid int, err error) error {
+	e := &privilege.Error{Op: fmt.Sprintf("read the memory map of process %d", pid), Err: err}
+	if !privilege.Has(unix.CAP_SYS_PTRACE) {
+		e.Missing = []string{"CAP_SYS_PTRACE"}
+	}
+	return e
+}
+
+// trouble keeps the error of a file that process pid has mapped.
+func (d *Search) trouble(err error, pid int) {
+	d.troubles = append(d.troubles, err)
+	if errors.Is(err, os.ErrPermission) && !privilege.Has(unix.CAP_SYS_PTRACE) {
+		d.privilege = &privilege.Error{Op: fmt.Sprintf("open the files that process %d has mapped", pid), Missing: []string{"CAP_SYS_PTRACE"}, Err: err}
+	}
+}
+
+// changed reports whether the process may have files mapped that it had not
+// when it was last asked. A file that was unmapped meanwhile counts as another:
+// its id may be given to one.
+func (d *Search) changed(pid int) bool {
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		return true // reading the process says what is wrong
+	}
+	known, now := d.mapped[pid], map[procfs.ID]bool{}
+	changed := known == nil
+	d.objects = procfs.Objects(pid, maps)
+	for _, o := range d.objects {
+		now[o.ID] = true
+		changed = changed || !known[o.ID]
+	}
+	d.mapped[pid] = now
+	d.missing(pid, now)
+	return changed
+}

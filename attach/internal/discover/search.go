@@ -1,0 +1,202 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/go-usdt/usdt/attach/internal/overlay"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// ErrNoMatch is wrapped by the error of [Search.First] if no probe matches a selector.
+var ErrNoMatch = errors.New("no probe matches")
+
+// Search finds sites, of which it returns each one once.
+type Search struct {
+	// Await says that what selectors name by path need not be mapped, or there, yet.
+	Await bool
+	// Ended says, after a look, which sites are to be left: see forgetUnmapped and
+	// leaveUnmapped.
+	Ended []Owner
+
+	selectors []selector.Selector
+	procs     *process.Set
+	matched   []bool
+	near      []near         // what selectors without a match may have meant
+	again     bool           // not the first look
+	functions map[string]int // how many were looked at, by the path of their object
+
+	// Of the look that goes on:
+	ctx       context.Context
+	found     Sites
+	infos     map[string]os.FileInfo // of what paths lead to; nil of nothing
+	objects   []*procfs.Object       // those of the process being looked at
+	troubles  []error
+	privilege *privilege.Error // what kept files of d.procs from being read
+
+	// Of named processes:
+	seen    map[siteKey]bool
+	mapped  map[int]map[procfs.ID]bool        // files, as last seen
+	files   map[int]map[procfs.ID]*mappedFile // those that have sites
+	awaited map[string]bool                   // paths, see awaitFiles
+
+	// Of all processes:
+	scan     int                          // its number
+	read     map[procfs.ID]*fileState     // files that were looked at
+	lower    map[overlay.Inode]*fileState // those of read that are on overlays
+	mappings map[mapping]mappingState     // those of read whose ids maps give to others, too
+	inodes   overlay.Inodes
+	hidden   map[int]hiddenScans // processes that may not be looked at
+}
+
+// New returns a search in the processes, or in all if procs names none.
+func New(selectors []selector.Selector, procs *process.Set) *Search {
+	return &Search{
+		selectors: selectors, procs: procs, matched: make([]bool, len(selectors)), near: make([]near, len(selectors)), functions: map[string]int{},
+		seen: map[siteKey]bool{}, mapped: map[int]map[procfs.ID]bool{}, files: map[int]map[procfs.ID]*mappedFile{},
+		read: map[procfs.ID]*fileState{}, lower: map[overlay.Inode]*fileState{}, mappings: map[mapping]mappingState{},
+	}
+}
+
+// First returns the sites that the selectors name, each once per process.
+// Files that cannot be read are left out: with other matches they do not
+// matter, and without any they are the reason in the error.
+func (d *Search) First(ctx context.Context) (Sites, error) {
+	found, err := d.More(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, ok := range d.matched {
+		if !ok {
+			return found, d.noMatch(i)
+		}
+	}
+	return found, nil
+}
+
+// More returns the sites that have not been returned before. Processes must not
+// have ended when it is first called. When ctx is done, More ends with its cause.
+func (d *Search) More(ctx context.Context) (Sites, error) {
+	d.ctx, d.found, d.troubles, d.infos = ctx, nil, nil, map[string]os.FileInfo{}
+	var err error
+	if len(d.procs.PIDs) > 0 {
+		err = d.processes()
+	} else {
+		err = d.machine()
+	}
+	if err == nil {
+		err = context.Cause(d.ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.again = true
+	return d.found, nil
+}
+
+// siteKey tells the sites of a process apart: an object that it has mapped
+// twice has its sites twice. A path would not do for the file: another file may
+// have it by now, and a file that is mapped may have lost it.
+type siteKey struct {
+	pid            int
+	kind           reader.ProbeKind
+	offset         uint64
+	file           procfs.ID
+	provider, name string
+}
+
+// add keeps the probe if a selector names it, and returns what it has become.
+func (d *Search) add(p *reader.Probe, pid int) *Site {
+	hit := false
+	for i := range d.selectors {
+		if d.selectors[i].Match(p.Path, p.Provider, p.Name) {
+			d.matched[i], hit = true, true
+		} else if !d.matched[i] {
+			d.nearProbe(i, p)
+		}
+	}
+	if !hit {
+		return nil
+	}
+	return d.keep(p, pid)
+}
+
+// keep makes the probe a site, and returns it if it was none before.
+func (d *Search) keep(p *reader.Probe, pid int) *Site {
+	var key siteKey
+	if pid != 0 {
+		key = siteKey{pid, p.Kind, p.Offset, d.fileOf(p), p.Provider, p.Name}
+		if d.seen[key] {
+			return nil
+		}
+		d.seen[key] = true
+	}
+	last := len(d.found) - 1
+	if last < 0 || len(d.found[last]) == cap(d.found[last]) {
+		d.found = append(d.found, make([]Site, 0, min(16<<max(last, 0), 4096)))
+		last = len(d.found) - 1
+	}
+	d.found[last] = append(d.found[last], Site{Probe: *p, PID: pid})
+	s := &d.found[last][len(d.found[last])-1]
+	if pid != 0 {
+		d.keepMapped(s, key)
+	}
+	return s
+}
+
+// interrupted says that what is found is of no use any more: whoever looks into
+// something long asks between two parts of it.
+func (d *Search) interrupted() bool { return context.Cause(d.ctx) != nil }
+
+// fileOf returns the id of the file that the probe's path leads to, none if that
+// is not the probe's any more.
+func (d *Search) fileOf(p *reader.Probe) (id procfs.ID) {
+	path := p.Attachable()
+	info, ok := d.infos[path]
+	if !ok {
+		info, _ = os.Stat(path)
+		d.infos[path] = info
+	}
+	if info == nil || !p.IsIn(info) {
+		return id
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		id = procfs.ID{Dev: st.Dev, Inode: st.Ino}
+	}
+	return id
+}
+
+// mayMatch reports whether a selector may name something in the file at path.
+func (d *Search) mayMatch(path string) bool {
+	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.MatchPath(path) })
+}
+
+// file looks at an open file, which can be opened again by the path open.
+func (d *Search) file(f *reader.File, state *fileState, path, open string) {
+	if d.mayHaveFunctions(path) {
+		d.fileFunctions(f, state, path, open)
+	}
+	if !d.wantsProbes() {
+		return
+	}
+	for p, err := range f.Probes() {
+		if d.interrupted() {
+			return
+		}
+		if err != nil {
+			d.troubles = append(d.troubles, err)
+			continue
+		}
+		p.Path, p.OpenPath = path, open
+		if s := d.add(&p, 0); s != nil {
+			s.File, state.matched = state.id, true
+		}
+	}
+}
