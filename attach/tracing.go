@@ -293,7 +293,7 @@ func (t *tracing) unknown(signatures []*codegen.Signature) (out []*codegen.Signa
 		}
 		out = append(out, sig)
 		if sig.NeedsScratch() {
-			scratch = max(scratch, sig.ScratchSize(sig.Limit))
+			scratch = max(scratch, sig.ScratchSize())
 		}
 	}
 	return out, scratch

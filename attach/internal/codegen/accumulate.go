@@ -2,7 +2,6 @@ package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
-	"github.com/go-usdt/usdt/attach/internal/operand"
 )
 
 // Registers of the code that aggregates; regSite's place is taken by the index
@@ -21,9 +20,8 @@ type exits struct {
 // emitAggregate adds the event to its group, or makes a start or an end of it.
 func (g *generator) emitAggregate() {
 	agg := g.sig.Aggregate
-	scratch := g.sig.NeedsScratch()
 	to := exits{"lost", "filtered", "exit"}
-	if scratch {
+	if g.scratch {
 		to = exits{g.newLabel("lost"), g.newLabel("unwanted"), g.newLabel("done")}
 		g.takeScratch()
 		g.emit(asm.Add.Imm(regRecord, scratchPad))
@@ -31,7 +29,7 @@ func (g *generator) emitAggregate() {
 	if agg.Role == RoleEnd {
 		g.stamp()
 	}
-	g.readAggregated(scratch)
+	g.readSections()
 	switch agg.Role {
 	case RoleStart:
 		g.emitStart(to)
@@ -41,7 +39,7 @@ func (g *generator) emitAggregate() {
 		g.where(to.unwanted)
 		g.addToGroup(to)
 	}
-	if !scratch {
+	if !g.scratch {
 		return
 	}
 	g.label(to.lost)
@@ -55,24 +53,6 @@ func (g *generator) emitAggregate() {
 	g.label(to.done)
 	g.releaseScratch()
 	g.emit(asm.Ja.Label("exit"))
-}
-
-// readAggregated reads what the condition and the aggregate look at.
-func (g *generator) readAggregated(scratch bool) {
-	for i := range g.sig.Operands {
-		op := &g.sig.Operands[i]
-		switch {
-		case op.Kind == operand.Memory && scratch:
-			g.readOperand(op, i, regRecord, recordSlot(i))
-		case op.Kind == operand.Memory:
-			g.readOperand(op, i, asm.R10, stackSlot(i))
-		case scratch: // a pointer to text is expected there
-			g.loadOperand(asm.R3, op)
-			g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
-		}
-	}
-	g.readBlock(g.kind.sleeps)
-	g.readIndirects()
 }
 
 // addToGroup adds the event to its group and ends.

@@ -34,7 +34,7 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 		g.condition(c.Left, no, yes)
 	case filter.Match, filter.Miss:
 		in := &g.sig.Inputs[c.Value.Index]
-		g.loadText(in, int16(g.sig.textArea(g.sig.Limit)), no)
+		g.loadText(in, int16(g.sig.textArea()), no)
 		if c.Op == filter.Match {
 			g.match(c.Pattern, yes, no)
 		} else {

@@ -15,8 +15,8 @@ func (g *generator) keyAt(pair bool) (base asm.Register, at int16) {
 	switch {
 	case !pair && agg.KeySize == 0:
 		return asm.R10, stackKey
-	case g.sig.NeedsScratch():
-		return regRecord, int16(g.sig.ScratchSize(g.sig.Limit) - scratchPad - size)
+	case g.scratch:
+		return regRecord, int16(g.sig.ScratchSize() - scratchPad - size)
 	}
 	return asm.R10, int16(stackGroup - size)
 }

@@ -37,7 +37,7 @@ func (g *generator) loadInput(in *Input, failed string) {
 			break
 		}
 		g.failedRead(in.Index, failed)
-		if g.sig.NeedsScratch() {
+		if g.scratch {
 			g.emit(asm.LoadMem(asm.R1, regRecord, recordSlot(in.Index), asm.DWord))
 		} else {
 			g.emit(asm.LoadMem(asm.R1, asm.R10, stackSlot(in.Index), asm.DWord))

@@ -11,7 +11,7 @@ import (
 // match compares the text area with a pattern. R4 is how much of the text is
 // behind the last piece found, R5 its length as far as it is known.
 func (g *generator) match(p filter.Pattern, yes, no string) {
-	area := int16(g.sig.textArea(g.sig.Limit))
+	area := int16(g.sig.textArea())
 	first, last := p.Pieces[0], p.Pieces[len(p.Pieces)-1]
 	g.emit(asm.LoadMem(asm.R5, regRecord, area, asm.DWord))
 	if len(p.Pieces) == 1 {

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
-	"github.com/go-usdt/usdt/attach/internal/operand"
 )
 
 // Limits on a record with strings, whose scratch memory is a value of a per-CPU
@@ -21,24 +20,26 @@ func (s *Signature) LimitStrings() {
 	if len(s.Strings) == 0 {
 		s.Limit = 0 // does not tell signatures apart
 	}
-	for s.Limit > 0 && s.ScratchSize(s.Limit) > maxScratch {
+	for s.Limit > 0 && s.ScratchSize() > maxScratch {
 		s.Limit /= 2
 	}
 }
 
-// cursorMask bounds the position at which the next string goes, in a form that
-// spares the verifier from telling all combinations of lengths apart.
-func (s *Signature) cursorMask(limit int) int {
-	end := s.FixedSize() + len(s.Strings)*(limit+1)
+// cursorMask bounds the position of what comes next behind the fixed part, in a
+// form that spares the verifier from telling all combinations of lengths apart.
+func (s *Signature) cursorMask() int {
+	end := s.FixedSize()
+	for _, sec := range sections {
+		if sec.behind != nil {
+			end += sec.behind(s)
+		}
+	}
 	return 1<<bits.Len(uint(end)) - 1
 }
 
-// ScratchSize is the bytes of scratch memory that the code needs if it keeps limit
-// bytes of each string.
-func (s *Signature) ScratchSize(limit int) int {
-	// A terminated string is copied with its NUL and one byte that tells
-	// whether it goes on.
-	size := scratchPad + s.textArea(limit)
+// ScratchSize is the bytes of scratch memory that the code needs.
+func (s *Signature) ScratchSize() int {
+	size := scratchPad + s.textArea()
 	if s.looksAtText() {
 		size += textAreaSize
 	}
@@ -52,7 +53,7 @@ func (s *Signature) ScratchSize(limit int) int {
 func (s *Signature) Fits() error {
 	size := s.FixedSize()
 	if s.NeedsScratch() {
-		size = s.ScratchSize(s.Limit)
+		size = s.ScratchSize()
 	}
 	if size > maxScratch {
 		return fmt.Errorf("its arguments and what is looked at take %d bytes of memory, and a BPF program has %d: follow or group by less", size, maxScratch)
@@ -68,8 +69,10 @@ const (
 	textAreaSize = TextData + 3*filter.MaxText + 16
 )
 
-// textArea is the offset of the text area from the record.
-func (s *Signature) textArea(limit int) int { return (s.cursorMask(limit) + 1 + limit + 2 + 7) &^ 7 }
+// textArea is the offset of the text area from the record. At the last position that
+// a string can have, it is copied with its NUL and one byte that tells whether it
+// goes on.
+func (s *Signature) textArea() int { return (s.cursorMask() + 1 + s.Limit + 2 + 7) &^ 7 }
 
 func (s *Signature) looksAtText() bool {
 	for i := range s.Inputs {
@@ -96,21 +99,20 @@ func (s *Signature) filters() bool {
 // NeedsScratch says that records, or what conditions look at, are put together
 // in scratch memory.
 func (s *Signature) NeedsScratch() bool {
-	if s.Aggregate != nil && (s.Block > 0 || s.Aggregate.readsText() || s.Aggregate.Room() > maxStackKey) {
-		return true
+	for _, sec := range sections {
+		if sec.scratch != nil && sec.scratch(s) {
+			return true
+		}
 	}
-	return len(s.Strings) > 0 || len(s.Indirects) > 0 || s.looksAtText() || s.Block > 0 && s.Where != nil
+	return s.looksAtText() || s.Aggregate != nil && (s.Aggregate.readsText() || s.Aggregate.Room() > maxStackKey)
 }
 
 // readsMemory says that the program reads memory which need not be resident.
 func (s *Signature) readsMemory() bool {
-	for i := range s.Operands {
-		if s.Operands[i].Kind == operand.Memory {
+	for _, sec := range sections {
+		if sec.memory != nil && sec.memory(s) {
 			return true
 		}
 	}
-	if s.Aggregate != nil && s.Aggregate.readsText() {
-		return true
-	}
-	return len(s.Strings) > 0 || len(s.Indirects) > 0 || s.looksAtText()
+	return s.looksAtText() || s.Aggregate != nil && s.Aggregate.readsText()
 }

@@ -116,25 +116,25 @@ func kindsOf(sigs []*Signature) (kinds []programKind) {
 
 // generator writes programs.
 type generator struct {
-	refs   *Refs
-	kind   programKind
-	sig    *Signature // of the body being written
-	ins    asm.Instructions
-	labels int
-	next   string // label for the next instruction
+	refs       *Refs
+	kind       programKind
+	sig        *Signature // of the body being written
+	scratch    bool       // sig needs scratch memory
+	cursorMask int32      // of sig
+	ins        asm.Instructions
+	labels     int
+	next       string // label for the next instruction
 }
 
 // body returns the code for one signature. It ends by a jump to "exit", "lost"
 // or "filtered".
 func (g *generator) body(sig *Signature) asm.Instructions {
 	g.sig, g.ins = sig, nil
-	switch {
-	case sig.Aggregate != nil:
+	g.scratch, g.cursorMask = sig.NeedsScratch(), int32(sig.cursorMask())
+	if sig.Aggregate != nil {
 		g.emitAggregate()
-	case sig.NeedsScratch():
-		g.emitVariable()
-	default:
-		g.emitFixed()
+	} else {
+		g.emitRecord()
 	}
 	return g.ins
 }

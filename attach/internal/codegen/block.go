@@ -1,0 +1,34 @@
+package codegen
+
+import "github.com/cilium/ebpf/asm"
+
+// block is the argument block of a typed probe. It has just been written, to the
+// stack of the thread, and is in memory: a record that nothing else has to be looked
+// up for can be reserved before.
+func block() section {
+	return section{
+		read: func(g *generator) {
+			if g.scratch {
+				g.readBlock(g.kind.sleeps)
+			}
+		},
+		write: func(g *generator) {
+			if !g.scratch {
+				g.readBlock(false)
+			}
+		},
+		scratch: func(s *Signature) bool { return s.Block > 0 && (s.Where != nil || s.Aggregate != nil) },
+	}
+}
+
+// readBlock copies the argument block.
+func (g *generator) readBlock(mayCopy bool) {
+	if g.sig.Block == 0 {
+		return
+	}
+	load := func() {
+		g.loadLocation(asm.R3, g.sig.BlockBase)
+		g.emit(asm.Add.Imm(asm.R3, g.sig.BlockDisp))
+	}
+	g.readUser(load, int32(g.sig.Block), regRecord, int16(g.sig.BlockOffset()), g.sig.BlockRead(), mayCopy)
+}

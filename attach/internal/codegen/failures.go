@@ -1,0 +1,30 @@
+package codegen
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/internal/record"
+)
+
+// failures say which reads failed. They come last, when all have been tried.
+func failures() section { return section{write: (*generator).writeFailures} }
+
+// markError notes that read i has failed. It changes R1 and R2.
+func (g *generator) markError(i int) {
+	g.emit(
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.DWord),
+		asm.LoadImm(asm.R2, 1<<i, asm.DWord),
+		asm.Or.Reg(asm.R1, asm.R2),
+		asm.StoreMem(asm.R10, stackErrors, asm.R1, asm.DWord),
+	)
+}
+
+func (g *generator) writeFailures() {
+	g.emit(
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.DWord),
+		asm.StoreMem(regRecord, record.Failures, asm.R1, asm.Word),
+	)
+	if g.sig.Block > 0 {
+		g.emit(asm.StoreMem(regRecord, int16(g.sig.FailuresOffset()), asm.R1, asm.DWord))
+	}
+}

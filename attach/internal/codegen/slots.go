@@ -1,0 +1,72 @@
+package codegen
+
+import (
+	"slices"
+
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/record"
+)
+
+// slots hold operands: values, or pointers to text.
+func slots() section {
+	return section{
+		read:  (*generator).readSlots,
+		write: (*generator).writeSlots,
+		memory: func(s *Signature) bool {
+			return slices.ContainsFunc(s.Operands, func(op operand.Operand) bool { return op.Kind == operand.Memory })
+		},
+	}
+}
+
+func stackSlot(i int) int16  { return int16(stackSlots - 8*(i+1)) }
+func recordSlot(i int) int16 { return int16(record.Slot(i)) }
+
+// readSlots reads operands that are in memory, and, where scratch memory is, all:
+// what comes later expects pointers to text there.
+func (g *generator) readSlots() {
+	for i := range g.sig.Operands {
+		op := &g.sig.Operands[i]
+		switch {
+		case op.Kind == operand.Memory && g.scratch:
+			g.readOperand(op, i, regRecord, recordSlot(i))
+		case op.Kind == operand.Memory:
+			g.readOperand(op, i, asm.R10, stackSlot(i))
+		case g.scratch:
+			g.loadOperand(asm.R3, op)
+			g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
+		}
+	}
+}
+
+func (g *generator) writeSlots() {
+	if g.scratch {
+		return
+	}
+	for i := range g.sig.Operands {
+		if op := &g.sig.Operands[i]; op.Kind == operand.Memory {
+			g.emit(asm.LoadMem(asm.R3, asm.R10, stackSlot(i), asm.DWord))
+		} else {
+			g.loadOperand(asm.R3, op)
+		}
+		g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
+	}
+}
+
+// readOperand copies a memory operand to 8 bytes at dst+off. Only its size's
+// first bytes are the value.
+func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, off int16) {
+	if op.Size < 8 || dst == asm.R10 {
+		g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(dst, off, asm.R1, asm.DWord))
+	}
+	load := func() { g.loadAddress(asm.R3, op) }
+	g.readUser(load, int32(op.Size), dst, off, i, g.kind.sleeps)
+	if op.Follow {
+		// The helpers clear what they cannot read.
+		load := func() {
+			g.emit(asm.LoadMem(asm.R3, dst, off, asm.DWord), asm.Add.Imm(asm.R3, int32(op.FollowDisp)))
+		}
+		g.readUser(load, int32(op.Size), dst, off, i, g.kind.sleeps)
+	}
+}
