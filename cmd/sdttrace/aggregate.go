@@ -140,7 +140,7 @@ func (f *aggregateFlags) open(ctx context.Context, probes []string, what *attach
 }
 
 // print writes groups, each interval and at the end.
-func (f *aggregateFlags) print(ctx context.Context, a aggregate, format string, stdout io.Writer) error {
+func (f *aggregateFlags) print(ctx context.Context, a aggregate, output *format, stdout io.Writer) error {
 	out := bufio.NewWriter(stdout)
 	write := func() error {
 		groups, err := a.Read()
@@ -150,11 +150,7 @@ func (f *aggregateFlags) print(ctx context.Context, a aggregate, format string, 
 		now := time.Now()
 		var line []byte
 		for i := range groups {
-			if format == "json" {
-				line = append(groups[i].AppendJSON(line[:0], now), '\n')
-			} else {
-				line = f.appendGroup(line[:0], &groups[i], now)
-			}
+			line = output.group(f, line[:0], &groups[i], now)
 			if _, err := out.Write(line); err != nil {
 				return err
 			}

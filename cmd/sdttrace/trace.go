@@ -22,6 +22,7 @@ import (
 type traceFlags struct {
 	pids      []int
 	format    string
+	output    *format // of that name
 	json      bool
 	limit     uint64
 	duration  time.Duration
@@ -180,8 +181,9 @@ func (f *traceFlags) options() (*attach.Options, error) {
 	if f.json {
 		f.format = "json"
 	}
-	if f.format != "text" && f.format != "json" {
-		return nil, usageError{fmt.Errorf("format %q is not text or json", f.format)}
+	var err error
+	if f.output, err = formatOf(f.format); err != nil {
+		return nil, usageError{err}
 	}
 	if f.duration < 0 {
 		return nil, usageError{fmt.Errorf("duration %v is negative", f.duration)}
@@ -287,7 +289,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 			return openError(err)
 		}
 		return f.follow(cancel, a, stderr, func() error {
-			return run(a, func() error { return f.aggregate.print(ctx, a, f.format, stdout) })
+			return run(a, func() error { return f.aggregate.print(ctx, a, f.output, stdout) })
 		})
 	}
 	s, err := attach.Open(ctx, probes, opts)
@@ -395,12 +397,8 @@ func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
 		if first == nil {
 			first = err
 		}
-		if f.format == "json" {
-			line = ev.AppendJSON(line[:0])
-		} else {
-			line = appendText(line[:0], &ev)
-		}
-		_, err := out.Write(append(line, '\n'))
+		line = f.output.event(line[:0], &ev)
+		_, err := out.Write(line)
 		if err == nil && s.Idle() {
 			err = out.Flush()
 		}
