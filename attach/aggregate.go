@@ -58,7 +58,7 @@ func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, op
 		return nil, err
 	}
 	a := &Aggregate{}
-	if err := a.open(ctx, selectors, o, &aggregateLayout{wanted: what}); err != nil {
+	if err := a.open(ctx, selectors, o, &aggregateLayout{wanted: what.wanted}); err != nil {
 		a.release()
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cilium/ebpf"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -17,10 +16,20 @@ var ErrAggregation = errors.New("aggregation")
 // maxGroupBytes is the size of the keys that events can be grouped by.
 const maxGroupBytes = 512
 
+// computation is what is computed of events.
+type computation struct {
+	value                    string // the argument that the following are of
+	sum, avg, min, max, hist bool
+
+	bounds    []float64 // of hist; nil for powers of two
+	by        []string  // what events are grouped by
+	maxGroups int       // 0 for the default
+}
+
 // aggregateLayout is what all sites of an aggregate share: the keys and values
 // of its groups. The first site decides the kinds.
 type aggregateLayout struct {
-	wanted Aggregation
+	wanted computation
 	pairs  *pairLayout // nil unless starts and ends are aggregated
 
 	cpus int // that the machine may have
@@ -255,42 +264,4 @@ const sharedBytes = 64 << 20
 // that there may be one day: a histogram's is 0.4 GB on a machine of 256.
 func (l *aggregateLayout) shared() bool {
 	return l.wanted.hist && l.keySize > 0 && 2*l.maxGroups()*8*l.words()*l.cpus > sharedBytes
-}
-
-// newMaps creates the maps of groups.
-func (l *aggregateLayout) newMaps(m *maps) (err error) {
-	spec := ebpf.MapSpec{
-		Name: "usdt_groups", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(8 * l.words()), MaxEntries: 1,
-	}
-	if l.keySize > 0 {
-		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.PerCPUHash, uint32(l.keySize), uint32(l.maxGroups())
-	}
-	if l.shared() {
-		spec.Type = ebpf.Hash
-	}
-	for i := range m.Groups {
-		if m.Groups[i], err = ebpf.NewMap(&spec); err != nil {
-			return fmt.Errorf("create groups: %w", err)
-		}
-	}
-	m.Control, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_control", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
-	if err != nil {
-		return err
-	}
-	m.Zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(max(8*l.words(), codegen.StartsSize)), MaxEntries: 1})
-	if err != nil {
-		return err
-	}
-	if l.wanted.hist && l.wanted.bounds != nil {
-		if m.Bounds, err = newBounds(l.wanted.bounds, l.value.Kind, l.value.Size); err != nil {
-			return err
-		}
-	}
-	if l.pairs != nil {
-		if err = l.pairs.newMaps(m); err != nil {
-			return err
-		}
-	}
-	l.made = true
-	return nil
 }

@@ -9,33 +9,28 @@ import (
 // them: attach.Hist("ms").By("path"). The zero value counts them, as Count does.
 // An Aggregation does not change: its methods return another one.
 type Aggregation struct {
-	value                    string // the argument that the following are of
-	sum, avg, min, max, hist bool
-
-	bounds    []float64 // of hist; nil for powers of two
-	by        []string
-	maxGroups int // 0 for the default
-	err       error
+	wanted computation
+	err    error
 }
 
 // Count returns an Aggregation that counts events. All others count them, too.
 func Count() Aggregation { return Aggregation{} }
 
 // Sum returns an Aggregation that adds up an argument.
-func Sum(arg string) Aggregation { return Aggregation{value: arg, sum: true} }
+func Sum(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, sum: true}} }
 
 // Avg returns an Aggregation that takes the average of an argument.
-func Avg(arg string) Aggregation { return Aggregation{value: arg, avg: true} }
+func Avg(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, avg: true}} }
 
 // Min returns an Aggregation that keeps the smallest value of an argument.
-func Min(arg string) Aggregation { return Aggregation{value: arg, min: true} }
+func Min(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, min: true}} }
 
 // Max returns an Aggregation that keeps the largest value of an argument.
-func Max(arg string) Aggregation { return Aggregation{value: arg, max: true} }
+func Max(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, max: true}} }
 
 // Hist returns an Aggregation that counts the values of an argument in the buckets
 // of a histogram, whose bounds are powers of two, or those of Bounds.
-func Hist(arg string) Aggregation { return Aggregation{value: arg, hist: true} }
+func Hist(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, hist: true}} }
 
 // And returns an Aggregation that also computes what others do, of the same
 // argument. Call By, Bounds and MaxGroups on the result: others must not have them.
@@ -45,15 +40,15 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 		case a.err != nil:
 		case b.err != nil:
 			a.err = b.err
-		case a.value != "" && b.value != "" && a.value != b.value:
-			a.err = fmt.Errorf("%w of two arguments, %s and %s, where one is possible", ErrAggregation, a.value, b.value)
-		case b.bounds != nil || b.by != nil || b.maxGroups != 0:
+		case a.wanted.value != "" && b.wanted.value != "" && a.wanted.value != b.wanted.value:
+			a.err = fmt.Errorf("%w of two arguments, %s and %s, where one is possible", ErrAggregation, a.wanted.value, b.wanted.value)
+		case b.wanted.bounds != nil || b.wanted.by != nil || b.wanted.maxGroups != 0:
 			a.err = fmt.Errorf("%w: what And is given has Bounds, By or MaxGroups, which are for what it returns", ErrAggregation)
 		}
-		if a.value == "" {
-			a.value = b.value
+		if a.wanted.value == "" {
+			a.wanted.value = b.wanted.value
 		}
-		a.sum, a.avg, a.min, a.max, a.hist = a.sum || b.sum, a.avg || b.avg, a.min || b.min, a.max || b.max, a.hist || b.hist
+		a.wanted.sum, a.wanted.avg, a.wanted.min, a.wanted.max, a.wanted.hist = a.wanted.sum || b.wanted.sum, a.wanted.avg || b.wanted.avg, a.wanted.min || b.wanted.min, a.wanted.max || b.wanted.max, a.wanted.hist || b.wanted.hist
 	}
 	return a
 }
@@ -62,7 +57,7 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 // bounds: at least two and at most 1001, each greater than the one before; see
 // [Linear]. No bounds mean powers of two.
 func (a Aggregation) Bounds(bounds ...float64) Aggregation {
-	a.bounds = slices.Clone(bounds)
+	a.wanted.bounds = slices.Clone(bounds)
 	return a
 }
 
@@ -72,7 +67,7 @@ func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 // whose argument cannot be read are a group for each reason, and those whose
 // argument lies behind a nil pointer are another.
 func (a Aggregation) By(args ...string) Aggregation {
-	a.by = append(slices.Clone(a.by), args...)
+	a.wanted.by = append(slices.Clone(a.wanted.by), args...)
 	return a
 }
 
@@ -80,7 +75,7 @@ func (a Aggregation) By(args ...string) Aggregation {
 // means 8192, or at most 1024 with a histogram. Events of further groups are lost,
 // and counted as such. It needs By.
 func (a Aggregation) MaxGroups(n int) Aggregation {
-	a.maxGroups = n
+	a.wanted.maxGroups = n
 	return a
 }
 
@@ -89,14 +84,14 @@ func (a *Aggregation) check() error {
 	switch {
 	case a.err != nil:
 		return a.err
-	case a.value == "" && (a.sum || a.avg || a.min || a.max || a.hist):
+	case a.wanted.value == "" && (a.wanted.sum || a.wanted.avg || a.wanted.min || a.wanted.max || a.wanted.hist):
 		return fmt.Errorf("%w of nothing: it needs the name of an argument", ErrAggregation)
-	case a.maxGroups < 0 || a.maxGroups > 1<<24:
-		return fmt.Errorf("%w: %d groups is not between 0 and %d", ErrAggregation, a.maxGroups, 1<<24)
-	case a.maxGroups > 0 && len(a.by) == 0:
-		return fmt.Errorf("%w: MaxGroups is %d and there is one group, without By", ErrAggregation, a.maxGroups)
-	case a.bounds != nil && !a.hist:
+	case a.wanted.maxGroups < 0 || a.wanted.maxGroups > 1<<24:
+		return fmt.Errorf("%w: %d groups is not between 0 and %d", ErrAggregation, a.wanted.maxGroups, 1<<24)
+	case a.wanted.maxGroups > 0 && len(a.wanted.by) == 0:
+		return fmt.Errorf("%w: MaxGroups is %d and there is one group, without By", ErrAggregation, a.wanted.maxGroups)
+	case a.wanted.bounds != nil && !a.wanted.hist:
 		return fmt.Errorf("%w: Bounds are those of a histogram, and none is asked for", ErrAggregation)
 	}
-	return checkBounds(a.bounds)
+	return checkBounds(a.wanted.bounds)
 }

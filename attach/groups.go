@@ -61,7 +61,7 @@ func (a *totals) readGroups(m *ebpf.Map) ([]Group, error) {
 	probes := a.sites.Load().probes
 	for key, words := range all.of {
 		if words[codegen.WordCount] > 0 {
-			groups = append(groups, a.layout.group([]byte(key), words, probes))
+			groups = append(groups, groupOf(a.layout, []byte(key), words, probes))
 		}
 	}
 	sortGroups(groups)
@@ -191,8 +191,8 @@ func merge(sum []uint64, words []byte) {
 	}
 }
 
-// group decodes a key and its words.
-func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Probe) Group {
+// groupOf decodes a key and its words.
+func groupOf(l *aggregateLayout, key []byte, words []uint64, probes []*reader.Probe) Group {
 	g := Group{Count: words[codegen.WordCount], By: make([]event.Arg, 0, len(l.parts))}
 	for i, part := range l.parts {
 		arg := event.Arg{Name: l.wanted.by[i]}
@@ -237,7 +237,7 @@ func (l *aggregateLayout) group(key []byte, words []uint64, probes []*reader.Pro
 	if l.wanted.max {
 		g.Max = number(unorder(words[codegen.WordMax], kind, l.value.Size))
 	}
-	g.Hist, g.Meaning = l.buckets(words[codegen.WordHist:]), meaning
+	g.Hist, g.Meaning = bucketsOf(l, words[codegen.WordHist:]), meaning
 	return g
 }
 

@@ -96,11 +96,11 @@ func fill(t testing.TB, l *aggregateLayout, m *ebpf.Map, n int) {
 // newGroups returns an aggregate by a number that has maps and nothing else.
 func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 	t.Helper()
-	l := &aggregateLayout{wanted: wanted, cpus: cpus, bound: true, parts: []codegen.Part{{In: codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, keySize: 8}
+	l := &aggregateLayout{wanted: wanted.wanted, cpus: cpus, bound: true, parts: []codegen.Part{{In: codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, keySize: 8}
 	l.wanted.by = []string{"pid"}
 	m := &maps{}
 	t.Cleanup(func() { m.Close() })
-	if err := l.newMaps(m); err != nil {
+	if err := m.addGroups(l); err != nil {
 		if errors.Is(err, os.ErrPermission) {
 			needs.Skip(t, "%v", privilege.Explain("create groups", err))
 		}
@@ -172,7 +172,7 @@ func TestSharedGroups(t *testing.T) {
 		{Hist("").MaxGroups(1 << 20), 2, true},
 		{Count(), 256, false},
 	} {
-		l := &aggregateLayout{wanted: test.wanted, cpus: test.cpus, keySize: 8}
+		l := &aggregateLayout{wanted: test.wanted.wanted, cpus: test.cpus, keySize: 8}
 		if got := l.shared(); got != test.want {
 			t.Errorf("%+v with %d CPUs: shared %t, want %t", test.wanted, test.cpus, got, test.want)
 		}

@@ -60,8 +60,8 @@ func checkBounds(bounds []float64) error {
 	return nil
 }
 
-// buckets returns the buckets for their counts.
-func (l *aggregateLayout) buckets(counts []uint64) []Bucket {
+// bucketsOf returns the buckets for their counts.
+func bucketsOf(l *aggregateLayout, counts []uint64) []Bucket {
 	first, last := len(counts), -1
 	for i, n := range counts {
 		if n > 0 {

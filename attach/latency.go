@@ -74,10 +74,10 @@ func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	if what == nil {
 		what = &LatencyOptions{}
 	}
-	wanted := Aggregation{
+	wanted := Aggregation{wanted: computation{
 		value: "latency", sum: true, avg: true, min: true, max: true, hist: true,
 		bounds: what.Bounds, by: what.By, maxGroups: what.MaxGroups,
-	}
+	}}
 	if err := wanted.check(); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 		return nil, err
 	}
 	selector.Unite(&pairs.start, &pairs.end)
-	layout := &aggregateLayout{wanted: wanted, pairs: pairs, value: codegen.Elapsed}
+	layout := &aggregateLayout{wanted: wanted.wanted, pairs: pairs, value: codegen.Elapsed}
 	l := &Latency{}
 	if err := l.open(ctx, []string{start, end}, o, layout); err != nil {
 		l.release()

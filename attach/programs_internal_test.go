@@ -224,7 +224,7 @@ func TestRefusedAll(t *testing.T) {
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()
-			return a.open(t.Context(), []string{"refused0:start"}, o, &aggregateLayout{wanted: Count().By("probe"), cpus: 1})
+			return a.open(t.Context(), []string{"refused0:start"}, o, &aggregateLayout{wanted: Count().By("probe").wanted, cpus: 1})
 		},
 		"latency whose starts are refused": func() error {
 			pairs := &pairLayout{pending: defaultMaxPending, key: []string{"id"}}
@@ -234,7 +234,7 @@ func TestRefusedAll(t *testing.T) {
 			if pairs.end, err = selector.Parse("refused0:done"); err != nil {
 				return err
 			}
-			layout := &aggregateLayout{wanted: Sum("latency"), pairs: pairs, value: codegen.Elapsed, cpus: 1}
+			layout := &aggregateLayout{wanted: Sum("latency").wanted, pairs: pairs, value: codegen.Elapsed, cpus: 1}
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()

@@ -191,7 +191,7 @@ func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan Plan
 	signatures, scratch := t.unknown(all)
 	m := *t.maps
 	if layout != nil && !layout.made && len(all) > 0 {
-		err = layout.newMaps(&m)
+		err = m.addGroups(layout)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -120,7 +120,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	}
 	signatures, scratch := t.unknown(signaturesOf(schemas))
 	if t.maps, err = newMaps(o.RingSize, scratch, layout == nil); err == nil && len(signatures) > 0 && layout != nil {
-		err = layout.newMaps(t.maps)
+		err = t.maps.addGroups(layout)
 	}
 	if err == nil {
 		err = t.maps.addSelection(o)

@@ -1,0 +1,76 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/cilium/ebpf"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+)
+
+// addStarts creates the maps of starts and of what is noted at them.
+func (m *maps) addStarts(l *pairLayout) (err error) {
+	if l.keySize == 0 {
+		// No site has a key that can be read, and none gets as far as the map.
+		l.keySize = 8 * max(2, len(l.key))
+	}
+	spec := ebpf.MapSpec{
+		Name: "usdt_starts", Type: ebpf.LRUHash, KeySize: uint32(l.keySize), ValueSize: codegen.StartsSize, MaxEntries: uint32(l.pending),
+	}
+	if m.Starts, err = ebpf.NewMap(&spec); err == nil && l.notedSize > 0 {
+		spec.Name, spec.KeySize, spec.ValueSize = "usdt_noted", spec.KeySize+8, uint32(l.notedSize)
+		m.Noted, err = ebpf.NewMap(&spec)
+	}
+	if err != nil {
+		return fmt.Errorf("create room for %d starts: %w", l.pending, err)
+	}
+	return nil
+}
+
+// pairs tells from the counters what became of starts and ends. The kernel does
+// not count what it evicts: it is what has been noted and is nowhere else.
+func (m *maps) pairs(c *counters) (PairStats, error) {
+	p := PairStats{
+		Pairs: c.at(codegen.CounterMatched), TooDeep: c.at(codegen.CounterTooDeep),
+		Dropped: c.at(codegen.CounterDropped), Unstarted: c.at(codegen.CounterUnstarted),
+	}
+	if m.Starts == nil {
+		return p, nil
+	}
+	n, err := countStarts(m.Starts)
+	if err != nil {
+		return p, fmt.Errorf("count pending starts: %w", err)
+	}
+	p.Pending = n
+	// Without a pause between the counters and the entries the difference may
+	// be less than none.
+	if gone := p.Pairs + p.TooDeep + p.Dropped + p.Pending; c.at(codegen.CounterStarted) > gone {
+		p.Evicted = c.at(codegen.CounterStarted) - gone
+	}
+	return p, nil
+}
+
+// countStarts returns the number of starts that wait.
+func countStarts(m *ebpf.Map) (total uint64, err error) {
+	const batch = 1024
+	key := reflect.ArrayOf(int(m.KeySize()), reflect.TypeFor[byte]())
+	keys, values := reflect.MakeSlice(reflect.SliceOf(key), batch, batch).Interface(), make([]codegen.Starts, batch)
+	var cursor ebpf.MapBatchCursor
+	for {
+		n, err := m.BatchLookup(&cursor, keys, values, nil)
+		for i := range values[:n] {
+			for _, at := range values[i][1:] {
+				if at != 0 {
+					total++
+				}
+			}
+		}
+		if errors.Is(err, ebpf.ErrKeyNotExist) {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+}
