@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -150,23 +149,14 @@ func TestMappedTwice(t *testing.T) {
 }
 
 func TestDeadProcess(t *testing.T) {
-	if os.Getenv("READER_TEST_SLEEP") != "" {
-		time.Sleep(10 * time.Minute)
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestDeadProcess$")
-	cmd.Env = append(os.Environ(), "READER_TEST_SLEEP=1")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	pid := cmd.Process.Pid
+	program := tracee.StartVictim(t, tracee.Self("idle"))
+	pid := program.PID()
 	p, err := reader.OpenProcess(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(os.Kill)
 	// Wait until it has ended, but leave it as a zombie.
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
@@ -178,7 +168,7 @@ func TestDeadProcess(t *testing.T) {
 	for range p.Probes() {
 		break // an error or not, but no panic
 	}
-	cmd.Wait()
+	program.End()
 	if _, err := reader.OpenProcess(pid); !errors.Is(err, os.ErrNotExist) || err.Error() != "process "+strconv.Itoa(pid)+" does not exist" {
 		t.Errorf("got %v", err)
 	}
@@ -253,6 +243,26 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
+// waiting returns the probe of testdata/waits.c in a process.
+func waiting(t *testing.T, pid int) (found reader.Probe) {
+	t.Helper()
+	p, err := reader.OpenProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	for probe, err := range p.Probes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if probe.Name == "waiting" {
+			return probe
+		}
+	}
+	t.Fatalf("process %d has no probe waiting", pid)
+	return found
+}
+
 // TestContainer reads a process with file systems of its own, where its library
 // has a path that is another file for everybody else.
 func TestContainer(t *testing.T) {
@@ -261,29 +271,12 @@ func TestContainer(t *testing.T) {
 	prog, inside := filepath.Join(dir, "prog"), filepath.Join(dir, "inside")
 	needs.Run(t, "gcc", "-O1", "-o", prog, "testdata/waits.c")
 	_, pid := tracee.StartContainer(t, prog, filepath.Join(inside, "prog"))
-	p, err := reader.OpenProcess(pid)
-	if err != nil {
-		t.Fatal(err)
+	probe := waiting(t, pid)
+	if want := filepath.Join(inside, "prog"); probe.Path != want || probe.OpenPath != fmt.Sprintf("/proc/%d/root%s", pid, want) {
+		t.Errorf("got path %s, open path %s", probe.Path, probe.OpenPath)
 	}
-	defer p.Close()
-	found := false
-	for probe, err := range p.Probes() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if probe.Name != "waiting" {
-			continue
-		}
-		found = true
-		if want := filepath.Join(inside, "prog"); probe.Path != want || probe.OpenPath != fmt.Sprintf("/proc/%d/root%s", pid, want) {
-			t.Errorf("got path %s, open path %s", probe.Path, probe.OpenPath)
-		}
-		if s, err := probe.Site(); err != nil || s.State != reader.CleanSite {
-			t.Errorf("got state %v, %v, want clean", s.State, err)
-		}
-	}
-	if !found {
-		t.Error("the probe was not found")
+	if s, err := probe.Site(); err != nil || s.State != reader.CleanSite {
+		t.Errorf("got state %v, %v, want clean", s.State, err)
 	}
 }
 
@@ -298,26 +291,8 @@ func TestRoot(t *testing.T) {
 	cmd := exec.Command("/prog")
 	cmd.SysProcAttr, cmd.Dir = &syscall.SysProcAttr{Chroot: dir}, "/"
 	traced := tracee.StartReady(t, cmd)
-	p, err := reader.OpenProcess(traced.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	found := false
-	for probe, err := range p.Probes() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if probe.Name != "waiting" {
-			continue
-		}
-		found = true
-		if probe.Path != prog || probe.OpenPath != "" {
-			t.Errorf("got path %s, open path %s, want %s", probe.Path, probe.OpenPath, prog)
-		}
-	}
-	if !found {
-		t.Error("the probe was not found")
+	if probe := waiting(t, traced.PID()); probe.Path != prog || probe.OpenPath != "" {
+		t.Errorf("got path %s, open path %s, want %s", probe.Path, probe.OpenPath, prog)
 	}
 }
 

@@ -1,13 +1,11 @@
 package gate_test
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -15,36 +13,30 @@ import (
 
 	"github.com/go-usdt/usdt/internal/gate"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// Roles of this binary, its first argument.
-const (
-	guardRole  = "guard"
-	tracerRole = "tracer"
-)
+// guardArgument makes this binary a guard, if it is the first one.
+const guardArgument = "guard"
 
 func TestMain(m *testing.M) {
-	var err error
-	switch {
-	case len(os.Args) > 1 && os.Args[1] == guardRole:
+	if len(os.Args) > 1 && os.Args[1] == guardArgument {
 		group, _ := strconv.Atoi(os.Args[3])
-		err = gate.Stand(os.Args[2], group)
-	case len(os.Args) > 1 && os.Args[1] == tracerRole:
-		err = tracer()
-	default:
-		os.Exit(m.Run())
+		if err := gate.Stand(os.Args[2], group); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
 	}
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
+	tracee.Run(tracee.Roles{"tracer": tracer})
+	os.Exit(m.Run())
 }
 
 // tracer has a guard and a child that stands still, whose id it prints. When it is
 // killed, the thread that has started the child takes longest to end: it has
 // descriptors of its own that take time to close.
-func tracer() error {
-	g, err := gate.StartGuard(guardRole)
+func tracer([]string) error {
+	g, err := gate.StartGuard(guardArgument)
 	if err != nil {
 		return err
 	}
@@ -99,25 +91,16 @@ func TestOrphaned(t *testing.T) {
 	}
 	defer unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	for range 10 {
-		tracer := exec.Command("/proc/self/exe", tracerRole)
+		tracer := tracee.Self("tracer")
+		tracer.Stderr = os.Stderr // nobody waits for the guard, which has it as well
 		tracer.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		out, err := tracer.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tracer.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		child, err := strconv.Atoi(strings.TrimSpace(line))
+		p := tracee.StartVictim(t, tracer)
+		line := p.Line()
+		child, err := strconv.Atoi(line)
 		if err != nil {
 			t.Fatal(line)
 		}
-		tracer.Process.Kill()
-		tracer.Wait()
+		p.Kill()
 		if err := unix.Kill(child, unix.SIGUSR1); err != nil { // which ends it, unless it stands still
 			t.Fatal(err)
 		}

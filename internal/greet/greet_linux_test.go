@@ -1,7 +1,7 @@
 package greet_test
 
 import (
-	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -15,28 +15,26 @@ import (
 	"github.com/go-usdt/usdt/internal/gate"
 	"github.com/go-usdt/usdt/internal/greet"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestMain makes this binary a provider that waits, or somebody who listens until
-// its input ends, if its environment says so.
 func TestMain(m *testing.M) {
-	switch os.Getenv("GREET") {
-	case "":
-		os.Exit(m.Run())
-	case "listen":
-		l, err := gate.Listen()
-		if err != nil {
-			os.Stderr.WriteString(err.Error())
-			os.Exit(1)
-		}
-		os.Stdout.WriteString(address(l) + "\n")
-		io.Copy(io.Discard, os.Stdin)
-		return
+	tracee.Run(tracee.Roles{"provider": waiting, "listener": listening})
+	os.Exit(m.Run())
+}
+
+// waiting is a provider that waits.
+func waiting([]string) error { return greet.Wait(os.Getenv(greet.Variable), time.Minute) }
+
+// listening is somebody who listens until the input ends.
+func listening([]string) error {
+	l, err := gate.Listen()
+	if err != nil {
+		return err
 	}
-	if err := greet.Wait(os.Getenv(greet.Variable), time.Minute); err != nil {
-		os.Stderr.WriteString(err.Error())
-		os.Exit(1)
-	}
+	fmt.Println(address(l))
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 func address(l *gate.Providers) string {
@@ -59,8 +57,8 @@ func TestWait(t *testing.T) {
 			t.Errorf("%v; attached %d times, want %d", err, attached.Load(), n)
 		}
 	}
-	other := exec.Command("/proc/self/exe")
-	other.Env = append(os.Environ(), "GREET=1", l.Environment())
+	other := tracee.Self("provider")
+	other.Env = append(other.Env, l.Environment())
 	if out, err := other.CombinedOutput(); err != nil || attached.Load() != 3 {
 		t.Errorf("another process: %v %s; attached %d times, want 3", err, out, attached.Load())
 	}
@@ -105,8 +103,8 @@ const stranger = 54321
 
 // as returns this binary, in a role, for a user.
 func as(user uint32, role string, environment ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(append(os.Environ(), "GREET="+role), environment...)
+	cmd := tracee.Self(role)
+	cmd.Env = append(cmd.Env, environment...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 	return cmd
 }
@@ -115,27 +113,8 @@ func as(user uint32, role string, environment ...string) *exec.Cmd {
 // for others who listen where a tracer has.
 func TestUsers(t *testing.T) {
 	needs.Root(t) // to become others
-	other := as(stranger, "listen")
-	stdin, err := other.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stdin.Close()
-	stdout, err := other.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other.Stderr = os.Stderr
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer other.Wait()
-	defer stdin.Close()
-	name, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	name = strings.TrimSpace(name)
+	other := as(stranger, "listener")
+	name := tracee.Start(t, other).Line()
 	if err := greet.Wait(name, time.Hour); err == nil || !strings.Contains(err.Error(), "user 54321 listens") {
 		t.Errorf("somebody else's: %v", err)
 	}

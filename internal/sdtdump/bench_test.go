@@ -1,7 +1,6 @@
 package sdtdump
 
 import (
-	"bufio"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/go-usdt/usdt/elfgen"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -195,24 +195,7 @@ func BenchmarkAllProcesses(b *testing.B) {
 	}
 	prog := filepath.Join(dir, "opens")
 	needs.Run(b, "gcc", "-o", prog, "testdata/opens.c", "-ldl")
-	cmd := exec.Command(prog, args...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	defer cmd.Wait()
-	defer in.Close()
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		b.Fatalf("got %q, %v", line, err)
-	}
+	tracee.Start(b, exec.Command(prog, args...)).Line()
 	lines, err := exec.Command(exe, "-a", "--json", "--probe", "lib*:called").Output()
 	if n := strings.Count(string(lines), "\n"); err != nil || n < processes*libraries {
 		b.Fatalf("got %d probes, want at least %d: %v", n, processes*libraries, err)

@@ -7,39 +7,29 @@
 package abuse_test
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
 
-// role is the environment variable that makes this binary one of roles.
-const role = "ABUSE_ROLE"
-
-var roles = map[string]func(args []string) error{}
+// roles are the tracers that this binary can be.
+var roles = tracee.Roles{}
 
 // victimPath leads to the victim, tracerPath to this binary, by a name that is
 // this run's: the kernel calls tracers by it.
 var victimPath, tracerPath string
 
 func TestMain(m *testing.M) {
-	if run, ok := roles[os.Getenv(role)]; ok {
-		if err := run(os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	tracee.Run(roles)
 	dir, err := os.MkdirTemp("", "abuse")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,42 +54,14 @@ func TestMain(m *testing.M) {
 
 // process is a victim or a tracer.
 type process struct {
-	t   testing.TB
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-	err strings.Builder
+	*tracee.Program
+	t testing.TB
 }
 
 // start starts a program that says so when it is ready.
 func start(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := begin(t, cmd)
-	if got := p.line(); got != "ready" {
-		t.Fatalf("%s says %q, want ready", cmd.Path, got)
-	}
-	return p
-}
-
-// begin is start without the wait.
-func begin(t testing.TB, cmd *exec.Cmd) *process {
-	t.Helper()
-	p := &process{t: t, cmd: cmd}
-	var err error
-	if p.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.out = bufio.NewReader(out)
-	cmd.Stderr = &p.err
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.kill)
-	return p
+	return &process{tracee.StartReadyVictim(t, cmd), t}
 }
 
 func startVictim(t testing.TB) *process {
@@ -110,36 +72,9 @@ func startVictim(t testing.TB) *process {
 
 // tracerCommand runs this binary as one of roles.
 func tracerCommand(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(tracerPath, args...)
-	cmd.Env = append(os.Environ(), role+"="+name)
+	cmd := tracee.Self(name, args...)
+	cmd.Path, cmd.Args[0] = tracerPath, tracerPath
 	return cmd
-}
-
-func (p *process) pid() int { return p.cmd.Process.Pid }
-
-// kill ends the process, if it has not ended, and waits until it has.
-func (p *process) kill() {
-	p.cmd.Process.Kill()
-	p.cmd.Wait()
-}
-
-func (p *process) line() string {
-	p.t.Helper()
-	s, err := p.out.ReadString('\n')
-	if err != nil {
-		p.kill()
-		p.t.Fatalf("%s: %v\n%s", p.cmd.Path, err, p.err.String())
-	}
-	return strings.TrimSpace(s)
-}
-
-// do has a victim obey a command and returns its answer.
-func (p *process) do(command string) string {
-	p.t.Helper()
-	if _, err := fmt.Fprintln(p.in, command); err != nil {
-		p.t.Fatalf("%s: %v", p.cmd.Path, err)
-	}
-	return p.line()
 }
 
 var selectors = []string{"fast:hit", "slow:hit"}
@@ -147,7 +82,7 @@ var selectors = []string{"fast:hit", "slow:hit"}
 // probes calls do with each of the victim's probes.
 func (p *process) probes(do func(*reader.Probe)) {
 	p.t.Helper()
-	r, err := reader.OpenProcess(p.pid())
+	r, err := reader.OpenProcess(p.PID())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -163,7 +98,7 @@ func (p *process) probes(do func(*reader.Probe)) {
 		}
 	}
 	if n != len(selectors) {
-		p.t.Fatalf("process %d has %d probes, want %d", p.pid(), n, len(selectors))
+		p.t.Fatalf("process %d has %d probes, want %d", p.PID(), n, len(selectors))
 	}
 }
 

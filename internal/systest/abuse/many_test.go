@@ -16,7 +16,7 @@ import (
 )
 
 func pidOptions(p *process) *attach.Options {
-	return &attach.Options{Target: attach.Target{PIDs: []int{p.pid()}}}
+	return &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}}
 }
 
 // TestManyProviders traces a hundred providers of one process at once.
@@ -41,23 +41,7 @@ func TestManyProviders(t *testing.T) {
 	for i, p := range probes {
 		p.Fire(i)
 	}
-	if err := s.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	i := 0
-	for ev, err := range s.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := fmt.Sprintf("many%d", i); ev.Provider != want || ev.Args[0].Value != int64(i) {
-			t.Errorf("event %d is of %s, with %v", i, ev.Provider, ev.Args)
-		}
-		i++
-	}
-	if i != n {
-		t.Errorf("%d events, want %d", i, n)
-	}
-	finish(t, s)
+	checkNumbered(t, s, n, func(i int) string { return fmt.Sprintf("many%d:hit", i) })
 	for _, p := range providers {
 		if p.Enabled() {
 			t.Error("a provider is still watched")
@@ -66,6 +50,29 @@ func TestManyProviders(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// checkNumbered ends a session that has to have n events, each of the probe that name
+// says for its number, which is the event's argument.
+func checkNumbered(t *testing.T, s *attach.Session, n int, name func(i int) string) {
+	t.Helper()
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	i := 0
+	for ev, err := range s.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ev.Provider + ":" + ev.Name; got != name(i) || ev.Args[0].Value != int64(i) {
+			t.Fatalf("event %d is of %s with %v, want it of %s", i, got, ev.Args, name(i))
+		}
+		i++
+	}
+	if i != n {
+		t.Errorf("%d events, want %d", i, n)
+	}
+	finish(t, s)
 }
 
 // TestManyLoads traces the probes of 1,000 Loads of one provider, of which a tracer
@@ -106,23 +113,7 @@ func TestManyLoads(t *testing.T) {
 		probe.Fire(i)
 	}
 	for s, want := range map[*attach.Session]int{first: early, second: n} {
-		if err := s.Stop(); err != nil {
-			t.Fatal(err)
-		}
-		i := 0
-		for ev, err := range s.Events() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if name := fmt.Sprint("probe", i); ev.Name != name || ev.Args[0].Value != int64(i) {
-				t.Fatalf("event %d is of %s, with %v", i, ev.Name, ev.Args)
-			}
-			i++
-		}
-		if i != want {
-			t.Errorf("%d events, want %d", i, want)
-		}
-		finish(t, s)
+		checkNumbered(t, s, want, func(i int) string { return fmt.Sprint("loading:probe", i) })
 	}
 	// Nobody watches: the next Load may move all.
 	provider.NewProbe0(p, "last")

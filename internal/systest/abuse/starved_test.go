@@ -22,9 +22,9 @@ func limitFiles(n int) error {
 // that says so, and that the probes which are loaded go on.
 func TestNoDescriptors(t *testing.T) {
 	v := startVictim(t)
-	v.do("files 4")
+	v.Do("files 4")
 	before := v.descriptors()
-	if answer := v.do("load 10"); !strings.Contains(answer, "too many open files") {
+	if answer := v.Do("load 10"); !strings.Contains(answer, "too many open files") {
 		t.Errorf("Load says %q", answer)
 	}
 	if after := v.descriptors(); after != before {
@@ -36,7 +36,7 @@ func TestNoDescriptors(t *testing.T) {
 // descriptors counts the victim's, which need not open one for it.
 func (p *process) descriptors() int {
 	p.t.Helper()
-	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.pid()))
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func (p *process) descriptors() int {
 func (p *process) checkTraced() {
 	p.t.Helper()
 	s := open(p.t, pidOptions(p))
-	p.do("fire 10")
+	p.Do("fire 10")
 	if st := finish(p.t, s); st.Fired != 20 {
 		p.t.Errorf("fired %d, want 20", st.Fired)
 	}
@@ -57,14 +57,14 @@ func (p *process) checkTraced() {
 // TestNoMemory holds the same of Load without address space.
 func TestNoMemory(t *testing.T) {
 	v := startVictim(t)
-	v.do(fmt.Sprint("heap ", 256<<20)) // so that it need not grow when it cannot
-	before := v.do("held")
-	v.do(fmt.Sprint("space ", 1<<20))
-	if answer := v.do("load 20000"); !strings.Contains(answer, "cannot allocate memory") {
+	v.Do("heap %d", 256<<20) // so that it need not grow when it cannot
+	before := v.Do("held")
+	v.Do("space %d", 1<<20)
+	if answer := v.Do("load 20000"); !strings.Contains(answer, "cannot allocate memory") {
 		t.Errorf("Load says %q", answer)
 	}
 	v.checkTraced()
-	if after := v.do("held"); after != before {
+	if after := v.Do("held"); after != before {
 		t.Errorf("%s before and %s after a Load that failed", before, after)
 	}
 }

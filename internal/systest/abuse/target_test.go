@@ -22,16 +22,16 @@ func TestTargetsKilled(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range 30 {
 		v := startVictim(t)
-		v.do("spin 1")
+		v.Do("spin 1")
 		kill := func() {
-			time.AfterFunc(time.Duration(random.IntN(30))*time.Millisecond, func() { v.cmd.Process.Kill() })
+			time.AfterFunc(time.Duration(random.IntN(30))*time.Millisecond, func() { v.Signal(os.Kill) })
 		}
 		traced := i%3 == 2
 		if !traced {
 			kill()
 		}
 		within(t, 20*time.Second, "tracing a victim that is killed", func() {
-			s, err := attach.Open(t.Context(), selectors, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}})
+			s, err := attach.Open(t.Context(), selectors, &attach.Options{Target: attach.Target{PIDs: []int{v.PID()}}})
 			if err != nil {
 				if traced || !errors.Is(err, attach.ErrNoMatch) && !errors.Is(err, attach.ErrNoSite) && !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("the error does not say that the process is gone: %v", err)
@@ -39,7 +39,7 @@ func TestTargetsKilled(t *testing.T) {
 				return
 			}
 			for ev, err := range s.Events() {
-				if err != nil || ev.PID != v.pid() {
+				if err != nil || ev.PID != v.PID() {
 					t.Fatalf("event of process %d, %v", ev.PID, err)
 				}
 				if traced {
@@ -52,26 +52,22 @@ func TestTargetsKilled(t *testing.T) {
 				t.Error("events end before the victim is killed")
 			}
 		})
-		v.kill()
+		v.Kill()
 	}
 }
 
 // TestTargetStopped attaches to a victim that is stopped, and detaches.
 func TestTargetStopped(t *testing.T) {
 	v := startVictim(t)
-	signal := func(s syscall.Signal) {
-		if err := v.cmd.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	signal := func(s syscall.Signal) { v.Signal(s) }
 	for range 3 {
 		signal(syscall.SIGSTOP)
 		var s *attach.Session
 		within(t, 20*time.Second, "attaching to a stopped process", func() {
-			s = open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}})
+			s = open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.PID()}}})
 		})
 		signal(syscall.SIGCONT)
-		v.do("fire 100")
+		v.Do("fire 100")
 		signal(syscall.SIGSTOP)
 		within(t, 20*time.Second, "detaching from a stopped process", func() {
 			if st := finish(t, s); st.Fired != 200 {
@@ -88,15 +84,15 @@ func TestTargetStopped(t *testing.T) {
 func TestTargetExecutesAnew(t *testing.T) {
 	v := startVictim(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := attach.Open(ctx, selectors, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}, Rescan: 20 * time.Millisecond})
+	s, err := attach.Open(ctx, selectors, &attach.Options{Target: attach.Target{PIDs: []int{v.PID()}}, Rescan: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	v.do("fire 10")
+	v.Do("fire 10")
 	for range 3 {
 		_, before := s.PlanSince(0)
-		if answer := v.do("exec"); answer != "ready" {
+		if answer := v.Do("exec"); answer != "ready" {
 			t.Fatal(answer)
 		}
 		eventually(t, func() (wrong string) {
@@ -114,7 +110,7 @@ func TestTargetExecutesAnew(t *testing.T) {
 			}
 			return ""
 		})
-		v.do("fire 10")
+		v.Do("fire 10")
 	}
 	cancel()
 	n := 0
@@ -122,7 +118,7 @@ func TestTargetExecutesAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev.PID != v.pid() {
+		if ev.PID != v.PID() {
 			t.Errorf("event of process %d", ev.PID)
 		}
 		n++
@@ -141,15 +137,15 @@ func TestTargetInNamespaces(t *testing.T) {
 	cmd := exec.Command(victimPath)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	v := start(t, cmd)
-	s := open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}})
-	v.do("fire 5")
+	s := open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.PID()}}})
+	v.Do("fire 5")
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	for ev, err := range s.Events() {
-		if err != nil || ev.PID != v.pid() {
-			t.Errorf("event of process %d, want %d (%v)", ev.PID, v.pid(), err)
+		if err != nil || ev.PID != v.PID() {
+			t.Errorf("event of process %d, want %d (%v)", ev.PID, v.PID(), err)
 		}
 		n++
 	}

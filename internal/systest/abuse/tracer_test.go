@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 func init() {
@@ -72,7 +73,7 @@ func trace(args []string, opts *attach.Options) error {
 // Nothing may stay behind in the victim, which fires all the time.
 func TestTracersKilled(t *testing.T) {
 	v := startVictim(t)
-	v.do("spin 2")
+	v.Do("spin 2")
 	before := leaked(t)
 	// The random numbers are the same each time; the moments are not.
 	random := rand.New(rand.NewPCG(1, 2))
@@ -84,8 +85,8 @@ func TestTracersKilled(t *testing.T) {
 		case i%3 == 2:
 			name = "count"
 		}
-		tracer := begin(t, tracerCommand(name, fmt.Sprint(v.pid())))
-		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", tracer.pid())); string(comm) != filepath.Base(tracerPath)+"\n" {
+		tracer := tracee.StartVictim(t, tracerCommand(name, fmt.Sprint(v.PID())))
+		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", tracer.PID())); string(comm) != filepath.Base(tracerPath)+"\n" {
 			t.Fatalf("the kernel calls a tracer %q (%v), want %s, by which leaks are counted", comm, err, filepath.Base(tracerPath))
 		}
 		most := 120
@@ -99,9 +100,9 @@ func TestTracersKilled(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Duration(random.IntN(most)) * time.Millisecond)
-		tracer.kill()
-		if tracer.err.Len() > 0 {
-			t.Fatalf("%s tracer: %s", name, tracer.err.String())
+		tracer.Kill()
+		if tracer.Stderr().String() != "" {
+			t.Fatalf("%s tracer: %s", name, tracer.Stderr())
 		}
 		v.checkClean()
 		// Less is a log that has wrapped or was cleared.
@@ -112,13 +113,13 @@ func TestTracersKilled(t *testing.T) {
 		before = n
 	}
 	// The victim is as good as before.
-	s := open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.pid()}}})
+	s := open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.PID()}}})
 	n := 0
 	for ev, err := range s.Events() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev.PID != v.pid() {
+		if ev.PID != v.PID() {
 			t.Errorf("event of process %d", ev.PID)
 		}
 		if n++; n == 100 {
@@ -154,7 +155,7 @@ func leaked(t testing.TB) int {
 // and holds nothing.
 func TestTracerStarved(t *testing.T) {
 	v := startVictim(t)
-	cmd := tracerCommand("starved", fmt.Sprint(v.pid()))
+	cmd := tracerCommand("starved", fmt.Sprint(v.PID()))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -1,9 +1,7 @@
 package interop_test
 
 import (
-	"bufio"
 	"bytes"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -147,32 +146,14 @@ func TestFork(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", exe, "./testdata/forker").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	cmd := exec.Command(exe)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Process.Kill()
-	out := bufio.NewReader(stdout)
-	if line, err := out.ReadString('\n'); err != nil {
-		t.Fatalf("%q: %v", line, err)
-	}
-	s, err := attach.Open(t.Context(), []string{"forker:*"}, &attach.Options{Target: attach.Target{PIDs: []int{cmd.Process.Pid}}})
+	p := tracee.Start(t, exec.Command(exe))
+	p.Line()
+	s, err := attach.Open(t.Context(), []string{"forker:*"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	fmt.Fprintln(in)
-	line, err := out.ReadString('\n')
-	if want := "exited true status 7 signal signal -1\n"; err != nil || line != want {
-		t.Errorf("the child: %q (%v), want %q", line, err, want)
+	if line, want := p.Do(""), "exited true status 7 signal signal -1"; line != want {
+		t.Errorf("the child: %q, want %q", line, want)
 	}
-	cmd.Wait()
 }

@@ -1,8 +1,6 @@
 package interop_test
 
 import (
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // debianProgram is a program of Debian with probes.
@@ -130,29 +129,8 @@ func (p debianProgram) start(t *testing.T) (pid int, poke func()) {
 	need(t, command[0])
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), p.env...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
-		t.Fatalf("%s: %v", p.command[0], err)
-	}
-	return cmd.Process.Pid, func() {
-		if _, err := fmt.Fprintln(in); err != nil {
-			t.Fatal(err)
-		}
-	}
+	program := tracee.StartReadyVictim(t, cmd)
+	return program.PID(), func() { program.Send("") }
 }
 
 func (p debianProgram) checkTraced(t *testing.T) {

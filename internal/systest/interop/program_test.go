@@ -2,7 +2,6 @@ package interop_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -41,55 +41,39 @@ func mountTracefs(t testing.TB) {
 // PID and that line.
 func start(t testing.TB, name string, args ...string) (pid int, line string) {
 	t.Helper()
-	cmd := exec.Command(name, args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	p := tracee.StartVictim(t, exec.Command(name, args...))
 	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
 		if t.Failed() {
-			t.Logf("%s: %v\n%s", name, cmd.ProcessState, stderr.String())
+			t.Logf("%s: %s", name, p.Stderr())
 		}
 	})
-	line, err = bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("%s ended before it was ready: %v\n%s", name, err, stderr.String())
-	}
-	return cmd.Process.Pid, strings.TrimSpace(line)
+	return p.PID(), p.Line()
 }
 
 // until runs a tool until it has said enough, calls settle, interrupts the tool
 // and returns what it had said.
 func until(t testing.TB, cmd *exec.Cmd, enough func(said string) bool, settle func()) string {
 	t.Helper()
-	out, err := cmd.StdoutPipe()
+	r, w, err := os.Pipe() // stdout and stderr in the order in which they are written
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	defer time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }).Stop()
+	defer r.Close()
+	cmd.Stdout, cmd.Stderr = w, w
+	p := tracee.StartVictim(t, cmd)
+	w.Close()
+	defer time.AfterFunc(time.Minute, func() { p.Signal(os.Kill) }).Stop()
 	var said strings.Builder
-	for lines := bufio.NewScanner(out); lines.Scan() && !enough(said.String()); {
+	for lines := bufio.NewScanner(r); lines.Scan() && !enough(said.String()); {
 		said.WriteString(lines.Text() + "\n")
 	}
 	drained := make(chan struct{})
 	go func() {
-		io.Copy(io.Discard, out)
+		io.Copy(io.Discard, r)
 		close(drained)
 	}()
 	settle()
-	cmd.Process.Signal(os.Interrupt)
+	p.Signal(os.Interrupt)
 	<-drained
 	return said.String()
 }

@@ -1,12 +1,12 @@
 package interop_test
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
+
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // TestBpftrace runs bpftrace as its users do, checks each value, and that its
@@ -20,37 +20,23 @@ func TestBpftrace(t *testing.T) {
 	}
 	cmd := exec.Command("bpftrace", "-p", fmt.Sprint(pid), "-e",
 		`usdt:*:hello:tick { printf("%d %s\n", arg0, str(arg1)); @ += 1; if (@ > 2000) { exit(); } }`)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Process.Kill()
-	lines := bufio.NewScanner(out)
-	var said []string
+	tracer := tracee.StartVictim(t, cmd)
 	for got, last := 0, 0; got < 5; {
-		if !lines.Scan() {
-			t.Fatalf("bpftrace ended early: %v\n%s", cmd.Wait(), strings.Join(said, "\n"))
-		}
-		said = append(said, lines.Text())
+		line := tracer.Line()
 		var seq, again int
-		if n, _ := fmt.Sscanf(lines.Text(), "%d tick %d", &seq, &again); n != 2 {
+		if n, _ := fmt.Sscanf(line, "%d tick %d", &seq, &again); n != 2 {
 			continue // "Attaching 1 probe..."
 		}
 		if seq != again || got > 0 && seq != last+1 {
-			t.Errorf("event %d: got %q after %d", got, lines.Text(), last)
+			t.Errorf("event %d: got %q after %d", got, line, last)
 		}
 		if got == 0 && semaphore(t, p) == 0 {
 			t.Error("events arrive, but the semaphore is 0")
 		}
 		got, last = got+1, seq
 	}
-	cmd.Process.Signal(os.Interrupt)
-	for lines.Scan() {
-	}
-	cmd.Wait()
+	tracer.Signal(os.Interrupt)
+	tracer.Rest()
+	tracer.End()
 	eventually(t, "the semaphore is 0 again", func() bool { return semaphore(t, p) == 0 })
 }

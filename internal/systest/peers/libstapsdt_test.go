@@ -1,9 +1,7 @@
 package peers
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,16 +12,15 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // libstapsdt is the program of testdata/libstapsdt.c.
 type libstapsdt struct {
-	b   *testing.B
-	cmd *exec.Cmd
-	in  io.Writer
-	out *bufio.Scanner
+	b *testing.B
+	*tracee.Program
 }
 
 // startLibstapsdt builds and starts the program, where LIBSTAPSDT names a
@@ -40,32 +37,15 @@ func startLibstapsdt(b *testing.B) *libstapsdt {
 	if err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
-	c := &libstapsdt{b: b, cmd: exec.Command(exe)}
-	in, err := c.cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	stdout, err := c.cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := c.cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { in.Close(); c.cmd.Wait() })
-	c.in, c.out = in, bufio.NewScanner(stdout)
-	if !c.out.Scan() {
-		b.Fatal("libstapsdt: no provider")
-	}
+	c := &libstapsdt{b, tracee.Start(b, exec.Command(exe))}
+	c.Line() // the provider is there
 	return c
 }
 
 // run returns what the program measured, in nanoseconds.
 func (c *libstapsdt) run(what string, n int) float64 {
 	c.b.Helper()
-	fmt.Fprintln(c.in, what, n)
-	c.out.Scan()
-	ns, err := strconv.ParseFloat(c.out.Text(), 64)
+	ns, err := strconv.ParseFloat(c.Do("%s %d", what, n), 64)
 	if err != nil {
 		c.b.Fatal(err)
 	}
@@ -114,7 +94,7 @@ func BenchmarkLibstapsdt(b *testing.B) {
 	}
 	defer p.Close()
 	watch(b, os.Getpid())
-	watch(b, c.cmd.Process.Pid)
+	watch(b, c.PID())
 
 	var many *provider.Provider
 	loads := 0

@@ -1,38 +1,27 @@
 package peers
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// tracerRole is the environment variable that makes this binary a tracer of the
-// process that it names.
-const tracerRole = "PEERS_TRACE"
-
 func TestMain(m *testing.M) {
-	if pid, ok := os.LookupEnv(tracerRole); ok {
-		if err := traceParent(pid); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		return
-	}
+	tracee.Run(tracee.Roles{"tracer": traceParent})
 	os.Exit(m.Run())
 }
 
-// traceParent reads the events of provider peers until stdin ends, and says how
-// many there were and how many were lost.
-func traceParent(pid string) error {
-	n, err := strconv.Atoi(pid)
+// traceParent reads the events of provider peers in the process that its argument
+// names until stdin ends, and says how many there were and how many were lost.
+func traceParent(args []string) error {
+	n, err := strconv.Atoi(args[0])
 	if err != nil {
 		return err
 	}
@@ -65,38 +54,18 @@ func traceParent(pid string) error {
 // returns ends that, and checks that n events were received and none was lost.
 func startTracer(b *testing.B) (stop func(n int)) {
 	b.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", tracerRole, os.Getpid()))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() || lines.Text() != "ready" {
-		cmd.Wait()
-		b.Skipf("needs root, or CAP_BPF and CAP_PERFMON, to trace: %s", lines.Text())
+	p := tracee.StartVictim(b, tracee.Self("tracer", fmt.Sprint(os.Getpid())))
+	if line, _ := p.Next(); line != "ready" {
+		b.Skipf("needs root, or CAP_BPF and CAP_PERFMON, to trace: %v", p.End())
 	}
 	return func(n int) {
 		b.Helper()
-		in.Close()
-		lines.Scan()
-		text := lines.Text()
-		if err := cmd.Wait(); err != nil {
+		p.EndInput()
+		text := strings.TrimSpace(p.Rest())
+		if err := p.End(); err != nil {
 			b.Fatalf("tracer: %v: %s", err, text)
 		}
-		if want := fmt.Sprintf("%d %d 0", n*len(message), n); strings.TrimSpace(text) != want {
+		if want := fmt.Sprintf("%d %d 0", n*len(message), n); text != want {
 			b.Fatalf("letters, events and losses: got %s, want %s", text, want)
 		}
 	}

@@ -1,19 +1,18 @@
 package targets_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // section returns what README has below a heading.
@@ -91,24 +90,6 @@ func (k *kitchen) done() {
 	}
 }
 
-// lockedBuffer is written by one goroutine and read by another.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // cook runs the command of sdttrace that names says. As soon as it traces,
 // something is to happen, or the program that it has started is fed with stdin.
 // Its output is held against patterns.
@@ -121,7 +102,7 @@ func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patte
 		k.t.Fatal(err)
 	}
 	defer in.Close()
-	var stdout, stderr lockedBuffer
+	var stdout, stderr tracee.Output
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		k.t.Fatal(err)
@@ -129,11 +110,7 @@ func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patte
 	defer cmd.Process.Kill() // what happens may fail the test
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(stderr.String(), "attached to"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			k.t.Fatalf("%s: traces nothing within 30 s:\n%s", command, stderr.String())
-		}
-	}
+	stderr.Await(k.t, "attached to")
 	if happen != nil {
 		happen()
 		cmd.Process.Signal(syscall.SIGINT)

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -25,7 +26,7 @@ type Program struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	stderr Output
-	killed bool
+	killed atomic.Bool
 	wait   func() error
 }
 
@@ -38,7 +39,7 @@ func Start(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	p := begin(t, cmd)
 	t.Cleanup(func() {
-		if err := p.End(); err != nil && !p.killed {
+		if err := p.End(); err != nil && !p.killed.Load() {
 			t.Errorf("%s: %v", cmd.Path, err)
 		}
 	})
@@ -156,13 +157,16 @@ func (p *Program) Do(format string, args ...any) string {
 	return p.Line()
 }
 
-// Signal sends the program a signal.
+// Signal sends the program a signal, unless it has ended.
 func (p *Program) Signal(sig os.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(sig); err != nil {
+	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.t.Errorf("%s: %v", p.cmd.Path, err)
 	}
 }
+
+// EndInput ends the program's input.
+func (p *Program) EndInput() { p.in.Close() }
 
 // End ends the program's input and waits until the program has ended. Its error
 // has what the program wrote to stderr. Later calls return the same.
@@ -176,7 +180,7 @@ func (p *Program) End() error {
 // Kill kills the program, if it has not ended, and waits until it has: the kernel
 // has detached by then what the program attached.
 func (p *Program) Kill() {
-	p.killed = true
+	p.killed.Store(true)
 	p.cmd.Process.Kill()
 	p.wait()
 }
