@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -70,7 +71,7 @@ func (l *aggregateLayout) restore(clone *aggregateLayout) {
 
 // bind fits the aggregation to what is read at a site, and drops the reads that
 // nobody needs.
-func (l *aggregateLayout) bind(sc *schema, s *Site, role codegen.Role) error {
+func (l *aggregateLayout) bind(sc *schema, s *site.Site, role codegen.Role) error {
 	p := &s.Probe
 	code := &codegen.Aggregate{Role: role}
 	if err := l.bindGroup(code, sc, p); err != nil {
@@ -196,13 +197,13 @@ func (l *aggregateLayout) agree(code *codegen.Aggregate, p *reader.Probe) error 
 }
 
 func otherKind(name string, p *reader.Probe) error {
-	return fmt.Errorf("%w: argument %s of %s is of another kind than that of other probes", ErrAggregation, name, nameOf(p))
+	return fmt.Errorf("%w: argument %s of %s is of another kind than that of other probes", ErrAggregation, name, site.Name(p))
 }
 
 // settle lays out the keys of sites, all equally, once it is known of which kind
 // the parts are that are missing at some of them. It refuses sites for whose keys
 // there is no room then.
-func (l *aggregateLayout) settle(plan Plan, schemas []*schema) {
+func (l *aggregateLayout) settle(plan site.Plan, schemas []*schema) {
 	if !l.bound {
 		return
 	}

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // bindTyped reads the argument block.
-func (b *binder) bindTyped(sc *schema, s *Site, regs *operand.Registers) {
+func (b *binder) bindTyped(sc *schema, s *site.Site, regs *operand.Registers) {
 	typ := s.Probe.Type
 	rec := &typ.Record
 	if len(typ.Fields) == 0 || b.bindRegisters(sc, s, regs) {
@@ -55,7 +56,7 @@ func (b *binder) followed(p *reader.Probe) shape.Follow {
 func (b *binder) follows(p *reader.Probe, pointer string) (exact, ok bool) {
 	for n, pattern := range b.follow {
 		if i := strings.LastIndexByte(pattern, ':'); i >= 0 {
-			if pattern[:i] != nameOf(p) {
+			if pattern[:i] != site.Name(p) {
 				continue
 			}
 			pattern = pattern[i+1:]

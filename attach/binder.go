@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
+
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -43,15 +45,15 @@ type formKey struct {
 	blockSize   uint32
 	flags       notes.TypeFlags
 	role        codegen.Role
-	carrier     carrier
+	carrier     site.Carrier
 }
 
 // bind returns how to record a firing of the site and how to decode the
 // record. Arguments that cannot be read say why; the error is for a condition
 // that does not fit the probe.
-func (b *binder) bind(s *Site) (*schema, error) {
+func (b *binder) bind(s *site.Site) (*schema, error) {
 	p := &s.Probe
-	key := formKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.carrier}
+	key := formKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
 	}
@@ -96,7 +98,7 @@ func (b *binder) bind(s *Site) (*schema, error) {
 }
 
 // fields returns what there is at the site, and what of it is read.
-func (b *binder) fields(s *Site) (*schema, error) {
+func (b *binder) fields(s *site.Site) (*schema, error) {
 	p := &s.Probe
 	regs, err := operand.HostRegisters(p.Machine, p.Class)
 	if err != nil {
@@ -127,7 +129,7 @@ func (b *binder) bindWhere(sc *schema, p *reader.Probe) error {
 // bindRegisters reads the arguments of a typed probe from registers, if all are
 // numbers there: cheaper than the block, which is in memory. The note's
 // arguments are the block's first slots (FORMAT.md).
-func (b *binder) bindRegisters(sc *schema, s *Site, regs *operand.Registers) bool {
+func (b *binder) bindRegisters(sc *schema, s *site.Site, regs *operand.Registers) bool {
 	p := &s.Probe
 	args := p.Arguments()
 	if len(p.Type.Fields) != len(args) || len(args) >= record.MaxReads {
@@ -162,7 +164,7 @@ func (b *binder) bindRegisters(sc *schema, s *Site, regs *operand.Registers) boo
 var errTooMany = fmt.Errorf("more than %d arguments need a read of their own", record.MaxReads-1)
 
 // bindNote reads the arguments of a probe that has only a note.
-func (b *binder) bindNote(sc *schema, s *Site, regs *operand.Registers) {
+func (b *binder) bindNote(sc *schema, s *site.Site, regs *operand.Registers) {
 	args := s.Probe.Arguments()
 	for i, a := range args {
 		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(a)})
@@ -171,7 +173,7 @@ func (b *binder) bindNote(sc *schema, s *Site, regs *operand.Registers) {
 }
 
 // bindArguments reads arguments, of which the fields tell name and kind.
-func (b *binder) bindArguments(sc *schema, s *Site, regs *operand.Registers, args []notes.Arg) {
+func (b *binder) bindArguments(sc *schema, s *site.Site, regs *operand.Registers, args []notes.Arg) {
 	p := &s.Probe
 	obj, err := b.objects.Open(s.Path)
 	if err != nil {

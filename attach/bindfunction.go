@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -17,7 +18,7 @@ const retval = "retval"
 var errInstruction = errors.New("a function has its arguments in their registers only at its entry")
 
 // bindFunction reads the arguments at a function's entry, or its result.
-func (b *binder) bindFunction(sc *schema, s *Site, regs *operand.Registers) {
+func (b *binder) bindFunction(sc *schema, s *site.Site, regs *operand.Registers) {
 	p := &s.Probe
 	sc.Named = true
 	if p.Kind == reader.Uretprobe {

@@ -10,26 +10,11 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
-
-// carrier is what stays the same from a start to its end, by which they are
-// matched if no key is given.
-type carrier uint8
-
-const (
-	noCarrier   carrier = iota
-	byThread            // which code that is not Go's does not leave
-	byGoroutine         // which may go on in another thread
-	byFrame             // a call of a function, told by where its frame is
-	carriersCount
-)
-
-func (c carrier) String() string {
-	return [...]string{"nothing", "thread", "goroutine", "call"}[c]
-}
 
 // unmatched is why a site's starts and ends cannot be matched without a key.
 func unmatched(format string, args ...any) error {
@@ -45,7 +30,7 @@ func (l *pairLayout) calls() bool {
 }
 
 // carrierOf returns what code at the site is carried by.
-func (l *pairLayout) carrierOf(s *Site, programs map[int]bool) (carrier, error) {
+func (l *pairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrier, error) {
 	p := &s.Probe
 	word64 := p.Class == elf.ELFCLASS64
 	switch {
@@ -53,25 +38,25 @@ func (l *pairLayout) carrierOf(s *Site, programs map[int]bool) (carrier, error) 
 		// Functions of ABI0 do not keep the goroutine in its register, but on
 		// arm64, where nothing else may be in it.
 		if word64 && (p.Target.Convention == reader.GoRegisters || p.Machine == elf.EM_AARCH64) {
-			return byGoroutine, nil
+			return site.ByGoroutine, nil
 		}
-		return noCarrier, unmatched("%s is a Go function that does not say in which goroutine it runs", nameOf(p))
+		return site.NoCarrier, unmatched("%s is a Go function that does not say in which goroutine it runs", site.Name(p))
 	case p.Target != nil && l.calls() && word64:
-		return byFrame, nil
+		return site.ByFrame, nil
 	case p.Type != nil && p.Type.Record.Flags&notes.GoroutineRegister != 0 && word64:
-		return byGoroutine, nil
+		return site.ByGoroutine, nil
 	case p.IsGo():
-		return noCarrier, unmatched("%s is in a Go program, whose goroutines change threads, and does not say in which one it fires", nameOf(p))
+		return site.NoCarrier, unmatched("%s is in a Go program, whose goroutines change threads, and does not say in which one it fires", site.Name(p))
 	}
-	if pid := s.process(); pid != 0 && runsGo(pid, programs) {
-		return noCarrier, unmatched("%s fires in process %d, a Go program, whose goroutines change threads, and does not say in which one", nameOf(p), pid)
+	if pid := processOf(s); pid != 0 && runsGo(pid, programs) {
+		return site.NoCarrier, unmatched("%s fires in process %d, a Go program, whose goroutines change threads, and does not say in which one", site.Name(p), pid)
 	}
-	return byThread, nil
+	return site.ByThread, nil
 }
 
-// process returns the only process that fires at the site, 0 if there may be
+// processOf returns the only process that fires at the site, 0 if there may be
 // others: it is attached to in that one only, or its file has no name.
-func (s *Site) process() int {
+func processOf(s *site.Site) int {
 	if s.PID != 0 {
 		return s.PID
 	}
@@ -100,9 +85,9 @@ func runsGo(pid int, programs map[int]bool) bool {
 }
 
 // carried are the carriers of starts and of ends.
-type carried [2][carriersCount]bool
+type carried [2][site.Carriers]bool
 
-var none [carriersCount]bool
+var none [site.Carriers]bool
 
 // agree reports whether starts and ends are matched by the same.
 func (c *carried) agree() bool { return c[0] == c[1] || c[0] == none || c[1] == none }
@@ -120,7 +105,7 @@ func (c *carried) meet() bool {
 // carry decides what the sites of plan are matched by, and refuses those of which
 // that is not known, or that are matched by something else than what fires at the
 // other end of the pair in the same process.
-func (l *pairLayout) carry(plan Plan) {
+func (l *pairLayout) carry(plan site.Plan) {
 	if l.key != nil {
 		return
 	}
@@ -132,31 +117,31 @@ func (l *pairLayout) carry(plan Plan) {
 		}
 		role, err := l.role(&s.Probe)
 		if err == nil {
-			s.carrier, err = l.carrierOf(s, programs)
+			s.Carrier, err = l.carrierOf(s, programs)
 		}
 		if err != nil {
 			s.Reason = &misfitError{err}
 			continue
 		}
-		pid := s.process()
+		pid := processOf(s)
 		if processes[pid] == nil {
 			processes[pid] = &carried{}
 		}
-		processes[pid][role-codegen.RoleStart][s.carrier] = true
-		l.carried[role-codegen.RoleStart][s.carrier] = true
+		processes[pid][role-codegen.RoleStart][s.Carrier] = true
+		l.carried[role-codegen.RoleStart][s.Carrier] = true
 	}
 	for i := range plan {
 		s := &plan[i]
-		if s.Reason == nil && (!processes[s.process()].agree() || !l.carried.meet()) {
-			s.Reason = &misfitError{unmatched("%s would be matched by its %v, and the other end of the pair by something else", nameOf(&s.Probe), s.carrier)}
+		if s.Reason == nil && (!processes[processOf(s)].agree() || !l.carried.meet()) {
+			s.Reason = &misfitError{unmatched("%s would be matched by its %v, and the other end of the pair by something else", site.Name(&s.Probe), s.Carrier)}
 		}
 	}
 }
 
-// inputs returns the two words that tell the carriers of all processes apart: of
+// carrierInputs returns the two words that tell the carriers of all processes apart: of
 // threads and calls the thread and the place of the frame, of goroutines the
 // process and their address.
-func (c carrier) inputs(p *reader.Probe, regs *operand.Registers) (words [2]codegen.Input, err error) {
+func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (words [2]codegen.Input, err error) {
 	word := func(source codegen.Source) codegen.Input {
 		return codegen.Input{Source: source, Kind: reader.Uint, Size: 8}
 	}
@@ -171,14 +156,14 @@ func (c carrier) inputs(p *reader.Probe, regs *operand.Registers) (words [2]code
 	}
 	arm := p.Machine == elf.EM_AARCH64
 	switch c {
-	case byGoroutine:
+	case site.ByGoroutine:
 		words[0] = codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}
 		name := "r14"
 		if arm {
 			name = "x28"
 		}
 		words[1], err = register(name, 0)
-	case byFrame:
+	case site.ByFrame:
 		words[0] = word(codegen.InputThread)
 		switch {
 		case arm:

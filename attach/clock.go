@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // clock converts the time that BPF programs read, CLOCK_MONOTONIC of the initial
@@ -94,29 +96,25 @@ func readClocks(ahead int64) clockSample {
 	return best
 }
 
-// initialTimeNamespace is how /proc/PID/ns/time reads where no clock is set off
-// (include/linux/proc_ns.h: PROC_TIME_INIT_INO).
-const initialTimeNamespace = "time:[4026531834]"
-
 // monotonicOffset returns by how many nanoseconds CLOCK_MONOTONIC of a process is
 // ahead of the initial time namespace's. See man 7 time_namespaces.
-func monotonicOffset(process string) (int64, error) {
-	own, err := os.Readlink(process + "/ns/time")
-	if errors.Is(err, os.ErrNotExist) || err == nil && own == initialTimeNamespace {
+func monotonicOffset(dir string) (int64, error) {
+	own, err := os.Readlink(dir + "/ns/time")
+	if errors.Is(err, os.ErrNotExist) || err == nil && own == process.InitialTimeNamespace {
 		return 0, nil // the kernel has no other
 	}
 	if err != nil {
 		return 0, err
 	}
 	// The file shows the namespace of children that are yet to come.
-	children, err := os.Readlink(process + "/ns/time_for_children")
+	children, err := os.Readlink(dir + "/ns/time_for_children")
 	if err != nil {
 		return 0, err
 	}
 	if children != own {
 		return 0, errors.New("it has made another one for its children, and the kernel shows only the offset of that: trace from a process of its own")
 	}
-	f, err := os.Open(process + "/timens_offsets")
+	f, err := os.Open(dir + "/timens_offsets")
 	if err != nil {
 		return 0, err
 	}
@@ -125,10 +123,10 @@ func monotonicOffset(process string) (int64, error) {
 		var sec, nsec int64
 		if rest, ok := strings.CutPrefix(lines.Text(), "monotonic"); ok {
 			if _, err := fmt.Sscan(rest, &sec, &nsec); err != nil {
-				return 0, fmt.Errorf("%s/timens_offsets: %w", process, err)
+				return 0, fmt.Errorf("%s/timens_offsets: %w", dir, err)
 			}
 			return sec*int64(time.Second) + nsec, nil
 		}
 	}
-	return 0, fmt.Errorf("%s/timens_offsets does not mention the clock", process)
+	return 0, fmt.Errorf("%s/timens_offsets does not mention the clock", dir)
 }

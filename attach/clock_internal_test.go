@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // TestClock sets the wall clock while a clock is in use.
@@ -80,7 +82,7 @@ func TestMonotonicOffset(t *testing.T) {
 		ok                     bool
 	}{
 		{"", "", "", 0, true},
-		{initialTimeNamespace, "time:[7]", "monotonic 5 0\n", 0, true},
+		{process.InitialTimeNamespace, "time:[7]", "monotonic 5 0\n", 0, true},
 		{"time:[7]", "time:[7]", "monotonic      100000         5\nboottime      7 0\n", 100_000_000_000_005, true},
 		{"time:[7]", "time:[7]", "boottime 7 0\nmonotonic -2 999999999\n", -1_000_000_001, true},
 		{"time:[7]", "time:[8]", "monotonic 5 0\n", 0, false},

@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"context"
 	"errors"
 	"os"
 	"strconv"
@@ -12,47 +11,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
-
-// TestCloseTwice holds that whoever closes later waits for the first one, who
-// may be the end of a context.
-func TestCloseTwice(t *testing.T) {
-	a := unattached(nil)
-	started := make(chan bool)
-	released := false
-	a.whenReleased(func() {
-		close(started)
-		time.Sleep(20 * time.Millisecond) // the other one is in Close by then
-		released = true
-	})
-	go a.Close()
-	<-started
-	if a.Close(); !released {
-		t.Error("Close has returned before all was released")
-	}
-}
-
-// TestWaitForLate holds that Wait waits for what a rescan attached to while the
-// attachment was being closed.
-func TestWaitForLate(t *testing.T) {
-	a, more := unattached(nil), unattached(nil)
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
-	more.closing.Do(func() { more.pending = 1 }) // its event is still being closed
-	if err := a.adopt(more); err != nil {
-		t.Fatal(err)
-	}
-	expired, cancel := context.WithCancel(t.Context())
-	cancel()
-	if n, err := a.Pending(), a.Wait(expired); n != 1 || !errors.Is(err, context.Canceled) {
-		t.Errorf("%d events are pending, want 1; Wait returns %v", n, err)
-	}
-	more.pending = 0
-	close(more.completed)
-	if n, err := a.Pending(), a.Wait(t.Context()); n != 0 || err != nil {
-		t.Errorf("%d events are pending, want none; Wait returns %v", n, err)
-	}
-}
 
 // TestHoldFails holds that what is no process cannot be traced by chance.
 func TestHoldFails(t *testing.T) {

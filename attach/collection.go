@@ -18,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
 // Collection is the programs and maps of a BPF object, compiled from C, that
@@ -55,8 +56,8 @@ type Collection struct {
 	processes *ebpf.Map // that programs look up, nil if they are few
 
 	mu          sync.Mutex // of what follows, and of targets
-	attachments map[*Attachment]*collectionProgram
-	pending     []*Attachment // closed, but the kernel has not finished
+	attachments map[*site.Attachment]*collectionProgram
+	pending     []*site.Attachment // closed, but the kernel has not finished
 	closed      bool
 
 	closing  sync.Once
@@ -75,7 +76,7 @@ type collectionProgram struct {
 	target *target
 	err    error
 	// What Attach could not attach to.
-	refused Plan
+	refused site.Plan
 }
 
 // maxObject bytes of a BPF object are read.
@@ -158,7 +159,7 @@ func NewCollection(ctx context.Context, spec *ebpf.CollectionSpec, opts *Collect
 		return nil, err
 	}
 	spec = spec.Copy()
-	c := &Collection{programs: map[string]*collectionProgram{}, attachments: map[*Attachment]*collectionProgram{}}
+	c := &Collection{programs: map[string]*collectionProgram{}, attachments: map[*site.Attachment]*collectionProgram{}}
 	if m := spec.Maps[libbpf.SpecMap]; m != nil {
 		if o.Collection.MapReplacements[libbpf.SpecMap] != nil {
 			return nil, fmt.Errorf("map %s cannot be replaced: it belongs to one collection", libbpf.SpecMap)

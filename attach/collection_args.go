@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -39,7 +40,7 @@ type argsKey struct{ path, args string }
 
 // bind returns the spec of a site, and notes there which arguments it lacks.
 // Functions have none.
-func (b *specBinder) bind(s *Site) (string, error) {
+func (b *specBinder) bind(s *site.Site) (string, error) {
 	p := &s.Probe
 	if b.table == nil || p.Kind != reader.USDT {
 		return "", nil

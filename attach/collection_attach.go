@@ -14,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
 // target is the sites that a program is to be attached to.
@@ -22,8 +23,8 @@ type target struct {
 	note     string // on the program
 	discover *discover.Search
 	procs    *process.Set
-	sharing  *sharing // nil if each process has links of its own
-	plan     Plan
+	sharing  *site.Sharing // nil if each process has links of its own
+	plan     site.Plan
 	objects  operand.Objects // that have been planned for: open until they are attached to
 	specs    []string        // by site; empty without a map of specs, and if it is refused
 }
@@ -115,7 +116,11 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 		return nil, err
 	}
 	defer t.objects.Close()
-	return c.attach(ctx, p, t)
+	a, err := c.attach(ctx, p, t)
+	if err != nil {
+		return nil, err
+	}
+	return &Attachment{a}, nil
 }
 
 // newTarget looks up sites and decides about them.
@@ -132,13 +137,13 @@ func (c *Collection) newTarget(ctx context.Context, p *collectionProgram, select
 	}
 	t.discover = discover.New(selectors, t.procs)
 	found, err := t.discover.First(ctx)
-	t.plan = planOf(found)
+	t.plan = site.PlanOf(found)
 	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
 		t.procs.Close()
 		return nil, err
 	}
 	if p.shares(o.Target.PIDs) {
-		t.sharing = newSharing(t.procs)
+		t.sharing = site.NewSharing(t.procs)
 	}
 	if err := t.bind(ctx, c.specs); err != nil {
 		t.procs.Close()
@@ -159,7 +164,7 @@ func (t *target) bind(ctx context.Context, table *specTable) error {
 			return err
 		}
 		s := &t.plan[i]
-		if s.decide(planner); s.Reason == nil {
+		if s.Decide(planner); s.Reason == nil {
 			t.specs[i], s.Reason = binder.bind(s)
 		}
 		if s.Reason == nil && t.note != "" {
@@ -170,7 +175,7 @@ func (t *target) bind(ctx context.Context, table *specTable) error {
 }
 
 // attach attaches to the sites of t, and with Rescan to those to come.
-func (c *Collection) attach(ctx context.Context, p *collectionProgram, t *target) (*Attachment, error) {
+func (c *Collection) attach(ctx context.Context, p *collectionProgram, t *target) (*site.Attachment, error) {
 	a, err := c.attachSites(ctx, p, t)
 	if err != nil {
 		t.procs.Close()
@@ -196,18 +201,18 @@ func (c *Collection) attach(ctx context.Context, p *collectionProgram, t *target
 		if t.options.Rescan > 0 {
 			repeat(ctx, t.options.Rescan, func() (then func()) {
 				found, err := t.discover.More(ctx)
-				plan := planOf(found)
+				plan := site.PlanOf(found)
 				return func() {
 					if err == nil && len(plan) > 0 {
 						c.extend(ctx, a, p, t, plan)
 					}
-					a.retire(t.discover.Ended) // what the kernel answers changes nothing here
+					a.Retire(t.discover.Ended) // what the kernel answers changes nothing here
 				}
 			})
 		}
 	}()
 	stop := context.AfterFunc(ctx, func() { a.Close() })
-	a.whenReleased(func() {
+	a.WhenReleased(func() {
 		stop()
 		cancel()
 		<-rescanned
@@ -222,16 +227,16 @@ func (c *Collection) attach(ctx context.Context, p *collectionProgram, t *target
 }
 
 // await has Wait wait for what the kernel has still to remove.
-func (c *Collection) await(a *Attachment) {
+func (c *Collection) await(a *site.Attachment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending = slices.DeleteFunc(append(c.pending, a), func(a *Attachment) bool { return a.Pending() == 0 })
+	c.pending = slices.DeleteFunc(append(c.pending, a), func(a *site.Attachment) bool { return a.Pending() == 0 })
 }
 
 // attachSites attaches to the sites that are not refused.
-func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *target) (*Attachment, error) {
+func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *target) (*site.Attachment, error) {
 	if len(t.plan) == 0 {
-		return unattached(nil), nil
+		return site.Unattached(nil), nil
 	}
 	c.using.RLock()
 	defer c.using.RUnlock()
@@ -246,30 +251,30 @@ func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *t
 	if p.section.session {
 		kind = link.Multi // there is no other
 	}
-	followers := t.sharing.share(t.plan, t.objects)
-	groups := grouper{objects: t.objects, procs: t.procs, session: p.section.session}
+	followers := t.sharing.Share(t.plan, t.objects)
+	groups := site.Groups{Objects: t.objects, Procs: t.procs, Session: p.section.session}
 	for i := range t.plan {
 		if t.plan[i].Reason == nil && followers[i] == nil {
 			cookie := t.options.Cookie
 			if t.specs[i] != "" {
 				cookie = uint64(ids[t.specs[i]])
 			}
-			groups.add(&t.plan[i], p.prog, cookie)
+			groups.Add(&t.plan[i], p.prog, cookie)
 		}
 	}
-	a, err := newAttachment(ctx, t.plan, groups.all, kind)
+	a, err := site.Attach(ctx, t.plan, groups.All, kind)
 	if err != nil {
 		c.specs.release(ids)
 		return nil, err
 	}
-	follow(t.plan, followers)
-	a.whenReleased(func() { c.specs.release(ids) })
+	site.Follow(t.plan, followers)
+	a.WhenReleased(func() { c.specs.release(ids) })
 	return a, nil
 }
 
 // extend attaches to sites that were not there before. What goes wrong is said
 // in the plan.
-func (c *Collection) extend(ctx context.Context, a *Attachment, p *collectionProgram, t *target, plan Plan) {
+func (c *Collection) extend(ctx context.Context, a *site.Attachment, p *collectionProgram, t *target, plan site.Plan) {
 	late := &target{options: t.options, procs: t.procs, sharing: t.sharing, note: t.note, plan: plan}
 	if late.bind(ctx, c.specs) != nil {
 		return
@@ -280,15 +285,15 @@ func (c *Collection) extend(ctx context.Context, a *Attachment, p *collectionPro
 		return
 	}
 	if err != nil {
-		plan.refuse(err)
-		more = unattached(plan)
+		plan.Refuse(err)
+		more = site.Unattached(plan)
 	}
-	a.adopt(more)
+	a.Adopt(more)
 }
 
 // refuse keeps for Plan why a program could not be attached to its sites.
-func (c *Collection) refuse(p *collectionProgram, plan Plan, err error) {
-	plan.refuse(err)
+func (c *Collection) refuse(p *collectionProgram, plan site.Plan, err error) {
+	plan.Refuse(err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.refused = plan
@@ -301,12 +306,12 @@ func (c *Collection) Plan(program string) Plan {
 	p := c.programs[program]
 	var plan Plan
 	if p != nil {
-		plan = p.refused.clone()
+		plan = handOut(p.refused)
 	}
 	if p != nil && p.target != nil {
-		plan = append(plan, p.target.plan.clone()...)
+		plan = append(plan, handOut(p.target.plan)...)
 	}
-	var attached []*Attachment
+	var attached []*site.Attachment
 	for a, of := range c.attachments {
 		if of == p {
 			attached = append(attached, a)
@@ -314,7 +319,7 @@ func (c *Collection) Plan(program string) Plan {
 	}
 	c.mu.Unlock()
 	for _, a := range attached {
-		plan = append(plan, a.Plan()...)
+		plan = append(plan, handOut(a.Plan())...)
 	}
 	return plan
 }
@@ -326,7 +331,7 @@ func (c *Collection) Close() error {
 		c.mu.Lock()
 		c.closed = true
 		c.forget()
-		var attached []*Attachment
+		var attached []*site.Attachment
 		for a := range c.attachments {
 			attached = append(attached, a)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
 // gplCompatible are the licenses of programs that may use what looking up a
@@ -21,7 +22,7 @@ var gplCompatible = []string{"GPL", "GPL v2", "GPL and additional rights", "Dual
 // shareLinks has programs whose sections name what to attach to look the process
 // up, if there are many, so that one link serves all of them.
 func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
-	if len(pids) <= manyProcesses {
+	if len(pids) <= site.ManyProcesses {
 		return nil
 	}
 	procs, err := process.Hold(pids)
@@ -35,7 +36,7 @@ func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
 			continue
 		}
 		if c.processes == nil {
-			if c.processes, err = newProcessTable(procs); err != nil {
+			if c.processes, err = process.NewTable(procs); err != nil {
 				return privilege.Explain("prepare tracing", err)
 			}
 		}

@@ -1,10 +1,9 @@
 package attach
 
 import (
-	"errors"
-
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/plan"
+	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
 // ErrNoMatch is wrapped by the error of Open if no probe matches a selector.
@@ -12,7 +11,7 @@ var ErrNoMatch = discover.ErrNoMatch
 
 // ErrNoSite is wrapped by the error of Open if probes match and none of their
 // sites could be attached to.
-var ErrNoSite = errors.New("no site could be attached to")
+var ErrNoSite = site.ErrNoSite
 
 // ErrUnsafe is wrapped by Site.Reason if attaching would harm the traced
 // program. [Options.Force] attaches nevertheless.

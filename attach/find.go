@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
 // FindOptions say what [Find] finds.
@@ -43,11 +44,11 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 	if err != nil {
 		return nil, err
 	}
-	plan := planOf(found)
+	plan := site.PlanOf(found)
 	planner := newPlanner(opts.Force)
 	defer planner.Objects.Close()
 	for i := range plan {
-		plan[i].decide(planner)
+		plan[i].Decide(planner)
 	}
-	return plan, nil
+	return handOut(plan), nil
 }

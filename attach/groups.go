@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
-	"golang.org/x/sys/unix"
 )
 
 // sums are the words of groups by their keys.
@@ -268,7 +270,7 @@ func decodePart(p *codegen.Part, arg *event.Arg, b []byte, probes []*reader.Prob
 	switch {
 	case p.In.Source == codegen.InputProbe:
 		probe := probes[binary.NativeEndian.Uint64(b)]
-		arg.Value = nameOf(probe)
+		arg.Value = site.Name(probe)
 	case p.Size == codegen.KeyComm:
 		arg.Value = unix.ByteSliceToString(b)
 	case p.Size == codegen.KeyTextSize:

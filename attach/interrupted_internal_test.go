@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -140,7 +141,7 @@ func TestReaderGoesOn(t *testing.T) {
 			ctx.asked = nil
 		}
 	}
-	again := Plan{{Probe: s.Plan()[0].Probe, PID: os.Getpid()}}
+	again := site.Plan{{Report: site.Report{Probe: s.Plan()[0].Probe, PID: os.Getpid()}}}
 	s.extend(ctx, again, time.Time{})
 	if asked < 3 || s.Plan().Attached() != 2 {
 		t.Errorf("asked %d times; plan %+v", asked, s.Plan())

@@ -9,6 +9,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
@@ -37,7 +38,7 @@ func TestLoadOthers(t *testing.T) {
 	if len(refused) != 1 || refused[bad] == nil || tr.progs.codes[good.Key()].prog == nil {
 		t.Errorf("refused %v, programs %v", refused, tr.progs.codes)
 	}
-	plan := make(Plan, 2)
+	plan := make(site.Plan, 2)
 	schemas := []*schema{{sig: good}, {sig: bad}}
 	if err := leaveOut(plan, schemas, refused); err != nil || schemas[0] == nil || schemas[1] != nil || plan[1].Reason == nil {
 		t.Errorf("left out %v and %v, %v", plan, schemas, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cilium/ebpf"
+
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/process"
@@ -80,7 +81,7 @@ func (m *maps) addSelection(o *settings) (err error) {
 
 // addProcesses creates the table of processes that events are wanted of.
 func (m *maps) addProcesses(procs *process.Set) (err error) {
-	m.Processes, err = newProcessTable(procs)
+	m.Processes, err = process.NewTable(procs)
 	m.Lifetimes = kernel.StartTimes.Require() == nil
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -25,7 +26,7 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (codegen.Input, 
 	}
 	f, err := s.Resolve(name)
 	if err != nil {
-		return codegen.Input{}, fmt.Errorf("%s has no argument %s: %w", nameOf(p), name, err)
+		return codegen.Input{}, fmt.Errorf("%s has no argument %s: %w", site.Name(p), name, err)
 	}
 	in := codegen.Input{Kind: f.Kind, Meaning: f.Meaning, Size: f.Size}
 	if text && p.Type == nil && f.Source == shape.FromNowhere {

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // preparePairs decides what binding starts and ends has to know of all of them.
-func (b *binder) preparePairs(plan Plan) error {
+func (b *binder) preparePairs(plan site.Plan) error {
 	if b.aggregate == nil || b.aggregate.pairs == nil {
 		return nil
 	}
@@ -19,7 +20,7 @@ func (b *binder) preparePairs(plan Plan) error {
 
 // order returns the indices of plan in the order in which sites are bound: ends
 // need to know what is noted at starts.
-func (l *aggregateLayout) order(plan Plan) []int {
+func (l *aggregateLayout) order(plan site.Plan) []int {
 	order := make([]int, len(plan))
 	for i := range order {
 		order[i] = i
@@ -31,19 +32,19 @@ func (l *aggregateLayout) order(plan Plan) []int {
 	return order
 }
 
-func (l *aggregateLayout) rank(s *Site) codegen.Role {
+func (l *aggregateLayout) rank(s *site.Site) codegen.Role {
 	role, _ := l.pairs.role(&s.Probe)
 	return role
 }
 
 // foresee decides which of Aggregation.By starts have to note: what no end has.
 // fields returns what a site has.
-func (l *aggregateLayout) foresee(plan Plan, fields func(*Site) (*schema, error)) error {
+func (l *aggregateLayout) foresee(plan site.Plan, fields func(*site.Site) (*schema, error)) error {
 	if l.pairs.fromStart != nil || len(l.wanted.by) == 0 {
 		return nil
 	}
 	wanted, of := l.wanted.by, codegen.RoleEnd
-	if !slices.ContainsFunc(plan, func(s Site) bool { return s.Reason == nil && l.rank(&s) == codegen.RoleEnd }) {
+	if !slices.ContainsFunc(plan, func(s site.Site) bool { return s.Reason == nil && l.rank(&s) == codegen.RoleEnd }) {
 		of = codegen.RoleStart // ends will be found later: they need not have what starts have
 	}
 	lacks := make([]error, len(wanted))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -63,21 +64,21 @@ func (u *optionUse) see(sc *schema, p *reader.Probe) {
 // textOf returns why an argument is not read as text, nil if it is.
 func textOf(sc *schema, p *reader.Probe, t *textArg) error {
 	if p.Type != nil {
-		return fmt.Errorf("%s has typed arguments, whose text is known without", nameOf(p))
+		return fmt.Errorf("%s has typed arguments, whose text is known without", site.Name(p))
 	}
 	fields := slices.Concat(sc.Fields, sc.Looked)
 	i := slices.IndexFunc(fields, func(f shape.Field) bool { return f.Name == t.arg })
 	switch {
 	case i < 0 && len(fields) == 0:
-		return fmt.Errorf("%s has no arguments", nameOf(p))
+		return fmt.Errorf("%s has no arguments", site.Name(p))
 	case i < 0:
-		return fmt.Errorf("%s has no argument %s, but %s to %s", nameOf(p), t.arg, fields[0].Name, fields[len(fields)-1].Name)
+		return fmt.Errorf("%s has no argument %s, but %s to %s", site.Name(p), t.arg, fields[0].Name, fields[len(fields)-1].Name)
 	case t.length != "" && lengthArg(p, t.length) == nil:
-		return fmt.Errorf("%s has no argument %s that could be a length", nameOf(p), t.length)
+		return fmt.Errorf("%s has no argument %s that could be a length", site.Name(p), t.length)
 	case fields[i].Source == shape.FromString || fields[i].Err != nil:
 		return nil // of the latter, events hold the reason
 	}
-	return fmt.Errorf("argument %s of %s is no pointer", t.arg, nameOf(p))
+	return fmt.Errorf("argument %s of %s is no pointer", t.arg, site.Name(p))
 }
 
 // check returns the error in an option that none of the probes has a use for.

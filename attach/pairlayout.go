@@ -8,6 +8,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -75,26 +76,26 @@ func (l *pairLayout) role(p *reader.Probe) (codegen.Role, error) {
 
 // half returns why all starts, or all ends, of a latency have been refused: without
 // them there are no pairs.
-func (l *aggregateLayout) half(plan Plan) error {
+func (l *aggregateLayout) half(plan site.Plan) error {
 	if l == nil || l.pairs == nil {
 		return nil
 	}
 	for _, role := range []codegen.Role{codegen.RoleStart, codegen.RoleEnd} {
-		var of Plan
+		var of site.Plan
 		for i := range plan {
 			if r, err := l.pairs.role(&plan[i].Probe); err == nil && r == role {
 				of = append(of, plan[i])
 			}
 		}
 		if len(of) > 0 && of.Attached() == 0 {
-			return fmt.Errorf("there would be no pairs: %w", of.refused())
+			return fmt.Errorf("there would be no pairs: %w", of.Refused())
 		}
 	}
 	return nil
 }
 
 // bindPair is for what a start and its end have in common.
-func (l *pairLayout) bindPair(code *codegen.Aggregate, sc *schema, s *Site) (err error) {
+func (l *pairLayout) bindPair(code *codegen.Aggregate, sc *schema, s *site.Site) (err error) {
 	p := &s.Probe
 	if l.key != nil {
 		code.Pair, code.PairSize, err = bindKey(l.key, sc, p)
@@ -105,13 +106,13 @@ func (l *pairLayout) bindPair(code *codegen.Aggregate, sc *schema, s *Site) (err
 	if err != nil {
 		return err
 	}
-	words, err := s.carrier.inputs(p, regs)
+	words, err := carrierInputs(s.Carrier, p, regs)
 	for i, in := range words {
 		code.Pair = append(code.Pair, codegen.Part{In: in, Offset: 8 * i, Size: 8})
 	}
 	code.PairSize = 8 * len(words)
 	// Threads and goroutines come again and again, calls do not.
-	code.Lasting = s.carrier != byFrame
+	code.Lasting = s.Carrier != site.ByFrame
 	return err
 }
 
@@ -120,7 +121,7 @@ func (l *pairLayout) bindPair(code *codegen.Aggregate, sc *schema, s *Site) (err
 func (l *pairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	if l.parts == nil {
 		if l.keySize != 0 && l.keySize != code.PairSize { // the map has been made
-			return fmt.Errorf("%w: by what %s is matched could not be read of the probes that came first", ErrAggregation, nameOf(p))
+			return fmt.Errorf("%w: by what %s is matched could not be read of the probes that came first", ErrAggregation, site.Name(p))
 		}
 		l.parts, l.keySize = code.Pair, code.PairSize
 	}
@@ -135,7 +136,7 @@ func (l *pairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 			code.Parts[i].Offset = l.noted[i].Offset
 		}
 		if i := differing(l.noted, code.Parts, false); i >= 0 {
-			return fmt.Errorf("%w: what is noted at %s for its end is of another kind than at other probes", ErrAggregation, nameOf(p))
+			return fmt.Errorf("%w: what is noted at %s for its end is of another kind than at other probes", ErrAggregation, site.Name(p))
 		}
 	}
 	return nil

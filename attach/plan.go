@@ -1,13 +1,11 @@
 package attach
 
 import (
-	"slices"
 	"time"
 
-	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/plan"
-	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -31,27 +29,10 @@ type Site struct {
 	Late time.Duration
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string
-
-	file    procfs.ID // by whose end the site is left; zero if it stays
-	order   int       // among all sites of an attachment
-	shared  bool      // PID is one of several for which there is one link
-	carrier carrier   // of a latency's starts and ends
-	opcode  string    // of a function's first instruction, its prefixes included
 }
 
 // Plan lists every probe site that a selector named.
 type Plan []Site
-
-// clone returns a copy that can be handed out. What probes point to stays shared:
-// it does not change.
-func (p Plan) clone() Plan {
-	out := slices.Clone(p)
-	for i := range out {
-		out[i].Notes = slices.Clone(out[i].Notes)
-		out[i].ArgErrs = slices.Clone(out[i].ArgErrs)
-	}
-	return out
-}
 
 // Attached returns the number of sites that can fire.
 func (p Plan) Attached() int {
@@ -64,32 +45,17 @@ func (p Plan) Attached() int {
 	return n
 }
 
-// planOf returns the sites that were found, about which nothing was decided yet.
-func planOf(found discover.Sites) Plan {
-	n := found.Len()
-	if n == 0 {
+// handOut returns a copy of a plan, which later calls and changes do not alter.
+func handOut(plan site.Plan) Plan {
+	if plan == nil {
 		return nil
 	}
-	plan := make(Plan, 0, n)
-	for s := range found.All() {
-		plan = append(plan, Site{Probe: s.Probe, PID: s.PID, file: s.File})
+	out := make(Plan, len(plan))
+	for i := range plan {
+		out[i] = Site(plan[i].Snapshot())
 	}
-	return plan
+	return out
 }
 
 // newPlanner returns what decides about sites. Its Objects are to be closed.
 func newPlanner(force bool) *plan.Planner { return plan.New(force, link.Refuses) }
-
-// decide decides about the site, of which Probe and PID are set.
-func (s *Site) decide(planner *plan.Planner) {
-	d := planner.Plan(&s.Probe, s.PID)
-	s.Path, s.Offset, s.Reason, s.Notes, s.opcode = d.Path, d.Offset, d.Reason, d.Notes, d.Opcode
-}
-
-// owner returns what the site is left with.
-func (s *Site) owner() discover.Owner {
-	if s.shared {
-		return discover.Owner{File: s.file}
-	}
-	return discover.Owner{File: s.file, PID: s.PID}
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -94,14 +95,14 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *ProgramOptions, procs *process.Set, kind link.Kind) (*Attachment, error) {
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
-	plan := make(Plan, 0, len(probes)*len(pids))
+	plan := make(site.Plan, 0, len(probes)*len(pids))
 	for _, p := range probes {
 		for _, pid := range pids {
-			plan = append(plan, Site{Probe: p, PID: pid})
-			plan[len(plan)-1].decide(planner)
+			plan = append(plan, site.Site{Report: site.Report{Probe: p, PID: pid}})
+			plan[len(plan)-1].Decide(planner)
 		}
 	}
-	groups := grouper{objects: planner.Objects, procs: procs}
+	groups := site.Groups{Objects: planner.Objects, Procs: procs}
 	private := kernel.PrivateStackOf(prog)
 	for i := range plan {
 		if plan[i].Reason != nil {
@@ -114,17 +115,11 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Program
 		if n := len(o.Cookies); n > 0 {
 			cookie = o.Cookies[i/len(pids)%n]
 		}
-		groups.add(&plan[i], prog, cookie)
+		groups.Add(&plan[i], prog, cookie)
 	}
-	return newAttachment(context.Background(), plan, groups.all, kind)
-}
-
-// nameOf is how people call the probe: PROVIDER:NAME, of functions with
-// "uprobe:" or "uretprobe:" before it.
-func nameOf(p *reader.Probe) string {
-	name := p.Provider + ":" + p.Name
-	if p.Kind != reader.USDT {
-		name = p.Kind.String() + ":" + name
+	a, err := site.Attach(context.Background(), plan, groups.All, kind)
+	if err != nil {
+		return nil, err
 	}
-	return name
+	return &Attachment{a}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/plan"
+	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
 // rescanShare bounds the time spent on looking for probes: for one second of
@@ -51,7 +52,7 @@ func (t *tracing) Rescan(held bool) error {
 
 // look looks for sites. They have appeared since the time that it returns, at
 // which what was found before was looked for.
-func (t *tracing) look() (since time.Time, plan Plan, err error) {
+func (t *tracing) look() (since time.Time, plan site.Plan, err error) {
 	since, t.looked = t.looked, time.Now()
 	if err := t.leaveStranded(); err != nil {
 		return since, nil, err
@@ -60,25 +61,25 @@ func (t *tracing) look() (since time.Time, plan Plan, err error) {
 		return since, nil, err
 	}
 	found, err := t.discover.More(t.searching)
-	plan = planOf(found)
+	plan = site.PlanOf(found)
 	return since, plan, err
 }
 
 // attachMore attaches to what look has found, and leaves what is gone.
-func (t *tracing) attachMore(ctx context.Context, plan Plan, since time.Time) {
+func (t *tracing) attachMore(ctx context.Context, plan site.Plan, since time.Time) {
 	if again := t.recycle(); len(again) > 0 {
 		t.sites.Store(t.sites.Load().without(again))
 	}
 	if len(plan) > 0 {
 		t.extend(ctx, plan, since)
 	}
-	ended := append(t.discover.Ended, t.sharing.leave(t.discover.Ended, t.procs)...)
-	if err := t.attached.retire(ended); err != nil {
+	ended := append(t.discover.Ended, t.sharing.Leave(t.discover.Ended, t.procs)...)
+	if err := t.attached.Retire(ended); err != nil {
 		t.fail(err)
 	}
 	t.numbers.take(ended)
 	if len(plan) > 0 || len(ended) > 0 {
-		used := t.attached.programs()
+		used := t.attached.Programs()
 		t.mu.Lock()
 		err := t.progs.prune(used)
 		t.mu.Unlock()
@@ -118,13 +119,13 @@ func repeat(ctx context.Context, every time.Duration, look func() (then func()))
 // extend attaches to the sites of plan, too, which have appeared since a time,
 // or cannot have fired if that is zero. What goes wrong is said there: those that
 // were attached to before go on. When ctx is done, nothing has happened.
-func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
+func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	refuse := func(err error) {
 		if context.Cause(ctx) != nil {
 			return
 		}
-		plan.refuse(err)
-		t.attached.adopt(unattached(plan))
+		plan.Refuse(err)
+		t.attached.Adopt(site.Unattached(plan))
 	}
 	planner := newPlanner(t.options.Force)
 	defer planner.Objects.Close()
@@ -152,12 +153,12 @@ func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
 		refuse(err)
 		return
 	}
-	more, err := newAttachment(ctx, plan, t.groups(plan, schemas, followers, planner.Objects, numbers), t.kind)
+	more, err := site.Attach(ctx, plan, t.groups(plan, schemas, followers, planner.Objects, numbers), t.kind)
 	if err != nil {
 		refuse(err)
 		return
 	}
-	follow(plan, followers)
+	site.Follow(plan, followers)
 	if !since.IsZero() {
 		late := time.Since(since)
 		for i := range plan {
@@ -166,7 +167,7 @@ func (t *tracing) extend(ctx context.Context, plan Plan, since time.Time) {
 			}
 		}
 	}
-	if err := t.attached.adopt(more); err != nil {
+	if err := t.attached.Adopt(more); err != nil {
 		t.fail(err)
 	}
 }
@@ -181,7 +182,7 @@ func (t *tracing) fail(err error) {
 // planLate is plan for sites found later. The first of an aggregate decide what
 // its groups are. Who reads events meanwhile is not kept from it: that takes
 // t.mu, and to plan takes as long as the files that were found are large.
-func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan Plan) ([]*schema, []*codegen.Signature, int, error) {
+func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan site.Plan) ([]*schema, []*codegen.Signature, int, error) {
 	layout := t.layout.clone() // only this goroutine changes the original
 	schemas, err := t.plan(ctx, planner, plan, layout, nil)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -16,7 +17,7 @@ type siteTable struct {
 
 // with returns a table that has the sites of plan, too, those of which the
 // number is not negative.
-func (t *siteTable) with(plan Plan, schemas []*schema, numbers []int) *siteTable {
+func (t *siteTable) with(plan site.Plan, schemas []*schema, numbers []int) *siteTable {
 	n := t.clone()
 	for i, number := range numbers {
 		if number < 0 {
@@ -26,7 +27,7 @@ func (t *siteTable) with(plan Plan, schemas []*schema, numbers []int) *siteTable
 			n.probes, n.schemas = append(n.probes, nil), append(n.schemas, nil)
 		}
 		p := &plan[i].Probe
-		if plan[i].shared {
+		if plan[i].Shared {
 			anywhere := *p
 			anywhere.Live, p = nil, &anywhere
 		}
@@ -69,7 +70,7 @@ type leftNumbers struct {
 }
 
 // give returns the numbers of sites, -1 of those that are refused.
-func (n *numbering) give(plan Plan, schemas []*schema, aggregate bool) []int {
+func (n *numbering) give(plan site.Plan, schemas []*schema, aggregate bool) []int {
 	if n.of == nil {
 		n.byName, n.of = map[string]int{}, map[discover.Owner][]int{}
 	}
@@ -80,7 +81,7 @@ func (n *numbering) give(plan Plan, schemas []*schema, aggregate bool) []int {
 			numbers[i] = -1
 			continue
 		}
-		name := nameOf(&s.Probe)
+		name := site.Name(&s.Probe)
 		number, known := n.byName[name]
 		switch {
 		case aggregate && known:
@@ -94,7 +95,7 @@ func (n *numbering) give(plan Plan, schemas []*schema, aggregate bool) []int {
 		numbers[i] = number
 		if aggregate {
 			n.byName[name] = number // for ever: groups may have it
-		} else if o := s.owner(); o != (discover.Owner{}) {
+		} else if o := s.Owner(); o != (discover.Owner{}) {
 			n.of[o] = append(n.of[o], number)
 		}
 	}

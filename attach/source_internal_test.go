@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -57,8 +58,8 @@ func queued(t *testing.T) (*Session, *queue) {
 	sc := newSchema(sig)
 	sc.Fields = []shape.Field{{Name: "n", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)}}
 	s := &Session{clock: clock{until: 1 << 63, current: clockSample{offset: 100}}}
-	s.attached, s.cancel, s.source = unattached(nil), func() {}, q
-	s.sites.Store(s.sites.Load().with(Plan{{}}, []*schema{sc}, []int{0}))
+	s.attached, s.cancel, s.source = site.Unattached(nil), func() {}, q
+	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*schema{sc}, []int{0}))
 	t.Cleanup(func() { s.Close() })
 	return s, q
 }

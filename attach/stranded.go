@@ -1,8 +1,6 @@
 package attach
 
 import (
-	"slices"
-
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 )
@@ -19,11 +17,11 @@ func (t *tracing) leaveStranded() error {
 		return nil
 	}
 	var all []discover.Owner
-	for pid, d := range t.attached.oldest() {
+	for pid, d := range t.attached.Oldest() {
 		stranded := t.kind == link.Multi && d.Stranded() ||
 			t.kind == link.Perf && t.procs.LeaderGone(pid) && t.procs.WatchLeader(pid)
 		if stranded && !t.procs.Ended(pid) {
-			all = append(all, t.attached.ownersOf(pid)...)
+			all = append(all, t.attached.OwnersOf(pid)...)
 			t.discover.Forget(pid)
 		}
 	}
@@ -31,34 +29,5 @@ func (t *tracing) leaveStranded() error {
 		return nil
 	}
 	t.numbers.take(all)
-	return t.attached.retire(all)
-}
-
-// oldest returns the first of the links to each process: where it is not
-// stranded, those made later are not.
-func (a *Attachment) oldest() map[int]link.Link {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	first := map[int]link.Link{}
-	for _, l := range a.links {
-		if l.PID == 0 {
-			continue
-		}
-		if _, ok := first[l.PID]; !ok {
-			first[l.PID] = l
-		}
-	}
-	return first
-}
-
-// ownersOf returns the owners of the sites of a process.
-func (a *Attachment) ownersOf(pid int) (all []discover.Owner) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for i := range a.plan {
-		if o := a.plan[i].owner(); o.PID == pid && !slices.Contains(all, o) {
-			all = append(all, o)
-		}
-	}
-	return all
+	return t.attached.Retire(all)
 }

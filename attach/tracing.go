@@ -19,6 +19,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -39,7 +40,7 @@ type Stats struct {
 // tracing is what a Session and an Aggregate have in common: generated programs
 // attached to sites, and their counters.
 type tracing struct {
-	attached *Attachment
+	attached *site.Attachment
 
 	maps    *maps
 	sites   atomic.Pointer[siteTable]
@@ -58,9 +59,9 @@ type tracing struct {
 	discover  *discover.Search
 	searching context.Context // until when sites are looked for
 	procs     *process.Set
-	sharing   *sharing  // of links by processes; nil if they are few
-	numbers   numbering // of sites
-	source    source    // of records; nil of an aggregate
+	sharing   *site.Sharing // of links by processes; nil if they are few
+	numbers   numbering     // of sites
+	source    source        // of records; nil of an aggregate
 
 	received, unread atomic.Uint64
 	handled          atomic.Uint64 // of received, those that readers are done with
@@ -94,8 +95,8 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
 		return err
 	}
-	plan := planOf(found)
-	t.sharing = newSharing(t.procs)
+	plan := site.PlanOf(found)
+	t.sharing = site.NewSharing(t.procs)
 	if t.kind, err = link.Choose(link.Kind(o.Link), len(o.Target.PIDs) > 0 && t.sharing == nil); err != nil {
 		return err
 	}
@@ -149,11 +150,11 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	}
 	groups := t.groups(plan, schemas, followers, planner.Objects, numbers)
 	if len(plan) > 0 {
-		t.attached, err = newAttachment(ctx, plan, groups, t.kind)
-		if err != nil && !(o.Await && plan.gone()) {
+		t.attached, err = site.Attach(ctx, plan, groups, t.kind)
+		if err != nil && !(o.Await && plan.Gone()) {
 			return err
 		}
-		follow(plan, followers)
+		site.Follow(plan, followers)
 	}
 	if err := layout.half(plan); err != nil && t.attached != nil && !o.Await {
 		t.attached.Close()
@@ -161,22 +162,22 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return err
 	}
 	if t.attached == nil {
-		t.attached = unattached(plan)
+		t.attached = site.Unattached(plan)
 	}
 	if t.kind.Slow() {
-		t.attached.halt = t.maps.stop
+		t.attached.Halt = t.maps.stop
 	}
 	return nil
 }
 
 // plan decides what is done at each site. The error is the cause of ctx. Which
 // options are of use is noted in used, if that is not nil.
-func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan Plan, layout *aggregateLayout, used *optionUse) ([]*schema, error) {
+func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Plan, layout *aggregateLayout, used *optionUse) ([]*schema, error) {
 	for i := range plan {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		plan[i].decide(planner)
+		plan[i].Decide(planner)
 	}
 	o := t.options
 	return bindAll(ctx, plan, &binder{
@@ -193,7 +194,7 @@ func (e *misfitError) Unwrap() error { return e.error }
 
 // bindAll decides what is read at every site that is not refused, and refuses
 // those that do not fit.
-func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
+func bindAll(ctx context.Context, plan site.Plan, b *binder) ([]*schema, error) {
 	schemas := make([]*schema, len(plan))
 	if err := b.preparePairs(plan); err != nil {
 		return nil, err
@@ -240,7 +241,7 @@ func bindAll(ctx context.Context, plan Plan, b *binder) ([]*schema, error) {
 
 // misfit returns why the sites that a selector names were left out, if there is
 // such a selector and it has no others: what it asks for is a mistake.
-func (t *tracing) misfit(plan Plan, schemas []*schema) error {
+func (t *tracing) misfit(plan site.Plan, schemas []*schema) error {
 	var left []int
 	for i := range plan {
 		var misfit *misfitError
@@ -368,7 +369,7 @@ func (t *tracing) loadError(err error) error {
 
 // leaveOut refuses the sites of signatures that have no program. It returns an
 // error if the condition is the reason and no site is left.
-func leaveOut(plan Plan, schemas []*schema, refused map[*codegen.Signature]error) error {
+func leaveOut(plan site.Plan, schemas []*schema, refused map[*codegen.Signature]error) error {
 	var where *WhereError
 	left := false
 	for i, sc := range schemas {
@@ -390,8 +391,8 @@ func leaveOut(plan Plan, schemas []*schema, refused map[*codegen.Signature]error
 
 // share decides which sites share the link of another one, and refuses those that
 // cannot.
-func (t *tracing) share(plan Plan, schemas []*schema, objects operand.Objects) (followers map[int]*Site) {
-	followers = t.sharing.share(plan, objects)
+func (t *tracing) share(plan site.Plan, schemas []*schema, objects operand.Objects) (followers map[int]*site.Site) {
+	followers = t.sharing.Share(plan, objects)
 	for i := range plan {
 		if followers[i] == nil && plan[i].Reason != nil {
 			schemas[i] = nil
@@ -401,8 +402,8 @@ func (t *tracing) share(plan Plan, schemas []*schema, objects operand.Objects) (
 }
 
 // groups returns the sites by link. Those that follow another one have none.
-func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, objects operand.Objects, numbers []int) []*group {
-	groups := grouper{objects: objects, procs: t.procs}
+func (t *tracing) groups(plan site.Plan, schemas []*schema, followers map[int]*site.Site, objects operand.Objects, numbers []int) []*site.Group {
+	groups := site.Groups{Objects: objects, Procs: t.procs}
 	codes := map[*codegen.Signature]code{}
 	for i := range plan {
 		sc := schemas[i]
@@ -414,9 +415,9 @@ func (t *tracing) groups(plan Plan, schemas []*schema, followers map[int]*Site, 
 			c, _ = t.progs.find(sc.sig)
 			codes[sc.sig] = c
 		}
-		groups.add(&plan[i], c.prog, c.form.Cookie(numbers[i]))
+		groups.Add(&plan[i], c.prog, c.form.Cookie(numbers[i]))
 	}
-	return groups.all
+	return groups.All
 }
 
 // watch calls stop when ctx is done or all processes have ended.
@@ -457,10 +458,13 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 
 // Plan returns a copy of what was decided and done for every site until now, see
 // [Attachment.Plan].
-func (t *tracing) Plan() Plan { return t.attached.Plan() }
+func (t *tracing) Plan() Plan { return handOut(t.attached.Plan()) }
 
 // PlanSince is Plan for what is new, see [Attachment.PlanSince].
-func (t *tracing) PlanSince(n int) (Plan, int) { return t.attached.PlanSince(n) }
+func (t *tracing) PlanSince(n int) (Plan, int) {
+	plan, known := t.attached.PlanSince(n)
+	return handOut(plan), known
+}
 
 // Pending returns the number of perf events that the kernel has still to remove
 // after Close, see [Attachment.Pending].

@@ -1,13 +1,8 @@
-package attach
+package site
 
 import (
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"syscall"
-
-	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/operand"
@@ -17,11 +12,11 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// manyProcesses is for how many processes each has a link of its own. The kernel
+// ManyProcesses is for how many processes each has a link of its own. The kernel
 // goes through all links on a place whenever it is reached, also in a process
 // that another link is for. Beyond, one link serves all processes and the
 // program looks the process up, which costs as much as some of those links.
-const manyProcesses = 8
+const ManyProcesses = 8
 
 // sharedPlace is a place in a file that several processes have.
 type sharedPlace struct {
@@ -33,25 +28,25 @@ type sharedPlace struct {
 	provider, name string
 }
 
-// sharing has the links that serve several processes. A nil one has none.
-type sharing struct {
+// Sharing has the links that serve several processes. A nil one has none.
+type Sharing struct {
 	inodes overlay.Inodes
 	first  map[sharedPlace]*Site                 // that has the link
 	users  map[procfs.ID]map[discover.Owner]bool // of the links in a file of first
 }
 
-// newSharing returns nil for processes that are few.
-func newSharing(procs *process.Set) *sharing {
-	if len(procs.PIDs) <= manyProcesses {
+// NewSharing returns nil for processes that are few.
+func NewSharing(procs *process.Set) *Sharing {
+	if len(procs.PIDs) <= ManyProcesses {
 		return nil
 	}
-	return &sharing{first: map[sharedPlace]*Site{}, users: map[procfs.ID]map[discover.Owner]bool{}}
+	return &Sharing{first: map[sharedPlace]*Site{}, users: map[procfs.ID]map[discover.Owner]bool{}}
 }
 
-// share has the sites of one place in several processes attached to once: the
+// Share has the sites of one place in several processes attached to once: the
 // first stands for those that follow, in this plan and in later ones, and has
 // the link. It returns the sites that follow another one.
-func (sh *sharing) share(plan Plan, objects operand.Objects) (followers map[int]*Site) {
+func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]*Site) {
 	if sh == nil {
 		return nil
 	}
@@ -67,8 +62,8 @@ func (sh *sharing) share(plan Plan, objects operand.Objects) (followers map[int]
 			continue
 		}
 		first := sh.first[place]
-		if first != nil && first.carrier != s.carrier {
-			s.Reason = fmt.Errorf("one link serves more than %d processes, and matches what it traces by its %v, not by its %v: trace fewer", manyProcesses, first.carrier, s.carrier)
+		if first != nil && first.Carrier != s.Carrier {
+			s.Reason = fmt.Errorf("one link serves more than %d processes, and matches what it traces by its %v, not by its %v: trace fewer", ManyProcesses, first.Carrier, s.Carrier)
 			continue
 		}
 		if first != nil {
@@ -80,14 +75,14 @@ func (sh *sharing) share(plan Plan, objects operand.Objects) (followers map[int]
 		}
 		sh.first[place] = s
 		sh.use(s, s)
-		s.shared = true
-		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: others that run the file pay for the probe as well, without giving events", manyProcesses))
+		s.Shared = true
+		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: others that run the file pay for the probe as well, without giving events", ManyProcesses))
 	}
 	return followers
 }
 
 // placeOf returns what the site has in common with those of other processes.
-func (sh *sharing) placeOf(s *Site, obj *operand.Object) (place sharedPlace, ok bool) {
+func (sh *Sharing) placeOf(s *Site, obj *operand.Object) (place sharedPlace, ok bool) {
 	if obj == nil {
 		return place, false
 	}
@@ -110,69 +105,16 @@ func (sh *sharing) placeOf(s *Site, obj *operand.Object) (place sharedPlace, ok 
 	return place, true
 }
 
-// follow has sites share the fate of those that they follow.
-func follow(plan Plan, followers map[int]*Site) {
+// Follow has sites share the fate of those that they follow.
+func Follow(plan Plan, followers map[int]*Site) {
 	for i, first := range followers {
 		plan[i].Attached, plan[i].Reason = first.Attached, first.Reason
 	}
 }
 
-// lifetime tells a process from others that get its PID: when it was started, in
-// nanoseconds since the machine was.
-type lifetime struct {
-	Start, Within uint64
-}
-
-// clockTick is the unit of times in /proc/PID/stat: USER_HZ is 100.
-const clockTick = 10_000_000
-
-// lifetimeOf returns that of a process; any, if it is not told.
-func lifetimeOf(pid int) lifetime {
-	unknown := lifetime{Within: 1<<64 - 1}
-	if own, err := os.Readlink("/proc/self/ns/time"); err == nil && own != initialTimeNamespace {
-		return unknown // the kernel shifts what it tells
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return unknown
-	}
-	text := string(stat)
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	const starttime = 22 - 3 // proc_pid_stat(5); the first field here is the third
-	if len(fields) <= starttime {
-		return unknown
-	}
-	ticks, err := strconv.ParseUint(fields[starttime], 10, 64)
-	if err != nil {
-		return unknown
-	}
-	return lifetime{ticks * clockTick, clockTick}
-}
-
-// newProcessTable creates the table of processes that events are wanted of.
-func newProcessTable(procs *process.Set) (*ebpf.Map, error) {
-	m, err := ebpf.NewMap(&ebpf.MapSpec{
-		Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(len(procs.PIDs)),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("create room for %d processes: %w", len(procs.PIDs), err)
-	}
-	for _, pid := range procs.PIDs {
-		life := lifetimeOf(pid)
-		if procs.Ended(pid) {
-			continue // it may be that of another one
-		}
-		if err := m.Put(uint32(pid), life); err != nil {
-			m.Close()
-			return nil, fmt.Errorf("note process %d: %w", pid, err)
-		}
-	}
-	return m, nil
-}
-
-// leave notes that processes have left files, and returns the owners of the links
+// Leave notes that processes have left files, and returns the owners of the links
 // that no process needs any more.
-func (sh *sharing) leave(left []discover.Owner, procs *process.Set) (unused []discover.Owner) {
+func (sh *Sharing) Leave(left []discover.Owner, procs *process.Set) (unused []discover.Owner) {
 	if sh == nil || len(left) == 0 {
 		return nil
 	}
@@ -204,7 +146,7 @@ func (sh *sharing) leave(left []discover.Owner, procs *process.Set) (unused []di
 }
 
 // use notes that a site depends on the link of the first site of its place.
-func (sh *sharing) use(first, s *Site) {
+func (sh *Sharing) use(first, s *Site) {
 	if first.file == (procfs.ID{}) {
 		return // the link stays
 	}

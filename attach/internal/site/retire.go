@@ -1,15 +1,17 @@
-package attach
+package site
 
 import (
+	"slices"
+
 	"golang.org/x/sync/errgroup"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 )
 
-// retire detaches from files that no process has any more, and from processes.
+// Retire detaches from files that no process has any more, and from processes.
 // Their sites leave the plan; what they fired remains in the counts.
-func (a *Attachment) retire(owners []discover.Owner) error {
+func (a *Attachment) Retire(owners []discover.Owner) error {
 	if len(owners) == 0 {
 		return nil
 	}
@@ -29,7 +31,7 @@ func (a *Attachment) retire(owners []discover.Owner) error {
 	a.links = kept
 	plan := make(Plan, 0, len(a.plan))
 	for i := range a.plan {
-		if !ended[a.plan[i].owner()] {
+		if !ended[a.plan[i].Owner()] {
 			plan = append(plan, a.plan[i])
 		}
 	}
@@ -46,4 +48,33 @@ func (a *Attachment) retire(owners []discover.Owner) error {
 		eg.Go(l.Close)
 	}
 	return eg.Wait()
+}
+
+// Oldest returns the first of the links to each process: where it is not
+// stranded, those made later are not.
+func (a *Attachment) Oldest() map[int]link.Link {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	first := map[int]link.Link{}
+	for _, l := range a.links {
+		if l.PID == 0 {
+			continue
+		}
+		if _, ok := first[l.PID]; !ok {
+			first[l.PID] = l
+		}
+	}
+	return first
+}
+
+// OwnersOf returns the owners of the sites of a process.
+func (a *Attachment) OwnersOf(pid int) (all []discover.Owner) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.plan {
+		if o := a.plan[i].Owner(); o.PID == pid && !slices.Contains(all, o) {
+			all = append(all, o)
+		}
+	}
+	return all
 }

@@ -1,0 +1,25 @@
+package attach
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/site"
+)
+
+// TestExtendTooLate has a tracing adopt sites that it refuses while it ends.
+func TestExtendTooLate(t *testing.T) {
+	a := site.Unattached(nil)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{}
+	s.attached = a
+	s.options, s.kind, s.maps = &settings{}, link.Multi, &maps{}
+	s.sites.Store(&siteTable{})
+	s.extend(t.Context(), site.Plan{{Report: site.Report{Path: "missing"}}}, time.Time{})
+	if n := len(a.Plan()); n != 1 {
+		t.Errorf("%d sites in the plan, want the refused one", n)
+	}
+}

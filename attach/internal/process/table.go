@@ -1,0 +1,67 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/cilium/ebpf"
+)
+
+// InitialTimeNamespace is how /proc/PID/ns/time reads where no clock is set off
+// (include/linux/proc_ns.h: PROC_TIME_INIT_INO).
+const InitialTimeNamespace = "time:[4026531834]"
+
+// lifetime tells a process from others that get its PID: when it was started, in
+// nanoseconds since the machine was.
+type lifetime struct {
+	Start, Within uint64
+}
+
+// clockTick is the unit of times in /proc/PID/stat: USER_HZ is 100.
+const clockTick = 10_000_000
+
+// lifetimeOf returns that of a process; any, if it is not told.
+func lifetimeOf(pid int) lifetime {
+	unknown := lifetime{Within: 1<<64 - 1}
+	if own, err := os.Readlink("/proc/self/ns/time"); err == nil && own != InitialTimeNamespace {
+		return unknown // the kernel shifts what it tells
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return unknown
+	}
+	text := string(stat)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	const starttime = 22 - 3 // proc_pid_stat(5); the first field here is the third
+	if len(fields) <= starttime {
+		return unknown
+	}
+	ticks, err := strconv.ParseUint(fields[starttime], 10, 64)
+	if err != nil {
+		return unknown
+	}
+	return lifetime{ticks * clockTick, clockTick}
+}
+
+// NewTable creates the table of processes that events are wanted of.
+func NewTable(procs *Set) (*ebpf.Map, error) {
+	m, err := ebpf.NewMap(&ebpf.MapSpec{
+		Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(len(procs.PIDs)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create room for %d processes: %w", len(procs.PIDs), err)
+	}
+	for _, pid := range procs.PIDs {
+		life := lifetimeOf(pid)
+		if procs.Ended(pid) {
+			continue // it may be that of another one
+		}
+		if err := m.Put(uint32(pid), life); err != nil {
+			m.Close()
+			return nil, fmt.Errorf("note process %d: %w", pid, err)
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,273 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
+)
+
+// waiters bounds the links that are made or closed at a time: their waits for
+// the kernel's grace periods overlap.
+const waiters = 64
+
+// closers bounds the perf events that are closed at a time. The kernel has a
+// queue for them, in which others who attach wait as well.
+const closers = 4
+
+// Attachment is a program, or several, attached to probe sites.
+type Attachment struct {
+	plan Plan
+
+	closing sync.Once // others wait for the first who closes
+
+	mu       sync.Mutex // of what follows, and of plan
+	known    int        // sites that the plan has, or had
+	links    []link.Link
+	detached bool
+	err      error
+
+	// halt has the programs do nothing from now on, so that links may be closed
+	// later; nil if they cannot be told.
+	Halt func() error
+
+	released  []func()      // called once after Close has detached
+	pending   int           // perf events still to be closed
+	completed chan struct{} // closed when pending is zero after Close
+	late      []*Attachment // adopted after Close, and closed
+}
+
+// Unattached returns an Attachment that is attached to nothing yet.
+func Unattached(plan Plan) *Attachment {
+	for i := range plan {
+		plan[i].order = i
+	}
+	return &Attachment{plan: plan, known: len(plan), completed: make(chan struct{})}
+}
+
+// Attach attaches groups. Its error concerns all sites: none of them
+// has stayed attached. It is the cause of ctx if that is done before the end.
+func Attach(ctx context.Context, plan Plan, groups []*Group, kind link.Kind) (*Attachment, error) {
+	a := Unattached(plan)
+	made := make([][]link.Link, len(groups))
+	errs := make([]error, len(groups))
+	attach := func(i int) { made[i], errs[i] = groups[i].attachSites(ctx, kind) }
+	var missing *privilege.Error
+	if len(groups) > 0 {
+		attach(0) // what it lacks for want of a privilege, all lack
+	}
+	if len(groups) > 1 && errors.As(errs[0], &missing) {
+		for i := range errs {
+			errs[i] = errs[0]
+		}
+	} else if len(groups) > 1 {
+		var eg errgroup.Group
+		eg.SetLimit(waiters)
+		for i := 1; i < len(groups); i++ {
+			eg.Go(func() error {
+				attach(i)
+				return nil
+			})
+		}
+		eg.Wait()
+	}
+	var first error
+	for i, g := range groups {
+		a.links = append(a.links, made[i]...)
+		if errs[i] == nil {
+			continue
+		}
+		for _, s := range g.sites { // those of a group that was not tried
+			if !s.Attached && s.Reason == nil {
+				s.Reason = errs[i]
+			}
+		}
+		if first == nil {
+			first = errs[i]
+		}
+	}
+	interrupted := context.Cause(ctx)
+	if plan.Attached() > 0 && interrupted == nil {
+		return a, nil
+	}
+	a.Close()
+	a.Wait(context.WithoutCancel(ctx)) // nobody else will
+	if interrupted != nil {
+		return nil, interrupted
+	}
+	if first == nil {
+		first = plan.Refused()
+	}
+	return nil, first
+}
+
+// Plan returns what was decided and done for every site until now. Sites of files
+// that have no name any more and that no traced process has mapped are left out.
+// It is a copy, which later calls and changes do not alter.
+func (a *Attachment) Plan() Plan {
+	plan, _ := a.PlanSince(0)
+	return plan
+}
+
+// PlanSince returns what Plan does, without the first n sites that there have been,
+// and the number of sites that there have been until now, which is the n of the
+// next call.
+func (a *Attachment) PlanSince(n int) (Plan, int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	first, _ := slices.BinarySearchFunc(a.plan, n, func(s Site, n int) int { return s.order - n })
+	return slices.Clone(a.plan[first:]), a.known
+}
+
+// Adopt takes over what more is attached to. It detaches if a has done so; what
+// has fired until then came from sites that the plan has.
+func (a *Attachment) Adopt(more *Attachment) error {
+	a.mu.Lock()
+	for i := range more.plan {
+		more.plan[i].order = a.known
+		a.known++
+	}
+	a.plan = append(a.plan, more.plan...)
+	if !a.detached {
+		defer a.mu.Unlock()
+		a.links = append(a.links, more.links...)
+		a.released = append(a.released, more.released...)
+		return nil
+	}
+	a.late = append(a.late, more)
+	a.mu.Unlock()
+	more.Halt = a.Halt
+	return more.Close()
+}
+
+// Close detaches from all sites. When it returns, the programs no longer run, and
+// sites and semaphores are as they were before, with one exception: perf events are
+// closed in the background, see [Attachment.Wait]. Some kernels, Linux 6.1 among
+// them, take 0.1 s for each to detach a program of the caller's own. Later calls
+// return the same error.
+func (a *Attachment) Close() error {
+	a.closing.Do(func() {
+		for _, f := range a.detach() {
+			f()
+		}
+	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
+// WhenReleased has f called once a has detached, at once if it has.
+func (a *Attachment) WhenReleased(f func()) {
+	a.mu.Lock()
+	detached := a.detached
+	if !detached {
+		a.released = append(a.released, f)
+	}
+	a.mu.Unlock()
+	if detached {
+		f()
+	}
+}
+
+func (a *Attachment) detach() (released []func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.detached = true
+	released, a.released = a.released, nil
+	now, later := a.links, []link.Link(nil)
+	a.links = nil
+	if a.Halt != nil && len(now) > 0 {
+		// Some kernels close links one after the other, and wait for a grace
+		// period at each. The first one's is for the programs that run already.
+		if a.err = a.Halt(); a.err == nil {
+			now, later = now[:1], now[1:]
+		}
+	}
+	var eg errgroup.Group
+	eg.SetLimit(waiters)
+	for _, l := range now {
+		eg.Go(l.Stop)
+	}
+	if err := errors.Join(a.err, eg.Wait()); err != nil {
+		a.err = fmt.Errorf("detach: %w", err)
+	}
+	for _, l := range now {
+		if rest, ok := l.Rest(); ok {
+			later = append(later, rest)
+		}
+	}
+	a.pending = len(later)
+	if a.pending == 0 {
+		close(a.completed)
+		return released
+	}
+	go a.closeEvents(later)
+	return released
+}
+
+// closeEvents closes perf events and what links to them are left.
+func (a *Attachment) closeEvents(left []link.Link) {
+	var eg errgroup.Group
+	eg.SetLimit(closers)
+	for _, l := range left {
+		eg.Go(func() error {
+			l.Close()
+			a.mu.Lock()
+			a.pending--
+			a.mu.Unlock()
+			return nil
+		})
+	}
+	eg.Wait()
+	close(a.completed)
+}
+
+// Pending returns the number of perf events that the kernel has still to remove
+// after Close. Until then their sites run no program, but are slow and have raised
+// semaphores.
+func (a *Attachment) Pending() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.pending
+	for _, more := range a.late {
+		n += more.Pending()
+	}
+	return n
+}
+
+// Wait waits after Close until nothing is pending, or until ctx is done. If this
+// process exits earlier, the kernel holds it until it has removed them.
+func (a *Attachment) Wait(ctx context.Context) error {
+	select {
+	case <-a.completed:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	a.mu.Lock()
+	late := a.late
+	a.mu.Unlock()
+	for _, more := range late {
+		if err := more.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Programs returns those that have a link.
+func (a *Attachment) Programs() map[*ebpf.Program]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	used := map[*ebpf.Program]bool{}
+	for _, l := range a.links {
+		used[l.Prog] = true
+	}
+	return used
+}

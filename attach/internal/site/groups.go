@@ -1,0 +1,79 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/plan"
+	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Group is a group for links, with the sites that it is about.
+type Group struct {
+	link.Group
+	sites []*Site
+}
+
+// attachSites attaches the group and says at each site how that went. It returns
+// what was attached even with an error, which concerns the whole group.
+func (g *Group) attachSites(ctx context.Context, kind link.Kind) ([]link.Link, error) {
+	links, refused, err := g.Attach(ctx, kind)
+	for i, s := range g.sites {
+		s.Attached, s.Reason = refused[i] == nil, refused[i]
+		if far := (*link.FarError)(nil); errors.As(s.Reason, &far) {
+			s.Reason = fmt.Errorf("%w: %w", far, plan.ErrSilent)
+		}
+	}
+	return links, err
+}
+
+// Groups collects sites that can share a link.
+type Groups struct {
+	Objects operand.Objects // that were planned for
+	Procs   *process.Set    // that the sites are restricted to
+	Session bool            // of the programs, see [link.Group]
+
+	All   []*Group
+	byKey map[groupKey]*Group
+}
+
+type groupKey struct {
+	path string
+	file procfs.ID // one that waits for the path to be mapped stays when another leaves
+	pid  int
+	kind reader.ProbeKind
+	prog *ebpf.Program
+}
+
+// Add adds a site, which the program is to be attached to with a cookie.
+func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
+	if g.byKey == nil {
+		g.byKey = map[groupKey]*Group{}
+	}
+	pid := s.PID
+	if s.Shared {
+		pid = 0
+	}
+	key := groupKey{s.Path, s.file, pid, s.Probe.Kind, prog}
+	gr := g.byKey[key]
+	if gr == nil {
+		gr = &Group{Group: link.Group{
+			Path: s.Path, Open: s.Path, File: s.file, PID: pid, Ended: func() bool { return g.Procs.Ended(pid) },
+			Returns: s.Probe.Kind == reader.Uretprobe, Session: g.Session, Prog: prog,
+		}}
+		if obj := g.Objects[s.Path]; obj != nil {
+			gr.Open = obj.Path()
+		}
+		g.byKey[key] = gr
+		g.All = append(g.All, gr)
+	}
+	gr.sites = append(gr.sites, s)
+	gr.Sites = append(gr.Sites, link.Site{Offset: s.Offset, RefCtrOffset: s.Probe.SemaphoreOffset, Cookie: cookie, Opcode: s.opcode})
+}

@@ -1,0 +1,56 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// ErrNoSite is wrapped by the error for a plan of which nothing could be attached to.
+var ErrNoSite = errors.New("no site could be attached to")
+
+// Refuse makes err the reason of the sites that have none.
+func (p Plan) Refuse(err error) {
+	for i := range p {
+		if !p[i].Attached && p[i].Reason == nil {
+			p[i].Reason = err
+		}
+	}
+}
+
+// Refused is the error for a plan of which nothing could be attached.
+func (p Plan) Refused() error {
+	for i := range p {
+		if s := &p[i]; s.Reason != nil {
+			err := fmt.Errorf("%w: %s at %#x: %w", ErrNoSite, Name(&s.Probe), s.Offset, s.Reason)
+			if len(p) > 1 {
+				err = fmt.Errorf("%w (and %d others)", err, len(p)-1)
+			}
+			return err
+		}
+	}
+	return ErrNoSite
+}
+
+// Gone says that everything which the plan names has ended or been unloaded
+// since it was made.
+func (p Plan) Gone() bool {
+	for i := range p {
+		if !errors.Is(p[i].Reason, os.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// Name is how people call the probe: PROVIDER:NAME, of functions with
+// "uprobe:" or "uretprobe:" before it.
+func Name(p *reader.Probe) string {
+	name := p.Provider + ":" + p.Name
+	if p.Kind != reader.USDT {
+		name = p.Kind.String() + ":" + name
+	}
+	return name
+}

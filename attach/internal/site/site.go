@@ -1,0 +1,86 @@
+package site
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/plan"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Report is what is handed out about a site. The fields are those of attach.Site,
+// where they are explained.
+type Report struct {
+	Probe    reader.Probe
+	PID      int
+	Path     string
+	Offset   uint64
+	Attached bool
+	Reason   error
+	ArgErrs  []error
+	Late     time.Duration
+	Notes    []string
+}
+
+// Site is a probe site: what was decided and done about it, and what that takes.
+type Site struct {
+	Report
+
+	Shared  bool    // PID is one of several for which there is one link
+	Carrier Carrier // of a latency's starts and ends
+
+	file   procfs.ID // by whose end the site is left; zero if it stays
+	order  int       // among all sites of an attachment
+	opcode string    // of a function's first instruction, its prefixes included
+}
+
+// Snapshot returns what is handed out about the site, a copy. What the probe points to
+// stays shared: it does not change.
+func (s *Site) Snapshot() Report {
+	r := s.Report
+	r.Notes, r.ArgErrs = slices.Clone(r.Notes), slices.Clone(r.ArgErrs)
+	return r
+}
+
+// Plan lists sites.
+type Plan []Site
+
+// Attached returns the number of sites that can fire.
+func (p Plan) Attached() int {
+	n := 0
+	for i := range p {
+		if p[i].Attached {
+			n++
+		}
+	}
+	return n
+}
+
+// PlanOf returns the sites that were found, about which nothing was decided yet.
+func PlanOf(found discover.Sites) Plan {
+	n := found.Len()
+	if n == 0 {
+		return nil
+	}
+	plan := make(Plan, 0, n)
+	for s := range found.All() {
+		plan = append(plan, Site{Report: Report{Probe: s.Probe, PID: s.PID}, file: s.File})
+	}
+	return plan
+}
+
+// Decide decides about the site, of which Probe and PID are set.
+func (s *Site) Decide(planner *plan.Planner) {
+	d := planner.Plan(&s.Probe, s.PID)
+	s.Path, s.Offset, s.Reason, s.Notes, s.opcode = d.Path, d.Offset, d.Reason, d.Notes, d.Opcode
+}
+
+// Owner returns what the site is left with.
+func (s *Site) Owner() discover.Owner {
+	if s.Shared {
+		return discover.Owner{File: s.file}
+	}
+	return discover.Owner{File: s.file, PID: s.PID}
+}
