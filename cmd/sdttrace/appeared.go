@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// later says what is attached to while sdttrace runs.
-type later struct {
+// appeared says which sites are attached to while sdttrace runs.
+type appeared struct {
 	s      tracer
 	stderr io.Writer
 	known  int
@@ -23,10 +23,10 @@ type later struct {
 // announceEvery is how often there may be something new to say.
 const announceEvery = 100 * time.Millisecond
 
-// announceLater says on stderr which sites are attached to beside the first
+// announceAppeared says on stderr which sites are attached to beside the first
 // known ones, soon after they are. held is the command, if there is one.
-func announceLater(s tracer, stderr io.Writer, known int, held *hold) *later {
-	l := &later{s: s, stderr: stderr, known: known, held: held, stop: make(chan struct{}), done: make(chan struct{})}
+func announceAppeared(s tracer, stderr io.Writer, known int, held *hold) *appeared {
+	l := &appeared{s: s, stderr: stderr, known: known, held: held, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		tick := time.NewTicker(announceEvery)
@@ -43,7 +43,7 @@ func announceLater(s tracer, stderr io.Writer, known int, held *hold) *later {
 	return l
 }
 
-func (l *later) announce() {
+func (l *appeared) announce() {
 	l.acquit(announceEvery)
 	more, known := l.s.PlanSince(l.known)
 	l.known = known
@@ -70,7 +70,7 @@ func (l *later) announce() {
 // acquit says which sites of a held command were late, once that is certain. One
 // that was found by chance while the dynamic linker, or a provider, was not yet
 // ready was not: the command is held soon after.
-func (l *later) acquit(after time.Duration) {
+func (l *appeared) acquit(after time.Duration) {
 	if l.since.IsZero() || time.Since(l.since) < l.late+2*after {
 		return
 	}
@@ -81,7 +81,7 @@ func (l *later) acquit(after time.Duration) {
 }
 
 // finish says the rest. Nothing is said afterwards.
-func (l *later) finish() {
+func (l *appeared) finish() {
 	close(l.stop)
 	<-l.done
 	l.announce()

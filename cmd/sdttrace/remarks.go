@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/printable"
+)
+
+// printPlan says what is traced.
+func printPlan(w io.Writer, plan attach.Plan) {
+	fmt.Fprintf(w, "sdttrace: attached to %d of %d sites; Ctrl-C ends\n", plan.Attached(), len(plan))
+	printRemarks(w, plan)
+}
+
+// printRemarks says why sites are not traced, and what else there is to know of
+// them, once per cause.
+func printRemarks(w io.Writer, plan attach.Plan) {
+	type cause struct {
+		text  string
+		first *attach.Site
+		n     int
+	}
+	var causes []*cause
+	byText := map[string]*cause{}
+	add := func(s *attach.Site, text string) {
+		c := byText[text]
+		if c == nil {
+			c = &cause{text: text, first: s}
+			byText[text] = c
+			causes = append(causes, c)
+		}
+		c.n++
+	}
+	for i := range plan {
+		s := &plan[i]
+		if s.Reason != nil {
+			add(s, "not attached: "+s.Reason.Error())
+		}
+		for _, n := range s.Notes {
+			add(s, n)
+		}
+	}
+	for _, c := range causes {
+		more := ""
+		if c.n > 1 {
+			more = fmt.Sprintf(" (and %d more)", c.n-1)
+		}
+		p := &c.first.Probe
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x%s: %s", kindPrefix(p), p.Provider, p.Name, p.Path, c.first.Offset, more, c.text)
+		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
+	}
+}
