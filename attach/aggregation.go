@@ -10,9 +10,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// ErrAggregation is wrapped by the error of [OpenAggregate] if the aggregation
-// makes no sense, in itself or for the probes.
-var ErrAggregation = errors.New("aggregation")
+// errAggregation is wrapped by the error of what cannot be aggregated.
+var errAggregation = errors.New("aggregation")
 
 // maxGroupBytes is the size of the keys that events can be grouped by.
 const maxGroupBytes = 512
@@ -94,7 +93,7 @@ func (l *aggregateLayout) bind(sc *schema, s *site.Site, role codegen.Role) erro
 }
 
 func tooLong(p *reader.Probe, size int) error {
-	return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, maxGroupBytes)
+	return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", errAggregation, p.Provider, p.Name, size, maxGroupBytes)
 }
 
 // bindGroup is for what events are added up by, and for the value.
@@ -122,13 +121,13 @@ func (l *aggregateLayout) bindGroup(code *codegen.Aggregate, sc *schema, p *read
 		code.Value = codegen.Elapsed
 	case code.Wanted.Value:
 		if code.Value, err = sc.input(p, l.wanted.value, false); err != nil {
-			return fmt.Errorf("%w: %w", ErrAggregation, err)
+			return fmt.Errorf("%w: %w", errAggregation, err)
 		}
 		if code.Value.IsText() || code.Value.Kind == reader.Other {
-			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.wanted.value, p.Provider, p.Name)
+			return fmt.Errorf("%w: argument %s of %s:%s is not a number", errAggregation, l.wanted.value, p.Provider, p.Name)
 		}
 		if code.Value.Meaning == reader.Time && (l.wanted.sum || l.wanted.avg || l.wanted.hist) {
-			return fmt.Errorf("%w: argument %s of %s:%s is a time, of which there are only the least and the greatest", ErrAggregation, l.wanted.value, p.Provider, p.Name)
+			return fmt.Errorf("%w: argument %s of %s:%s is a time, of which there are only the least and the greatest", errAggregation, l.wanted.value, p.Provider, p.Name)
 		}
 	}
 	return nil
@@ -141,7 +140,7 @@ func bindKey(names []string, sc *schema, p *reader.Probe) (parts []codegen.Part,
 		if name == "probe" {
 			part.In = codegen.Input{Source: codegen.InputProbe, Kind: reader.String, Size: 4}
 		} else if part.In, err = sc.input(p, name, false); err != nil {
-			return nil, 0, fmt.Errorf("%w: %w", ErrAggregation, err)
+			return nil, 0, fmt.Errorf("%w: %w", errAggregation, err)
 		}
 		switch {
 		case part.In.Source == codegen.InputComm:
@@ -169,7 +168,7 @@ func (l *aggregateLayout) agree(code *codegen.Aggregate, p *reader.Probe) error 
 		return a.Kind != b.Kind || a.Meaning != b.Meaning || a.Kind == reader.Float && a.Size != b.Size
 	}
 	late := func() error {
-		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", ErrAggregation, p.Provider, p.Name)
+		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", errAggregation, p.Provider, p.Name)
 	}
 	if !l.bound && l.made && len(code.Parts) > 0 {
 		return late()
@@ -197,7 +196,7 @@ func (l *aggregateLayout) agree(code *codegen.Aggregate, p *reader.Probe) error 
 }
 
 func otherKind(name string, p *reader.Probe) error {
-	return fmt.Errorf("%w: argument %s of %s is of another kind than that of other probes", ErrAggregation, name, site.Name(p))
+	return fmt.Errorf("%w: argument %s of %s is of another kind than that of other probes", errAggregation, name, site.Name(p))
 }
 
 // settle lays out the keys of sites, all equally, once it is known of which kind

@@ -18,7 +18,7 @@ import (
 
 // unmatched is why a site's starts and ends cannot be matched without a key.
 func unmatched(format string, args ...any) error {
-	return fmt.Errorf("%w: %s: say by a key which start an end belongs to (--key, Latency.Key)", ErrAggregation, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s: say by a key which start an end belongs to (--key, Latency.Key)", errAggregation, fmt.Sprintf(format, args...))
 }
 
 // calls reports whether the pair is of the entries of functions and of the

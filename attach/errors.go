@@ -25,3 +25,7 @@ var ErrSilent = plan.ErrSilent
 // kernel.panic_on_warn or kernel.warn_limit is set, and the kernel warns when a
 // process is killed while it replaces the site. [Options.Force] attaches nevertheless.
 var ErrPanic = plan.ErrPanic
+
+// ErrAggregation is wrapped by the error of OpenAggregate if the aggregation
+// makes no sense, in itself or for the probes.
+var ErrAggregation = errAggregation

@@ -91,7 +91,7 @@ func (l *aggregateLayout) bindNoted(code *codegen.Aggregate, sc *schema, p *read
 	code.Parts, code.KeySize, err = bindKey(names, sc, p)
 	switch {
 	case err != nil && l.pairs.lacks != nil:
-		return fmt.Errorf("%w: %w; and %w", ErrAggregation, l.pairs.lacks, err)
+		return fmt.Errorf("%w: %w; and %w", errAggregation, l.pairs.lacks, err)
 	case err != nil:
 		return err
 	}

@@ -11,15 +11,6 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// OptionError says which option cannot be used or would have no effect.
-type OptionError struct {
-	Option string // the name of the field
-	Err    error
-}
-
-func (e *OptionError) Error() string { return "option " + e.Option + ": " + e.Err.Error() }
-func (e *OptionError) Unwrap() error { return e.Err }
-
 // optionUse says which values of options mean something at any of the sites
 // that were found first.
 type optionUse struct {
@@ -33,11 +24,11 @@ type optionUse struct {
 	typed      bool    // a probe has types
 }
 
-func newOptionUse(o *settings) *optionUse {
-	n := len(o.Strings)
+func newOptionUse(texts []textArg, follow []string) *optionUse {
+	n := len(texts)
 	return &optionUse{
-		texts: o.texts[:n:n], follow: o.Follow,
-		usesText: make([]bool, n), noText: make([]error, n), usesFollow: make([]bool, len(o.Follow)),
+		texts: texts[:n:n], follow: follow,
+		usesText: make([]bool, n), noText: make([]error, n), usesFollow: make([]bool, len(follow)),
 	}
 }
 
@@ -81,10 +72,11 @@ func textOf(sc *schema, p *reader.Probe, t *textArg) error {
 	return fmt.Errorf("argument %s of %s is no pointer", t.arg, site.Name(p))
 }
 
-// check returns the error in an option that none of the probes has a use for.
-func (u *optionUse) check() error {
+// check returns the option that none of the probes has a use for, and why; no error
+// if there is none.
+func (u *optionUse) check() (option string, err error) {
 	if !u.bound {
-		return nil
+		return "", nil
 	}
 	for i, used := range u.usesText {
 		if used {
@@ -94,35 +86,34 @@ func (u *optionUse) check() error {
 		if err == nil {
 			err = errors.New("it names none of the probes that are traced")
 		}
-		return &OptionError{"Strings", err}
+		return "Strings", err
 	}
 	for i, used := range u.usesFollow {
 		switch {
 		case used:
 		case !u.typed:
-			return &OptionError{"Follow", fmt.Errorf("%q: none of the probes has types, which say where pointers lead", u.follow[i])}
+			return "Follow", fmt.Errorf("%q: none of the probes has types, which say where pointers lead", u.follow[i])
 		default:
-			return &OptionError{"Follow", fmt.Errorf("no probe has a pointer %q that could be followed", u.follow[i])}
+			return "Follow", fmt.Errorf("no probe has a pointer %q that could be followed", u.follow[i])
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // fits returns the error in arguments of functions that nothing the selectors
 // name has.
 func (a *functionArgs) fits(selectors []selector.Selector) error {
-	fail := func(format string, args ...any) error { return &OptionError{"Args", fmt.Errorf(format, args...)} }
 	has := func(k selector.Kind) bool {
 		return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind == k })
 	}
 	_, result := a.types[retval]
 	switch entry, ret := has(selector.Uprobe), has(selector.Uretprobe); {
 	case a.given && !entry && !ret:
-		return fail("it names arguments of functions, and USDT probes say themselves what they have")
+		return errors.New("it names arguments of functions, and USDT probes say themselves what they have")
 	case (a.result || result) && !ret:
-		return fail("a function has no retval at its entry: trace uretprobe:PATH:FUNC")
+		return errors.New("a function has no retval at its entry: trace uretprobe:PATH:FUNC")
 	case (len(a.names) > 0 || a.given && !a.all && !a.result) && !entry:
-		return fail("a function has no arguments when it returns, but retval")
+		return errors.New("a function has no arguments when it returns, but retval")
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func keyNames(key []string) ([]string, error) {
 		names = append(names, name)
 	}
 	if len(key) > 0 && names == nil {
-		return nil, fmt.Errorf("%w: a key of the machine needs an argument beside it", ErrAggregation)
+		return nil, fmt.Errorf("%w: a key of the machine needs an argument beside it", errAggregation)
 	}
 	if process && names != nil {
 		names = append([]string{"pid"}, names...)
@@ -67,7 +67,7 @@ func (l *pairLayout) role(p *reader.Probe) (codegen.Role, error) {
 	start, end := discover.Selects(&l.start, p), discover.Selects(&l.end, p)
 	switch {
 	case start && end:
-		return codegen.RoleNone, fmt.Errorf("%w: %s:%s %w", ErrAggregation, p.Provider, p.Name, errBothRoles)
+		return codegen.RoleNone, fmt.Errorf("%w: %s:%s %w", errAggregation, p.Provider, p.Name, errBothRoles)
 	case start:
 		return codegen.RoleStart, nil
 	}
@@ -121,7 +121,7 @@ func (l *pairLayout) bindPair(code *codegen.Aggregate, sc *schema, s *site.Site)
 func (l *pairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	if l.parts == nil {
 		if l.keySize != 0 && l.keySize != code.PairSize { // the map has been made
-			return fmt.Errorf("%w: by what %s is matched could not be read of the probes that came first", ErrAggregation, site.Name(p))
+			return fmt.Errorf("%w: by what %s is matched could not be read of the probes that came first", errAggregation, site.Name(p))
 		}
 		l.parts, l.keySize = code.Pair, code.PairSize
 	}
@@ -136,7 +136,7 @@ func (l *pairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 			code.Parts[i].Offset = l.noted[i].Offset
 		}
 		if i := differing(l.noted, code.Parts, false); i >= 0 {
-			return fmt.Errorf("%w: what is noted at %s for its end is of another kind than at other probes", ErrAggregation, site.Name(p))
+			return fmt.Errorf("%w: what is noted at %s for its end is of another kind than at other probes", errAggregation, site.Name(p))
 		}
 	}
 	return nil

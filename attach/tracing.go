@@ -85,7 +85,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if t.selectors, err = parseSelectors(selectors); err != nil {
 		return err
 	}
-	if err := o.functionArgs.fits(t.selectors); err != nil {
+	if err := optionError("Args", o.functionArgs.fits(t.selectors)); err != nil {
 		return err
 	}
 	t.discover = discover.New(t.selectors, t.procs)
@@ -105,16 +105,16 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	}
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
-	used := newOptionUse(o)
+	used := newOptionUse(o.texts[:len(o.Strings)], o.Follow)
 	schemas, err := t.plan(ctx, planner, plan, layout, used)
 	if err == nil {
 		err = t.misfit(plan, schemas)
 	}
 	if err == nil {
-		err = used.check()
+		err = optionError(used.check())
 	}
 	if err == nil && layout != nil && len(plan) > 0 {
-		err = layout.fits()
+		err = whereError(layout.fits())
 	}
 	if err != nil {
 		return err
@@ -180,63 +180,15 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 		plan[i].Decide(planner)
 	}
 	o := t.options
-	return bindAll(ctx, plan, &binder{
+	schemas, err := bindAll(ctx, plan, &binder{
 		hook: hookOf(t.kind), maxString: o.MaxString, texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.Objects, used: used,
 	})
-}
-
-// misfitError is why a site is left out: the condition or the aggregation does
-// not fit its arguments. Programs of several versions have several probes of one
-// name, and a pattern names more than have an argument.
-type misfitError struct{ error }
-
-func (e *misfitError) Unwrap() error { return e.error }
-
-// bindAll decides what is read at every site that is not refused, and refuses
-// those that do not fit.
-func bindAll(ctx context.Context, plan site.Plan, b *binder) ([]*schema, error) {
-	schemas := make([]*schema, len(plan))
-	if err := b.preparePairs(plan); err != nil {
-		return nil, err
-	}
-	for _, i := range b.aggregate.order(plan) {
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
-		if plan[i].Reason != nil {
-			continue
-		}
-		before := b.aggregate.clone()
-		sc, err := b.bind(&plan[i])
-		if err != nil {
-			b.aggregate.restore(before) // the next site may be the first that fits
-			plan[i].Reason = &misfitError{err}
-			continue
-		}
-		if err := sc.sig.Fits(); err != nil {
-			b.aggregate.restore(before)
-			plan[i].Reason = err
-			continue
-		}
-		schemas[i] = sc
-	}
-	if b.aggregate != nil {
-		b.aggregate.settle(plan, schemas)
-	}
-	shared, seen := map[string]*codegen.Signature{}, map[*schema]bool{}
-	for _, sc := range schemas {
-		if sc == nil || seen[sc] {
-			continue
-		}
-		seen[sc] = true
-		key := sc.sig.Key()
-		if same := shared[key]; same != nil {
-			sc.share(same)
-		} else {
-			shared[key] = sc.sig
+	for i := range plan {
+		if misfit, ok := plan[i].Reason.(*misfitError); ok {
+			misfit.err = whereError(misfit.err)
 		}
 	}
-	return schemas, nil
+	return schemas, err
 }
 
 // misfit returns why the sites that a selector names were left out, if there is
@@ -248,7 +200,7 @@ func (t *tracing) misfit(plan site.Plan, schemas []*schema) error {
 		switch {
 		case !errors.As(plan[i].Reason, &misfit):
 		case errors.Is(misfit, errBothRoles):
-			return misfit.error
+			return misfit.err
 		default:
 			left = append(left, i)
 		}
@@ -267,7 +219,7 @@ func (t *tracing) misfit(plan site.Plan, schemas []*schema) error {
 			}
 		}
 		if !fits {
-			return plan[left[first]].Reason.(*misfitError).error
+			return plan[left[first]].Reason.(*misfitError).err
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
-	"github.com/go-usdt/usdt/reader"
 )
 
 // WhereError says what is wrong with Options.Where.
@@ -30,18 +29,4 @@ func whereError(err error) error {
 		return &WhereError{Where: at.Input, Column: at.Column, Msg: at.Msg}
 	}
 	return err
-}
-
-// bindWhere fits the condition to what is read at a site of p.
-func bindWhere(expr *filter.Expr, sc *schema, p *reader.Probe) error {
-	c, err := expr.Check(func(name string, text bool) (filter.Value, error) {
-		in, err := sc.input(p, name, text)
-		if err != nil {
-			return filter.Value{}, err
-		}
-		sc.sig.Inputs = append(sc.sig.Inputs, in)
-		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(sc.sig.Inputs) - 1}, nil
-	})
-	sc.sig.Where = c
-	return whereError(err)
 }

@@ -1,0 +1,21 @@
+package attach
+
+import (
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// bindWhere fits the condition to what is read at a site of p. The error may be a
+// [*filter.Error].
+func bindWhere(expr *filter.Expr, sc *schema, p *reader.Probe) error {
+	c, err := expr.Check(func(name string, text bool) (filter.Value, error) {
+		in, err := sc.input(p, name, text)
+		if err != nil {
+			return filter.Value{}, err
+		}
+		sc.sig.Inputs = append(sc.sig.Inputs, in)
+		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(sc.sig.Inputs) - 1}, nil
+	})
+	sc.sig.Where = c
+	return err
+}
