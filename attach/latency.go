@@ -47,7 +47,7 @@ type PairStats struct {
 	Dropped   uint64 // starts that found their end, in a pair that does not pass Options.Where
 	Pending   uint64 // starts that wait for their end
 	TooDeep   uint64 // starts that were forgotten because 32 others of their key followed
-	Evicted   uint64 // starts that were forgotten for want of room
+	Evicted   uint64 // starts that were forgotten because there was no room
 	Unstarted uint64 // ends without a start
 }
 

@@ -91,7 +91,7 @@ type Options struct {
 type LinkKind int
 
 const (
-	// AutoLink is MultiLink where the kernel has it, else PerfLink.
+	// AutoLink is MultiLink where the kernel has it, and PerfLink otherwise.
 	AutoLink LinkKind = iota
 	// MultiLink is one uprobe_multi link for many sites, from Linux 6.6 on.
 	MultiLink

@@ -30,7 +30,7 @@ type madeSections struct {
 }
 
 // Layout assigns addresses and offsets to the sections of o and returns an image
-// whose contents are zero, but for what the writer makes itself. The error joins
+// whose contents are zero, except for what the writer makes itself. The error joins
 // everything in o that cannot be written.
 func (o *Object) Layout() (*Image, error) {
 	if err := o.check(); err != nil {

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Append appends the argument as text for a note of machine m to dst and
-// returns the result. The text has one form for each meaning: whatever string
-// a was parsed from, parsing the text again yields the same Arg but for Text
-// and Offset. An argument that was not understood is appended as it was.
+// Append appends the argument as text for a note of machine m to dst and returns
+// the result. The text has one form for each meaning: whatever string a was parsed
+// from, parsing the text again yields the same Arg except for Text and Offset. An
+// argument that was not understood is appended as it was.
 func (a *Arg) Append(dst []byte, m elf.Machine) []byte {
 	g := grammarOf(m)
 	if g == nil || a.Err != nil || a.Kind < Imm || a.Kind > Mem {

@@ -129,7 +129,7 @@ func (f *File) Close() error {
 func (f *File) BuildID() string { return f.buildID() }
 
 // Probes returns the file's probe sites in the order of their notes. An error
-// stands for what it names, a note or a section; what follows it is right.
+// stands for the note or section that it names; what follows it is right.
 //
 // A file of debug symbols, opened by its path, has the notes but not the code:
 // if the binary that belongs to it is where such files expect it, with the same

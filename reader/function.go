@@ -42,14 +42,14 @@ type Function struct {
 	asked     uint64 // the address that [Process.Instructions] looked for
 }
 
-// Functions returns the functions that the object defines, by address, each
-// once however many symbols name it: those of its own symbol tables, of the one
-// in .gnu_debugdata, of the file with its debug symbols if it has been stripped
-// and was opened by its path, or is one of the system's (SECURITY.md), and of a
-// Go program's table of functions. The parts of functions that
-// compilers move elsewhere, called "NAME.cold", are no functions: a return
-// probe there would change a return address that is none. An error stands for a
-// table that could not be read; functions follow.
+// Functions returns the functions that the object defines, by address, each once
+// however many symbols name it: those of its own symbol tables, of the one in
+// .gnu_debugdata, of the file with its debug symbols if it has been stripped and
+// was opened by its path, or is one of the system's (SECURITY.md), and of a Go
+// program's table of functions. The parts of functions that compilers move
+// elsewhere, called "NAME.cold", are no functions: a return probe there would
+// change a word that is not a return address. An error stands for a table that
+// could not be read; functions follow.
 func (f *File) Functions() iter.Seq2[Function, error] {
 	return func(yield func(Function, error) bool) {
 		entries, golang, errs := f.functions()

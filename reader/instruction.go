@@ -52,9 +52,9 @@ func (p *Probe) Displacement() uint64 {
 	return p.Location - p.Target.Address
 }
 
-// Instruction returns the instruction at an address of the file as a probe: of
-// the function that has it as symbols say, else, without a name, as the
-// unwinding table (.eh_frame_hdr) says. See [Function.At].
+// Instruction returns the instruction at an address of the file as a probe. Its
+// function is the one that symbols name or, without a name, the one that the
+// unwinding table (.eh_frame_hdr) has. See [Function.At].
 func (f *File) Instruction(addr uint64) Probe {
 	fn := f.functionAt(addr)
 	return fn.At(addr - fn.Address)

@@ -51,8 +51,8 @@ type Probe struct {
 	// Live says where a live process has the probe, nil if it was read from a file.
 	Live *Live
 
-	// Kind is USDT but for the probes that [Function.Entry], [Function.At] and
-	// [Function.Return] make, and Target their function.
+	// Kind is USDT except for the probes that [Function.Entry], [Function.At] and
+	// [Function.Return] make; Target is their function.
 	Kind   ProbeKind
 	Target *Function
 
