@@ -2,8 +2,10 @@ package provider
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/go-usdt/usdt/internal/stub"
+	"github.com/go-usdt/usdt/internal/tap"
 )
 
 // probe is the part of a probe that does not depend on its argument types. The
@@ -20,7 +22,22 @@ type probe struct {
 }
 
 // call calls the probe's stub if it is loaded.
-func (p *probe) call(f *frame) { stub.Call(&p.site, &f.Block, p.sig.addresses) }
+func (p *probe) call(f *frame) {
+	if taps := p.group.provider.taps.Load(); taps != nil {
+		// The frame stays where it is, and moves with its stack, until tell returns.
+		p.tell(*taps, tap.Slots((*stub.Block)(noescape(unsafe.Pointer(&f.Block))), p.sig.addresses))
+	}
+	stub.Call(&p.site, &f.Block, p.sig.addresses)
+}
+
+// callAt is call for a record.
+func (p *probe) callAt(record unsafe.Pointer) {
+	ipv4 := ipv4Word()
+	if taps := p.group.provider.taps.Load(); taps != nil {
+		p.tell(*taps, tap.Record(noescape(record), ipv4))
+	}
+	stub.CallAt(&p.site, record, ipv4)
+}
 
 // unwatched is the counter of probes that are not loaded.
 var unwatched = new(uint32)
@@ -63,8 +80,12 @@ func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, sign func(*P
 		p.wrong.add(name, at, fmt.Errorf("declare probe %s:%s at %v: it is declared already at %v", p.name, name, at, old.declared))
 	default:
 		p.probes[name] = pr
+		pr.attach(unwatched)
 		p.pending = append(p.pending, pr)
-		delete(p.earlier, name)
+		if old := p.earlier[name]; old != nil {
+			old.semaphore.Attach(unwatched) // also if it was tapped
+			delete(p.earlier, name)
+		}
 	}
 }
 

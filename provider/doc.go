@@ -41,5 +41,7 @@
 // A service that seccomp confines has to allow it memfd_create, fcntl and uname
 // besides what every Go program needs.
 //
+// Package providertest, beside this one, records what is fired, for tests.
+//
 // Everything in this package may be used by any number of goroutines at once.
 package provider

@@ -110,7 +110,7 @@ func (o *object) attach() {
 		atomic.StoreUintptr(&p.site, p.address)
 	}
 	for _, p := range o.probes {
-		p.semaphore.Attach(p.counter)
+		p.attach(p.counter)
 	}
 }
 
@@ -158,7 +158,7 @@ func (o *object) leave(probes []loadedProbe) {
 // goroutine that still looks at a semaphore may do so: memory stays readable.
 func (o *object) close() error {
 	for _, p := range o.probes {
-		p.semaphore.Attach(unwatched)
+		p.attach(unwatched)
 		atomic.StoreUintptr(&p.site, 0)
 	}
 	stub.Quiesce()

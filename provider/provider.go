@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/go-usdt/usdt/internal/stub"
+	"github.com/go-usdt/usdt/internal/tap"
 )
 
 // ErrNotSupported is wrapped by the error of Load where probes cannot be
@@ -40,6 +41,7 @@ type Provider struct {
 	objects    []*object
 
 	counters atomic.Pointer[stub.Counters] // of all objects
+	taps     atomic.Pointer[[]*tap.Listener]
 }
 
 // New returns the provider of that name, the same one each time, so that packages
@@ -227,6 +229,12 @@ func (p *Provider) look() {
 			if g := l.group; g.shares() && !groups[g].Has(l.counter) {
 				groups[g] = stub.NewAny(l.counter, groups[g])
 			}
+		}
+	}
+	if p.taps.Load() != nil {
+		all = append(all, &always)
+		for _, g := range p.groups {
+			groups[g] = stub.NewAny(alwaysCounter(), groups[g])
 		}
 	}
 	p.counters.Store(stub.NewCounters(all))

@@ -58,7 +58,7 @@ func (p *Record[T]) fire(r *T) {
 		p.fireTexts(r)
 		return
 	}
-	stub.CallAt(&p.site, unsafe.Pointer(r), ipv4Word())
+	p.callAt(unsafe.Pointer(r))
 }
 
 // fireTexts fires a copy of the record, in which what texts were made of is replaced by
@@ -68,7 +68,7 @@ func (p *Record[T]) fire(r *T) {
 func (p *Record[T]) fireTexts(r *T) {
 	made := *r
 	p.sig.makeTexts(noescape(unsafe.Pointer(&made)))
-	stub.CallAt(&p.site, unsafe.Pointer(&made), ipv4Word())
+	p.callAt(unsafe.Pointer(&made))
 }
 
 // recordSignature returns the signature for records of type t, the same one

@@ -13,6 +13,13 @@ type Header struct {
 	Comm     string // the thread's name, of which 15 bytes are kept
 }
 
+func (h *Header) put(b []byte) {
+	binary.NativeEndian.PutUint32(b[Site:], h.Site)
+	binary.NativeEndian.PutUint64(b[Time:], h.Time)
+	binary.NativeEndian.PutUint64(b[Task:], uint64(h.PID)<<32|uint64(uint32(h.TID)))
+	copy(b[Comm:Comm+15], h.Comm)
+}
+
 // Memory copies len(b) bytes from an address in the process that fired, and reports
 // whether all of them could be read.
 type Memory func(address uint64, b []byte) bool
@@ -22,6 +29,40 @@ type Memory func(address uint64, b []byte) bool
 // a block with fewer bytes than the layout has. A layout whose strings are not Sized
 // is that of programs only: such strings fail.
 func (l *Layout) Capture(rec []byte, h *Header, slots []uint64, block []byte, memory Memory) []byte {
+	c := l.Begin(rec, h, slots, block)
+	for c.Next() {
+		if !memory(c.Address, c.To) {
+			c.Fail()
+		}
+	}
+	return c.Record()
+}
+
+// Capture is a record that is being made of an argument block, by one who copies what
+// the block's pointers lead to; see Begin.
+type Capture struct {
+	// Address is what To, which is not empty, is to be copied from. The pointer lies
+	// Pointer bytes from the start of the block: in the block or an indirect.
+	Address uint64
+	Pointer uint32
+	To      []byte
+
+	layout *Layout
+	rec    []byte
+	start  int // of the record in rec
+	read   int // the one that To is for
+	next   int
+	failed uint64
+}
+
+// Begin is Capture for those who know better than by a number what a pointer leads to:
+//
+//	c := layout.Begin(rec, header, slots, block)
+//	for c.Next() {
+//		copy(c.To, what c.Pointer leads to) // or c.Fail()
+//	}
+//	rec = c.Record()
+func (l *Layout) Begin(rec []byte, h *Header, slots []uint64, block []byte) Capture {
 	start := len(rec)
 	rec = slices.Grow(rec, l.FixedSize())[:start+l.FixedSize()]
 	fixed := rec[start:]
@@ -30,81 +71,87 @@ func (l *Layout) Capture(rec []byte, h *Header, slots []uint64, block []byte, me
 	for i, v := range slots[:l.Slots] {
 		binary.NativeEndian.PutUint64(fixed[Slot(i):], v)
 	}
-	if l.Block == 0 {
-		return rec
+	c := Capture{layout: l, rec: rec, start: start, next: l.BlockRead() + 1}
+	switch {
+	case l.Block == 0:
+		c.next = l.Reads()
+	case len(block) < int(l.Block):
+		c.failed |= 1 << l.BlockRead()
+	default:
+		copy(c.area(), block[:l.Block])
 	}
-	c := capture{Layout: l, area: fixed[l.BlockOffset():], memory: memory}
-	if len(block) < int(l.Block) {
-		c.fail(l.BlockRead())
-	} else {
-		copy(c.area, block[:l.Block])
-	}
-	for i := range l.Indirects {
-		c.indirect(i)
-	}
-	for i := range l.Strings {
-		var ok bool
-		if rec, ok = c.text(rec, &l.Strings[i]); !ok {
-			c.fail(l.FirstString() + i)
+	return c
+}
+
+// Next reports whether there is something to be copied, as Address, Pointer and To say
+// then. What a pointer leads to that could not be read is not asked for.
+func (c *Capture) Next() bool {
+	for c.next < c.layout.Reads() {
+		c.read = c.next
+		c.next++
+		if i := c.read - c.layout.FirstString(); i >= 0 {
+			c.text(&c.layout.Strings[i])
+		} else {
+			c.indirect(&c.layout.Indirects[c.read-c.layout.BlockRead()-1])
+		}
+		switch {
+		case len(c.To) == 0:
+		case c.Address == 0:
+			c.Fail()
+		default:
+			return true
 		}
 	}
-	// Appending may have moved the record.
-	at := rec[start:]
-	binary.NativeEndian.PutUint32(at[Failures:], uint32(c.failed))
-	binary.NativeEndian.PutUint64(at[l.FailuresOffset():], c.failed)
-	return rec
+	return false
 }
 
-func (h *Header) put(b []byte) {
-	binary.NativeEndian.PutUint32(b[Site:], h.Site)
-	binary.NativeEndian.PutUint64(b[Time:], h.Time)
-	binary.NativeEndian.PutUint64(b[Task:], uint64(h.PID)<<32|uint64(uint32(h.TID)))
-	copy(b[Comm:Comm+15], h.Comm)
+// Fail says that To could not be copied.
+func (c *Capture) Fail() {
+	c.failed |= 1 << c.read
+	clear(c.To)
+	if c.read >= c.layout.FirstString() {
+		c.rec = c.rec[:len(c.rec)-len(c.To)]
+	}
 }
 
-// capture is a record that is being written.
-type capture struct {
-	*Layout
-	area   []byte // of fixed: from the block on
-	memory Memory
-	failed uint64
+// Record returns the record, behind what it was appended to, when Next is false.
+func (c *Capture) Record() []byte {
+	if rec := c.rec[c.start:]; c.layout.Block > 0 {
+		binary.NativeEndian.PutUint32(rec[Failures:], uint32(c.failed))
+		binary.NativeEndian.PutUint64(rec[c.layout.FailuresOffset():], c.failed)
+	}
+	return c.rec
 }
 
-func (c *capture) fail(read int) { c.failed |= 1 << read }
-
-// indirect copies what a pointer leads to, or the elements of a slice. Without
-// having been read, a pointer is zero, and leads to nothing.
-func (c *capture) indirect(i int) {
-	in := &c.Indirects[i]
-	to, size := c.area[in.Offset:][:in.Size], uint64(in.Size)
+// indirect is for what a pointer leads to, or the elements of a slice. Without having
+// been read, a pointer is zero, and leads to nothing.
+func (c *Capture) indirect(in *Indirect) {
+	size := uint64(in.Size)
 	if in.Elem != 0 {
 		elem := uint64(in.Elem)
 		size = min(c.word(in.Length), size/elem) * elem
 	}
-	if !c.read(c.word(in.Pointer), to[:size]) {
-		clear(to)
-		c.fail(c.BlockRead() + 1 + i)
-	}
+	c.Pointer, c.Address, c.To = in.Pointer, c.word(in.Pointer), c.area()[in.Offset:][:size]
 }
 
-// text appends a string to rec.
-func (c *capture) text(rec []byte, s *String) (out []byte, ok bool) {
+// text is for a string, for which it makes room.
+func (c *Capture) text(s *String) {
+	c.Pointer, c.Address, c.To = 0, 0, nil
 	if !s.Sized {
-		return rec, false
+		c.Fail()
+		return
 	}
 	width := uint64(s.Width())
-	size := int(min(c.word(s.Length), uint64(c.Limit)/width) * width)
-	end := len(rec)
-	out = slices.Grow(rec, size)[:end+size]
-	if !c.read(c.word(s.Pointer), out[end:]) {
-		return rec, false
-	}
-	return out, true
+	size := int(min(c.word(s.Length), uint64(c.layout.Limit)/width) * width)
+	end := len(c.rec)
+	c.rec = slices.Grow(c.rec, size)[:end+size]
+	c.Pointer, c.Address, c.To = s.Pointer, c.word(s.Pointer), c.rec[end:]
 }
 
-func (c *capture) read(address uint64, b []byte) bool {
-	return len(b) == 0 || address != 0 && c.memory(address, b)
+// area is the fixed part of the record from the block on.
+func (c *Capture) area() []byte {
+	return c.rec[c.start+c.layout.BlockOffset() : c.start+c.layout.FixedSize()]
 }
 
 // word returns the 8 bytes at an offset from the start of the block.
-func (c *capture) word(offset uint32) uint64 { return binary.NativeEndian.Uint64(c.area[offset:]) }
+func (c *Capture) word(offset uint32) uint64 { return binary.NativeEndian.Uint64(c.area()[offset:]) }

@@ -36,10 +36,12 @@ attach/internal/process: internal/procfs
 attach/internal/shield
 internal/stub: notes
 internal/watch: internal/sys
-provider: elfgen internal/btfgen internal/greet internal/stub internal/sys notes
+internal/tap: internal/record internal/stub
+provider: elfgen internal/btfgen internal/greet internal/stub internal/sys internal/tap notes
 reader: internal/cdecl internal/procfs internal/safeelf internal/sys notes
 internal/shape: internal/record notes reader
 event: internal/printable internal/record internal/shape notes reader
+provider/providertest: event internal/record internal/selector internal/shape internal/tap provider reader
 attach/internal/filter: event reader
 attach/internal/discover: attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys

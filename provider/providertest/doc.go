@@ -1,0 +1,27 @@
+// Package providertest records what the probes of this process fire, for tests of the
+// code that fires them:
+//
+//	func TestHandler(t *testing.T) {
+//		rec := providertest.Record(t, web)
+//		serve(t, "/index.html")
+//		if done := rec.Events("request_done"); len(done) != 1 || done[0].Args[0].Value != "/index.html" {
+//			t.Errorf("events of request_done: %v", done)
+//		}
+//	}
+//
+// It takes no privilege, no tracer and no kernel: probes are recorded whether they are
+// loaded or not, also where they cannot be loaded (on macOS and Windows, or in a
+// container that forbids it), and where USDT_DISABLE is set, which is about tracers.
+// Tracers that watch the same probes see what they saw before, and their counts are
+// not touched.
+//
+// The events are those that tracers get: each firing passes through the format of
+// records and the decoder of package event, by the types that tracers read. Strings and
+// bytes are whole, and pointers are not followed, as in an attach.Session without
+// Options.Follow. A record with slices of structs that have strings shows the first
+// eight elements.
+//
+// What probes fire is read when they fire it. An event's time is that of [time.Now],
+// also in a bubble of package testing/synctest. Tests that record the same provider
+// at once see the events of each other, see [Recorder.Own].
+package providertest

@@ -1,0 +1,149 @@
+package providertest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/tap"
+	"github.com/go-usdt/usdt/provider"
+)
+
+// Recorder has what the probes of a provider fired. Make one with [Record]. Any number
+// of goroutines may use it at once.
+type Recorder struct {
+	t        testing.TB
+	provider string
+
+	mu     sync.Mutex
+	source tap.Source
+	probes map[described]*probe
+	fired  []firing
+}
+
+// firing is one firing of a probe.
+type firing struct {
+	probe     *probe
+	record    []byte
+	at        time.Time
+	goroutine string
+}
+
+// Record records what the probes of p fire until the test has ended, its subtests
+// included; also probes that are declared later. Meanwhile they count as watched:
+// Enabled of each, of their groups and of p is true.
+//
+// The test fails at once, with what Load would say, if a declaration is wrong. It is
+// skipped on an architecture that has no probes.
+func Record(t testing.TB, p *provider.Provider) *Recorder {
+	t.Helper()
+	r := &Recorder{t: t, provider: p.Name(), probes: map[described]*probe{}}
+	r.mu.Lock() // nothing is noted before there is a source
+	defer r.mu.Unlock()
+	source, err := p.Tap(r.note)
+	switch {
+	case errors.Is(err, provider.ErrNotSupported):
+		t.Skipf("record provider %q: %v", r.provider, err)
+	case err != nil:
+		t.Fatalf("record provider %q: %v", r.provider, err)
+	}
+	r.source = source
+	t.Cleanup(source.Stop)
+	return r
+}
+
+// note notes a firing. The goroutine that fires calls it.
+func (r *Recorder) note(f tap.Fired) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.probe(described{f.Name, f.Signature})
+	n := firing{probe: p, at: time.Now().Round(0), goroutine: goroutine()}
+	if p.err == nil {
+		n.record = f.Block.AppendRecord(nil, p.shape.Layout, &record.Header{PID: pid, TID: tid(), Comm: comm})
+	}
+	r.fired = append(r.fired, n)
+}
+
+// Events returns what the probe of that name fired, in the order of firing. The test
+// fails at once if the provider has no such probe.
+func (r *Recorder) Events(name string) []event.Event {
+	r.t.Helper()
+	return r.of(name, func(*firing) bool { return true })
+}
+
+// Own returns those of [Recorder.Events] that were fired by the goroutine which calls
+// Own. Tests that run in parallel see what any of them fires: Own tells them apart where
+// a test itself calls what fires.
+func (r *Recorder) Own(name string) []event.Event {
+	r.t.Helper()
+	own := goroutine()
+	return r.of(name, func(f *firing) bool { return f.goroutine == own })
+}
+
+// All returns what all probes of the provider fired, in the order of firing.
+func (r *Recorder) All() []event.Event {
+	r.t.Helper()
+	return r.events(func(*firing) bool { return true })
+}
+
+// Reset forgets what was recorded.
+func (r *Recorder) Reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fired = nil
+}
+
+// of returns the events of a probe that are wanted.
+func (r *Recorder) of(name string, wanted func(*firing) bool) []event.Event {
+	r.t.Helper()
+	if names := r.source.Names(); !slices.Contains(names, name) {
+		r.t.Fatalf("provider %q has no probe %q%s", r.provider, name, r.instead(name, names))
+	}
+	return r.events(func(f *firing) bool { return f.probe.name == name && wanted(f) })
+}
+
+// events decodes the firings that are wanted.
+func (r *Recorder) events(wanted func(*firing) bool) []event.Event {
+	r.t.Helper()
+	r.mu.Lock()
+	fired := slices.Clone(r.fired)
+	r.mu.Unlock()
+	events := []event.Event{}
+	for i := range fired {
+		f := &fired[i]
+		if !wanted(f) {
+			continue
+		}
+		ev, err := f.probe.decode(f.record)
+		if err != nil {
+			r.t.Fatalf("decode an event of %s:%s: %v", r.provider, f.probe.name, err)
+		}
+		ev.Time = f.at
+		events = append(events, ev)
+	}
+	return events
+}
+
+// instead says which probe may have been meant by a name, or else which there are.
+func (r *Recorder) instead(name string, names []string) string {
+	s := selector.Selector{Provider: r.provider, Name: name}
+	best, least := "", 0
+	for _, n := range names {
+		if _, distance, ok := s.Near(r.provider, n); ok && (best == "" || distance < least) {
+			best, least = n, distance
+		}
+	}
+	switch {
+	case best != "":
+		return ", but " + best
+	case len(names) == 0:
+		return ", nor any other"
+	}
+	return ", but " + strings.Join(names, ", ")
+}

@@ -1,0 +1,416 @@
+package providertest_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/provider/providertest"
+)
+
+// failing is a test that notes why it failed. What it runs must run in attempt.
+type failing struct {
+	testing.TB
+	fatal    string
+	cleanups []func()
+}
+
+func (f *failing) Helper()          {}
+func (f *failing) Cleanup(c func()) { f.cleanups = append(f.cleanups, c) }
+func (f *failing) Fatalf(format string, args ...any) {
+	f.fatal = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// end runs what a test has to clean up.
+func (f *failing) end() {
+	for _, c := range f.cleanups {
+		c()
+	}
+}
+
+// attempt returns why a test failed at once, "" if it did not.
+func attempt(test func(testing.TB)) string {
+	var f failing
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		test(&f)
+	}()
+	<-done
+	f.end()
+	return f.fatal
+}
+
+// values prints the values of arguments, those of records included.
+func values(args []event.Arg) string {
+	var b strings.Builder
+	for i, a := range args {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		switch v := a.Value.(type) {
+		case event.Struct:
+			fmt.Fprintf(&b, "{%s}", values(v))
+		case event.List:
+			fmt.Fprintf(&b, "[%s]", values(v))
+		case string, []byte:
+			fmt.Fprintf(&b, "%q", v)
+		default:
+			fmt.Fprint(&b, v)
+		}
+		if a.Err != nil {
+			fmt.Fprintf(&b, "(%v)", a.Err)
+		}
+	}
+	return b.String()
+}
+
+// check compares what events delivered.
+func check(t *testing.T, events []event.Event, want ...string) {
+	t.Helper()
+	var got []string
+	for _, ev := range events {
+		got = append(got, ev.Provider+":"+ev.Name+" "+values(ev.Args))
+	}
+	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
+		t.Errorf("got\n%s\nwant\n%s", g, w)
+	}
+}
+
+// TestKinds checks the arguments of every kind, loaded and not.
+func TestKinds(t *testing.T) {
+	p := provider.New("rectestkinds", nil)
+	numbers := provider.NewProbe6[int8, uint16, int, uint64, bool, float64](p, "numbers", "a", "b", "c", "d", "e", "f")
+	text := provider.NewProbe6[string, []byte, time.Duration, time.Time, netip.Addr, provider.Text](p, "text", "s", "b", "took", "at", "peer", "err")
+	none := provider.NewProbe0(p, "none")
+	fire := func() {
+		numbers.Fire(-1, 65535, -7, 1<<63, true, 1.5)
+		at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
+		text.Fire("nul \x00 "+strings.Repeat("x", 300), []byte{0, 255}, time.Second, at, netip.MustParseAddr("10.0.0.1"), provider.Error(os.ErrClosed))
+		text.Fire("", nil, 0, time.Time{}, netip.Addr{}, provider.Text{})
+		none.Fire()
+	}
+	want := []string{
+		"rectestkinds:numbers -1 65535 -7 9223372036854775808 true 1.5",
+		`rectestkinds:text "nul \x00 ` + strings.Repeat("x", 300) + `" "\x00\xff" 1s 2026-01-02 02:04:05.000000006 +0000 UTC 10.0.0.1 "file already closed"`,
+		`rectestkinds:text "" "" 0s 0001-01-01 00:00:00 +0000 UTC invalid IP ""`,
+		"rectestkinds:none ",
+	}
+	rec := providertest.Record(t, p)
+	fire()
+	check(t, rec.All(), want...)
+	check(t, rec.Events("text"), want[1:3]...)
+	rec.Reset()
+	check(t, rec.All())
+	if err := p.Load(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		t.Fatal(err)
+	}
+	fire()
+	check(t, rec.All(), want...)
+	rec.Reset()
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fire()
+	check(t, rec.All(), want...)
+}
+
+type point struct{ X, Y int32 }
+
+type shipment struct {
+	ID     uint64
+	To     string
+	Boxes  []point
+	Named  []struct{ Name string }
+	At     time.Time
+	From   netip.Addr
+	Err    provider.Text
+	Corner [2]point
+	Next   *shipment
+}
+
+// TestRecords checks records: nested ones, and slices, also of what has strings.
+func TestRecords(t *testing.T) {
+	p := provider.New("rectestrecords", nil)
+	ship := provider.NewRecord[shipment](p, "ship")
+	rec := providertest.Record(t, p)
+	s := shipment{
+		ID: 1, To: "home", Boxes: []point{{1, 2}, {3, 4}}, Named: []struct{ Name string }{{"a"}, {""}, {"ccc"}},
+		At: time.Unix(0, 1e9).UTC(), From: netip.MustParseAddr("::1"), Err: provider.Error(os.ErrExist), Corner: [2]point{{5, 6}, {7, 8}},
+	}
+	ship.Fire(&s)
+	ship.Fire(&shipment{})
+	ship.Fire(nil)
+	s.To, s.Boxes[0].X, s.Named[0].Name = "changed", 99, "changed"
+	const fault = "<nil>(memory not readable)"
+	check(t, rec.Events("ship"),
+		`rectestrecords:ship 1 "home" [{1 2} {3 4}] [{"a"} {""} {"ccc"}] 1970-01-01 00:00:01 +0000 UTC ::1 "file already exists" [{5 6} {7 8}] 0`,
+		`rectestrecords:ship 0 "" [] [] 0001-01-01 00:00:00 +0000 UTC invalid IP "" [{0 0} {0 0}] 0`,
+		"rectestrecords:ship "+strings.Repeat(fault+" ", 8)+fault)
+}
+
+// TestLater checks probes that are declared, loaded, closed and loaded again while they
+// are recorded, and that Enabled is what it was when that has ended.
+func TestLater(t *testing.T) {
+	p := provider.New("rectestlater", nil)
+	g := p.Group("g")
+	first := provider.NewProbe1[int](g, "first", "n")
+	var all []*provider.Probe1[int]
+	enabled := func(want bool) {
+		t.Helper()
+		for i, pr := range all {
+			if pr.Enabled() != want {
+				t.Errorf("probe %d: enabled is %v", i, !want)
+			}
+		}
+		if p.Enabled() != want || g.Enabled() != want {
+			t.Errorf("enabled is %v of the provider and %v of the group, want %v", p.Enabled(), g.Enabled(), want)
+		}
+	}
+	try := func(err error) {
+		t.Helper()
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			t.Fatal(err)
+		}
+	}
+	all = append(all, first)
+	enabled(false)
+	t.Run("recorded", func(t *testing.T) {
+		rec := providertest.Record(t, p)
+		var want []string
+		for i, step := range []func(){
+			func() {},
+			func() { all = append(all, provider.NewProbe1[int](p, "second", "n")) },
+			func() { try(p.Load()) },
+			func() { all = append(all, provider.NewProbe1[int](p, "third", "n")); try(p.Load()) },
+			func() { try(p.Close()) },
+			func() { try(p.Load()) },
+		} {
+			step()
+			for j, pr := range all {
+				pr.Fire(i)
+				want = append(want, fmt.Sprintf("rectestlater:%s %d", []string{"first", "second", "third"}[j], i))
+			}
+			enabled(true)
+		}
+		check(t, rec.All(), want...)
+	})
+	enabled(false)
+	try(p.Close())
+	enabled(false)
+	t.Run("replaced", func(t *testing.T) {
+		rec := providertest.Record(t, p)
+		first.Fire(1)
+		again := provider.NewProbe1[string](p, "first", "n")
+		first.Fire(2)
+		again.Fire("x")
+		check(t, rec.All(), "rectestlater:first 1", `rectestlater:first "x"`)
+	})
+	enabled(false)
+}
+
+// TestParallel checks that those who record one provider at once see all events, each
+// goroutine's in order, and their own by Own.
+func TestParallel(t *testing.T) {
+	p := provider.New("rectestparallel", nil)
+	probe := provider.NewProbe2[int, int](p, "step", "goroutine", "n")
+	const goroutines, steps = 8, 100
+	recorders := make([]*providertest.Recorder, goroutines)
+	t.Run("recorded", func(t *testing.T) {
+		for i := range recorders {
+			recorders[i] = providertest.Record(t, p)
+		}
+		var wait sync.WaitGroup
+		for i, rec := range recorders {
+			wait.Go(func() {
+				for n := range steps {
+					probe.Fire(i, n)
+				}
+				own := rec.Own("step")
+				if len(own) != steps {
+					t.Errorf("%d own events, want %d", len(own), steps)
+				}
+				for n, ev := range own {
+					if ev.Args[0].Value != int64(i) || ev.Args[1].Value != int64(n) {
+						t.Errorf("own event %d is %s", n, values(ev.Args))
+					}
+				}
+			})
+		}
+		wait.Wait()
+		for _, rec := range recorders {
+			all, next := rec.Events("step"), map[any]int64{}
+			for _, ev := range all {
+				if ev.Args[1].Value != next[ev.Args[0].Value] {
+					t.Errorf("event %s, want %d", values(ev.Args), next[ev.Args[0].Value])
+				}
+				next[ev.Args[0].Value]++
+			}
+			if len(all) != goroutines*steps {
+				t.Errorf("%d events, want %d", len(all), goroutines*steps)
+			}
+		}
+	})
+	if probe.Enabled() {
+		t.Error("enabled though nobody records any more")
+	}
+}
+
+// TestEventsAreCopies checks that a caller may change what it got.
+func TestEventsAreCopies(t *testing.T) {
+	p := provider.New("rectestcopies", nil)
+	probe := provider.NewProbe1[[]byte](p, "bytes", "b")
+	rec := providertest.Record(t, p)
+	probe.Fire([]byte("abc"))
+	rec.Events("bytes")[0].Args[0].Value.([]byte)[0] = 'x'
+	check(t, rec.Events("bytes"), `rectestcopies:bytes "abc"`)
+}
+
+// TestFatal checks what a test is told that records what it cannot.
+func TestFatal(t *testing.T) {
+	wrong := provider.New("rectestwrong", nil)
+	provider.NewProbe1[int](wrong, "a-b", "n")
+	some := provider.New("rectestsome", nil)
+	provider.NewProbe0(some, "request_start")
+	provider.NewProbe0(some, "request_done")
+	for _, test := range []struct {
+		try  func(t testing.TB)
+		want string
+	}{
+		{func(t testing.TB) { providertest.Record(t, wrong) }, `record provider "rectestwrong": declare probe rectestwrong:a-b at `},
+		{func(t testing.TB) { providertest.Record(t, nil) }, `record provider "": there is no provider, make one with New`},
+		{func(t testing.TB) { providertest.Record(t, some).Events("requst_done") }, `provider "rectestsome" has no probe "requst_done", but request_done`},
+		{func(t testing.TB) { providertest.Record(t, some).Own("query") }, `provider "rectestsome" has no probe "query", but request_done, request_start`},
+		{func(t testing.TB) { providertest.Record(t, some).Events("request_done") }, ""},
+	} {
+		got := attempt(test.try)
+		if !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+	if some.Enabled() || wrong.Enabled() {
+		t.Error("a provider is enabled that is recorded no more")
+	}
+}
+
+// TestDisabled checks that an operator's switch does not concern tests.
+func TestDisabled(t *testing.T) {
+	t.Setenv("USDT_DISABLE", "1")
+	p := provider.New("rectestdisabled", nil)
+	probe := provider.NewProbe1[string](p, "one", "s")
+	if err := p.Load(); err != nil {
+		t.Fatal(err)
+	}
+	rec := providertest.Record(t, p)
+	probe.Fire("x")
+	check(t, rec.Events("one"), `rectestdisabled:one "x"`)
+}
+
+// TestBubble checks that events have the time of a synctest bubble.
+func TestBubble(t *testing.T) {
+	p := provider.New("rectestbubble", nil)
+	probe := provider.NewProbe1[int](p, "tick", "n")
+	synctest.Test(t, func(t *testing.T) {
+		rec := providertest.Record(t, p)
+		start := time.Now()
+		go func() {
+			for n := range 3 {
+				time.Sleep(time.Hour)
+				probe.Fire(n)
+			}
+		}()
+		time.Sleep(4 * time.Hour)
+		synctest.Wait()
+		for n, ev := range rec.Events("tick") {
+			if after := ev.Time.Sub(start); after != time.Duration(n+1)*time.Hour {
+				t.Errorf("tick %d is %v after the start, want %d hours", n, after, n+1)
+			}
+		}
+		if n := len(rec.Events("tick")); n != 3 {
+			t.Errorf("%d ticks, want 3", n)
+		}
+	})
+}
+
+// TestHeader checks what else an event says.
+func TestHeader(t *testing.T) {
+	p := provider.New("rectestheader", nil)
+	probe := provider.NewProbe1[int](p, "one", "n")
+	rec := providertest.Record(t, p)
+	before := time.Now()
+	probe.Fire(1)
+	ev := rec.All()[0]
+	if ev.PID != os.Getpid() || runtime.GOOS == "linux" && ev.TID == 0 || ev.Comm == "" || ev.Time.Before(before.Round(0)) || ev.Time.After(time.Now()) {
+		t.Errorf("PID %d, TID %d, comm %q, at %v", ev.PID, ev.TID, ev.Comm, ev.Time)
+	}
+	if ev.Probe == nil || ev.Probe.Name != "one" || ev.Args[0].Name != "n" {
+		t.Errorf("probe %+v, arguments %+v", ev.Probe, ev.Args)
+	}
+}
+
+// TestStacks fires what lies on stacks that grow meanwhile.
+func TestStacks(t *testing.T) {
+	type record struct {
+		N     int
+		Bytes []byte
+		Text  string
+		Made  provider.Text
+	}
+	p := provider.New("recteststacks", nil)
+	bytes := provider.NewProbe3[int, []byte, string](p, "bytes", "n", "b", "s")
+	fields := provider.NewRecord[record](p, "fields")
+	rec := providertest.Record(t, p)
+	var wait sync.WaitGroup
+	const goroutines, depth = 4, 50
+	for range goroutines {
+		wait.Go(func() {
+			deeper(bytes.Fire, func(n int, b []byte, s string) {
+				fields.Fire(&record{n, b, s, provider.As(n, func(n int) string { return strings.Repeat("y", n) })})
+			}, depth)
+		})
+	}
+	wait.Wait()
+	for _, name := range []string{"bytes", "fields"} {
+		events := rec.Events(name)
+		if len(events) != goroutines*(depth+1) {
+			t.Errorf("%d events of %s, want %d", len(events), name, goroutines*(depth+1))
+		}
+		for _, ev := range events {
+			n := int(ev.Args[0].Value.(int64))
+			want := strings.Repeat(string(rune('a'+n%26)), 100+n)
+			if got := string(ev.Args[1].Value.([]byte)); got != want {
+				t.Errorf("%s %d: bytes %q", name, n, got)
+			}
+			if ev.Args[2].Value != want {
+				t.Errorf("%s %d: string %q", name, n, ev.Args[2].Value)
+			}
+			if name == "fields" && ev.Args[3].Value != strings.Repeat("y", n) {
+				t.Errorf("%s %d: text %q", name, n, ev.Args[3].Value)
+			}
+		}
+	}
+}
+
+func deeper(fire, fields func(int, []byte, string), n int) byte {
+	var room [1024]byte
+	b := room[:100+n]
+	for i := range b {
+		b[i] = byte('a' + n%26)
+	}
+	fire(n, b, string(b))
+	fields(n, b, string(b))
+	if n == 0 {
+		return room[0]
+	}
+	return deeper(fire, fields, n-1) + room[n]
+}
