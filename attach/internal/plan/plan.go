@@ -35,6 +35,7 @@ type Planner struct {
 	pageSize     uint64
 	try          func(code []byte) (refused bool)
 	refused      map[string]bool // instructions, by opcode
+	site         site            // the last one, not one for each of a hundred thousand
 }
 
 // New returns a Planner, which attaches nevertheless to what would be harmed, or
@@ -61,7 +62,8 @@ type site struct {
 
 // Plan decides about the probe, in one process unless pid is 0.
 func (pl *Planner) Plan(p *reader.Probe, pid int) Decision {
-	s := &site{Decision: Decision{Path: p.Attachable(), Offset: p.Offset}, probe: p, pid: pid}
+	s := &pl.site
+	*s = site{Decision: Decision{Path: p.Attachable(), Offset: p.Offset}, probe: p, pid: pid}
 	switch {
 	case errors.Is(p.SiteErr, reader.ErrBoundary) && pl.force:
 		s.note("forced: " + p.SiteErr.Error())
