@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
-
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -58,7 +58,7 @@ func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, op
 		return nil, err
 	}
 	a := &Aggregate{}
-	if err := a.open(ctx, selectors, o, &aggregateLayout{wanted: what.wanted}); err != nil {
+	if err := a.open(ctx, selectors, o, &bind.Layout{Wanted: what.wanted}); err != nil {
 		a.release()
 		return nil, err
 	}
@@ -82,9 +82,9 @@ func (o *Options) ofTotals(ctx context.Context) (*settings, error) {
 	return o.used()
 }
 
-func (a *totals) open(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout) (err error) {
-	if layout.cpus == 0 {
-		if layout.cpus, err = ebpf.PossibleCPU(); err != nil {
+func (a *totals) open(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
+	if layout.CPUs == 0 {
+		if layout.CPUs, err = ebpf.PossibleCPU(); err != nil {
 			return fmt.Errorf("ask how many CPUs there may be: %w", err)
 		}
 	}
@@ -153,7 +153,7 @@ const maxLinger = 30 * time.Second
 
 // takeLocked exchanges the maps and empties the one that was in use.
 func (a *totals) takeLocked() ([]Group, error) {
-	if !a.layout.made {
+	if !a.layout.Made {
 		return nil, nil
 	}
 	old := a.epoch

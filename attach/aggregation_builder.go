@@ -3,13 +3,15 @@ package attach
 import (
 	"fmt"
 	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
 )
 
 // Aggregation says what the kernel computes of events instead of recording
 // them: attach.Hist("ms").By("path"). The zero value counts them, as Count does.
 // An Aggregation does not change: its methods return another one.
 type Aggregation struct {
-	wanted computation
+	wanted bind.Computation
 	err    error
 }
 
@@ -17,20 +19,22 @@ type Aggregation struct {
 func Count() Aggregation { return Aggregation{} }
 
 // Sum returns an Aggregation that adds up an argument.
-func Sum(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, sum: true}} }
+func Sum(arg string) Aggregation { return Aggregation{wanted: bind.Computation{Value: arg, Sum: true}} }
 
 // Avg returns an Aggregation that takes the average of an argument.
-func Avg(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, avg: true}} }
+func Avg(arg string) Aggregation { return Aggregation{wanted: bind.Computation{Value: arg, Avg: true}} }
 
 // Min returns an Aggregation that keeps the smallest value of an argument.
-func Min(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, min: true}} }
+func Min(arg string) Aggregation { return Aggregation{wanted: bind.Computation{Value: arg, Min: true}} }
 
 // Max returns an Aggregation that keeps the largest value of an argument.
-func Max(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, max: true}} }
+func Max(arg string) Aggregation { return Aggregation{wanted: bind.Computation{Value: arg, Max: true}} }
 
 // Hist returns an Aggregation that counts the values of an argument in the buckets
 // of a histogram, whose bounds are powers of two, or those of Bounds.
-func Hist(arg string) Aggregation { return Aggregation{wanted: computation{value: arg, hist: true}} }
+func Hist(arg string) Aggregation {
+	return Aggregation{wanted: bind.Computation{Value: arg, Hist: true}}
+}
 
 // And returns an Aggregation that also computes what others do, of the same
 // argument. Call By, Bounds and MaxGroups on the result: others must not have them.
@@ -40,15 +44,15 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 		case a.err != nil:
 		case b.err != nil:
 			a.err = b.err
-		case a.wanted.value != "" && b.wanted.value != "" && a.wanted.value != b.wanted.value:
-			a.err = fmt.Errorf("%w of two arguments, %s and %s, where one is possible", ErrAggregation, a.wanted.value, b.wanted.value)
-		case b.wanted.bounds != nil || b.wanted.by != nil || b.wanted.maxGroups != 0:
+		case a.wanted.Value != "" && b.wanted.Value != "" && a.wanted.Value != b.wanted.Value:
+			a.err = fmt.Errorf("%w of two arguments, %s and %s, where one is possible", ErrAggregation, a.wanted.Value, b.wanted.Value)
+		case b.wanted.Bounds != nil || b.wanted.By != nil || b.wanted.MaxGroups != 0:
 			a.err = fmt.Errorf("%w: what And is given has Bounds, By or MaxGroups, which are for what it returns", ErrAggregation)
 		}
-		if a.wanted.value == "" {
-			a.wanted.value = b.wanted.value
+		if a.wanted.Value == "" {
+			a.wanted.Value = b.wanted.Value
 		}
-		a.wanted.sum, a.wanted.avg, a.wanted.min, a.wanted.max, a.wanted.hist = a.wanted.sum || b.wanted.sum, a.wanted.avg || b.wanted.avg, a.wanted.min || b.wanted.min, a.wanted.max || b.wanted.max, a.wanted.hist || b.wanted.hist
+		a.wanted.Sum, a.wanted.Avg, a.wanted.Min, a.wanted.Max, a.wanted.Hist = a.wanted.Sum || b.wanted.Sum, a.wanted.Avg || b.wanted.Avg, a.wanted.Min || b.wanted.Min, a.wanted.Max || b.wanted.Max, a.wanted.Hist || b.wanted.Hist
 	}
 	return a
 }
@@ -57,7 +61,7 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 // bounds: at least two and at most 1001, each greater than the one before; see
 // [Linear]. No bounds mean powers of two.
 func (a Aggregation) Bounds(bounds ...float64) Aggregation {
-	a.wanted.bounds = slices.Clone(bounds)
+	a.wanted.Bounds = slices.Clone(bounds)
 	return a
 }
 
@@ -67,7 +71,7 @@ func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 // whose argument cannot be read are a group for each reason, and those whose
 // argument lies behind a nil pointer are another.
 func (a Aggregation) By(args ...string) Aggregation {
-	a.wanted.by = append(slices.Clone(a.wanted.by), args...)
+	a.wanted.By = append(slices.Clone(a.wanted.By), args...)
 	return a
 }
 
@@ -75,7 +79,7 @@ func (a Aggregation) By(args ...string) Aggregation {
 // means 8192, or at most 1024 with a histogram. Events of further groups are lost,
 // and counted as such. It needs By.
 func (a Aggregation) MaxGroups(n int) Aggregation {
-	a.wanted.maxGroups = n
+	a.wanted.MaxGroups = n
 	return a
 }
 
@@ -84,14 +88,14 @@ func (a *Aggregation) check() error {
 	switch {
 	case a.err != nil:
 		return a.err
-	case a.wanted.value == "" && (a.wanted.sum || a.wanted.avg || a.wanted.min || a.wanted.max || a.wanted.hist):
+	case a.wanted.Value == "" && (a.wanted.Sum || a.wanted.Avg || a.wanted.Min || a.wanted.Max || a.wanted.Hist):
 		return fmt.Errorf("%w of nothing: it needs the name of an argument", ErrAggregation)
-	case a.wanted.maxGroups < 0 || a.wanted.maxGroups > 1<<24:
-		return fmt.Errorf("%w: %d groups is not between 0 and %d", ErrAggregation, a.wanted.maxGroups, 1<<24)
-	case a.wanted.maxGroups > 0 && len(a.wanted.by) == 0:
-		return fmt.Errorf("%w: MaxGroups is %d and there is one group, without By", ErrAggregation, a.wanted.maxGroups)
-	case a.wanted.bounds != nil && !a.wanted.hist:
+	case a.wanted.MaxGroups < 0 || a.wanted.MaxGroups > 1<<24:
+		return fmt.Errorf("%w: %d groups is not between 0 and %d", ErrAggregation, a.wanted.MaxGroups, 1<<24)
+	case a.wanted.MaxGroups > 0 && len(a.wanted.By) == 0:
+		return fmt.Errorf("%w: MaxGroups is %d and there is one group, without By", ErrAggregation, a.wanted.MaxGroups)
+	case a.wanted.Bounds != nil && !a.wanted.Hist:
 		return fmt.Errorf("%w: Bounds are those of a histogram, and none is asked for", ErrAggregation)
 	}
-	return checkBounds(a.wanted.bounds)
+	return checkBounds(a.wanted.Bounds)
 }

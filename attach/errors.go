@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -28,4 +29,4 @@ var ErrPanic = plan.ErrPanic
 
 // ErrAggregation is wrapped by the error of OpenAggregate if the aggregation
 // makes no sense, in itself or for the probes.
-var ErrAggregation = errAggregation
+var ErrAggregation = bind.ErrAggregation

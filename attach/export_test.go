@@ -25,7 +25,7 @@ func Holding(s *Session, where string) (func(*event.View) bool, error) {
 	last := len(sites.schemas) - 1
 	var names []string
 	c, err := expr.Check(func(name string, text bool) (filter.Value, error) {
-		in, err := sites.schemas[last].input(sites.probes[last], name, text)
+		in, err := sites.schemas[last].Input(sites.probes[last], name, text)
 		names = append(names, name)
 		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(names) - 1}, err
 	})

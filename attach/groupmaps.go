@@ -4,18 +4,19 @@ import (
 	"fmt"
 
 	"github.com/cilium/ebpf"
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
 // addGroups creates the maps of groups.
-func (m *maps) addGroups(l *aggregateLayout) (err error) {
+func (m *maps) addGroups(l *bind.Layout) (err error) {
 	spec := ebpf.MapSpec{
-		Name: "usdt_groups", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(8 * l.words()), MaxEntries: 1,
+		Name: "usdt_groups", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(8 * l.Words()), MaxEntries: 1,
 	}
-	if l.keySize > 0 {
-		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.PerCPUHash, uint32(l.keySize), uint32(l.maxGroups())
+	if l.KeySize > 0 {
+		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.PerCPUHash, uint32(l.KeySize), uint32(l.MaxGroups())
 	}
-	if l.shared() {
+	if l.Shared() {
 		spec.Type = ebpf.Hash
 	}
 	for i := range m.Groups {
@@ -27,20 +28,20 @@ func (m *maps) addGroups(l *aggregateLayout) (err error) {
 	if err != nil {
 		return err
 	}
-	m.Zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(max(8*l.words(), codegen.StartsSize)), MaxEntries: 1})
+	m.Zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(max(8*l.Words(), codegen.StartsSize)), MaxEntries: 1})
 	if err != nil {
 		return err
 	}
-	if l.wanted.hist && l.wanted.bounds != nil {
-		if m.Bounds, err = newBounds(l.wanted.bounds, l.value.Kind, l.value.Size); err != nil {
+	if l.Wanted.Hist && l.Wanted.Bounds != nil {
+		if m.Bounds, err = newBounds(l.Wanted.Bounds, l.Value.Kind, l.Value.Size); err != nil {
 			return err
 		}
 	}
-	if l.pairs != nil {
-		if err = m.addStarts(l.pairs); err != nil {
+	if l.Pairs != nil {
+		if err = m.addStarts(l.Pairs); err != nil {
 			return err
 		}
 	}
-	l.made = true
+	l.Made = true
 	return nil
 }

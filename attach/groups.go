@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
-
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
+	"golang.org/x/sys/unix"
 )
 
 // sums are the words of groups by their keys.
@@ -41,8 +41,8 @@ func (s *sums) add(key string, perCPU ...[]byte) {
 
 // readGroups reads and empties a map that nobody updates.
 func (a *totals) readGroups(m *ebpf.Map) ([]Group, error) {
-	all := sums{a.layout.words(), map[string][]uint64{}}
-	if a.layout.keySize > 0 {
+	all := sums{a.layout.Words(), map[string][]uint64{}}
+	if a.layout.KeySize > 0 {
 		if err := a.takeGroups(m, &all); err != nil {
 			return nil, fmt.Errorf("read groups: %w", err)
 		}
@@ -86,8 +86,8 @@ const batchBytes = 4 << 20
 // takeGroups takes all groups out of a map.
 func (a *totals) takeGroups(m *ebpf.Map, all *sums) error {
 	each := 1
-	if !a.layout.shared() {
-		each = a.layout.cpus
+	if !a.layout.Shared() {
+		each = a.layout.CPUs
 	}
 	size := 8 * all.words
 	keyType := reflect.SliceOf(reflect.ArrayOf(int(m.KeySize()), reflect.TypeFor[byte]()))
@@ -164,7 +164,7 @@ func compareArgs(x, y event.Arg) int {
 
 // canonical makes keys of one probe's sites equal.
 func (a *totals) canonical(key []byte) string {
-	for _, part := range a.layout.parts {
+	for _, part := range a.layout.Parts {
 		if part.In.Source != codegen.InputProbe {
 			continue
 		}
@@ -194,18 +194,18 @@ func merge(sum []uint64, words []byte) {
 }
 
 // groupOf decodes a key and its words.
-func groupOf(l *aggregateLayout, key []byte, words []uint64, probes []*reader.Probe) Group {
-	g := Group{Count: words[codegen.WordCount], By: make([]event.Arg, 0, len(l.parts))}
-	for i, part := range l.parts {
-		arg := event.Arg{Name: l.wanted.by[i]}
-		if reason, missing := l.missingPart(key, i); missing {
+func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe) Group {
+	g := Group{Count: words[codegen.WordCount], By: make([]event.Arg, 0, len(l.Parts))}
+	for i, part := range l.Parts {
+		arg := event.Arg{Name: l.Wanted.By[i]}
+		if reason, missing := l.MissingPart(key, i); missing {
 			arg.Err = reason
 		} else {
 			decodePart(&part, &arg, key[part.Offset:part.Offset+part.Size], probes)
 		}
 		g.By = append(g.By, arg)
 	}
-	kind, meaning := l.value.Kind, l.value.Meaning
+	kind, meaning := l.Value.Kind, l.Value.Meaning
 	if kind != reader.Int && kind != reader.Float {
 		kind = reader.Uint
 	}
@@ -223,21 +223,21 @@ func groupOf(l *aggregateLayout, key []byte, words []uint64, probes []*reader.Pr
 	case reader.Int:
 		avg = float64(i)
 	}
-	if l.wanted.sum {
+	if l.Wanted.Sum {
 		g.Sum = number(sum)
 	}
-	if l.wanted.avg {
+	if l.Wanted.Avg {
 		if avg /= float64(g.Count); meaning == reader.Duration {
 			g.Avg = time.Duration(math.Round(avg))
 		} else {
 			g.Avg = avg
 		}
 	}
-	if l.wanted.min {
-		g.Min = number(unorder(^words[codegen.WordMin], kind, l.value.Size))
+	if l.Wanted.Min {
+		g.Min = number(unorder(^words[codegen.WordMin], kind, l.Value.Size))
 	}
-	if l.wanted.max {
-		g.Max = number(unorder(words[codegen.WordMax], kind, l.value.Size))
+	if l.Wanted.Max {
+		g.Max = number(unorder(words[codegen.WordMax], kind, l.Value.Size))
 	}
 	g.Hist, g.Meaning = bucketsOf(l, words[codegen.WordHist:]), meaning
 	return g

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/event"
@@ -77,9 +78,9 @@ func TestSortGroups(t *testing.T) {
 }
 
 // fill puts groups into a map as programs would, and returns their number.
-func fill(t testing.TB, l *aggregateLayout, m *ebpf.Map, n int) {
+func fill(t testing.TB, l *bind.Layout, m *ebpf.Map, n int) {
 	t.Helper()
-	key, words := make([]byte, l.keySize), make([]byte, 8*l.words())
+	key, words := make([]byte, l.KeySize), make([]byte, 8*l.Words())
 	for i := range n {
 		binary.NativeEndian.PutUint64(key, uint64(i+1)) // no process is 0
 		binary.NativeEndian.PutUint64(words[8*codegen.WordCount:], uint64(i+1))
@@ -96,8 +97,8 @@ func fill(t testing.TB, l *aggregateLayout, m *ebpf.Map, n int) {
 // newGroups returns an aggregate by a number that has maps and nothing else.
 func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 	t.Helper()
-	l := &aggregateLayout{wanted: wanted.wanted, cpus: cpus, bound: true, parts: []codegen.Part{{In: codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, keySize: 8}
-	l.wanted.by = []string{"pid"}
+	l := &bind.Layout{Wanted: wanted.wanted, CPUs: cpus, Bound: true, Parts: []codegen.Part{{In: codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, KeySize: 8}
+	l.Wanted.By = []string{"pid"}
 	m := &maps{}
 	t.Cleanup(func() { m.Close() })
 	if err := m.addGroups(l); err != nil {
@@ -172,8 +173,8 @@ func TestSharedGroups(t *testing.T) {
 		{Hist("").MaxGroups(1 << 20), 2, true},
 		{Count(), 256, false},
 	} {
-		l := &aggregateLayout{wanted: test.wanted.wanted, cpus: test.cpus, keySize: 8}
-		if got := l.shared(); got != test.want {
+		l := &bind.Layout{Wanted: test.wanted.wanted, CPUs: test.cpus, KeySize: 8}
+		if got := l.Shared(); got != test.want {
 			t.Errorf("%+v with %d CPUs: shared %t, want %t", test.wanted, test.cpus, got, test.want)
 		}
 	}

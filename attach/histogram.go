@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/cilium/ebpf"
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
@@ -61,7 +62,7 @@ func checkBounds(bounds []float64) error {
 }
 
 // bucketsOf returns the buckets for their counts.
-func bucketsOf(l *aggregateLayout, counts []uint64) []Bucket {
+func bucketsOf(l *bind.Layout, counts []uint64) []Bucket {
 	first, last := len(counts), -1
 	for i, n := range counts {
 		if n > 0 {
@@ -71,9 +72,9 @@ func bucketsOf(l *aggregateLayout, counts []uint64) []Bucket {
 	var all []Bucket
 	for i := first; i <= last; i++ {
 		b := Bucket{}
-		b.Lo, b.Hi = codegen.BucketOfPower(i, l.value.Kind)
-		if l.wanted.bounds != nil {
-			b = bucketOfBounds(i, l.wanted.bounds)
+		b.Lo, b.Hi = codegen.BucketOfPower(i, l.Value.Kind)
+		if l.Wanted.Bounds != nil {
+			b = bucketOfBounds(i, l.Wanted.Bounds)
 		}
 		b.N = counts[i]
 		all = append(all, b)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -74,31 +75,31 @@ func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	if what == nil {
 		what = &LatencyOptions{}
 	}
-	wanted := Aggregation{wanted: computation{
-		value: "latency", sum: true, avg: true, min: true, max: true, hist: true,
-		bounds: what.Bounds, by: what.By, maxGroups: what.MaxGroups,
+	wanted := Aggregation{wanted: bind.Computation{
+		Value: "latency", Sum: true, Avg: true, Min: true, Max: true, Hist: true,
+		Bounds: what.Bounds, By: what.By, MaxGroups: what.MaxGroups,
 	}}
 	if err := wanted.check(); err != nil {
 		return nil, err
 	}
-	pairs := &pairLayout{pending: what.MaxPending}
-	if pairs.key, err = keyNames(what.Key); err != nil {
+	pairs := &bind.PairLayout{Pending: what.MaxPending}
+	if pairs.Key, err = bind.KeyNames(what.Key); err != nil {
 		return nil, err
 	}
 	switch {
-	case pairs.pending == 0:
-		pairs.pending = defaultMaxPending
-	case pairs.pending < 0 || pairs.pending > 1<<24:
-		return nil, fmt.Errorf("%w: %d pending starts is not between 0 and %d", ErrAggregation, pairs.pending, 1<<24)
+	case pairs.Pending == 0:
+		pairs.Pending = defaultMaxPending
+	case pairs.Pending < 0 || pairs.Pending > 1<<24:
+		return nil, fmt.Errorf("%w: %d pending starts is not between 0 and %d", ErrAggregation, pairs.Pending, 1<<24)
 	}
-	if pairs.start, err = parseSelector(start); err != nil {
+	if pairs.Start, err = parseSelector(start); err != nil {
 		return nil, err
 	}
-	if pairs.end, err = parseSelector(end); err != nil {
+	if pairs.End, err = parseSelector(end); err != nil {
 		return nil, err
 	}
-	selector.Unite(&pairs.start, &pairs.end)
-	layout := &aggregateLayout{wanted: wanted.wanted, pairs: pairs, value: codegen.Elapsed}
+	selector.Unite(&pairs.Start, &pairs.End)
+	layout := &bind.Layout{Wanted: wanted.wanted, Pairs: pairs, Value: codegen.Elapsed}
 	l := &Latency{}
 	if err := l.open(ctx, []string{start, end}, o, layout); err != nil {
 		l.release()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
@@ -39,7 +40,7 @@ func TestLoadOthers(t *testing.T) {
 		t.Errorf("refused %v, programs %v", refused, tr.progs.codes)
 	}
 	plan := make(site.Plan, 2)
-	schemas := []*schema{{sig: good}, {sig: bad}}
+	schemas := []*bind.Schema{{Sig: good}, {Sig: bad}}
 	if err := leaveOut(plan, schemas, refused); err != nil || schemas[0] == nil || schemas[1] != nil || plan[1].Reason == nil {
 		t.Errorf("left out %v and %v, %v", plan, schemas, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/link"
 )
@@ -112,9 +113,9 @@ const (
 // settings are checked options, with what they mean.
 type settings struct {
 	Options
-	condition    *filter.Expr // Where
-	functionArgs functionArgs // Args
-	texts        []textArg    // Strings
+	condition    *filter.Expr      // Where
+	functionArgs bind.FunctionArgs // Args
+	texts        []bind.TextArg    // Strings
 }
 
 // Validate checks the options without looking at processes and files. The error is
@@ -155,21 +156,21 @@ func (o *Options) settings() (*settings, error) {
 		out.MaxString = defaultMaxString
 	}
 	for _, name := range out.Follow {
-		if _, err := path.Match(slashed(name), ""); err != nil {
+		if _, err := path.Match(bind.Slashed(name), ""); err != nil {
 			return fail("Follow", fmt.Errorf("%q: %w", name, err))
 		}
 	}
 	var err error
-	if out.texts, err = parseTexts(out.Strings); err != nil {
+	if out.texts, err = bind.ParseTexts(out.Strings); err != nil {
 		return fail("Strings", err)
 	}
 	if out.Where != "" {
 		if out.condition, err = parseWhere(out.Where); err != nil {
 			return fail("Where", err)
 		}
-		out.texts = append(out.texts, whereTexts(out.condition)...)
+		out.texts = append(out.texts, bind.WhereTexts(out.condition)...)
 	}
-	if out.functionArgs, err = parseFunctionArgs(out.Args); err != nil {
+	if out.functionArgs, err = bind.ParseFunctionArgs(out.Args); err != nil {
 		return fail("Args", err)
 	}
 	if err := checkRescan(out.Rescan, out.Await); err != nil {

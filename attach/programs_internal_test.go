@@ -11,6 +11,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
@@ -224,17 +225,17 @@ func TestRefusedAll(t *testing.T) {
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()
-			return a.open(t.Context(), []string{"refused0:start"}, o, &aggregateLayout{wanted: Count().By("probe").wanted, cpus: 1})
+			return a.open(t.Context(), []string{"refused0:start"}, o, &bind.Layout{Wanted: Count().By("probe").wanted, CPUs: 1})
 		},
 		"latency whose starts are refused": func() error {
-			pairs := &pairLayout{pending: defaultMaxPending, key: []string{"id"}}
-			if pairs.start, err = selector.Parse("refused0:start"); err != nil {
+			pairs := &bind.PairLayout{Pending: defaultMaxPending, Key: []string{"id"}}
+			if pairs.Start, err = selector.Parse("refused0:start"); err != nil {
 				return err
 			}
-			if pairs.end, err = selector.Parse("refused0:done"); err != nil {
+			if pairs.End, err = selector.Parse("refused0:done"); err != nil {
 				return err
 			}
-			layout := &aggregateLayout{wanted: Sum("latency").wanted, pairs: pairs, value: codegen.Elapsed, cpus: 1}
+			layout := &bind.Layout{Wanted: Sum("latency").wanted, Pairs: pairs, Value: codegen.Elapsed, CPUs: 1}
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -182,8 +183,8 @@ func (t *tracing) fail(err error) {
 // planLate is plan for sites found later. The first of an aggregate decide what
 // its groups are. Who reads events meanwhile is not kept from it: that takes
 // t.mu, and to plan takes as long as the files that were found are large.
-func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan site.Plan) ([]*schema, []*codegen.Signature, int, error) {
-	layout := t.layout.clone() // only this goroutine changes the original
+func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan site.Plan) ([]*bind.Schema, []*codegen.Signature, int, error) {
+	layout := t.layout.Clone() // only this goroutine changes the original
 	schemas, err := t.plan(ctx, planner, plan, layout, nil)
 	if err != nil {
 		return nil, nil, 0, err
@@ -191,7 +192,7 @@ func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan site
 	all := signaturesOf(schemas)
 	signatures, scratch := t.unknown(all)
 	m := *t.maps
-	if layout != nil && !layout.made && len(all) > 0 {
+	if layout != nil && !layout.Made && len(all) > 0 {
 		err = m.addGroups(layout)
 	}
 	t.mu.Lock()

@@ -3,6 +3,7 @@ package attach
 import (
 	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/reader"
@@ -12,12 +13,12 @@ import (
 // not change; that of a tracing is replaced by another one.
 type siteTable struct {
 	probes  []*reader.Probe
-	schemas []*schema // nil for numbers that no site has
+	schemas []*bind.Schema // nil for numbers that no site has
 }
 
 // with returns a table that has the sites of plan, too, those of which the
 // number is not negative.
-func (t *siteTable) with(plan site.Plan, schemas []*schema, numbers []int) *siteTable {
+func (t *siteTable) with(plan site.Plan, schemas []*bind.Schema, numbers []int) *siteTable {
 	n := t.clone()
 	for i, number := range numbers {
 		if number < 0 {
@@ -70,7 +71,7 @@ type leftNumbers struct {
 }
 
 // give returns the numbers of sites, -1 of those that are refused.
-func (n *numbering) give(plan site.Plan, schemas []*schema, aggregate bool) []int {
+func (n *numbering) give(plan site.Plan, schemas []*bind.Schema, aggregate bool) []int {
 	if n.of == nil {
 		n.byName, n.of = map[string]int{}, map[discover.Owner][]int{}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
@@ -55,11 +56,11 @@ func queued(t *testing.T) (*Session, *queue) {
 	}
 	q.records[3][record.Site] = 9
 	sig := &codegen.Signature{Layout: record.Layout{Slots: 1}}
-	sc := newSchema(sig)
+	sc := bind.NewSchema(sig)
 	sc.Fields = []shape.Field{{Name: "n", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)}}
 	s := &Session{clock: clock{until: 1 << 63, current: clockSample{offset: 100}}}
 	s.attached, s.cancel, s.source = site.Unattached(nil), func() {}, q
-	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*schema{sc}, []int{0}))
+	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*bind.Schema{sc}, []int{0}))
 	t.Cleanup(func() { s.Close() })
 	return s, q
 }

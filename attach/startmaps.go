@@ -6,24 +6,25 @@ import (
 	"reflect"
 
 	"github.com/cilium/ebpf"
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
 // addStarts creates the maps of starts and of what is noted at them.
-func (m *maps) addStarts(l *pairLayout) (err error) {
-	if l.keySize == 0 {
+func (m *maps) addStarts(l *bind.PairLayout) (err error) {
+	if l.KeySize == 0 {
 		// No site has a key that can be read, and none gets as far as the map.
-		l.keySize = 8 * max(2, len(l.key))
+		l.KeySize = 8 * max(2, len(l.Key))
 	}
 	spec := ebpf.MapSpec{
-		Name: "usdt_starts", Type: ebpf.LRUHash, KeySize: uint32(l.keySize), ValueSize: codegen.StartsSize, MaxEntries: uint32(l.pending),
+		Name: "usdt_starts", Type: ebpf.LRUHash, KeySize: uint32(l.KeySize), ValueSize: codegen.StartsSize, MaxEntries: uint32(l.Pending),
 	}
-	if m.Starts, err = ebpf.NewMap(&spec); err == nil && l.notedSize > 0 {
-		spec.Name, spec.KeySize, spec.ValueSize = "usdt_noted", spec.KeySize+8, uint32(l.notedSize)
+	if m.Starts, err = ebpf.NewMap(&spec); err == nil && l.NotedSize > 0 {
+		spec.Name, spec.KeySize, spec.ValueSize = "usdt_noted", spec.KeySize+8, uint32(l.NotedSize)
 		m.Noted, err = ebpf.NewMap(&spec)
 	}
 	if err != nil {
-		return fmt.Errorf("create room for %d starts: %w", l.pending, err)
+		return fmt.Errorf("create room for %d starts: %w", l.Pending, err)
 	}
 	return nil
 }

@@ -9,9 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
-
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
@@ -21,6 +19,8 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/selector"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 )
 
 // Stats are the numbers of events of a session. While it is attached they are
@@ -54,7 +54,7 @@ type tracing struct {
 	// For finding and attaching to sites:
 	options   *settings
 	kind      link.Kind
-	layout    *aggregateLayout // nil to record events
+	layout    *bind.Layout // nil to record events
 	selectors []selector.Selector
 	discover  *discover.Search
 	searching context.Context // until when sites are looked for
@@ -76,7 +76,7 @@ type tracing struct {
 
 // attach plans, generates and attaches. prepared is called with the maps before
 // the first event can fire. layout is nil to record events.
-func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *aggregateLayout, prepared func(*maps) error) (err error) {
+func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *bind.Layout, prepared func(*maps) error) (err error) {
 	t.options, t.layout = o, layout
 	t.searching = ctx
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
@@ -85,7 +85,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if t.selectors, err = parseSelectors(selectors); err != nil {
 		return err
 	}
-	if err := optionError("Args", o.functionArgs.fits(t.selectors)); err != nil {
+	if err := optionError("Args", o.functionArgs.Fits(t.selectors)); err != nil {
 		return err
 	}
 	t.discover = discover.New(t.selectors, t.procs)
@@ -105,16 +105,16 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	}
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
-	used := newOptionUse(o.texts[:len(o.Strings)], o.Follow)
+	used := bind.NewOptionUse(o.texts[:len(o.Strings)], o.Follow)
 	schemas, err := t.plan(ctx, planner, plan, layout, used)
 	if err == nil {
 		err = t.misfit(plan, schemas)
 	}
 	if err == nil {
-		err = optionError(used.check())
+		err = optionError(used.Check())
 	}
 	if err == nil && layout != nil && len(plan) > 0 {
-		err = whereError(layout.fits())
+		err = whereError(layout.Fits())
 	}
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		}
 		site.Follow(plan, followers)
 	}
-	if err := layout.half(plan); err != nil && t.attached != nil && !o.Await {
+	if err := layout.Half(plan); err != nil && t.attached != nil && !o.Await {
 		t.attached.Close()
 		t.attached.Wait(context.WithoutCancel(ctx))
 		return err
@@ -172,7 +172,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 
 // plan decides what is done at each site. The error is the cause of ctx. Which
 // options are of use is noted in used, if that is not nil.
-func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Plan, layout *aggregateLayout, used *optionUse) ([]*schema, error) {
+func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Plan, layout *bind.Layout, used *bind.OptionUse) ([]*bind.Schema, error) {
 	for i := range plan {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
@@ -180,12 +180,12 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 		plan[i].Decide(planner)
 	}
 	o := t.options
-	schemas, err := bindAll(ctx, plan, &binder{
-		hook: hookOf(t.kind), maxString: o.MaxString, texts: o.texts, follow: o.Follow, args: o.functionArgs, where: o.condition, aggregate: layout, objects: planner.Objects, used: used,
+	schemas, err := bind.All(ctx, plan, &bind.Binder{
+		Hook: hookOf(t.kind), MaxString: o.MaxString, Texts: o.texts, Follow: o.Follow, Args: o.functionArgs, Where: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used,
 	})
 	for i := range plan {
-		if misfit, ok := plan[i].Reason.(*misfitError); ok {
-			misfit.err = whereError(misfit.err)
+		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {
+			misfit.Err = whereError(misfit.Err)
 		}
 	}
 	return schemas, err
@@ -193,14 +193,14 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 
 // misfit returns why the sites that a selector names were left out, if there is
 // such a selector and it has no others: what it asks for is a mistake.
-func (t *tracing) misfit(plan site.Plan, schemas []*schema) error {
+func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
 	var left []int
 	for i := range plan {
-		var misfit *misfitError
+		var misfit *bind.Misfit
 		switch {
 		case !errors.As(plan[i].Reason, &misfit):
-		case errors.Is(misfit, errBothRoles):
-			return misfit.err
+		case errors.Is(misfit, bind.ErrBothRoles):
+			return misfit.Err
 		default:
 			left = append(left, i)
 		}
@@ -219,19 +219,19 @@ func (t *tracing) misfit(plan site.Plan, schemas []*schema) error {
 			}
 		}
 		if !fits {
-			return plan[left[first]].Reason.(*misfitError).err
+			return plan[left[first]].Reason.(*bind.Misfit).Err
 		}
 	}
 	return nil
 }
 
 // signaturesOf returns the different signatures.
-func signaturesOf(schemas []*schema) (signatures []*codegen.Signature) {
+func signaturesOf(schemas []*bind.Schema) (signatures []*codegen.Signature) {
 	seen := map[*codegen.Signature]bool{}
 	for _, sc := range schemas {
-		if sc != nil && !seen[sc.sig] {
-			seen[sc.sig] = true
-			signatures = append(signatures, sc.sig)
+		if sc != nil && !seen[sc.Sig] {
+			seen[sc.Sig] = true
+			signatures = append(signatures, sc.Sig)
 		}
 	}
 	return signatures
@@ -321,16 +321,16 @@ func (t *tracing) loadError(err error) error {
 
 // leaveOut refuses the sites of signatures that have no program. It returns an
 // error if the condition is the reason and no site is left.
-func leaveOut(plan site.Plan, schemas []*schema, refused map[*codegen.Signature]error) error {
+func leaveOut(plan site.Plan, schemas []*bind.Schema, refused map[*codegen.Signature]error) error {
 	var where *WhereError
 	left := false
 	for i, sc := range schemas {
 		switch {
 		case sc == nil:
-		case refused[sc.sig] == nil:
+		case refused[sc.Sig] == nil:
 			left = true
 		default:
-			plan[i].Reason = refused[sc.sig]
+			plan[i].Reason = refused[sc.Sig]
 			errors.As(plan[i].Reason, &where)
 			schemas[i] = nil
 		}
@@ -343,7 +343,7 @@ func leaveOut(plan site.Plan, schemas []*schema, refused map[*codegen.Signature]
 
 // share decides which sites share the link of another one, and refuses those that
 // cannot.
-func (t *tracing) share(plan site.Plan, schemas []*schema, objects operand.Objects) (followers map[int]*site.Site) {
+func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.Objects) (followers map[int]*site.Site) {
 	followers = t.sharing.Share(plan, objects)
 	for i := range plan {
 		if followers[i] == nil && plan[i].Reason != nil {
@@ -354,7 +354,7 @@ func (t *tracing) share(plan site.Plan, schemas []*schema, objects operand.Objec
 }
 
 // groups returns the sites by link. Those that follow another one have none.
-func (t *tracing) groups(plan site.Plan, schemas []*schema, followers map[int]*site.Site, objects operand.Objects, numbers []int) []*site.Group {
+func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[int]*site.Site, objects operand.Objects, numbers []int) []*site.Group {
 	groups := site.Groups{Objects: objects, Procs: t.procs}
 	codes := map[*codegen.Signature]code{}
 	for i := range plan {
@@ -362,10 +362,10 @@ func (t *tracing) groups(plan site.Plan, schemas []*schema, followers map[int]*s
 		if sc == nil || followers[i] != nil {
 			continue
 		}
-		c, ok := codes[sc.sig]
+		c, ok := codes[sc.Sig]
 		if !ok {
-			c, _ = t.progs.find(sc.sig)
-			codes[sc.sig] = c
+			c, _ = t.progs.find(sc.Sig)
+			codes[sc.Sig] = c
 		}
 		groups.Add(&plan[i], c.prog, c.form.Cookie(numbers[i]))
 	}
@@ -462,7 +462,7 @@ func (t *tracing) countPrograms() (st Stats, err error) {
 	st.Fired = c.at(codegen.CounterFired) + st.Missed
 	st.Lost = c.at(codegen.CounterLost)
 	st.Filtered = c.at(codegen.CounterFiltered)
-	if t.layout != nil && t.layout.pairs != nil {
+	if t.layout != nil && t.layout.Pairs != nil {
 		p, err := t.maps.pairs(&c)
 		if err != nil {
 			return st, err

@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// functionArgs are Options.Args.
-type functionArgs struct {
+// FunctionArgs are Options.Args.
+type FunctionArgs struct {
 	given bool     // anything at all
 	all   bool     // those in registers
 	names []string // of arguments at the entry
@@ -31,8 +31,9 @@ var functionTypes = map[string]functionType{
 	"uint8": {1, false}, "uint16": {2, false}, "uint32": {4, false}, "uint64": {8, false},
 }
 
-func parseFunctionArgs(all []string) (functionArgs, error) {
-	out := functionArgs{given: len(all) > 0, types: map[string]functionType{}}
+// ParseFunctionArgs returns what Options.Args say.
+func ParseFunctionArgs(all []string) (FunctionArgs, error) {
+	out := FunctionArgs{given: len(all) > 0, types: map[string]functionType{}}
 	none := slices.Equal(all, []string{"none"})
 	if none {
 		all = nil
@@ -61,7 +62,7 @@ func parseFunctionArgs(all []string) (functionArgs, error) {
 }
 
 // retype gives the argument called name the type that it is said to have.
-func (a *functionArgs) retype(arg *notes.Arg, name string) {
+func (a *FunctionArgs) retype(arg *notes.Arg, name string) {
 	t, ok := a.types[name]
 	switch {
 	case !ok || arg.Err != nil:

@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
@@ -7,18 +7,19 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// schema is what is read at a site, and how its records are decoded.
-type schema struct {
-	shape.Shape // of records by the Layout of sig
-	sig         *codegen.Signature
+// Schema is what is read at a site, and how its records are decoded.
+type Schema struct {
+	shape.Shape // of records by the Layout of Sig
+	Sig         *codegen.Signature
 }
 
-func newSchema(sig *codegen.Signature) *schema {
-	return &schema{shape.Shape{Layout: &sig.Layout}, sig}
+// NewSchema returns a schema that reads nothing yet.
+func NewSchema(sig *codegen.Signature) *Schema {
+	return &Schema{shape.Shape{Layout: &sig.Layout}, sig}
 }
 
 // share has sites of equal signatures use one.
-func (s *schema) share(sig *codegen.Signature) { s.sig, s.Layout = sig, &sig.Layout }
+func (s *Schema) share(sig *codegen.Signature) { s.Sig, s.Layout = sig, &sig.Layout }
 
 // kindOf is the kind of value that the note of an untyped probe declares.
 func kindOf(a notes.Arg) reader.FieldKind {

@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"path"
@@ -13,7 +13,7 @@ import (
 )
 
 // bindTyped reads the argument block.
-func (b *binder) bindTyped(sc *schema, s *site.Site, regs *operand.Registers) {
+func (b *Binder) bindTyped(sc *Schema, s *site.Site, regs *operand.Registers) {
 	typ := s.Probe.Type
 	rec := &typ.Record
 	if len(typ.Fields) == 0 || b.bindRegisters(sc, s, regs) {
@@ -33,15 +33,15 @@ func (b *binder) bindTyped(sc *schema, s *site.Site, regs *operand.Registers) {
 	}
 	if rec.Flags&notes.IPv4Register != 0 {
 		sc.IPv4 = true
-		sc.sig.Read(operand.Operand{Kind: operand.Register, Size: 8, Base: regs.Argument})
+		sc.Sig.Read(operand.Operand{Kind: operand.Register, Size: 8, Base: regs.Argument})
 	}
-	sc.sig.BlockBase, sc.sig.BlockDisp = base, rec.BlockOffset
+	sc.Sig.BlockBase, sc.Sig.BlockDisp = base, rec.BlockOffset
 	sc.AddBlock(typ, b.followed(&s.Probe))
 }
 
 // followed returns which pointers of a probe are followed: those that Options.Follow
 // names, and those behind which lies what is looked at.
-func (b *binder) followed(p *reader.Probe) shape.Follow {
+func (b *Binder) followed(p *reader.Probe) shape.Follow {
 	var through []string
 	for _, name := range b.looked() {
 		through = append(through, shape.Pointers(name, p.Type.Fields)...)
@@ -53,18 +53,18 @@ func (b *binder) followed(p *reader.Probe) shape.Follow {
 }
 
 // follows says whether Options.Follow names the pointer, in full or by a pattern.
-func (b *binder) follows(p *reader.Probe, pointer string) (exact, ok bool) {
-	for n, pattern := range b.follow {
+func (b *Binder) follows(p *reader.Probe, pointer string) (exact, ok bool) {
+	for n, pattern := range b.Follow {
 		if i := strings.LastIndexByte(pattern, ':'); i >= 0 {
 			if pattern[:i] != site.Name(p) {
 				continue
 			}
 			pattern = pattern[i+1:]
 		}
-		if match, err := path.Match(slashed(pattern), slashed(pointer)); pattern == pointer || match && err == nil {
+		if match, err := path.Match(Slashed(pattern), Slashed(pointer)); pattern == pointer || match && err == nil {
 			ok = true
-			if b.used != nil {
-				b.used.usesFollow[n] = true
+			if b.Used != nil {
+				b.Used.usesFollow[n] = true
 			}
 		}
 		if pattern == pointer {
@@ -74,19 +74,19 @@ func (b *binder) follows(p *reader.Probe, pointer string) (exact, ok bool) {
 	return false, ok
 }
 
-// slashed has path.Match keep '*' within a name.
-func slashed(path string) string { return strings.ReplaceAll(path, ".", "/") }
+// Slashed has path.Match keep '*' within a name.
+func Slashed(path string) string { return strings.ReplaceAll(path, ".", "/") }
 
 // looked returns what the condition and the aggregation look at: names of arguments
 // and paths of what lies in them, among others.
-func (b *binder) looked() (names []string) {
-	if b.where != nil {
-		names = b.where.Names()
+func (b *Binder) looked() (names []string) {
+	if b.Where != nil {
+		names = b.Where.Names()
 	}
-	if b.aggregate != nil {
-		names = append(append(names, b.aggregate.wanted.by...), b.aggregate.wanted.value)
-		if b.aggregate.pairs != nil {
-			names = append(names, b.aggregate.pairs.key...)
+	if b.Aggregate != nil {
+		names = append(append(names, b.Aggregate.Wanted.By...), b.Aggregate.Wanted.Value)
+		if b.Aggregate.Pairs != nil {
+			names = append(names, b.Aggregate.Pairs.Key...)
 		}
 	}
 	return names

@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"slices"
@@ -16,7 +16,7 @@ type pairCondition struct {
 
 // bindWhere has those parts of a condition tested at a site that ask for nothing
 // that the site lacks: a start and its end have different arguments.
-func (l *pairLayout) bindWhere(where *filter.Expr, sc *schema, p *reader.Probe) error {
+func (l *PairLayout) bindWhere(where *filter.Expr, sc *Schema, p *reader.Probe) error {
 	if l.conditions == nil {
 		for _, expr := range where.Conjuncts() {
 			l.conditions = append(l.conditions, pairCondition{expr: expr})
@@ -26,30 +26,30 @@ func (l *pairLayout) bindWhere(where *filter.Expr, sc *schema, p *reader.Probe) 
 	var all *filter.Condition
 	for i := range l.conditions {
 		c := &l.conditions[i]
-		inputs := len(sc.sig.Inputs)
+		inputs := len(sc.Sig.Inputs)
 		switch err := bindWhere(c.expr, sc, p); {
 		case err == nil:
 			c.fits = true
 			if all != nil {
-				sc.sig.Where = &filter.Condition{Op: filter.And, Left: all, Right: sc.sig.Where}
+				sc.Sig.Where = &filter.Condition{Op: filter.And, Left: all, Right: sc.Sig.Where}
 			}
-			all = sc.sig.Where
+			all = sc.Sig.Where
 		case sc.hasAll(c.expr.Names()):
 			return err
 		default:
-			c.err, sc.sig.Inputs = err, sc.sig.Inputs[:inputs]
+			c.err, sc.Sig.Inputs = err, sc.Sig.Inputs[:inputs]
 		}
 	}
-	sc.sig.Where = all
+	sc.Sig.Where = all
 	return nil
 }
 
-// fits returns the error of a part of the condition that is tested nowhere.
-func (l *aggregateLayout) fits() error {
-	if l.pairs == nil {
+// Fits returns the error of a part of the condition that is tested nowhere.
+func (l *Layout) Fits() error {
+	if l.Pairs == nil {
 		return nil
 	}
-	for _, c := range l.pairs.conditions {
+	for _, c := range l.Pairs.conditions {
 		if !c.fits {
 			return c.err
 		}

@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"errors"
@@ -18,12 +18,12 @@ const retval = "retval"
 var errInstruction = errors.New("a function has its arguments in their registers only at its entry")
 
 // bindFunction reads the arguments at a function's entry, or its result.
-func (b *binder) bindFunction(sc *schema, s *site.Site, regs *operand.Registers) {
+func (b *Binder) bindFunction(sc *Schema, s *site.Site, regs *operand.Registers) {
 	p := &s.Probe
 	sc.Named = true
 	if p.Kind == reader.Uretprobe {
 		arg, err := p.Target.Result()
-		b.args.retype(&arg, retval)
+		b.Args.retype(&arg, retval)
 		sc.Fields = []shape.Field{{Name: retval, Kind: kindOf(arg), Err: err}}
 		if err == nil {
 			b.bindArguments(sc, s, regs, []notes.Arg{arg})
@@ -41,7 +41,7 @@ func (b *binder) bindFunction(sc *schema, s *site.Site, regs *operand.Registers)
 		if err != nil {
 			arg.Err = err
 		}
-		b.args.retype(&arg, shape.ArgName(i))
+		b.Args.retype(&arg, shape.ArgName(i))
 		args = append(args, arg)
 		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(arg)})
 	}
@@ -51,16 +51,16 @@ func (b *binder) bindFunction(sc *schema, s *site.Site, regs *operand.Registers)
 }
 
 // shownArguments returns the numbers of the arguments that events hold.
-func (b *binder) shownArguments(p *reader.Probe) []int {
+func (b *Binder) shownArguments(p *reader.Probe) []int {
 	var out []int
-	if b.args.all {
+	if b.Args.all {
 		for i := range p.Arguments() {
 			out = append(out, i)
 		}
 	}
-	names := slices.Clone(b.args.names)
-	for i := range b.texts {
-		if t := &b.texts[i]; t.probes == nil || t.probes.Match(p.Path, p.Provider, p.Name) {
+	names := slices.Clone(b.Args.names)
+	for i := range b.Texts {
+		if t := &b.Texts[i]; t.probes == nil || t.probes.Match(p.Path, p.Provider, p.Name) {
 			names = append(names, t.arg)
 		}
 	}
@@ -69,7 +69,7 @@ func (b *binder) shownArguments(p *reader.Probe) []int {
 
 // lookedAtArguments returns the numbers of arguments that are not shown but
 // that the condition or the aggregation names.
-func (b *binder) lookedAtArguments(shown []int) []int {
+func (b *Binder) lookedAtArguments(shown []int) []int {
 	return appendArguments(nil, b.looked(), shown)
 }
 

@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"debug/elf"
@@ -13,9 +13,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// input finds what name stands for at a site of p: pid, tid or comm, an
+// Input finds what name stands for at a site of p: pid, tid or comm, an
 // argument's name, or argN. text says that text is wanted.
-func (s *schema) input(p *reader.Probe, name string, text bool) (codegen.Input, error) {
+func (s *Schema) Input(p *reader.Probe, name string, text bool) (codegen.Input, error) {
 	switch name {
 	case "pid":
 		return codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, nil
@@ -37,7 +37,7 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (codegen.Input, 
 	case shape.FromConstant:
 		in.Source, in.Value, in.Size = codegen.InputConstant, f.Bits, 8
 	case shape.FromRecord:
-		start := s.sig.BlockOffset()
+		start := s.Sig.BlockOffset()
 		if f.Offset >= start {
 			in.Source, in.Offset = codegen.InputBlock, uint32(f.Offset-start)
 			break
@@ -51,22 +51,22 @@ func (s *schema) input(p *reader.Probe, name string, text bool) (codegen.Input, 
 			in.Source, in.Kind, in.Text = codegen.InputText, reader.String, record.String{Slot: f.Read}
 		}
 	case shape.FromGoTime:
-		in.Source, in.Offset = codegen.InputGoTime, uint32(f.Offset-s.sig.BlockOffset())
+		in.Source, in.Offset = codegen.InputGoTime, uint32(f.Offset-s.Sig.BlockOffset())
 	case shape.FromGoAddr:
-		in.Source, in.Offset = codegen.InputGoAddr, uint32(f.Offset-s.sig.BlockOffset())
+		in.Source, in.Offset = codegen.InputGoAddr, uint32(f.Offset-s.Sig.BlockOffset())
 	case shape.FromString:
 		if f.Index < 0 {
 			break // its read would be one too many
 		}
-		in.Source, in.Text = codegen.InputText, s.sig.Strings[f.Index]
+		in.Source, in.Text = codegen.InputText, s.Sig.Strings[f.Index]
 	default:
 		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor text", name, p.Provider, p.Name)
 	}
 	return in, nil
 }
 
-// has says that input would find name.
-func (s *schema) has(name string) bool {
+// has says that Input would find name.
+func (s *Schema) has(name string) bool {
 	if name == "pid" || name == "tid" || name == "comm" {
 		return true
 	}
@@ -74,16 +74,16 @@ func (s *schema) has(name string) bool {
 	return err == nil
 }
 
-func (s *schema) hasAll(names []string) bool {
+func (s *Schema) hasAll(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !s.has(name) })
 }
 
 // lacks returns why name stands for nothing by which events of p can be grouped.
-func (s *schema) lacks(p *reader.Probe, name string) error {
+func (s *Schema) lacks(p *reader.Probe, name string) error {
 	if name == "probe" {
 		return nil
 	}
-	_, err := s.input(p, name, false)
+	_, err := s.Input(p, name, false)
 	return err
 }
 

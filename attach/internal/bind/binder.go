@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"cmp"
@@ -19,18 +19,18 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// binder turns probes into signatures and schemas.
-type binder struct {
-	hook      codegen.Hook
-	maxString int
-	texts     []textArg
-	follow    []string
-	args      functionArgs
-	where     *filter.Expr
-	aggregate *aggregateLayout // nil to record events
-	objects   operand.Objects
-	used      *optionUse // nil if that is not asked
-	forms     map[formKey]*schema
+// Binder turns probes into signatures and schemas.
+type Binder struct {
+	Hook      codegen.Hook
+	MaxString int
+	Texts     []TextArg
+	Follow    []string
+	Args      FunctionArgs
+	Where     *filter.Expr
+	Aggregate *Layout // nil to record events
+	Objects   operand.Objects
+	Used      *OptionUse // nil if that is not asked
+	forms     map[formKey]*Schema
 }
 
 // formKey is what tells the argument forms of sites apart.
@@ -51,7 +51,7 @@ type formKey struct {
 // bind returns how to record a firing of the site and how to decode the
 // record. Arguments that cannot be read say why; the error is for a condition
 // that does not fit the probe.
-func (b *binder) bind(s *site.Site) (*schema, error) {
+func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	p := &s.Probe
 	key := formKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier}
 	if p.Target != nil {
@@ -63,8 +63,8 @@ func (b *binder) bind(s *site.Site) (*schema, error) {
 		key.flags = rec.Flags
 	}
 	var err error
-	if b.aggregate != nil {
-		if key.role, err = b.aggregate.pairs.role(p); err != nil {
+	if b.Aggregate != nil {
+		if key.role, err = b.Aggregate.Pairs.role(p); err != nil {
 			return nil, err
 		}
 	}
@@ -75,22 +75,22 @@ func (b *binder) bind(s *site.Site) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.used.see(sc, p)
+	b.Used.see(sc, p)
 	if err := b.bindWhere(sc, p); err != nil {
 		return nil, err
 	}
-	if b.aggregate != nil {
-		if err := b.aggregate.bind(sc, s, key.role); err != nil {
+	if b.Aggregate != nil {
+		if err := b.Aggregate.bind(sc, s, key.role); err != nil {
 			return nil, err
 		}
 	}
-	sc.sig.LimitStrings()
+	sc.Sig.LimitStrings()
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
-	oneProbe := func(t textArg) bool { return t.probes != nil }
+	oneProbe := func(t TextArg) bool { return t.probes != nil }
 	ofProbe := func(name string) bool { return strings.Contains(name, ":") }
-	if !slices.ContainsFunc(b.texts, oneProbe) && !slices.ContainsFunc(b.follow, ofProbe) && !slices.ContainsFunc(p.Arguments(), ofSite) {
+	if !slices.ContainsFunc(b.Texts, oneProbe) && !slices.ContainsFunc(b.Follow, ofProbe) && !slices.ContainsFunc(p.Arguments(), ofSite) {
 		if b.forms == nil {
-			b.forms = map[formKey]*schema{}
+			b.forms = map[formKey]*Schema{}
 		}
 		b.forms[key] = sc
 	}
@@ -98,13 +98,13 @@ func (b *binder) bind(s *site.Site) (*schema, error) {
 }
 
 // fields returns what there is at the site, and what of it is read.
-func (b *binder) fields(s *site.Site) (*schema, error) {
+func (b *Binder) fields(s *site.Site) (*Schema, error) {
 	p := &s.Probe
 	regs, err := operand.HostRegisters(p.Machine, p.Class)
 	if err != nil {
 		return nil, err
 	}
-	sc := newSchema(&codegen.Signature{Layout: record.Layout{Limit: b.maxString}, Hook: b.hook})
+	sc := NewSchema(&codegen.Signature{Layout: record.Layout{Limit: b.MaxString}, Hook: b.Hook})
 	switch {
 	case p.Target != nil:
 		b.bindFunction(sc, s, regs)
@@ -116,20 +116,20 @@ func (b *binder) fields(s *site.Site) (*schema, error) {
 	return sc, nil
 }
 
-func (b *binder) bindWhere(sc *schema, p *reader.Probe) error {
+func (b *Binder) bindWhere(sc *Schema, p *reader.Probe) error {
 	switch {
-	case b.where == nil:
+	case b.Where == nil:
 		return nil
-	case b.aggregate != nil && b.aggregate.pairs != nil:
-		return b.aggregate.pairs.bindWhere(b.where, sc, p)
+	case b.Aggregate != nil && b.Aggregate.Pairs != nil:
+		return b.Aggregate.Pairs.bindWhere(b.Where, sc, p)
 	}
-	return bindWhere(b.where, sc, p)
+	return bindWhere(b.Where, sc, p)
 }
 
 // bindRegisters reads the arguments of a typed probe from registers, if all are
 // numbers there: cheaper than the block, which is in memory. The note's
 // arguments are the block's first slots (FORMAT.md).
-func (b *binder) bindRegisters(sc *schema, s *site.Site, regs *operand.Registers) bool {
+func (b *Binder) bindRegisters(sc *Schema, s *site.Site, regs *operand.Registers) bool {
 	p := &s.Probe
 	args := p.Arguments()
 	if len(p.Type.Fields) != len(args) || len(args) >= record.MaxReads {
@@ -142,7 +142,7 @@ func (b *binder) bindRegisters(sc *schema, s *site.Site, regs *operand.Registers
 			return false
 		}
 	}
-	sig := *sc.sig
+	sig := *sc.Sig
 	var fields []shape.Field
 	for i, a := range args {
 		t := &p.Type.Fields[i]
@@ -156,7 +156,7 @@ func (b *binder) bindRegisters(sc *schema, s *site.Site, regs *operand.Registers
 			Offset: record.Slot(slot), Read: slot,
 		})
 	}
-	*sc.sig, sc.Fields = sig, fields
+	*sc.Sig, sc.Fields = sig, fields
 	return true
 }
 
@@ -164,7 +164,7 @@ func (b *binder) bindRegisters(sc *schema, s *site.Site, regs *operand.Registers
 var errTooMany = fmt.Errorf("more than %d arguments need a read of their own", record.MaxReads-1)
 
 // bindNote reads the arguments of a probe that has only a note.
-func (b *binder) bindNote(sc *schema, s *site.Site, regs *operand.Registers) {
+func (b *Binder) bindNote(sc *Schema, s *site.Site, regs *operand.Registers) {
 	args := s.Probe.Arguments()
 	for i, a := range args {
 		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(a)})
@@ -173,9 +173,9 @@ func (b *binder) bindNote(sc *schema, s *site.Site, regs *operand.Registers) {
 }
 
 // bindArguments reads arguments, of which the fields tell name and kind.
-func (b *binder) bindArguments(sc *schema, s *site.Site, regs *operand.Registers, args []notes.Arg) {
+func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers, args []notes.Arg) {
 	p := &s.Probe
-	obj, err := b.objects.Open(s.Path)
+	obj, err := b.Objects.Open(s.Path)
 	if err != nil {
 		obj = nil
 	}
@@ -192,7 +192,7 @@ func (b *binder) bindArguments(sc *schema, s *site.Site, regs *operand.Registers
 			switch {
 			case err != nil || other != nil:
 				f.Err = cmp.Or(err, other)
-			case sc.sig.Reads()+2+reads > record.MaxReads:
+			case sc.Sig.Reads()+2+reads > record.MaxReads:
 				f.Err = errTooMany
 			default:
 				sc.bindHalves(f, first, second)
@@ -200,7 +200,7 @@ func (b *binder) bindArguments(sc *schema, s *site.Site, regs *operand.Registers
 			continue
 		}
 		op, err := operand.Compile(a, regs, p.Machine, p.Class, obj, site, ipDelta)
-		var text *textArg
+		var text *TextArg
 		if err == nil {
 			text = b.text(p, f.Name, &op, a.Float)
 		}
@@ -216,11 +216,11 @@ func (b *binder) bindArguments(sc *schema, s *site.Site, regs *operand.Registers
 			f.Source = shape.FromConstant
 			f.Constant, _ = event.NumberValue(f.Kind, reader.Plain, op.Value, op.Size).Any()
 			f.Bits = bitsOf(f.Constant)
-		case sc.sig.Reads()+1+reads+text.reads() > record.MaxReads:
+		case sc.Sig.Reads()+1+reads+text.reads() > record.MaxReads:
 			f.Err = errTooMany
 		default:
 			f.Source, f.Size = shape.FromRecord, op.Size
-			f.Read = sc.sig.Read(op)
+			f.Read = sc.Sig.Read(op)
 			f.Offset = record.Slot(f.Read)
 			if text != nil {
 				texts = append(texts, textField{i, text})
@@ -231,7 +231,7 @@ func (b *binder) bindArguments(sc *schema, s *site.Site, regs *operand.Registers
 	sc.bindTexts(texts, func(name string) (operand.Operand, *notes.Arg) {
 		a := lengthArg(p, name)
 		if a != nil && p.Target != nil {
-			b.args.retype(a, name)
+			b.Args.retype(a, name)
 		}
 		if a != nil && a.Err == nil {
 			if op, err := operand.Compile(*a, regs, p.Machine, p.Class, obj, site, ipDelta); err == nil {

@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"github.com/go-usdt/usdt/attach/internal/filter"
@@ -7,15 +7,15 @@ import (
 
 // bindWhere fits the condition to what is read at a site of p. The error may be a
 // [*filter.Error].
-func bindWhere(expr *filter.Expr, sc *schema, p *reader.Probe) error {
+func bindWhere(expr *filter.Expr, sc *Schema, p *reader.Probe) error {
 	c, err := expr.Check(func(name string, text bool) (filter.Value, error) {
-		in, err := sc.input(p, name, text)
+		in, err := sc.Input(p, name, text)
 		if err != nil {
 			return filter.Value{}, err
 		}
-		sc.sig.Inputs = append(sc.sig.Inputs, in)
-		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(sc.sig.Inputs) - 1}, nil
+		sc.Sig.Inputs = append(sc.Sig.Inputs, in)
+		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(sc.Sig.Inputs) - 1}, nil
 	})
-	sc.sig.Where = c
+	sc.Sig.Where = c
 	return err
 }

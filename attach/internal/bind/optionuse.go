@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// optionUse says which values of options mean something at any of the sites
+// OptionUse says which values of options mean something at any of the sites
 // that were found first.
-type optionUse struct {
-	texts  []textArg // of Options.Strings
+type OptionUse struct {
+	texts  []TextArg // of Options.Strings
 	follow []string
 
 	bound      bool // a site has been seen
@@ -24,16 +24,18 @@ type optionUse struct {
 	typed      bool    // a probe has types
 }
 
-func newOptionUse(texts []textArg, follow []string) *optionUse {
+// NewOptionUse returns the use of texts and of pointers to follow, of which none has
+// been seen.
+func NewOptionUse(texts []TextArg, follow []string) *OptionUse {
 	n := len(texts)
-	return &optionUse{
+	return &OptionUse{
 		texts: texts[:n:n], follow: follow,
 		usesText: make([]bool, n), noText: make([]error, n), usesFollow: make([]bool, len(follow)),
 	}
 }
 
 // see takes note of a bound probe.
-func (u *optionUse) see(sc *schema, p *reader.Probe) {
+func (u *OptionUse) see(sc *Schema, p *reader.Probe) {
 	if u == nil {
 		return
 	}
@@ -53,7 +55,7 @@ func (u *optionUse) see(sc *schema, p *reader.Probe) {
 }
 
 // textOf returns why an argument is not read as text, nil if it is.
-func textOf(sc *schema, p *reader.Probe, t *textArg) error {
+func textOf(sc *Schema, p *reader.Probe, t *TextArg) error {
 	if p.Type != nil {
 		return fmt.Errorf("%s has typed arguments, whose text is known without", site.Name(p))
 	}
@@ -72,9 +74,9 @@ func textOf(sc *schema, p *reader.Probe, t *textArg) error {
 	return fmt.Errorf("argument %s of %s is no pointer", t.arg, site.Name(p))
 }
 
-// check returns the option that none of the probes has a use for, and why; no error
+// Check returns the option that none of the probes has a use for, and why; no error
 // if there is none.
-func (u *optionUse) check() (option string, err error) {
+func (u *OptionUse) Check() (option string, err error) {
 	if !u.bound {
 		return "", nil
 	}
@@ -100,9 +102,9 @@ func (u *optionUse) check() (option string, err error) {
 	return "", nil
 }
 
-// fits returns the error in arguments of functions that nothing the selectors
+// Fits returns the error in arguments of functions that nothing the selectors
 // name has.
-func (a *functionArgs) fits(selectors []selector.Selector) error {
+func (a *FunctionArgs) Fits(selectors []selector.Selector) error {
 	has := func(k selector.Kind) bool {
 		return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind == k })
 	}

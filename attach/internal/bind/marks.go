@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"errors"
@@ -15,15 +15,15 @@ var (
 )
 
 // marked says that keys have marks: there is a part that may be missing.
-func (l *aggregateLayout) marked() bool {
-	return slices.ContainsFunc(l.wanted.by, func(name string) bool {
+func (l *Layout) marked() bool {
+	return slices.ContainsFunc(l.Wanted.By, func(name string) bool {
 		return !slices.Contains([]string{"pid", "tid", "comm", "probe"}, name)
 	})
 }
 
 // marksAt returns where the marks of parts are, behind a key of that size, and how
 // many bytes they take; zero if there are none.
-func (l *aggregateLayout) marksAt(size, parts int) (at, bytes int) {
+func (l *Layout) marksAt(size, parts int) (at, bytes int) {
 	if !l.marked() {
 		return 0, 0
 	}
@@ -31,7 +31,7 @@ func (l *aggregateLayout) marksAt(size, parts int) (at, bytes int) {
 }
 
 // markMissing marks the parts that can never be read at a site.
-func (l *aggregateLayout) markMissing(code *codegen.Aggregate, names []string, sc *schema) {
+func (l *Layout) markMissing(code *codegen.Aggregate, names []string, sc *Schema) {
 	for i := range code.Parts {
 		if part := &code.Parts[i]; part.In.Source == codegen.InputMissing {
 			part.Mark = l.markOf(sc, names[i])
@@ -40,7 +40,7 @@ func (l *aggregateLayout) markMissing(code *codegen.Aggregate, names []string, s
 }
 
 // markOf returns the mark of an argument that can never be read at a site.
-func (l *aggregateLayout) markOf(sc *schema, name string) uint8 {
+func (l *Layout) markOf(sc *Schema, name string) uint8 {
 	reason := shape.ErrTooManyParts // of text whose read would be one too many
 	if f, err := sc.Resolve(name); err == nil && f.Err != nil {
 		reason = f.Err
@@ -58,13 +58,13 @@ func (l *aggregateLayout) markOf(sc *schema, name string) uint8 {
 	return uint8(codegen.MarkReason + i)
 }
 
-// missingPart returns why part i of a key is missing. A nil error means that it
+// MissingPart returns why part i of a key is missing. A nil error means that it
 // lies behind a nil pointer.
-func (l *aggregateLayout) missingPart(key []byte, i int) (reason error, missing bool) {
+func (l *Layout) MissingPart(key []byte, i int) (reason error, missing bool) {
 	if !l.marked() {
 		return nil, false
 	}
-	switch mark := codegen.MarkIn(key, len(l.parts), i); mark {
+	switch mark := codegen.MarkIn(key, len(l.Parts), i); mark {
 	case 0:
 		return nil, false
 	case codegen.MarkFault:

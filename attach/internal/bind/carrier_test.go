@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"debug/elf"
@@ -49,8 +49,8 @@ func TestCarriers(t *testing.T) {
 		{"a Go function in assembly", function(reader.Uprobe, elf.ELFCLASS64, reader.GoStack), function(reader.Uretprobe, elf.ELFCLASS64, reader.GoStack), site.NoCarrier},
 		{"the entry of a function, and a probe", function(reader.Uprobe, elf.ELFCLASS64, reader.CConvention), usdt("end", 0, 0), site.ByThread},
 	} {
-		l := &pairLayout{}
-		for s, sel := range map[*site.Site]*selector.Selector{&test.start: &l.start, &test.end: &l.end} {
+		l := &PairLayout{}
+		for s, sel := range map[*site.Site]*selector.Selector{&test.start: &l.Start, &test.end: &l.End} {
 			var err error
 			if *sel, err = selector.Parse(site.Name(&s.Probe)); err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"debug/elf"
@@ -18,19 +18,19 @@ import (
 
 // unmatched is why a site's starts and ends cannot be matched without a key.
 func unmatched(format string, args ...any) error {
-	return fmt.Errorf("%w: %s: say by a key which start an end belongs to (--key, Latency.Key)", errAggregation, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s: say by a key which start an end belongs to (--key, Latency.Key)", ErrAggregation, fmt.Sprintf(format, args...))
 }
 
 // calls reports whether the pair is of the entries of functions and of the
 // returns from the same ones.
-func (l *pairLayout) calls() bool {
-	end := l.end
+func (l *PairLayout) calls() bool {
+	end := l.End
 	end.Kind = selector.Uprobe
-	return l.start.Kind == selector.Uprobe && l.end.Kind == selector.Uretprobe && l.start.String() == end.String()
+	return l.Start.Kind == selector.Uprobe && l.End.Kind == selector.Uretprobe && l.Start.String() == end.String()
 }
 
 // carrierOf returns what code at the site is carried by.
-func (l *pairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrier, error) {
+func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrier, error) {
 	p := &s.Probe
 	word64 := p.Class == elf.ELFCLASS64
 	switch {
@@ -105,8 +105,8 @@ func (c *carried) meet() bool {
 // carry decides what the sites of plan are matched by, and refuses those of which
 // that is not known, or that are matched by something else than what fires at the
 // other end of the pair in the same process.
-func (l *pairLayout) carry(plan site.Plan) {
-	if l.key != nil {
+func (l *PairLayout) carry(plan site.Plan) {
+	if l.Key != nil {
 		return
 	}
 	programs, processes := map[int]bool{}, map[int]*carried{}
@@ -120,7 +120,7 @@ func (l *pairLayout) carry(plan site.Plan) {
 			s.Carrier, err = l.carrierOf(s, programs)
 		}
 		if err != nil {
-			s.Reason = &misfitError{err}
+			s.Reason = &Misfit{err}
 			continue
 		}
 		pid := processOf(s)
@@ -133,7 +133,7 @@ func (l *pairLayout) carry(plan site.Plan) {
 	for i := range plan {
 		s := &plan[i]
 		if s.Reason == nil && (!processes[processOf(s)].agree() || !l.carried.meet()) {
-			s.Reason = &misfitError{unmatched("%s would be matched by its %v, and the other end of the pair by something else", site.Name(&s.Probe), s.Carrier)}
+			s.Reason = &Misfit{unmatched("%s would be matched by its %v, and the other end of the pair by something else", site.Name(&s.Probe), s.Carrier)}
 		}
 	}
 }

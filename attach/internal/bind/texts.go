@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"debug/elf"
@@ -16,8 +16,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// textArg is one of Options.Strings.
-type textArg struct {
+// TextArg is one of Options.Strings.
+type TextArg struct {
 	probes *selector.Selector // nil for all
 	arg    string
 	follow bool // the text's address is what arg points to, at offset
@@ -28,9 +28,9 @@ type textArg struct {
 // errText is how one of Options.Strings has to look.
 var errText = errors.New("want argN, argN[argM] or argN->OFFSET, with PROVIDER:NAME: before it for some probes only")
 
-func parseText(s string) (textArg, error) {
-	fail := func(err error) (textArg, error) { return textArg{}, fmt.Errorf("text %q: %w", s, err) }
-	var t textArg
+func parseText(s string) (TextArg, error) {
+	fail := func(err error) (TextArg, error) { return TextArg{}, fmt.Errorf("text %q: %w", s, err) }
+	var t TextArg
 	t.arg = s
 	if colon := strings.LastIndexByte(s, ':'); colon >= 0 {
 		probes, err := selector.Parse(s[:colon])
@@ -67,8 +67,9 @@ func isArgName(s string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-func parseTexts(all []string) ([]textArg, error) {
-	var texts []textArg
+// ParseTexts returns what Options.Strings say.
+func ParseTexts(all []string) ([]TextArg, error) {
+	var texts []TextArg
 	for _, s := range all {
 		t, err := parseText(s)
 		if err != nil {
@@ -79,19 +80,19 @@ func parseTexts(all []string) ([]textArg, error) {
 	return texts, nil
 }
 
-// whereTexts returns the arguments of untyped probes that a condition compares
+// WhereTexts returns the arguments of untyped probes that a condition compares
 // with text: events hold what it was compared with.
-func whereTexts(expr *filter.Expr) (texts []textArg) {
+func WhereTexts(expr *filter.Expr) (texts []TextArg) {
 	for _, name := range expr.TextNames() {
 		if isArgName(name) || name == retval {
-			texts = append(texts, textArg{arg: name})
+			texts = append(texts, TextArg{arg: name})
 		}
 	}
 	return texts
 }
 
 // reads returns how many reads text takes beside its pointer's.
-func (t *textArg) reads() int {
+func (t *TextArg) reads() int {
 	switch {
 	case t == nil:
 		return 0
@@ -105,14 +106,14 @@ func (t *textArg) reads() int {
 // What is said of some probes comes first; what is said of all goes for every
 // argument that may be a pointer, if
 // the probe has an argument for the length.
-func (b *binder) text(p *reader.Probe, arg string, op *operand.Operand, isFloat bool) *textArg {
+func (b *Binder) text(p *reader.Probe, arg string, op *operand.Operand, isFloat bool) *TextArg {
 	word := uint8(8)
 	if p.Class == elf.ELFCLASS32 {
 		word = 4
 	}
-	var general *textArg
-	for i := range b.texts {
-		t := &b.texts[i]
+	var general *TextArg
+	for i := range b.Texts {
+		t := &b.Texts[i]
 		if t.arg != arg {
 			continue
 		}
@@ -132,7 +133,7 @@ func (b *binder) text(p *reader.Probe, arg string, op *operand.Operand, isFloat 
 
 // ofGo returns how text is read that a Go function gets: its length is the next
 // argument.
-func (t *textArg) ofGo() *textArg {
+func (t *TextArg) ofGo() *TextArg {
 	counted := *t
 	if i, ok := shape.ArgNumber(t.arg); ok {
 		counted.length = shape.ArgName(i + 1)
@@ -161,12 +162,12 @@ func lengthArg(p *reader.Probe, name string) *notes.Arg {
 // bound to the pointer.
 type textField struct {
 	field int
-	*textArg
+	*TextArg
 }
 
 // bindTexts makes fields text. length returns the operand that holds a length,
 // and its argument, nil if there is none.
-func (s *schema) bindTexts(texts []textField, length func(string) (operand.Operand, *notes.Arg)) {
+func (s *Schema) bindTexts(texts []textField, length func(string) (operand.Operand, *notes.Arg)) {
 	reads := make([]record.String, len(texts))
 	for i, t := range texts {
 		f := &s.Fields[t.field]
@@ -179,7 +180,7 @@ func (s *schema) bindTexts(texts []textField, length func(string) (operand.Opera
 			f.Source, f.Err = shape.FromNowhere, fmt.Errorf("no argument %s holds its length", t.length)
 			continue
 		}
-		reads[i].Counted, reads[i].LengthSlot = true, s.sig.Read(op)
+		reads[i].Counted, reads[i].LengthSlot = true, s.Sig.Read(op)
 		reads[i].LengthSize, reads[i].LengthSigned = op.Size, a.Signed
 	}
 	for i, t := range texts {
@@ -187,7 +188,7 @@ func (s *schema) bindTexts(texts []textField, length func(string) (operand.Opera
 		if f.Err != nil {
 			continue
 		}
-		f.Source, f.Kind, f.Index = shape.FromString, reader.String, len(s.sig.Strings)
-		s.sig.Strings = append(s.sig.Strings, reads[i])
+		f.Source, f.Kind, f.Index = shape.FromString, reader.String, len(s.Sig.Strings)
+		s.Sig.Strings = append(s.Sig.Strings, reads[i])
 	}
 }

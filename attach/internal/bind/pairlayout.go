@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"errors"
@@ -13,28 +13,28 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// pairLayout is what starts and ends share: by what they are matched, and what
+// PairLayout is what starts and ends share: by what they are matched, and what
 // is noted at a start for its end. The first sites decide the kinds.
-type pairLayout struct {
-	start, end selector.Selector
-	key        []string // nil to match by what carries the code
-	pending    int
+type PairLayout struct {
+	Start, End selector.Selector
+	Key        []string // nil to match by what carries the code
+	Pending    int
 	carried    carried
 
 	parts   []codegen.Part
-	keySize int
+	KeySize int
 
 	fromStart []bool // which of Aggregation.By; nil until an end is known
 	lacks     error  // of the end, why
 	noted     []codegen.Part
-	notedSize int
+	NotedSize int
 
 	conditions []pairCondition
 }
 
-// keyNames returns the names of the key's parts: what every process counts for
+// KeyNames returns the names of the key's parts: what every process counts for
 // itself has the process beside it, unless the key says that it is the machine's.
-func keyNames(key []string) ([]string, error) {
+func KeyNames(key []string) ([]string, error) {
 	var names []string
 	process := true
 	for _, name := range key {
@@ -48,7 +48,7 @@ func keyNames(key []string) ([]string, error) {
 		names = append(names, name)
 	}
 	if len(key) > 0 && names == nil {
-		return nil, fmt.Errorf("%w: a key of the machine needs an argument beside it", errAggregation)
+		return nil, fmt.Errorf("%w: a key of the machine needs an argument beside it", ErrAggregation)
 	}
 	if process && names != nil {
 		names = append([]string{"pid"}, names...)
@@ -56,34 +56,34 @@ func keyNames(key []string) ([]string, error) {
 	return names, nil
 }
 
-// errBothRoles is a mistake in selectors, whatever else they name.
-var errBothRoles = errors.New("is named as start and as end")
+// ErrBothRoles is a mistake in selectors, whatever else they name.
+var ErrBothRoles = errors.New("is named as start and as end")
 
 // role tells starts from ends.
-func (l *pairLayout) role(p *reader.Probe) (codegen.Role, error) {
+func (l *PairLayout) role(p *reader.Probe) (codegen.Role, error) {
 	if l == nil {
 		return codegen.RoleNone, nil
 	}
-	start, end := discover.Selects(&l.start, p), discover.Selects(&l.end, p)
+	start, end := discover.Selects(&l.Start, p), discover.Selects(&l.End, p)
 	switch {
 	case start && end:
-		return codegen.RoleNone, fmt.Errorf("%w: %s:%s %w", errAggregation, p.Provider, p.Name, errBothRoles)
+		return codegen.RoleNone, fmt.Errorf("%w: %s:%s %w", ErrAggregation, p.Provider, p.Name, ErrBothRoles)
 	case start:
 		return codegen.RoleStart, nil
 	}
 	return codegen.RoleEnd, nil
 }
 
-// half returns why all starts, or all ends, of a latency have been refused: without
+// Half returns why all starts, or all ends, of a latency have been refused: without
 // them there are no pairs.
-func (l *aggregateLayout) half(plan site.Plan) error {
-	if l == nil || l.pairs == nil {
+func (l *Layout) Half(plan site.Plan) error {
+	if l == nil || l.Pairs == nil {
 		return nil
 	}
 	for _, role := range []codegen.Role{codegen.RoleStart, codegen.RoleEnd} {
 		var of site.Plan
 		for i := range plan {
-			if r, err := l.pairs.role(&plan[i].Probe); err == nil && r == role {
+			if r, err := l.Pairs.role(&plan[i].Probe); err == nil && r == role {
 				of = append(of, plan[i])
 			}
 		}
@@ -95,11 +95,11 @@ func (l *aggregateLayout) half(plan site.Plan) error {
 }
 
 // bindPair is for what a start and its end have in common.
-func (l *pairLayout) bindPair(code *codegen.Aggregate, sc *schema, s *site.Site) (err error) {
+func (l *PairLayout) bindPair(code *codegen.Aggregate, sc *Schema, s *site.Site) (err error) {
 	p := &s.Probe
-	if l.key != nil {
-		code.Pair, code.PairSize, err = bindKey(l.key, sc, p)
-		code.Lasting = slices.Equal(l.key, []string{"tid"})
+	if l.Key != nil {
+		code.Pair, code.PairSize, err = bindKey(l.Key, sc, p)
+		code.Lasting = slices.Equal(l.Key, []string{"tid"})
 		return err
 	}
 	regs, err := operand.HostRegisters(p.Machine, p.Class)
@@ -118,15 +118,15 @@ func (l *pairLayout) bindPair(code *codegen.Aggregate, sc *schema, s *site.Site)
 
 // agree holds that the keys of starts and ends can be equal, and that all starts
 // note the same.
-func (l *pairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
+func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	if l.parts == nil {
-		if l.keySize != 0 && l.keySize != code.PairSize { // the map has been made
-			return fmt.Errorf("%w: by what %s is matched could not be read of the probes that came first", errAggregation, site.Name(p))
+		if l.KeySize != 0 && l.KeySize != code.PairSize { // the map has been made
+			return fmt.Errorf("%w: by what %s is matched could not be read of the probes that came first", ErrAggregation, site.Name(p))
 		}
-		l.parts, l.keySize = code.Pair, code.PairSize
+		l.parts, l.KeySize = code.Pair, code.PairSize
 	}
 	if i := differing(l.parts, code.Pair, true); i >= 0 {
-		return otherKind(l.key[i], p)
+		return otherKind(l.Key[i], p)
 	}
 	if code.Role == codegen.RoleStart && len(l.noted) > 0 {
 		for i := range code.Parts { // where nothing can be read, there is room for what others note
@@ -136,7 +136,7 @@ func (l *pairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 			code.Parts[i].Offset = l.noted[i].Offset
 		}
 		if i := differing(l.noted, code.Parts, false); i >= 0 {
-			return fmt.Errorf("%w: what is noted at %s for its end is of another kind than at other probes", errAggregation, site.Name(p))
+			return fmt.Errorf("%w: what is noted at %s for its end is of another kind than at other probes", ErrAggregation, site.Name(p))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"debug/elf"
@@ -32,13 +32,13 @@ func halvesOf(a notes.Arg, c elf.Class) (low, high notes.Arg, ok bool) {
 }
 
 // bindHalves reads both words of an argument into a struct of two fields.
-func (sc *schema) bindHalves(f *shape.Field, low, high operand.Operand) {
+func (sc *Schema) bindHalves(f *shape.Field, low, high operand.Operand) {
 	f.Source, f.Kind = shape.FromStruct, reader.Other
 	for _, half := range []struct {
 		name string
 		op   operand.Operand
 	}{{"low", low}, {"high", high}} {
-		read := sc.sig.Read(half.op)
+		read := sc.Sig.Read(half.op)
 		f.Parts = append(f.Parts, shape.Field{
 			Name: half.name, Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Read: read, Offset: record.Slot(read),
 		})

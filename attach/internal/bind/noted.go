@@ -1,4 +1,4 @@
-package attach
+package bind
 
 import (
 	"fmt"
@@ -10,40 +10,40 @@ import (
 )
 
 // preparePairs decides what binding starts and ends has to know of all of them.
-func (b *binder) preparePairs(plan site.Plan) error {
-	if b.aggregate == nil || b.aggregate.pairs == nil {
+func (b *Binder) preparePairs(plan site.Plan) error {
+	if b.Aggregate == nil || b.Aggregate.Pairs == nil {
 		return nil
 	}
-	b.aggregate.pairs.carry(plan)
-	return b.aggregate.foresee(plan, b.fields)
+	b.Aggregate.Pairs.carry(plan)
+	return b.Aggregate.foresee(plan, b.fields)
 }
 
 // order returns the indices of plan in the order in which sites are bound: ends
 // need to know what is noted at starts.
-func (l *aggregateLayout) order(plan site.Plan) []int {
+func (l *Layout) order(plan site.Plan) []int {
 	order := make([]int, len(plan))
 	for i := range order {
 		order[i] = i
 	}
-	if l == nil || l.pairs == nil {
+	if l == nil || l.Pairs == nil {
 		return order
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return int(l.rank(&plan[i])) - int(l.rank(&plan[j])) })
 	return order
 }
 
-func (l *aggregateLayout) rank(s *site.Site) codegen.Role {
-	role, _ := l.pairs.role(&s.Probe)
+func (l *Layout) rank(s *site.Site) codegen.Role {
+	role, _ := l.Pairs.role(&s.Probe)
 	return role
 }
 
 // foresee decides which of Aggregation.By starts have to note: what no end has.
 // fields returns what a site has.
-func (l *aggregateLayout) foresee(plan site.Plan, fields func(*site.Site) (*schema, error)) error {
-	if l.pairs.fromStart != nil || len(l.wanted.by) == 0 {
+func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error)) error {
+	if l.Pairs.fromStart != nil || len(l.Wanted.By) == 0 {
 		return nil
 	}
-	wanted, of := l.wanted.by, codegen.RoleEnd
+	wanted, of := l.Wanted.By, codegen.RoleEnd
 	if !slices.ContainsFunc(plan, func(s site.Site) bool { return s.Reason == nil && l.rank(&s) == codegen.RoleEnd }) {
 		of = codegen.RoleStart // ends will be found later: they need not have what starts have
 	}
@@ -70,28 +70,28 @@ func (l *aggregateLayout) foresee(plan site.Plan, fields func(*site.Site) (*sche
 	if first {
 		return nil
 	}
-	l.pairs.fromStart = make([]bool, len(wanted))
+	l.Pairs.fromStart = make([]bool, len(wanted))
 	for j := range wanted {
-		l.pairs.fromStart[j] = (lacks[j] != nil) == (of == codegen.RoleEnd)
-		if of == codegen.RoleEnd && l.pairs.lacks == nil {
-			l.pairs.lacks = lacks[j]
+		l.Pairs.fromStart[j] = (lacks[j] != nil) == (of == codegen.RoleEnd)
+		if of == codegen.RoleEnd && l.Pairs.lacks == nil {
+			l.Pairs.lacks = lacks[j]
 		}
 	}
 	return nil
 }
 
 // bindNoted is for what is noted at a start.
-func (l *aggregateLayout) bindNoted(code *codegen.Aggregate, sc *schema, p *reader.Probe) (err error) {
+func (l *Layout) bindNoted(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	var names []string
-	for i, name := range l.wanted.by {
-		if l.pairs.fromStart[i] {
+	for i, name := range l.Wanted.By {
+		if l.Pairs.fromStart[i] {
 			names = append(names, name)
 		}
 	}
 	code.Parts, code.KeySize, err = bindKey(names, sc, p)
 	switch {
-	case err != nil && l.pairs.lacks != nil:
-		return fmt.Errorf("%w: %w; and %w", errAggregation, l.pairs.lacks, err)
+	case err != nil && l.Pairs.lacks != nil:
+		return fmt.Errorf("%w: %w; and %w", ErrAggregation, l.Pairs.lacks, err)
 	case err != nil:
 		return err
 	}
@@ -100,16 +100,16 @@ func (l *aggregateLayout) bindNoted(code *codegen.Aggregate, sc *schema, p *read
 		marks, size := l.marksAt(code.KeySize, len(names))
 		code.Marks, code.KeySize = marks, code.KeySize+size
 	}
-	if l.pairs.noted == nil {
-		l.pairs.noted, l.pairs.notedSize = code.Parts, code.KeySize
+	if l.Pairs.noted == nil {
+		l.Pairs.noted, l.Pairs.NotedSize = code.Parts, code.KeySize
 	}
-	code.Noted = l.pairs.notedSize
+	code.Noted = l.Pairs.NotedSize
 	return nil
 }
 
 // bindGroup lays out the key of an end's group, of what is noted at the start and
 // of what the end has.
-func (l *pairLayout) bindGroup(code *codegen.Aggregate, by []string, sc *schema, p *reader.Probe) error {
+func (l *PairLayout) bindGroup(code *codegen.Aggregate, by []string, sc *Schema, p *reader.Probe) error {
 	noted := l.noted
 	for i, name := range by {
 		part := codegen.Part{In: codegen.Input{Source: codegen.InputMissing}, Size: 8}
@@ -128,6 +128,6 @@ func (l *pairLayout) bindGroup(code *codegen.Aggregate, by []string, sc *schema,
 		code.Parts = append(code.Parts, part)
 		code.KeySize += part.Size
 	}
-	code.Noted = l.notedSize
+	code.Noted = l.NotedSize
 	return nil
 }

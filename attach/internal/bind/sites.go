@@ -1,0 +1,63 @@
+package bind
+
+import (
+	"context"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/site"
+)
+
+// Misfit is why a site is left out: the condition or the aggregation does
+// not fit its arguments. Programs of several versions have several probes of one
+// name, and a pattern names more than have an argument.
+type Misfit struct{ Err error }
+
+func (e *Misfit) Error() string { return e.Err.Error() }
+func (e *Misfit) Unwrap() error { return e.Err }
+
+// All decides what is read at every site that is not refused, and refuses
+// those that do not fit.
+func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
+	schemas := make([]*Schema, len(plan))
+	if err := b.preparePairs(plan); err != nil {
+		return nil, err
+	}
+	for _, i := range b.Aggregate.order(plan) {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if plan[i].Reason != nil {
+			continue
+		}
+		before := b.Aggregate.Clone()
+		sc, err := b.bind(&plan[i])
+		if err != nil {
+			b.Aggregate.restore(before) // the next site may be the first that fits
+			plan[i].Reason = &Misfit{err}
+			continue
+		}
+		if err := sc.Sig.Fits(); err != nil {
+			b.Aggregate.restore(before)
+			plan[i].Reason = err
+			continue
+		}
+		schemas[i] = sc
+	}
+	if b.Aggregate != nil {
+		b.Aggregate.settle(plan, schemas)
+	}
+	shared, seen := map[string]*codegen.Signature{}, map[*Schema]bool{}
+	for _, sc := range schemas {
+		if sc == nil || seen[sc] {
+			continue
+		}
+		seen[sc] = true
+		key := sc.Sig.Key()
+		if same := shared[key]; same != nil {
+			sc.share(same)
+		} else {
+			shared[key] = sc.Sig
+		}
+	}
+	return schemas, nil
+}
