@@ -49,6 +49,8 @@
 //		fmt.Println(e.Name, e.Args)
 //	}
 //
+// To test that a service's probes fire, use package provider/providertest.
+//
 // The events are those of package event, which holds their values and their JSON.
 // Two packages are for those who write tools of their own: notes, which reads and
 // writes the sections and the argument strings of USDT, and elfgen, which writes
