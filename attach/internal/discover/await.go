@@ -32,7 +32,7 @@ func (d *Search) awaitFile(f *reader.File, path string, pids []int) {
 	if d.wantsProbes() {
 		for p, err := range f.Probes() {
 			if err != nil || p.SiteErr != nil || p.SemaphoreErr != nil {
-				continue // a process that has it mapped may tell more
+				continue // a process that has it mapped may show more
 			}
 			p.Path = path
 			for _, pid := range pids {

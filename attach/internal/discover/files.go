@@ -27,7 +27,7 @@ type fileState struct {
 
 // lowest returns the state of the file that has been found in another overlay
 // of the same layers and has sites: whatever is attached there fires in this one,
-// too. Without such a file, or if the kernel does not tell, it is state.
+// too. Without such a file, or if the kernel does not say which it is, lowest returns state.
 func (d *Search) lowest(file *os.File, number uint64, state *fileState) (*fileState, bool) {
 	if !overlay.Holds(file) {
 		return state, false

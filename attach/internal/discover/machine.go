@@ -84,8 +84,8 @@ func (d *Search) matching(sel *selector.Selector) error {
 	return nil
 }
 
-// settled is how long ago a file must have changed for its time of change to
-// tell of the next one: file systems count in ticks of the clock, or in seconds.
+// settled is how long ago a file must have changed for its next change to show in
+// its time of change: file systems count in ticks of the clock, or in seconds.
 const settled = 2 * time.Second
 
 // named looks at the file that a selector names.

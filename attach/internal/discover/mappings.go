@@ -13,7 +13,7 @@ import (
 // mapping is where a process has a file mapped: its id in maps, and the path in
 // the file systems that the process sees. On btrfs, maps give the device of the
 // whole file system, whose subvolumes number their files each by itself, and
-// only the mapping tells those apart that have one id.
+// only the mapping distinguishes those that have one id.
 type mapping struct {
 	id     procfs.ID
 	path   string

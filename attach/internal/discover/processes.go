@@ -45,24 +45,24 @@ func (d *Search) processes() error {
 
 // mark is what a search has found until now.
 type mark struct {
-	chunks, last int
-	matched      []bool
-	near         []near
+	parts, last int // of found, and of its last part
+	matched     []bool
+	near        []near
 }
 
 func (d *Search) mark() mark {
-	m := mark{chunks: len(d.found), matched: slices.Clone(d.matched), near: slices.Clone(d.near)}
-	if m.chunks > 0 {
-		m.last = len(d.found[m.chunks-1])
+	m := mark{parts: len(d.found), matched: slices.Clone(d.matched), near: slices.Clone(d.near)}
+	if m.parts > 0 {
+		m.last = len(d.found[m.parts-1])
 	}
 	return m
 }
 
 // undo forgets what has been found since.
 func (d *Search) undo(m mark) {
-	d.found, d.matched, d.near = d.found[:m.chunks], m.matched, m.near
-	if m.chunks > 0 {
-		d.found[m.chunks-1] = d.found[m.chunks-1][:m.last]
+	d.found, d.matched, d.near = d.found[:m.parts], m.matched, m.near
+	if m.parts > 0 {
+		d.found[m.parts-1] = d.found[m.parts-1][:m.last]
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // ErrNoMatch is wrapped by the error of [Search.First] if no probe matches a selector.
 var ErrNoMatch = errors.New("no probe matches")
 
-// Search finds sites, of which it returns each one once.
+// Search finds sites, and returns each of them once.
 type Search struct {
 	// Await says that what selectors name by path need not be mapped, or there, yet.
 	Await bool
@@ -101,7 +101,7 @@ func (d *Search) More(ctx context.Context) (Sites, error) {
 	return d.found, nil
 }
 
-// siteKey tells the sites of a process apart: an object that it has mapped
+// siteKey distinguishes the sites of a process: an object that it has mapped
 // twice has its sites twice. A path would not do for the file: another file may
 // have it by now, and a file that is mapped may have lost it.
 type siteKey struct {

@@ -1,3 +1,3 @@
-// Package overlay tells files of overlay file systems apart as the kernel does when
-// it places uprobes: by the inode of the layer below, which several overlays share.
+// Package overlay distinguishes files of overlay file systems as the kernel does
+// when it places uprobes: by the inode of the layer below, which several overlays share.
 package overlay

@@ -21,7 +21,7 @@ type Inode struct{ Address, Number uint64 }
 
 // Inodes asks the kernel for the inode on which it would place uprobes of a
 // file: for one of an overlay, that of the layer below, which other containers
-// of the same image have as well. Neither maps nor stat tell. The zero value
+// of the same image have as well. Neither maps nor stat show it. The zero value
 // asks nothing yet.
 type Inodes struct {
 	prog *ebpf.Program

@@ -10,7 +10,7 @@ type kind struct {
 	checks []func(*Planner, *site)
 }
 
-// kinds are the kinds of sites, of which the first that a probe is decides.
+// kinds are the kinds of sites. A probe is of the first one that it fits.
 var kinds = []kind{
 	{"USDT", isUSDT, []func(*Planner, *site){
 		(*Planner).nops, (*Planner).semaphore,

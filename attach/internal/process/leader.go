@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leader tells when the first thread of a process is gone, as links that are perf
+// leader notices when the first thread of a process is gone, as links that are perf
 // events do not: it is an event that never happens and has a ring for it, since
 // without one poll reports the end at once (kernel/events/core.c, perf_poll). A
 // process that other perf events are for pays nothing for one more.
