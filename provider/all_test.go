@@ -145,6 +145,17 @@ func TestNothing(t *testing.T) {
 	if zeroGroup.Enabled() {
 		t.Error("the zero group is enabled")
 	}
+	var a provider.Probe0
+	var b provider.Probe2[int, string]
+	var c provider.Probe6[int, string, []byte, float64, bool, string]
+	var d provider.Record[struct{ N int }]
+	a.Fire()
+	b.Fire(1, "x")
+	c.Fire(1, "x", nil, 1, true, "y")
+	d.Fire(nil)
+	if a.Enabled() || b.Enabled() || c.Enabled() || d.Enabled() {
+		t.Error("the zero value of a probe is enabled")
+	}
 }
 
 // TestLoadAll runs in a process of its own, since it loads and closes the providers

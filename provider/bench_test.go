@@ -56,19 +56,25 @@ func BenchmarkFireUnwatched(b *testing.B) {
 // BenchmarkEnabled looks at whether anybody watches, beside an empty loop. The
 // provider and the group named later have probes in the objects of two Loads.
 func BenchmarkEnabled(b *testing.B) {
-	eight, many, later := newProvider("eight"), newProvider("hundred"), newProvider("later")
-	probe := provider.NewProbe0(eight, "probe0")
-	for i := range 100 {
-		if i > 0 && i < 8 {
-			provider.NewProbe0(eight, fmt.Sprint("probe", i))
-		}
-		provider.NewProbe0(many, fmt.Sprint("probe", i))
+	type named struct {
+		name string
+		*provider.Provider
 	}
-	one, two := many.Group("one"), later.Group("two")
+	var providers []named
+	for _, n := range []int{1, 8, 64, 1000} {
+		p := newProvider(fmt.Sprint("of", n))
+		for i := range n {
+			provider.NewProbe0(p, fmt.Sprint("probe", i))
+		}
+		load(b, p)
+		providers = append(providers, named{fmt.Sprint("provider-", n), p})
+	}
+	probe, later := provider.NewProbe0(newProvider("one"), "probe"), newProvider("later")
+	one, two := newProvider("grouped").Group("one"), later.Group("two")
 	provider.NewProbe0(one, "in")
 	provider.NewProbe0(two, "first")
-	load(b, eight)
-	load(b, many)
+	load(b, provider.New("one", nil))
+	load(b, provider.New("grouped", nil))
 	load(b, later)
 	provider.NewProbe0(two, "second")
 	load(b, later)
@@ -97,10 +103,7 @@ func BenchmarkEnabled(b *testing.B) {
 			}
 		})
 	}
-	for _, of := range []struct {
-		name string
-		*provider.Provider
-	}{{"provider-8", eight}, {"provider-101", many}, {"provider-later", later}} {
+	for _, of := range append(providers, named{"provider-later", later}) {
 		b.Run(of.name, func(b *testing.B) {
 			p := of.Provider
 			for range b.N {

@@ -39,9 +39,6 @@ func (p *probe) callAt(record unsafe.Pointer) {
 	stub.CallAt(&p.site, record, ipv4)
 }
 
-// unwatched is the counter of probes that are not loaded.
-var unwatched = new(uint32)
-
 // scopeOf returns the group in which probes are declared, nil for none.
 func scopeOf(in Scope) *Group {
 	if in == nil {
@@ -56,7 +53,6 @@ func scopeOf(in Scope) *Group {
 //
 //go:noinline
 func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, sign func(*Provider) (*signature, error)) {
-	sem.Attach(unwatched)
 	at := place(stub.Caller(1))
 	g := scopeOf(in)
 	if g == nil {
@@ -80,10 +76,10 @@ func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, sign func(*P
 		p.wrong.add(name, at, fmt.Errorf("declare probe %s:%s at %v: it is declared already at %v", p.name, name, at, old.declared))
 	default:
 		p.probes[name] = pr
-		pr.attach(unwatched)
+		pr.attach(nil)
 		p.pending = append(p.pending, pr)
 		if old := p.earlier[name]; old != nil {
-			old.semaphore.Attach(unwatched) // also if it was tapped
+			old.semaphore.Attach(nil) // also if it was tapped
 			delete(p.earlier, name)
 		}
 	}

@@ -26,7 +26,8 @@
 //
 // A probe has up to six arguments. A [Record] has the fields of a struct. Enabled
 // reports whether a tracer is attached, so that arguments can be computed only
-// then; [Group.Enabled] does so for several probes.
+// then; [Group.Enabled] does so for several probes. The zero value of a probe, and
+// one that is declared in a nil provider or group, does nothing.
 //
 // While nobody watches, Fire inlines to two loads and a compare, less than a
 // nanosecond, and allocates nothing. A tracer that attaches (sdttrace,

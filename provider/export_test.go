@@ -73,8 +73,7 @@ func Sites(p *Provider) (sites []uintptr) {
 	return sites
 }
 
-// counter returns the counter behind s, whose only field is its address.
-func counter(s *stub.Semaphore) *uint32 { return *(**uint32)(unsafe.Pointer(s)) }
+func counter(s *stub.Semaphore) *uint32 { return s.Counter() }
 
 // DescribeRecord returns the description of a record's type, as readers of its BTF
 // see it.

@@ -1,10 +1,6 @@
 package provider
 
-import (
-	"sync/atomic"
-
-	"github.com/go-usdt/usdt/internal/stub"
-)
+import "github.com/go-usdt/usdt/internal/stub"
 
 // Scope is where probes are declared: a [Provider], or a [Group] of one.
 type Scope interface {
@@ -33,10 +29,10 @@ func (g *Group) shares() bool { return g != g.provider.alone }
 // says whether any of them is watched. Tracers see no difference, except that a
 // probe of the group may fire while only another one is watched.
 type Group struct {
-	provider *Provider
-	// counters has the group's semaphore in each loaded object: one, unless some
-	// probes were declared after a Load.
-	counters atomic.Pointer[stub.Any]
+	// semaphores, first for the inliner's budget, has the group's in each loaded object: one, unless some probes were
+	// declared after a Load.
+	semaphores stub.Any
+	provider   *Provider
 }
 
 // Group returns the provider's group of that name, the same one each time. The
@@ -51,18 +47,12 @@ func (p *Provider) Group(name string) *Group {
 	g := p.groups[name]
 	if g == nil {
 		g = &Group{provider: p}
-		g.counters.Store(stub.NewAny(unwatched, nil))
 		p.groups[name] = g
 	}
 	return g
 }
 
-// Enabled reports whether somebody watches a probe of the group. It costs
-// about twice as much as a probe's, some 1.5 ns, and is false for a nil or zero group.
-func (g *Group) Enabled() bool {
-	if g == nil {
-		return false
-	}
-	c := g.counters.Load()
-	return c != nil && c.Active()
-}
+// Enabled reports whether somebody watches a probe of the group, however many it has:
+// it costs less than a nanosecond more than a probe's Enabled. It is false for a nil or
+// zero group.
+func (g *Group) Enabled() bool { return g != nil && g.semaphores.Active() }

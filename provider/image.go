@@ -79,7 +79,7 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	}
 	base := section(notes.BaseSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC, 1, 1)
 	im.text = section(".text", elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_EXECINSTR, stubAlign, uint64(len(probes))*code.Stride)
-	im.probes = section(notes.ProbeSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_WRITE, semaphoreSize, semaphores*semaphoreSize+stub.CountersPadding)
+	im.probes = section(notes.ProbeSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_WRITE, semaphoreSize, semaphores*semaphoreSize+stub.RowPadding)
 	im.text.Skip, im.probes.Skip = at.stubs, at.semaphores
 	note := section(notes.SectionName, elf.SHT_NOTE, 0, 4, uint64(noteSize))
 	typeSection := section(notes.TypesSectionName, elf.SHT_PROGBITS, 0, 8, uint64(notes.TypesSize(records)))

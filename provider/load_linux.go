@@ -158,7 +158,7 @@ func (o *object) leave(probes []loadedProbe) {
 // goroutine that still looks at a semaphore may do so: memory stays readable.
 func (o *object) close() error {
 	for _, p := range o.probes {
-		p.attach(unwatched)
+		p.attach(nil)
 		atomic.StoreUintptr(&p.site, 0)
 	}
 	stub.Quiesce()

@@ -1,6 +1,11 @@
 package provider
 
-import "github.com/go-usdt/usdt/internal/stub"
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/go-usdt/usdt/internal/stub"
+)
 
 // The probe types differ in their number of arguments only. Each keeps its
 // semaphore in itself, not in the embedded part, and Fire is one test and one
@@ -234,7 +239,9 @@ func (p *Probe6[A, B, C, D, E, F]) Enabled() bool { return p.sem.Active() }
 
 // Fire passes its arguments to attached tracers.
 func (p *Probe6[A, B, C, D, E, F]) Fire(a A, b B, c C, d D, e E, f F) {
-	if p.sem.Active() {
+	// This is p.sem.Active(), spelled out: as a call it would cost 81 of the 80 that
+	// the inliner allows.
+	if *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle.Words), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
 		p.fire(a, b, c, d, e, f)
 	}
 }

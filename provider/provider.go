@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -23,6 +22,8 @@ var ErrNotSupported = fmt.Errorf("USDT probes cannot be loaded here: %w", errors
 // Provider do nothing, and its Load returns an error. Loaded probes stay until
 // Close, also when the program has forgotten the provider.
 type Provider struct {
+	semaphores stub.Many // of all objects; first, for the inliner's budget
+
 	name string
 	err  error // of the name, reported by every Load
 
@@ -39,9 +40,7 @@ type Provider struct {
 	records    map[reflect.Type]recordSignature
 	pending    []*probe // of probes, those that are to be loaded
 	objects    []*object
-
-	counters atomic.Pointer[stub.Counters] // of all objects
-	taps     atomic.Pointer[[]*tap.Listener]
+	taps       atomic.Pointer[[]*tap.Listener]
 }
 
 // New returns the provider of that name, the same one each time, so that packages
@@ -81,7 +80,6 @@ func newProvider(name string) *Provider {
 		records:    map[reflect.Type]recordSignature{},
 	}
 	p.alone = &Group{provider: p}
-	p.counters.Store(stub.NewCounters(nil))
 	return p
 }
 
@@ -221,39 +219,38 @@ func (p *Provider) replaceable(n int) []*object {
 // look makes the semaphores of all objects, and of no others, those that Enabled
 // of the provider and of its groups look at.
 func (p *Provider) look() {
-	var all []*[2]uint64
-	groups := make(map[*Group]*stub.Any, len(p.groups))
+	var all stub.Rows
+	groups := make(map[*Group][]*uint32, len(p.groups))
 	for _, o := range p.objects {
-		all = stub.AppendCounters(all, o.first, o.semaphores)
+		all.Add(o.first, o.semaphores)
 		for _, l := range o.probes {
-			if g := l.group; g.shares() && !groups[g].Has(l.counter) {
-				groups[g] = stub.NewAny(l.counter, groups[g])
+			g := l.group
+			if !g.shares() {
+				continue
+			}
+			if c := groups[g]; len(c) == 0 || c[len(c)-1] != l.counter {
+				groups[g] = append(c, l.counter)
 			}
 		}
 	}
 	if p.taps.Load() != nil {
-		all = append(all, &always)
+		all.Always()
 		for _, g := range p.groups {
-			groups[g] = stub.NewAny(alwaysCounter(), groups[g])
+			groups[g] = append(groups[g], stub.Always())
 		}
 	}
-	p.counters.Store(stub.NewCounters(all))
+	p.semaphores.Set(&all)
 	for _, g := range p.groups {
-		g.counters.Store(cmp.Or(groups[g], stub.NewAny(unwatched, nil)))
+		g.semaphores.Set(groups[g])
 	}
 }
 
-// Enabled reports whether any probe of the provider is being watched. It costs
-// less than two nanoseconds if the provider has up to eight, a [Group] counting as
-// one, and some 0.2 ns more for each further one: a hundred take about 20 ns, which a
-// Group of those that matter spares.
-func (p *Provider) Enabled() bool {
-	if p == nil {
-		return false
-	}
-	c := p.counters.Load()
-	return c != nil && c.Active()
-}
+// Enabled reports whether any probe of the provider is being watched, false for a nil
+// or zero provider. It costs about a nanosecond if the provider has up to eight probes
+// in one object, a [Group] counting as one. Beyond, it is a call that looks at all of
+// them: some 5 ns for two objects, 10 ns for 64 probes and 80 ns for 1,000. A Group
+// of those that matter costs what one probe does.
+func (p *Provider) Enabled() bool { return p != nil && p.semaphores.Active((*stub.Many).Look) }
 
 // Close withdraws all probes. It waits for those that are being fired, which takes
 // as long as a tracer's program runs and stops the world for a moment; probes fired

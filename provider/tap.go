@@ -3,18 +3,11 @@ package provider
 import (
 	"errors"
 	"slices"
-	"unsafe"
 
 	"github.com/go-usdt/usdt/internal/stub"
 	"github.com/go-usdt/usdt/internal/tap"
 	"github.com/go-usdt/usdt/notes"
 )
-
-// always is the counters of probes that are tapped, which count as watched.
-var always = [2]uint64{1, 0}
-
-// alwaysCounter is the first of them.
-func alwaysCounter() *uint32 { return (*uint32)(unsafe.Pointer(&always)) }
 
 // Tap has listen called with all that the provider's probes fire, whether they are
 // loaded or not, until Stop of the source. The error joins those of wrong declarations.
@@ -76,18 +69,18 @@ func (p *Provider) setTaps(listeners []*tap.Listener) {
 	for _, probes := range p.declared() {
 		for _, pr := range probes {
 			if !elsewhere[pr] {
-				pr.attach(unwatched)
+				pr.attach(nil)
 			}
 		}
 	}
 	p.look()
 }
 
-// attach makes counter that of the probe's semaphore unless the probe is tapped. The
-// provider is locked.
+// attach makes counter that of the probe's semaphore, nil for none, unless the probe
+// is tapped. The provider is locked.
 func (p *probe) attach(counter *uint32) {
 	if p.group.provider.taps.Load() != nil {
-		counter = alwaysCounter()
+		counter = stub.Always()
 	}
 	p.semaphore.Attach(counter)
 }

@@ -5,107 +5,177 @@ import (
 	"unsafe"
 )
 
-// Semaphore is a probe's view of its semaphore: the address of a counter that
-// the kernel keeps. Before its first Attach it must not be used.
-type Semaphore struct {
-	counter unsafe.Pointer // *uint32
+// Idle are the semaphores of what is not loaded: words that stay zero, at an address
+// that the linker knows. Others are noted by their distance from it, so that a zero
+// value looks here, without a test for nil.
+var Idle struct{ Words words }
+
+// beyond returns how far behind Idle memory outside Go's heap lies. For the way
+// back the collector need not know the pointer.
+func beyond(p unsafe.Pointer) uintptr { return uintptr(p) - uintptr(unsafe.Pointer(&Idle)) }
+
+// Semaphore is a probe's view of its semaphore: a counter that the kernel keeps. The
+// zero value's is Idle.
+type Semaphore uintptr
+
+// Attach makes counter the semaphore's counter, Idle if it is nil. It must stay
+// readable for the life of the process.
+func (s *Semaphore) Attach(counter *uint32) {
+	var at uintptr
+	if counter != nil {
+		at = beyond(unsafe.Pointer(counter))
+	}
+	atomic.StoreUintptr((*uintptr)(s), at)
 }
 
-// Attach makes counter the semaphore's counter. It must stay readable for the
-// life of the process.
-func (s *Semaphore) Attach(counter *uint32) {
-	atomic.StorePointer(&s.counter, unsafe.Pointer(counter))
+// Counter returns the counter.
+func (s *Semaphore) Counter() *uint32 {
+	return (*uint32)(unsafe.Add(unsafe.Pointer(&Idle.Words), atomic.LoadUintptr((*uintptr)(s))))
 }
 
 // Active reports whether the counter is not zero.
 //
 // The kernel changes the counter behind the compiler's back. The plain load
 // cannot be hoisted over the atomic one before it, and costs one unit less of
-// the inliner's budget than an atomic load: with it the Fire of a probe of six
-// arguments inlines, whose cost is 79 of 80.
+// the inliner's budget than an atomic load, of which the Fire of a probe of five
+// arguments has none to spare.
 func (s *Semaphore) Active() bool {
-	return *(*uint32)(atomic.LoadPointer(&s.counter)) != 0
+	return *(*uint32)(unsafe.Add(unsafe.Pointer(&Idle.Words), atomic.LoadUintptr((*uintptr)(s)))) != 0
 }
 
-// Any is a list of semaphores that are looked at together. It must not be changed
-// once somebody may look.
+// Any looks at several semaphores, of which there is one mostly. The zero value has
+// none.
 type Any struct {
-	counter *uint32
-	next    *Any
+	near Semaphore
+	more atomic.Pointer[other]
 }
 
-// NewAny returns a list of the semaphore whose counter is that, which must stay
-// readable for the life of the process, and of those of next, nil for none.
-func NewAny(counter *uint32, next *Any) *Any { return &Any{counter, next} }
+type other struct {
+	counter *uint32
+	next    *other
+}
 
-// Has reports whether the list begins with that counter.
-func (a *Any) Has(counter *uint32) bool { return a != nil && a.counter == counter }
+// Set makes counters the semaphores, which must stay readable for the life of the
+// process. Those of them that were there before come first, in their order: who
+// looks at more and then at near misses none of them.
+func (a *Any) Set(counters []*uint32) {
+	if len(counters) == 0 {
+		a.near.Attach(nil)
+		a.more.Store(nil)
+		return
+	}
+	a.near.Attach(counters[0])
+	var more *other
+	for _, c := range counters[1:] {
+		more = &other{c, more}
+	}
+	a.more.Store(more)
+}
 
-// Active reports whether one of the counters is not zero. The list must have been
-// loaded atomically: for its plain loads see [Semaphore.Active].
+// Active reports whether one of the counters is not zero. For its plain loads see
+// [Semaphore.Active].
 func (a *Any) Active() bool {
-	for {
-		if *a.counter != 0 {
+	more := a.more.Load()
+	if a.near.Active() {
+		return true
+	}
+	for ; more != nil; more = more.next {
+		if *more.counter != 0 {
 			return true
 		}
-		if a = a.next; a == nil {
-			return false
-		}
 	}
+	return false
 }
 
-// CountersPadding is how many bytes that read as zero must follow what
-// AppendCounters is given.
-const CountersPadding = 16
+// words are eight semaphores: as many as a look at a provider costs next to nothing.
+type words struct{ a, b, c, d uint64 }
 
-// AppendCounters appends the n counters of four bytes from first on, four at a
-// time. The four bytes before first, if it does not lie at a multiple of eight,
-// and CountersPadding bytes behind the counters must read as zero, and all must
-// stay readable for the life of the process.
-func AppendCounters(fours []*[2]uint64, first *uint32, n int) []*[2]uint64 {
+// busy are words that are not zero, where a closer look is needed.
+var busy = words{a: 1}
+
+// Always returns a counter that is not zero.
+func Always() *uint32 { return (*uint32)(unsafe.Pointer(&busy)) }
+
+// Many looks at semaphores that lie side by side, two in a word. The zero value has
+// none.
+type Many struct {
+	near uintptr // less the address of Idle: the words if there are few, or busy
+	all  atomic.Pointer[Rows]
+}
+
+// Rows are the semaphores of objects.
+type Rows struct {
+	few  []*words
+	long [][]uint64 // of an object that has many
+}
+
+// RowPadding is how many bytes that read as zero must follow the semaphores of an
+// object.
+const RowPadding = 28
+
+// longRow is the number of words from which on comparing vectors pays.
+const longRow = 64
+
+// Add adds n semaphores of an object, four bytes each, from first on. The four bytes
+// before first, if it does not lie at a multiple of eight, and RowPadding bytes
+// behind the semaphores must read as zero, and all must stay readable for the life of
+// the process.
+func (r *Rows) Add(first *uint32, n int) {
 	before := uintptr(unsafe.Pointer(first)) % 8
 	// All that is read is memory outside Go's heap, as the caller vouches.
-	p := (*[2]uint64)(unsafe.Add(unsafe.Pointer(first), -int(before)))
-	all := unsafe.Slice(p, (int(before)+4*n+15)/16)
-	for i := range all {
-		fours = append(fours, &all[i])
+	p := unsafe.Add(unsafe.Pointer(first), -int(before))
+	size := (int(before) + 4*n + 7) / 8
+	if size > longRow {
+		r.long = append(r.long, unsafe.Slice((*uint64)(p), size))
+		return
 	}
-	return fours
-}
-
-// Counters is a list of semaphores, of which those that lie side by side are looked
-// at together. It must not be changed once somebody may look.
-type Counters struct {
-	a, b *[2]uint64 // four semaphores each
-	next *Counters
-}
-
-// NewCounters returns the list of fours.
-func NewCounters(fours []*[2]uint64) *Counters {
-	none := new([2]uint64)
-	list := &Counters{a: none, b: none}
-	for i := 0; i < len(fours); i += 2 {
-		c := &Counters{fours[i], none, list}
-		if i == 0 {
-			c.next = nil
-		}
-		if i+1 < len(fours) {
-			c.b = fours[i+1]
-		}
-		list = c
+	for range (size + 3) / 4 {
+		r.few = append(r.few, (*words)(p))
+		p = unsafe.Add(p, unsafe.Sizeof(words{}))
 	}
-	return list
 }
 
-// Active reports whether one of the counters is not zero. The list must have been
-// loaded atomically: for its plain loads see [Semaphore.Active].
-func (c *Counters) Active() bool {
-	for {
-		if c.a[0]|c.a[1]|c.b[0]|c.b[1] != 0 {
+// Always adds semaphores that are not zero.
+func (r *Rows) Always() { r.few = append(r.few, &busy) }
+
+// Set makes the semaphores in rows those that Active looks at.
+func (m *Many) Set(rows *Rows) {
+	m.all.Store(rows)
+	near := &busy
+	switch {
+	case len(rows.few)+len(rows.long) == 0:
+		near = &Idle.Words
+	case len(rows.few) == 1 && len(rows.long) == 0:
+		near = rows.few[0]
+	}
+	atomic.StoreUintptr(&m.near, beyond(unsafe.Pointer(near)))
+}
+
+// Active reports whether one of the counters is not zero. look must be (*Many).Look:
+// the inliner takes the call of a parameter for a cheap one, and so inlines Active
+// and what calls it. For its plain loads see [Semaphore.Active].
+func (m *Many) Active(look func(*Many) bool) bool {
+	w := (*words)(unsafe.Add(unsafe.Pointer(&Idle.Words), atomic.LoadUintptr(&m.near)))
+	return w.a|w.b|w.c|w.d != 0 && look(m)
+}
+
+// Look looks at all counters.
+//
+//go:noinline
+func (m *Many) Look() bool {
+	all := m.all.Load()
+	for _, w := range all.few {
+		if w.a|w.b|w.c|w.d != 0 {
 			return true
 		}
-		if c = c.next; c == nil {
-			return false
+	}
+	for _, row := range all.long {
+		// All words are zero if the first one is, and each equals the next. The
+		// runtime compares strings by vectors.
+		text := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(row))), 8*len(row))
+		if row[0] != 0 || text[8:] != text[:len(text)-8] {
+			return true
 		}
 	}
+	return false
 }
