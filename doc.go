@@ -19,6 +19,8 @@
 //		start.Fire(7, "/index.html")
 //	}
 //
+// To test that a service's probes fire, use package provider/providertest.
+//
 // To see which probes a file or a process has, use package reader:
 //
 //	f, err := reader.Open("/usr/lib/postgresql/15/bin/postgres")
@@ -48,8 +50,6 @@
 //		}
 //		fmt.Println(e.Name, e.Args)
 //	}
-//
-// To test that a service's probes fire, use package provider/providertest.
 //
 // The events are those of package event, which holds their values and their JSON.
 // Two packages are for those who write tools of their own: notes, which reads and
