@@ -163,7 +163,7 @@ func TestOverlappingHeaders(t *testing.T) {
 	within(t, func() { read(bytes.NewReader(bad)) })
 }
 
-// FuzzFile holds that no file costs more than one of its size may.
+// FuzzFile checks that no file costs more than one of its size may.
 func FuzzFile(f *testing.F) {
 	f.Add((&object{notes: one}).build(f))
 	f.Add((&object{class: elf.ELFCLASS32, data: elf.ELFDATA2MSB, machine: elf.EM_PPC, notes: one}).build(f))

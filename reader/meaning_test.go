@@ -9,7 +9,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestMeanings holds that typedefs tell what values mean only of types that can
+// TestMeanings checks that typedefs tell what values mean only of types that can
 // mean that, and that unknown ones are passed over.
 func TestMeanings(t *testing.T) {
 	long := &btf.Int{Name: "long long", Size: 8, Encoding: btf.Signed}

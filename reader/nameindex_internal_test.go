@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestLookups holds that lookups find the same with and without the index, and
+// TestLookups checks that lookups find the same with and without the index, and
 // that symbols which all have one name do not make them slow.
 func TestLookups(t *testing.T) {
 	const n = 100_000

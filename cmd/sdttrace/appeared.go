@@ -23,7 +23,7 @@ type appeared struct {
 // announceEvery is how often there may be something new to say.
 const announceEvery = 100 * time.Millisecond
 
-// announceAppeared says on stderr which sites are attached to beside the first
+// announceAppeared reports on stderr which sites are attached to beside the first
 // known ones, soon after they are. held is the command, if there is one.
 func announceAppeared(s tracer, stderr io.Writer, known int, held *hold) *appeared {
 	l := &appeared{s: s, stderr: stderr, known: known, held: held, stop: make(chan struct{}), done: make(chan struct{})}
@@ -67,9 +67,9 @@ func (l *appeared) announce() {
 	printRemarks(l.stderr, more)
 }
 
-// acquit says which sites of a held command were late, once that is certain. One
-// that was found by chance while the dynamic linker, or a provider, was not yet
-// ready was not: the command is held soon after.
+// acquit reports which sites of a held command were late, once that is certain. A
+// site is not late that was found by chance before the dynamic linker, or a provider,
+// was ready: the command is held soon after.
 func (l *appeared) acquit(after time.Duration) {
 	if l.since.IsZero() || time.Since(l.since) < l.late+2*after {
 		return
@@ -80,7 +80,7 @@ func (l *appeared) acquit(after time.Duration) {
 	l.suspects, l.late, l.since = 0, 0, time.Time{}
 }
 
-// finish says the rest. Nothing is said afterwards.
+// finish reports the rest, and ends the reports.
 func (l *appeared) finish() {
 	close(l.stop)
 	<-l.done
@@ -88,8 +88,8 @@ func (l *appeared) finish() {
 	l.acquit(0)
 }
 
-// lateness says how long probes may have fired before they were attached to, ""
-// for not at all.
+// lateness returns for how long probes may have fired before they were attached to,
+// "" for not at all.
 func lateness(d time.Duration) string {
 	if d == 0 {
 		return ""

@@ -31,7 +31,7 @@ func (w tellingWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestLateRemark holds that sdttrace says so when it attaches to what a provider
+// TestLateRemark checks that sdttrace says so when it attaches to what a provider
 // has loaded after that one has given up waiting.
 func TestLateRemark(t *testing.T) {
 	self, err := os.FindProcess(os.Getpid())

@@ -30,7 +30,7 @@ func capless() {
 	os.Exit(1)
 }
 
-// TestCaplessRoot holds that root without all of its capabilities is told which
+// TestCaplessRoot checks that root without all of its capabilities is told which
 // are missing, and not to become root.
 func TestCaplessRoot(t *testing.T) {
 	needs.Root(t)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// printChildren says which of the processes have forked others that do the same
-// work, as those of servers do: probes fire there, and -p does not mean them.
+// printChildren reports which of the processes have forked others that do the same
+// work, as servers do: probes fire there, and -p does not include them.
 func printChildren(w io.Writer, pids []int) {
 	for _, pid := range pids {
 		if n := untracedChildren(pid, pids); n > 0 {
@@ -21,7 +21,7 @@ func printChildren(w io.Writer, pids []int) {
 }
 
 // untracedChildren counts the children of a process that run its program and are
-// not among traced. Kernels without CONFIG_PROC_CHILDREN tell of none.
+// not among traced. Kernels without CONFIG_PROC_CHILDREN list none.
 func untracedChildren(pid int, traced []int) int {
 	program, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {

@@ -36,8 +36,8 @@ type command struct {
 const endGrace = 5 * time.Second
 
 // startCommand starts a program and stops it where its own code begins: the
-// libraries that it is linked with are mapped then, and nothing of it, but
-// constructors of libraries, has run. What it prints goes to stderr.
+// libraries that it is linked with are mapped then, and only constructors of
+// libraries have run. Its output goes to stderr.
 func startCommand(args []string, stderr io.Writer) (*command, error) {
 	c := &command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = os.Stdin, stderr, stderr
@@ -80,8 +80,8 @@ func (c *command) startStopped() error {
 }
 
 // startUnblocked starts a program without the blocked signals that this process
-// was started with. Its thread is locked. (As for what is ignored: the runtime
-// gives children the default in place of its own handlers.)
+// was started with. The caller has locked its thread. (Signals that are ignored need
+// nothing: the runtime gives children the default in place of its own handlers.)
 func startUnblocked(cmd *exec.Cmd) error {
 	var none, old unix.Sigset_t
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &none, &old); err != nil {
@@ -122,7 +122,7 @@ func (c *command) stopAtEntry() error {
 	}
 }
 
-// lack returns the error that says which privileges this process lacks for
+// lack returns an error that names the privileges which this process lacks for
 // tracing, nil if it has them.
 func lack() error {
 	s, err := attach.Open(context.Background(), []string{"/proc/self/exe:no:probe"}, &attach.Options{Await: true, Rescan: time.Hour})
@@ -135,7 +135,7 @@ func lack() error {
 	return nil
 }
 
-// attachStopper has process pid stopped when it gets to its entry point.
+// attachStopper attaches a program that stops process pid at its entry point.
 func attachStopper(pid int) (*attach.Attachment, error) {
 	entry, err := entryPoint(pid)
 	if err != nil {
@@ -232,9 +232,9 @@ func (c *command) running() bool {
 	}
 }
 
-// signal sends the program a signal, which it is to get even if it stands still.
+// signal sends the program a signal, and lets it go on if it stands still.
 func (c *command) signal(sig syscall.Signal) {
-	// There is nothing to be done about a program that has ended meanwhile.
+	// A program that has ended meanwhile needs no signal.
 	c.cmd.Process.Signal(sig)
 	c.cmd.Process.Signal(syscall.SIGCONT)
 }
@@ -243,8 +243,8 @@ func (c *command) signal(sig syscall.Signal) {
 // to this one.
 const interruptTime = 100 * time.Millisecond
 
-// interrupted reports whether the program has ended since the user wanted it
-// to: signals often are for this process and for the program.
+// interrupted reports whether the program has ended because the user wanted it
+// to: a signal is often sent to this process and to the program.
 func (c *command) interrupted(ctx context.Context) bool {
 	in := interruptsOf(ctx)
 	var exit *exec.ExitError
@@ -274,8 +274,8 @@ func (c *command) resume() error {
 	return nil
 }
 
-// finish ends the program if it has not ended by itself. If it has, badly, the
-// error says how, unless that is since the user has ended it all.
+// finish ends the program if it has not ended by itself. The error says how the
+// program failed, unless the user has ended it.
 func (c *command) finish(ctx context.Context) error {
 	c.hold.close()
 	if !c.running() {

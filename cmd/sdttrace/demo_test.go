@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDemoUnprivileged holds that the demo says what it lacks and what helps,
+// TestDemoUnprivileged checks that the demo says what it lacks and what helps,
 // and shows the probes nevertheless.
 func TestDemoUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)

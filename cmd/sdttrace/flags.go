@@ -17,7 +17,7 @@ var flagOf = map[string]string{
 	"PIDs": "pid", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan", "Comm": "comm", "Exe": "exe",
 }
 
-// optionError makes an error in an option one of usage, that names its flag.
+// optionError turns an error in an option into one of usage that names the flag.
 func optionError(err error) error {
 	var option *attach.OptionError
 	if errors.As(err, &option) && flagOf[option.Option] != "" {
@@ -26,8 +26,8 @@ func optionError(err error) error {
 	return err
 }
 
-// checkGiven returns what is wrong with the flags that the user has set, whatever
-// is traced: those that say nothing, and those that have no effect beside others.
+// checkGiven returns an error for flags that are wrong whatever is traced: flags
+// without a value, and flags without an effect beside others.
 func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 	var err error
 	flags.Visit(func(flag *pflag.Flag) {
@@ -66,7 +66,7 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// saysNothing reports whether a flag has been set to nothing at all.
+// saysNothing reports whether a flag was set to an empty value.
 func saysNothing(flag *pflag.Flag) bool {
 	switch v := flag.Value.(type) {
 	case pflag.SliceValue:
@@ -85,7 +85,7 @@ func saysNothing(flag *pflag.Flag) bool {
 // bytesValue is a flag for a number of bytes.
 type bytesValue int
 
-// units are what may follow a number of bytes. As in GNU's tools, K is 1024 and
+// units may follow a number of bytes. As in GNU's tools, K is 1024 and
 // KB 1000.
 var units = map[string]int64{
 	"": 1, "B": 1,

@@ -22,8 +22,8 @@ type searcher interface {
 	Rescan(held bool) error
 }
 
-// hold has a command stand still behind each exec and each dlopen until what is
-// new there is attached to, and its providers wait when they have loaded probes.
+// hold stops a command behind each exec and each dlopen until sdttrace has attached to
+// what is new there, and lets its providers wait when they have loaded probes.
 type hold struct {
 	c         *command
 	gate      *gate.Gate
@@ -42,17 +42,17 @@ type hold struct {
 	closed bool
 }
 
-// newHold is for a command that has not been started.
+// newHold returns the hold of a command that has not been started.
 func newHold(c *command) *hold {
 	h := &hold{c: c}
-	// Without a guard some things are not held, which is said.
+	// Without a guard the gate does not stop everything; sdttrace says so.
 	h.guard, _ = gate.StartGuard(guardCommand)
 	// Without a socket providers do not wait, and their probes are found late.
 	h.providers, h.missing = gate.Listen()
 	return h
 }
 
-// environment is that of the command.
+// environment returns the environment of the command, nil for this process's own.
 func (h *hold) environment() []string {
 	if h.providers == nil {
 		return nil
@@ -60,7 +60,7 @@ func (h *hold) environment() []string {
 	return append(os.Environ(), h.providers.Environment())
 }
 
-// keep has the guard look after the command, which stands still.
+// keep hands the command, which stands still, to the guard.
 func (h *hold) keep() {
 	if h.guard == nil {
 		return
@@ -71,7 +71,7 @@ func (h *hold) keep() {
 	}
 }
 
-// start is called when the command stands still at its beginning.
+// start begins to hold the command, which stands still at its beginning.
 func (h *hold) start() {
 	g, err := gate.New(h.c.pid(), h.guard)
 	if err != nil {
@@ -82,7 +82,7 @@ func (h *hold) start() {
 	go h.run()
 }
 
-// begin has s search at each stop from now on.
+// begin makes s search at each stop from now on.
 func (h *hold) begin(s searcher, stderr io.Writer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,10 +108,10 @@ func (h *hold) rescan() {
 	}
 }
 
-// lastHeld is when the command was last held.
+// lastHeld returns when the command was last held.
 func (h *hold) lastHeld() time.Time { return time.Unix(0, h.last.Load()) }
 
-// late says that a provider has not waited.
+// late reports on stderr that a provider did not wait.
 func (h *hold) late(took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,7 +132,7 @@ func (h *hold) say(format string, args ...any) {
 	}
 }
 
-// run deals with stops until the command has ended, which is left to be waited for.
+// run handles stops until the command has ended. It leaves the command to be waited for.
 func (h *hold) run() {
 	for {
 		var info unix.Siginfo
@@ -152,8 +152,8 @@ func (h *hold) run() {
 // cldStopped is CLD_STOPPED, include/uapi/asm-generic/siginfo.h.
 const cldStopped = 5
 
-// stopped looks for what is new, if the gate has stopped the command, and lets it
-// go. Somebody else's stop is nothing to be undone.
+// stopped looks for what is new and lets the command go on, if the gate has stopped
+// it. A stop by somebody else stays.
 func (h *hold) stopped() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -206,8 +206,8 @@ func (h *hold) close() {
 	h.gate.Close()
 }
 
-// pendingStop returns the signal by which somebody wants a process to stop that
-// stands still already, 0 if nobody does.
+// pendingStop returns the pending signal that will stop a process again which stands
+// still already, 0 if there is none.
 func pendingStop(pid int) syscall.Signal {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

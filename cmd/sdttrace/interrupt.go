@@ -33,7 +33,7 @@ type interrupts struct {
 	stderr  io.Writer // for what is said to the user; nil for nothing
 }
 
-// escalation is what a command has been asked to do.
+// escalation is how firmly a command has been asked to end.
 type escalation int
 
 const (
@@ -71,7 +71,7 @@ func interruptsOf(ctx context.Context) *interrupts {
 	return &interrupts{first: make(chan struct{})}
 }
 
-// handOver leaves signals to a command until it has ended, and says so to
+// handOver leaves signals to a command until it has ended, and reports that on
 // stderr, which may be nil.
 func (in *interrupts) handOver(c *command, stderr io.Writer) {
 	in.mu.Lock()
@@ -117,8 +117,8 @@ func (in *interrupts) take(sig os.Signal, now time.Time) {
 }
 
 // escalate asks the command to end, each time more firmly. A terminal interrupts
-// its whole foreground process group, of which the command is: there is no need
-// to do it again.
+// its whole foreground process group, the command included, so that the command
+// needs no second interrupt.
 func (in *interrupts) escalate(sig os.Signal) {
 	c := in.command
 	switch {
@@ -151,8 +151,8 @@ func (in *interrupts) say(format string, args ...any) {
 	}
 }
 
-// inForeground reports whether this process is of the group that its terminal
-// sends signals to.
+// inForeground reports whether this process is in the group to which its terminal
+// sends signals.
 func inForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {

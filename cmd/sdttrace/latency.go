@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// latencyProbes returns the two probes of --latency. probes are the others that
-// were named.
+// latencyProbes returns the two probes of --latency. The argument holds the other
+// probes of the command line.
 func (f *aggregateFlags) latencyProbes(probes []string) ([]string, error) {
 	for _, other := range []string{f.sum, f.avg, f.min, f.max, f.hist} {
 		if f.count || other != "" {
@@ -51,7 +51,7 @@ func splitProbes(s string) []string {
 // nesting is how many starts of one key may wait, see [attach.PairStats].
 const nesting = 32
 
-// printPairs says what became of the events of a latency.
+// printPairs reports what became of the events of a latency.
 func printPairs(stderr io.Writer, s tracer) error {
 	l, ok := s.(*attach.Latency)
 	if !ok {

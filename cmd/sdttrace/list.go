@@ -174,7 +174,7 @@ func (l *lister) process(proc *reader.Process) {
 	}
 }
 
-// state says who is at the site. It is empty if the site cannot be read.
+// state returns what is at the site, "" if the site cannot be read.
 func state(p *reader.Probe) string {
 	site, err := p.Site()
 	if err != nil {

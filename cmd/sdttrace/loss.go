@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// serialWriter is what several goroutines write to.
+// serialWriter is a writer for several goroutines.
 type serialWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -24,7 +24,7 @@ const (
 	lossEvery = 10 * time.Second // at most, after the first time
 )
 
-// announceLosses says on stderr that events are being lost, and which flag helps,
+// announceLosses reports on stderr that events are being lost, and which flag helps,
 // until the returned function is called.
 func (f *traceFlags) announceLosses(s tracer, stderr io.Writer) (finish func()) {
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -54,7 +54,7 @@ func (f *traceFlags) announceLosses(s tracer, stderr io.Writer) (finish func()) 
 	}
 }
 
-// lossRemedy says which flags have fewer events lost.
+// lossRemedy names the flags by which fewer events are lost.
 func (f *traceFlags) lossRemedy() string {
 	switch {
 	case f.aggregate.latency != "":

@@ -8,14 +8,14 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
-// printPlan says what is traced.
+// printPlan reports what is traced.
 func printPlan(w io.Writer, plan attach.Plan) {
 	fmt.Fprintf(w, "sdttrace: attached to %d of %d sites; Ctrl-C ends\n", plan.Attached(), len(plan))
 	printRemarks(w, plan)
 }
 
-// printRemarks says why sites are not traced, and what else there is to know of
-// them, once per cause.
+// printRemarks reports why sites are not traced, and the other remarks of the plan,
+// once per cause.
 func printRemarks(w io.Writer, plan attach.Plan) {
 	type cause struct {
 		text  string

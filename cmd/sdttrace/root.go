@@ -35,7 +35,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// errReported is the error of a command that has said on stderr what went wrong.
+// errReported is the error of a command that has reported on stderr what went wrong.
 var errReported = errors.New("failed")
 
 // run runs the command and returns its exit code. It ends early, detached and
@@ -72,8 +72,8 @@ func newRootCommand(stdout, stderr io.Writer) *cobra.Command {
 	return root
 }
 
-// checkArgs makes what is wrong with the arguments of any command below c an
-// error of usage.
+// checkArgs turns errors in the arguments of every command below c into errors of
+// usage.
 func checkArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		if check := sub.Args; check != nil {
@@ -88,7 +88,7 @@ func checkArgs(c *cobra.Command) {
 	}
 }
 
-// remedy is the command that helps against err, to be appended to it.
+// remedy returns the command that helps against err, to be appended to its text.
 func remedy(err error, args []string) string {
 	var p *attach.PrivilegeError
 	if !errors.As(err, &p) || len(p.Missing) == 0 {

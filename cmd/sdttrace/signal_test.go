@@ -74,7 +74,7 @@ func ignoring() {
 	panic(syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
 }
 
-// TestCommandDispositions holds that a command does not inherit that signals are
+// TestCommandDispositions checks that a command does not inherit that signals are
 // ignored or blocked, neither by sdttrace nor by what has started it.
 func TestCommandDispositions(t *testing.T) {
 	dir := commands(t, "sdttrace", "dispositions", "ignoring")
@@ -159,7 +159,7 @@ func TestTerminalInterrupts(t *testing.T) {
 	}
 }
 
-// TestTerminate holds that SIGTERM is for the command, which may take its time.
+// TestTerminate checks that SIGTERM is for the command, which may take its time.
 func TestTerminate(t *testing.T) {
 	dir := commands(t, "sdttrace", "answering")
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {

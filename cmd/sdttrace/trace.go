@@ -97,7 +97,7 @@ type tracer interface {
 	Close() error
 }
 
-// follow prints what s traces until it ends, and what there is to say of it.
+// follow prints what s traces until it ends, with remarks and a summary on stderr.
 func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Writer, print func() error) error {
 	defer s.Close()
 	first, known := s.PlanSince(0)
@@ -146,7 +146,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	return nil
 }
 
-// nothing is the error for a command without probes that match.
+// nothing returns the error for a command without probes that match.
 func (f *traceFlags) nothing() error {
 	if f.held != nil && f.held.missing != nil {
 		return fmt.Errorf("%w in what could be seen of the command, which was looked at every %v", attach.ErrNoMatch, commandRescan)
@@ -154,7 +154,7 @@ func (f *traceFlags) nothing() error {
 	return fmt.Errorf("%w in what the command has run", attach.ErrNoMatch)
 }
 
-// openError makes an error in an option one of usage.
+// openError turns an error in an option into one of usage.
 func openError(err error) error {
 	if where := (*attach.WhereError)(nil); errors.As(err, &where) {
 		return usageError{where}
@@ -194,7 +194,7 @@ func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
 	return errors.Join(first, outputError(out.Flush()))
 }
 
-// outputError makes a reader that has seen enough no error.
+// outputError returns err as the error of the output, nil if its reader has closed it.
 func outputError(err error) error {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return nil
@@ -202,8 +202,8 @@ func outputError(err error) error {
 	return fmt.Errorf("write output: %w", err)
 }
 
-// awaitClose reports on perf events that the kernel is slow to remove, which
-// holds the end of the process in any case.
+// awaitClose reports on perf events that the kernel is slow to remove: the process
+// cannot end before they are.
 func awaitClose(s tracer, stderr io.Writer) {
 	all := s.Pending()
 	for all > 0 {

@@ -40,7 +40,7 @@ func asNobody(t *testing.T) (dir string, command func(name string, args ...strin
 	}
 }
 
-// TestCommandUnprivileged holds that a command is not started without the
+// TestCommandUnprivileged checks that a command is not started without the
 // privileges to trace it, and that the error names them and what helps.
 func TestCommandUnprivileged(t *testing.T) {
 	dir, nobody := asNobody(t)
@@ -58,7 +58,7 @@ func TestCommandUnprivileged(t *testing.T) {
 	}
 }
 
-// TestNoMatchUnprivileged holds that who may not look at the processes of others
+// TestNoMatchUnprivileged checks that who may not look at the processes of others
 // is told so, and what helps, when nothing matches.
 func TestNoMatchUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)

@@ -11,13 +11,13 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// watched reports whether somebody is at the probe, as its memory tells.
+// watched reports whether the probe's memory shows that somebody watches it.
 func (p *liveProbe) watched() bool {
 	return p.Semaphore != nil && *p.Semaphore > 0 || p.State == reader.Int3Site.String() || p.State == reader.CallSite.String()
 }
 
-// findWatchers adds who watches the probes. It looks at the machine only if
-// somebody watches any.
+// findWatchers adds the watchers of the probes. It looks at the machine only if
+// some probe is watched.
 func (l *lister) findWatchers(stderr io.Writer) {
 	var watchers *watch.Watchers
 	unknown := 0

@@ -56,7 +56,7 @@ func awaitWatchers(t *testing.T, pid int, provider string, want ...watch.Watcher
 	t.Fatalf("list shows the watchers %+v, want %+v", got, want)
 }
 
-// TestWatchers holds that list says who watches: this command by both kinds of
+// TestWatchers checks that list says who watches: this command by both kinds of
 // links, several at once, and nobody when they have gone.
 func TestWatchers(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
@@ -161,7 +161,7 @@ func TestWatchedByTracefs(t *testing.T) {
 	awaitWatchers(t, pid, provider)
 }
 
-// TestWatchersUnprivileged holds that somebody is seen to watch without the
+// TestWatchersUnprivileged checks that somebody is seen to watch without the
 // privilege to see who, and that list says what that takes.
 func TestWatchersUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)

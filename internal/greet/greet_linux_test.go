@@ -109,7 +109,7 @@ func as(user uint32, role string, environment ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestUsers holds that a provider waits for root and its own user only, and not
+// TestUsers checks that a provider waits for root and its own user only, and not
 // for others who listen where a tracer has.
 func TestUsers(t *testing.T) {
 	needs.Root(t) // to become others

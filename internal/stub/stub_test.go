@@ -183,7 +183,7 @@ func goroutine() []byte {
 	return code
 }
 
-// TestGoroutine holds that the goroutine's register tells goroutines apart at the
+// TestGoroutine checks that the goroutine's register tells goroutines apart at the
 // site, in whatever thread they run and however their stack has grown.
 func TestGoroutine(t *testing.T) {
 	site := mapCode(t, goroutine())
@@ -247,7 +247,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestNoSite holds that nothing is called while there is no address.
+// TestNoSite checks that nothing is called while there is no address.
 func TestNoSite(t *testing.T) {
 	var site uintptr
 	var b stub.Block
@@ -259,7 +259,7 @@ func TestNoSite(t *testing.T) {
 // file that it names.
 const quiesceFlag = "STUB_TEST_QUIESCE"
 
-// TestQuiesce holds that Quiesce waits for a goroutine that is in a stub. The
+// TestQuiesce checks that Quiesce waits for a goroutine that is in a stub. The
 // stub spins until a mapped file is written to, by another process: this one
 // may stand still meanwhile.
 func TestQuiesce(t *testing.T) {

@@ -66,7 +66,7 @@ func TestMemfdTooLarge(t *testing.T) {
 	}
 }
 
-// TestSpan holds that a span stays readable, and is used again.
+// TestSpan checks that a span stays readable, and is used again.
 func TestSpan(t *testing.T) {
 	page := uint64(os.Getpagesize())
 	f, err := Memfd("span", bytes.Repeat([]byte{7}, int(2*page)))

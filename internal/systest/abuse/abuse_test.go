@@ -1,4 +1,4 @@
-// Package abuse holds that probes and those who attach to them survive what
+// Package abuse checks that probes and those who attach to them survive what
 // happens to processes: being killed, stopped, starved of descriptors or
 // memory, executed anew; and that nothing stays behind.
 //
@@ -116,7 +116,7 @@ func (p *process) watched() bool {
 	return watched
 }
 
-// checkClean holds that nobody is attached to the victim: its semaphores are 0
+// checkClean checks that nobody is attached to the victim: its semaphores are 0
 // and its sites hold no breakpoint and no call.
 func (p *process) checkClean() {
 	p.t.Helper()
@@ -168,7 +168,7 @@ func open(t testing.TB, opts *attach.Options) *attach.Session {
 	return s
 }
 
-// finish closes a session and holds that every firing is accounted for.
+// finish closes a session and checks that every firing is accounted for.
 func finish(t testing.TB, s *attach.Session) attach.Stats {
 	t.Helper()
 	if err := s.Close(); err != nil {

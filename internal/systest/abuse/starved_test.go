@@ -18,7 +18,7 @@ func limitFiles(n int) error {
 	return unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
 }
 
-// TestNoDescriptors holds that Load without a descriptor to spare is an error
+// TestNoDescriptors checks that Load without a descriptor to spare is an error
 // that says so, and that the probes which are loaded go on.
 func TestNoDescriptors(t *testing.T) {
 	v := startVictim(t)
@@ -43,7 +43,7 @@ func (p *process) descriptors() int {
 	return len(fds)
 }
 
-// checkTraced holds that the victim's probes can be traced.
+// checkTraced checks that the victim's probes can be traced.
 func (p *process) checkTraced() {
 	p.t.Helper()
 	s := open(p.t, pidOptions(p))
@@ -54,7 +54,7 @@ func (p *process) checkTraced() {
 	p.checkClean()
 }
 
-// TestNoMemory holds the same of Load without address space.
+// TestNoMemory checks the same of Load without address space.
 func TestNoMemory(t *testing.T) {
 	v := startVictim(t)
 	v.Do("heap %d", 256<<20) // so that it need not grow when it cannot

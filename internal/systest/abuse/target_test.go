@@ -79,7 +79,7 @@ func TestTargetStopped(t *testing.T) {
 	}
 }
 
-// TestTargetExecutesAnew holds that the probes of the new program are found
+// TestTargetExecutesAnew checks that the probes of the new program are found
 // and that the old ones' sites do no harm.
 func TestTargetExecutesAnew(t *testing.T) {
 	v := startVictim(t)
@@ -130,7 +130,7 @@ func TestTargetExecutesAnew(t *testing.T) {
 	v.checkClean()
 }
 
-// TestTargetInNamespaces holds that the processes of a container are known by
+// TestTargetInNamespaces checks that the processes of a container are known by
 // the numbers that they have here.
 func TestTargetInNamespaces(t *testing.T) {
 	needs.Root(t)

@@ -151,7 +151,7 @@ func leaked(t testing.TB) int {
 	return all
 }
 
-// TestTracerStarved holds that a tracer without a descriptor to spare says so
+// TestTracerStarved checks that a tracer without a descriptor to spare says so
 // and holds nothing.
 func TestTracerStarved(t *testing.T) {
 	v := startVictim(t)

@@ -62,7 +62,7 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// TestSourceNamesNoMirror holds that which hosts have Debian's archive is said
+// TestSourceNamesNoMirror checks that which hosts have Debian's archive is said
 // by machines, not by this module.
 func TestSourceNamesNoMirror(t *testing.T) {
 	hosts := []string{"deb." + "debian.org", "ftp." + "debian.org", "snapshot." + "debian.org"}

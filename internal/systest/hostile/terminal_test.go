@@ -78,7 +78,7 @@ func TestTerminal(t *testing.T) {
 // words are what completion may offer: a shell expands none of their characters.
 var words = regexp.MustCompile(`^[\w.+:/-]*\*?$`)
 
-// checkWords holds that what completion offers is fit for a shell.
+// checkWords checks that what completion offers is fit for a shell.
 func checkWords(t *testing.T, offered string) {
 	t.Helper()
 	for line := range strings.Lines(offered) {
@@ -89,7 +89,7 @@ func checkWords(t *testing.T, offered string) {
 	}
 }
 
-// check holds that text is fit for a terminal.
+// check checks that text is fit for a terminal.
 func check(t *testing.T, what, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
@@ -109,7 +109,7 @@ func check(t *testing.T, what, text string) {
 	}
 }
 
-// TestBpftrace holds that a program cannot put code of its own into a script.
+// TestBpftrace checks that a program cannot put code of its own into a script.
 func TestBpftrace(t *testing.T) {
 	exe := hostile(t)
 	out, _ := exec.Command(needs.Build(t, "cmd/sdtdump"), "--format", "bpftrace", exe).Output()

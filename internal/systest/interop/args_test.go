@@ -138,7 +138,7 @@ func TestWideRecord(t *testing.T) {
 	}
 }
 
-// TestFork holds that a child of fork that fires at a plain nop lives, though
+// TestFork checks that a child of fork that fires at a plain nop lives, though
 // its parent's site is being traced.
 func TestFork(t *testing.T) {
 	need(t)

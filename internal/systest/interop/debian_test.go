@@ -160,7 +160,7 @@ func (p debianProgram) checkSemaphore(t *testing.T) {
 	checkRaised(t, pid, p.selector)
 }
 
-// checkElsewhere holds that the program's test exists.
+// checkElsewhere checks that the program's test exists.
 func (p debianProgram) checkElsewhere(t *testing.T) {
 	if list := run(t, "go", "test", "-list", "^"+p.elsewhere+"$", "../targets"); !strings.Contains(list, p.elsewhere+"\n") {
 		t.Errorf("internal/systest/targets has no %s:\n%s", p.elsewhere, list)

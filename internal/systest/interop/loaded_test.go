@@ -9,7 +9,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestSharedFile holds that processes with the same probes share one file, so
+// TestSharedFile checks that processes with the same probes share one file, so
 // that one attach traces all of them, also one that starts later.
 func TestSharedFile(t *testing.T) {
 	need(t)

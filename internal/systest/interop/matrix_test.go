@@ -52,7 +52,7 @@ const none = "–"
 var cells atomic.Int32
 
 // TestMatrix uses other people's tools on our probes, and our reader and
-// attacher on other people's, and holds that INTEROP.md says what they do.
+// attacher on other people's, and checks that INTEROP.md says what they do.
 // The versions there are those of the last -update in each release: other
 // versions are no error, other results are.
 func TestMatrix(t *testing.T) {

@@ -97,7 +97,7 @@ func compile(t *testing.T, command []string) string {
 // theirNote is what readelf -n prints of a probe.
 var theirNote = regexp.MustCompile(`Provider: (.*)\n\s+Name: (.*)\n\s+Location: 0x0*([0-9a-f]+), Base: 0x0*([0-9a-f]+), Semaphore: 0x0*([0-9a-f]+)\n\s+Arguments:[ \t]*(.*)`)
 
-// checkRead compares what reader and readelf find, and holds that every argument
+// checkRead compares what reader and readelf find, and checks that every argument
 // is understood.
 func checkRead(t *testing.T, path string, sites int) {
 	t.Helper()
@@ -146,7 +146,7 @@ func checkSemaphores(t *testing.T, path string) {
 	checkRaised(t, pid, "shapes:*")
 }
 
-// checkRaised holds that the semaphores of what a selector names in a process are
+// checkRaised checks that the semaphores of what a selector names in a process are
 // raised while we are attached, and only then.
 func checkRaised(t *testing.T, pid int, selector string) {
 	t.Helper()

@@ -108,7 +108,7 @@ func TestCPIO(t *testing.T) {
 	}
 }
 
-// TestCopyTree holds that all files of a directory are copied, and that one
+// TestCopyTree checks that all files of a directory are copied, and that one
 // that is not there is no error.
 func TestCopyTree(t *testing.T) {
 	dir := t.TempDir()

@@ -140,7 +140,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestTable holds that the document counts and explains, and that it stays true
+// TestTable checks that the document counts and explains, and that it stays true
 // when a kernel gets a new build or a package more tests.
 func TestTable(t *testing.T) {
 	all := suites

@@ -1,4 +1,4 @@
-// Package leftover holds that the tests of a package leave nothing behind in
+// Package leftover checks that the tests of a package leave nothing behind in
 // their process: no descriptor, no mapping of what has no name, no child.
 package leftover
 

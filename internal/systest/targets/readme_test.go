@@ -20,7 +20,7 @@ const (
 	tracing   = "Trace them, and everybody else's"
 )
 
-// TestReadmeProgram builds README's program and holds that its events look as
+// TestReadmeProgram builds README's program and checks that its events look as
 // those there.
 func TestReadmeProgram(t *testing.T) {
 	k := newKitchen(t, tracing)

@@ -80,7 +80,7 @@ func (k *kitchen) choose(names string, pid int) *exec.Cmd {
 	return nil
 }
 
-// done holds that every command was run.
+// done checks that every command was run.
 func (k *kitchen) done() {
 	k.t.Helper()
 	for _, c := range k.all {

@@ -41,7 +41,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestConcurrentWrites holds that messages do not mix.
+// TestConcurrentWrites checks that messages do not mix.
 func TestConcurrentWrites(t *testing.T) {
 	var b bytes.Buffer
 	w := NewWriter(&b)
