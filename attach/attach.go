@@ -1,0 +1,200 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/plan"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/site"
+)
+
+// attach plans, generates and attaches. prepared is called with the maps before
+// the first event can fire. layout is nil to record events.
+func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *bind.Layout, prepared func(*maps) error) (err error) {
+	t.options, t.layout = o, layout
+	t.searching = ctx
+	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
+		return err
+	}
+	if t.selectors, err = parseSelectors(selectors); err != nil {
+		return err
+	}
+	if err := optionError("Args", o.functionArgs.Fits(t.selectors)); err != nil {
+		return err
+	}
+	t.discover = discover.New(t.selectors, t.procs)
+	t.looked = time.Now()
+	t.discover.Await = o.Await
+	found, err := t.discover.First(ctx)
+	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
+		return err
+	}
+	plan := site.PlanOf(found)
+	t.sharing = site.NewSharing(t.procs)
+	if t.kind, err = link.Choose(link.Kind(o.Link), len(o.Target.PIDs) > 0 && t.sharing == nil); err != nil {
+		return err
+	}
+	if t.kind == link.Perf && t.sharing == nil && o.Rescan > 0 {
+		t.procs.WatchLeaders()
+	}
+	planner := newPlanner(o.Force)
+	defer planner.Objects.Close()
+	used := bind.NewOptionUse(o.texts[:len(o.Strings)], o.Follow)
+	schemas, err := t.plan(ctx, planner, plan, layout, used)
+	if err == nil {
+		err = t.misfit(plan, schemas)
+	}
+	if err == nil {
+		err = optionError(used.Check())
+	}
+	if err == nil && layout != nil && len(plan) > 0 {
+		err = whereError(layout.Fits())
+	}
+	if err != nil {
+		return err
+	}
+	signatures, scratch := t.unknown(signaturesOf(schemas))
+	if t.maps, err = newMaps(o.RingSize, scratch, layout == nil); err == nil && len(signatures) > 0 && layout != nil {
+		err = t.maps.addGroups(layout)
+	}
+	if err == nil {
+		err = t.maps.addSelection(o)
+	}
+	if err == nil && t.kind.Slow() {
+		err = t.maps.addStop()
+	}
+	if err == nil && t.sharing != nil {
+		err = t.maps.addProcesses(t.procs)
+	}
+	if err != nil {
+		return privilege.Explain("prepare tracing", err)
+	}
+	if err := prepared(t.maps); err != nil {
+		return err
+	}
+	followers := t.share(plan, schemas, planner.Objects)
+	numbers := t.numbers.give(plan, schemas, layout != nil)
+	t.sites.Store(t.sites.Load().with(plan, schemas, numbers))
+	refused, err := t.load(ctx, signatures, t.maps)
+	if err != nil {
+		return err
+	}
+	if err := leaveOut(plan, schemas, refused); err != nil {
+		return err
+	}
+	groups := t.groups(plan, schemas, followers, planner.Objects, numbers)
+	if len(plan) > 0 {
+		t.attached, err = site.Attach(ctx, plan, groups, t.kind)
+		if err != nil && !(o.Await && plan.Gone()) {
+			return err
+		}
+		site.Follow(plan, followers)
+	}
+	if err := layout.Half(plan); err != nil && t.attached != nil && !o.Await {
+		t.attached.Close()
+		t.attached.Wait(context.WithoutCancel(ctx))
+		return err
+	}
+	if t.attached == nil {
+		t.attached = site.Unattached(plan)
+	}
+	if t.kind.Slow() {
+		t.attached.Halt = t.maps.stop
+	}
+	return nil
+}
+
+// plan decides what is done at each site. The error is the cause of ctx. Which
+// options are of use is noted in used, if that is not nil.
+func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Plan, layout *bind.Layout, used *bind.OptionUse) ([]*bind.Schema, error) {
+	for i := range plan {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		plan[i].Decide(planner)
+	}
+	o := t.options
+	schemas, err := bind.All(ctx, plan, &bind.Binder{
+		Hook: hookOf(t.kind), MaxString: o.MaxString, Texts: o.texts, Follow: o.Follow, Args: o.functionArgs, Where: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used,
+	})
+	for i := range plan {
+		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {
+			misfit.Err = whereError(misfit.Err)
+		}
+	}
+	return schemas, err
+}
+
+// misfit returns why the sites that a selector names were left out, if there is
+// such a selector and it has no others: what it asks for is a mistake.
+func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
+	var left []int
+	for i := range plan {
+		var misfit *bind.Misfit
+		switch {
+		case !errors.As(plan[i].Reason, &misfit):
+		case errors.Is(misfit, bind.ErrBothRoles):
+			return misfit.Err
+		default:
+			left = append(left, i)
+		}
+	}
+	for s := range t.selectors {
+		names := func(i int) bool { return discover.Selects(&t.selectors[s], &plan[i].Probe) }
+		first := slices.IndexFunc(left, names)
+		if first < 0 {
+			continue
+		}
+		fits := false
+		for i := range plan {
+			if schemas[i] != nil && names(i) {
+				fits = true
+				break
+			}
+		}
+		if !fits {
+			return plan[left[first]].Reason.(*bind.Misfit).Err
+		}
+	}
+	return nil
+}
+
+// share decides which sites share the link of another one, and refuses those that
+// cannot.
+func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.Objects) (followers map[int]*site.Site) {
+	followers = t.sharing.Share(plan, objects)
+	for i := range plan {
+		if followers[i] == nil && plan[i].Reason != nil {
+			schemas[i] = nil
+		}
+	}
+	return followers
+}
+
+// groups returns the sites by link. Those that follow another one have none.
+func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[int]*site.Site, objects operand.Objects, numbers []int) []*site.Group {
+	groups := site.Groups{Objects: objects, Procs: t.procs}
+	codes := map[*codegen.Signature]code{}
+	for i := range plan {
+		sc := schemas[i]
+		if sc == nil || followers[i] != nil {
+			continue
+		}
+		c, ok := codes[sc.Sig]
+		if !ok {
+			c, _ = t.progs.find(sc.Sig)
+			codes[sc.Sig] = c
+		}
+		groups.Add(&plan[i], c.prog, c.form.Cookie(numbers[i]))
+	}
+	return groups.All
+}

@@ -1,0 +1,130 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/site"
+)
+
+// signaturesOf returns the different signatures.
+func signaturesOf(schemas []*bind.Schema) (signatures []*codegen.Signature) {
+	seen := map[*codegen.Signature]bool{}
+	for _, sc := range schemas {
+		if sc != nil && !seen[sc.Sig] {
+			seen[sc.Sig] = true
+			signatures = append(signatures, sc.Sig)
+		}
+	}
+	return signatures
+}
+
+// unknown returns those signatures for which there is no program yet, and the
+// size of the scratch memory that they need.
+func (t *tracing) unknown(signatures []*codegen.Signature) (out []*codegen.Signature, scratch int) {
+	for _, sig := range signatures {
+		if _, ok := t.progs.find(sig); ok {
+			continue
+		}
+		out = append(out, sig)
+		if sig.NeedsScratch() {
+			scratch = max(scratch, sig.ScratchSize())
+		}
+	}
+	return out, scratch
+}
+
+// load creates programs for the signatures. It returns why some of them have
+// none; the error concerns all.
+func (t *tracing) load(ctx context.Context, signatures []*codegen.Signature, m *maps) (refused map[*codegen.Signature]error, err error) {
+	refuse := func(sig *codegen.Signature, err error) {
+		if refused == nil {
+			refused = map[*codegen.Signature]error{}
+		}
+		refused[sig] = err
+	}
+	var untried []*codegen.Signature
+	for _, sig := range signatures {
+		if err := t.progs.refusal(sig); err != nil {
+			refuse(sig, t.loadError(err))
+		} else {
+			untried = append(untried, sig)
+		}
+	}
+	signatures = untried
+	specs, forms := codegen.Specs(signatures, &m.Refs)
+	for i, spec := range specs {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		var in []*codegen.Signature // the program
+		for _, sig := range signatures {
+			if forms[sig].Program == i {
+				in = append(in, sig)
+			}
+		}
+		prog, err := t.progs.new(spec, in)
+		var missing *privilege.Error
+		switch {
+		case err == nil:
+			t.mu.Lock()
+			t.progs.add(prog, in, forms)
+			t.mu.Unlock()
+			continue
+		case errors.As(privilege.Explain("load", err), &missing):
+			return nil, privilege.Explain("load the programs that read arguments", err)
+		}
+		if len(in) == 1 {
+			t.progs.refuse(in[0], err)
+			refuse(in[0], t.loadError(err))
+			continue
+		}
+		// One of them it is. Each gets a program of its own.
+		for _, sig := range in {
+			alone, err := t.load(ctx, []*codegen.Signature{sig}, m)
+			if err != nil {
+				return nil, err
+			}
+			if alone[sig] != nil {
+				refuse(sig, alone[sig])
+			}
+		}
+	}
+	return refused, nil
+}
+
+// loadError is why a signature's program could not be loaded.
+func (t *tracing) loadError(err error) error {
+	if errors.Is(err, unix.E2BIG) && t.options.condition != nil {
+		return &WhereError{Where: t.options.Where, Column: 1, Msg: "it is too long for the kernel: a program has room for fewer comparisons, and time for fewer or shorter pieces of text between stars"}
+	}
+	return fmt.Errorf("load the program that reads its arguments: %w", err)
+}
+
+// leaveOut refuses the sites of signatures that have no program. It returns an
+// error if the condition is the reason and no site is left.
+func leaveOut(plan site.Plan, schemas []*bind.Schema, refused map[*codegen.Signature]error) error {
+	var where *WhereError
+	left := false
+	for i, sc := range schemas {
+		switch {
+		case sc == nil:
+		case refused[sc.Sig] == nil:
+			left = true
+		default:
+			plan[i].Reason = refused[sc.Sig]
+			errors.As(plan[i].Reason, &where)
+			schemas[i] = nil
+		}
+	}
+	if where != nil && !left {
+		return where
+	}
+	return nil
+}
