@@ -2,19 +2,12 @@ package bind
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
-	"github.com/go-usdt/usdt/attach/internal/site"
-	"github.com/go-usdt/usdt/reader"
 )
 
 // ErrAggregation is wrapped by the error of what cannot be aggregated.
 var ErrAggregation = errors.New("aggregation")
-
-// maxGroupBytes is the size of the keys that events can be grouped by.
-const maxGroupBytes = 512
 
 // Computation is what is computed of events.
 type Computation struct {
@@ -64,173 +57,6 @@ func (l *Layout) restore(clone *Layout) {
 	if pairs != nil {
 		*pairs = *clone.Pairs
 		l.Pairs = pairs
-	}
-}
-
-// bind fits the aggregation to what is read at a site, and drops the reads that
-// nobody needs.
-func (l *Layout) bind(sc *Schema, s *site.Site, role codegen.Role) error {
-	p := &s.Probe
-	code := &codegen.Aggregate{Role: role}
-	if err := l.bindGroup(code, sc, p); err != nil {
-		return err
-	}
-	if role != codegen.RoleNone {
-		if err := l.Pairs.bindPair(code, sc, s); err != nil {
-			return err
-		}
-	}
-	if size := code.Room(); size > maxGroupBytes {
-		return tooLong(p, size)
-	}
-	if err := l.agree(code, p); err != nil {
-		return err
-	}
-	sc.Sig.Aggregate = code
-	sc.Sig.DropUnneeded()
-	return nil
-}
-
-func tooLong(p *reader.Probe, size int) error {
-	return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, maxGroupBytes)
-}
-
-// bindGroup is for what events are added up by, and for the value.
-func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
-	switch {
-	case code.Role == codegen.RoleStart && l.Pairs.fromStart != nil:
-		return l.bindNoted(code, sc, p)
-	case code.Role == codegen.RoleStart:
-		return nil
-	case code.Role == codegen.RoleEnd:
-		err = l.Pairs.bindGroup(code, l.Wanted.By, sc, p)
-	default:
-		code.Parts, code.KeySize, err = bindKey(l.Wanted.By, sc, p)
-	}
-	if err != nil {
-		return err
-	}
-	l.markMissing(code, l.Wanted.By, sc)
-	code.Wanted = codegen.Values{
-		Value: l.Wanted.Value != "", Sum: l.Wanted.Sum || l.Wanted.Avg, Min: l.Wanted.Min, Max: l.Wanted.Max, Hist: l.Wanted.Hist,
-		Bounds: len(l.Wanted.Bounds),
-	}
-	switch {
-	case l.Pairs != nil:
-		code.Value = codegen.Elapsed
-	case code.Wanted.Value:
-		if code.Value, err = sc.Input(p, l.Wanted.Value, false); err != nil {
-			return fmt.Errorf("%w: %w", ErrAggregation, err)
-		}
-		if code.Value.IsText() || code.Value.Kind == reader.Other {
-			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
-		}
-		if code.Value.Meaning == reader.Time && (l.Wanted.Sum || l.Wanted.Avg || l.Wanted.Hist) {
-			return fmt.Errorf("%w: argument %s of %s:%s is a time, of which there are only the least and the greatest", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
-		}
-	}
-	return nil
-}
-
-// bindKey lays out a key of the values of names.
-func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part, size int, err error) {
-	for _, name := range names {
-		part := codegen.Part{Offset: size, Size: 8}
-		if name == "probe" {
-			part.In = codegen.Input{Source: codegen.InputProbe, Kind: reader.String, Size: 4}
-		} else if part.In, err = sc.Input(p, name, false); err != nil {
-			return nil, 0, fmt.Errorf("%w: %w", ErrAggregation, err)
-		}
-		switch {
-		case part.In.Source == codegen.InputComm:
-			part.Size = codegen.KeyComm
-		case part.In.Source != codegen.InputProbe && part.In.IsText():
-			part.Size = codegen.KeyTextSize
-		}
-		parts = append(parts, part)
-		size += part.Size
-	}
-	return parts, size, nil
-}
-
-// agree holds that all sites have keys and values of the same kinds.
-func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
-	if code.Missing() {
-		return nil // no event of this site gets that far
-	}
-	if l.Pairs != nil {
-		if err := l.Pairs.agree(code, p); err != nil || code.Role == codegen.RoleStart {
-			return err
-		}
-	}
-	differ := func(a, b *codegen.Input) bool {
-		return a.Kind != b.Kind || a.Meaning != b.Meaning || a.Kind == reader.Float && a.Size != b.Size
-	}
-	late := func() error {
-		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", ErrAggregation, p.Provider, p.Name)
-	}
-	if !l.Bound && l.Made && len(code.Parts) > 0 {
-		return late()
-	}
-	if !l.Bound {
-		l.Bound, l.Parts, l.Value = true, slices.Clone(code.Parts), code.Value
-	}
-	for i := range code.Parts {
-		known, part := &l.Parts[i], &code.Parts[i]
-		switch {
-		case part.In.Source == codegen.InputMissing:
-		case known.In.Source == codegen.InputMissing && l.Made:
-			return late()
-		case known.In.Source == codegen.InputMissing:
-			l.Parts = slices.Clone(l.Parts) // a clone of l shares them
-			l.Parts[i] = *part
-		case differ(&known.In, &part.In):
-			return otherKind(l.Wanted.By[i], p)
-		}
-	}
-	if differ(&l.Value, &code.Value) {
-		return otherKind(l.Wanted.Value, p)
-	}
-	return nil
-}
-
-func otherKind(name string, p *reader.Probe) error {
-	return fmt.Errorf("%w: argument %s of %s is of another kind than that of other probes", ErrAggregation, name, site.Name(p))
-}
-
-// settle lays out the keys of sites, all equally, once it is known of which kind
-// the parts are that are missing at some of them. It refuses sites for whose keys
-// there is no room then.
-func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
-	if !l.Bound {
-		return
-	}
-	l.Parts = slices.Clone(l.Parts) // a clone of l shares them
-	size := 0
-	for i := range l.Parts {
-		l.Parts[i].Offset = size
-		size += l.Parts[i].Size
-	}
-	marks, marksSize := l.marksAt(size, len(l.Parts))
-	l.KeySize = size + marksSize
-	for i, sc := range schemas {
-		if sc == nil || sc.Sig.Aggregate.Role == codegen.RoleStart || sc.Sig.Aggregate.Missing() {
-			continue
-		}
-		code := sc.Sig.Aggregate
-		for j := range code.Parts {
-			code.Parts[j].Offset, code.Parts[j].Size = l.Parts[j].Offset, l.Parts[j].Size
-		}
-		code.KeySize, code.Marks = l.KeySize, marks
-		var err error
-		if room := code.Room() - marksSize; room > maxGroupBytes {
-			err = &Misfit{tooLong(&plan[i].Probe, room)}
-		} else {
-			err = sc.Sig.Fits()
-		}
-		if err != nil {
-			plan[i].Reason, schemas[i] = err, nil
-		}
 	}
 }
 
