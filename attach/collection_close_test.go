@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 )
 
 // TestCollectionCloseMeanwhile closes collections whose programs are being
@@ -19,12 +20,12 @@ func TestCollectionCloseMeanwhile(t *testing.T) {
 	spec := readSpec(t, newestObject)
 	open := 0
 	for round := range 9 {
-		c := newCollection(t, spec, &attach.CollectionOptions{Link: attach.PerfLink})
+		c := newCollection(t, spec, &collection.Options{Link: attach.PerfLink})
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for i := range 3 {
 			wg.Go(func() {
-				opts := attach.CollectionOptions{Rescan: time.Millisecond, Cookie: uint64(i)}
+				opts := collection.Options{Rescan: time.Millisecond, Cookie: uint64(i)}
 				if _, err := c.AttachProgram(ctx, "any", selector, &opts); err != nil && !errors.Is(err, attach.ErrClosed) && !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 )
 
 // TestCollectionFunctions attaches programs to functions, by links of either
@@ -16,7 +17,7 @@ func TestCollectionFunctions(t *testing.T) {
 	object := compileBPF(t, "testdata/functions.bpf.c")
 	want := [6]uint64{2, 2, 2, 2 * 0xf8, 2 << 40, 4 << 40}
 	spec := readSpec(t, object)
-	if c, err := attach.NewCollection(t.Context(), spec, nil); errors.Is(err, ebpf.ErrNotSupported) {
+	if c, err := collection.New(t.Context(), spec, nil); errors.Is(err, ebpf.ErrNotSupported) {
 		t.Log(err)
 		delete(spec.Programs, "both")
 		want[5] = 0
@@ -27,7 +28,7 @@ func TestCollectionFunctions(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			path := compile(t, "gcc", "-O2")
 			p := start(t, exec.Command(path))
-			c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Cookie: 1 << 40, Link: kind})
+			c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Cookie: 1 << 40, Link: kind})
 			if err := c.Attach(t.Context()); err != nil {
 				t.Fatal(err)
 			}

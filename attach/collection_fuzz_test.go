@@ -5,12 +5,12 @@ import (
 	"os"
 	"testing"
 
-	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 )
 
-// FuzzLoadCollectionSpec damages an object: that is an error or another object,
+// FuzzLoadSpec damages an object: that is an error or another object,
 // and never a panic.
-func FuzzLoadCollectionSpec(f *testing.F) {
+func FuzzLoadSpec(f *testing.F) {
 	object, err := os.ReadFile(newestObject)
 	if err != nil {
 		f.Fatal(err)
@@ -30,7 +30,7 @@ func FuzzLoadCollectionSpec(f *testing.F) {
 			copy(b[at:], with)
 		}
 		b = b[:len(b)-min(int(cut), len(b))]
-		spec, err := attach.LoadCollectionSpec(bytes.NewReader(b))
+		spec, err := collection.LoadSpec(bytes.NewReader(b))
 		if (spec == nil) == (err == nil) {
 			t.Errorf("%v, error %v: want one of them", spec, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 )
 
 // TestCollectionManyProcesses attaches a collection to more processes than have
@@ -26,7 +27,7 @@ func TestCollectionManyProcesses(t *testing.T) {
 			p.AttachTo = map[string]string{"bare": "args:bare", "sleepable": "versions:*"}[name]
 		}
 		before := len(ownLinks(t))
-		c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: pids}, Link: link, Rescan: 5 * time.Millisecond, Await: true})
+		c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: 5 * time.Millisecond, Await: true})
 		if err := c.Attach(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -48,14 +49,14 @@ func TestCollectionManyProcesses(t *testing.T) {
 				t.Errorf("%d events of probes that were declared later, want 2", n)
 			}
 		}
-		one := attachProgram(t, c, "bare", "args:ints", &attach.CollectionOptions{Target: attach.Target{PIDs: pids[:1]}})
+		one := attachProgram(t, c, "bare", "args:ints", &collection.Options{Target: attach.Target{PIDs: pids[:1]}})
 		programs[0].Do("")
 		programs[1].Do("")
 		if n := len(firings(t, c)); n != 3 {
 			t.Errorf("link %v: %d events with another link for one process, want 3", link, n)
 		}
 		for _, others := range [][]int{nil, {os.Getpid()}} {
-			_, err := c.AttachProgram(t.Context(), "bare", "args:bare", &attach.CollectionOptions{Target: attach.Target{PIDs: others}})
+			_, err := c.AttachProgram(t.Context(), "bare", "args:bare", &collection.Options{Target: attach.Target{PIDs: others}})
 			if err == nil || !strings.Contains(err.Error(), "load it without Target.PIDs") {
 				t.Errorf("link %v: attaching to processes %v: error %v", link, others, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 )
 
 // TestCollectionArguments compares what programs compiled from C read with what
@@ -36,7 +37,7 @@ func TestCollectionArguments(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s%d%v", object, strings.Join(test.command[:2], ""), test.bits, test.kind), func(t *testing.T) {
 				target := compile(t, test.command...)
 				p := start(t, exec.Command(target))
-				c := newCollection(t, spec, &attach.CollectionOptions{Link: test.kind, Target: attach.Target{PIDs: []int{p.PID()}}})
+				c := newCollection(t, spec, &collection.Options{Link: test.kind, Target: attach.Target{PIDs: []int{p.PID()}}})
 				program, number := "any", uint32(1)
 				if test.bits == 32 {
 					program, number = "sleepable", 2
@@ -44,7 +45,7 @@ func TestCollectionArguments(t *testing.T) {
 				want := wantC(test.bits)
 				plans := map[string]attach.Plan{}
 				for i, name := range probes {
-					a := attachProgram(t, c, program, target+":args:"+name, &attach.CollectionOptions{Cookie: uint64(i) - 1})
+					a := attachProgram(t, c, program, target+":args:"+name, &collection.Options{Cookie: uint64(i) - 1})
 					plans[name] = a.Plan()
 				}
 				p.Do("")
@@ -56,7 +57,7 @@ func TestCollectionArguments(t *testing.T) {
 					name := probes[i]
 					failed := map[int]error{}
 					for _, err := range plans[name][0].ArgErrs {
-						e := err.(*attach.ArgError)
+						e := err.(*collection.ArgError)
 						failed[e.Index] = e
 					}
 					if ev.Program != number || ev.Cookie != int64(i)-1 || int(ev.Count) != len(want[name]) {

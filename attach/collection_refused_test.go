@@ -8,7 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 )
 
 // TestRefusedProgram holds that the error of a collection says which of its
@@ -23,7 +23,7 @@ func TestRefusedProgram(t *testing.T) {
 		// Below the frame, which no kernel lets a program read.
 		"set_more": program("set_more", "uprobe.s", asm.Mov.Imm(asm.R3, 7), asm.LoadMem(asm.R2, asm.R10, -1024, asm.DWord)),
 	}}
-	c, err := attach.NewCollection(t.Context(), spec, nil)
+	c, err := collection.New(t.Context(), spec, nil)
 	if err == nil {
 		c.Close()
 		t.Fatal("the collection was loaded")

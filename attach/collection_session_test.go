@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -29,7 +30,7 @@ func TestCollectionSessionManyProcesses(t *testing.T) {
 	stranger.Do("") // now it is mapped, for sure
 	before := len(ownLinks(t))
 	const cookie = 1 << 40
-	c, err := attach.NewCollection(t.Context(), spec, &attach.CollectionOptions{Target: attach.Target{PIDs: pids}, Cookie: cookie})
+	c, err := collection.New(t.Context(), spec, &collection.Options{Target: attach.Target{PIDs: pids}, Cookie: cookie})
 	if errors.Is(err, ebpf.ErrNotSupported) {
 		needs.Skip(t, "this kernel has no sessions: %v", err)
 	}

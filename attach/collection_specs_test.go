@@ -9,13 +9,13 @@ import (
 
 	"github.com/cilium/ebpf/features"
 
-	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // specsIn returns the number of specs in a collection's map that are in use.
-func specsIn(t testing.TB, c *attach.Collection) int {
+func specsIn(t testing.TB, c *collection.Collection) int {
 	t.Helper()
 	n := 0
 	var id uint32
@@ -99,7 +99,7 @@ func TestCollectionSpecsReused(t *testing.T) {
 	c := newCollection(t, spec, nil)
 	const room = 2 // the site of bare, and one more
 	for i := range uint64(5) {
-		a := attachProgram(t, c, "bare", path+":args:ints", &attach.CollectionOptions{Cookie: i})
+		a := attachProgram(t, c, "bare", path+":args:ints", &collection.Options{Cookie: i})
 		p.Do("")
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestCollectionSpecsReused(t *testing.T) {
 		t.Errorf("%d specs in the map, want that of the last", got)
 	}
 	for i := range uint64(room + 1) {
-		_, err := c.AttachProgram(t.Context(), "bare", path+":args:ints", &attach.CollectionOptions{Cookie: i})
+		_, err := c.AttachProgram(t.Context(), "bare", path+":args:ints", &collection.Options{Cookie: i})
 		switch full := i == room; {
 		case !full && err != nil:
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -49,16 +50,16 @@ func readSpec(t testing.TB, object string) *ebpf.CollectionSpec {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	spec, err := attach.LoadCollectionSpec(f)
+	spec, err := collection.LoadSpec(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return spec
 }
 
-func newCollection(t testing.TB, spec *ebpf.CollectionSpec, opts *attach.CollectionOptions) *attach.Collection {
+func newCollection(t testing.TB, spec *ebpf.CollectionSpec, opts *collection.Options) *collection.Collection {
 	t.Helper()
-	c, err := attach.NewCollection(t.Context(), spec, opts)
+	c, err := collection.New(t.Context(), spec, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func newCollection(t testing.TB, spec *ebpf.CollectionSpec, opts *attach.Collect
 	return c
 }
 
-func attachProgram(t testing.TB, c *attach.Collection, program, selector string, opts *attach.CollectionOptions) *attach.Attachment {
+func attachProgram(t testing.TB, c *collection.Collection, program, selector string, opts *collection.Options) *collection.Attachment {
 	t.Helper()
 	a, err := c.AttachProgram(t.Context(), program, selector, opts)
 	if err != nil {
@@ -86,7 +87,7 @@ type collectionEvent struct {
 }
 
 // firings returns what the programs of a collection have sent.
-func firings(t testing.TB, c *attach.Collection) []collectionEvent {
+func firings(t testing.TB, c *collection.Collection) []collectionEvent {
 	t.Helper()
 	r, err := ringbuf.NewReader(c.Maps["events"])
 	if err != nil {
@@ -111,14 +112,14 @@ func firings(t testing.TB, c *attach.Collection) []collectionEvent {
 	}
 }
 
-// TestLoadCollection has the sections of the object say what is attached.
-func TestLoadCollection(t *testing.T) {
+// TestLoad has the sections of the object say what is attached.
+func TestLoad(t *testing.T) {
 	p := start(t, exec.Command(compile(t, "gcc", "-O2", "-DSEMAPHORES")))
 	b, err := os.ReadFile(compileBPF(t, "testdata/collection.bpf.c"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b), &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Cookie: 1 << 63})
+	c, err := collection.Load(t.Context(), bytes.NewReader(b), &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Cookie: 1 << 63})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -172,14 +173,14 @@ func TestCollectionSteps(t *testing.T) {
 	}
 	spec.Programs["bare"].AttachTo = "typed:bare"
 	delete(spec.Programs, "ints")
-	c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
+	c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if plan := c.Plan("bare"); len(plan) != 1 || plan.Attached() != 0 {
 		t.Errorf("plan before Attach %+v, want one site, not attached", plan)
 	}
 	if err := c.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	attachProgram(t, c, "sleepable", "typed:ints", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Cookie: 7})
+	attachProgram(t, c, "sleepable", "typed:ints", &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Cookie: 7})
 	p.Do("bare")
 	p.Do("ints")
 	events := firings(t, c)
@@ -221,10 +222,10 @@ func TestCollectionErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := start(t, exec.Command("cat"))
-	if c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b), &attach.CollectionOptions{Target: attach.Target{PIDs: []int{other.PID()}}}); !errors.Is(err, attach.ErrNoMatch) {
+	if c, err := collection.Load(t.Context(), bytes.NewReader(b), &collection.Options{Target: attach.Target{PIDs: []int{other.PID()}}}); !errors.Is(err, attach.ErrNoMatch) {
 		t.Errorf("collection %v, error %v, want one that wraps ErrNoMatch", c, err)
 	}
-	if c, err := attach.LoadCollection(t.Context(), bytes.NewReader(b[:len(b)/2]), nil); err == nil {
+	if c, err := collection.Load(t.Context(), bytes.NewReader(b[:len(b)/2]), nil); err == nil {
 		c.Close()
 		t.Error("half an object: no error")
 	}
@@ -240,7 +241,7 @@ func TestCollectionRescan(t *testing.T) {
 	spec.Programs["any"].AttachTo = "typed:ints"
 	delete(spec.Programs, "bare")
 	delete(spec.Programs, "ints")
-	c := newCollection(t, spec, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: 5 * time.Millisecond, Await: true, Cookie: 3})
+	c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: 5 * time.Millisecond, Await: true, Cookie: 3})
 	if err := c.Attach(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func TestCollectionLinked(t *testing.T) {
 		needs.Skip(t, "needs bpftool: %v", err)
 	}
 	linked := filepath.Join(t.TempDir(), "linked.o")
-	cmd := exec.Command("bpftool", "gen", "object", linked, compileBPF(t, "testdata/collection.bpf.c"), compileBPF(t, "testdata/shop.bpf.c"))
+	cmd := exec.Command("bpftool", "gen", "object", linked, compileBPF(t, "testdata/collection.bpf.c"), compileBPF(t, "collection/testdata/shop.bpf.c"))
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd, err, msg)
 	}

@@ -6,7 +6,7 @@
 // Events are decoded Go values, each an [event.Event]. [OpenAggregate] has the
 // kernel count events and add up their arguments instead, in total or by the
 // values of others, and [OpenLatency] the time from one probe to another.
-// [AttachProbes] attaches a program of the caller's own. [LoadCollection] loads
+// [AttachProbes] attaches a program of the caller's own. Package collection loads
 // programs compiled from C with libbpf's usdt.bpf.h and attaches them to the
 // probes that their sections name. [Find] attaches to nothing.
 //

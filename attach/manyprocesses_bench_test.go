@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -41,10 +42,10 @@ func BenchmarkManyProcesses(b *testing.B) {
 				return attach.OpenAggregate(b.Context(), []string{"ticks:tick"}, attach.Count(), &attach.Options{Target: target})
 			},
 			"collection": func() (io.Closer, error) {
-				c, err := attach.NewCollection(b.Context(), &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"nothing": {
+				c, err := collection.New(b.Context(), &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"nothing": {
 					Type: ebpf.Kprobe, SectionName: "usdt/ticks:tick", AttachTo: "ticks:tick", License: "GPL",
 					Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
-				}}}, &attach.CollectionOptions{Target: target})
+				}}}, &collection.Options{Target: target})
 				if err == nil {
 					err = c.Attach(b.Context())
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -32,13 +33,13 @@ func TestRefusedOptions(t *testing.T) {
 		_, err := attach.AttachProbes(prog, probes, &o)
 		return err
 	}
-	load := func(o attach.CollectionOptions) error {
-		_, err := attach.LoadCollection(t.Context(), bytes.NewReader(object), &o)
+	load := func(o collection.Options) error {
+		_, err := collection.Load(t.Context(), bytes.NewReader(object), &o)
 		return err
 	}
 	spec := readSpec(t, newestObject)
 	c := newCollection(t, spec, nil)
-	more := func(o attach.CollectionOptions) error {
+	more := func(o collection.Options) error {
 		_, err := c.AttachProgram(t.Context(), "any", path+":args:bare", &o)
 		return err
 	}
@@ -54,11 +55,11 @@ func TestRefusedOptions(t *testing.T) {
 		{"Exe", program(attach.ProgramOptions{Target: attach.Target{Exe: "/bin/sh"}})},
 		{"PIDs", program(attach.ProgramOptions{Target: attach.Target{PIDs: []int{-1}}})},
 		{"Cookies", program(attach.ProgramOptions{Target: attach.Target{PIDs: pids}, Cookies: []uint64{1, 2}})},
-		{"Comm", load(attach.CollectionOptions{Target: attach.Target{Comm: "init"}})},
-		{"Rescan", load(attach.CollectionOptions{Await: true})},
-		{"Exe", more(attach.CollectionOptions{Target: attach.Target{Exe: "/bin/sh"}})},
-		{"PrivateStack", more(attach.CollectionOptions{PrivateStack: true})},
-		{"Collection", more(attach.CollectionOptions{Collection: ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{LogLevel: 1}}})},
+		{"Comm", load(collection.Options{Target: attach.Target{Comm: "init"}})},
+		{"Rescan", load(collection.Options{Await: true})},
+		{"Exe", more(collection.Options{Target: attach.Target{Exe: "/bin/sh"}})},
+		{"PrivateStack", more(collection.Options{PrivateStack: true})},
+		{"Collection", more(collection.Options{Collection: ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{LogLevel: 1}}})},
 		{"Comm", find(attach.FindOptions{Target: attach.Target{Comm: "init"}})},
 	} {
 		var option *attach.OptionError
@@ -110,10 +111,10 @@ func TestNoContext(t *testing.T) {
 	var none context.Context
 	selectors := []string{"args:bare"}
 	for name, open := range map[string]func() (io.Closer, error){
-		"Open":           func() (io.Closer, error) { return attach.Open(none, selectors, nil) },
-		"OpenAggregate":  func() (io.Closer, error) { return attach.OpenAggregate(none, selectors, attach.Count(), nil) },
-		"OpenLatency":    func() (io.Closer, error) { return attach.OpenLatency(none, "args:bare", "args:ints", nil, nil) },
-		"LoadCollection": func() (io.Closer, error) { return attach.LoadCollection(none, bytes.NewReader(nil), nil) },
+		"Open":            func() (io.Closer, error) { return attach.Open(none, selectors, nil) },
+		"OpenAggregate":   func() (io.Closer, error) { return attach.OpenAggregate(none, selectors, attach.Count(), nil) },
+		"OpenLatency":     func() (io.Closer, error) { return attach.OpenLatency(none, "args:bare", "args:ints", nil, nil) },
+		"collection.Load": func() (io.Closer, error) { return collection.Load(none, bytes.NewReader(nil), nil) },
 		"Find": func() (io.Closer, error) {
 			_, err := attach.Find(none, selectors, nil)
 			return nil, err

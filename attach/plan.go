@@ -21,8 +21,8 @@ type Site struct {
 	Attached bool
 	// Reason is why the site was refused, nil if it was not.
 	Reason error
-	// ArgErrs say which arguments programs of a [Collection] cannot read. Each is an
-	// [*ArgError].
+	// ArgErrs say which arguments programs compiled from C cannot read. Each is a
+	// *collection.ArgError.
 	ArgErrs []error
 	// Late is the longest time for which a site that [Options.Rescan] found may
 	// have fired before it was attached to; 0 if it cannot have fired.

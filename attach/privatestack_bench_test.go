@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 )
 
 // BenchmarkTaskStack is the cost of an event to a program of 200 bytes of stack:
@@ -16,16 +17,16 @@ func BenchmarkTaskStack(b *testing.B) {
 	object := compileBPF(b, "testdata/stack.bpf.c")
 	p := startChild(b, "fire")
 	p.Do("load")
-	collections := map[string]*attach.Collection{}
+	collections := map[string]*collection.Collection{}
 	for name, private := range map[string]bool{"task": false, "private": true} {
 		spec := readSpec(b, object)
 		delete(spec.Programs, "deeper")
-		collections[name] = newCollection(b, spec, &attach.CollectionOptions{PrivateStack: private})
+		collections[name] = newCollection(b, spec, &collection.Options{PrivateStack: private})
 	}
 	best := map[string]time.Duration{"task": math.MaxInt64, "private": math.MaxInt64}
 	for b.Loop() {
 		for name, c := range collections {
-			a := attachProgram(b, c, "large", "bench:three", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
+			a := attachProgram(b, c, "large", "bench:three", &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 			p.Do("%d", batch)
 			start := time.Now()
 			p.Do("%d", batch)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
@@ -47,7 +48,7 @@ func needPrivateStacks(t testing.TB) {
 			delete(spec.Programs, name)
 		}
 	}
-	c := newCollection(t, spec, &attach.CollectionOptions{PrivateStack: true})
+	c := newCollection(t, spec, &collection.Options{PrivateStack: true})
 	if hasPrivateStack(t, c.Programs["large"]) {
 		return
 	}
@@ -156,7 +157,7 @@ func TestCollectionStack(t *testing.T) {
 	remark := func(s *attach.Site) bool {
 		return slices.ContainsFunc(s.Notes, func(note string) bool { return strings.Contains(note, "tail call") })
 	}
-	run := func(opts attach.CollectionOptions, names ...string) (private, remarked map[string]bool) {
+	run := func(opts collection.Options, names ...string) (private, remarked map[string]bool) {
 		t.Helper()
 		spec := readSpec(t, object)
 		delete(spec.Programs, "deeper")
@@ -167,7 +168,7 @@ func TestCollectionStack(t *testing.T) {
 			private[name] = hasPrivateStack(t, prog)
 		}
 		for _, name := range names {
-			a := attachProgram(t, c, name, path+":args:bare", &attach.CollectionOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
+			a := attachProgram(t, c, name, path+":args:bare", &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 			plan := a.Plan()
 			if plan.Attached() != 1 {
 				t.Fatalf("%s: plan %+v", name, plan)
@@ -187,7 +188,7 @@ func TestCollectionStack(t *testing.T) {
 		return private, remarked
 	}
 	attached := []string{"small", "large", "calls", "sleeps", "tails"}
-	private, remarked := run(attach.CollectionOptions{}, attached...)
+	private, remarked := run(collection.Options{}, attached...)
 	for name, has := range private {
 		if want := name == "kernel"; has != want {
 			t.Errorf("%s has a private stack: %v, want %v", name, has, want)
@@ -198,7 +199,7 @@ func TestCollectionStack(t *testing.T) {
 			t.Errorf("%s has a remark: %v, want %v", name, remarked[name], want)
 		}
 	}
-	private, remarked = run(attach.CollectionOptions{PrivateStack: true}, attached...)
+	private, remarked = run(collection.Options{PrivateStack: true}, attached...)
 	for _, name := range attached {
 		if want := name == "large" || name == "calls" || name == "sleeps"; private[name] != want || remarked[name] {
 			t.Errorf("%s with PrivateStack: has one: %v, want %v, remark: %v", name, private[name], want, remarked[name])
@@ -216,14 +217,14 @@ func TestCollectionStackTooSmall(t *testing.T) {
 			delete(spec.Programs, name)
 		}
 	}
-	c, err := attach.NewCollection(t.Context(), spec, nil)
+	c, err := collection.New(t.Context(), spec, nil)
 	if err == nil {
 		c.Close()
 	}
 	if err == nil || !strings.Contains(err.Error(), "Options.PrivateStack") {
 		t.Errorf("error %v, want one that names the option", err)
 	}
-	newCollection(t, spec, &attach.CollectionOptions{PrivateStack: true})
+	newCollection(t, spec, &collection.Options{PrivateStack: true})
 }
 
 // TestOwnStack holds that Plan says which programs of the caller's have a

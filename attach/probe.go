@@ -39,7 +39,7 @@ type ProgramOptions struct {
 // The kernel goes through all links on a site whenever a process reaches it: each
 // PID adds 20 to 60 ns to every event of the others, and 100 PIDs cost more than
 // the event itself. A program that looks the process up itself is attached without
-// PIDs; those of a [Collection] are made to do so when they are loaded.
+// PIDs; those of package collection are made to do so when they are loaded.
 //
 // Linux 6.13 and later give a program that uses 64 bytes of stack or more a stack
 // for each CPU. Two tasks may run the program at a time there, and overwrite what

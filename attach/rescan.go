@@ -8,17 +8,14 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
-// rescanShare bounds the time spent on looking for probes: for one second of
-// it there are this many without.
-const rescanShare = 20
-
 // rescan attaches to sites that appear, until ctx is done.
 func (t *tracing) rescan(ctx context.Context) {
-	repeat(ctx, t.options.Rescan, func() (then func()) {
+	discover.Repeat(ctx, t.options.Rescan, func() (then func()) {
 		t.finding.Lock()
 		since, plan, err := t.look()
 		return func() {
@@ -96,25 +93,6 @@ func (t *tracing) endSearch() {
 	t.finding.Lock()
 	t.over = true
 	t.finding.Unlock()
-}
-
-// repeat calls look at intervals, until ctx is done, and what it returns, whose
-// time does not count: to attach and detach is to wait for the kernel.
-func repeat(ctx context.Context, every time.Duration, look func() (then func())) {
-	timer := time.NewTimer(every)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		start := time.Now()
-		then := look()
-		took := time.Since(start)
-		then()
-		timer.Reset(max(every, rescanShare*took))
-	}
 }
 
 // extend attaches to the sites of plan, too, which have appeared since a time,

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and
-// of [Collection.Attach] and [Collection.AttachProgram].
+// ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and of
+// those of package collection that attach.
 var ErrClosed = errors.New("closed")
 
 // Session is a set of probes whose events are recorded.

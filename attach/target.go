@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // Target says which processes are traced. The zero value means all of them,
@@ -62,7 +63,7 @@ func (t Target) byPID() (Target, error) {
 // exist returns an error if one of the processes does not exist.
 func (t Target) exist() error {
 	for _, pid := range t.PIDs {
-		if err := checkProcess(pid); err != nil {
+		if err := process.Check(pid); err != nil {
 			return err
 		}
 	}

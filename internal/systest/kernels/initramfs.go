@@ -32,6 +32,7 @@ var suites = []report.Suite{
 	{Package: "provider"},
 	{Package: "reader"},
 	{Package: "attach"},
+	{Package: "attach/collection"},
 	{Package: "cmd/sdttrace"},
 }
 

@@ -50,7 +50,8 @@ attach/internal/plan: attach/internal/operand internal/sys notes reader
 attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand internal/record internal/shape notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process internal/procfs reader
 attach/internal/bind: attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/site event internal/record internal/selector internal/shape notes reader
-attach: attach/internal/bind attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site event internal/printable internal/selector internal/shape notes reader
+attach: attach/internal/bind attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site event internal/printable internal/selector internal/shape reader
+attach/collection: attach attach/internal/discover attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site internal/selector notes reader
 internal/demo: provider
 internal/gate: attach internal/greet internal/procfs reader
 internal/sdtdump: internal/printable internal/selector internal/version notes reader

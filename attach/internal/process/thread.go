@@ -1,4 +1,4 @@
-package attach
+package process
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// checkProcess returns an error if pid is not the id of a process, but of one of
+// Check returns an error if pid is not the id of a process, but of one of
 // its threads other than the first: the kernel would refuse it or, with perf
 // events, trace only that one.
-func checkProcess(pid int) error {
+func Check(pid int) error {
 	if pid <= 0 {
 		return fmt.Errorf("process id %d is not positive", pid)
 	}

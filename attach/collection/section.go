@@ -1,4 +1,4 @@
-package attach
+package collection
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package attach
+package collection
 
 import (
 	"context"
@@ -81,7 +81,7 @@ func ifProcess(table *ebpf.Map, session bool) asm.Instructions {
 
 // serves returns an error if the program does nothing in one of the processes; none
 // stands for all.
-func (p *collectionProgram) serves(pids []int) error {
+func (p *program) serves(pids []int) error {
 	if p.pids == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (p *collectionProgram) serves(pids []int) error {
 
 // shares reports whether links of the program may see other processes than these,
 // since it looks them up itself.
-func (p *collectionProgram) shares(pids []int) bool {
+func (p *program) shares(pids []int) bool {
 	if len(pids) != len(p.pids) {
 		return false
 	}

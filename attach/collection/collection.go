@@ -1,4 +1,4 @@
-package attach
+package collection
 
 import (
 	"bytes"
@@ -26,24 +26,24 @@ import (
 //
 // A program in section "usdt/PATH:PROVIDER:NAME" ("usdt.s" if it may sleep)
 // uses libbpf's usdt.bpf.h: BPF_USDT, bpf_usdt_arg, bpf_usdt_arg_cnt and, for
-// [CollectionOptions.Cookie], bpf_usdt_cookie. PATH:PROVIDER:NAME is a selector as for
-// [Open]. One in section "usdt", or with '?' before its section, is attached by
+// [Options.Cookie], bpf_usdt_cookie. PATH:PROVIDER:NAME is a selector as for
+// [attach.Open]. One in section "usdt", or with '?' before its section, is attached by
 // AttachProgram.
 //
 // Programs in sections "uprobe.multi/PATH:FUNC", "uretprobe.multi/PATH:FUNC" and
 // "uprobe.session/PATH:FUNC", or with ".s" before the slash, are attached to
 // functions, by perf events where the kernel has no uprobe_multi links; FUNC is
-// as for [Open]. bpf_get_attach_cookie returns the cookie there.
+// as for [attach.Open]. bpf_get_attach_cookie returns the cookie there.
 //
 // bpf_usdt_arg returns -EINVAL for an argument that the object's header cannot
-// express, which [Site.ArgErrs] explains, and -EFAULT for memory that is paged
+// express, which [attach.Site.ArgErrs] explains, and -EFAULT for memory that is paged
 // out, unless the program may sleep: then it is brought in, by Linux 6.0 and
 // later.
 //
 // If there are more than eight PIDs, programs whose sections say what to attach to
 // look the process up in front, if their license is GPL-compatible: one link serves
 // all processes then. Those that AttachProgram attaches have one for each, at the
-// cost that [AttachProbes] describes.
+// cost that [attach.AttachProbes] describes.
 //
 // Programs of all other sections are the caller's to attach.
 type Collection struct {
@@ -51,12 +51,12 @@ type Collection struct {
 
 	kind     link.Kind
 	specs    *specTable // nil without usdt.bpf.h
-	programs map[string]*collectionProgram
+	programs map[string]*program
 
 	processes *ebpf.Map // that programs look up, nil if they are few
 
 	mu          sync.Mutex // of what follows, and of targets
-	attachments map[*site.Attachment]*collectionProgram
+	attachments map[*site.Attachment]*program
 	pending     []*site.Attachment // closed, but the kernel has not finished
 	closed      bool
 
@@ -66,7 +66,7 @@ type Collection struct {
 }
 
 // collectionProgram is a program that the collection attaches.
-type collectionProgram struct {
+type program struct {
 	section section
 	prog    *ebpf.Program
 	note    string // on each site
@@ -86,22 +86,22 @@ const maxObject = 64 << 20
 // if there will be such sites.
 const roomForMore = 4096
 
-// LoadCollection loads the object and attaches its programs. The caller closes the
-// collection. It is LoadCollectionSpec, NewCollection and Attach in one call; call
+// Load loads the object and attaches its programs. The caller closes the
+// collection. It is LoadSpec, New and Attach in one call; call
 // these to set variables, resize maps or change what a program is attached to.
 //
-// When ctx is done, LoadCollection ends with its cause, or what it has attached is
+// When ctx is done, Load ends with its cause, or what it has attached is
 // detached. If something could not be attached, the error says what, and nothing
 // stays attached.
-func LoadCollection(ctx context.Context, object io.ReaderAt, opts *CollectionOptions) (*Collection, error) {
+func Load(ctx context.Context, object io.ReaderAt, opts *Options) (*Collection, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
-	spec, err := LoadCollectionSpec(object)
+	spec, err := LoadSpec(object)
 	if err != nil {
 		return nil, err
 	}
-	c, err := NewCollection(ctx, spec, opts)
+	c, err := New(ctx, spec, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +112,14 @@ func LoadCollection(ctx context.Context, object io.ReaderAt, opts *CollectionOpt
 	return c, nil
 }
 
-// LoadCollectionSpec is [ebpf.LoadCollectionSpecFromReader] for objects that
+// LoadSpec is [ebpf.LoadCollectionSpecFromReader] for objects that
 // include usdt.bpf.h, which that function refuses. It reads other objects as that
 // function does.
 //
 // AttachTo of a program is what its section names, "PATH:PROVIDER:NAME" or
 // "PATH:FUNC". It may be changed, or cleared, so that AttachProgram says later what
 // to attach to.
-func LoadCollectionSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
+func LoadSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 	b, err := io.ReadAll(io.NewSectionReader(object, 0, maxObject+1))
 	if err != nil {
 		return nil, fmt.Errorf("read BPF object: %w", err)
@@ -143,14 +143,14 @@ func LoadCollectionSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err erro
 	return spec, nil
 }
 
-// NewCollection loads spec, which it does not change, into the kernel, and looks up
+// New loads spec, which it does not change, into the kernel, and looks up
 // the sites that its programs name, which [Collection.Plan] then shows. The map of
 // argument specs, __bpf_usdt_specs, has room for all of them, and for 256 more, or
 // as many as its MaxEntries says, that AttachProgram may add. Nothing is attached
 // before Attach.
 //
-// When ctx is done, NewCollection ends with its cause. opts may be nil.
-func NewCollection(ctx context.Context, spec *ebpf.CollectionSpec, opts *CollectionOptions) (*Collection, error) {
+// When ctx is done, New ends with its cause. opts may be nil.
+func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collection, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func NewCollection(ctx context.Context, spec *ebpf.CollectionSpec, opts *Collect
 		return nil, err
 	}
 	spec = spec.Copy()
-	c := &Collection{programs: map[string]*collectionProgram{}, attachments: map[*site.Attachment]*collectionProgram{}}
+	c := &Collection{programs: map[string]*program{}, attachments: map[*site.Attachment]*program{}}
 	if m := spec.Maps[libbpf.SpecMap]; m != nil {
 		if o.Collection.MapReplacements[libbpf.SpecMap] != nil {
 			return nil, fmt.Errorf("map %s cannot be replaced: it belongs to one collection", libbpf.SpecMap)
@@ -171,7 +171,7 @@ func NewCollection(ctx context.Context, spec *ebpf.CollectionSpec, opts *Collect
 	later := o.Rescan > 0
 	for name, p := range spec.Programs {
 		if s, ok := sectionOf(p); ok {
-			c.programs[name] = &collectionProgram{section: s}
+			c.programs[name] = &program{section: s}
 			later = later || s.selector == ""
 		}
 	}
@@ -229,7 +229,7 @@ func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 
 // stayOnTaskStack keeps programs on uprobes from getting a private stack, also
 // those that the caller attaches, and reports whether there was any.
-func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *CollectionOptions) (changed bool) {
+func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (changed bool) {
 	if o.PrivateStack {
 		return false
 	}
@@ -246,7 +246,7 @@ func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *CollectionOpt
 }
 
 // lookUp finds the sites that programs name.
-func (c *Collection) lookUp(ctx context.Context, o *CollectionOptions) {
+func (c *Collection) lookUp(ctx context.Context, o *Options) {
 	for _, p := range c.programs {
 		if p.section.selector != "" {
 			p.target, p.err = c.newTarget(ctx, p, p.section.selector, o)
@@ -273,7 +273,7 @@ func (c *Collection) forget() {
 
 // size gives the map of specs room for the sites that are known, and for as
 // many more as the object declares, or roomForMore if later.
-func (c *Collection) size(spec *ebpf.CollectionSpec, o *CollectionOptions, later bool) {
+func (c *Collection) size(spec *ebpf.CollectionSpec, o *Options, later bool) {
 	different := map[string]bool{}
 	for _, p := range c.programs {
 		if p.target == nil {

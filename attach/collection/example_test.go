@@ -1,7 +1,9 @@
-package attach_test
+package collection_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -9,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -21,7 +25,7 @@ import (
 //
 // The section may begin with a path, as libbpf wants it, and have '*' for any
 // characters: "usdt//usr/bin/shopd:shop:*".
-func ExampleLoadCollection() {
+func ExampleLoad() {
 	// What is traced is usually another process.
 	shop := provider.New("shop", nil)
 	order := provider.NewProbe2[uint32, int64](shop, "order", "items", "cents")
@@ -37,7 +41,7 @@ func ExampleLoadCollection() {
 		return
 	}
 	defer object.Close()
-	c, err := attach.LoadCollection(context.Background(), object, &attach.CollectionOptions{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+	c, err := collection.Load(context.Background(), object, &collection.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		log.Print(err)
 		return
@@ -58,13 +62,33 @@ func ExampleLoadCollection() {
 	fmt.Println(turnover)
 }
 
-// TestExampleLoadCollection runs the example, where that is allowed.
-func TestExampleLoadCollection(t *testing.T) {
-	newCollection(t, readSpec(t, newestObject), nil).Close()
+// TestExampleLoad runs the example, where that is allowed.
+func TestExampleLoad(t *testing.T) {
+	spec, err := collection.LoadSpec(bytes.NewReader(shopObject(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := collection.New(t.Context(), spec, nil)
+	if missing := (*attach.PrivilegeError)(nil); errors.As(err, &missing) {
+		needs.Skip(t, "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
 	const want = "shop order true []\n3498\n"
-	if got := stdout(t, ExampleLoadCollection); got != want {
+	if got := stdout(t, ExampleLoad); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+func shopObject(t *testing.T) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/shop.o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // stdout returns what f prints.

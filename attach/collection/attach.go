@@ -1,4 +1,4 @@
-package attach
+package collection
 
 import (
 	"context"
@@ -9,17 +9,20 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // target is the sites that a program is to be attached to.
 type target struct {
-	options  *CollectionOptions
+	options  *Options
 	note     string // on the program
 	discover *discover.Search
 	procs    *process.Set
@@ -30,7 +33,7 @@ type target struct {
 }
 
 // errClosed is the error of a collection that has been closed.
-var errClosed = fmt.Errorf("the collection is %w", ErrClosed)
+var errClosed = fmt.Errorf("the collection is %w", attach.ErrClosed)
 
 // Attach attaches every program whose section names what to attach to. The error
 // joins what went wrong, once for each cause; what could be attached stays
@@ -70,7 +73,7 @@ func (c *Collection) Attach(ctx context.Context) error {
 }
 
 // AttachProgram attaches a program to what a selector names: one of section "usdt"
-// or "usdt/…" to probes, as [Open] takes them, and one of the sections for
+// or "usdt/…" to probes, as [attach.Open] takes them, and one of the sections for
 // functions to PATH:FUNC. It may be called any number of times. Closing the result,
 // or the collection, detaches.
 //
@@ -81,7 +84,7 @@ func (c *Collection) Attach(ctx context.Context) error {
 // When ctx is done, AttachProgram ends with its cause, or what it has attached is
 // detached. opts may be nil. The kind of link is the collection's: it is an error
 // to ask for another.
-func (c *Collection) AttachProgram(ctx context.Context, program, selector string, opts *CollectionOptions) (*Attachment, error) {
+func (c *Collection) AttachProgram(ctx context.Context, program, selector string, opts *Options) (*Attachment, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
@@ -99,7 +102,7 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 	if err := p.serves(o.Target.PIDs); err != nil {
 		return nil, err
 	}
-	if o.Link != AutoLink && link.Kind(o.Link) != c.kind {
+	if o.Link != attach.AutoLink && link.Kind(o.Link) != c.kind {
 		return nil, fmt.Errorf("the collection's programs were loaded for %v links, not %v", c.kind, o.Link)
 	}
 	if len(o.Target.PIDs) > 0 && c.kind == link.Multi {
@@ -123,19 +126,17 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 	return &Attachment{a}, nil
 }
 
-// newTarget looks up sites and decides about them.
-func (c *Collection) newTarget(ctx context.Context, p *collectionProgram, selector string, o *CollectionOptions) (*target, error) {
+// newTarget looks up the sites that text selects, and decides about them.
+func (c *Collection) newTarget(ctx context.Context, p *program, text string, o *Options) (*target, error) {
 	t := &target{options: o, note: p.note}
-	var err error
+	sel, err := selector.Parse(text)
+	if err != nil {
+		return nil, &attach.SelectorError{Selector: text, Err: err}
+	}
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return nil, err
 	}
-	selectors, err := parseSelectors([]string{selector})
-	if err != nil {
-		t.procs.Close()
-		return nil, err
-	}
-	t.discover = discover.New(selectors, t.procs)
+	t.discover = discover.New([]selector.Selector{sel}, t.procs)
 	found, err := t.discover.First(ctx)
 	t.plan = site.PlanOf(found)
 	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
@@ -155,7 +156,7 @@ func (c *Collection) newTarget(ctx context.Context, p *collectionProgram, select
 // bind decides about the sites and finds their specs, if there is a table of
 // them.
 func (t *target) bind(ctx context.Context, table *specTable) error {
-	planner := newPlanner(t.options.Force)
+	planner := plan.New(t.options.Force, link.Refuses)
 	t.objects, t.specs = planner.Objects, make([]string, len(t.plan))
 	binder := specBinder{table: table, objects: planner.Objects, cookie: t.options.Cookie}
 	for i := range t.plan {
@@ -175,7 +176,7 @@ func (t *target) bind(ctx context.Context, table *specTable) error {
 }
 
 // attach attaches to the sites of t, and with Rescan to those to come.
-func (c *Collection) attach(ctx context.Context, p *collectionProgram, t *target) (*site.Attachment, error) {
+func (c *Collection) attach(ctx context.Context, p *program, t *target) (*site.Attachment, error) {
 	a, err := c.attachSites(ctx, p, t)
 	if err != nil {
 		t.procs.Close()
@@ -199,7 +200,7 @@ func (c *Collection) attach(ctx context.Context, p *collectionProgram, t *target
 	go func() {
 		defer close(rescanned)
 		if t.options.Rescan > 0 {
-			repeat(ctx, t.options.Rescan, func() (then func()) {
+			discover.Repeat(ctx, t.options.Rescan, func() (then func()) {
 				found, err := t.discover.More(ctx)
 				plan := site.PlanOf(found)
 				return func() {
@@ -234,7 +235,7 @@ func (c *Collection) await(a *site.Attachment) {
 }
 
 // attachSites attaches to the sites that are not refused.
-func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *target) (*site.Attachment, error) {
+func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*site.Attachment, error) {
 	if len(t.plan) == 0 {
 		return site.Unattached(nil), nil
 	}
@@ -274,7 +275,7 @@ func (c *Collection) attachSites(ctx context.Context, p *collectionProgram, t *t
 
 // extend attaches to sites that were not there before. What goes wrong is said
 // in the plan.
-func (c *Collection) extend(ctx context.Context, a *site.Attachment, p *collectionProgram, t *target, plan site.Plan) {
+func (c *Collection) extend(ctx context.Context, a *site.Attachment, p *program, t *target, plan site.Plan) {
 	late := &target{options: t.options, procs: t.procs, sharing: t.sharing, note: t.note, plan: plan}
 	if late.bind(ctx, c.specs) != nil {
 		return
@@ -292,7 +293,7 @@ func (c *Collection) extend(ctx context.Context, a *site.Attachment, p *collecti
 }
 
 // refuse keeps for Plan why a program could not be attached to its sites.
-func (c *Collection) refuse(p *collectionProgram, plan site.Plan, err error) {
+func (c *Collection) refuse(p *program, plan site.Plan, err error) {
 	plan.Refuse(err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -301,10 +302,10 @@ func (c *Collection) refuse(p *collectionProgram, plan site.Plan, err error) {
 
 // Plan returns what was decided and done for every site of a program until now,
 // also if Attach could attach it to none of them. It is a copy.
-func (c *Collection) Plan(program string) Plan {
+func (c *Collection) Plan(program string) attach.Plan {
 	c.mu.Lock()
 	p := c.programs[program]
-	var plan Plan
+	var plan attach.Plan
 	if p != nil {
 		plan = handOut(p.refused)
 	}

@@ -1,0 +1,103 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/internal/process"
+)
+
+// Options say how a [Collection] is loaded and attached. The zero
+// value, and nil, attach in every process.
+type Options struct {
+	// Target says in which processes programs run, by PIDs only.
+	Target attach.Target
+	// Cookie is what bpf_usdt_cookie returns, and bpf_get_attach_cookie in
+	// programs attached to functions.
+	Cookie uint64
+
+	// Rescan is how often probes are looked for that were not there before, as
+	// [attach.Options.Rescan] says; 0 means never.
+	Rescan time.Duration
+	// Await has [New] and [Load] succeed if no probe matches yet. It needs Rescan.
+	Await bool
+
+	// Force attaches where [attach.Options.Force] does.
+	Force bool
+	// Link chooses the kernel's mechanism.
+	Link attach.LinkKind
+
+	// PrivateStack leaves a stack per CPU to programs, as Linux 6.13 and later
+	// give it to those that use 64 bytes or more. Two tasks may run such a program
+	// at a time on a CPU, and overwrite what the other has stored. Without this
+	// option a tail call is put in front that is never made, which keeps them on
+	// the stack of the task, and [attach.Site.Notes] say so. It is for loading:
+	// [Collection.AttachProgram] refuses it.
+	PrivateStack bool
+	// Collection is how the kernel is given maps and programs: pinned maps, maps in
+	// place of others, the verifier's log. It is for loading:
+	// [Collection.AttachProgram] refuses it.
+	Collection ebpf.CollectionOptions
+}
+
+// checked returns a checked copy of o, which may be nil, whose processes exist.
+func (o *Options) checked() (Options, error) {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if err := (&attach.Options{Rescan: out.Rescan, Await: out.Await}).Validate(); err != nil {
+		return out, err
+	}
+	var err error
+	out.Target, err = byPID(out.Target)
+	return out, err
+}
+
+// byPID returns a checked copy of t, in which each process is named once and exists.
+func byPID(t attach.Target) (attach.Target, error) {
+	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}} {
+		if o.value != "" {
+			return t, &attach.OptionError{Option: o.name, Err: errors.New("only generated programs select by it; a program of the caller's own can compare it")}
+		}
+	}
+	if err := (&attach.Options{Target: t}).Validate(); err != nil {
+		return t, err
+	}
+	t.PIDs = slices.Compact(slices.Sorted(slices.Values(t.PIDs)))
+	for _, pid := range t.PIDs {
+		if err := process.Check(pid); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// attaching is checked for a collection that has been loaded.
+func (o *Options) attaching() (Options, error) {
+	out, err := o.checked()
+	loaded := errors.New("the collection has been loaded; it is for collection.New")
+	switch {
+	case err != nil:
+		return out, err
+	case out.PrivateStack:
+		return out, &attach.OptionError{Option: "PrivateStack", Err: loaded}
+	case !reflect.ValueOf(out.Collection).IsZero():
+		return out, &attach.OptionError{Option: "Collection", Err: loaded}
+	}
+	return out, nil
+}
+
+// usable returns why a context cannot be used, nil if it can.
+func usable(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("the context is nil: pass context.Background() for one without an end")
+	}
+	return context.Cause(ctx)
+}
