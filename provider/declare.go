@@ -23,9 +23,9 @@ type probe struct {
 
 // call calls the probe's stub if it is loaded.
 func (p *probe) call(f *frame) {
-	if taps := p.group.provider.taps.Load(); taps != nil {
+	if p.group.provider.taps.any() {
 		// The frame stays where it is, and moves with its stack, until tell returns.
-		p.tell(*taps, tap.Slots((*stub.Block)(noescape(unsafe.Pointer(&f.Block))), p.sig.addresses))
+		p.tell(tap.Slots((*stub.Block)(noescape(unsafe.Pointer(&f.Block))), p.sig.addresses))
 	}
 	stub.Call(&p.site, &f.Block, p.sig.addresses)
 }
@@ -33,8 +33,8 @@ func (p *probe) call(f *frame) {
 // callAt is call for a record.
 func (p *probe) callAt(record unsafe.Pointer) {
 	ipv4 := ipv4Word()
-	if taps := p.group.provider.taps.Load(); taps != nil {
-		p.tell(*taps, tap.Record(noescape(record), ipv4))
+	if p.group.provider.taps.any() {
+		p.tell(tap.Record(noescape(record), ipv4))
 	}
 	stub.CallAt(&p.site, record, ipv4)
 }

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/go-usdt/usdt/internal/stub"
-	"github.com/go-usdt/usdt/internal/tap"
 )
 
 // ErrNotSupported is wrapped by the error of Load where probes cannot be
@@ -40,7 +38,7 @@ type Provider struct {
 	records    map[reflect.Type]recordSignature
 	pending    []*probe // of probes, those that are to be loaded
 	objects    []*object
-	taps       atomic.Pointer[[]*tap.Listener]
+	taps       taps
 }
 
 // New returns the provider of that name, the same one each time, so that packages
@@ -233,7 +231,7 @@ func (p *Provider) look() {
 			}
 		}
 	}
-	if p.taps.Load() != nil {
+	if p.taps.any() {
 		all.Always()
 		for _, g := range p.groups {
 			groups[g] = append(groups[g], stub.Always())

@@ -3,6 +3,8 @@ package provider
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/go-usdt/usdt/internal/stub"
 	"github.com/go-usdt/usdt/internal/tap"
@@ -31,22 +33,28 @@ func (p *Provider) Tap(listen tap.Listener) (tap.Source, error) {
 		return tap.Source{}, err
 	}
 	this := &listen
-	p.setTaps(append(slices.Clone(p.listeners()), this))
+	p.setTaps(append(slices.Clone(p.taps.all()), this))
 	return tap.Source{
 		Names:  p.names,
 		Object: p.object,
 		Stop: func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.setTaps(slices.DeleteFunc(slices.Clone(p.listeners()), func(l *tap.Listener) bool { return l == this }))
+			p.setTaps(slices.DeleteFunc(slices.Clone(p.taps.all()), func(l *tap.Listener) bool { return l == this }))
 		},
 	}, nil
 }
 
-// listeners returns those who tap p, which nobody changes.
-func (p *Provider) listeners() []*tap.Listener {
-	if taps := p.taps.Load(); taps != nil {
-		return *taps
+// taps are those who tap a provider: a *[]*tap.Listener, nil for none. Its type would
+// have every service carry descriptions of the types in it.
+type taps struct{ list unsafe.Pointer }
+
+func (t *taps) any() bool { return atomic.LoadPointer(&t.list) != nil }
+
+// all returns those who tap, a list that nobody changes.
+func (t *taps) all() []*tap.Listener {
+	if list := (*[]*tap.Listener)(atomic.LoadPointer(&t.list)); list != nil {
+		return *list
 	}
 	return nil
 }
@@ -54,11 +62,11 @@ func (p *Provider) listeners() []*tap.Listener {
 // setTaps makes listeners those who tap p, and its probes fire for them. Nothing is
 // written to a semaphore: the kernel counts there without an atomic instruction.
 func (p *Provider) setTaps(listeners []*tap.Listener) {
-	if len(listeners) == 0 {
-		p.taps.Store(nil)
-	} else {
-		p.taps.Store(&listeners)
+	var list unsafe.Pointer
+	if len(listeners) > 0 {
+		list = unsafe.Pointer(&listeners)
 	}
+	atomic.StorePointer(&p.taps.list, list)
 	elsewhere := make(map[*probe]bool, len(p.probes))
 	for _, o := range p.objects {
 		for _, l := range o.probes {
@@ -79,18 +87,18 @@ func (p *Provider) setTaps(listeners []*tap.Listener) {
 // attach makes counter that of the probe's semaphore, nil for none, unless the probe
 // is tapped. The provider is locked.
 func (p *probe) attach(counter *uint32) {
-	if p.group.provider.taps.Load() != nil {
+	if p.group.provider.taps.any() {
 		counter = stub.Always()
 	}
 	p.semaphore.Attach(counter)
 }
 
-// tell calls listeners with a probe that is being fired.
+// tell calls those who tap with a probe that is being fired.
 //
 //go:noinline
-func (p *probe) tell(listeners []*tap.Listener, b tap.Block) {
-	for _, l := range listeners {
-		(*l)(tap.Fired{Name: p.name, Signature: p.sig, Block: b})
+func (p *probe) tell(b tap.Block) {
+	for _, l := range p.group.provider.taps.all() {
+		(*l)(tap.Fired{Name: p.name, Signature: unsafe.Pointer(p.sig), Block: b})
 	}
 }
 
@@ -114,12 +122,12 @@ func (p *Provider) declared() [2]map[string]*probe {
 }
 
 // object returns an object of one probe.
-func (p *Provider) object(name string, sig any) ([]byte, error) {
+func (p *Provider) object(name string, sig unsafe.Pointer) ([]byte, error) {
 	code, ok := stub.CodeFor(notes.SiteNop)
 	if !ok {
 		return nil, ErrNotSupported
 	}
-	im, err := newImage(p.name, code, []*probe{{name: name, sig: sig.(*signature), group: p.alone}})
+	im, err := newImage(p.name, code, []*probe{{name: name, sig: (*signature)(sig), group: p.alone}})
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type Fired struct {
 	Name string
 	// Signature says, with the name, what [Source.Object] describes. Equal ones
 	// describe the same arguments.
-	Signature any
+	Signature unsafe.Pointer
 	Block     Block
 }
 
@@ -28,7 +28,7 @@ type Source struct {
 	// Names returns the names of its probes.
 	Names func() []string
 	// Object returns an ELF object as Load generates it, of one probe.
-	Object func(name string, signature any) ([]byte, error)
+	Object func(name string, signature unsafe.Pointer) ([]byte, error)
 	// Stop ends it.
 	Stop func()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"time"
+	"unsafe"
 
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -14,7 +15,7 @@ import (
 // described is what an object describes.
 type described struct {
 	name      string
-	signature any
+	signature unsafe.Pointer
 }
 
 // probe is a probe as tracers find it in an object, and how its records are made and
