@@ -37,7 +37,7 @@
 //
 // To receive what probes fire, use package attach; to have the kernel sum it up,
 // attach.OpenAggregate and attach.OpenLatency; to attach BPF programs of your own,
-// attach.AttachProbes:
+// attach.AttachProbes, or package attach/collection if they are written in C:
 //
 //	s, err := attach.Open(ctx, []string{"myapp:request_*"}, nil)
 //	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // public are the packages that users import. Those of tests have nothing to say
 // to them.
-var public = []string{".", "notes", "elfgen", "reader", "event", "provider", "provider/providertest", "attach"}
+var public = []string{".", "notes", "elfgen", "reader", "event", "provider", "provider/providertest", "attach", "attach/collection"}
 
 // documented returns a package as go doc reads it.
 func documented(t *testing.T, dir string) *doc.Package {
