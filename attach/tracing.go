@@ -116,3 +116,10 @@ func (t *tracing) release() {
 		t.procs.Close()
 	}
 }
+
+// fail makes err the last error of Events.
+func (t *tracing) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopErr = err
+}
