@@ -38,11 +38,22 @@ type writer struct {
 	buf []byte // what is still to be written
 }
 
+// They are not inlined, which would add 8 kB to each service that declares probes.
+
+//go:noinline
 func (w *writer) bytes(b []byte) { w.buf = w.buf[copy(w.buf, b):] }
-func (w *writer) u8(v uint8)     { w.buf[0] = v; w.buf = w.buf[1:] }
-func (w *writer) u16(v uint16)   { w.order.PutUint16(w.buf, v); w.buf = w.buf[2:] }
-func (w *writer) u32(v uint32)   { w.order.PutUint32(w.buf, v); w.buf = w.buf[4:] }
-func (w *writer) u64(v uint64)   { w.order.PutUint64(w.buf, v); w.buf = w.buf[8:] }
+
+//go:noinline
+func (w *writer) u8(v uint8) { w.buf[0] = v; w.buf = w.buf[1:] }
+
+//go:noinline
+func (w *writer) u16(v uint16) { w.order.PutUint16(w.buf, v); w.buf = w.buf[2:] }
+
+//go:noinline
+func (w *writer) u32(v uint32) { w.order.PutUint32(w.buf, v); w.buf = w.buf[4:] }
+
+//go:noinline
+func (w *writer) u64(v uint64) { w.order.PutUint64(w.buf, v); w.buf = w.buf[8:] }
 
 // word writes an address, offset or size of the object's class.
 func (w *writer) word(v uint64) {
