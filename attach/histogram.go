@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/cilium/ebpf"
+
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/internal/printable"

@@ -8,8 +8,9 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
 // selection selects processes.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/cilium/ebpf"
+
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )

@@ -4,7 +4,6 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"errors"
-
 	"hash/crc32"
 	"os"
 	"path/filepath"

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/cilium/ebpf/asm"
+
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/reader"
 )

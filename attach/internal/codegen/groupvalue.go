@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cilium/ebpf/asm"
+
 	"github.com/go-usdt/usdt/reader"
 )
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/cilium/ebpf/asm"
+
 	"github.com/go-usdt/usdt/attach/internal/operand"
 )
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/cilium/ebpf/asm"
+
 	"github.com/go-usdt/usdt/attach/internal/filter"
 )
 

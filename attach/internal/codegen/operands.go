@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"github.com/cilium/ebpf/asm"
+
 	"github.com/go-usdt/usdt/attach/internal/operand"
 )
 
