@@ -23,7 +23,7 @@ type probe struct {
 
 // call calls the probe's stub if it is loaded.
 func (p *probe) call(f *frame) {
-	if p.group.provider.taps.any() {
+	if p.tapped() {
 		// The frame stays where it is, and moves with its stack, until tell returns.
 		p.tell(tap.Slots((*stub.Block)(noescape(unsafe.Pointer(&f.Block))), p.sig.addresses))
 	}
@@ -33,7 +33,7 @@ func (p *probe) call(f *frame) {
 // callAt is call for a record.
 func (p *probe) callAt(record unsafe.Pointer) {
 	ipv4 := ipv4Word()
-	if p.group.provider.taps.any() {
+	if p.tapped() {
 		p.tell(tap.Record(noescape(record), ipv4))
 	}
 	stub.CallAt(&p.site, record, ipv4)

@@ -29,8 +29,8 @@ func (g *Group) shares() bool { return g != g.provider.alone }
 // says whether any of them is watched. Tracers see no difference, except that a
 // probe of the group may fire while only another one is watched.
 type Group struct {
-	// semaphores, first for the inliner's budget, has the group's in each loaded object: one, unless some probes were
-	// declared after a Load.
+	// semaphores, first for the inliner's budget, has the group's in each loaded object:
+	// one, unless some probes were declared after a Load.
 	semaphores stub.Any
 	provider   *Provider
 }
@@ -55,4 +55,4 @@ func (p *Provider) Group(name string) *Group {
 // Enabled reports whether somebody watches a probe of the group, however many it has:
 // it costs less than a nanosecond more than a probe's Enabled. It is false for a nil or
 // zero group.
-func (g *Group) Enabled() bool { return g != nil && g.semaphores.Active() }
+func (g *Group) Enabled() bool { return g != nil && g.semaphores.Active((*stub.Any).Look) }

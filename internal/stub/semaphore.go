@@ -46,41 +46,34 @@ func (s *Semaphore) Active() bool {
 // Any looks at several semaphores, of which there is one mostly. The zero value has
 // none.
 type Any struct {
-	near Semaphore
-	more atomic.Pointer[other]
-}
-
-type other struct {
-	counter *uint32
-	next    *other
+	near Semaphore // the one, or one that is not zero if there are several
+	all  atomic.Pointer[[]*uint32]
 }
 
 // Set makes counters the semaphores, which must stay readable for the life of the
-// process. Those of them that were there before come first, in their order: who
-// looks at more and then at near misses none of them.
+// process.
 func (a *Any) Set(counters []*uint32) {
-	if len(counters) == 0 {
+	a.all.Store(&counters)
+	switch len(counters) {
+	case 0:
 		a.near.Attach(nil)
-		a.more.Store(nil)
-		return
+	case 1:
+		a.near.Attach(counters[0])
+	default:
+		a.near.Attach(Always())
 	}
-	a.near.Attach(counters[0])
-	var more *other
-	for _, c := range counters[1:] {
-		more = &other{c, more}
-	}
-	a.more.Store(more)
 }
 
-// Active reports whether one of the counters is not zero. For its plain loads see
-// [Semaphore.Active].
-func (a *Any) Active() bool {
-	more := a.more.Load()
-	if a.near.Active() {
-		return true
-	}
-	for ; more != nil; more = more.next {
-		if *more.counter != 0 {
+// Active reports whether one of the counters is not zero. look must be (*Any).Look:
+// see [Many.Active].
+func (a *Any) Active(look func(*Any) bool) bool { return a.near.Active() && look(a) }
+
+// Look looks at all counters.
+//
+//go:noinline
+func (a *Any) Look() bool {
+	for _, counter := range *a.all.Load() {
+		if *counter != 0 {
 			return true
 		}
 	}
