@@ -10,17 +10,18 @@ import (
 	"weak"
 )
 
-// all are the providers of this process. Tools see its probes as one set, whichever
-// packages declare them, so there is one registry.
+// all holds the providers of this process. It is global because tools see the probes
+// of a process as one set, whichever packages declare them.
 var all struct {
 	sync.Mutex
 	providers map[string]registration
-	opts      *Options        // of LoadAll, nil for none
+	opts      *Options        // those of LoadAll, nil if it was given none
 	orphans   map[place]error // probes without a provider, by where they are declared
 }
 
-// registration is how a provider is known. A closed one is so only as long as the
-// program has it, or a probe of it, so that nothing grows.
+// registration refers to a provider under its name: strongly until it is closed,
+// weakly afterwards, so that a closed one lives only as long as the program holds it
+// or one of its probes, and nothing grows.
 type registration struct {
 	open   *Provider
 	closed weak.Pointer[Provider]
@@ -33,7 +34,7 @@ func (r registration) provider() *Provider {
 	return r.closed.Value()
 }
 
-// registered returns the provider of that name.
+// registered returns the provider with this name.
 func registered(name string) *Provider {
 	all.Lock()
 	defer all.Unlock()
@@ -46,7 +47,7 @@ func registered(name string) *Provider {
 	return p
 }
 
-// hold keeps p until it is closed, let go no longer. The registry is locked.
+// hold keeps p alive until it is closed; letGo ends that. The registry is locked.
 func (p *Provider) hold() {
 	if all.providers == nil {
 		all.providers = map[string]registration{}
@@ -56,7 +57,7 @@ func (p *Provider) hold() {
 
 func (p *Provider) letGo() { all.providers[p.name] = registration{closed: weak.Make(p)} }
 
-// unregister forgets a provider that is no more.
+// unregister removes a provider that no longer exists.
 func unregister(name string) {
 	all.Lock()
 	defer all.Unlock()
@@ -65,7 +66,7 @@ func unregister(name string) {
 	}
 }
 
-// orphan notes that a probe is declared without a provider.
+// orphan records that a probe was declared without a provider.
 func orphan(name string, at place) {
 	all.Lock()
 	defer all.Unlock()
@@ -75,7 +76,7 @@ func orphan(name string, at place) {
 	all.orphans[at] = fmt.Errorf("declare probe %s at %v: its provider or group is nil", name, at)
 }
 
-// overriding returns the options of LoadAll, or else opts.
+// overriding returns the options of LoadAll, or opts if there are none.
 func overriding(opts Options) Options {
 	all.Lock()
 	defer all.Unlock()
@@ -85,7 +86,7 @@ func overriding(opts Options) Options {
 	return opts
 }
 
-// sorted returns all providers, by name.
+// sorted returns all providers, ordered by name.
 func sorted() (list []*Provider, orphans []error) {
 	all.Lock()
 	defer all.Unlock()
@@ -101,11 +102,11 @@ func sorted() (list []*Provider, orphans []error) {
 	return list, orphans
 }
 
-// LoadAll loads all providers that New has made, with opts unless they are nil: it
-// is for the main function of a program whose packages declare probes. The options
-// also count for later Loads, of probes and providers that are declared later, until
-// CloseAll. The error joins those of each [Provider.Load], and names probes that were
-// declared in a nil provider or group.
+// LoadAll loads all providers that New has made. The main function of a program whose
+// packages declare probes calls it. If opts is not nil, it replaces the options given
+// to New, also for probes and providers that are declared later, until CloseAll. The
+// error joins those of each [Provider.Load] and names the probes that were declared
+// in a nil provider or group.
 func LoadAll(opts *Options) error {
 	if opts != nil {
 		all.Lock()
@@ -126,8 +127,8 @@ func LoadAll(opts *Options) error {
 	return errors.Join(errs...)
 }
 
-// CloseAll closes all providers, and forgets the options of LoadAll. LoadAll may
-// follow.
+// CloseAll closes all providers and drops the options of LoadAll. LoadAll may be
+// called again.
 func CloseAll() error {
 	all.Lock()
 	all.opts = nil

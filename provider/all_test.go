@@ -16,8 +16,8 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// TestSameProvider declares probes of one provider at several places, as packages
-// of a program do.
+// TestSameProvider checks that probes of one provider can be declared at several
+// places, as the packages of a program do.
 func TestSameProvider(t *testing.T) {
 	one := newProvider("together")
 	t.Cleanup(func() { one.Close() })
@@ -33,8 +33,8 @@ func TestSameProvider(t *testing.T) {
 	}
 }
 
-// TestTwice checks that a probe that is declared twice is an error that names both
-// places, each time, until it is declared once after Close.
+// TestTwice checks that declaring a probe twice makes each Load return an error that
+// names both places, until the probe is declared once after Close.
 func TestTwice(t *testing.T) {
 	p := newProvider("twice")
 	t.Cleanup(func() { p.Close() })
@@ -71,8 +71,9 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestWrongIsBounded declares probes wrongly for as long as a program may run: each
-// place in the source is an error of Load once, and others are counted.
+// TestWrongIsBounded declares wrong probes without end, as a long-running program
+// may, and checks that Load reports each place in the source once and counts those
+// beyond its limit.
 func TestWrongIsBounded(t *testing.T) {
 	p := newProvider("again_and_again")
 	t.Cleanup(func() { p.Close() })
@@ -115,7 +116,7 @@ func TestOptionsTwice(t *testing.T) {
 	load(t, p)
 }
 
-// TestNothing uses providers, groups and probes that are nil or zero.
+// TestNothing checks that nil and zero providers, groups and probes do nothing.
 func TestNothing(t *testing.T) {
 	var none *provider.Provider
 	var zero provider.Provider
@@ -205,8 +206,8 @@ func TestLoadAll(t *testing.T) {
 	provider.CloseAll()
 }
 
-// TestClosedIsForgotten makes and closes providers of many names, which must not be
-// kept, and one whose probe is all that the program keeps.
+// TestClosedIsForgotten checks that closed providers of many names are not kept, and
+// that one is while the program holds a probe of it.
 func TestClosedIsForgotten(t *testing.T) {
 	probe := func() *provider.Probe0 {
 		p := newProvider("kept")

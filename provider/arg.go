@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// Arg is the set of types that a probe's arguments can have: integers,
-// floating-point numbers, bool, string and []byte, and types defined from them;
-// [time.Duration], [time.Time] and [netip.Addr], which typed readers show as such;
-// and [Text], for errors and Stringers. Values of types defined from time.Time,
-// time.Duration or netip.Addr are converted to these where they are fired, which
-// costs nothing.
+// Arg is the set of types that a probe's arguments can have: integers, floating-point
+// numbers, bool, string and []byte, and types defined from them; [time.Duration],
+// [time.Time] and [netip.Addr], which typed readers show as such; and [Text], for
+// errors and Stringers. Fire converts values of types defined from time.Time,
+// time.Duration or netip.Addr to these, which costs nothing.
 //
-// A tracer sees int, uint and uintptr as 64 bits. A string arrives as a
+// A tracer sees int, uint and uintptr as 64 bits. A string arrives as a pointer to a
 // NUL-terminated copy, a []byte as a pointer to its bytes and their number. A
-// duration is nanoseconds, a time nanoseconds since 1970, between 1677 and 2262 (the
-// zero time is the least int64), an address a pointer to its 4 or 16 bytes and
-// their number, 0 for the zero Addr; its zone is left out.
+// duration is nanoseconds. A time is nanoseconds since 1970, between 1677 and 2262
+// (the zero time is the smallest int64). An address is a pointer to its 4 or 16 bytes
+// and their number, which is 0 for the zero Addr; its zone is left out.
 type Arg interface {
 	time.Time | netip.Addr | Text |
 		~int | ~int8 | ~int16 | ~int32 | ~int64 |
@@ -48,22 +47,22 @@ const (
 	kindText
 )
 
-// counted reports whether an argument takes two slots of the note, the address
-// and the length.
+// counted reports whether an argument takes two slots of the note: the address and
+// the length.
 func (k kind) counted() bool { return k == kindBytes || k == kindAddr }
 
-// terminated reports whether an argument is the address of text in its slot, with a
-// NUL behind it, and the length in a hidden one.
+// terminated reports whether an argument takes a slot with the address of
+// NUL-terminated text and a hidden slot with its length.
 func (k kind) terminated() bool { return k == kindString || k == kindText }
 
-// kindInfo is what a note says of a kind.
+// kindInfo is what a note says about a kind.
 type kindInfo struct {
 	size   int // bytes of the value in its slot
 	signed bool
 }
 
-// Floats are noted as integers of their size, which hold their bits: gdb gives
-// up all arguments of a probe in which one is noted as a float.
+// Floats are noted as integers of their size, which hold their bits: gdb gives up on
+// all arguments of a probe if one is noted as a float.
 var kindInfos = [...]kindInfo{
 	kindInt8:    {1, true},
 	kindInt16:   {2, true},
@@ -88,7 +87,7 @@ var kindInfos = [...]kindInfo{
 // kindOf returns the kind of T.
 func kindOf[T Arg]() kind { return kindOfType(reflect.TypeFor[T]()) }
 
-// kindOfType returns the kind of t, one of the types of Arg.
+// kindOfType returns the kind of t, which is one of the types of Arg.
 func kindOfType(t reflect.Type) kind {
 	if t == textType {
 		return kindText
@@ -134,10 +133,11 @@ func kindOfType(t reflect.Type) kind {
 	return kindBytes
 }
 
-// qualifiedName returns the name of t with its package's path. Types of the
-// standard library are known by it, since reflect.TypeFor would have the linker
+// qualifiedName returns the name of t with its package's path. Types of the standard
+// library are recognized by this name, since reflect.TypeFor would make the linker
 // keep all their methods.
 func qualifiedName(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
 
-// log2 finds the kind of the machine-sized integers among the sized ones.
+// log2 leads from the size of a machine-sized integer to its kind among the sized
+// ones.
 var log2 = [...]kind{4: 2, 8: 3}

@@ -12,13 +12,13 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// TestPlace holds where sites and semaphores lie in their pages: objects of
-// different contents apart, so that a uprobe which the kernel has leaked from one
-// is not found by another; and where sites of small ones do meet, with semaphores
-// that meet, too. Sites cross no page, and take no more pages than they need.
+// TestBeginning checks where sites and semaphores lie in their pages. Objects of
+// different contents lie apart, so that no object finds a uprobe which the kernel has
+// leaked from another. Where the sites of two small objects do meet, so do their
+// semaphores. Sites cross no page and take no more pages than they need.
 func TestBeginning(t *testing.T) {
 	page := uint64(os.Getpagesize())
-	semaphores := map[uint64]uint64{} // of small objects' sites
+	semaphores := map[uint64]uint64{} // by the site, of small objects
 	starts := map[uint64]bool{}
 	const small = 40 // objects
 	for _, n := range []int{1, 3, 50, 300, 512, 700} {
@@ -67,7 +67,7 @@ func TestBeginning(t *testing.T) {
 			}
 		}
 	}
-	// As many as there are, but for a few that share a place by chance.
+	// Each object has a start of its own, but for a few that share one by chance.
 	if len(starts) < small/2 {
 		t.Errorf("%d objects of one probe begin at %d places", small, len(starts))
 	}

@@ -53,8 +53,9 @@ func BenchmarkFireUnwatched(b *testing.B) {
 	})
 }
 
-// BenchmarkEnabled looks at whether anybody watches, beside an empty loop. The
-// provider and the group named later have probes in the objects of two Loads.
+// BenchmarkEnabled measures Enabled of probes, groups and providers beside an empty
+// loop. The provider and the group named later have probes in the objects of two
+// Loads.
 func BenchmarkEnabled(b *testing.B) {
 	type named struct {
 		name string
@@ -115,8 +116,8 @@ func BenchmarkEnabled(b *testing.B) {
 	}
 }
 
-// BenchmarkFireRaised is Fire with a raised semaphore and nobody attached: all
-// that this package adds to the kernel's cost.
+// BenchmarkFireRaised measures Fire with a raised semaphore and no tracer attached:
+// all that this package adds to the kernel's cost.
 func BenchmarkFireRaised(b *testing.B) {
 	p := newProvider("raised")
 	ints := provider.NewProbe3[uint64, uint64, uint64](p, "ints", "a", "b", "c")

@@ -11,7 +11,8 @@ import (
 // what the member name points to.
 func lengthName(name string) string { return "__" + name + "_len" }
 
-// Types that all objects share; C's names, so that a dump of the types is C.
+// Types that all objects share. They have C's names, so that a dump of the types is
+// C.
 var (
 	longLongType = btfgen.Int{Name: "long long", Bytes: 8, Encoding: btfgen.Signed}
 
@@ -41,7 +42,7 @@ var (
 	}
 )
 
-// slotStruct describes a block of slots; nil for none.
+// slotStruct describes a block of slots. It returns nil for a block of none.
 func slotStruct(names []string, args []argument, slots int) *btfgen.Struct {
 	if slots == 0 {
 		return nil
@@ -59,8 +60,8 @@ func slotStruct(names []string, args []argument, slots int) *btfgen.Struct {
 	return &btfgen.Struct{Bytes: uint32(8 * slots), Members: members}
 }
 
-// marshalTypes returns the .BTF section for the signatures. The id of the i-th
-// one's struct is i+1.
+// marshalTypes returns the .BTF section for the signatures. The struct of signature i
+// has the id i+1.
 func marshalTypes(sigs []*signature) ([]byte, error) {
 	if len(sigs) == 0 {
 		return nil, nil

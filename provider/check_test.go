@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// check is what sdtdump --check says of an object.
+// check returns what sdtdump --check finds in an object.
 func check(object []byte) error {
 	f, err := reader.NewFile(bytes.NewReader(object))
 	if err != nil {
@@ -21,8 +21,8 @@ func check(object []byte) error {
 	return f.Check()
 }
 
-// TestCheck holds that no consumer misses anything of a generated object, and
-// that Check sees what they would miss of a spoiled one.
+// TestCheck checks that a generated object has all that consumers need, and that
+// Check reports what a spoiled one lacks.
 func TestCheck(t *testing.T) {
 	p := newProvider("checked")
 	provider.NewProbe0(p, "none")
@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// FuzzCheck damages an object.
+// FuzzCheck checks that Check survives damaged objects.
 func FuzzCheck(f *testing.F) {
 	p := newProvider("checked")
 	provider.NewProbe2[int, string](p, "mixed", "a", "b")

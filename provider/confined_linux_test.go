@@ -16,8 +16,8 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// confined is the environment variable that has this binary load providers
-// where a test has confined it; the value is a directory for their files.
+// confined is the environment variable that makes this binary load providers where a
+// test has confined it. Its value is a directory for their files.
 const confined = "PROVIDER_TEST_CONFINED"
 
 // confinedCommand runs a test of this binary again, confined.
@@ -28,7 +28,7 @@ func confinedCommand(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// runConfined holds that a command has loaded and fired everything.
+// runConfined checks that a command has loaded and fired everything.
 func runConfined(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), allFired) {
@@ -38,8 +38,8 @@ func runConfined(t *testing.T, cmd *exec.Cmd) {
 
 const allFired = "all backings have fired\n"
 
-// loadConfined loads a provider in each way that there is, fires with and
-// without somebody watching, and closes it.
+// loadConfined loads a provider in every way, fires with and without a tracer
+// watching, and closes it.
 func loadConfined(t *testing.T) {
 	for _, backing := range []provider.Backing{provider.BackingMemfd, provider.BackingFile} {
 		opts := options()
@@ -65,9 +65,9 @@ func loadConfined(t *testing.T) {
 	}
 }
 
-// TestUnderSeccomp loads under a filter that ends the process at every system
-// call but those of a list, as services are confined: Load asks the kernel for
-// nothing else, in particular not on old kernels what only new ones know.
+// TestUnderSeccomp checks that Load works under a filter that ends the process at any
+// system call that is not listed, as services are confined. In particular, on old
+// kernels Load makes no call that only new ones know.
 func TestUnderSeccomp(t *testing.T) {
 	if os.Getenv(confined) == "" {
 		runConfined(t, confinedCommand(t))
@@ -79,16 +79,16 @@ func TestUnderSeccomp(t *testing.T) {
 
 // loadCalls are the system calls that Load and Close make. Fire makes none.
 var loadCalls = []uint32{
-	unix.SYS_UNAME, // which site is fastest; only from Linux 6.18 on, by a call that is exempt
+	unix.SYS_UNAME, // for the fastest site; only from Linux 6.18 on, by a call that is exempt
 	unix.SYS_MEMFD_CREATE, unix.SYS_WRITE, unix.SYS_FCNTL, unix.SYS_MMAP, unix.SYS_CLOSE,
-	// Options.Backing file, and EventsDir.
+	// For BackingFile and Options.EventsDir.
 	unix.SYS_OPENAT, unix.SYS_READ, unix.SYS_MKDIRAT, unix.SYS_FSTAT, unix.SYS_NEWFSTATAT, unix.SYS_FSYNC, unix.SYS_FCHMOD,
 	unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_UNLINKAT, unix.SYS_GETDENTS64, unix.SYS_GETEUID, unix.SYS_GETPID,
-	// The dynamic linker's.
+	// For the dynamic linker.
 	unix.SYS_PREAD64, unix.SYS_MPROTECT,
 }
 
-// runtimeCalls are those of the Go runtime and of package testing, and of a C
+// runtimeCalls are the system calls of the Go runtime, of package testing, and of a C
 // library's threads, which the race detector needs.
 var runtimeCalls = []uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FCNTL, unix.SYS_PIPE2, unix.SYS_READLINKAT,
@@ -102,8 +102,8 @@ var runtimeCalls = []uint32{
 	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_TGKILL, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 }
 
-// allow has the kernel end this process when it makes another system call than
-// these. The signal lets the runtime say where.
+// allow makes the kernel end this process at any system call that is not in calls.
+// The signal lets the runtime report where.
 func allow(t *testing.T, calls []uint32) {
 	t.Helper()
 	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}} // the call's number
@@ -122,8 +122,9 @@ func allow(t *testing.T, calls []uint32) {
 	}
 }
 
-// TestMemfdNoexec loads where executable memory files are forbidden, or have to
-// be asked for: objects are mapped from files that are sealed against execution.
+// TestMemfdNoexec checks that Load works where executable memory files are forbidden
+// or must be requested: objects are mapped from files that are sealed against
+// execution.
 func TestMemfdNoexec(t *testing.T) {
 	const setting = "/proc/sys/vm/memfd_noexec"
 	if scope := os.Getenv("PROVIDER_TEST_NOEXEC"); scope != "" {
@@ -133,7 +134,7 @@ func TestMemfdNoexec(t *testing.T) {
 		if err := os.WriteFile(setting, []byte(scope), 0); err != nil {
 			t.Fatal(err)
 		}
-		// That the setting is in force.
+		// Check that the setting is in force.
 		fd, err := unix.MemfdCreate("executable", unix.MFD_CLOEXEC|unix.MFD_EXEC)
 		if scope == "2" && err != unix.EACCES {
 			t.Errorf("memfd_create of an executable file returns %d, %v, want EACCES", fd, err)
@@ -157,8 +158,8 @@ func TestMemfdNoexec(t *testing.T) {
 	}
 }
 
-// TestWithoutProc loads where no /proc is mounted, as in a bare chroot. (The
-// dynamic linker is given a path there.)
+// TestWithoutProc checks that Load works where no /proc is mounted, as in a bare
+// chroot. (The dynamic linker is given a path there.)
 func TestWithoutProc(t *testing.T) {
 	if os.Getenv(confined) != "" {
 		if err := unix.Mount("empty", "/proc", "tmpfs", 0, ""); err != nil {
@@ -174,8 +175,8 @@ func TestWithoutProc(t *testing.T) {
 	runConfined(t, cmd)
 }
 
-// TestRootDir holds where root's objects are: in /run unless, as on Debian, what
-// is there cannot be executed.
+// TestRootDir checks where root's objects are: in /run, unless it is mounted noexec,
+// as on Debian.
 func TestRootDir(t *testing.T) {
 	if os.Getenv(confined) != "" {
 		for _, dir := range []string{"/run", "/var/cache"} {
@@ -207,9 +208,8 @@ func TestRootDir(t *testing.T) {
 	runConfined(t, cmd)
 }
 
-// TestOtherPIDNamespace loads where /proc shows other processes by the numbers
-// that this one has in its namespace: no file of theirs may be given to the
-// dynamic linker.
+// TestOtherPIDNamespace loads where the PIDs of this namespace name other processes
+// in /proc, and checks that the dynamic linker is given no file of theirs.
 func TestOtherPIDNamespace(t *testing.T) {
 	if os.Getenv(confined) != "" {
 		p := newProvider("stranger")

@@ -9,8 +9,8 @@ import (
 )
 
 // probe is the part of a probe that does not depend on its argument types. The
-// semaphore lies beside it in the same value: in an embedded struct it would make
-// Fire too large to be inlined.
+// semaphore lies beside it in the same value, not in it: in an embedded struct it
+// would make Fire too large to be inlined.
 type probe struct {
 	name      string
 	sig       *signature // nil if the declaration was wrong
@@ -21,7 +21,7 @@ type probe struct {
 	site uintptr // address of the stub; 0 while not loaded
 }
 
-// call calls the probe's stub if it is loaded.
+// call calls the probe's stub if the probe is loaded.
 func (p *probe) call(f *frame) {
 	if p.tapped() {
 		// The frame stays where it is, and moves with its stack, until tell returns.
@@ -30,7 +30,7 @@ func (p *probe) call(f *frame) {
 	stub.Call(&p.site, &f.Block, p.sig.addresses)
 }
 
-// callAt is call for a record.
+// callAt is like call, for a record.
 func (p *probe) callAt(record unsafe.Pointer) {
 	ipv4 := ipv4Word()
 	if p.tapped() {
@@ -39,7 +39,7 @@ func (p *probe) callAt(record unsafe.Pointer) {
 	stub.CallAt(&p.site, record, ipv4)
 }
 
-// scopeOf returns the group in which probes are declared, nil for none.
+// scopeOf returns the group in which probes are declared, nil if there is none.
 func scopeOf(in Scope) *Group {
 	if in == nil {
 		return nil
@@ -47,9 +47,10 @@ func scopeOf(in Scope) *Group {
 	return in.scope()
 }
 
-// declare adds a probe to its provider, or an error for each Load. sign returns the
-// probe's signature while the provider is locked. Neither declare nor its callers,
-// NewProbe0 …, may be inlined: the place is where they return to.
+// declare adds a probe to its provider, or an error that each Load reports. It calls
+// sign for the probe's signature while the provider is locked. Neither declare nor
+// its callers, NewProbe0 …, may be inlined, because the recorded place is the address
+// that they return to.
 //
 //go:noinline
 func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, sign func(*Provider) (*signature, error)) {
@@ -85,13 +86,13 @@ func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, sign func(*P
 	}
 }
 
-// slots returns what makes the signature of a probe whose arguments travel in slots.
+// slots returns the function that makes the signature of a probe whose arguments
+// travel in slots.
 func slots(names []string, kinds ...kind) func(*Provider) (*signature, error) {
 	return func(p *Provider) (*signature, error) { return p.signature(names, kinds) }
 }
 
-// signature returns the signature for these names and kinds, the same one for
-// the same list.
+// signature returns the signature for these names and kinds. Equal lists share one.
 func (p *Provider) signature(names []string, kinds []kind) (*signature, error) {
 	var buf [128]byte
 	key := buf[:0]

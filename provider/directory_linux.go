@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is done with files and directories is done here by system calls that name
-// them relative to an open directory and follow no symbolic link. Of package os
-// only what opens files is used: Stat, ReadDir and Root lead to the formatting of
-// times and dates, which would weigh more than this package (RATIONALE.md).
+// The functions of this file make system calls that name files relative to an open
+// directory and follow no symbolic link. Package os only opens files here: its Stat,
+// ReadDir and Root lead to the formatting of times and dates, which would weigh more
+// than this package (RATIONALE.md).
 
-// stat returns what is known of an open file.
+// stat returns the metadata of an open file.
 func stat(f *os.File) (st unix.Stat_t, err error) {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return st, &fs.PathError{Op: "fstat", Path: f.Name(), Err: err}
@@ -27,7 +27,7 @@ func subdirectory(d *os.File, name string) (*os.File, error) {
 	return openAt(d, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 }
 
-// makeDir opens the directory called name in d, after making it if it is missing.
+// makeDir opens the directory called name in d, and makes it first if it is missing.
 func makeDir(d *os.File, name string) (*os.File, error) {
 	if err := unix.Mkdirat(int(d.Fd()), name, 0o755); err != nil && err != unix.EEXIST {
 		return nil, &fs.PathError{Op: "mkdir", Path: filepath.Join(d.Name(), name), Err: err}
@@ -63,7 +63,7 @@ func writeFile(d *os.File, name, contents string) error {
 	return f.Close()
 }
 
-// names returns the names of what is in d, as far as it can be read.
+// names returns the names of the entries of d, as far as they can be read.
 func names(d *os.File) (names []string) {
 	buf := make([]byte, 8<<10)
 	for {

@@ -20,22 +20,22 @@ type library struct {
 	file *os.File // kept open: the linker and debuggers know it by its descriptor
 }
 
-// libraryKey says which libraries are as good as each other.
+// libraryKey identifies libraries that can replace each other.
 type libraryKey struct {
 	buildID string
 	backing Backing
 	dir     string
 }
 
-// parked has the libraries of closed providers, for providers with the same
+// parked holds the libraries of closed providers for reuse by providers with the same
 // probes. They belong to the process, as the dynamic linker does.
 var parked struct {
 	sync.Mutex
 	libraries map[libraryKey][]*library
 }
 
-// dlopenObject has the dynamic linker load im, unless it has done so for a
-// provider that is closed by now.
+// dlopenObject makes the dynamic linker load im, or reuses the library that it loaded
+// for a provider closed since.
 func dlopenObject(provider string, opts *Options, im *image) (memory, error) {
 	key := libraryKey{im.buildID, opts.Backing, opts.Dir}
 	if l := unpark(key); l != nil {
@@ -58,8 +58,9 @@ func dlopenObject(provider string, opts *Options, im *image) (memory, error) {
 
 // ownPath returns a path by which the dynamic linker opens file.
 func ownPath(file *os.File) (string, error) {
-	// By the descriptor, whose contents were checked: a path could lead
-	// elsewhere by now. Not /proc/self: a debugger opens the same path.
+	// The path leads through the descriptor, whose contents were checked; another
+	// path could lead elsewhere by now. It is not /proc/self, because a debugger
+	// opens the same path.
 	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
 	st, err := stat(file)
 	if err != nil {

@@ -22,12 +22,12 @@
 // [LoadAll]. Options are main's: libraries pass none.
 //
 // Errors, and values with a method String, are fired as [Text]: start.Fire(7,
-// provider.Error(err)) calls err.Error when somebody watches, and not before.
+// provider.Error(err)) calls err.Error only while somebody watches.
 //
-// A probe has up to six arguments. A [Record] has the fields of a struct. Enabled
-// reports whether a tracer is attached, so that arguments can be computed only
-// then; [Group.Enabled] does so for several probes. The zero value of a probe, and
-// one that is declared in a nil provider or group, does nothing.
+// A probe has up to six arguments. A [Record] passes the fields of a struct. Enabled
+// reports whether a tracer is attached, so that arguments need to be computed only
+// then; [Group.Enabled] does so for several probes. The zero value of a probe, and a
+// probe that is declared in a nil provider or group, does nothing.
 //
 // While nobody watches, Fire inlines to two loads and a compare, less than a
 // nanosecond, and allocates nothing. A tracer that attaches (sdttrace,
@@ -35,14 +35,14 @@
 // Fire puts its arguments into registers and calls a stub of two instructions,
 // on the first of which the kernel takes over.
 //
-// Load generates an ELF shared object in memory, with the notes by which
-// tracers find the probes (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation)
-// and with BTF that names and types the arguments, and maps it. It uses no cgo
-// and no dynamic linker. FORMAT.md in the module's root describes the object.
-// A service that seccomp confines has to allow it memfd_create, fcntl and uname
-// besides what every Go program needs.
+// Load generates an ELF shared object in memory and maps it. The object holds the
+// notes by which tracers find the probes
+// (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation) and BTF that
+// names and types the arguments. Load uses no cgo and no dynamic linker. FORMAT.md in
+// the module's root describes the object. A service that seccomp confines has to
+// allow memfd_create, fcntl and uname besides the system calls of every Go program.
 //
-// Package providertest, beside this one, records what is fired, for tests.
+// Package providertest records what probes fire, for tests.
 //
 // Everything in this package may be used by any number of goroutines at once.
 package provider

@@ -9,8 +9,9 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// TestEnabledSeesEach watches the probes of providers of different sizes one by one.
-// Neither the provider nor its group may miss one, or see one of a neighbour.
+// TestEnabledSeesEach watches the probes of providers of different sizes one by one,
+// and checks that Enabled of the provider and of its group misses none and sees none
+// of a neighbour.
 func TestEnabledSeesEach(t *testing.T) {
 	for _, n := range []int{1, 2, 7, 8, 9, 10, 16, 64, 65, 1000} {
 		p := newProvider(fmt.Sprint("each", n))

@@ -15,24 +15,23 @@ import (
 	"github.com/go-usdt/usdt/internal/btfgen"
 )
 
-// events guards what this process does in events directories, and counts what
-// it shows in each.
+// events guards this process's work in events directories and counts what each of
+// them shows.
 var events struct {
 	sync.Mutex
 	shown map[directory]int
 }
 
-// directory is a directory's device and inode. No other one has them while this
-// process has something in it.
+// directory is a directory's device and inode. They belong to no other directory
+// while this process has files in it.
 type directory [2]uint64
 
-// eventFiles are the files of a probe, newFile what the next of them is called
-// until it is whole.
+// eventFiles are the files of a probe. Each is called newFile until it is whole.
 var eventFiles = []string{"address", "format"}
 
 const newFile = ".new"
 
-// shownEvents is what showEvents has made.
+// shownEvents records what showEvents has made.
 type shownEvents struct {
 	dir      string // absolute: the process may be somewhere else when it closes the provider
 	id       directory
@@ -40,9 +39,9 @@ type shownEvents struct {
 	probes   []string
 }
 
-// showEvents fills an events directory with a provider's probes, after
-// removing what dead processes left there. It returns what is to be hidden
-// later, perhaps also with an error.
+// showEvents fills an events directory with a provider's probes, after removing what
+// dead processes left there. It returns what to hide later, perhaps together with an
+// error.
 func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error) {
 	events.Lock()
 	defer events.Unlock()
@@ -95,7 +94,7 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 	return shown, nil
 }
 
-// showProbe writes the files of a probe, whose directory is in parent.
+// showProbe makes a probe's directory in parent and writes its files.
 func showProbe(parent *os.File, p loadedProbe) error {
 	at, err := subdirectory(parent, p.name)
 	if err != nil {
@@ -104,7 +103,7 @@ func showProbe(parent *os.File, p loadedProbe) error {
 	defer at.Close()
 	address := fmt.Sprintf("%#x\n", p.address)
 	for i, contents := range []string{address, format(p.name, p.sig)} {
-		// The name is there when the contents are.
+		// The file gets its name only once its contents are there.
 		if err := writeFile(at, newFile, contents); err != nil {
 			return err
 		}
@@ -115,8 +114,8 @@ func showProbe(parent *os.File, p loadedProbe) error {
 	return nil
 }
 
-// hide removes what showEvents made, and the process's directory with its last
-// provider.
+// hide removes what showEvents made and, with the process's last provider, the
+// process's directory.
 func (s *shownEvents) hide() error {
 	events.Lock()
 	defer events.Unlock()
@@ -152,8 +151,8 @@ func (s *shownEvents) hide() error {
 	return errors.Join(left...)
 }
 
-// removeProbe removes a probe's directory if it holds nothing else than what
-// showEvents puts there.
+// removeProbe removes a probe's directory if it holds only what showEvents puts
+// there.
 func removeProbe(parent *os.File, name string) error {
 	if at, err := subdirectory(parent, name); err == nil {
 		for _, file := range append([]string{newFile}, eventFiles...) {
@@ -164,8 +163,8 @@ func removeProbe(parent *os.File, name string) error {
 	return removeDir(parent, name)
 }
 
-// sweep removes what processes left that are gone, and an earlier process that
-// had this one's PID. It removes nothing that showEvents would not have made.
+// sweep removes what dead processes left, among them an earlier process with this
+// one's PID. It removes nothing that showEvents would not have made.
 func sweep(root *os.File) {
 	for _, pid := range names(root) {
 		n, err := strconv.Atoi(pid)

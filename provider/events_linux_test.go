@@ -11,7 +11,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// shown loads a provider with two probes that are shown in dir.
+// shown loads a provider with two probes and shows them in dir.
 func shown(t *testing.T, dir, name string) (*provider.Provider, error) {
 	t.Helper()
 	opts := options()
@@ -23,7 +23,7 @@ func shown(t *testing.T, dir, name string) (*provider.Provider, error) {
 	return p, p.Load()
 }
 
-// TestEventsAfterChdir holds that Close finds a directory that was given by a
+// TestEventsAfterChdir checks that Close finds a directory that was given by a
 // relative path.
 func TestEventsAfterChdir(t *testing.T) {
 	dir := t.TempDir()
@@ -41,8 +41,8 @@ func TestEventsAfterChdir(t *testing.T) {
 	}
 }
 
-// TestEventsOfOthers holds that nothing is written where others can write, and
-// nothing removed that is not an events directory's.
+// TestEventsOfOthers checks that Load writes nothing where others can write, and
+// removes nothing that does not belong in an events directory.
 func TestEventsOfOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "events")
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -80,8 +80,8 @@ func TestEventsOfOthers(t *testing.T) {
 	}
 }
 
-// TestEventsTogether loads and closes providers with one events directory at
-// the same time, which they name in two ways.
+// TestEventsTogether checks that providers can be loaded and closed at the same time
+// with one events directory, which they name in two ways.
 func TestEventsTogether(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

@@ -83,8 +83,8 @@ func ExampleNewRecord() {
 	// Output:
 }
 
-// Probes of a group share a semaphore: one look tells whether what all of them
-// need is worth computing.
+// Probes of a group share a semaphore: one look reports whether what all of them need
+// is worth computing.
 func ExampleProvider_Group() {
 	cache := provider.New("cache", nil)
 	lookups := cache.Group("lookups")

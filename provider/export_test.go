@@ -17,14 +17,14 @@ import (
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
-// Forget makes New make a new provider of that name.
+// Forget removes the provider with this name, so that New makes another.
 func Forget(name string) {
 	all.Lock()
 	defer all.Unlock()
 	delete(all.providers, name)
 }
 
-// Registered counts the providers that are known whose names begin so.
+// Registered counts the known providers whose names begin with prefix.
 func Registered(prefix string) (n int) {
 	all.Lock()
 	defer all.Unlock()
@@ -54,8 +54,8 @@ func watch(p *Provider, n int, match func(name string) bool) {
 	}
 }
 
-// ReplaceWatched raises the semaphore of one probe and replaces all objects, as
-// if a tracer had attached since it was found that nobody watches them.
+// ReplaceWatched raises the semaphore of one probe and replaces all objects, as if a
+// tracer had attached after the objects were found to be unwatched.
 func ReplaceWatched(p *Provider, name string) error {
 	WatchOne(p, name, 1)
 	p.mu.Lock()
@@ -75,8 +75,8 @@ func Sites(p *Provider) (sites []uintptr) {
 
 func counter(s *stub.Semaphore) *uint32 { return s.Counter() }
 
-// DescribeRecord returns the description of a record's type, as readers of its BTF
-// see it.
+// DescribeRecord returns the description of a record's type, as readers of BTF see
+// it.
 func DescribeRecord(t reflect.Type) (*btf.Struct, error) {
 	sig, err := newRecordSignature(t)
 	if err != nil {
@@ -103,8 +103,8 @@ func Files(p *Provider) []*os.File {
 	return files
 }
 
-// CloseObjects closes the objects that have a probe of that name, also those of
-// providers that nobody has any more.
+// CloseObjects closes the objects that have a probe with this name, also those of
+// providers that the program no longer holds.
 func CloseObjects(name string) error {
 	var errs []error
 	loaded.Lock()
@@ -121,8 +121,8 @@ func CloseObjects(name string) error {
 	return errors.Join(errs...)
 }
 
-// StaleAddresses lays out a string and bytes on the caller's stack and returns
-// how many of their addresses do not lead to them.
+// StaleAddresses lays out a string and bytes on the caller's stack and returns how
+// many of their addresses do not lead to them.
 func StaleAddresses(text string) int {
 	var f frame
 	var raw [8]byte

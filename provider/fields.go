@@ -12,7 +12,7 @@ import (
 )
 
 // maxRecord is the size of the largest struct or array behind a pointer that is
-// more than bytes. BTF counts bits in 32 bits.
+// described as more than bytes. BTF counts bits in 32 bits.
 const maxRecord = 64 << 20
 
 // newRecordSignature describes a struct type whose values are argument blocks.
@@ -38,43 +38,43 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 	if len(typ.Members) == 0 {
 		typ = nil
 	}
-	// The description, not t: types of the same name may differ.
+	// The key is the description, not t, since types of the same name may differ.
 	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ, goAddrs: d.refs.addrs, texts: d.texts}, nil
 }
 
 // Limits on what is described of the types behind pointers.
 const (
-	// maxReferences is the number of structs; others appear as bytes.
+	// maxReferences is the largest number of structs; further ones appear as bytes.
 	maxReferences = 64
-	// maxLevel is the number of pointers on the way to what is not in a struct,
-	// such as an element of []*[]int; what lies deeper is void.
+	// maxLevel is the largest number of pointers on the way to a type that is not in
+	// a struct, such as an element of []*[]int; what lies deeper is void.
 	maxLevel = 8
 )
 
-// describer turns Go types into BTF, and collects what a note says of them.
+// describer turns Go types into BTF and collects what the note says about them.
 type describer struct {
 	key  strings.Builder
 	note []string
 	refs *references
 
 	texts []uint32 // where in the block a Text is
-	// Of the block itself, as far as it is described: the number of fields, how
-	// deep it is here, and at most.
+	// These count what is described of the block itself: the number of fields, the
+	// present depth, and the largest depth.
 	fields, depth, nesting int
 }
 
-// references are the structs behind pointers, each described once, those that
-// are fewest pointers away first. They may refer to each other and to themselves.
+// references are the structs behind pointers. Each is described once, those fewest
+// pointers away first. They may refer to each other and to themselves.
 type references struct {
 	index   map[reflect.Type]int
 	types   []reflect.Type
 	structs []*btfgen.Struct
-	addrs   bool // there is a netip.Addr in the block, or behind pointers
+	addrs   bool // whether a netip.Addr lies in the block, or behind pointers
 }
 
 // reference returns the description of a struct behind a pointer, which
-// describeReferences completes; nil if there are too many, it is too large, or it
-// cannot be named.
+// describeReferences completes. It returns nil if there are too many structs, if this
+// one is too large, or if it cannot be named.
 func (d *describer) reference(t reflect.Type) *btfgen.Struct {
 	i, ok := d.refs.index[t]
 	if !ok {
@@ -91,18 +91,18 @@ func (d *describer) reference(t reflect.Type) *btfgen.Struct {
 	return d.refs.structs[i]
 }
 
-// describeReferences describes the structs that have been referred to, and those
-// that they refer to.
+// describeReferences describes the structs that were referred to, and those that they
+// refer to.
 func (d *describer) describeReferences() {
 	for i := 0; i < len(d.refs.structs); i++ {
-		// Its names have been checked, and nothing else is refused there.
+		// Its names have been checked, and members refuses nothing else behind
+		// pointers.
 		d.members(d.refs.structs[i], d.refs.types[i], 1, 0)
 	}
 }
 
-// structType describes the struct type t where it lies. level counts the
-// pointers on the way to it; on level 0 it lies in the block itself, base bytes
-// from the start.
+// structType describes the struct type t. level counts the pointers on the way to it;
+// on level 0 it lies in the block itself, base bytes from the start.
 func (d *describer) structType(t reflect.Type, level int, base uintptr) (*btfgen.Struct, error) {
 	s := &btfgen.Struct{Name: structName(t), Bytes: uint32(t.Size())}
 	err := d.members(s, t, level, base)
@@ -128,7 +128,8 @@ func (d *describer) members(s *btfgen.Struct, t reflect.Type, level int, base ui
 	return errors.Join(errs...)
 }
 
-// fieldName returns the name of a field's argument, and whether it is one.
+// fieldName returns the name of a field's argument and reports whether the field is
+// one.
 func fieldName(f reflect.StructField) (name string, ok bool) {
 	name = f.Name
 	if tag, ok := f.Tag.Lookup("usdt"); ok {
@@ -176,14 +177,14 @@ func (d *describer) field(s *btfgen.Struct, f reflect.StructField, name string, 
 	return nil
 }
 
-// show adds the scalar at offset to the note if it lies in the block.
+// show adds the scalar at offset to the note if the scalar lies in the block.
 func (d *describer) show(level int, info kindInfo, offset uintptr) {
 	if level == 0 && len(d.note) < maxNoteArgs {
 		d.note = append(d.note, memoryOperand(info, int(offset)))
 	}
 }
 
-// value describes a type wherever it may stand but as a struct's field.
+// value describes a type that is not itself a field of a struct.
 func (d *describer) value(t reflect.Type, level int, base uintptr) (btfgen.Type, error) {
 	if k, ok := scalarKind(t); ok {
 		d.show(level, kindInfos[k], base)
@@ -258,8 +259,8 @@ func (d *describer) opaque(t reflect.Type) btfgen.Type {
 }
 
 // lengthBehind reports whether a value begins with a pointer to text, bytes or
-// elements, and how many bytes behind it their number is. A Text is made of its value
-// in the block only: what lies behind pointers is fired as it is.
+// elements, and how many bytes behind the pointer their number lies. A Text is
+// converted in the block only: what lies behind pointers is fired as it is.
 func lengthBehind(t reflect.Type, level int) (bytes uintptr, ok bool) {
 	if t == textType {
 		return unsafe.Offsetof(Text{}.length) - unsafe.Offsetof(Text{}.value), level == 0
@@ -267,7 +268,7 @@ func lengthBehind(t reflect.Type, level int) (bytes uintptr, ok bool) {
 	return 8, t.Kind() == reflect.String || t.Kind() == reflect.Slice
 }
 
-// text notes where in the block a Text is, if t is its type.
+// text records where a Text lies in the block, if t is its type.
 func (d *describer) text(t reflect.Type, at uintptr) {
 	if t == textType {
 		d.texts = append(d.texts, uint32(at))

@@ -14,10 +14,10 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// TestFormatExample holds that FORMAT.md shows the note that is written.
+// TestFormatExample checks that FORMAT.md shows the note that is written.
 func TestFormatExample(t *testing.T) {
 	opts := options()
-	opts.Site = provider.SiteNop5 // from which the offsets follow
+	opts.Site = provider.SiteNop5 // determines the offsets
 	p := fresh("hello", opts)
 	provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
 	load(t, p)

@@ -11,23 +11,24 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// goWords describes a type of Go's library of whose words in memory FORMAT.md says
-// what they mean, so that typed readers know the value in a record.
+// goWords describes a type of Go's library by its words in memory, so that typed
+// readers know such a value in a record. FORMAT.md says what the words mean.
 type goWords struct {
 	typedef btfgen.Typedef
 	kinds   [3]kindInfo
 }
 
-// known are the descriptions, by package and name of the type, of those whose words
-// mean that in this program. The words are Go's own affair, which may change; the
-// type is described as any other struct then. They are made when they are first
-// wanted, so that programs without records link nothing of this.
+// known holds the descriptions by package and name of the type. It has a type only if
+// its words mean that in this program, since the words are Go's own affair and may
+// change; a type that is not known is described as any other struct. The descriptions
+// are made when they are first needed, so that programs without records link none of
+// this.
 var known struct {
 	sync.Once
 	words map[string]*goWords
 }
 
-// goWordsOf returns the description of a type by its words, nil if it has none.
+// goWordsOf returns the description of a type by its words, nil if there is none.
 func goWordsOf(t reflect.Type) *goWords {
 	known.Do(func() {
 		known.words = map[string]*goWords{}
@@ -47,9 +48,9 @@ func goWordsOf(t reflect.Type) *goWords {
 	return known.words[goName(t)]
 }
 
-// goName returns the name by which a type is known: that of time.Time and netip.Addr
-// for types defined from them, too, which have the same fields, and nobody else has:
-// they are not exported.
+// goName returns the name under which a type is known. Types defined from time.Time
+// and netip.Addr have the names of these. They have the same fields, which no other
+// type has, since the fields are not exported.
 func goName(t reflect.Type) string {
 	if t.Kind() == reflect.Struct && t.Size() == notes.GoWords {
 		switch first := t.Field(0); first.PkgPath + "." + first.Name {
@@ -70,7 +71,7 @@ func wordsTypedef(name string, members [3]string, types ...btfgen.Type) btfgen.T
 	return btfgen.Typedef{Name: name, Of: s}
 }
 
-// timeHolds compares times with what their words say.
+// timeHolds reports whether the words of times mean what FORMAT.md says.
 func timeHolds() bool {
 	if unsafe.Sizeof(time.Time{}) != notes.GoWords {
 		return false
@@ -87,7 +88,7 @@ func timeHolds() bool {
 	return true
 }
 
-// addrHolds compares addresses with what their words say.
+// addrHolds reports whether the words of addresses mean what FORMAT.md says.
 func addrHolds() bool {
 	if unsafe.Sizeof(netip.Addr{}) != notes.GoWords {
 		return false
@@ -103,7 +104,7 @@ func addrHolds() bool {
 	return true
 }
 
-// ipv4Word returns the last word of all addresses that are IPv4's.
+// ipv4Word returns the last word of every IPv4 address.
 func ipv4Word() uintptr {
 	a := netip.AddrFrom4([4]byte{})
 	return (*[3]uintptr)(unsafe.Pointer(&a))[2]

@@ -14,8 +14,8 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// TestGoWords holds that times and addresses are described as such wherever they
-// lie. It fails with a Go that has other words for them than FORMAT.md.
+// TestGoWords checks that times and addresses are described as such wherever they
+// lie. It fails with a Go version whose words for them differ from FORMAT.md's.
 func TestGoWords(t *testing.T) {
 	type record struct {
 		At    time.Time

@@ -15,8 +15,8 @@ import (
 // order is the byte order of every machine that has stubs.
 var order = binary.LittleEndian
 
-// semaphoreSize is the distance from one semaphore to the next: the kernel
-// counts in 16 bits, Go reads 32 at once.
+// semaphoreSize is the distance from one semaphore to the next: the kernel counts in
+// 16 bits, Go reads 32 at once.
 const semaphoreSize = 4
 
 // image is a provider's ELF object with the places of its probes.
@@ -30,12 +30,13 @@ type image struct {
 	semaphores   int
 }
 
-// site and semaphore return the address of the i-th probe's in the object.
+// site and semaphore return the addresses of probe i's site and semaphore in the
+// object.
 func (im *image) site(i int) uint64      { return im.text.Addr + uint64(i)*im.code.Stride }
 func (im *image) semaphore(i int) uint64 { return im.probes.Addr + uint64(im.slots[i])*semaphoreSize }
 
-// assignSemaphores numbers the semaphores: one for each probe, but for those
-// of a group. It returns how many there are.
+// assignSemaphores numbers the semaphores: one for each probe outside groups, and one
+// for each group. It returns how many there are.
 func assignSemaphores(probes []*probe) (slots []uint32, n uint64) {
 	slots = make([]uint32, len(probes))
 	groups := map[*Group]uint32{}
@@ -118,8 +119,8 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	return im, nil
 }
 
-// signatureTypes returns the BTF for the signatures of probes, and each one's
-// type id there. Signatures without arguments have none.
+// signatureTypes returns the BTF for the signatures of probes and the type id of each
+// signature there. Signatures without arguments have none.
 func signatureTypes(probes []*probe) (map[*signature]uint32, []byte, error) {
 	ids := map[*signature]uint32{}
 	var sigs []*signature
@@ -137,7 +138,7 @@ func signatureTypes(probes []*probe) (map[*signature]uint32, []byte, error) {
 	return ids, raw, err
 }
 
-// typeRecord returns the probe's record, still without its addresses.
+// typeRecord returns the probe's record without its addresses.
 func typeRecord(provider string, code stub.Code, p *probe, id uint32) notes.TypeRecord {
 	r := notes.TypeRecord{
 		Provider: provider, Name: p.name,

@@ -14,8 +14,8 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// TestInlining compiles a use of every probe type and asks the compiler
-// whether it inlined Fire and Enabled, down to the loads.
+// TestInlining compiles a use of every probe type and checks that the compiler
+// inlined Fire and Enabled, down to the loads.
 func TestInlining(t *testing.T) {
 	needs.Tools(t, "go")
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// memfds returns how many descriptors of objects of a provider are open.
+// memfds returns the number of open descriptors of a provider's objects.
 func memfds(t *testing.T, name string) int {
 	t.Helper()
 	fds, err := filepath.Glob("/proc/self/fd/*")
@@ -35,8 +35,8 @@ func memfds(t *testing.T, name string) int {
 	return n
 }
 
-// TestForgottenProvider holds that probes whose provider the program has
-// forgotten can still be found: the object's descriptor stays open.
+// TestForgottenProvider checks that tracers still find probes whose provider the
+// program has forgotten: the object's descriptor stays open.
 func TestForgottenProvider(t *testing.T) {
 	probe := func() *provider.Probe0 {
 		p := newProvider("forgotten")
@@ -62,8 +62,9 @@ func TestForgottenProvider(t *testing.T) {
 	}
 }
 
-// TestShrinkingStacks fires while the collector shrinks stacks: addresses in
-// the frame must follow. The race detector's own checks may not come between.
+// TestShrinkingStacks fires while the garbage collector shrinks stacks, and checks
+// that addresses in the frame follow. The race detector's own checks may not come
+// between.
 func TestShrinkingStacks(t *testing.T) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -104,7 +105,7 @@ func grow(depth int) byte {
 	return pad[depth]
 }
 
-// TestPanicInFire holds that a string that cannot be read costs that Fire and
+// TestPanicInFire checks that a string that cannot be read costs that Fire and
 // nothing else: Close does not wait for it.
 func TestPanicInFire(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "")

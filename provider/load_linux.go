@@ -18,9 +18,9 @@ import (
 type object struct {
 	probes     []loadedProbe
 	memory     memory
-	first      *uint32 // of its semaphores
+	first      *uint32 // the first of its semaphores
 	semaphores int
-	stays      bool         // since nothing would be won by replacing it
+	stays      bool         // because replacing it would gain nothing
 	shown      *shownEvents // nil without Options.EventsDir
 }
 
@@ -31,9 +31,9 @@ type loadedProbe struct {
 	counter *uint32
 }
 
-// loaded keeps every loaded object reachable until it is closed. A program may
-// forget its provider and fire its probes all the same; a collected object's
-// file would be closed, and tracers would find it no more.
+// loaded keeps every loaded object reachable until it is closed. A program may forget
+// its provider and still fire its probes; if the object were collected, its file
+// would be closed and tracers would no longer find it.
 var loaded = struct {
 	sync.Mutex
 	objects map[*object]bool
@@ -41,22 +41,22 @@ var loaded = struct {
 
 // memory is where an object is.
 type memory interface {
-	// Address returns the run-time address of one in the object, Counter the
-	// semaphore there.
+	// Address returns the run-time address of an address in the object; Counter
+	// returns the semaphore there.
 	Address(uint64) uintptr
 	Counter(uint64) *uint32
 	// backing returns the object's file if it is kept open, nil if not.
 	backing() *os.File
-	// release lets go of the object. Nobody executes in it any more, but some
-	// may still read its semaphores.
+	// release gives up the object. No goroutine executes in it any more, but some may
+	// still read its semaphores.
 	release() error
 }
 
-// load generates the object for probes, gets it into memory and lets them fire
-// there. Those of the objects in replaced must be among them; these are closed,
-// but for objects that a tracer attached to meanwhile, which are returned. load
-// returns an object and an error if its probes fire but Options.EventsDir cannot
-// show them, or something could not be released.
+// load generates the object for probes, gets it into memory and lets the probes fire
+// there. probes must include those of the objects in replaced. load closes these
+// objects, except those that a tracer has attached to meanwhile, and returns the
+// exceptions. It returns both an object and an error if the probes fire but
+// Options.EventsDir cannot show them, or if something could not be released.
 func load(provider string, opts *Options, probes []*probe, replaced []*object) (o *object, kept []*object, err error) {
 	if !stub.Supported {
 		return nil, replaced, ErrNotSupported
@@ -95,7 +95,7 @@ func load(provider string, opts *Options, probes []*probe, replaced []*object) (
 	return o, kept, err
 }
 
-// place notes where im has probes, and the semaphores of all of them.
+// place records where im has probes, and the semaphores of all of them.
 func (o *object) place(im *image, probes []*probe) {
 	o.probes = make([]loadedProbe, len(probes))
 	for i, p := range probes {
@@ -104,7 +104,7 @@ func (o *object) place(im *image, probes []*probe) {
 	o.first, o.semaphores = o.memory.Counter(im.probes.Addr), im.semaphores
 }
 
-// attach lets the object's probes fire in it.
+// attach makes the object's probes fire in it.
 func (o *object) attach() {
 	for _, p := range o.probes {
 		atomic.StoreUintptr(&p.site, p.address)
@@ -119,9 +119,9 @@ func (o *object) watched() bool {
 	return slices.ContainsFunc(o.probes, func(p loadedProbe) bool { return atomic.LoadUint32(p.counter) != 0 })
 }
 
-// replace closes objects whose probes o has, too. A tracer may have attached to
-// one of them before its probes fired in o. It must not lose them: they fire
-// where they did, and the object is returned.
+// replace closes objects whose probes o has, too. A tracer may have attached to one
+// of them before its probes fired in o. The tracer must not lose them, so these
+// probes keep firing where they did, and replace returns the object.
 func (o *object) replace(objects []*object) (kept []*object, err error) {
 	var errs []error
 	var gone []*object
@@ -143,8 +143,7 @@ func (o *object) replace(objects []*object) (kept []*object, err error) {
 	return kept, errors.Join(errs...)
 }
 
-// leave takes probes away from o, in which they have a place that nothing fires
-// at.
+// leave takes probes away from o. Nothing fires at their places in it.
 func (o *object) leave(probes []loadedProbe) {
 	elsewhere := make(map[*probe]bool, len(probes))
 	for _, p := range probes {
@@ -153,9 +152,9 @@ func (o *object) leave(probes []loadedProbe) {
 	o.probes = slices.DeleteFunc(o.probes, func(p loadedProbe) bool { return elsewhere[p.probe] })
 }
 
-// close withdraws the object's probes. When a probe's site is gone no
-// goroutine enters its stub any more; those that are in it are waited for. A
-// goroutine that still looks at a semaphore may do so: memory stays readable.
+// close withdraws the object's probes. Once a probe's site is gone, no goroutine
+// enters its stub any more; close waits for those that are in it. A goroutine that
+// still looks at a semaphore may do so: memory stays readable.
 func (o *object) close() error {
 	for _, p := range o.probes {
 		p.attach(nil)
@@ -165,7 +164,7 @@ func (o *object) close() error {
 	return o.release()
 }
 
-// release lets go of an object in which nobody executes any more.
+// release gives up an object in which no goroutine executes any more.
 func (o *object) release() error {
 	loaded.Lock()
 	delete(loaded.objects, o)
@@ -177,7 +176,7 @@ func (o *object) release() error {
 	return errors.Join(err, o.memory.release())
 }
 
-// openImage returns a file that holds im, as opts want it.
+// openImage returns a file of the kind that opts wants, holding im.
 func openImage(provider string, opts *Options, im *image) (*os.File, error) {
 	switch opts.Backing {
 	case BackingMemfd:
@@ -189,7 +188,7 @@ func openImage(provider string, opts *Options, im *image) (*os.File, error) {
 }
 
 // fastestSite returns the site that the running kernel traces fastest without
-// endangering its host.
+// endangering the host.
 func fastestSite() Site {
 	optimization := sys.UprobeOptimization()
 	if optimization != sys.NoOptimization && sys.PanicsOnWarning() {
@@ -201,12 +200,11 @@ func fastestSite() Site {
 	case sys.OptimizesNop10:
 		return SiteNop10
 	}
-	// Elsewhere a longer nop would be single-stepped, while the plain one is
-	// emulated.
+	// Other kernels would single-step a longer nop, while they emulate the plain one.
 	return SiteNop
 }
 
-// mapError adds to an error of mapping f executable what mostly is its cause.
+// mapError adds the usual cause to an error of mapping f executable.
 func mapError(backing Backing, f *os.File, err error) error {
 	var fs unix.Statfs_t
 	if backing == BackingFile && unix.Fstatfs(int(f.Fd()), &fs) == nil && fs.Flags&unix.ST_NOEXEC != 0 {

@@ -13,8 +13,9 @@ import (
 // mapping is an object that this package has mapped.
 type mapping struct {
 	*sys.Span
-	// file stays open as long as the object is mapped if it is a memfd: bcc
-	// finds those through /proc/PID/fd only (bcc_proc.c: which_so, memfd).
+	// file is a memfd that stays open as long as the object is mapped, since bcc
+	// finds memfds through /proc/PID/fd only (bcc_proc.c: which_so, memfd). It is nil
+	// for other files.
 	file *os.File
 }
 
@@ -52,8 +53,8 @@ func mapImage(im *image, file *os.File) (*sys.Span, error) {
 		return nil, err
 	}
 	for _, s := range im.segments {
-		// Private, all of them: the kernel counts no semaphore in a shared
-		// mapping (kernel/events/uprobes.c: valid_ref_ctr_vma).
+		// All mappings are private, because the kernel counts no semaphore in a
+		// shared one (kernel/events/uprobes.c: valid_ref_ctr_vma).
 		if err := span.Map(file, s.Offset, s.Size, protection(s.Flags)); err != nil {
 			return nil, errors.Join(err, span.Release())
 		}

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Longest names that perf can make an event of: its group "sdt_PROVIDER" and
-// its event NAME have 63 bytes each (include/linux/trace_events.h and
-// kernel/trace/trace.h: MAX_EVENT_NAME_LEN 64, with the NUL).
+// Lengths of the longest names from which perf can make an event: its group
+// "sdt_PROVIDER" and its event NAME have 63 bytes each (include/linux/trace_events.h
+// and kernel/trace/trace.h: MAX_EVENT_NAME_LEN 64, with the NUL).
 const (
 	maxProviderName = 63 - len("sdt_")
 	maxProbeName    = 63
 	maxArgName      = 63
 )
 
-// checkName returns an error if tools could not name something of that name:
-// perf, bpftrace and C want identifiers.
+// checkName returns an error if tools could not handle the name: perf, bpftrace and C
+// want identifiers.
 func checkName(what, name string, limit int) error {
 	switch {
 	case name == "":
@@ -76,7 +76,7 @@ var cKeywords = func() map[string]bool {
 		"extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
 		"short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void",
 		"volatile", "while",
-		"asm", "typeof", // of GNU C, which clang compiles unless told otherwise
+		"asm", "typeof", // of GNU C, which clang compiles by default
 	} {
 		m[k] = true
 	}

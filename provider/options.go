@@ -5,41 +5,40 @@ import (
 	"os"
 )
 
-// Options change how probes are loaded. Main passes them to [LoadAll]. Those that
-// [New] is given count only if LoadAll is given none. The zero value is the
-// default. An operator can override some of them by environment variables, which
-// Load reads:
+// Options change how probes are loaded. Main passes them to [LoadAll]. Those given to
+// [New] count only if LoadAll is given none. The zero value is the default. An
+// operator can override some of them by environment variables, which Load reads:
 //
 //	USDT_DISABLE=1            load nothing; all probes stay silent
 //	USDT_BACKING=memfd|file   Options.Backing
 //	USDT_DIR=DIR              Options.Dir
 //
-// A process that gained privileges when it was executed, by a set-user-ID bit
-// or file capabilities, ignores them, and XDG_RUNTIME_DIR.
+// A process that gained privileges when it was executed, by a set-user-ID bit or file
+// capabilities, ignores these variables and XDG_RUNTIME_DIR.
 type Options struct {
 	// Backing is what holds the generated object.
 	Backing Backing
 
-	// Dir is the directory of BackingFile's objects. It must belong to this
-	// user or to root, and others must not be able to write to it. If it is
-	// missing it is made. Empty means the directory usdt in $XDG_RUNTIME_DIR
-	// or, for root, in /run or, where that is mounted noexec, in /var/cache.
+	// Dir is the directory of BackingFile's objects. It must belong to this user or
+	// to root, and others must not be able to write to it. Load makes it if it is
+	// missing. Empty means the directory usdt in $XDG_RUNTIME_DIR or, for root, in
+	// /run or, where that is mounted noexec, in /var/cache.
 	Dir string
 
 	// Loader is how the object gets into memory.
 	Loader Loader
 
-	// Site forces the instruction at the probe sites. Left at SiteAuto, it is
-	// the one that the running kernel traces fastest.
+	// Site is the instruction at the probe sites. SiteAuto selects the one that the
+	// running kernel traces fastest.
 	Site Site
 
-	// EventsDir, unless empty, is a directory in which every loaded probe is
-	// shown to tools that read no ELF: EventsDir/PID/PROVIDER/PROBE has a file
-	// "address", the site's, and a file "format", as tracepoints have one. They
-	// are removed by Close; those of processes that died without it, by the
-	// next process that loads probes with the same EventsDir. It must belong to
-	// this user or to root, and others must not be able to write to it; if it is
-	// missing it is made. Processes that share it must share a PID namespace.
+	// EventsDir, unless empty, is a directory that shows every loaded probe to tools
+	// that read no ELF. EventsDir/PID/PROVIDER/PROBE has a file "address" with the
+	// site's address, and a file "format" like a tracepoint's. Close removes them; if
+	// a process died without Close, the next process that loads probes with the same
+	// EventsDir does. The directory must belong to this user or to root, and others
+	// must not be able to write to it; Load makes it if it is missing. Processes that
+	// share it must share a PID namespace.
 	EventsDir string
 }
 
@@ -49,10 +48,10 @@ type Backing uint8
 const (
 	// BackingMemfd is a sealed memory file of this process.
 	BackingMemfd Backing = iota
-	// BackingFile is a file that is named by its contents: processes with the same
-	// probes share it, and a tracer that attaches to the file traces all of them at
-	// once, also those that start later. It is never removed. This user and root
-	// may write to it, and must not truncate it while processes use it.
+	// BackingFile is a file named by its contents. Processes with the same probes
+	// share it, and a tracer that attaches to the file traces all of them at once,
+	// also those that start later. The file is never removed. This user and root may
+	// write to it, and must not truncate it while processes use it.
 	BackingFile
 )
 
@@ -62,15 +61,15 @@ type Loader uint8
 const (
 	// LoaderMap maps the object without the dynamic linker.
 	LoaderMap Loader = iota
-	// LoaderDlopen has the dynamic linker load it, so that debuggers see it
-	// among the process's libraries. It needs cgo and the build tag
-	// usdt_dlopen. Close leaves such an object in memory, silent; loading the
-	// same probes again uses it again. Each later Load adds one.
+	// LoaderDlopen makes the dynamic linker load the object, so that debuggers see it
+	// among the process's libraries. It needs cgo and the build tag usdt_dlopen.
+	// Close leaves such an object silent in memory, and loading the same probes again
+	// reuses it. Each later Load adds one.
 	LoaderDlopen
 )
 
-// settings returns o as the environment changes it. disabled says that nothing
-// is to be loaded.
+// settings returns o as changed by the environment. disabled reports that nothing is
+// to be loaded.
 func (o Options) settings() (s Options, disabled bool, err error) {
 	if privileged() {
 		return o, false, nil

@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// place is where something was declared: a return address in the program, 0 for
-// nowhere. It costs a word and no time; only an error needs file and line.
+// place is where something was declared: a return address in the program, 0 for none.
+// It costs a word and no time; only an error needs file and line.
 type place uintptr
 
 // String returns the file and line.

@@ -7,9 +7,9 @@ import (
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
-// The probe types differ in their number of arguments only. Each keeps its
-// semaphore in itself, not in the embedded part, and Fire is one test and one
-// call, for it to stay within the inliner's budget.
+// The probe types differ only in their number of arguments. To stay within the
+// inliner's budget, each has its semaphore as a field of its own, outside the
+// embedded part, and Fire is one test and one call.
 
 // Probe0 is a probe of no arguments. Make one with NewProbe0.
 type Probe0 struct {
@@ -239,8 +239,8 @@ func (p *Probe6[A, B, C, D, E, F]) Enabled() bool { return p.sem.Active() }
 
 // Fire passes its arguments to attached tracers.
 func (p *Probe6[A, B, C, D, E, F]) Fire(a A, b B, c C, d D, e E, f F) {
-	// This is p.sem.Active(), spelled out: as a call it would cost 81 of the 80 that
-	// the inliner allows.
+	// This is p.sem.Active(), spelled out: the call would cost 81 of the 80 that the
+	// inliner allows.
 	if *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle.Words), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
 		p.fire(a, b, c, d, e, f)
 	}

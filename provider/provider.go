@@ -11,42 +11,42 @@ import (
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
-// ErrNotSupported is wrapped by the error of Load where probes cannot be
-// loaded: outside Linux, or on an architecture without stubs. Fire does
-// nothing then. errors.Is(err, errors.ErrUnsupported) holds for it.
+// ErrNotSupported is wrapped by the error of Load where probes cannot be loaded:
+// outside Linux, or on an architecture without stubs. Fire does nothing there.
+// errors.Is(err, errors.ErrUnsupported) reports true for it.
 var ErrNotSupported = fmt.Errorf("USDT probes cannot be loaded here: %w", errors.ErrUnsupported)
 
 // Provider is a named set of probes. Make one with New. The probes of a nil or zero
-// Provider do nothing, and its Load returns an error. Loaded probes stay until
-// Close, also when the program has forgotten the provider.
+// Provider do nothing, and its Load returns an error. Loaded probes stay until Close,
+// even if the program forgets the provider.
 type Provider struct {
-	semaphores stub.Many // of all objects; first, for the inliner's budget
+	semaphores stub.Many // of all objects; first for the inliner's budget
 
 	name string
-	err  error // of the name, reported by every Load
+	err  error // what is wrong with the name; every Load reports it
 
 	mu         sync.Mutex
 	opts       Options
-	given      place             // where opts were, if they were
-	givenOnce  bool              // before the last Close: the next New's are to count
-	probes     map[string]*probe // by name: those of the last Load and those to be loaded
-	earlier    map[string]*probe // by name: those of before the last Close, for the next Load
+	given      place             // where opts were given, if they were
+	givenOnce  bool              // whether that was before the last Close: the next New sets the options
+	probes     map[string]*probe // by name: those of the last Load, and those to be loaded
+	earlier    map[string]*probe // by name: those from before the last Close, for the next Load
 	wrong      wrongs
-	alone      *Group // of probes that have a semaphore each
+	alone      *Group // the probes that have a semaphore each
 	groups     map[string]*Group
 	signatures map[string]*signature
 	records    map[reflect.Type]recordSignature
-	pending    []*probe // of probes, those that are to be loaded
+	pending    []*probe // those of probes that are to be loaded
 	objects    []*object
 	taps       taps
 }
 
-// New returns the provider of that name, the same one each time, so that packages
+// New returns the provider with this name, the same one each time, so that packages
 // can declare probes of one provider. Load reports a name that tools could not use.
 //
 // Leave opts nil and pass options to [LoadAll], which overrides those of New. If
-// New is called with options that differ, Load reports both places; the first ones
-// count. After Close, the next New sets the options anew.
+// calls of New give different options, the first ones count, and Load reports both
+// places. After Close, the next New sets the options anew.
 //
 //go:noinline
 func New(name string, opts *Options) *Provider {
@@ -92,24 +92,26 @@ func (p *Provider) Name() string {
 	return p.name
 }
 
-// Load publishes the probes that were declared since the last Load: from now
-// on tracers find them. Probes that are loaded already are not disturbed: those
-// that nobody watches may move into the new object, so that a program which
-// declares and loads again and again has a few objects, while those that are
-// watched stay where they are. So while a tracer attaches to all that it finds, each
-// Load adds an object, which takes a descriptor (Options.Backing) and three mappings;
-// the first Load after the tracer has gone puts what they have into one. Objects of
-// [LoaderDlopen] are not moved: there each Load adds one that stays. After Close, Load
-// publishes all probes again.
+// Load publishes the probes that were declared since the last Load: from now on
+// tracers find them. After Close, Load publishes all probes again.
 //
-// The error joins those of all wrong declarations, each time again, and counts those
-// beyond the first 64; the other probes are published all the same. A probe that is declared twice is an error
-// that names both places in the source; the first one counts. If the object cannot
-// be loaded the probes remain to be loaded by the next call. An error is no reason
-// to stop: probes that are not loaded do nothing when fired.
+// Load does not disturb probes that are loaded already. Those that nobody watches may
+// move into the new object, so that a program which declares and loads again and
+// again has few objects; those that are watched stay where they are. While a tracer
+// attaches to every probe that it finds, each Load therefore adds an object, which
+// takes a descriptor (Options.Backing) and three mappings; the first Load after the
+// tracer has gone merges them. Objects of [LoaderDlopen] are not moved: each Load
+// adds one that stays.
 //
-// If a tracer has started the program and says so in its environment
-// (USDT_TRACER), Load returns when that has attached, or after two seconds.
+// The error joins those of all wrong declarations, on each Load again, and counts
+// those beyond the first 64; the other probes are published all the same. For a probe
+// that is declared twice, the error names both places in the source, and the first
+// one counts. If the object cannot be loaded, the probes remain for the next Load. A
+// program need not stop at an error: probes that are not loaded do nothing when
+// fired.
+//
+// If a tracer has started the program and says so in its environment (USDT_TRACER),
+// Load returns once the tracer has attached, or after two seconds.
 func (p *Provider) Load() error {
 	published, err := p.load()
 	if published {
@@ -150,8 +152,8 @@ func (p *Provider) load() (published bool, err error) {
 	return published, errors.Join(errs...)
 }
 
-// publish loads an object with the pending probes, and those of objects that it
-// replaces. They stay pending if it cannot, or may not.
+// publish loads an object with the pending probes and those of the objects that it
+// replaces. If it cannot or may not load one, the probes stay pending.
 func (p *Provider) publish() error {
 	opts, disabled, err := overriding(p.opts).settings()
 	if err != nil || disabled {
@@ -161,7 +163,7 @@ func (p *Provider) publish() error {
 }
 
 // replace loads an object with the pending probes and those of the objects in
-// replaced, whose place it takes.
+// replaced, and puts it in their place.
 func (p *Provider) replace(opts *Options, replaced []*object) error {
 	probes := slices.Clone(p.pending)
 	for _, o := range replaced {
@@ -169,7 +171,7 @@ func (p *Provider) replace(opts *Options, replaced []*object) error {
 			probes = append(probes, l.probe)
 		}
 	}
-	// The same probes give the same object, however they were declared.
+	// The same probes give the same object, in whatever order they were declared.
 	slices.SortFunc(probes, func(a, b *probe) int { return strings.Compare(a.name, b.name) })
 	o, kept, err := load(p.name, opts, probes, replaced)
 	if o != nil {
@@ -183,17 +185,17 @@ func (p *Provider) replace(opts *Options, replaced []*object) error {
 	return err
 }
 
-// maxIdle is the number of objects that nobody watches which a Load leaves alone.
-// It is more than one, since a tracer that has found an object may still be on its
-// way to attach to it.
+// maxIdle is the number of unwatched objects that a Load leaves alone. It is more
+// than one, since a tracer that has found an object may still be about to attach to
+// it.
 const maxIdle = 2
 
-// smallObject is a number of probes for which an object is made anew in no time.
+// smallObject is the number of probes up to which an object is made anew in no time.
 const smallObject = 64
 
-// replaceable returns the objects that one with n more probes is to replace: none
-// while there are few, then those that are small, or no larger than what is added
-// to them, so that many Loads of many probes do not make each anew many times.
+// replaceable returns the objects that an object with n more probes is to replace:
+// none while there are few, then those that are small or no larger than what is added
+// to them. So many Loads of many probes do not make each object anew many times.
 func (p *Provider) replaceable(n int) []*object {
 	var idle []*object
 	for _, o := range p.objects {
@@ -214,8 +216,8 @@ func (p *Provider) replaceable(n int) []*object {
 	return idle
 }
 
-// look makes the semaphores of all objects, and of no others, those that Enabled
-// of the provider and of its groups look at.
+// look makes Enabled of the provider and of its groups look at the semaphores of all
+// present objects, and at no others.
 func (p *Provider) look() {
 	var all stub.Rows
 	groups := make(map[*Group][]*uint32, len(p.groups))
@@ -243,17 +245,17 @@ func (p *Provider) look() {
 	}
 }
 
-// Enabled reports whether any probe of the provider is being watched, false for a nil
-// or zero provider. It costs about a nanosecond if the provider has up to eight probes
-// in one object, a [Group] counting as one. Beyond, it is a call that looks at all of
-// them: some 5 ns for two objects, 10 ns for 64 probes and 80 ns for 1,000. A Group
-// of those that matter costs what one probe does.
+// Enabled reports whether somebody watches a probe of the provider. It returns false
+// for a nil or zero provider. It costs about a nanosecond if the provider has up to
+// eight probes in one object, a [Group] counting as one. Beyond that, it is a call
+// that looks at all semaphores: some 5 ns for two objects, 10 ns for 64 probes and 80
+// ns for 1,000. A Group of the probes that matter costs what one probe does.
 func (p *Provider) Enabled() bool { return p != nil && p.semaphores.Active((*stub.Many).Look) }
 
-// Close withdraws all probes. It waits for those that are being fired, which takes
-// as long as a tracer's program runs and stops the world for a moment; probes fired
-// later do nothing. Load may follow. A probe that is declared after Close takes the
-// place of an earlier one of its name. Closing twice is not an error.
+// Close withdraws all probes. It waits for those that are being fired, which takes as
+// long as a tracer's program runs and stops the world for a moment. Probes fired
+// later do nothing. Load may be called again. A probe that is declared after Close
+// replaces an earlier one of its name. Closing twice is not an error.
 func (p *Provider) Close() error {
 	if !p.made() {
 		return nil

@@ -137,7 +137,7 @@ func TestSameBytesInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestObject holds what consumers rely on; see the package's design in
+// TestObject checks what consumers rely on; see the package's design in
 // ARCHITECTURE.md.
 func TestObject(t *testing.T) {
 	p := newProvider("obj")
@@ -193,7 +193,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// TestMappings holds that no page of an object can be written to and executed.
+// TestMappings checks that no page of an object is both writable and executable.
 func TestMappings(t *testing.T) {
 	p := newProvider("mapped")
 	provider.NewProbe1[int](p, "a", "x")
@@ -291,8 +291,8 @@ func TestClose(t *testing.T) {
 	late.Fire()
 }
 
-// TestCloseWhileFiring closes providers under 8 goroutines that enter their
-// stubs as fast as they can, and lets others use their address space at once.
+// TestCloseWhileFiring closes providers while 8 goroutines enter their stubs as fast
+// as they can, and lets others use their address space at once.
 func TestCloseWhileFiring(t *testing.T) {
 	for range 20 {
 		p := newProvider("busy")
@@ -361,14 +361,15 @@ func TestNoGrowth(t *testing.T) {
 		cycle(i)
 	}
 	fds2, maps2, rss2 := usage(t)
-	// The Go heap may still be growing to its steady state: a leaked page per
-	// cycle would be 40 MiB (there are 0.1 more, with the race detector some 15).
+	// The Go heap may still be growing to its steady state. A leaked page per cycle
+	// would be 40 MiB (the heap adds 0.1, with the race detector some 15).
 	if fds2 > fds || maps2 > maps || rss2 > rss+32<<20 {
 		t.Errorf("after %d cycles: %d fds, %d mappings, %d KiB resident; before: %d, %d, %d", n, fds2, maps2, rss2>>10, fds, maps, rss>>10)
 	}
 }
 
-// usage returns the process's open files, mappings and resident bytes.
+// usage returns the number of the process's open files, of its mappings, and of its
+// resident bytes.
 func usage(t *testing.T) (fds, maps, rss int) {
 	t.Helper()
 	runtime.GC()
@@ -388,8 +389,8 @@ func usage(t *testing.T) (fds, maps, rss int) {
 	if _, err := fmt.Sscan(string(s), &size, &resident); err != nil {
 		t.Fatal(err)
 	}
-	// What this package maps: objects, and memory that reads as zero in their place.
-	// Go's allocator, the race detector's and threads map and split other memory
+	// Count what this package maps: objects, and memory that reads as zero in their
+	// place. Go's allocator, the race detector and threads map and split other memory
 	// without a file.
 	for line := range bytes.Lines(m) {
 		f := bytes.Fields(line)
@@ -400,8 +401,8 @@ func usage(t *testing.T) (fds, maps, rss int) {
 	return len(dir), maps, resident * os.Getpagesize()
 }
 
-// TestProbeSize checks that a probe takes no more than 64 bytes, a class of sizes
-// of the allocator: each further word would make it 80.
+// TestProbeSize checks that a probe takes no more than 64 bytes, a size class of the
+// allocator: a further word would make it 80.
 func TestProbeSize(t *testing.T) {
 	if provider.ProbeSize > 64 {
 		t.Errorf("a probe has %d bytes, want at most 64", provider.ProbeSize)

@@ -19,17 +19,17 @@ type Record[T any] struct {
 // fields of the struct type T, named as there or by a tag `usdt:"name"`; fields
 // tagged `usdt:"-"` and blank ones are left out.
 //
-// Fields may have any type of [Arg], and be structs, arrays, slices and
-// pointers. Typed readers see all of them, and what pointers and slices point
-// to, as they lie in memory, and know a [time.Duration], [time.Time] and [netip.Addr]
-// wherever they come upon one, and types defined from the latter two; a
-// [netip.AddrPort] or [netip.Prefix] is a struct of an address and a number. A [Text]
-// is made where it lies in the record itself, structs and arrays in it included, not
-// behind pointers and in slices. Other tracers see the first twelve numbers, pointers and
-// lengths. Maps, channels, functions, interfaces and complex numbers are
-// refused, and so is what tracers cannot read: structs of more than 15 KiB, 4,096
-// fields or 16 levels. Load reports what is wrong
-// with the declaration.
+// Fields may have any type of [Arg], and be structs, arrays, slices and pointers.
+// Typed readers see all of them, and what pointers and slices point to, as they lie
+// in memory. They recognize a [time.Duration], [time.Time] and [netip.Addr] anywhere,
+// and types defined from the latter two; a [netip.AddrPort] or [netip.Prefix] is a
+// struct of an address and a number. A [Text] is converted where it lies in the
+// record itself, including its structs and arrays, but not behind pointers and in
+// slices. Other tracers see the first twelve numbers, pointers and lengths.
+//
+// Load reports an error for maps, channels, functions, interfaces and complex
+// numbers, and for what tracers cannot read: structs of more than 15 KiB, 4,096
+// fields or 16 levels. It also reports what is wrong with the declaration.
 //
 //go:noinline
 func NewRecord[T any](in Scope, name string) *Record[T] {
@@ -44,8 +44,8 @@ func NewRecord[T any](in Scope, name string) *Record[T] {
 func (p *Record[T]) Enabled() bool { return p.sem.Active() }
 
 // Fire passes the record to attached tracers. It copies nothing, unless there is a
-// [Text] in it: tracers read r where it lies, before Fire returns. They see a nil r
-// as arguments that cannot be read.
+// [Text] in the record: tracers read r where it lies, before Fire returns. They see
+// the arguments of a nil r as unreadable.
 func (p *Record[T]) Fire(r *T) {
 	if p.sem.Active() {
 		p.fire(r)
@@ -61,8 +61,7 @@ func (p *Record[T]) fire(r *T) {
 	p.callAt(unsafe.Pointer(r))
 }
 
-// fireTexts fires a copy of the record, in which what texts were made of is replaced by
-// them.
+// fireTexts fires a copy of the record in which each Text is converted to its string.
 //
 //go:noinline
 func (p *Record[T]) fireTexts(r *T) {
@@ -71,8 +70,8 @@ func (p *Record[T]) fireTexts(r *T) {
 	p.callAt(unsafe.Pointer(&made))
 }
 
-// recordSignature returns the signature for records of type t, the same one
-// for equal fields. The provider is locked.
+// recordSignature returns the signature for records of type t. Types with equal
+// fields share one. The provider is locked.
 func (p *Provider) recordSignature(t reflect.Type) (*signature, error) {
 	if r, ok := p.records[t]; ok {
 		return r.sig, r.err

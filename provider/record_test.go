@@ -220,7 +220,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestRecordsAreToldApart holds that records of different types never share a
+// TestRecordsAreToldApart checks that records of different types never share a
 // description.
 func TestRecordsAreToldApart(t *testing.T) {
 	p := newProvider("apart")
@@ -249,8 +249,8 @@ func TestRecordsAreToldApart(t *testing.T) {
 	}
 }
 
-// TestNamesBehindPointers holds that what cannot be named behind a pointer is
-// shown as bytes, and spoils nothing else.
+// TestNamesBehindPointers checks that a type behind a pointer that cannot be named is
+// shown as bytes and spoils nothing else.
 func TestNamesBehindPointers(t *testing.T) {
 	type union struct{ A int }
 	p := newProvider("names")
@@ -290,8 +290,8 @@ func TestHugeRecord(t *testing.T) {
 	}
 }
 
-// TestUnreadableRecords holds that what tracers cannot read is an error of Load,
-// and what they just can is none.
+// TestUnreadableRecords checks that Load refuses records that tracers cannot read and
+// accepts those that they just can.
 func TestUnreadableRecords(t *testing.T) {
 	nested := func(levels int) reflect.Type {
 		typ := reflect.TypeFor[int32]()
@@ -325,8 +325,8 @@ func TestUnreadableRecords(t *testing.T) {
 	}
 }
 
-// TestHugeReferences holds that what lies behind a pointer and is too large for
-// BTF is described as bytes: offsets count bits in 32 bits there.
+// TestHugeReferences checks that what lies behind a pointer and is too large for BTF
+// is described as bytes: BTF counts offsets in bits, in 32 bits.
 func TestHugeReferences(t *testing.T) {
 	type huge struct {
 		A [600 << 20]byte
@@ -351,8 +351,8 @@ func TestHugeReferences(t *testing.T) {
 	}
 }
 
-// TestReferencesEnd holds that types which refer to very many others, or to
-// themselves without a struct in between, are described up to a point.
+// TestReferencesEnd checks that types which refer to very many others, or to
+// themselves without a struct in between, are described up to a limit.
 func TestReferencesEnd(t *testing.T) {
 	type slices []slices
 	type pointers *pointers

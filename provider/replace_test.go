@@ -18,7 +18,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// probesOf returns how often each probe is noted in p's objects.
+// probesOf returns the number of notes for each probe in p's objects.
 func probesOf(t *testing.T, p *provider.Provider) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -41,8 +41,8 @@ func probesOf(t *testing.T, p *provider.Provider) map[string]int {
 	return found
 }
 
-// TestManyLoads declares and loads 1,000 times: the process keeps a few
-// descriptors and mappings, and each probe has one site.
+// TestManyLoads declares and loads 1,000 times, and checks that the process keeps few
+// descriptors and mappings and that each probe has one site.
 func TestManyLoads(t *testing.T) {
 	if *loader == "dlopen" {
 		t.Skip("what the dynamic linker has loaded stays")
@@ -92,9 +92,9 @@ func TestManyLoads(t *testing.T) {
 	}
 }
 
-// TestLoadsWhileWatched loads again and again while a tracer watches everything that
-// is found: each Load adds an object, and the first one after the tracer has gone
-// puts them together. What the dynamic linker has loaded stays.
+// TestLoadsWhileWatched loads again and again while a tracer watches every probe that
+// it finds, and checks that each Load adds an object and that the first one after the
+// tracer has gone merges them. What the dynamic linker has loaded stays.
 func TestLoadsWhileWatched(t *testing.T) {
 	const n = 20
 	p := newProvider("watched")
@@ -134,8 +134,8 @@ func TestLoadsWhileWatched(t *testing.T) {
 	}
 }
 
-// TestReplacedEvents holds that an events directory shows each probe once, and
-// where it is now.
+// TestReplacedEvents checks that an events directory shows each probe once, at its
+// present address.
 func TestReplacedEvents(t *testing.T) {
 	opts := options()
 	opts.EventsDir = filepath.Join(t.TempDir(), "events")
@@ -161,8 +161,8 @@ func TestReplacedEvents(t *testing.T) {
 	}
 }
 
-// TestWatchedStays holds that a probe which is watched keeps its object while
-// others come and go, and moves when it is watched no more.
+// TestWatchedStays checks that a watched probe keeps its object while others come and
+// go, and moves once it is no longer watched.
 func TestWatchedStays(t *testing.T) {
 	if *loader == "dlopen" {
 		t.Skip("what the dynamic linker has loaded stays")
@@ -201,8 +201,8 @@ func TestWatchedStays(t *testing.T) {
 	}
 }
 
-// TestWatchedMeanwhile holds that a tracer that attaches while its object is
-// being replaced keeps the probe.
+// TestWatchedMeanwhile checks that a tracer that attaches while its object is being
+// replaced keeps the probe.
 func TestWatchedMeanwhile(t *testing.T) {
 	p := newProvider("meanwhile")
 	a, b := provider.NewProbe0(p, "a"), provider.NewProbe0(p, "b")
@@ -219,8 +219,8 @@ func TestWatchedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestEnabledWhileLoading looks at probes, groups and providers while more are
-// declared, loaded, watched and closed. What is watched is never said not to be.
+// TestEnabledWhileLoading checks that Enabled of probes, groups and providers never
+// misses a watched probe while others are declared, loaded, watched and closed.
 func TestEnabledWhileLoading(t *testing.T) {
 	p := newProvider("looking")
 	g := p.Group("all")
@@ -258,8 +258,8 @@ func TestEnabledWhileLoading(t *testing.T) {
 	}
 }
 
-// TestEnabledMany holds that each of many semaphores is looked at, wherever they
-// begin and end, and nothing beside them.
+// TestEnabledMany checks that Enabled looks at each of many semaphores, wherever they
+// begin and end, and at nothing beside them.
 func TestEnabledMany(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 40} {
 		p := newProvider(fmt.Sprint("many", n))

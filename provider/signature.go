@@ -8,16 +8,16 @@ import (
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
-// signature is what probes with equal arguments share: how those are laid out
-// in the argument block, and how the object describes them.
+// signature is what probes with equal arguments share: the layout of the arguments in
+// the block and their description in the object.
 type signature struct {
-	key  string         // tells signatures apart, and orders them
+	key  string         // distinguishes and orders signatures
 	note string         // the argument string of the note
-	typ  *btfgen.Struct // the argument block, nil without arguments; its name is given later
+	typ  *btfgen.Struct // the argument block, named later; nil without arguments
 
 	// Of records:
-	goAddrs bool     // it has a netip.Addr, or leads to one
-	texts   []uint32 // where in it a Text is
+	goAddrs bool     // whether the record has a netip.Addr or leads to one
+	texts   []uint32 // offsets of its Texts
 
 	// Of probes whose arguments travel in slots:
 	args      []argument
@@ -31,12 +31,12 @@ type argument struct {
 	lenSlot uint8 // the length of a string or []byte
 }
 
-// maxNoteArgs is the number of arguments of a note that every consumer reads
+// maxNoteArgs is the largest number of a note's arguments that every consumer reads
 // (libbpf: BPF_USDT_MAX_ARG_CNT).
 const maxNoteArgs = 12
 
-// newSignature lays out a block of slots: first those that the note shows, in
-// order, then the hidden ones. FORMAT.md describes it.
+// newSignature lays out a block of slots: first those that the note shows, in order,
+// then the hidden ones. FORMAT.md describes the block.
 func newSignature(key string, names []string, kinds []kind) *signature {
 	s := &signature{key: key, args: make([]argument, len(kinds))}
 	var note []string

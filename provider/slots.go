@@ -17,16 +17,14 @@ type frame struct {
 	text [192]byte // copies of strings that fit
 }
 
-// put writes v, an argument as a describes it, into its slots. The frame must
-// lie on the stack of the goroutine that calls put, and must not outlive what
-// v points to.
+// put writes v, the argument that a describes, into its slots. The frame must lie on
+// the stack of the goroutine that calls put, and must not outlive what v points to.
 func put[T Arg](f *frame, a argument, v T) {
 	f.put(a, unsafe.Pointer(&v))
 }
 
-// put is the part of the function put that does not depend on a type: v points
-// to a value of the Go type that belongs to a.kind. It keeps no pointer to the
-// value itself.
+// put is the part of the function put that depends on no type: v points to a value of
+// the Go type that belongs to a.kind. It keeps no pointer to the value itself.
 func (f *frame) put(a argument, v unsafe.Pointer) {
 	slot := &f.Slot[a.slot]
 	switch a.kind {
@@ -67,7 +65,7 @@ func (f *frame) string(a argument, s string) {
 	f.Ptr[a.slot] = f.terminated(s)
 }
 
-// nanoseconds returns t as notes.TimeType says.
+// nanoseconds returns t as a notes.TimeType.
 func nanoseconds(t time.Time) int64 {
 	switch s := t.Unix(); {
 	case t.IsZero():
@@ -80,8 +78,7 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// addrBytes returns the bytes of an address in network order, and how many of
-// them there are.
+// addrBytes returns the bytes of an address in network order, and their number.
 func addrBytes(a netip.Addr) (b [16]byte, n int) {
 	switch {
 	case a.Is4():
@@ -103,7 +100,7 @@ func (f *frame) bytes(b [16]byte) unsafe.Pointer {
 	p := (*[16]byte)(f.text[f.used:])
 	*p = b
 	f.used += len(b)
-	// As in terminated.
+	// A pointer from the frame to the frame, as in terminated.
 	return noescape(unsafe.Pointer(p))
 }
 
@@ -123,9 +120,8 @@ func (f *frame) terminated(s string) unsafe.Pointer {
 	return noescape(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
-// noescape hides from escape analysis that its result is p. The caller vouches
-// that the result is stored nowhere but in memory of p's lifetime or a shorter
-// one.
+// noescape returns p and hides from escape analysis that it does. The caller must
+// store the result only in memory that lives no longer than p.
 //
 // Between the two conversions the stack must not move, since x is a number.
 // Stacks move in calls that check them, and there are none: the directives keep

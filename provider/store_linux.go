@@ -16,10 +16,10 @@ import (
 // errNoDir says that there is no default for Options.Dir.
 var errNoDir = errors.New("no directory for objects: set Options.Dir or USDT_DIR, XDG_RUNTIME_DIR is not set")
 
-// store returns a file in dir, named name, whose contents are exactly want. It
-// is there already, put there by a process with the same probes, or made. It
-// belongs to this user or root, and so does its directory, and nobody else can
-// write to either: what the file holds now it holds for good.
+// store returns the file called name in dir, with exactly the contents want. The file
+// is there already, put there by a process with the same probes, or store makes it.
+// The file and its directory belong to this user or root, and nobody else can write
+// to either, so that the contents stay.
 func store(dir, name string, want []byte) (*os.File, error) {
 	d, err := openDir(dir)
 	if err != nil {
@@ -47,8 +47,8 @@ func openDir(dir string) (*os.File, error) {
 	return openOwned(dir)
 }
 
-// openOwned opens a directory that only this user and root can write to, after
-// making it if it is missing.
+// openOwned opens a directory that only this user and root can write to, and makes it
+// first if it is missing.
 func openOwned(dir string) (*os.File, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
@@ -74,7 +74,7 @@ func defaultDir() (string, error) {
 	case os.Geteuid() != 0:
 		return "", errNoDir
 	case noexec("/run"):
-		// As Debian and Ubuntu mount it (initramfs-tools: init).
+		// Debian and Ubuntu mount /run so (initramfs-tools: init).
 		return "/var/cache/usdt", nil
 	}
 	return "/run/usdt", nil
@@ -129,8 +129,8 @@ func compare(f *os.File, want []byte) error {
 	return nil
 }
 
-// create makes a file in d in one step: nobody ever sees a part of it. The
-// error wraps fs.ErrExist if somebody else was faster.
+// create makes a file in d in one step: nobody ever sees a part of it. The error
+// wraps fs.ErrExist if another process was faster.
 func create(d *os.File, name string, contents []byte) error {
 	temp := fmt.Sprintf(".%s.%d.%x", name, os.Getpid(), rand.Uint64())
 	f, err := openAt(d, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
@@ -142,7 +142,8 @@ func create(d *os.File, name string, contents []byte) error {
 		err = unix.Fchmod(int(f.Fd()), 0o444)
 	}
 	if err == nil {
-		// Else a crash of the machine could leave the name without its contents.
+		// Without Sync, a crash of the machine could leave the name without its
+		// contents.
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())

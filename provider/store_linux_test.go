@@ -46,8 +46,8 @@ func mappings(t *testing.T, path string) int {
 	return bytes.Count(maps, []byte(path))
 }
 
-// executable returns how many executable mappings of a file there are. (When
-// dlopen fails, it can leave a read-only one.)
+// executable returns the number of executable mappings of a file. (A failed dlopen
+// can leave a read-only one.)
 func executable(t *testing.T, path string) int {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -83,8 +83,8 @@ func TestStoredObjectIsShared(t *testing.T) {
 	}
 }
 
-// TestHostileDirectory checks that nothing is mapped that somebody else could
-// have written, nor anything but the object.
+// TestHostileDirectory checks that Load maps nothing but the object, and nothing that
+// another user could have written.
 func TestHostileDirectory(t *testing.T) {
 	mount := func(t *testing.T, dir string, flags uintptr, data string) {
 		needs.Root(t) // to change owners and mount
@@ -93,8 +93,8 @@ func TestHostileDirectory(t *testing.T) {
 		}
 		t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
 	}
-	// plant makes a copy of the object's file in its place and changes that; the
-	// file itself is mapped by now.
+	// plant replaces the object's file, which is mapped by now, by a copy and changes
+	// the copy.
 	plant := func(t *testing.T, dir string, change func(path string)) {
 		if err := stored(t, dir); err != nil {
 			t.Fatal(err)
@@ -253,7 +253,7 @@ func TestEnvironment(t *testing.T) {
 
 func TestEventsDir(t *testing.T) {
 	dir := t.TempDir()
-	// A process that is no more, and files that are none of ours.
+	// Files of a dead process, and files that are none of ours.
 	dead := filepath.Join(dir, "4194304", "old", "probe")
 	if err := os.MkdirAll(dead, 0o755); err != nil {
 		t.Fatal(err)
@@ -317,7 +317,7 @@ format:
 		t.Errorf("after Close: %v (%v), want README alone", entries, err)
 	}
 
-	// A directory that cannot be written to costs the directory, not the probes.
+	// A directory that cannot be written to prevents its entries, not the probes.
 	q := fresh("shown", &provider.Options{EventsDir: filepath.Join(dir, "README")})
 	probe := provider.NewProbe0(q, "a")
 	if err := q.Load(); err == nil || !strings.Contains(err.Error(), "not a directory") {

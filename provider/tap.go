@@ -11,10 +11,10 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// Tap has listen called with all that the provider's probes fire, whether they are
-// loaded or not, until Stop of the source. The error joins those of wrong declarations.
+// Tap calls listen for each firing of the provider's probes, whether they are loaded
+// or not, until the source's Stop. The error joins those of wrong declarations.
 //
-// It is for package [github.com/go-usdt/usdt/provider/providertest]; its types are
+// Package [github.com/go-usdt/usdt/provider/providertest] uses it; its types are
 // internal.
 func (p *Provider) Tap(listen tap.Listener) (tap.Source, error) {
 	if !p.made() || listen == nil {
@@ -49,19 +49,19 @@ func (p *Provider) Tap(listen tap.Listener) (tap.Source, error) {
 	}, nil
 }
 
-// tapped is the number of listeners of all providers: one load says that there are
-// none, where a probe's own are three loads away.
+// tapped is the number of listeners of all providers. One load of it shows that there
+// are none, while a probe's own listeners are three loads away.
 var tapped atomic.Int32
 
 func (p *probe) tapped() bool { return tapped.Load() != 0 && p.group.provider.taps.any() }
 
-// taps are those who tap a provider: a *[]*tap.Listener, nil for none. Its type would
-// have every service carry descriptions of the types in it.
+// taps holds the listeners of a provider: a *[]*tap.Listener, nil for none. With that
+// type, every service would carry descriptions of the types in it.
 type taps struct{ list unsafe.Pointer }
 
 func (t *taps) any() bool { return atomic.LoadPointer(&t.list) != nil }
 
-// all returns those who tap, a list that nobody changes.
+// all returns the listeners, a list that nobody changes.
 func (t *taps) all() []*tap.Listener {
 	if list := (*[]*tap.Listener)(atomic.LoadPointer(&t.list)); list != nil {
 		return *list
@@ -69,8 +69,8 @@ func (t *taps) all() []*tap.Listener {
 	return nil
 }
 
-// setTaps makes listeners those who tap p, and its probes fire for them. Nothing is
-// written to a semaphore: the kernel counts there without an atomic instruction.
+// setTaps makes listeners those of p, and p's probes fire for them. It writes to no
+// semaphore, because the kernel counts there without an atomic instruction.
 func (p *Provider) setTaps(listeners []*tap.Listener) {
 	var list unsafe.Pointer
 	if len(listeners) > 0 {
@@ -94,7 +94,7 @@ func (p *Provider) setTaps(listeners []*tap.Listener) {
 	p.look()
 }
 
-// attach makes counter that of the probe's semaphore, nil for none, unless the probe
+// attach makes the probe's semaphore refer to counter, nil for none, unless the probe
 // is tapped. The provider is locked.
 func (p *probe) attach(counter *uint32) {
 	if p.group.provider.taps.any() {
@@ -103,7 +103,7 @@ func (p *probe) attach(counter *uint32) {
 	p.semaphore.Attach(counter)
 }
 
-// tell calls those who tap with a probe that is being fired.
+// tell passes a firing of the probe to the listeners.
 //
 //go:noinline
 func (p *probe) tell(b tap.Block) {
@@ -126,12 +126,12 @@ func (p *Provider) names() []string {
 	return names
 }
 
-// declared are the probes of p, those that Close has withdrawn included.
+// declared returns the probes of p, including those that Close has withdrawn.
 func (p *Provider) declared() [2]map[string]*probe {
 	return [2]map[string]*probe{p.probes, p.earlier}
 }
 
-// object returns an object of one probe.
+// object returns an object with one probe.
 func (p *Provider) object(name string, sig unsafe.Pointer) ([]byte, error) {
 	code, ok := stub.CodeFor(notes.SiteNop)
 	if !ok {

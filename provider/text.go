@@ -6,29 +6,29 @@ import (
 	"unsafe"
 )
 
-// Text is an argument, or a field of a [Record], that tracers see as a string. The
-// string is made of a value when somebody watches, and not before. [Error],
-// [Stringer] and [As] say what it is made of:
+// Text is an argument, or a field of a [Record], that tracers see as a string. Fire
+// converts a value to the string only while somebody watches. [Error], [Stringer] and
+// [As] choose the value and its conversion:
 //
 //	done := provider.NewProbe2[uint64, provider.Text](myapp, "request_done", "id", "err")
 //	done.Fire(id, provider.Error(err))
 //
-// The zero Text is the empty string. Make a Text for the Fire that it is passed to:
-// it may hold its value by a pointer, and is converted anew each time that it is
-// fired.
+// The zero Text is the empty string. Make a new Text for each Fire: a Text may hold
+// its value by a pointer, and is converted anew each time that it is fired.
 //
 // The conversion runs on the goroutine that fires, with the locks that it holds, and
-// may allocate. If it panics the program goes on, and the text says so as package fmt
-// does: <nil> for a nil pointer, else %!v(PANIC=String method: reason).
+// may allocate. If the conversion panics, the program goes on and the text reports
+// the panic as package fmt does: <nil> for a nil pointer, %!v(PANIC=String method:
+// reason) otherwise.
 type Text struct {
-	value   unsafe.Pointer // of what convert takes
+	value   unsafe.Pointer // points to the argument of convert
 	convert func(unsafe.Pointer) string
-	length  uint64 // in the copy of a record that is fired: of the string that value points to
+	length  uint64 // in the fired copy of a record: bytes of the string that value points to
 }
 
 var textType = reflect.TypeFor[Text]()
 
-// Error is the text of err, which is empty if err is nil.
+// Error returns the text of err, which is empty if err is nil.
 func Error(err error) Text {
 	if err == nil {
 		return Text{}
@@ -37,13 +37,13 @@ func Error(err error) Text {
 	return Text{value: unsafe.Pointer(&err), convert: errorText}
 }
 
-// Stringer is the text that v's method String returns.
+// Stringer returns the text that v's method String returns.
 func Stringer[V fmt.Stringer](v V) Text {
 	escape(v)
 	return Text{value: unsafe.Pointer(&v), convert: stringerText[V]}
 }
 
-// As is the text that the function text makes of v, such as
+// As returns the text that the function text makes of v, such as
 //
 //	provider.As(user, (*User).Login)
 func As[V any](v V, text func(V) string) Text {
@@ -75,8 +75,8 @@ func conversionText[V any](p unsafe.Pointer) (s string) {
 	return c.text(c.value)
 }
 
-// caught has a panic of a conversion end there: a tracer that attaches must not end
-// the program. The text is that of package fmt.
+// caught recovers from a panic of a conversion, since a tracer that attaches must not
+// end the program, and sets the text as package fmt does.
 func caught(s *string, v any, method string) {
 	reason := recover()
 	if reason == nil {
@@ -92,7 +92,7 @@ func caught(s *string, v any, method string) {
 	*s = fmt.Sprintf("%%!v(PANIC=%s: %v)", method, reason)
 }
 
-// string returns the text. The value must be where it was.
+// string returns the text. The value must not have moved.
 func (t *Text) string() string {
 	if t.convert == nil {
 		return ""
@@ -101,9 +101,9 @@ func (t *Text) string() string {
 	return t.convert(noescape(t.value))
 }
 
-// makeTexts replaces what texts are made of by them, in the copy of a record at block.
-// The copy keeps their pointers where pointers are, and the lengths where none is, as
-// the garbage collector wants it.
+// makeTexts converts the Texts in the copy of a record at block. The copy keeps
+// pointers where pointers are and lengths where none are, as the garbage collector
+// requires.
 func (s *signature) makeTexts(block unsafe.Pointer) {
 	for _, at := range s.texts {
 		t := (*Text)(unsafe.Add(block, at))
@@ -112,9 +112,9 @@ func (s *signature) makeTexts(block unsafe.Pointer) {
 	}
 }
 
-// escape has v escape to the heap with all that it leads to: a conversion may keep
+// escape makes v escape to the heap with all that it leads to. A conversion may keep
 // it, which the compiler does not see, since conversions are called through pointers
-// that are hidden from it.
+// that are hidden from the compiler.
 func escape[V any](v V) {
 	if escaped.ever {
 		escaped.value = v

@@ -11,7 +11,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// level is a named integer with a text, and weight a struct with one.
+// level is a named integer with a method String, and weight a struct with one.
 type level int
 
 func (l level) String() string { return fmt.Sprint("level ", int(l)) }
@@ -20,8 +20,7 @@ type weight struct{ grams, tare [4]int }
 
 func (w weight) String() string { return fmt.Sprint(w.grams[0]-w.tare[0], " g") }
 
-// TestTextNoAllocs checks that a text that nobody watches is neither made nor
-// allocated.
+// TestTextNoAllocs checks that an unwatched Text is neither converted nor allocated.
 func TestTextNoAllocs(t *testing.T) {
 	p := newProvider("textallocs")
 	probe := provider.NewProbe4[provider.Text, provider.Text, provider.Text, provider.Text](p, "four", "a", "b", "c", "d")
@@ -83,8 +82,8 @@ func TestTextEscapes(t *testing.T) {
 	}
 }
 
-// TestTextMovesStack checks that what a record points to, and texts are made of, is
-// followed when a conversion has the stack move.
+// TestTextMovesStack checks that Fire follows what a record points to, and what Texts
+// are made of, when a conversion moves the stack.
 func TestTextMovesStack(t *testing.T) {
 	type record struct {
 		Body        []byte

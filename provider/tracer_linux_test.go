@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// TestFrozenTracer loads probes while the tracer that has started the program does
-// not answer: once, for a bounded time, and then not again.
+// TestFrozenTracer checks that Load waits once, for a bounded time, for a tracer that
+// has started the program and does not answer, and then not again.
 func TestFrozenTracer(t *testing.T) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@usdt-frozen-" + t.TempDir(), Net: "unix"})
 	if err != nil {

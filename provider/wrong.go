@@ -7,23 +7,23 @@ import (
 
 // wrong is a declaration that each Load reports.
 type wrong struct {
-	name    string // of the probe, empty for the provider's options
+	name    string // the probe's name, empty for the provider's options
 	at      place
 	err     error
-	earlier bool // it was made before the last Close, and not reported since
+	earlier bool // whether it was made before the last Close, and not reported since
 }
 
-// wrongs are the wrong declarations of a provider, each place once: a program may
-// go on to declare for as long as it runs.
+// wrongs holds the wrong declarations of a provider, one for each place in the
+// source, since a program may go on declaring for as long as it runs.
 type wrongs struct {
 	list []wrong
 	more int // declarations for which there was no room
 }
 
-// maxWrong is the number of wrong declarations that Load tells apart.
+// maxWrong is the largest number of wrong declarations that Load reports one by one.
 const maxWrong = 64
 
-// add notes what is wrong with a declaration.
+// add records what is wrong with a declaration.
 func (w *wrongs) add(name string, at place, err error) {
 	now := wrong{name: name, at: at, err: err}
 	for i := range w.list {
@@ -39,8 +39,8 @@ func (w *wrongs) add(name string, at place, err error) {
 	w.list = append(w.list, now)
 }
 
-// report returns the errors. What has been reported since the last Close is not
-// forgiven until the next.
+// report returns the errors. Those that were reported since the last Close stay until
+// the next.
 func (w *wrongs) report() (errs []error) {
 	for i := range w.list {
 		w.list[i].earlier = false
@@ -52,15 +52,14 @@ func (w *wrongs) report() (errs []error) {
 	return errs
 }
 
-// close has the next declaration of each name forgive what was wrong with it.
+// close lets the next declaration of each name replace the wrong one.
 func (w *wrongs) close() {
 	for i := range w.list {
 		w.list[i].earlier = true
 	}
 }
 
-// forgive forgets what was wrong with declarations of that name before the last
-// Close.
+// forgive drops the errors of declarations with this name from before the last Close.
 func (w *wrongs) forgive(name string) {
 	w.list = slices.DeleteFunc(w.list, func(w wrong) bool { return w.earlier && w.name == name })
 	if len(w.list) == 0 {

@@ -9,19 +9,19 @@
 //		}
 //	}
 //
-// It takes no privilege, no tracer and no kernel: probes are recorded whether they are
+// Recording takes no privilege, no tracer and no kernel. It works whether probes are
 // loaded or not, also where they cannot be loaded (on macOS and Windows, or in a
-// container that forbids it), and where USDT_DISABLE is set, which is about tracers.
-// Tracers that watch the same probes see what they saw before, and their counts are
+// container that forbids it), and where USDT_DISABLE is set, which concerns only
+// tracers. Tracers that watch the same probes are not disturbed, and their counts are
 // not touched.
 //
-// The events are those that tracers get: each firing passes through the format of
-// records and the decoder of package event, by the types that tracers read. Strings and
+// The events are those that tracers get: each firing passes through the record format
+// and the decoder of package event, with the types that tracers read. Strings and
 // bytes are whole, and pointers are not followed, as in an attach.Session without
-// Options.Follow. A record with slices of structs that have strings shows the first
+// Options.Follow. Of a slice of structs that have strings, a record shows the first
 // eight elements.
 //
-// What probes fire is read when they fire it. An event's time is that of [time.Now],
-// also in a bubble of package testing/synctest. Tests that record the same provider
-// at once see the events of each other, see [Recorder.Own].
+// Arguments are read when a probe fires. An event's time is that of [time.Now], also
+// in a bubble of package testing/synctest. Tests that record the same provider at
+// once see each other's events; see [Recorder.Own].
 package providertest

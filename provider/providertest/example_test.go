@@ -20,7 +20,7 @@ func readFile(path string) {
 	read.Fire(path, len(data), provider.Error(err))
 }
 
-// Example is what stands in a function TestReadFile(t *testing.T).
+// This is the body of a function TestReadFile(t *testing.T).
 func Example() {
 	t, end := exampleTest()
 	defer end()
@@ -40,7 +40,7 @@ func Example() {
 	// err = open /no/such/file: no such file or directory
 }
 
-// Steps of a test can be looked at one by one.
+// A test can look at the events of each of its steps.
 func ExampleRecorder_Reset() {
 	t, end := exampleTest()
 	defer end()
@@ -57,7 +57,7 @@ func ExampleRecorder_Reset() {
 	// 2
 }
 
-// Tests that run in parallel see each other's events, and their own by Own.
+// Tests that run in parallel see each other's events. Own returns only their own.
 func ExampleRecorder_Own() {
 	t, end := exampleTest()
 	defer end()
@@ -76,7 +76,8 @@ func ExampleRecorder_Own() {
 	// Output: /of/this/one
 }
 
-// exampleTest returns a test for an example, which has none, and what ends it.
+// exampleTest returns a test for an example, which has none, and the function that
+// ends the test.
 func exampleTest() (t testing.TB, end func()) {
 	f := new(failing)
 	return f, f.end

@@ -12,14 +12,14 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// described is what an object describes.
+// described identifies what an object describes.
 type described struct {
 	name      string
 	signature unsafe.Pointer
 }
 
-// probe is a probe as tracers find it in an object, and how its records are made and
-// decoded.
+// probe is a probe as tracers find it in an object, together with what makes and
+// decodes its records.
 type probe struct {
 	name  string
 	site  reader.Probe
@@ -58,7 +58,7 @@ func (p *probe) describe(object []byte, err error) error {
 	return errors.New("its object describes no probe")
 }
 
-// decode returns the event in a record, but for its time.
+// decode returns the event in a record, without its time.
 func (p *probe) decode(rec []byte) (event.Event, error) {
 	if p.err != nil {
 		return event.Event{}, p.err

@@ -15,8 +15,8 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// Recorder has what the probes of a provider fired. Make one with [Record]. Any number
-// of goroutines may use it at once.
+// Recorder holds what the probes of a provider fired. Make one with [Record]. Any
+// number of goroutines may use it at once.
 type Recorder struct {
 	t        testing.TB
 	provider string
@@ -35,16 +35,16 @@ type firing struct {
 	goroutine string
 }
 
-// Record records what the probes of p fire until the test has ended, its subtests
-// included; also probes that are declared later. Meanwhile they count as watched:
-// Enabled of each, of their groups and of p is true.
+// Record records what the probes of p fire until the test and its subtests have
+// ended. It includes probes that are declared later. Meanwhile the probes count as
+// watched: Enabled of each, of their groups and of p returns true.
 //
-// The test fails at once, with what Load would say, if a declaration is wrong. It is
-// skipped on an architecture that has no probes.
+// If a declaration is wrong, the test fails at once with the error that Load would
+// return. On an architecture without probes, the test is skipped.
 func Record(t testing.TB, p *provider.Provider) *Recorder {
 	t.Helper()
 	r := &Recorder{t: t, provider: p.Name(), probes: map[described]*probe{}}
-	r.mu.Lock() // nothing is noted before there is a source
+	r.mu.Lock() // no firing is noted before there is a source
 	defer r.mu.Unlock()
 	source, err := p.Tap(r.note)
 	switch {
@@ -58,7 +58,7 @@ func Record(t testing.TB, p *provider.Provider) *Recorder {
 	return r
 }
 
-// note notes a firing. The goroutine that fires calls it.
+// note records a firing. The goroutine that fires calls it.
 func (r *Recorder) note(f tap.Fired) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,16 +70,16 @@ func (r *Recorder) note(f tap.Fired) {
 	r.fired = append(r.fired, n)
 }
 
-// Events returns what the probe of that name fired, in the order of firing. The test
-// fails at once if the provider has no such probe.
+// Events returns what the probe with this name fired, in the order of firing. If the
+// provider has no such probe, the test fails at once.
 func (r *Recorder) Events(name string) []event.Event {
 	r.t.Helper()
 	return r.of(name, func(*firing) bool { return true })
 }
 
-// Own returns those of [Recorder.Events] that were fired by the goroutine which calls
-// Own. Tests that run in parallel see what any of them fires: Own tells them apart where
-// a test itself calls what fires.
+// Own returns those of [Recorder.Events] that the goroutine calling Own fired. Tests
+// that run in parallel see what any of them fires: Own separates their events if each
+// test itself calls the code that fires.
 func (r *Recorder) Own(name string) []event.Event {
 	r.t.Helper()
 	own := goroutine()
@@ -92,14 +92,14 @@ func (r *Recorder) All() []event.Event {
 	return r.events(func(*firing) bool { return true })
 }
 
-// Reset forgets what was recorded.
+// Reset discards what was recorded.
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fired = nil
 }
 
-// of returns the events of a probe that are wanted.
+// of returns the wanted events of a probe.
 func (r *Recorder) of(name string, wanted func(*firing) bool) []event.Event {
 	r.t.Helper()
 	if names := r.source.Names(); !slices.Contains(names, name) {
@@ -108,7 +108,7 @@ func (r *Recorder) of(name string, wanted func(*firing) bool) []event.Event {
 	return r.events(func(f *firing) bool { return f.probe.name == name && wanted(f) })
 }
 
-// events decodes the firings that are wanted.
+// events decodes the wanted firings.
 func (r *Recorder) events(wanted func(*firing) bool) []event.Event {
 	r.t.Helper()
 	r.mu.Lock()
@@ -130,7 +130,8 @@ func (r *Recorder) events(wanted func(*firing) bool) []event.Event {
 	return events
 }
 
-// instead says which probe may have been meant by a name, or else which there are.
+// instead suggests the probe that a wrong name may have meant, or lists those that
+// exist.
 func (r *Recorder) instead(name string, names []string) string {
 	s := selector.Selector{Provider: r.provider, Name: name}
 	best, least := "", 0

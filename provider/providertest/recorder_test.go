@@ -17,7 +17,7 @@ import (
 	"github.com/go-usdt/usdt/provider/providertest"
 )
 
-// failing is a test that notes why it failed. What it runs must run in attempt.
+// failing is a test that records why it failed. What it runs must run in attempt.
 type failing struct {
 	testing.TB
 	fatal    string
@@ -31,14 +31,14 @@ func (f *failing) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// end runs what a test has to clean up.
+// end runs the test's cleanup functions.
 func (f *failing) end() {
 	for _, c := range f.cleanups {
 		c()
 	}
 }
 
-// attempt returns why a test failed at once, "" if it did not.
+// attempt returns why a test failed at once, or "" if it did not.
 func attempt(test func(testing.TB)) string {
 	var f failing
 	done := make(chan bool)
@@ -51,7 +51,7 @@ func attempt(test func(testing.TB)) string {
 	return f.fatal
 }
 
-// values prints the values of arguments, those of records included.
+// values formats the values of arguments, including those of records.
 func values(args []event.Arg) string {
 	var b strings.Builder
 	for i, a := range args {
@@ -75,7 +75,7 @@ func values(args []event.Arg) string {
 	return b.String()
 }
 
-// check compares what events delivered.
+// check compares events with what is wanted.
 func check(t *testing.T, events []event.Event, want ...string) {
 	t.Helper()
 	var got []string
@@ -87,7 +87,7 @@ func check(t *testing.T, events []event.Event, want ...string) {
 	}
 }
 
-// TestKinds checks the arguments of every kind, loaded and not.
+// TestKinds checks arguments of every kind, in loaded probes and others.
 func TestKinds(t *testing.T) {
 	p := provider.New("rectestkinds", nil)
 	numbers := provider.NewProbe6[int8, uint16, int, uint64, bool, float64](p, "numbers", "a", "b", "c", "d", "e", "f")
@@ -139,7 +139,8 @@ type shipment struct {
 	Next   *shipment
 }
 
-// TestRecords checks records: nested ones, and slices, also of what has strings.
+// TestRecords checks records: nested ones and those with slices, also of elements
+// that have strings.
 func TestRecords(t *testing.T) {
 	p := provider.New("rectestrecords", nil)
 	ship := provider.NewRecord[shipment](p, "ship")
@@ -159,8 +160,8 @@ func TestRecords(t *testing.T) {
 		"rectestrecords:ship "+strings.Repeat(fault+" ", 8)+fault)
 }
 
-// TestLater checks probes that are declared, loaded, closed and loaded again while they
-// are recorded, and that Enabled is what it was when that has ended.
+// TestLater checks that probes can be declared, loaded, closed and loaded again while
+// they are recorded, and that Enabled afterwards returns what it returned before.
 func TestLater(t *testing.T) {
 	p := provider.New("rectestlater", nil)
 	g := p.Group("g")
@@ -219,8 +220,8 @@ func TestLater(t *testing.T) {
 	enabled(false)
 }
 
-// TestParallel checks that those who record one provider at once see all events, each
-// goroutine's in order, and their own by Own.
+// TestParallel checks that tests which record one provider at once see all events,
+// each goroutine's in order, and by Own their own.
 func TestParallel(t *testing.T) {
 	p := provider.New("rectestparallel", nil)
 	probe := provider.NewProbe2[int, int](p, "step", "goroutine", "n")
@@ -266,7 +267,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestEventsAreCopies checks that a caller may change what it got.
+// TestEventsAreCopies checks that a caller may change the events that it got.
 func TestEventsAreCopies(t *testing.T) {
 	p := provider.New("rectestcopies", nil)
 	probe := provider.NewProbe1[[]byte](p, "bytes", "b")
@@ -276,7 +277,7 @@ func TestEventsAreCopies(t *testing.T) {
 	check(t, rec.Events("bytes"), `rectestcopies:bytes "abc"`)
 }
 
-// TestFatal checks what a test is told that records what it cannot.
+// TestFatal checks the message of a test that records what it cannot.
 func TestFatal(t *testing.T) {
 	wrong := provider.New("rectestwrong", nil)
 	provider.NewProbe1[int](wrong, "a-b", "n")
@@ -303,7 +304,7 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// TestDisabled checks that an operator's switch does not concern tests.
+// TestDisabled checks that USDT_DISABLE does not affect tests.
 func TestDisabled(t *testing.T) {
 	t.Setenv("USDT_DISABLE", "1")
 	p := provider.New("rectestdisabled", nil)
@@ -316,7 +317,7 @@ func TestDisabled(t *testing.T) {
 	check(t, rec.Events("one"), `rectestdisabled:one "x"`)
 }
 
-// TestBubble checks that events have the time of a synctest bubble.
+// TestBubble checks that events in a synctest bubble have the bubble's time.
 func TestBubble(t *testing.T) {
 	p := provider.New("rectestbubble", nil)
 	probe := provider.NewProbe1[int](p, "tick", "n")
@@ -342,7 +343,7 @@ func TestBubble(t *testing.T) {
 	})
 }
 
-// TestHeader checks what else an event says.
+// TestHeader checks the fields of an event that are not arguments.
 func TestHeader(t *testing.T) {
 	p := provider.New("rectestheader", nil)
 	probe := provider.NewProbe1[int](p, "one", "n")
@@ -358,7 +359,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestStacks fires what lies on stacks that grow meanwhile.
+// TestStacks fires arguments that lie on stacks which grow meanwhile.
 func TestStacks(t *testing.T) {
 	type record struct {
 		N     int

@@ -13,8 +13,8 @@ var (
 	comm = filepath.Base(os.Args[0])
 )
 
-// goroutine returns the number of the goroutine that calls it, as stack traces do,
-// which is the only way to learn it.
+// goroutine returns the number of the goroutine that calls it. A stack trace is the
+// only source of this number.
 func goroutine() string {
 	var b [64]byte
 	trace := b[:runtime.Stack(b[:], false)]

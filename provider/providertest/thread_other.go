@@ -2,5 +2,5 @@
 
 package providertest
 
-// tid is for systems where threads have numbers.
+// tid returns 0: threads have no numbers here.
 func tid() int { return 0 }
