@@ -28,28 +28,28 @@ type Group struct {
 	By    []event.Arg // named as in Aggregation.By
 	Count uint64
 
-	// What Aggregation asks for. Sum, Min and Max are int64 or uint64 as the
-	// argument is signed or not, and float64 of a floating-point number; Avg is a
-	// float64. What was not asked for is nil. The sum of integers is taken modulo
-	// 2^64, that of floating-point numbers in units of 2^-20; those beyond 2^43 are
-	// lost.
+	// Sum, Avg, Min and Max are what the Aggregation asks for, and nil otherwise.
+	// Sum, Min and Max are an int64 of a signed argument, a uint64 of an unsigned
+	// one and a float64 of a floating-point number; Avg is a float64. Integers
+	// are added modulo 2^64, floating-point numbers in units of 2^-20; numbers
+	// beyond 2^43 are lost.
 	Sum, Avg, Min, Max any
 	Hist               []Bucket // from the first with values to the last
 
-	// Meaning is that of the argument: of a [reader.Duration] the values are
-	// time.Durations and Hist counts nanoseconds, of a [reader.Time] Min and Max are
-	// time.Times.
+	// Meaning is the argument's. If it is [reader.Duration], the values are
+	// time.Durations and Hist counts nanoseconds; if it is [reader.Time], Min and
+	// Max are time.Times.
 	Meaning reader.Meaning
 }
 
 // OpenAggregate attaches as [Open] does, to have the kernel aggregate events
 // instead of recording them. Probes that lack an argument, or have it with another
-// type than those found first, are left out, as [Site.Reason] says; it is an error
-// if none of a selector is left.
+// type than those found first, are left out, as [Site.Reason] says; if none of a
+// selector is left, OpenAggregate returns an error.
 //
-// When ctx is done, OpenAggregate ends with its cause, and later tracing, as by
-// Stop. opts may be nil. Its RingSize and MaxString are refused: no event is
-// recorded.
+// When ctx is done, OpenAggregate returns its cause; afterwards tracing ends, as
+// by Stop. opts may be nil. RingSize and MaxString are refused, because no event
+// is recorded.
 func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, opts *Options) (*Aggregate, error) {
 	o, err := opts.ofTotals(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, op
 	return a, nil
 }
 
-// ofTotals returns the settings of what records no events.
+// ofTotals returns the settings of tracing that records no events.
 func (o *Options) ofTotals(ctx context.Context) (*settings, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
@@ -108,9 +108,9 @@ func (a *totals) Stop() error { return a.attached.Close() }
 // all of [Target.PIDs] have ended, and the sites have been left.
 func (a *totals) Done() <-chan struct{} { return a.done.Done() }
 
-// Read returns what has fired since the last call, the largest groups first.
-// Every event is in the result of exactly one call: the kernel changes over to
-// new groups, and Read waits for the programs that were still at the old ones.
+// Read returns the events since the last call as groups, the largest first. Every
+// event is in the result of exactly one call: the programs change over to new
+// groups, and Read waits for those that still update the old ones.
 func (a *totals) Read() ([]Group, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,9 +124,9 @@ func (a *totals) Read() ([]Group, error) {
 	return groups, err
 }
 
-// Close detaches and frees everything. What has not been read counts as unread. The
-// error is also that for which tracing ended early, or for which sites that a
-// rescan found could not be left. Calling it again is safe.
+// Close detaches and frees everything. Events that have not been read count as
+// unread. Close also returns the error that ended tracing early, or that kept it
+// from detaching from sites that a rescan found. Calling it again is safe.
 func (a *totals) Close() error {
 	a.cancel() // of a rescan, too
 	err := a.Stop()
@@ -148,8 +148,7 @@ func (a *totals) Close() error {
 	return err
 }
 
-// maxLinger is how long a program may be kept from its end, by a page that it
-// waits for.
+// maxLinger is how long a program may take to end, because it waits for a page.
 const maxLinger = 30 * time.Second
 
 // takeLocked exchanges the maps and empties the one that was in use.

@@ -78,8 +78,8 @@ func TestAggregateIntervals(t *testing.T) {
 	}
 }
 
-// TestAggregateLost holds that events for which there is no room, or no value,
-// are counted as lost, and those that nobody reads as unread.
+// TestAggregateLost checks that events without room or without a value are
+// counted as lost, and events that nobody reads as unread.
 func TestAggregateLost(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.Do("load")
@@ -103,7 +103,7 @@ func TestAggregateLost(t *testing.T) {
 	}
 }
 
-// TestAggregateNothing counts, which is what no aggregation asks for.
+// TestAggregateNothing checks that the zero Aggregation counts.
 func TestAggregateNothing(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.Do("load")
@@ -145,7 +145,7 @@ func TestAggregateErrors(t *testing.T) {
 	}
 }
 
-// TestAggregateEnds holds that Done follows the end of the traced processes.
+// TestAggregateEnds checks that Done follows the end of the traced processes.
 func TestAggregateEnds(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.Do("load")

@@ -19,7 +19,7 @@ var aggregatePaths = []string{"/", "/api", "/api/users", strings.Repeat("long", 
 
 const aggregateEvents = 1000 // of one thread
 
-// aggregateChild fires from several threads. What it fires is sample's.
+// aggregateChild fires the values of sample from several threads.
 func aggregateChild() func(string) error {
 	p := provider.New("agg", nil)
 	done := provider.NewProbe5[string, int32, float64, uint64, float32](p, "done", "path", "status", "ms", "bytes", "load")
@@ -75,7 +75,7 @@ func openAggregate(t testing.TB, selectors []string, what attach.Aggregation, op
 	return a
 }
 
-// expect computes in Go what the kernel should.
+// expect computes in Go what the kernel should compute.
 func expect(number func(aggregateSample) float64, by func(aggregateSample) string, times uint64) map[string]attach.Group {
 	groups := map[string]attach.Group{}
 	for i := range aggregateEvents {
@@ -103,7 +103,7 @@ func toFloat(v any) float64 {
 	return v.(float64)
 }
 
-// TestAggregate compares with what the traced program fired.
+// TestAggregate compares groups with what the traced program fired.
 func TestAggregate(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.Do("load")
@@ -170,7 +170,7 @@ func TestAggregate(t *testing.T) {
 }
 
 // TestAggregateShared has several CPUs update the same groups, as they do where
-// there are too many for each to have its own.
+// there are too many CPUs for each to have its own.
 func TestAggregateShared(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: the groups take 0.1 GB")

@@ -9,7 +9,7 @@ import (
 
 // Aggregation says what the kernel computes of events instead of recording
 // them: attach.Hist("ms").By("path"). The zero value counts them, as Count does.
-// An Aggregation does not change: its methods return another one.
+// An Aggregation does not change: its methods return a new one.
 type Aggregation struct {
 	wanted bind.Computation
 	err    error
@@ -36,8 +36,8 @@ func Hist(arg string) Aggregation {
 	return Aggregation{wanted: bind.Computation{Value: arg, Hist: true}}
 }
 
-// And returns an Aggregation that also computes what others do, of the same
-// argument. Call By, Bounds and MaxGroups on the result: others must not have them.
+// And returns an Aggregation that also computes what others compute, of the same
+// argument. Call By, Bounds and MaxGroups on the result, not on others.
 func (a Aggregation) And(others ...Aggregation) Aggregation {
 	for _, b := range others {
 		switch {
@@ -68,16 +68,16 @@ func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 // By returns an Aggregation that groups events by arguments, pid, tid, comm or
 // probe, in addition to those of earlier calls. A key has at most 512 bytes: a
 // number takes 8, comm 16, and text 136, of which the first 120 bytes count. Events
-// whose argument cannot be read are a group for each reason, and those whose
-// argument lies behind a nil pointer are another.
+// whose argument cannot be read form a group for each reason, and events whose
+// argument lies behind a nil pointer form another.
 func (a Aggregation) By(args ...string) Aggregation {
 	a.wanted.By = append(slices.Clone(a.wanted.By), args...)
 	return a
 }
 
 // MaxGroups returns an Aggregation of at most n groups between two calls of Read. 0
-// means 8192, or at most 1024 with a histogram. Events of further groups are lost,
-// and counted as such. It needs By.
+// means 8192, or at most 1024 with a histogram. Events of further groups are
+// counted as lost. MaxGroups needs By.
 func (a Aggregation) MaxGroups(n int) Aggregation {
 	a.wanted.MaxGroups = n
 	return a

@@ -113,8 +113,8 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	return nil
 }
 
-// plan decides what is done at each site. The error is the cause of ctx. Which
-// options are of use is noted in used, if that is not nil.
+// plan decides what is done at each site, and notes in used, unless it is nil,
+// which options have an effect. The error is the cause of ctx.
 func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Plan, layout *bind.Layout, used *bind.OptionUse) ([]*bind.Schema, error) {
 	for i := range plan {
 		if err := context.Cause(ctx); err != nil {
@@ -134,8 +134,8 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 	return schemas, err
 }
 
-// misfit returns why the sites that a selector names were left out, if there is
-// such a selector and it has no others: what it asks for is a mistake.
+// misfit returns why all sites of some selector were left out, if there is such a
+// selector: what the caller asks for does not fit any of them.
 func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
 	var left []int
 	for i := range plan {
@@ -168,7 +168,7 @@ func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
 	return nil
 }
 
-// share decides which sites share the link of another one, and refuses those that
+// share decides which sites share another site's link, and refuses those that
 // cannot.
 func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.Objects) (followers map[int]*site.Site) {
 	followers = t.sharing.Share(plan, objects)
@@ -180,7 +180,8 @@ func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.
 	return followers
 }
 
-// groups returns the sites by link. Those that follow another one have none.
+// groups returns the sites by link. A site that shares another one's link has
+// none.
 func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[int]*site.Site, objects operand.Objects, numbers []int) []*site.Group {
 	groups := site.Groups{Objects: objects, Procs: t.procs}
 	codes := map[*codegen.Signature]code{}

@@ -6,17 +6,16 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
-// Attachment is a program, or several, attached to probe sites.
+// Attachment is one or more programs attached to probe sites.
 type Attachment struct{ attached *site.Attachment }
 
-// Plan returns what was decided and done for every site until now. Sites of files
-// that have no name any more and that no traced process has mapped are left out.
-// It is a copy, which later calls and changes do not alter.
+// Plan returns what was decided and done for every site until now. It omits sites
+// of files that have no name any more and that no traced process has mapped. The
+// plan is a copy, which later calls do not change.
 func (a *Attachment) Plan() Plan { return handOut(a.attached.Plan()) }
 
-// PlanSince returns what Plan does, without the first n sites that there have been,
-// and the number of sites that there have been until now, which is the n of the
-// next call.
+// PlanSince returns what Plan returns, without the first n sites ever found, and
+// the number of sites found until now, to be passed to the next call.
 func (a *Attachment) PlanSince(n int) (Plan, int) {
 	plan, known := a.attached.PlanSince(n)
 	return handOut(plan), known
@@ -29,11 +28,11 @@ func (a *Attachment) PlanSince(n int) (Plan, int) {
 // return the same error.
 func (a *Attachment) Close() error { return a.attached.Close() }
 
-// Pending returns the number of perf events that the kernel has still to remove
-// after Close. Until then their sites run no program, but are slow and have raised
-// semaphores.
+// Pending returns the number of perf events that the kernel has yet to remove
+// after Close. Until it does, their sites run no program, but are slow and have
+// raised semaphores.
 func (a *Attachment) Pending() int { return a.attached.Pending() }
 
 // Wait waits after Close until nothing is pending, or until ctx is done. If this
-// process exits earlier, the kernel holds it until it has removed them.
+// process exits earlier, the kernel holds it until all perf events are removed.
 func (a *Attachment) Wait(ctx context.Context) error { return a.attached.Wait(ctx) }

@@ -136,8 +136,8 @@ func BenchmarkAttach(b *testing.B) {
 
 func init() { roles["fire"] = tracee.Obey(fireChild()) }
 
-// fireChild fires as often as its commands say, the last argument being 7 or
-// what a second number says.
+// fireChild fires as often as its commands say. The last argument is 7, or the
+// command's second number.
 func fireChild() func(string) error {
 	p := provider.New("bench", nil)
 	three := provider.NewProbe3[uint64, int32, uint64](p, "three", "a", "b", "c")
@@ -158,8 +158,8 @@ func fireChild() func(string) error {
 
 const batch = 20_000 // events at a time, which fit the buffer
 
-// fire reports what an event costs the program, also in the best batch, which
-// other load on the machine spoils least.
+// fire reports what an event costs the program: on average, and in the best
+// batch, which other load on the machine disturbs least.
 func fire(b *testing.B, p *tracee.Program, received func() int) {
 	best := time.Duration(math.MaxInt64)
 	for b.Loop() {
@@ -176,9 +176,9 @@ func fire(b *testing.B, p *tracee.Program, received func() int) {
 	b.ReportMetric(float64(best.Nanoseconds())/batch, "best-ns/event")
 }
 
-// BenchmarkEvent is the cost of an event of three integers to the program that
-// fires it, while another reads the events: with no program attached but an
-// empty one, with one written by hand for this probe, and with a session.
+// BenchmarkEvent measures what an event of three integers costs the program that
+// fires it, while another reads the events: with an empty BPF program attached,
+// with one written by hand for this probe, and with a session.
 func BenchmarkEvent(b *testing.B) {
 	b.Run("empty", func(b *testing.B) {
 		p := startChild(b, "fire")
@@ -236,8 +236,8 @@ func BenchmarkEvent(b *testing.B) {
 	})
 }
 
-// byHand stores the site, time, thread, name and the three arguments, which it
-// knows to be in registers.
+// byHand stores the site, time, thread, name and the three arguments, which are
+// in known registers.
 func byHand(ring *ebpf.Map) asm.Instructions {
 	return asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),

@@ -38,7 +38,7 @@ func compileC(t testing.TB, name string, command ...string) string {
 		needs.Skip(t, "needs %s: %v", command[0], err)
 	}
 	if runtime.GOARCH == "arm64" && command[0] == "gcc" {
-		// Else it names variables by labels that no object keeps.
+		// With section anchors it names variables by labels that no object keeps.
 		command = slices.Insert(slices.Clone(command), 1, "-fno-section-anchors")
 	}
 	out := filepath.Join(t.TempDir(), name)
@@ -128,13 +128,13 @@ func TestC(t *testing.T) {
 	}
 }
 
-// TestSites holds that a site and its semaphore are as before after Close.
+// TestSites checks that Close restores a site and its semaphore.
 func TestSites(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 			p := start(t, exec.Command(path))
-			p.Do("") // the dynamic linker is done with it
+			p.Do("") // now the dynamic linker has finished
 			checkLive(t, p.PID(), "args:bare", 0x90, 0)
 			s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind})
 			checkLive(t, p.PID(), "args:bare", 0xcc, 1)
@@ -156,7 +156,7 @@ func TestSites(t *testing.T) {
 	}
 }
 
-// TestProcessEnd holds that a session ends with its processes.
+// TestProcessEnd checks that a session ends with its processes.
 func TestProcessEnd(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p, q := start(t, exec.Command(path)), start(t, exec.Command(path))

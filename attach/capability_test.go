@@ -24,8 +24,8 @@ import (
 
 func init() { roles["open"] = tracee.Obey(openChild()) }
 
-// openChild opens the sessions that its commands name: PID SELECTOR, and
-// whether by perf events.
+// openChild opens the sessions that its commands name: PID, SELECTOR, and whether
+// to use perf events.
 func openChild() func(string) error {
 	return func(command string) error {
 		var pid int
@@ -89,8 +89,8 @@ func ownChild() func(string) error {
 	}
 }
 
-// TestOwnProgramUnprivileged holds that a program for perf events, which those
-// who may not open them have loaded, is not reported as a site's fault.
+// TestOwnProgramUnprivileged checks that a missing privilege to open perf events
+// is not reported as a site's fault.
 func TestOwnProgramUnprivileged(t *testing.T) {
 	p := start(t, become(t, tracee.Self("typed"), nobody))
 	p.Do("load")
@@ -194,7 +194,7 @@ func TestSuiteUnprivileged(t *testing.T) {
 	}
 }
 
-// TestMissingCapability holds that the error names the capability that is
+// TestMissingCapability checks that the error names the capability that is
 // missing, and only that.
 func TestMissingCapability(t *testing.T) {
 	needMulti(t, features.HaveBPFLinkUprobeMulti())

@@ -15,9 +15,9 @@ import (
 
 // clock converts the time that BPF programs read, CLOCK_MONOTONIC of the initial
 // time namespace, to wall time. Both run at the same rate, also when they are
-// adjusted: between them is a constant, until somebody sets the wall clock or the
-// machine wakes up. Times of events differ by exactly what BPF programs read,
-// unless that happened between them; the clock notices within clockInterval.
+// adjusted, and differ by a constant until somebody sets the wall clock or the
+// machine wakes up; clock notices that within clockInterval. Otherwise the times
+// of two events differ by exactly as much as the times that BPF programs read.
 type clock struct {
 	measure func() clockSample
 	current clockSample
@@ -26,16 +26,16 @@ type clock struct {
 	until   uint64 // the time from which current is to be checked
 }
 
-// clockSample is what two clocks show at once.
+// clockSample is what the two clocks show at one time.
 type clockSample struct {
 	at     uint64 // by the clock of BPF programs
 	offset int64  // nanoseconds from there to CLOCK_REALTIME
-	slack  int64  // by which the offset may be wrong
+	slack  int64  // how far the offset may be wrong
 }
 
 const (
 	clockInterval = uint64(10 * time.Millisecond)
-	clockTries    = 3 // of which the one counts that nothing interrupted
+	clockTries    = 3 // the one that nothing interrupted counts
 )
 
 // newClock returns a clock for this process.
@@ -61,7 +61,7 @@ func (c *clock) wall(monotonic uint64) time.Time {
 	return time.Unix(0, int64(monotonic)+offset)
 }
 
-// check finds out whether the wall clock was set since it looked last.
+// check finds out whether the wall clock was set since the last check.
 func (c *clock) check() {
 	now := c.measure()
 	c.until = now.at + clockInterval
@@ -70,15 +70,15 @@ func (c *clock) check() {
 	case by > slack || by < -slack:
 		c.before, c.since = c.current.offset, c.current.at
 		c.current = now
-	case now.slack < c.current.slack/4: // much better than what there was
+	case now.slack < c.current.slack/4: // much more precise than current
 		c.current = now
 	default:
-		c.current.at = now.at // it still holds
+		c.current.at = now.at // current is still right
 	}
 }
 
-// readClocks reads the wall clock between two readings of the other, which is
-// ahead of that of BPF programs.
+// readClocks reads the wall clock between two readings of CLOCK_MONOTONIC, which
+// is ahead of the clock of BPF programs by ahead nanoseconds.
 func readClocks(ahead int64) clockSample {
 	best := clockSample{slack: 1<<63 - 1}
 	for range clockTries {
@@ -96,17 +96,17 @@ func readClocks(ahead int64) clockSample {
 	return best
 }
 
-// monotonicOffset returns by how many nanoseconds CLOCK_MONOTONIC of a process is
+// monotonicOffset returns how many nanoseconds CLOCK_MONOTONIC of a process is
 // ahead of the initial time namespace's. See man 7 time_namespaces.
 func monotonicOffset(dir string) (int64, error) {
 	own, err := os.Readlink(dir + "/ns/time")
 	if errors.Is(err, os.ErrNotExist) || err == nil && own == process.InitialTimeNamespace {
-		return 0, nil // the kernel has no other
+		return 0, nil // the initial time namespace, or a kernel without others
 	}
 	if err != nil {
 		return 0, err
 	}
-	// The file shows the namespace of children that are yet to come.
+	// The file shows the offsets of the namespace that future children get.
 	children, err := os.Readlink(dir + "/ns/time_for_children")
 	if err != nil {
 		return 0, err

@@ -24,13 +24,13 @@ func TestClock(t *testing.T) {
 	}
 	set(10*second, 1000, 40)
 	c.current, c.before = now, now.offset
-	check(9*second, int64(9*second)+1000) // fired before anybody read it
+	check(9*second, int64(9*second)+1000) // fired before the clock was read
 
-	// What is within the precision of reading is no change.
+	// A difference within the precision of reading is no change.
 	set(11*second, 1060, 40)
 	check(11*second, int64(11*second)+1000)
 
-	// Between two looks nobody asks again.
+	// Between two checks nothing reads the clocks.
 	before := measured
 	for i := range clockInterval / 1000 {
 		c.wall(11*second + i)
@@ -39,15 +39,14 @@ func TestClock(t *testing.T) {
 		t.Errorf("the clocks were read %d times within %v", measured-before, time.Duration(clockInterval))
 	}
 
-	// Somebody puts the wall clock back by an hour. What fired until the last look
-	// did so before.
+	// Somebody puts the wall clock back by an hour. Events until the last check
+	// fired before that.
 	set(20*second, 1000-int64(3600*second), 40)
 	check(20*second, int64(20*second)+1000-int64(3600*second))
 	check(11*second-1, int64(11*second-1)+1000)
 	check(11*second, int64(11*second)+1000-int64(3600*second))
 
-	// A reading that was interrupted does not hide a change, and gives way to one
-	// that was not.
+	// An interrupted reading does not hide a change, and a later one replaces it.
 	set(30*second, 5_000_000, 1_000_000)
 	check(30*second, int64(30*second)+5_000_000)
 	set(31*second, 4_500_000, 40)
@@ -55,7 +54,7 @@ func TestClock(t *testing.T) {
 	check(30*second, int64(30*second)+4_500_000)
 }
 
-// TestReadClocks holds that the two clocks are read as one.
+// TestReadClocks checks that the two clocks are read at the same time.
 func TestReadClocks(t *testing.T) {
 	c, err := newClock()
 	if err != nil {
@@ -74,7 +73,7 @@ func TestReadClocks(t *testing.T) {
 	}
 }
 
-// TestMonotonicOffset reads what the kernel says of processes.
+// TestMonotonicOffset reads the offsets of processes from the kernel.
 func TestMonotonicOffset(t *testing.T) {
 	for _, test := range []struct {
 		own, children, offsets string

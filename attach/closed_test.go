@@ -10,7 +10,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestClosed checks what can still be asked of an aggregate that is closed.
+// TestClosed checks what methods of a closed aggregate return.
 func TestClosed(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.Do("load")
@@ -29,7 +29,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestPlanCopy checks that a plan which was handed out is the caller's.
+// TestPlanCopy checks that the caller may change a plan that it got.
 func TestPlanCopy(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))

@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestHoldFails holds that what is no process cannot be traced by chance.
+// TestHoldFails checks that the ID of a thread is not accepted as a process's.
 func TestHoldFails(t *testing.T) {
 	before := descriptors(t)
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -36,8 +36,7 @@ func TestHoldFails(t *testing.T) {
 	}
 }
 
-// TestAggregateFails holds that an aggregate tells at its end what went wrong
-// meanwhile.
+// TestAggregateFails checks that Close of an aggregate returns an earlier error.
 func TestAggregateFails(t *testing.T) {
 	a, err := OpenAggregate(t.Context(), []string{"/proc/self/exe:no:probe"}, Count(), &Options{Await: true, Rescan: time.Hour})
 	if missing := (*privilege.Error)(nil); errors.As(err, &missing) {

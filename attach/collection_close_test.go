@@ -14,7 +14,7 @@ import (
 
 // TestCollectionCloseMeanwhile closes collections whose programs are being
 // attached, by hand and by rescans. Nothing stays open, and the race detector
-// sees no program that is used when it is closed.
+// sees no use of a closed program.
 func TestCollectionCloseMeanwhile(t *testing.T) {
 	selector := compile(t, "gcc", "-O2") + ":args:memory"
 	spec := readSpec(t, newestObject)

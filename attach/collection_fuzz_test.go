@@ -8,8 +8,7 @@ import (
 	"github.com/go-usdt/usdt/attach/collection"
 )
 
-// FuzzLoadSpec damages an object: that is an error or another object,
-// and never a panic.
+// FuzzLoadSpec damages an object and checks that loading it does not panic.
 func FuzzLoadSpec(f *testing.F) {
 	object, err := os.ReadFile(newestObject)
 	if err != nil {
@@ -18,7 +17,7 @@ func FuzzLoadSpec(f *testing.F) {
 	f.Add(uint32(0), []byte{}, uint32(0))
 	f.Add(uint32(60), []byte{0xff, 0xff}, uint32(0)) // e_shnum
 	f.Add(uint32(0), []byte{}, uint32(1))
-	// In the type information: a variable of .kconfig that is none.
+	// In the type information: something else as a variable of .kconfig.
 	if at := bytes.Index(object, []byte{0x9f, 0xeb, 1, 0}); at >= 0 {
 		for off := range uint32(64) {
 			f.Add(uint32(at)+8*off, []byte{0xff, 0xff}, uint32(0))

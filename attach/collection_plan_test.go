@@ -7,7 +7,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// TestCollectionPlanRefused holds that Plan says why a program could not be
+// TestCollectionPlanRefused checks that Plan says why a program could not be
 // attached to any of its sites.
 func TestCollectionPlanRefused(t *testing.T) {
 	_, library := compileLibrary(t)

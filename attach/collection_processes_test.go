@@ -12,9 +12,9 @@ import (
 	"github.com/go-usdt/usdt/attach/collection"
 )
 
-// TestCollectionManyProcesses attaches a collection to more processes than have
-// links of their own: one serves them all, others that run the program give no
-// events, and a library that one of them loads later is attached to, too.
+// TestCollectionManyProcesses attaches a collection to more processes than get
+// links of their own. One link serves them all, other processes of the program
+// give no events, and a library that one of them loads later is attached to, too.
 func TestCollectionManyProcesses(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 	programs, pids := startMany(t, path, 12)

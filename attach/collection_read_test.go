@@ -66,7 +66,8 @@ func TestCollectionArguments(t *testing.T) {
 					for n, w := range want[name] {
 						switch err := failed[n]; {
 						case err != nil:
-							// Only what needs an index, and that only with the old header.
+							// Only arguments with an index fail, and only with
+							// the old header.
 							if ev.Errors[n] != einval || ev.Args[n] != 0 || !strings.Contains(err.Error(), "indexed") || indexed {
 								t.Errorf("%s: argument %d: %v, and bpf_usdt_arg gives %d, value %d", name, n, err, ev.Errors[n], ev.Args[n])
 							}

@@ -11,8 +11,8 @@ import (
 	"github.com/go-usdt/usdt/attach/collection"
 )
 
-// TestRefusedProgram holds that the error of a collection says which of its
-// programs the verifier refuses, and how.
+// TestRefusedProgram checks that the error of a collection names the program that
+// the verifier refuses and gives its reason.
 func TestRefusedProgram(t *testing.T) {
 	program := func(name, section string, code ...asm.Instruction) *ebpf.ProgramSpec {
 		return &ebpf.ProgramSpec{Name: name, Type: ebpf.Kprobe, SectionName: section, License: "GPL", Instructions: append(code, asm.Mov.Imm(asm.R0, 0), asm.Return())}
@@ -20,7 +20,7 @@ func TestRefusedProgram(t *testing.T) {
 	spec := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{
 		"fine": program("fine", "uprobe"),
 		"set":  program("set", "uprobe"),
-		// Below the frame, which no kernel lets a program read.
+		// No kernel lets a program read below its frame.
 		"set_more": program("set_more", "uprobe.s", asm.Mov.Imm(asm.R3, 7), asm.LoadMem(asm.R2, asm.R10, -1024, asm.DWord)),
 	}}
 	c, err := collection.New(t.Context(), spec, nil)

@@ -13,10 +13,10 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestCollectionSessionManyProcesses attaches a program that runs at the entry of a
-// function and when it returns to more processes than have links of their own. One
-// link serves them all. In a process that is not among them the program ends at the
-// entry, and does not run when the function returns.
+// TestCollectionSessionManyProcesses attaches a program for both the entry of a
+// function and its return to more processes than get links of their own. One link
+// serves them all. In any other process the program ends at the entry, and does
+// not run when the function returns.
 func TestCollectionSessionManyProcesses(t *testing.T) {
 	spec := readSpec(t, compileBPF(t, "testdata/functions.bpf.c"))
 	for name := range spec.Programs {

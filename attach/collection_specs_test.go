@@ -37,8 +37,8 @@ func needManySites(t testing.TB) {
 	}
 }
 
-// TestCollectionManySpecs attaches to more sites with different arguments than
-// the object's map has room for, by two programs.
+// TestCollectionManySpecs attaches two programs to more sites with different
+// arguments than the object's map has room for.
 func TestCollectionManySpecs(t *testing.T) {
 	const specs, sites = 400, 800
 	path := compileC(t, "many", "gcc", "-O2")
@@ -84,9 +84,9 @@ func TestCollectionManySpecs(t *testing.T) {
 	}
 }
 
-// TestCollectionSpecsReused attaches again and again to what differs by its
-// cookie: specs that nobody uses any more make room. When all are in use, that
-// is an error which says what to do.
+// TestCollectionSpecsReused attaches again and again, with another cookie each
+// time, and checks that specs no longer used make room. When all are in use, the
+// error says what to do.
 func TestCollectionSpecsReused(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
@@ -160,7 +160,7 @@ func TestCollectionJVM(t *testing.T) {
 	if got := c.Plan("bare").Attached(); got != sites || sites < 500 {
 		t.Errorf("attached to %d sites, want %d, at least 500", got, sites)
 	}
-	// Registers have several names, so that there may be fewer specs.
+	// There may be fewer specs, since registers have several names.
 	if got := specsIn(t, c); got > len(different) || got < len(different)/2 {
 		t.Errorf("%d specs for %d different arguments", got, len(different))
 	}

@@ -112,7 +112,7 @@ func firings(t testing.TB, c *collection.Collection) []collectionEvent {
 	}
 }
 
-// TestLoad has the sections of the object say what is attached.
+// TestLoad attaches what the sections of the object say.
 func TestLoad(t *testing.T) {
 	p := start(t, exec.Command(compile(t, "gcc", "-O2", "-DSEMAPHORES")))
 	b, err := os.ReadFile(compileBPF(t, "testdata/collection.bpf.c"))
@@ -193,8 +193,8 @@ func TestCollectionSteps(t *testing.T) {
 	}
 }
 
-// TestCollectionErrors holds that a cause is told once, whatever it concerns,
-// and that what can be attached is.
+// TestCollectionErrors checks that an error names each cause once, and that
+// programs which can be attached are.
 func TestCollectionErrors(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))

@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// phase is a number with a text, and ticket one whose text panics.
+// phase is a number with a String method; that of ticket panics.
 type phase int
 
 func (p phase) String() string { return [...]string{"new", "ready"}[p] }
@@ -22,7 +22,7 @@ type ticket struct{ number int }
 
 func (t *ticket) String() string { return fmt.Sprint("ticket ", t.number) }
 
-// TestTexts checks that errors, Stringers and what functions make of values arrive as
+// TestTexts checks that errors, Stringers and the results of converters arrive as
 // text, and what arrives when they panic.
 func TestTexts(t *testing.T) {
 	p := provider.New("texts", nil)

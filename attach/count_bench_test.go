@@ -10,9 +10,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// BenchmarkCount is the cost of an event that the kernel only counts: by hand
-// in a per-CPU counter, and as an Aggregate, also with a condition, by a key,
-// and with a histogram.
+// BenchmarkCount measures the cost of an event that the kernel only counts: in a
+// per-CPU counter written by hand, and in an Aggregate, also with a condition, by
+// a key, and with a histogram.
 func BenchmarkCount(b *testing.B) {
 	b.Run("byhand", func(b *testing.B) {
 		p := startChild(b, "fire")

@@ -20,7 +20,7 @@ import (
 var growthProcesses = flag.Int("growth", 0, "processes that come and go in TestCrowd (default 50)")
 
 // crowdObject writes the object of a provider to a file, and returns its path and
-// where in it the function of the probe is.
+// the offset of the probe's function.
 func crowdObject(t *testing.T, name string) (path string, offset uint64) {
 	p := provider.New(name, nil)
 	provider.NewProbe1[uint64](p, "hit", "pid")
@@ -51,7 +51,8 @@ func crowdObject(t *testing.T, name string) (path string, offset uint64) {
 	return "", 0
 }
 
-// resident returns the memory of this process that is not of files, in KiB.
+// resident returns the resident memory of this process that belongs to no file,
+// in KiB.
 func resident(t *testing.T) (kib int) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -64,10 +65,10 @@ func resident(t *testing.T) (kib int) {
 	return kib
 }
 
-// TestCrowd has many processes that have a memory file each come, fire and end
-// while one session traces the whole machine, and holds that each event arrives
-// and that nothing grows: with -growth=100000 by hand, which says what it holds
-// at a hundredth, a tenth, half and all of that.
+// TestCrowd starts many processes, each with a memory file, that fire and end
+// while one session traces the whole machine, and checks that each event arrives
+// and that nothing grows. With -growth=100000 by hand, it logs what this process
+// holds after a hundredth, a tenth, half and all of them.
 func TestCrowd(t *testing.T) {
 	needs.Root(t) // as TestGrowth
 	all := *growthProcesses

@@ -10,9 +10,9 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// TestDetachInBackground closes a session of perf events: no program runs any
-// more at once, the number of events still to be removed falls to zero, and
-// then sites and semaphores are as they were.
+// TestDetachInBackground closes a session of perf events. At once no program runs
+// any more; the number of events still to be removed falls to zero, and then
+// sites and semaphores are as they were.
 func TestDetachInBackground(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 	p := start(t, exec.Command(path))

@@ -1,5 +1,4 @@
-// Package attach attaches BPF programs to USDT probes and delivers what fires
-// as typed events.
+// Package attach attaches BPF programs to USDT probes and delivers typed events.
 //
 // [Open] takes selectors such as "myapp:request_*", finds the probe sites they
 // name, attaches generated BPF programs to them and returns a [Session], whose
@@ -15,10 +14,10 @@
 //
 // All sites of one object that need the same program share one uprobe_multi
 // link; kernels without it (before 6.6) get one perf event per site. Arguments
-// are compiled to BPF instructions once per distinct argument signature, each
-// is read with its exact size, and one that cannot be read costs its own value
-// and never the probe. Semaphores are counted by the kernel through
-// ref_ctr_offset: they fall back to zero whatever happens to this process.
+// are compiled to BPF instructions once per argument signature. Each is read with
+// its exact size; if one cannot be read, only its own value is missing. The
+// kernel counts semaphores through ref_ctr_offset: they fall back to zero
+// whatever happens to this process.
 //
 // Arguments of typed probes may be structs, arrays and slices, and are decoded
 // as [event.Struct] and [event.List]; pointers are followed if

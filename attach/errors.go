@@ -10,7 +10,7 @@ import (
 // ErrNoMatch is wrapped by the error of Open if no probe matches a selector.
 var ErrNoMatch = discover.ErrNoMatch
 
-// ErrNoSite is wrapped by the error of Open if probes match and none of their
+// ErrNoSite is wrapped by the error of Open if probes match, but none of their
 // sites could be attached to.
 var ErrNoSite = site.ErrNoSite
 

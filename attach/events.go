@@ -10,8 +10,9 @@ import (
 
 // Events yields the events as they arrive, in the order in which each CPU fired
 // them. It ends after Stop, after Close, when the context of Open is done and when
-// all of [Target.PIDs] have ended. An error beside an event does not end it; one
-// without an event does. Breaking off leaves the following events to a later call.
+// all of [Target.PIDs] have ended. An error beside an event does not end it; an
+// error without an event does. After a break, a later call yields the remaining
+// events.
 func (s *Session) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		d := s.decoder()
@@ -27,8 +28,8 @@ func (s *Session) Events() iter.Seq2[event.Event, error] {
 
 // Views yields what Events yields, without allocating memory: all views are the
 // same one, and what their methods return as bytes is overwritten by the next
-// event. Beside an error a view has no arguments. Text and bytes that are to be
-// kept are copied by the caller, or all of the event by [event.View.Event].
+// event. Beside an error a view has no arguments. A caller that keeps text or
+// bytes copies them, or the whole event by [event.View.Event].
 func (s *Session) Views() iter.Seq2[*event.View, error] {
 	return func(yield func(*event.View, error) bool) {
 		d := s.decoder()
@@ -48,7 +49,7 @@ func (s *Session) decoder() *event.Decoder {
 	return event.NewDecoder(s.site, c.wall)
 }
 
-// site returns what a site delivers, and its probe, by the site's number.
+// site returns the shape and the probe of the site with a number.
 func (t *tracing) site(number uint32) (*shape.Shape, *reader.Probe) {
 	sites := t.sites.Load()
 	if uint64(number) >= uint64(len(sites.schemas)) || sites.schemas[number] == nil {

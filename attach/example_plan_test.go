@@ -12,8 +12,8 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// What Open would attach to, and what it would decide about each site. Nothing is
-// attached, and no privilege is needed.
+// Find lists what Open would attach to, and what it would decide about each site.
+// It attaches nothing and needs no privilege.
 func ExampleFind() {
 	store := provider.New("store", nil)
 	provider.NewProbe2[uint32, string](store, "order", "items", "customer")
@@ -34,8 +34,8 @@ func ExampleFind() {
 	// Output: store order refused: false
 }
 
-// Options from users are checked before anything is looked for. The error says
-// which option is wrong, and a condition's where.
+// Validate checks options from users before anything is looked for. The error
+// says which option is wrong and, of a condition, at which column.
 func ExampleOptions_Validate() {
 	err := (&attach.Options{Where: "status >= "}).Validate()
 	var option *attach.OptionError
@@ -46,7 +46,7 @@ func ExampleOptions_Validate() {
 	// Output: Where: column 11: want a constant after >=
 }
 
-// Sites that were refused or left out stand in the plan with their reasons.
+// The plan lists refused and left-out sites with their reasons.
 func ExampleSession_Plan() {
 	store := provider.New("store", nil)
 	order := provider.NewProbe2[uint32, string](store, "order", "items", "customer")
@@ -78,7 +78,7 @@ func ExampleSession_Plan() {
 	// order is watched: true
 }
 
-// Tracing begins before the program that it is about declares its probes.
+// Tracing begins before the traced program declares its probes.
 func ExampleOpen_await() {
 	store := provider.New("store", nil)
 	order := provider.NewProbe2[uint32, string](store, "order", "items", "customer")

@@ -15,9 +15,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Events of probes, selected by name, as Go values.
+// Open selects probes by name and delivers their events as Go values.
 func ExampleOpen() {
-	// What is traced is usually another process.
+	// The traced program is usually another process.
 	store := provider.New("store", nil)
 	order := provider.NewProbe3[uint32, string, float64](store, "order", "items", "customer", "total")
 	if err := store.Load(); err != nil {
@@ -37,7 +37,7 @@ func ExampleOpen() {
 
 	order.Fire(2, "Ada", 19.99)
 	order.Fire(1, "Bob", 0.5)
-	cancel() // Events ends after those that have fired
+	cancel() // Events ends after the events that have fired
 
 	for ev, err := range s.Events() {
 		if err != nil {
@@ -52,7 +52,7 @@ func ExampleOpen() {
 	// Output: store:order items=2 customer=Ada total=19.99
 }
 
-// Events that are looked at and forgotten cost no memory.
+// Views yields events that are only looked at, without allocating memory.
 func ExampleSession_Views() {
 	store := provider.New("store", nil)
 	order := provider.NewProbe2[uint32, string](store, "order", "items", "customer")
@@ -185,7 +185,7 @@ func ExampleOpenAggregate() {
 	}
 	served.Fire("/slow", 1000)
 
-	groups, err := a.Read() // and starts anew
+	groups, err := a.Read() // the next Read starts from zero
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// What a function of a C program returns, compared with what the program prints.
+// A uretprobe delivers what a function of a C program returns. The program prints
+// the same.
 func ExampleOpen_uretprobe() {
 	path, remove := factorials() // a program that prints 5!, among other numbers
 	defer remove()

@@ -11,11 +11,13 @@ import (
 // process's are known.
 func TellsNestedPIDs() bool { return kernel.OwnPIDNamespace().TellsNested() }
 
-// SiteNumbers returns how many numbers of sites a session has had at a time.
+// SiteNumbers returns the largest number of sites that a session has had at a
+// time.
 func SiteNumbers(s *Session) int { return len(s.sites.Load().probes) }
 
-// Holding returns what evaluates a condition in Go for views of a session of one
-// site, which has a condition that looks at the same.
+// Holding returns a function that evaluates a condition in Go on views of a
+// session. The session has one site, and a condition that reads the same
+// arguments.
 func Holding(s *Session, where string) (func(*event.View) bool, error) {
 	expr, err := parseWhere(where)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // extend attaches to the sites of plan, too, which have appeared since a time,
-// or cannot have fired if that is zero. What goes wrong is said there: those that
-// were attached to before go on. When ctx is done, nothing has happened.
+// or cannot have fired if since is zero. It reports errors in plan; sites
+// attached to before go on. When ctx is done, extend does nothing.
 func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	refuse := func(err error) {
 		if context.Cause(ctx) != nil {
@@ -37,7 +37,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		return
 	}
 	if scratch > 0 {
-		defer m.Scratch.Close() // the programs that use it hold it
+		defer m.Scratch.Close() // the programs that use the map hold it
 	}
 	refused, err := t.load(ctx, signatures, &m)
 	if err == nil {
@@ -66,9 +66,9 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	}
 }
 
-// planLate is plan for sites found later. The first of an aggregate decide what
-// its groups are. Who reads events meanwhile is not kept from it: that takes
-// t.mu, and to plan takes as long as the files that were found are large.
+// planLate is plan for sites found later. The first sites of an aggregate decide
+// the layout of its groups. planLate does not hold t.mu, which readers of events
+// need: planning large files takes long.
 func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan site.Plan) ([]*bind.Schema, []*codegen.Signature, int, error) {
 	layout := t.layout.Clone() // only this goroutine changes the original
 	schemas, err := t.plan(ctx, planner, plan, layout, nil)

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tailLines are those that failures returns of the end of an output.
+// tailLines is the number of last lines that failures returns.
 const tailLines = 40
 
-// failures returns what matters of the output of tests that were run with
-// -test.v, some of which have failed or not ended: the names of these, what each
-// has said, and the last lines. CI keeps only the beginning of long output.
+// failures shortens the output of a failed run with -test.v to the names and the
+// output of the tests that failed or did not end, and the last lines. CI keeps
+// only the beginning of long output.
 func failures(output string) string {
 	said := map[string][]string{}
 	var order, failed, tail []string
@@ -59,8 +59,8 @@ func failures(output string) string {
 	return strings.Join(append(out, tail...), "\n")
 }
 
-// TestFailures holds that the names and the output of those tests that have
-// failed come first, also if one did not end.
+// TestFailures checks that the names and the output of failed tests come first,
+// also if one did not end.
 func TestFailures(t *testing.T) {
 	noise := strings.Repeat("=== RUN   TestGood\n    a_test.go:1: noise\n--- PASS: TestGood (0.00s)\n", 100)
 	output := noise + `=== RUN   TestBad

@@ -58,8 +58,8 @@ func faultChild() func(string) error {
 	}
 }
 
-// TestFault holds that what lies in memory that cannot be read is an error, and
-// not an empty text or slice.
+// TestFault checks that an argument in unreadable memory is an error, and not an
+// empty text or slice.
 func TestFault(t *testing.T) {
 	p := startChild(t, "fault")
 	p.Do("load")

@@ -18,8 +18,8 @@ type FindOptions struct {
 
 // Find returns the sites that [Open] would find, with what it would decide about
 // each, and attaches to none. When ctx is done, Find ends with the context's cause.
-// opts may be nil. It needs no privileges but those of reading the files, and of
-// seeing the processes that have them mapped.
+// opts may be nil. Find needs no privileges except to read the files and to see
+// the processes that have them mapped.
 func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 )
 
 // TestFunctionEntries attaches to every kind of instruction that a function may
-// begin with, and holds that none that the kernel would optimise is missed.
+// begin with, and checks that none that the kernel would optimise is missed.
 func TestFunctionEntries(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is for x86-64")
@@ -58,7 +58,8 @@ func TestFunctionEntries(t *testing.T) {
 	}
 }
 
-// checkOptimized holds that the kernel has put calls to just those functions.
+// checkOptimized checks that the kernel has put calls into exactly the functions
+// of want.
 func checkOptimized(t *testing.T, p *tracee.Program, plan attach.Plan, want map[string]bool) {
 	t.Helper()
 	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", p.PID()))
@@ -77,10 +78,11 @@ func checkOptimized(t *testing.T, p *tracee.Program, plan attach.Plan, want map[
 	}
 }
 
-// TestFunctionsRefused are those that must not, or cannot, be traced.
+// TestFunctionsRefused checks that functions which must not or cannot be traced
+// are refused.
 func TestFunctionsRefused(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2")
-	start(t, exec.Command(path)).Do("") // somebody has mapped the C library
+	start(t, exec.Command(path)).Do("") // now the C library is mapped
 	for selector, want := range map[string]error{
 		"uretprobe:" + path + ":_start":      attach.ErrUnsafe,
 		"uretprobe:libc.so.6:__sigsetjmp":    attach.ErrUnsafe,

@@ -46,8 +46,8 @@ func TestManyFunctions(t *testing.T) {
 	checkSum(t, s)
 }
 
-// buildMany makes a program with functions many_0 … that are called in this
-// order, each with its number, for every line that it reads.
+// buildMany makes a program that, for every line it reads, calls its functions
+// many_0 … in this order, each with its number.
 func buildMany(t testing.TB, n int) string {
 	t.Helper()
 	var s strings.Builder

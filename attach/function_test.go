@@ -33,7 +33,7 @@ func build(t testing.TB, source string, command ...string) string {
 	return out
 }
 
-// named are the values of arguments called by the names that follow.
+// named returns arguments from pairs of a name and a value.
 func named(pairs ...any) []arg {
 	var out []arg
 	for i := 0; i < len(pairs); i += 2 {
@@ -42,8 +42,8 @@ func named(pairs ...any) []arg {
 	return out
 }
 
-// byName are the arguments of events, by the name of the function and "()"
-// behind it for returns.
+// byName returns the arguments of events by the name of the function, followed by
+// "()" for returns.
 func byName(events []event.Event) map[string][][]arg {
 	got := map[string][][]arg{}
 	for _, ev := range events {
@@ -129,8 +129,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctionText follows results and arguments to text, where that is asked
-// for, and tests conditions on them, also on arguments that events do not hold.
+// TestFunctionText follows results and arguments to text where an option asks for
+// it, and tests conditions on them, also on arguments that events do not hold.
 func TestFunctionText(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2")
 	p := start(t, exec.Command(path))
@@ -207,7 +207,7 @@ func TestFunctionAggregate(t *testing.T) {
 	}
 }
 
-// TestFunctionLibrary traces a function of a library that is named as programs
+// TestFunctionLibrary traces a function of a library, which is named as programs
 // name it.
 func TestFunctionLibrary(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2")
@@ -225,8 +225,8 @@ func TestFunctionLibrary(t *testing.T) {
 	}
 }
 
-// TestFunctionSitesAfterwards holds that the code is as before after Close, when
-// the kernel has removed what perf events put there.
+// TestFunctionSitesAfterwards checks that Close restores the code, as soon as the
+// kernel has removed what perf events put there.
 func TestFunctionSitesAfterwards(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2", "-no-pie")
 	p := start(t, exec.Command(path))

@@ -12,8 +12,8 @@ import (
 //	{"time": …, "by": {name: value}, "count": …, "sum": …, "avg": …, "min": …, "max": …,
 //	 "hist": [{"lo": …, "hi": …, "n": …}], "errors": {name: why}}
 //
-// What was not asked for is absent, and errors if there are none. Values are
-// written as those of events: NaN, +Inf and -Inf are strings.
+// A member that was not asked for is absent, as is errors if there are none.
+// Values are written as in events: NaN, +Inf and -Inf are strings.
 func (g *Group) AppendJSON(dst []byte, at time.Time) []byte {
 	read := event.Arg{Value: at}
 	dst = read.AppendJSON(append(dst, `{"time":`...))
@@ -52,7 +52,7 @@ func (g *Group) appendRest(dst []byte) []byte {
 }
 
 // MarshalJSON returns {"lo": …, "hi": …, "n": …}, with "-Inf" and "+Inf" where
-// the bucket has no end.
+// the bucket has no bound.
 func (b Bucket) MarshalJSON() ([]byte, error) { return b.appendJSON(nil), nil }
 
 func (b *Bucket) appendJSON(dst []byte) []byte {
@@ -62,7 +62,7 @@ func (b *Bucket) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendBound writes integers as such, to 2^64 and further.
+// appendBound writes integers without an exponent, also beyond 2^64.
 func appendBound(dst []byte, f float64) []byte {
 	bound := event.Arg{Value: f}
 	return bound.AppendJSON(dst)

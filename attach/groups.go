@@ -40,7 +40,7 @@ func (s *sums) add(key string, perCPU ...[]byte) {
 	}
 }
 
-// readGroups reads and empties a map that nobody updates.
+// readGroups reads and empties a map that no program updates.
 func (a *totals) readGroups(m *ebpf.Map) ([]Group, error) {
 	all := sums{a.layout.Words(), map[string][]uint64{}}
 	if a.layout.KeySize > 0 {
@@ -81,7 +81,7 @@ func sortGroups(groups []Group) {
 	})
 }
 
-// batchBytes of groups are asked for at once.
+// batchBytes is how many bytes of groups are asked for at once.
 const batchBytes = 4 << 20
 
 // takeGroups takes all groups out of a map.
@@ -119,8 +119,8 @@ func (a *totals) takeGroups(m *ebpf.Map, all *sums) error {
 	}
 }
 
-// compareArgs orders keys: numbers by size, text by its letters, what is missing
-// first.
+// compareArgs orders keys: missing ones first, numbers by size, text by its
+// bytes.
 func compareArgs(x, y event.Arg) int {
 	switch a := x.Value.(type) {
 	case uint64:
@@ -211,7 +211,7 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe)
 		kind = reader.Uint
 	}
 	number := func(bits uint64) any {
-		// Where a time is only a bound, so are the least and the greatest.
+		// A minimum or maximum can be a time that is only a bound.
 		v, _ := event.NumberValue(kind, meaning, bits, 8).Any()
 		return v
 	}
@@ -263,7 +263,7 @@ func unorder(u uint64, kind reader.FieldKind, size uint8) uint64 {
 	return uint64(i)
 }
 
-// errNoPID is why a group by pid or tid has none.
+// errNoPID is why the key of a group by pid or tid is missing.
 var errNoPID = errors.New("it has no PID in the PID namespace of the tracer")
 
 // decodePart sets the value of a part of a key.

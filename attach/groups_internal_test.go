@@ -53,7 +53,7 @@ func unsortedGroups() []Group {
 	return groups
 }
 
-// BenchmarkSortGroups is the sorting of groups of which many are equally large.
+// BenchmarkSortGroups sorts groups, many of them equally large.
 func BenchmarkSortGroups(b *testing.B) {
 	groups := unsortedGroups()
 	sorted := make([]Group, len(groups))
@@ -63,7 +63,7 @@ func BenchmarkSortGroups(b *testing.B) {
 	}
 }
 
-// TestSortGroups holds that groups are compared without making text of them.
+// TestSortGroups checks that groups are compared without making text of them.
 func TestSortGroups(t *testing.T) {
 	groups := unsortedGroups()
 	var sorted []Group
@@ -113,7 +113,7 @@ func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 	return a, m
 }
 
-// TestTakeGroups takes more groups than come at a time, and leaves none.
+// TestTakeGroups takes more groups than one system call returns, and leaves none.
 func TestTakeGroups(t *testing.T) {
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
@@ -143,7 +143,7 @@ func TestTakeGroups(t *testing.T) {
 	}
 }
 
-// BenchmarkReadGroups is what a call of Read does with 8192 groups.
+// BenchmarkReadGroups measures what a call of Read does with 8192 groups.
 func BenchmarkReadGroups(b *testing.B) {
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
@@ -160,8 +160,8 @@ func BenchmarkReadGroups(b *testing.B) {
 	}
 }
 
-// TestSharedGroups holds that machines with many CPUs do not keep a histogram
-// for each of them.
+// TestSharedGroups checks that machines with many CPUs do not keep a histogram
+// per CPU.
 func TestSharedGroups(t *testing.T) {
 	for _, test := range []struct {
 		wanted Aggregation

@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// holding is what a process holds that traces.
+// holding is what a tracing process holds.
 type holding struct {
 	links, programs, maps int // of BPF
 	descriptors           int // these included
@@ -38,7 +38,7 @@ func held(t testing.TB) (h holding) {
 			h.maps++
 		}
 	}
-	// What has a finalizer or is in a pool goes with a second or third collection.
+	// Objects with a finalizer or in a pool go with a second or third collection.
 	for range 4 {
 		runtime.GC()
 		var m runtime.MemStats
@@ -50,14 +50,15 @@ func held(t testing.TB) (h holding) {
 	return h
 }
 
-// TestGrowth holds that a session of the whole machine stays as large as it is
-// while processes come and go that have a memory file each: they leave no sites,
-// numbers, descriptors, objects of BPF or memory behind. The numbers of their
-// sites are given to others, whose events are told from theirs.
+// TestGrowth checks that a session of the whole machine does not grow while
+// processes come and go, each with a memory file: they leave no sites, numbers,
+// descriptors, objects of BPF or memory behind. The numbers of their sites are
+// given to other sites, and events of both are attributed correctly.
 func TestGrowth(t *testing.T) {
-	// A process that may not be looked at may have the file of one that has ended.
+	// A process that this one may not inspect could have the file of an ended
+	// one.
 	needs.Root(t)
-	// The test says when to look, so that nothing goes on while it measures.
+	// The test calls Rescan itself, so that nothing goes on while it measures.
 	s := open(t, "growth:*", &attach.Options{Rescan: time.Hour, Await: true})
 	maps := held(t).maps
 	const together = 6 // processes
@@ -118,8 +119,8 @@ func TestGrowth(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// The first finds the files gone, the second is sure of that. By the third
-		// nobody has an event of theirs.
+		// The first rescan finds the files gone and the second confirms it. By
+		// the third no reader has an event of theirs.
 		for range 4 {
 			rescan()
 		}
@@ -129,8 +130,8 @@ func TestGrowth(t *testing.T) {
 			known = n
 		}
 	}
-	// What leaks grows with every round; the runtime's threads, and what it keeps
-	// of them, do not.
+	// A leak grows with every round; the runtime's threads and their memory do
+	// not.
 	const rounds, most = 5, 400 // bytes a site, which takes more than that
 	t.Run("turn", turn)
 	for round := 1; ; round++ {

@@ -33,8 +33,8 @@ func manyChild() func(string) error {
 	}
 }
 
-// TestHalt holds that closing perf events does not take the caller the time that
-// it takes the kernel, and that nothing is counted meanwhile.
+// TestHalt checks that the caller does not wait while the kernel closes perf
+// events, and that nothing is counted meanwhile.
 func TestHalt(t *testing.T) {
 	p := startChild(t, "many")
 	p.Do("load")

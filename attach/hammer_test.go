@@ -22,8 +22,8 @@ const hammerNames = 64 // of each thread
 
 func hammerName(thread, n uint64) string { return fmt.Sprintf("thread-%d-%d", thread, n%hammerNames) }
 
-// hammerChild fires from threads of the kernel, of which there are more than
-// CPUs: "load", and "fire THREADS FIRST LAST".
+// hammerChild fires from more operating-system threads than there are CPUs:
+// "load", and "fire THREADS FIRST LAST".
 func hammerChild() func(string) error {
 	p := provider.New("hammer", nil)
 	event := provider.NewProbe5[uint64, uint64, uint64, uint64, string](p, "event", "thread", "n", "twice", "pick", "name")
@@ -66,9 +66,9 @@ func hammerChild() func(string) error {
 	}
 }
 
-// TestHammer has four threads a CPU fire, so that they preempt each other within
-// the programs that handle it, and compares all that these tell with what was
-// fired. Whatever they keep belongs to one event: registers, stacks, memory.
+// TestHammer fires from four threads per CPU, which preempt each other within BPF
+// programs, and compares all results with what was fired. Whatever a program
+// keeps belongs to one event: registers, stacks, memory.
 func TestHammer(t *testing.T) {
 	events := *hammerEvents
 	if events == 0 {

@@ -15,9 +15,9 @@ import (
 // Bucket counts values from Lo to less than Hi.
 //
 // With [Aggregation.Bounds] the first bucket begins at -Inf and the last one
-// ends at +Inf. Without, values less than 0 lie in one from -Inf to 0; the
-// bucket of zero reaches to 1, of floating-point numbers to 2^-32; the others
-// are from one power of two to the next.
+// ends at +Inf. Without them, values less than 0 lie in a bucket from -Inf to 0,
+// the bucket of zero ends at 1, or for floating-point numbers at 2^-32, and each
+// other bucket reaches from one power of two to the next.
 type Bucket struct {
 	Lo, Hi float64
 	N      uint64
@@ -32,7 +32,7 @@ func Linear(lo, hi, step float64) ([]float64, error) {
 	if !(step > 0) || !(lo < hi) || math.IsInf(hi-lo, 0) || math.IsInf(step, 0) {
 		return nil, fmt.Errorf("%w: buckets from %s to %s by %s: want LO < HI and a positive step", ErrAggregation, plain(lo), plain(hi), plain(step))
 	}
-	// What rounding leaves of a step is no bucket: 0.1 to 0.4 by 0.1 are three.
+	// The rounding error of a step makes no bucket: 0.1 to 0.4 by 0.1 are three.
 	n := max(1, math.Ceil((hi-lo)/step-1e-9))
 	if n > maxBounds-1 {
 		return nil, fmt.Errorf("%w: from %s to %s by %s are %.0f buckets, at most %d are possible", ErrAggregation, plain(lo), plain(hi), plain(step), n, maxBounds-1)

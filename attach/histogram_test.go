@@ -77,7 +77,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestLinear holds that rounding makes no bucket of what is left of a step.
+// TestLinear checks that a rounding error makes no bucket.
 func TestLinear(t *testing.T) {
 	for _, test := range []struct {
 		lo, hi, step float64

@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/event"
 )
 
-// heldBy returns the views of a stopped session of which a condition holds, as
-// numbers that of gives them, for each of the conditions.
+// heldBy returns, for each condition, the numbers that of gives to the views of a
+// stopped session for which it holds.
 func heldBy(t *testing.T, s *attach.Session, of func(*event.Event) int, conditions ...string) [][]int {
 	t.Helper()
 	var holds []func(*event.View) bool
@@ -43,8 +43,8 @@ func heldBy(t *testing.T, s *attach.Session, of func(*event.Event) int, conditio
 	return held
 }
 
-// TestHolds evaluates in Go the conditions of TestWhere, which programs evaluate in
-// the kernel, and wants the same of the same events.
+// TestHolds evaluates the conditions of TestWhere in Go, and wants the results
+// that programs in the kernel give for the same events.
 func TestHolds(t *testing.T) {
 	p := startChild(t, "where")
 	p.Do("load")
@@ -64,7 +64,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestHoldsMeanings is for durations, times and addresses.
+// TestHoldsMeanings does so for durations, times and addresses.
 func TestHoldsMeanings(t *testing.T) {
 	fire := dialProvider(t, "meanholds")
 	s := open(t, "meanholds:dial", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
@@ -85,8 +85,8 @@ func TestHoldsMeanings(t *testing.T) {
 	}
 }
 
-// TestHoldsC is for arguments without types. The session has a condition that holds
-// of everything, since it decides what is text.
+// TestHoldsC does so for arguments without types. The session has a condition
+// that always holds, since a condition decides what is text.
 func TestHoldsC(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))

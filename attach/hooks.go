@@ -6,8 +6,8 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/link"
 )
 
-// hookOf returns what programs have to be for a link of this kind. Those of all kinds
-// may sleep, where the kernel lets them.
+// hookOf returns the hook that programs need for a link of kind k. All may sleep,
+// where the kernel lets them.
 func hookOf(k link.Kind) codegen.Hook {
 	return codegen.Hook{Type: k.ProgramType(), Attach: k.AttachType(), Sleeps: kernel.Sleepable.Require() == nil}
 }

@@ -103,7 +103,8 @@ func addressOf(t *testing.T, path, symbol string) uint64 {
 	return 0
 }
 
-// TestInstructionArguments asks for an argument where there are none.
+// TestInstructionArguments asks for an argument of an instruction, which has
+// none.
 func TestInstructionArguments(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is for x86-64")
@@ -120,8 +121,8 @@ func TestInstructionArguments(t *testing.T) {
 	}
 }
 
-// TestWildcards attaches to functions of files that no process has mapped, by
-// wildcards in their path.
+// TestWildcards attaches to functions of files that no process has mapped,
+// selected by wildcards in their path.
 func TestWildcards(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O1")
 	dir := filepath.Dir(path)

@@ -15,8 +15,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// countdown is a context that is done when it has been asked some number of
-// times whether it is.
+// countdown is a context that is done after some number of calls of Err.
 type countdown struct {
 	context.Context
 	mu    sync.Mutex
@@ -37,7 +36,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// descriptors returns what this process has open.
+// descriptors returns the number of descriptors that this process has open.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")
@@ -59,8 +58,8 @@ func loadOwn(t *testing.T, name string) *provider.Probe1[uint64] {
 	return probe
 }
 
-// TestInterrupted interrupts Open wherever it asks for it, from the first look to
-// the last link, and holds that it ends there and leaves nothing behind.
+// TestInterrupted interrupts Open wherever it checks its context, from the first
+// look to the last link, and checks that it ends there and leaves nothing behind.
 func TestInterrupted(t *testing.T) {
 	loadOwn(t, "interrupted")
 	for _, test := range []struct {
@@ -74,7 +73,7 @@ func TestInterrupted(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			selectors := []string{"interrupted:*"}
 			before := descriptors(t)
-			// The machine is large: a few places will do.
+			// Searching the machine checks often: a few places will do.
 			for n, step := 0, 1; ; n += step {
 				ctx := &countdown{Context: t.Context(), left: n}
 				s, err := Open(ctx, selectors, &test.o)
@@ -106,7 +105,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestReaderGoesOn holds that nobody who reads events waits while late sites are
+// TestReaderGoesOn checks that readers of events do not wait while late sites are
 // planned, however long that takes.
 func TestReaderGoesOn(t *testing.T) {
 	probe := loadOwn(t, "goeson")
@@ -154,8 +153,8 @@ func TestReaderGoesOn(t *testing.T) {
 	}
 }
 
-// TestEventsGoOn holds that an event whose arguments cannot be decoded is not
-// the last one, neither of Events nor of Views.
+// TestEventsGoOn checks that Events and Views go on after an event whose
+// arguments cannot be decoded.
 func TestEventsGoOn(t *testing.T) {
 	probe := loadOwn(t, "eventsgoon")
 	for _, views := range []bool{false, true} {

@@ -36,7 +36,7 @@ type keysPeer struct {
 	Next *keysPeer
 }
 
-// keysChild fires what groups cannot have as a key.
+// keysChild fires values that groups cannot have as a key.
 func keysChild() func(string) error {
 	p := provider.New("keys", nil)
 	record := provider.NewRecord[keysRecord](p, "record")
@@ -95,7 +95,7 @@ func groupsOf(t testing.TB, a *attach.Aggregate) []string {
 	return all
 }
 
-// TestMissingKeys holds that events without a key are a group, which says why.
+// TestMissingKeys checks that events without a key form a group, which says why.
 func TestMissingKeys(t *testing.T) {
 	p := startChild(t, "keys")
 	p.Do("load")
@@ -116,7 +116,8 @@ func TestMissingKeys(t *testing.T) {
 			fmt.Sprintf(`{"by":{"Peer.Host":null,"pid":%d},"count":1}`, p.PID()),
 			fmt.Sprintf(`{"by":{"Peer.Host":null,"pid":%d},"count":2,"errors":{"Peer.Host":%s}}`, p.PID(), fault),
 		},
-		// A pointer behind a pointer: either may be nil, and either's memory gone.
+		// A pointer behind a pointer: either may be nil, or point to memory that
+		// is gone.
 		"Peer.Next.Port": {
 			`{"by":{"Peer.Next.Port":2},"count":2}`,
 			`{"by":{"Peer.Next.Port":null},"count":2,"errors":{"Peer.Next.Port":` + fault + `}}`,
@@ -242,7 +243,7 @@ func TestMissingOperands(t *testing.T) {
 			}
 		})
 	}
-	// Without a value there is nothing to add up.
+	// An event without a value adds nothing.
 	p := start(t, exec.Command(path))
 	a := openAggregate(t, []string{path + ":keys:vec1"}, attach.Max("arg0"), nil)
 	p.Do("")
@@ -254,7 +255,7 @@ func TestMissingOperands(t *testing.T) {
 	}
 }
 
-// TestZeros holds that there is one zero, which is not negative.
+// TestZeros checks that 0 and -0 are one value, which is not negative.
 func TestZeros(t *testing.T) {
 	p := startChild(t, "keys")
 	p.Do("load")
@@ -281,7 +282,7 @@ func TestZeros(t *testing.T) {
 	}
 }
 
-// TestGroupJSON marshals a group that has everything.
+// TestGroupJSON marshals a group that has every member.
 func TestGroupJSON(t *testing.T) {
 	g := attach.Group{
 		By: []event.Arg{

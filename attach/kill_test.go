@@ -30,7 +30,7 @@ func tracerChild() func(string) error {
 	}
 }
 
-// TestTracerKilled holds that nothing stays behind of a tracer that is killed.
+// TestTracerKilled checks that a killed tracer leaves nothing behind.
 func TestTracerKilled(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {

@@ -11,15 +11,15 @@ import (
 
 // LatencyOptions say how the time from one probe to another is aggregated. An end
 // belongs to the last start of its key that has none yet, as the return from a
-// function belongs to its last call. The zero value matches by what carries the
-// code: the goroutine where both probes are Go's, a call where they are the entry of
-// a function and the return from it, and the thread otherwise. Open returns an
-// error if that is not known, as for probes of Go programs that do not say in
-// which goroutine they fire.
+// function belongs to its last call. The zero value matches by what runs the
+// code: the goroutine if both probes are Go's, the call if they are the entry of
+// a function and the return from it, and the thread otherwise. OpenLatency
+// returns an error if the goroutine is not known, as for probes of Go programs
+// that do not say in which goroutine they fire.
 type LatencyOptions struct {
-	// Key are the arguments, which both probes have, or pid, tid or comm, whose
-	// values tell which start an end belongs to. They are those of one process,
-	// unless machine is among them.
+	// Key names arguments that both probes have, or pid, tid or comm: a start and
+	// an end with equal values belong together, if they are of one process.
+	// "machine" among them pairs those of different processes, too.
 	Key []string
 
 	// Bounds are those of the histogram's buckets, in nanoseconds, see
@@ -39,10 +39,10 @@ type LatencyOptions struct {
 
 const defaultMaxPending = 64 << 10
 
-// PairStats say what became of starts and ends. A thread or goroutine that is over,
-// an exception or longjmp skips an end and leaves a start that waits. Later starts
-// of its key find their ends all the same; the start is forgotten when 32 of its
-// key have followed.
+// PairStats say what became of starts and ends. A thread or goroutine that ends,
+// an exception or a longjmp skips an end and leaves its start waiting. Later
+// starts of the same key find their ends all the same; the waiting start is
+// forgotten when 32 of its key have followed.
 type PairStats struct {
 	Pairs     uint64 // ends that found their start
 	Dropped   uint64 // starts that found their end, in a pair that does not pass Options.Where
@@ -52,8 +52,8 @@ type PairStats struct {
 	Unstarted uint64 // ends without a start
 }
 
-// Latency is two sets of probes, starts and ends, whose distance in time the kernel
-// adds up.
+// Latency is two sets of probes, starts and ends. The kernel aggregates the time
+// between them.
 type Latency struct{ totals }
 
 // OpenLatency attaches to the probes that start and end name, and has the
@@ -65,8 +65,8 @@ type Latency struct{ totals }
 // ends that do not pass are matched all the same.
 //
 // what and opts may be nil. In [Stats] both events of a pair are received. Starts
-// and ends that found no other half, or did not pass, are filtered, and starts that
-// were forgotten are lost; see [Latency.Pairs].
+// and ends without a partner, or that did not pass, are filtered, and forgotten
+// starts are lost; see [Latency.Pairs].
 func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, opts *Options) (*Latency, error) {
 	o, err := opts.ofTotals(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	return l, nil
 }
 
-// Pairs returns what has become of starts and ends until now.
+// Pairs returns what became of starts and ends until now.
 func (l *Latency) Pairs() (PairStats, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

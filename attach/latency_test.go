@@ -70,8 +70,8 @@ func openLatency(t testing.TB, what *attach.LatencyOptions, opts *attach.Options
 	return a
 }
 
-// TestLatency compares with what the traced program did, for numbers and text
-// as keys.
+// TestLatency compares groups with what the traced program did, for numbers and
+// text as keys.
 func TestLatency(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
@@ -125,8 +125,8 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestLatencyOfThreads has several threads at once pair their own events, and
-// loses nothing between two readings.
+// TestLatencyOfThreads checks that several threads at once pair their own events,
+// and that nothing is lost between two reads.
 func TestLatencyOfThreads(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
@@ -171,8 +171,8 @@ func TestLatencyOfThreads(t *testing.T) {
 	}
 }
 
-// TestLatencyWhere tests the condition where its arguments are, and does not
-// leave starts behind whose end is not wanted.
+// TestLatencyWhere checks that a condition is tested where its arguments are, and
+// that no start stays behind whose end did not pass.
 func TestLatencyWhere(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
@@ -208,8 +208,8 @@ func TestLatencyWhere(t *testing.T) {
 	}
 }
 
-// TestLatencyEviction has more starts than there is room for: every one is
-// accounted for.
+// TestLatencyEviction fires more starts than there is room for, and checks that
+// every one is counted.
 func TestLatencyEviction(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
@@ -256,8 +256,8 @@ func TestLatencyErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkLatency is the cost of an event of a pair that the kernel matches, by
-// goroutine, by thread and by an argument.
+// BenchmarkLatency measures the cost of an event of a pair that the kernel
+// matches by goroutine, by thread and by an argument.
 func BenchmarkLatency(b *testing.B) {
 	const pairs = 10_000 // at a time
 	for _, key := range []string{"goroutine", "tid", "id"} {

@@ -39,8 +39,8 @@ func reload(t *testing.T, p *tracee.Program, n int) (watched int) {
 	return watched
 }
 
-// TestReload holds that a library is traced each time that it is loaded, with
-// its semaphore raised, whatever happened to its memory meanwhile.
+// TestReload checks that a library is traced each time it is loaded, with its
+// semaphore raised, whatever happened to its memory meanwhile.
 func TestReload(t *testing.T) {
 	exe, library := compileLibrary(t)
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
@@ -65,9 +65,9 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestReloadMeanwhile attaches and detaches, by process and in all, while the
-// program loads and unloads the library. It is not harmed, and nothing stays when
-// perf events, if that is how, are closed.
+// TestReloadMeanwhile attaches and detaches, in one process and in all, while the
+// program loads and unloads the library. The program is not harmed, and nothing
+// stays when the links, or perf events, are closed.
 func TestReloadMeanwhile(t *testing.T) {
 	exe, library := compileLibrary(t)
 	p := start(t, exec.Command(exe, library))
@@ -105,7 +105,7 @@ func TestReloadMeanwhile(t *testing.T) {
 		}
 		s, err := attach.Open(t.Context(), []string{selector}, &o)
 		if errors.Is(err, attach.ErrNoMatch) || errors.Is(err, attach.ErrNoSite) {
-			continue // it is not loaded just then
+			continue // the library is not loaded just then
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -118,8 +118,8 @@ func TestReloadMeanwhile(t *testing.T) {
 	}
 }
 
-// TestDeadSemaphores holds that probes are refused whose semaphores would not
-// count, so that they would be silent, and that they are attached to if forced.
+// TestDeadSemaphores checks that probes whose semaphores would not count are
+// refused, since they would be silent, and that Force attaches to them.
 func TestDeadSemaphores(t *testing.T) {
 	_, library := compileLibrary(t)
 	s := open(t, library+":library:*", nil)

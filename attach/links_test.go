@@ -56,7 +56,7 @@ func ownLinks(t testing.TB) []*link.Info {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// By its id only CAP_SYS_ADMIN gets a link.
+		// Opening a link by its id takes CAP_SYS_ADMIN.
 		dup, err := unix.FcntlInt(uintptr(n), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -84,8 +84,8 @@ func needMulti(t testing.TB, err error) {
 }
 
 // TestLinks counts links: one per file, program and process, whatever the
-// number of sites; and shows that file offsets, semaphores and cookies of the
-// sites are what the kernel has.
+// number of sites. It checks that the kernel has the file offsets, semaphores and
+// cookies of the sites.
 func TestLinks(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 	other := filepath.Join(t.TempDir(), "other")
@@ -161,8 +161,8 @@ func TestLinks(t *testing.T) {
 }
 
 // TestEndedProcesses traces the whole machine while processes come and go, each
-// with a memory file of its own. Those that have ended cost no link and no
-// program, and what they fired remains counted.
+// with a memory file of its own. Ended processes cost no link and no program, and
+// their events remain counted.
 func TestEndedProcesses(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestEndedProcesses(t *testing.T) {
 				for range processes / rounds {
 					all = append(all, startEnded(t, name))
 				}
-				// Those of the last round may have left the plan.
+				// Sites of the last round may have left the plan.
 				awaitKnown(t, s, 1+(round+1)*len(all))
 				for _, p := range all {
 					p.Do("fire")
@@ -228,8 +228,8 @@ func TestEndedProcesses(t *testing.T) {
 	}
 }
 
-// TestCookies holds that a program of the caller's own reads the cookies that
-// it was given, all 64 bits of them, for each site and by either mechanism.
+// TestCookies checks that a program of the caller's own reads all 64 bits of the
+// cookie of each site, by either mechanism.
 func TestCookies(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	for _, kind := range []attach.LinkKind{attach.MultiLink, attach.PerfLink} {
@@ -292,8 +292,8 @@ func cookieProgram(t *testing.T, kind attach.LinkKind) (*ebpf.Map, *ebpf.Program
 }
 
 // TestRemovedFiles traces the whole machine while programs are built, run and
-// deleted, or replaced: none costs a link for ever, which would keep its space
-// on the disk, too.
+// deleted or replaced. None keeps a link, which would also keep the file's space
+// on disk.
 func TestRemovedFiles(t *testing.T) {
 	built := compile(t, "gcc", "-O2")
 	dir := t.TempDir()
@@ -329,7 +329,7 @@ func TestRemovedFiles(t *testing.T) {
 	}
 	third := startCopy()
 	awaitSites(t, func() attach.Plan {
-		plan, n := s.PlanSince(2) // the others may have left it
+		plan, n := s.PlanSince(2) // the others may have left the plan
 		if n > 3 {
 			t.Fatalf("%d sites, want 3", n)
 		}

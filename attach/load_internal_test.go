@@ -15,8 +15,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestLoadOthers loads the programs of two signatures, of which the verifier
-// refuses one, which reads beyond its context. The other one has its program.
+// TestLoadOthers loads the programs of two signatures. The verifier refuses one,
+// which reads beyond its context; the other gets its program.
 func TestLoadOthers(t *testing.T) {
 	tr := &tracing{options: &settings{}}
 	var err error

@@ -40,8 +40,8 @@ func (t *tracing) unknown(signatures []*codegen.Signature) (out []*codegen.Signa
 	return out, scratch
 }
 
-// load creates programs for the signatures. It returns why some of them have
-// none; the error concerns all.
+// load creates programs for the signatures. It returns why some have none; the
+// error concerns all.
 func (t *tracing) load(ctx context.Context, signatures []*codegen.Signature, m *maps) (refused map[*codegen.Signature]error, err error) {
 	refuse := func(sig *codegen.Signature, err error) {
 		if refused == nil {
@@ -85,7 +85,7 @@ func (t *tracing) load(ctx context.Context, signatures []*codegen.Signature, m *
 			refuse(in[0], t.loadError(err))
 			continue
 		}
-		// One of them it is. Each gets a program of its own.
+		// One of them is refused: load each in a program of its own.
 		for _, sig := range in {
 			alone, err := t.load(ctx, []*codegen.Signature{sig}, m)
 			if err != nil {
@@ -107,8 +107,8 @@ func (t *tracing) loadError(err error) error {
 	return fmt.Errorf("load the program that reads its arguments: %w", err)
 }
 
-// leaveOut refuses the sites of signatures that have no program. It returns an
-// error if the condition is the reason and no site is left.
+// leaveOut refuses the sites of signatures without a program. It returns an error
+// if the condition is the reason and no site is left.
 func leaveOut(plan site.Plan, schemas []*bind.Schema, refused map[*codegen.Signature]error) error {
 	var where *WhereError
 	left := false

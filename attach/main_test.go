@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(leftover.Run(m))
 }
 
-// skipExamples leaves out the examples, which cannot skip themselves, where this
+// skipExamples leaves out the examples, which cannot skip themselves, if this
 // process may not attach. In CI they run, and fail.
 func skipExamples() {
 	s, err := attach.Open(context.Background(), []string{"/proc/self/exe:no:probe"}, &attach.Options{Await: true, Rescan: time.Hour})

@@ -15,10 +15,10 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// BenchmarkManyProcesses is the cost of an event in one of n processes that are
-// traced: counted by a session, and by a program of a collection that does nothing,
-// over that of such a program of the caller's own, which has a link for each of
-// them. They take turns.
+// BenchmarkManyProcesses measures the cost of an event in one of n traced
+// processes: of a session, and of an empty program of a collection, compared with
+// an empty program of the caller's own, which has a link per process. The three
+// take turns.
 func BenchmarkManyProcesses(b *testing.B) {
 	path := compileC(b, "ticks", "gcc", "-O2")
 	probes, err := reader.Open(path)

@@ -62,7 +62,7 @@ func (m *maps) addScratch(size int) (err error) {
 	return nil
 }
 
-// addStop creates what tells programs to do nothing any more.
+// addStop creates the map by which programs are told to do nothing any more.
 func (m *maps) addStop() (err error) {
 	m.Stopped, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_stopped", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	if err != nil {
@@ -71,7 +71,7 @@ func (m *maps) addStop() (err error) {
 	return nil
 }
 
-// addSelection selects processes by what the kernel knows of each.
+// addSelection selects processes by what the kernel knows about each.
 func (m *maps) addSelection(o *settings) (err error) {
 	if m.selection, err = newSelection(o); m.selection != nil {
 		m.Selected = &m.selection.Selected
@@ -79,14 +79,14 @@ func (m *maps) addSelection(o *settings) (err error) {
 	return err
 }
 
-// addProcesses creates the table of processes that events are wanted of.
+// addProcesses creates the table of the processes to trace.
 func (m *maps) addProcesses(procs *process.Set) (err error) {
 	m.Processes, err = process.NewTable(procs)
 	m.Lifetimes = kernel.StartTimes.Require() == nil
 	return err
 }
 
-// stop tells programs to do nothing any more. Those that run already go on.
+// stop makes programs do nothing any more. Those that run already go on.
 func (m *maps) stop() error {
 	if err := m.Stopped.Put(uint32(0), uint64(1)); err != nil {
 		return fmt.Errorf("stop programs: %w", err)
@@ -117,8 +117,8 @@ func (m *maps) count() (sum counters, err error) {
 	return sum, nil
 }
 
-// busy says that programs may still be updating groups[epoch], which is not in
-// use any more. A program stays on its CPU, and announces itself before it asks
+// busy reports whether programs may still update groups[epoch], which is no
+// longer in use. A program stays on its CPU, and announces itself before it reads
 // again which groups are in use: each CPU's number needs to be 0 only once.
 func (m *maps) busy(epoch uint64) (bool, error) {
 	var perCPU []counters

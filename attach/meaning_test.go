@@ -50,8 +50,8 @@ func dialProvider(t *testing.T, name string) (fire func()) {
 	}
 }
 
-// TestMeanings checks that durations, times and addresses arrive as such, whole,
-// and are written as such.
+// TestMeanings checks that durations, times and addresses arrive complete and
+// with their types, and are written as such.
 func TestMeanings(t *testing.T) {
 	fire := dialProvider(t, "meaning")
 	s := open(t, "meaning:dial", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
@@ -86,7 +86,7 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// meaningTests are conditions on dials, and of which of them they hold.
+// meaningTests are conditions on dials, and the dials for which they hold.
 var meaningTests = []struct {
 	where string
 	want  []int64
@@ -223,7 +223,7 @@ func TestRecordDurations(t *testing.T) {
 	}
 }
 
-// dialed is a record of what the tests fire, with it wherever it may lie.
+// dialed is a record with dials wherever they may lie.
 type dialed struct {
 	N     int64
 	At    time.Time
@@ -272,7 +272,7 @@ func dialedProvider(t *testing.T, name string) (fire func()) {
 	}
 }
 
-// TestRecordMeanings holds that times and addresses arrive as such wherever they
+// TestRecordMeanings checks that times and addresses arrive as such wherever they
 // lie in a record.
 func TestRecordMeanings(t *testing.T) {
 	fire := dialedProvider(t, "meanfields")

@@ -69,8 +69,8 @@ func nestedChild() func(string) error {
 	}
 }
 
-// plain turns the arguments of an event into what encoding/json would, and the
-// errors in them into lines.
+// plain turns the arguments of an event into what encoding/json would make of
+// them, and their errors into lines.
 func plain(args []event.Arg, where string, errs *[]string) map[string]any {
 	m := map[string]any{}
 	for _, a := range args {
@@ -182,8 +182,8 @@ func TestFollowDeep(t *testing.T) {
 	}
 }
 
-// TestNestedWhere compares what lies within structs, arrays and behind
-// pointers, and groups by it.
+// TestNestedWhere compares values within structs, arrays and behind pointers, and
+// groups by them.
 func TestNestedWhere(t *testing.T) {
 	p := startChild(t, "nested")
 	p.Do("load")
@@ -198,7 +198,7 @@ func TestNestedWhere(t *testing.T) {
 		`Count == -42`:                           0, // the address is compared
 		`Inner.Deep.Text == "deep"`:              1,
 		`ID > 0`:                                 2,
-		`Up.Port != 1`:                           2, // and not where Up is nil
+		`Up.Port != 1`:                           2, // none where Up is nil
 		`Title == "a title"`:                     0,
 	} {
 		opts := attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: where}

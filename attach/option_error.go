@@ -9,7 +9,7 @@ type OptionError struct {
 func (e *OptionError) Error() string { return "option " + e.Option + ": " + e.Err.Error() }
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// optionError says of which option err is; nil if that is nil.
+// optionError returns err as an error about an option, nil if err is nil.
 func optionError(option string, err error) error {
 	if err == nil {
 		return nil

@@ -170,7 +170,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestSamePID holds that a process which is named twice is traced once.
+// TestSamePID checks that a process which is named twice is traced once.
 func TestSamePID(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))

@@ -7,7 +7,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// TestUselessOptions holds that options which mean nothing to any of the probes
+// TestUselessOptions checks that options which mean nothing to any of the probes
 // are errors that name them.
 func TestUselessOptions(t *testing.T) {
 	p := startChild(t, "nested")

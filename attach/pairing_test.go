@@ -72,9 +72,9 @@ func pairFinish(n int) { pairCalls.Add(int64(-n)) }
 
 var pairCalls atomic.Int64
 
-// serve answers requests over connections, each a goroutine's, and writes to file
-// how many there were and how many nanoseconds they took: from one Fire to the
-// other, without and with the two.
+// serve answers requests over connections, each in a goroutine, and writes to
+// file how many there were and how many nanoseconds they took from one Fire to
+// the other, without and with the two calls.
 func (p *pairing) serve(connections, requests int, file string) error {
 	listener, err := net.Listen("unix", file+".socket")
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *pairing) serve(connections, requests int, file string) error {
 	return os.WriteFile(file, fmt.Appendln(nil, served.Load(), inner.Load(), outer.Load()), 0o600)
 }
 
-// nest fires pairs within pairs; the outermost has the code, the others 200.
+// nest fires pairs within pairs. The outermost pair has the code, the others 200.
 func (p *pairing) nest(depth, code int) {
 	p.start.Fire(depth, fmt.Sprint("/", depth))
 	if depth > 1 {
@@ -145,8 +145,8 @@ func (p *pairing) nest(depth, code int) {
 	p.end.Fire(depth, code)
 }
 
-// skip starts levels of calls in a goroutine that a panic ends: only the outermost
-// call has an end.
+// skip nests calls in a goroutine until a panic ends them: only the outermost
+// call fires an end.
 func (p *pairing) skip(levels int) {
 	done := make(chan struct{})
 	go func() {
@@ -171,8 +171,9 @@ func openPairing(t testing.TB, what *attach.LatencyOptions, opts *attach.Options
 	return a
 }
 
-// TestLatencyOfGoroutines compares with what a service counts that handles each
-// connection in a goroutine, which changes threads while it handles a request.
+// TestLatencyOfGoroutines compares groups with the counts of a service. The
+// service handles each connection in a goroutine, which changes threads during a
+// request.
 func TestLatencyOfGoroutines(t *testing.T) {
 	const connections, requests = 16, 20
 	p := startChild(t, "pairing")
@@ -204,8 +205,8 @@ func TestLatencyOfGoroutines(t *testing.T) {
 	checkSum(t, a)
 }
 
-// TestLatencyNests has pairs within pairs, to be matched level by level, also where
-// a condition wants only some of them.
+// TestLatencyNests checks that pairs within pairs are matched level by level,
+// also where a condition lets only some pass.
 func TestLatencyNests(t *testing.T) {
 	p := startChild(t, "pairing")
 	p.Do("load")
@@ -251,8 +252,8 @@ func TestLatencyNests(t *testing.T) {
 	}
 }
 
-// TestLatencyKeys matches by an argument that each process counts for itself, and
-// by one of the machine.
+// TestLatencyKeys matches by an argument within each process, and across the
+// machine.
 func TestLatencyKeys(t *testing.T) {
 	a, b := startChild(t, "pairing"), startChild(t, "pairing")
 	a.Do("load")
@@ -280,8 +281,8 @@ func TestLatencyKeys(t *testing.T) {
 	}
 }
 
-// TestLatencyBy groups by arguments of the start that the end lacks, beside those
-// of the end.
+// TestLatencyBy groups by arguments of the end, and of the start where the end
+// lacks them.
 func TestLatencyBy(t *testing.T) {
 	p := startChild(t, "pairing")
 	p.Do("load")
@@ -323,7 +324,8 @@ func TestLatencyOfGoFunctions(t *testing.T) {
 	}
 }
 
-// TestLatencyWithoutKey refuses to guess how starts and ends are matched.
+// TestLatencyWithoutKey checks that OpenLatency does not guess how starts and
+// ends are matched.
 func TestLatencyWithoutKey(t *testing.T) {
 	p := startChild(t, "pairing")
 	p.Do("load")
@@ -345,9 +347,8 @@ func TestLatencyWithoutKey(t *testing.T) {
 	}
 }
 
-// TestLatencyOfCalls matches returns with the calls they are of: a call that
-// longjmp left has none, and calls that call themselves have one each, however
-// many there are.
+// TestLatencyOfCalls matches returns with their calls: a call that longjmp left
+// has no return, and each of any number of recursive calls has one.
 func TestLatencyOfCalls(t *testing.T) {
 	path := build(t, "jumps.c", "gcc", "-O0")
 	p := start(t, exec.Command(path))
@@ -376,7 +377,7 @@ func TestLatencyOfCalls(t *testing.T) {
 		if err != nil || len(groups) != 1 {
 			t.Fatalf("%s: %+v, error %v, want one group", test.functions, groups, err)
 		}
-		// With the start of another call it would be next to nothing.
+		// Matched with the start of another call, the time would be almost 0.
 		if least := time.Duration(groups[0].Min.(uint64)); test.by != nil && least < 20*time.Millisecond {
 			t.Errorf("%s: the least is %v, want 20ms", test.functions, least)
 		}

@@ -20,8 +20,8 @@ import (
 
 func init() { roles["panics"] = tracee.Obey(panicsChild()) }
 
-// panicsChild sees a sysctl set, which it is not: its command names the sysctl,
-// a file to show there, and testdata/nops.S. It must have a mount namespace of
+// panicsChild sees a sysctl as set that is not. Its command names the sysctl, a
+// file to show in its place, and testdata/nops.S. It needs a mount namespace of
 // its own.
 func panicsChild() func(string) error {
 	p := provider.New("panics", nil)
@@ -55,8 +55,8 @@ func panicsChild() func(string) error {
 	}
 }
 
-// endangered returns an error if the plan is not what it should be where the
-// kernel panics when it warns.
+// endangered returns an error if the plan of a site is wrong for a kernel that
+// panics when it warns.
 func endangered(s *attach.Site, force bool) error {
 	optimized := map[sys.Optimization]string{sys.OptimizesNop5: "nop5", sys.OptimizesNop10: "nop10"}[sys.UprobeOptimization()]
 	refused := s.Probe.Name == optimized && !force
@@ -69,8 +69,8 @@ func endangered(s *attach.Site, force bool) error {
 	return nil
 }
 
-// TestPanicOnWarn holds that nothing that the kernel would optimise is attached
-// to, or declared, where it panics when it warns.
+// TestPanicOnWarn checks that sites which the kernel would optimise are neither
+// attached to nor declared where it panics when it warns.
 func TestPanicOnWarn(t *testing.T) {
 	needs.Root(t)
 	nops := assemble(t, "testdata/nops.S")

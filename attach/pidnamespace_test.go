@@ -15,8 +15,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestNestedPIDNamespace holds the same of processes in a PID namespace within, and
-// that those outside have no PID.
+// TestNestedPIDNamespace traces processes in a nested PID namespace, and checks
+// that processes outside have no PID there.
 func TestNestedPIDNamespace(t *testing.T) {
 	if !ownNamespace(t) {
 		return
@@ -82,8 +82,8 @@ func TestOutsidePIDNamespace(t *testing.T) {
 	}
 }
 
-// TestPIDNamespace holds that in a PID namespace options, conditions, events and
-// groups mean the same PIDs.
+// TestPIDNamespace checks that options, conditions, events and groups in a PID
+// namespace mean the same PIDs.
 func TestPIDNamespace(t *testing.T) {
 	if !ownNamespace(t) {
 		return

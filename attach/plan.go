@@ -19,13 +19,13 @@ type Site struct {
 	Offset uint64
 	// Attached says that the site fires whenever a process runs it.
 	Attached bool
-	// Reason is why the site was refused, nil if it was not.
+	// Reason says why the site was refused; nil if it was not.
 	Reason error
-	// ArgErrs say which arguments programs compiled from C cannot read. Each is a
-	// *collection.ArgError.
+	// ArgErrs says which arguments programs compiled from C cannot read. Each
+	// error is a *collection.ArgError.
 	ArgErrs []error
-	// Late is the longest time for which a site that [Options.Rescan] found may
-	// have fired before it was attached to; 0 if it cannot have fired.
+	// Late is how long a site that [Options.Rescan] found may have fired before
+	// it was attached to, at most; 0 if it cannot have fired.
 	Late time.Duration
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string
@@ -45,7 +45,7 @@ func (p Plan) Attached() int {
 	return n
 }
 
-// handOut returns a copy of a plan, which later calls and changes do not alter.
+// handOut returns a copy of a plan, which later calls do not change.
 func handOut(plan site.Plan) Plan {
 	if plan == nil {
 		return nil
@@ -57,5 +57,5 @@ func handOut(plan site.Plan) Plan {
 	return out
 }
 
-// newPlanner returns what decides about sites. Its Objects are to be closed.
+// newPlanner returns a planner. The caller closes its Objects.
 func newPlanner(force bool) *plan.Planner { return plan.New(force, link.Refuses) }

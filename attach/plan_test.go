@@ -47,7 +47,8 @@ func TestSiteShapes(t *testing.T) {
 	}
 	want := map[string][]arg{
 		"nop": number(uint64(0x1122334455667788), uint64(0x77), uint64(0x7788), int64(0x55667788), uint64(0xff)),
-		// Behind the instruction pointer of the site, wherever the uprobe is.
+		// Relative to the instruction pointer of the site, wherever the uprobe
+		// is.
 		"nop_nop5":  number(uint64(1234), uint64(5678)),
 		"nop_nop10": number(uint64(1234)),
 	}
@@ -82,8 +83,8 @@ func TestForce(t *testing.T) {
 	}
 }
 
-// TestCalledStub holds that the sites of our own providers are traced by a call
-// while a session is open, and are nops again afterwards.
+// TestCalledStub checks that sites of our own providers become calls while a
+// session is open, and nops again afterwards.
 func TestCalledStub(t *testing.T) {
 	if !optimizesNop5 {
 		needs.Skip(t, "this kernel does not optimise nop5")

@@ -9,9 +9,10 @@ import (
 	"github.com/go-usdt/usdt/attach/collection"
 )
 
-// BenchmarkTaskStack is the cost of an event to a program of 200 bytes of stack:
-// on the task's stack by a tail call that is never made, over that of a private
-// one. Both are in the kernel at a time and take turns to be attached.
+// BenchmarkTaskStack measures the cost of an event for a program with 200 bytes
+// of stack: on the task's stack, where a tail call that is never made keeps it,
+// compared with a private stack. Both programs are loaded at once and take turns
+// to be attached.
 func BenchmarkTaskStack(b *testing.B) {
 	needPrivateStacks(b)
 	object := compileBPF(b, "testdata/stack.bpf.c")

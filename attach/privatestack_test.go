@@ -21,8 +21,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// hasPrivateStack looks at the machine code of a program, which on x86-64 adds
-// the place of this CPU's memory to the frame pointer r9: add %gs:…,%r9.
+// hasPrivateStack reports whether the machine code of a program adds the address
+// of this CPU's memory to the frame pointer, on x86-64: add %gs:…,%r9.
 func hasPrivateStack(t testing.TB, prog *ebpf.Program) bool {
 	t.Helper()
 	info, err := prog.Info()
@@ -36,7 +36,7 @@ func hasPrivateStack(t testing.TB, prog *ebpf.Program) bool {
 	return bytes.Contains(code, []byte{0x65, 0x4c, 0x03, 0x0c, 0x25})
 }
 
-// needPrivateStacks skips the test if the kernel gives programs none.
+// needPrivateStacks skips the test if the kernel gives programs no private stack.
 func needPrivateStacks(t testing.TB) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -64,8 +64,8 @@ func needPrivateStacks(t testing.TB) {
 	needs.Skip(t, "this kernel has no private stacks")
 }
 
-// ownPrograms returns of which programs this process has descriptors, and
-// whether they have a private stack.
+// ownPrograms returns the programs that this process has descriptors of, and
+// whether each has a private stack.
 func ownPrograms(t testing.TB) map[ebpf.ProgramID]bool {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -106,8 +106,9 @@ func ownPrograms(t testing.TB) map[ebpf.ProgramID]bool {
 	return all
 }
 
-// TestNoPrivateStack holds that no generated program has one: of sessions with
-// conditions and text, aggregates and latencies, of probes and of functions.
+// TestNoPrivateStack checks that no generated program has a private stack: of
+// sessions with conditions and text, aggregates and latencies, of probes and of
+// functions.
 func TestNoPrivateStack(t *testing.T) {
 	needPrivateStacks(t)
 	p := startChild(t, "latency")
@@ -147,7 +148,7 @@ func TestNoPrivateStack(t *testing.T) {
 	}
 }
 
-// TestCollectionStack holds which programs of a collection are kept from having
+// TestCollectionStack checks which programs of a collection are kept from having
 // a private stack, that they run, and that Plan says so.
 func TestCollectionStack(t *testing.T) {
 	needPrivateStacks(t)
@@ -207,8 +208,9 @@ func TestCollectionStack(t *testing.T) {
 	}
 }
 
-// TestCollectionStackTooSmall holds that a program which needs more stack than a
-// task has gets it by the option, and that its error says so.
+// TestCollectionStackTooSmall checks that a program which needs more than the
+// task's stack loads with the option PrivateStack, and that the error without it
+// says so.
 func TestCollectionStackTooSmall(t *testing.T) {
 	needPrivateStacks(t)
 	spec := readSpec(t, compileBPF(t, "testdata/stack.bpf.c"))
@@ -227,7 +229,7 @@ func TestCollectionStackTooSmall(t *testing.T) {
 	newCollection(t, spec, &collection.Options{PrivateStack: true})
 }
 
-// TestOwnStack holds that Plan says which programs of the caller's have a
+// TestOwnStack checks that Plan says which of the caller's programs have a
 // private stack.
 func TestOwnStack(t *testing.T) {
 	needPrivateStacks(t)

@@ -21,8 +21,8 @@ import (
 type ProgramOptions struct {
 	// Target says in which processes the program runs, by PIDs only.
 	Target Target
-	// Cookies are what bpf_get_attach_cookie returns in the program: one for each
-	// probe, or one for all of them. None means 0.
+	// Cookies are the values that bpf_get_attach_cookie returns in the program:
+	// one for each probe, or one for all of them. None means 0.
 	Cookies []uint64
 	// Force attaches where [Options.Force] does.
 	Force bool
@@ -30,25 +30,25 @@ type ProgramOptions struct {
 	Link LinkKind
 }
 
-// AttachProbes attaches the caller's program to probe sites. It must be a program
-// of type Kprobe, loaded with attach type AttachTraceUprobeMulti for uprobe_multi
-// links and with none for perf events; [AutoLink] finds out which. With
-// uprobe_multi the kernel gets one link per file, and per process if [Target.PIDs]
-// names some. opts may be nil.
+// AttachProbes attaches the caller's program to probe sites. The program has type
+// Kprobe, and attach type AttachTraceUprobeMulti for uprobe_multi links or none
+// for perf events; [AutoLink] finds out which. With uprobe_multi the kernel gets
+// one link per file, and per process if [Target.PIDs] names some. opts may be
+// nil.
 //
 // The kernel goes through all links on a site whenever a process reaches it: each
 // PID adds 20 to 60 ns to every event of the others, and 100 PIDs cost more than
-// the event itself. A program that looks the process up itself is attached without
-// PIDs; those of package collection are made to do so when they are loaded.
+// the event itself. To avoid that cost, attach without PIDs a program that looks
+// up the process itself, as package collection makes its programs do.
 //
 // Linux 6.13 and later give a program that uses 64 bytes of stack or more a stack
-// for each CPU. Two tasks may run the program at a time there, and overwrite what
-// the other has stored. [Site.Notes] says so where that can be found out. A tail
-// call somewhere in the program, even one that is never made, keeps it on the
-// task's own stack.
+// for each CPU. Two tasks may run the program on one CPU at a time, and each
+// overwrite what the other has stored. [Site.Notes] says so where that can be
+// found out. A tail call somewhere in the program, even one that is never made,
+// keeps it on the task's own stack.
 //
-// The error wraps [ErrNoSite] if no site could be attached to. If only some
-// could, that is no error: see Plan.
+// The error wraps [ErrNoSite] if no site could be attached to. If some could,
+// AttachProbes succeeds, and Plan lists the others.
 func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOptions) (*Attachment, error) {
 	var o ProgramOptions
 	if opts != nil {

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// idlePrograms are kept of those that no link has any more: what comes and
-	// goes has the same few signatures, and the verifier takes longer than all
-	// else that is done about a file.
+	// idlePrograms is how many programs without a link are kept: files that come
+	// and go have the same few signatures, and the verifier takes longer than all
+	// other work on a file.
 	idlePrograms = 32
-	// maxRefusals are the signatures that are known not to load.
+	// maxRefusals is how many signatures are remembered as refused.
 	maxRefusals = 256
 )
 
-// programs are those of a tracing. Only who looks for sites changes them. All but
-// find and refusal take tracing.mu to be held.
+// programs are the programs of a tracing. Only the search for sites changes them.
+// All methods but find and refusal require tracing.mu.
 type programs struct {
 	loaded   []loaded
 	codes    map[string]code  // by the key of the signature
@@ -33,7 +33,7 @@ type programs struct {
 	looks    int              // for sites, that found some or lost some
 	missed   uint64           // by programs that have been closed
 
-	// create loads a program, which has the code of signatures; nil for newProgram.
+	// create loads a program with the code of signatures; nil means newProgram.
 	create func(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf.Program, error)
 }
 
@@ -44,13 +44,13 @@ func (p *programs) new(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf.P
 	return newProgram(spec)
 }
 
-// loaded is a program, and the last look at which it had a link.
+// loaded is a program, and the number of the last look at which it had a link.
 type loaded struct {
 	prog *ebpf.Program
 	used int
 }
 
-// code is where a signature's is.
+// code says where a signature's code is.
 type code struct {
 	prog *ebpf.Program
 	form codegen.Form
@@ -62,7 +62,7 @@ func (p *programs) find(sig *codegen.Signature) (code, bool) {
 	return c, ok
 }
 
-// add adds a program and what it has the code of.
+// add adds a program and the signatures whose code it has.
 func (p *programs) add(prog *ebpf.Program, in []*codegen.Signature, forms map[*codegen.Signature]codegen.Form) {
 	if p.codes == nil {
 		p.codes = map[string]code{}
@@ -73,11 +73,10 @@ func (p *programs) add(prog *ebpf.Program, in []*codegen.Signature, forms map[*c
 	}
 }
 
-// refusal returns why the kernel has refused the signature before, nil if it has
-// not.
+// refusal returns why the kernel refused the signature before; nil if it did not.
 func (p *programs) refusal(sig *codegen.Signature) error { return p.refusals[sig.Key()] }
 
-// refuse notes why the kernel refuses a signature, if it would do so again.
+// refuse notes why the kernel refuses a signature, if it would refuse it again.
 func (p *programs) refuse(sig *codegen.Signature, err error) {
 	var verifier *ebpf.VerifierError
 	if !errors.As(err, &verifier) && !errors.Is(err, unix.E2BIG) {
@@ -89,7 +88,8 @@ func (p *programs) refuse(sig *codegen.Signature, err error) {
 	p.refusals[sig.Key()] = err
 }
 
-// prune closes the programs that no link has, but for those that had one last.
+// prune closes programs without a link, except for those that had one most
+// recently.
 func (p *programs) prune(used map[*ebpf.Program]bool) error {
 	p.looks++
 	var busy, idle []loaded
@@ -150,11 +150,11 @@ func (p *programs) Close() {
 	}
 }
 
-// newProgram loads a program. The error wraps E2BIG if that is too long, or the
-// verifier too long on its way through it.
+// newProgram loads a program. The error wraps E2BIG if the program is too long,
+// or takes the verifier too many steps.
 func newProgram(spec *ebpf.ProgramSpec) (*ebpf.Program, error) {
 	kernel.StayOnTaskStack(spec)
-	// There are jumps from its beginning to its end.
+	// The program has jumps from its beginning to its end.
 	if size := spec.Instructions.Size() / asm.InstructionSize; size > math.MaxInt16 {
 		return nil, fmt.Errorf("a program of %d instructions: %w", size, unix.E2BIG)
 	}

@@ -34,8 +34,8 @@ func mayLoad(t *testing.T, err error) {
 	}
 }
 
-// TestPrune holds that of programs without a link those are kept that had one
-// last, and no more than a few, whatever comes and goes.
+// TestPrune checks that a few programs without a link are kept, those that had
+// one most recently, whatever comes and goes.
 func TestPrune(t *testing.T) {
 	before := descriptors(t)
 	var p programs
@@ -88,8 +88,8 @@ func (r *refuser) create(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf
 	return newProgram(spec)
 }
 
-// refusedProvider has a probe that the kernel refuses a program for, and one
-// that is as any other.
+// refusedProvider declares a probe whose program the kernel refuses, and an
+// ordinary one.
 func refusedProvider(t *testing.T, version uint64) (fire func()) {
 	p := provider.New(fmt.Sprint("refused", version), nil)
 	first := provider.NewProbe6[uint64, uint64, uint64, uint64, uint64, uint64](p, "start", "id", "b", "c", "d", "e", "f")
@@ -131,9 +131,9 @@ func checkRefused(t *testing.T, what string, plan Plan, versions int) {
 	}
 }
 
-// TestRefusedLater finds sites whose program the kernel refuses when a session,
-// an aggregate and a latency are open already: the others are traced, the plan
-// says why not these, and the same signature is not tried again.
+// TestRefusedLater finds sites whose program the kernel refuses after a session,
+// an aggregate and a latency have been opened. The other sites are traced, the
+// plan says why these are not, and their signature is not tried again.
 func TestRefusedLater(t *testing.T) {
 	opts := &Options{Target: Target{PIDs: []int{os.Getpid()}}, Rescan: time.Hour, Await: true}
 	o, err := opts.used()
@@ -196,8 +196,8 @@ func TestRefusedLater(t *testing.T) {
 	}
 }
 
-// TestRefusedAll opens what the kernel refuses the only program of: the error
-// says so, once. In a session that waits, the plan does.
+// TestRefusedAll opens sessions whose only program the kernel refuses: the error
+// says so, once. In a session with Await the plan says so.
 func TestRefusedAll(t *testing.T) {
 	opts := &Options{Target: Target{PIDs: []int{os.Getpid()}}, Rescan: time.Hour, Await: true}
 	o, err := opts.used()

@@ -33,8 +33,8 @@ func assemble(t testing.TB, source string) string {
 	return out
 }
 
-// TestRedZone holds that a program which keeps data below its stack pointer is
-// not corrupted, although the kernel would optimise both of its sites.
+// TestRedZone checks that tracing does not corrupt a program which keeps data
+// below its stack pointer, although the kernel would optimise both of its sites.
 func TestRedZone(t *testing.T) {
 	path := assemble(t, "testdata/redzone.S")
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
@@ -72,8 +72,8 @@ func TestRedZone(t *testing.T) {
 	}
 }
 
-// TestRedZoneForced shows that [attach.Options.Force] does the harm that its
-// documentation speaks of, and so that TestRedZone would see it.
+// TestRedZoneForced checks that [attach.Options.Force] does the harm that its
+// documentation describes, so that TestRedZone would see it.
 func TestRedZoneForced(t *testing.T) {
 	if !optimizesNop5 {
 		needs.Skip(t, "this kernel does not optimise nop5")

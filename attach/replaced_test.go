@@ -25,8 +25,8 @@ func replace(t *testing.T, path string) {
 	}
 }
 
-// TestReplaced holds that a site is attached to in the file whose notes were
-// read, and not in another that lies at its path by now.
+// TestReplaced checks that a site is attached to in the file whose notes were
+// read, and not in another file that is now at its path.
 func TestReplaced(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.MultiLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) { testReplaced(t, kind) })

@@ -24,10 +24,10 @@ func (t *tracing) rescan(ctx context.Context) {
 	})
 }
 
-// Rescan looks at once for what [Options.Rescan] looks for at intervals, and
-// returns when it is attached to. held says that the processes have been stopped,
-// or have waited, since before anything new could fire: what is found is not late
-// then, see [Site.Late]. After the end of tracing it does nothing.
+// Rescan looks at once for the probes that [Options.Rescan] looks for at
+// intervals, attaches to them and returns. held says that the processes have been
+// stopped, or have waited, since before anything new could fire: sites found are
+// not late then, see [Site.Late]. After the end of tracing Rescan does nothing.
 func (t *tracing) Rescan(held bool) error {
 	t.finding.Lock()
 	defer t.finding.Unlock()
@@ -45,8 +45,8 @@ func (t *tracing) Rescan(held bool) error {
 	return nil
 }
 
-// look looks for sites. They have appeared since the time that it returns, at
-// which what was found before was looked for.
+// look looks for sites, and returns the time of the previous look: new sites have
+// appeared since.
 func (t *tracing) look() (since time.Time, plan site.Plan, err error) {
 	since, t.looked = t.looked, time.Now()
 	if err := t.leaveStranded(); err != nil {
@@ -60,7 +60,8 @@ func (t *tracing) look() (since time.Time, plan site.Plan, err error) {
 	return since, plan, err
 }
 
-// attachMore attaches to what look has found, and leaves what is gone.
+// attachMore attaches to the sites that look found, and leaves those that are
+// gone.
 func (t *tracing) attachMore(ctx context.Context, plan site.Plan, since time.Time) {
 	if again := t.recycle(); len(again) > 0 {
 		t.sites.Store(t.sites.Load().without(again))
@@ -84,7 +85,7 @@ func (t *tracing) attachMore(ctx context.Context, plan site.Plan, since time.Tim
 	}
 }
 
-// endSearch returns when nothing is looked for any more.
+// endSearch ends the search for sites, and returns when it has ended.
 func (t *tracing) endSearch() {
 	t.watches.Wait()
 	t.finding.Lock()

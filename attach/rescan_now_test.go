@@ -11,7 +11,7 @@ import (
 )
 
 // TestRescanNow attaches to probes as soon as they are declared: to the first while
-// nothing can fire, to the second after it may have.
+// nothing can fire, to the second after it may have fired.
 func TestRescanNow(t *testing.T) {
 	needs.Root(t)
 	s, err := attach.Open(t.Context(), []string{"rescan_now*:probe"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Await: true, Rescan: time.Hour})

@@ -18,21 +18,21 @@ const (
 	fireAndUnload = -1
 )
 
-// TestRescanReplaced holds that a library is traced whose path another file has
-// had before, and that this one, which has no path any more, is not traced
-// twice.
+// TestRescanReplaced checks that a library is traced although another file had
+// its path before, and that the other file, which has no path any more, is not
+// traced twice.
 func TestRescanReplaced(t *testing.T) {
 	exe, library := compileLibrary(t)
 	for _, test := range []struct {
 		name   string
-		unload bool // before the other one is loaded
+		unload bool // the first library before the second is loaded
 		want   []int64
 	}{
 		{"unloaded", true, []int64{0, 0}},
 		{"loaded", false, []int64{0, 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			again := filepath.Dir(library) + "/./" + filepath.Base(library) // for the dynamic linker it is another
+			again := filepath.Dir(library) + "/./" + filepath.Base(library) // another library to the dynamic linker
 			p := start(t, exec.Command(exe, library, again))
 			s := open(t, "library:tick", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: 5 * time.Millisecond, Await: true})
 			reload(t, p, loadAndStay)
@@ -42,7 +42,8 @@ func TestRescanReplaced(t *testing.T) {
 			}
 			replace(t, library)
 			reload(t, p, loadAndStay)
-			// Of the site of a file that was unloaded and replaced nothing remains.
+			// Nothing remains of the site of a file that was unloaded and
+			// replaced.
 			second := func() attach.Plan { found, _ := s.PlanSince(1); return found }
 			awaitSites(t, second, 1)
 			reload(t, p, fireAndUnload)

@@ -19,8 +19,8 @@ func awaitSites(t *testing.T, plan func() attach.Plan, n int) {
 	}
 }
 
-// awaitKnown waits until a session has found n sites since it began, those that
-// it has left since included.
+// awaitKnown waits until a session has found n sites since it began, including
+// those that it has left.
 func awaitKnown(t *testing.T, s *attach.Session, n int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -34,8 +34,8 @@ func awaitKnown(t *testing.T, s *attach.Session, n int) {
 	}
 }
 
-// TestRescanProcess attaches to probes that a process declares later, when
-// another one that is traced has ended.
+// TestRescanProcess attaches to probes that a process declares later, after
+// another traced process has ended.
 func TestRescanProcess(t *testing.T) {
 	p, other := startChild(t, "typed"), startChild(t, "typed")
 	o := attach.Options{Target: attach.Target{PIDs: []int{other.PID(), p.PID()}}, Rescan: 5 * time.Millisecond, Await: true, MaxString: 100}
@@ -57,8 +57,8 @@ func TestRescanProcess(t *testing.T) {
 	checkSum(t, s)
 }
 
-// TestRescanMachine attaches to the probes of a program that starts later, each
-// of which has a memory file of its own, besides those of a running one.
+// TestRescanMachine attaches to the probes of processes that start later, each
+// with a memory file of its own, besides those of a running one.
 func TestRescanMachine(t *testing.T) {
 	const name = "agg:done"
 	first := startChild(t, "aggregate")
@@ -95,8 +95,8 @@ func TestRescanMachine(t *testing.T) {
 	checkSum(t, s)
 }
 
-// TestRescanWithout goes on looking for probes when a file that a selector names
-// is there no more.
+// TestRescanWithout checks that the search for probes goes on when a file that a
+// selector names has been removed.
 func TestRescanWithout(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	s := openAll(t, &attach.Options{Rescan: 5 * time.Millisecond, Await: true}, path+":args:memory", "agg:done")

@@ -22,8 +22,8 @@ import (
 // the first process of a PID namespace.
 const inNamespace = "ATTACH_TEST_NAMESPACE"
 
-// ownNamespace runs the test once more, as the first process of a PID namespace
-// that has a /proc of its own, and reports whether this is that run.
+// ownNamespace runs the test again, as the first process of a PID namespace with
+// a /proc of its own, and reports whether this is that run.
 func ownNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(inNamespace) == t.Name() {
@@ -63,8 +63,8 @@ func startAs(t *testing.T, pid int, run func() *tracee.Program) *tracee.Program 
 	return nil
 }
 
-// TestReusedPID has the PID of a traced process given to another one, of which
-// neither sessions with links for each process nor one for many see anything.
+// TestReusedPID gives the PID of a traced process to another one, and checks that
+// sessions, with links per process or one for many, see nothing of it.
 func TestReusedPID(t *testing.T) {
 	if !ownNamespace(t) {
 		return
@@ -84,7 +84,7 @@ func TestReusedPID(t *testing.T) {
 		}
 		stranger := startAs(t, pid, func() *tracee.Program { return startChild(t, "versions") })
 		stranger.Do("load new")
-		// Whoever has found these has looked at the first PID before.
+		// A session that has found these looked at the first PID before.
 		second.Do("load old")
 		awaitSites(t, s.Plan, 4)
 		stranger.Do("fire")
@@ -103,7 +103,7 @@ func TestReusedPID(t *testing.T) {
 		if err := errors.Join(s.Close(), s.Wait(t.Context()), stranger.End(), second.End()); err != nil {
 			t.Error(err)
 		}
-		// Nor can it be attached to in place of the one that was chosen.
+		// Nor can the new process be attached to in place of the chosen one.
 		_, err = attach.Open(t.Context(), []string{"versions:*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
 		if want := fmt.Sprintf("process %d does not exist", pid); err == nil || err.Error() != want {
 			t.Errorf("link %v: error %v, want %s", link, err, want)
@@ -112,7 +112,7 @@ func TestReusedPID(t *testing.T) {
 }
 
 // TestReusedPIDOfMany is TestReusedPID for so many processes that one link serves
-// them all, which sees the stranger's events as well.
+// them all, and sees the stranger's events as well.
 func TestReusedPIDOfMany(t *testing.T) {
 	if !ownNamespace(t) {
 		return

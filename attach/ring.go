@@ -12,7 +12,7 @@ import (
 // ring is the source that programs in the kernel write to.
 type ring struct {
 	reader *ringbuf.Reader
-	record ringbuf.Record        // of next
+	record ringbuf.Record        // for next
 	count  func() (Stats, error) // by the programs
 }
 

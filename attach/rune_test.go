@@ -31,8 +31,8 @@ func runeChild() func(string) error {
 // runeTexts are cut to 5 bytes.
 var runeTexts = []string{"abcde", "abcd\u00e9", "abc\u20acd", "ab\U0001f600", "abc\U0001f600", "abcd\xff\xff", "ab\xc3cde", "\x80\x80\x80\x80\x80\x80", strings.Repeat("x", 119) + "\u20ac"}
 
-// TestTruncatedRune holds that text ends before the character that does not fit,
-// which is nothing but a truncation.
+// TestTruncatedRune checks that text ends before a character that does not fit,
+// and is reported as truncated only.
 func TestTruncatedRune(t *testing.T) {
 	p := startChild(t, "rune")
 	p.Do("load")

@@ -20,7 +20,7 @@ type selection struct {
 	last exeFile // in exe
 }
 
-// exeFile is an executable's struct inode, as the kernel numbers it; zero for
+// exeFile identifies an executable's inode by the kernel's numbers; zero means
 // none.
 type exeFile struct{ Device, Inode uint64 }
 
@@ -38,7 +38,7 @@ func exeAt(path string) (exeFile, error) {
 	return exeFile{uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), st.Ino}, nil
 }
 
-// newSelection returns nil if all processes are meant.
+// newSelection returns nil if all processes are selected.
 func newSelection(o *settings) (_ *selection, err error) {
 	if o.Target.Comm == "" && o.Target.Exe == "" {
 		return nil, nil
@@ -73,8 +73,8 @@ func newSelection(o *settings) (_ *selection, err error) {
 	return s, nil
 }
 
-// look selects the file that the path leads to by now: it may be built, or
-// installed, while processes are waited for. A nil selection has none.
+// look selects the file that the path leads to now, since a file may be built or
+// installed during tracing. A nil selection has no file.
 func (s *selection) look() error {
 	if s == nil || s.Exe == nil {
 		return nil

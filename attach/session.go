@@ -9,7 +9,7 @@ import (
 )
 
 // ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and of
-// those of package collection that attach.
+// the calls of package collection that attach.
 var ErrClosed = errors.New("closed")
 
 // Session is a set of probes whose events are recorded.
@@ -19,7 +19,7 @@ type Session struct {
 	clock clock // as it was when the session was opened; each reader has its own
 
 	reading sync.Mutex // of what follows
-	ended   bool       // the source has no more
+	ended   bool       // the source has no more records
 }
 
 // Open attaches to what selectors name:
@@ -37,17 +37,17 @@ type Session struct {
 // A selector without such a PATH is looked for in the files that running processes
 // have mapped.
 //
-// Each selector must match; a probe that several of them name is traced once.
+// Each selector must match; a probe that several selectors name is traced once.
 // opts may be nil.
 //
-// When ctx is done, Open ends with its cause, and later Events ends, after the
+// When ctx is done, Open returns its cause; afterwards Events ends, after the
 // events that have fired until then. A nil ctx is an error.
 //
 // The error wraps [ErrNoMatch] if there is no such probe, [ErrNoSite] if no
 // site could be attached to; it is a [*PrivilegeError] if this process may not, a
 // [*SelectorError] if a selector cannot be understood and an [*OptionError] if an
-// option cannot be used. If only some sites could be attached to, that is no error:
-// see Plan.
+// option cannot be used. If only some sites could be attached to, Open succeeds,
+// and Plan lists the others.
 func Open(ctx context.Context, selectors []string, opts *Options) (*Session, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func Open(ctx context.Context, selectors []string, opts *Options) (*Session, err
 	return s, nil
 }
 
-// usable returns why nothing is to be done with ctx.
+// usable returns why ctx cannot be used; nil if it can.
 func usable(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("the context is nil: pass context.Background() for one without an end")
@@ -87,15 +87,15 @@ func (s *Session) open(ctx context.Context, selectors []string, o *settings) (er
 	return nil
 }
 
-// Stop detaches from all sites. Events goes on with what has fired until then
-// and ends after it.
+// Stop detaches from all sites. Events yields the events that have fired until
+// then and ends.
 func (s *Session) Stop() error {
 	err := s.attached.Close()
 	return cmp.Or(err, s.source.stop())
 }
 
-// records calls yield with one record after the other, which is overwritten by
-// the next, until yield returns false. An error is the last call.
+// records calls yield with one record after the other, until yield returns false.
+// Each record overwrites the one before. An error is passed in the last call.
 func (s *Session) records(yield func([]byte, error) bool) {
 	var rec []byte
 	for burst := 0; ; {
@@ -119,7 +119,7 @@ func (s *Session) records(yield func([]byte, error) bool) {
 		}
 		if burst >= busy {
 			// The kernel wakes a reader for each event that finds the buffer
-			// empty. Let a fast stream fill it a little.
+			// empty. Let a fast stream fill the buffer a little.
 			time.Sleep(batchDelay)
 		}
 		burst = 0
@@ -179,8 +179,8 @@ func (s *Session) release() {
 	s.tracing.release()
 }
 
-// Idle reports whether no event is waiting: the next one has still to fire.
-// Programs that buffer their output flush it then.
+// Idle reports whether no event is waiting: the next one has yet to fire. A
+// program that buffers its output flushes it then.
 func (s *Session) Idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

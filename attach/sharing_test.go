@@ -20,8 +20,8 @@ func startMany(t testing.TB, path string, n int) (programs []*tracee.Program, pi
 	return programs, pids
 }
 
-// TestManyProcesses traces more processes than have links of their own: one link
-// serves them all, others that run the program give no events, and a library
+// TestManyProcesses traces more processes than get links of their own. One link
+// serves them all, other processes of the program give no events, and a library
 // that some of them load later is traced, too.
 func TestManyProcesses(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")

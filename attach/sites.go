@@ -9,15 +9,15 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// siteTable says what the numbers mean by which programs name sites. It does
-// not change; that of a tracing is replaced by another one.
+// siteTable maps the numbers by which programs name sites to the sites. A
+// siteTable does not change; a tracing replaces its table by a new one.
 type siteTable struct {
 	probes  []*reader.Probe
 	schemas []*bind.Schema // nil for numbers that no site has
 }
 
-// with returns a table that has the sites of plan, too, those of which the
-// number is not negative.
+// with returns a table that also has the sites of plan whose number is not
+// negative.
 func (t *siteTable) with(plan site.Plan, schemas []*bind.Schema, numbers []int) *siteTable {
 	n := t.clone()
 	for i, number := range numbers {
@@ -53,8 +53,8 @@ func (t *siteTable) clone() *siteTable {
 	return &siteTable{slices.Clone(t.probes), slices.Clone(t.schemas)}
 }
 
-// numbering gives sites their numbers, and takes them back from those that have
-// been left: short-lived programs would use up more and more.
+// numbering gives sites their numbers, and takes back the numbers of sites that
+// have been left, because short-lived programs would use up more and more.
 type numbering struct {
 	next   int
 	free   []int
@@ -63,14 +63,14 @@ type numbering struct {
 	left   []leftNumbers
 }
 
-// leftNumbers are those of sites that do not fire any more, but whose events may
+// leftNumbers are the numbers of sites that no longer fire, but whose events may
 // still be waiting for a reader.
 type leftNumbers struct {
 	numbers []int
 	drained bool // the ring has been empty since
 }
 
-// give returns the numbers of sites, -1 of those that are refused.
+// give returns the numbers of the sites of plan, -1 for refused ones.
 func (n *numbering) give(plan site.Plan, schemas []*bind.Schema, aggregate bool) []int {
 	if n.of == nil {
 		n.byName, n.of = map[string]int{}, map[discover.Owner][]int{}
@@ -113,14 +113,14 @@ func (n *numbering) take(left []discover.Owner) {
 	}
 }
 
-// recycle has numbers be given again of which no event is in the ring or with a
-// reader any more, and returns them.
+// recycle frees the numbers of which no event is left in the ring or with a
+// reader, and returns them.
 func (t *tracing) recycle() (again []int) {
 	if len(t.numbers.left) == 0 || t.source == nil {
 		return nil
 	}
-	// Between an empty ring and the time when readers have nothing in hand lies
-	// a rescan: what was taken from the ring before counts as received by then.
+	// A rescan lies between an empty ring and the time when readers have nothing
+	// in hand: records taken from the ring before it count as received by then.
 	idle := t.received.Load() == t.handled.Load()
 	empty := !t.source.available()
 	t.numbers.left = slices.DeleteFunc(t.numbers.left, func(l leftNumbers) bool {

@@ -2,23 +2,23 @@ package attach
 
 import "errors"
 
-// source is where the records of a Session come from. What writes them is a file of
-// its own, with a line in Session.open: a Session knows nothing else of it, nor does
-// the decoder. All methods may be called at any time before close, but only one
-// goroutine at a time calls next and drain.
+// source is where the records of a Session come from. Each kind of source is a
+// file of its own, with a line in Session.open; neither a Session nor the decoder
+// knows anything else of it. All methods may be called at any time before close,
+// but only one goroutine at a time calls next and drain.
 type source interface {
-	// next waits for a record, in the format of internal/record, and returns it in
-	// buf if there is room, and whether others are waiting already. After stop, the
+	// next waits for a record in the format of internal/record, and returns it,
+	// in buf if there is room, and whether more are waiting. After stop, the
 	// error is errEnd when there are no more.
 	next(buf []byte) (rec []byte, more bool, err error)
 	// available reports whether records are waiting.
 	available() bool
 	// stop says that nothing records any more.
 	stop() error
-	// drain drops what is waiting and returns the number of records.
+	// drain drops the waiting records and returns their number.
 	drain() uint64
-	// counts returns what became of events before somebody could receive them:
-	// Fired, Lost, Filtered and Missed.
+	// counts returns what became of events before they could be received: Fired,
+	// Lost, Filtered and Missed.
 	counts() (Stats, error)
 	close() error
 }

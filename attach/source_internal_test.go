@@ -15,7 +15,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// queue is a source of records that are there from the start.
+// queue is a source whose records are waiting from the start.
 type queue struct {
 	records [][]byte
 	failing error // instead of the end
@@ -44,8 +44,8 @@ func (q *queue) drain() uint64 {
 }
 func (q *queue) counts() (Stats, error) { return Stats{Fired: 7, Lost: 2, Filtered: 1}, nil }
 
-// queued returns a session of four records that no program has written. The last is
-// of a site that there is not.
+// queued returns a session of four records that no program has written. The last
+// one's site does not exist.
 func queued(t *testing.T) (*Session, *queue) {
 	q := &queue{}
 	for i := range 4 {
@@ -65,8 +65,8 @@ func queued(t *testing.T) (*Session, *queue) {
 	return s, q
 }
 
-// TestSource reads a session whose events come from elsewhere than from programs,
-// without a privilege: as events, as views, and not at all.
+// TestSource reads a session whose records come from a queue, without a
+// privilege: as events, as views, and not at all.
 func TestSource(t *testing.T) {
 	s, q := queued(t)
 	var got []string

@@ -11,10 +11,10 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
-// addStarts creates the maps of starts and of what is noted at them.
+// addStarts creates the maps of starts and of the arguments noted at them.
 func (m *maps) addStarts(l *bind.PairLayout) (err error) {
 	if l.KeySize == 0 {
-		// No site has a key that can be read, and none gets as far as the map.
+		// No site has a key that can be read, so no program reaches the map.
 		l.KeySize = 8 * max(2, len(l.Key))
 	}
 	spec := ebpf.MapSpec{
@@ -30,8 +30,9 @@ func (m *maps) addStarts(l *bind.PairLayout) (err error) {
 	return nil
 }
 
-// pairs tells from the counters what became of starts and ends. The kernel does
-// not count what it evicts: it is what has been noted and is nowhere else.
+// pairs returns, from the counters, what became of starts and ends. The kernel
+// does not count evictions: they are the starts that were noted and are nowhere
+// else.
 func (m *maps) pairs(c *counters) (PairStats, error) {
 	p := PairStats{
 		Pairs: c.at(codegen.CounterMatched), TooDeep: c.at(codegen.CounterTooDeep),
@@ -45,8 +46,8 @@ func (m *maps) pairs(c *counters) (PairStats, error) {
 		return p, fmt.Errorf("count pending starts: %w", err)
 	}
 	p.Pending = n
-	// Without a pause between the counters and the entries the difference may
-	// be less than none.
+	// The difference may be negative, since programs run between the reading of
+	// the counters and that of the entries.
 	if gone := p.Pairs + p.TooDeep + p.Dropped + p.Pending; c.at(codegen.CounterStarted) > gone {
 		p.Evicted = c.at(codegen.CounterStarted) - gone
 	}

@@ -4,9 +4,9 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
-// Stats are the numbers of events of a session. While it is attached they are
-// a snapshot; afterwards Fired = Received + Lost + Filtered + Missed + Unread
-// holds exactly as soon as Events has ended or Close was called.
+// Stats counts the events of a session. While the session is attached the numbers
+// are a snapshot; once Events has ended or Close was called, Fired = Received +
+// Lost + Filtered + Missed + Unread holds exactly.
 type Stats struct {
 	Fired    uint64 // by all attached sites
 	Received uint64 // delivered by Events, or counted in the groups that Read returned
@@ -15,7 +15,7 @@ type Stats struct {
 	Missed   uint64 // suppressed by the kernel to prevent recursion
 	Unread   uint64 // recorded, but not received before Close
 
-	Unmatched uint64 // of the filtered: starts and ends of a latency without the other
+	Unmatched uint64 // part of Filtered: starts and ends of a latency without a partner
 }
 
 // Stats returns the numbers of events until now.
@@ -29,7 +29,7 @@ func (t *tracing) countLocked() (Stats, error) {
 	if t.closed {
 		return t.final, nil
 	}
-	// What was received has fired before: in this order the sum never
+	// Read Received first: received events have fired before, so the result never
 	// shows more received than fired.
 	received := t.received.Load()
 	count := t.countPrograms
@@ -42,7 +42,7 @@ func (t *tracing) countLocked() (Stats, error) {
 	return st, err
 }
 
-// countPrograms returns what programs have counted.
+// countPrograms returns the numbers that programs have counted.
 func (t *tracing) countPrograms() (st Stats, err error) {
 	c, err := t.maps.count()
 	if err != nil {

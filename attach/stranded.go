@@ -5,13 +5,14 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/link"
 )
 
-// A link that is restricted to a process is, for the kernel, one to its first
-// thread. When another thread executes a program that one is gone for good, and
-// the thread that takes its place and its PID is nothing to the link, which is
-// left over: stranded.
+// The kernel binds a link that is restricted to a process to its first thread.
+// When another thread executes a program, the first thread is gone for good.
+// Another one takes its place and its PID, but the link does not know it: the
+// link is stranded.
 
-// leaveStranded detaches from processes whose links are stranded, so that what
-// they have is found anew. Links that many processes share are for all.
+// leaveStranded detaches from processes whose links are stranded, so that their
+// sites are found anew. Links that many processes share are not restricted to
+// one.
 func (t *tracing) leaveStranded() error {
 	if t.sharing != nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestStranded holds that a process is traced further when its second thread has
-// executed a program, at whose end links to the process are to nobody.
+// TestStranded checks that tracing of a process goes on after its second thread
+// has executed a program, which strands the links to the process.
 func TestStranded(t *testing.T) {
 	needs.C(t)
 	path := filepath.Join(t.TempDir(), "reexec")

@@ -15,10 +15,10 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// BenchmarkStream is a flood of events of three integers from one process, to a
-// session's consumer that decodes them and, by turns, to bpftrace's printf,
-// with buffers of the same size: how many arrive a second of the flood, and how
-// many do not.
+// BenchmarkStream measures how many events of a flood arrive per second, and how
+// many do not. One process fires three integers each, to a session's consumer
+// that decodes them and, by turns, to bpftrace's printf, with buffers of the same
+// size.
 func BenchmarkStream(b *testing.B) {
 	if _, err := exec.LookPath("bpftrace"); err != nil {
 		needs.Skip(b, "needs bpftrace: %v", err)
@@ -50,7 +50,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// toSession returns how many events arrive, and in which time they are fired.
+// toSession returns how many events arrive, and how long firing them takes.
 func toSession(t testing.TB, p *tracee.Program, events, buffer int) (int, time.Duration) {
 	s := open(t, "bench:three", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: buffer})
 	defer s.Close()
@@ -93,8 +93,8 @@ func toBpftrace(t testing.TB, p *tracee.Program, events, buffer int) (int, time.
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill()
-	// Its program is in place some time after everything else: wait for events,
-	// of another kind.
+	// bpftrace attaches its program some time after everything else: wait for
+	// events of another kind.
 	first, received := make(chan struct{}), make(chan int)
 	go func() {
 		n, lines := 0, bufio.NewScanner(out)

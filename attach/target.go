@@ -17,12 +17,12 @@ type Target struct {
 	// other processes that run the same files are slowed down, too, though their
 	// events are not recorded.
 	PIDs []int
-	// Comm is the name of processes, which is that of their first thread, and Exe
-	// the path of the file that they run. They cannot be combined with PIDs. The
-	// kernel compares them when a probe fires, so that it does not matter when a
-	// process starts, gets its name or executes the file. With [Options.Await] the
-	// file need not exist yet; with [Options.Rescan] it is the one that its path
-	// leads to by then. They select among the events of generated programs:
+	// Comm is the name of the processes, as their first thread has it, and Exe is
+	// the path of the file that they run. Neither can be combined with PIDs. The
+	// kernel compares both when a probe fires, so that it does not matter when a
+	// process starts, gets its name or executes the file. With [Options.Await]
+	// the file need not exist yet; with [Options.Rescan] each rescan looks up the
+	// path again. Comm and Exe select events of generated programs:
 	// [AttachProbes], [Find] and collections refuse them.
 	Comm, Exe string
 }
@@ -45,7 +45,7 @@ func (t Target) checked() (Target, error) {
 	return t, nil
 }
 
-// byPID is checked for what does not generate programs, and so cannot select by
+// byPID is checked for callers that generate no programs, and so cannot select by
 // Comm or Exe. The processes of the copy exist.
 func (t Target) byPID() (Target, error) {
 	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}} {

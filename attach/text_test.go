@@ -25,13 +25,13 @@ func startCounted(t *testing.T, flags ...string) *tracee.Program {
 	return p
 }
 
-// TestCountedText reads text that has a length and no end.
+// TestCountedText reads text that has a length and no terminating NUL.
 func TestCountedText(t *testing.T) {
 	const text = "counted\x00text/without an end"
 	for _, flags := range []string{"-O0", "-O2"} {
 		t.Run(flags, func(t *testing.T) {
 			p := startCounted(t, flags)
-			// The constant 1 of half is no length; two has two texts.
+			// The constant 1 of probe half is no length; probe two has two texts.
 			s := open(t, "counted:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 20,
 				Strings: []string{"counted:hal?:arg0[arg2]", "counted:[bh]a[rl][ef]:arg0[arg2]", "arg0[arg1]", "counted:two:arg2[arg3]",
 					"counted:followed:arg0->8", "counted:followed:arg1->0x8[arg2]", "counted:followed:arg3->8", "counted:followed:arg4->8"}})
@@ -68,8 +68,8 @@ func TestCountedText(t *testing.T) {
 	}
 }
 
-// TestCountedTextOfFunction reads text whose length has a type, beside which
-// there is more in the register.
+// TestCountedTextOfFunction reads text whose length has a type and fills only a
+// part of its register.
 func TestCountedTextOfFunction(t *testing.T) {
 	p := startCounted(t, "-O2")
 	s := open(t, "uprobe:counted:part", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 20, Args: []string{"arg1:uint8"}, Strings: []string{"arg0[arg1]"}})
@@ -111,8 +111,8 @@ func TestCountedTextInKernel(t *testing.T) {
 	}
 }
 
-// TestComparedText holds that events show what conditions have looked at, as
-// long as they have looked at nothing else.
+// TestComparedText checks that events show the text that a condition has
+// compared, provided that it has compared nothing else.
 func TestComparedText(t *testing.T) {
 	p := startCounted(t, "-O2")
 	for _, test := range []struct {

@@ -10,8 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// TestThreadID holds that the id of a thread is not taken for that of its
-// process.
+// TestThreadID checks that the id of a thread is not taken for its process's.
 func TestThreadID(t *testing.T) {
 	p := startChild(t, "typed")
 	p.Do("load")

@@ -21,7 +21,7 @@ import (
 
 func init() { roles["timens"] = tracee.Obey(timensChild()) }
 
-// timensChild traces itself, and compares the times of its events with its wall
+// timensChild traces itself and compares the times of its events with its wall
 // clock.
 func timensChild() func(string) error {
 	p := provider.New("timens", nil)
@@ -64,8 +64,8 @@ func timensChild() func(string) error {
 	}
 }
 
-// inTimeNamespace returns an error unless this process's monotonic clock is set
-// off.
+// inTimeNamespace returns an error unless this process's monotonic clock has an
+// offset.
 func inTimeNamespace() error {
 	own, err := os.Readlink("/proc/self/ns/time")
 	if err != nil {
@@ -78,8 +78,8 @@ func inTimeNamespace() error {
 	return err
 }
 
-// TestTimeNamespace traces from a process whose monotonic clock is not that of
-// BPF programs, once ahead of it and once behind.
+// TestTimeNamespace traces from a process whose monotonic clock is ahead of the
+// clock of BPF programs, and from one whose clock is behind.
 func TestTimeNamespace(t *testing.T) {
 	needs.Tools(t, "sh")
 	open(t, "/proc/self/exe:timens:now", &attach.Options{Await: true, Rescan: time.Hour}) // or skip
@@ -95,9 +95,9 @@ func TestTimeNamespace(t *testing.T) {
 	}
 }
 
-// startInTimeNamespace is startChild with the child's CLOCK_MONOTONIC set off by
-// seconds and nanoseconds. The caller must be a goroutine that ends, and its
-// thread with it.
+// startInTimeNamespace is startChild with an offset of seconds and nanoseconds on
+// the child's CLOCK_MONOTONIC. The calling goroutine must end, and its thread
+// with it.
 func startInTimeNamespace(t *testing.T, name, offset string) *tracee.Program {
 	t.Helper()
 	exe, err := os.Executable()
@@ -107,7 +107,8 @@ func startInTimeNamespace(t *testing.T, name, offset string) *tracee.Program {
 	cmd := exec.Command("sh", "-c", `"$0"; exit $?`, exe)
 	cmd.Env = tracee.Self(name).Env
 	if !entersByExec(t) {
-		// The shell makes the namespace, and what it forks is in it.
+		// The shell makes the namespace, and the processes that it forks are in
+		// it.
 		cmd.Args[2] = `echo "monotonic ` + offset + `" > /proc/$$/timens_offsets && "$0"; exit $?`
 		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWTIME}
 		return start(t, cmd)
@@ -123,10 +124,10 @@ func startInTimeNamespace(t *testing.T, name, offset string) *tracee.Program {
 	return start(t, cmd)
 }
 
-// entersByExec says that a program is in the time namespace that its parent has
-// made for children. Before Linux 6.3 (fs/exec.c: begin_new_exec) a process that
-// shares its parent's memory until it runs a program, as those of os/exec do, could
-// not even be made.
+// entersByExec reports whether a program enters, by exec, the time namespace that
+// its parent made for children. Before Linux 6.3 (fs/exec.c: begin_new_exec) a
+// process that shares its parent's memory until it runs a program, as those of
+// os/exec do, could not even be made.
 func entersByExec(t *testing.T) bool {
 	t.Helper()
 	unshared, ran := errors.New("not tried"), error(nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// tracing is what a Session and an Aggregate have in common: generated programs
+// tracing is what Session and Aggregate have in common: generated programs
 // attached to sites, and their counters.
 type tracing struct {
 	attached *site.Attachment
@@ -36,14 +36,14 @@ type tracing struct {
 	layout    *bind.Layout // nil to record events
 	selectors []selector.Selector
 	discover  *discover.Search
-	searching context.Context // until when sites are looked for
+	searching context.Context // done when the search for sites ends
 	procs     *process.Set
 	sharing   *site.Sharing // of links by processes; nil if they are few
 	numbers   numbering     // of sites
 	source    source        // of records; nil of an aggregate
 
 	received, unread atomic.Uint64
-	handled          atomic.Uint64 // of received, those that readers are done with
+	handled          atomic.Uint64 // the received events that readers are done with
 
 	mu      sync.Mutex // of what follows, and of the life of maps and progs
 	progs   programs
@@ -70,7 +70,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 		}
 		t.watches.Go(func() {
 			if err := eg.Wait(); err != nil && ctx.Err() == nil {
-				t.fail(err) // why tracing ends earlier than the processes
+				t.fail(err) // why tracing ends before the processes
 			}
 			cancel()
 		})
@@ -93,13 +93,13 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 // [Attachment.Plan].
 func (t *tracing) Plan() Plan { return handOut(t.attached.Plan()) }
 
-// PlanSince is Plan for what is new, see [Attachment.PlanSince].
+// PlanSince is Plan for new sites, see [Attachment.PlanSince].
 func (t *tracing) PlanSince(n int) (Plan, int) {
 	plan, known := t.attached.PlanSince(n)
 	return handOut(plan), known
 }
 
-// Pending returns the number of perf events that the kernel has still to remove
+// Pending returns the number of perf events that the kernel has yet to remove
 // after Close, see [Attachment.Pending].
 func (t *tracing) Pending() int { return t.attached.Pending() }
 

@@ -13,8 +13,8 @@ import (
 
 func init() { roles["unmapped"] = tracee.Obey(unmappedChild()) }
 
-// unmappedChild is a program that maps its probes anew, in another memory file,
-// each time that it is told "load", and unmaps them when it is told "close".
+// unmappedChild maps its probes, each time in a new memory file, at the command
+// "load", and unmaps them at "close".
 func unmappedChild() func(command string) error {
 	p := provider.New("unmapped", nil)
 	hit := provider.NewProbe1[uint64](p, "hit", "n")
@@ -52,7 +52,7 @@ func TestUnmapped(t *testing.T) {
 			for range test.others {
 				pids = append(pids, startChild(t, "unmapped").PID())
 			}
-			// The test says when to look.
+			// The test calls Rescan itself.
 			o := &attach.Options{Target: attach.Target{PIDs: pids}, Link: test.link, Rescan: time.Hour, Await: true}
 			s := open(t, "unmapped:*", o)
 			events := make(chan string)
@@ -86,8 +86,8 @@ func TestUnmapped(t *testing.T) {
 					t.Errorf("event with PID and number %s, want %s", got, want)
 				}
 				p.Do("close")
-				// The first finds the file gone, the second is sure of that. By the
-				// third nobody has an event of it.
+				// The first rescan finds the file gone and the second confirms
+				// it. By the third no reader has an event of it.
 				for range 4 {
 					rescan()
 				}

@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// TestManySearches searches text at sites that all have code of their own: more
-// than the verifier would walk through in one program.
+// TestManySearches searches text at many sites, each with code of its own: more
+// code than the verifier would accept in one program.
 func TestManySearches(t *testing.T) {
 	path := compileC(t, "spread", "gcc", "-O2")
 	const sites = 70
@@ -28,8 +28,8 @@ func TestManySearches(t *testing.T) {
 	checkSum(t, s)
 }
 
-// TestManyReads looks at one of many arguments in memory: whether it could be
-// read does not depend on which of the others could.
+// TestManyReads checks that whether one of many arguments in memory can be read
+// does not depend on the others.
 func TestManyReads(t *testing.T) {
 	path := build(t, "functions.c", "gcc", "-O2")
 	o := attach.Options{Where: "arg6 == 7"}
@@ -45,8 +45,8 @@ func TestManyReads(t *testing.T) {
 	}
 }
 
-// TestLongCondition holds that a condition which is too long is told from what
-// else the verifier does not like.
+// TestLongCondition checks that the error for a condition that is too long
+// differs from other errors of the verifier.
 func TestLongCondition(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	var where []string

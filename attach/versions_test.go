@@ -15,8 +15,8 @@ func init() {
 	roles["growth"] = tracee.Obey(versionsChild("growth"))
 }
 
-// versionsChild is a program of three versions, which declare a probe of one
-// name: "load" says which it is.
+// versionsChild is a program of three versions, which declare a probe of the same
+// name: "load" says which version to declare.
 func versionsChild(name string) func(command string) error {
 	return func(command string) error { return obeyVersion(name, command) }
 }
@@ -51,8 +51,8 @@ func startVersion(t testing.TB, version string) *tracee.Program {
 	return p
 }
 
-// TestVersions traces those of several versions of a program that a condition
-// fits, and says in the plan why it leaves out the others.
+// TestVersions traces the versions of a program that a condition fits, and checks
+// that the plan says why the others are left out.
 func TestVersions(t *testing.T) {
 	programs := []*tracee.Program{startVersion(t, "old"), startVersion(t, "new"), startVersion(t, "text")}
 	var pids []int
@@ -98,7 +98,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestVersionsAggregate is TestVersions for what is added up, and by what.
+// TestVersionsAggregate is TestVersions for the arguments and keys of aggregates.
 func TestVersionsAggregate(t *testing.T) {
 	programs := []*tracee.Program{startVersion(t, "old"), startVersion(t, "new")}
 	o := &attach.Options{Target: attach.Target{PIDs: []int{programs[0].PID(), programs[1].PID()}}}

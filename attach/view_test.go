@@ -19,7 +19,7 @@ func kept(v event.Value) any {
 	return value
 }
 
-// TestViews compares views with the events that they are of.
+// TestViews compares views with their events.
 func TestViews(t *testing.T) {
 	p := startChild(t, "typed")
 	p.Do("load")
@@ -146,7 +146,7 @@ func consume(t testing.TB, s *attach.Session, n int, views bool) (allocations ui
 	return after.Mallocs - before.Mallocs, took
 }
 
-// TestViewsDoNotAllocate holds that views cost no memory.
+// TestViewsDoNotAllocate checks that views allocate no memory.
 func TestViewsDoNotAllocate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: it fires 200,000 times, and no kernel makes a difference")
@@ -155,7 +155,7 @@ func TestViewsDoNotAllocate(t *testing.T) {
 	p.Do("load")
 	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 20})
 	p.Do("flood")
-	// Those of the iterator and of the runtime itself are a few.
+	// The iterator and the runtime allocate a few times.
 	if n, _ := consume(t, s, 100_000, true); n > 1000 {
 		t.Errorf("%d allocations for 100000 views, want next to none", n)
 	}
@@ -164,8 +164,8 @@ func TestViewsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkConsume is what an event costs its consumer, as a view and as an
-// event.
+// BenchmarkConsume measures what an event costs its consumer, as a view and as an
+// Event.
 func BenchmarkConsume(b *testing.B) {
 	p := startChild(b, "typed")
 	p.Do("load")

@@ -17,12 +17,12 @@ import (
 
 func init() { roles["where"] = tracee.Obey(whereChild()) }
 
-// whereTexts are what the child "where" fires text with, one after the other.
+// whereTexts are the texts that the child "where" fires, one after the other.
 var whereTexts = []string{
 	"/api/users", "/api/", "/ap", "", "banana", strings.Repeat("x", 512), strings.Repeat("x", 600) + "end", "a*b", "\xff\x00z",
 }
 
-// whereChild fires numbers that tell its events apart.
+// whereChild fires numbers that identify its events.
 func whereChild() func(string) error {
 	p := provider.New("where", nil)
 	num := provider.NewProbe6[int32, uint64, float64, float32, bool, uint16](p, "num", "i", "u", "f", "g", "b", "n")
@@ -57,7 +57,7 @@ func whereChild() func(string) error {
 	}
 }
 
-// whereTest is a condition, and of which of the events that are fired it holds.
+// whereTest is a condition, and the events for which it holds.
 type whereTest struct {
 	probe, where string
 	want         []int
@@ -103,7 +103,7 @@ func whereTests(pid int) []whereTest {
 		{"text", `s ~ "x*"`, []int{5, 6}},
 		{"text", `s ~ "*x"`, []int{5}},
 		{"text", `s ~ "*xx*"`, []int{5, 6}},
-		{"text", `s ~ "*end"`, nil}, // beyond what is looked at
+		{"text", `s ~ "*end"`, nil}, // beyond the bytes that are compared
 		{"text", `s ~ "a\*b"`, []int{7}},
 		{"text", `s ~ "*" && n > 6`, []int{7, 8}},
 		{"text", `bytes == "\xff\x00z"`, []int{8}},
@@ -115,7 +115,7 @@ func whereTests(pid int) []whereTest {
 	}
 }
 
-// whereNumber returns which of the events of its probe one is.
+// whereNumber returns the number of an event among those of its probe.
 func whereNumber(ev *event.Event) int {
 	if ev.Name == "rec" {
 		return map[any]int{int64(-5): 0, int64(6): 1}[ev.Args[0].Value]
@@ -146,7 +146,8 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// whereTestC is a condition on events of the C program, and how many it holds of.
+// whereTestC is a condition on events of the C program, and the number of events
+// for which it holds.
 type whereTestC struct {
 	probe, where string
 	want         int
@@ -170,7 +171,7 @@ func whereTestsC(pid int) []whereTestC {
 	}
 }
 
-// TestWhereC holds that conditions work on untyped arguments of every form.
+// TestWhereC checks conditions on untyped arguments of every form.
 func TestWhereC(t *testing.T) {
 	for _, flags := range [][]string{{"gcc", "-O0"}, {"gcc", "-O2"}, {"clang", "-O2"}} {
 		path := compile(t, flags...)

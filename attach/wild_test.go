@@ -50,8 +50,8 @@ func objectOf(t *testing.T, dir, name string) []byte {
 	return b
 }
 
-// patched returns a copy of an object with 32-bit numbers of a section replaced:
-// those that have a value.
+// patched returns a copy of an object in which the 32-bit numbers of a section
+// that equal old are replaced.
 func patched(t *testing.T, object []byte, section string, old, value uint32) []byte {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(object))
@@ -95,8 +95,8 @@ func mapped(t *testing.T, path string, contents []byte) {
 	t.Cleanup(func() { unix.Munmap(mem) })
 }
 
-// TestWildSizes attaches to objects whose types say sizes that make no sense,
-// beside one that is in order: they cost themselves at most.
+// TestWildSizes attaches to objects whose types give absurd sizes, and checks
+// that an intact object beside them is still traced.
 func TestWildSizes(t *testing.T) {
 	dir := t.TempDir()
 	const block = 8 + 16 + 16 // of the record
@@ -144,8 +144,8 @@ func TestWildSizes(t *testing.T) {
 	}
 }
 
-// TestLargestRecord traces the largest record that a provider loads, in every way
-// that puts it together in memory.
+// TestLargestRecord traces the largest record that a provider accepts, by every
+// kind of program that assembles it in memory.
 func TestLargestRecord(t *testing.T) {
 	p := provider.New("largest", nil)
 	defer p.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// ArgError says why a program from a [Collection] cannot read an argument:
-// bpf_usdt_arg returns -EINVAL for it, and the other arguments as they are.
+// ArgError says why a program from a [Collection] cannot read an argument. For
+// that argument bpf_usdt_arg returns -EINVAL; it reads the others as usual.
 type ArgError struct {
 	Index int    // as in bpf_usdt_arg(ctx, index, …)
 	Text  string // the argument as the note has it
@@ -35,7 +35,7 @@ type boundSpec struct {
 	errs []error
 }
 
-// argsKey is what tells the arguments of sites apart.
+// argsKey identifies the arguments of sites.
 type argsKey struct{ path, args string }
 
 // bind returns the spec of a site, and notes there which arguments it lacks.
@@ -88,9 +88,9 @@ func (b *specBinder) bind(s *site.Site) (string, error) {
 	return bound.spec, nil
 }
 
-// storedAddress turns the address near a site into something that usdt.bpf.h can
-// express: the number if the object is never moved, and else the memory that
-// holds it, a slot of the global offset table, if there is one.
+// storedAddress turns an address near a site into an operand that usdt.bpf.h can
+// express: the number, if the object is never moved; otherwise the memory that
+// holds the address, a slot of the global offset table, if there is one.
 func storedAddress(op operand.Operand, obj *operand.Object, site uint64, ipDelta int64) operand.Operand {
 	if op.HasIndex {
 		return op
@@ -118,8 +118,8 @@ func headerArg(op operand.Operand, ip uint64, regs *operand.Registers) (libbpf.A
 		case op.Base.Zero:
 			return libbpf.Arg{Kind: libbpf.Const}, nil
 		}
-		// The header reads 8 bytes and keeps the lowest: so a register's upper
-		// part is a place like any other.
+		// The header reads 8 bytes and keeps the lowest, so it can read a
+		// register's upper part at any offset.
 		return libbpf.Arg{Kind: libbpf.Register, Reg: int(op.Base.Off) + int(op.Base.Shift/8)}, nil
 	case operand.Memory:
 		return headerMemory(op, ip, regs)
@@ -129,7 +129,7 @@ func headerArg(op operand.Operand, ip uint64, regs *operand.Registers) (libbpf.A
 
 func headerMemory(op operand.Operand, ip uint64, regs *operand.Registers) (libbpf.Arg, error) {
 	if !op.HasBase {
-		// At a fixed address; so is the site.
+		// The memory is at a fixed address, as is the site.
 		op.Base, op.HasBase = operand.Location{Off: regs.IP, Size: 8}, true
 		op.Disp -= int64(ip)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// fakeSymbols have one called sym and a global offset table.
+// fakeSymbols has a symbol sym and a global offset table.
 type fakeSymbols struct{}
 
 func (fakeSymbols) Resolve(a *notes.Arg) (uint64, error) {

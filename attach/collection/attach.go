@@ -20,7 +20,7 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// target is the sites that a program is to be attached to.
+// target holds the sites that a program is to be attached to.
 type target struct {
 	options  *Options
 	note     string // on the program
@@ -36,9 +36,9 @@ type target struct {
 var errClosed = fmt.Errorf("the collection is %w", attach.ErrClosed)
 
 // Attach attaches every program whose section names what to attach to. The error
-// joins what went wrong, once for each cause; what could be attached stays
-// attached. When ctx is done, Attach ends with its cause, or what it has attached
-// is detached.
+// joins what went wrong, once for each cause; programs that could be attached
+// stay attached. When ctx is done, Attach returns its cause; afterwards the
+// programs are detached.
 func (c *Collection) Attach(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
@@ -72,18 +72,18 @@ func (c *Collection) Attach(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// AttachProgram attaches a program to what a selector names: one of section "usdt"
-// or "usdt/…" to probes, as [attach.Open] takes them, and one of the sections for
-// functions to PATH:FUNC. It may be called any number of times. Closing the result,
-// or the collection, detaches.
+// AttachProgram attaches a program to what a selector names: a program of section
+// "usdt" or "usdt/…" to probes, as [attach.Open] takes them, and a program of the
+// sections for functions to PATH:FUNC. It may be called any number of times.
+// Closing the result, or the collection, detaches.
 //
-// A program whose section names what to attach to, of a collection that was loaded
-// for more than eight PIDs, does nothing in other processes: it is an error to
-// attach it there.
+// In a collection loaded for more than eight PIDs, a program whose section names
+// what to attach to does nothing in other processes: attaching it there is an
+// error.
 //
-// When ctx is done, AttachProgram ends with its cause, or what it has attached is
-// detached. opts may be nil. The kind of link is the collection's: it is an error
-// to ask for another.
+// When ctx is done, AttachProgram returns its cause; afterwards the program is
+// detached. opts may be nil. The kind of link is the collection's: asking for
+// another is an error.
 func (c *Collection) AttachProgram(ctx context.Context, program, selector string, opts *Options) (*Attachment, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 	return &Attachment{a}, nil
 }
 
-// newTarget looks up the sites that text selects, and decides about them.
+// newTarget finds the sites that text selects, and decides about them.
 func (c *Collection) newTarget(ctx context.Context, p *program, text string, o *Options) (*target, error) {
 	t := &target{options: o, note: p.note}
 	sel, err := selector.Parse(text)
@@ -175,7 +175,7 @@ func (t *target) bind(ctx context.Context, table *specTable) error {
 	return nil
 }
 
-// attach attaches to the sites of t, and with Rescan to those to come.
+// attach attaches to the sites of t, and with Rescan to later ones.
 func (c *Collection) attach(ctx context.Context, p *program, t *target) (*site.Attachment, error) {
 	a, err := c.attachSites(ctx, p, t)
 	if err != nil {
@@ -227,7 +227,8 @@ func (c *Collection) attach(ctx context.Context, p *program, t *target) (*site.A
 	return a, nil
 }
 
-// await has Wait wait for what the kernel has still to remove.
+// await adds a to what Wait waits for: the kernel has yet to remove its perf
+// events.
 func (c *Collection) await(a *site.Attachment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -273,8 +274,7 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 	return a, nil
 }
 
-// extend attaches to sites that were not there before. What goes wrong is said
-// in the plan.
+// extend attaches to new sites, and reports errors in the plan.
 func (c *Collection) extend(ctx context.Context, a *site.Attachment, p *program, t *target, plan site.Plan) {
 	late := &target{options: t.options, procs: t.procs, sharing: t.sharing, note: t.note, plan: plan}
 	if late.bind(ctx, c.specs) != nil {
@@ -300,8 +300,8 @@ func (c *Collection) refuse(p *program, plan site.Plan, err error) {
 	p.refused = plan
 }
 
-// Plan returns what was decided and done for every site of a program until now,
-// also if Attach could attach it to none of them. It is a copy.
+// Plan returns a copy of what was decided and done for every site of a program
+// until now, also if Attach could attach the program to none of them.
 func (c *Collection) Plan(program string) attach.Plan {
 	c.mu.Lock()
 	p := c.programs[program]

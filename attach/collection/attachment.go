@@ -7,14 +7,14 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
-// Attachment is what a program is attached to, see [attach.Attachment].
+// Attachment is a program attached to sites, see [attach.Attachment].
 type Attachment struct{ attached *site.Attachment }
 
 // Plan returns what was decided and done for every site until now, see
 // [attach.Attachment.Plan].
 func (a *Attachment) Plan() attach.Plan { return handOut(a.attached.Plan()) }
 
-// PlanSince is Plan for what is new, see [attach.Attachment.PlanSince].
+// PlanSince is Plan for new sites, see [attach.Attachment.PlanSince].
 func (a *Attachment) PlanSince(n int) (attach.Plan, int) {
 	plan, known := a.attached.PlanSince(n)
 	return handOut(plan), known
@@ -24,15 +24,15 @@ func (a *Attachment) PlanSince(n int) (attach.Plan, int) {
 // same error.
 func (a *Attachment) Close() error { return a.attached.Close() }
 
-// Pending returns the number of perf events that the kernel has still to remove after
-// Close, see [attach.Attachment.Pending].
+// Pending returns the number of perf events that the kernel has yet to remove
+// after Close, see [attach.Attachment.Pending].
 func (a *Attachment) Pending() int { return a.attached.Pending() }
 
 // Wait waits after Close until nothing is pending, or until ctx is done, see
 // [attach.Attachment.Wait].
 func (a *Attachment) Wait(ctx context.Context) error { return a.attached.Wait(ctx) }
 
-// handOut returns a copy of a plan, which later calls and changes do not alter.
+// handOut returns a copy of a plan, which later calls do not change.
 func handOut(plan site.Plan) attach.Plan {
 	if plan == nil {
 		return nil

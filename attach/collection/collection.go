@@ -21,8 +21,8 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
-// Collection is the programs and maps of a BPF object, compiled from C, that
-// are in the kernel, and what the programs are attached to.
+// Collection holds the loaded programs and maps of a BPF object compiled from C,
+// and the attachments of the programs.
 //
 // A program in section "usdt/PATH:PROVIDER:NAME" ("usdt.s" if it may sleep)
 // uses libbpf's usdt.bpf.h: BPF_USDT, bpf_usdt_arg, bpf_usdt_arg_cnt and, for
@@ -37,13 +37,13 @@ import (
 //
 // bpf_usdt_arg returns -EINVAL for an argument that the object's header cannot
 // express, which [attach.Site.ArgErrs] explains, and -EFAULT for memory that is paged
-// out, unless the program may sleep: then it is brought in, by Linux 6.0 and
-// later.
+// out, unless the program may sleep: then Linux 6.0 and later bring the memory
+// in.
 //
-// If there are more than eight PIDs, programs whose sections say what to attach to
-// look the process up in front, if their license is GPL-compatible: one link serves
-// all processes then. Those that AttachProgram attaches have one for each, at the
-// cost that [attach.AttachProbes] describes.
+// With more than eight PIDs, a program whose section says what to attach to looks
+// up the process first, if its license is GPL-compatible; then one link serves
+// all processes. A program that AttachProgram attaches has a link for each
+// process, at the cost that [attach.AttachProbes] describes.
 //
 // Programs of all other sections are the caller's to attach.
 type Collection struct {
@@ -62,20 +62,20 @@ type Collection struct {
 
 	closing  sync.Once
 	closeErr error
-	using    sync.RWMutex // held by whoever gives the kernel programs and maps, so that none is closed
+	using    sync.RWMutex // held while the kernel is given programs and maps, so that none is closed
 }
 
-// collectionProgram is a program that the collection attaches.
+// program is a program that the collection attaches.
 type program struct {
 	section section
 	prog    *ebpf.Program
 	note    string // on each site
-	pids    []int  // in which alone it does anything, nil for all
+	pids    []int  // the only processes in which it does anything, nil for all
 
-	// What Attach is to attach to: sites, or why there are none.
+	// target is what Attach is to attach to: sites, or why there are none.
 	target *target
 	err    error
-	// What Attach could not attach to.
+	// refused are the sites that Attach could not attach to.
 	refused site.Plan
 }
 
@@ -86,13 +86,13 @@ const maxObject = 64 << 20
 // if there will be such sites.
 const roomForMore = 4096
 
-// Load loads the object and attaches its programs. The caller closes the
-// collection. It is LoadSpec, New and Attach in one call; call
-// these to set variables, resize maps or change what a program is attached to.
+// Load loads the object and attaches its programs, as LoadSpec, New and Attach
+// do; call these to set variables, resize maps or change what a program is
+// attached to. The caller closes the collection.
 //
-// When ctx is done, Load ends with its cause, or what it has attached is
-// detached. If something could not be attached, the error says what, and nothing
-// stays attached.
+// When ctx is done, Load returns its cause; afterwards the programs are detached.
+// If a program could not be attached, the error says so, and nothing stays
+// attached.
 func Load(ctx context.Context, object io.ReaderAt, opts *Options) (*Collection, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
@@ -112,13 +112,12 @@ func Load(ctx context.Context, object io.ReaderAt, opts *Options) (*Collection, 
 	return c, nil
 }
 
-// LoadSpec is [ebpf.LoadCollectionSpecFromReader] for objects that
-// include usdt.bpf.h, which that function refuses. It reads other objects as that
-// function does.
+// LoadSpec is [ebpf.LoadCollectionSpecFromReader], and also reads objects that
+// include usdt.bpf.h, which that function refuses.
 //
 // AttachTo of a program is what its section names, "PATH:PROVIDER:NAME" or
-// "PATH:FUNC". It may be changed, or cleared, so that AttachProgram says later what
-// to attach to.
+// "PATH:FUNC". The caller may change it, or clear it to choose later by
+// AttachProgram.
 func LoadSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 	b, err := io.ReadAll(io.NewSectionReader(object, 0, maxObject+1))
 	if err != nil {
@@ -143,13 +142,13 @@ func LoadSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 	return spec, nil
 }
 
-// New loads spec, which it does not change, into the kernel, and looks up
-// the sites that its programs name, which [Collection.Plan] then shows. The map of
-// argument specs, __bpf_usdt_specs, has room for all of them, and for 256 more, or
-// as many as its MaxEntries says, that AttachProgram may add. Nothing is attached
-// before Attach.
+// New loads spec into the kernel and finds the sites that its programs name,
+// which [Collection.Plan] then lists. It does not change spec, and attaches
+// nothing: Attach does. The map of argument specs, __bpf_usdt_specs, has room for
+// all of these sites, and for 256 more, or as many as its MaxEntries says, that
+// AttachProgram may add.
 //
-// When ctx is done, New ends with its cause. opts may be nil.
+// When ctx is done, New returns its cause. opts may be nil.
 func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collection, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
@@ -175,7 +174,7 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 			later = later || s.selector == ""
 		}
 	}
-	// What is attached later may be restricted to processes.
+	// Later attachments may be restricted to processes.
 	if c.kind, err = link.Choose(link.Kind(o.Link), later || len(o.Target.PIDs) > 0); err != nil {
 		return nil, err
 	}
@@ -209,7 +208,7 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 	return c, nil
 }
 
-// setLink has the program loaded for the kind of link that will be used.
+// setLink makes the program load for the kind of link that will be used.
 func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	switch {
 	case s.session:
@@ -227,8 +226,8 @@ func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	return nil
 }
 
-// stayOnTaskStack keeps programs on uprobes from getting a private stack, also
-// those that the caller attaches, and reports whether there was any.
+// stayOnTaskStack keeps programs on uprobes, also those that the caller attaches,
+// from getting a private stack, and reports whether there were any.
 func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (changed bool) {
 	if o.PrivateStack {
 		return false
@@ -260,7 +259,7 @@ func (c *Collection) abandon() {
 	c.processes.Close()
 }
 
-// forget gives up what Attach would attach to.
+// forget gives up the targets of Attach.
 func (c *Collection) forget() {
 	for _, p := range c.programs {
 		if p.target != nil {
@@ -271,8 +270,8 @@ func (c *Collection) forget() {
 	}
 }
 
-// size gives the map of specs room for the sites that are known, and for as
-// many more as the object declares, or roomForMore if later.
+// size gives the map of specs room for the known sites, and for as many more as
+// the object declares, or roomForMore if later.
 func (c *Collection) size(spec *ebpf.CollectionSpec, o *Options, later bool) {
 	different := map[string]bool{}
 	for _, p := range c.programs {
@@ -295,7 +294,7 @@ func (c *Collection) size(spec *ebpf.CollectionSpec, o *Options, later bool) {
 	}
 }
 
-// letSleep has bpf_usdt_arg bring in memory that is paged out, if the program
+// letSleep makes bpf_usdt_arg bring in memory that is paged out, if the program
 // may sleep: usdt.bpf.h never does.
 func letSleep(p *ebpf.ProgramSpec) {
 	if p.Flags&unix.BPF_F_SLEEPABLE == 0 {

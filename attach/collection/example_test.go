@@ -26,7 +26,7 @@ import (
 // The section may begin with a path, as libbpf wants it, and have '*' for any
 // characters: "usdt//usr/bin/shopd:shop:*".
 func ExampleLoad() {
-	// What is traced is usually another process.
+	// The traced program is usually another process.
 	shop := provider.New("shop", nil)
 	order := provider.NewProbe2[uint32, int64](shop, "order", "items", "cents")
 	if err := shop.Load(); err != nil {
@@ -52,7 +52,7 @@ func ExampleLoad() {
 	}
 
 	order.Fire(2, 1999)
-	order.Fire(1, -500) // taken back
+	order.Fire(1, -500) // a return
 
 	var turnover int64
 	if err := c.Maps["turnover"].Lookup(uint32(0), &turnover); err != nil {
@@ -62,7 +62,7 @@ func ExampleLoad() {
 	fmt.Println(turnover)
 }
 
-// TestExampleLoad runs the example, where that is allowed.
+// TestExampleLoad runs the example if this process may attach.
 func TestExampleLoad(t *testing.T) {
 	spec, err := collection.LoadSpec(bytes.NewReader(shopObject(t)))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	// Target says in which processes programs run, by PIDs only.
 	Target attach.Target
-	// Cookie is what bpf_usdt_cookie returns, and bpf_get_attach_cookie in
+	// Cookie is returned by bpf_usdt_cookie, and by bpf_get_attach_cookie in
 	// programs attached to functions.
 	Cookie uint64
 
@@ -33,16 +33,16 @@ type Options struct {
 	// Link chooses the kernel's mechanism.
 	Link attach.LinkKind
 
-	// PrivateStack leaves a stack per CPU to programs, as Linux 6.13 and later
-	// give it to those that use 64 bytes or more. Two tasks may run such a program
-	// at a time on a CPU, and overwrite what the other has stored. Without this
-	// option a tail call is put in front that is never made, which keeps them on
-	// the stack of the task, and [attach.Site.Notes] say so. It is for loading:
-	// [Collection.AttachProgram] refuses it.
+	// PrivateStack lets programs have a stack per CPU, which Linux 6.13 and later
+	// give to those that use 64 bytes or more. Two tasks may run such a program
+	// at a time on a CPU, and each overwrite what the other has stored. Without
+	// this option New puts a tail call in front of programs that is never made:
+	// it keeps them on the stack of the task, and [attach.Site.Notes] says so.
+	// [Collection.AttachProgram] refuses the option, because it is for loading.
 	PrivateStack bool
-	// Collection is how the kernel is given maps and programs: pinned maps, maps in
-	// place of others, the verifier's log. It is for loading:
-	// [Collection.AttachProgram] refuses it.
+	// Collection says how maps and programs are loaded: pinned maps, replaced
+	// maps, the verifier's log. [Collection.AttachProgram] refuses it, because it
+	// is for loading.
 	Collection ebpf.CollectionOptions
 }
 

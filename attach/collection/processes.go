@@ -15,12 +15,12 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
-// gplCompatible are the licenses of programs that may use what looking up a
-// process takes, include/linux/license.h.
+// gplCompatible are the licenses of programs that may call the helpers by which a
+// process is looked up, see include/linux/license.h.
 var gplCompatible = []string{"GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"}
 
-// shareLinks has programs whose sections name what to attach to look the process
-// up, if there are many, so that one link serves all of them.
+// shareLinks makes programs whose sections name what to attach to look up the
+// process, if there are many, so that one link serves all processes.
 func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
 	if len(pids) <= site.ManyProcesses {
 		return nil
@@ -46,8 +46,9 @@ func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
 	return nil
 }
 
-// ifProcess is what ends a program in processes that are not in the table. Of a
-// session, the program does not run again then when the function returns.
+// ifProcess returns instructions that end a program in processes that are not in
+// the table. A session program then does not run when the function returns,
+// either.
 func ifProcess(table *ebpf.Map, session bool) asm.Instructions {
 	result := int32(0)
 	if session {
@@ -79,8 +80,8 @@ func ifProcess(table *ebpf.Map, session bool) asm.Instructions {
 	return append(code, asm.Mov.Reg(asm.R1, asm.R6))
 }
 
-// serves returns an error if the program does nothing in one of the processes; none
-// stands for all.
+// serves returns an error if the program does nothing in one of the processes; no
+// PIDs mean all processes.
 func (p *program) serves(pids []int) error {
 	if p.pids == nil {
 		return nil
@@ -96,8 +97,8 @@ func (p *program) serves(pids []int) error {
 	return nil
 }
 
-// shares reports whether links of the program may see other processes than these,
-// since it looks them up itself.
+// shares reports whether links of the program may see processes other than pids,
+// since the program looks up the process itself.
 func (p *program) shares(pids []int) bool {
 	if len(pids) != len(p.pids) {
 		return false
@@ -110,8 +111,9 @@ func (p *program) shares(pids []int) bool {
 	return true
 }
 
-// dropEnded has programs forget processes when they end, so that nobody's who gets
-// the PID is taken for one of them. The result waits for its end, after ctx's.
+// dropEnded removes processes from the table when they end, so that a process
+// that gets the PID later is not taken for one of them. wait waits, after the end
+// of ctx, until dropEnded has stopped.
 func (c *Collection) dropEnded(ctx context.Context, t *target) (wait func()) {
 	var watches sync.WaitGroup
 	if t.sharing != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
-// loadError explains why the kernel did not take a collection, of which programs
-// were kept from having a private stack if onTaskStack.
+// loadError explains why the kernel did not load a collection. onTaskStack says
+// that programs were kept from having a private stack.
 func loadError(err error, spec *ebpf.CollectionSpec, onTaskStack bool) error {
 	var verifier *ebpf.VerifierError
 	if !errors.As(err, &verifier) || len(verifier.Log) == 0 {
 		return privilege.Explain("load collection", err)
 	}
-	// EACCES, but not for want of privileges.
+	// The error is EACCES, but no privilege is missing.
 	name := refusedProgram(err, spec)
 	if name == "" {
-		return fmt.Errorf("load collection: %w", err) // it is about types
+		return fmt.Errorf("load collection: %w", err) // the log is about types
 	}
 	advice := ""
 	if onTaskStack && kernel.CombinedStack(err) {
@@ -33,8 +33,8 @@ func loadError(err error, spec *ebpf.CollectionSpec, onTaskStack bool) error {
 	}
 }
 
-// verdict tells the end of the verifier's log; the error that it wraps has all
-// of it.
+// verdict shows the end of the verifier's log; the error that it wraps has the
+// whole log.
 type verdict struct {
 	text string
 	err  error
@@ -43,8 +43,8 @@ type verdict struct {
 func (v *verdict) Error() string { return v.text }
 func (v *verdict) Unwrap() error { return v.err }
 
-// refusedProgram returns the name of the program that was not loaded, as far as
-// the loader says it.
+// refusedProgram returns the name of the program that was not loaded, if the
+// loader gives it.
 func refusedProgram(err error, spec *ebpf.CollectionSpec) (name string) {
 	for n := range spec.Programs {
 		if strings.Contains(err.Error(), "program "+n+": ") && len(n) > len(name) {
@@ -54,7 +54,8 @@ func refusedProgram(err error, spec *ebpf.CollectionSpec) (name string) {
 	return name
 }
 
-// lastLines of a verifier's log say what is wrong, where, and what was before.
+// lastLines is how many lines of a verifier's log are shown: what is wrong,
+// where, and what was before.
 const lastLines = 4
 
 // lastWords returns the end of a verifier's log without its statistics.

@@ -15,7 +15,7 @@ type section struct {
 	selector string // as newDiscovery takes it, empty if the section names nothing
 }
 
-// sectionOf returns false for a program that is left to the caller.
+// sectionOf returns false for a program that the caller attaches.
 func sectionOf(p *ebpf.ProgramSpec) (s section, ok bool) {
 	name, optional := strings.CutPrefix(p.SectionName, "?")
 	name, _, _ = strings.Cut(name, "/")
@@ -38,7 +38,7 @@ func sectionOf(p *ebpf.ProgramSpec) (s section, ok bool) {
 }
 
 // onUprobe reports whether a program's section says that it is for uprobes,
-// whoever attaches it.
+// also if the caller attaches it.
 func onUprobe(p *ebpf.ProgramSpec) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(p.SectionName, "?"), "/")
 	name, _, _ = strings.Cut(name, ".")

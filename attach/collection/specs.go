@@ -10,9 +10,9 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
-// specTable is a collection's map of argument specs. Sites of any program share
-// a spec, whose number is their cookie, if it is equal. A nil table is that of a
-// collection without usdt.bpf.h.
+// specTable is a collection's map of argument specs. Sites of all programs share
+// equal specs; the number of its spec is a site's cookie. A collection without
+// usdt.bpf.h has a nil table.
 type specTable struct {
 	layout *libbpf.Layout
 
@@ -34,8 +34,8 @@ func newSpecTable(spec *ebpf.MapSpec) (*specTable, error) {
 	return &specTable{layout: layout, ids: map[string]uint32{}}, nil
 }
 
-// acquire puts specs, but empty ones, into the map and returns their numbers,
-// which are to be released.
+// acquire puts specs that are not empty into the map and returns their numbers,
+// which the caller releases.
 func (t *specTable) acquire(specs []string) (map[string]uint32, error) {
 	if t == nil {
 		return nil, nil

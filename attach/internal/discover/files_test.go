@@ -10,7 +10,7 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// TestStateOf holds that a file which a selector names is not looked at again
+// TestStateOf checks that a file which a selector names is not looked at again
 // because maps give it another device, as on btrfs.
 func TestStateOf(t *testing.T) {
 	d := New(parsed(t, "/proc/self/exe:none:none", "none:none"), &process.Set{})
@@ -44,7 +44,7 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// TestSubvolumes holds that files of two subvolumes which maps give one id, as on
+// TestSubvolumes checks that files of two subvolumes which maps give one id, as on
 // btrfs, are two files, each looked at once, also if a container has it by the
 // same path as the other.
 func TestSubvolumes(t *testing.T) {

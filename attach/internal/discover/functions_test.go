@@ -7,7 +7,7 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// TestFunctionsForgotten holds that what was counted for the error of a first
+// TestFunctionsForgotten checks that what was counted for the error of a first
 // look is not kept, nor counted in later ones.
 func TestFunctionsForgotten(t *testing.T) {
 	d := New(parsed(t, "uprobe:/proc/self/exe:no such function"), &process.Set{})

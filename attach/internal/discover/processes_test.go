@@ -10,7 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
-// TestUnreadable holds that a process that protects its memory from root is not
+// TestUnreadable checks that a process that protects its memory from root is not
 // said to be one for which a capability lacks that there is.
 func TestUnreadable(t *testing.T) {
 	err := unreadable(7, os.ErrPermission)

@@ -34,7 +34,7 @@ func TestStackDepth(t *testing.T) {
 	}
 }
 
-// TestWithDeadTailCall holds that a function's beginning moves, and its symbol,
+// TestWithDeadTailCall checks that a function's beginning moves, and its symbol,
 // type and line with it, but no reference.
 func TestWithDeadTailCall(t *testing.T) {
 	function := &btf.Func{Name: "f"}

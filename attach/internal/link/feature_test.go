@@ -14,7 +14,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestFeatureLater holds that what could not be asked for want of a privilege is
+// TestFeatureLater checks that what could not be asked for want of a privilege is
 // asked again.
 func TestFeatureLater(t *testing.T) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestChunks holds that no link is given more sites than the kernel takes, and
+// TestChunks checks that no link is given more sites than the kernel takes, and
 // that none is left out.
 func TestChunks(t *testing.T) {
 	for n, want := range map[int]string{

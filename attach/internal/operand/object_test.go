@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestObjectPath holds that the path which the kernel is given leads to the
+// TestObjectPath checks that the path which the kernel is given leads to the
 // file that was looked at, whatever lies at its name by now.
 func TestObjectPath(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/shop.o")

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(leftover.Run(m))
 }
 
-// TestSyscall holds that the call is made by another process that shares
+// TestSyscall checks that the call is made by another process that shares
 // memory and descriptors.
 func TestSyscall(t *testing.T) {
 	pid, err := shield.Syscall(unix.SYS_GETPID, 0, 0, 0, 0, 0)
@@ -90,7 +90,7 @@ func TestMany(t *testing.T) {
 	noise.Wait()
 }
 
-// TestKilled holds that a call goes on when the process is killed with its
+// TestKilled checks that a call goes on when the process is killed with its
 // whole process group.
 func TestKilled(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {

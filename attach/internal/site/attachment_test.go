@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestCloseTwice holds that whoever closes later waits for the first one, who
+// TestCloseTwice checks that whoever closes later waits for the first one, who
 // may be the end of a context.
 func TestCloseTwice(t *testing.T) {
 	a := Unattached(nil)
@@ -25,7 +25,7 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// TestWaitForLate holds that Wait waits for what a rescan attached to while the
+// TestWaitForLate checks that Wait waits for what a rescan attached to while the
 // attachment was being closed.
 func TestWaitForLate(t *testing.T) {
 	a, more := Unattached(nil), Unattached(nil)
