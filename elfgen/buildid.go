@@ -9,9 +9,9 @@ const (
 )
 
 // writeBuildID writes .note.gnu.build-id: XXH64 of the file with the seeds 0 and 1,
-// taken while the build-id's own bytes are still zero. It tells files apart and
-// guards nothing, since whoever makes a file can write any build-id there. (The
-// packages behind crypto/sha256 would add 250 kB to each service.)
+// taken while the build-id's own bytes are still zero. The build-id distinguishes
+// files and guards nothing, since anybody who makes a file can write any build-id
+// there. (The packages behind crypto/sha256 would add 250 kB to each service.)
 func (im *Image) writeBuildID() {
 	w := writer{im.enc, im.Contents(im.made.buildID)}
 	a, b := xxh64(0, im.buf), xxh64(1, im.buf)

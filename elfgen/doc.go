@@ -12,6 +12,6 @@
 //	copy(img.Contents(text), code)
 //	file := img.Finish()
 //
-// The same Object and contents give the same bytes, always. The formats are
-// those of the System V gABI, https://gabi.xinuos.com.
+// The same Object and contents always give the same bytes. The formats are those of
+// the System V gABI, https://gabi.xinuos.com.
 package elfgen

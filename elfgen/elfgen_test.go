@@ -16,7 +16,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// targets are one machine for each class and byte order.
+// targets has one machine for each class and byte order.
 var targets = []struct {
 	name    string
 	class   elf.Class
@@ -30,7 +30,7 @@ var targets = []struct {
 	{"ppc", elf.ELFCLASS32, elf.ELFDATA2MSB, elf.EM_PPC, 0},
 }
 
-// build makes an object with n functions of 8 bytes and as many variables.
+// build makes an object with n functions of 8 bytes and n variables.
 func build(t testing.TB, class elf.Class, data elf.Data, machine elf.Machine, flags uint32, n int) (*elfgen.Image, []byte) {
 	t.Helper()
 	text := &elfgen.Section{Name: ".text", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Align: 16, Skip: 0x123, Size: uint64(8 * n)}
@@ -114,8 +114,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// TestOtherReaders runs the strictest readers there are over each class and
-// byte order: readelf may print no warning, eu-elflint no complaint.
+// TestOtherReaders checks that the strictest readers accept each class and byte
+// order: readelf prints no warning, eu-elflint no complaint.
 func TestOtherReaders(t *testing.T) {
 	needs.Tools(t, "readelf", "eu-elflint")
 	for _, target := range targets {

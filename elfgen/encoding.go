@@ -35,10 +35,11 @@ func (e encoding) symSize() uint64     { return e.pick(16, 24) } // Elf32_Sym, E
 // writer encodes numbers one after the other.
 type writer struct {
 	encoding
-	buf []byte // what is still to be written
+	buf []byte // the part that is still to be written
 }
 
-// They are not inlined, which would add 8 kB to each service that declares probes.
+// The methods are not inlined, because inlining would add 8 kB to each service that
+// declares probes.
 
 //go:noinline
 func (w *writer) bytes(b []byte) { w.buf = w.buf[copy(w.buf, b):] }

@@ -65,7 +65,7 @@ func (im *Image) writeProgs() {
 
 func (im *Image) writeSections(shoff uint64) {
 	m := &im.made
-	w := writer{im.enc, im.buf[shoff+im.enc.sectionSize():]} // the first one is all zero
+	w := writer{im.enc, im.buf[shoff+im.enc.sectionSize():]} // the first section header is all zero
 	names := im.Contents(m.shstrtab)
 	name := 1
 	for _, s := range im.sections {

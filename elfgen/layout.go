@@ -14,12 +14,12 @@ type Segment struct {
 	Flags  elf.ProgFlag
 }
 
-// Image is an object that has been laid out, on its way to becoming a file.
+// Image is an object that has been laid out and is becoming a file.
 type Image struct {
 	obj      *Object
 	enc      encoding
 	buf      []byte
-	sections []*Section // all of them, by index less one
+	sections []*Section // all sections, by table index minus 1
 	segments []Segment
 	made     madeSections
 }
@@ -52,7 +52,8 @@ func (o *Object) Layout() (*Image, error) {
 	return im, nil
 }
 
-// makeSections puts the writer's own sections among the user's and numbers all.
+// makeSections puts the writer's own sections among the user's and numbers all of
+// them.
 func (im *Image) makeSections() {
 	o, e := im.obj, im.enc
 	word := uint64(e.wordSize())
@@ -133,7 +134,8 @@ func (im *Image) progCount() uint64 {
 	return n
 }
 
-// Contents returns the bytes of s, one of the object's sections, to be filled.
+// Contents returns the bytes of s, one of the object's sections, for the caller to
+// fill.
 func (im *Image) Contents(s *Section) []byte {
 	return im.buf[s.Offset : s.Offset+s.Size : s.Offset+s.Size]
 }

@@ -12,38 +12,38 @@ type Object struct {
 	Class   elf.Class
 	Data    elf.Data
 	Machine elf.Machine
-	Flags   uint32 // e_flags, which some machines need
+	Flags   uint32 // e_flags; some machines need them
 
 	// Soname becomes DT_SONAME unless it is empty.
 	Soname string
 
-	// PageSize is the largest page size with which the object can be loaded,
-	// a power of two. 0 means 4096.
+	// PageSize is the largest page size, a power of two, with which the object can be
+	// loaded. 0 means 4096.
 	PageSize uint64
 
-	// Sections in the order in which they are to appear. The writer keeps
-	// that order among sections of equal permissions and puts read-only ones
-	// first, then executable, then writable ones, then those that are not
-	// loaded. It adds .note.gnu.build-id, .hash, .dynsym, .dynstr, .dynamic
-	// and .shstrtab itself.
+	// Sections are the sections in the order in which they are to appear. The writer
+	// keeps that order among sections of equal permissions. It puts read-only
+	// sections first, then executable, then writable ones, then those that are not
+	// loaded. It adds .note.gnu.build-id, .hash, .dynsym, .dynstr, .dynamic and
+	// .shstrtab itself.
 	Sections []*Section
 
-	// Symbols of the dynamic symbol table, in order; all are global.
+	// Symbols are the entries of the dynamic symbol table, in order; all are global.
 	Symbols []Symbol
 }
 
-// Section is a section that the user of this package fills.
+// Section is a section that the caller fills.
 type Section struct {
 	Name    string
 	Type    elf.SectionType // not SHT_NOBITS: semaphores and the like must be inside the file
 	Flags   elf.SectionFlag
 	Align   uint64 // a power of two; 0 means 1
-	Skip    uint64 // zero bytes before the section, which move it to a certain place
+	Skip    uint64 // zero bytes before the section, to move it to a certain place
 	Entsize uint64
 	Size    uint64 // in bytes
 
-	// Addr and Offset are set by Layout. Addr is 0 without SHF_ALLOC;
-	// elsewhere it equals Offset.
+	// Layout sets Addr and Offset. Addr is 0 without SHF_ALLOC; elsewhere it equals
+	// Offset.
 	Addr, Offset uint64
 
 	index uint32 // in the section table
@@ -58,7 +58,7 @@ type Symbol struct {
 	Type    elf.SymType
 }
 
-// permissions group sections into segments; the order is that of the file.
+// permission groups sections into segments. The order is that of the file.
 type permission int
 
 const (
@@ -88,12 +88,12 @@ const (
 	maxSection = 1 << 40
 )
 
-// made are the names of the sections that the writer adds.
+// made has the names of the sections that the writer adds.
 var made = map[string]bool{
 	".note.gnu.build-id": true, ".hash": true, ".dynsym": true, ".dynstr": true, ".dynamic": true, ".shstrtab": true,
 }
 
-// check reports what in the description cannot be written.
+// check returns an error for what cannot be written of the description.
 func (o *Object) check() error {
 	if o.Class != elf.ELFCLASS32 && o.Class != elf.ELFCLASS64 {
 		return fmt.Errorf("unknown ELF class %v", o.Class)

@@ -2,7 +2,7 @@ package elfgen
 
 import "testing"
 
-// TestXXH64 compares with what xxhsum (of Debian's xxhash) says.
+// TestXXH64 compares xxh64 with xxhsum (of Debian's xxhash).
 func TestXXH64(t *testing.T) {
 	for _, tt := range []struct {
 		seed uint64

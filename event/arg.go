@@ -6,23 +6,24 @@ import "errors"
 // string, of bytes or of a slice.
 var ErrTruncated = errors.New("truncated")
 
-// ErrFault is wrapped by Arg.Err if the argument lies in memory that could not
-// be read when the probe fired: it is not mapped, or not in memory just then.
+// ErrFault is wrapped by Arg.Err if the argument lies in memory that could not be
+// read when the probe fired, because it was not mapped or not in memory at that
+// moment.
 var ErrFault = errors.New("memory not readable")
 
 // Arg is one argument of an event, a field of a [Struct] or an element of a [List].
 type Arg struct {
 	// Name is the argument's name if the object names it. Otherwise it is "arg0" to
-	// "argN", by the place in the note or among a function's arguments, and
-	// "retval" for a function's result.
+	// "argN", by the place in the note or among a function's arguments, and "retval"
+	// for a function's result.
 	Name string
 	// Value is a uint64 (also for addresses), int64, float64, bool, string, []byte,
-	// [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List]; nil
-	// for a pointer that was followed and points to nothing, and if Err says why
-	// there is none. An untyped argument of 16 bytes, as C compilers pass structs
-	// and __int128, is a Struct of its words, low and high.
+	// [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List]. It is
+	// nil for a followed pointer that points to nothing, and if Err says why there is
+	// no value. An untyped argument of 16 bytes, as C compilers pass structs and
+	// __int128, is a Struct of its words, low and high.
 	Value any
-	// Err is why the value is missing or, if it wraps ErrTruncated, incomplete.
+	// Err says why the value is missing or, if it wraps ErrTruncated, incomplete.
 	Err error
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// everything is a probe with text, a slice of structs that have text, an array, an
-// address, and pointers, which is all that lies in 120 bytes.
+// everything returns the type of a probe with text, a slice of structs that have
+// text, an array, an address, and pointers: all that fits into 120 bytes.
 func everything() *reader.Type {
 	u64 := &btf.Int{Name: "unsigned long", Size: 8}
 	char := &btf.Int{Name: "char", Size: 1, Encoding: btf.Char}
@@ -33,8 +33,8 @@ func everything() *reader.Type {
 	return &reader.Type{Struct: st, Fields: reader.Fields(st), Record: notes.TypeRecord{BlockSize: 120, Flags: notes.IPv4Register}}
 }
 
-// FuzzCapture captures argument blocks of any bytes, whose pointers lead to any
-// bytes or to nothing, and decodes what comes of it.
+// FuzzCapture captures argument blocks of any bytes, whose pointers lead to any bytes
+// or to nothing, and decodes the records.
 func FuzzCapture(f *testing.F) {
 	one := binary.NativeEndian.AppendUint64(nil, 1)
 	var ones []byte

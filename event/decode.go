@@ -21,7 +21,7 @@ type reading struct {
 	ipv4   uint64 // see notes.IPv4Register
 }
 
-// set prepares r for the fields of rec. It reuses the memory of r.
+// set prepares r for decoding the fields of rec. It reuses the memory of r.
 func (r *reading) set(s *shape.Shape, rec record.Record) error {
 	if len(rec) < s.Layout.FixedSize() {
 		return fmt.Errorf("event of %d bytes, its fixed part alone has %d", len(rec), s.Layout.FixedSize())
@@ -82,7 +82,7 @@ func (r *reading) value(f *shape.Field, at, text int) (any, error) {
 		return r.elements(f, f.Count, at, text), nil
 	case shape.FromCounted:
 		if r.failed&(1<<f.Counted) != 0 {
-			return nil, ErrFault // none were asked for
+			return nil, ErrFault // none were requested
 		}
 		n := binary.NativeEndian.Uint64(r.rec[f.Length:])
 		if n <= uint64(f.Count) {
@@ -155,8 +155,8 @@ func goTime(b []byte) int64 {
 	return notes.GoTime(binary.NativeEndian.Uint64(b), int64(binary.NativeEndian.Uint64(b[8:])))
 }
 
-// goAddr returns the bytes of the notes.GoAddrType at the beginning of b, and how
-// many there are.
+// goAddr returns the bytes of the notes.GoAddrType at the beginning of b, and their
+// number.
 func (r *reading) goAddr(b []byte) (bytes [16]byte, n int) {
 	return notes.GoAddr(binary.NativeEndian.Uint64(b), binary.NativeEndian.Uint64(b[8:]), binary.NativeEndian.Uint64(b[16:]), r.ipv4)
 }

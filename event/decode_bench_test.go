@@ -9,9 +9,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// BenchmarkDecode decodes a record of three integers, a float and a text, without
-// the ring buffer that it comes from: as an event, and as a view of which every
-// argument is looked at.
+// BenchmarkDecode decodes a record of three integers, a float and a text, without the
+// ring buffer that it comes from: as an event, and as a view whose arguments are all
+// read.
 func BenchmarkDecode(b *testing.B) {
 	sc := &shape.Shape{
 		Layout: &record.Layout{Slots: 5, Strings: []record.String{{Slot: 4}}, Limit: 64},

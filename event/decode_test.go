@@ -27,7 +27,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(make([]byte, 64), uint32(0))
 	f.Add([]byte(strings.Repeat("\xff", 200)), uint32(5))
 	block := record.Slot(2) + 8
-	behind := block + 24 // what a pointer in the block leads to
+	behind := block + 24 // the target of a pointer in the block
 	sc := &shape.Shape{
 		Layout: &record.Layout{Slots: 2, Block: 24, Limit: 16,
 			Strings: []record.String{

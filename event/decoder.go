@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Decoder turns records into events. It is for sources of events in this module:
-// the shapes of records are internal. One goroutine at a time may use it.
+// Decoder turns records into events. It is for sources of events in this module,
+// since the shapes of records are internal. One goroutine at a time may use it.
 type Decoder struct {
 	sites func(site uint32) (*shape.Shape, *reader.Probe)
 	wall  func(monotonic uint64) time.Time
@@ -19,19 +19,19 @@ type Decoder struct {
 	view  View
 }
 
-// NewDecoder returns a Decoder for records of some source. sites returns the shape
-// of a site's records, and its probe, by the number in a record; nil if there is no
-// such site. wall returns the time for a reading of the records' clock, in
-// nanoseconds.
+// NewDecoder returns a Decoder for the records of one source. sites returns the shape
+// of a site's records and its probe, by the site's number in a record; it returns nil
+// if there is no such site. wall converts a reading of the records' clock, in
+// nanoseconds, to the time.
 func NewDecoder(sites func(site uint32) (*shape.Shape, *reader.Probe), wall func(monotonic uint64) time.Time) *Decoder {
 	return &Decoder{sites: sites, wall: wall, comms: map[[16]byte]string{}}
 }
 
-// maxComms bounds the thread names that are remembered.
+// maxComms is the largest number of thread names that a Decoder remembers.
 const maxComms = 1024
 
-// Decode returns the event in a record. An event beside an error that has its Probe
-// lacks only arguments.
+// Decode returns the event in a record. If it returns an error and an event with a
+// Probe, the event lacks only arguments.
 func (d *Decoder) Decode(rec []byte) (Event, error) {
 	r, s, p, err := d.site(rec)
 	if err != nil {
@@ -55,8 +55,8 @@ func (d *Decoder) Decode(rec []byte) (Event, error) {
 }
 
 // View returns a view of the event in a record, which is valid until the next call
-// and as long as rec does not change. A view beside an error has no arguments; it
-// is nil if the site is not known.
+// and as long as rec does not change. If it returns an error, the view has no
+// arguments, or is nil if the site is not known.
 func (d *Decoder) View(rec []byte) (*View, error) {
 	v := &d.view
 	v.decoder, v.addrs = d, v.addrs[:0]
@@ -74,7 +74,7 @@ func (d *Decoder) View(rec []byte) (*View, error) {
 // noArguments is the shape of an event whose arguments cannot be decoded.
 var noArguments = &shape.Shape{Layout: &record.Layout{}}
 
-// site returns the record in b, how to decode it, and the probe that fired.
+// site returns the record in b, the shape that decodes it, and the probe that fired.
 func (d *Decoder) site(b []byte) (record.Record, *shape.Shape, *reader.Probe, error) {
 	rec, err := record.Check(b)
 	if err != nil {

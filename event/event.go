@@ -11,19 +11,18 @@ type Event struct {
 	// Time is when the probe fired, by the wall clock as it was set then.
 	Time time.Time
 	// PID and TID are the numbers of process and thread in the PID namespace of the
-	// process that traces; from Linux 6.5 on those of processes in namespaces
-	// within, too. They are 0, and null as JSON, if the thread that fired has no
-	// number there.
+	// tracing process; from Linux 6.5 on, also for processes in namespaces within it.
+	// They are 0, and null as JSON, if the thread that fired has no number there.
 	PID, TID int
 	// Comm is the name of the thread, at most 15 bytes.
 	Comm string
 
-	// Provider and Name are the probe's. For a function they are the base name of
-	// its object and its own name, demangled.
+	// Provider and Name are those of the probe. For a function they are the base name
+	// of its object and its own name, demangled.
 	Provider, Name string
 	Args           []Arg
 
-	// Probe is the site that fired. It is shared by all its events. If many
-	// processes are traced by their PIDs, it is the file's site, and Live is nil.
+	// Probe is the site that fired. All its events share it. If many processes are
+	// traced by their PIDs, it is the file's site, and Live is nil.
 	Probe *reader.Probe
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 )
 
-// request is what the probe myapp:request_done delivered.
+// request is an event of the probe myapp:request_done.
 var request = event.Event{
 	Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), PID: 4711, TID: 4712, Comm: "myapp",
 	Provider: "myapp", Name: "request_done",
@@ -18,7 +18,7 @@ var request = event.Event{
 	},
 }
 
-// An event as one line of JSON, into memory that is used again.
+// AppendJSON writes an event as one line of JSON, into memory that can be reused.
 func ExampleEvent_AppendJSON() {
 	var line []byte
 	line = request.AppendJSON(line[:0])
@@ -26,7 +26,7 @@ func ExampleEvent_AppendJSON() {
 	// Output: {"time":"2026-01-02T03:04:05.000000006Z","pid":4711,"tid":4712,"comm":"myapp","provider":"myapp","name":"request_done","args":{"path":"/index.html","took":1500000,"peer":{"host":null,"port":443}},"errors":{"peer.host":"memory not readable"}}
 }
 
-// The arguments alone, as JSON, and what is wrong with them.
+// AppendJSON writes the arguments alone, AppendErrors what is wrong with them.
 func ExampleStruct_AppendErrors() {
 	args := event.Struct(request.Args)
 	fmt.Printf("%s\n", args.AppendJSON(nil))
@@ -36,7 +36,7 @@ func ExampleStruct_AppendErrors() {
 	// {"peer.host":"memory not readable"}
 }
 
-// Values are told apart by their types.
+// A type switch distinguishes values.
 func ExampleArg() {
 	for _, a := range request.Args {
 		switch v := a.Value.(type) {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// errUTF8 is what an event's "errors" say of a string that JSON cannot hold.
+// errUTF8 is the entry in an event's "errors" for a string that JSON cannot hold.
 var errUTF8 = errors.New("invalid UTF-8 replaced by U+FFFD")
 
 // timeFormat is RFC 3339 with all nine digits of the nanoseconds.
@@ -26,11 +26,11 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 //	{"time": …, "pid": …, "tid": …, "comm": …, "provider": …, "name": …,
 //	 "args": {name: value}, "errors": {name: why}}
 //
-// Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes
-// are base64; durations are nanoseconds, times RFC 3339 in UTC, addresses text, and
-// null if they are none; a Struct is an object, a List an array, a pointer to nothing null.
-// What is wrong within them is named by its path, as "peer.host" or "tags[1]".
-// errors is absent if there are none. Events of functions have, behind their
+// Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes are
+// base64; durations are nanoseconds, times RFC 3339 in UTC, addresses text, or null
+// for the zero address; a Struct is an object, a List an array, a pointer to nothing
+// null. "errors" names what is wrong within them by its path, as "peer.host" or
+// "tags[1]", and is absent if nothing is. Events of functions have, behind their
 // name, "kind": "uprobe" or "uretprobe".
 func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
@@ -83,9 +83,9 @@ func (s Struct) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendErrors appends to dst, as one JSON object, why fields and what lies within
-// them are missing or incomplete, by their paths: {"peer.host": why, "tags[1]": why}.
-// It appends nothing if all are whole.
+// AppendErrors appends to dst one JSON object that says why fields, and values within
+// them, are missing or incomplete, by their paths: {"peer.host": why, "tags[1]":
+// why}. It appends nothing if all are complete.
 func (s Struct) AppendErrors(dst []byte) []byte {
 	start := len(dst)
 	for i := range s {
@@ -97,7 +97,7 @@ func (s Struct) AppendErrors(dst []byte) []byte {
 	return dst
 }
 
-// appendErrors appends what is wrong with the argument, and within it, to the
+// appendErrors appends the errors of the argument, and of values within it, to the
 // object that begins at start.
 func (a *Arg) appendErrors(dst []byte, start int, path string) []byte {
 	if err := a.jsonError(); err != nil {
@@ -136,8 +136,7 @@ func (l List) appendJSON(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// jsonError returns why the argument's JSON value is missing or not the whole
-// truth.
+// jsonError returns why the argument's JSON value is missing or incomplete.
 func (a *Arg) jsonError() error {
 	s, ok := a.Value.(string)
 	if !ok || utf8.ValidString(s) {

@@ -75,7 +75,7 @@ func TestNestedJSON(t *testing.T) {
 	}
 }
 
-// TestPartsJSON marshals what an event is made of.
+// TestPartsJSON checks that the parts of an event marshal.
 func TestPartsJSON(t *testing.T) {
 	s := event.Struct{{Name: "host", Value: "a"}, {Name: "tags", Value: event.List{{Value: 1.5}, {Err: event.ErrFault}}}}
 	for want, v := range map[string]any{

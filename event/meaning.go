@@ -9,7 +9,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Why a time is not what the program had.
+// Errors that say why a time is not the one that the program had.
 var (
 	errEarly = errors.New("the time is this or before")
 	errLate  = errors.New("the time is this or later")
@@ -27,7 +27,8 @@ func meaningOfInt(m reader.Meaning, n int64) (any, error) {
 	return n, nil
 }
 
-// addressOf returns the [netip.Addr] that b stands for, and whether it does.
+// addressOf returns the [netip.Addr] that b stands for, and reports whether there is
+// one.
 func addressOf(m reader.Meaning, b []byte) (netip.Addr, bool) {
 	if m != reader.Address {
 		return netip.Addr{}, false

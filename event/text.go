@@ -15,7 +15,7 @@ type text struct {
 	err   error
 }
 
-// cut leaves out the character in whose middle text was truncated.
+// cut removes an incomplete character at the end of truncated text.
 func (t *text) cut() {
 	err, ok := t.err.(truncation)
 	if !ok {
@@ -27,8 +27,8 @@ func (t *text) cut() {
 	}
 }
 
-// wholeRunes returns truncated text without the beginning of a character at its
-// end, if it is UTF-8 there.
+// wholeRunes returns truncated text without an incomplete character at its end, if
+// the text is UTF-8 there.
 func wholeRunes(b []byte) []byte {
 	for i := 1; i < min(utf8.UTFMax, len(b)+1); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
@@ -41,14 +41,14 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// setTexts finds the strings behind the fixed part.
+// setTexts finds the strings behind the fixed part of the record.
 func (r *reading) setTexts(l *record.Layout) error {
 	limit := uint64(l.Limit)
 	bit := l.FirstString()
 	rest := r.rec[l.FixedSize():]
 	for i, str := range l.Strings {
-		// Where pointer and length could not be read, they are zero, and nothing
-		// is copied without an error.
+		// A pointer or length that could not be read is zero, and nothing is copied
+		// without an error.
 		if r.failed&(1<<(bit+i)) != 0 || str.Sized && r.failed&(1<<str.Region) != 0 {
 			r.texts = append(r.texts, text{err: r.textError(l, &str)})
 			continue
@@ -80,7 +80,7 @@ func (r *reading) setTexts(l *record.Layout) error {
 	return nil
 }
 
-// textLength returns the length of text that says it.
+// textLength returns the length of a string whose length the record holds.
 func textLength(l *record.Layout, rec record.Record, str *record.String) uint64 {
 	if str.Sized {
 		return binary.NativeEndian.Uint64(rec[l.BlockOffset()+int(str.Length):])
@@ -92,7 +92,7 @@ func textLength(l *record.Layout, rec record.Record, str *record.String) uint64 
 	return widen(number(rec[record.Slot(str.LengthSlot):], str.LengthSize), kind, str.LengthSize)
 }
 
-// textError is why a string could not be read; nil of one that is nowhere.
+// textError returns why a string could not be read, nil for a null pointer.
 func (r *reading) textError(l *record.Layout, str *record.String) error {
 	if str.Sized || r.failed&(1<<str.Slot) != 0 {
 		return ErrFault

@@ -11,9 +11,9 @@ import (
 // Value is a number, or text or bytes that belong to a [View]. Unlike the Value of
 // an [Arg], it takes no allocation, and is valid as long as the view.
 type Value struct {
-	// Kind is Uint (also for addresses), Int, Bool, Float, String or Bytes, and
-	// Other of structs, arrays and slices. It is 0 if there is no value: for a
-	// pointer that was followed and points to nothing, and if Err says so.
+	// Kind is Uint (also for addresses), Int, Bool, Float, String or Bytes, and Other
+	// for structs, arrays and slices. It is 0 if there is no value: for a followed
+	// pointer that points to nothing, and if Err says why.
 	Kind reader.FieldKind
 	// Meaning is what an Int, or Bytes, stands for.
 	Meaning reader.Meaning
@@ -24,9 +24,9 @@ type Value struct {
 	data []byte
 }
 
-// NumberValue returns a Value of the number in the low size bytes of bits, as
-// memory holds it. size is 1, 2, 4 or 8, for a Float 4 or 8. Kinds other than Int,
-// Bool and Float give a Uint. NumberValue is inlined into what decodes events.
+// NumberValue returns a Value of the number in the low size bytes of bits, as memory
+// holds it. size is 1, 2, 4 or 8; for a Float 4 or 8. Kinds other than Int, Bool and
+// Float give a Uint. The compiler inlines NumberValue into the decoders of events.
 func NumberValue(kind reader.FieldKind, meaning reader.Meaning, bits uint64, size uint8) Value {
 	if kind > reader.Float {
 		kind = reader.Uint
@@ -34,8 +34,8 @@ func NumberValue(kind reader.FieldKind, meaning reader.Meaning, bits uint64, siz
 	return Value{Kind: kind, Meaning: meaning, bits: widen(bits, kind, size)}
 }
 
-// BytesValue returns a Value of bytes or, for any other kind, text. err says why
-// data is incomplete; nil if it is complete.
+// BytesValue returns a Value of bytes or, for any other kind, of text. err says why
+// data is incomplete; nil means that it is complete.
 func BytesValue(kind reader.FieldKind, meaning reader.Meaning, data []byte, err error) Value {
 	if kind != reader.Bytes {
 		kind = reader.String
@@ -43,8 +43,8 @@ func BytesValue(kind reader.FieldKind, meaning reader.Meaning, data []byte, err 
 	return Value{Kind: kind, Meaning: meaning, Err: err, data: data}
 }
 
-// TruncatedValue returns a value like BytesValue of the beginning of what would be
-// too long. Text does not end within a character.
+// TruncatedValue is like BytesValue for the beginning of data that is too long. Text
+// does not end within a character.
 func TruncatedValue(kind reader.FieldKind, meaning reader.Meaning, data []byte) Value {
 	t := text{bytes: data, err: truncation{kept: uint64(len(data))}}
 	if kind != reader.Bytes {
@@ -80,13 +80,13 @@ func (v Value) Float() float64 {
 // Bool reports whether the value is a bool that is true.
 func (v Value) Bool() bool { return v.Kind == reader.Bool && v.bits != 0 }
 
-// Bytes returns text or bytes. They are not copied: those of a view are valid until
+// Bytes returns text or bytes without copying them: those of a view are valid until
 // the next event. It returns nil for other values.
 func (v Value) Bytes() []byte { return v.data }
 
-// Any returns the value as the Value and Err of an [Arg], to be kept: text and bytes
-// are copied, and what stands for a [time.Duration], [time.Time] or [netip.Addr]
-// becomes one. It returns nil for structs, arrays and slices.
+// Any returns the value as the Value and Err of an [Arg], which may be kept. It
+// copies text and bytes, and converts what stands for a [time.Duration], [time.Time]
+// or [netip.Addr]. It returns nil for structs, arrays and slices.
 func (v Value) Any() (any, error) {
 	switch v.Kind {
 	case reader.Uint:

@@ -15,7 +15,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestNumbers checks numbers of each size and kind, as values and to be kept.
+// TestNumbers checks numbers of each size and kind, as values and as kept by Any.
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct {
 		kind    reader.FieldKind
@@ -64,8 +64,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestBytes checks that text and bytes are copied to be kept, and that addresses
-// are whole or bytes.
+// TestBytes checks that Any copies text and bytes, and that bytes of an address's
+// length become an address and others stay bytes.
 func TestBytes(t *testing.T) {
 	cut := errors.New("cut")
 	for _, test := range []struct {

@@ -9,14 +9,14 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// View is an event whose arguments are decoded when they are asked for. It is valid
-// until the next event.
+// View is an event whose arguments are decoded on demand. It is valid until the next
+// event.
 type View struct {
 	decoder *Decoder
 	shape   *shape.Shape
 	probe   *reader.Probe
 	reading reading
-	addrs   [][16]byte // that Value.Bytes leads to
+	addrs   [][16]byte // memory for Value.Bytes
 }
 
 // Time returns when the probe fired, by the wall clock.
@@ -33,7 +33,7 @@ func (v *View) TID() int { return v.reading.rec.TID() }
 // Comm returns the name of the thread. It may be kept.
 func (v *View) Comm() string { return v.decoder.comm(v.reading.rec.Comm()) }
 
-// Probe returns the site that fired. It is shared by all its events.
+// Probe returns the site that fired. All its events share it.
 func (v *View) Probe() *reader.Probe { return v.probe }
 
 // Len returns the number of arguments.
@@ -46,7 +46,7 @@ func (v *View) Name(i int) string { return v.shape.Fields[i].Name }
 func (v *View) Arg(i int) Value { return v.value(&v.shape.Fields[i], 0, 0) }
 
 // Lookup returns the value at a path, such as "status", "peer.host" or "scores[1]",
-// and whether there is one. Elements of slices are in [View.Event] only.
+// and reports whether there is one. Elements of slices are in [View.Event] only.
 func (v *View) Lookup(path string) (Value, bool) {
 	f, at, text, err := v.shape.Lookup(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func (v *View) Lookup(path string) (Value, bool) {
 	return v.value(f, at, text), true
 }
 
-// Event returns the event with all its arguments, to be kept.
+// Event returns the event with all its arguments, which may be kept.
 func (v *View) Event() (Event, error) { return v.decoder.Decode(v.reading.rec) }
 
 func (v *View) value(f *shape.Field, at, text int) Value {

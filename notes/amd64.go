@@ -48,9 +48,9 @@ const (
 	amd64RIP = 16
 )
 
-// amd64General sets r to the register of a name without a number. These are
-// what most arguments are made of: r is filled where it lies, since a processor
-// cannot forward what was stored in words to the wider loads of a copy.
+// amd64General sets r to the register of a name without a number. Most arguments are
+// made of these registers. It fills r in place, since a processor cannot forward
+// word-sized stores to the wider loads of a copy.
 func amd64General(r *Register, name string) bool {
 	n, size, shift := x86General(name)
 	if n < 0 {

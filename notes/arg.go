@@ -29,17 +29,17 @@ func (k Kind) String() string {
 
 // Arg is one argument of a probe, decoded from its note's argument string.
 //
-// Register names stand as the program wrote them, without the '%' or '$' of
-// the assembler; [LookupRegister] tells what they are. If Err is not nil only
+// Register names are as the program wrote them, without the '%' or '$' of the
+// assembler; [LookupRegister] returns what they stand for. If Err is not nil, only
 // Text, Offset and what was understood before the error are meaningful.
 type Arg struct {
-	Text   string // the argument as it stands in the note
+	Text   string // the argument as the note has it
 	Offset int    // byte offset of Text in the argument string
 	Err    error  // a *SyntaxError if the argument is not understood
 
-	// Size is the value's size in bytes: 1, 2, 4, 8 or 16, or 12 for a long double
-	// of i386. It counts, not the register's name, which may be that of a wider or
-	// narrower part. If the note has no size, it is that of the register, or of an
+	// Size is the value's size in bytes: 1, 2, 4, 8 or 16, or 12 for a long double of
+	// i386. The register's name may be that of a wider or narrower part; Size is what
+	// counts. If the note has no size, Size is that of the register, or of an
 	// address.
 	Size   int
 	Signed bool // '-' before the size
@@ -47,10 +47,10 @@ type Arg struct {
 
 	Kind Kind
 
-	// Value is an immediate's bits, sign-extended to 64. The note of an
-	// unsigned int's highest value may be 4@$-1 as well as 4@$4294967295;
-	// [Arg.Widen] makes them equal. An immediate written as a floating-point
-	// number gives that number's IEEE 754 bits in Size bytes.
+	// Value is an immediate's bits, sign-extended to 64. For the highest unsigned
+	// int, the note may have 4@$-1 or 4@$4294967295; [Arg.Widen] makes them equal.
+	// For an immediate written as a floating-point number, Value is that number's
+	// IEEE 754 bits in Size bytes.
 	Value uint64
 
 	Reg string // Kind Reg: the register
@@ -65,23 +65,24 @@ type Arg struct {
 	// Base "rip" is the address of the site; with a Symbol, sym+K(%rip), the
 	// operand is simply at Symbol + Disp.
 	Segment string // x86: "fs" or "gs"; usually empty
-	Base    string // the base register, may be empty
-	Index   string // the index register, may be empty
-	Scale   int    // factor of Index, a power of two, 1 without one written; 0 without an index
-	Extend  string // arm64: extension of Index's lower 32 bits ("sxtw", "uxtw"), empty for none
+	Base    string // the base register; may be empty
+	Index   string // the index register; may be empty
+	Scale   int    // factor of Index, a power of two; 1 if the note has none, 0 without an index
+	Extend  string // arm64: extension of Index's lower 32 bits ("sxtw", "uxtw"); empty for none
 	Disp    int64  // also the addend of an Imm symbol
 
-	Symbol string // symbol whose address is a part of the operand
-	// Reloc says how Symbol enters, as the note has it: empty for its
-	// address, or behind its '@' on x86 ("GOTPCREL", "GOTOFF", "GOT", "tpoff",
-	// "ntpoff") and PowerPC ("toc@l"), "lo12" for arm64's :lo12:sym, "lo" or
-	// "tprel_lo" for %lo(sym) on the other RISC machines.
+	Symbol string // symbol whose address is part of the operand
+	// Reloc says how Symbol enters the operand, as the note has it. It is empty for
+	// the symbol's address; otherwise it is the text behind the '@' on x86
+	// ("GOTPCREL", "GOTOFF", "GOT", "tpoff", "ntpoff") and PowerPC ("toc@l"), "lo12"
+	// for arm64's :lo12:sym, "lo" or "tprel_lo" for %lo(sym) on the other RISC
+	// machines.
 	Reloc string
 }
 
-// Widen returns the argument's value from bits, whose low Size bytes hold it:
-// extended to 64 bits, by its sign if the argument is signed. Bits are an
-// immediate's Value, a register or what memory held.
+// Widen returns the argument's value from bits, whose low Size bytes hold it,
+// extended to 64 bits, by its sign if the argument is signed. Bits may be an
+// immediate's Value, a register, or the contents of memory.
 func (a *Arg) Widen(bits uint64) uint64 {
 	if a.Size < 1 || a.Size > 7 {
 		return bits

@@ -26,7 +26,7 @@ func TestParseArgs(t *testing.T) {
 	}
 }
 
-// checkRoundTrip fails unless a, appended and parsed again, is a.
+// checkRoundTrip checks that a is unchanged after it is appended and parsed again.
 func checkRoundTrip(t *testing.T, m elf.Machine, class elf.Class, a Arg) {
 	t.Helper()
 	text := string(a.Append(nil, m))
@@ -72,7 +72,7 @@ func TestParseArgsSplits(t *testing.T) {
 		{elf.EM_AARCH64, "8@[x0, x1, lsl 3] -4@[sp, 60] 8@x0", []string{"8@[x0, x1, lsl 3]", "-4@[sp, 60]", "8@x0"}},
 		{elf.EM_LOONGARCH, "8@$r4, 8 -4@$fp, -20 8@$a0", []string{"8@$r4, 8", "-4@$fp, -20", "8@$a0"}},
 
-		// What is wrong stays within its argument.
+		// An error stays within its argument.
 		{elf.EM_AARCH64, "8@[x0, -16f@x1 8@x2", []string{"! 8@[x0,", "-16f@x1", "8@x2"}},
 		{elf.EM_AARCH64, "8@[x0, x1 8@[x2, 8]", []string{"! 8@[x0, x1", "8@[x2, 8]"}},
 		{elf.EM_X86_64, "8@(%rax 4@%eax 8@((%rax) 8@%rbx", []string{"! 8@(%rax", "4@%eax", "! 8@((%rax)", "8@%rbx"}},
@@ -114,8 +114,8 @@ func TestSyntaxErrorOffset(t *testing.T) {
 	}
 }
 
-// The string of checkpoint__done in Debian's postgresql-15 for amd64, and of
-// buffer__sync__done for i386.
+// TestParseArgsPostgres parses the strings of checkpoint__done in Debian's
+// postgresql-15 for amd64, and of buffer__sync__done for i386.
 func TestParseArgsPostgres(t *testing.T) {
 	args := ParseArgs(elf.EM_X86_64, elf.ELFCLASS64,
 		"-4@40+CheckpointStats(%rip) -4@NBuffers(%rip) -4@44+CheckpointStats(%rip) -4@48+CheckpointStats(%rip) -4@52+CheckpointStats(%rip)")
@@ -151,7 +151,8 @@ func TestParseArgsLimit(t *testing.T) {
 	}
 }
 
-// Long input must not take time that grows faster than its length.
+// TestParseArgsLong checks that the time for long input grows no faster than its
+// length.
 func TestParseArgsLong(t *testing.T) {
 	const n = 1 << 20
 	for _, s := range []string{
@@ -238,8 +239,8 @@ func FuzzParseArgs(f *testing.F) {
 	})
 }
 
-// checkMeaning fails unless the fields of a, which has no error, obey what
-// their comments promise.
+// checkMeaning checks that the fields of a, which has no error, are as their comments
+// promise.
 func checkMeaning(t *testing.T, m elf.Machine, class elf.Class, a Arg) {
 	switch a.Size {
 	case 1, 2, 4, 8, 16:

@@ -8,13 +8,13 @@ import (
 )
 
 // maxArgs bounds what a hostile argument string can make ParseArgs allocate.
-// Producers write 12 at most (sys/sdt.h), tools understand up to 255.
+// Producers write 12 arguments at most (sys/sdt.h); tools understand up to 255.
 const maxArgs = 4096
 
-// ParseArgs decodes the argument string of a note in an object of machine m
-// and class c, on any host. It returns an Arg for each argument; one that is
-// not understood has its Err set and leaves the others as they are. A string
-// that is empty or begins with ':' has no arguments.
+// ParseArgs decodes the argument string of a note in an object of machine m and class
+// c, on any host. It returns an Arg for each argument. An argument that is not
+// understood has its Err set and does not affect the others. A string that is empty
+// or begins with ':' has no arguments.
 //
 // The result's strings are parts of s.
 func ParseArgs(m elf.Machine, c elf.Class, s string) []Arg {
@@ -50,13 +50,13 @@ func AppendArgs(dst []Arg, m elf.Machine, c elf.Class, s string) []Arg {
 	return dst
 }
 
-// nextArg returns where the first argument at or behind pos begins and ends,
+// nextArg returns where the first argument at or behind pos begins and ends, or
 // len(s) twice if there is none.
 //
-// Blanks separate arguments, but they also stand in brackets, "[sp, 60]", and
-// behind commas, LLVM's "$r4, 8" on LoongArch. An argument's size in front
-// of a blank's next word ends the argument in any case, so that a bracket
-// that is not closed spoils only the argument it is in.
+// Blanks separate arguments, but also occur in brackets, "[sp, 60]", and behind
+// commas, as in LLVM's "$r4, 8" on LoongArch. A word behind a blank that begins with
+// an argument's size starts a new argument in any case, so that an unclosed bracket
+// spoils only its own argument.
 func nextArg(s string, pos int) (start, end int) {
 	for pos < len(s) && isBlank(s[pos]) {
 		pos++
@@ -130,8 +130,8 @@ func parseSize(s string) (size int, signed, float, ok bool) {
 	return size, signed, float, size != 0
 }
 
-// end completes a, whose size and operand c has read if ok is true: behind
-// them nothing may follow, and what the text leaves out follows from them.
+// end completes a if ok reports that c has read its size and operand: nothing may
+// follow them, and end derives what the text leaves out.
 func (c *cursor) end(a *Arg, ok bool) {
 	if ok && c.pos < len(c.text) {
 		ok = c.unexpected("the end")
@@ -158,16 +158,15 @@ func (c *cursor) end(a *Arg, ok bool) {
 	}
 }
 
-// parseUnknown says that machine m has no grammar, unless something in front of
-// the operand is wrong, which is the same everywhere.
+// parseUnknown reports that machine m has no grammar, unless something in front of
+// the operand is wrong, which is the same on every machine.
 func parseUnknown(m elf.Machine, class elf.Class, a *Arg) {
 	c := cursor{grammar: &grammar{}, class: class, text: a.Text}
 	c.end(a, c.size(a) && c.fail(c.pos, fmt.Sprintf("the operands of %v are not known", m)))
 }
 
-// size reads the size and the '@', if the argument has them, up to the operand.
-// What stands before the first '@' is a size unless it could begin an operand
-// only.
+// size reads the size and the '@', if the argument has them, up to the operand. The
+// text before the first '@' is a size unless it can only begin an operand.
 func (c *cursor) size(a *Arg) bool {
 	for i := range len(c.text) {
 		if c.text[i] != '@' {

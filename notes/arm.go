@@ -53,10 +53,10 @@ func armRegister(name string, _ int) (Register, bool) {
 	return Register{}, false
 }
 
-// armOperand reads REG, [BASE], [BASE, #IMM], [BASE, INDEX, lsl #2], an
-// immediate with or without '#', or a symbol. A symbol is its address with '#'
-// (gcc) and without (clang): sys/sdt.h allows constant addresses on arm only,
-// and compilers have no other use for a symbol there.
+// armOperand reads REG, [BASE], [BASE, #IMM], [BASE, INDEX, lsl #2], an immediate
+// with or without '#', or a symbol. A symbol stands for its address with '#' (gcc)
+// and without (clang): sys/sdt.h allows constant addresses on arm only, and compilers
+// have no other use for a symbol there.
 func armOperand(c *cursor, a *Arg) bool {
 	switch b := c.peek(); {
 	case b == '[':

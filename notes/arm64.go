@@ -30,7 +30,7 @@ var xNames = [31]string{
 
 func arm64Register(name string, _ int) (Register, bool) {
 	switch name {
-	case "sp", "x31": // x31 is no assembler's name, but the one that readers of pt_regs use
+	case "sp", "x31": // x31 is the name for readers of pt_regs, not the assembler's
 		return Register{Name: "sp", Kind: GeneralRegister, DWARF: 31, Size: 8}, true
 	case "wsp":
 		return Register{Name: "sp", Kind: GeneralRegister, DWARF: 31, Size: 4}, true
@@ -66,8 +66,8 @@ func arm64Register(name string, _ int) (Register, bool) {
 	return Register{}, false
 }
 
-// arm64Operand reads REG, [BASE], [BASE, IMM], [BASE, INDEX, lsl 3], an
-// immediate with or without '#', or a symbol. Without '#' that is the memory
+// arm64Operand reads REG, [BASE], [BASE, IMM], [BASE, INDEX, lsl 3], an immediate
+// with or without '#', or a symbol. A symbol without '#' stands for the memory that
 // it names, since sys/sdt.h lets no address of a symbol be a constant here.
 func arm64Operand(c *cursor, a *Arg) bool {
 	switch b := c.peek(); {

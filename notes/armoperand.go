@@ -31,8 +31,8 @@ func armImmediate(c *cursor, a *Arg) bool {
 	return true
 }
 
-// float passes over a number written with a point or an exponent. It returns
-// false, anywhere, if there is none.
+// float skips a number written with a point or an exponent. It returns false, at an
+// unspecified position, if there is none.
 func (c *cursor) float() bool {
 	if !c.accept('-') {
 		c.accept('+')
@@ -51,7 +51,7 @@ func (c *cursor) float() bool {
 	return !exponent && point || exponent && c.while(isDigit) != ""
 }
 
-// colonRelocated reads a sum that may have a relocation in front: :lo12:sym.
+// colonRelocated reads a sum with an optional relocation in front: :lo12:sym.
 func (c *cursor) colonRelocated() (e expr, ok bool) {
 	at := c.pos
 	if !c.accept(':') {
@@ -71,14 +71,14 @@ func (c *cursor) colonRelocated() (e expr, ok bool) {
 	return e, true
 }
 
-// armIndexing is what an architecture can do with an index register.
+// armIndexing says what an architecture can do with an index register.
 type armIndexing struct {
 	shift   uint64 // the most that it can be shifted to the left
 	extends bool   // whether its lower 32 bits can be extended: sxtw, uxtw
 }
 
-// armAddress reads the addresses of both ARM architectures, except those that
-// change their base register: no operand of a probe may.
+// armAddress reads the addresses of both ARM architectures, except those that change
+// their base register, since no operand of a probe may.
 func armAddress(c *cursor, a *Arg, index armIndexing) bool {
 	c.pos++
 	a.Kind = Mem

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// testdata/compiled holds what compilers made of args.c there; every argument
-// must be understood, with the count and sizes that the source has.
+// TestParseArgsCompiled checks that every argument which compilers made of
+// testdata/compiled/args.c is understood, with the count and sizes of the source.
 func TestParseArgsCompiled(t *testing.T) {
 	for _, c := range []struct {
 		file    string

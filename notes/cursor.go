@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// cursor reads the operand of one argument. Its methods report whether what
-// they look for was there; the first that says no has said why, through fail.
+// cursor reads the operand of one argument. Its methods report whether they found
+// what they look for. The first one that did not has recorded why, through fail.
 type cursor struct {
 	grammar *grammar
 	class   elf.Class
@@ -75,7 +75,7 @@ func (c *cursor) while(in func(byte) bool) string {
 	return c.text[start:c.pos]
 }
 
-// word is while(isAlnum), which is what nearly all is made of.
+// word is while(isAlnum), which reads most operands.
 func (c *cursor) word() string {
 	start := c.pos
 	for c.pos < len(c.text) && isAlnum(c.text[c.pos]) {
@@ -96,7 +96,7 @@ func (c *cursor) register(sigil byte) (name string, r Register, ok bool) {
 	return name, r, true
 }
 
-// registerName is register without the meaning of the name.
+// registerName is like register but does not look the name up.
 func (c *cursor) registerName(sigil byte) (name string, ok bool) {
 	if sigil != 0 && !c.accept(sigil) {
 		return "", c.unexpected("a register")
@@ -117,17 +117,17 @@ func (c *cursor) lookup(name string) (r Register, ok bool) {
 	return c.grammar.register(name, c.wordSize())
 }
 
-// notRegister fails for the name that was read from at on.
+// notRegister fails for the name that begins at offset at.
 func (c *cursor) notRegister(at int) bool {
 	return c.fail(at, strconv.Quote(c.text[at:c.pos])+" is not a register")
 }
 
-// wordSize is the size of a general register in bytes.
+// wordSize returns the size of a general register in bytes.
 func (c *cursor) wordSize() int { return c.grammar.word(c.class) }
 
-// bareRegister reads a register where it has no sigil, so that a symbol could
-// stand there too. done is false, and nothing read, if it is a symbol. A name
-// like a register's, of a letter in letters and a number, is no symbol.
+// bareRegister reads a register that has no sigil, at a place where a symbol could
+// stand, too. If there is a symbol, done is false and nothing is read. A name like a
+// register's, of a letter in letters and a number, is no symbol.
 func (c *cursor) bareRegister(a *Arg, letters string) (done, ok bool) {
 	start := c.pos
 	name := c.while(isSymbol)
@@ -157,7 +157,7 @@ func (c *cursor) number() (n uint64, ok bool) {
 	if len(text) > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
 		digits, base = text[2:], 16
 	} else if len(text) > 1 && text[0] == '0' {
-		// An assembler takes it as octal, most readers of notes as decimal.
+		// An assembler reads it as octal, most readers of notes as decimal.
 		return 0, c.fail(start, strconv.Quote(text)+" is ambiguous: decimal and hexadecimal numbers only")
 	}
 	for i := range len(digits) {
@@ -174,7 +174,7 @@ func (c *cursor) number() (n uint64, ok bool) {
 	return n, true
 }
 
-// decimal reads a decimal number that is certain to fit.
+// decimal reads a decimal number of a length that fits.
 func decimal(s string) (n uint64, ok bool) {
 	if len(s) > 18 || len(s) > 1 && s[0] == '0' {
 		return 0, false
@@ -196,7 +196,7 @@ type expr struct {
 	symbol, reloc string
 }
 
-// add adds a number of sign neg; ok is false if the sum overflows.
+// add adds a number, negative if neg is true. ok is false if the sum overflows.
 func (e *expr) add(mag uint64, neg bool) (ok bool) {
 	switch {
 	case neg == e.neg:
@@ -211,7 +211,7 @@ func (e *expr) add(mag uint64, neg bool) (ok bool) {
 	return ok
 }
 
-// int64 returns the number if it is one of 64 bits with a sign.
+// int64 returns the number if it fits into a signed integer of 64 bits.
 func (e *expr) int64() (n int64, ok bool) {
 	if e.neg {
 		return int64(-e.mag), e.mag <= 1<<63
@@ -264,7 +264,7 @@ func (c *cursor) sum() (e expr, ok bool) {
 	}
 }
 
-// reloc reads the name of a relocation, or of several if the grammar has such:
+// reloc reads the name of a relocation, or of several where the grammar allows that:
 // toc@l.
 func (c *cursor) reloc() (name string, ok bool) {
 	start := c.pos
@@ -335,13 +335,13 @@ func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 func isAlpha(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 func isAlnum(b byte) bool { return isDigit(b) || isAlpha(b) || b == '_' || b == '.' }
 
-// isSymbolStart leaves out '$', which begins registers and constants.
+// isSymbolStart excludes '$', which begins registers and constants.
 func isSymbolStart(b byte) bool { return isAlpha(b) || b == '_' || b == '.' || b >= 0x80 }
 func isSymbol(b byte) bool      { return isSymbolStart(b) || isDigit(b) || b == '$' }
 
 func isReloc(b byte) bool { return isAlpha(b) || isDigit(b) || b == '_' }
 
-// digitValue returns the value of a hexadecimal digit, or 16.
+// digitValue returns the value of a hexadecimal digit, or 16 for other bytes.
 func digitValue(b byte) uint64 {
 	switch {
 	case isDigit(b):

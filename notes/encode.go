@@ -53,8 +53,8 @@ func appendSum(dst []byte, a *Arg) []byte {
 	return append(dst, a.Symbol...)
 }
 
-// appendBare is appendExpr for places where a symbol alone could be taken for
-// something else: it always begins with the number.
+// appendBare is appendExpr for places where a symbol alone would be ambiguous: it
+// always begins with the number.
 func appendBare(dst []byte, a *Arg) []byte {
 	if a.Symbol != "" && a.Disp == 0 {
 		dst = append(dst, "0+"...)
@@ -62,7 +62,7 @@ func appendBare(dst []byte, a *Arg) []byte {
 	return appendExpr(dst, a)
 }
 
-// appendRelocated appends %lo(8+sym), or what appendExpr does if there is no
+// appendRelocated appends %lo(8+sym), or the text of appendExpr if there is no
 // relocation.
 func appendRelocated(dst []byte, a *Arg) []byte {
 	if a.Reloc == "" {

@@ -35,8 +35,8 @@ func GoTime(wall uint64, ext int64) int64 {
 }
 
 // GoAddr returns the address that the three words of a [GoAddrType] hold: its bytes
-// in network order, and their number, which is 4, 16, or 0 for none. ipv4 is the
-// value of the register that [IPv4Register] describes.
+// in network order, and their number, which is 4, 16, or 0 for no address. ipv4 is
+// the value of the register that [IPv4Register] describes.
 func GoAddr(high, low, z, ipv4 uint64) (b [16]byte, n int) {
 	switch z {
 	case 0:

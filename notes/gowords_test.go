@@ -21,7 +21,7 @@ func TestGoTime(t *testing.T) {
 		{1<<63 | (1<<33-1)<<30, 0, (1<<33 - 1 + notes.GoYear1885) * 1e9},
 		{0, 1 << 62, notes.MaxTime},
 		{0, -1 << 62, notes.MinTime},
-		{0, -1 << 63, notes.MaxTime}, // it wraps, as in package time
+		{0, -1 << 63, notes.MaxTime}, // wraps, as in package time
 	} {
 		if got := notes.GoTime(test.wall, test.ext); got != test.want {
 			t.Errorf("words %#x, %d: %d, want %d", test.wall, test.ext, got, test.want)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Every line of the table must be whole, and its architecture be in testdata.
+// TestGrammarsComplete checks that every line of the table is complete and that its
+// architecture is in testdata.
 func TestGrammarsComplete(t *testing.T) {
 	tested := map[*grammar]int{}
 	for _, c := range grammarCases(t) {

@@ -16,8 +16,8 @@ import (
 //	ARGUMENT => FIELDS
 //	ARGUMENT => error at OFFSET: MESSAGE
 //
-// where FIELDS is what describe makes of the decoded argument. A line
-// "machine EM_X CLASS" holds for those that follow it, "# " begins a comment.
+// where FIELDS is what describe returns for the decoded argument. A line "machine
+// EM_X CLASS" applies to those that follow it; "# " begins a comment.
 type grammarCase struct {
 	file    string
 	line    int
@@ -81,9 +81,9 @@ func classNamed(t testing.TB, name string) elf.Class {
 	return 0
 }
 
-// describe returns all fields of a but Text and Offset, those that are zero
-// left out: "signed 8 float imm VALUE", "8 reg rax:rdx",
-// "8 mem fs:base=rax index=rbx*8 disp=16 symbol=s@GOTOFF".
+// describe returns the fields of a that are not zero, except Text and Offset: "signed
+// 8 float imm VALUE", "8 reg rax:rdx", "8 mem fs:base=rax index=rbx*8 disp=16
+// symbol=s@GOTOFF".
 func describe(a Arg) string {
 	if a.Err != nil {
 		var e *SyntaxError

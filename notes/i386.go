@@ -24,8 +24,8 @@ var i386 = grammar{
 }
 
 func i386Register(name string, _ int) (Register, bool) {
-	// The 386 has the first eight registers only, without a 64-bit name, and
-	// no name for the low bytes of the last four.
+	// The 386 has only the first eight registers. They have no 64-bit name, and the
+	// last four have no name for their low bytes.
 	if n, size, shift := x86General(name); n >= 0 && size != 8 && (size != 1 || n < 4) {
 		return Register{Name: i386Names[n], Kind: GeneralRegister, DWARF: i386DWARF[n], Size: size, Shift: shift}, true
 	}
@@ -41,9 +41,9 @@ func i386Register(name string, _ int) (Register, bool) {
 	return x86Other(name, 11, 29, 40)
 }
 
-// i386Names are the general registers in gcc's order, i386DWARF their numbers
-// in DWARF (i386 psABI, table 2.14): ecx and edx change places, and the stack
-// and frame pointers come before esi and edi.
+// i386Names are the general registers in gcc's order, i386DWARF their numbers in
+// DWARF (i386 psABI, table 2.14). The numbers of ecx and edx are swapped, and the
+// stack and frame pointers come before esi and edi.
 var (
 	i386Names = [8]string{"eax", "edx", "ecx", "ebx", "esi", "edi", "ebp", "esp"}
 	i386DWARF = [8]int{0, 2, 1, 3, 6, 7, 5, 4}

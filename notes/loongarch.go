@@ -73,9 +73,9 @@ func loongarchNumber(name string) (n int, ok bool) {
 	return 23 + n, ok
 }
 
-// loongarchOperand reads $REG, [$BASE], [$BASE, DISP], [$BASE, $INDEX], an
-// immediate, or a symbol, which is the memory it names. Compilers leave out
-// the brackets of an address: $r22,-20 (gcc) and $fp, -20 (clang).
+// loongarchOperand reads $REG, [$BASE], [$BASE, DISP], [$BASE, $INDEX], an immediate,
+// or a symbol, which stands for the memory that it names. Compilers leave out the
+// brackets of an address: $r22,-20 (gcc) and $fp, -20 (clang).
 func loongarchOperand(c *cursor, a *Arg) bool {
 	bracket := c.accept('[')
 	if bracket {
@@ -128,8 +128,8 @@ func loongarchOffset(c *cursor, a *Arg) bool {
 	return c.displacement(a)
 }
 
-// loongarchRegister reads a register, in brackets also one without the '$':
-// bcc knows [sp, 120].
+// loongarchRegister reads a register. In brackets the '$' may be missing: bcc knows
+// [sp, 120].
 func (c *cursor) loongarchRegister() (name string, r Register, ok bool) {
 	if c.peek() == '$' {
 		return c.register('$')

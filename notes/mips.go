@@ -47,8 +47,8 @@ func mipsRegister(name string, size int) (Register, bool) {
 	return Register{}, false
 }
 
-// mipsNumber returns the number of a register by its name in the ABI: n64 for
-// registers of 8 bytes, o32, which has fewer argument registers, for 4.
+// mipsNumber returns the number of a register by its name in the ABI: n64 if
+// registers have 8 bytes, o32, which has fewer argument registers, if they have 4.
 func mipsNumber(name string, size int) (n int, ok bool) {
 	switch name {
 	case "zero":
@@ -91,8 +91,8 @@ func mipsNumber(name string, size int) (n int, ok bool) {
 	return 8 + n, ok
 }
 
-// mipsOperand reads $REG, DISP($BASE), %lo(SYM)($BASE), an immediate, or a
-// symbol, which is the memory it names.
+// mipsOperand reads $REG, DISP($BASE), %lo(SYM)($BASE), an immediate, or a symbol,
+// which stands for the memory that it names.
 func mipsOperand(c *cursor, a *Arg) bool {
 	if c.peek() == '$' {
 		name, r, ok := c.register('$')

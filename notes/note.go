@@ -12,7 +12,7 @@ import (
 // Section names, as producers write them and consumers look for them.
 const (
 	SectionName      = ".note.stapsdt" // SHT_NOTE, one Note per probe site
-	BaseSectionName  = ".stapsdt.base" // its address less Note.Base is how far prelink has moved the object
+	BaseSectionName  = ".stapsdt.base" // its address minus Note.Base is the distance by which prelink has moved the object
 	ProbeSectionName = ".probes"       // the semaphores
 	TypesSectionName = ".stapsdt.types"
 )
@@ -22,12 +22,12 @@ const (
 	noteType  = 3 // NT_STAPSDT, sys/sdt.h: _SDT_NOTE_TYPE
 )
 
-// ErrTruncated is wrapped by every error that says a structure ends beyond the
-// data that should hold it.
+// ErrTruncated is wrapped by every error for a structure that ends beyond the data
+// that should hold it.
 var ErrTruncated = errors.New("truncated")
 
-// Note is one probe site, as its note holds it: addresses are those of link
-// time, unadjusted.
+// Note is one probe site, as its note describes it. Addresses are those of link time,
+// unadjusted.
 type Note struct {
 	Provider string
 	Name     string
@@ -80,12 +80,12 @@ func decodeDesc(n *Note, desc []byte, order binary.ByteOrder, class elf.Class, t
 	return nil
 }
 
-// arena makes strings that share their memory, so that a section of many notes
-// does not cost an allocation for each. Every string keeps its block alive.
+// arena makes strings that share memory, so that a section of many notes does not
+// cost an allocation for each. Every string keeps its whole block alive.
 type arena struct{ block strings.Builder }
 
-// arenaBlock is small enough that a few notes that are kept hold little, and
-// large enough for some hundred.
+// arenaBlock is the size of a block: small enough that a few kept notes hold little
+// memory, and large enough for a few hundred notes.
 const arenaBlock = 16 << 10
 
 func (a *arena) string(b []byte) string {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// byteOrder is what both little and big endian are.
+// byteOrder is the interface of both byte orders.
 type byteOrder interface {
 	binary.ByteOrder
 	binary.AppendByteOrder
@@ -59,7 +59,7 @@ func TestNoteRoundTrip(t *testing.T) {
 	}
 }
 
-// The bytes are what gcc 12 and sys/sdt.h make of STAP_PROBE1(p, n, 5), with
+// TestNoteBytes decodes what gcc 12 and sys/sdt.h make of STAP_PROBE1(p, n, 5), with
 // addresses that a linker could have filled in.
 func TestNoteBytes(t *testing.T) {
 	want := "\x08\x00\x00\x00" + "\x22\x00\x00\x00" + "\x03\x00\x00\x00" + "stapsdt\x00" +
@@ -71,7 +71,7 @@ func TestNoteBytes(t *testing.T) {
 	}
 }
 
-// A hostileNote is built field by field, with lengths that may lie.
+// hostileNote builds a note field by field, with lengths that may lie.
 func hostileNote(namesz, descsz, typ uint32, rest string) string {
 	var b []byte
 	for _, v := range []uint32{namesz, descsz, typ} {
@@ -152,8 +152,8 @@ func TestAllStops(t *testing.T) {
 	}
 }
 
-// Sections of nothing, or of nothing but tiny notes, take time that grows with
-// their length only.
+// TestAllLarge checks that sections of zeros, or of tiny notes only, take time that
+// grows no faster than their length.
 func TestAllLarge(t *testing.T) {
 	const size = 16 << 20
 	last := sampleNotes[0].Append(nil, binary.LittleEndian, elf.ELFCLASS64)

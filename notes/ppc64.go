@@ -46,8 +46,8 @@ func ppcRegister(name string, size int) (Register, bool) {
 	return Register{}, false
 }
 
-// ppcOperand reads iIMM, REG, DISP(BASE), BASE,INDEX, or a symbol. A bare
-// number is a register: sys/sdt.h puts the i before constants.
+// ppcOperand reads iIMM, REG, DISP(BASE), BASE,INDEX, or a symbol. A number alone is
+// a register: sys/sdt.h puts the i before constants.
 func ppcOperand(c *cursor, a *Arg) bool {
 	if c.peek() == 'i' && startsNumber(c.text[c.pos+1:]) {
 		c.pos++
@@ -120,8 +120,8 @@ func (c *cursor) ppcRegister() (name string, r Register, ok bool) {
 	return name, r, true
 }
 
-// ppcIndexed reads the rest of BASE,INDEX behind the base. Of the two only the
-// base can be r0 that stands for 0 (Power ISA, "X-form" addresses).
+// ppcIndexed reads the rest of BASE,INDEX behind the base. As the base, r0 stands for
+// 0; as the index it does not (Power ISA, "X-form" addresses).
 func ppcIndexed(c *cursor, a *Arg, base string, r Register, start int) bool {
 	if !c.address(r, start) || !c.expect(',') {
 		return false
@@ -152,7 +152,7 @@ func appendPPC(dst []byte, a *Arg) []byte {
 		return appendPPCRegister(dst, a.Index)
 	}
 	if a.Symbol != "" && a.Symbol[0] == 'i' {
-		dst = appendBare(dst, a) // or i9 would be a constant
+		dst = appendBare(dst, a) // since i9 would be a constant
 	} else {
 		dst = appendExpr(dst, a)
 	}
@@ -163,7 +163,7 @@ func appendPPC(dst []byte, a *Arg) []byte {
 	return append(appendPPCRegister(dst, a.Base), ')')
 }
 
-// appendPPCRegister appends a register's name, 0 if it has none.
+// appendPPCRegister appends a register's name, or 0 for an empty name.
 func appendPPCRegister(dst []byte, name string) []byte {
 	if name == "" {
 		return append(dst, '0')

@@ -14,8 +14,8 @@ const (
 	// VectorRegister holds floating-point numbers or vectors. BPF programs
 	// cannot read it.
 	VectorRegister
-	// ProgramCounter is the address of the probe site itself while a tracer
-	// looks at its arguments.
+	// ProgramCounter is the address of the probe site while a tracer reads the site's
+	// arguments.
 	ProgramCounter
 	// ZeroRegister reads as 0 and has no storage: arm64's xzr, $0 on MIPS.
 	ZeroRegister
@@ -41,18 +41,18 @@ func (k RegisterKind) String() string {
 
 // Register describes what the name of a register stands for.
 type Register struct {
-	// Name is the name of the whole register: "rax" for "ah", "x3" for "w3".
-	// Looked up, it gives a Register of the same Name and DWARF.
+	// Name is the name of the whole register: "rax" for "ah", "x3" for "w3". Looking
+	// it up gives a Register of the same Name and DWARF.
 	Name string
 	Kind RegisterKind
-	// DWARF is the whole register's number in the architecture's DWARF
-	// mapping, -1 if that gives it none.
+	// DWARF is the whole register's number in the architecture's DWARF mapping, or -1
+	// if it has none.
 	DWARF int
 	// Size is the number of bytes that the name covers, in a register that
 	// may be larger.
 	Size int
-	// Shift is how many bits of the register lie below the named part: 8 for
-	// "ah". It is 0 for nearly every name.
+	// Shift is the number of the register's bits below the named part: 8 for "ah". It
+	// is 0 for nearly every name.
 	Shift int
 }
 
@@ -66,8 +66,8 @@ func LookupRegister(m elf.Machine, c elf.Class, name string) (r Register, ok boo
 	return Register{}, false
 }
 
-// rNames are the names that most architectures give to numbered registers, here
-// once so that no lookup has to make one.
+// rNames are the names that most architectures give to numbered registers. They are
+// listed so that no lookup has to make one.
 var rNames = [32]string{
 	"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7",
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
@@ -94,8 +94,8 @@ func index(name, prefix string, limit int) (n int, ok bool) {
 	return n, n < limit
 }
 
-// vector returns the vector register N of a file that is called prefix, for a
-// name that covers its lowest size bytes.
+// vector returns register N of the vector registers called prefix, for a name that
+// covers its lowest size bytes.
 func vector(prefix string, n, dwarf, size int) (Register, bool) {
 	return Register{Name: prefix + strconv.Itoa(n), Kind: VectorRegister, DWARF: dwarf, Size: size}, true
 }

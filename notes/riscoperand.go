@@ -25,7 +25,7 @@ func (c *cursor) displaced(a *Arg, sigil byte) bool {
 	return c.setDisp(a, e, start)
 }
 
-// relocated reads the form %lo(sym+8) of MIPS and its heirs.
+// relocated reads %lo(sym+8), as MIPS and its heirs write it.
 func (c *cursor) relocated() (e expr, ok bool) {
 	if !c.expect('%') {
 		return e, false
@@ -45,7 +45,7 @@ func (c *cursor) relocated() (e expr, ok bool) {
 	return e, c.expect(')')
 }
 
-// parenthesized reads the (REG) behind a displacement already read.
+// parenthesized reads the (REG) behind a displacement that has been read.
 func (c *cursor) parenthesized(a *Arg, sigil byte) bool {
 	if !c.expect('(') {
 		return false

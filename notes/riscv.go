@@ -42,8 +42,8 @@ func riscvRegister(name string, size int) (Register, bool) {
 		return Register{Name: "pc", Kind: ProgramCounter, DWARF: -1, Size: size}, true
 	}
 	if n, ok = index(name, "f", 32); !ok && len(name) > 2 && name[0] == 'f' {
-		// ft, fs and fa are numbered like the general t, s and a, except for
-		// the registers that those have to leave out.
+		// ft, fs and fa are numbered like the general t, s and a, except for the
+		// registers that these leave out.
 		if n, ok = index(name, "ft", 12); ok {
 			if n > 7 {
 				n += 28 - 8
@@ -92,8 +92,8 @@ func riscvNumber(name string) (n int, ok bool) {
 	return 0, false
 }
 
-// riscvOperand reads REG, DISP(BASE), %lo(SYM)(BASE), an immediate, or a
-// symbol, which is the memory it names.
+// riscvOperand reads REG, DISP(BASE), %lo(SYM)(BASE), an immediate, or a symbol,
+// which stands for the memory that it names.
 func riscvOperand(c *cursor, a *Arg) bool {
 	if isSymbolStart(c.peek()) {
 		if done, ok := c.bareRegister(a, "xatsf"); done {

@@ -19,8 +19,8 @@ var s390x = grammar{
 	},
 }
 
-// s390xFloats maps the number of a floating-point register to its DWARF
-// number less 16 (ELF application binary interface, s390x supplement).
+// s390xFloats maps the number of a floating-point register to its DWARF number minus
+// 16 (ELF application binary interface, s390x supplement).
 var s390xFloats = [16]int{0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15}
 
 func s390xRegister(name string, size int) (Register, bool) {
@@ -36,8 +36,8 @@ func s390xRegister(name string, size int) (Register, bool) {
 	return Register{}, false
 }
 
-// s390xOperand reads %REG, DISP(%BASE), DISP(%INDEX,%BASE), an immediate, or
-// a symbol, which is the memory it names.
+// s390xOperand reads %REG, DISP(%BASE), DISP(%INDEX,%BASE), an immediate, or a
+// symbol, which stands for the memory that it names.
 func s390xOperand(c *cursor, a *Arg) bool {
 	if c.peek() == '%' {
 		name, r, ok := c.register('%')
@@ -79,8 +79,8 @@ func s390xOperand(c *cursor, a *Arg) bool {
 	return c.expect(')')
 }
 
-// s390xAddress reads a register of an address with the blanks around it. The
-// name is empty for r0, which stands for 0 there.
+// s390xAddress reads a register of an address with the blanks around it. It returns
+// an empty name for r0, which stands for 0 there.
 func (c *cursor) s390xAddress() (name string, ok bool) {
 	c.blanks()
 	at := c.pos

@@ -11,16 +11,16 @@ import (
 // maxNote bounds a note's length: an argument is a line of assembler text.
 const maxNote = 1 << 20
 
-// All returns the notes in data, the contents of a .note.stapsdt section. Notes of
-// other owners or types are skipped. A note whose description is malformed, or of
-// more than 1 MiB, yields an error and the walk goes on with the next one; a header
-// that leaves no way to find the next note ends it with an error that wraps
+// All returns the notes in data, the contents of a .note.stapsdt section. It skips
+// notes of other owners or types. A note whose description is malformed, or longer
+// than 1 MiB, yields an error, and the walk goes on with the next note. A header that
+// leaves no way to find the next note ends the walk with an error that wraps
 // [ErrTruncated].
 func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
 	return all(nil, uint64(len(data)), data, order, class)
 }
 
-// Read is [All] for the first size bytes of r, and holds a small part of them in
+// Read is like [All] for the first size bytes of r, of which it holds a small part in
 // memory at a time. An error of r ends the walk.
 func Read(r io.ReaderAt, size int64, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
 	return all(r, uint64(max(size, 0)), nil, order, class)
@@ -47,8 +47,8 @@ func all(r io.ReaderAt, size uint64, data []byte, order binary.ByteOrder, class 
 			descsz := uint64(order.Uint32(head[4:]))
 			typ := order.Uint32(head[8:])
 			if namesz|descsz == 0 && typ == 0 {
-				// Empty notes, or padding, to be passed over at once: the
-				// rest of a large section may be nothing else.
+				// Skip empty notes and padding at once, since the rest of a large
+				// section may be nothing else.
 				off += uint64(zeros(w.from(off)) / 12 * 12)
 				continue
 			}
@@ -85,7 +85,7 @@ type window struct {
 	err  error  // of r
 }
 
-// windowSize stays in a processor's cache, and takes hundreds of notes.
+// windowSize fits into a processor's cache and holds hundreds of notes.
 const windowSize = 64 << 10
 
 // at returns n bytes at off, which the section has.
@@ -98,10 +98,10 @@ func (w *window) at(off, n uint64) ([]byte, error) {
 	return w.data[off-w.off:][:n], nil
 }
 
-// from returns what is in memory from off on.
+// from returns the bytes in memory from off on.
 func (w *window) from(off uint64) []byte { return w.data[off-w.off:] }
 
-// read moves the window to off. It takes at least n bytes.
+// read moves the window to off, where it holds at least n bytes.
 func (w *window) read(off, n uint64) error {
 	size := max(n, min(windowSize, w.size-off))
 	if uint64(cap(w.data)) < size {
@@ -119,8 +119,7 @@ func (w *window) read(off, n uint64) error {
 	return w.err
 }
 
-// note decodes the note at off, whose description is in between desc and end,
-// into n.
+// note decodes the note at off, with its description between desc and end, into n.
 func (w *window) note(n *Note, off, desc, end uint64, order binary.ByteOrder, class elf.Class, texts *arena) error {
 	if end > maxNote {
 		return fmt.Errorf("it has %d bytes, more than the %d that are read", end, maxNote)

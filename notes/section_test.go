@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// counted counts the bytes that are read of data.
+// counted counts the bytes read of data.
 type counted struct {
 	data io.ReaderAt
 	n    int
@@ -24,7 +24,7 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// results are what a walk yields, an error as its text.
+// results returns what a walk yields, an error as its text.
 func results(size int64, r io.ReaderAt, order binary.ByteOrder, class elf.Class) (out []string) {
 	for n, err := range Read(r, size, order, class) {
 		out = append(out, fmt.Sprintf("%+v, %v", n, err))
@@ -32,7 +32,8 @@ func results(size int64, r io.ReaderAt, order binary.ByteOrder, class elf.Class)
 	return out
 }
 
-// Read yields what All does, wherever a window of the section ends.
+// TestRead checks that Read yields what All does, wherever a window of the section
+// ends.
 func TestRead(t *testing.T) {
 	for _, order := range orders {
 		for _, class := range classes {
@@ -79,8 +80,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Foreign notes are not read, whatever their size, and neither are ours if they
-// are larger than any that means something.
+// TestReadHuge checks that Read reads neither foreign notes, whatever their size, nor
+// our notes that are larger than any meaningful one.
 func TestReadHuge(t *testing.T) {
 	const huge = 64 << 20
 	order, class := binary.LittleEndian, elf.ELFCLASS64

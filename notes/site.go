@@ -29,8 +29,8 @@ func (k SiteKind) String() string {
 // Double reports whether a site of this kind is two instructions.
 func (k SiteKind) Double() bool { return k == SiteNopNop5 || k == SiteNopNop10 }
 
-// SiteKindOf returns the kind of the site that code, of machine m, begins with.
-// order is that of the object's data.
+// SiteKindOf returns the kind of the site that code, of machine m, begins with. order
+// is the byte order of the object's data.
 func SiteKindOf(m elf.Machine, order binary.ByteOrder, code []byte) SiteKind {
 	if g := grammarOf(m); g != nil {
 		return g.site(order, code)

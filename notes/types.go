@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// ErrTypesVersion is wrapped by the error for a .stapsdt.types section of a
-// version that this package does not know. Its probes are still plain notes.
+// ErrTypesVersion is wrapped by the error for a .stapsdt.types section of a version
+// that this package does not know. Its probes can still be read as plain notes.
 var ErrTypesVersion = errors.New("unknown .stapsdt.types version")
 
 const (
@@ -25,35 +25,36 @@ const (
 // NoBlock is the [TypeRecord.BlockReg] of a probe that has no argument block.
 const NoBlock = 0xff
 
-// Limits on what tracers read of an argument block. A probe that exceeds them
-// cannot be traced, or only without its types.
+// Limits on what tracers read of an argument block. A probe that exceeds them cannot
+// be traced, or only without its types.
 const (
 	// MaxBlockSize is the size in bytes of the largest argument block. Twice that
 	// size, and what a condition reads, must fit into the 32 KiB that a BPF program
 	// may have for an event (include/linux/percpu.h: PCPU_MIN_UNIT_SIZE).
 	MaxBlockSize = 15 << 10
-	// MaxFields is the largest number of fields. The fields of structs count, and
-	// the elements of an array count as one.
+	// MaxFields is the largest number of fields, including those of structs. The
+	// elements of an array count as one.
 	MaxFields = 4096
 	// MaxNesting is the largest depth of structs and arrays within each other.
 	MaxNesting = 16
 )
 
-// Names of typedefs that say what a value means. Readers that do not know them see
-// the type behind them.
+// Names of typedefs that say what a value means. Readers that do not know a name see
+// the type behind it.
 const (
 	// DurationType is a signed number of nanoseconds (64 bits).
 	DurationType = "usdt_duration_ns"
-	// TimeType is a signed number of nanoseconds since 1970 in UTC (64 bits): ZeroTime
-	// for Go's zero time, MinTime and MaxTime for what lies beyond 64 bits.
+	// TimeType is a signed number of nanoseconds since 1970 in UTC (64 bits). Special
+	// values are ZeroTime for Go's zero time, and MinTime and MaxTime for times that
+	// do not fit.
 	TimeType = "usdt_time_ns"
-	// AddrType is a pointer to the bytes of an IP address in network order, whose
-	// length is 4, 16, or 0 for none.
+	// AddrType is a pointer to the bytes of an IP address in network order. Their
+	// number is 4, 16, or 0 for no address.
 	AddrType = "usdt_ip_addr"
-	// GoTimeType is a time.Time as it lies in memory, three words of 64 bits: FORMAT.md
-	// says what they mean.
+	// GoTimeType is a time.Time as it lies in memory: three words of 64 bits, which
+	// FORMAT.md explains.
 	GoTimeType = "usdt_go_time"
-	// GoAddrType is a netip.Addr as it lies in memory, three words of 64 bits; see
+	// GoAddrType is a netip.Addr as it lies in memory: three words of 64 bits; see
 	// [IPv4Register].
 	GoAddrType = "usdt_go_addr"
 )
@@ -71,19 +72,19 @@ const (
 // TypeFlags are properties of a probe in .stapsdt.types.
 type TypeFlags uint16
 
-// CalledStub says that the site is the first instruction of a leaf function
-// which does nothing but return: no data lives below the stack pointer there,
-// so that a kernel that replaces the site by a call harms nothing.
+// CalledStub says that the site is the first instruction of a leaf function that does
+// nothing but return. No data lives below the stack pointer there, so that a kernel
+// may replace the site by a call without harm.
 const CalledStub TypeFlags = 1 << 0
 
-// GoroutineRegister says that the register in which Go keeps the goroutine (r14
-// on amd64, x28 on arm64) holds its address at the site. The address tells the
-// goroutines of a process apart, as long as they live.
+// GoroutineRegister says that at the site, the register in which Go keeps the
+// goroutine (r14 on amd64, x28 on arm64) holds its address. The address identifies a
+// goroutine of a process as long as the goroutine lives.
 const GoroutineRegister TypeFlags = 1 << 1
 
-// IPv4Register says that the first register of an integer argument (rdi on amd64,
-// x0 on arm64) holds, at the site, the third word of those GoAddrTypes that are IPv4
-// addresses.
+// IPv4Register says that at the site, the register of the first integer argument (rdi
+// on amd64, x0 on arm64) holds the third word of every GoAddrType that is an IPv4
+// address.
 const IPv4Register TypeFlags = 1 << 2
 
 // TypeRecord describes one typed probe.
@@ -98,8 +99,8 @@ type TypeRecord struct {
 	Type uint32
 	// BlockSize is the size of the argument block in bytes.
 	BlockSize uint32
-	// BlockReg is the DWARF number of the register from which the block is
-	// found at the site, or NoBlock.
+	// BlockReg is the DWARF number of the register from which the block is found at
+	// the site, or NoBlock.
 	BlockReg uint8
 	// BlockOffset plus the register's value is the block's address.
 	BlockOffset int32
@@ -108,17 +109,16 @@ type TypeRecord struct {
 	Site  SiteKind
 }
 
-// byLocation sorts by package sort: an instance of slices.SortStableFunc for the
-// large records would be 15 kB in each service that declares probes.
+// byLocation sorts with package sort, because an instance of slices.SortStableFunc
+// for the large records would add 15 kB to each service that declares probes.
 type byLocation []TypeRecord
 
 func (r byLocation) Len() int           { return len(r) }
 func (r byLocation) Less(i, j int) bool { return r[i].Location < r[j].Location }
 func (r byLocation) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
 
-// AppendTypes appends a .stapsdt.types section that holds records to dst.
-// It sorts records by location, as the format asks. The strings must hold no
-// NUL byte.
+// AppendTypes appends a .stapsdt.types section that holds records to dst. It sorts
+// records by location, as the format requires. The strings must hold no NUL byte.
 func AppendTypes(dst []byte, order binary.AppendByteOrder, records []TypeRecord) []byte {
 	sort.Stable(byLocation(records))
 	strtab := stringTable{offsets: map[string]uint32{}}
@@ -177,7 +177,7 @@ func (t *stringTable) add(s string) uint32 {
 	return off
 }
 
-// shared is add for strings that recur.
+// shared is like add, for strings that recur.
 func (t *stringTable) shared(s string) uint32 {
 	off, ok := t.offsets[s]
 	if !ok {
@@ -187,8 +187,8 @@ func (t *stringTable) shared(s string) uint32 {
 	return off
 }
 
-// Types is a .stapsdt.types section whose header has been decoded. A record is
-// decoded when it is asked for.
+// Types is a .stapsdt.types section whose header has been decoded. Records are
+// decoded on demand.
 type Types struct {
 	order   binary.ByteOrder
 	records []byte // count × size
@@ -250,8 +250,8 @@ func (t *Types) Lookup(location uint64) (r TypeRecord, ok bool, err error) {
 	return r, err == nil, err
 }
 
-// Of stores the record of note n's probe in r, which then shares the note's
-// strings. ok is false if there is none: a record at the same location with another
+// Of stores the record of note n's probe in r, which then shares the note's strings.
+// ok is false if the probe has no record: one at the same location with another
 // provider or name belongs to another probe.
 func (t *Types) Of(n *Note, r *TypeRecord) (ok bool, err error) {
 	i, ok := t.find(n.Location)
@@ -274,8 +274,8 @@ func (t *Types) holds(off uint32, s string) bool {
 	return end < uint64(len(t.strings)) && len(s) <= maxTypesString && string(t.strings[off:end]) == s && t.strings[end] == 0
 }
 
-// find returns the number of the record at location. Stubs lie at equal
-// distances mostly, so it looks where the record is then, before it searches.
+// find returns the number of the record at location. Stubs mostly lie at equal
+// distances, so it looks at the place that follows from that before it searches.
 func (t *Types) find(location uint64) (i int, ok bool) {
 	n := t.Len()
 	if n == 0 {
@@ -310,7 +310,7 @@ func (t *Types) at(i int) (TypeRecord, error) {
 	return r, err
 }
 
-// record decodes record i into r, but for its strings.
+// record decodes record i into r, except for its strings.
 func (t *Types) record(r *TypeRecord, i int) {
 	b := t.records[i*t.size:]
 	r.Location, r.Semaphore = t.order.Uint64(b), t.order.Uint64(b[8:])
@@ -331,8 +331,8 @@ func (t *Types) names(i int) (provider, name []byte, err error) {
 	return provider, name, nil
 }
 
-// maxTypesString bounds a name's length. Records may share their strings, so
-// that without a bound a small section could name gigabytes.
+// maxTypesString bounds a name's length. Records may share their strings, so that
+// without a bound a small section could name gigabytes.
 const maxTypesString = 4096
 
 func (t *Types) string(off uint32) ([]byte, error) {

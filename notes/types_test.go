@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// sampleRecords are in the order of their locations.
+// sampleRecords returns records ordered by location.
 func sampleRecords() []TypeRecord {
 	return []TypeRecord{
 		{
@@ -105,7 +105,8 @@ func TestTypesLookup(t *testing.T) {
 	}
 }
 
-// Later versions of version 1 may have a longer header and longer records.
+// TestTypesGrown checks sections with a longer header and longer records, as later
+// revisions of version 1 may have.
 func TestTypesGrown(t *testing.T) {
 	order := binary.LittleEndian
 	old := AppendTypes(nil, order, sampleRecords())
@@ -206,7 +207,8 @@ func TestTypesBadStrings(t *testing.T) {
 	}
 }
 
-// Records may all share one long string: that must not multiply the work.
+// TestTypesSharedStrings checks that records which all share one long string do not
+// multiply the work.
 func TestTypesSharedStrings(t *testing.T) {
 	order := binary.LittleEndian
 	const count, strsz = 100_000, 4 << 20
@@ -227,7 +229,7 @@ func TestTypesSharedStrings(t *testing.T) {
 	}
 }
 
-// testdata/types.hex is the example that FORMAT.md explains.
+// TestTypesHex checks testdata/types.hex, the example that FORMAT.md explains.
 func TestTypesHex(t *testing.T) {
 	want, err := os.ReadFile("testdata/types.hex")
 	if err != nil {

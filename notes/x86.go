@@ -4,8 +4,8 @@ import (
 	"strconv"
 )
 
-// x86General returns the index in amd64Names that a name without a number
-// stands for, or -1.
+// x86General returns the index in amd64Names that a name without a number stands for,
+// or -1.
 func x86General(name string) (n, size, shift int) {
 	switch name {
 	case "rax", "eax", "ax", "al", "ah":
@@ -40,8 +40,8 @@ func x86General(name string) (n, size, shift int) {
 	return n, 2, 0
 }
 
-// x86Vector reads the names of the SSE and AVX registers; a ymm or zmm
-// register is known by the name of its lower part.
+// x86Vector reads the names of the SSE and AVX registers. A ymm or zmm register has
+// the Name of its lower part.
 func x86Vector(name string, limit int) (n, size int, ok bool) {
 	if len(name) < 4 {
 		return 0, 0, false
@@ -109,8 +109,8 @@ func x86Operand(c *cursor, a *Arg) bool {
 	return !c.accept('(') || x86Address(c, a)
 }
 
-// x86Register reads a register's name and leaves the register in r, which most
-// are filled in without a copy; see amd64General.
+// x86Register reads a register's name and stores the register in r. Most are filled
+// in place; see amd64General.
 func (c *cursor) x86Register(r *Register) (name string, ok bool) {
 	at := c.pos
 	if name, ok = c.registerName('%'); !ok {
