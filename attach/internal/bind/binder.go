@@ -29,11 +29,11 @@ type Binder struct {
 	Where     *filter.Expr
 	Aggregate *Layout // nil to record events
 	Objects   operand.Objects
-	Used      *OptionUse // nil if that is not asked
+	Used      *OptionUse // nil if nobody asks
 	forms     map[formKey]*Schema
 }
 
-// formKey is what tells the argument forms of sites apart.
+// formKey identifies the argument forms of a site.
 type formKey struct {
 	path        string // symbols and fixed addresses are the object's
 	kind        reader.ProbeKind
@@ -49,8 +49,8 @@ type formKey struct {
 }
 
 // bind returns how to record a firing of the site and how to decode the
-// record. Arguments that cannot be read say why; the error is for a condition
-// that does not fit the probe.
+// record. Arguments that cannot be read say why; bind returns an error if the
+// condition does not fit the probe.
 func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	p := &s.Probe
 	key := formKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier}
@@ -97,7 +97,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	return sc, nil
 }
 
-// fields returns what there is at the site, and what of it is read.
+// fields returns the arguments of the site, and how they are read.
 func (b *Binder) fields(s *site.Site) (*Schema, error) {
 	p := &s.Probe
 	regs, err := operand.HostRegisters(p.Machine, p.Class)
@@ -160,7 +160,7 @@ func (b *Binder) bindRegisters(sc *Schema, s *site.Site, regs *operand.Registers
 	return true
 }
 
-// errTooMany is why an argument of a probe without types has no value.
+// errTooMany says why an argument of a probe without types has no value.
 var errTooMany = fmt.Errorf("more than %d arguments need a read of their own", record.MaxReads-1)
 
 // bindNote reads the arguments of a probe that has only a note.
@@ -172,15 +172,16 @@ func (b *Binder) bindNote(sc *Schema, s *site.Site, regs *operand.Registers) {
 	b.bindArguments(sc, s, regs, args)
 }
 
-// bindArguments reads arguments, of which the fields tell name and kind.
+// bindArguments reads arguments whose names and kinds the fields give.
 func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers, args []notes.Arg) {
 	p := &s.Probe
 	obj, err := b.Objects.Open(s.Path)
 	if err != nil {
 		obj = nil
 	}
-	// What symbols are measured against: the site as the note and the symbols
-	// count addresses, and where the program is stopped.
+	// Symbols are measured against the site's address, as the note and the
+	// symbols count addresses, and against the place where the program is
+	// stopped.
 	site, ipDelta := p.Location+p.Delta, int64(s.Offset-p.Offset)
 	var texts []textField
 	reads := 0 // of texts

@@ -40,7 +40,7 @@ func (b *Binder) bindTyped(sc *Schema, s *site.Site, regs *operand.Registers) {
 }
 
 // followed returns which pointers of a probe are followed: those that Options.Follow
-// names, and those behind which lies what is looked at.
+// names, and those that lead to what conditions and aggregations use.
 func (b *Binder) followed(p *reader.Probe) shape.Follow {
 	var through []string
 	for _, name := range b.looked() {
@@ -52,7 +52,8 @@ func (b *Binder) followed(p *reader.Probe) shape.Follow {
 	}
 }
 
-// follows says whether Options.Follow names the pointer, in full or by a pattern.
+// follows reports whether Options.Follow names the pointer, in full or by a
+// pattern.
 func (b *Binder) follows(p *reader.Probe, pointer string) (exact, ok bool) {
 	for n, pattern := range b.Follow {
 		if i := strings.LastIndexByte(pattern, ':'); i >= 0 {
@@ -74,11 +75,11 @@ func (b *Binder) follows(p *reader.Probe, pointer string) (exact, ok bool) {
 	return false, ok
 }
 
-// Slashed has path.Match keep '*' within a name.
+// Slashed replaces dots by slashes, so that path.Match keeps '*' within a name.
 func Slashed(path string) string { return strings.ReplaceAll(path, ".", "/") }
 
-// looked returns what the condition and the aggregation look at: names of arguments
-// and paths of what lies in them, among others.
+// looked returns the names that the condition and the aggregation use: arguments
+// and paths into them, among others.
 func (b *Binder) looked() (names []string) {
 	if b.Where != nil {
 		names = b.Where.Names()

@@ -16,27 +16,27 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// unmatched is why a site's starts and ends cannot be matched without a key.
+// unmatched returns why a site's starts and ends cannot be matched without a key.
 func unmatched(format string, args ...any) error {
 	return fmt.Errorf("%w: %s: say by a key which start an end belongs to (--key, Latency.Key)", ErrAggregation, fmt.Sprintf(format, args...))
 }
 
-// calls reports whether the pair is of the entries of functions and of the
-// returns from the same ones.
+// calls reports whether the starts are entries of functions and the ends returns
+// from the same functions.
 func (l *PairLayout) calls() bool {
 	end := l.End
 	end.Kind = selector.Uprobe
 	return l.Start.Kind == selector.Uprobe && l.End.Kind == selector.Uretprobe && l.Start.String() == end.String()
 }
 
-// carrierOf returns what code at the site is carried by.
+// carrierOf returns the carrier of code at the site.
 func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrier, error) {
 	p := &s.Probe
 	word64 := p.Class == elf.ELFCLASS64
 	switch {
 	case p.Target != nil && p.Target.Convention.IsGo():
-		// Functions of ABI0 do not keep the goroutine in its register, but on
-		// arm64, where nothing else may be in it.
+		// Functions of ABI0 do not keep the goroutine in its register, except on
+		// arm64, where the register holds nothing else.
 		if word64 && (p.Target.Convention == reader.GoRegisters || p.Machine == elf.EM_AARCH64) {
 			return site.ByGoroutine, nil
 		}
@@ -55,7 +55,8 @@ func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrie
 }
 
 // processOf returns the only process that fires at the site, 0 if there may be
-// others: it is attached to in that one only, or its file has no name.
+// several. Only one fires if the site is attached to in one process, or its file
+// has no name.
 func processOf(s *site.Site) int {
 	if s.PID != 0 {
 		return s.PID
@@ -71,7 +72,8 @@ func processOf(s *site.Site) int {
 	return pid
 }
 
-// runsGo reports whether the process is a Go program. It keeps the answers.
+// runsGo reports whether the process is a Go program, and keeps the answer in
+// programs.
 func runsGo(pid int, programs map[int]bool) bool {
 	if is, ok := programs[pid]; ok {
 		return is
@@ -89,7 +91,7 @@ type carried [2][site.Carriers]bool
 
 var none [site.Carriers]bool
 
-// agree reports whether starts and ends are matched by the same.
+// agree reports whether starts and ends are matched by the same carriers.
 func (c *carried) agree() bool { return c[0] == c[1] || c[0] == none || c[1] == none }
 
 // meet reports whether an end may find a start at all.
@@ -102,9 +104,9 @@ func (c *carried) meet() bool {
 	return c[0] == none || c[1] == none
 }
 
-// carry decides what the sites of plan are matched by, and refuses those of which
-// that is not known, or that are matched by something else than what fires at the
-// other end of the pair in the same process.
+// carry decides by which carriers the sites of plan are matched. It refuses sites
+// whose carrier is not known, or differs from that of the other half of the pair
+// in the same process.
 func (l *PairLayout) carry(plan site.Plan) {
 	if l.Key != nil {
 		return
@@ -138,9 +140,9 @@ func (l *PairLayout) carry(plan site.Plan) {
 	}
 }
 
-// carrierInputs returns the two words that tell the carriers of all processes apart: of
-// threads and calls the thread and the place of the frame, of goroutines the
-// process and their address.
+// carrierInputs returns the two words that identify a carrier among all
+// processes: the thread and the place of the frame for threads and calls, the
+// process and the goroutine's address for goroutines.
 func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (words [2]codegen.Input, err error) {
 	word := func(source codegen.Source) codegen.Input {
 		return codegen.Input{Source: source, Kind: reader.Uint, Size: 8}
@@ -169,7 +171,7 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (wo
 		case arm:
 			words[1], err = register("sp", 0)
 		case p.Kind == reader.Uprobe:
-			words[1], err = register("rsp", 8) // what the return takes from the stack
+			words[1], err = register("rsp", 8) // as after the return, which pops its address
 		default:
 			words[1], err = register("rsp", 0)
 		}

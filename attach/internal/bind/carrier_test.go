@@ -14,8 +14,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestCarriers decides what starts and ends are matched by in plans of one start
-// and one end.
+// TestCarriers checks the carriers by which starts and ends are matched, in plans
+// of one start and one end.
 func TestCarriers(t *testing.T) {
 	usdt := func(name string, pid int, flags notes.TypeFlags) site.Site {
 		return site.Site{Report: site.Report{PID: pid, Probe: reader.Probe{

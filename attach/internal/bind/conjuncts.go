@@ -7,22 +7,22 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// pairCondition is a part of Options.Where that has to hold by itself.
+// pairCondition is one of the conditions between && of Options.Where.
 type pairCondition struct {
 	expr *filter.Expr
 	fits bool // at a site, at least
 	err  error
 }
 
-// bindWhere has those parts of a condition tested at a site that ask for nothing
-// that the site lacks: a start and its end have different arguments.
+// bindWhere makes a site test those parts of a condition whose arguments it has:
+// a start and its end have different arguments.
 func (l *PairLayout) bindWhere(where *filter.Expr, sc *Schema, p *reader.Probe) error {
 	if l.conditions == nil {
 		for _, expr := range where.Conjuncts() {
 			l.conditions = append(l.conditions, pairCondition{expr: expr})
 		}
 	}
-	l.conditions = slices.Clone(l.conditions) // a layout that is restored has the others
+	l.conditions = slices.Clone(l.conditions) // a restored layout has the original ones
 	var all *filter.Condition
 	for i := range l.conditions {
 		c := &l.conditions[i]
@@ -44,7 +44,7 @@ func (l *PairLayout) bindWhere(where *filter.Expr, sc *Schema, p *reader.Probe) 
 	return nil
 }
 
-// Fits returns the error of a part of the condition that is tested nowhere.
+// Fits returns the error of a part of the condition that no site tests.
 func (l *Layout) Fits() error {
 	if l.Pairs == nil {
 		return nil

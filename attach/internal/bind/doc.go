@@ -1,6 +1,6 @@
-// Package bind decides what is read at sites: it turns probes, options, conditions
-// and aggregations into descriptions of code (package codegen) and of records
-// (package shape). It attaches nothing, and makes no maps.
+// Package bind decides what programs read at sites: it turns probes, options,
+// conditions and aggregations into descriptions of code (package codegen) and of
+// records (package shape). It attaches nothing, and makes no maps.
 //
 //   - a [Binder] has what a session asks for, and [All] binds it to sites: the
 //     arguments of a note, of types or of a function, then the condition, then the

@@ -67,14 +67,14 @@ func (b *Binder) shownArguments(p *reader.Probe) []int {
 	return appendArguments(out, names, nil)
 }
 
-// lookedAtArguments returns the numbers of arguments that are not shown but
-// that the condition or the aggregation names.
+// lookedAtArguments returns the numbers of arguments that are not shown, but that
+// the condition or the aggregation names.
 func (b *Binder) lookedAtArguments(shown []int) []int {
 	return appendArguments(nil, b.looked(), shown)
 }
 
-// appendArguments appends the numbers that names stand for and that are not
-// among others, each once.
+// appendArguments appends the numbers that names stand for, each once, except
+// those in others.
 func appendArguments(out []int, names []string, others []int) []int {
 	for _, name := range names {
 		if i, ok := shape.ArgNumber(name); ok && !slices.Contains(out, i) && !slices.Contains(others, i) {

@@ -20,7 +20,7 @@ type FunctionArgs struct {
 	result bool // retval is named
 }
 
-// functionType is a type that an argument is said to have.
+// functionType is a type that Options.Args can give an argument.
 type functionType struct {
 	size   int
 	signed bool
@@ -61,7 +61,7 @@ func ParseFunctionArgs(all []string) (FunctionArgs, error) {
 	return out, nil
 }
 
-// retype gives the argument called name the type that it is said to have.
+// retype gives the argument called name the type that Options.Args names.
 func (a *FunctionArgs) retype(arg *notes.Arg, name string) {
 	t, ok := a.types[name]
 	switch {

@@ -9,11 +9,11 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// maxGroupBytes is the size of the keys that events can be grouped by.
+// maxGroupBytes is the largest size of a group's key.
 const maxGroupBytes = 512
 
 // bind fits the aggregation to what is read at a site, and drops the reads that
-// nobody needs.
+// it does not need.
 func (l *Layout) bind(sc *Schema, s *site.Site, role codegen.Role) error {
 	p := &s.Probe
 	code := &codegen.Aggregate{Role: role}
@@ -40,7 +40,7 @@ func tooLong(p *reader.Probe, size int) error {
 	return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, maxGroupBytes)
 }
 
-// bindGroup is for what events are added up by, and for the value.
+// bindGroup binds the key by which events are grouped, and the value.
 func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	switch {
 	case code.Role == codegen.RoleStart && l.Pairs.fromStart != nil:
@@ -77,7 +77,7 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 	return nil
 }
 
-// bindKey lays out a key of the values of names.
+// bindKey lays out a key that consists of the values of names.
 func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part, size int, err error) {
 	for _, name := range names {
 		part := codegen.Part{Offset: size, Size: 8}
@@ -98,7 +98,7 @@ func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part,
 	return parts, size, nil
 }
 
-// agree holds that all sites have keys and values of the same kinds.
+// agree checks that all sites have keys and values of the same kinds.
 func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	if code.Missing() {
 		return nil // no event of this site gets that far
@@ -143,9 +143,8 @@ func otherKind(name string, p *reader.Probe) error {
 	return fmt.Errorf("%w: argument %s of %s is of another kind than that of other probes", ErrAggregation, name, site.Name(p))
 }
 
-// settle lays out the keys of sites, all equally, once it is known of which kind
-// the parts are that are missing at some of them. It refuses sites for whose keys
-// there is no room then.
+// settle gives the keys of all sites one layout, once the kinds of parts that
+// some sites lack are known. It refuses sites whose keys then have no room.
 func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 	if !l.Bound {
 		return

@@ -10,10 +10,10 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// halvesOf returns the two words of an argument of 16 bytes, which compilers
-// pass of structs and of __int128: in two registers, the second of which the
-// ABI gives (notes.Arg.Pair), or side by side in memory. The types that it may
-// have do not tell words apart; low is the first in memory.
+// halvesOf returns the two words of an argument of 16 bytes, as compilers pass
+// structs and __int128: in two registers, where the ABI determines the second
+// (notes.Arg.Pair), or side by side in memory. The note does not say which type
+// it is; low is the first word in memory.
 func halvesOf(a notes.Arg, c elf.Class) (low, high notes.Arg, ok bool) {
 	if a.Size != 16 || c != elf.ELFCLASS64 || a.Err != nil || a.Float {
 		return a, a, false

@@ -6,7 +6,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
-// ErrAggregation is wrapped by the error of what cannot be aggregated.
+// ErrAggregation is wrapped by the errors of aggregations that are not possible.
 var ErrAggregation = errors.New("aggregation")
 
 // Computation is what is computed of events.
@@ -34,7 +34,8 @@ type Layout struct {
 	reasons []error // why parts of keys are missing; their marks begin with markReason
 }
 
-// Clone returns a copy that binding to other sites leaves as it is; nil of nil.
+// Clone returns a copy that does not change when l is bound to other sites; nil
+// of nil.
 func (l *Layout) Clone() *Layout {
 	if l == nil {
 		return nil
@@ -47,7 +48,7 @@ func (l *Layout) Clone() *Layout {
 	return &out
 }
 
-// restore makes l what its clone is.
+// restore makes l equal to clone.
 func (l *Layout) restore(clone *Layout) {
 	if l == nil {
 		return
@@ -60,7 +61,7 @@ func (l *Layout) restore(clone *Layout) {
 	}
 }
 
-// Words is how many words of 8 bytes the value of a group has.
+// Words returns the number of 8-byte words in the value of a group.
 func (l *Layout) Words() int {
 	switch {
 	case !l.Wanted.Hist:
@@ -71,7 +72,7 @@ func (l *Layout) Words() int {
 	return codegen.WordHist + codegen.HistBuckets
 }
 
-// MaxGroups is how many groups there is room for.
+// MaxGroups returns the number of groups that there is room for.
 func (l *Layout) MaxGroups() int {
 	switch {
 	case l.Wanted.MaxGroups != 0:
@@ -82,12 +83,13 @@ func (l *Layout) MaxGroups() int {
 	return min(1024, max(64, 1024*(codegen.WordHist+codegen.HistBuckets)/l.Words()))
 }
 
-// sharedBytes of groups, on all CPUs, are the most that each CPU gets its own of.
+// sharedBytes is the total size of groups, on all CPUs, beyond which CPUs share
+// them.
 const sharedBytes = 64 << 20
 
-// Shared says that the CPUs share the groups. Counters of their own do not make
-// them wait for each other, but the kernel keeps room for each group on every CPU
-// that there may be one day: a histogram's is 0.4 GB on a machine of 256.
+// Shared reports whether the CPUs share the groups. With groups of their own,
+// CPUs do not wait for each other, but the kernel keeps room for each group on
+// every possible CPU: for histograms 0.4 GB on a machine of 256.
 func (l *Layout) Shared() bool {
 	return l.Wanted.Hist && l.KeySize > 0 && 2*l.MaxGroups()*8*l.Words()*l.CPUs > sharedBytes
 }

@@ -14,15 +14,15 @@ var (
 	errMissing  = errors.New("it cannot be read, for one of many reasons")
 )
 
-// marked says that keys have marks: there is a part that may be missing.
+// marked reports whether keys have marks: some part may be missing.
 func (l *Layout) marked() bool {
 	return slices.ContainsFunc(l.Wanted.By, func(name string) bool {
 		return !slices.Contains([]string{"pid", "tid", "comm", "probe"}, name)
 	})
 }
 
-// marksAt returns where the marks of parts are, behind a key of that size, and how
-// many bytes they take; zero if there are none.
+// marksAt returns the offset of the marks of parts, behind a key of that size,
+// and the number of their bytes; zero if there are none.
 func (l *Layout) marksAt(size, parts int) (at, bytes int) {
 	if !l.marked() {
 		return 0, 0
@@ -41,7 +41,7 @@ func (l *Layout) markMissing(code *codegen.Aggregate, names []string, sc *Schema
 
 // markOf returns the mark of an argument that can never be read at a site.
 func (l *Layout) markOf(sc *Schema, name string) uint8 {
-	reason := shape.ErrTooManyParts // of text whose read would be one too many
+	reason := shape.ErrTooManyParts // text whose read would be one too many
 	if f, err := sc.Resolve(name); err == nil && f.Err != nil {
 		reason = f.Err
 	}

@@ -65,7 +65,7 @@ func (s *Schema) Input(p *reader.Probe, name string, text bool) (codegen.Input, 
 	return in, nil
 }
 
-// has says that Input would find name.
+// has reports whether Input would find name.
 func (s *Schema) has(name string) bool {
 	if name == "pid" || name == "tid" || name == "comm" {
 		return true
@@ -78,7 +78,7 @@ func (s *Schema) hasAll(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !s.has(name) })
 }
 
-// lacks returns why name stands for nothing by which events of p can be grouped.
+// lacks returns why events of p cannot be grouped by name.
 func (s *Schema) lacks(p *reader.Probe, name string) error {
 	if name == "probe" {
 		return nil

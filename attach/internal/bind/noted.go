@@ -9,7 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// preparePairs decides what binding starts and ends has to know of all of them.
+// preparePairs decides what has to be known about all starts and ends before they
+// are bound.
 func (b *Binder) preparePairs(plan site.Plan) error {
 	if b.Aggregate == nil || b.Aggregate.Pairs == nil {
 		return nil
@@ -18,8 +19,8 @@ func (b *Binder) preparePairs(plan site.Plan) error {
 	return b.Aggregate.foresee(plan, b.fields)
 }
 
-// order returns the indices of plan in the order in which sites are bound: ends
-// need to know what is noted at starts.
+// order returns the indices of plan in the order in which sites are bound: starts
+// first, because ends need to know what is noted at them.
 func (l *Layout) order(plan site.Plan) []int {
 	order := make([]int, len(plan))
 	for i := range order {
@@ -37,15 +38,15 @@ func (l *Layout) rank(s *site.Site) codegen.Role {
 	return role
 }
 
-// foresee decides which of Aggregation.By starts have to note: what no end has.
-// fields returns what a site has.
+// foresee decides which names of Aggregation.By starts have to note: those that
+// no end has. fields returns the arguments of a site.
 func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error)) error {
 	if l.Pairs.fromStart != nil || len(l.Wanted.By) == 0 {
 		return nil
 	}
 	wanted, of := l.Wanted.By, codegen.RoleEnd
 	if !slices.ContainsFunc(plan, func(s site.Site) bool { return s.Reason == nil && l.rank(&s) == codegen.RoleEnd }) {
-		of = codegen.RoleStart // ends will be found later: they need not have what starts have
+		of = codegen.RoleStart // ends will be found later, and need not have the arguments of starts
 	}
 	lacks := make([]error, len(wanted))
 	first := true
@@ -80,7 +81,7 @@ func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error
 	return nil
 }
 
-// bindNoted is for what is noted at a start.
+// bindNoted binds the arguments that are noted at a start.
 func (l *Layout) bindNoted(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	var names []string
 	for i, name := range l.Wanted.By {
@@ -107,8 +108,8 @@ func (l *Layout) bindNoted(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 	return nil
 }
 
-// bindGroup lays out the key of an end's group, of what is noted at the start and
-// of what the end has.
+// bindGroup lays out the key of an end's group, which consists of arguments noted
+// at the start and arguments of the end.
 func (l *PairLayout) bindGroup(code *codegen.Aggregate, by []string, sc *Schema, p *reader.Probe) error {
 	noted := l.noted
 	for i, name := range by {

@@ -11,8 +11,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// OptionUse says which values of options mean something at any of the sites
-// that were found first.
+// OptionUse says which values of options have an effect at one of the sites found
+// first.
 type OptionUse struct {
 	texts  []TextArg // of Options.Strings
 	follow []string
@@ -24,8 +24,8 @@ type OptionUse struct {
 	typed      bool    // a probe has types
 }
 
-// NewOptionUse returns the use of texts and of pointers to follow, of which none has
-// been seen.
+// NewOptionUse returns an OptionUse for texts and pointers to follow, before any
+// probe has been seen.
 func NewOptionUse(texts []TextArg, follow []string) *OptionUse {
 	n := len(texts)
 	return &OptionUse{
@@ -34,7 +34,7 @@ func NewOptionUse(texts []TextArg, follow []string) *OptionUse {
 	}
 }
 
-// see takes note of a bound probe.
+// see notes which values a bound probe uses.
 func (u *OptionUse) see(sc *Schema, p *reader.Probe) {
 	if u == nil {
 		return
@@ -69,13 +69,13 @@ func textOf(sc *Schema, p *reader.Probe, t *TextArg) error {
 	case t.length != "" && lengthArg(p, t.length) == nil:
 		return fmt.Errorf("%s has no argument %s that could be a length", site.Name(p), t.length)
 	case fields[i].Source == shape.FromString || fields[i].Err != nil:
-		return nil // of the latter, events hold the reason
+		return nil // events hold the reason of a text that cannot be read
 	}
 	return fmt.Errorf("argument %s of %s is no pointer", t.arg, site.Name(p))
 }
 
-// Check returns the option that none of the probes has a use for, and why; no error
-// if there is none.
+// Check returns an option that has no effect at any of the probes, and why; no
+// error if there is none.
 func (u *OptionUse) Check() (option string, err error) {
 	if !u.bound {
 		return "", nil
@@ -102,8 +102,8 @@ func (u *OptionUse) Check() (option string, err error) {
 	return "", nil
 }
 
-// Fits returns the error in arguments of functions that nothing the selectors
-// name has.
+// Fits returns an error if Options.Args names arguments of functions and the
+// selectors name nothing that has them.
 func (a *FunctionArgs) Fits(selectors []selector.Selector) error {
 	has := func(k selector.Kind) bool {
 		return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind == k })

@@ -13,8 +13,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// PairLayout is what starts and ends share: by what they are matched, and what
-// is noted at a start for its end. The first sites decide the kinds.
+// PairLayout is what starts and ends share: the key or carrier that matches them,
+// and the arguments that a start notes for its end. The first sites decide the
+// kinds.
 type PairLayout struct {
 	Start, End selector.Selector
 	Key        []string // nil to match by what carries the code
@@ -32,8 +33,9 @@ type PairLayout struct {
 	conditions []pairCondition
 }
 
-// KeyNames returns the names of the key's parts: what every process counts for
-// itself has the process beside it, unless the key says that it is the machine's.
+// KeyNames returns the names of the key's parts. They include the process, since
+// every process counts for itself, unless the key says that its values are the
+// machine's.
 func KeyNames(key []string) ([]string, error) {
 	var names []string
 	process := true
@@ -56,10 +58,11 @@ func KeyNames(key []string) ([]string, error) {
 	return names, nil
 }
 
-// ErrBothRoles is a mistake in selectors, whatever else they name.
+// ErrBothRoles says that selectors name a probe as start and as end: a mistake,
+// whatever else they name.
 var ErrBothRoles = errors.New("is named as start and as end")
 
-// role tells starts from ends.
+// role returns whether the probe is a start or an end.
 func (l *PairLayout) role(p *reader.Probe) (codegen.Role, error) {
 	if l == nil {
 		return codegen.RoleNone, nil
@@ -94,7 +97,7 @@ func (l *Layout) Half(plan site.Plan) error {
 	return nil
 }
 
-// bindPair is for what a start and its end have in common.
+// bindPair binds what a start and its end have in common.
 func (l *PairLayout) bindPair(code *codegen.Aggregate, sc *Schema, s *site.Site) (err error) {
 	p := &s.Probe
 	if l.Key != nil {
@@ -116,8 +119,8 @@ func (l *PairLayout) bindPair(code *codegen.Aggregate, sc *Schema, s *site.Site)
 	return err
 }
 
-// agree holds that the keys of starts and ends can be equal, and that all starts
-// note the same.
+// agree checks that the keys of starts and ends can be equal, and that all starts
+// note the same arguments.
 func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	if l.parts == nil {
 		if l.KeySize != 0 && l.KeySize != code.PairSize { // the map has been made
@@ -129,7 +132,7 @@ func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 		return otherKind(l.Key[i], p)
 	}
 	if code.Role == codegen.RoleStart && len(l.noted) > 0 {
-		for i := range code.Parts { // where nothing can be read, there is room for what others note
+		for i := range code.Parts { // a start that cannot read a part leaves room for what others note
 			if part := &code.Parts[i]; part.In.Source == codegen.InputMissing {
 				part.In.Kind, part.In.Size, part.Size = l.noted[i].In.Kind, l.noted[i].In.Size, l.noted[i].Size
 			}

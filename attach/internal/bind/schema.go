@@ -18,10 +18,10 @@ func NewSchema(sig *codegen.Signature) *Schema {
 	return &Schema{shape.Shape{Layout: &sig.Layout}, sig}
 }
 
-// share has sites of equal signatures use one.
+// share makes the schema use sig, an equal signature of another site.
 func (s *Schema) share(sig *codegen.Signature) { s.Sig, s.Layout = sig, &sig.Layout }
 
-// kindOf is the kind of value that the note of an untyped probe declares.
+// kindOf returns the kind of value that the note of an untyped probe declares.
 func kindOf(a notes.Arg) reader.FieldKind {
 	switch {
 	case a.Float:

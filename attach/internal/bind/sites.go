@@ -7,9 +7,9 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
-// Misfit is why a site is left out: the condition or the aggregation does
-// not fit its arguments. Programs of several versions have several probes of one
-// name, and a pattern names more than have an argument.
+// Misfit says why a site is left out: the condition or the aggregation does not
+// fit its arguments. Versions of a program may have different probes of one name,
+// and a pattern may name probes without the argument.
 type Misfit struct{ Err error }
 
 func (e *Misfit) Error() string { return e.Err.Error() }

@@ -25,7 +25,7 @@ type TextArg struct {
 	length string // the argument that holds the length; empty for text up to a NUL
 }
 
-// errText is how one of Options.Strings has to look.
+// errText says which forms an element of Options.Strings can have.
 var errText = errors.New("want argN, argN[argM] or argN->OFFSET, with PROVIDER:NAME: before it for some probes only")
 
 func parseText(s string) (TextArg, error) {
@@ -103,9 +103,8 @@ func (t *TextArg) reads() int {
 }
 
 // text returns how argument arg of p is to be read as text, nil if it is not.
-// What is said of some probes comes first; what is said of all goes for every
-// argument that may be a pointer, if
-// the probe has an argument for the length.
+// An option for some probes comes first; one for all applies to every argument
+// that may be a pointer, if the probe has the argument for the length.
 func (b *Binder) text(p *reader.Probe, arg string, op *operand.Operand, isFloat bool) *TextArg {
 	word := uint8(8)
 	if p.Class == elf.ELFCLASS32 {
@@ -131,7 +130,7 @@ func (b *Binder) text(p *reader.Probe, arg string, op *operand.Operand, isFloat 
 	return general
 }
 
-// ofGo returns how text is read that a Go function gets: its length is the next
+// ofGo returns how the text of a Go function is read: its length is the next
 // argument.
 func (t *TextArg) ofGo() *TextArg {
 	counted := *t

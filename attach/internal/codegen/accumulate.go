@@ -4,15 +4,14 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// Registers of the code that aggregates; regSite's place is taken by the index
-// of the group map in use.
+// Registers of the code that aggregates. regEpoch takes the place of regSite.
 const (
 	regEpoch = asm.R9
 	regGroup = asm.R5
 	regValue = asm.R4
 )
 
-// exits are the labels by which the code of an aggregate ends.
+// exits are the labels to which the code of an aggregate jumps at its end.
 type exits struct {
 	lost, unwanted, done string
 }
@@ -79,18 +78,17 @@ func (g *generator) addToGroup(to exits) {
 	)
 }
 
-// unlessMissing jumps to lost if what is needed cannot be read at all. The jump
-// is conditional for the sake of the verifier, which refuses code that nothing
-// reaches.
+// unlessMissing jumps to lost if a needed argument cannot be read at all. The
+// jump is conditional because the verifier refuses code that nothing reaches.
 func (g *generator) unlessMissing(lost string) {
 	if g.sig.Aggregate.Missing() {
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 	}
 }
 
-// enter announces, for the CPU, that the group map in use is being updated. It
-// asks again afterwards: whoever exchanges the maps waits only for those that
-// were announced by then.
+// enter announces, for the CPU, that the group map in use is being updated. Then
+// it reads again which map is in use: the reader that exchanges the maps waits
+// only for programs announced by then.
 func (g *generator) enter(lost string) {
 	entered := g.newLabel("entered")
 	for range 2 {
@@ -110,7 +108,8 @@ func (g *generator) enter(lost string) {
 	g.label(entered)
 }
 
-// findGroup sets regGroup to the group of the key, which may be new.
+// findGroup sets regGroup to the group of the key, and creates the group if it is
+// new.
 func (g *generator) findGroup(key asm.Register, at int16, none string) {
 	found := g.newLabel("group")
 	inBoth := func(call func(fd int)) {

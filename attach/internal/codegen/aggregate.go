@@ -2,13 +2,13 @@ package codegen
 
 // Sizes of keys.
 const (
-	KeyText     = 120 // bytes that tell text apart
+	KeyText     = 120 // bytes of text that count
 	KeyTextSize = 8 + KeyText + 8
 	KeyComm     = 16
 )
 
-// Words of a group's value. Min and max hold numbers whose unsigned order is
-// that of the argument's, min's complemented, so that 0 is the start of both.
+// Words of a group's value. Max holds a number whose unsigned order is that of
+// the argument, and min the complement of one, so that both start from 0.
 const (
 	WordCount = iota
 	WordSum   // of floating-point numbers: in units of 2^-20
@@ -17,8 +17,7 @@ const (
 	WordHist
 )
 
-// SumFraction is how many bits of a sum of floating-point numbers are behind the
-// point.
+// SumFraction is the number of fraction bits in a sum of floating-point numbers.
 const SumFraction = 20
 
 // Aggregate says what the code of a signature adds up, and by what.
@@ -30,14 +29,14 @@ type Aggregate struct {
 	Marks   int // where in the key it is marked which parts are missing; 0 if none can be
 
 	Role     Role
-	Pair     []Part // tells which start an end belongs to
+	Pair     []Part // key that matches a start and its end
 	PairSize int
-	Noted    int  // bytes that are noted at a start, which are parts there
+	Noted    int  // bytes that are noted at a start, where they are Parts
 	Lasting  bool // the key comes again
 }
 
-// Values are the sums that a group has. Without Value it has the number of events
-// alone.
+// Values are the sums that a group has. Without Value a group has only the number
+// of events.
 type Values struct {
 	Value, Sum, Min, Max, Hist bool
 
@@ -49,7 +48,7 @@ type Part struct {
 	In     Input
 	Offset int
 	Size   int
-	Mark   uint8 // why there is none, if In is missing
+	Mark   uint8 // why the part is missing, if In is
 }
 
 // Room returns the bytes of all keys. Behind a pair's key is the number of a
@@ -61,7 +60,7 @@ func (c *Aggregate) Room() int {
 	return c.KeySize + c.PairSize + 8
 }
 
-// inputs yields everything that is looked at.
+// inputs yields all inputs of the aggregate.
 func (c *Aggregate) inputs(yield func(*Input) bool) {
 	for _, parts := range [][]Part{c.Parts, c.Pair} {
 		for i := range parts {
@@ -84,8 +83,8 @@ func (c *Aggregate) readsText() bool {
 	return false
 }
 
-// Missing says that an argument cannot be read at all without which an event
-// does not count.
+// Missing reports whether an argument that an event needs to count cannot be read
+// at all.
 func (c *Aggregate) Missing() bool {
 	for i := range c.Pair {
 		if c.Pair[i].In.Source == InputMissing {
@@ -95,7 +94,7 @@ func (c *Aggregate) Missing() bool {
 	return c.Wanted.Value && c.Value.Source == InputMissing
 }
 
-// Role is what the events of a site are to a latency.
+// Role says whether the events of a site are starts or ends of a latency.
 type Role uint8
 
 const (

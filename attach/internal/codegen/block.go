@@ -2,9 +2,9 @@ package codegen
 
 import "github.com/cilium/ebpf/asm"
 
-// block is the argument block of a typed probe. It has just been written, to the
-// stack of the thread, and is in memory: a record that nothing else has to be looked
-// up for can be reserved before.
+// block is the argument block of a typed probe. The thread has just written it to
+// its stack, so it is resident: a record that needs nothing else can be reserved
+// before the block is read.
 func block() section {
 	return section{
 		read: func(g *generator) {

@@ -12,8 +12,8 @@ import (
 )
 
 // Buckets of a histogram by powers of two: negative numbers, zero, and the
-// powers. Those of floating-point numbers begin with 2^-32; what is less counts
-// as zero.
+// powers. The powers of floating-point numbers begin with 2^-32; smaller numbers
+// count as zero.
 const (
 	bucketNegative = iota
 	bucketZero
@@ -24,8 +24,8 @@ const (
 	HistBuckets = bucketPowers + powers
 )
 
-// BucketOfPower returns from which number on to less than which one bucket i of a
-// histogram by powers of two counts.
+// BucketOfPower returns the bounds of bucket i of a histogram by powers of two,
+// which counts numbers from lo to less than hi.
 func BucketOfPower(i int, kind reader.FieldKind) (lo, hi float64) {
 	first := 0
 	if kind == reader.Float {
@@ -44,8 +44,9 @@ func BucketOfPower(i int, kind reader.FieldKind) (lo, hi float64) {
 	return lo, hi
 }
 
-// BoundsTable returns what programs look up a value's bucket in: the bounds in the
-// order of [generator.orderValue], and behind them what no value is greater than.
+// BoundsTable returns the table in which programs look up a value's bucket: the
+// bounds as order keys, see [generator.orderValue], filled up with a key that no
+// value exceeds.
 func BoundsTable(bounds []float64, kind reader.FieldKind, size uint8) []byte {
 	table := make([]byte, 0, 8*boundsEntries(len(bounds)))
 	for _, b := range bounds {
@@ -61,9 +62,8 @@ func BoundsTable(bounds []float64, kind reader.FieldKind, size uint8) []byte {
 // binary search with steps of powers of two can look at.
 func boundsEntries(n int) int { return 1<<bits.Len(uint(n)) - 1 }
 
-// orderBound returns what the order of values of at least b, and of no others,
-// is not less than. Where no value is that great, the greatest one is taken for
-// it.
+// orderBound returns the smallest order key of a value ≥ b, or the greatest key
+// if there is no such value.
 func orderBound(b float64, kind reader.FieldKind, size uint8) uint64 {
 	switch kind {
 	case reader.Float:
@@ -96,8 +96,8 @@ func orderBound(b float64, kind reader.FieldKind, size uint8) uint64 {
 	return uint64(b)
 }
 
-// searchBucket puts the number of bounds that the value is not less than into
-// R2. It changes R0, R1, R3 and regValue.
+// searchBucket puts the number of bounds that are less than or equal to the value
+// into R2. It changes R0, R1, R3 and regValue.
 func (g *generator) searchBucket(in *Input, bounds int) {
 	g.orderValue(in)
 	g.emit(
@@ -126,7 +126,7 @@ func (g *generator) searchBucket(in *Input, bounds int) {
 func (g *generator) powerBucket(in *Input) {
 	done := g.newLabel("bucket")
 	g.emit(asm.Mov.Imm(asm.R2, bucketZero))
-	if in.Kind == reader.Float { // there is a zero with a sign
+	if in.Kind == reader.Float { // there is a negative zero
 		g.emit(asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.JEq.Imm(asm.R3, 0, done))
 	} else {
 		g.emit(asm.JEq.Imm(regValue, 0, done))
@@ -167,7 +167,7 @@ func (g *generator) powerBucket(in *Input) {
 	g.bound(asm.R2, HistBuckets)
 }
 
-// bound makes the verifier see that r is less than n, which it is.
+// bound shows the verifier that r is less than n, which always holds.
 func (g *generator) bound(r asm.Register, n int) {
 	bounded := g.newLabel("bounded")
 	g.emit(asm.JLT.Imm(r, int32(n), bounded), asm.Mov.Imm(r, int32(n-1)))

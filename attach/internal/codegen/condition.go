@@ -68,8 +68,9 @@ var jumps = map[jump]asm.JumpOp{
 	{filter.GreaterEqual, false}: asm.JGE, {filter.GreaterEqual, true}: asm.JSGE,
 }
 
-// forget makes the verifier know nothing of a number, so that it goes only once
-// through what follows, whatever the number was. It changes R1.
+// forget makes the verifier forget what it knows about a number, so that it walks
+// through the code that follows only once, whatever the number was. It changes
+// R1.
 func (g *generator) forget(r asm.Register) {
 	g.emit(
 		asm.LoadMem(asm.R1, regContext, 0, asm.DWord),

@@ -1,6 +1,6 @@
 // Package codegen generates the BPF programs that record events or add them up. It
-// gets descriptions and gives instructions: it opens, loads and attaches nothing,
-// and does not look at probes.
+// turns descriptions into instructions: it opens, loads and attaches nothing, and
+// does not know probes.
 //
 //   - a [Signature] says what is read at a site, on which condition, and what is
 //     done with it; sites with equal signatures share code

@@ -6,7 +6,8 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// failures say which reads failed. They come last, when all have been tried.
+// failures is the section that says which reads failed. It comes last, when all
+// reads have been tried.
 func failures() section { return section{write: (*generator).writeFailures} }
 
 // markError notes that read i has failed. It changes R1 and R2.

@@ -50,9 +50,9 @@ func (g *generator) loadGoTime(at int16) {
 	g.label(done)
 }
 
-// loadGoAddr puts the bytes of the notes.GoAddrType in the argument block to the
-// text area at regRecord+area, their number before them, as notes.GoAddr does, and
-// jumps if it could not be read. It changes R0 to R5.
+// loadGoAddr puts the bytes of the notes.GoAddrType in the argument block into
+// the text area at regRecord+area, after their number, as notes.GoAddr does. It
+// jumps to failed if the address could not be read, and changes R0 to R5.
 func (g *generator) loadGoAddr(in *Input, area int16, failed string) {
 	v4, done := g.newLabel("ipv4"), g.newLabel("address")
 	at := int16(g.sig.BlockOffset() + int(in.Offset))

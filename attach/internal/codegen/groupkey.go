@@ -6,7 +6,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// keyAt is the place of the group's key, or of the key of a start and its end.
+// keyAt returns the place of the group's key, or of the key that matches a start
+// and its end.
 func (g *generator) keyAt(pair bool) (base asm.Register, at int16) {
 	agg := g.sig.Aggregate
 	size := agg.KeySize
@@ -49,8 +50,8 @@ func (g *generator) keyPart(p *Part, key asm.Register, at int16, lost string) {
 	}
 }
 
-// keyText stores text, padded, with its length before it. Longer text has the
-// length keyText+1.
+// keyText stores text, padded, after its length. Text longer than KeyText has the
+// length KeyText+1.
 func (g *generator) keyText(in *Input, at int16, lost string) {
 	g.emit(asm.Mov.Imm(asm.R1, 0))
 	for off := int16(0); off < KeyTextSize; off += 8 {
@@ -79,8 +80,8 @@ func (g *generator) keyText(in *Input, at int16, lost string) {
 	g.label(short)
 }
 
-// plainFloat makes equal numbers in R1 equal in their bits, and what is not a
-// number, too. It changes R2 and R3.
+// plainFloat makes the bits of equal numbers in R1 equal, and those of all NaNs.
+// It changes R2 and R3.
 func (g *generator) plainFloat(in *Input) {
 	inf := uint64(0x7ff) << 53 // without the sign
 	if in.Size == 4 {
@@ -102,8 +103,8 @@ func (g *generator) plainFloat(in *Input) {
 	g.label(number)
 }
 
-// groupKey puts the key of the event's group together at key+at. Parts that
-// cannot be read are marked.
+// groupKey writes the key of the event's group to key+at, and marks parts that
+// cannot be read.
 func (g *generator) groupKey(key asm.Register, at int16) {
 	agg := g.sig.Aggregate
 	if agg.KeySize == 0 {
@@ -111,7 +112,7 @@ func (g *generator) groupKey(key asm.Register, at int16) {
 		return
 	}
 	marks := at + int16(agg.Marks)
-	if agg.Role != RoleEnd || agg.Noted == 0 { // else recall has
+	if agg.Role != RoleEnd || agg.Noted == 0 { // otherwise recall has
 		g.clearMarks(key, at)
 	}
 	for i := range agg.Parts {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// aggregateValue leaves the value at stackLength, and what it adds to the sum
-// at stackSum.
+// aggregateValue stores the value at stackLength, and the amount to add to the
+// sum at stackSum.
 func (g *generator) aggregateValue(lost string) {
 	agg := g.sig.Aggregate
 	in := &agg.Value
@@ -55,7 +55,7 @@ func (g *generator) aggregateValue(lost string) {
 		asm.JGE.Imm(asm.R2, even, left),
 		asm.JLT.Imm(asm.R2, even-60, zero),
 		asm.Mov.Imm(asm.R4, even-1),
-		asm.Sub.Reg(asm.R4, asm.R2), // all but one of the bits that go
+		asm.Sub.Reg(asm.R4, asm.R2), // all but one of the bits to drop
 		asm.And.Imm(asm.R4, 63),
 		asm.RSh.Reg(asm.R3, asm.R4),
 		asm.Add.Imm(asm.R3, 1), // round
@@ -77,8 +77,8 @@ func (g *generator) aggregateValue(lost string) {
 	g.emit(asm.StoreMem(asm.R10, stackSum, asm.R3, asm.DWord))
 }
 
-// update adds the event to the group. Programs of tasks on one CPU may preempt
-// each other, hence the atomics.
+// update adds the event to the group. It uses atomics because tasks on one CPU
+// may preempt each other within the program.
 func (g *generator) update() {
 	agg := g.sig.Aggregate
 	g.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*WordCount))
@@ -117,8 +117,8 @@ func (g *generator) update() {
 	}
 }
 
-// orderValue puts a number into R1 whose unsigned order is the value's. It
-// changes R2 and R3.
+// orderValue puts the value's order key into R1: a number whose unsigned order is
+// the value's. It changes R2 and R3.
 func (g *generator) orderValue(in *Input) {
 	g.emit(asm.Mov.Reg(asm.R1, regValue))
 	if in.Kind == reader.Float {
@@ -129,8 +129,8 @@ func (g *generator) orderValue(in *Input) {
 	}
 }
 
-// raiseTries is how often another task may get in between on this CPU, within
-// a few instructions, until a maximum is given up.
+// raiseTries is how often another task on this CPU may interfere within a few
+// instructions before the program gives up a maximum.
 const raiseTries = 8
 
 // raise makes the group's word at off at least R1. It changes R0 and R3.

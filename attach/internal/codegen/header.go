@@ -6,7 +6,7 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// header says which site fired, when, and in which thread.
+// header is the section that says which site fired, when, and in which thread.
 func header() section { return section{write: (*generator).writeHeader} }
 
 // writeHeader is the last to use regSite, whose register regCursor takes.

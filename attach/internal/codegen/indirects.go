@@ -6,14 +6,14 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// indirects are what pointers in the block lead to.
+// indirects is the section of the memory that pointers in the block lead to.
 func indirects() section {
 	any := func(s *Signature) bool { return len(s.Indirects) > 0 }
 	return section{read: (*generator).readIndirects, scratch: any, memory: any}
 }
 
-// readIndirects copies what pointers in the block lead to. What they point to
-// is zero if it cannot be read: nothing is there to follow.
+// readIndirects copies the memory that pointers in the block lead to. Memory that
+// cannot be read is zero, so that no pointer in it is followed.
 func (g *generator) readIndirects() {
 	start := g.sig.BlockOffset()
 	for i, in := range g.sig.Indirects {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Source is where a program has a value from.
+// Source says where a program gets a value from.
 type Source uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	InputBlock                  // at Offset in the argument block
 	InputGoTime                 // a notes.GoTimeType at Offset there
 	InputGoAddr                 // a notes.GoAddrType at Offset there
-	InputText                   // what Text reads
+	InputText                   // the text that Text reads
 	InputComm
 	InputPID
 	InputTID
@@ -24,11 +24,11 @@ const (
 	inputElapsed  // since the start, in nanoseconds
 	InputThread   // process and thread
 	InputRegister // the word at Offset in the context, plus Value
-	InputStart    // of an end: noted at its start, at Offset in what was
+	InputStart    // for an end: noted at its start, at Offset in the noted bytes
 )
 
-// Input is a value that the kernel looks at, as opposed to one that it records.
-// It is comparable.
+// Input is a value that a program uses itself, as opposed to one that it records.
+// Inputs are comparable.
 type Input struct {
 	Source  Source
 	Kind    reader.FieldKind
@@ -43,7 +43,7 @@ type Input struct {
 // Elapsed is the value of an end.
 var Elapsed = Input{Source: inputElapsed, Kind: reader.Uint, Size: 8}
 
-// inBlock says that the input lies at Offset in the argument block.
+// inBlock reports whether the input lies at Offset in the argument block.
 func (in *Input) inBlock() bool {
 	return in.Source == InputBlock || in.Source == InputGoTime || in.Source == InputGoAddr
 }
@@ -51,7 +51,7 @@ func (in *Input) inBlock() bool {
 // IsText reports whether the input is text or bytes.
 func (in *Input) IsText() bool { return in.Kind == reader.String || in.Kind == reader.Bytes }
 
-// FilterKind returns what the input is to a condition.
+// FilterKind returns the input's kind in conditions.
 func (in *Input) FilterKind() filter.Kind {
 	switch in.Meaning {
 	case reader.Duration:

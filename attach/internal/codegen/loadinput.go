@@ -51,8 +51,8 @@ func (g *generator) loadInput(in *Input, failed string) {
 		g.failedRead(g.sig.RegionRead(in.Offset), failed)
 		g.loadGoTime(int16(g.sig.BlockOffset() + int(in.Offset)))
 	default:
-		// The jump is conditional to the verifier, which refuses code that
-		// nothing reaches.
+		// The jump is conditional because the verifier refuses code that nothing
+		// reaches.
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
 		return
 	}
@@ -72,9 +72,9 @@ func (g *generator) loadInput(in *Input, failed string) {
 
 var sizes = map[uint8]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord}
 
-// failedRead jumps if read i has failed. The verifier, which knows in each state
-// whether it has, would go on separately with every combination of failures if
-// it had to remember that until here. It changes R1 and R2.
+// failedRead jumps if read i has failed. It makes the verifier forget the
+// outcome: otherwise the verifier would go on separately with every combination
+// of failures. It changes R1 and R2.
 func (g *generator) failedRead(i int, failed string) {
 	g.emit(asm.LoadMem(asm.R2, asm.R10, stackErrors, asm.DWord))
 	g.forget(asm.R2)
@@ -111,9 +111,9 @@ func (g *generator) orderFloat(in *Input, failed string) {
 	g.label(positive)
 }
 
-// loadText copies text to the text area at regRecord+area, its length before
-// it, and jumps if it could not be read. A length beyond [filter.MaxText] means
-// that there is more than was copied. It changes R0 to R5.
+// loadText copies text to the text area at regRecord+area, after its length, and
+// jumps to failed if it could not be read. A length beyond [filter.MaxText] means
+// that the text goes on. It changes R0 to R5.
 func (g *generator) loadText(in *Input, area int16, failed string) {
 	switch {
 	case in.Source == InputComm:
@@ -161,7 +161,8 @@ func (g *generator) loadTerminated(in *Input, area int16, limit int32, failed st
 	g.emit(asm.StoreMem(regRecord, area, asm.R0, asm.DWord))
 }
 
-// toArea returns what puts the address of a text's bytes into R1.
+// toArea returns a function that emits code to put the address of a text's bytes
+// into R1.
 func (g *generator) toArea(area int16) func() {
 	return func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+TextData)) }
 }

@@ -8,19 +8,20 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 )
 
-// Marks say why a part of a group's key is missing, which then is zero. Behind
-// the parts, a key has a byte for each of them.
+// Marks say why a part of a group's key is missing. A missing part is zero. The
+// marks follow the parts, one byte for each.
 const (
 	MarkFault    = 1 + iota // event.ErrFault
-	MarkNil                 // it lies behind a nil pointer
+	MarkNil                 // the part lies behind a nil pointer
 	MarkNegative            // its length is less than 0
-	MarkReason              // the first of the reasons that a site has, by their index
+	MarkReason              // the first of a site's reasons, by their index
 
 	marksInWord = 8
-	MaxMark     = 255 // of the reasons, the last
+	MaxMark     = 255 // the last of the reasons
 )
 
-// MarksSize is how many bytes the marks of parts take, in whole words.
+// MarksSize returns the number of bytes that the marks of parts take, in whole
+// words.
 func MarksSize(parts int) int { return 8 * ((parts + marksInWord - 1) / marksInWord) }
 
 // MarkIn returns the mark of part i in a key of that many parts.
@@ -30,7 +31,7 @@ func MarkIn(key []byte, parts, i int) uint8 {
 	return uint8(word >> (i % marksInWord * 8))
 }
 
-// clearMarks says that no part of the key at key+at is missing.
+// clearMarks marks all parts of the key at key+at as present.
 func (g *generator) clearMarks(key asm.Register, at int16) {
 	agg := g.sig.Aggregate
 	if agg.Marks == 0 {
@@ -42,7 +43,7 @@ func (g *generator) clearMarks(key asm.Register, at int16) {
 	}
 }
 
-// mayFail says that reading the input may fail.
+// mayFail reports whether reading the input may fail.
 func (g *generator) mayFail(in *Input) bool {
 	switch {
 	case in.inBlock(), in.Source == InputText:
@@ -107,10 +108,9 @@ func (g *generator) whyMissing(in *Input) {
 	g.label(done)
 }
 
-// nilOnTheWay sets R3 to markNil if a pointer is nil on the way to what lies at
-// an offset from the start of the block, and jumps to done. Where the read that
-// has the pointer failed, the pointer is zero, and it is that read's failure
-// that counts.
+// nilOnTheWay sets R3 to MarkNil and jumps to done if a pointer on the way to
+// offset off from the start of the block is nil. If the read of the pointer
+// failed, the pointer is zero, and that read's failure counts.
 func (g *generator) nilOnTheWay(off uint32, done string) {
 	block := g.sig.BlockRead()
 	for read := g.sig.RegionRead(off); read != block; {

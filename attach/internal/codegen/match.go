@@ -58,23 +58,23 @@ func (g *generator) match(p filter.Pattern, yes, no string) {
 }
 
 // oneState is put before searches, which the verifier walks through for every
-// state in which it arrives: it tells apart how long the text is and which reads
-// have failed, unless it is made to forget that. It changes R1 and R2.
+// state in which it arrives: there is one for each length of the text and each
+// set of failed reads, unless it is made to forget them. It changes R1 and R2.
 func (g *generator) oneState(no string) {
 	g.forget(asm.R5)
 	g.emit(
-		asm.JGT.Imm(asm.R5, filter.MaxText, no), // it is not
+		asm.JGT.Imm(asm.R5, filter.MaxText, no), // never jumps
 		asm.LoadMem(asm.R2, asm.R10, stackErrors, asm.DWord),
 	)
 	g.forget(asm.R2)
 	g.emit(asm.StoreMem(asm.R10, stackErrors, asm.R2, asm.DWord))
 }
 
-// search moves R4 behind the first place from there on where the text has
-// piece. The loop's number of turns is a constant in R0: the verifier walks
-// through all of them. R1 is made of R4 by adding a register: by a constant, the
-// verifier of Linux 6.12 (kernel/bpf/verifier.c: sync_linked_regs) would keep the
-// two linked, and in the end refuse the program.
+// search moves R4 behind the first occurrence of piece in the text at or after
+// R4. The number of loop turns is a constant in R0: the verifier walks through
+// all of them. R1 is computed from R4 by adding a register: if a constant were
+// added, the verifier of Linux 6.12 (kernel/bpf/verifier.c: sync_linked_regs)
+// would keep the two linked and in the end refuse the program.
 func (g *generator) search(piece string, area int16, no string) {
 	turn, next, found := g.newLabel("turn"), g.newLabel("next"), g.newLabel("found")
 	g.emit(asm.Mov.Imm(asm.R0, 0))
@@ -101,8 +101,8 @@ func (g *generator) search(piece string, area int16, no string) {
 	g.emit(asm.JGT.Imm(asm.R4, filter.MaxText, no))
 }
 
-// searchCost is about how many instructions the verifier walks through for the
-// searches of a condition, as measured on Linux 6.18.
+// searchCost returns about how many instructions the verifier walks through for
+// the searches of a condition, as measured on Linux 6.18.
 func searchCost(c *filter.Condition) int {
 	if c == nil {
 		return 0

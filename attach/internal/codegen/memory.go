@@ -14,19 +14,19 @@ const (
 	scratchPad = 8 // the lock in front of the record
 )
 
-// LimitStrings keeps less of each string than was asked for where several would
-// not fit a record.
+// LimitStrings lowers the limit of each string if several would not fit a record.
 func (s *Signature) LimitStrings() {
 	if len(s.Strings) == 0 {
-		s.Limit = 0 // does not tell signatures apart
+		s.Limit = 0 // without strings, signatures do not differ by it
 	}
 	for s.Limit > 0 && s.ScratchSize() > maxScratch {
 		s.Limit /= 2
 	}
 }
 
-// cursorMask bounds the position of what comes next behind the fixed part, in a
-// form that spares the verifier from telling all combinations of lengths apart.
+// cursorMask returns a mask that bounds the position of the next string behind
+// the fixed part. With a mask the verifier need not follow all combinations of
+// lengths.
 func (s *Signature) cursorMask() int {
 	end := s.FixedSize()
 	for _, sec := range sections {
@@ -37,7 +37,7 @@ func (s *Signature) cursorMask() int {
 	return 1<<bits.Len(uint(end)) - 1
 }
 
-// ScratchSize is the bytes of scratch memory that the code needs.
+// ScratchSize returns the number of bytes of scratch memory that the code needs.
 func (s *Signature) ScratchSize() int {
 	size := scratchPad + s.textArea()
 	if s.looksAtText() {
@@ -49,7 +49,8 @@ func (s *Signature) ScratchSize() int {
 	return size
 }
 
-// Fits returns an error if there is no memory for what the program puts together.
+// Fits returns an error if there is no memory for the record that the program
+// assembles.
 func (s *Signature) Fits() error {
 	size := s.FixedSize()
 	if s.NeedsScratch() {
@@ -61,16 +62,16 @@ func (s *Signature) Fits() error {
 	return nil
 }
 
-// The text area is where a condition gets text to look at: its length in 8
-// bytes, and what there is of it. A search may look that much further beyond
-// the place where it starts, and for as long a text.
+// The text area holds the text that a condition compares: its length in 8 bytes,
+// and its bytes. A search may read that far beyond the place where it starts, for
+// a piece as long.
 const (
 	TextData     = 8
 	textAreaSize = TextData + 3*filter.MaxText + 16
 )
 
-// textArea is the offset of the text area from the record. At the last position that
-// a string can have, it is copied with its NUL and one byte that tells whether it
+// textArea is the offset of the text area from the record. A string at the last
+// possible position is copied with its NUL and one byte that shows whether it
 // goes on.
 func (s *Signature) textArea() int { return (s.cursorMask() + 1 + s.Limit + 2 + 7) &^ 7 }
 
@@ -84,11 +85,12 @@ func (s *Signature) looksAtText() bool {
 	return false
 }
 
-// maxStackKey bytes of an aggregate's keys fit the stack, whose end is at 512.
+// maxStackKey is how many bytes of an aggregate's keys fit the stack of 512
+// bytes.
 const maxStackKey = 128
 
-// filters says that an event may turn out not to be wanted. A start is noted
-// even then.
+// filters reports whether a condition may reject an event. A start is noted even
+// then.
 func (s *Signature) filters() bool {
 	if s.Aggregate == nil || s.Aggregate.Role == RoleNone {
 		return s.Where != nil
@@ -96,8 +98,8 @@ func (s *Signature) filters() bool {
 	return s.Aggregate.Role == RoleEnd
 }
 
-// NeedsScratch says that records, or what conditions look at, are put together
-// in scratch memory.
+// NeedsScratch reports whether records, or the inputs of conditions, are
+// assembled in scratch memory.
 func (s *Signature) NeedsScratch() bool {
 	for _, sec := range sections {
 		if sec.scratch != nil && sec.scratch(s) {
@@ -107,7 +109,7 @@ func (s *Signature) NeedsScratch() bool {
 	return s.looksAtText() || s.Aggregate != nil && (s.Aggregate.readsText() || s.Aggregate.Room() > maxStackKey)
 }
 
-// readsMemory says that the program reads memory which need not be resident.
+// readsMemory reports whether the program reads memory that need not be resident.
 func (s *Signature) readsMemory() bool {
 	for _, sec := range sections {
 		if sec.memory != nil && sec.memory(s) {

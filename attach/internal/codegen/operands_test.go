@@ -12,8 +12,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestOperands compiles arguments of every architecture that can be a host,
-// and shows the instructions that make their values or addresses.
+// TestOperands compiles arguments for every architecture that can be a host, and
+// compares the instructions that load their values or addresses.
 func TestOperands(t *testing.T) {
 	exec := &operand.Object{ELF: &safeelf.File{Type: elf.ET_EXEC}, Symbols: fakeSymbols{}}
 	shared := &operand.Object{ELF: &safeelf.File{Type: elf.ET_DYN}, Symbols: exec.Symbols}
@@ -85,7 +85,7 @@ func TestOperands(t *testing.T) {
 	}
 }
 
-// fakeSymbols have one called sym and a global offset table.
+// fakeSymbols has a symbol sym and a global offset table.
 type fakeSymbols struct{}
 
 func (fakeSymbols) Resolve(a *notes.Arg) (uint64, error) {

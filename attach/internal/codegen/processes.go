@@ -6,7 +6,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
-// onlyProcesses ends the program in processes that no events are wanted of.
+// onlyProcesses ends the program in processes that are not traced.
 func (g *generator) onlyProcesses() {
 	if g.refs.Processes == nil {
 		return
@@ -22,7 +22,7 @@ func (g *generator) onlyProcesses() {
 		asm.JEq.Imm(asm.R0, 0, "exit"),
 	)
 	if g.refs.Lifetimes {
-		// Registers that hold nothing yet.
+		// These registers hold nothing yet.
 		g.emit(
 			asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),
 			asm.LoadMem(asm.R8, asm.R0, 8, asm.DWord),

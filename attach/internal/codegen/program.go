@@ -27,7 +27,7 @@ const (
 	stackLength = -16
 	stackErrors = -24 // bits of failed reads
 	stackSum    = -32
-	stackClock  = -40                            // when an end fired, then what has passed since its start
+	stackClock  = -40                            // when an end fired, then the time since its start
 	stackSlots  = -40                            // and below: memory operands of records without strings
 	stackGroup  = stackSlots - 8*record.MaxReads // and below: an aggregate's keys
 )
@@ -35,15 +35,15 @@ const (
 const (
 	// maxInstructions in a program; jumps reach 2^15.
 	maxInstructions = 20_000
-	// maxWalk is how many instructions the verifier may have to walk through, as
-	// far as can be told: it gives up after 1,000,000 (kernel/bpf/verifier.c:
+	// maxWalk is how many instructions, by estimate, the verifier may have to
+	// walk through: it gives up after 1,000,000 (kernel/bpf/verifier.c:
 	// BPF_COMPLEXITY_LIMIT_INSNS).
 	maxWalk = 300_000
 )
 
-// Form is the place of a signature: a program holds the code of several, so
-// that a file's sites share a link, and finds it by the upper half of the
-// cookie. The lower half is the index of the site.
+// Form is the place of a signature's code. A program holds the code of several
+// signatures, so that a file's sites share a link, and finds it by the upper half
+// of the cookie. The lower half is the index of the site.
 type Form struct {
 	Program int // of those that Specs returns
 	index   int
@@ -52,7 +52,7 @@ type Form struct {
 // Cookie returns the cookie with which a link attaches a site.
 func (f Form) Cookie(site int) uint64 { return uint64(f.index)<<32 | uint64(uint32(site)) }
 
-// Hook is what the kernel wants programs to be that a link runs.
+// Hook says what the kernel requires of programs that a link runs.
 type Hook struct {
 	Type   ebpf.ProgramType
 	Attach ebpf.AttachType // 0 for perf events
@@ -93,8 +93,8 @@ func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Form
 	return specs, forms
 }
 
-// programKind is what signatures have in common whose code can be in one program.
-// A program that may sleep costs a little more than others.
+// programKind is what signatures must have in common for their code to be in one
+// program. A program that may sleep costs a little more than others.
 type programKind struct {
 	hook   Hook
 	sleeps bool
@@ -139,7 +139,7 @@ func (g *generator) body(sig *Signature) asm.Instructions {
 	return g.ins
 }
 
-// program puts bodies together.
+// program assembles bodies into a program.
 func (g *generator) program(bodies []asm.Instructions, filters bool) *ebpf.ProgramSpec {
 	g.ins = nil
 	g.prologue()
@@ -238,8 +238,8 @@ func (g *generator) prologue() {
 	g.count(CounterFired)
 }
 
-// count adds one to a counter. Programs of tasks on one CPU may preempt each
-// other, hence the atomic.
+// count adds one to a counter. It uses an atomic because tasks on one CPU may
+// preempt each other within the program.
 func (g *generator) count(off int16) {
 	g.emit(
 		asm.Mov.Imm(asm.R1, 1),
@@ -248,7 +248,7 @@ func (g *generator) count(off int16) {
 }
 
 // epilogue ends the program; it counts a lost event if jumped to at "lost",
-// and one that is not wanted at "filtered".
+// and a filtered one at "filtered".
 func (g *generator) epilogue(filters bool) {
 	if filters {
 		g.label("filtered")

@@ -13,8 +13,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestManyForms loads one program with the code for many signatures, beyond
-// what jumps reach.
+// TestManyForms loads the code for many signatures, more than jumps in one
+// program reach.
 func TestManyForms(t *testing.T) {
 	var sigs []*Signature
 	for i := range 700 {
@@ -46,7 +46,7 @@ func TestManyForms(t *testing.T) {
 	}
 }
 
-// newRefs returns what programs that record events refer to.
+// newRefs returns the maps of programs that record events.
 func newRefs(t *testing.T) *Refs {
 	t.Helper()
 	r := &Refs{}

@@ -32,7 +32,7 @@ func (g *generator) emitFixed() {
 	g.emit(asm.Ja.Label("exit"))
 }
 
-// emitVariable puts a record together in scratch memory and sends what it used.
+// emitVariable assembles a record in scratch memory and sends the bytes used.
 func (g *generator) emitVariable() {
 	unwanted := g.newLabel("unwanted")
 	g.takeScratch()

@@ -6,23 +6,23 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
-// Refs are what the programs of a session refer to. What is nil is not there, and
-// programs do without it.
+// Refs are the maps and descriptions that the programs of a session refer to.
+// Programs do without those that are nil.
 type Refs struct {
 	Ring      *ebpf.Map            // of records; nil to aggregate
 	Counters  *ebpf.Map            // per CPU, see CounterFired
-	Scratch   *ebpf.Map            // for records that are put together first
-	Stopped   *ebpf.Map            // u64: not 0 when programs shall do nothing any more
+	Scratch   *ebpf.Map            // for records that are assembled first
+	Stopped   *ebpf.Map            // u64: not 0 once programs must do nothing any more
 	Namespace *kernel.PIDNamespace // whose PIDs are meant; nil for the initial one
 	Processes *ebpf.Map            // by PID: when each one was started; nil for all processes
-	Lifetimes bool                 // processes are told apart by when they were started
+	Lifetimes bool                 // processes are identified by when they were started, too
 	Selected  *Selected            // nil for all processes
 
 	// For aggregates:
 	Groups  [2]*ebpf.Map // programs update one while the other is read
-	Control *ebpf.Map    // u64: which one
+	Control *ebpf.Map    // u64: which of Groups to update
 	Zeros   *ebpf.Map    // a new group
 	Bounds  *ebpf.Map    // of a histogram's buckets; nil for powers of two
-	Starts  *ebpf.Map    // that wait for their end, by key
-	Noted   *ebpf.Map    // at starts, by key and number
+	Starts  *ebpf.Map    // starts that wait for their end, by key
+	Noted   *ebpf.Map    // arguments noted at starts, by key and number
 }

@@ -1,28 +1,29 @@
 package codegen
 
-// section is a part of a record, see package record: how it gets there, and what it
-// needs for that. What is nil is not needed.
+// section is a part of a record, see package record: how it is read and written,
+// and what that needs. A nil function is not needed.
 type section struct {
-	// read reads what may have to be brought in, before the condition is looked at:
-	// into the record if that is put together in scratch memory, onto the stack if
-	// not.
+	// read reads memory that may have to be brought in, before the condition is
+	// tested: into the record if it is assembled in scratch memory, otherwise
+	// onto the stack.
 	read func(*generator)
-	// write puts into a record that is wanted what read has not put there. Outside
-	// scratch memory it must not sleep: a record that is reserved in the ring holds up
-	// those behind it.
+	// write completes the record, if the event is wanted, with what read has not
+	// put there. Outside scratch memory it must not sleep: a record that is
+	// reserved in the ring holds up those behind it.
 	write func(*generator)
 
-	// scratch says that records have to be put together in scratch memory.
+	// scratch reports whether records have to be assembled in scratch memory.
 	scratch func(*Signature) bool
-	// memory says that read reads memory which need not be resident.
+	// memory reports whether read reads memory that need not be resident.
 	memory func(*Signature) bool
-	// behind is the most bytes that the section has behind the fixed part, from
-	// regCursor on, which write moves and then bounds by the generator's cursorMask.
+	// behind returns the maximal size of the section's bytes behind the fixed
+	// part. They begin at regCursor, which write moves and then bounds by the
+	// generator's cursorMask.
 	behind func(*Signature) int
 }
 
-// sections are those of a record in the order of their code. A part that is new is
-// a file like theirs and a line here.
+// sections are the sections of a record in the order of their code. A new one
+// needs a file like theirs and a line here.
 var sections = []section{
 	header(),
 	slots(),

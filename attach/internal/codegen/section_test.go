@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// TestReservedRecords checks that a program that may sleep does not between the
-// reservation of a record in the ring and its submission.
+// TestReservedRecords checks that a program which may sleep does not do so
+// between the reservation of a record in the ring and its submission.
 func TestReservedRecords(t *testing.T) {
 	sig := &Signature{Layout: record.Layout{Slots: 2, Block: 24}, Hook: Hook{Sleeps: true}, Operands: []operand.Operand{
 		{Kind: operand.Const, Size: 8},
@@ -48,7 +48,7 @@ func TestReservedRecords(t *testing.T) {
 }
 
 // TestKinds checks that signatures share a program only if it is attached as each
-// wants.
+// requires.
 func TestKinds(t *testing.T) {
 	multi, perf := Hook{Type: ebpf.Kprobe, Attach: ebpf.AttachTraceUprobeMulti}, Hook{Type: ebpf.Kprobe}
 	var sigs []*Signature

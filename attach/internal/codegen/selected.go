@@ -10,8 +10,9 @@ import (
 // CommSize is TASK_COMM_LEN, include/linux/sched.h, with the NUL.
 const CommSize = 16
 
-// Selected says of which processes events are wanted, by what the kernel knows of
-// each when a probe fires there: so that it does not matter when they start.
+// Selected says which processes are traced, by what the kernel knows about a
+// process when a probe fires in it, so that it does not matter when the process
+// starts.
 type Selected struct {
 	Comm string           // of the first thread; "" for any
 	Exe  *ebpf.Map        // device and number of the executable's struct inode; nil for any
@@ -58,7 +59,7 @@ func (g *generator) onlySelected() {
 	if s.Comm != "" {
 		var name [CommSize]byte
 		copy(name[:], s.Comm)
-		// The kernel keeps what is behind the NUL of a longer name from before.
+		// Bytes of an earlier, longer name may remain behind the NUL.
 		read(s.At["comm"], int32(len(s.Comm)+1))
 		differs(0, text(name[:]))
 		differs(8, text(name[8:]))

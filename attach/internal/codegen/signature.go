@@ -10,18 +10,18 @@ import (
 )
 
 // Signature is all that the code for a site depends on. Sites with equal
-// signatures share it; [Signature.Key] tells equality.
+// signatures, which have equal keys (see [Signature.Key]), share code.
 type Signature struct {
-	// Layout is that of the records. The bytes in front of their strings are put
-	// together for conditions and aggregates, too.
+	// Layout is the layout of the records. The bytes in front of their strings
+	// are assembled for conditions and aggregates, too.
 	record.Layout
-	Hook      Hook              // what the program has to be
-	Operands  []operand.Operand // what the slots hold
-	BlockBase operand.Location  // where the address is of which the block is BlockDisp bytes further
+	Hook      Hook              // the hook that the program needs
+	Operands  []operand.Operand // the operands that the slots hold
+	BlockBase operand.Location  // where an address is; the block is BlockDisp bytes further
 	BlockDisp int32
 
-	// The condition on which an event is wanted, nil for all, and what it looks
-	// at: a Value's Index is one of Inputs.
+	// Where is the condition for events, nil for all, and Inputs are the values
+	// that it compares: a Value's Index is one of Inputs.
 	Where  *filter.Condition
 	Inputs []Input
 
@@ -30,7 +30,7 @@ type Signature struct {
 	text string // key, once it has been asked for
 }
 
-// DropUnneeded leaves only reads that the condition or the aggregate look at.
+// DropUnneeded leaves only reads that the condition or the aggregate needs.
 func (s *Signature) DropUnneeded() {
 	needed := make([]bool, len(s.Operands))
 	block := false
@@ -68,7 +68,8 @@ func (s *Signature) DropUnneeded() {
 	}
 }
 
-// dropIndirects leaves out what is not looked at, nor on the way to it.
+// dropIndirects leaves out memory that is neither needed nor on the way to what
+// is.
 func (s *Signature) dropIndirects() {
 	needed := make([]bool, len(s.Indirects))
 	var mark func(off uint32)
@@ -99,7 +100,7 @@ func (s *Signature) dropIndirects() {
 	}
 }
 
-// conditionKey tells conditions apart.
+// conditionKey returns a text that differs between conditions.
 func conditionKey(c *filter.Condition) string {
 	if c == nil {
 		return ""
@@ -116,7 +117,8 @@ func (s *Signature) Read(op operand.Operand) (slot int) {
 	return s.Slots - 1
 }
 
-// Key tells signatures apart. They do not change once it has been asked for.
+// Key returns a text that differs between signatures. A signature must not change
+// after the first call.
 func (s *Signature) Key() string {
 	if s.text != "" {
 		return s.text

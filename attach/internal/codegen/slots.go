@@ -9,7 +9,7 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// slots hold operands: values, or pointers to text.
+// slots is the section of operands: values, or pointers to text.
 func slots() section {
 	return section{
 		read:  (*generator).readSlots,
@@ -23,8 +23,8 @@ func slots() section {
 func stackSlot(i int) int16  { return int16(stackSlots - 8*(i+1)) }
 func recordSlot(i int) int16 { return int16(record.Slot(i)) }
 
-// readSlots reads operands that are in memory, and, where scratch memory is, all:
-// what comes later expects pointers to text there.
+// readSlots reads operands that are in memory. With scratch memory it reads all,
+// since later sections expect pointers to text there.
 func (g *generator) readSlots() {
 	for i := range g.sig.Operands {
 		op := &g.sig.Operands[i]
@@ -54,8 +54,8 @@ func (g *generator) writeSlots() {
 	}
 }
 
-// readOperand copies a memory operand to 8 bytes at dst+off. Only its size's
-// first bytes are the value.
+// readOperand copies a memory operand to 8 bytes at dst+off. Only the first
+// op.Size bytes are the value.
 func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, off int16) {
 	if op.Size < 8 || dst == asm.R10 {
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(dst, off, asm.R1, asm.DWord))

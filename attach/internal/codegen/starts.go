@@ -7,12 +7,13 @@ import (
 )
 
 // maxWaiting is how many starts of one key may wait for their ends at a time, as
-// calls that call themselves do. Of more, the outermost are forgotten, and counted.
+// recursive calls do. If there are more, the outermost are forgotten, and
+// counted.
 const maxWaiting = 32
 
-// Starts are those of one key that wait for their end: their number, and then when
-// each of the last ones fired, by its own number modulo maxWaiting; 0 where none
-// waits.
+// Starts are the starts of one key that wait for their end: the number of starts,
+// and then the time of each of the last ones, by its own number modulo
+// maxWaiting; 0 where none waits.
 type Starts [1 + maxWaiting]uint64
 
 const (
@@ -20,11 +21,12 @@ const (
 	StartsSize = startsAt + 8*maxWaiting
 )
 
-// unwantedStart is the bit of a start's time that says that the condition does not
-// want its pair.
+// unwantedStart is the bit in a start's time that says that the pair does not
+// pass the condition.
 const unwantedStart = math.MinInt64
 
-// regStarts holds the address of the starts; the site is not needed any more.
+// regStarts holds the address of the starts in place of the site, which is no
+// longer needed.
 const regStarts = asm.R9
 
 // stamp keeps the time for pop.
@@ -32,7 +34,7 @@ func (g *generator) stamp() {
 	g.emit(asm.FnKtimeGetNs.Call(), asm.StoreMem(asm.R10, stackClock, asm.R0, asm.DWord))
 }
 
-// pairKey puts the key of starts and ends together.
+// pairKey writes the key that matches starts and ends.
 func (g *generator) pairKey(lost string) (base asm.Register, at int16) {
 	agg := g.sig.Aggregate
 	g.unlessMissing(lost)
@@ -52,7 +54,7 @@ func (g *generator) onMap(fd int, fn asm.BuiltinFunc, base asm.Register, at int1
 	)
 }
 
-// unwanted leaves at stackSum what the condition makes of the event.
+// unwanted stores the result of the condition at stackSum.
 func (g *generator) unwanted() {
 	if g.sig.Where == nil {
 		return
@@ -66,8 +68,8 @@ func (g *generator) unwanted() {
 	g.emit(asm.StoreMem(asm.R10, stackSum, asm.R1, asm.DWord))
 }
 
-// slot makes R1, the number of a start, the address of its time less startsAt, in
-// the starts that base points to.
+// slot turns R1, the number of a start, into the address of its time minus
+// startsAt, in the starts that base points to.
 func (g *generator) slot(base asm.Register) {
 	g.emit(
 		asm.And.Imm(asm.R1, maxWaiting-1), asm.LSh.Imm(asm.R1, 3),
@@ -76,8 +78,9 @@ func (g *generator) slot(base asm.Register) {
 }
 
 // emitStart notes when the event fired, on top of the starts of its key that have
-// not ended. One that is not wanted is noted, too: its end shall not take another's
-// start. The time is taken last, so that what the program costs is not counted.
+// not ended. A start that does not pass the condition is noted, too, so that its
+// end does not take another's start. The time is taken last, so that the
+// program's own cost is not counted.
 func (g *generator) emitStart(to exits) {
 	agg := g.sig.Aggregate
 	base, at := g.pairKey(to.lost)
@@ -118,8 +121,8 @@ func (g *generator) emitStart(to exits) {
 	g.emit(asm.Ja.Label(to.done))
 }
 
-// findStarts leaves the address of the starts of the key in R0, which may be none
-// until now. A key that comes again is mostly there.
+// findStarts puts the address of the starts of the key into R0, and creates them
+// if the key is new. A key that recurs is usually there.
 func (g *generator) findStarts(base asm.Register, at int16, lost string) {
 	found := g.newLabel("found")
 	if g.sig.Aggregate.Lasting {
@@ -136,12 +139,12 @@ func (g *generator) findStarts(base asm.Register, at int16, lost string) {
 	g.label(found)
 }
 
-// popTries is how often others may take starts of the same key away, within a few
-// instructions, until an end is given up.
+// popTries is how often others may take starts of the same key, within a few
+// instructions, before the program gives up an end.
 const popTries = 8
 
-// pop takes the last start of the key away and leaves its time at stackLength,
-// and its slot behind the key. It jumps to unstarted if none waits.
+// pop takes the last start of the key, and stores its time at stackLength and its
+// slot behind the key. It jumps to unstarted if none waits.
 func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	agg := g.sig.Aggregate
 	popped, kept := g.newLabel("popped"), g.newLabel("kept")
@@ -189,8 +192,8 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	)
 }
 
-// emitEnd takes the start away and adds the time since to a group, unless one of
-// the two is not wanted.
+// emitEnd takes the start and adds the time since to a group, unless one of the
+// two does not pass the condition.
 func (g *generator) emitEnd(to exits) {
 	unstarted, dropped, inOrder := g.newLabel("unstarted"), g.newLabel("dropped"), g.newLabel("inorder")
 	base, at := g.pairKey(to.lost)
@@ -219,7 +222,7 @@ func (g *generator) emitEnd(to exits) {
 	g.emit(asm.Ja.Label(to.done))
 }
 
-// recall copies what was noted at the start to the key of the group.
+// recall copies the arguments noted at the start into the key of the group.
 func (g *generator) recall(base asm.Register, at int16, lost string) {
 	agg := g.sig.Aggregate
 	if agg.Noted == 0 {

@@ -6,7 +6,8 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// texts are the strings behind the fixed part: text, bytes and elements of slices.
+// texts is the section of strings behind the fixed part: text, bytes and elements
+// of slices.
 func texts() section {
 	any := func(s *Signature) bool { return len(s.Strings) > 0 }
 	return section{
@@ -22,7 +23,7 @@ func texts() section {
 	}
 }
 
-// readString copies a string to the cursor and moves it on by what was copied.
+// readString copies a string to the cursor and moves the cursor behind it.
 func (g *generator) readString(s record.String, bit int) {
 	failed, done := g.newLabel("failed"), g.newLabel("done")
 	if s.Sized || s.Counted {

@@ -7,9 +7,9 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// copySized copies what s points to, up to limit bytes, to the address that to
-// puts into R1. It leaves the number of bytes at stackLength, jumps if there is
-// nothing to be read, and changes R0 to R5.
+// copySized copies the memory that s points to, up to limit bytes, to the address
+// that to puts into R1. It stores the number of bytes at stackLength, jumps to
+// failed if nothing can be read, and changes R0 to R5.
 func (g *generator) copySized(s record.String, to func(), limit int32, failed string) {
 	whole, ok := g.newLabel("whole"), g.newLabel("copied")
 	most := limit / int32(s.Width())
@@ -39,8 +39,8 @@ func (g *generator) readers(mayCopy bool) []asm.BuiltinFunc {
 	return []asm.BuiltinFunc{asm.FnProbeReadUser}
 }
 
-// loadTextLength puts the length of text that says it into R2, and jumps if it
-// could not be read or is negative. It changes R1.
+// loadTextLength puts the length of text that has one into R2, and jumps to
+// failed if the length could not be read or is negative. It changes R1.
 func (g *generator) loadTextLength(s *record.String, failed string) {
 	if s.Sized {
 		g.emit(asm.LoadMem(asm.R2, regRecord, int16(g.sig.BlockOffset()+int(s.Length)), asm.DWord))
@@ -71,13 +71,13 @@ func (g *generator) loadTextPointer(s *record.String) {
 	g.emit(asm.LoadMem(asm.R3, regRecord, at, asm.DWord))
 }
 
-// smallestPage is the smallest page of any architecture that is supported.
+// smallestPage is the smallest page size of any supported architecture.
 const smallestPage = 4096
 
-// copyTerminated copies text up to its NUL, limit+2 bytes at most, from where
-// the record's slot points to the address that to puts into R1. It leaves the
-// number of bytes without the NUL in R0, jumps if there is nothing to be read,
-// and changes R0 to R5.
+// copyTerminated copies text up to its NUL, limit+2 bytes at most, from the
+// address in the record's slot to the address that to puts into R1. It puts the
+// number of bytes without the NUL into R0, jumps to failed if nothing can be
+// read, and changes R1 to R5.
 func (g *generator) copyTerminated(slot int, to func(), limit int, failed string) {
 	ok := g.newLabel("copied")
 	pointer := func() { g.emit(asm.LoadMem(asm.R3, regRecord, recordSlot(slot), asm.DWord)) }
@@ -97,8 +97,8 @@ func (g *generator) copyTerminated(slot int, to func(), limit int, failed string
 	g.emit(asm.Sub.Imm(asm.R0, 1)) // the NUL
 }
 
-// touchPages has the pages brought in that n bytes of text may reach from the
-// address on that load puts into R3.
+// touchPages brings in the pages that n bytes of text may reach, from the address
+// that load puts into R3.
 func (g *generator) touchPages(load func(), n int) {
 	for page := 0; page <= (n+smallestPage-1)/smallestPage; page++ {
 		load()

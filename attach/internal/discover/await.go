@@ -7,8 +7,7 @@ import (
 )
 
 // awaitFiles keeps the sites of files that selectors name by path, for processes that
-// may map them one day: the kernel attaches when they do, whoever maps the file
-// and however.
+// may map them later: the kernel attaches when they do.
 func (d *Search) awaitFiles(pids []int) {
 	for i := range d.selectors {
 		path, ok := d.selectors[i].LiteralPath()
@@ -17,7 +16,7 @@ func (d *Search) awaitFiles(pids []int) {
 		}
 		f, err := reader.Open(path)
 		if err != nil {
-			continue // it may be made one day
+			continue // it may be created later
 		}
 		if d.awaited == nil {
 			d.awaited = map[string]bool{}

@@ -10,24 +10,26 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// fileState is what is known of a file that was looked for probes.
+// fileState is what is known about a file that was searched for probes.
 type fileState struct {
 	id procfs.ID
-	// shared says that maps give other files this one's id, too: see mapping.
+	// shared says that /proc/PID/maps gives other files this one's id, too: see
+	// mapping.
 	shared   bool
 	named    bool // by a selector
 	matched  bool // has sites
 	changed  unix.Timespec
-	unlinked bool      // has no name, so that it can only be had from who has it
+	unlinked bool      // has no name, so that it comes only from a process that has it
 	path     string    // its name here, if it has one
 	own      procfs.ID // by stat
-	found    int       // the scan in which it was first mapped by a process
+	found    int       // the scan that first found it mapped by a process
 	seen     int       // the last one
 }
 
-// lowest returns the state of the file that has been found in another overlay
-// of the same layers and has sites: whatever is attached there fires in this one,
-// too. Without such a file, or if the kernel does not say which it is, lowest returns state.
+// lowest returns the state of the same file in another overlay of the same
+// layers, if it was found there and has sites: what is attached there fires in
+// this one, too. Without such a file, or if the kernel does not say which it is,
+// lowest returns state.
 func (d *Search) lowest(file *os.File, number uint64, state *fileState) (*fileState, bool) {
 	if !overlay.Holds(file) {
 		return state, false
@@ -43,22 +45,22 @@ func (d *Search) lowest(file *os.File, number uint64, state *fileState) (*fileSt
 	return state, false
 }
 
-// unmappedScans are the scans, one after the other, that do not find a file mapped
-// before it counts as gone: a process that has it may start another one and
-// end itself while /proc is being read.
+// unmappedScans is how many scans in a row must not find a file mapped before it
+// counts as gone: a process that has it may start another one and end while /proc
+// is being read.
 const unmappedScans = 2
 
-// forgetUnmapped forgets the files that no process has mapped any more, as far as
-// nothing is attached to them: their inode numbers may be given to others.
-// Of those that are attached to, files without a name are put into Ended.
+// forgetUnmapped forgets the files that no process has mapped any more and to
+// which nothing is attached: their inode numbers may be given to others. It puts
+// attached files without a name into Ended.
 func (d *Search) forgetUnmapped() {
 	hidden := d.sinceHidden()
 	for id, f := range d.read {
 		switch {
 		case f.named || d.scan-f.seen < unmappedScans:
 		case f.found < hidden:
-			// A process that may not be looked at, and did not run yet when
-			// another had the file, may have it from that one.
+			// A process that may not be inspected, and started after another one
+			// had the file, may have got it from there.
 		case !f.matched:
 			delete(d.read, id)
 		case f.unlinked || f.removed():
@@ -80,10 +82,10 @@ func (d *Search) forgetUnmapped() {
 	}
 }
 
-// removed reports whether the name by which the file was found leads to it no
-// more: what is built, run and deleted would cost a link each, and its space on
-// the disk, until the end. Should it have another name, it is found again when
-// a process has it mapped.
+// removed reports whether the name by which the file was found no longer leads to
+// it: files that are built, run and deleted would each cost a link, and their
+// space on disk, until the end. A file with another name is found again when a
+// process has it mapped.
 func (f *fileState) removed() bool {
 	if f.path == "" {
 		return false

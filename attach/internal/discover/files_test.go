@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// TestStateOf checks that a file which a selector names is not looked at again
-// because maps give it another device, as on btrfs.
+// TestStateOf checks that a file which a selector names is not searched again
+// because /proc/PID/maps gives it another device, as on btrfs.
 func TestStateOf(t *testing.T) {
 	d := New(parsed(t, "/proc/self/exe:none:none", "none:none"), &process.Set{})
 	if err := d.named("/proc/self/exe"); err != nil {
@@ -44,9 +44,9 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// TestSubvolumes checks that files of two subvolumes which maps give one id, as on
-// btrfs, are two files, each looked at once, also if a container has it by the
-// same path as the other.
+// TestSubvolumes checks that files of two subvolumes to which /proc/PID/maps
+// gives one id, as on btrfs, are two files, each searched once, also if a
+// container has one by the same path as the other.
 func TestSubvolumes(t *testing.T) {
 	d := New(parsed(t, "none:none"), &process.Set{})
 	mapped := procfs.ID{Dev: unix.Mkdev(0, 1<<19), Inode: 1}
@@ -74,7 +74,8 @@ func TestSubvolumes(t *testing.T) {
 	if states[0] == states[1] || states[0].id == states[1].id {
 		t.Errorf("two files, one state: %+v, %+v", states[0], states[1])
 	}
-	// By another path, such as a second mount's, it is opened again, and known.
+	// By another path, such as a second mount's, the file is opened again, and
+	// known.
 	o := &procfs.Object{ID: mapped, Path: "/c/lib.so"}
 	if state := d.known(o, os.Getpid()); state != nil {
 		t.Errorf("%s is known as %+v", o.Path, state)
@@ -82,7 +83,7 @@ func TestSubvolumes(t *testing.T) {
 	if state, known := d.stateOf(o, os.Getpid(), files[0]); !known || state != states[0] {
 		t.Errorf("%s: known %t as %p, want %p", o.Path, known, state, states[0])
 	}
-	// What nobody has mapped any more is forgotten.
+	// Files that no process has mapped any more are forgotten.
 	d.scan += unmappedScans
 	d.forgetUnmapped()
 	if len(d.read)+len(d.mappings)+len(d.lower) > 0 {

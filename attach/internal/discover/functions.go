@@ -26,7 +26,7 @@ func (d *Search) mayHaveFunctions(path string) bool {
 }
 
 // countFunctions notes that n more functions of the object at path were looked
-// at, for the error if there is no match. Later looks have none.
+// at, for the error if nothing matches. Later looks report no such error.
 func (d *Search) countFunctions(path string, n int) {
 	if d.again {
 		d.functions = nil
@@ -35,7 +35,7 @@ func (d *Search) countFunctions(path string, n int) {
 	}
 }
 
-// fileFunctions keeps what selectors name of the functions of a file.
+// fileFunctions keeps the functions of a file that selectors name.
 func (d *Search) fileFunctions(f *reader.File, state *fileState, path, open string) {
 	for fn, err := range f.Functions() {
 		if d.interrupted() {
@@ -59,7 +59,8 @@ func (d *Search) fileFunctions(f *reader.File, state *fileState, path, open stri
 	}
 }
 
-// addresses returns those of instructions that selectors name in the object at path.
+// addresses returns the addresses of instructions that selectors name in the
+// object at path.
 func (d *Search) addresses(path string) (out []uint64) {
 	for i := range d.selectors {
 		if sel := &d.selectors[i]; sel.ByAddress && sel.MatchPath(path) {
@@ -70,7 +71,7 @@ func (d *Search) addresses(path string) (out []uint64) {
 }
 
 // addInstruction keeps an instruction that selectors name by its address, and
-// returns what it has become.
+// returns its site.
 func (d *Search) addInstruction(p *reader.Probe, pid int) *Site {
 	for i := range d.selectors {
 		if sel := &d.selectors[i]; sel.ByAddress && sel.Address == p.Location && sel.MatchPath(p.Path) {
@@ -80,9 +81,9 @@ func (d *Search) addInstruction(p *reader.Probe, pid int) *Site {
 	return d.keep(p, pid)
 }
 
-// addFunction keeps the entry of, the return from, and instructions of the
-// function if a selector names them, and returns what they have become. If
-// several do, it is called as the first does.
+// addFunction keeps the entry of the function, the return from it and its
+// instructions if a selector names them, and returns their sites. If several
+// selectors do, the first gives the name.
 func (d *Search) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 	d.countFunctions(fn.Path, 1)
 	var entry, ret string
@@ -132,8 +133,8 @@ func (d *Search) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 	return sites
 }
 
-// installed looks at the programs and libraries of a name that need not be
-// running, and may be called without their directory.
+// installed searches programs and libraries by a name without a directory. They
+// need not be running.
 func (d *Search) installed(name string) {
 	for _, path := range installed(name) {
 		if err := d.named(path); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// TestFunctionsForgotten checks that what was counted for the error of a first
-// look is not kept, nor counted in later ones.
+// TestFunctionsForgotten checks that the counts for the error of the first look
+// are not kept, and that later looks count nothing.
 func TestFunctionsForgotten(t *testing.T) {
 	d := New(parsed(t, "uprobe:/proc/self/exe:no such function"), &process.Set{})
 	for look := range 3 {

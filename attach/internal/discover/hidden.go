@@ -1,9 +1,9 @@
 package discover
 
-// hiddenScans says in which scans a process was met that may not be looked at.
+// hiddenScans says in which scans a process that may not be inspected was met.
 type hiddenScans struct{ first, last int }
 
-// hide notes that process pid may not be looked at.
+// hide notes that process pid may not be inspected.
 func (d *Search) hide(pid int) {
 	if d.hidden == nil {
 		d.hidden = map[int]hiddenScans{}
@@ -16,8 +16,8 @@ func (d *Search) hide(pid int) {
 	d.hidden[pid] = scans
 }
 
-// sinceHidden returns the scan in which the last of the processes was first met that
-// may not be looked at. Those that were not met in this scan are forgotten.
+// sinceHidden returns the scan that first met the newest process that may not be
+// inspected. It forgets processes that were not met in this scan.
 func (d *Search) sinceHidden() (newest int) {
 	for pid, scans := range d.hidden {
 		if scans.last != d.scan {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// installed returns the programs and libraries of that name which a shell and
-// the dynamic linker would find.
+// installed returns the programs and libraries called name that a shell and the
+// dynamic linker would find.
 func installed(name string) []string {
 	var out []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
@@ -37,9 +37,9 @@ func installed(name string) []string {
 	return out
 }
 
-// libraryDirectories are where dynamic linkers look for what no cache has:
-// musl's, which knows no cache (ldso/dynlink.c, load_library), and glibc's, whose
-// "ld.so --help" lists them.
+// libraryDirectories are where dynamic linkers look for libraries that no cache
+// has: musl's, which has no cache (ldso/dynlink.c, load_library), and glibc's,
+// whose "ld.so --help" lists them.
 var libraryDirectories = []string{"/lib", "/usr/local/lib", "/usr/lib", "/lib64", "/usr/lib64"}
 
 // debianMachines are the directories within /lib and /usr/lib in which Debian
@@ -69,8 +69,8 @@ const (
 	cacheEntry  = 24
 )
 
-// cached returns the paths that the dynamic linker's cache has for a library:
-// those for several architectures, most often.
+// cached returns the paths that the dynamic linker's cache has for a library,
+// often one per architecture.
 func cached(cache []byte, name string) []string {
 	if len(cache) < cacheHeader || !bytes.HasPrefix(cache, []byte(cacheMagic)) {
 		return nil

@@ -24,7 +24,7 @@ func TestInDirectories(t *testing.T) {
 	}
 }
 
-// FuzzCached reads what may be no cache.
+// FuzzCached reads damaged caches.
 func FuzzCached(f *testing.F) {
 	cache := append([]byte(cacheMagic), make([]byte, cacheHeader-len(cacheMagic)+cacheEntry)...)
 	cache[len(cacheMagic)] = 1

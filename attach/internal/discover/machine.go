@@ -16,7 +16,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// machine looks at the files that selectors name by path and at those that any
+// machine searches the files that selectors name by path and those that any
 // process has mapped.
 func (d *Search) machine() error {
 	defer d.inodes.Close()
@@ -37,13 +37,13 @@ func (d *Search) machine() error {
 		}
 		switch err := d.named(path); {
 		case err != nil && (d.again || d.Await && errors.Is(err, os.ErrNotExist)):
-			// It may come, or come back, and others come meanwhile.
+			// The file may come, or come back, and others come meanwhile.
 			d.troubles = append(d.troubles, err)
 		case err != nil:
 			return err
 		}
 	}
-	// A name selects what has been found by a path, but not the other way round.
+	// A name also selects a file found by a path, but not the other way round.
 	for _, name := range names {
 		d.installed(name)
 	}
@@ -67,15 +67,15 @@ func (d *Search) machine() error {
 	return nil
 }
 
-// matching looks at the files that a path with wildcards names. Those that
-// cannot be read, or are no ELF files, are left out.
+// matching searches the files that a path with wildcards names. It leaves out
+// files that cannot be read or are no ELF files.
 func (d *Search) matching(sel *selector.Selector) error {
 	files, err := sel.Files()
 	if err != nil {
 		return err
 	}
 	for _, path := range files {
-		// As if a process had it mapped: it is looked at by the next scan.
+		// The state is as if the next scan had found the file mapped.
 		state := &fileState{path: path, found: d.scan + 1, seen: d.scan + 1}
 		if err := d.onDisk(path, state); err != nil && !errors.Is(err, reader.ErrNotELF) {
 			d.troubles = append(d.troubles, err)
@@ -88,14 +88,14 @@ func (d *Search) matching(sel *selector.Selector) error {
 // its time of change: file systems count in ticks of the clock, or in seconds.
 const settled = 2 * time.Second
 
-// named looks at the file that a selector names.
+// named searches the file that a selector names.
 func (d *Search) named(path string) error {
 	return d.onDisk(path, &fileState{named: true, seen: d.scan})
 }
 
-// onDisk looks at a file that need not be running; state is what is known of it
-// if it is new. One without a match is looked at once more when it has changed:
-// it may have been written only now.
+// onDisk searches a file that need not be running; state is its state if it is
+// new. A file without a match is searched again when it has changed: it may have
+// been written only now.
 func (d *Search) onDisk(path string, state *fileState) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err == nil {
@@ -124,7 +124,7 @@ func (d *Search) onDisk(path string, state *fileState) error {
 		lowest, known := d.lowest(file, state.id.Inode, state)
 		file.Close()
 		if known && !state.named {
-			d.read[state.id] = lowest // its sites fire in this one, too
+			d.read[state.id] = lowest // sites there fire in this file, too
 			return nil
 		}
 	}
@@ -132,7 +132,7 @@ func (d *Search) onDisk(path string, state *fileState) error {
 	return nil
 }
 
-// mappedBy looks at the files that process pid has mapped and no other had.
+// mappedBy searches the files that process pid has mapped and no other had.
 func (d *Search) mappedBy(pid int) {
 	maps, err := procfs.Maps(pid)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// mapping is where a process has a file mapped: its id in maps, and the path in
-// the file systems that the process sees. On btrfs, maps give the device of the
-// whole file system, whose subvolumes number their files each by itself, and
-// only the mapping distinguishes those that have one id.
+// mapping is where a process has a file mapped: its id in /proc/PID/maps, and the
+// path in the file systems that the process sees. On btrfs the id has the device
+// of the whole file system, while each subvolume numbers its files by itself, so
+// that only the mapping distinguishes files of one id.
 type mapping struct {
 	id     procfs.ID
 	path   string
 	mounts procfs.ID // of the mount namespace
 }
 
-// mappingState is the file in a mapping, and the scan in which that was last looked up.
+// mappingState is the file in a mapping, and the scan that last looked it up.
 type mappingState struct {
 	state *fileState
 	seen  int
@@ -36,7 +36,7 @@ func mappingOf(o *procfs.Object, pid int) mapping {
 }
 
 // known returns the state of a file that process pid has mapped, nil if it has
-// not been looked at.
+// not been searched.
 func (d *Search) known(o *procfs.Object, pid int) *fileState {
 	f := d.read[o.ID]
 	if f == nil || !f.shared {
@@ -50,10 +50,11 @@ func (d *Search) known(o *procfs.Object, pid int) *fileState {
 	return found.state
 }
 
-// stateOf returns what is known of the open file, which process pid has mapped,
-// and whether it was looked at before. On btrfs and some overlays the id in
-// maps is another than that of stat, by which the files that selectors name are
-// known: both lead to one state. Of an overlay it is that of the file below.
+// stateOf returns the state of the open file, which process pid has mapped, and
+// whether the file was searched before. On btrfs and some overlays the id in
+// /proc/PID/maps differs from that of stat, by which the files that selectors
+// name are known: both lead to one state. The state of a file on an overlay is
+// that of the file below.
 func (d *Search) stateOf(o *procfs.Object, pid int, file *os.File) (state *fileState, known bool) {
 	var st unix.Stat_t
 	own, unlinked := o.ID, false

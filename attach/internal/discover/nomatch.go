@@ -10,9 +10,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// near is what may have been meant by a selector that names nothing.
+// near is what a selector that names nothing may have meant.
 type near struct {
-	instead  string // the nearest that there is
+	instead  string // the nearest name that exists
 	distance int
 	others   int // probes of the provider
 }
@@ -86,8 +86,8 @@ func (d *Search) noMatch(i int) error {
 	return err
 }
 
-// noProbe says why a file that a selector names may have no probes, "" if that is
-// not known.
+// noProbe says why a file that a selector names may have no probes, "" if the
+// reason is not known.
 func (d *Search) noProbe(s *selector.Selector) string {
 	path, literal := s.LiteralPath()
 	if s.Kind != selector.USDT || !literal || !strings.Contains(path, "/") {
@@ -104,8 +104,7 @@ func (d *Search) noProbe(s *selector.Selector) string {
 	return "; a Go program declares its probes when it runs, in memory of its own: leave out the path and name its process (-p PID)"
 }
 
-// stripped reports whether the file at path, if that leads to one, has been
-// stripped.
+// stripped reports whether path leads to a file that has been stripped.
 func (d *Search) stripped(path string) bool {
 	if !strings.Contains(path, "/") || len(d.procs.PIDs) > 0 {
 		return false
@@ -119,7 +118,7 @@ func (d *Search) stripped(path string) bool {
 }
 
 // noFunction says what there is in place of the functions that a selector
-// names, "" if it is of probes.
+// names, "" if the selector is for probes.
 func (d *Search) noFunction(s *selector.Selector) string {
 	if s.Kind == selector.USDT {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// processes looks at what the named processes have mapped.
+// processes searches the files that the named processes have mapped.
 func (d *Search) processes() error {
 	d.Ended = nil
 	if d.Await {
@@ -30,7 +30,7 @@ func (d *Search) processes() error {
 		before := d.mark()
 		err := d.process(pid)
 		if d.procs.Ended(pid) {
-			d.undo(before) // it may have been found in another one
+			d.undo(before) // another process may have been read in its place
 			if err == nil && !d.again {
 				err = procfs.Error(pid, unix.ESRCH)
 			}
@@ -43,7 +43,7 @@ func (d *Search) processes() error {
 	return nil
 }
 
-// mark is what a search has found until now.
+// mark is how much a search has found at some time.
 type mark struct {
 	parts, last int // of found, and of its last part
 	matched     []bool
@@ -58,7 +58,7 @@ func (d *Search) mark() mark {
 	return m
 }
 
-// undo forgets what has been found since.
+// undo forgets what has been found since m.
 func (d *Search) undo(m mark) {
 	d.found, d.matched, d.near = d.found[:m.parts], m.matched, m.near
 	if m.parts > 0 {
@@ -66,7 +66,7 @@ func (d *Search) undo(m mark) {
 	}
 }
 
-// process looks at what process pid has mapped.
+// process searches the files that process pid has mapped.
 func (d *Search) process(pid int) error {
 	if !d.changed(pid) {
 		return nil
@@ -113,9 +113,9 @@ func (d *Search) process(pid int) error {
 	return nil
 }
 
-// unreadable returns the error for a process whose memory map may not be read: to
-// root, too, if a security module says so, or the process is of a container's
-// host.
+// unreadable returns the error for a process whose memory map may not be read.
+// Root may be refused, too: by a security module, or if the process is of a
+// container's host.
 func unreadable(pid int, err error) error {
 	e := &privilege.Error{Op: fmt.Sprintf("read the memory map of process %d", pid), Err: err}
 	if !privilege.Has(unix.CAP_SYS_PTRACE) {
@@ -132,9 +132,9 @@ func (d *Search) trouble(err error, pid int) {
 	}
 }
 
-// changed reports whether the process may have files mapped that it had not
-// when it was last asked. A file that was unmapped meanwhile counts as another:
-// its id may be given to one.
+// changed reports whether the process may have mapped files since the last call.
+// A file that was unmapped meanwhile counts as a change: another file may get its
+// id.
 func (d *Search) changed(pid int) bool {
 	maps, err := procfs.Maps(pid)
 	if err != nil {

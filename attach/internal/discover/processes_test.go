@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 )
 
-// TestUnreadable checks that a process that protects its memory from root is not
-// said to be one for which a capability lacks that there is.
+// TestUnreadable checks that the error for a process that protects its memory
+// from root does not name a capability that is not missing.
 func TestUnreadable(t *testing.T) {
 	err := unreadable(7, os.ErrPermission)
 	lacks := strings.Contains(err.Error(), "lacks CAP_SYS_PTRACE")

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// rescanShare bounds the time spent on looking for probes: for one second of
-// it there are this many without.
+// rescanShare bounds the time spent on looking for probes: each second of it is
+// followed by this many seconds without.
 const rescanShare = 20
 
-// Repeat calls look at intervals, until ctx is done, and what it returns, whose
-// time does not count: to attach and detach is to wait for the kernel.
+// Repeat calls look, and the function that it returns, at intervals until ctx is
+// done. The time of that function does not count: attaching and detaching is
+// waiting for the kernel.
 func Repeat(ctx context.Context, every time.Duration, look func() (then func())) {
 	timer := time.NewTimer(every)
 	defer timer.Stop()

@@ -20,40 +20,41 @@ var ErrNoMatch = errors.New("no probe matches")
 
 // Search finds sites, and returns each of them once.
 type Search struct {
-	// Await says that what selectors name by path need not be mapped, or there, yet.
+	// Await says that files which selectors name by path need not be mapped, or
+	// exist, yet.
 	Await bool
-	// Ended says, after a look, which sites are to be left: see forgetUnmapped and
-	// leaveUnmapped.
+	// Ended says, after a look, which sites are to be detached from: see
+	// forgetUnmapped and leaveUnmapped.
 	Ended []Owner
 
 	selectors []selector.Selector
 	procs     *process.Set
 	matched   []bool
-	near      []near         // what selectors without a match may have meant
+	near      []near         // by selector: what one without a match may have meant
 	again     bool           // not the first look
 	functions map[string]int // how many were looked at, by the path of their object
 
-	// Of the look that goes on:
+	// State of the current look:
 	ctx       context.Context
 	found     Sites
-	infos     map[string]os.FileInfo // of what paths lead to; nil of nothing
+	infos     map[string]os.FileInfo // of the files that paths lead to; nil if there is none
 	objects   []*procfs.Object       // those of the process being looked at
 	troubles  []error
 	privilege *privilege.Error // what kept files of d.procs from being read
 
-	// Of named processes:
+	// State of named processes:
 	seen    map[siteKey]bool
 	mapped  map[int]map[procfs.ID]bool        // files, as last seen
 	files   map[int]map[procfs.ID]*mappedFile // those that have sites
 	awaited map[string]bool                   // paths, see awaitFiles
 
-	// Of all processes:
+	// State of all processes:
 	scan     int                          // its number
 	read     map[procfs.ID]*fileState     // files that were looked at
 	lower    map[overlay.Inode]*fileState // those of read that are on overlays
-	mappings map[mapping]mappingState     // those of read whose ids maps give to others, too
+	mappings map[mapping]mappingState     // those of read whose ids in /proc/PID/maps are others', too
 	inodes   overlay.Inodes
-	hidden   map[int]hiddenScans // processes that may not be looked at
+	hidden   map[int]hiddenScans // processes that may not be inspected
 }
 
 // New returns a search in the processes, or in all if procs names none.
@@ -66,8 +67,8 @@ func New(selectors []selector.Selector, procs *process.Set) *Search {
 }
 
 // First returns the sites that the selectors name, each once per process.
-// Files that cannot be read are left out: with other matches they do not
-// matter, and without any they are the reason in the error.
+// It leaves out files that cannot be read; if nothing else matches, the error
+// gives them as the reason.
 func (d *Search) First(ctx context.Context) (Sites, error) {
 	found, err := d.More(ctx)
 	if err != nil {
@@ -82,7 +83,7 @@ func (d *Search) First(ctx context.Context) (Sites, error) {
 }
 
 // More returns the sites that have not been returned before. Processes must not
-// have ended when it is first called. When ctx is done, More ends with its cause.
+// have ended when it is first called. When ctx is done, More returns its cause.
 func (d *Search) More(ctx context.Context) (Sites, error) {
 	d.ctx, d.found, d.troubles, d.infos = ctx, nil, nil, map[string]os.FileInfo{}
 	var err error
@@ -101,9 +102,9 @@ func (d *Search) More(ctx context.Context) (Sites, error) {
 	return d.found, nil
 }
 
-// siteKey distinguishes the sites of a process: an object that it has mapped
-// twice has its sites twice. A path would not do for the file: another file may
-// have it by now, and a file that is mapped may have lost it.
+// siteKey identifies a site of a process: an object that is mapped twice has its
+// sites twice. A path would not identify the file: another file may have it by
+// now, and a mapped file may have lost it.
 type siteKey struct {
 	pid            int
 	kind           reader.ProbeKind
@@ -112,7 +113,7 @@ type siteKey struct {
 	provider, name string
 }
 
-// add keeps the probe if a selector names it, and returns what it has become.
+// add keeps the probe if a selector names it, and returns its site.
 func (d *Search) add(p *reader.Probe, pid int) *Site {
 	hit := false
 	for i := range d.selectors {
@@ -128,7 +129,7 @@ func (d *Search) add(p *reader.Probe, pid int) *Site {
 	return d.keep(p, pid)
 }
 
-// keep makes the probe a site, and returns it if it was none before.
+// keep makes the probe a site, and returns the site if it is new.
 func (d *Search) keep(p *reader.Probe, pid int) *Site {
 	var key siteKey
 	if pid != 0 {
@@ -151,12 +152,12 @@ func (d *Search) keep(p *reader.Probe, pid int) *Site {
 	return s
 }
 
-// interrupted says that what is found is of no use any more: whoever looks into
-// something long asks between two parts of it.
+// interrupted reports whether ctx is done, so that results are no longer needed.
+// Long searches call it between their parts.
 func (d *Search) interrupted() bool { return context.Cause(d.ctx) != nil }
 
 // fileOf returns the id of the file that the probe's path leads to, none if that
-// is not the probe's any more.
+// is no longer the probe's file.
 func (d *Search) fileOf(p *reader.Probe) (id procfs.ID) {
 	path := p.Attachable()
 	info, ok := d.infos[path]
@@ -178,7 +179,7 @@ func (d *Search) mayMatch(path string) bool {
 	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.MatchPath(path) })
 }
 
-// file looks at an open file, which can be opened again by the path open.
+// file searches an open file, which can be opened again by the path open.
 func (d *Search) file(f *reader.File, state *fileState, path, open string) {
 	if d.mayHaveFunctions(path) {
 		d.fileFunctions(f, state, path, open)

@@ -11,7 +11,7 @@ import (
 type Site struct {
 	Probe reader.Probe
 	PID   int // 0 for all processes
-	// File is the one by whose end the site is left; zero if it stays.
+	// File is the file with which the site ends; zero if the site stays.
 	File procfs.ID
 }
 
@@ -19,7 +19,7 @@ type Site struct {
 // slice would copy them again and again.
 type Sites [][]Site
 
-// Len returns how many sites there are.
+// Len returns the number of sites.
 func (f Sites) Len() (n int) {
 	for _, part := range f {
 		n += len(part)
@@ -40,8 +40,8 @@ func (f Sites) All() iter.Seq[*Site] {
 	}
 }
 
-// Owner is what a site can lose: its file, in one process or, without a PID, in
-// all that are traced.
+// Owner is a file with which sites end, in one process or, without a PID, in all
+// that are traced.
 type Owner struct {
 	File procfs.ID
 	PID  int

@@ -11,12 +11,12 @@ import (
 
 // mappedFile is a file with sites that a named process has mapped, or had.
 type mappedFile struct {
-	probe  reader.Probe // one of those in it
+	probe  reader.Probe // one of the probes in it
 	keys   []siteKey    // of its sites
-	missed int          // looks, one after the other, that have not found it mapped
+	missed int          // looks in a row that have not found it mapped
 }
 
-// objectOf returns the object of the process being looked at that has the probe,
+// objectOf returns the object that has the probe in the process being searched,
 // nil if it was unmapped meanwhile.
 func (d *Search) objectOf(p *reader.Probe) *procfs.Object {
 	for _, o := range d.objects {
@@ -33,7 +33,7 @@ func (d *Search) objectOf(p *reader.Probe) *procfs.Object {
 }
 
 // keepMapped notes which mapped file of a named process has the site, so that the
-// site can be left with the file.
+// site can end with the file.
 func (d *Search) keepMapped(s *Site, key siteKey) {
 	if s.Probe.Live == nil {
 		return // the site waits for its file, see awaitFiles
@@ -64,7 +64,8 @@ func (d *Search) keepMapped(s *Site, key siteKey) {
 	f.keys = append(f.keys, key)
 }
 
-// missing counts the looks at process pid that have not found a file mapped.
+// missing counts the looks at process pid that have not found each of its files
+// mapped.
 func (d *Search) missing(pid int, mapped map[procfs.ID]bool) {
 	for id, f := range d.files[pid] {
 		if mapped[id] {
@@ -75,9 +76,9 @@ func (d *Search) missing(pid int, mapped map[procfs.ID]bool) {
 	}
 }
 
-// leaveUnmapped puts the files into Ended that a named process has unmapped and
-// that have no name by which the process could map them again. A file with a name
-// stays attached to: the next time it is mapped its probes fire from the start.
+// leaveUnmapped puts files into Ended that a named process has unmapped and that
+// have no name by which the process could map them again. A file with a name
+// stays attached: the next time it is mapped, its probes fire from the start.
 func (d *Search) leaveUnmapped() {
 	for pid, files := range d.files {
 		for id, f := range files {
@@ -93,8 +94,8 @@ func (d *Search) leaveUnmapped() {
 	}
 }
 
-// removed reports whether the path by which the file was found leads to it no
-// more, or leads to it by a descriptor only.
+// removed reports whether the path by which the file was found no longer leads to
+// it, or does so only through a descriptor.
 func (f *mappedFile) removed() bool {
 	info, err := os.Stat(f.probe.Attachable())
 	if err != nil {
@@ -107,7 +108,7 @@ func (f *mappedFile) removed() bool {
 	return ok && st.Nlink == 0
 }
 
-// Forget has the sites of a process found again.
+// Forget makes the search find the sites of a process again.
 func (d *Search) Forget(pid int) {
 	for key := range d.seen {
 		if key.pid == pid {

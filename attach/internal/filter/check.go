@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// MaxText bytes of text are looked at; a constant cannot be longer.
+// MaxText is how many bytes of text are compared; a constant cannot be longer.
 const MaxText = 512
 
-// Value is what a name stands for at one probe.
+// Value describes what a name stands for at one probe.
 type Value struct {
 	Kind  Kind
 	Size  uint8 // bytes of a number
-	Index int   // as the caller wants to find it in a Condition
+	Index int   // chosen by the caller, to find the value of a Condition
 }
 
 // Op is what a Condition does.
@@ -32,22 +32,21 @@ const (
 	Miss  // the reverse
 )
 
-// Condition is an Expr fitted to a probe. A value that cannot be read, and a
-// floating-point number that is none, make every comparison false, Differs and
-// Miss included.
+// Condition is an Expr fitted to a probe. A comparison with a value that cannot
+// be read, or with a NaN, is false, also by Differs and Miss.
 type Condition struct {
 	Op          Op
 	Left, Right *Condition
 	Value       Value
-	// Bits are compared as signed numbers if Signed; for a Float after
-	// [FloatOrder].
+	// Bits is the constant, compared as a signed number if Signed; for a Float
+	// after [FloatOrder].
 	Bits    uint64
 	Signed  bool
 	Pattern Pattern
 }
 
 // FloatOrder maps the bits of a 64-bit floating-point number, or those of a
-// 32-bit one shifted left by 32, to integers of the same order.
+// 32-bit one shifted left by 32, to an integer of the same order.
 func FloatOrder(bits uint64) int64 {
 	if bits<<1 == 0 { // -0
 		return 0
@@ -58,7 +57,7 @@ func FloatOrder(bits uint64) int64 {
 	return int64(bits)
 }
 
-// Names returns the names that the condition asks for.
+// Names returns the names in the condition.
 func (e *Expr) Names() (names []string) {
 	e.comparisons(func(c *Expr) { names = append(names, c.name) })
 	return names
@@ -87,7 +86,7 @@ func (e *Expr) TextNames() []string {
 	return slices.DeleteFunc(slices.Compact(texts), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// comparisons calls f with each comparison and truth.
+// comparisons calls f with each comparison, and each name that is used as a bool.
 func (e *Expr) comparisons(f func(*Expr)) {
 	if e.left == nil {
 		f(e)
@@ -100,7 +99,8 @@ func (e *Expr) comparisons(f func(*Expr)) {
 }
 
 // Check fits the condition to a probe. lookup returns what a name stands for;
-// text says that it is compared with text. Errors of Check are [*Error].
+// text says that the name is compared with text. An error of Check is an
+// [*Error].
 func (e *Expr) Check(lookup func(name string, text bool) (Value, error)) (*Condition, error) {
 	switch e.kind {
 	case exprAnd, exprOr, exprNot:
@@ -192,7 +192,7 @@ func (e *Expr) compare(c *Condition) error {
 		if c.Op != Equal && c.Op != Differs {
 			return e.lexer.fail(e.opPos, "bools are compared by == and != only")
 		}
-		// Differs from 0 is true.
+		// A bool is true if it differs from 0.
 		if (c.Op == Equal) == k.True {
 			c.Op = Differs
 		} else {
@@ -222,14 +222,14 @@ func (e *Expr) compare(c *Condition) error {
 	return nil
 }
 
-// integer sets what an integer is compared with.
+// integer compares the condition's integer with k.
 func (c *Condition) integer(k *Constant) { c.compareInteger(k, c.Value.Kind == Int) }
 
-// signed does so for one that has a sign.
+// signed does so for a signed integer.
 func (c *Condition) signed(k *Constant) { c.compareInteger(k, true) }
 
-// compareInteger: a constant beyond the argument's range gives the answer without
-// looking at it.
+// compareInteger compares an integer with k. A constant beyond the argument's
+// range gives the answer without reading the argument.
 func (c *Condition) compareInteger(k *Constant, signed bool) {
 	c.Signed = signed
 	c.Bits = k.Uint

@@ -11,7 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/filter"
 )
 
-// names are what conditions of the tests may use.
+// names are the names that conditions of the tests may use.
 var names = map[string]filter.Value{
 	"i": {Kind: filter.Int, Size: 4}, "u": {Kind: filter.Uint, Size: 8}, "f": {Kind: filter.Float, Size: 8},
 	"g": {Kind: filter.Float, Size: 4}, "b": {Kind: filter.Bool, Size: 1}, "s": {Kind: filter.Text}, "a.b": {Kind: filter.Uint, Size: 2},
@@ -142,7 +142,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil && (!errors.As(err, &at) || at.Column < 1 || at.Column > len(in)+1) {
 			t.Errorf("error %#v of %q", err, in)
 		}
-		// A pattern agrees with path.Match where the two speak the same language.
+		// A pattern agrees with path.Match where both have the same syntax.
 		if strings.ContainsAny(in+text, "\"\\/?[]\n") || strings.ToValidUTF8(in+text, "") != in+text || len(in) > 40 || len(text) > 40 || strings.Count(in, "*") > 5 {
 			return
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Operand is what a condition looks at. The zero Operand is a value that cannot be
-// read.
+// Operand is a value that a condition compares. The zero Operand is a value that
+// cannot be read.
 type Operand struct {
 	known bool
 	bits  uint64 // of a number, extended to 64 bits; of a Float with 64 bits
@@ -18,8 +18,8 @@ type Operand struct {
 	more  bool // than text
 }
 
-// Of returns a decoded value as an Operand. Text has to be there up to MaxText and
-// one byte, as events have it whose Options.MaxString is that or more.
+// Of returns a decoded value as an Operand. Text must have up to MaxText+1 bytes,
+// as events have it whose Options.MaxString is that or more.
 func Of(v event.Value) Operand {
 	switch v.Kind {
 	case reader.Uint, reader.Bool:
@@ -34,8 +34,8 @@ func Of(v event.Value) Operand {
 	return Operand{}
 }
 
-// Holds evaluates the condition as programs in the kernel do, for events that do not
-// come from one. operand returns what a Value of the condition stands for.
+// Holds evaluates the condition as programs in the kernel do, for events from
+// other sources. operand returns what a Value of the condition stands for.
 func (c *Condition) Holds(operand func(Value) Operand) bool {
 	switch c.Op {
 	case And:
@@ -80,9 +80,9 @@ func (c *Condition) Holds(operand func(Value) Operand) bool {
 	return order >= 0
 }
 
-// matchBeginning reports whether the pattern matches text of which only the first
-// MaxText bytes are looked at: it does not match if that depends on what follows.
-// more says that there is more than text.
+// matchBeginning reports whether the pattern matches text whose first MaxText
+// bytes are compared: it does not match if that depends on later bytes. more says
+// that text is not complete.
 func (p Pattern) matchBeginning(text []byte, more bool) bool {
 	if more || len(text) > MaxText {
 		if len(p.Pieces) == 1 || p.Pieces[len(p.Pieces)-1] != "" {

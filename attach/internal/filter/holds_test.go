@@ -11,8 +11,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestHolds evaluates conditions on values that are missing, cut or no numbers. That
-// programs in the kernel do the same is for the tests of package attach.
+// TestHolds evaluates conditions on values that are missing, cut or NaN. The
+// tests of package attach check that programs in the kernel do the same.
 func TestHolds(t *testing.T) {
 	number := func(kind reader.FieldKind, bits uint64, size uint8) event.Value {
 		return event.NumberValue(kind, reader.Plain, bits, size)
@@ -47,7 +47,7 @@ func TestHolds(t *testing.T) {
 		{`s == "` + long + `"`, text(long, nil), true},
 		{`s == "` + long + `"`, text(long+"x", nil), false},
 		{`s != "` + long + `"`, text(long, event.ErrTruncated), true},
-		{`s ~ "*y"`, text(long+"y", nil), false}, // beyond what is looked at
+		{`s ~ "*y"`, text(long+"y", nil), false}, // beyond the bytes that are compared
 		{`s ~ "*y*"`, text(long+"y", nil), false},
 		{`s ~ "*x*"`, text(long+"y", nil), true},
 		{`s ~ "x*"`, text("x", event.ErrTruncated), true},

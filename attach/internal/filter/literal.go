@@ -45,7 +45,7 @@ func (k *Constant) set(kind Kind, ns int64) {
 	}
 }
 
-// setTime makes k the time that text is.
+// setTime makes k the time that text denotes.
 func (k *Constant) setTime(text string) bool {
 	for _, layout := range timeLayouts {
 		t, err := time.Parse(layout, text)
@@ -70,7 +70,7 @@ func (k *Constant) setTime(text string) bool {
 	return false
 }
 
-// setAddress makes k the address that text is.
+// setAddress makes k the address that text denotes.
 func (k *Constant) setAddress(text string) bool {
 	a, err := netip.ParseAddr(text)
 	if err != nil || a.Zone() != "" {
@@ -80,7 +80,7 @@ func (k *Constant) setAddress(text string) bool {
 	return true
 }
 
-// as returns k as a constant of a kind that text may be written for.
+// as returns k as a constant of kind, which may be written as text.
 func (k *Constant) as(kind Kind) (Constant, bool) {
 	out := *k
 	if k.Kind != Text {

@@ -47,8 +47,8 @@ func (k Kind) String() string {
 // Constant is a value that a condition compares with.
 type Constant struct {
 	Kind     Kind   // Int, Float, Bool, Text, Duration, Time or Address
-	Text     string // Text's value; of others what was written
-	glob     string // Text as a pattern: stars that are meant literally have a backslash
+	Text     string // the value of Text; for other kinds the source text
+	glob     string // Text as a pattern: literal stars have a backslash
 	Uint     uint64 // Int without its sign, nanoseconds of Duration and Time too
 	Negative bool
 	Float    float64
@@ -62,7 +62,7 @@ const (
 	exprOr
 	exprNot
 	exprCompare
-	exprTruth // of a bool
+	exprTruth // a bool
 )
 
 // Expr is a condition as it was written.

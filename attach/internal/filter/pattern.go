@@ -2,8 +2,8 @@ package filter
 
 import "strings"
 
-// Pattern is text in which stars stand for any characters: they are between the
-// pieces. Without a star there is one piece.
+// Pattern is text in which stars, between the pieces, stand for any characters.
+// Without a star there is one piece.
 type Pattern struct{ Pieces []string }
 
 func parsePattern(s string) Pattern {
@@ -11,7 +11,7 @@ func parsePattern(s string) Pattern {
 	var piece []byte
 	for i := 0; i < len(s); i++ {
 		if s[i] == '*' {
-			// Empty pieces between stars say nothing.
+			// Empty pieces between stars have no meaning.
 			if len(pieces) == 0 || len(piece) > 0 {
 				pieces = append(pieces, string(piece))
 			}

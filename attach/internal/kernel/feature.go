@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Feature is something that kernels have or have not. Only the kernel's own
-// answer is kept: this process may get privileges later, and memory.
+// Feature is something that only some kernels have. Only the kernel's own answer
+// is kept: this process may get privileges or memory later.
 type Feature struct {
 	Ask func() error // ebpf.ErrNotSupported if it is not there
 
@@ -20,7 +20,7 @@ type Feature struct {
 }
 
 // Require returns nil if the kernel has the feature, ebpf.ErrNotSupported if not,
-// and another error if it could not be asked.
+// and another error if the kernel could not be asked.
 func (f *Feature) Require() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,8 +32,8 @@ func (f *Feature) Require() error {
 	return err
 }
 
-// Refusal turns the kernel's error into ebpf.ErrNotSupported, unless it says that
-// nothing was tried.
+// Refusal turns the kernel's error into ebpf.ErrNotSupported, unless the error
+// says that nothing was tried.
 func Refusal(err error) error {
 	for _, other := range []error{os.ErrPermission, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.EAGAIN, unix.EINTR} {
 		if errors.Is(err, other) {
@@ -43,7 +43,7 @@ func Refusal(err error) error {
 	return ebpf.ErrNotSupported
 }
 
-// Sleepable is that programs on uprobes may sleep, which Linux 6.0 brought.
+// Sleepable is the feature that programs on uprobes may sleep, since Linux 6.0.
 var Sleepable = Feature{Ask: func() error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type:         ebpf.Kprobe,

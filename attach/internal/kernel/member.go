@@ -6,7 +6,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// MemberOffset returns where a struct of the kernel has a member, in bytes.
+// MemberOffset returns the offset of a member in a struct of the kernel, in
+// bytes.
 func MemberOffset(types *btf.Spec, structure, member string) (uint32, error) {
 	var st *btf.Struct
 	if err := types.TypeByName(structure, &st); err != nil {

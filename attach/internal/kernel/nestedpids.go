@@ -6,20 +6,21 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// nestedPIDs is where the kernel has the PIDs of tasks that are in a PID namespace
-// within this process's. Its helper (bpf_get_ns_current_pid_tgid) tells those of a
-// task's own namespace only. A task has one in each namespace around it, at the
-// namespace's level.
+// nestedPIDs says where the kernel keeps the PIDs of tasks in a PID namespace
+// nested in this process's. The helper bpf_get_ns_current_pid_tgid returns only
+// the PID in the task's own namespace. A task has a PID in each namespace around
+// it, at the namespace's level.
 type nestedPIDs struct {
 	level int32 // of this process's namespace, the initial one's being 0
 
 	leader, threadPID int16 // in struct task_struct
 	taskLevel         int16 // in struct pid
-	number, namespace int16 // the PID there, and whose it is
+	number, namespace int16 // the PID, and its namespace
 	inode             int16 // in struct pid_namespace
 }
 
-// findNestedPIDs looks up the kernel's structs, and asks for the level.
+// findNestedPIDs looks up the kernel's structs, and asks for the level of this
+// process's namespace.
 func findNestedPIDs() (*nestedPIDs, error) {
 	types, err := btf.LoadKernelSpec()
 	if err != nil {
@@ -73,8 +74,8 @@ func (n *nestedPIDs) ownLevel() (int32, error) {
 	return int32(level), err
 }
 
-// loads reports whether the kernel lets programs look there: before Linux 6.5 the
-// PIDs are, by its types, an array of one.
+// loads reports whether the kernel lets programs read these PIDs: before Linux
+// 6.5 its types declare them as an array of one.
 func (n *nestedPIDs) loads(ns *PIDNamespace) bool {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type: ebpf.Kprobe, License: License,

@@ -5,11 +5,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PIDNamespace is the one in which this process counts PIDs, as the kernel's
-// helper wants it named.
+// PIDNamespace is the PID namespace of this process, identified as the kernel's
+// helper requires.
 type PIDNamespace struct {
 	dev, inode uint64
-	nested     *nestedPIDs // nil if this kernel does not tell those of processes within
+	nested     *nestedPIDs // nil if this kernel does not give the PIDs of nested namespaces
 }
 
 // initialPIDNamespace is PROC_PID_INIT_INO, include/linux/proc_ns.h.
@@ -22,7 +22,8 @@ func OwnPIDNamespace() *PIDNamespace {
 	if err := unix.Stat("/proc/self/ns/pid", &st); err != nil || st.Ino == initialPIDNamespace {
 		return nil
 	}
-	// The kernel has 20 bits for the minor number, and stat another order.
+	// The kernel's device numbers have 20 bits for the minor number; stat orders
+	// the bits differently.
 	ns := &PIDNamespace{dev: uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), inode: st.Ino}
 	if nested, err := findNestedPIDs(); err == nil && nested.loads(ns) {
 		ns.nested = nested
@@ -30,13 +31,13 @@ func OwnPIDNamespace() *PIDNamespace {
 	return ns
 }
 
-// TellsNested reports whether processes in namespaces within this one have PIDs
-// for [PIDNamespace.Load].
+// TellsNested reports whether [PIDNamespace.Load] finds the PIDs of processes in
+// nested namespaces.
 func (ns *PIDNamespace) TellsNested() bool { return ns == nil || ns.nested != nil }
 
 // Load puts the process id, in the upper half, and the thread id into R0. It changes
-// R1 to R5 and the 8 bytes of the stack at slot. Its jumps are relative, so that it
-// fits programs of others. A nil namespace is the initial one.
+// R1 to R5 and the 8 bytes of the stack at slot. Its jumps are relative, so that
+// the code fits into other programs. A nil namespace is the initial one.
 func (ns *PIDNamespace) Load(slot int16) asm.Instructions {
 	if ns == nil {
 		return asm.Instructions{asm.FnGetCurrentPidTgid.Call()}

@@ -12,15 +12,15 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// minPrivateStack is how many bytes of stack a function of a BPF program uses
-// for which the kernel takes a private one, kernel/bpf/verifier.c:
+// minPrivateStack is how many bytes of stack a function of a BPF program must use
+// for the kernel to give it a private stack, kernel/bpf/verifier.c:
 // BPF_PRIV_STACK_MIN_SIZE.
 const minPrivateStack = 64
 
-// privateStacks is that the kernel gives programs a stack for each CPU in place
-// of the task's own: x86-64 from Linux 6.13, arm64 from 6.17. A program on a
-// uprobe may be preempted, or sleep, and another task that then runs it on that
-// CPU writes into the same stack.
+// privateStacks is the feature that the kernel gives programs a stack for each
+// CPU in place of the task's own: x86-64 from Linux 6.13, arm64 from 6.17. A
+// program on a uprobe may be preempted, or sleep, and another task that then runs
+// it on that CPU writes to the same stack.
 //
 // Two functions, one called by the other, have 512 bytes of stack together, and
 // 512 each if they are private.
@@ -59,9 +59,9 @@ func CombinedStack(err error) bool {
 }
 
 // StayOnTaskStack changes a program that the kernel would give a private stack,
-// and reports whether it did: a tail call in front, which is never made, since
-// programs with tail calls have no such stack. The verifier removes it, so that
-// it costs nothing when the program runs.
+// and reports whether it did. It puts a tail call in front that is never made,
+// since programs with tail calls have no private stack. The verifier removes the
+// call, so that it costs nothing when the program runs.
 func StayOnTaskStack(spec *ebpf.ProgramSpec) bool {
 	if !largeStack(spec.Instructions) || errors.Is(privateStacks.Require(), ebpf.ErrNotSupported) {
 		return false
@@ -70,14 +70,14 @@ func StayOnTaskStack(spec *ebpf.ProgramSpec) bool {
 	return true
 }
 
-// withDeadTailCall returns the instructions behind a tail call that is jumped
-// Over.
+// withDeadTailCall returns the instructions with a tail call in front that is
+// jumped over.
 func withDeadTailCall(old asm.Instructions) asm.Instructions {
 	return InFront(asm.Instructions{asm.Mov.Imm(asm.R0, 0), Over(asm.JEq.Imm(asm.R0, 0, ""), 1), asm.FnTailCall.Call()}, old)
 }
 
-// largeStack reports whether a function of the program may use as much stack as
-// makes it private, and none has a tail call.
+// largeStack reports whether a function of the program may use enough stack for
+// it to be private, and none has a tail call.
 func largeStack(code asm.Instructions) bool {
 	large := false
 	for i := range code {
@@ -91,15 +91,15 @@ func largeStack(code asm.Instructions) bool {
 }
 
 // stackDepth returns how far below the frame pointer the first instruction
-// reaches: it loads or stores there, or takes an address, to which compilers
-// add a constant soon. One to which they do not, or to which they add a variable
-// before, may be anywhere.
+// reaches: it loads or stores there, or takes the address, to which compilers
+// soon add a constant. An address to which they add none, or first a variable,
+// may be anywhere.
 func stackDepth(code asm.Instructions) int64 {
 	const anywhere = 1 << 10
 	in := &code[0]
 	switch class := in.OpCode.Class(); {
 	case class == asm.StXClass && in.Src == asm.RFP:
-		return anywhere // a copy in memory, which is not followed
+		return anywhere // a copy in memory is not followed
 	case class.IsLoad() && in.Src == asm.RFP, class.IsStore() && in.Dst == asm.RFP:
 		return -int64(in.Offset)
 	case class.IsALU() && in.Src == asm.RFP && in.OpCode.Source() == asm.RegSource:
@@ -121,13 +121,13 @@ func stackDepth(code asm.Instructions) int64 {
 	return 0
 }
 
-// PrivateStackNote is the remark on a site whose program was changed.
+// PrivateStackNote returns the remark on a site whose program was changed.
 func PrivateStackNote(program string) string {
 	return fmt.Sprintf("program %s has a tail call in front that is never made: without it this kernel gives it a stack per CPU, which events overwrite in each other (Options.PrivateStack leaves it out)", program)
 }
 
 // PrivateStackOf returns a remark on a program that is in the kernel already,
-// empty if it has no private stack as far as can be told.
+// empty if no private stack was detected.
 func PrivateStackOf(prog *ebpf.Program) string {
 	if privateStacks.Require() != nil {
 		return ""

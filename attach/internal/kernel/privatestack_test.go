@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// TestStackDepth holds how much stack a program is taken to use.
+// TestStackDepth checks how much stack a program is taken to use.
 func TestStackDepth(t *testing.T) {
 	const anywhere = 1 << 10
 	for what, tt := range map[string]struct {
@@ -34,8 +34,8 @@ func TestStackDepth(t *testing.T) {
 	}
 }
 
-// TestWithDeadTailCall checks that a function's beginning moves, and its symbol,
-// type and line with it, but no reference.
+// TestWithDeadTailCall checks that a function's beginning moves, with its symbol,
+// type and line, but no reference does.
 func TestWithDeadTailCall(t *testing.T) {
 	function := &btf.Func{Name: "f"}
 	line := asm.Comment("line 1")

@@ -7,15 +7,15 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// Over has a jump leave out as many instructions.
+// Over makes a jump skip n instructions.
 func Over(jump asm.Instruction, n int16) asm.Instruction {
 	jump.Offset = n
 	return jump
 }
 
-// InFront returns a program that does more before what it did. Jumps are relative,
-// and so remain true. What makes the first instruction the beginning of a function
-// goes to the new one: its symbol, its type and the line of its source.
+// InFront returns a program that runs more before old. Jumps are relative and
+// stay valid. The symbol, type and source line that make the first instruction
+// the beginning of a function move to the new first instruction.
 func InFront(more, old asm.Instructions) asm.Instructions {
 	code := slices.Concat(more, old)
 	begin, first := &code[0], &code[len(more)]
@@ -26,7 +26,7 @@ func InFront(more, old asm.Instructions) asm.Instructions {
 		*begin, *first = btf.WithFuncMetadata(*begin, function), btf.WithFuncMetadata(*first, nil)
 	}
 	if line := first.Source(); line != nil {
-		*begin = begin.WithSource(line) // and on to what follows
+		*begin = begin.WithSource(line) // and of the instructions that follow
 	}
 	return code
 }

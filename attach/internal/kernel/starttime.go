@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// taskOffsets are where the kernel's struct task_struct has what tells when a
-// process was started.
+// taskOffsets returns the offsets in the kernel's struct task_struct that lead to
+// the start time of a process.
 var taskOffsets = sync.OnceValues(func() (o struct{ leader, start int16 }, err error) {
 	types, err := btf.LoadKernelSpec()
 	if err != nil {
@@ -32,8 +32,8 @@ var taskOffsets = sync.OnceValues(func() (o struct{ leader, start int16 }, err e
 	return o, nil
 })
 
-// LoadStartTime loads when the current process was started, in nanoseconds
-// since the machine was. It changes R0 to R5. See [StartTimes].
+// LoadStartTime puts the start time of the current process into dst, in
+// nanoseconds since the machine's. It changes R0 to R5. See [StartTimes].
 func LoadStartTime(dst asm.Register) asm.Instructions {
 	o, _ := taskOffsets()
 	return asm.Instructions{
@@ -43,8 +43,8 @@ func LoadStartTime(dst asm.Register) asm.Instructions {
 	}
 }
 
-// StartTimes is that programs can look at the kernel's tasks, and know where they
-// say when they were started.
+// StartTimes is the feature that programs can read the start time of the kernel's
+// tasks.
 var StartTimes = Feature{Ask: func() error {
 	if _, err := taskOffsets(); err != nil {
 		return ebpf.ErrNotSupported

@@ -15,8 +15,8 @@ const (
 	btfStatic = 0 // linkage of a btfFunc
 )
 
-// sizes of what follows struct btf_type (12 bytes) by kind: fixed, and for each
-// member.
+// btfTails has, by kind, the sizes of what follows struct btf_type (12 bytes):
+// fixed, and for each member.
 var btfTails = [...]struct{ fixed, member int }{
 	1:  {fixed: 4},   // int
 	2:  {},           // ptr
@@ -44,7 +44,7 @@ const (
 	sizeofSecinfo = 12 // struct btf_var_secinfo; equal, so that one fits where the other was
 )
 
-// btfType is a type as it stands in type information.
+// btfType is a type as it is encoded in type information.
 type btfType struct {
 	id     uint32 // as others refer to it
 	kind   int
@@ -88,10 +88,10 @@ func makeStatic(btf []byte, functions map[string]bool) error {
 	})
 }
 
-// dropVariable takes the variable out of the data section's list of variables,
-// in place: types keep their numbers, and the room goes to a new type behind
-// all others, which nothing refers to. A list of this variable alone is left as
-// it is: a loader has no use for it then.
+// dropVariable removes the variable from the data section's list of variables, in
+// place: types keep their numbers, and a new type behind all others, which
+// nothing refers to, fills the room. A list of this variable alone is left as it
+// is: a loader does not use it then.
 func dropVariable(btf []byte, section, variable string) error {
 	var list btfType
 	dropped := map[uint32]bool{}
@@ -122,7 +122,7 @@ func dropVariable(btf []byte, section, variable string) error {
 
 // btfParts returns the types and the strings of type information.
 func btfParts(btf []byte) (types, names []byte, err error) {
-	const header = 24 // struct btf_header, as far as it is of interest
+	const header = 24 // struct btf_header, the part that is used
 	if len(btf) < header || order.Uint16(btf) != 0xeb9f {
 		return nil, nil, errors.New("no BTF header")
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// SpecMap is the name of the map of specs: an array, by the number that is the
-// cookie of a site.
+// SpecMap is the name of the map of specs: an array, indexed by the cookie of a
+// site.
 const SpecMap = "__bpf_usdt_specs"
 
-// AddressMap is the name of the map that stands in for cookies where the kernel
-// has none.
+// AddressMap is the name of the map that replaces cookies where the kernel has
+// none.
 const AddressMap = "__bpf_usdt_ip_to_spec_id"
 
-// ArgFunction reads an argument.
+// ArgFunction is the name of the function that reads an argument.
 const ArgFunction = "bpf_usdt_arg"
 
 // Limits far above the 12 arguments of 24 bytes that headers know.
@@ -33,7 +33,7 @@ type Layout struct {
 	cookie, count       bits
 	value, kind, reg    bits
 	signed, shift       bits
-	index, scale        bits // of no size where the header has none
+	index, scale        bits // of size 0 where the header has none
 	kinds               map[Kind]uint64
 	unknown             uint64 // a kind that the header does not know
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // maxZero bounds sections that hold no bytes in the file (.bss): a loader
-// allocates what their headers say.
+// allocates as much as their headers say.
 const maxZero = 256 << 20
 
 const sizeofSym = 24 // Elf64_Sym
@@ -32,8 +32,8 @@ const sizeofSym = 24 // Elf64_Sym
 //     themselves, when it would refuse bpf_usdt_arg for storing through a
 //     pointer that might be null.
 //
-// An object without all that is returned as it is. Nothing in it is moved: what
-// is added stands behind it.
+// An object without any of these is returned as it is. Patch moves nothing in the
+// object: it appends what it adds.
 func Patch(object []byte) ([]byte, error) {
 	o, err := parse(slices.Clone(object))
 	if err != nil {
@@ -155,7 +155,7 @@ func text(table []byte, off uint32) string {
 	return ""
 }
 
-// changes are what symbols ask for beside themselves.
+// changes are changes outside the symbol table that symbols require.
 type changes struct {
 	externs [][]byte        // symbols to be defined, each a part of the object's bytes
 	hidden  map[string]bool // functions
@@ -217,7 +217,8 @@ func (o *object) define(externs [][]byte) ([]byte, error) {
 		out = append(out, b...)
 		return uint64(off)
 	}
-	// The names' section may be the symbols' as well, whose offsets stay.
+	// The section of names may hold the symbols' names as well, whose offsets
+	// stay.
 	names := &o.sections[o.header.Shstrndx]
 	name := len(o.names)
 	grown := slices.Concat(o.names, []byte(answerSection), []byte{0})

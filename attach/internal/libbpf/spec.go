@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Kind is where an argument's value is.
+// Kind says where an argument's value is.
 type Kind uint8
 
 const (
@@ -30,8 +30,8 @@ type Arg struct {
 // knows none.
 var ErrNoIndexed = errors.New("the object's usdt.bpf.h knows no indexed memory operands: libbpf 1.7 brought them")
 
-// Encode returns a spec. An argument that the header cannot express, for which
-// fail is called, becomes Unreadable: the others are as they should be.
+// Encode returns a spec. For an argument that the header cannot express, Encode
+// calls fail, makes the argument Unreadable and encodes the others.
 func (l *Layout) Encode(args []Arg, cookie uint64, fail func(arg int, err error)) []byte {
 	spec := make([]byte, l.Size)
 	put(spec, l.cookie, cookie)

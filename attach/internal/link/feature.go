@@ -11,9 +11,9 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
-// MultiPIDFilter is that the process filter of uprobe_multi links filters
-// processes: before Linux 46ba0e49b642 it filtered threads. The fix also rejects
-// a negative id before it looks at the path.
+// MultiPIDFilter is the feature that the process filter of uprobe_multi links
+// filters processes: before Linux 46ba0e49b642 it filtered threads. The fix also
+// rejects a negative id before it looks at the path.
 var MultiPIDFilter = kernel.Feature{Ask: func() error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type:         ebpf.Kprobe,
@@ -40,8 +40,8 @@ var MultiPIDFilter = kernel.Feature{Ask: func() error {
 	return kernel.Refusal(err)
 }}
 
-// Sessions is that a program can run at the entry of a function and again when
-// it returns, which Linux 6.13 brought.
+// Sessions is the feature that a program can run at the entry of a function and
+// again when it returns, since Linux 6.13.
 var Sessions = kernel.Feature{Ask: func() error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type:         ebpf.Kprobe,
@@ -53,7 +53,7 @@ var Sessions = kernel.Feature{Ask: func() error {
 		return kernel.Refusal(err)
 	}
 	defer prog.Close()
-	// Loading need not check the type of attachment, attaching does.
+	// Loading need not check the type of attachment; attaching does.
 	m := multi{path: "/", prog: prog, session: true, offsets: []uint64{1}, refCtrOffsets: []uint64{0}, cookies: []uint64{0}}
 	if _, err = m.create(); errors.Is(err, unix.EBADF) { // not a regular file
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestFeatureLater checks that what could not be asked for want of a privilege is
-// asked again.
+// TestFeatureLater checks that a feature which could not be asked for because of
+// a missing privilege is asked again.
 func TestFeatureLater(t *testing.T) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	for name, known := range map[string]*kernel.Feature{"process filter": &MultiPIDFilter, "sessions": &Sessions, "sleepable": &kernel.Sleepable} {

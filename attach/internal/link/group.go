@@ -24,7 +24,7 @@ type Group struct {
 	Path    string      // of the file, as errors name it
 	Open    string      // leads to the file that was planned for
 	File    procfs.ID   // handed on to the links, see [Link.File]
-	PID     int         // in which alone the sites fire, 0 for all processes
+	PID     int         // the only process in which the sites fire, 0 for all processes
 	Ended   func() bool // reports whether the process of PID has ended; unused if PID is 0
 	Returns bool        // the sites are returns from functions
 	Session bool        // the program runs at their entry and again when they return
@@ -37,14 +37,14 @@ type Site struct {
 	Offset       uint64 // in the file
 	RefCtrOffset uint64 // of the semaphore in the file, 0 for none
 	Cookie       uint64 // what bpf_get_attach_cookie returns
-	// Opcode is that of the instruction, with its prefixes, "" if it is not known.
-	// If the kernel refuses an opcode, sites that have it are not tried.
+	// Opcode is the opcode of the instruction, with its prefixes, "" if it is not
+	// known. If the kernel refuses an opcode, other sites with it are not tried.
 	Opcode string
 }
 
 // Attach attaches to the sites by links of a kind, and returns the links even with
-// an error, which concerns the whole group. refused has, by the index of the site,
-// why it was not attached to, nil if it was.
+// an error, which concerns the whole group. refused says, by the index of the
+// site, why it was not attached to; nil if it was.
 func (g *Group) Attach(ctx context.Context, kind Kind) (links []Link, refused []error, err error) {
 	a := &attempt{Group: g, outcomes: make([]error, len(g.Sites))}
 	for i := range a.outcomes {
@@ -59,18 +59,19 @@ func (g *Group) Attach(ctx context.Context, kind Kind) (links []Link, refused []
 	return a.links, a.outcomes, err
 }
 
-// errUntried is the outcome of a site before it was tried.
+// errUntried is the outcome of a site that has not been tried.
 var errUntried = errors.New("not tried")
 
-// attempt is what has come of attaching a group until now.
+// attempt is the state of attaching a group.
 type attempt struct {
 	*Group
 	links    []Link
-	outcomes []error          // by site: nil of those that are attached to
+	outcomes []error          // by site: nil if it is attached to
 	opcodes  map[string]error // why the kernel refused an opcode
 }
 
-// refuse notes why the kernel refused a site, and its opcode if that is why.
+// refuse notes why the kernel refused a site, and its opcode if that is the
+// reason.
 func (a *attempt) refuse(i int, err error) {
 	a.outcomes[i] = siteError(err)
 	opcode := a.Sites[i].Opcode
@@ -83,8 +84,8 @@ func (a *attempt) refuse(i int, err error) {
 	a.opcodes[opcode] = a.outcomes[i]
 }
 
-// wholeError returns what makes attaching any site of the group pointless, nil
-// if err may be one site's.
+// wholeError returns the error if it concerns all sites of the group, nil if err
+// may be one site's.
 func (g *Group) wholeError(err error) error {
 	switch {
 	case errors.Is(err, os.ErrPermission):
@@ -98,8 +99,8 @@ func (g *Group) wholeError(err error) error {
 	return nil
 }
 
-// ended reports whether the process has ended that the group is restricted to. A
-// link that was made before for its PID may be for another process.
+// ended reports whether the process that the group is restricted to has ended. A
+// link made for its PID may then be for another process.
 func (g *Group) ended() bool { return g.PID != 0 && g.Ended() }
 
 // goneError is the error for sites that were found and are no longer there:

@@ -20,7 +20,7 @@ const (
 	Perf              // see perf.go
 )
 
-// mechanisms has what each kind is, the best one first.
+// mechanisms has the mechanism of each kind, the best first.
 var mechanisms = [...]mechanism{
 	Auto:  {name: "auto"},
 	Multi: multiLinks,
@@ -33,9 +33,9 @@ type mechanism struct {
 	// program and attachment are the types that programs are loaded with.
 	program    ebpf.ProgramType
 	attachment ebpf.AttachType
-	// usable returns nil if the kernel has such links, for one process at a time if
-	// filtered, ebpf.ErrNotSupported if it has not, and another error if it could
-	// not be asked. A nil function stands for one that every kernel has.
+	// usable returns nil if the kernel has such links, restricted to a process if
+	// filtered, ebpf.ErrNotSupported if it has none, and another error if the
+	// kernel could not be asked. A nil function means that every kernel has them.
 	usable func(filtered bool) error
 	// since says which kernels have them.
 	since string
@@ -52,14 +52,14 @@ func (k Kind) String() string {
 	return mechanisms[k].name
 }
 
-// ProgramType is what programs for links of this kind are loaded as.
+// ProgramType returns the type of programs for links of this kind.
 func (k Kind) ProgramType() ebpf.ProgramType { return mechanisms[k].program }
 
-// AttachType is what programs for links of this kind are loaded for.
+// AttachType returns the attach type of programs for links of this kind.
 func (k Kind) AttachType() ebpf.AttachType { return mechanisms[k].attachment }
 
 // Slow reports whether the kernel takes long to close links of this kind, so that
-// programs are better told to do nothing before.
+// programs should be stopped before.
 func (k Kind) Slow() bool { return mechanisms[k].slow }
 
 // Choose returns want, or the best kind for [Auto], if this kernel has it. filtered

@@ -2,8 +2,8 @@ package link
 
 import "testing"
 
-// TestKinds checks that each kind has a line in the table, which says its name and
-// how it attaches, and that what is none is refused.
+// TestKinds checks that each kind has a line in the table with its name and how
+// it attaches, and that other values are refused.
 func TestKinds(t *testing.T) {
 	for k, want := range map[Kind]string{Auto: "auto", Multi: "uprobe_multi", Perf: "perf event", -1: "LinkKind(-1)", 3: "LinkKind(3)"} {
 		if got := k.String(); got != want {

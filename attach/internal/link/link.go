@@ -12,19 +12,19 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// Link is what attaches a program to sites, until it is closed.
+// Link attaches a program to sites until it is closed.
 type Link struct {
 	File procfs.ID     // as the group had it
-	PID  int           // of the process that it is restricted to, 0 of none
+	PID  int           // of the process that it is restricted to, 0 for none
 	Prog *ebpf.Program // that runs
 
-	fd    int // -1 of one that was stopped
-	event int // the perf event that the link is on, -1 without one
+	fd    int // -1 after Stop
+	event int // the link's perf event, -1 without one
 }
 
-// Stop closes the link: its program runs no more. The perf event, if there is
-// one, is left to be closed: the kernel takes about 0.1 s for one on a uprobe,
-// one after the other.
+// Stop closes the link, so that its program no longer runs. It leaves the perf
+// event, if there is one, to be closed: the kernel closes them one after the
+// other, and takes about 0.1 s for one on a uprobe.
 func (l Link) Stop() error {
 	if l.event < 0 {
 		return shield.Close(l.fd)
@@ -32,7 +32,8 @@ func (l Link) Stop() error {
 	return unix.Close(l.fd)
 }
 
-// Rest returns what [Link.Stop] leaves to be closed, false for nothing.
+// Rest returns what [Link.Stop] leaves to be closed, and false if there is
+// nothing.
 func (l Link) Rest() (Link, bool) { return Link{fd: -1, event: l.event}, l.event >= 0 }
 
 // Close closes the link, unless it was stopped, and the perf event.
@@ -48,10 +49,10 @@ func (l Link) Close() error {
 }
 
 // Stranded reports whether the first thread of the process of a uprobe_multi link
-// is gone, where the kernel tells (6.8).
+// is gone, as far as the kernel says so (6.8).
 func (l Link) Stranded() bool {
-	// The part of struct bpf_link_info (include/uapi/linux/bpf.h) that is filled
-	// for them.
+	// linkInfo is the part of struct bpf_link_info (include/uapi/linux/bpf.h)
+	// that is filled for these links.
 	type linkInfo struct {
 		typ, id, prog, _                      uint32
 		path, offsets, refCtrOffsets, cookies uint64

@@ -34,7 +34,7 @@ var multiLinks = mechanism{
 // maxMulti is MAX_UPROBE_MULTI_CNT, kernel/trace/bpf_trace.c.
 const maxMulti = 1 << 20
 
-// attachMulti attaches by as few links as can be.
+// attachMulti attaches by as few links as possible.
 func attachMulti(ctx context.Context, a *attempt) error {
 	for start, end := range chunks(len(a.Sites)) {
 		if err := context.Cause(ctx); err != nil {
@@ -58,9 +58,9 @@ func chunks(n int) iter.Seq2[int, int] {
 	}
 }
 
-// attachMulti attaches sites start to end. The kernel attaches all or none, so
-// that a site which it refuses is found by halving, and others with its opcode
-// are not tried.
+// attachMulti attaches sites start to end. The kernel attaches all or none:
+// attachMulti finds a refused site by halving, and does not try others with its
+// opcode.
 func (a *attempt) attachMulti(start, end int) error {
 	m := multi{path: a.Open, prog: a.Prog, pid: a.PID, session: a.Session}
 	if a.Returns {
@@ -123,7 +123,7 @@ type multi struct {
 	session                         bool // the program was loaded for AttachSession
 }
 
-// create attaches, and returns the link's descriptor. It is what
+// create attaches, and returns the link's descriptor. It does what
 // link.Executable.UprobeMulti does, but cannot be interrupted: see package
 // shield.
 func (m *multi) create() (fd int, err error) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestChunks checks that no link is given more sites than the kernel takes, and
-// that none is left out.
+// TestChunks checks that no link gets more sites than the kernel takes, and that
+// no site is left out.
 func TestChunks(t *testing.T) {
 	for n, want := range map[int]string{
 		0: "", 1: " 0-1", 1 << 20: " 0-1048576", 1<<20 + 1: " 0-1048576 1048576-1048577", 3 << 19: " 0-1048576 1048576-1572864",

@@ -18,16 +18,16 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/shield"
 )
 
-// perfEvents are one perf event for each site. The kernel takes about 0.1 s to
+// perfEvents attaches by one perf event per site. The kernel takes about 0.1 s to
 // close one.
 var perfEvents = mechanism{name: "perf event", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, attach: attachPerf}
 
-// maxPerfSemaphore: perf events carry the semaphore's offset in 32 bits
-// (PERF_UPROBE_REF_CTR_OFFSET_BITS, kernel/events/core.c).
+// maxPerfSemaphore is the largest offset of a semaphore: perf events carry it in
+// 32 bits (PERF_UPROBE_REF_CTR_OFFSET_BITS, kernel/events/core.c).
 const maxPerfSemaphore = 1<<32 - 1
 
-// FarError is why a perf event cannot count a semaphore, so that the probe would
-// stay silent.
+// FarError says that a perf event cannot count a semaphore, so that the probe
+// would stay silent.
 type FarError struct{ RefCtrOffset uint64 }
 
 func (e *FarError) Error() string {
@@ -52,7 +52,7 @@ func attachPerf(ctx context.Context, a *attempt) error {
 			continue
 		}
 		if errors.Is(err, os.ErrPermission) && !privilege.Has(unix.CAP_SYS_ADMIN) {
-			// kernel/events/core.c: perf_uprobe_event_init asks for nothing less.
+			// kernel/events/core.c: perf_uprobe_event_init requires it.
 			return &privilege.Error{Op: "attach to " + a.Path + " by perf events", Missing: []string{"CAP_SYS_ADMIN"}, Err: err}
 		}
 		if whole := a.wholeError(err); whole != nil {
@@ -85,8 +85,8 @@ func (g *Group) attachEvent(s *Site) (Link, error) {
 	return l, nil
 }
 
-// openUprobe opens a perf event on a uprobe, which puts the breakpoint in
-// place. pid 0 means every process.
+// openUprobe opens a perf event on a uprobe, which places the breakpoint. pid 0
+// means every process.
 func openUprobe(path string, offset, semaphoreOffset uint64, pid int, returns bool) (fd int, err error) {
 	typ, err := uprobePMU()
 	if err != nil {

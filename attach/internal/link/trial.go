@@ -13,9 +13,9 @@ import (
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
-// Refuses asks whether the kernel refuses the instruction with which code begins.
-// It attaches to a copy that this process has mapped and never runs: the kernel
-// looks at an instruction only where it is mapped.
+// Refuses reports whether the kernel refuses the instruction with which code
+// begins. It attaches to a copy that this process maps and never runs: the kernel
+// checks an instruction only where it is mapped.
 func Refuses(code []byte) bool { return errors.Is(tryProbe(code), enotsupp) }
 
 // trialOffset is where the code is.

@@ -12,16 +12,16 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// object is the file behind sites: what attaching needs to know of it beyond
-// its probes. It stays open until the kernel has been told to attach, so that
-// what was looked at is what is attached to, whoever renames files meanwhile.
+// Object is the file behind sites: what attaching needs to know about it beyond
+// its probes. It stays open until the kernel has attached, so that the file that
+// was read is attached to, even if files are renamed meanwhile.
 type Object struct {
 	File    *os.File
 	Info    os.FileInfo
 	ELF     *safeelf.File
 	Symbols resolver
 
-	Window      []byte // part of the file, from windowStart on
+	Window      []byte // part of the file, from WindowStart on
 	WindowStart uint64
 }
 
@@ -32,10 +32,11 @@ type resolver interface {
 	OwnSlot(addr uint64) (uint64, bool)
 }
 
-// windowSize bytes of the file are read at a time: sites lie close together.
+// WindowSize is how many bytes of the file are read at a time: sites lie close
+// together.
 const WindowSize = 64 << 10
 
-// openObject opens the file at path.
+// OpenObject opens the file at path.
 func OpenObject(path string) (*Object, error) {
 	f, err := procfs.OpenFile(path)
 	if err != nil {
@@ -68,7 +69,7 @@ func newObject(f *os.File) (*Object, error) {
 	return &Object{File: f, Info: st, ELF: e, Symbols: symbols}, nil
 }
 
-// path returns a path that leads to the open file and to no other, if /proc is
+// Path returns a path that leads to the open file and to no other, if /proc is
 // that of this process's PID namespace.
 func (o *Object) Path() string {
 	path := fmt.Sprintf("/proc/self/fd/%d", o.File.Fd())
@@ -80,11 +81,11 @@ func (o *Object) Path() string {
 
 func (o *Object) Close() error { return o.File.Close() }
 
-// relocatable says that the object's addresses are known only at run time.
+// Relocatable reports whether the object's addresses are known only at run time.
 func (o *Object) Relocatable() bool { return o.ELF.Type != elf.ET_EXEC }
 
-// bytesAt returns up to n bytes of the file at off: fewer at its end. They are
-// good until the next call.
+// BytesAt returns up to n bytes of the file at off, fewer at its end. They are
+// valid until the next call.
 func (o *Object) BytesAt(off uint64, n int) []byte {
 	in := off - o.WindowStart
 	if off < o.WindowStart || in > uint64(len(o.Window)) || uint64(len(o.Window))-in < uint64(n) {

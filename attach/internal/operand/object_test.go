@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestObjectPath checks that the path which the kernel is given leads to the
-// file that was looked at, whatever lies at its name by now.
+// TestObjectPath checks that the path passed to the kernel leads to the file that
+// was read, whatever is at its name by now.
 func TestObjectPath(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/shop.o")
 	if err != nil {

@@ -15,7 +15,7 @@ func (o Objects) Open(path string) (*Object, error) {
 	return obj, err
 }
 
-// Close closes them all.
+// Close closes all files.
 func (o Objects) Close() {
 	for _, obj := range o {
 		obj.Close()

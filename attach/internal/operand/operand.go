@@ -20,8 +20,8 @@ const (
 	Memory                      // size bytes at base + index<<scale + disp
 )
 
-// operand is an argument in the form in which programs are generated from it.
-// It is comparable, so that probes with equal operands share a program.
+// Operand is an argument in the form from which programs are generated. Operands
+// are comparable, so that probes with equal ones share a program.
 type Operand struct {
 	Kind  operandKind
 	Size  uint8 // bytes of the value: 1, 2, 4 or 8
@@ -35,15 +35,15 @@ type Operand struct {
 	Disp                       int64
 	Wrap32                     bool
 
-	// opMemory: the value read is an address, and the operand's value is at it
-	// and followDisp.
+	// Follow says that the value read, of Memory, is an address, and that the
+	// operand's value is at that address plus FollowDisp.
 	Follow     bool
 	FollowDisp int64
 }
 
-// compileOperand turns an argument into an operand. site is the link-time
-// address of the site, as the object's symbols count addresses, and ipDelta
-// what a program finds in the instruction pointer beyond it.
+// Compile turns an argument into an operand. site is the link-time address of the
+// site, as the object's symbols count addresses. ipDelta is the instruction
+// pointer that a program finds minus the site's address.
 func Compile(a notes.Arg, regs *Registers, m elf.Machine, c elf.Class, obj *Object, site uint64, ipDelta int64) (Operand, error) {
 	if a.Err != nil {
 		return Operand{}, a.Err
@@ -78,8 +78,9 @@ func Compile(a notes.Arg, regs *Registers, m elf.Machine, c elf.Class, obj *Obje
 	return Operand{}, fmt.Errorf("argument of unknown kind %v", a.Kind)
 }
 
-// compileSymbolAddress is for an operand whose value is the address of a
-// symbol, which only the distance to the site tells: objects are relocatable.
+// compileSymbolAddress compiles an operand whose value is the address of a
+// symbol. Objects are relocatable, so the address is computed from its distance
+// to the site.
 func compileSymbolAddress(a notes.Arg, op Operand, regs *Registers, obj *Object, site uint64, ipDelta int64) (Operand, error) {
 	addr, err := obj.Symbols.Resolve(&a)
 	if err != nil {
@@ -103,9 +104,9 @@ func compileMemory(a notes.Arg, op Operand, regs *Registers, m elf.Machine, c el
 	ipRelative := a.Base == "rip" || a.Base == "eip"
 	if a.Symbol != "" {
 		if a.Reloc == "GOTPCREL" || a.Reloc == "GOT" {
-			// The operand is a GOT slot, and the slot holds the symbol's address,
-			// which may be another object's. Without a relocation the linker has
-			// filled it with the object's own.
+			// The operand is a GOT slot, which holds the symbol's address, maybe
+			// in another object. Without a relocation the linker has filled the
+			// slot with the object's own.
 			if slot, ok := obj.Symbols.Slot(a.Symbol); ok && a.Disp == 0 {
 				op.Base, op.HasBase = Location{Off: regs.IP, Size: 8}, true
 				op.Disp = int64(slot-site) - ipDelta
@@ -119,13 +120,13 @@ func compileMemory(a notes.Arg, op Operand, regs *Registers, m elf.Machine, c el
 		}
 		switch {
 		case a.Reloc == "GOTOFF", a.Reloc == "lo12":
-			// Numbers that hold wherever the object lies.
+			// Absolute addresses hold wherever the object lies.
 			op.Disp += int64(addr)
 		case ipRelative:
 			op.Disp += int64(addr-site) - ipDelta
 		case a.Base == "" && a.Index == "":
-			// A fixed address as the linker saw it: the distance to the site
-			// holds wherever the object lies.
+			// The address is fixed at link time: its distance to the site holds
+			// wherever the object lies.
 			op.Base, op.HasBase = Location{Off: regs.IP, Size: 8}, true
 			op.Disp += int64(addr-site) - ipDelta
 		case obj.Relocatable():
@@ -167,7 +168,8 @@ func compileMemory(a notes.Arg, op Operand, regs *Registers, m elf.Machine, c el
 	return op, nil
 }
 
-// Followed returns the operand for what the address op points to, at an offset.
+// Followed returns the operand for the value at an offset from the address that
+// op has.
 func (op Operand) Followed(offset int64) (Operand, error) {
 	switch {
 	case op.Kind == Memory:

@@ -8,18 +8,18 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// registers says where a BPF program attached to a uprobe finds the registers
-// of the traced program: offsets in the structure that its context points to.
+// Registers says where a BPF program attached to a uprobe finds the registers of
+// the traced program: offsets in the structure that its context points to.
 type Registers struct {
 	ByName  map[string]int16 // by canonical name, see notes.Register
 	byDWARF []int16
 	IP      int16
-	// argument is the first register of an integer argument, where there is one.
+	// Argument is the register of the first integer argument, where there is one.
 	Argument Location
 	wrap32   bool // addresses of the traced program wrap at 2^32
 }
 
-// location is a register, or a part of one, in a BPF program's context.
+// Location is a register, or a part of one, in a BPF program's context.
 type Location struct {
 	Off   int16
 	Shift uint8 // bits by which the part lies above the register's lowest
@@ -27,8 +27,8 @@ type Location struct {
 	Zero  bool  // arm64's zero register: no location at all
 }
 
-// registersOf returns the table for a program of machine m and class c, traced
-// on a host of architecture goarch.
+// RegistersOf returns the table for a program of machine m and class c, traced on
+// a host of architecture goarch.
 func RegistersOf(goarch string, m elf.Machine, c elf.Class) (*Registers, error) {
 	switch {
 	case goarch == "amd64" && m == elf.EM_X86_64:
@@ -41,7 +41,7 @@ func RegistersOf(goarch string, m elf.Machine, c elf.Class) (*Registers, error) 
 	return nil, fmt.Errorf("a program for %v does not run on %s", m, goarch)
 }
 
-// hostRegisters is registersOf for this host.
+// HostRegisters is RegistersOf for this host.
 func HostRegisters(m elf.Machine, c elf.Class) (*Registers, error) {
 	return RegistersOf(runtime.GOARCH, m, c)
 }
@@ -66,7 +66,7 @@ func (r *Registers) locate(m elf.Machine, c elf.Class, name string) (Location, e
 	return Location{Off: off, Shift: uint8(reg.Shift), Size: uint8(reg.Size)}, nil
 }
 
-// locateDWARF finds a full-width register by its DWARF number.
+// LocateDWARF finds a full-width register by its DWARF number.
 func (r *Registers) LocateDWARF(n int) (Location, error) {
 	if n < 0 || n >= len(r.byDWARF) {
 		return Location{}, fmt.Errorf("a BPF program cannot read DWARF register %d", n)
