@@ -10,7 +10,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// bytesAt is a file that can be read, and nothing else.
+// bytesAt is an io.ReaderAt and nothing else.
 type bytesAt []byte
 
 func (b bytesAt) ReadAt(p []byte, off int64) (int, error) {
@@ -24,8 +24,8 @@ func (b bytesAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// TestAnyHost reads a file of Linux in ways that every system has: from memory,
-// and by its path.
+// TestAnyHost checks that every system can read a file of Linux, from memory and by
+// its path.
 func TestAnyHost(t *testing.T) {
 	o := &object{}
 	o.notes = func(o *object) []notes.Note {

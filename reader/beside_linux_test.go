@@ -16,10 +16,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestNothingBeside has this process map an object that names files beside it, as
-// the binary of its debug symbols or as its debug symbols, and checks that a
-// tracer who looks at the process does not open them: whoever wrote the object
-// chose what they are.
+// TestNothingBeside maps an object that names files beside it, as the binary of its
+// debug symbols or as its debug symbols, and checks that a tracer that looks at the
+// process does not open them, because the author of the object chose what they are.
 func TestNothingBeside(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -114,7 +113,7 @@ func TestNothingBeside(t *testing.T) {
 		t.Errorf("found %d probes, want %d", found, len(kinds))
 	}
 
-	// Whoever names a file wants what is beside it, if it is a file.
+	// A user who names a file wants what is beside it, if it is a file.
 	for kind := range kinds {
 		f, err := reader.Open(in(kind + ".debug"))
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 // instruction begins at the site: a breakpoint within one would change it.
 var ErrBoundary = errors.New("where instructions begin is not known")
 
-// maxWalk bytes of a function are disassembled at most.
+// maxWalk is the largest number of bytes of a function that walk disassembles.
 const maxWalk = 16 << 20
 
 // boundary returns nil if an instruction begins off bytes behind the
@@ -47,9 +47,9 @@ func (fn *Function) boundary(off uint64) error {
 	return fmt.Errorf("no instruction of %s begins at +%#x: those next to it are at +%#x and +%#x", name, off, before, after)
 }
 
-// around returns where the last instruction that begins at off or before it
-// begins, and where the next one does, as offsets from the function's entry.
-// With an error before is how far the instructions are known.
+// around returns where the last instruction at or before off begins, and where the
+// next one does, as offsets from the function's entry. With an error, before is the
+// offset up to which the instructions are known.
 func (fn *Function) around(off uint64) (before, after uint64, err error) {
 	switch e := fn.file.elf; e.Machine {
 	case elf.EM_X86_64, elf.EM_386:
@@ -96,7 +96,7 @@ func x86Size(code []byte, is64 bool) (size int) {
 	if n, ok := vexSize(code, is64); ok {
 		return n
 	}
-	// What x86asm does not know: endbr64 and endbr32, rdpkru, wrpkru.
+	// x86asm does not know these: endbr64 and endbr32, rdpkru, wrpkru.
 	for _, insn := range []string{"\xf3\x0f\x1e\xfa", "\xf3\x0f\x1e\xfb", "\x0f\x01\xee", "\x0f\x01\xef"} {
 		if bytes.HasPrefix(code, []byte(insn)) {
 			return len(insn)

@@ -11,8 +11,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestInstructionSizes compares with objdump what instructions are in a file
-// of machine code, and in libraries with much of it.
+// TestInstructionSizes compares instruction sizes with objdump's in a file of machine
+// code, and in libraries with much of it.
 func TestInstructionSizes(t *testing.T) {
 	needs.C(t)
 	needs.Tools(t, "objdump")
@@ -48,7 +48,7 @@ func TestInstructionSizes(t *testing.T) {
 				continue
 			}
 			want, rest := len(strings.Fields(columns[1])), code[addr-s.Addr:]
-			if rest[0] == 0x9b { // fwait, which objdump takes together with what follows
+			if rest[0] == 0x9b { // fwait, which objdump joins with the next instruction
 				want = 1
 			}
 			compared++
@@ -62,7 +62,7 @@ func TestInstructionSizes(t *testing.T) {
 	}
 }
 
-// TestInstructionSizesCut disassembles what ends within an instruction.
+// TestInstructionSizesCut disassembles code that ends within an instruction.
 func TestInstructionSizesCut(t *testing.T) {
 	for _, insn := range []string{"\xc5\xf8\x77", "\x62\xf1\x7c\x48\x10\x84\xc4\x00\x01\x02\x03", "\xc4\xe3\x79\x0f\x44\x8b\x01\x02", "\x8f\xea\x78\x10\x05\x00\x00\x00\x00\x01\x00\x00\x00"} {
 		for n := range len(insn) {

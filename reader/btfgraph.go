@@ -21,12 +21,13 @@ const (
 	kindEnum64    = 19
 )
 
-// maxReach types may be reached from one argument struct.
+// maxReach is the largest number of types that may be reached from one argument
+// struct.
 const maxReach = 10_000
 
-// typeGraph knows which type refers to which in a .BTF section. Package btf
-// decodes a type by recursion, one call for each type on the way, and Go ends
-// a program whose stack grows beyond its limit: so the way is measured first.
+// typeGraph knows which type refers to which in a .BTF section. Package btf decodes a
+// type by recursion, one call for each type on the way, and Go ends a program whose
+// stack grows beyond its limit. The typeGraph therefore measures the way first.
 type typeGraph struct {
 	bo      binary.ByteOrder
 	data    []byte   // the section's types
@@ -79,7 +80,7 @@ func (g *typeGraph) kind(off int) (kind, vlen int) {
 	return int(info >> 24 & 0x1f), int(info & 0xffff)
 }
 
-// check returns an error if type id is not to be decoded.
+// check returns an error if type id must not be decoded.
 func (g *typeGraph) check(id uint32) error {
 	if g.broken != nil {
 		return g.broken

@@ -20,15 +20,15 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// section is one of a file that no linker writes.
+// section is a section of a file that no linker writes.
 type section struct {
 	elf.Section64
 	name string
-	data []byte // none: Off and Size are of another's
+	data []byte // nil if Off and Size are those of another section
 }
 
-// linked is a 64-bit x86 file of these sections, of which the first is number 1
-// and lies at sectionStart, one behind the other. All of it is code.
+// linked returns a 64-bit x86 file of these sections, one behind the other. The first
+// is number 1 and lies at sectionStart. All of the file is code.
 func linked(sections ...section) []byte {
 	var b bytes.Buffer
 	b.Write(make([]byte, sectionStart))
@@ -71,7 +71,7 @@ func linked(sections ...section) []byte {
 
 const sectionStart = 64 + 56
 
-// times returns n sections that are all s.
+// times returns n copies of s.
 func times(n int, s section) []section {
 	out := make([]section, n)
 	for i := range out {
@@ -80,7 +80,7 @@ func times(n int, s section) []section {
 	return out
 }
 
-// zlibbed is the contents of a compressed section.
+// zlibbed returns the contents of a section that holds data compressed.
 func zlibbed(data []byte) []byte {
 	var b bytes.Buffer
 	binary.Write(&b, binary.LittleEndian, elf.Chdr64{Type: uint32(elf.COMPRESS_ZLIB), Size: uint64(len(data)), Addralign: 1})
@@ -90,7 +90,7 @@ func zlibbed(data []byte) []byte {
 	return b.Bytes()
 }
 
-// someNotes are n notes, whose names are all different.
+// someNotes returns n notes with different names.
 func someNotes(n int, args string) []byte {
 	var b []byte
 	for i := range n {
@@ -99,7 +99,7 @@ func someNotes(n int, args string) []byte {
 	return b
 }
 
-// symbols is a table of n symbols, as symbol says.
+// symbols returns a table of n symbols, which symbol makes.
 func symbols(n int, symbol func(i int) elf.Sym64) []byte {
 	var b bytes.Buffer
 	for i := range n {
@@ -119,8 +119,8 @@ const (
 	stapsdt  = notes.SectionName
 )
 
-// everything reads all of a file that anybody asks for, and returns its probes,
-// functions and errors.
+// everything reads all that the package can read of a file, and returns its number of
+// probes and functions and the errors.
 func everything(r io.ReaderAt) (probes, functions int, errs []error) {
 	f, err := reader.NewFile(r)
 	if err != nil {
@@ -153,9 +153,9 @@ func everything(r io.ReaderAt) (probes, functions int, errs []error) {
 	return probes, functions, errs
 }
 
-// bounded fails the test if f takes longer than 3 s or allocates more than 1 GiB,
-// in all, as hostile files may at most. Machines are noisy: the best of three
-// times counts.
+// bounded fails the test if f takes longer than 3 s or allocates more than 1 GiB in
+// all, the limits for hostile files. It counts the best of three runs, because
+// machines are noisy.
 func bounded(t *testing.T, f func()) {
 	t.Helper()
 	limit := 3 * time.Second * slowdown
@@ -184,8 +184,8 @@ func bounded(t *testing.T, f func()) {
 	t.Errorf("took %v, want at most %v", took, limit)
 }
 
-// TestBudget reads files that make much of little. Each costs little, and there
-// is one error that says why.
+// TestBudget checks that files which make much of little cost little, and that one
+// error says why.
 func TestBudget(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: takes the processor's time, whatever the kernel")
@@ -260,8 +260,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestHugeTables reads headers that say that the file's tables are huge; the file
-// is, and costs no more than its name.
+// TestHugeTables checks that a file whose headers declare huge tables, and which is
+// huge, costs no more than its name.
 func TestHugeTables(t *testing.T) {
 	head := linked(section{name: stapsdt, data: someNotes(1, ""), Section64: elf.Section64{Type: note}})
 	le := binary.LittleEndian
@@ -291,8 +291,8 @@ func TestHugeTables(t *testing.T) {
 	}
 }
 
-// TestRelocationsOfNothing has 10,000 sections share relocations that lie in a
-// hole of the file, of which a tracer wants to know one.
+// TestRelocationsOfNothing has 10,000 sections share relocations in a hole of the
+// file, of which a tracer needs one.
 func TestRelocationsOfNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: takes the processor's time, whatever the kernel")
@@ -315,7 +315,7 @@ func TestRelocationsOfNothing(t *testing.T) {
 	})
 }
 
-// TestLookupsOfNothing looks for symbols that are not there, or all alike, as often
+// TestLookupsOfNothing looks up symbols that do not exist, or are all alike, as often
 // as a file has arguments that name one.
 func TestLookupsOfNothing(t *testing.T) {
 	if testing.Short() {
@@ -344,8 +344,8 @@ func TestLookupsOfNothing(t *testing.T) {
 	}
 }
 
-// TestManyNamesOfAStruct gives each of many probes a type of its own: another
-// name of one large struct, or a struct that leads to all before it.
+// TestManyNamesOfAStruct gives each of many probes a type of its own: another name of
+// one large struct, or a struct that leads to all before it.
 func TestManyNamesOfAStruct(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: takes the processor's time, whatever the kernel")
@@ -408,8 +408,8 @@ func TestManyNamesOfAStruct(t *testing.T) {
 	}
 }
 
-// TestLargest reads files that are as large as what is read of any, and hold what
-// costs most.
+// TestLargest reads files of the largest size that is read, filled with what costs
+// most.
 func TestLargest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: makes files of 100 MB")

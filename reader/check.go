@@ -18,15 +18,15 @@ const (
 	maxLibbpfArgs   = 12 // usdt.bpf.h: BPF_USDT_MAX_ARG_CNT
 )
 
-// Check judges the file's probes by the rules of the tools that attach to them. It
-// returns what a tool would miss or refuse: errors that begin with the tool's name,
-// joined, the first 100 of them. It is for authors of probes, made by this module
-// or by other means. A file of debug symbols fails for what such files lack: check
-// the binary.
+// Check checks the file's probes by the rules of the tools that attach to them, for
+// authors of probes made by this module or by other means. It returns what a tool
+// would miss or refuse: errors that begin with the tool's name, joined, the first 100
+// of them. It fails for a file of debug symbols, which lacks what tools need: check
+// the binary instead.
 //
-// The rules are those of libbpf 1.7 (usdt.c), which bpftrace attaches by since
-// 0.24, bcc 0.35 (bcc_elf.c), gdb 13 (stap-probe.c), perf 6 (probe-file.c) and
-// Linux 6.18 (uprobes.c).
+// The rules are those of libbpf 1.7 (usdt.c), with which bpftrace attaches since
+// 0.24, bcc 0.35 (bcc_elf.c), gdb 13 (stap-probe.c), perf 6 (probe-file.c) and Linux
+// 6.18 (uprobes.c).
 func (f *File) Check() error {
 	c := checker{f: f, sections: map[string]int{}}
 	for i, s := range f.elf.Sections {
@@ -65,7 +65,7 @@ func (f *File) Check() error {
 
 type checker struct {
 	f        *File
-	sections map[string]int // by name, the first
+	sections map[string]int // index of the first section with each name
 	errs     []error
 	args     []notes.Arg // of one note
 }
@@ -116,7 +116,7 @@ func (c *checker) note(n notes.Note) {
 	c.arguments(probe, n.Args)
 }
 
-// segment returns the PT_LOAD of an address, nil without one.
+// segment returns the PT_LOAD that holds an address, nil if there is none.
 func (c *checker) segment(addr uint64) *elf.ProgHeader {
 	for i := range c.f.elf.Progs {
 		if p := &c.f.elf.Progs[i]; p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Memsz {
@@ -126,7 +126,7 @@ func (c *checker) segment(addr uint64) *elf.ProgHeader {
 	return nil
 }
 
-// site checks that a site which the kernel could optimise lies in one page.
+// site checks that a site lies in one page if the kernel could optimise it.
 func (c *checker) site(probe string, addr uint64, seg *elf.ProgHeader) {
 	if c.f.elf.Machine != elf.EM_X86_64 {
 		return

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// findCode returns the file that holds f's code: f itself, or, if f is a file
-// of debug symbols that the user named, the binary with its build-id. It is f,
-// too, if that is not found, and for what a process has mapped: its breakpoints
-// lie in the file that it runs.
+// findCode returns the file that holds f's code. If f is a file of debug symbols that
+// the user named, this is the binary with its build-id. It is f itself if that binary
+// is not found, and for a file that a process has mapped, whose breakpoints lie in
+// the file that the process runs.
 func (f *File) findCode() *File {
 	id := f.BuildID()
 	if !f.named || len(id) <= 2 || !f.isDebug() {
@@ -36,8 +36,8 @@ func (f *File) findCode() *File {
 	return f
 }
 
-// sameNotes reports whether the files have the same probes. Anybody can write a
-// build-id into a file: where breakpoints go in a binary is said by the binary.
+// sameNotes reports whether the files have the same probes. Since anybody can write a
+// build-id into a file, only the binary itself decides where breakpoints go in it.
 func sameNotes(a, b *File) bool {
 	left, err := a.notes()
 	if err != nil {
@@ -62,7 +62,7 @@ func sameBytes(a, b *io.SectionReader) bool {
 	return true
 }
 
-// isDebug reports whether the file's code has been taken out, as objcopy
+// isDebug reports whether the file's code has been removed, as objcopy
 // --only-keep-debug does: sections keep their place but have no contents.
 func (f *File) isDebug() bool {
 	found := false
@@ -77,8 +77,9 @@ func (f *File) isDebug() bool {
 	return found
 }
 
-// binaries returns where the binary of the debug symbols at path may be: the
-// places of debugFile, backwards, and where Fedora links build-ids to binaries.
+// binaries returns the paths at which the binary of the debug symbols at path may be:
+// the places of debugFile, backwards, and the place where Fedora links build-ids to
+// binaries.
 func binaries(path, id string) []string {
 	dir, name := filepath.Dir(path), strings.TrimSuffix(filepath.Base(path), ".debug")
 	out := []string{

@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestImpostor reads files of debug symbols that name a binary by its build-id:
-// the binary's own, and one that has the build-id and other probes.
+// TestImpostor reads files of debug symbols that name a binary by its build-id: the
+// binary's own, and one that has the build-id and other probes.
 func TestImpostor(t *testing.T) {
 	needs.C(t)
 	needs.Tools(t, "objcopy")

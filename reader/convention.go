@@ -18,16 +18,17 @@ const (
 	CConvention Convention = iota
 	// GoRegisters is Go's ABIInternal (cmd/compile/abi-internal.md), from Go 1.18 on.
 	GoRegisters
-	// GoStack is Go's ABI0, of functions in assembly and of older versions.
+	// GoStack is Go's ABI0, which functions in assembly and older versions use.
 	GoStack
 )
 
-// IsGo reports whether the function runs on the stack of a goroutine, which
-// moves when it has to grow.
+// IsGo reports whether the function runs on the stack of a goroutine, which moves
+// when it grows.
 func (c Convention) IsGo() bool { return c != CConvention }
 
-// registers that hold arguments, as notes write them, and the offset from the
-// stack pointer at the entry of the first argument that is not in one.
+// callRegisters are the registers that hold arguments, as notes write them, and the
+// offset from the stack pointer, at the entry, of the first argument that is not in
+// one.
 type callRegisters struct {
 	arguments []string
 	stack     int
@@ -53,13 +54,13 @@ func numbered(prefix string, n int) []string {
 	return out
 }
 
-// maxArgument is the number of an argument that nobody has.
+// maxArgument is a number of arguments that no function has.
 const maxArgument = 64
 
-// Argument returns where word i of the arguments is at the function's entry. What a
-// language passes in two registers, such as a Go string, is two words. Words are
-// signed, unless they have 32 bits. Floating-point arguments are not counted; they
-// travel in registers of their own.
+// Argument returns where word i of the arguments is at the function's entry. A value
+// that a language passes in two registers, such as a Go string, is two words. Words
+// are signed, unless they have 32 bits. Floating-point arguments are not counted;
+// they travel in registers of their own.
 func (fn *Function) Argument(i int) (notes.Arg, error) {
 	if fn.file == nil {
 		return notes.Arg{}, errNoFile
@@ -75,11 +76,12 @@ func (fn *Function) Argument(i int) (notes.Arg, error) {
 	return notes.ParseArgs(e.Machine, e.Class, text)[0], nil
 }
 
-// call says where functions of one convention have their arguments and results,
-// as notes do.
+// call says, in the syntax of notes, where functions of one convention have their
+// arguments and results.
 type call struct{ entry, result string }
 
-// i386Arguments is how many arguments functions without registers are taken to have.
+// i386Arguments is the number of arguments that functions without register arguments
+// are assumed to have.
 const i386Arguments = 4
 
 func newCall(m elf.Machine, c elf.Class, conv Convention) call {
@@ -108,7 +110,7 @@ func newCall(m elf.Machine, c elf.Class, conv Convention) call {
 	return out
 }
 
-// callArgument returns where argument i is, "" if that is not known.
+// callArgument returns where argument i is, or "" if that is not known.
 func callArgument(m elf.Machine, c elf.Class, conv Convention, i int) string {
 	regs, ok := registersOf(m, c, conv)
 	behind := i - len(regs.arguments)
@@ -143,8 +145,8 @@ func registersOf(m elf.Machine, c elf.Class, conv Convention) (callRegisters, bo
 	return of[conv], true
 }
 
-// Result returns where the function's result is after its return: in one signed
-// word. Floating-point results are in registers of their own.
+// Result returns where the function's result is after its return: in one signed word.
+// Floating-point results are in registers of their own.
 func (fn *Function) Result() (notes.Arg, error) {
 	if fn.file == nil {
 		return notes.Arg{}, errNoFile

@@ -1,13 +1,14 @@
 package reader
 
-// What is made of a file's bytes costs its budget (safeelf.File.Spend) so many
-// units, each about a nanosecond; memory of a byte that stays counts as one, too.
+// Costs that are charged to a file's budget (safeelf.File.Spend) for what is made of
+// its bytes, in units of about a nanosecond. A byte of memory that stays costs one
+// unit, too.
 const (
 	costNotes      = 8   // a byte of notes: the shortest, of 48 bytes, takes 250 ns
-	costTypes      = 16  // a byte of BTF: package btf makes maps of it
+	costTypes      = 16  // a byte of BTF, of which package btf makes maps
 	costType       = 128 // a type that an argument's struct refers to
-	costDeclared   = 4   // a byte of the declaration of such a struct
-	costSymbol     = 256 // a symbol or a Go function: decoded, sorted, named, told
+	costDeclared   = 4   // a byte of such a struct's declaration
+	costSymbol     = 256 // a symbol or a Go function: decoded, sorted, named, yielded
 	costUnxz       = 8   // a byte that comes out of .gnu_debugdata
 	costRelocation = 32
 	costInsn       = 16 // a byte of code that is disassembled

@@ -13,13 +13,13 @@ import (
 // debugDir is where distributions put the symbols that they strip.
 const debugDir = "/usr/lib/debug"
 
-// debugFile reads the symbols in the separate file that belongs to f, by its
-// build-id or by its .gnu_debuglink; nil if there is none:
+// debugFile reads the symbols in the separate file that belongs to f, found by its
+// build-id or by its .gnu_debuglink. It returns nil if there is none:
 // https://sourceware.org/gdb/current/onlinedocs/gdb.html/Separate-Debug-Files.html
 //
-// Both are what whoever wrote the file put there. So only a file that the user
-// named has others looked for beside it. What a process has mapped has the one
-// in debugDir, by its build-id, if it is a file of the system's.
+// The author of a file chooses both. So debugFile looks beside a file only if the
+// user named it. For a file that a process has mapped, it reads the one in debugDir,
+// by its build-id, if the mapped file is one of the system's.
 func (f *File) debugFile() (*symtab, error) {
 	if !f.named && !f.isInstalled() {
 		return nil, nil
@@ -56,8 +56,8 @@ func (f *File) debugFile() (*symtab, error) {
 	return nil, nil
 }
 
-// directories returns where the file at path is, by its name and, if that is
-// another, where symbolic links lead to.
+// directories returns the directory of the file at path and, if it is another, the
+// one to which symbolic links lead.
 func directories(path string) []string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -86,16 +86,16 @@ func (f *File) debugLink() (name string, sum uint32, ok bool) {
 	if i <= 0 || at+4 > len(data) {
 		return "", 0, false
 	}
-	// The file is looked for in given directories, never above them.
+	// The search stays within given directories, never above them.
 	return filepath.Base(string(data[:i])), f.elf.ByteOrder.Uint32(data[at:]), true
 }
 
-// maxDebugLink bytes of files are summed up: a sparse file costs its owner
-// nothing and its reader a second for each gigabyte.
+// maxDebugLink is the number of bytes of files that are summed up at most: a sparse
+// file costs its owner nothing, and its reader a second for each gigabyte.
 const maxDebugLink = 2 << 30
 
-// sumOf returns the CRC-32 of a file, 0 if it cannot be read or has more than
-// left bytes, which are counted down.
+// sumOf returns the CRC-32 of a file and subtracts its size from left. It returns 0
+// if the file cannot be read or has more than left bytes.
 func sumOf(path string, left *int64) uint32 {
 	r, err := procfs.OpenFile(path)
 	if err != nil {

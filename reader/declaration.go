@@ -6,23 +6,23 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// maxDeclaration bytes are what the type of one argument struct may become when
-// somebody writes it down, the structs in it written out. Types share names and
-// each other, so that a small file could have more than any memory. Those of all
-// probes may become what reading the file may cost.
+// maxDeclaration is the largest size in bytes of the declaration of one argument
+// struct with the structs in it written out. Types share names and each other, so
+// that the declaration of a small file's type could exceed any memory. The
+// declarations of all probes together are limited by the budget for reading the file.
 const maxDeclaration = 1 << 20
 
-// declarations measures types. A type that is being measured is too long: it
-// contains itself.
+// declarations measures types. A type that is being measured counts as too long,
+// because it contains itself.
 type declarations struct {
 	sizes   map[btf.Type]uint64
-	targets []btf.Type // of pointers, which are written out on their own
+	targets []btf.Type // targets of pointers, which are written out on their own
 	spend   func(cost uint64) error
 	err     error // of spend
 }
 
-// size returns at least the bytes that the declaration of t takes with the
-// structs in it written out, as far as that is no more than maxDeclaration.
+// size returns at least the number of bytes that the declaration of t takes with the
+// structs in it written out, up to maxDeclaration.
 func (d *declarations) size(t btf.Type) uint64 {
 	if n, ok := d.sizes[t]; ok {
 		return n
@@ -74,11 +74,10 @@ func (d *declarations) members(members []btf.Member) (n uint64) {
 	return n
 }
 
-// named returns the bytes that t takes where it is not written out: behind a
-// pointer.
+// named returns the bytes that t takes behind a pointer, where it is not written out.
 func named(t btf.Type) uint64 {
 	n := uint64(0)
-	for range 16 { // more are left out, see package cdecl
+	for range 16 { // package cdecl leaves out more
 		if t == nil {
 			break
 		}
@@ -103,8 +102,8 @@ func named(t btf.Type) uint64 {
 	return n
 }
 
-// declaration returns the size of st's declaration, or an error if it, or that
-// of what it points to, is not to be written down. Each type costs.
+// declaration returns the size of st's declaration, or an error if the declaration,
+// or that of what it points to, is too large to be written. Each type costs.
 func declaration(st *btf.Struct, spend func(cost uint64) error) (size uint64, err error) {
 	d := declarations{sizes: map[btf.Type]uint64{}, targets: []btf.Type{st}, spend: spend}
 	for len(d.targets) > 0 {

@@ -8,7 +8,7 @@ import (
 
 // decoder makes probes of the notes of one file, one after the other.
 type decoder struct {
-	code  *File // has the segments and instructions; the file itself, most often
+	code  *File // has the segments and instructions; mostly the file itself
 	types typer
 	probe Probe // of the note decoded last; what all probes of the file share stays
 }
@@ -24,8 +24,8 @@ func newDecoder(f *File, types *types) *decoder {
 	return d
 }
 
-// decode makes probe that of note n. It is right but for its types if there is
-// an error.
+// decode sets d.probe to that of note n. With an error, the probe is right except for
+// its types.
 func (d *decoder) decode(n *notes.Note) error {
 	p, layout := &d.probe, &d.code.layout
 	p.Note, p.Delta = *n, layout.delta(n)

@@ -15,7 +15,7 @@ type object struct {
 	data    elf.Data
 	machine elf.Machine
 
-	notes     func(o *object) []notes.Note // called when addresses are known
+	notes     func(o *object) []notes.Note // called once addresses are known
 	noteFlags elf.SectionFlag
 	rawNotes  []byte            // instead of notes, if not nil
 	sections  map[string][]byte // more sections
@@ -73,8 +73,7 @@ func (o *object) build(t testing.TB) []byte {
 	return img.Finish()
 }
 
-// site returns a probe with a semaphore at the given offsets in .text and
-// .probes.
+// site returns a probe with a semaphore at the given offsets in .text and .probes.
 func (o *object) site(name string, at, semaphore uint64, args string) notes.Note {
 	return notes.Note{
 		Provider: "p", Name: name,

@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// The probes of a file, with what they pass.
+// Open reads the probes of a file and the arguments that they pass.
 func ExampleOpen() {
 	path, remove := storeObject() // programs and libraries have probes as well
 	defer remove()
@@ -45,10 +45,10 @@ func ExampleOpen() {
 	// 	const char *customer;
 }
 
-// The probes that a process has mapped. Probe.SemaphoreValue says whether somebody
-// watches one.
+// OpenProcess reads the probes that a process has mapped. Probe.SemaphoreValue
+// returns whether somebody watches one.
 func ExampleOpenProcess() {
-	// What is looked at is usually another process.
+	// Usually the process is another one.
 	store := provider.New("store", nil)
 	provider.NewProbe2[uint32, string](store, "order", "items", "customer")
 	if err := store.Load(); err != nil {

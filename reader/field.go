@@ -9,12 +9,12 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// hidden marks the names of members that are no arguments of their own.
+// hidden begins the names of members that are not arguments themselves.
 const hidden = "__"
 
 // Fields returns the named arguments that st describes, or the fields of a struct
-// within such arguments, by the rules of FORMAT.md. Bit fields, which argument
-// blocks do not have, are left out.
+// within such arguments, by the rules of FORMAT.md. It leaves out bit fields, which
+// argument blocks do not have.
 func Fields(st *btf.Struct) []Field {
 	lengths := map[string]uint32{}
 	for _, m := range st.Members {
@@ -58,7 +58,7 @@ const (
 	Address          // Bytes: an IP address of 4 or 16, or none; an Other: notes.GoAddrType
 )
 
-// meanings tells what typedefs say, and whether of Go's words.
+// meanings maps typedefs to their meanings, and says whether they are of Go's words.
 var meanings = map[string]struct {
 	Meaning
 	words bool
@@ -70,10 +70,11 @@ var meanings = map[string]struct {
 	notes.GoAddrType:   {Address, true},
 }
 
-// maxTypedefs bounds a chain of typedefs, which hostile BTF may tie in a knot.
+// maxTypedefs bounds a chain of typedefs, which hostile BTF may close to a loop.
 const maxTypedefs = 8
 
-// meaning returns what the typedefs of a type say, and whether of Go's words.
+// meaning returns the meaning given by the typedefs of a type, and whether it is of
+// Go's words.
 func meaning(t btf.Type) (m Meaning, words bool) {
 	for range maxTypedefs {
 		switch u := t.(type) {
@@ -111,7 +112,7 @@ func scalar(t btf.Type) FieldKind {
 		switch {
 		case t.Encoding == btf.Bool:
 			return Bool
-		// A 'char' is a number here, as unsigned or signed as BTF says.
+		// A 'char' is a number here, signed or unsigned as BTF says.
 		case t.Encoding&btf.Signed != 0:
 			return Int
 		}
@@ -127,9 +128,9 @@ func scalar(t btf.Type) FieldKind {
 	return Other
 }
 
-// counted returns the kind of a pointer whose length is at offset n: to char,
-// text; to unsigned char, bytes; to others, elements. A member that is no
-// pointer has no length, and stays of its kind.
+// counted returns the kind of a pointer whose length is at offset n: to char, text;
+// to unsigned char, bytes; to others, elements. A member that is no pointer has no
+// length, and keeps its kind.
 func counted(t btf.Type, kind FieldKind, n uint32) (FieldKind, uint32) {
 	p, ok := btf.UnderlyingType(t).(*btf.Pointer)
 	if !ok {

@@ -27,19 +27,20 @@ const (
 	maxBuildID = 4 << 10
 )
 
-// maxErrors are told of notes or of types: a hostile file has millions.
+// maxErrors is the largest number of errors yielded for notes or for types: a hostile
+// file has millions.
 const maxErrors = 100
 
-// File is an ELF file. Its methods may be called from several goroutines.
+// File is an ELF file. Several goroutines may call its methods at once.
 type File struct {
 	path   string
-	info   os.FileInfo // of a file of this host, else nil
-	named  bool        // the user named the path: see debugFile
+	info   os.FileInfo // nil unless it is a file of this host
+	named  bool        // whether the user named the path: see debugFile
 	reader io.ReaderAt
 	closer io.Closer
 	elf    *safeelf.File
 	layout layout
-	binary atomic.Pointer[File] // of a file with debug symbols, once it is found
+	binary atomic.Pointer[File] // the binary of a file with debug symbols, once found
 
 	code    func() *File                        // the file with the code: this one, or its binary
 	notes   func() ([]*io.SectionReader, error) // the note sections
@@ -72,7 +73,8 @@ func Open(path string) (*File, error) {
 	return file, nil
 }
 
-// newOSFile makes f the file at path, which it closes one day if there is no error.
+// newOSFile returns f, the file at path, as a File, which closes f unless there is an
+// error.
 func newOSFile(f *os.File, path string) (*File, error) {
 	file, err := NewFile(f)
 	if err != nil {
@@ -83,7 +85,7 @@ func newOSFile(f *os.File, path string) (*File, error) {
 }
 
 // NewFile reads the headers of the ELF file in r. Its probes have no path, and
-// no file beside it is looked for.
+// NewFile looks for no file beside it.
 func NewFile(r io.ReaderAt) (*File, error) {
 	e, err := safeelf.NewFile(r)
 	if err != nil {
@@ -125,15 +127,15 @@ func (f *File) Close() error {
 	return err
 }
 
-// BuildID returns the file's GNU build-id in hexadecimal, or "".
+// BuildID returns the file's GNU build-id in hexadecimal, or "" if it has none.
 func (f *File) BuildID() string { return f.buildID() }
 
-// Probes returns the file's probe sites in the order of their notes. An error
-// stands for the note or section that it names; what follows it is right.
+// Probes returns the file's probe sites in the order of their notes. An error stands
+// for the note or section that it names; the probes after it are right.
 //
-// A file of debug symbols, opened by its path, has the notes but not the code:
-// if the binary that belongs to it is where such files expect it, with the same
-// build-id, the probes are that binary's, and [Probe.OpenPath] is its path.
+// A file of debug symbols, opened by its path, has the notes but not the code. If the
+// binary with the same build-id is in the place where such files expect it, the
+// probes are the binary's, and [Probe.OpenPath] is its path.
 func (f *File) Probes() iter.Seq2[Probe, error] {
 	return func(yield func(Probe, error) bool) {
 		fail := func(err error) bool { return yield(Probe{}, f.errorf(err)) }

@@ -15,7 +15,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// all reads the probes of the file in data, none of which may be wrong.
+// all reads the probes of the file in data and fails the test at any error.
 func all(t testing.TB, data []byte) []reader.Probe {
 	t.Helper()
 	f, err := reader.NewFile(bytes.NewReader(data))
@@ -66,8 +66,7 @@ func TestClassesAndByteOrders(t *testing.T) {
 	}
 }
 
-// edit returns data with the 64-bit little-endian section header of name
-// changed.
+// edit returns data with the 64-bit little-endian section header of name changed.
 func edit(t testing.TB, data []byte, name string, change func(s *elf.Section64)) []byte {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(data))

@@ -1,7 +1,7 @@
 package reader
 
 // Stripped reports whether the file has lost its table of symbols and no other file
-// has it. Only the functions that it exports have names then, and those of a Go
+// has it. Then only the functions that it exports have names, and those of a Go
 // program.
 func (f *File) Stripped() bool {
 	if f.hasSymtab() || f.elf.Section(".gnu_debugdata") != nil {

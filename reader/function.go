@@ -18,13 +18,13 @@ import (
 
 // Function is a function of one object, a place for uprobes.
 type Function struct {
-	// Symbols are its names in the object's symbol tables, without versions, the
-	// most fitting first: global before local ones, those with fewer leading
-	// underscores before others.
+	// Symbols are its names in the object's symbol tables, without versions, the most
+	// fitting first: global before local ones, then those with fewer leading
+	// underscores.
 	Symbols []string
 	// Path and OpenPath are those of the object, as in [Probe].
 	Path, OpenPath string
-	// Address is the address in the file, Offset the place in the file. Size is in
+	// Address is the address in the file, Offset the offset in the file. Size is in
 	// bytes, 0 if the symbol table has none.
 	Address, Size, Offset uint64
 	// SiteErr says why no uprobe can be at the function's entry, nil if one can.
@@ -38,18 +38,18 @@ type Function struct {
 	Live *Live
 
 	file      *File
-	unbounded bool   // nothing says that an instruction begins at Address
-	asked     uint64 // the address that [Process.Instructions] looked for
+	unbounded bool   // whether nothing says that an instruction begins at Address
+	asked     uint64 // the address that [Process.Instructions] looked up
 }
 
 // Functions returns the functions that the object defines, by address, each once
-// however many symbols name it: those of its own symbol tables, of the one in
-// .gnu_debugdata, of the file with its debug symbols if it has been stripped and
-// was opened by its path, or is one of the system's (SECURITY.md), and of a Go
-// program's table of functions. The parts of functions that compilers move
-// elsewhere, called "NAME.cold", are no functions: a return probe there would
-// change a word that is not a return address. An error stands for a table that
-// could not be read; functions follow.
+// however many symbols name it. It reads the object's own symbol tables, the one in
+// .gnu_debugdata, and a Go program's table of functions. If the object has been
+// stripped, it also reads the file with its debug symbols, provided that the object
+// was opened by its path or is one of the system's (SECURITY.md). It leaves out the
+// parts of functions that compilers move elsewhere, called "NAME.cold": a return
+// probe there would change a word that is not a return address. An error stands for a
+// table that could not be read; functions follow.
 func (f *File) Functions() iter.Seq2[Function, error] {
 	return func(yield func(Function, error) bool) {
 		entries, golang, errs := f.functions()
@@ -85,7 +85,7 @@ func (f *File) Functions() iter.Seq2[Function, error] {
 	}
 }
 
-// maxAliases symbols of one address are told.
+// maxAliases is the largest number of symbols yielded for one address.
 const maxAliases = 64
 
 // functionSymbol is a symbol that names a function.
@@ -97,8 +97,8 @@ type functionSymbol struct {
 	underscores int
 }
 
-// functions returns the symbols of functions, by address and then by how well
-// they fit.
+// functions returns the symbols of functions, by address and then by how well they
+// fit.
 func (f *File) functions() ([]functionSymbol, *pclntab, []error) {
 	var out []functionSymbol
 	var errs []error
@@ -143,7 +143,7 @@ func (f *File) hasSymtab() bool {
 	return slices.ContainsFunc(f.elf.Sections, func(s elf.SectionHeader) bool { return s.Type == elf.SHT_SYMTAB })
 }
 
-// maxOverlap is how often a table's strings may be used, on average, in names:
+// maxOverlap is how often names may use a byte of a table's strings, on average:
 // linkers merge names that end alike.
 const maxOverlap = 16
 
@@ -163,7 +163,7 @@ func (t *symtab) appendFunctions(out []functionSymbol) ([]functionSymbol, error)
 			name = name[:end]
 		}
 		if left -= len(name); isMangled(name) {
-			left -= 7 * len(name) // they may be written out, which is longer
+			left -= 7 * len(name) // writing them out may take more
 		}
 		if left < 0 {
 			return out, errOverlap
@@ -183,15 +183,15 @@ func (t *symtab) appendFunctions(out []functionSymbol) ([]functionSymbol, error)
 	return out, nil
 }
 
-// isPart reports whether the symbol is of code that a function jumps to: GCC's
-// and LLVM's "NAME.cold", also with a number behind it.
+// isPart reports whether the symbol names code that a function jumps to: GCC's and
+// LLVM's "NAME.cold", also followed by a number.
 func isPart(name string) bool {
 	i := strings.LastIndex(name, ".cold")
 	return i > 0 && strings.Trim(name[i+len(".cold"):], ".0123456789") == ""
 }
 
-// isBoundary reports whether Go's linker puts the symbol where functions begin
-// or end.
+// isBoundary reports whether Go's linker puts the symbol where functions begin or
+// end.
 func isBoundary(name string) bool {
 	return name == "runtime.text" || name == "runtime.etext" || strings.HasPrefix(name, "runtime.text.")
 }
@@ -205,9 +205,9 @@ func (fn *Function) Name() string {
 	return demangled(fn.Symbols[0])
 }
 
-// Match calls match with the function's names until it returns true: its
-// symbols, then each of them demangled, with the types of parameters and
-// without. It returns the symbol's name as [Function.Name] would.
+// Match calls match with the function's names until it returns true: with its
+// symbols, then with each of them demangled, with and without the types of
+// parameters. It returns the symbol's name as [Function.Name] would.
 func (fn *Function) Match(match func(name string) bool) (name string, ok bool) {
 	for _, s := range fn.Symbols {
 		if match(s) {
@@ -233,8 +233,9 @@ func demangled(symbol string, options ...demangle.Option) string {
 	if len(symbol) > 1<<maxLength || !isMangled(symbol) {
 		return symbol
 	}
-	// Parts of a name may stand for others: a compiler's grow to a few times their
-	// length, and one that grows to more than 16 times would cost as much.
+	// Parts of a name may stand for others. A compiler's names grow to a few times
+	// their length; one that grows to more than 16 times its length would cost as
+	// much.
 	length := min(max(bits.Len(uint(len(symbol)))+4, minLength), maxLength)
 	return demangle.Filter(symbol, append(options, demangle.MaxLength(length))...)
 }

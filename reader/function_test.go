@@ -35,7 +35,7 @@ func functionsOf(t testing.TB, path string) map[string]reader.Function {
 	return out
 }
 
-// linkedAt returns what the linker says of a symbol.
+// linkedAt returns the address that the linker reports for a symbol.
 func linkedAt(t testing.TB, path, symbol string) uint64 {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -84,7 +84,7 @@ func TestFunctions(t *testing.T) {
 		}
 	}
 
-	// What is exported, and, with the symbols in another file, everything.
+	// The exported functions and, with the symbols in another file, all of them.
 	got = functionsOf(t, stripped)
 	if _, ok := got["local"]; ok || got["plain"].Address == 0 {
 		t.Errorf("of the stripped program: %v", got)
@@ -146,8 +146,8 @@ func TestMatchCpp(t *testing.T) {
 	}
 }
 
-// TestFunctionsGo finds functions of stripped programs at the addresses that
-// they had before; those with cgo have C functions before Go's.
+// TestFunctionsGo checks that functions of stripped programs are found at the
+// addresses that they had before. Programs with cgo have C functions before Go's.
 func TestFunctionsGo(t *testing.T) {
 	needs.C(t)
 	needs.Tools(t, "strip", "go")

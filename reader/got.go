@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// maxRelocations bytes of a section of relocations are read, and maxSlots slots
-// are known.
+// maxRelocations is the number of bytes that are read of a section of relocations,
+// maxSlots the number of slots that are remembered, at most.
 const (
 	maxRelocations = 64 << 20
 	maxSlots       = 1 << 18
 )
 
-// Slot returns the address in the file of the slot of the global offset table that
-// the dynamic linker fills with the symbol's address. ok is false if there is none.
-// The slot holds the address of the definition that the process uses, whichever
-// object has it.
+// Slot returns the address in the file of the global offset table's slot that the
+// dynamic linker fills with the symbol's address. ok is false if there is none. The
+// slot holds the address of the definition that the process uses, whichever object
+// has it.
 func (f *File) Slot(symbol string) (addr uint64, ok bool) {
 	addr, ok = f.slots()[symbol]
 	return addr, ok

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// maxGOT bytes of a global offset table are read.
+// maxGOT is the largest number of bytes that are read of a global offset table.
 const maxGOT = 1 << 20
 
 // OwnSlot returns the address in the file of a slot of the global offset table that
-// holds, in the process, an address of this object: what lies at addr in the file.
-// Compilers take addresses from there, also those of the program's own variables,
-// unless the linker spares the slot.
+// holds, in the process, the address of what lies at addr in this object. Compilers
+// take addresses from such slots, also those of the program's own variables, unless
+// the linker omits the slot.
 func (f *File) OwnSlot(addr uint64) (slot uint64, ok bool) {
 	slot, ok = f.own()[addr]
 	return slot, ok
 }
 
 // readOwnSlots returns the slots that the dynamic linker moves with the object,
-// R_X86_64_RELATIVE or R_386_RELATIVE, by what they hold before. Where these
-// relocations are packed (RELR), or nothing is moved at all, all slots are taken
-// that hold an address: one of the object, since imported ones are empty.
+// R_X86_64_RELATIVE or R_386_RELATIVE, by their contents before that. If these
+// relocations are packed (RELR), or nothing is moved at all, it takes all slots that
+// hold an address. These are of this object, since imported ones are empty.
 func (f *File) readOwnSlots() map[uint64]uint64 {
 	const relative = 8 // of both
 	wide := f.elf.Class == elf.ELFCLASS64
@@ -77,7 +77,7 @@ func (f *File) readOwnSlots() map[uint64]uint64 {
 		for ; len(data) >= kind.size; data = data[kind.size:] {
 			at, info := number(data), number(data[word:])
 			addr, ok := held(at)
-			if !ok || info != relative { // which has no symbol
+			if !ok || info != relative { // a relative relocation has no symbol
 				continue
 			}
 			if kind.size == 3*word {

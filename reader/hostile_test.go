@@ -16,10 +16,10 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// within fails the test if f takes longer than a second or allocates more than
-// 256 MiB, which no file may cost; the race detector may make it cost more.
-// Machines are noisy: the best of three times counts. Short tests are for
-// emulated machines, and do not hold the time.
+// within fails the test if f takes longer than a second or allocates more than 256
+// MiB, the limits for any file; the race detector may make it cost more. It counts
+// the best of three runs, because machines are noisy. Short tests, which are for
+// emulated machines, do not check the time.
 func within(t *testing.T, f func()) {
 	t.Helper()
 	limit := time.Second * slowdown
@@ -66,8 +66,8 @@ func read(r io.ReaderAt) (probes, errs int) {
 	return probes, errs
 }
 
-// sparse is a file of size bytes that begins with head and has the notes'
-// section, if it is not empty, at its end.
+// sparse returns a file of size bytes that begins with head and, if it is not empty,
+// has the section of notes at its end.
 func sparse(t *testing.T, head []byte, size int64) *os.File {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "sparse"))
@@ -163,7 +163,7 @@ func TestOverlappingHeaders(t *testing.T) {
 	within(t, func() { read(bytes.NewReader(bad)) })
 }
 
-// FuzzFile checks that no file costs more than one of its size may.
+// FuzzFile checks that no file costs more than its size justifies.
 func FuzzFile(f *testing.F) {
 	f.Add((&object{notes: one}).build(f))
 	f.Add((&object{class: elf.ELFCLASS32, data: elf.ELFDATA2MSB, machine: elf.EM_PPC, notes: one}).build(f))
@@ -196,7 +196,7 @@ func debugdataFile(t testing.TB) []byte {
 	return data
 }
 
-// symbolic is an object with a section for each way to find symbols.
+// symbolic returns an object with a section for each way to find symbols.
 func symbolic(t testing.TB) []byte {
 	return (&object{notes: one, sections: map[string][]byte{
 		".gnu_debugdata": debugdataFile(t),

@@ -8,9 +8,9 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// isInstalled reports whether the file is one that only root and this user can
-// change, at a path of this mount namespace: no container's, and no file that a
-// stranger wrote.
+// isInstalled reports whether only root and this user can change the file, and its
+// path is of this mount namespace: no container's file, and none that a stranger
+// wrote.
 func (f *File) isInstalled() bool {
 	r, ok := f.reader.(*os.File)
 	if !ok || f.info == nil {

@@ -2,6 +2,6 @@
 
 package reader
 
-// isInstalled reports whether files beside this one can be trusted. Other systems
-// than Linux do not show here who can change a file.
+// isInstalled returns false, so that no file beside this one is trusted: on systems
+// other than Linux, the package cannot find out who can change a file.
 func (f *File) isInstalled() bool { return false }

@@ -8,11 +8,11 @@ import (
 	"github.com/go-usdt/usdt/internal/safeelf"
 )
 
-// At returns the instruction off bytes behind the function's entry as a probe,
-// called NAME+0xOFF; at 0 it is [Function.Entry]. If no instruction begins there,
-// its SiteErr says so and names the nearest ones; it wraps [ErrBoundary] if that is
-// not known. Such a probe has no arguments: compilers move them while the function
-// runs.
+// At returns the instruction off bytes behind the function's entry as a probe, called
+// NAME+0xOFF; at 0 it is [Function.Entry]. If no instruction begins there, the
+// probe's SiteErr says so and names the nearest ones; it wraps [ErrBoundary] if that
+// is not known. Such a probe has no arguments, because compilers move them while the
+// function runs.
 func (fn *Function) At(off uint64) Probe {
 	if off == 0 && !fn.unbounded {
 		return fn.Entry()
@@ -53,16 +53,16 @@ func (p *Probe) Displacement() uint64 {
 }
 
 // Instruction returns the instruction at an address of the file as a probe. Its
-// function is the one that symbols name or, without a name, the one that the
-// unwinding table (.eh_frame_hdr) has. See [Function.At].
+// function is the one that symbols name or, if none does, the one in the unwinding
+// table (.eh_frame_hdr). See [Function.At].
 func (f *File) Instruction(addr uint64) Probe {
 	fn := f.functionAt(addr)
 	return fn.At(addr - fn.Address)
 }
 
-// Instructions returns, as probes, the instructions at the addresses that addresses
-// returns for the path of an object, wherever the process has that object mapped.
-// Addresses are those in the file.
+// Instructions returns instructions as probes: for each object that the process has
+// mapped, those at the addresses that the function addresses returns for the object's
+// path. Addresses are those in the file.
 func (p *Process) Instructions(addresses func(path string) []uint64) iter.Seq2[Probe, error] {
 	wanted := func(path string) bool { return len(addresses(path)) > 0 }
 	functions := p.functions(wanted, func(f *File, path string) iter.Seq2[Function, error] {
@@ -89,8 +89,8 @@ func (p *Process) Instructions(addresses func(path string) []uint64) iter.Seq2[P
 	}
 }
 
-// functionAt returns the function that has the code at an address. Without a
-// symbol and an unwinding table it is unbounded and begins there.
+// functionAt returns the function that holds the code at an address. Without a symbol
+// and an unwinding table, the function is unbounded and begins there.
 func (f *File) functionAt(addr uint64) Function {
 	var last Function
 	for fn, err := range f.Functions() {
@@ -103,7 +103,7 @@ func (f *File) functionAt(addr uint64) Function {
 		return last
 	}
 	start, ok := f.code().unwindStart(addr)
-	// A symbol without a size, as assembly has them, reaches to the next function.
+	// A symbol without a size, as in assembly, reaches to the next function.
 	if named && last.Size == 0 && (!ok || start <= last.Address) {
 		return last
 	}
@@ -118,8 +118,8 @@ func (f *File) functionAt(addr uint64) Function {
 	return fn
 }
 
-// unwindStart returns the greatest address in the unwinding table that is not
-// above addr: where a function begins.
+// unwindStart returns the greatest address ≤ addr in the unwinding table, where a
+// function begins.
 func (f *File) unwindStart(addr uint64) (start uint64, ok bool) {
 	for _, at := range f.unwind() {
 		if at <= addr && (!ok || at > start) {

@@ -11,18 +11,19 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// Why a semaphore does not count, wrapped by [Probe.SemaphoreErr].
+// Errors that say why a semaphore does not count. [Probe.SemaphoreErr] wraps them.
 var (
 	// ErrNotLoaded says that the address is in no part of the file that a process
 	// maps. Probe.SiteErr wraps it, too.
 	ErrNotLoaded = errors.New("not in a loaded segment of the file")
 	// ErrNotWritable says that the kernel could not write to the semaphore.
 	ErrNotWritable = errors.New("in a segment that is not writable")
-	// ErrRelro says that the dynamic linker makes the semaphore read-only: the
-	// kernel does not count in processes that run, and never back in others.
+	// ErrRelro says that the dynamic linker makes the semaphore read-only. The kernel
+	// does not count up in processes that run already, and never counts back in
+	// others.
 	ErrRelro = errors.New("in the segment that becomes read-only after relocation (RELRO)")
-	// ErrBss says that the semaphore is not in the file's bytes: a process
-	// that starts while a tracer is attached clears the count.
+	// ErrBss says that the semaphore is not in the file's bytes: a process that
+	// starts while a tracer is attached clears the count.
 	ErrBss = errors.New("in memory that the file does not hold (.bss)")
 	// ErrOdd says that the semaphore's file offset is odd, which the kernel refuses.
 	ErrOdd = errors.New("at an odd offset")
@@ -30,8 +31,8 @@ var (
 	errNotExecutable = errors.New("in a segment that is not executable")
 )
 
-// addressError says why nothing can be at an address. A hostile file has
-// millions, so that its text waits until it is asked for.
+// addressError says why nothing can be at an address. It makes its text on demand,
+// because a hostile file has millions of such errors.
 type addressError struct {
 	what string // "site", "semaphore"
 	addr uint64
@@ -42,13 +43,13 @@ func (e *addressError) Error() string { return fmt.Sprintf("%s at %#x is %v", e.
 
 func (e *addressError) Unwrap() error { return e.why }
 
-// pageSize is the smallest page that a supported architecture uses; what must
-// hold for pages holds for it.
+// pageSize is the smallest page of a supported architecture. What must hold for pages
+// is checked for this size.
 const pageSize = 4096
 
 // layout maps the addresses of a file to offsets in it.
 type layout struct {
-	loads, exec []elf.ProgHeader // PT_LOAD by address; those that are executable
+	loads, exec []elf.ProgHeader // PT_LOAD by address; the executable ones
 	relro       []elf.ProgHeader
 	base        uint64 // address of .stapsdt.base
 	hasBase     bool
@@ -121,8 +122,8 @@ func (l *layout) site(addr uint64) (uint64, error) {
 	return off, nil
 }
 
-// semaphore returns the file offset of the counter at addr, and with it the
-// reason if the kernel cannot keep count there.
+// semaphore returns the file offset of the counter at addr, and the reason if the
+// kernel cannot keep count there.
 func (l *layout) semaphore(addr uint64) (uint64, error) {
 	s := find(l.loads, addr)
 	if s == nil {

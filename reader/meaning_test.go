@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestMeanings checks that typedefs tell what values mean only of types that can
-// mean that, and that unknown ones are passed over.
+// TestMeanings checks that typedefs give a meaning only to values of types that can
+// have it, and that unknown typedefs are ignored.
 func TestMeanings(t *testing.T) {
 	long := &btf.Int{Name: "long long", Size: 8, Encoding: btf.Signed}
 	unsigned := &btf.Int{Name: "unsigned long long", Size: 8}

@@ -29,9 +29,9 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 
 func (c *counted) Size() int64 { return c.r.Size() }
 
-// withinBudget reads everything of a file and fails the test if that is more than
-// a file of its size may cost: bytes that are read, memory, time and errors. It
-// reports whether the file has asked for more.
+// withinBudget reads everything of a file and fails the test if that costs more than
+// the file's size justifies: bytes that are read, memory, time and errors. It reports
+// whether the file asked for more.
 func withinBudget(t *testing.T, data []byte) (exceeds bool) {
 	t.Helper()
 	most := safeelf.Allowance(uint64(len(data)))
@@ -45,7 +45,7 @@ func withinBudget(t *testing.T, data []byte) (exceeds bool) {
 	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 8*most && slowdown == 1 {
 		t.Errorf("a file of %d bytes: allocated %d bytes, more than %d", len(data), allocated, 8*most)
 	}
-	// What is read of a probe when it is asked for, and windows of notes.
+	// Windows of notes, and what is read of a probe on demand.
 	if r.n > most+uint64(probes)*64+1<<20 {
 		t.Errorf("a file of %d bytes: read %d, more than %d", len(data), r.n, most)
 	}
@@ -64,7 +64,7 @@ func withinBudget(t *testing.T, data []byte) (exceeds bool) {
 	return exceeds
 }
 
-// rich is a file with everything that is read of any, and the number of its
+// rich returns a file with everything that is read of any file, and the number of its
 // sections.
 func rich(t testing.TB) (data []byte, n int) {
 	types, id := argumentTypes(t)
@@ -114,9 +114,9 @@ func rich(t testing.TB) (data []byte, n int) {
 
 const copies = 300
 
-// mutate changes fields of headers, up to six at once: to those of others, to what
-// lies at their bounds, and to anything; and it changes bytes of contents. Some
-// sections it has many times.
+// mutate changes up to six fields of headers at once: to those of other headers, to
+// values at their bounds, and to anything. It also changes bytes of contents, and
+// repeats some sections many times.
 func mutate(rnd *rand.Rand, whole []byte, sections int) []byte {
 	le := binary.LittleEndian
 	b := bytes.Clone(whole)
@@ -184,8 +184,8 @@ func mutate(rnd *rand.Rand, whole []byte, sections int) []byte {
 	return b
 }
 
-// TestMutations reads files of which fields have been changed, several at once,
-// as no linker writes them.
+// TestMutations reads files in which several fields at once have been changed, as no
+// linker writes them.
 func TestMutations(t *testing.T) {
 	n := 10_000
 	switch {

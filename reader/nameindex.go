@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// searches are the lookups by name that go through a whole symbol table. More
-// are worth an index, without which a file of many symbols and many arguments
-// that name some would take as much time as the product of both.
+// searches is the number of lookups by name that go through a whole symbol table.
+// Further ones use an index: without it, a file of many symbols and many arguments
+// that name some would take time proportional to the product of both.
 const searches = 8
 
-// Bounds on what hostile names cost: bytes of a name that are hashed, symbols
-// with one hash that are looked at, and addresses that are told of.
+// Bounds on what hostile names cost: the bytes of a name that are hashed, the symbols
+// with one hash that are compared, and the addresses that are returned.
 const (
 	maxHashed     = 256
 	maxCandidates = 1024
@@ -38,7 +38,7 @@ func (t *symtab) newNameIndex(symbols []symbol) *nameIndex {
 
 func (x *nameIndex) hash(name []byte) uint32 { return uint32(maphash.Bytes(x.seed, name)) }
 
-// find returns the symbols that may have the name, and others.
+// find returns the symbols that have the name, possibly among others.
 func (x *nameIndex) find(name string) []uint32 {
 	hash := x.hash([]byte(name[:min(len(name), maxHashed)]))
 	i, _ := slices.BinarySearchFunc(x.entries, hash, func(e nameEntry, hash uint32) int { return cmp.Compare(e.hash, hash) })

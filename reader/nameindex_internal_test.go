@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLookups checks that lookups find the same with and without the index, and
-// that symbols which all have one name do not make them slow.
+// TestLookups checks that lookups find the same symbols with and without the index,
+// and that symbols which all have one name do not make them slow.
 func TestLookups(t *testing.T) {
 	const n = 100_000
 	table := &symtab{strings: []byte{0}}

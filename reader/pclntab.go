@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// pclntab is the table of functions in a Go program, which stripping leaves. It
-// is not read by package gosym, which trusts its input: names may overlap there,
-// and are copied.
+// pclntab is the table of functions in a Go program, which stripping keeps. Package
+// gosym does not read it here, because that package trusts its input: names may
+// overlap there, and are copied.
 type pclntab struct {
 	functions []goFunction // by address
 	names     []byte
-	registers bool // arguments are in them
+	registers bool // whether arguments are in registers
 }
 
 // goFunction is an entry of the table.
@@ -27,8 +27,8 @@ type goFunction struct {
 	name      uint32 // offset in names
 }
 
-// Magic numbers of the tables (internal/abi/symtab.go). Go 1.18 is the first
-// version that passes arguments in registers wherever Go ever does.
+// Magic numbers of the tables (internal/abi/symtab.go). Go 1.18 is the first version
+// that passes arguments in registers on every architecture where Go does so.
 const (
 	go12  = 0xfffffffb
 	go116 = 0xfffffffa
@@ -36,13 +36,14 @@ const (
 	go120 = 0xfffffff1
 )
 
-// maxPclntab bytes are read: a program of 700 MB has 180 MB.
+// maxPclntab is the largest number of bytes that are read: a program of 700 MB has
+// 180 MB.
 const maxPclntab = 384 << 20
 
-// errPclntab says that the table is none of a Go program.
+// errPclntab says that the table is not one of a Go program.
 var errPclntab = errors.New("not a table of Go functions")
 
-// readPclntab reads .gopclntab, nil without one that is understood.
+// readPclntab reads .gopclntab. It returns nil if there is none that it understands.
 func (f *File) readPclntab() (*pclntab, error) {
 	s := f.elf.Section(".gopclntab")
 	if s == nil {
@@ -79,9 +80,10 @@ func (f *File) readPclntab() (*pclntab, error) {
 	return nil, nil
 }
 
-// parsePclntab reads the table in data: runtime/symtab.go, pcHeader and functab,
-// of all versions since Go 1.2. Addresses are those behind the text's beginning
-// from Go 1.18 on. Spend is asked before so many functions are decoded.
+// parsePclntab reads the table in data: runtime/symtab.go, pcHeader and functab, of
+// all versions since Go 1.2. From Go 1.18 on, addresses are distances from the
+// beginning of the text. parsePclntab calls spend with a number of functions before
+// it decodes them.
 func parsePclntab(data []byte, bo binary.ByteOrder, spend func(count uint64) error) (*pclntab, error) {
 	if len(data) < 16 || data[4] != 0 || data[5] != 0 || data[7] != 4 && data[7] != 8 {
 		return nil, errPclntab
@@ -97,7 +99,7 @@ func parsePclntab(data []byte, bo binary.ByteOrder, spend func(count uint64) err
 		return bo.Uint64(b)
 	}
 	from := func(b []byte, off uint64) []byte { return b[min(off, uint64(len(b))):] }
-	between := func(off, end uint64) []byte { // the tables lie in the order of the header
+	between := func(off, end uint64) []byte { // the tables are in the order of the header
 		b := from(data, off)
 		if end <= off {
 			return b
@@ -106,7 +108,7 @@ func parsePclntab(data []byte, bo binary.ByteOrder, spend func(count uint64) err
 	}
 	header := func(n int) uint64 { return word(from(data, uint64(8+n*ptr)), ptr) }
 	count, field := header(0), ptr
-	var names, table, funcs []byte // functions are counted from the last
+	var names, table, funcs []byte // function offsets count from funcs
 	switch bo.Uint32(data) {
 	case go118, go120:
 		names, table, funcs, field = between(header(3), header(4)), from(data, header(7)), from(data, header(7)), 4
@@ -146,16 +148,16 @@ func (t *pclntab) has(addr uint64) bool {
 	return ok
 }
 
-// goTextAddress is where Go's functions may begin: what the table's addresses
-// count from.
+// goTextAddress is a candidate for the address from which the table's addresses
+// count.
 type goTextAddress struct {
 	addr uint64
-	sure bool // else the file's entry point has to be a function
+	sure bool // whether it is certain; otherwise the file's entry point must be a function
 }
 
-// goText yields what may be the address of runtime.text. The linker puts C
-// functions before it in programs that use cgo, and a wrong address would have
-// probes put into the middle of instructions.
+// goText yields candidates for the address of runtime.text. In programs that use cgo,
+// the linker puts C functions before it, and a wrong address would put probes into
+// the middle of instructions.
 func (f *File) goText(header uint64, data []byte) iter.Seq[goTextAddress] {
 	return func(yield func(goTextAddress) bool) {
 		var text *elf.SectionHeader
@@ -202,7 +204,7 @@ func (t *pclntab) appendFunctions(out []functionSymbol) ([]functionSymbol, error
 	return out, nil
 }
 
-// convention returns that of fn, a function of the file that t is of.
+// convention returns the convention of fn, a function of the table's file.
 func (t *pclntab) convention(fn *Function) Convention {
 	switch {
 	case t == nil || !t.has(fn.Address):
@@ -236,6 +238,6 @@ func (t *pclntab) function(addr uint64) (name string, start uint64, ok bool) {
 	return string(text[:end]), fn.addr, true
 }
 
-// maxGoName is the length of the longest name that is told: those of generic
-// functions hold those of their types.
+// maxGoName is the length of the longest name that is returned: names of generic
+// functions contain those of their types.
 const maxGoName = 64 << 10

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// table is a table of n functions as Go of some version writes it, without line
+// table returns a table of n functions as a version of Go writes it, without line
 // numbers. Addresses begin at text.
 func table(bo binary.AppendByteOrder, magic uint32, ptr byte, n int, text uint64) []byte {
 	word := func(b []byte, size int, v uint64) []byte {
@@ -23,7 +23,7 @@ func table(bo binary.AppendByteOrder, magic uint32, ptr byte, n int, text uint64
 		words = 7
 	case go118, go120:
 		words, field = 8, 4
-		text = 0 // they count from it
+		text = 0 // addresses count from text
 	}
 	const info = 40 // runtime._func
 	header := 8 + words*int(ptr)
@@ -39,7 +39,7 @@ func table(bo binary.AppendByteOrder, magic uint32, ptr byte, n int, text uint64
 	}
 	b := bo.AppendUint32(nil, magic)
 	b = append(b, 0, 0, 1, ptr)
-	base, nameBase := 0, 0 // what offsets count from
+	base, nameBase := 0, 0 // the origins of offsets
 	switch magic {
 	case go12:
 		b = word(b, int(ptr), uint64(n))
@@ -70,8 +70,8 @@ func table(bo binary.AppendByteOrder, magic uint32, ptr byte, n int, text uint64
 	return append(b, make([]byte, 16)...) // no files
 }
 
-// TestPclntab compares with what package debug/gosym reads of tables of all
-// versions, and of some that are damaged behind their header.
+// TestPclntab compares with package debug/gosym the functions in tables of all
+// versions, and in some that are damaged behind their header.
 func TestPclntab(t *testing.T) {
 	const n, text = 20, 0x401000
 	free := func(uint64) error { return nil }

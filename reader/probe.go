@@ -15,12 +15,12 @@ type Probe struct {
 	// Note is the site's note as the object holds it.
 	notes.Note
 
-	// Path is the object's path: the one it was opened by or, in a live
+	// Path is the object's path: the one by which it was opened or, in a live
 	// process, the one in the process's maps, without " (deleted)".
 	Path string
-	// OpenPath is a path by which this host can open the object now, if that
-	// is not Path: a file in another mount namespace, a memfd, a deleted file,
-	// or the binary if Path is a file of debug symbols.
+	// OpenPath is a path by which this host can open the object now, if Path is not
+	// one: for a file in another mount namespace, a memfd, a deleted file, or the
+	// binary if Path is a file of debug symbols.
 	OpenPath string
 	// BuildID is the object's GNU build-id in hexadecimal, or empty.
 	BuildID string
@@ -29,8 +29,8 @@ type Probe struct {
 	Class     elf.Class
 	ByteOrder binary.ByteOrder
 
-	// Delta is what has been added to the file's addresses since the note was
-	// written, by prelink: Location+Delta is the site's address in the file.
+	// Delta is what prelink has added to the file's addresses since the note was
+	// written: Location+Delta is the site's address in the file.
 	Delta uint64
 
 	// Offset is the site's offset in the file, where a uprobe goes.
@@ -56,7 +56,7 @@ type Probe struct {
 	Kind   ProbeKind
 	Target *Function
 
-	file *File // for what is read only when it is asked for
+	file *File // for what is read on demand
 }
 
 // ProbeKind says what a probe site is.
@@ -72,7 +72,7 @@ func (k ProbeKind) String() string {
 	return [...]string{"usdt", "uprobe", "uretprobe"}[min(k, Uretprobe)]
 }
 
-// Arguments decodes Note.Args, anew at each call.
+// Arguments decodes Note.Args, anew on each call.
 func (p *Probe) Arguments() []notes.Arg { return notes.ParseArgs(p.Machine, p.Class, p.Args) }
 
 // Live is a probe's place in a process.
@@ -82,7 +82,7 @@ type Live struct {
 	SemaphoreAddress uint64 // run-time address of the semaphore, 0 without one
 }
 
-// Attachable returns the path to give to the kernel for this probe's object.
+// Attachable returns the path by which the kernel attaches to this probe's object.
 func (p *Probe) Attachable() string {
 	if p.OpenPath != "" {
 		return p.OpenPath
@@ -90,9 +90,9 @@ func (p *Probe) Attachable() string {
 	return p.Path
 }
 
-// IsIn reports whether info is of the file with the probe's code. A path may lead
-// to another file by now. The result is true if that is not known, because the
-// probe does not come from a file of this host.
+// IsIn reports whether info describes the file with the probe's code: a path may lead
+// to another file by now. It returns true if that is not known, because the probe
+// does not come from a file of this host.
 func (p *Probe) IsIn(info os.FileInfo) bool {
 	if p.file == nil {
 		return true
@@ -129,11 +129,11 @@ type Field struct {
 	Name  string
 	CType string // as a C declaration would name it, e.g. "unsigned int", "char *"
 	Kind  FieldKind
-	// Meaning is what the typedefs of FORMAT.md say of the value.
+	// Meaning is what the typedefs of FORMAT.md say about the value.
 	Meaning Meaning
 	Offset  uint32 // bytes from the start of the argument block
 	Size    uint32 // bytes
-	// LenOffset is the place in the block of an unsigned 64-bit integer: the length
+	// LenOffset is the offset in the block of an unsigned 64-bit integer: the length
 	// in bytes of a String or Bytes, or the number of elements to which an Other
 	// points. 0 means that there is none.
 	LenOffset uint32

@@ -16,16 +16,16 @@ type Process struct {
 	pid     int
 	objects []*procfs.Object
 	files   *files
-	shared  bool // files are those of other processes, too
+	shared  bool // whether files are shared with other processes
 
 	mu     sync.Mutex
 	opened []*File // for Functions
 }
 
-// OpenProcess reads what process pid has mapped. A process that is just being
-// started has its program mapped, but perhaps none of its libraries. The error
-// wraps os.ErrNotExist if there is no such process, and os.ErrPermission if this
-// user may not see its memory.
+// OpenProcess reads what process pid has mapped. A process that is just being started
+// has its program mapped, but perhaps none of its libraries. The error wraps
+// os.ErrNotExist if there is no such process, and os.ErrPermission if this user may
+// not read its memory.
 func OpenProcess(pid int) (*Process, error) {
 	procfs.AwaitExec(pid)
 	p, err := openProcess(pid, newFiles())
@@ -68,14 +68,15 @@ func (p *Process) Close() error {
 // of its executable, of its libraries, of memfd objects and of files that have been
 // deleted or replaced since. An object that is mapped twice has its probes twice,
 // with different addresses. An error stands for an object or for a part of one; the
-// others follow. What the process has unmapped meanwhile is left out. If the
+// others follow. Probes leaves out what the process has unmapped meanwhile. If the
 // process has ended, the last error says so.
 func (p *Process) Probes() iter.Seq2[Probe, error] {
 	return func(yield func(Probe, error) bool) {
 		for _, o := range p.objects {
 			f, opened, err := p.files.open(o)
 			if err == nil && f != nil && opened == "" {
-				// Another process's path led to the file: find one of this process.
+				// The path of another process led to the file: find one of this
+				// process.
 				opened, err = pathOf(o)
 			}
 			if err != nil {
@@ -116,14 +117,14 @@ func (p *Process) Probes() iter.Seq2[Probe, error] {
 	}
 }
 
-// Functions returns the functions in executable memory of the process, of those
+// Functions returns the functions in the process's executable memory that belong to
 // objects for whose paths object returns true. Errors are as for Probes.
 func (p *Process) Functions(object func(path string) bool) iter.Seq2[Function, error] {
 	return p.functions(object, func(f *File, _ string) iter.Seq2[Function, error] { return f.Functions() })
 }
 
-// functions returns those functions of wanted objects that of returns, where
-// the process has them.
+// functions returns the functions that of returns for wanted objects, where the
+// process has them.
 func (p *Process) functions(wanted func(path string) bool, of func(f *File, path string) iter.Seq2[Function, error]) iter.Seq2[Function, error] {
 	return func(yield func(Function, error) bool) {
 		for _, o := range p.objects {
@@ -159,7 +160,7 @@ func (p *Process) functions(wanted func(path string) bool, of func(f *File, path
 	}
 }
 
-// open opens the object until the process is closed, and returns its path.
+// open opens the object, which stays open until p is closed, and returns its path.
 func (p *Process) open(o *procfs.Object) (*File, string, error) {
 	osFile, path, err := o.Open()
 	if err != nil {
@@ -206,9 +207,9 @@ func places(pid int, o *procfs.Object, p *Probe) iter.Seq[Live] {
 	}
 }
 
-// semaphoreAddress returns where the semaphore of the probe at site is: at the
-// distance that the file gives it, or, if the loader has put it elsewhere, in
-// the writable mapping that comes next to that. 0 means nowhere.
+// semaphoreAddress returns the address of the semaphore of the probe at site. It lies
+// at the distance that the file gives it or, if the loader has put it elsewhere, in
+// the writable mapping that comes next to that. 0 means that there is none.
 func semaphoreAddress(o *procfs.Object, p *Probe, site uint64) uint64 {
 	want := site + (p.Semaphore - p.Location)
 	var best, distance uint64
@@ -245,23 +246,23 @@ func (p *Probe) SemaphoreValue() (uint16, error) {
 // files are the files behind the objects of processes, each read once.
 type files struct {
 	mu   sync.Mutex
-	byID map[procfs.ID]*openFile // by stat's ids
+	byID map[procfs.ID]*openFile // by the id from stat
 }
 
 type openFile struct {
-	file *File // nil if it has no probes
-	err  error // of reading it
-	// sole says that no other file has the id by which maps name this one. On
-	// btrfs they give the device of the whole file system, whose subvolumes
-	// number their files each by itself.
+	file *File // nil if the file has no probes
+	err  error // the error of reading it
+	// sole reports that no other file has the id by which maps name this one. On
+	// btrfs, maps give the device of the whole file system, whose subvolumes each
+	// number their own files.
 	sole bool
 }
 
 func newFiles() *files { return &files{byID: map[procfs.ID]*openFile{}} }
 
-// open returns the file of o, nil if it has no probes, and the path by which
-// it was opened just now, "" if that was not necessary. That o cannot be opened
-// says nothing of other processes' way to the file, and is not remembered.
+// open returns the file of o, nil if it has no probes, and the path by which it was
+// opened just now, "" if that was not necessary. It does not remember that o cannot
+// be opened, since other processes may have another way to the file.
 func (fs *files) open(o *procfs.Object) (*File, string, error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -289,7 +290,7 @@ func (fs *files) open(o *procfs.Object) (*File, string, error) {
 	return e.file, opened, e.err
 }
 
-// read makes f the file, if it has probes.
+// read makes f the file if f has probes.
 func (e *openFile) read(f *os.File, path string) {
 	file, err := newOSFile(f, path)
 	switch {
@@ -314,6 +315,6 @@ func (fs *files) close() error {
 	return first
 }
 
-// isOther reports whether err says that a mapped file is no ELF object: code
-// that a process generates is mapped from files of every kind.
+// isOther reports whether err says that a mapped file is no ELF object. Code that a
+// process generates is mapped from files of every kind.
 func isOther(err error) bool { return errors.Is(err, ErrNotELF) }

@@ -17,8 +17,9 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// Files are opened once, however many processes have mapped them. This test's
-// own binary has no probes, and is not opened again for that either.
+// TestFilesOnce checks that each file is opened once, however many processes have
+// mapped it. This test's own binary has no probes, and is not opened again for that
+// either.
 func TestFilesOnce(t *testing.T) {
 	maps, err := procfs.Maps(os.Getpid())
 	if err != nil {
@@ -33,7 +34,7 @@ func TestFilesOnce(t *testing.T) {
 		}
 		again := *o
 		again.Path = "/nonexistent"
-		sole := fs.byID[o.ID] != nil // else maps and stat give different ids here
+		sole := fs.byID[o.ID] != nil // otherwise maps and stat give different ids here
 		if _, opened, err := fs.open(&again); err != nil || sole && opened != "" {
 			t.Errorf("second: %s was opened as %q, %v", o.Path, opened, err)
 		}
@@ -57,7 +58,8 @@ func objectsOf(t *testing.T, pid int, lines ...string) []*procfs.Object {
 	return procfs.Objects(pid, parsed)
 }
 
-// mapsLine is how process maps have the file at path, as on a device.
+// mapsLine returns the line that process maps have for the file at path, as on a
+// device.
 func mapsLine(t *testing.T, path string, major, minor uint32) (line string, inode uint64) {
 	t.Helper()
 	var st unix.Stat_t
@@ -86,13 +88,13 @@ func writeObject(t *testing.T, path string) {
 	}
 }
 
-// A process that ends while it is looked at does not hide the files that it
-// shares with others, and is passed over with all of its own.
+// TestEndsMeanwhile checks that a process that ends while it is read does not hide
+// the files that it shares with others, and is skipped with all of its own.
 func TestEndsMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "o.so")
 	writeObject(t, path)
 	line, _ := mapsLine(t, path, 0, 0)
-	// Only who has it open can get at it.
+	// Only a process that has the file open can reach it.
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +109,7 @@ func TestEndsMeanwhile(t *testing.T) {
 	}
 	defer cmd.Wait()
 	dead := cmd.Process.Pid
-	// It stays a zombie, whose directory in /proc is there.
+	// The process stays a zombie, whose directory in /proc exists.
 	if err := unix.Waitid(unix.P_PID, dead, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,8 @@ func TestEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// What a process has unmapped since its maps were read is left out.
+// TestUnmappedMeanwhile checks that the probes that a process has unmapped since its
+// maps were read are left out.
 func TestUnmappedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "o.so")
 	writeObject(t, path)
@@ -148,8 +151,8 @@ func TestUnmappedMeanwhile(t *testing.T) {
 	}
 }
 
-// Subvolumes of btrfs number their files each by itself, and maps have one
-// device for all of them: two files are not taken for one.
+// TestSubvolumes checks that two files are not taken for one on btrfs, where each
+// subvolume numbers its own files and maps have one device for all of them.
 func TestSubvolumes(t *testing.T) {
 	needs.Root(t)
 	var lines []string

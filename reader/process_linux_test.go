@@ -22,7 +22,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// mapped maps the object in data into this process as a loader does, text and
+// mapped maps the object in fd into this process as a loader does, text and
 // semaphores, and returns the addresses of both.
 func mapped(t *testing.T, fd int, o *object) (text, probes uint64) {
 	t.Helper()
@@ -37,7 +37,7 @@ func mapped(t *testing.T, fd int, o *object) (text, probes uint64) {
 	return m(o.text.Offset, unix.PROT_READ|unix.PROT_EXEC), m(o.probes.Offset, unix.PROT_READ|unix.PROT_WRITE)
 }
 
-// mine returns the probes of this process whose provider is the tests'.
+// mine returns the probes of this process that have the tests' provider.
 func mine(t *testing.T) []reader.Probe {
 	t.Helper()
 	p, err := reader.OpenProcess(os.Getpid())
@@ -157,7 +157,7 @@ func TestDeadProcess(t *testing.T) {
 	}
 	defer p.Close()
 	program.Signal(os.Kill)
-	// Wait until it has ended, but leave it as a zombie.
+	// Wait until the process has ended, but leave it as a zombie.
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestUnprivileged(t *testing.T) {
 		return
 	}
 	needs.Root(t) // to become another user
-	// The test's binary and directories must be open to that user.
+	// That user must be able to open the test's binary and directories.
 	exe, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func waiting(t *testing.T, pid int) (found reader.Probe) {
 	return found
 }
 
-// TestContainer reads a process with file systems of its own, where its library
+// TestContainer reads a process with file systems of its own, in which its library
 // has a path that is another file for everybody else.
 func TestContainer(t *testing.T) {
 	needs.C(t)
@@ -280,8 +280,8 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestRoot reads a process that has a directory as its root: maps have paths from
-// the root of who reads them, by which its files can be opened.
+// TestRoot reads a process that has a directory as its root. Maps have paths from the
+// root of their reader, by which the process's files can be opened.
 func TestRoot(t *testing.T) {
 	needs.C(t)
 	needs.Root(t)
@@ -296,8 +296,8 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestProcessStart opens processes as soon as they have started, when the
-// kernel may not have mapped their programs yet.
+// TestProcessStart opens processes as soon as they have started, when the kernel may
+// not have mapped their programs yet.
 func TestProcessStart(t *testing.T) {
 	needs.Tools(t, "sleep")
 	path, err := exec.LookPath("sleep")
@@ -329,8 +329,8 @@ func TestProcessStart(t *testing.T) {
 	}
 }
 
-// TestSiteState tells the state of sites that follow each other without a gap:
-// a breakpoint counts for its own only.
+// TestSiteState checks the state of sites that follow each other without a gap: a
+// breakpoint counts for its own site only.
 func TestSiteState(t *testing.T) {
 	o := &object{notes: func(o *object) []notes.Note {
 		return []notes.Note{

@@ -10,7 +10,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Files are read on every system, processes on Linux.
+// TestProcessesUnsupported checks that processes can be read on Linux only.
 func TestProcessesUnsupported(t *testing.T) {
 	if _, err := reader.OpenProcess(os.Getpid()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("OpenProcess: got %v, want an error that wraps errors.ErrUnsupported", err)

@@ -8,11 +8,10 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// Processes returns every process of the machine, by id, each valid until the
-// iteration goes on. A file that several processes have mapped is read once.
-// Processes that end meanwhile and kernel threads are skipped; an error stands for
-// a process that could not be read, most often because it belongs to another user
-// (os.ErrPermission).
+// Processes returns every process of the machine, by id, each valid until the next
+// iteration. It reads a file that several processes have mapped once. It skips kernel
+// threads and processes that end meanwhile. An error stands for a process that could
+// not be read, most often because it belongs to another user (os.ErrPermission).
 func Processes() iter.Seq2[*Process, error] {
 	return func(yield func(*Process, error) bool) {
 		pids, err := procfs.PIDs()

@@ -2,5 +2,5 @@
 
 package reader_test
 
-// slowdown is how much longer the race detector may let a test take.
+// slowdown is the factor by which the race detector may slow a test.
 const slowdown = 20

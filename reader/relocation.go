@@ -2,8 +2,8 @@ package reader
 
 import "debug/elf"
 
-// pointer returns the address of size bytes that the file has at addr, or that
-// the dynamic linker puts there; 0 if there is none.
+// pointer returns the address of size bytes that the file has at addr, or that the
+// dynamic linker stores there, or 0 if there is none.
 func (f *File) pointer(addr, size uint64) uint64 {
 	s := find(f.layout.loads, addr)
 	if s == nil || s.Filesz < size || addr-s.Vaddr > s.Filesz-size {
@@ -22,11 +22,12 @@ func (f *File) pointer(addr, size uint64) uint64 {
 	return f.addend(addr)
 }
 
-// maxRelocationTables are looked at; linkers write two.
+// maxRelocationTables is the largest number of tables that are read; linkers write
+// two.
 const maxRelocationTables = 8
 
-// addend returns what a relocation of the file stores at addr, relative to
-// where the file lies.
+// addend returns the address, relative to the file's, that a relocation of the file
+// stores at addr.
 func (f *File) addend(addr uint64) uint64 {
 	const size = 24 // sizeof(Elf64_Rela)
 	tables := 0

@@ -18,18 +18,18 @@ import (
 type Site struct {
 	// Bytes are the first bytes of the site in the file, up to 16.
 	Bytes []byte
-	// Insns are the instructions of the site, in GNU's assembler syntax; none for
-	// architectures that are not disassembled, and for bytes that are not an
+	// Insns are the instructions of the site, in GNU's assembler syntax. There are
+	// none for architectures that are not disassembled, and for bytes that are not an
 	// instruction.
 	Insns []Insn
 	Kind  notes.SiteKind
-	// Optimizable says that the running kernel can replace an instruction of the
-	// site by a call, which costs a fraction of what a breakpoint does.
+	// Optimizable reports whether the running kernel can replace an instruction of
+	// the site by a call, which costs a fraction of a breakpoint.
 	Optimizable bool
-	// Unsafe says that with a kernel like the running one such a call may
+	// Unsafe reports whether, with a kernel like the running one, such a call may
 	// overwrite what the program keeps below its stack pointer.
 	Unsafe bool
-	// State says whether a tracer watches the site of a live probe now; 0 if
+	// State says whether a tracer watches the site of a live probe now. It is 0 if
 	// the probe is not live.
 	State SiteState
 }
@@ -53,13 +53,13 @@ func (s SiteState) String() string {
 	return [...]string{"unknown", "clean", "int3", "call"}[min(s, CallSite)]
 }
 
-// siteSize is the longest site, nop+nop10, and one instruction's room.
+// siteSize is the size of the longest site, nop+nop10, with room for one instruction.
 const siteSize = 16
 
 // errNoFile is returned for a probe that did not come from this package.
 var errNoFile = errors.New("the probe was not read from a file")
 
-// Site reads the code at the site from the file, and for a live probe from its
+// Site reads the code at the site from the file and, for a live probe, from its
 // process. The File or Process that the probe is from must still be open.
 func (p *Probe) Site() (Site, error) {
 	if p.file == nil {
@@ -83,7 +83,7 @@ func (p *Probe) Site() (Site, error) {
 	return s, err
 }
 
-// disassemble returns the instructions of a site, two if the kind is of two.
+// disassemble returns the instructions of a site, two if its kind has two.
 func (p *Probe) disassemble(b []byte, kind notes.SiteKind) []Insn {
 	count := 1
 	if kind.Double() {
@@ -129,9 +129,9 @@ func (p *Probe) decode(b []byte, addr uint64) (text string, size int) {
 	return "", 0
 }
 
-// optimizable reports whether a kernel optimises the site, and whether that
-// harms the program. Kernels do so in 64-bit x86 programs only, never across a
-// page (arch/x86/kernel/uprobes.c: can_optimize).
+// optimizable reports whether a kernel optimises the site, and whether that may harm
+// the program. Kernels do so in 64-bit x86 programs only, never across a page
+// (arch/x86/kernel/uprobes.c: can_optimize).
 func (p *Probe) optimizable(kind notes.SiteKind, kernel sys.Optimization) (can, unsafe bool) {
 	if p.Machine != elf.EM_X86_64 || p.Class != elf.ELFCLASS64 {
 		return false, false
@@ -141,7 +141,7 @@ func (p *Probe) optimizable(kind notes.SiteKind, kernel sys.Optimization) (can, 
 	switch {
 	case kernel == sys.OptimizesNop5 && (kind == notes.SiteNop5 || kind == notes.SiteNopNop5):
 		size = 5
-		// A site that is called keeps nothing below the stack pointer.
+		// A called stub keeps nothing below the stack pointer.
 		unsafe = p.Type == nil || p.Type.Record.Flags&notes.CalledStub == 0
 	case kernel == sys.OptimizesNop10 && (kind == notes.SiteNop10 || kind == notes.SiteNopNop10):
 		size = 10
@@ -167,7 +167,7 @@ func (p *Probe) state(want []byte, kind notes.SiteKind) (SiteState, error) {
 	if err := procfs.ReadMemory(p.Live.PID, p.Live.Address, got); err != nil {
 		return 0, err
 	}
-	// Only the site itself counts: the probe behind it may begin with the next byte.
+	// Only the site itself counts: the next probe may begin with the next byte.
 	if p.Machine != elf.EM_X86_64 && p.Machine != elf.EM_386 {
 		size := min(4, n)
 		if bytes.Equal(got[:size], want[:size]) {

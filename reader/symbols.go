@@ -16,8 +16,8 @@ import (
 // symbol tables has.
 var ErrNoSymbol = errors.New("symbol not found")
 
-// symbols are the places where a file's symbols may be, the cheapest first.
-// Each is read when the ones before it do not answer.
+// symbols are the places where a file's symbols may be, the cheapest first. Each is
+// read only if the ones before it do not have the answer.
 type symbols struct {
 	tables  []func() (*symtab, error)
 	pclntab func() (*pclntab, error)
@@ -41,7 +41,8 @@ func (f *File) newSymbols() *symbols {
 	}
 }
 
-// maxDebugdata bytes come out of .gnu_debugdata.
+// maxDebugdata is the largest number of bytes that are decompressed from
+// .gnu_debugdata.
 const maxDebugdata = 32 << 20
 
 // debugdata reads the symbols in .gnu_debugdata, an xz-compressed ELF file:
@@ -60,7 +61,7 @@ func (f *File) debugdata() (t *symtab, err error) {
 			t, err = nil, fmt.Errorf("section .gnu_debugdata: xz panics: %v", r)
 		}
 	}()
-	// The limit is for the dictionary, too, which may be as large as what comes out.
+	// The limit is for the dictionary, too, which may be as large as the output.
 	inner, err := unxz(data, int64(min(maxDebugdata, f.elf.Allowance()/costUnxz)))
 	if err == nil {
 		err = f.elf.Spend(costUnxz * uint64(len(inner)))
@@ -75,9 +76,9 @@ func (f *File) debugdata() (t *symtab, err error) {
 	return newSymtab(e, elf.SHT_SYMTAB)
 }
 
-// Function returns the function in which the site lies, demangled if its
-// language is C++ or Rust, and the site's distance from its start. The error
-// wraps [ErrNoSymbol] if no symbol covers the site. The File or Process that
+// Function returns the name of the function in which the site lies, demangled if its
+// language is C++ or Rust, and the site's distance from the function's start. The
+// error wraps [ErrNoSymbol] if no symbol covers the site. The File or Process that
 // the probe is from must still be open.
 func (p *Probe) Function() (name string, offset uint64, err error) {
 	if p.file == nil {
@@ -106,8 +107,8 @@ func (p *Probe) Function() (name string, offset uint64, err error) {
 	return "", 0, fmt.Errorf("function at %#x: %w", addr, ErrNoSymbol)
 }
 
-// Resolve returns the number that stands for a.Symbol in the argument: the symbol's
-// address in the file, without Disp. By a.Reloc it is
+// Resolve returns the number that a.Symbol stands for in the argument, without Disp.
+// Depending on a.Reloc, it is
 //
 //	""                  the address
 //	"GOTPCREL", "GOT"   the address too: what the slot of the global offset
@@ -118,8 +119,8 @@ func (p *Probe) Function() (name string, offset uint64, err error) {
 //	"lo12"              the low 12 bits of the address with Disp added, less
 //	                    Disp: they are the same wherever the object is loaded
 //
-// In a live process, addresses are higher by as much as the site's is. A symbol
-// that several definitions could be is an error that says so, and so is a label of
+// In a live process, addresses are higher by as much as the site's is. If a symbol
+// may stand for several definitions, the error says so. It also does for a label of
 // the compiler's own such as .LANCHOR0, which objects do not keep. The File or
 // Process that the probe is from must still be open.
 func (p *Probe) Resolve(a *notes.Arg) (uint64, error) {
@@ -129,7 +130,7 @@ func (p *Probe) Resolve(a *notes.Arg) (uint64, error) {
 	return p.file.Resolve(a)
 }
 
-// Resolve is [Probe.Resolve] for an argument of any of the file's probes.
+// Resolve is like [Probe.Resolve], for an argument of any of the file's probes.
 func (f *File) Resolve(a *notes.Arg) (uint64, error) {
 	switch a.Reloc {
 	case "", "GOTPCREL", "GOT":
@@ -186,8 +187,8 @@ func (f *File) address(name string, tls bool) (uint64, error) {
 	return 0, fmt.Errorf("symbol %s: %w", name, ErrNoSymbol)
 }
 
-// anchorAdvice says how to have gcc name variables by themselves, not by their
-// distance from the first one of a section (gcc's varasm.cc, section anchors).
+// anchorAdvice says how to make gcc name variables themselves, not their distance
+// from the first one of a section (gcc's varasm.cc, section anchors).
 func anchorAdvice(name string) string {
 	if strings.HasPrefix(name, ".LANCHOR") {
 		return " (gcc -fno-section-anchors names the variable)"
@@ -195,7 +196,7 @@ func anchorAdvice(name string) string {
 	return ""
 }
 
-// imports reports whether the object uses a symbol of that name of another.
+// imports reports whether the object uses another object's symbol with this name.
 func (f *File) imports(name string) bool {
 	for _, table := range f.symbols().tables[:2] {
 		if t, err := table(); err == nil && t.hasImport(name) {
@@ -205,8 +206,8 @@ func (f *File) imports(name string) bool {
 	return false
 }
 
-// gotAddress returns the address of _GLOBAL_OFFSET_TABLE_, which for x86 is the
-// start of .got.plt, or of .got without one (System V ABI, i386 supplement).
+// gotAddress returns the address of _GLOBAL_OFFSET_TABLE_. On x86 this is the start
+// of .got.plt or, without one, of .got (System V ABI, i386 supplement).
 func (f *File) gotAddress() (uint64, error) {
 	for _, name := range []string{".got.plt", ".got"} {
 		if i := slices.IndexFunc(f.elf.Sections, func(s elf.SectionHeader) bool { return s.Name == name }); i >= 0 {
@@ -216,9 +217,9 @@ func (f *File) gotAddress() (uint64, error) {
 	return 0, errors.New("the object has no global offset table")
 }
 
-// threadOffset turns an offset in the TLS segment of an executable into one
-// from the thread pointer, which x86 puts behind the segment (ELF Handling for
-// Thread-Local Storage, variant II).
+// threadOffset converts an offset in the TLS segment of an executable to one from the
+// thread pointer, which x86 puts behind the segment (ELF Handling for Thread-Local
+// Storage, variant II).
 func (f *File) threadOffset(off uint64) (uint64, error) {
 	if f.elf.Machine != elf.EM_X86_64 && f.elf.Machine != elf.EM_386 {
 		return 0, fmt.Errorf("thread-local symbols of %v are not supported", f.elf.Machine)

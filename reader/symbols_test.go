@@ -17,7 +17,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// named opens the file and returns it with its probes by name.
+// named opens the file and returns its probes by name.
 func named(t *testing.T, path string) map[string]reader.Probe {
 	t.Helper()
 	f, err := reader.Open(path)
@@ -46,7 +46,8 @@ func TestFunctionCpp(t *testing.T) {
 	}
 }
 
-// Rust names functions in two ways; C can give its own the same names.
+// TestFunctionRust checks Rust's two ways to name functions; C can use the same
+// names.
 func TestFunctionRust(t *testing.T) {
 	needs.C(t)
 	dir := t.TempDir()
@@ -71,8 +72,8 @@ func TestFunctionRust(t *testing.T) {
 
 func ptr(p reader.Probe) *reader.Probe { return &p }
 
-// TestDebugSymbols strips a program and gives its symbols back in the ways that
-// distributions do.
+// TestDebugSymbols strips a program and provides its symbols in the ways of
+// distributions.
 func TestDebugSymbols(t *testing.T) {
 	needs.C(t)
 	needs.Tools(t, "objcopy", "strip", "nm")
@@ -98,13 +99,13 @@ func TestDebugSymbols(t *testing.T) {
 		needs.Run(t, "objcopy", "--only-keep-debug", prog, debug)
 		needs.Run(t, "objcopy", "--add-gnu-debuglink="+debug, stripped, linked)
 		check(t, linked, "only_in_symtab")
-		// The link is of the file that a symbolic link leads to.
+		// The debug link is that of the file to which a symbolic link leads.
 		elsewhere := filepath.Join(t.TempDir(), "called")
 		if err := os.Symlink(linked, elsewhere); err != nil {
 			t.Fatal(err)
 		}
 		check(t, elsewhere, "only_in_symtab")
-		// The file with the symbols has the notes, too, and the code is found.
+		// The file with the symbols has the notes, too, and leads to the code.
 		want := named(t, prog)["in_static"]
 		p := named(t, debug)["in_static"]
 		if p.Path != debug || p.OpenPath != prog || p.Offset != want.Offset || p.SiteErr != nil {
@@ -141,12 +142,12 @@ func TestDebugSymbols(t *testing.T) {
 		})
 		stripped := filepath.Join(dir, "stripped-with-id")
 		needs.Run(t, "strip", "-o", stripped, withID)
-		// A file with another build-id is another program's.
+		// A file with another build-id belongs to another program.
 		needs.Run(t, "objcopy", "--only-keep-debug", prog, debug)
 		check(t, stripped, "")
 		needs.Run(t, "objcopy", "--only-keep-debug", withID, debug)
 		check(t, stripped, "only_in_symtab")
-		// What a process has mapped has it only if no stranger can have written it.
+		// A mapped file has debug symbols only if no stranger can have written it.
 		for mode, want := range map[os.FileMode]string{0o755: "only_in_symtab", 0o777: ""} {
 			if err := os.Chmod(stripped, mode); err != nil {
 				t.Fatal(err)
@@ -183,7 +184,7 @@ func TestDebugSymbols(t *testing.T) {
 	})
 }
 
-// TestResolve compares resolved symbols with what nm says.
+// TestResolve compares resolved symbols with nm's output.
 func TestResolve(t *testing.T) {
 	needs.C(t)
 	needs.Tools(t, "nm")
@@ -243,8 +244,8 @@ func TestImportedSymbol(t *testing.T) {
 	}
 }
 
-// TestHostileDebugdata asks for a dictionary of 4 GiB, which the few bytes that
-// come out do not need, and cuts the stream everywhere.
+// TestHostileDebugdata reads a stream that asks for a dictionary of 4 GiB, which its
+// short output does not need, and cuts the stream everywhere.
 func TestHostileDebugdata(t *testing.T) {
 	data := bytes.Clone(debugdataFile(t))
 	at := bytes.Index(data, []byte{0x21, 1}) // the filter LZMA2, with one byte of properties
@@ -265,8 +266,8 @@ func TestHostileDebugdata(t *testing.T) {
 	}
 }
 
-// TestAmbiguousSymbol links two files that each have a static variable of the
-// same name.
+// TestAmbiguousSymbol links two files that each have a static variable of the same
+// name.
 func TestAmbiguousSymbol(t *testing.T) {
 	needs.C(t)
 	dir := t.TempDir()
@@ -281,8 +282,8 @@ func TestAmbiguousSymbol(t *testing.T) {
 	}
 }
 
-// TestGoFunction finds the function of an address in a Go program without
-// symbols, for which a note stands in that this test adds.
+// TestGoFunction finds the function of an address in a Go program without symbols.
+// The test adds a note with this address.
 func TestGoFunction(t *testing.T) {
 	needs.C(t)
 	needs.Tools(t, "objcopy", "go", "nm")

@@ -12,7 +12,8 @@ import (
 	"github.com/go-usdt/usdt/internal/safeelf"
 )
 
-// maxSymbols bytes of a symbol table or of its strings are read.
+// maxSymbols is the largest number of bytes that are read of a symbol table or of its
+// strings.
 const maxSymbols = 128 << 20
 
 // symbol is an entry of a symbol table that has an address.
@@ -29,15 +30,15 @@ type symtab struct {
 	undefined []symbol
 	strings   []byte
 
-	functions []uint32 // those of symbols that are functions
+	functions []uint32 // indices of the symbols that are functions
 
 	lookups atomic.Int32
 	index   func() *nameIndex // of symbols
 	imports func() *nameIndex // of undefined
 }
 
-// newSymtab reads the symbol table of type typ, SHT_SYMTAB or SHT_DYNSYM; nil
-// if there is none.
+// newSymtab reads the symbol table of type typ, SHT_SYMTAB or SHT_DYNSYM. It returns
+// nil if there is none.
 func newSymtab(f *safeelf.File, typ elf.SectionType) (*symtab, error) {
 	i := slices.IndexFunc(f.Sections, func(s elf.SectionHeader) bool { return s.Type == typ })
 	if i < 0 {
@@ -83,8 +84,8 @@ func newSymtab(f *safeelf.File, typ elf.SectionType) (*symtab, error) {
 	return t, nil
 }
 
-// decodeSymbol decodes an Elf32_Sym or Elf64_Sym; ok is false for one without
-// a name or that is no address, defined is false for one of another object.
+// decodeSymbol decodes an Elf32_Sym or Elf64_Sym. ok is false if the symbol has no
+// name or is no address; defined is false if it belongs to another object.
 func decodeSymbol(f *safeelf.File, b []byte) (s symbol, defined, ok bool) {
 	bo := f.ByteOrder
 	var info byte
@@ -123,8 +124,8 @@ func (t *symtab) namePrefix(s *symbol, n int) []byte {
 	return name
 }
 
-// maxNesting functions begin between an address and the beginning of the function
-// that holds it, at most: they nest rarely and not deep.
+// maxNesting is the largest number of functions that may begin between an address and
+// the beginning of the function that holds it: functions nest rarely and not deep.
 const maxNesting = 256
 
 // function returns the name and address of the function that holds addr.
@@ -160,8 +161,8 @@ func (t *symtab) function(addr uint64) (name string, start uint64, ok bool) {
 // maxSymbolName is the length of the longest name that is looked up.
 const maxSymbolName = 4 << 10
 
-// lookup returns the addresses of the symbols called name, each once. Thread-
-// local ones have an offset in the TLS segment instead.
+// lookup returns the addresses of the symbols called name, each once. For
+// thread-local symbols it returns offsets in the TLS segment.
 func (t *symtab) lookup(name string, tls bool) []uint64 {
 	if t == nil || len(name) > maxSymbolName {
 		return nil
@@ -172,7 +173,7 @@ func (t *symtab) lookup(name string, tls bool) []uint64 {
 			out = append(out, s.addr)
 		}
 	}
-	// Long names, of which many may begin alike, are compared with few.
+	// A long name, whose beginning many names may share, is compared with few.
 	if len(name) < maxHashed && t.lookups.Add(1) <= searches {
 		for i := range t.symbols {
 			add(&t.symbols[i])

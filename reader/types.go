@@ -12,8 +12,8 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// maxBTF bytes of types are read. An object's argument structs need far fewer:
-// probes share them.
+// maxBTF is the largest number of bytes of types that are read. An object's argument
+// structs need far fewer, because probes share them.
 const maxBTF = 32 << 20
 
 // types are the typed probes of a file.
@@ -31,7 +31,7 @@ type types struct {
 type structType struct {
 	btf    *btf.Struct
 	fields []Field
-	size   uint64 // of its declaration
+	size   uint64 // bytes of its declaration
 	err    error
 }
 
@@ -66,7 +66,7 @@ func (t *types) load(f *safeelf.File, name string) (err error) {
 		return err
 	}
 	t.spend = f.Spend
-	// Anything but raw BTF would be taken for an ELF file.
+	// Package btf would take anything but raw BTF for an ELF file.
 	if len(data) < 2 || f.ByteOrder.Uint16(data) != btfMagic {
 		return errors.New("it does not begin with the magic number of BTF")
 	}
@@ -79,8 +79,8 @@ func (t *types) load(f *safeelf.File, name string) (err error) {
 	})
 }
 
-// guard turns a panic of package btf into an error: it does not promise to
-// withstand every input.
+// guard turns a panic of package btf into an error, since that package does not
+// promise to withstand every input.
 func guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -90,15 +90,15 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// typer looks up the types of one probe after the other. Probes that share a
-// struct stand together, and what is made for them is allocated together, in
-// pieces so small that one probe which is kept holds little.
+// typer looks up the types of one probe after the other. Probes that share a struct
+// are next to each other, and their types are allocated together, in pieces so small
+// that one kept probe holds little memory.
 type typer struct {
 	*types   // nil without typed probes
 	id       uint32
 	last     *structType // of id
 	free     []Type
-	declared uint64 // bytes of declarations until now
+	declared uint64 // bytes of declarations so far
 	most     uint64 // of them
 }
 
@@ -129,7 +129,7 @@ func (t *typer) of(n *notes.Note) (*Type, error) {
 	return typ, nil
 }
 
-// structure returns the struct of a BTF type's id, an empty one for id 0: a probe
+// structure returns the struct with a BTF type's id, an empty one for id 0: a probe
 // without arguments.
 func (t *types) structure(id uint32) *structType {
 	if id == 0 {
@@ -166,7 +166,7 @@ func (t *types) structure(id uint32) *structType {
 		return nil
 	})
 	if s.err != nil && !errors.Is(s.err, safeelf.ErrBudget) {
-		t.graph.broken = s.err // what was measured as decoded may not be
+		t.graph.broken = s.err // the graph may count as decoded what is not
 	}
 	return s
 }

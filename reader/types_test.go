@@ -15,7 +15,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// argumentTypes are BTF types of an argument block with every kind of member.
+// argumentTypes returns BTF types of an argument block with every kind of member.
 func argumentTypes(t testing.TB) (section []byte, id btf.TypeID) {
 	t.Helper()
 	u64 := &btf.Int{Name: "unsigned long", Size: 8}
@@ -50,7 +50,7 @@ func argumentTypes(t testing.TB) (section []byte, id btf.TypeID) {
 	return section, id
 }
 
-// typed is an object whose probe "a" has types.
+// typed returns an object whose probe "a" has types.
 func typed(t testing.TB) *object {
 	section, id := argumentTypes(t)
 	o := &object{notes: one}
@@ -105,8 +105,8 @@ func TestUnknownTypesVersion(t *testing.T) {
 	}
 }
 
-// TestBadTypes checks that a probe whose types are wrong is still there, and
-// that there is a word about it.
+// TestBadTypes checks that a probe whose types are wrong is still found, with an
+// error about them.
 func TestBadTypes(t *testing.T) {
 	deep := deepBTF(1_000_000)
 	for name, change := range map[string]func(o *object){
@@ -151,7 +151,7 @@ func TestBadTypes(t *testing.T) {
 	}
 }
 
-// deepBTF is a .BTF section of n pointers, each to the next.
+// deepBTF returns a .BTF section of n pointers, each to the next.
 func deepBTF(n int) []byte {
 	le := binary.LittleEndian
 	types := make([]byte, 0, 12*n)
@@ -168,7 +168,7 @@ func deepBTF(n int) []byte {
 	return append(append(b, types...), 0)
 }
 
-// withTypes is an object whose probe "a" has these arguments.
+// withTypes returns an object whose probe "a" has these arguments.
 func withTypes(tb testing.TB, args *btf.Struct) []byte {
 	tb.Helper()
 	b, err := btf.NewBuilder([]btf.Type{args}, nil)
@@ -194,9 +194,9 @@ func withTypes(tb testing.TB, args *btf.Struct) []byte {
 	return o.build(tb)
 }
 
-// TestEndlessDeclarations reads types that are small and would take all memory
-// or time to write down: a name that many fields share, and structs whose fields
-// are all of the next struct.
+// TestEndlessDeclarations reads small types whose declarations would take all memory
+// or time: a name that many fields share, and structs whose fields are all of the
+// next struct.
 func TestEndlessDeclarations(t *testing.T) {
 	fields := func(n int, of btf.Type) *btf.Struct {
 		st := &btf.Struct{Name: "s"}
@@ -234,7 +234,7 @@ func TestEndlessDeclarations(t *testing.T) {
 			}
 		})
 	}
-	// A list, and what is as large as arguments get.
+	// A list, and arguments of the largest size.
 	next := &btf.Pointer{}
 	next.Target = fields(2, next)
 	if p := all(t, withTypes(t, fields(1, next)))[0]; p.Type == nil {

@@ -1,9 +1,9 @@
 package reader
 
-// vexSize returns the size in bytes of an x86 instruction with a VEX, EVEX or
-// XOP prefix, 0 if it is cut off. ok says that code begins with such a prefix:
-// x86asm does not know all of them.
-// Intel SDM, volume 2, 2.3 and 2.7; AMD64 APM, volume 3, 1.2.2.
+// vexSize returns the size in bytes of an x86 instruction with a VEX, EVEX or XOP
+// prefix, 0 if it is cut off. ok reports whether code begins with such a prefix.
+// x86asm does not know all of these instructions (Intel SDM, volume 2, 2.3 and 2.7;
+// AMD64 APM, volume 3, 1.2.2).
 func vexSize(code []byte, is64 bool) (size int, ok bool) {
 	i := 0
 	for i < len(code) && (code[i] == 0x64 || code[i] == 0x65 || code[i] == 0x67 && is64) { // %fs, %gs, addr32
@@ -54,8 +54,8 @@ func vexSize(code []byte, is64 bool) (size int, ok bool) {
 	return i, true
 }
 
-// modRMSize returns how many bytes a ModRM byte, SIB byte and displacement take
-// (Intel SDM, volume 2, 2.1.5, with 32-bit and 64-bit addresses).
+// modRMSize returns the number of bytes that a ModRM byte, SIB byte and displacement
+// take (Intel SDM, volume 2, 2.1.5, with 32-bit and 64-bit addresses).
 func modRMSize(code []byte) int {
 	mod, rm := code[0]>>6, code[0]&7
 	size := 1

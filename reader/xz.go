@@ -10,7 +10,7 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// maxDictionaries bytes are what the dictionaries of one stream may sum up to:
+// maxDictionaries is the largest sum in bytes of the dictionaries of one stream:
 // those of 16 blocks by xz without an option.
 const maxDictionaries = 128 << 20
 
@@ -22,10 +22,10 @@ var (
 // xzChecks are the sizes of the check behind a block, by the stream's flag.
 var xzChecks = [16]int64{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
-// unxz returns what the xz stream in data stands for, at most limit bytes. A
-// general reader gives a block the dictionary that it asks for, gigabytes and
-// for every block anew; this one counts. It does not verify checksums: the
-// contents are not trusted either. The format is that of
+// unxz decompresses the xz stream in data, to at most limit bytes. A general reader
+// gives each block the dictionary that it asks for, which may be gigabytes, again for
+// each block; this one counts. It does not verify checksums, since the contents are
+// not trusted either. The format is that of
 // https://tukaani.org/xz/xz-file-format.txt, with LZMA2 as the only filter.
 func unxz(data []byte, limit int64) ([]byte, error) {
 	if len(data) < 12 || !bytes.HasPrefix(data, xzMagic) {
@@ -67,8 +67,8 @@ func unxz(data []byte, limit int64) ([]byte, error) {
 	}
 }
 
-// xzBlock reads a block's header and returns the size of its dictionary; end
-// says that the index is there instead, behind the last block.
+// xzBlock reads a block's header and returns the size of its dictionary. end reports
+// that the index follows instead, behind the last block.
 func xzBlock(r *bytes.Reader) (dict int64, end bool, err error) {
 	size, err := r.ReadByte()
 	if err != nil {
@@ -82,7 +82,7 @@ func xzBlock(r *bytes.Reader) (dict int64, end bool, err error) {
 		return 0, false, io.ErrUnexpectedEOF
 	}
 	flags, rest := header[0], bytes.NewReader(header[1:])
-	for _, flag := range []byte{0x40, 0x80} { // the sizes, packed and not
+	for _, flag := range []byte{0x40, 0x80} { // the packed and the unpacked size
 		if flags&flag != 0 {
 			if _, err := binary.ReadUvarint(rest); err != nil {
 				return 0, false, errXZ
