@@ -6,7 +6,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 )
 
-// TestAddresses checks that what may be an address looks like one.
+// TestAddresses checks that a number which may be an address is printed as one.
 func TestAddresses(t *testing.T) {
 	for _, test := range []struct {
 		arg  event.Arg

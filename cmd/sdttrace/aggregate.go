@@ -19,7 +19,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// aggregateFlags are the flags that have the kernel aggregate.
+// aggregateFlags are the flags that make the kernel aggregate.
 type aggregateFlags struct {
 	count                    bool
 	sum, avg, min, max, hist string
@@ -180,7 +180,7 @@ func (f *aggregateFlags) print(ctx context.Context, a aggregate, output *format,
 	}
 }
 
-// appendGroup appends a group as a line for people, and its histogram below.
+// appendGroup appends a group as a line of text, and its histogram below.
 func (f *aggregateFlags) appendGroup(dst []byte, g *attach.Group, at time.Time) []byte {
 	dst = at.AppendFormat(dst, "15:04:05.000000")
 	for i := range g.By {
@@ -209,7 +209,7 @@ func (f *aggregateFlags) appendGroup(dst []byte, g *attach.Group, at time.Time) 
 	return dst
 }
 
-// inUnits returns a value as people read it.
+// inUnits returns a value in units that are easy to read.
 func (f *aggregateFlags) inUnits(value any) any {
 	if f.latency == "" {
 		return value

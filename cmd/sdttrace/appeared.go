@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// appeared says which sites are attached to while sdttrace runs.
+// appeared reports the sites that are attached to while sdttrace runs.
 type appeared struct {
 	s      tracer
 	stderr io.Writer
@@ -17,14 +17,14 @@ type appeared struct {
 
 	suspects int           // sites of a held command that may be late
 	late     time.Duration // by how much
-	since    time.Time     // they have appeared; zero for no suspects
+	since    time.Time     // when they appeared; zero without suspects
 }
 
-// announceEvery is how often there may be something new to say.
+// announceEvery is the interval between reports.
 const announceEvery = 100 * time.Millisecond
 
-// announceAppeared reports on stderr which sites are attached to beside the first
-// known ones, soon after they are. held is the command, if there is one.
+// announceAppeared reports on stderr, soon after it happens, which sites are
+// attached to beside the first known ones. held is the command, if there is one.
 func announceAppeared(s tracer, stderr io.Writer, known int, held *hold) *appeared {
 	l := &appeared{s: s, stderr: stderr, known: known, held: held, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -68,8 +68,8 @@ func (l *appeared) announce() {
 }
 
 // acquit reports which sites of a held command were late, once that is certain. A
-// site is not late that was found by chance before the dynamic linker, or a provider,
-// was ready: the command is held soon after.
+// site found by chance before the dynamic linker, or a provider, was ready is not
+// late: the command is held soon after.
 func (l *appeared) acquit(after time.Duration) {
 	if l.since.IsZero() || time.Since(l.since) < l.late+2*after {
 		return
@@ -88,8 +88,8 @@ func (l *appeared) finish() {
 	l.acquit(0)
 }
 
-// lateness returns for how long probes may have fired before they were attached to,
-// "" for not at all.
+// lateness returns a text for how long probes may have fired before they were
+// attached to, "" if they cannot have.
 func lateness(d time.Duration) string {
 	if d == 0 {
 		return ""

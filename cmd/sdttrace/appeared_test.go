@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/internal/greet"
 )
 
-// slowSearch takes until the channel is closed.
+// slowSearch is a search that takes until the channel is closed.
 type slowSearch chan struct{}
 
 func (s slowSearch) Rescan(held bool) error {
@@ -23,7 +23,7 @@ func (s slowSearch) Rescan(held bool) error {
 	return nil
 }
 
-// tellingWriter passes on what is written.
+// tellingWriter sends what is written to a channel.
 type tellingWriter chan string
 
 func (w tellingWriter) Write(b []byte) (int, error) {
@@ -31,8 +31,8 @@ func (w tellingWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestLateRemark checks that sdttrace says so when it attaches to what a provider
-// has loaded after that one has given up waiting.
+// TestLateRemark checks that sdttrace reports when it attaches to a provider's
+// probes after the provider has given up waiting.
 func TestLateRemark(t *testing.T) {
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDeclaredAtRunTime names this test, a Go program, by its file: it has no
-// probes there.
+// TestDeclaredAtRunTime selects probes in the file of this test, a Go program:
+// its file has none.
 func TestDeclaredAtRunTime(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

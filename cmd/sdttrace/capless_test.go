@@ -16,8 +16,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// capless runs the command in its arguments without the capabilities that
-// tracing takes, as root of a container has it.
+// capless runs the command in its arguments as root of a container: without the
+// capabilities that tracing takes.
 func capless() {
 	runtime.LockOSThread()
 	for _, c := range []uintptr{unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_BPF, unix.CAP_PERFMON} {

@@ -11,7 +11,7 @@ import (
 )
 
 // printChildren reports which of the processes have forked others that do the same
-// work, as servers do: probes fire there, and -p does not include them.
+// work, as servers do: probes fire in those, and -p does not include them.
 func printChildren(w io.Writer, pids []int) {
 	for _, pid := range pids {
 		if n := untracedChildren(pid, pids); n > 0 {

@@ -12,14 +12,13 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestChildren asks for the children of a shell: one is a shell, too, and one
-// is not.
+// TestChildren asks for the children of a shell, one of which is a shell, too.
 func TestChildren(t *testing.T) {
 	if same(t, "sh", "sleep") {
 		t.Skip("the shell and sleep are one program here")
 	}
 	cmd := exec.Command("sh", "-c", `exec 3<&0; (read -r x <&3; exit) & a=$!; sleep 60 & echo $a $!; wait $a; kill $!`)
-	p := tracee.Start(t, cmd) // the end of its input ends the first child, and that one the rest
+	p := tracee.Start(t, cmd) // the end of its input ends the first child, whose end ends the rest
 	var shell, sleep int
 	line := p.Line()
 	if _, err := fmt.Sscan(line, &shell, &sleep); err != nil {
@@ -46,7 +45,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// same reports whether two commands are one file, as busybox's are.
+// same reports whether two commands are one file, as in busybox.
 func same(t *testing.T, a, b string) bool {
 	t.Helper()
 	var infos [2]os.FileInfo

@@ -45,9 +45,9 @@ func startCommand(args []string, stderr io.Writer) (*command, error) {
 	c.cmd.Env = c.hold.environment()
 	started := make(chan error)
 	go func() {
-		// Only the thread that started a traced process may let it go. When that
-		// thread ends, with this process or before, the kernel has the command go
-		// on, so that it never stands still for good.
+		// Only the thread that started a traced process may let it go on. When
+		// that thread ends, with this process or before, the kernel lets the
+		// command go on, so that it never stands still forever.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := c.startStopped()
@@ -80,7 +80,7 @@ func (c *command) startStopped() error {
 }
 
 // startUnblocked starts a program without the blocked signals that this process
-// was started with. The caller has locked its thread. (Signals that are ignored need
+// was started with. The caller has locked its thread. (Ignored signals need
 // nothing: the runtime gives children the default in place of its own handlers.)
 func startUnblocked(cmd *exec.Cmd) error {
 	var none, old unix.Sigset_t
@@ -91,8 +91,8 @@ func startUnblocked(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// stopAtEntry lets the process, which stands behind its exec, go on to its
-// entry point, where a program attached there stops it by a signal.
+// stopAtEntry lets the process, which stands still behind its exec, go on to its
+// entry point, where an attached program stops it by a signal.
 func (c *command) stopAtEntry() error {
 	pid := c.pid()
 	var status syscall.WaitStatus
@@ -113,7 +113,7 @@ func (c *command) stopAtEntry() error {
 	if err := syscall.PtraceDetach(pid); err != nil {
 		return fmt.Errorf("let it go: %w", err)
 	}
-	// A process that ends before is left to be waited for.
+	// A process that ends before is not waited for here.
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
 		if err != unix.EINTR {
@@ -154,12 +154,12 @@ func attachStopper(pid int) (*attach.Attachment, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer prog.Close() // the link keeps it
+		defer prog.Close() // the link keeps the program
 		return attach.AttachProbes(prog, []reader.Probe{*entry}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
 	})
 }
 
-// attachEither tries a program for uprobe_multi, and then one that is not.
+// attachEither tries a program for uprobe_multi, and then one for perf events.
 func attachEither(try func(ebpf.AttachType) (*attach.Attachment, error)) (*attach.Attachment, error) {
 	a, err := try(ebpf.AttachTraceUprobeMulti)
 	if err == nil {
@@ -239,8 +239,8 @@ func (c *command) signal(sig syscall.Signal) {
 	c.cmd.Process.Signal(syscall.SIGCONT)
 }
 
-// interruptTime is how long a signal that has ended the program may take to get
-// to this one.
+// interruptTime is how long a signal that has ended the program may take to reach
+// this one.
 const interruptTime = 100 * time.Millisecond
 
 // interrupted reports whether the program has ended because the user wanted it
@@ -292,5 +292,5 @@ func (c *command) finish(ctx context.Context) error {
 		c.cmd.Process.Kill()
 		<-c.ended
 	}
-	return nil // it was made to end
+	return nil // sdttrace ended it
 }

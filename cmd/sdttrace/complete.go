@@ -89,7 +89,7 @@ func symbolsOf(path, prefix string) []string {
 }
 
 // mappedFiles returns the paths of the files that processes have mapped with
-// execute permission, and for each a process that has.
+// execute permission, and for each path one such process.
 func mappedFiles() map[string]int {
 	paths := map[string]int{}
 	entries, _ := os.ReadDir("/proc")

@@ -40,7 +40,7 @@ events and a histogram, and measures what a probe costs. It takes some seconds.`
 	}
 }
 
-// newDemoServiceCommand is the program that newDemoCommand starts.
+// newDemoServiceCommand returns the command of the service that the demo starts.
 func newDemoServiceCommand(stdout, stderr io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:    "demo-service",
@@ -156,7 +156,7 @@ func showEvents(ctx context.Context, s *attach.Session, hello demo.Hello, stdout
 	return l, nil
 }
 
-// measure has the service measure its own probe n times.
+// measure makes the service measure its own probe n times.
 func measure(ctx context.Context, hello demo.Hello, n int) (demo.Cost, error) {
 	var cost demo.Cost
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/cost?n=%d", hello.URL, n), nil)
@@ -171,8 +171,8 @@ func measure(ctx context.Context, hello demo.Hello, n int) (demo.Cost, error) {
 	return cost, json.NewDecoder(resp.Body).Decode(&cost)
 }
 
-// nanos returns a cost as text. An unwatched probe hides behind the loop around
-// it, whose time is taken off.
+// nanos returns a cost as text. The time of the loop around the probe is taken
+// off, so that an unwatched probe may cost nothing measurable.
 func nanos(c demo.Cost) string {
 	switch {
 	case c.Nanos < 0.1:
@@ -199,8 +199,8 @@ func measureWatched(ctx context.Context, hello demo.Hello) (demo.Cost, error) {
 	return cost, nil
 }
 
-// demoWithout says what this process may not do and what helps, and shows what
-// can be seen nevertheless.
+// demoWithout reports which privileges this process lacks and what helps, and
+// shows what can be seen without them.
 func demoWithout(p *attach.PrivilegeError, hello demo.Hello, stdout, stderr io.Writer) error {
 	missing := strings.Join(p.Missing, " and ")
 	if missing == "" {

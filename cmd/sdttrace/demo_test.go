@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDemoUnprivileged checks that the demo says what it lacks and what helps,
-// and shows the probes nevertheless.
+// TestDemoUnprivileged checks that the demo reports which privileges it lacks and
+// what helps, and still shows the probes.
 func TestDemoUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)
 	cmd := nobody("sdttrace", "demo")

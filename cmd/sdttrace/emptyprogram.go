@@ -16,7 +16,8 @@ func attachEmpty(pid int, provider, name string) (*attach.Attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Kernels with uprobe_multi want a program loaded for it, others one that is not.
+	// Kernels with uprobe_multi need a program loaded for it, others one for perf
+	// events.
 	var attached *attach.Attachment
 	for _, typ := range []ebpf.AttachType{ebpf.AttachTraceUprobeMulti, ebpf.AttachNone} {
 		if attached, err = attachEmptyAs(typ, probe, pid); err == nil {
@@ -34,7 +35,7 @@ func attachEmptyAs(typ ebpf.AttachType, probe *reader.Probe, pid int) (*attach.A
 	if err != nil {
 		return nil, err
 	}
-	defer prog.Close() // the link keeps it
+	defer prog.Close() // the link keeps the program
 	return attach.AttachProbes(prog, []reader.Probe{*probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
 }
 

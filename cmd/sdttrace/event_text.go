@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// appendText appends an event as a line for people.
+// appendText appends an event as a line of text.
 func appendText(dst []byte, ev *event.Event) []byte {
 	dst = ev.Time.AppendFormat(dst, "15:04:05.000000")
 	dst = printable.Append(append(dst, ' '), ev.Comm)
@@ -38,7 +38,7 @@ func appendNamed(dst []byte, a *event.Arg) []byte {
 	return appendValue(append(printable.Append(dst, a.Name), '='), a)
 }
 
-// kindPrefix is what selectors have before functions, as opposed to probes.
+// kindPrefix returns the prefix of selectors for functions; probes have none.
 func kindPrefix(p *reader.Probe) string {
 	if p.Kind == reader.USDT {
 		return ""
@@ -100,8 +100,8 @@ func appendValue(dst []byte, a *event.Arg) []byte {
 	return dst
 }
 
-// isUntyped reports whether the argument is one that only its place names. So
-// wide a number there is most often an address.
+// isUntyped reports whether the argument is named only by its position. Such an
+// argument is most often an address if it is wide.
 func isUntyped(name string) bool {
 	digits, ok := strings.CutPrefix(name, "arg")
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""

@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// flagOf are the flags that set attach.Options.
+// flagOf has the flags that set attach.Options, by field.
 var flagOf = map[string]string{
 	"PIDs": "pid", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan", "Comm": "comm", "Exe": "exe",
 }
@@ -26,8 +26,8 @@ func optionError(err error) error {
 	return err
 }
 
-// checkGiven returns an error for flags that are wrong whatever is traced: flags
-// without a value, and flags without an effect beside others.
+// checkGiven returns an error for flags that are wrong whatever is traced:
+// without a value, or without an effect beside others.
 func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 	var err error
 	flags.Visit(func(flag *pflag.Flag) {
@@ -39,7 +39,7 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 		return err
 	}
 	given := flags.Changed
-	// Their defaults say that there is no bound; nobody asks for none of it.
+	// Zero is no bound: a flag that sets none is left out.
 	for _, name := range []string{"limit", "duration", "interval", "max-groups", "max-string", "buffer"} {
 		if flag := flags.Lookup(name); given(name) && strings.Trim(flag.Value.String(), "0sKMG") == "" {
 			return fmt.Errorf("--%s %s is not positive", name, flag.Value)
@@ -111,7 +111,7 @@ func (b *bytesValue) Set(s string) error {
 func (b *bytesValue) String() string { return formatBytes(int(*b)) }
 func (b *bytesValue) Type() string   { return "bytes" }
 
-// formatBytes writes n in the greatest unit of which it is a multiple.
+// formatBytes writes n as a multiple of the largest unit that divides it.
 func formatBytes(n int) string {
 	unit := ""
 	for _, u := range []string{"K", "M", "G"} {

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestWrongFlags calls the command with every flag set wrongly: to what is out
-// of range or of no unit, to what is no pattern, to nothing, and to what has no
-// effect beside the rest. None of it is a matter of privileges, or of what runs.
+// TestWrongFlags calls the command with every flag set wrongly: out of range,
+// without a valid unit, to an invalid pattern, to nothing, and without an effect
+// beside the others. The errors depend neither on privileges nor on running
+// processes.
 func TestWrongFlags(t *testing.T) {
 	const probe = "flagtest:none"
 	for _, test := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 )
 
-// format is a way to write what was traced. Both functions append whole lines.
+// format is a way to write events and groups. Both functions append whole lines.
 type format struct {
 	name  string
 	event func(dst []byte, ev *event.Event) []byte

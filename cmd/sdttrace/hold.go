@@ -17,19 +17,20 @@ import (
 	"github.com/go-usdt/usdt/internal/gate"
 )
 
-// searcher finds and attaches to what has appeared.
+// searcher finds new probes and attaches to them.
 type searcher interface {
 	Rescan(held bool) error
 }
 
 // hold stops a command behind each exec and each dlopen until sdttrace has attached to
-// what is new there, and lets its providers wait when they have loaded probes.
+// the new probes, and makes its providers wait when they have loaded probes.
 type hold struct {
 	c         *command
 	gate      *gate.Gate
 	guard     *gate.Guard     // nil if there is none
-	providers *gate.Providers // nil if there is no socket to be had
-	// why there is no gate: then what the command maps is found a little late
+	providers *gate.Providers // nil without a socket
+	// missing is why there is no gate: probes that the command maps are then
+	// found a little late
 	missing error
 
 	last atomic.Int64 // when it was last held, in nanoseconds since 1970
@@ -38,21 +39,22 @@ type hold struct {
 	stderr io.Writer  // for remarks, nil for none
 	search searcher   // nil before the command runs
 	seen   uint64     // stops that were dealt with
-	also   uint64     // of these, stops of somebody else as well
+	also   uint64     // of these, stops by somebody else as well
 	closed bool
 }
 
 // newHold returns the hold of a command that has not been started.
 func newHold(c *command) *hold {
 	h := &hold{c: c}
-	// Without a guard the gate does not stop everything; sdttrace says so.
+	// Without a guard the gate cannot stop the command everywhere; sdttrace says
+	// so.
 	h.guard, _ = gate.StartGuard(guardCommand)
 	// Without a socket providers do not wait, and their probes are found late.
 	h.providers, h.missing = gate.Listen()
 	return h
 }
 
-// environment returns the environment of the command, nil for this process's own.
+// environment returns the command's environment, nil for this process's own.
 func (h *hold) environment() []string {
 	if h.providers == nil {
 		return nil
@@ -98,7 +100,7 @@ func (h *hold) begin(s searcher, stderr io.Writer) {
 	}
 }
 
-// rescan attaches to what a provider has loaded, which waits.
+// rescan attaches to the probes that a waiting provider has loaded.
 func (h *hold) rescan() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,7 +134,8 @@ func (h *hold) say(format string, args ...any) {
 	}
 }
 
-// run handles stops until the command has ended. It leaves the command to be waited for.
+// run handles stops until the command has ended. It does not wait for the
+// command.
 func (h *hold) run() {
 	for {
 		var info unix.Siginfo
@@ -143,7 +146,7 @@ func (h *hold) run() {
 		case err != nil || info.Code != cldStopped:
 			return
 		}
-		// Who has it stopped does not matter to the kernel: it is told once.
+		// The kernel reports each stop once, whoever stopped the command.
 		unix.Waitid(unix.P_PID, h.c.pid(), nil, unix.WSTOPPED|unix.WNOHANG, nil)
 		h.stopped()
 	}
@@ -152,8 +155,8 @@ func (h *hold) run() {
 // cldStopped is CLD_STOPPED, include/uapi/asm-generic/siginfo.h.
 const cldStopped = 5
 
-// stopped looks for what is new and lets the command go on, if the gate has stopped
-// it. A stop by somebody else stays.
+// stopped looks for new probes and lets the command go on, if the gate has
+// stopped it. A stop by somebody else stays.
 func (h *hold) stopped() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,12 +176,12 @@ func (h *hold) stopped() {
 	h.linker()
 	if theirs {
 		h.gate.Continued(counts)
-		return // whoever it was has it go on
+		return // somebody else stopped it, and lets it go on
 	}
 	also := pendingStop(h.c.pid())
 	h.c.resume()
 	h.gate.Continued(counts)
-	if also != 0 { // which SIGCONT has discarded
+	if also != 0 { // SIGCONT has discarded their signal
 		h.c.cmd.Process.Signal(also)
 	}
 }
@@ -206,8 +209,8 @@ func (h *hold) close() {
 	h.gate.Close()
 }
 
-// pendingStop returns the pending signal that will stop a process again which stands
-// still already, 0 if there is none.
+// pendingStop returns the pending signal that will stop a stopped process again,
+// 0 if there is none.
 func pendingStop(pid int) syscall.Signal {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// loader is a program that loads and unloads a library until its input ends, says
-// so each time, and executes itself anew now and then: in its first thread, in
-// another one, or with other rights.
+// loader is a program that loads and unloads a library until its input ends,
+// prints a line each time, and executes itself again now and then: in its first
+// thread, in another one, or with other rights.
 const loader = `
 #include <dlfcn.h>
 #include <poll.h>
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
 	return 1;
 }`
 
-// pipeSize is how much a command may say that nobody reads: little.
+// pipeSize is how many bytes a command may write that nobody reads: few.
 const pipeSize = 4096
 
 // held is a command that is held again and again.
@@ -147,23 +147,23 @@ func (h *held) event(t *testing.T) int {
 	return event.PID
 }
 
-// stateOf returns the letter for what a process does.
+// stateOf returns the letter for a process's state.
 func stateOf(pid int) string {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(b), ") ")
 	return rest[:min(1, len(rest))]
 }
 
-// exitStatusOf returns the status, as wait gives it, of a process that has ended
-// and that nobody has waited for: the last number of its stat.
+// exitStatusOf returns the status, as wait gives it, of an ended process that
+// nobody has waited for: the last number of its stat.
 func exitStatusOf(pid int) string {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(b))
 	return strings.Join(fields[max(0, len(fields)-1):], "")
 }
 
-// TestHeldKilled kills sdttrace at moments at which the command stands still,
-// more or less: it must go on.
+// TestHeldKilled kills sdttrace at about the moments at which the command stands
+// still: the command must go on.
 func TestHeldKilled(t *testing.T) {
 	rounds := 30
 	if testing.Short() {
@@ -184,8 +184,8 @@ func testHeldKilled(t *testing.T, dir, how string, rounds int) {
 		for deadline := time.Now().Add(time.Second); round%2 == 0 && stateOf(h.pid) != "T" && time.Now().Before(deadline); {
 		}
 		h.cmd.Process.Kill()
-		// What it says now, it says alone: more than fits in the pipe, once what
-		// is there has been read.
+		// Now only the command writes: after the pipe is emptied, more than fits
+		// into it.
 		h.cmd.Process.Wait()
 		drained := 0
 		for drained < 4*pipeSize {
@@ -203,10 +203,10 @@ func testHeldKilled(t *testing.T, dir, how string, rounds int) {
 }
 
 // TestHeldStopped stops the command by somebody else's signal while it is held: it
-// stays so until that one has it go on.
+// stays stopped until that sender lets it go on.
 func TestHeldStopped(t *testing.T) {
 	h := startHeld(t, buildHeld(t), "first")
-	go func() { // else it would wait for the pipe
+	go func() { // otherwise the command would wait for the pipe
 		for {
 			if _, err := h.said.ReadString('\n'); err != nil {
 				return
@@ -232,10 +232,10 @@ func TestHeldStopped(t *testing.T) {
 		await(h.pid) // at the next library, since sdttrace does not answer
 		signal(h.pid, syscall.SIGTSTP)
 		signal(h.cmd.Process.Pid, syscall.SIGCONT)
-		// What is to be seen is that nothing happens.
+		// Check for a while that nothing happens.
 		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
 			if pendingStop(h.pid) == 0 {
-				await(h.pid) // it was let go, and stopped again
+				await(h.pid) // the command was let go, and stopped again
 			}
 		}
 		await(h.pid)

@@ -28,9 +28,9 @@ type interrupts struct {
 	last    os.Signal
 	at      time.Time // of last
 	ending  time.Time // when the context was cancelled
-	command *command  // that takes signals, if it runs
+	command *command  // takes signals while it runs
 	asked   escalation
-	stderr  io.Writer // for what is said to the user; nil for nothing
+	stderr  io.Writer // for messages to the user; nil for none
 }
 
 // escalation is how firmly a command has been asked to end.
@@ -63,7 +63,8 @@ func withInterrupts(ctx context.Context) context.Context {
 	return context.WithValue(ctx, interruptsKey{}, in)
 }
 
-// interruptsOf returns what ends ctx: nothing does if that has no interrupts.
+// interruptsOf returns the interrupts of ctx; without any, it returns ones that
+// end nothing.
 func interruptsOf(ctx context.Context) *interrupts {
 	if in, ok := ctx.Value(interruptsKey{}).(*interrupts); ok {
 		return in
@@ -71,15 +72,15 @@ func interruptsOf(ctx context.Context) *interrupts {
 	return &interrupts{first: make(chan struct{})}
 }
 
-// handOver leaves signals to a command until it has ended, and reports that on
-// stderr, which may be nil.
+// handOver leaves signals to a command until it has ended. Messages go to stderr,
+// which may be nil.
 func (in *interrupts) handOver(c *command, stderr io.Writer) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.command, in.stderr = c, stderr
 	if in.signals != nil {
-		// What a Go program answers, its goroutines and its end, is not what a
-		// command's user asks for: of a JVM, SIGQUIT wants the threads.
+		// A user sends SIGQUIT to the command, such as to a JVM for its threads.
+		// By default sdttrace, a Go program, would print its goroutines and end.
 		signal.Notify(in.signals, syscall.SIGQUIT)
 	}
 }

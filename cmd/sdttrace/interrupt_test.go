@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestInterrupt ends a session as a terminal does: Ctrl-C is for all of its
-// processes, the traced command among them, which does not fail thereby.
+// TestInterrupt ends a session as a terminal does: Ctrl-C goes to all processes,
+// and the traced command does not count as failed.
 func TestInterrupt(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {

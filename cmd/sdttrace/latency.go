@@ -30,8 +30,7 @@ func (f *aggregateFlags) latencyProbes(probes []string) ([]string, error) {
 	return pair, nil
 }
 
-// splitProbes cuts at the commas that are not within the parameters of a
-// function, or of a template.
+// splitProbes cuts at commas outside the parameters of functions and templates.
 func splitProbes(s string) []string {
 	var parts []string
 	start, depth := 0, 0

@@ -151,8 +151,8 @@ func (l *lister) read(pids []int, stderr io.Writer) error {
 	return nil
 }
 
-// process adds the probes of p. What cannot be read of a process is left out:
-// it may be about to end.
+// process adds the probes of proc. It leaves out what cannot be read, since the
+// process may be about to end.
 func (l *lister) process(proc *reader.Process) {
 	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", proc.PID()))
 	if err != nil {
@@ -174,7 +174,7 @@ func (l *lister) process(proc *reader.Process) {
 	}
 }
 
-// state returns what is at the site, "" if the site cannot be read.
+// state returns the state of the site, "" if the site cannot be read.
 func state(p *reader.Probe) string {
 	site, err := p.Site()
 	if err != nil {
@@ -210,7 +210,7 @@ func (l *lister) text(w io.Writer) error {
 }
 
 // completeProbes completes PROVIDER:NAME from the probes of the processes that
-// -p names, or of all.
+// -p names, or of all processes.
 func completeProbes(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if kind, rest, ok := strings.Cut(prefix, ":"); ok && (kind == "uprobe" || kind == "uretprobe") {
 		return completeFunctions(kind, rest)
@@ -220,7 +220,7 @@ func completeProbes(cmd *cobra.Command, _ []string, prefix string) ([]string, co
 	add := func(proc *reader.Process) {
 		for p, err := range proc.Probes() {
 			name := p.Provider + ":" + p.Name
-			// Shells expand what they are given as completions.
+			// Shells expand completions, so offer only plain names.
 			if err == nil && !seen[name] && strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
 				seen[name] = true
 				out = append(out, name)

@@ -12,8 +12,9 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestLoss has nobody read what sdttrace prints. It says that events are lost
-// while they are, and in the end how many were recorded and not read.
+// TestLoss leaves sdttrace's output unread, and checks that sdttrace reports
+// losses while they happen, and at the end how many events were recorded and not
+// read.
 func TestLoss(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
 	startTraced(t, dir, "loss")

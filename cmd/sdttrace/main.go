@@ -13,9 +13,9 @@ import (
 )
 
 func main() {
-	// A closed pipe is an error of the write, so that sites are left in order
-	// and the summary is printed. The signal is taken and not ignored, since
-	// programs that are started inherit what is ignored.
+	// With SIGPIPE handled, a closed pipe is an error of the write, so that
+	// sdttrace detaches and prints the summary. The signal is not ignored, since
+	// child processes inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(run(withInterrupts(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == guardCommand {
-		main() // of a command that a test has started
+		main() // as a command that a test has started
 	}
 	testscript.Main(leftover.Tests{M: m}, map[string]func(){
 		"sdttrace":     main,
@@ -38,11 +38,11 @@ func TestMain(m *testing.M) {
 // traced declares hello:tick and, of another provider, hello_pair:begin and
 // hello_pair:end, and fires them, some hundred times a second. It writes its
 // process id to the file that its first argument names, or says that it is ready
-// on its standard output if that is "-". A second is the number
-// of times that it fires while it is watched before it ends: a
-// lifetime would be too short for slow machines and too long for others.
-// PROVIDER in the environment is another name for hello, for scripts that trace
-// the whole machine, or would be disturbed by those.
+// on its standard output if that is "-". A second argument is the number of times
+// that it fires while it is watched before it ends: a fixed lifetime would be too
+// short for slow machines and too long for others. PROVIDER in the environment
+// replaces the name hello, for scripts that trace the whole machine, or would be
+// disturbed by those.
 func traced() {
 	name := cmp.Or(os.Getenv("PROVIDER"), "hello")
 	p := provider.New(name, nil)
@@ -57,7 +57,7 @@ func traced() {
 	if os.Args[1] == "-" {
 		fmt.Println("ready")
 	} else {
-		// The name is there when the contents are.
+		// The file appears under its name with its contents.
 		tmp := os.Args[1] + ".tmp"
 		if err := errors.Join(os.WriteFile(tmp, []byte(strconv.Itoa(os.Getpid())), 0o600), os.Rename(tmp, os.Args[1])); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -79,8 +79,8 @@ func traced() {
 	}
 }
 
-// hasty declares hasty:call and fires it as often as its argument says, at once. It
-// ends thereafter.
+// hasty declares hasty:call, fires it at once as often as its argument says, and
+// ends.
 func hasty() {
 	p := provider.New("hasty", nil)
 	call := provider.NewProbe1[int](p, "call", "n")

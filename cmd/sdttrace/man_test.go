@@ -13,7 +13,7 @@ import (
 
 var writeManual = flag.Bool("manual", false, "write the manual pages anew")
 
-// TestManual fails when the command has changed and its pages have not.
+// TestManual checks that the manual pages describe the command.
 func TestManual(t *testing.T) {
 	root := newRootCommand(io.Discard, io.Discard)
 	if *writeManual {

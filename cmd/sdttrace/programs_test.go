@@ -16,8 +16,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// commands returns a directory with links by whose names the test binary is
-// the commands that TestMain knows. What the test starts takes signals by default.
+// commands returns a directory of links to the test binary, one for each command
+// that TestMain knows. Programs that the test starts handle signals by default.
 func commands(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	needs.Root(t)
@@ -35,10 +35,10 @@ func commands(t *testing.T, names ...string) (dir string) {
 	return dir
 }
 
-// resetSignals has this process handle from now on the signals that whoever started
-// it has it ignore, as nohup does and shells in the background: programs inherit what
-// is ignored, and what is handled becomes the default. Once is enough: to stop
-// handling a signal would have the process ignore it again without telling.
+// resetSignals makes this process handle from now on the signals that it was
+// started to ignore, as by nohup and by shells in the background: child processes
+// inherit ignored signals, and get the default for handled ones. Once is enough,
+// and it must not be undone: the process would silently ignore the signals again.
 var resetSignals = sync.OnceFunc(func() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {
@@ -70,8 +70,8 @@ func TestInheritedSignals(t *testing.T) {
 	}
 }
 
-// startTraced starts the program traced with probes of a provider of its own, in
-// the directory of commands.
+// startTraced starts the program traced, from the directory of commands, with a
+// provider of its own.
 func startTraced(t *testing.T, dir, provider string) *tracee.Program {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(dir, "traced"), "-")
@@ -94,7 +94,7 @@ func startTracer(t *testing.T, name string, args ...string) (pid int, stop func(
 	}
 }
 
-// skipRefused skips the test if a tracer that it has started may not attach.
+// skipRefused skips the test if a tracer that it started may not attach.
 func skipRefused(t *testing.T, said fmt.Stringer) {
 	if text := said.String(); strings.Contains(text, "not allowed") {
 		needs.Skip(t, "%s", text)

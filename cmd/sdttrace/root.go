@@ -22,7 +22,7 @@ const (
 	exitUsage  = 2
 )
 
-// subcommands are what the root command has besides tracing.
+// subcommands are the commands besides tracing.
 var subcommands = []func(stdout, stderr io.Writer) *cobra.Command{
 	newListCommand,
 	newDemoCommand,
@@ -35,11 +35,11 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// errReported is the error of a command that has reported on stderr what went wrong.
+// errReported is the error of a command that has reported the reason on stderr.
 var errReported = errors.New("failed")
 
-// run runs the command and returns its exit code. It ends early, detached and
-// with a summary, when ctx is done.
+// run runs the command and returns its exit code. When ctx is done, it detaches,
+// prints a summary and returns.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand(stdout, stderr)
 	root.InitDefaultCompletionCmd()
@@ -88,7 +88,8 @@ func checkArgs(c *cobra.Command) {
 	}
 }
 
-// remedy returns the command that helps against err, to be appended to its text.
+// remedy returns the command that helps against err, as text to append to the
+// error's.
 func remedy(err error, args []string) string {
 	var p *attach.PrivilegeError
 	if !errors.As(err, &p) || len(p.Missing) == 0 {
@@ -100,8 +101,8 @@ func remedy(err error, args []string) string {
 	return "; run: " + privileged(args)
 }
 
-// privileged returns the command that runs this one with privileges. The
-// program that "go run" makes is gone when the user reads this.
+// privileged returns the command that runs this one with privileges. It does not
+// name a program that "go run" built, which is gone when the user reads it.
 func privileged(args []string) string {
 	command := "sudo "
 	exe, err := os.Executable()
@@ -119,7 +120,7 @@ func privileged(args []string) string {
 	return command
 }
 
-// quote returns s as a shell takes it for one word.
+// quote quotes s so that a shell takes it as one word.
 func quote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=+,./:@%", r)

@@ -34,7 +34,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestUnprivileged traces, as nobody, a process of nobody.
+// TestUnprivileged traces a process of user nobody as nobody.
 func TestUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)
 	traced := tracee.StartReadyVictim(t, nobody("traced", "-"))

@@ -23,7 +23,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// answering is a program that says which signals it gets and goes on, and fires
+// answering is a program that prints which signals it gets and goes on, and fires
 // signaltest:alive.
 func answering() {
 	p := provider.New("signaltest", nil)
@@ -57,12 +57,12 @@ func dispositions() {
 			fmt.Print(line)
 		}
 	}
-	// The runtime has handlers by now; it keeps what is ignored of these.
+	// The runtime has installed handlers by now, but keeps these signals ignored
+	// if they were.
 	fmt.Println("ignored:", signal.Ignored(syscall.SIGINT), signal.Ignored(syscall.SIGHUP))
 }
 
-// ignoring runs the command in its arguments as one for which its parent ignores
-// and blocks signals.
+// ignoring runs the command in its arguments with signals ignored and blocked.
 func ignoring() {
 	runtime.LockOSThread()
 	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE)
@@ -74,8 +74,8 @@ func ignoring() {
 	panic(syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
 }
 
-// TestCommandDispositions checks that a command does not inherit that signals are
-// ignored or blocked, neither by sdttrace nor by what has started it.
+// TestCommandDispositions checks that a command does not inherit ignored or
+// blocked signals, neither from sdttrace nor from its parent.
 func TestCommandDispositions(t *testing.T) {
 	dir := commands(t, "sdttrace", "dispositions", "ignoring")
 	for _, before := range [][]string{nil, {filepath.Join(dir, "ignoring")}} {
@@ -89,7 +89,8 @@ func TestCommandDispositions(t *testing.T) {
 				t.Errorf("%q: got %q (%v), want %q in it", args, out, err, want)
 			}
 		}
-		// A shell passes on that SIGPIPE is ignored; by default it ends a writer.
+		// A shell passes on an ignored SIGPIPE; by default the signal ends a
+		// writer.
 		shell := `kill -PIPE $$; echo survived`
 		out, err = exec.Command(args[0], append(args[1:], "sh", "-c", shell)...).CombinedOutput()
 		if strings.Contains(string(out), "survived") {
@@ -159,7 +160,7 @@ func TestTerminalInterrupts(t *testing.T) {
 	}
 }
 
-// TestTerminate checks that SIGTERM is for the command, which may take its time.
+// TestTerminate checks that SIGTERM goes to the command, which may take its time.
 func TestTerminate(t *testing.T) {
 	dir := commands(t, "sdttrace", "answering")
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
@@ -198,7 +199,7 @@ func TestSignalTwice(t *testing.T) {
 		needs.Skip(t, "%v", err)
 	}
 	var group sync.WaitGroup
-	for range 5 { // which mostly wait for the kernel
+	for range 5 { // mostly waiting for the kernel
 		group.Go(func() {
 			for range runs / 5 {
 				if err := signalTwice(sdttrace, pid); err != nil {

@@ -83,8 +83,8 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	})
 }
 
-// commandRescan is how often a command is asked for new probes: only one
-// process is looked at.
+// commandRescan is how often a command is searched for new probes: it is one
+// process only.
 const commandRescan = 10 * time.Millisecond
 
 // tracer is a session or an aggregate.
@@ -171,7 +171,7 @@ func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
 	out := bufio.NewWriterSize(stdout, 64<<10)
 	var line []byte
 	n := uint64(0)
-	var first error // of an event; those behind it follow
+	var first error // of an event; later events follow
 	for ev, err := range s.Events() {
 		if err != nil && ev.Probe == nil {
 			return errors.Join(err, out.Flush())
@@ -203,7 +203,7 @@ func outputError(err error) error {
 }
 
 // awaitClose reports on perf events that the kernel is slow to remove: the process
-// cannot end before they are.
+// cannot end before they are gone.
 func awaitClose(s tracer, stderr io.Writer) {
 	all := s.Pending()
 	for all > 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// asNobody returns a function that makes commands which run as the user nobody.
-// A command's name is one of those that TestMain knows; they are copies of this
-// program in the returned directory, where that user may write.
+// asNobody returns a function that makes commands to run as the user nobody. A
+// command's name is one that TestMain knows; commands are copies of this program
+// in the returned directory, where that user may write.
 func asNobody(t *testing.T) (dir string, command func(name string, args ...string) *exec.Cmd) {
 	t.Helper()
 	needs.Root(t) // to become another user
@@ -58,8 +58,8 @@ func TestCommandUnprivileged(t *testing.T) {
 	}
 }
 
-// TestNoMatchUnprivileged checks that who may not look at the processes of others
-// is told so, and what helps, when nothing matches.
+// TestNoMatchUnprivileged checks that the error for no match says that the
+// processes of other users could not be read, and what helps.
 func TestNoMatchUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)
 	cmd := nobody("sdttrace", "nobody_has_this:*")

@@ -10,7 +10,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestWaitInterrupted ends sdttrace while it waits for probes: that is no failure.
+// TestWaitInterrupted checks that interrupting sdttrace while it waits for probes
+// is no failure.
 func TestWaitInterrupted(t *testing.T) {
 	dir := commands(t, "sdttrace")
 	p := tracee.StartVictim(t, exec.Command(filepath.Join(dir, "sdttrace"), "--wait", "wait_interrupted:probe"))

@@ -16,7 +16,7 @@ func (p *liveProbe) watched() bool {
 	return p.Semaphore != nil && *p.Semaphore > 0 || p.State == reader.Int3Site.String() || p.State == reader.CallSite.String()
 }
 
-// findWatchers adds the watchers of the probes. It looks at the machine only if
+// findWatchers adds the watchers of the probes. It searches the machine only if
 // some probe is watched.
 func (l *lister) findWatchers(stderr io.Writer) {
 	var watchers *watch.Watchers
@@ -31,7 +31,7 @@ func (l *lister) findWatchers(stderr io.Writer) {
 		}
 		p.Watchers = watchers.At(p.Path, p.opens, p.offset, p.PID)
 		if len(p.Watchers) == 0 {
-			// Tracers prefer the longer nop behind one of a byte.
+			// Tracers prefer a longer nop behind a one-byte nop.
 			p.Watchers = watchers.At(p.Path, p.opens, p.offset+1, p.PID)
 		}
 		if len(p.Watchers) == 0 {
@@ -48,7 +48,7 @@ func (l *lister) findWatchers(stderr io.Writer) {
 	fmt.Fprintf(stderr, "sdttrace: who watches %d of these sites is not known: %s\n", unknown, printable.String(why))
 }
 
-// by says who watches, in a word for each.
+// by returns the watchers, a word for each.
 func (p *liveProbe) by() string {
 	if len(p.Watchers) == 0 {
 		if p.watched() {
@@ -65,7 +65,7 @@ func (p *liveProbe) by() string {
 		case w.Event != "":
 			s = "tracefs"
 		default:
-			s = fmt.Sprintf("link/%d", w.Link) // that only a file in bpffs holds
+			s = fmt.Sprintf("link/%d", w.Link) // a link that only a file in bpffs holds
 		}
 		if w.Maybe {
 			s += "?"

@@ -32,7 +32,7 @@ func listed(t *testing.T, pid int, provider string) liveProbe {
 	return p
 }
 
-// awaitWatchers lists until somebody watches as want says.
+// awaitWatchers lists until the watchers are those in want.
 func awaitWatchers(t *testing.T, pid int, provider string, want ...watch.Watcher) {
 	t.Helper()
 	var got []watch.Watcher
@@ -56,8 +56,8 @@ func awaitWatchers(t *testing.T, pid int, provider string, want ...watch.Watcher
 	t.Fatalf("list shows the watchers %+v, want %+v", got, want)
 }
 
-// TestWatchers checks that list says who watches: this command by both kinds of
-// links, several at once, and nobody when they have gone.
+// TestWatchers checks that list names the watchers: this command by both kinds of
+// links, several at once, and none when they have gone.
 func TestWatchers(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
 	const provider = "watched"
@@ -85,7 +85,7 @@ func TestWatchers(t *testing.T) {
 	awaitWatchers(t, pid, provider)
 }
 
-// TestWatchedByBpftrace does so with another tracer.
+// TestWatchedByBpftrace does so with bpftrace.
 func TestWatchedByBpftrace(t *testing.T) {
 	needs.Tools(t, "bpftrace")
 	dir := commands(t, "sdttrace", "traced")
@@ -161,8 +161,8 @@ func TestWatchedByTracefs(t *testing.T) {
 	awaitWatchers(t, pid, provider)
 }
 
-// TestWatchersUnprivileged checks that somebody is seen to watch without the
-// privilege to see who, and that list says what that takes.
+// TestWatchersUnprivileged checks that list shows that a probe is watched without
+// the privilege to see by whom, and names that privilege.
 func TestWatchersUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)
 	command := nobody("traced", "-")
@@ -186,9 +186,9 @@ func TestWatchersUnprivileged(t *testing.T) {
 	}
 }
 
-// TestWatchedWithoutSemaphore has a probe whose site alone tells that somebody
-// watches, in a program that has the same file mapped as one that is not asked
-// for.
+// TestWatchedWithoutSemaphore lists a probe without a semaphore, whose site alone
+// shows that it is watched, in one of two programs that have the same file
+// mapped.
 func TestWatchedWithoutSemaphore(t *testing.T) {
 	needs.C(t)
 	dir := commands(t, "sdttrace")

@@ -23,8 +23,8 @@ var (
 	requests atomic.Uint64
 )
 
-// Traced returns a handler that serves by next and shows each request. While
-// nobody watches it adds a few nanoseconds.
+// Traced returns a handler that calls next and fires a probe for each request.
+// While nobody watches it adds a few nanoseconds.
 func Traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !start.Enabled() && !done.Enabled() {
@@ -40,7 +40,7 @@ func Traced(next http.Handler) http.Handler {
 	})
 }
 
-// statusWriter remembers what was answered.
+// statusWriter remembers the status of the answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status int

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	// Once, for all packages; the options, if there were any, would be here.
+	// Load once, for all packages; options, if any, go here.
 	if err := provider.LoadAll(nil); err != nil {
 		log.Print(err) // the service works without its probes
 	}

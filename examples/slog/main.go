@@ -1,5 +1,5 @@
-// Slog shows log records, also those below the level that is written, to
-// whoever watches: turn debugging on for a minute without a restart.
+// Slog passes log records to attached tracers, also those below the level that is
+// written: turn debugging on for a minute without a restart.
 //
 //	sdttrace -p PID 'logs:record'
 package main

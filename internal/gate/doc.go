@@ -1,5 +1,5 @@
-// Package gate stops a process where it gets code that nobody has looked at: when
-// it executes a program, and when the dynamic linker has mapped libraries. Nothing
-// of them has run then, and whoever traces the process can attach to them first.
-// Providers, which map objects of their own, wait by themselves: see [Providers].
+// Package gate stops a process when it gets new code: when it executes a program,
+// and when the dynamic linker has mapped libraries. None of that code has run
+// then, so that a tracer can attach to it first. Providers, which map objects of
+// their own, wait by themselves: see [Providers].
 package gate

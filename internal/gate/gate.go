@@ -12,43 +12,44 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// Gate stops a process by SIGSTOP, unless nobody would let it go if its parent
-// were killed: the parent must have asked for the process to get SIGCONT then
-// (PR_SET_PDEATHSIG), or there must be a [Guard].
+// Gate stops a process by SIGSTOP, provided that somebody lets it go on if its
+// parent is killed: the kernel, if the parent asked for a SIGCONT to the process
+// (PR_SET_PDEATHSIG), or a [Guard].
 type Gate struct {
 	pid       int
 	builder   *builder
 	counters  *ebpf.Map
 	guard     *Guard // nil if there is none
 	execution link.Link
-	linker    *attach.Attachment // to the dynamic linker, nil if there is none
+	linker    *attach.Attachment // to the dynamic linker, nil without one
 	linkerID  procfs.ID
 	replaced  uint64 // Counts.Replaced when linker was attached
 }
 
-// Counts are numbers of what has happened.
+// Counts are the numbers of events at the gate.
 type Counts struct {
 	Stops uint64 // SIGSTOPs sent
-	// Unheld are places at which the process was not stopped, since nobody would
-	// let it go if its parent were killed: the kernel forgets PR_SET_PDEATHSIG
-	// when a program gets other rights, or is executed by another thread than
-	// the first.
+	// Unheld counts places at which the process was not stopped, since nobody
+	// would let it go on if its parent were killed: the kernel forgets
+	// PR_SET_PDEATHSIG when a program gets other rights, or is executed by
+	// another thread than the first.
 	Unheld uint64
-	// Replaced are programs executed by another thread than the first, which
-	// takes the first one's place: links restricted to the process are dead.
+	// Replaced counts programs executed by another thread than the first. That
+	// thread takes the first one's place, and links restricted to the process are
+	// dead.
 	Replaced uint64
-	// Also are the stops at which a signal of somebody else was waiting that
-	// stops the process, too.
+	// Also counts stops at which another sender's signal was pending that stops
+	// the process, too.
 	Also uint64
-	// Only are the stops at which only a guard would let it go.
+	// Only counts stops after which only a guard would let the process go on.
 	Only uint64
 }
 
-// state is what programs and a guard are told.
+// state is what this process tells programs and a guard.
 type state struct {
-	Guarded uint64 // 1 if a guard lets the process go whatever it has become
-	Left    uint64 // 1 when there is nobody any more who lets it go
-	Only    uint64 // Counts.Only, as far as it has been let go
+	Guarded uint64 // 1 if a guard lets the process go on whatever rights it has got
+	Left    uint64 // 1 when nobody is left to let it go on
+	Only    uint64 // Counts.Only when the process was last let go on
 	Also    uint64 // Counts.Also at that time
 	_       uint64
 }
@@ -61,9 +62,9 @@ func newCounters() (*ebpf.Map, error) {
 	return m, nil
 }
 
-// New puts up a gate for process pid, a child of this one: it stops at each
-// program that it executes from now on. The error wraps ebpf.ErrNotSupported if
-// the kernel cannot. guard may be nil.
+// New puts up a gate for process pid, a child of this one: the process stops at
+// each program that it executes from now on. The error wraps ebpf.ErrNotSupported
+// if the kernel has no support. guard may be nil.
 func New(pid int, guard *Guard) (_ *Gate, err error) {
 	g := &Gate{pid: pid, guard: guard}
 	defer func() {
@@ -86,7 +87,7 @@ func New(pid int, guard *Guard) (_ *Gate, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the program that stops a process behind its exec: %w", err)
 	}
-	defer prog.Close() // the link keeps it
+	defer prog.Close() // the link keeps the program
 	g.execution, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: "sched_process_exec", Program: prog})
 	if err != nil {
 		return nil, fmt.Errorf("attach to sched_process_exec: %w", err)
@@ -94,9 +95,9 @@ func New(pid int, guard *Guard) (_ *Gate, err error) {
 	return g, nil
 }
 
-// Linker has the process stop, too, when its dynamic linker has mapped libraries.
-// It is to be called while the process stands still, after each program that it
-// has executed; a program without a dynamic linker maps none.
+// Linker makes the process stop, too, when its dynamic linker has mapped
+// libraries. Call it while the process stands still, after each program that it
+// has executed; a program without a dynamic linker maps no libraries.
 func (g *Gate) Linker() error {
 	c, err := g.Counts()
 	if err != nil {
@@ -118,7 +119,8 @@ func (g *Gate) Linker() error {
 	if err != nil {
 		return err
 	}
-	// Kernels with uprobe_multi want a program loaded for it, others one that is not.
+	// Kernels with uprobe_multi need a program loaded for it, others one for perf
+	// events.
 	var first error
 	for _, typ := range []ebpf.AttachType{ebpf.AttachTraceUprobeMulti, ebpf.AttachNone} {
 		g.linker, err = g.attach(typ, probe)
@@ -144,8 +146,8 @@ func countsIn(counters *ebpf.Map) (c Counts, err error) {
 	return c, nil
 }
 
-// Continued says that the process has been let go, or shall be by somebody else,
-// since the stops of c.
+// Continued notes that the process has been let go on, or will be by somebody
+// else, after the stops of c.
 func (g *Gate) Continued(c Counts) error {
 	if g.guard == nil {
 		return nil
@@ -153,7 +155,7 @@ func (g *Gate) Continued(c Counts) error {
 	return g.guard.continued(c)
 }
 
-// Close takes the gate away. It lets nothing go that stands still. Calling it
+// Close removes the gate. It does not let a stopped process go on. Calling it
 // again is safe.
 func (g *Gate) Close() error {
 	var errs []error

@@ -16,20 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Guard outlives this process, should that be killed, for two things that the
-// kernel does not see to.
+// A Guard outlives this process, if that is killed, and does two things that the
+// kernel does not.
 //
-// It lets go what a gate has stopped and the kernel would not let go: it forgets
-// PR_SET_PDEATHSIG when a program gets other rights, or is executed by another
-// thread than the first.
+// It lets a process go on that a gate has stopped and the kernel would not: the
+// kernel forgets PR_SET_PDEATHSIG when a program gets other rights, or is
+// executed by another thread than the first.
 //
 // And it keeps this process's group from being orphaned. The kernel sends SIGHUP
-// to an orphaned group of which a member stands still (kernel/exit.c,
-// kill_orphaned_pgrp), which is before a stopped child gets its SIGCONT if the
-// thread that started it is slower to end than the others. A group is not
-// orphaned as long as a member's parent is in another group of the session. So
-// the guard is two processes: the keeper, in a group of its own, and its child,
-// the anchor, in this one's.
+// to an orphaned group with a stopped member (kernel/exit.c, kill_orphaned_pgrp).
+// A stopped child gets it before its SIGCONT if the thread that started the child
+// is slower to end than the others. A group is not orphaned as long as a member's
+// parent is in another group of the session. So the guard is two processes: the
+// keeper, in a group of its own, and its child, the anchor, in this process's
+// group.
 type Guard struct {
 	keeper   *exec.Cmd
 	in       *os.File // to the keeper; its end is what the keeper waits for
@@ -52,8 +52,8 @@ const (
 // countersFD is the keeper's descriptor of the map of counters.
 const countersFD = 3
 
-// StartGuard starts a guard, and does not wait for it: this program with the
-// arguments and some more, which it has to give to [Stand].
+// StartGuard starts a guard, and does not wait for it: this program, with the
+// arguments and some more, which it must pass to [Stand].
 func StartGuard(arguments ...string) (_ *Guard, err error) {
 	g := &Guard{}
 	if g.counters, err = newCounters(); err != nil {
@@ -94,7 +94,8 @@ func StartGuard(arguments ...string) (_ *Guard, err error) {
 	return g, nil
 }
 
-// threatened returns this process's group if it is orphaned by its end, else 0.
+// threatened returns this process's group if the end of this process would orphan
+// it, 0 otherwise.
 func threatened() int {
 	parent, group := os.Getppid(), unix.Getpgrp()
 	theirs, err := unix.Getpgid(parent)
@@ -111,14 +112,14 @@ func threatened() int {
 	return group
 }
 
-// again returns this program as another process, of a name of its own.
+// again returns a command that runs this program under a name of its own.
 func again(arguments ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", arguments...)
 	cmd.Args[0] = os.Args[0]
 	return cmd
 }
 
-// answer waits for the keeper to have done what it was told.
+// answer waits until the keeper has done what it was told.
 func (g *Guard) answer() error {
 	line, err := g.out.ReadString('\n')
 	if err == nil && line != "ok\n" {
@@ -127,13 +128,13 @@ func (g *Guard) answer() error {
 	return err
 }
 
-// Keep has the guard look after a process, a child of this one that stands still.
-// With CAP_KILL it lets the process go whatever that becomes.
+// Keep makes the guard watch a process, a stopped child of this one. With
+// CAP_KILL the guard lets the process go on whatever rights it gets.
 func (g *Guard) Keep(pid int) error {
 	if _, err := fmt.Fprintln(g.in, pid); err != nil {
 		return err
 	}
-	for range 2 { // it has begun, and it knows the process
+	for range 2 { // the keeper has begun, and it knows the process
 		if err := g.answer(); err != nil {
 			return fmt.Errorf("start a guard: %w", err)
 		}

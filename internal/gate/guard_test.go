@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tracer has a guard and a child that stands still, whose id it prints. When it is
-// killed, the thread that has started the child takes longest to end: it has
+// tracer has a guard and a stopped child, whose id it prints. When tracer is
+// killed, the thread that started the child takes longest to end: it has
 // descriptors of its own that take time to close.
 func tracer([]string) error {
 	g, err := gate.StartGuard(guardArgument)
@@ -81,8 +81,8 @@ func tracer([]string) error {
 	select {}
 }
 
-// TestOrphaned kills a process whose child stands still, which makes an orphaned
-// group of that one. The child goes on, and gets no SIGHUP.
+// TestOrphaned kills a process with a stopped child, which would orphan the
+// child's group. The child goes on, and gets no SIGHUP.
 func TestOrphaned(t *testing.T) {
 	needs.Root(t)
 	// The child becomes this process's, which learns how it ends.
@@ -101,7 +101,7 @@ func TestOrphaned(t *testing.T) {
 			t.Fatal(line)
 		}
 		p.Kill()
-		if err := unix.Kill(child, unix.SIGUSR1); err != nil { // which ends it, unless it stands still
+		if err := unix.Kill(child, unix.SIGUSR1); err != nil { // ends it, unless it stands still
 			t.Fatal(err)
 		}
 		var status unix.WaitStatus
@@ -111,7 +111,7 @@ func TestOrphaned(t *testing.T) {
 		if !status.Signaled() || status.Signal() != unix.SIGUSR1 {
 			t.Errorf("the child ended by %v, want %v", status.Signal(), unix.SIGUSR1)
 		}
-		// The guard's processes, too, are this one's to wait for.
+		// This process has to wait for the guard's processes, too.
 		if _, err := unix.Wait4(-1, nil, 0, nil); err != nil && err != unix.ECHILD {
 			t.Fatal(err)
 		}

@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stand is what the processes of a [Guard] do. Errors are told to who has started
-// them.
+// Stand does the work of a [Guard]'s process. It reports errors to the process
+// that started it.
 func Stand(role string, group int) error {
-	// Signals for the group are for others, and so is what stops it.
+	// Signals to the group, also those that stop it, are meant for others.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE)
-	// Who kills the tracer by its name means not its guard, nor does who needs
-	// memory: there is little to be had.
+	// Whoever kills the tracer by its name does not mean its guard, nor should
+	// the kernel kill it for memory: it has little.
 	os.WriteFile("/proc/self/comm", []byte("usdt-guard"), 0)
 	os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0)
 	if role == anchor {
@@ -31,8 +31,8 @@ func Stand(role string, group int) error {
 	return keep(group)
 }
 
-// keep is what the keeper does: nothing, until its input ends, which its maker
-// holds open.
+// keep does the work of the keeper: it waits until its input ends, which its
+// creator holds open.
 func keep(group int) error {
 	counters, err := ebpf.NewMapFromFD(countersFD)
 	if err != nil {
@@ -53,7 +53,7 @@ func keep(group int) error {
 	var pid int
 	in := bufio.NewReader(os.Stdin)
 	if _, err := fmt.Fscanln(in, &pid); err != nil {
-		return nil // there is nothing to be kept
+		return nil // there is no process to keep
 	}
 	process, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -78,8 +78,8 @@ func startAnchor(group int) (*exec.Cmd, io.Closer, error) {
 // graceTime is longer than a program on a probe runs.
 const graceTime = 100 * time.Millisecond
 
-// letGo has the process go on if the gate has stopped it, and nobody else would
-// let it go.
+// letGo lets the process go on if the gate has stopped it and nobody else would
+// do so.
 func letGo(counters *ebpf.Map, process int) error {
 	var s state
 	if err := counters.Lookup(uint32(entryState), &s); err != nil {
@@ -89,8 +89,8 @@ func letGo(counters *ebpf.Map, process int) error {
 	if err := counters.Put(uint32(entryState), &s); err != nil {
 		return err
 	}
-	// Programs that have begun before stop the process, perhaps. The kernel waits
-	// until they have ended, unless it has CPUs that it does not disturb.
+	// Programs that have begun before may still stop the process. The kernel
+	// waits until they have ended, unless it has CPUs that it does not disturb.
 	const membarrierGlobal = 1 // MEMBARRIER_CMD_GLOBAL, include/uapi/linux/membarrier.h
 	if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0); errno != 0 {
 		time.Sleep(graceTime)

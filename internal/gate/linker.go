@@ -27,7 +27,7 @@ func linkerOf(pid int) (*procfs.Object, error) {
 		return nil, err
 	}
 	objects := procfs.Objects(pid, maps)
-	for _, word := range []int{8, 4} { // of 64-bit processes, and of others
+	for _, word := range []int{8, 4} { // in 64-bit processes, and in others
 		base := auxiliary(auxv, word, atBase)
 		for _, o := range objects {
 			if base != 0 && slices.ContainsFunc(o.Maps, func(m procfs.Mapping) bool { return m.Start == base }) {
@@ -56,8 +56,8 @@ func auxiliary(auxv []byte, word int, key uint64) uint64 {
 }
 
 // debugState returns the function that a dynamic linker calls for debuggers when
-// it has mapped libraries, and before anything of them runs (glibc: elf/rtld.c
-// and elf/dl-open.c, musl: ldso/dynlink.c).
+// it has mapped libraries, before any of their code runs (glibc: elf/rtld.c and
+// elf/dl-open.c, musl: ldso/dynlink.c).
 func debugState(o *procfs.Object) (*reader.Probe, error) {
 	file, path, err := o.Open()
 	if err != nil {
@@ -78,12 +78,12 @@ func debugState(o *procfs.Object) (*reader.Probe, error) {
 	return nil, fmt.Errorf("the dynamic linker %s has no function _dl_debug_state: %w", o.Path, ebpf.ErrNotSupported)
 }
 
-// attach has the process stop at a probe.
+// attach makes the process stop at a probe.
 func (g *Gate) attach(typ ebpf.AttachType, p *reader.Probe) (*attach.Attachment, error) {
 	prog, err := ebpf.NewProgram(g.builder.mapped(typ))
 	if err != nil {
 		return nil, err
 	}
-	defer prog.Close() // the link keeps it
+	defer prog.Close() // the link keeps the program
 	return attach.AttachProbes(prog, []reader.Probe{*p}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{g.pid}}})
 }

@@ -49,7 +49,7 @@ const (
 // builder writes programs.
 type builder struct {
 	pid       int
-	namespace [2]uint64 // the PID namespace that pid is of: device, inode
+	namespace [2]uint64 // the PID namespace of pid: device, inode
 	parent    uint32    // this process's id, as the kernel numbers it
 	counters  *ebpf.Map
 	offset    map[string]int32 // of members of the kernel's structs
@@ -80,7 +80,8 @@ func newBuilder(pid int, counters *ebpf.Map) (*builder, error) {
 	return b, nil
 }
 
-// memberOffset returns where a struct of the kernel has a member, in bytes.
+// memberOffset returns the offset of a member in a struct of the kernel, in
+// bytes.
 func memberOffset(kernel *btf.Spec, structure, member string) (int32, error) {
 	var st *btf.Struct
 	if err := kernel.TypeByName(structure, &st); err != nil {
@@ -94,8 +95,8 @@ func memberOffset(kernel *btf.Spec, structure, member string) (int32, error) {
 	return 0, fmt.Errorf("the kernel's struct %s has no member %s: %w", structure, member, ebpf.ErrNotSupported)
 }
 
-// ownID returns the id that this process has in the first PID namespace, which
-// system calls do not tell.
+// ownID returns this process's id in the initial PID namespace, which system
+// calls do not return.
 func ownID() (uint32, error) {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "gate_self", Type: ebpf.RawTracepoint, License: "Dual MIT/GPL", Instructions: asm.Instructions{
 		asm.FnGetCurrentPidTgid.Call(),
@@ -113,8 +114,9 @@ func ownID() (uint32, error) {
 // (include/linux/kdev_t.h, MKDEV).
 func kernelDevice(dev uint64) uint64 { return uint64(unix.Major(dev))<<20 | uint64(unix.Minor(dev)) }
 
-// execution is the program that runs when a process has a new program and has
-// executed nothing of it: sched_process_exec(task, old id of the thread, binary).
+// execution returns the program that runs when a process has a new program and
+// has executed nothing of it: sched_process_exec(task, old id of the thread,
+// binary).
 func (b *builder) execution() *ebpf.ProgramSpec {
 	code := asm.Instructions{
 		asm.LoadMem(asm.R7, asm.R1, 0, asm.DWord),
@@ -132,14 +134,15 @@ func (b *builder) execution() *ebpf.ProgramSpec {
 	return &ebpf.ProgramSpec{Name: "gate_execution", Type: ebpf.RawTracepoint, License: "Dual MIT/GPL", Instructions: append(code, b.stop()...)}
 }
 
-// mapped is the program that runs when the dynamic linker has mapped libraries.
+// mapped returns the program that runs when the dynamic linker has mapped
+// libraries.
 func (b *builder) mapped(typ ebpf.AttachType) *ebpf.ProgramSpec {
 	code := b.unlessProcess("exit")
 	return &ebpf.ProgramSpec{Name: "gate_mapped", Type: ebpf.Kprobe, AttachType: typ, License: "Dual MIT/GPL", Instructions: append(code, b.stop()...)}
 }
 
-// stop stops the process, if the kernel, or a guard, lets it go when its parent
-// ends. It is the end of a program, and has its labels "stop" and "exit".
+// stop stops the process, if the kernel or a guard will let it go on when its
+// parent ends. It is the end of a program, and has its labels "stop" and "exit".
 func (b *builder) stop() asm.Instructions {
 	code := asm.Instructions{
 		asm.FnGetCurrentTask.Call().WithSymbol("stop"),
@@ -152,7 +155,7 @@ func (b *builder) stop() asm.Instructions {
 		asm.LoadMem(asm.R1, asm.RFP, stackValue, asm.DWord),
 		asm.JEq.Imm(asm.R1, int32(unix.SIGCONT), "kept"),
 	)
-	// The kernel would not let it go. There may be a guard who will.
+	// The kernel would not let it go on. A guard may.
 	code = append(code, b.entry(entryState, "exit")...)
 	code = append(code,
 		asm.LoadMem(asm.R1, asm.R0, stateGuarded, asm.DWord),
@@ -162,7 +165,7 @@ func (b *builder) stop() asm.Instructions {
 	)
 	code = append(code, b.count(counterOnly)...)
 	code = append(code, asm.Ja.Label("kept"))
-	// Somebody else's signal, not taken yet, becomes one with this.
+	// A pending signal of somebody else merges with this one.
 	signals := b.read(asm.R7, "signal", 8)
 	signals[0] = signals[0].WithSymbol("kept")
 	code = append(code, signals...)
@@ -176,7 +179,7 @@ func (b *builder) stop() asm.Instructions {
 	)
 	code = append(code, b.count(counterAlso)...)
 	code = append(code, asm.Ja.Label("alone"))
-	// The count comes first: who finds the process stopped looks at it.
+	// Count first: whoever finds the process stopped reads the count.
 	stops := b.count(counterStops)
 	stops[0] = stops[0].WithSymbol("alone")
 	code = append(code, stops...)
@@ -184,8 +187,9 @@ func (b *builder) stop() asm.Instructions {
 		asm.Mov.Imm(asm.R1, int32(unix.SIGSTOP)),
 		asm.FnSendSignal.Call(),
 	)
-	// A parent that is ending, or has ended, may have let it go before it was
-	// stopped. It is asked afterwards: if it is not ending yet, it will.
+	// A parent that is ending, or has ended, may have let the process go on
+	// before the stop. Check the parent afterwards: if it is not ending yet, it
+	// will let the process go on later.
 	code = append(code, b.read(asm.R7, "real_parent", 8)...)
 	code = append(code, asm.LoadMem(asm.R7, asm.RFP, stackValue, asm.DWord))
 	code = append(code, b.read(asm.R7, "tgid", 4)...)
@@ -208,8 +212,8 @@ func (b *builder) stop() asm.Instructions {
 	return append(code, asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"), asm.Return())
 }
 
-// unlessProcess jumps unless the process that runs is the builder's. The id is
-// that of this process's PID namespace, in which its children are, too.
+// unlessProcess jumps unless the current process is the builder's. The id is the
+// one in this process's PID namespace, in which its children are, too.
 func (b *builder) unlessProcess(other string) asm.Instructions {
 	return asm.Instructions{
 		asm.LoadImm(asm.R1, int64(b.namespace[0]), asm.DWord),

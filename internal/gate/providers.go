@@ -11,7 +11,7 @@ import (
 	"github.com/go-usdt/usdt/internal/greet"
 )
 
-// Providers is where providers tell that they have new probes.
+// Providers is where providers report that they have new probes.
 type Providers struct{ l *net.UnixListener }
 
 // Listen makes a socket of a new name.
@@ -23,13 +23,13 @@ func Listen() (*Providers, error) {
 	return &Providers{l}, nil
 }
 
-// Environment is the assignment that leads providers here.
+// Environment returns the environment variable that leads providers here.
 func (l *Providers) Environment() string { return greet.Variable + "=" + l.l.Addr().String() }
 
-// Serve calls attach for each provider of process pid that waits, and answers it
-// then, until the listener is closed. late is called if the provider has not
-// waited for as long as that took. Other processes, whoever they belong to, are
-// told at once that nobody attaches to them.
+// Serve calls attach for each waiting provider of process pid and then answers
+// the provider, until the listener is closed. It calls late if the provider
+// stopped waiting before. Other processes, whoever they belong to, are answered
+// at once, without an attach.
 func (l *Providers) Serve(pid int, attach func(), late func(took time.Duration)) {
 	for {
 		c, err := l.l.AcceptUnix()

@@ -14,18 +14,18 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
-// Inode is what the kernel places uprobes of a file of an overlay on. The
-// number, which is the overlay's as well, goes with the address since that is
-// another inode's one day if nothing is attached to this one.
+// Inode is the inode on which the kernel places uprobes of a file on an overlay.
+// The number, which is the overlay's as well, goes with the address, since
+// another inode may get the address if nothing is attached to this one.
 type Inode struct{ Address, Number uint64 }
 
 // Inodes asks the kernel for the inode on which it would place uprobes of a
-// file: for one of an overlay, that of the layer below, which other containers
-// of the same image have as well. Neither maps nor stat show it. The zero value
-// asks nothing yet.
+// file: for a file on an overlay, the inode of the layer below, which other
+// containers of the same image share. Neither /proc/PID/maps nor stat shows it.
+// The zero value is ready to use.
 type Inodes struct {
 	prog *ebpf.Program
-	err  error // why there is none
+	err  error // why there is no program
 }
 
 // Holds reports whether the file is on an overlay.
@@ -34,9 +34,9 @@ func Holds(f *os.File) bool {
 	return unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.OVERLAYFS_SUPER_MAGIC
 }
 
-// Of returns the inode of the file, which stat gives that number. No other has its
-// address while this one is in use, such as by a uprobe. Of maps a page of the file
-// for as long as it asks.
+// Of returns the inode of the file, which stat gives that number. No other inode
+// has its address while this one is in use, such as by a uprobe. Of maps a page
+// of the file while it asks.
 func (x *Inodes) Of(f *os.File, number uint64) (Inode, error) {
 	address, err := x.address(f)
 	return Inode{address, number}, err
@@ -73,7 +73,7 @@ func (x *Inodes) address(f *os.File) (uint64, error) {
 	return 0, fmt.Errorf("the inode of %s is not told", f.Name())
 }
 
-// Close frees what asking needed. Inodes can be asked again.
+// Close frees the program. Inodes can be used again.
 func (x *Inodes) Close() {
 	if x.prog != nil {
 		x.prog.Close()

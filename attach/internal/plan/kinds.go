@@ -2,15 +2,15 @@ package plan
 
 import "github.com/go-usdt/usdt/reader"
 
-// kind is a kind of site. Its checks are made one after the other, until one of them
-// gives a reason to refuse the site; they also move the uprobe, and add notes.
+// kind is a kind of site. Its checks run in order until one gives a reason to
+// refuse the site; they also move the uprobe, and add notes.
 type kind struct {
 	name   string
 	is     func(*reader.Probe) bool
 	checks []func(*Planner, *site)
 }
 
-// kinds are the kinds of sites. A probe is of the first one that it fits.
+// kinds are the kinds of sites. A probe has the first kind that fits.
 var kinds = []kind{
 	{"USDT", isUSDT, []func(*Planner, *site){
 		(*Planner).nops, (*Planner).semaphore,

@@ -7,7 +7,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestKinds checks that each probe is of the kind that its maker says.
+// TestKinds checks that each probe gets its kind of site.
 func TestKinds(t *testing.T) {
 	fn := &reader.Function{Symbols: []string{"f"}, Address: 0x1000}
 	for want, p := range map[string]reader.Probe{

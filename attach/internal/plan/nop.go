@@ -16,12 +16,13 @@ var (
 	nop10 = notes.SiteNop10.AMD64()
 )
 
-// fits says that n bytes at off lie in one page: others are never optimised.
+// fits reports whether n bytes at off lie in one page: others are never
+// optimised.
 func (pl *Planner) fits(off uint64, n int) bool { return off%pl.pageSize+uint64(n) <= pl.pageSize }
 
-// nops looks for the nops with which sites on x86 begin: some the kernel cannot
-// probe, and some it replaces by a call, which harms the program. Other
-// instructions it leaves to other checks.
+// nops checks the nops with which sites on x86 begin: the kernel cannot probe
+// some, and replaces some by a call, which harms the program. It leaves other
+// instructions to other checks.
 func (pl *Planner) nops(s *site) {
 	if !s.isX86() {
 		return
@@ -40,7 +41,7 @@ func (pl *Planner) nops(s *site) {
 		switch {
 		case pl.optimization != sys.OptimizesNop10:
 			// kernel/events/uprobes.c refuses prefix 0x2e when a process maps the
-			// page, and says nothing when none does yet.
+			// page, and reports nothing if none has mapped it yet.
 			s.Reason = errors.New("the site is a nop10, which this kernel cannot probe")
 		case pl.panics && is64 && pl.fits(s.Offset, len(nop10)):
 			s.Reason = fmt.Errorf("the site is a nop10, which this kernel replaces by a call: %w", ErrPanic)
@@ -55,7 +56,8 @@ func (pl *Planner) nops(s *site) {
 		case stub:
 			s.note("nop5 in a called stub: optimised by the kernel")
 		case s.probe.Target != nil:
-			// Nothing of the caller's lies below the stack pointer.
+			// At a function's entry, the caller keeps nothing below the stack
+			// pointer.
 			s.Reason = fmt.Errorf("the function begins with a nop5, which this kernel replaces by a call, and forked children crash there: %w", ErrUnsafe)
 		default:
 			s.Reason = fmt.Errorf("the site is a nop5, which this kernel replaces by a call that overwrites data below the stack pointer, and forked children crash: %w", ErrUnsafe)

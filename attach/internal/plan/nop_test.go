@@ -12,7 +12,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestShapes decides about every shape of site on every generation of kernels.
+// TestShapes checks the decision about every shape of site on every generation of
+// kernels.
 func TestShapes(t *testing.T) {
 	const page = 4096
 	plain, five, ten := sys.NoOptimization, sys.OptimizesNop5, sys.OptimizesNop10

@@ -3,18 +3,19 @@ package plan
 import "errors"
 
 // Why the kernel refuses instructions: arch/x86/kernel/uprobes.c, is_prefix_bad
-// and good_insns_64. It looks vector instructions' opcodes up in the table of
-// one-byte ones, so that a vmovd is taken for port output.
+// and good_insns_64. It looks up the opcodes of vector instructions in the table
+// of one-byte opcodes, so that it takes a vmovd for port output.
 var (
 	errPrefix = errors.New("the kernel cannot probe an instruction with a lock or segment prefix")
 	errVector = errors.New("the kernel cannot probe this vector instruction")
 )
 
-// maxInstruction bytes are the longest instruction of x86.
+// maxInstruction is the size in bytes of the longest x86 instruction.
 const maxInstruction = 15
 
 // opcode notes the opcode of the instruction at the site, and refuses instructions
-// that the kernel would refuse, which it does not say while no process runs the file.
+// that the kernel would refuse: the kernel does not say so while no process runs
+// the file.
 func (pl *Planner) opcode(s *site) {
 	code := s.object.BytesAt(s.Offset, maxInstruction)
 	if !s.isX86() || isNop(code) {
@@ -51,8 +52,8 @@ func (pl *Planner) opcode(s *site) {
 	}
 }
 
-// refuses asks once for each opcode whether the kernel refuses the instruction with
-// which code begins.
+// refuses reports whether the kernel refuses the instruction with which code
+// begins. It asks once for each opcode.
 func (pl *Planner) refuses(opcode string, code []byte) bool {
 	answer, known := pl.refused[opcode]
 	if !known {

@@ -13,19 +13,19 @@ import (
 
 // Decision is what was decided about a site.
 type Decision struct {
-	Path   string // of the file, as the kernel is to be given it
+	Path   string // of the file, as passed to the kernel
 	Offset uint64 // of the uprobe in the file
 	Reason error  // why the site is refused, nil if it is not
 	Notes  []string
 
-	// Opcode is that of the instruction at a function's site, its prefixes
-	// included, "" if it is not known: what the kernel answers to one instruction
-	// holds for all that have its opcode.
+	// Opcode is the opcode of the instruction at a function's site, with its
+	// prefixes, "" if it is not known: the kernel's answer to one instruction
+	// holds for all with that opcode.
 	Opcode string
 }
 
 // Planner decides about sites on one kernel. Its Objects stay open until the kernel
-// was told to attach.
+// has attached.
 type Planner struct {
 	Objects operand.Objects
 
@@ -38,8 +38,8 @@ type Planner struct {
 	site         site            // the last one, not one for each of a hundred thousand
 }
 
-// New returns a Planner, which attaches nevertheless to what would be harmed, or
-// would be silent, if force. It calls try to ask the kernel whether it refuses the
+// New returns a Planner. With force it accepts sites where attaching does harm,
+// or that would be silent. It calls try to ask the kernel whether it refuses the
 // instruction with which code begins.
 func New(force bool, try func(code []byte) (refused bool)) *Planner {
 	return &Planner{
@@ -52,7 +52,7 @@ func New(force bool, try func(code []byte) (refused bool)) *Planner {
 	}
 }
 
-// site is a site about which is being decided.
+// site is a site during the decision about it.
 type site struct {
 	Decision
 	probe  *reader.Probe
@@ -109,7 +109,7 @@ func (s *site) isX86() bool {
 	return s.probe.Machine == elf.EM_X86_64 || s.probe.Machine == elf.EM_386
 }
 
-// isX86_64 leaves out x32.
+// isX86_64 reports whether the program is an x86-64 one, not x32.
 func (s *site) isX86_64() bool {
 	return s.probe.Machine == elf.EM_X86_64 && s.probe.Class == elf.ELFCLASS64
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// returnAddress refuses the returns of functions to which it matters that a return
-// probe replaces the address that they return to.
+// returnAddress refuses the returns of functions that break when a return probe
+// replaces their return address.
 func (pl *Planner) returnAddress(s *site) {
 	switch fn := s.probe.Target; {
 	case fn.Convention.IsGo():
@@ -23,7 +23,7 @@ func (pl *Planner) returnAddress(s *site) {
 }
 
 // throws reports whether an exception may pass through the function: its
-// language has them, and its object tables to handle them.
+// language has exceptions, and its object has tables to handle them.
 func throws(fn *reader.Function, obj *operand.Object) bool {
 	mangled := func(s string) bool { return strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") }
 	return slices.ContainsFunc(fn.Symbols, mangled) && obj.ELF.Section(".gcc_except_table") != nil
@@ -41,7 +41,7 @@ func keepsReturn(fn *reader.Function) bool {
 		case "start":
 			return s == "_start"
 		}
-		// What i386's position-independent code calls to know where it is.
+		// Position-independent code of i386 calls it to learn its own address.
 		if strings.Contains(s, ".get_pc_thunk.") {
 			return true
 		}

@@ -6,24 +6,24 @@ import (
 	"encoding/binary"
 )
 
-// stackCheck puts the uprobe behind the check of the stack with which functions of
-// Go begin.
+// stackCheck puts the uprobe behind the stack check with which Go functions
+// begin.
 func (pl *Planner) stackCheck(s *site) {
 	if s.probe.Target.Convention.IsGo() {
 		s.Offset += uint64(behindStackCheck(s.object.BytesAt(s.Offset, maxStackCheck), s.probe.Machine))
 	}
 }
 
-// maxStackCheck bytes hold the longest check of the stack.
+// maxStackCheck is how many bytes hold the longest stack check.
 const maxStackCheck = 40
 
-// behindStackCheck returns how many bytes of code, the entry of a Go function,
-// are the check whether its stack is large enough; 0 if it begins otherwise.
-// When the stack is not, or the scheduler wants the goroutine to pause, the
-// function begins anew after that: a probe at the entry fires twice then, one
-// behind the check once. No register that holds an argument has changed there,
-// and nothing jumps there but the check (cmd/internal/obj/x86/obj6.go and
-// cmd/internal/obj/arm64/obj7.go: stacksplit).
+// behindStackCheck returns the length of the stack check at the beginning of
+// code, the entry of a Go function; 0 if there is none. When the stack is too
+// small, or the scheduler wants the goroutine to pause, the function starts again
+// afterwards: a probe at the entry then fires twice, one behind the check once.
+// No register that holds an argument has changed there, and only the check jumps
+// there (cmd/internal/obj/x86/obj6.go and cmd/internal/obj/arm64/obj7.go:
+// stacksplit).
 func behindStackCheck(code []byte, m elf.Machine) int {
 	switch m {
 	case elf.EM_X86_64:

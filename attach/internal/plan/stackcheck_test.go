@@ -51,8 +51,8 @@ func TestStackCheck(t *testing.T) {
 	}
 }
 
-// TestStackChecks looks for the check in all functions of a program: those that
-// call the runtime for a larger stack have one.
+// TestStackChecks looks for the check in all functions of a program, and expects
+// one in those that call the runtime for a larger stack.
 func TestStackChecks(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		needs.Skip(t, "needs go: %v", err)
@@ -106,7 +106,7 @@ func TestStackChecks(t *testing.T) {
 	}
 }
 
-// callsOne reports whether code at addr has a call, or what looks like one, of
+// callsOne reports whether code at addr has a call, or what looks like one, to
 // one of targets.
 func callsOne(code []byte, addr uint64, targets []uint64, m elf.Machine) bool {
 	is := func(target uint64) bool {
@@ -135,7 +135,7 @@ func callsOne(code []byte, addr uint64, targets []uint64, m elf.Machine) bool {
 	return false
 }
 
-// FuzzStackCheck looks for checks in what may be no code of Go's.
+// FuzzStackCheck looks for checks in arbitrary bytes.
 func FuzzStackCheck(f *testing.F) {
 	f.Add([]byte{0x49, 0x3b, 0x66, 0x10, 0x76, 0x20}, false)
 	f.Add([]byte{0x4c, 0x8d, 0xa4, 0x24, 0, 0, 0, 0xff, 0x4d, 0x3b, 0x66, 0x10, 0x0f, 0x86, 1, 2, 3, 4}, false)

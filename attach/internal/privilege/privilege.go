@@ -26,8 +26,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Explain returns err with the capabilities that attaching needs and this
-// process lacks, if it is about permission, and with op in any case.
+// Explain returns err with op, and with the capabilities that attaching needs and
+// this process lacks if err is about permission.
 func Explain(op string, err error) error {
 	if !errors.Is(err, os.ErrPermission) {
 		return &opError{op, err}
@@ -35,7 +35,7 @@ func Explain(op string, err error) error {
 	missing := missingCapabilities()
 	var verifier *ebpf.VerifierError
 	if len(missing) == 0 && errors.As(err, &verifier) && len(verifier.Log) > 0 {
-		return &opError{op, err} // EACCES is what it says of wrong programs, too
+		return &opError{op, err} // the kernel returns EACCES for invalid programs, too
 	}
 	return &Error{Op: op, Missing: missing, Err: err}
 }
@@ -49,15 +49,15 @@ func (e *opError) Error() string { return e.op + ": " + e.err.Error() }
 func (e *opError) Unwrap() error { return e.err }
 
 // Has reports whether this process has a capability, as far as it can
-// be asked.
+// find out.
 func Has(c uint) bool {
 	var data [2]unix.CapUserData
 	err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &data[0])
 	return err != nil || data[c/32].Effective&(1<<(c%32)) != 0
 }
 
-// missingCapabilities returns what this process lacks of CAP_BPF and
-// CAP_PERFMON, for either of which CAP_SYS_ADMIN will do.
+// missingCapabilities returns those of CAP_BPF and CAP_PERFMON that this process
+// lacks. CAP_SYS_ADMIN stands for either.
 func missingCapabilities() []string {
 	if Has(unix.CAP_SYS_ADMIN) {
 		return nil

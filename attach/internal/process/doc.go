@@ -1,3 +1,3 @@
-// Package process holds processes, so that what is read of a PID, and attached to
-// it, is known to be of the process that was meant and not of a later one.
+// Package process holds processes, so that data read by PID, and attachments to a
+// PID, are known to be of the intended process and not of a later one.
 package process

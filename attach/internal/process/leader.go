@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leader notices when the first thread of a process is gone, as links that are perf
-// events do not: it is an event that never happens and has a ring for it, since
+// leader notices when the first thread of a process is gone, which perf-event
+// links do not report. It is a perf event that never fires. It has a ring, since
 // without one poll reports the end at once (kernel/events/core.c, perf_poll). A
-// process that other perf events are for pays nothing for one more.
+// process with other perf events pays nothing for one more.
 type leader struct {
 	event int
 	ring  []byte
 }
 
-// WatchLeaders has LeaderGone know of all processes.
+// WatchLeaders calls WatchLeader for all processes, from now on.
 func (p *Set) WatchLeaders() {
 	p.leaders = map[int]*leader{}
 	for _, pid := range p.PIDs {
@@ -23,9 +23,9 @@ func (p *Set) WatchLeaders() {
 	}
 }
 
-// WatchLeader begins anew with the thread that is the first by now, if leaders
-// are watched, and reports whether there is one: of a process that is ending, the
-// first thread is gone before the process has ended. Without one it changes nothing.
+// WatchLeader starts again with the current first thread, if leaders are watched,
+// and reports whether there is one: when a process ends, its first thread is gone
+// before the process is. Without a first thread WatchLeader changes nothing.
 func (p *Set) WatchLeader(pid int) bool {
 	if p.leaders == nil {
 		return false
@@ -45,8 +45,8 @@ func (p *Set) WatchLeader(pid int) bool {
 	return true
 }
 
-// LeaderGone reports whether the thread is gone that was the first of a process
-// when WatchLeader was called.
+// LeaderGone reports whether the thread that was the first of a process at the
+// last WatchLeader is gone.
 func (p *Set) LeaderGone(pid int) bool {
 	l := p.leaders[pid]
 	if l == nil {

@@ -12,11 +12,10 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// Set is the processes that a search and what it finds are restricted to. They
-// are held by descriptors from before anything of them is looked at: by the time
-// that a PID is used another process may have it, and of that one nothing may be
-// traced. What was read of /proc/PID, or attached to a PID, was the process's if
-// it has not ended afterwards.
+// Set is the processes that a search and its results are restricted to.
+// Descriptors hold them from before anything of them is read: later another
+// process may have a PID, and must not be traced. Data read from /proc/PID, and
+// attachments to a PID, were the process's if it has not ended afterwards.
 type Set struct {
 	PIDs []int // none for all processes
 	held map[int]*os.File
@@ -43,7 +42,7 @@ func Hold(pids []int) (*Set, error) {
 	return p, nil
 }
 
-// Close lets go of the processes.
+// Close releases the processes.
 func (p *Set) Close() {
 	for _, f := range p.held {
 		f.Close()
@@ -65,7 +64,7 @@ func (p *Set) Ended(pid int) bool {
 	return ended
 }
 
-// readable reports whether the process of a pidfd has ended.
+// readable reports whether a pidfd is readable: its process has ended.
 func readable(pidfd uintptr) bool {
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0)

@@ -9,12 +9,12 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// InitialTimeNamespace is how /proc/PID/ns/time reads where no clock is set off
-// (include/linux/proc_ns.h: PROC_TIME_INIT_INO).
+// InitialTimeNamespace is what /proc/PID/ns/time links to where no clock has an
+// offset (include/linux/proc_ns.h: PROC_TIME_INIT_INO).
 const InitialTimeNamespace = "time:[4026531834]"
 
-// lifetime tells a process from others that get its PID: when it was started, in
-// nanoseconds since the machine was.
+// lifetime distinguishes a process from later ones with its PID: when it was
+// started, in nanoseconds since the machine was.
 type lifetime struct {
 	Start, Within uint64
 }
@@ -22,11 +22,12 @@ type lifetime struct {
 // clockTick is the unit of times in /proc/PID/stat: USER_HZ is 100.
 const clockTick = 10_000_000
 
-// lifetimeOf returns that of a process; any, if it is not told.
+// lifetimeOf returns the lifetime of a process; one that fits any if it is not
+// known.
 func lifetimeOf(pid int) lifetime {
 	unknown := lifetime{Within: 1<<64 - 1}
 	if own, err := os.Readlink("/proc/self/ns/time"); err == nil && own != InitialTimeNamespace {
-		return unknown // the kernel shifts what it tells
+		return unknown // the kernel shifts the times that it shows
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -45,7 +46,7 @@ func lifetimeOf(pid int) lifetime {
 	return lifetime{ticks * clockTick, clockTick}
 }
 
-// NewTable creates the table of processes that events are wanted of.
+// NewTable creates the table of processes to trace.
 func NewTable(procs *Set) (*ebpf.Map, error) {
 	m, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(len(procs.PIDs)),
@@ -56,7 +57,7 @@ func NewTable(procs *Set) (*ebpf.Map, error) {
 	for _, pid := range procs.PIDs {
 		life := lifetimeOf(pid)
 		if procs.Ended(pid) {
-			continue // it may be that of another one
+			continue // it may be another process's
 		}
 		if err := m.Put(uint32(pid), life); err != nil {
 			m.Close()

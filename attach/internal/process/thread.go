@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Check returns an error if pid is not the id of a process, but of one of
-// its threads other than the first: the kernel would refuse it or, with perf
-// events, trace only that one.
+// Check returns an error if pid is the id of a thread other than the first of its
+// process: the kernel would refuse it or, with perf events, trace only that
+// thread.
 func Check(pid int) error {
 	if pid <= 0 {
 		return fmt.Errorf("process id %d is not positive", pid)
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return nil // whoever reads the process says what is wrong
+		return nil // reading the process will say what is wrong
 	}
 	for line := range strings.Lines(string(status)) {
 		text, ok := strings.CutPrefix(line, "Tgid:")

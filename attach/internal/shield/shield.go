@@ -10,8 +10,8 @@
 // instruction: programs that are traced through it die of SIGILL.
 //
 // The kernel removes uprobes in whichever task makes the call. Syscall
-// therefore lets a short-lived task make it, that shares memory and descriptors
-// with this process but is no part of it.
+// therefore has a short-lived task make it, which shares memory and descriptors
+// with this process but is not part of it.
 package shield
 
 import (
@@ -46,8 +46,8 @@ func Syscall(trap, a1, a2, a3, a4, a5 uintptr) (uintptr, error) {
 		return r, errnoError(errno)
 	}
 	for {
-		// Its end sends no signal, so hardly anybody else waits for it. If
-		// somebody has, it has ended all the same.
+		// The task sends no signal at its end, so hardly anybody else waits for
+		// it. If somebody did, it has ended all the same.
 		_, err := unix.Wait4(pid, nil, unix.WALL, nil)
 		if err == nil || err == unix.ECHILD {
 			break

@@ -20,7 +20,7 @@ const role = "SHIELD_TEST_TEE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(role) != "" {
-		// Waits for what comes through descriptor 3, and passes it on to 4.
+		// Copies what comes through descriptor 3 to descriptor 4.
 		os.Stdout.Write([]byte("ready"))
 		shield.Syscall(unix.SYS_TEE, 3, 4, 100, 0, 0)
 		return

@@ -18,15 +18,15 @@ import (
 // the kernel's grace periods overlap.
 const waiters = 64
 
-// closers bounds the perf events that are closed at a time. The kernel has a
-// queue for them, in which others who attach wait as well.
+// closers bounds the perf events that are closed at a time. The kernel has one
+// queue for them, in which other attachers wait as well.
 const closers = 4
 
-// Attachment is a program, or several, attached to probe sites.
+// Attachment is one or more programs attached to probe sites.
 type Attachment struct {
 	plan Plan
 
-	closing sync.Once // others wait for the first who closes
+	closing sync.Once // later calls of Close wait for the first
 
 	mu       sync.Mutex // of what follows, and of plan
 	known    int        // sites that the plan has, or had
@@ -34,8 +34,8 @@ type Attachment struct {
 	detached bool
 	err      error
 
-	// halt has the programs do nothing from now on, so that links may be closed
-	// later; nil if they cannot be told.
+	// Halt makes the programs do nothing from now on, so that links may be closed
+	// later; nil if that is not possible.
 	Halt func() error
 
 	released  []func()      // called once after Close has detached
@@ -52,8 +52,8 @@ func Unattached(plan Plan) *Attachment {
 	return &Attachment{plan: plan, known: len(plan), completed: make(chan struct{})}
 }
 
-// Attach attaches groups. Its error concerns all sites: none of them
-// has stayed attached. It is the cause of ctx if that is done before the end.
+// Attach attaches groups. Its error concerns all sites: none stays attached. It
+// is the cause of ctx if ctx is done before the end.
 func Attach(ctx context.Context, plan Plan, groups []*Group, kind link.Kind) (*Attachment, error) {
 	a := Unattached(plan)
 	made := make([][]link.Link, len(groups))
@@ -61,7 +61,7 @@ func Attach(ctx context.Context, plan Plan, groups []*Group, kind link.Kind) (*A
 	attach := func(i int) { made[i], errs[i] = groups[i].attachSites(ctx, kind) }
 	var missing *privilege.Error
 	if len(groups) > 0 {
-		attach(0) // what it lacks for want of a privilege, all lack
+		attach(0) // if the first lacks a privilege, all do
 	}
 	if len(groups) > 1 && errors.As(errs[0], &missing) {
 		for i := range errs {
@@ -108,17 +108,16 @@ func Attach(ctx context.Context, plan Plan, groups []*Group, kind link.Kind) (*A
 	return nil, first
 }
 
-// Plan returns what was decided and done for every site until now. Sites of files
-// that have no name any more and that no traced process has mapped are left out.
-// It is a copy, which later calls and changes do not alter.
+// Plan returns what was decided and done for every site until now. It omits sites
+// of files that have no name any more and that no traced process has mapped. The
+// plan is a copy, which later calls do not change.
 func (a *Attachment) Plan() Plan {
 	plan, _ := a.PlanSince(0)
 	return plan
 }
 
-// PlanSince returns what Plan does, without the first n sites that there have been,
-// and the number of sites that there have been until now, which is the n of the
-// next call.
+// PlanSince returns what Plan returns, without the first n sites ever found, and
+// the number of sites found until now, to be passed to the next call.
 func (a *Attachment) PlanSince(n int) (Plan, int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,8 +125,8 @@ func (a *Attachment) PlanSince(n int) (Plan, int) {
 	return slices.Clone(a.plan[first:]), a.known
 }
 
-// Adopt takes over what more is attached to. It detaches if a has done so; what
-// has fired until then came from sites that the plan has.
+// Adopt takes over the links and sites of more. It closes more if a has detached;
+// events until then came from sites that the plan has.
 func (a *Attachment) Adopt(more *Attachment) error {
 	a.mu.Lock()
 	for i := range more.plan {
@@ -163,7 +162,7 @@ func (a *Attachment) Close() error {
 	return a.err
 }
 
-// WhenReleased has f called once a has detached, at once if it has.
+// WhenReleased calls f once a has detached, or at once if it already has.
 func (a *Attachment) WhenReleased(f func()) {
 	a.mu.Lock()
 	detached := a.detached
@@ -184,8 +183,8 @@ func (a *Attachment) detach() (released []func()) {
 	now, later := a.links, []link.Link(nil)
 	a.links = nil
 	if a.Halt != nil && len(now) > 0 {
-		// Some kernels close links one after the other, and wait for a grace
-		// period at each. The first one's is for the programs that run already.
+		// Some kernels close links one after the other, with a grace period for
+		// each. The first grace period is for the programs that run already.
 		if a.err = a.Halt(); a.err == nil {
 			now, later = now[:1], now[1:]
 		}
@@ -212,7 +211,7 @@ func (a *Attachment) detach() (released []func()) {
 	return released
 }
 
-// closeEvents closes perf events and what links to them are left.
+// closeEvents closes perf events, and the links on them that are left.
 func (a *Attachment) closeEvents(left []link.Link) {
 	var eg errgroup.Group
 	eg.SetLimit(closers)
@@ -229,9 +228,9 @@ func (a *Attachment) closeEvents(left []link.Link) {
 	close(a.completed)
 }
 
-// Pending returns the number of perf events that the kernel has still to remove
-// after Close. Until then their sites run no program, but are slow and have raised
-// semaphores.
+// Pending returns the number of perf events that the kernel has yet to remove
+// after Close. Until it does, their sites run no program, but are slow and have
+// raised semaphores.
 func (a *Attachment) Pending() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -243,7 +242,7 @@ func (a *Attachment) Pending() int {
 }
 
 // Wait waits after Close until nothing is pending, or until ctx is done. If this
-// process exits earlier, the kernel holds it until it has removed them.
+// process exits earlier, the kernel holds it until all perf events are removed.
 func (a *Attachment) Wait(ctx context.Context) error {
 	select {
 	case <-a.completed:
@@ -261,7 +260,7 @@ func (a *Attachment) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Programs returns those that have a link.
+// Programs returns the programs that have a link.
 func (a *Attachment) Programs() map[*ebpf.Program]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// TestCloseTwice checks that whoever closes later waits for the first one, who
-// may be the end of a context.
+// TestCloseTwice checks that a later call of Close waits for the first one, which
+// the end of a context may have made.
 func TestCloseTwice(t *testing.T) {
 	a := Unattached(nil)
 	started := make(chan bool)
 	released := false
 	a.WhenReleased(func() {
 		close(started)
-		time.Sleep(20 * time.Millisecond) // the other one is in Close by then
+		time.Sleep(20 * time.Millisecond) // the other goroutine is in Close by then
 		released = true
 	})
 	go a.Close()
@@ -25,7 +25,7 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// TestWaitForLate checks that Wait waits for what a rescan attached to while the
+// TestWaitForLate checks that Wait waits for links that a rescan made while the
 // attachment was being closed.
 func TestWaitForLate(t *testing.T) {
 	a, more := Unattached(nil), Unattached(nil)
@@ -48,7 +48,7 @@ func TestWaitForLate(t *testing.T) {
 	}
 }
 
-// TestAdoptTooLate adopts what was found while the attachment ended.
+// TestAdoptTooLate adopts sites that were found while the attachment ended.
 func TestAdoptTooLate(t *testing.T) {
 	a := Unattached(nil)
 	if err := a.Close(); err != nil {

@@ -1,14 +1,14 @@
 package site
 
-// Carrier is what stays the same from a start to its end, by which they are
-// matched if no key is given.
+// Carrier is what stays the same from a start to its end: without a key, they are
+// matched by it.
 type Carrier uint8
 
 const (
 	NoCarrier   Carrier = iota
-	ByThread            // which code that is not Go's does not leave
-	ByGoroutine         // which may go on in another thread
-	ByFrame             // a call of a function, told by where its frame is
+	ByThread            // code that is not Go's does not change threads
+	ByGoroutine         // a goroutine may go on in another thread
+	ByFrame             // a call of a function, identified by its frame's address
 	Carriers
 )
 

@@ -15,14 +15,14 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Group is a group for links, with the sites that it is about.
+// Group is a group for links, with its sites.
 type Group struct {
 	link.Group
 	sites []*Site
 }
 
-// attachSites attaches the group and says at each site how that went. It returns
-// what was attached even with an error, which concerns the whole group.
+// attachSites attaches the group and notes the result at each site. It returns
+// the links even with an error, which concerns the whole group.
 func (g *Group) attachSites(ctx context.Context, kind link.Kind) ([]link.Link, error) {
 	links, refused, err := g.Attach(ctx, kind)
 	for i, s := range g.sites {
@@ -46,13 +46,13 @@ type Groups struct {
 
 type groupKey struct {
 	path string
-	file procfs.ID // one that waits for the path to be mapped stays when another leaves
+	file procfs.ID // a site that waits for the path to be mapped stays when another is left
 	pid  int
 	kind reader.ProbeKind
 	prog *ebpf.Program
 }
 
-// Add adds a site, which the program is to be attached to with a cookie.
+// Add adds a site, to which the program is to be attached with a cookie.
 func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 	if g.byKey == nil {
 		g.byKey = map[groupKey]*Group{}

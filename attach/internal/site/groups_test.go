@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestPerfSemaphore refuses, without asking the kernel, what a perf event would
-// silently cut off.
+// TestPerfSemaphore checks that an offset which a perf event would silently cut
+// off is refused without asking the kernel.
 func TestPerfSemaphore(t *testing.T) {
 	g := Groups{}
 	s := &Site{Report: Report{Probe: reader.Probe{SemaphoreOffset: 1 << 32}}}

@@ -8,10 +8,11 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// ErrNoSite is wrapped by the error for a plan of which nothing could be attached to.
+// ErrNoSite is wrapped by the error for a plan if none of its sites could be
+// attached to.
 var ErrNoSite = errors.New("no site could be attached to")
 
-// Refuse makes err the reason of the sites that have none.
+// Refuse makes err the reason of the sites without one.
 func (p Plan) Refuse(err error) {
 	for i := range p {
 		if !p[i].Attached && p[i].Reason == nil {
@@ -20,7 +21,7 @@ func (p Plan) Refuse(err error) {
 	}
 }
 
-// Refused is the error for a plan of which nothing could be attached.
+// Refused returns the error for a plan if none of its sites could be attached to.
 func (p Plan) Refused() error {
 	for i := range p {
 		if s := &p[i]; s.Reason != nil {
@@ -34,7 +35,7 @@ func (p Plan) Refused() error {
 	return ErrNoSite
 }
 
-// Gone says that everything which the plan names has ended or been unloaded
+// Gone reports whether everything that the plan names has ended or been unloaded
 // since it was made.
 func (p Plan) Gone() bool {
 	for i := range p {
@@ -45,8 +46,8 @@ func (p Plan) Gone() bool {
 	return true
 }
 
-// Name is how people call the probe: PROVIDER:NAME, of functions with
-// "uprobe:" or "uretprobe:" before it.
+// Name returns the probe's name for people: PROVIDER:NAME, with "uprobe:" or
+// "uretprobe:" before it for functions.
 func Name(p *reader.Probe) string {
 	name := p.Provider + ":" + p.Name
 	if p.Kind != reader.USDT {

@@ -10,7 +10,7 @@ import (
 )
 
 // Retire detaches from files that no process has any more, and from processes.
-// Their sites leave the plan; what they fired remains in the counts.
+// Their sites leave the plan; their events remain in the counts.
 func (a *Attachment) Retire(owners []discover.Owner) error {
 	if len(owners) == 0 {
 		return nil
@@ -50,8 +50,8 @@ func (a *Attachment) Retire(owners []discover.Owner) error {
 	return eg.Wait()
 }
 
-// Oldest returns the first of the links to each process: where it is not
-// stranded, those made later are not.
+// Oldest returns the first of the links to each process: if it is not stranded,
+// later ones are not, either.
 func (a *Attachment) Oldest() map[int]link.Link {
 	a.mu.Lock()
 	defer a.mu.Unlock()

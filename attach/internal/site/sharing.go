@@ -12,30 +12,30 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// ManyProcesses is for how many processes each has a link of its own. The kernel
-// goes through all links on a place whenever it is reached, also in a process
-// that another link is for. Beyond, one link serves all processes and the
-// program looks the process up, which costs as much as some of those links.
+// ManyProcesses is up to how many processes each get a link of their own. The
+// kernel goes through all links on a place whenever any process reaches it. With
+// more processes, one link serves all, and the program looks up the process,
+// which costs as much as some of those links.
 const ManyProcesses = 8
 
 // sharedPlace is a place in a file that several processes have.
 type sharedPlace struct {
 	file           procfs.ID
-	lower          overlay.Inode // of an overlay
+	lower          overlay.Inode // for a file on an overlay
 	kind           reader.ProbeKind
 	offset         uint64
 	semaphore      uint64
 	provider, name string
 }
 
-// Sharing has the links that serve several processes. A nil one has none.
+// Sharing has the links that serve several processes. A nil Sharing has none.
 type Sharing struct {
 	inodes overlay.Inodes
-	first  map[sharedPlace]*Site                 // that has the link
-	users  map[procfs.ID]map[discover.Owner]bool // of the links in a file of first
+	first  map[sharedPlace]*Site                 // the site that has the link
+	users  map[procfs.ID]map[discover.Owner]bool // users of the links in a file of first
 }
 
-// NewSharing returns nil for processes that are few.
+// NewSharing returns nil if the processes are few.
 func NewSharing(procs *process.Set) *Sharing {
 	if len(procs.PIDs) <= ManyProcesses {
 		return nil
@@ -43,9 +43,9 @@ func NewSharing(procs *process.Set) *Sharing {
 	return &Sharing{first: map[sharedPlace]*Site{}, users: map[procfs.ID]map[discover.Owner]bool{}}
 }
 
-// Share has the sites of one place in several processes attached to once: the
-// first stands for those that follow, in this plan and in later ones, and has
-// the link. It returns the sites that follow another one.
+// Share makes the sites of one place in several processes share a link. The first
+// site has it, for those that follow in this plan and in later ones. Share
+// returns the sites that follow another one.
 func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]*Site) {
 	if sh == nil {
 		return nil
@@ -81,7 +81,7 @@ func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]
 	return followers
 }
 
-// placeOf returns what the site has in common with those of other processes.
+// placeOf returns the place that the site shares with sites in other processes.
 func (sh *Sharing) placeOf(s *Site, obj *operand.Object) (place sharedPlace, ok bool) {
 	if obj == nil {
 		return place, false
@@ -105,15 +105,15 @@ func (sh *Sharing) placeOf(s *Site, obj *operand.Object) (place sharedPlace, ok 
 	return place, true
 }
 
-// Follow has sites share the fate of those that they follow.
+// Follow gives sites the outcome of those that they follow.
 func Follow(plan Plan, followers map[int]*Site) {
 	for i, first := range followers {
 		plan[i].Attached, plan[i].Reason = first.Attached, first.Reason
 	}
 }
 
-// Leave notes that processes have left files, and returns the owners of the links
-// that no process needs any more.
+// Leave notes that files of processes are gone, and returns the owners of the
+// links that no process needs any more.
 func (sh *Sharing) Leave(left []discover.Owner, procs *process.Set) (unused []discover.Owner) {
 	if sh == nil || len(left) == 0 {
 		return nil

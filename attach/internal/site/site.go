@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Report is what is handed out about a site. The fields are those of attach.Site,
-// where they are explained.
+// Report is what callers get to know about a site. The fields are those of
+// attach.Site, where they are explained.
 type Report struct {
 	Probe    reader.Probe
 	PID      int
@@ -24,20 +24,21 @@ type Report struct {
 	Notes    []string
 }
 
-// Site is a probe site: what was decided and done about it, and what that takes.
+// Site is a probe site: what was decided and done about it, and what attaching
+// needs.
 type Site struct {
 	Report
 
-	Shared  bool    // PID is one of several for which there is one link
+	Shared  bool    // PID is one of several processes that one link serves
 	Carrier Carrier // of a latency's starts and ends
 
-	file   procfs.ID // by whose end the site is left; zero if it stays
+	file   procfs.ID // the file with which the site ends; zero if the site stays
 	order  int       // among all sites of an attachment
 	opcode string    // of a function's first instruction, its prefixes included
 }
 
-// Snapshot returns what is handed out about the site, a copy. What the probe points to
-// stays shared: it does not change.
+// Snapshot returns a copy of the site's Report. It shares the memory that the
+// probe points to, which does not change.
 func (s *Site) Snapshot() Report {
 	r := s.Report
 	r.Notes, r.ArgErrs = slices.Clone(r.Notes), slices.Clone(r.ArgErrs)
@@ -58,7 +59,7 @@ func (p Plan) Attached() int {
 	return n
 }
 
-// PlanOf returns the sites that were found, about which nothing was decided yet.
+// PlanOf returns a plan of the sites that were found, before anything is decided.
 func PlanOf(found discover.Sites) Plan {
 	n := found.Len()
 	if n == 0 {
@@ -71,13 +72,13 @@ func PlanOf(found discover.Sites) Plan {
 	return plan
 }
 
-// Decide decides about the site, of which Probe and PID are set.
+// Decide decides about the site, whose Probe and PID are set.
 func (s *Site) Decide(planner *plan.Planner) {
 	d := planner.Plan(&s.Probe, s.PID)
 	s.Path, s.Offset, s.Reason, s.Notes, s.opcode = d.Path, d.Offset, d.Reason, d.Notes, d.Opcode
 }
 
-// Owner returns what the site is left with.
+// Owner returns the owner with which the site ends.
 func (s *Site) Owner() discover.Owner {
 	if s.Shared {
 		return discover.Owner{File: s.file}

@@ -1,10 +1,10 @@
-// Package store is a library with a probe. It neither loads it nor chooses options:
-// that is up to main.
+// Package store is a library with a probe. It neither loads the probe nor chooses
+// options: main does.
 package store
 
 import "github.com/go-usdt/usdt/provider"
 
-// The provider is the service's. Whichever package calls New first makes it.
+// The provider is the service's. The package that calls New first creates it.
 var (
 	service = provider.New("packages", nil)
 	get     = provider.NewProbe2[string, int](service, "store_get", "key", "size")

@@ -1,5 +1,5 @@
-// Package web answers requests by package store, and has a probe of its own in the
-// same provider.
+// Package web answers requests from package store, and has a probe of its own in
+// the same provider.
 package web
 
 import (
