@@ -27,7 +27,7 @@ var (
 	nanos  = btfgen.Typedef{Name: "nanoseconds", Of: btfgen.Int{Name: "long long", Bytes: 8, Encoding: btfgen.Signed}}
 )
 
-// sample returns structs of every kind of type, one of which leads to itself.
+// sample returns structs with every kind of type, one of which leads to itself.
 func sample() []*btfgen.Struct {
 	node := &btfgen.Struct{Name: "node", Bytes: 16}
 	node.Members = []btfgen.Member{
@@ -85,7 +85,7 @@ func random(r *rand.Rand) []*btfgen.Struct {
 	return structs
 }
 
-// converter makes cilium/ebpf's types of ours.
+// converter converts our types to those of cilium/ebpf.
 type converter map[*btfgen.Struct]*btf.Struct
 
 func (c converter) typ(t btfgen.Type) btf.Type {
@@ -116,8 +116,8 @@ func (c converter) typ(t btfgen.Type) btf.Type {
 	return &btf.Void{}
 }
 
-// differ returns the first difference of two types, "" for none. seen has the
-// structs that are being compared.
+// differ returns the first difference between two types, "" if there is none. seen
+// has the structs that are being compared.
 func differ(a, b btf.Type, seen map[[2]btf.Type]bool) string {
 	here := fmt.Sprintf("%v, want %v", a, b)
 	inner := func(x, y btf.Type) string { return differ(x, y, seen) }
@@ -173,8 +173,8 @@ func differ(a, b btf.Type, seen map[[2]btf.Type]bool) string {
 	return here
 }
 
-// TestMarshal checks that cilium/ebpf reads the types that were written, under the
-// promised ids, in both byte orders.
+// TestMarshal checks that cilium/ebpf reads the encoded types, under the promised
+// ids, in both byte orders.
 func TestMarshal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	lists := [][]*btfgen.Struct{sample(), nil}
@@ -214,8 +214,8 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-// TestEachTypeOnce counts the types that are written for structs with equal
-// members.
+// TestEachTypeOnce checks that types which members of several structs share are
+// written once.
 func TestEachTypeOnce(t *testing.T) {
 	var roots []*btfgen.Struct
 	for i := range 100 {
@@ -245,8 +245,8 @@ func TestTooManyMembers(t *testing.T) {
 	}
 }
 
-// TestBpftool compares the C that bpftool makes of the types with that of
-// cilium/ebpf's encoder.
+// TestBpftool compares the C that bpftool makes of our types with what it makes of
+// those from cilium/ebpf's encoder.
 func TestBpftool(t *testing.T) {
 	needs.Tools(t, "bpftool")
 	dump := func(name string, raw []byte) string {
@@ -272,21 +272,21 @@ func TestBpftool(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, want := dump("ours", raw), dump("theirs", theirs)
-	// What it shows must be the same, not the order.
+	// bpftool must show the same types, in any order.
 	if g, w := sorted(got), sorted(want); g != w || !strings.Contains(got, "struct node *next;") {
 		t.Errorf("bpftool shows\n%s\nwant\n%s", got, want)
 	}
 }
 
-// sorted returns the paragraphs of text in one order.
+// sorted returns the paragraphs of text in sorted order.
 func sorted(text string) string {
 	parts := strings.Split(strings.TrimSpace(text), "\n\n")
 	slices.Sort(parts)
 	return strings.Join(parts, "\n\n")
 }
 
-// TestDeclare compares declarations with those of the package that declares what
-// cilium/ebpf reads.
+// TestDeclare compares declarations with those of the package that declares
+// cilium/ebpf's types.
 func TestDeclare(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	lists := [][]*btfgen.Struct{sample()}

@@ -2,8 +2,8 @@ package btfgen
 
 import "strconv"
 
-// Declare returns the C declaration of name as a t, such as "char *path" or
-// "int codes[4]", without a semicolon.
+// Declare returns the C declaration of name with type t, such as "char *path" or "int
+// codes[4]", without a semicolon.
 func Declare(t Type, name string) string {
 	switch t := t.(type) {
 	case Int:

@@ -22,15 +22,15 @@ const (
 	headerSize = 24     // struct btf_header
 )
 
-// MaxMembers is the number of members of the largest struct (BTF_MAX_VLEN).
+// MaxMembers is the largest number of members of a struct (BTF_MAX_VLEN).
 const MaxMembers = 0xffff
 
-// index is the type of an array's index, which BTF wants to know.
+// index is the type of an array's index, which BTF requires.
 var index = Int{Name: "unsigned int", Bytes: 4}
 
-// Marshal returns the contents of a section .BTF with the structs roots, and
-// everything that they are made of or point to. Their type ids are 1, 2, … in
-// their order; no struct may be in roots twice. Equal structs in equal order give
+// Marshal returns the contents of a .BTF section with the structs roots and
+// everything that they contain or point to. The structs of roots have the ids 1, 2, …
+// in their order; roots must have no struct twice. Equal structs in equal order give
 // equal bytes.
 func Marshal(order binary.AppendByteOrder, roots []*Struct) ([]byte, error) {
 	e := encoder{
@@ -69,7 +69,8 @@ type encoder struct {
 	names   []byte
 }
 
-// id returns the id of a type, which is to be encoded if it is new. Void is 0.
+// id returns the id of a type, and queues the type for encoding if it is new. Void is
+// 0.
 func (e *encoder) id(t Type) uint32 {
 	if t == nil {
 		return 0
@@ -83,7 +84,7 @@ func (e *encoder) id(t Type) uint32 {
 	return id
 }
 
-// name returns the offset of a string.
+// name returns the offset of a string in names.
 func (e *encoder) name(s string) uint32 {
 	at, ok := e.strings[s]
 	if !ok {
@@ -100,8 +101,7 @@ func (e *encoder) put(a, b, c uint32) {
 	e.out = e.order.AppendUint32(e.out, c)
 }
 
-// head writes struct btf_type. The last word is the size or the id of another
-// type.
+// head writes struct btf_type. The last word is the size or the id of another type.
 func (e *encoder) head(name string, kind, members int, last uint32) {
 	e.put(e.name(name), uint32(kind)<<24|uint32(members), last)
 }

@@ -1,14 +1,14 @@
 package btfgen
 
 // Type is a C type: an [Int], [Float], [Pointer], [Const], [Typedef], [Array] or
-// *[Struct]. Types are compared with ==: all but structs are equal if they are
-// made of equal types, structs if they are the same one.
+// *[Struct]. Types are compared with ==. Two structs are equal if they are the same
+// one, other types if they are made of equal types.
 type Type interface {
 	// Size returns the number of bytes of a value.
 	Size() uint64
 }
 
-// Encoding is what an integer holds (include/uapi/linux/btf.h: BTF_INT_SIGNED …).
+// Encoding says what an integer holds (include/uapi/linux/btf.h: BTF_INT_SIGNED …).
 type Encoding uint8
 
 const (
@@ -34,10 +34,10 @@ type Float struct {
 // Pointer is a pointer of 64 bits. A nil To is void.
 type Pointer struct{ To Type }
 
-// Const is a type whose values are not written to. A nil Of is void.
+// Const is a type whose values are read-only. A nil Of is void.
 type Const struct{ Of Type }
 
-// Typedef is another name of a type.
+// Typedef is another name for a type.
 type Typedef struct {
 	Name string
 	Of   Type
@@ -79,7 +79,7 @@ func size(t Type) uint64 {
 	return t.Size()
 }
 
-// IsSigned reports whether t is a signed integer, or another name of one.
+// IsSigned reports whether t is a signed integer or a typedef of one.
 func IsSigned(t Type) bool {
 	switch t := t.(type) {
 	case Int:

@@ -7,13 +7,12 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// maxDepth bounds the descent into types that hostile BTF nests or ties in
-// a knot.
+// maxDepth bounds the descent into types, which hostile BTF may nest or close to a
+// loop.
 const maxDepth = 16
 
-// Declare returns the C declaration of name as a t, such as "char *path" or
-// "int codes[4]", without a semicolon. Without a name it returns the type as
-// a cast has it.
+// Declare returns the C declaration of name with type t, such as "char *path" or "int
+// codes[4]", without a semicolon. Without a name it returns the type as in a cast.
 func Declare(t btf.Type, name string) string { return declare(t, name, 0) }
 
 // declare wraps pointers and arrays around name, as C does.
@@ -55,7 +54,7 @@ func declare(t btf.Type, name string, depth int) string {
 	return join(t.TypeName(), name)
 }
 
-// qualified declares a const or volatile t. The word stands before a type, but
+// qualified declares a const or volatile t. The qualifier stands before a type, but
 // behind the asterisk of a pointer.
 func qualified(word string, t btf.Type, name string, depth int) string {
 	if p, ok := t.(*btf.Pointer); ok {

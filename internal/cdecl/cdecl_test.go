@@ -50,7 +50,7 @@ func TestDeclare(t *testing.T) {
 	}
 }
 
-// TestKnot declares a type that leads to itself.
+// TestKnot checks that a type that leads to itself can be declared.
 func TestKnot(t *testing.T) {
 	knot := &btf.Pointer{}
 	knot.Target = &btf.Const{Type: knot}

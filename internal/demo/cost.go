@@ -12,12 +12,12 @@ import (
 
 // Cost is the measured cost of a probe of three arguments.
 type Cost struct {
-	Watched bool    // whether somebody watched it meanwhile
+	Watched bool    // whether somebody watched the probe meanwhile
 	Nanos   float64 // for one Fire, without the loop around it
 }
 
-// meter measures a probe of its own: provider "cost", so that tracing the shop
-// does not count it.
+// meter measures a probe of its own provider, "cost", so that tracing the shop does
+// not count it.
 type meter struct {
 	probes *provider.Provider
 	probe  *provider.Probe3[uint64, string, float64]
@@ -39,7 +39,7 @@ func (m *meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(m.measure(n))
 }
 
-// measure takes the best of three rounds, less an empty loop's.
+// measure returns the best of three rounds, minus the time of an empty loop.
 func (m *meter) measure(n int) Cost {
 	c := Cost{Watched: m.probe.Enabled()}
 	best := func(loop func()) time.Duration {

@@ -1,3 +1,3 @@
-// Package demo is the service that "sdttrace demo" traces: a small web shop
-// whose probes are declared the way any Go service would declare them.
+// Package demo is the service that "sdttrace demo" traces: a small web shop that
+// declares its probes as any Go service would.
 package demo

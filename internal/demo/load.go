@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Load requests items from the service at url with some clients until ctx is
-// done, a few hundred requests a second. It returns how many were answered.
+// Load requests items from the service at url with some clients until ctx is done, a
+// few hundred requests a second. It returns the number of answers.
 func Load(ctx context.Context, url string) int {
 	const clients, pause = 4, 10 * time.Millisecond
 	var wg sync.WaitGroup

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Hello is what a started service says of itself.
+// Hello is what a started service reports about itself.
 type Hello struct {
 	PID int
 	URL string // without a path
 }
 
-// Serve runs the service on a loopback address until in ends, and writes its
-// Hello, as a line of JSON, to out. Its probes are optional for it: what keeps
-// them from loading goes to talk.
+// Serve runs the service on a loopback address until in ends, and writes its Hello,
+// as a line of JSON, to out. The service runs without its probes if they cannot be
+// loaded, and writes the reason to talk.
 func Serve(in io.Reader, out, talk io.Writer) error {
 	s, m := newShop(), newMeter()
 	for _, p := range []interface {
@@ -44,14 +44,14 @@ func Serve(in io.Reader, out, talk io.Writer) error {
 	return serve(l, mux, in)
 }
 
-// serve serves until in ends: when the process at its other end is gone, so
-// is the service.
+// serve serves until in ends, so that the service ends with the process at the other
+// end.
 func serve(l net.Listener, h http.Handler, in io.Reader) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
 	stopped := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(io.Discard, in)
-		// Nobody waits for an answer any more. Shutdown would wait for connections
+		// No client waits for an answer any more. Shutdown would wait for connections
 		// that clients have opened and not used.
 		stopped <- errors.Join(err, server.Close())
 	}()

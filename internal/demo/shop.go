@@ -23,7 +23,7 @@ type shop struct {
 	cache map[string]time.Time // when the item was put there
 }
 
-// cached is how long an item stays in the cache.
+// cached is the time for which an item stays in the cache.
 const cached = 100 * time.Millisecond
 
 func newShop() *shop {
@@ -78,8 +78,8 @@ func (s *shop) put(name string) {
 	s.cache[name] = time.Now()
 }
 
-// render stands for the work of making a page: some milliseconds, how many
-// depends on the item.
+// render stands for the work of making a page: some milliseconds, depending on the
+// item.
 func render(name string) {
 	h := fnv.New32a()
 	h.Write([]byte(name))

@@ -1,5 +1,5 @@
-// Command genman writes the manual pages of the commands that are packages,
-// made from the commands themselves, into the directory that is its argument.
+// Command genman generates the manual pages of the commands that are packages from
+// the commands themselves. It writes them into the directory that is its argument.
 package main
 
 import (

@@ -7,5 +7,5 @@ import (
 	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
-// TestUpToDate fails when a command has changed and its page has not.
+// TestUpToDate checks that the manual pages match the commands.
 func TestUpToDate(t *testing.T) { manpagetest.UpToDate(t, "../../man", sdtdump.Command()) }

@@ -1,5 +1,5 @@
-// Package greet lets a program that declares probes wait until a tracer, which it
-// knows of by its environment, has attached to them. FORMAT.md has the protocol.
+// Package greet lets a program that declares probes wait until a tracer has attached
+// to them. The environment names the tracer. FORMAT.md has the protocol.
 package greet
 
 // Variable is the environment variable with the tracer's address: "@NAME" for an

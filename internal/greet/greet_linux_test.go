@@ -23,10 +23,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// waiting is a provider that waits.
+// waiting is the role of a provider that waits.
 func waiting([]string) error { return greet.Wait(os.Getenv(greet.Variable), time.Minute) }
 
-// listening is somebody who listens until the input ends.
+// listening is the role of a process that listens until its input ends.
 func listening([]string) error {
 	l, err := gate.Listen()
 	if err != nil {
@@ -42,8 +42,8 @@ func address(l *gate.Providers) string {
 	return name
 }
 
-// TestWait waits in this process, for which something is done first, and in
-// another, for which nothing is.
+// TestWait waits in this process, for which the tracer does something first, and in
+// another, for which it does nothing.
 func TestWait(t *testing.T) {
 	l, err := gate.Listen()
 	if err != nil {
@@ -64,7 +64,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestBound meets tracers that do not answer, and such as are gone.
+// TestBound checks that the wait for tracers that do not answer, or are gone, is
+// bounded.
 func TestBound(t *testing.T) {
 	const bound = 50 * time.Millisecond
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@usdt-test-" + t.Name() + t.TempDir(), Net: "unix"})
@@ -76,7 +77,7 @@ func TestBound(t *testing.T) {
 	if err := greet.Wait(frozen, bound); err == nil || time.Since(start) < bound {
 		t.Errorf("waited %v for a tracer that does not answer: %v", time.Since(start), err)
 	}
-	// One whose queue of connections is full.
+	// A tracer whose queue of connections is full.
 	for range 10_000 {
 		c, err := net.DialTimeout("unix", frozen, time.Millisecond)
 		if err != nil {
@@ -98,10 +99,10 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// stranger is a user who is nobody else.
+// stranger is the id of a user that nothing else uses.
 const stranger = 54321
 
-// as returns this binary, in a role, for a user.
+// as returns a command that runs this binary in a role as a user.
 func as(user uint32, role string, environment ...string) *exec.Cmd {
 	cmd := tracee.Self(role)
 	cmd.Env = append(cmd.Env, environment...)
@@ -109,8 +110,8 @@ func as(user uint32, role string, environment ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestUsers checks that a provider waits for root and its own user only, and not
-// for others who listen where a tracer has.
+// TestUsers checks that a provider waits only for root and its own user, not for
+// another user who listens at a tracer's address.
 func TestUsers(t *testing.T) {
 	needs.Root(t) // to become others
 	other := as(stranger, "listener")
@@ -139,7 +140,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestLate is for a provider that does not wait until the end.
+// TestLate checks a provider that does not wait until the end.
 func TestLate(t *testing.T) {
 	l, err := gate.Listen()
 	if err != nil {

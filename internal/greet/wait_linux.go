@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unmapped is the id, as a process sees it, of users that its user namespace does
-// not have (fs.overflowuid).
+// unmapped is the id that a process sees for users that its user namespace does not
+// have (fs.overflowuid).
 const unmapped = 65534
 
-// Wait tells the tracer at address that there are new probes, and returns when it
-// has attached to them, or does not want to. It takes at most bound, and one
-// descriptor for as long. The error is why the tracer has not answered.
+// Wait informs the tracer at address of new probes, and returns once the tracer has
+// attached to them or declines to. It takes at most bound, and one descriptor
+// meanwhile. The error says why the tracer has not answered.
 func Wait(address string, bound time.Duration) error {
 	end := time.Now().Add(bound)
 	if !strings.HasPrefix(address, "@") && !strings.HasPrefix(address, "/") {
@@ -26,7 +26,7 @@ func Wait(address string, bound time.Duration) error {
 		return fmt.Errorf("greet the tracer: %w", err)
 	}
 	defer unix.Close(fd)
-	// A tracer that takes no connections makes connect wait like a send
+	// A tracer that accepts no connections makes connect wait like a send
 	// (net/unix/af_unix.c, unix_stream_connect).
 	if err := within(fd, unix.SO_SNDTIMEO, end); err != nil {
 		return err
@@ -38,7 +38,7 @@ func Wait(address string, bound time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("ask who listens at %s: %w", address, err)
 	}
-	// Anybody may listen at an address that a tracer has left.
+	// Any user may listen at an address that a tracer has left.
 	if peer.Uid != 0 && int(peer.Uid) != os.Geteuid() && peer.Uid != unmapped {
 		return fmt.Errorf("user %d listens at %s, who is not waited for", peer.Uid, address)
 	}
@@ -48,7 +48,7 @@ func Wait(address string, bound time.Duration) error {
 		}
 		var answer [1]byte
 		switch _, err := unix.Read(fd, answer[:]); err {
-		case nil: // an answer, or the end: the tracer has no time for this process
+		case nil: // an answer, or the end of the connection: the tracer has no time for this process
 			return nil
 		case unix.EINTR:
 		default:
@@ -57,7 +57,7 @@ func Wait(address string, bound time.Duration) error {
 	}
 }
 
-// within bounds what the socket waits for.
+// within makes the socket's operations time out at end.
 func within(fd, option int, end time.Time) error {
 	left := time.Until(end)
 	if left <= 0 {

@@ -15,12 +15,11 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// date stands at the bottom of the pages; it is fixed so that the same command
+// date is shown at the bottom of the pages. It is fixed so that the same command
 // gives the same page.
 var date = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
 
-// Pages returns the page of a command and those of its subcommands, by the names
-// of their files.
+// Pages returns the pages of a command and its subcommands by file name.
 func Pages(cmd *cobra.Command) (map[string][]byte, error) {
 	cmd.SetHelpCommand(&cobra.Command{Hidden: true}) // has no page
 	cmd.DisableAutoGenTag = true

@@ -12,7 +12,7 @@ func AppendFloat(dst []byte, f float64) []byte {
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
-	digits := -1 // as many as tell f from others
+	digits := -1 // as many as f needs to be distinct
 	if format == 'f' && f == math.Trunc(f) {
 		digits = 0
 	}

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends JSON with the characters that encoding/json leaves as they
-// are, but a terminal might obey, escaped: DEL, the control characters from
-// U+0080 on and the marks that change the direction of text.
+// AppendJSON appends JSON and escapes the characters that encoding/json leaves as
+// they are but a terminal might obey: DEL, the control characters from U+0080 on, and
+// the marks that change the direction of text.
 func AppendJSON(dst, json []byte) []byte {
 	for len(json) > 0 {
-		if c := json[0]; c < 0x7f { // control characters below are newlines between values
+		if c := json[0]; c < 0x7f { // the only control characters below are newlines between values
 			dst, json = append(dst, c), json[1:]
 			continue
 		}
@@ -30,8 +30,7 @@ func AppendJSON(dst, json []byte) []byte {
 	return dst
 }
 
-// JSONWriter returns a writer that writes to w what [AppendJSON] makes of whole
-// values.
+// JSONWriter returns a writer that passes whole values through [AppendJSON] to w.
 func JSONWriter(w io.Writer) io.Writer { return jsonWriter{w} }
 
 type jsonWriter struct{ w io.Writer }

@@ -1,8 +1,7 @@
-// Package printable makes text of others safe to show. Names of probes, of
-// files and of processes, and what they pass as arguments, are chosen by the
-// programs that are looked at: written to a terminal as they are, they could
-// move its cursor, change its title or type for its user, or look like lines
-// of the tool's own.
+// Package printable makes text from traced programs safe to show. These programs
+// choose the names of probes, files and processes, and the arguments that they pass.
+// Written to a terminal as it is, such text could move the cursor, change the title,
+// type for the user, or look like lines of the tool's own.
 package printable
 
 import (
@@ -12,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// Append appends s to dst with everything that is not printable, such as
-// control characters, newlines, marks that change the direction of text and
-// invalid UTF-8, written as Go writes it in strings: \n, \x1b, \u202e.
+// Append appends s to dst, and escapes as in a Go string everything that is not
+// printable, such as control characters, newlines, marks that change the direction of
+// text and invalid UTF-8: \n, \x1b, \u202e.
 func Append(dst []byte, s string) []byte { return appendText(dst, s, "") }
 
-// String is [Append] to nothing.
+// String returns s as [Append] appends it.
 func String(s string) string {
 	if isPlain(s) {
 		return s
@@ -25,8 +24,8 @@ func String(s string) string {
 	return string(Append(nil, s))
 }
 
-// Writer returns a writer that writes to w what [Append] makes of each piece
-// of text, but keeps newlines and tabs: for messages, in which names are.
+// Writer returns a writer that passes each piece of text through [Append] to w, but
+// keeps newlines and tabs. It is for messages that contain names.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
 type writer struct{ w io.Writer }
@@ -39,8 +38,8 @@ func (w writer) Write(data []byte) (int, error) {
 	return min(n, len(data)), err
 }
 
-// IsName reports whether s has none but characters that a name is made of in
-// every language that output may be fed to, shells included.
+// IsName reports whether s consists of characters that are part of names in every
+// language that may read the output, shells included.
 func IsName(s string) bool {
 	for _, c := range []byte(s) {
 		switch {

@@ -69,8 +69,8 @@ func TestIsName(t *testing.T) {
 	}
 }
 
-// FuzzAppend checks that nothing unprintable is left, of text and of JSON, and
-// that JSON stays what it was.
+// FuzzAppend checks that text and JSON keep nothing unprintable, and that JSON keeps
+// its meaning.
 func FuzzAppend(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b]0;title\a", "\u009b31m", "a\nb\t", "\u202eevil", "bad \xff\xc3", "\U000e0001"} {
 		f.Add(s)

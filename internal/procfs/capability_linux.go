@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capabilities are the names of Linux's capabilities by number,
+// capabilities has the names of Linux's capabilities by number,
 // include/uapi/linux/capability.h.
 var capabilities = [...]string{
 	"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP",
@@ -20,9 +20,9 @@ var capabilities = [...]string{
 	"CHECKPOINT_RESTORE",
 }
 
-// protection says why the kernel may have refused to let this process read
-// another: kernel/ptrace.c (__ptrace_may_access) asks for CAP_SYS_PTRACE unless
-// both are of one user, the other may dump its memory, and it has no capability
+// protection says why the kernel may have refused to let this process read another.
+// kernel/ptrace.c (__ptrace_may_access) requires CAP_SYS_PTRACE unless both processes
+// have one user, the other's memory may be dumped, and the other has no capability
 // that this one lacks.
 func protection(pid int) string {
 	own, ok := capabilitySet("self", "CapEff:")
@@ -36,7 +36,7 @@ func protection(pid int) string {
 	return "protects its memory by an outer user namespace or a security module, although this process has CAP_SYS_PTRACE"
 }
 
-// capabilitySet returns a set of a process's status, in which process is "self"
+// capabilitySet returns a capability set from a process's status. process is "self"
 // or an id.
 func capabilitySet(process, field string) (set uint64, ok bool) {
 	status, err := os.ReadFile("/proc/" + process + "/status")
@@ -52,7 +52,7 @@ func capabilitySet(process, field string) (set uint64, ok bool) {
 	return 0, false
 }
 
-// names writes a set of capabilities.
+// names returns the names in a set of capabilities.
 func names(set uint64) string {
 	var out []string
 	for i := range 64 {

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDescriptors of a process are tried: it may have a million.
+// maxDescriptors is the largest number of a process's descriptors that are tried: it
+// may have a million.
 const maxDescriptors = 4096
 
 // copyOf returns a copy of the descriptor that a path /proc/PID/fd/N names, if
@@ -35,8 +36,8 @@ func copyOf(path string) (f *os.File, ok bool) {
 	return os.NewFile(uintptr(fd), path), true
 }
 
-// descriptor returns which open file of the process the object is, by asking
-// for one after the other.
+// descriptor returns the path of the process's open file that is the object. It tries
+// one descriptor after the other.
 func (o *Object) descriptor() (path string, ok bool) {
 	pidfd, err := unix.PidfdOpen(o.pid, 0)
 	if err != nil {

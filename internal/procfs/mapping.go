@@ -9,16 +9,16 @@ type Mapping struct {
 	Offset                    uint64 // of Start in the file
 	Dev                       uint64 // as in syscall.Stat_t
 	Inode                     uint64 // 0 for anonymous memory
-	// Path is as the kernel printed it: from the root of the process, with
-	// " (deleted)" behind it if the file has no name any more, or the name of
-	// special memory in brackets.
+	// Path is as the kernel printed it: from the root of the process, followed by "
+	// (deleted)" if the file no longer has a name, or the name of special memory in
+	// brackets.
 	Path string
 }
 
 // Size returns the length in bytes.
 func (m *Mapping) Size() uint64 { return m.End - m.Start }
 
-// ID tells files apart.
+// ID identifies a file.
 type ID struct{ Dev, Inode uint64 }
 
 // Object is a file that a process has mapped with execute permission.
@@ -30,7 +30,7 @@ type Object struct {
 	pid  int
 }
 
-// ErrUnmapped is wrapped by the error of [Object.Gone] if the process is still there.
+// ErrUnmapped is wrapped by the error of [Object.Gone] if the process still exists.
 var ErrUnmapped = errors.New("is not mapped any more")
 
 // ErrNotRegular is wrapped by the error for a path that leads to a directory, a

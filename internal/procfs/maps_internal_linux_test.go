@@ -28,9 +28,9 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLargeMaps reads the memory maps of a process that maps a file of a long
-// path as often as it can: memory grows with their number alone, and an endless
-// one is an error.
+// TestLargeMaps reads the memory maps of a process that maps a file with a long path
+// as often as it can, and checks that memory grows only with the number of mappings,
+// and that endless maps are an error.
 func TestLargeMaps(t *testing.T) {
 	line := "1000-2000 r-xp 00000000 08:01 7 /" + strings.Repeat("a", 4000) + "\n"
 	var before, after runtime.MemStats

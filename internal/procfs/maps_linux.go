@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Maps returns the address space of process pid by ascending address, which is
-// empty for a kernel thread and for a process that has ended without being
-// waited for. The error for a process that does not exist wraps os.ErrNotExist.
+// Maps returns the mappings of process pid by ascending address. A kernel thread, and
+// a process that has ended but has not been waited for, has none. The error for a
+// process that does not exist wraps os.ErrNotExist.
 func Maps(pid int) ([]Mapping, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
@@ -34,11 +34,12 @@ func Maps(pid int) ([]Mapping, error) {
 	return maps, nil
 }
 
-// maxMaps bytes of a process's mappings are read. A path has up to 4 KiB, and of
-// some distributions a process may map it a million times (vm.max_map_count).
+// maxMaps is the largest number of bytes that are read of a process's maps. A path
+// has up to 4 KiB, and on some distributions a process may map it a million times
+// (vm.max_map_count).
 const maxMaps = 256 << 20
 
-// Error says in err, met under /proc/PID, what it means for the process.
+// Error adds to err, an error from under /proc/PID, what it means for the process.
 func Error(pid int, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ESRCH):
@@ -71,10 +72,10 @@ func (pid Empty) Unwrap() error { return os.ErrNotExist }
 // ParseMaps parses the contents of a /proc/PID/maps.
 func ParseMaps(data []byte) ([]Mapping, error) { return readMaps(bytes.NewReader(data)) }
 
-// readMaps holds a line at a time: what lines have in common, it keeps once.
+// readMaps holds one line at a time, and keeps text that lines have in common once.
 func readMaps(r io.Reader) ([]Mapping, error) {
 	var out []Mapping
-	paths := map[string]string{} // a file's mappings share its name
+	paths := map[string]string{} // a file's mappings share its path
 	limited := &io.LimitedReader{R: r, N: maxMaps}
 	lines := bufio.NewReaderSize(limited, 64<<10) // a path's newlines are escaped
 	for n := 1; ; n++ {
@@ -94,7 +95,7 @@ func readMaps(r io.Reader) ([]Mapping, error) {
 		}
 		p, known := paths[string(path)]
 		if !known {
-			// fs/seq_file.c: seq_path escapes the newline alone.
+			// fs/seq_file.c: seq_path escapes only the newline.
 			p = strings.ReplaceAll(string(path), `\012`, "\n")
 			paths[string(path)] = p
 		}

@@ -21,14 +21,14 @@ func ReadMemory(pid int, addr uint64, buf []byte) error {
 	case errors.Is(err, unix.ESRCH):
 		return Error(pid, err)
 	}
-	// /proc/PID/mem also reads what the process itself may not, and exists
-	// where process_vm_readv is filtered.
+	// /proc/PID/mem also reads memory that the process itself may not read, and
+	// exists where process_vm_readv is filtered.
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
 	if err != nil {
 		return Error(pid, err)
 	}
 	defer f.Close()
-	// Addresses with the top bit are the kernel's, not a process's.
+	// Addresses with the top bit set belong to the kernel, not to a process.
 	if int64(addr) < 0 {
 		return fmt.Errorf("read memory of process %d at %#x: %w", pid, addr, syscall.EFAULT)
 	}

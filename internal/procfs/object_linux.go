@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deleted is what the kernel puts behind the path of a file without a name.
+// deleted is what the kernel appends to the path of a file without a name.
 const deleted = " (deleted)"
 
 // IDOf returns the id of an open file.
@@ -27,8 +27,8 @@ func IDOf(f *os.File) (ID, error) {
 	return ID{Dev: st.Dev, Inode: st.Ino}, nil
 }
 
-// Objects returns the files that maps, of process pid, name as mapped with
-// execute permission, in the order of their addresses.
+// Objects returns the files that maps, those of process pid, name with execute
+// permission, by address.
 func Objects(pid int, maps []Mapping) []*Object {
 	exec := map[ID]bool{}
 	for i := range maps {
@@ -75,9 +75,10 @@ func (o *Object) Open() (*os.File, string, error) {
 	return nil, "", fmt.Errorf("%s, mapped by process %d, cannot be opened: %w", o.Path, o.pid, why)
 }
 
-// Gone returns why the object is none of the process's any more, an error that
-// wraps os.ErrNotExist; nil if it still is, or may be. A process that is about
-// to end has a directory in /proc, but no root, no descriptors and no memory.
+// Gone returns why the process no longer has the object, an error that wraps
+// os.ErrNotExist. It returns nil if the process has it, or may have it. A process
+// that is about to end has a directory in /proc, but no root, no descriptors and no
+// memory.
 func (o *Object) Gone() error {
 	maps, err := Maps(o.pid)
 	switch {
@@ -99,20 +100,20 @@ func (o *Object) Gone() error {
 // candidate is a path that may lead to the object.
 type candidate struct {
 	name string
-	// like is a file that must be the same one, if the devices of maps and stat
-	// do not say so; empty for none.
+	// like is a file that must be the same one if the devices of maps and stat do not
+	// show that; empty for none.
 	like string
-	// link says that the path may lead to any file, of whatever file system.
+	// link reports that the path may lead to any file, on any file system.
 	link bool
-	// rooted says that the path is below the process's root.
+	// rooted reports that the path is below the process's root.
 	rooted bool
-	// copied says that only a copy of the descriptor is to be had.
+	// copied reports that only a copy of the descriptor can be had.
 	copied bool
 }
 
-// candidates yields paths, the best first: those that stay good when the
-// process ends, those that do when it unmaps the object, and last its open
-// files, where a memfd is found without the privilege that map_files asks for.
+// candidates yields paths, the best first: those that stay valid when the process
+// ends, then those that do when it unmaps the object, and last its open files, where
+// a memfd is found without the privilege that map_files requires.
 func (o *Object) candidates() iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		if strings.HasPrefix(o.raw, "/") {
@@ -179,8 +180,8 @@ func (o *Object) try(c candidate) (*os.File, error) {
 	defer p.close()
 	device := c.link
 	if c.like != "" {
-		// A process with a root of its own within this file system has its
-		// files by this process's paths in maps (fs/d_path.c, d_path).
+		// For a process with a root of its own within this file system, maps have the
+		// paths that this process sees (fs/d_path.c, d_path).
 		like, err := look(unix.AT_FDCWD, c.like, 0)
 		if err == nil {
 			like.close()
@@ -197,9 +198,9 @@ func (o *Object) try(c candidate) (*os.File, error) {
 	return f, err
 }
 
-// look returns what is at the candidate's path. The kernel prints paths that
-// have no symbolic links, and one that is there now would lead elsewhere: out of
-// the process's root into this one's, or to a file of another's.
+// look returns the place at the candidate's path. The kernel prints paths without
+// symbolic links. A link that is there now would lead elsewhere: out of the process's
+// root into this one's, or to another user's file.
 func (o *Object) look(c candidate) (*place, error) {
 	dir, path, resolve := unix.AT_FDCWD, c.name, uint64(0)
 	switch {
@@ -227,9 +228,9 @@ func changed(path string) error {
 	return fmt.Errorf("%s is another file now: %w", path, os.ErrNotExist)
 }
 
-// is reports whether p is the mapped file. The device is compared only where
-// nothing else ties the path to the object: on btrfs and some overlays, maps and
-// stat give different ones.
+// is reports whether p is the mapped file. It compares the device only where nothing
+// else ties the path to the object, because on btrfs and some overlays maps and stat
+// give different ones.
 func (o *Object) is(p *place, device bool) bool {
 	return p.st.Mode&unix.S_IFMT == unix.S_IFREG && p.st.Ino == o.ID.Inode && (!device || p.st.Dev == o.ID.Dev)
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// TestOpen opens this process's program where its maps say so, and nothing in
-// its place where they name another file: a PID may be another process's by now.
+// TestOpen checks that Open opens this process's program where its maps name it, and
+// opens nothing in its place where they name another file, since a PID may be another
+// process's by now.
 func TestOpen(t *testing.T) {
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/self/exe", &st); err != nil {
@@ -29,7 +30,8 @@ func TestOpen(t *testing.T) {
 		{"another inode", major, minor, st.Ino | 1<<40, false},
 		{"another device", major, minor + 1, st.Ino, false},
 	} {
-		// No path leads to it, so that only what belongs to the process is left.
+		// No path leads to the file, so that only what belongs to the process is
+		// left.
 		maps, err := procfs.ParseMaps(fmt.Appendf(nil, "1000-2000 r-xp 00000000 %02x:%02x %d /none/at/all\n", test.major, test.minor, test.inode))
 		if err != nil {
 			t.Fatal(err)

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errNoProc says that a file cannot be opened by way of its descriptor.
+// errNoProc says that a file cannot be opened through its descriptor.
 var errNoProc = errors.New("/proc is not mounted, or shows other processes")
 
-// OpenFile opens the regular file at path for reading. It opens nothing else,
-// whoever puts what at the path meanwhile: opening a device can have effects,
-// and a FIFO waits. A path /proc/PID/fd/N may be of another user's process: the
-// directory takes CAP_DAC_READ_SEARCH, while the kernel hands out a copy of the
-// descriptor for CAP_SYS_PTRACE.
+// OpenFile opens the regular file at path for reading. It opens no file of another
+// type, whatever takes the file's place meanwhile, because opening a device can have
+// effects and opening a FIFO waits. A path /proc/PID/fd/N may belong to another
+// user's process: its directory requires CAP_DAC_READ_SEARCH, while the kernel hands
+// out a copy of the descriptor for CAP_SYS_PTRACE.
 //
-// Without a /proc of this process's, a device that takes the place of a regular
-// file in the moment between looking and opening is opened, and closed at once.
+// Without a /proc that shows this process, a device that replaces a regular file
+// between the check and the opening is opened, and closed at once.
 func OpenFile(path string) (*os.File, error) {
 	p, err := look(unix.AT_FDCWD, path, 0)
 	if errors.Is(err, os.ErrPermission) {
@@ -39,16 +39,16 @@ func OpenFile(path string) (*os.File, error) {
 	return f, err
 }
 
-// place is a file that is held and not opened (O_PATH): it stays the same,
-// whatever becomes of its names.
+// place is a file that is held and not opened (O_PATH): it stays the same file,
+// whatever happens to its names.
 type place struct {
 	fd   int
-	path string // by which it was found
+	path string // the path by which it was found
 	st   unix.Stat_t
 }
 
-// look returns what path, counted from dir, leads to. A set of unix.RESOLVE_…
-// restricts the way there; before Linux 5.6 the error wraps ENOSYS.
+// look returns the place to which path leads, relative to dir. A set of
+// unix.RESOLVE_… restricts the way there; before Linux 5.6 the error wraps ENOSYS.
 func look(dir int, path string, resolve uint64) (*place, error) {
 	fd, err := retry(func() (int, error) {
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve}
@@ -72,8 +72,8 @@ func (p *place) close() { unix.Close(p.fd) }
 
 func (p *place) id() ID { return ID{p.st.Dev, p.st.Ino} }
 
-// open opens the file if it is a regular one. Nothing is looked up by a name
-// that others could change.
+// open opens the file if it is a regular one. It looks nothing up by a name that
+// others could change.
 func (p *place) open() (*os.File, error) {
 	return p.openBy(fmt.Sprintf("/proc/self/fd/%d", p.fd))
 }
@@ -100,7 +100,7 @@ func (p *place) openBy(path string) (*os.File, error) {
 	return f, nil
 }
 
-// regular returns an error if the file is none that is read.
+// regular returns an error unless the file is a regular one.
 func (p *place) regular() error {
 	what, ok := kinds[p.st.Mode&unix.S_IFMT]
 	switch {
@@ -112,7 +112,8 @@ func (p *place) regular() error {
 	return fmt.Errorf("%s is %w", p.path, ErrNotRegular)
 }
 
-// kinds are the types of files but for regular ones, and links, which are followed.
+// kinds are the types of files other than regular ones, and links, which are
+// followed.
 var kinds = map[uint32]string{
 	unix.S_IFDIR: "a directory", unix.S_IFCHR: "a device", unix.S_IFBLK: "a device", unix.S_IFIFO: "a FIFO", unix.S_IFSOCK: "a socket",
 }

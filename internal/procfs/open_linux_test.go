@@ -33,7 +33,7 @@ func readAll(t *testing.T, path string) (string, error) {
 	return string(data), err
 }
 
-// TestOpenFile opens regular files, and nothing else is ever opened.
+// TestOpenFile checks that OpenFile opens regular files and nothing else.
 func TestOpenFile(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -76,7 +76,7 @@ func TestOpenFile(t *testing.T) {
 	}
 }
 
-// TestOpenReplaced opens a path at which a regular file and a FIFO take turns.
+// TestOpenReplaced opens a path at which a regular file and a FIFO alternate.
 func TestOpenReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "path"), filepath.Join(dir, "other")
@@ -144,7 +144,7 @@ func TestOpenWithoutProc(t *testing.T) {
 	}
 	cmd := exec.Command(exe, "-test.run=^TestOpenWithoutProc$")
 	cmd.Env = append(os.Environ(), dir+"="+in)
-	// The mounts of the child are its own, and private: it could hide our /proc else.
+	// The child has its own, private mounts; otherwise it could hide our /proc.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

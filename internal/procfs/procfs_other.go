@@ -10,13 +10,13 @@ import (
 	"runtime"
 )
 
-// errNoProcesses is what other systems say of every process.
+// errNoProcesses is the error of systems other than Linux for every process.
 var errNoProcesses = fmt.Errorf("processes of %s cannot be read: %w", runtime.GOOS, errors.ErrUnsupported)
 
-// OpenFile opens the regular file at path for reading. What takes its place
-// between looking and opening may be opened, and is closed at once.
+// OpenFile opens the regular file at path for reading. A file that takes its place
+// between the check and the opening may be opened, and is closed at once.
 func OpenFile(path string) (*os.File, error) {
-	// A FIFO would wait for somebody who writes.
+	// Opening a FIFO would wait for a writer.
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if err := regular(path, info); err != nil {
@@ -47,32 +47,32 @@ func regular(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s is %w", path, ErrNotRegular)
 }
 
-// IDOf returns the id of an open file, which files have on Linux only.
+// IDOf returns an error: open files have an id on Linux only.
 func IDOf(*os.File) (ID, error) { return ID{}, errNoProcesses }
 
-// Maps returns the address space of a process.
+// Maps returns an error: there is no address space to read.
 func Maps(int) ([]Mapping, error) { return nil, errNoProcesses }
 
 // Empty returns the error for a process without an address space.
 func Empty(int) error { return errNoProcesses }
 
-// Error says in err what it means for a process.
+// Error returns err.
 func Error(_ int, err error) error { return err }
 
-// Objects returns the files that a process has mapped.
+// Objects returns nil.
 func Objects(int, []Mapping) []*Object { return nil }
 
-// Open opens the object.
+// Open returns an error.
 func (o *Object) Open() (*os.File, string, error) { return nil, "", errNoProcesses }
 
-// Gone returns why the object is none of its process's any more.
+// Gone returns an error.
 func (o *Object) Gone() error { return errNoProcesses }
 
-// ReadMemory fills buf with the memory of a process.
+// ReadMemory returns an error.
 func ReadMemory(int, uint64, []byte) error { return errNoProcesses }
 
-// AwaitExec waits while a process executes a program that is not mapped yet.
+// AwaitExec does nothing.
 func AwaitExec(int) {}
 
-// PIDs returns the processes of the machine.
+// PIDs returns an error.
 func PIDs() ([]int, error) { return nil, errNoProcesses }

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Header is what every record begins with.
+// Header is the beginning of every record.
 type Header struct {
 	Site     uint32 // the number of the site that fired
 	Time     uint64 // by CLOCK_MONOTONIC
 	PID, TID int
-	Comm     string // the thread's name, of which 15 bytes are kept
+	Comm     string // the thread's name; 15 bytes are kept
 }
 
 func (h *Header) put(b []byte) {
@@ -24,10 +24,10 @@ func (h *Header) put(b []byte) {
 // whether all of them could be read.
 type Memory func(address uint64, b []byte) bool
 
-// Capture appends a record of an argument block, as BPF programs write it. slots has
-// a value for each slot. What cannot be read is zero and marked as failed, and so is
-// a block with fewer bytes than the layout has. A layout whose strings are not Sized
-// is that of programs only: such strings fail.
+// Capture appends a record of an argument block in the format that BPF programs
+// write. slots has a value for each slot. What cannot be read is zero and marked as
+// failed, as is a block with fewer bytes than the layout has. Layouts with strings
+// that are not Sized are for BPF programs only: such strings fail here.
 func (l *Layout) Capture(rec []byte, h *Header, slots []uint64, block []byte, memory Memory) []byte {
 	c := l.Begin(rec, h, slots, block)
 	for c.Next() {
@@ -38,24 +38,25 @@ func (l *Layout) Capture(rec []byte, h *Header, slots []uint64, block []byte, me
 	return c.Record()
 }
 
-// Capture is a record that is being made of an argument block, by one who copies what
+// Capture is a record that is being made of an argument block. Its user copies what
 // the block's pointers lead to; see Begin.
 type Capture struct {
-	// Address is what To, which is not empty, is to be copied from. The pointer lies
-	// Pointer bytes from the start of the block: in the block or an indirect.
+	// Address is the address from which to fill To, which is not empty. The pointer
+	// lies Pointer bytes from the start of the block, in the block or an indirect.
 	Address uint64
 	Pointer uint32
 	To      []byte
 
 	layout *Layout
 	rec    []byte
-	start  int // of the record in rec
-	read   int // the one that To is for
+	start  int // where the record begins in rec
+	read   int // number of the read that fills To
 	next   int
 	failed uint64
 }
 
-// Begin is Capture for those who know better than by a number what a pointer leads to:
+// Begin is like Capture for callers that have what a pointer leads to, not only its
+// address:
 //
 //	c := layout.Begin(rec, header, slots, block)
 //	for c.Next() {
@@ -83,8 +84,8 @@ func (l *Layout) Begin(rec []byte, h *Header, slots []uint64, block []byte) Capt
 	return c
 }
 
-// Next reports whether there is something to be copied, as Address, Pointer and To say
-// then. What a pointer leads to that could not be read is not asked for.
+// Next reports whether there is something to copy, and sets Address, Pointer and To
+// accordingly. It skips what a pointer leads to if the pointer could not be read.
 func (c *Capture) Next() bool {
 	for c.next < c.layout.Reads() {
 		c.read = c.next
@@ -105,7 +106,7 @@ func (c *Capture) Next() bool {
 	return false
 }
 
-// Fail says that To could not be copied.
+// Fail records that To could not be copied.
 func (c *Capture) Fail() {
 	c.failed |= 1 << c.read
 	clear(c.To)
@@ -114,7 +115,8 @@ func (c *Capture) Fail() {
 	}
 }
 
-// Record returns the record, behind what it was appended to, when Next is false.
+// Record returns the record, appended to the rec of Begin, once Next has returned
+// false.
 func (c *Capture) Record() []byte {
 	if rec := c.rec[c.start:]; c.layout.Block > 0 {
 		binary.NativeEndian.PutUint32(rec[Failures:], uint32(c.failed))
@@ -123,8 +125,8 @@ func (c *Capture) Record() []byte {
 	return c.rec
 }
 
-// indirect is for what a pointer leads to, or the elements of a slice. Without having
-// been read, a pointer is zero, and leads to nothing.
+// indirect prepares the read of what a pointer leads to, or of the elements of a
+// slice. A pointer that was not read is zero, and leads to nothing.
 func (c *Capture) indirect(in *Indirect) {
 	size := uint64(in.Size)
 	if in.Elem != 0 {
@@ -134,7 +136,7 @@ func (c *Capture) indirect(in *Indirect) {
 	c.Pointer, c.Address, c.To = in.Pointer, c.word(in.Pointer), c.area()[in.Offset:][:size]
 }
 
-// text is for a string, for which it makes room.
+// text prepares the read of a string and makes room for it.
 func (c *Capture) text(s *String) {
 	c.Pointer, c.Address, c.To = 0, 0, nil
 	if !s.Sized {
@@ -148,7 +150,7 @@ func (c *Capture) text(s *String) {
 	c.Pointer, c.Address, c.To = s.Pointer, c.word(s.Pointer), c.rec[end:]
 }
 
-// area is the fixed part of the record from the block on.
+// area returns the fixed part of the record from the block on.
 func (c *Capture) area() []byte {
 	return c.rec[c.start+c.layout.BlockOffset() : c.start+c.layout.FixedSize()]
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // TestCapture captures a block with a pointer, two strings and a slice, from memory
-// of which a part cannot be read.
+// that can be read only in part.
 func TestCapture(t *testing.T) {
 	l := record.Layout{Slots: 1, Block: 20, Limit: 4, Strings: []record.String{
 		{Sized: true, Pointer: 0, Length: 8, Region: 1}, {Slot: 0}, {Sized: true, Pointer: 0, Length: 8, Elem: 3, Region: 1},
@@ -17,7 +17,7 @@ func TestCapture(t *testing.T) {
 	l.AddIndirect(record.Indirect{Pointer: 0, Length: 8, Elem: 2, Size: 8})
 	memory := func(address uint64, b []byte) bool {
 		if address != 0x1000 {
-			b[0] = 0xee // damaged, and said so
+			b[0] = 0xee // damaged, and reported as failed
 			return false
 		}
 		copy(b, "abcdefghijkl")
@@ -25,7 +25,7 @@ func TestCapture(t *testing.T) {
 	}
 	for _, test := range []struct {
 		address, length uint64
-		short           int // by which the block is
+		short           int // bytes that the block lacks
 		failed          uint64
 		pointed, slice  string
 		strings         string

@@ -1,5 +1,5 @@
-// Package record is the format of an event's bytes, between what writes them where
-// a probe fires and what decodes them. All numbers are in the host's byte order.
+// Package record defines the format of an event's bytes, which one side writes where
+// a probe fires and the other decodes. All numbers are in the host's byte order.
 //
 //	header     40 bytes  which site fired, when, and in which thread
 //	slots      8 each    a value each, or a pointer to a string
@@ -8,8 +8,8 @@
 //	indirects            what its pointers lead to, each padded to 8
 //	strings              text, bytes and elements, one after the other
 //
-// All but the strings is the fixed part: a [Layout] says where its sections lie,
-// and how long the strings are can be read there. Every slot, the block, every
-// indirect and every string is a read, in this order; bit i of the failures is set
-// if read i failed.
+// All sections but the strings form the fixed part. A [Layout] says where the
+// sections lie; the fixed part holds the lengths of the strings. Every slot, the
+// block, every indirect and every string is a read, in this order. Bit i of the
+// failures is set if read i failed.
 package record

@@ -3,22 +3,23 @@ package record
 import "encoding/binary"
 
 const (
-	// MaxReads are the bits for failed reads in the header.
+	// MaxReads is the number of bits for failed reads in the header.
 	MaxReads = 32
-	// MaxBlockReads are those of a record with an argument block.
+	// MaxBlockReads is their number in a record with an argument block.
 	MaxBlockReads = 64
 )
 
-// Layout is what the records of a site consist of.
+// Layout describes the sections of a site's records.
 type Layout struct {
 	// Slots is the number of values of 8 bytes.
 	Slots int
 	// Block is the size of the argument block; 0 if there is none.
 	Block uint32
-	// Indirects are what pointers in the block lead to; see AddIndirect.
+	// Indirects describes what pointers in the block lead to; see AddIndirect.
 	Indirects []Indirect
-	rooms     uint32 // of all of them
-	// Strings are behind the fixed part. Limit bytes are kept of each.
+	rooms     uint32 // sum of their Rooms
+	// Strings describes the strings behind the fixed part. Limit bytes are kept of
+	// each.
 	Strings []String
 	Limit   int
 }
@@ -26,42 +27,43 @@ type Layout struct {
 // Indirect is memory of known size in the fixed part. Offsets are from the start
 // of the block.
 type Indirect struct {
-	Pointer uint32 // where the pointer is
-	Offset  uint32 // where its copy is
-	Room    uint32 // for the copy, padded to 8
-	Size    uint32 // of the copy; 0 if it is not needed
-	// Of a slice: where the number of elements is, and their size; Size is that
-	// of the most elements that are copied. 0 of a pointer to one value.
+	Pointer uint32 // offset of the pointer
+	Offset  uint32 // offset of the copy
+	Room    uint32 // bytes for the copy, padded to 8
+	Size    uint32 // bytes of the copy; 0 if it is not needed
+	// For a slice: the offset of the number of elements, and the size of an element;
+	// Size is that of the most elements that are copied. Both are 0 for a pointer to
+	// one value.
 	Length, Elem uint32
 }
 
 // String is text, bytes or elements behind the fixed part.
 type String struct {
-	Sized bool // pointer and length lie in the block or an indirect; else text up to a NUL
+	Sized bool // whether pointer and length lie in the block or an indirect; otherwise text up to a NUL
 
 	Pointer, Length uint32 // Sized: offsets from the start of the block
 	Elem            uint32 // Sized: bytes of an element; 0 for text and bytes
-	Region          int    // Sized: the read of where pointer and length lie
+	Region          int    // Sized: the read that holds pointer and length
 
-	// Not Sized: Slot holds the pointer when it is read and, unless the text is
+	// Not Sized: Slot holds the pointer before the read and, unless the text is
 	// counted, the number of bytes copied afterwards.
 	Slot int
 
-	// Counted: the length is LengthSize bytes in a slot, not up to a NUL.
+	// Counted: the text has a length, LengthSize bytes in a slot, and does not end at
+	// a NUL.
 	Counted      bool
 	LengthSlot   int
 	LengthSize   uint8
 	LengthSigned bool
 }
 
-// Width is the size of what the length counts.
+// Width returns the size in bytes of what the length counts.
 func (s *String) Width() int { return max(1, int(s.Elem)) }
 
 // Slot returns the offset of slot i.
 func Slot(i int) int { return HeaderSize + 8*i }
 
-// BlockOffset returns the offset of the argument block, before which the failures
-// lie.
+// BlockOffset returns the offset of the argument block, which follows the failures.
 func (l *Layout) BlockOffset() int { return Slot(l.Slots) + 8 }
 
 // FailuresOffset returns the offset of the failures of a record with a block.
@@ -82,8 +84,8 @@ func (l *Layout) FirstString() int {
 	return n
 }
 
-// RegionRead returns the number of the read of what lies at an offset from the
-// start of the block.
+// RegionRead returns the number of the read that holds an offset from the start of
+// the block.
 func (l *Layout) RegionRead(offset uint32) int {
 	for i := range l.Indirects {
 		if in := &l.Indirects[i]; offset >= in.Offset && offset-in.Offset < in.Room {
@@ -93,8 +95,8 @@ func (l *Layout) RegionRead(offset uint32) int {
 	return l.BlockRead()
 }
 
-// FixedSize returns the size of a record without its strings. It is inlined into
-// what decodes events.
+// FixedSize returns the size of a record without its strings. The compiler inlines it
+// into the decoders of events.
 func (l *Layout) FixedSize() int {
 	if l.Block == 0 {
 		return Slot(l.Slots)
@@ -102,8 +104,8 @@ func (l *Layout) FixedSize() int {
 	return l.BlockOffset() + int(pad(l.Block)+l.rooms)
 }
 
-// AddIndirect makes room for size bytes behind what there is in the fixed part and
-// returns their offset from the start of the block.
+// AddIndirect makes room for in at the end of the fixed part and returns its offset
+// from the start of the block.
 func (l *Layout) AddIndirect(in Indirect) uint32 {
 	in.Offset = uint32(l.FixedSize() - l.BlockOffset())
 	in.Room = pad(in.Size)

@@ -16,10 +16,10 @@ const (
 	HeaderSize = 40
 )
 
-// Record is the bytes of an event, at least its header: see [Check].
+// Record holds the bytes of an event, at least its header: see [Check].
 type Record []byte
 
-// Check returns b as a record. The error is for one that is shorter than its header.
+// Check returns b as a record, or an error if b is shorter than a header.
 func Check(b []byte) (Record, error) {
 	if len(b) < HeaderSize {
 		return nil, errShort(len(b))
@@ -36,7 +36,7 @@ func (n errShort) Error() string {
 // Site returns the number of the site that fired.
 func (r Record) Site() uint32 { return binary.NativeEndian.Uint32(r[Site:]) }
 
-// Time returns when, by CLOCK_MONOTONIC.
+// Time returns when the probe fired, by CLOCK_MONOTONIC.
 func (r Record) Time() uint64 { return binary.NativeEndian.Uint64(r[Time:]) }
 
 // PID returns the process id.
@@ -45,8 +45,8 @@ func (r Record) PID() int { return int(binary.NativeEndian.Uint64(r[Task:]) >> 3
 // TID returns the thread id.
 func (r Record) TID() int { return int(uint32(binary.NativeEndian.Uint64(r[Task:]))) }
 
-// Comm returns the thread's name, with NULs behind it.
+// Comm returns the thread's name, padded with NULs.
 func (r Record) Comm() [16]byte { return [16]byte(r[Comm:]) }
 
-// Slot returns what slot i holds.
+// Slot returns the value of slot i.
 func (r Record) Slot(i int) uint64 { return binary.NativeEndian.Uint64(r[Slot(i):]) }

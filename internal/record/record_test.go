@@ -7,7 +7,7 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// TestHeader writes a header by its offsets and reads it by its names.
+// TestHeader writes a header at its offsets and reads it by its methods.
 func TestHeader(t *testing.T) {
 	b := make([]byte, record.HeaderSize+8)
 	binary.NativeEndian.PutUint32(b[record.Site:], 7)
@@ -63,7 +63,7 @@ func TestSections(t *testing.T) {
 	if l.Failed(r) != 1<<40 {
 		t.Errorf("failures %#x, want those before the block", l.Failed(r))
 	}
-	l.Indirects[1].Size = 0 // not needed: it keeps its room
+	l.Indirects[1].Size = 0 // not needed, but keeps its room
 	if l.FixedSize() != 56+40 {
 		t.Errorf("%d bytes when an indirect is left out, want 96", l.FixedSize())
 	}

@@ -8,34 +8,35 @@ import (
 	"sync/atomic"
 )
 
-// ErrBudget is wrapped by the error for what would cost more than a file of its
-// size is worth.
+// ErrBudget is wrapped by the error for work that would cost more than a file of its
+// size may.
 var ErrBudget = errors.New("its sections overlap, repeat or unpack to too much")
 
-// What reading a file may cost, in units of about a nanosecond and a byte. Files
-// as linkers write them cost up to 20 for each of their bytes: a section lies in
-// the file once, and so does what is decoded of it. Headers that lie cost no more.
+// Limits on the cost of reading a file, in units of about a nanosecond or a byte.
+// Files from linkers cost up to 20 for each of their bytes, because a section lies in
+// the file once and is decoded once. Headers that lie cost no more.
 const (
 	perFile   = 8 << 20
 	perByte   = 64
 	maxBudget = 1 << 30
 )
 
-// Costs of bytes. Other packages add what they make of them, see [File.Spend].
+// Costs of bytes. Other packages add the cost of what they make of them; see
+// [File.Spend].
 const (
 	costRead     = 1
 	costUnpack   = 8 // zlib at 125 MB/s
 	costSection  = 128
 	costProgram  = 64
-	unknownProbe = maxBudget / perByte // bytes beyond which no budget grows
+	unknownProbe = maxBudget / perByte // size in bytes beyond which no budget grows
 )
 
-// Allowance returns what reading a file of size bytes may cost.
+// Allowance returns the cost that reading a file of size bytes may have.
 func Allowance(size uint64) uint64 {
 	return min(perFile+perByte*min(size, maxBudget), maxBudget)
 }
 
-// budget is what may still be spent on a file.
+// budget is the cost that may still be spent on a file.
 type budget struct {
 	left atomic.Int64
 	size uint64 // of the file
@@ -47,8 +48,8 @@ func newBudget(size uint64) *budget {
 	return b
 }
 
-// Spend takes cost from what reading the file may cost. The error wraps
-// [ErrBudget] if there is less.
+// Spend subtracts cost from the file's budget. The error wraps [ErrBudget] if the
+// budget has less.
 func (f *File) Spend(cost uint64) error {
 	if cost <= maxBudget && f.budget.left.Add(-int64(cost)) >= 0 {
 		return nil
@@ -59,10 +60,10 @@ func (f *File) Spend(cost uint64) error {
 	return fmt.Errorf("it takes more work than a file of %d bytes is worth: %w", f.budget.size, ErrBudget)
 }
 
-// Allowance returns what reading the whole file may cost.
+// Allowance returns the cost that reading the whole file may have.
 func (f *File) Allowance() uint64 { return Allowance(f.budget.size) }
 
-// sizeOf returns how many bytes r has, as far as that matters to a budget.
+// sizeOf returns the size of r in bytes, up to the size that matters to a budget.
 func sizeOf(r io.ReaderAt) uint64 {
 	switch r := r.(type) {
 	case interface{ Size() int64 }: // package bytes, strings and io
@@ -80,7 +81,7 @@ func sizeOf(r io.ReaderAt) uint64 {
 	if has(unknownProbe) {
 		return unknownProbe
 	}
-	lo, hi := uint64(0), uint64(unknownProbe) // it has lo bytes, but not hi
+	lo, hi := uint64(0), uint64(unknownProbe) // r has lo bytes, but not hi
 	for lo+1 < hi {
 		if mid := (lo + hi) / 2; has(mid) {
 			lo = mid

@@ -8,10 +8,10 @@ import (
 	"io"
 )
 
-// uncompress returns what the contents of the SHF_COMPRESSED section s stand
-// for. It lets debug/elf do so, which knows zlib and zstd, on a file made of just
-// this section, so that nothing else of a hostile file reaches it; and behind a
-// recover, since debug/elf does not promise that it never panics.
+// uncompress returns the uncompressed contents of the SHF_COMPRESSED section s. It
+// uses debug/elf, which knows zlib and zstd, on a file made of just this section, so
+// that nothing else of a hostile file reaches debug/elf. It recovers from panics,
+// since debug/elf does not promise never to panic.
 func (f *File) uncompress(s *elf.SectionHeader, limit uint64) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -36,7 +36,7 @@ func (f *File) uncompress(s *elf.SectionHeader, limit uint64) (out []byte, err e
 	if err := f.Spend(costUnpack * u.Size); err != nil {
 		return nil, err
 	}
-	// The header's size may lie, so that memory grows only with what comes out.
+	// The header's size may lie, so memory grows only with the output.
 	out, err = io.ReadAll(io.LimitReader(u.Open(), int64(u.Size)))
 	if err == nil && uint64(len(out)) < u.Size {
 		err = fmt.Errorf("%d bytes come out instead of %d: %w", len(out), u.Size, io.ErrUnexpectedEOF)
@@ -44,8 +44,8 @@ func (f *File) uncompress(s *elf.SectionHeader, limit uint64) (out []byte, err e
 	return out, err
 }
 
-// wrap returns an ELF file of f's class and byte order whose section 1 is s, and
-// section 2 the names that debug/elf insists on.
+// wrap returns an ELF file of f's class and byte order. Its section 1 is s, and
+// section 2 holds the names that debug/elf requires.
 func (f *File) wrap(s *elf.SectionHeader) io.ReaderAt {
 	var (
 		b              bytes.Buffer
@@ -78,7 +78,7 @@ func (f *File) wrap(s *elf.SectionHeader) io.ReaderAt {
 	return &behind{head: b.Bytes(), rest: io.NewSectionReader(f.r, int64(s.Offset), int64(s.FileSize))}
 }
 
-// behind is head with rest behind it.
+// behind is head followed by rest.
 type behind struct {
 	head []byte
 	rest *io.SectionReader

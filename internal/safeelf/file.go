@@ -10,15 +10,18 @@ import (
 	"math"
 )
 
-// Limits on tables that files describe but nobody needs larger.
+// Limits on tables, larger than any that a real file needs.
 const (
-	// maxProgs bytes of program headers: binfmt_elf's load_elf_phdrs refuses more.
+	// maxProgs is the largest size in bytes of the program headers: binfmt_elf's
+	// load_elf_phdrs refuses more.
 	maxProgs = 64 << 10
-	// maxSections is far above what linkers write into executables and libraries.
+	// maxSections is the largest number of sections, far above what linkers write
+	// into executables and libraries.
 	maxSections = 1 << 18
-	// maxNames bytes of section names.
+	// maxNames is the largest size in bytes of all section names.
 	maxNames = 16 << 20
-	// maxName bytes in a section name; one that is longer has no name here.
+	// maxName is the largest length in bytes of a section name; a section with a
+	// longer one has no name here.
 	maxName = 255
 )
 
@@ -33,7 +36,7 @@ type File struct {
 	Machine   elf.Machine
 	Entry     uint64
 	Progs     []elf.ProgHeader
-	Sections  []elf.SectionHeader // Size and FileSize are both what the file holds
+	Sections  []elf.SectionHeader // Size and FileSize are both the size in the file
 
 	r      io.ReaderAt
 	budget *budget
@@ -42,7 +45,8 @@ type File struct {
 // NewFile reads the headers of the ELF file in r.
 func NewFile(r io.ReaderAt) (*File, error) { return newFile(r, newBudget(sizeOf(r))) }
 
-// Inner reads the headers of an ELF file that f holds. It costs f.
+// Inner reads the headers of an ELF file that f contains, at the expense of f's
+// budget.
 func (f *File) Inner(r io.ReaderAt) (*File, error) { return newFile(r, f.budget) }
 
 func newFile(r io.ReaderAt, budget *budget) (*File, error) {
@@ -98,7 +102,7 @@ func checkMagic(head []byte) error {
 	return nil
 }
 
-// header is what Elf32_Ehdr and Elf64_Ehdr say of the tables.
+// header is what Elf32_Ehdr and Elf64_Ehdr say about the tables.
 type header struct {
 	phoff, shoff     uint64
 	phentsize, phnum uint64
@@ -126,8 +130,8 @@ func (f *File) header(b []byte) header {
 	return h
 }
 
-// readSections reads the section headers. Counts that do not fit the ELF
-// header are in the first section's; it puts them into h.
+// readSections reads the section headers. Counts that do not fit into the ELF header
+// are in the first section header; readSections copies them to h.
 func (f *File) readSections(h *header) error {
 	if h.shoff == 0 {
 		h.shnum = 0
@@ -263,7 +267,7 @@ func (f *File) prog(b []byte) elf.ProgHeader {
 	return p
 }
 
-// trusted is a size that is allocated without asking whether the file has it.
+// trusted is the largest size that is allocated without a check that the file has it.
 const trusted = 64 << 10
 
 // read reads size bytes at off.
@@ -298,7 +302,7 @@ func (f *File) has(off, size uint64) error {
 	return nil
 }
 
-// truncated turns the end of the file into an error that says it came early.
+// truncated turns the end of the file into an error that reports an early end.
 func truncated(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

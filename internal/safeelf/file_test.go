@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/internal/safeelf"
 )
 
-// TestAgainstDebugELF compares what both say of this test's own binary.
+// TestAgainstDebugELF compares safeelf with debug/elf on this test's own binary.
 func TestAgainstDebugELF(t *testing.T) {
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestAgainstDebugELF(t *testing.T) {
 		}
 	}
 	for i, s := range want.Sections {
-		// debug/elf makes Size what a compressed section grows to.
+		// debug/elf sets Size to the uncompressed size of a compressed section.
 		s.Size = s.FileSize
 		h := got.Sections[i]
 		if s.Flags&elf.SHF_COMPRESSED != 0 {
@@ -71,8 +71,8 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// FuzzFile reads every section of a file, whatever they share. What is read and
-// what comes out keep within the budget of a file of that size.
+// FuzzFile reads every section of a file, whatever they share, and checks that input
+// and output keep within the budget of a file of that size.
 func FuzzFile(f *testing.F) {
 	for _, class := range []elf.Class{elf.ELFCLASS32, elf.ELFCLASS64} {
 		head := make([]byte, 64)
@@ -99,7 +99,7 @@ func FuzzFile(f *testing.F) {
 				t.Errorf("section %d: got %d bytes of %d", i, n, s.Size)
 			}
 		}
-		// Looking whether the file reaches so far reads a byte of each section.
+		// Checking that the file reaches that far reads a byte of each section.
 		if most := safeelf.Allowance(uint64(len(data))); out > most || r.n > most+uint64(len(file.Sections))*2+4096 {
 			t.Errorf("a file of %d bytes: read %d and got %d, more than %d", len(data), r.n, out, most)
 		}
@@ -121,8 +121,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// TestUnknownSize reads a file whose reader does not say how large it is: its
-// budget is that of one which does.
+// TestUnknownSize checks that a file whose reader does not report its size has the
+// same budget as one whose reader does.
 func TestUnknownSize(t *testing.T) {
 	data, err := os.ReadFile("/proc/self/exe")
 	if err != nil {

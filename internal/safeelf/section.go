@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Section returns the first section of that name which has data in the file,
-// nil if there is none.
+// Section returns the first section with this name that has data in the file, nil if
+// there is none.
 func (f *File) Section(name string) *elf.SectionHeader {
 	for i := range f.Sections {
 		if s := &f.Sections[i]; s.Name == name && s.Type != elf.SHT_NOBITS {
@@ -18,9 +18,8 @@ func (f *File) Section(name string) *elf.SectionHeader {
 	return nil
 }
 
-// Data returns the contents of section s, uncompressed. A section with more
-// than limit bytes is an error, and so is one beyond the file's budget: each call
-// costs it.
+// Data returns the contents of section s, uncompressed. It returns an error if they
+// have more than limit bytes or exceed the file's budget, which each call reduces.
 func (f *File) Data(s *elf.SectionHeader, limit uint64) ([]byte, error) {
 	if s.FileSize > limit {
 		return nil, fmt.Errorf("section %s has %d bytes, more than the %d that are read", s.Name, s.FileSize, limit)
@@ -46,12 +45,12 @@ func (f *File) Data(s *elf.SectionHeader, limit uint64) ([]byte, error) {
 	return data, nil
 }
 
-// ReadAt reads from the file itself, as [io.ReaderAt].
+// ReadAt reads from the file itself, as [io.ReaderAt] specifies.
 func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.r.ReadAt(p, off) }
 
-// Open is [File.Data] for sections that are not to be held in memory: the
-// contents are read from the file when they are asked for, unless they are
-// compressed. What reading them costs is for the caller to spend.
+// Open is like [File.Data] for sections that need not be in memory: it reads the
+// contents from the file on demand, unless they are compressed. The caller spends the
+// cost of reading them.
 func (f *File) Open(s *elf.SectionHeader, limit uint64) (*io.SectionReader, error) {
 	if s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_COMPRESSED != 0 || s.FileSize > limit {
 		data, err := f.Data(s, limit)

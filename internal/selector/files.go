@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// maxEntries is how many directory entries one pattern of a path may be
-// compared with.
+// maxEntries is the largest number of directory entries with which one pattern of a
+// path is compared.
 const maxEntries = 1 << 18
 
-// Files returns the regular files of this file system that a path with
-// wildcards names. A '*' stands for part of one element here, as in shells. A
-// directory that cannot be read has none. Files returns nil for a path without
-// wildcards or without '/'.
+// Files returns the regular files of this file system that a path with wildcards
+// names. As in shells, a '*' stands for part of one element. A directory that cannot
+// be read counts as empty. Files returns nil for a path without wildcards or without
+// '/'.
 func (s *Selector) Files() ([]string, error) {
 	if s.path.tokens == nil || !strings.Contains(s.Path, "/") {
 		return nil, nil
@@ -45,7 +45,7 @@ func (s *Selector) Files() ([]string, error) {
 				return nil, fmt.Errorf("path %q may name more than %d files: name the directory more closely", s.Path, maxEntries)
 			}
 			for _, e := range entries {
-				// As in shells, hidden files are named by a dot.
+				// As in shells, only a pattern with a dot names hidden files.
 				hidden := strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(element, ".")
 				if !hidden && pattern.match(e.Name()) {
 					next = append(next, dir+"/"+e.Name())

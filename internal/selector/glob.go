@@ -29,14 +29,14 @@ var (
 
 var escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// Quote returns the pattern that only s matches.
+// Quote returns the pattern that matches only s.
 func Quote(s string) string { return escapes.Replace(s) }
 
-// invalid marks a byte that is no UTF-8, as paths may have: it stands for
-// itself, among the surrogates, which no text decodes to.
+// invalid plus a byte stands for a byte that is not UTF-8, which paths may have. It
+// lies among the surrogates, which no text decodes to.
 const invalid = 0xdc00
 
-// character returns the first character of s and how many bytes it has.
+// character returns the first character of s and its number of bytes.
 func character(s string) (c rune, size int) {
 	c, size = utf8.DecodeRuneInString(s)
 	if c == utf8.RuneError && size == 1 {
@@ -106,7 +106,7 @@ func compile(pattern string) (glob, error) {
 	return g, nil
 }
 
-// set parses what follows a '['. A ']' that comes first is one of the set.
+// set parses what follows a '['. A ']' that comes first belongs to the set.
 func set(rs []rune) (t token, rest []rune, err error) {
 	if len(rs) > 0 && (rs[0] == '!' || rs[0] == '^') {
 		t.not, rs = true, rs[1:]
@@ -145,13 +145,13 @@ func (t *token) matches(c rune) bool {
 	return t.not
 }
 
-// match reports whether the pattern matches the whole of s, in a time of at
-// most the product of their lengths.
+// match reports whether the pattern matches the whole of s, in time proportional to
+// at most the product of their lengths.
 func (g *glob) match(s string) bool {
 	if g.tokens == nil {
 		return s == g.literal
 	}
-	star, again := -1, 0 // the last star, and where in s to go on when what follows it fails
+	star, again := -1, 0 // the last star, and where in s to resume if what follows the star fails
 	t, i := 0, 0
 	for i < len(s) {
 		c, size := character(s[i:])

@@ -24,8 +24,7 @@ func (s *Selector) parseInstruction() (function string, err error) {
 	return function, nil
 }
 
-// cutOffset parts FUNC+0x1f or FUNC+31. The '+' of C++ operators is followed by
-// no number.
+// cutOffset splits FUNC+0x1f or FUNC+31. In C++ operators, no number follows the '+'.
 func cutOffset(s string) (function string, offset uint64, ok bool) {
 	plus := strings.LastIndexByte(s, '+')
 	if plus <= 0 || plus+1 == len(s) || s[plus+1] < '0' || s[plus+1] > '9' {

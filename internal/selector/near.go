@@ -2,10 +2,11 @@ package selector
 
 import "strings"
 
-// Near returns what in place of s names provider:name, and how far that is from
-// s: 0 if only case differs, and the marks between words, as between query-start
-// in DTrace's scripts and query__start in C, else by how many letters it does.
-// Patterns in s have to match as they are. What is too far is not near.
+// Near returns what would name provider:name in place of s, and its distance from s:
+// 0 if only case differs, or the marks between words, as between query-start in
+// DTrace's scripts and query__start in C; otherwise the number of letters that
+// differ. Patterns in s must match as they are. ok is false if the distance is too
+// large.
 func (s *Selector) Near(provider, name string) (instead string, distance int, ok bool) {
 	if s.Kind != USDT {
 		return "", 0, false
@@ -29,11 +30,11 @@ func (s *Selector) Near(provider, name string) (instead string, distance int, ok
 }
 
 const (
-	tellingName = 6  // letters of a name that tell more than its provider does
-	farProvider = 64 // the distance of another provider's probe of that name
+	tellingName = 6  // letters from which on a name says more than its provider
+	farProvider = 64 // the distance of another provider's probe with that name
 )
 
-// NearName returns how far s is from naming the function, see Near.
+// NearName returns the distance of s from naming the function; see Near.
 func (s *Selector) NearName(function string) (distance int, ok bool) {
 	if s.Kind == USDT || s.ByAddress || s.function.tokens != nil {
 		return 0, false
@@ -41,7 +42,7 @@ func (s *Selector) NearName(function string) (distance int, ok bool) {
 	return s.function.near(function)
 }
 
-// near returns the distance of a literal from text; a pattern has to match.
+// near returns the distance of a literal from text; a pattern must match.
 func (g *glob) near(text string) (distance int, ok bool) {
 	if g.tokens != nil {
 		return 0, g.match(text)
@@ -51,7 +52,7 @@ func (g *glob) near(text string) (distance int, ok bool) {
 	if len(a) < 2 {
 		limit = 0
 	}
-	if len(a) >= 3 && strings.HasPrefix(b, a) { // it is an abbreviation
+	if len(a) >= 3 && strings.HasPrefix(b, a) { // a is an abbreviation
 		return min(len(b)-len(a), limit), true
 	}
 	distance = edits(a, b, limit)
@@ -63,9 +64,9 @@ func words(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
 }
 
-// edits returns how many bytes have to be added, removed, changed or exchanged
-// with their neighbours to make a into b (Damerau and Levenshtein's distance,
-// each byte edited once), or a number above limit if those are more.
+// edits returns the number of bytes that must be added, removed, changed or exchanged
+// with their neighbours to make a into b (Damerau and Levenshtein's distance, each
+// byte edited once), or a number above limit if that is more.
 func edits(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

@@ -30,18 +30,18 @@ func (k Kind) String() string {
 // Selector is a parsed selection of probes or functions.
 type Selector struct {
 	Kind Kind
-	// Path, Provider, Name and Function are the patterns as they were written.
-	// Path is empty if every path will do; Function is for uprobes, the other
-	// two for USDT probes.
+	// Path, Provider, Name and Function are the patterns as written. Path is empty if
+	// any path matches. Function is for uprobes; Provider and Name are for USDT
+	// probes.
 	Path, Provider, Name, Function string
-	// Offset is the N of FUNC+N: how many bytes an instruction lies behind the
-	// entry of the function. Address is that of an instruction in the file, if
-	// ByAddress is set: the selector names no function then.
+	// Offset is the N of FUNC+N: the distance in bytes of an instruction from the
+	// entry of the function. If ByAddress is set, the selector names no function, and
+	// Address is the address of an instruction in the file.
 	Offset, Address uint64
 	ByAddress       bool
 
 	path, absolute           glob
-	resolved                 string   // where Path leads to through symbolic links
+	resolved                 string   // where Path leads through symbolic links
 	others                   []string // other paths of the file, see Unite
 	provider, name, function glob
 }
@@ -76,7 +76,7 @@ func parse(s string) (sel Selector, err error) {
 			return sel, fmt.Errorf("the function is empty: want %s:PATH:FUNC, with '*' for any", first)
 		}
 	default:
-		// A path may have colons, providers and names have none.
+		// A path may have colons; providers and names have none.
 		name := strings.LastIndexByte(s, ':')
 		if name < 0 {
 			return sel, fmt.Errorf("want [PATH:]PROVIDER:NAME, with '*' for any: there is no ':'")
@@ -124,8 +124,8 @@ func parse(s string) (sel Selector, err error) {
 	return sel, nil
 }
 
-// resolve follows symbolic links: processes know files by their own paths, as
-// in /usr/lib/x for /lib/x. What does not exist may be a process's own.
+// resolve follows symbolic links, since processes know files by their real paths, as
+// in /usr/lib/x for /lib/x. A path that does not exist may be a process's own.
 func (s *Selector) resolve() {
 	path, ok := s.LiteralPath()
 	if !ok || !strings.Contains(path, "/") {
@@ -138,8 +138,8 @@ func (s *Selector) resolve() {
 	}
 }
 
-// Unite has selectors that name one file by different paths, such as one through
-// a symbolic link, each select what is found by the path of another.
+// Unite makes selectors that name one file by different paths, such as one through a
+// symbolic link, each also select what is found by the paths of the others.
 func Unite(selectors ...*Selector) {
 	files := make([]os.FileInfo, len(selectors))
 	for i, s := range selectors {
@@ -160,7 +160,7 @@ func Unite(selectors ...*Selector) {
 	}
 }
 
-// String returns the selector as Parse takes it.
+// String returns the selector in the syntax of Parse.
 func (s *Selector) String() string {
 	switch {
 	case s.Kind != USDT:
@@ -177,22 +177,21 @@ func (s *Selector) Match(path, provider, name string) bool {
 	return s.Kind == USDT && s.provider.match(provider) && s.name.match(name) && s.MatchPath(path)
 }
 
-// MatchFunction reports whether s selects the function, or an instruction of
-// it, of the object at path.
+// MatchFunction reports whether s selects the function, or an instruction of it, in
+// the object at path.
 func (s *Selector) MatchFunction(path, function string) bool {
 	return s.MatchName(function) && s.MatchPath(path)
 }
 
-// MatchName reports whether s selects functions of that name, or instructions
-// of them, wherever they are.
+// MatchName reports whether s selects functions with this name, or instructions of
+// them, in any object.
 func (s *Selector) MatchName(function string) bool {
 	return s.Kind != USDT && !s.ByAddress && s.function.match(function)
 }
 
-// MatchPath reports whether s selects the object at path. A pattern without
-// '/' is also compared with the last element of the path, of whose version, if
-// it is a library, the end may be left out; a path may lead to the object through
-// symbolic links.
+// MatchPath reports whether s selects the object at path. A pattern without '/' is
+// also compared with the last element of the path; for a library, the pattern may
+// omit the end of the version. A path may lead to the object through symbolic links.
 func (s *Selector) MatchPath(path string) bool {
 	if s.Path == "" || s.path.match(path) || s.absolute.match(path) || s.resolved != "" && s.resolved == path || slices.Contains(s.others, path) {
 		return true
@@ -204,14 +203,14 @@ func (s *Selector) MatchPath(path string) bool {
 	return s.path.match(base) || s.path.tokens == nil && isVersionOf(base, s.path.literal)
 }
 
-// isVersionOf reports whether file is a library that programs call name:
-// libx.so.6.0.30 is one of libx.so.6, which is a symbolic link.
+// isVersionOf reports whether file is a version of the library that programs call
+// name: libx.so.6.0.30 is one of libx.so.6, which is a symbolic link.
 func isVersionOf(file, name string) bool {
 	version, ok := strings.CutPrefix(file, name)
 	return ok && strings.Contains(name, ".so") && strings.HasPrefix(version, ".") && strings.Trim(version, ".0123456789") == ""
 }
 
-// LiteralPath returns the path if the selector names just one.
+// LiteralPath returns the path if the selector names exactly one.
 func (s *Selector) LiteralPath() (path string, ok bool) {
 	return s.path.literal, s.Path != "" && s.path.tokens == nil
 }

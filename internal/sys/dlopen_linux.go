@@ -29,11 +29,11 @@ import (
 	"unsafe"
 )
 
-// Library is an object that the dynamic linker has loaded. It stays loaded:
-// unloading it would take its semaphores from under those who read them.
+// Library is an object that the dynamic linker has loaded. It stays loaded, because
+// unloading it would remove its semaphores while goroutines may read them.
 type Library struct{ base unsafe.Pointer }
 
-// Dlopen has the dynamic linker load the object at path, all of whose addresses
+// Dlopen makes the dynamic linker load the object at path, whose addresses must all
 // equal its file offsets.
 func Dlopen(path string) (*Library, error) {
 	p := C.CString(path)

@@ -1,4 +1,4 @@
-// Package sys holds what the module asks of the Linux kernel by itself:
-// sealed memory files, address space that outlives its contents, and the
-// question how the kernel traces a site.
+// Package sys makes the module's own requests to the Linux kernel: sealed memory
+// files, address space that outlives its contents, and the question how the kernel
+// traces a site.
 package sys

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memfd returns a memory file of that name with the given contents, sealed:
-// nobody can write, shrink or grow it any more. The name shows in
-// /proc/PID/maps as /memfd:NAME; the kernel allows 249 bytes.
+// Memfd returns a memory file with this name and contents. It is sealed: nobody can
+// write, shrink or grow it any more. /proc/PID/maps shows the name as /memfd:NAME;
+// the kernel allows 249 bytes.
 func Memfd(name string, contents []byte) (*os.File, error) {
 	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
-	// MFD_NOEXEC_SEAL takes the x bits from the file's mode, which forbids
-	// execve but not PROT_EXEC mappings. Kernels before 6.3 do not know it;
-	// later ones may demand it (sysctl vm.memfd_noexec = 2).
+	// MFD_NOEXEC_SEAL removes the x bits from the file's mode, which forbids execve
+	// but not PROT_EXEC mappings. Kernels before 6.3 do not know it; later ones may
+	// require it (sysctl vm.memfd_noexec = 2).
 	fd, err := unix.MemfdCreate(name, flags|unix.MFD_NOEXEC_SEAL)
 	if err == unix.EINVAL {
 		fd, err = unix.MemfdCreate(name, flags)

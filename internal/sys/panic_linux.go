@@ -13,14 +13,14 @@ const (
 	warnLimit   = "/proc/sys/kernel/warn_limit"
 )
 
-// PanicsOnWarning reports whether a warning of the kernel may end the host, also
-// if it cannot be asked: each does with panic_on_warn, and one that brings their
-// number since boot to warn_limit, if that is not 0 (kernel/panic.c,
-// check_panic_on_warn). How many are left does not matter, since others warn,
-// too.
+// PanicsOnWarning reports whether a warning of the kernel may end the host. It
+// returns true if it cannot find out. With panic_on_warn, each warning does; with a
+// warn_limit other than 0, the one that brings their number since boot to the limit
+// does (kernel/panic.c, check_panic_on_warn). The number that is left does not
+// matter, since other programs cause warnings, too.
 //
-// Linux warns where a process gets SIGKILL while its site is being turned into
-// a call (arch_uprobe_optimize, seen on 6.18 with nop5 and on 7.3 with nop10).
+// Linux warns if a process gets SIGKILL while its site is being turned into a call
+// (arch_uprobe_optimize, seen on 6.18 with nop5 and on 7.3 with nop10).
 func PanicsOnWarning() bool {
 	onWarn, missing := isSet(panicOnWarn)
 	if onWarn || missing {
@@ -31,10 +31,10 @@ func PanicsOnWarning() bool {
 	return limited
 }
 
-// isSet reports whether a sysctl is something else than 0, or cannot be read; one
-// that does not exist is missing.
+// isSet reports whether a sysctl is not 0 or cannot be read. missing reports that it
+// does not exist.
 func isSet(sysctl string) (set, missing bool) {
-	// Not os.ReadFile, which links the formatting of times and dates (RATIONALE.md).
+	// os.ReadFile would link the formatting of times and dates (RATIONALE.md).
 	fd, err := unix.Open(sysctl, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err != unix.ENOENT, err == unix.ENOENT

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIsSet reads what a sysctl may say. What cannot be read is not trusted to be
-// unset.
+// TestIsSet checks the values that a sysctl may have. One that cannot be read counts
+// as set.
 func TestIsSet(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sysctl")

@@ -9,20 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Span is a range of address space. Once reserved, all of it stays readable
-// for the life of the process, whatever is mapped in it, so that a goroutine
-// may read through an address in it that it got at any time before.
+// Span is a range of address space. Once reserved, all of it stays readable for the
+// life of the process, whatever is mapped in it, so that a goroutine may read through
+// an address in the span that it got at any earlier time.
 type Span struct {
 	base unsafe.Pointer
 	size uintptr
 }
 
-// idle holds the released spans. Address space is the process's, and so is
-// this list: were it kept per user, each would leave its spans behind.
+// idle holds the released spans. It is global because address space belongs to the
+// process: if each user had a list, each would leave its spans behind.
 var idle struct {
 	sync.Mutex
 	spans []*Span
-	stuck []*Span // that could not be cleared yet
+	stuck []*Span // spans that could not be cleared yet
 }
 
 // Reserve returns a span of at least size bytes that reads as zero.
@@ -54,14 +54,14 @@ func Reserve(size uint64) (*Span, error) {
 
 const idleFlags = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE
 
-// Map puts size bytes of f, privately and from offset on, at the same offset
-// in the span. It replaces what was there in one step. offset must be a
-// multiple of the page size, and prot should contain PROT_READ.
+// Map maps size bytes of f, privately and from offset on, at the same offset in the
+// span. It replaces what was there in one step. offset must be a multiple of the page
+// size, and prot should contain PROT_READ.
 func (s *Span) Map(f *os.File, offset, size uint64, prot int) error {
 	if offset+size > uint64(s.size) {
 		return fmt.Errorf("map %s: %#x+%#x is beyond the span of %#x bytes", f.Name(), offset, size, s.size)
 	}
-	// The address lies within the span, which is ours to map over.
+	// The address lies within the span, which belongs to us.
 	addr := unsafe.Add(s.base, offset)
 	if _, err := unix.MmapPtr(int(f.Fd()), int64(offset), addr, uintptr(size), prot, unix.MAP_PRIVATE|unix.MAP_FIXED); err != nil {
 		return fmt.Errorf("map %s: %w", f.Name(), err)
@@ -79,10 +79,9 @@ func (s *Span) Counter(offset uint64) *uint32 {
 	return (*uint32)(unsafe.Add(s.base, offset))
 }
 
-// Release unmaps the contents of the span, which then reads as zero, and lets
-// others use its address space. Nobody may execute in it any more. If the
-// kernel has no memory for that, the contents stay, and are unmapped by a later
-// Release.
+// Release unmaps the contents of the span, which then reads as zero, and allows
+// others to use its address space. No goroutine may still execute in it. If the
+// kernel has no memory for that, the contents stay until a later Release unmaps them.
 func (s *Span) Release() error {
 	idle.Lock()
 	defer idle.Unlock()

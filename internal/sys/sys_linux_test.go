@@ -22,9 +22,9 @@ func TestReleaseAtLeast(t *testing.T) {
 	}
 }
 
-// TestOptimizationUnderSeccomp asks under a filter that kills the process for
-// the system call that is asked. Kernels that know the call exempt it, others
-// must not be asked: either way the process lives.
+// TestOptimizationUnderSeccomp calls UprobeOptimization under a filter that kills the
+// process for its system call. Kernels that know the call exempt it from filters, and
+// others must not be asked: either way the process lives.
 func TestOptimizationUnderSeccomp(t *testing.T) {
 	if os.Getenv("USDT_TEST_SECCOMP") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestOptimizationUnderSeccomp$", "-test.v")
@@ -51,7 +51,7 @@ func TestOptimizationUnderSeccomp(t *testing.T) {
 	fmt.Printf("optimization %d\n", UprobeOptimization())
 }
 
-// TestMemfdTooLarge holds what is said of a file beyond the process's limit.
+// TestMemfdTooLarge checks the error for a file beyond the process's limit.
 func TestMemfdTooLarge(t *testing.T) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
@@ -66,7 +66,7 @@ func TestMemfdTooLarge(t *testing.T) {
 	}
 }
 
-// TestSpan checks that a span stays readable, and is used again.
+// TestSpan checks that a span stays readable and is reused.
 func TestSpan(t *testing.T) {
 	page := uint64(os.Getpagesize())
 	f, err := Memfd("span", bytes.Repeat([]byte{7}, int(2*page)))
@@ -111,7 +111,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestMemfdIsSealed tries what a sealed file must refuse.
+// TestMemfdIsSealed checks that a sealed file refuses every change.
 func TestMemfdIsSealed(t *testing.T) {
 	f, err := Memfd("sealed", []byte("contents"))
 	if err != nil {

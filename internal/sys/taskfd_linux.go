@@ -9,7 +9,7 @@ import (
 
 // PerfUprobe is the uprobe of a perf event that runs a BPF program.
 type PerfUprobe struct {
-	Path   string // as whoever made the event gave it
+	Path   string // as given by the event's maker
 	Offset uint64
 }
 
@@ -21,8 +21,8 @@ const (
 	fdUretprobe    = 5
 )
 
-// TaskPerfUprobe returns the uprobe of the perf event that descriptor fd of
-// process pid is, nil if it is of another kind. The error is ENOENT if it runs no
+// TaskPerfUprobe returns the uprobe of the perf event at descriptor fd of process
+// pid, nil if the event is of another kind. The error is ENOENT if the event runs no
 // BPF program, and EPERM without CAP_SYS_ADMIN.
 func TaskPerfUprobe(pid, fd int) (*PerfUprobe, error) {
 	path := make([]byte, unix.PathMax)
@@ -32,9 +32,9 @@ func TaskPerfUprobe(pid, fd int) (*PerfUprobe, error) {
 		progID, fdType         uint32
 		offset, addr           uint64
 	}{pid: uint32(pid), fd: uint32(fd), bufLen: uint32(len(path)), buf: uint64(uintptr(unsafe.Pointer(&path[0])))}
-	// The kernel reads attr and writes to it and to path during the call only:
-	// both are on the heap or on this stack, which does not move meanwhile, and
-	// are kept until after it.
+	// The kernel reads attr, and writes to it and to path, during the call only. Both
+	// are on the heap or on this stack, which does not move meanwhile, and are kept
+	// until after the call.
 	var pinner runtime.Pinner
 	pinner.Pin(&path[0])
 	defer pinner.Unpin()

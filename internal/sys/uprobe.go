@@ -1,7 +1,7 @@
 package sys
 
-// Optimization says which site instruction the kernel turns into a call when
-// a uprobe sits on it, in place of a breakpoint trap.
+// Optimization says which site instruction the kernel replaces by a call when a
+// uprobe sits on it, instead of a breakpoint.
 type Optimization int
 
 const (

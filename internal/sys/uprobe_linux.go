@@ -13,13 +13,13 @@ import (
 // enters (arch/x86/entry/syscalls/syscall_64.tbl).
 const uprobeSyscall = 336
 
-// UprobeOptimization asks the running kernel. The answer is that of the system
-// call which optimised sites make: called from elsewhere it fails with ENXIO
+// UprobeOptimization returns the optimization of the running kernel. It makes the
+// system call that optimised sites make: called from elsewhere, this fails with ENXIO
 // where nop5 is optimised and with EPROTO where nop10 is.
 //
-// Kernels before 6.18 are not asked: they have no such call, and a seccomp
-// filter may kill a process for an unknown one (the exemption for it came
-// together with the call).
+// It does not ask kernels before 6.18: they have no such call, and a seccomp filter
+// may kill a process for an unknown one (the exemption from filters came together
+// with the call).
 var UprobeOptimization = sync.OnceValue(func() Optimization {
 	if runtime.GOARCH != "amd64" || !kernelAtLeast(6, 18) {
 		return NoOptimization
@@ -33,7 +33,7 @@ var UprobeOptimization = sync.OnceValue(func() Optimization {
 	return NoOptimization
 })
 
-// kernelAtLeast reports whether uname names that version or a later one.
+// kernelAtLeast reports whether uname returns this version or a later one.
 func kernelAtLeast(major, minor int) bool {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -42,8 +42,8 @@ func kernelAtLeast(major, minor int) bool {
 	return releaseAtLeast(unix.ByteSliceToString(u.Release[:]), major, minor)
 }
 
-// releaseAtLeast reports whether release, "6.18.44-generic", is that version
-// or a later one. One that it cannot read counts as an old one.
+// releaseAtLeast reports whether release, such as "6.18.44-generic", is this version
+// or a later one. A release that it cannot read counts as old.
 func releaseAtLeast(release string, major, minor int) bool {
 	first, rest, _ := strings.Cut(release, ".")
 	digits := 0

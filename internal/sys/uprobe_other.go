@@ -2,5 +2,5 @@
 
 package sys
 
-// UprobeOptimization says that this kernel has no uprobes.
+// UprobeOptimization returns NoOptimization: this kernel has no uprobes.
 func UprobeOptimization() Optimization { return NoOptimization }

@@ -1,6 +1,6 @@
-// Package watch finds out who watches probe sites: which processes hold BPF links
-// or perf events there, and which sites tracefs has in uprobe_events.
+// Package watch finds the watchers of probe sites: processes that hold BPF links or
+// perf events there, and sites that tracefs has in uprobe_events.
 //
-// What the kernel tells takes CAP_SYS_ADMIN, and CAP_SYS_PTRACE for the holders.
+// Asking the kernel requires CAP_SYS_ADMIN, and finding the holders CAP_SYS_PTRACE.
 // See https://docs.kernel.org/trace/uprobetracer.html.
 package watch

@@ -25,14 +25,14 @@ type perfUprobe struct {
 	holder
 }
 
-// holders is what the descriptors of all processes are.
+// holders is what the descriptors of all processes refer to.
 type holders struct {
 	links   map[uint32][]holder // by id
 	events  []perfUprobe        // with BPF programs
-	unknown []holder            // that have other perf events
+	unknown []holder            // processes that have other perf events
 }
 
-// holders looks at the descriptors of all processes.
+// holders reads the descriptors of all processes.
 func (w *Watchers) holders() *holders {
 	h := &holders{links: map[uint32][]holder{}}
 	entries, err := os.ReadDir("/proc")
@@ -56,7 +56,7 @@ func (w *Watchers) holders() *holders {
 	return h
 }
 
-// look looks at the descriptors of a process.
+// look reads the descriptors of a process.
 func (h *holders) look(pid int) error {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
@@ -98,7 +98,7 @@ func (h *holders) look(pid int) error {
 	return nil
 }
 
-// linkID reads the id of a link from what the kernel says of its descriptor,
+// linkID reads the id of a link from the kernel's description of its descriptor,
 // kernel/bpf/syscall.c (bpf_link_show_fdinfo).
 func linkID(path string) (id uint32, ok bool) {
 	info, err := os.ReadFile(path)

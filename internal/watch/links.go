@@ -8,7 +8,7 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// bpfLink is a link to places in one file.
+// bpfLink is a BPF link to places in one file.
 type bpfLink struct {
 	path    string
 	offsets []uint64
@@ -24,7 +24,7 @@ func (w *Watchers) links() (out []bpfLink) {
 	for it.Next() {
 		info, err := it.Link.Info()
 		if err != nil {
-			mute++ // before Linux 6.8 links of uprobe_multi tell nothing
+			mute++ // before Linux 6.8, links of uprobe_multi do not report their places
 			continue
 		}
 		l := bpfLink{watcher: Watcher{Link: uint32(it.ID)}}

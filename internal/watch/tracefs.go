@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// tracefs are where that file system is mounted.
+// tracefs has the paths at which tracefs is mounted.
 var tracefs = []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}
 
-// uprobeEvents adds what tracefs has. An event that is not enabled there may be
-// one of a perf event's, so of any process that has events which are not known.
+// uprobeEvents adds the events of tracefs. An event that is not enabled there may
+// belong to a perf event, and so to any process with perf events that are not known.
 func (w *Watchers) uprobeEvents(unknown []holder) {
 	var list []byte
 	var dir string
@@ -58,7 +58,7 @@ func parseUprobeEvent(line string) (event, path string, offset uint64, ok bool) 
 	if !ok || !strings.Contains(event, "/") {
 		return "", "", 0, false
 	}
-	// A path may have spaces and colons, what follows it has no ":0x".
+	// A path may have spaces and colons; what follows it has no ":0x".
 	colon := strings.LastIndex(rest, ":0x")
 	if colon < 0 {
 		return "", "", 0, false

@@ -8,22 +8,22 @@ import (
 
 // Watcher is a process, or tracefs, that watches a site.
 type Watcher struct {
-	// Kind is "uprobe_multi" and "perf_event" for BPF programs, by their link or
-	// event, and "uprobe_events" for what tracefs has, which perf uses as well.
+	// Kind is "uprobe_multi" or "perf_event" for BPF programs, by their link or
+	// event, and "uprobe_events" for events of tracefs, which perf uses as well.
 	Kind string `json:"kind"`
-	PID  int    `json:"pid,omitempty"`  // that holds it; 0 for tracefs, and for links that are only pinned
+	PID  int    `json:"pid,omitempty"`  // the holder; 0 for tracefs, and for links that are only pinned
 	Comm string `json:"comm,omitempty"` // of PID
 	Link uint32 `json:"link,omitempty"` // the id of a BPF link
 
 	Event string `json:"event,omitempty"` // of uprobe_events: GROUP/NAME
-	// Maybe says that the process has perf events of which the kernel does not
-	// tell what they are of.
+	// Maybe reports that the process has perf events whose sites the kernel does not
+	// report.
 	Maybe bool `json:"maybe,omitempty"`
 }
 
-// Watchers are all that could be found on the machine.
+// Watchers holds all watchers that were found on the machine.
 type Watchers struct {
-	// Unseen says what could not be asked, and why.
+	// Unseen says what could not be read, and why.
 	Unseen []error
 
 	places map[uint64][]place // by offset in the file
@@ -37,7 +37,7 @@ type place struct {
 	watcher Watcher
 }
 
-// Find looks at the whole machine.
+// Find returns the watchers on the whole machine.
 func Find() *Watchers {
 	w := &Watchers{places: map[uint64][]place{}, infos: map[string]os.FileInfo{}}
 	links := w.links()
@@ -66,10 +66,10 @@ func (w *Watchers) add(offsets []uint64, p place) {
 	}
 }
 
-// At returns who watches the place at an offset of a file, as process pid has it
-// mapped: by path there, which opens leads to from here. It is to be asked of
-// sites at which somebody is; of two files without a name, which programs map
-// under equal ones, the kernel tells no difference.
+// At returns the watchers of the place at an offset of a file that process pid has
+// mapped: path is its path there, and opens leads to it from here. Call At for sites
+// that are watched, because the kernel does not distinguish two files without a name,
+// which programs map under equal ones.
 func (w *Watchers) At(path, opens string, offset uint64, pid int) []Watcher {
 	var out []Watcher
 	for _, p := range w.places[offset] {
@@ -89,13 +89,13 @@ func (w *Watchers) At(path, opens string, offset uint64, pid int) []Watcher {
 
 // same reports whether a watcher's path is that of a mapped file.
 func (w *Watchers) same(p place, path, opens string) bool {
-	// The kernel says so of files without a name, and of removed ones.
+	// The kernel appends this for files without a name, and for removed ones.
 	named := strings.TrimSuffix(p.path, " (deleted)")
 	if named == path || named == opens {
 		return true
 	}
 	if strings.HasPrefix(p.path, "/proc/") {
-		// A perf event keeps the path that it was made with, most often one of a
+		// A perf event keeps the path with which it was made, most often that of a
 		// descriptor that is closed by now.
 		a, b := w.info(p.path), w.info(opens)
 		return a == nil || b == nil || os.SameFile(a, b) || p.watcher.Kind == "perf_event"

@@ -1,4 +1,4 @@
-// Package manpagetest compares manual pages with the commands that they are of.
+// Package manpagetest compares manual pages with their commands.
 package manpagetest
 
 import (
@@ -12,8 +12,7 @@ import (
 	"github.com/go-usdt/usdt/internal/manpage"
 )
 
-// UpToDate fails the test when the command has changed and its pages in dir
-// have not.
+// UpToDate checks that the pages in dir match the command.
 func UpToDate(t *testing.T, dir string, cmd *cobra.Command) {
 	t.Helper()
 	pages, err := manpage.Pages(cmd)
