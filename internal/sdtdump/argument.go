@@ -8,8 +8,8 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// appendArgument appends an argument as its type and where it is: a register
-// by name, memory in brackets, a constant behind '='. All of it is printable.
+// appendArgument appends the type and place of an argument: a register by name,
+// memory in brackets, a constant behind '='. All of the text is printable.
 func appendArgument(b []byte, a *notes.Arg) []byte {
 	if a.Err != nil {
 		return strconv.AppendQuote(append(b, '?'), a.Text)

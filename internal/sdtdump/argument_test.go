@@ -7,7 +7,8 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// A note chooses its symbols, and what stands in place of an argument.
+// TestArgumentPrintable checks that arguments stay printable, since a note chooses
+// its symbols and the text of its arguments.
 func TestArgumentPrintable(t *testing.T) {
 	for _, tt := range []struct{ arg, want string }{
 		{"8@a\u202eb(%rip)", `uint64 [rip+a\u202eb]`},

@@ -7,13 +7,13 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// arguments renders the arguments of probes. Programs repeat few argument
-// strings, so that those which were seen before are remembered.
+// arguments renders the arguments of probes. It remembers argument strings, because
+// programs repeat few of them.
 type arguments struct {
 	machine elf.Machine
 	class   elf.Class
 	seen    map[string]rendered
-	last    string // the argument string that was asked for last
+	last    string // the last argument string
 	args    rendered
 	asked   int
 	hits    int
@@ -21,20 +21,19 @@ type arguments struct {
 	text    []byte
 }
 
-// rendered are the arguments of an argument string as text, and what is wrong
-// with them.
+// rendered holds the arguments of an argument string as text, and the errors in them.
 type rendered struct {
 	text []byte
 	errs []error
 }
 
-// Remembering costs memory and a look-up, and it pays only if strings recur.
+// Remembering costs memory and a lookup, and pays only if strings recur.
 const (
 	maxUnpaid = 1 << 10 // strings are remembered without that
 	maxSeen   = 1 << 14
 )
 
-// of returns the arguments of p, until it is called again.
+// of returns the arguments of p, valid until the next call.
 func (r *arguments) of(p *reader.Probe) rendered {
 	if p.Machine != r.machine || p.Class != r.class || r.seen == nil {
 		*r = arguments{machine: p.Machine, class: p.Class, seen: map[string]rendered{}}

@@ -30,8 +30,8 @@ func sdtdump(b *testing.B) string {
 	return path
 }
 
-// timed runs the command with its output going nowhere, and returns how long
-// it took and the most memory that it had, in bytes.
+// timed runs the command, discards its output, and returns the time that it took and
+// its peak memory in bytes.
 func timed(b *testing.B, name string, args ...string) (time.Duration, int64) {
 	b.Helper()
 	self, err := os.Executable()
@@ -51,10 +51,10 @@ func timed(b *testing.B, name string, args ...string) (time.Duration, int64) {
 	return time.Duration(ns), peak
 }
 
-// measure is a program that runs the one in its arguments and prints its time
-// in nanoseconds and its memory in bytes. A process's peak begins with that of
-// the one it was forked from (kernel/fork.c: the memory is shared until exec),
-// so that a test, which is large, cannot ask for it itself.
+// measure is a program that runs the one in its arguments and prints its time in
+// nanoseconds and its memory in bytes. A process's peak begins with that of the
+// process from which it was forked (kernel/fork.c: the memory is shared until exec),
+// so a test, which is large, cannot measure it itself.
 func measure() {
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stderr = os.Stderr
@@ -68,8 +68,8 @@ func measure() {
 	fmt.Println(took.Nanoseconds(), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)
 }
 
-// manyProbes writes an object with n probes, which have so many argument strings
-// among them, and returns its path.
+// manyProbes writes an object with n probes, which have argStrings different argument
+// strings, and returns its path.
 func manyProbes(b *testing.B, n, argStrings int) string {
 	b.Helper()
 	const size = 1 << 20
@@ -109,8 +109,8 @@ func manyProbes(b *testing.B, n, argStrings int) string {
 }
 
 // BenchmarkManyProbes lists 100,000 probes with sdtdump and with readelf -n, in
-// turns. Programs repeat few argument strings (a JDK's 531 sites have 128); the
-// worst case is that all differ.
+// turns. Programs repeat few argument strings (a JDK's 531 sites have 128); in the
+// worst case all differ.
 func BenchmarkManyProbes(b *testing.B) {
 	needs.Tools(b, "readelf")
 	const n = 100_000
@@ -166,7 +166,7 @@ func providerObject(b *testing.B, n int) string {
 	return files[0]
 }
 
-// report gives the time of the command alone instead of that of the round.
+// report reports the time of the command alone instead of that of the round.
 func report(b *testing.B, own time.Duration) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(own.Microseconds())/1000, "ms/sdtdump")
@@ -177,8 +177,8 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// BenchmarkAllProcesses reads a machine on which 200 processes more have mapped
-// 10 libraries each that all have probes.
+// BenchmarkAllProcesses reads a machine with 200 more processes, each of which has
+// mapped 10 libraries that all have probes.
 func BenchmarkAllProcesses(b *testing.B) {
 	needs.C(b)
 	const processes, libraries = 200, 10

@@ -11,12 +11,12 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// bpftracePrinter writes a line of bpftrace for every probe. Each is a program
-// by itself, as in bpftrace -e 'LINE', and all of those below one comment that
-// says how to run bpftrace are one, too. They are for bpftrace from 0.17 on.
+// bpftracePrinter writes a line of bpftrace for every probe. Each line is a program
+// by itself, as in bpftrace -e 'LINE'. All lines below one comment, which says how to
+// run bpftrace, form a program, too. The lines are for bpftrace from 0.17 on.
 type bpftracePrinter struct {
 	w       *bufio.Writer
-	seen    map[string]bool // sites of one probe are attached to together
+	seen    map[string]bool // bpftrace attaches to all sites of a probe together
 	command string          // the last comment
 }
 
@@ -74,13 +74,13 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 	return err
 }
 
-// bpftraceMost is how many arguments bpftrace before 0.24 reads on x86-64. It
-// refuses a program with others.
+// bpftraceMost is the number of arguments that bpftrace before 0.24 reads on x86-64.
+// It refuses a program that uses more.
 const bpftraceMost = 6
 
-// bpftraceObject returns the path by which bpftrace takes a probe's object, and
-// a comment that says how to run it. With -p all versions take files; before
-// 0.25 some find memory files by "*" and by no path, since then by path only.
+// bpftraceObject returns the path by which bpftrace finds a probe's object, and a
+// comment that says how to run it. With -p all versions accept files. Before 0.25
+// some find memory files by "*" and by no path; later ones find them by path only.
 func bpftraceObject(p *reader.Probe) (path, command string) {
 	if p.Live == nil {
 		return p.Attachable(), ""
@@ -90,20 +90,20 @@ func bpftraceObject(p *reader.Probe) (path, command string) {
 	case p.OpenPath == "":
 		return p.Path, withPID
 	case strings.HasPrefix(p.OpenPath, fmt.Sprintf("/proc/%d/root/", p.Live.PID)):
-		return "*", withPID // of another mount namespace, which it looks into
+		return "*", withPID // of another mount namespace, into which bpftrace looks
 	}
 	return p.OpenPath, fmt.Sprintf("// bpftrace, without -p: the path is of process %d only", p.Live.PID)
 }
 
-// bpftraceReads reports whether both bcc, by which bpftrace read arguments
-// before 0.24, and libbpf know the form of one. bcc knows no 'f' behind the
-// size, either, but leaves out only the argument.
+// bpftraceReads reports whether bcc, which read arguments for bpftrace before 0.24,
+// and libbpf both know the form of an argument. bcc does not know the 'f' behind the
+// size, either, but leaves out only that argument.
 func bpftraceReads(a *notes.Arg) bool {
 	return a.Err == nil && !a.Float && a.Symbol == "" && a.Segment == "" && a.Pair == "" && a.Size <= 8
 }
 
-// bpftraceArgument returns argument i as a printf verb and an expression,
-// which is empty for one that bpftrace cannot read or that belongs to another.
+// bpftraceArgument returns argument i as a printf verb and an expression, which is
+// empty if bpftrace cannot read the argument or if it belongs to another one.
 func bpftraceArgument(p decoded, i int) (verb, value string) {
 	a := &p.args[i]
 	if !bpftraceReads(a) {
@@ -143,17 +143,17 @@ func bpftraceArgument(p decoded, i int) (verb, value string) {
 
 func isFloat(f *reader.Field) bool { return f != nil && f.Kind == reader.Float }
 
-// bpftraceWritable reports whether s can stand in quotes, where bpftrace knows
-// no escapes in the name of a probe.
+// bpftraceWritable reports whether s can stand in quotes: bpftrace knows no escapes
+// in the name of a probe.
 func bpftraceWritable(s string) bool {
 	return s != "" && !strings.ContainsAny(s, "\"\\") && printable.String(s) == s
 }
 
-// percent returns s as it stands for itself in a format.
+// percent returns s escaped for a printf format.
 func percent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 
-// bpftraceQuote puts a part of a probe's name in quotes if bpftrace's lexer
-// would not take it as it is.
+// bpftraceQuote quotes a part of a probe's name if bpftrace's lexer would not accept
+// it otherwise.
 func bpftraceQuote(s string) string {
 	for _, c := range s {
 		switch {

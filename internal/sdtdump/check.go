@@ -8,8 +8,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// checkPrinter writes what tracers would miss or refuse of each object with
-// probes, a line for each fault:
+// checkPrinter writes what tracers would miss or refuse in each object with probes, a
+// line for each fault:
 //
 //	/usr/bin/python3.11: gdb: without .stapsdt.base it reads no probes
 type checkPrinter struct {
@@ -24,7 +24,7 @@ func newCheck(w io.Writer, _ *options) printer {
 
 func (c *checkPrinter) flush() error { return nil }
 
-// probe checks the object of p if p is the first of it.
+// probe checks the object of p if p is its first probe.
 func (c *checkPrinter) probe(p *reader.Probe) error {
 	path := p.Attachable()
 	if c.seen[path] {

@@ -21,7 +21,7 @@ const (
 	exitUsage  = 2
 )
 
-// options are what the command line asks for.
+// options are the options of the command line.
 type options struct {
 	targets []string
 	pid     int
@@ -37,7 +37,7 @@ type options struct {
 	color    bool
 }
 
-// errUsage is wrapped by errors that are the caller's.
+// errUsage wraps errors of the command's user.
 type errUsage struct{ error }
 
 func (e errUsage) Unwrap() error { return e.error }

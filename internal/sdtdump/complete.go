@@ -10,12 +10,12 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// completeProbes completes PROVIDER:NAME by what the files or processes that
-// stand on the command line have, or else by what runs on the machine.
+// completeProbes completes PROVIDER:NAME with the probes of the files or processes on
+// the command line or, if there are none, of the processes on the machine.
 func completeProbes(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	add := func(p *reader.Probe) {
-		// Shells expand what they are given as completions.
+		// Shells expand the completions that they get.
 		if name := p.Provider + ":" + p.Name; strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
 			names = append(names, name)
 		}

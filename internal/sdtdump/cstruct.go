@@ -40,7 +40,7 @@ func (c *cPrinter) probe(p *reader.Probe) error {
 	return err
 }
 
-// comment returns text that ends neither its line nor the comment it is in.
+// comment returns s as text that ends neither its line nor the comment around it.
 func comment(s string) string { return strings.ReplaceAll(printable.String(s), "*/", `*\/`) }
 
 // blockPlace says in words where the block is while the site executes.
@@ -62,7 +62,8 @@ func blockPlace(p *reader.Probe) string {
 	return "at " + reg
 }
 
-// maxNesting is how deep nested types are written out; below it, as bytes.
+// maxNesting is the depth to which nested types are written out; deeper ones are
+// bytes.
 const maxNesting = 8
 
 // cMembers writes the members of a packed struct of size bytes.
@@ -128,7 +129,7 @@ func cDeclare(w io.Writer, t btf.Type, name, indent string, depth int) {
 	fmt.Fprintf(w, "char %s[%d]", name, size)
 }
 
-// cInt returns an integer type of C, whatever name the object gives it.
+// cInt returns an integer type of C, whatever its name in the object.
 func cInt(i *btf.Int) string {
 	switch {
 	case i.Encoding == btf.Bool:

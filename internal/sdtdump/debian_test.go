@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "TestDebian writes testdata/debian anew")
 
-// release is a release of Debian, with its architectures that are tested and
-// its packages that have probes.
+// release is a release of Debian, with the architectures that are tested and the
+// packages that have probes.
 type release struct {
 	name          string
 	architectures []string
@@ -80,7 +80,7 @@ func TestDebianNotes(t *testing.T) {
 	}
 }
 
-// jsonSuffix is behind the names of expected outputs.
+// jsonSuffix ends the names of expected outputs.
 const jsonSuffix = ".json"
 
 func unzip(t *testing.T, path string) map[string][]byte {
@@ -198,8 +198,9 @@ func testArchitecture(t *testing.T, r release, arch string) {
 	}
 }
 
-// resolveAll looks up the symbols in arguments, and returns how many are in no
-// symbol table of the stripped file at path. Any other error fails the test.
+// resolveAll looks up the symbols in arguments, and returns the number of those that
+// are in no symbol table of the stripped file at path. Any other error fails the
+// test.
 func resolveAll(t *testing.T, path string) (missing int) {
 	t.Helper()
 	for name, err := range resolved(t, path) {
@@ -212,8 +213,8 @@ func resolveAll(t *testing.T, path string) (missing int) {
 	return missing
 }
 
-// resolved returns the symbols in the arguments of a file with why they cannot
-// be resolved.
+// resolved returns the symbols in the arguments of a file, each with the error of
+// resolving it.
 func resolved(t *testing.T, path string) map[string]error {
 	t.Helper()
 	f, err := reader.Open(path)
@@ -239,7 +240,7 @@ func resolved(t *testing.T, path string) map[string]error {
 	return out
 }
 
-// writeZip writes the files, the same for the same contents.
+// writeZip writes the files. Equal contents give equal archives.
 func writeZip(t *testing.T, path string, files map[string][]byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

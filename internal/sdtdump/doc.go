@@ -1,2 +1,2 @@
-// Package sdtdump is the command sdtdump, for other commands to run too.
+// Package sdtdump is the command sdtdump, which other commands can run, too.
 package sdtdump

@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// dump prints what o asks for and returns the exit code.
+// dump prints what o selects and returns the exit code.
 func dump(o *options, stdout, stderr io.Writer) (int, error) {
 	o.color = wantsColor(stdout)
 	d := &dumper{options: o}
@@ -67,10 +67,10 @@ type dumper struct {
 	near        string    // what --probe may mean if nothing matches
 	distance    int       // of near
 	found       int       // probes
-	matched     int       // of them, those that were asked for
-	failed      int       // errors told
+	matched     int       // probes that were selected
+	failed      int       // errors reported
 	denied      int       // processes that may not be read, with -a
-	deniedFirst error     // of them
+	deniedFirst error     // the first error of a denied process
 }
 
 // tell reports an error and goes on.
@@ -112,9 +112,9 @@ func isGo(path string) bool {
 	return f.IsGo()
 }
 
-// probes prints the probes that are asked for; the error is that of writing.
+// probes prints the selected probes. It returns an error of writing.
 func (d *dumper) probes(probes iter.Seq2[reader.Probe, error]) error {
-	current := new(reader.Probe) // one for all, which the printers do not keep
+	current := new(reader.Probe) // one for all: the printers do not keep it
 	for p, err := range probes {
 		if err != nil {
 			d.tell(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestFetchArg holds the operands that look simple and are not.
+// TestFetchArg checks operands that look simple and are not.
 func TestFetchArg(t *testing.T) {
 	for _, tt := range []struct {
 		machine elf.Machine

@@ -96,7 +96,7 @@ func walk(target string, visit func(path string, named bool, err error) bool) {
 		switch {
 		case err != nil:
 		case path == target && e.Type()&fs.ModeSymlink != 0:
-			// A symbolic link to a directory is walked if it is named.
+			// A symbolic link to a directory is followed if the user named it.
 			walk(path+"/", visit)
 			return nil
 		case !e.Type().IsRegular():

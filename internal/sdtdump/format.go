@@ -9,10 +9,10 @@ import (
 
 // printer writes probes in one format.
 type printer interface {
-	// probe writes p, which is another probe after it returns. The error is
-	// that of writing.
+	// probe writes p, which the caller reuses for another probe afterwards. It
+	// returns an error of writing.
 	probe(p *reader.Probe) error
-	// flush writes what is left.
+	// flush writes the remaining output.
 	flush() error
 }
 
@@ -36,9 +36,9 @@ type decoded struct {
 	args []notes.Arg
 }
 
-// blockField returns the typed field whose value argument i of p is, nil if
-// there is none. The arguments of a typed probe are slots of its block, in
-// registers in the order of the slots or in memory at the slot's offset.
+// blockField returns the typed field whose value argument i of p is, nil if there is
+// none. The arguments of a typed probe are slots of its block: in registers in the
+// order of the slots, or in memory at the slot's offset.
 func blockField(p decoded, i int) *reader.Field {
 	if p.Type == nil || p.args[i].Err != nil {
 		return nil
@@ -55,8 +55,8 @@ func blockField(p decoded, i int) *reader.Field {
 	return nil
 }
 
-// lengthOf returns the number of the argument that is the length of field f,
-// -1 if the note has none.
+// lengthOf returns the number of the argument that is the length of field f, or -1 if
+// the note has none.
 func lengthOf(p decoded, f *reader.Field) int {
 	for i := range p.args {
 		offset := uint32(8 * i)
@@ -70,7 +70,7 @@ func lengthOf(p decoded, f *reader.Field) int {
 	return -1
 }
 
-// identifier makes s a name in C: other characters become '_'.
+// identifier returns s as a C identifier: other characters become '_'.
 func identifier(s string) string {
 	b := []byte(s)
 	for i, c := range b {

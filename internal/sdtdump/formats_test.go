@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// output runs sdtdump, which must succeed.
+// output runs sdtdump, which must succeed, and returns its output.
 func output(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -38,8 +38,8 @@ func compile(t *testing.T) string {
 	return prog
 }
 
-// TestUprobeEvents feeds --format uprobe_events to the kernel, in groups of this
-// run's own: events are the machine's.
+// TestUprobeEvents feeds the output of --format uprobe_events to the kernel, in
+// groups of this run's own, because events belong to the machine.
 func TestUprobeEvents(t *testing.T) {
 	needs.Root(t)
 	const events = "/sys/kernel/tracing/uprobe_events"
@@ -100,8 +100,8 @@ func appendTo(path, line string) error {
 	return err
 }
 
-// TestBpftrace feeds --format bpftrace to bpftrace, which attaches and then
-// ends. The values that it then shows are in INTEROP.md.
+// TestBpftrace feeds the output of --format bpftrace to bpftrace, which attaches and
+// then ends. INTEROP.md has the values that bpftrace then shows.
 func TestBpftrace(t *testing.T) {
 	needs.Root(t)
 	needs.Tools(t, "bpftrace")
@@ -111,8 +111,8 @@ func TestBpftrace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := strings.SplitAfter(output(t, append(args, "--format", "bpftrace")...), "\n")
-			// bpftrace from 0.24 on attaches to nothing if one of the probes
-			// is refused, which the comment above it says.
+			// If bpftrace from 0.24 on refuses one of the probes, it attaches to
+			// none. The comment above such a probe says so.
 			var program string
 			refused := 0
 			for i, line := range lines {
@@ -125,7 +125,7 @@ func TestBpftrace(t *testing.T) {
 			if want := map[string]int{"C": 2}[name]; refused != want {
 				t.Errorf("%d probes of which it says that bpftrace refuses them, want %d:\n%s", refused, want, lines)
 			}
-			// The last clause ends it once everything is attached.
+			// The last clause ends bpftrace once everything is attached.
 			program += "interval:ms:1 { exit(); }\n"
 			out, err := exec.Command("bpftrace", "-e", program).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "Attach") || strings.Contains(string(out), "Error finding") {
@@ -135,7 +135,7 @@ func TestBpftrace(t *testing.T) {
 	}
 }
 
-// TestCStructs compiles --format c, and compares sizes and offsets.
+// TestCStructs compiles the output of --format c, and compares sizes and offsets.
 func TestCStructs(t *testing.T) {
 	needs.Tools(t, "gcc")
 	source := output(t, "-p", startService(t), "--format", "c", "--probe", "sdtdump_service:*")

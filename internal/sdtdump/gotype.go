@@ -10,15 +10,15 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Limits of what is written of a type, which a hostile object can make long.
+// Limits on the text of a type, which a hostile object can make long.
 const (
 	maxGoTypeDepth = 8
 	maxGoTypeText  = 4 << 10
 )
 
-// goType is the text of an argument's type in Go, which is what a service
-// declared it with, but for names that objects do not hold: an int is an int64,
-// a named type what it is made of.
+// goType is the text of an argument's type in Go, as a service declared it, except
+// for names that objects do not hold: an int is an int64, and a named type is its
+// underlying type.
 type goType struct{ strings.Builder }
 
 // field appends the type of f.
@@ -51,7 +51,7 @@ func (t *goType) field(f *reader.Field, depth int) {
 	}
 }
 
-// of appends a type that is no field.
+// of appends a type that is not a field.
 func (t *goType) of(typ btf.Type, depth int) {
 	if depth > maxGoTypeDepth || t.Len() > maxGoTypeText {
 		t.WriteString("…")
@@ -111,7 +111,7 @@ func (t *goType) structure(s *btf.Struct, depth int) {
 	t.WriteString("}")
 }
 
-// noteType returns what a note says of an argument's type.
+// noteType returns the type that a note gives an argument.
 func noteType(a *notes.Arg) string {
 	var t goType
 	switch {
@@ -123,5 +123,5 @@ func noteType(a *notes.Arg) string {
 	return t.String()
 }
 
-// argumentName is how tracers name an argument that has no name.
+// argumentName returns the name that tracers give an argument without a name.
 func argumentName(i int) string { return "arg" + strconv.Itoa(i) }

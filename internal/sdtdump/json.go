@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// The structs below are the JSON of design: keys that do not apply are absent.
+// The structs below define the JSON output. Keys that do not apply are absent.
 
 type jsonProbe struct {
 	Path            string         `json:"path"`
@@ -83,8 +83,8 @@ type jsonPrinter struct {
 	*options
 	w    *bufio.Writer
 	enc  *json.Encoder
-	args []notes.Arg    // those of the probe that is printed
-	out  []jsonArgument // and what they become
+	args []notes.Arg    // arguments of the current probe
+	out  []jsonArgument // their JSON
 }
 
 func newJSON(w io.Writer, o *options) printer {
@@ -186,7 +186,7 @@ func argumentJSON(a *notes.Arg) jsonArgument {
 	return out
 }
 
-// appendImmediate appends a constant as the number that its size and sign make it.
+// appendImmediate appends a constant as a number of its size and sign.
 func appendImmediate(b []byte, a *notes.Arg) []byte {
 	v := a.Widen(a.Value)
 	if a.Signed {

@@ -33,7 +33,7 @@ func start(t *testing.T, cmd *exec.Cmd) *traced {
 	return &traced{p, t, p.PID()}
 }
 
-// probe returns what sdtdump says of the process's probe, with more flags.
+// probe returns sdtdump's output for the process's probe, with more flags.
 func (c *traced) probe(name string, flags ...string) jsonProbe {
 	c.t.Helper()
 	text := output(c.t, append(flags, "--json", "-p", strconv.Itoa(c.pid), "--probe", name)...)
@@ -47,7 +47,7 @@ func (c *traced) probe(name string, flags ...string) jsonProbe {
 	return p
 }
 
-// path returns where this host can open the probe's object.
+// path returns the path by which this host can open the probe's object.
 func (p *jsonProbe) path() string {
 	if p.Open != "" {
 		return p.Open
@@ -67,8 +67,8 @@ func serviceCommand(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// TestLiveState attaches to a probe and looks at its site and its semaphore
-// before, meanwhile and afterwards. A kernel optimises a site when it is hit.
+// TestLiveState attaches to a probe and checks its site and semaphore before,
+// meanwhile and afterwards. A kernel optimises a site when it is hit.
 func TestLiveState(t *testing.T) {
 	needs.Root(t)
 	if err := rlimit.RemoveMemlock(); err != nil {
@@ -120,8 +120,8 @@ func TestLiveState(t *testing.T) {
 	check("detached", "clean", 0)
 }
 
-// TestContainer reads, from outside, a program in mount and PID namespaces of
-// its own, whose path is another file or none here.
+// TestContainer reads, from outside, a program in mount and PID namespaces of its
+// own, whose path leads to another file or none here.
 func TestContainer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inside", "service")
 	program, pid := tracee.StartContainer(t, serviceCommand(t).Path, path)
@@ -133,7 +133,7 @@ func TestContainer(t *testing.T) {
 	if p.Site == nil || p.Site.State != "clean" || len(p.Types) != 3 {
 		t.Errorf("got site %+v and types %v", p.Site, p.Types)
 	}
-	// What "open" names is the object.
+	// "open" names the object.
 	var same jsonProbe
 	if err := json.Unmarshal([]byte(output(t, "--json", "--probe", "sdtdump_service:tick", p.Open)), &same); err != nil {
 		t.Fatal(err)

@@ -22,15 +22,16 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// names are arguments whose names the kernel takes neither so long nor twice.
+// names has arguments whose names are too long for the kernel, or equal after
+// cutting.
 type names struct {
-	Text   string `usdt:"arg1"` // whose length is argument 1
+	Text   string `usdt:"arg1"` // its length is argument 1
 	First  int    `usdt:"a_name_that_is_longer_than_the_kernel_takes_1"`
 	Second int    `usdt:"a_name_that_is_longer_than_the_kernel_takes_2"`
 }
 
-// service is a program with typed probes: it says when they are there, fires
-// one for every line of its input, which it answers, and ends with the input.
+// service is a program with typed probes. It reports when they are loaded, fires one
+// for every line of its input, which it answers, and ends with the input.
 func service() {
 	p := provider.New("sdtdump_service", nil)
 	tick := provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
@@ -79,7 +80,7 @@ func truncate(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// capture VAR FILE sets the environment variable VAR to what FILE holds.
+// capture VAR FILE sets the environment variable VAR to the contents of FILE.
 func capture(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: capture VAR FILE")

@@ -11,22 +11,22 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// markdownPrinter writes a table for a service's own documentation, in the
-// Markdown of GitHub and others, a row for each probe:
+// markdownPrinter writes a table for a service's own documentation, in the Markdown
+// of GitHub and others, with a row for each probe:
 //
 //	| Probe | Arguments | Semaphore |
 //	| --- | --- | --- |
 //	| `myapp:request_start` | `id uint64`, `path string` | yes |
 //
-// Sites of one probe whose arguments have the same types share a row. Rows are
-// sorted, and hold no address, so that the same probes give the same table.
+// Sites of one probe whose arguments have the same types share a row. Rows are sorted
+// and hold no address, so that the same probes give the same table.
 type markdownPrinter struct {
 	*options
 	w    *bufio.Writer
 	rows map[markdownRow]bool
 }
 
-// markdownRow is a row of the table. Its cells are escaped, but for the names.
+// markdownRow is a row of the table. Its cells are escaped, except for the names.
 type markdownRow struct {
 	provider, name  string
 	args, semaphore string
@@ -74,8 +74,8 @@ func (m *markdownPrinter) flush() error {
 	return m.w.Flush()
 }
 
-// row writes cells, the last of them only if it was asked for. That writing
-// failed is for Flush to say.
+// row writes cells, the last of them only if it was requested. Flush reports that
+// writing failed.
 func (m *markdownPrinter) row(cells ...string) {
 	if !m.symbols {
 		cells = cells[:len(cells)-1]
@@ -83,8 +83,8 @@ func (m *markdownPrinter) row(cells ...string) {
 	m.w.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
-// markdownArguments returns the arguments of p as its service declared them, or
-// what the note says of them: their sizes.
+// markdownArguments returns the arguments of p as its service declared them, or their
+// sizes from the note.
 func markdownArguments(p *reader.Probe) string {
 	var cells []string
 	if p.Type != nil && len(p.Type.Fields) > 0 {
@@ -106,8 +106,8 @@ func markdownArguments(p *reader.Probe) string {
 	return strings.Join(cells, ", ")
 }
 
-// markdownCode returns s as code in a cell of a table. What would end the code
-// or the cell makes it text with escapes instead.
+// markdownCode returns s as code in a cell of a table. If s would end the code or the
+// cell, it returns text with escapes instead.
 func markdownCode(s string) string {
 	s = printable.String(s)
 	if !strings.ContainsAny(s, "`|\\") {
@@ -115,7 +115,7 @@ func markdownCode(s string) string {
 	}
 	var b strings.Builder
 	for _, r := range s {
-		// CommonMark: any punctuation of ASCII can have a backslash before it.
+		// CommonMark: any ASCII punctuation can have a backslash before it.
 		if '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' || '{' <= r && r <= '~' {
 			b.WriteByte('\\')
 		}

@@ -28,8 +28,8 @@ type documented struct {
 	OK    bool
 }
 
-// TestMarkdown holds the table of a service: its types are those of Go, its
-// order is that of the names, whatever order they were declared in.
+// TestMarkdown checks the table of a service: its types are those of Go, and its rows
+// are sorted by name, in whatever order the probes were declared.
 func TestMarkdown(t *testing.T) {
 	p := provider.New("sdtdump_markdown", nil)
 	provider.NewRecord[documented](p, "served")

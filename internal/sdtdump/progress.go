@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	progressAfter = 500 * time.Millisecond // work that is done sooner shows none
+	progressAfter = 500 * time.Millisecond // shorter work shows no progress
 	progressEvery = 100 * time.Millisecond
 )
 
-// progress shows on a terminal how far long work is. Everything else that is
-// written to the terminal meanwhile goes through behind, which takes the line
-// away first. A nil progress shows nothing.
+// progress shows the progress of long work on a terminal. All other output to the
+// terminal goes through behind, which removes the line first. A nil progress shows
+// nothing.
 type progress struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -42,7 +42,8 @@ func newProgress(w io.Writer, after time.Duration) *progress {
 	return p
 }
 
-// maxWhat characters of a path are shown, so that the line is not broken.
+// maxWhat is the largest number of characters shown of a path, so that the line does
+// not wrap.
 const maxWhat = 60
 
 func (p *progress) show() {
@@ -64,7 +65,7 @@ func (p *progress) show() {
 	p.shown = true
 }
 
-// reads says that the next file or process is read.
+// reads records that the next file or process is being read.
 func (p *progress) reads(what string) {
 	if p == nil {
 		return
@@ -75,7 +76,7 @@ func (p *progress) reads(what string) {
 	p.what = what
 }
 
-// stop takes the line away for good.
+// stop removes the line for good.
 func (p *progress) stop() {
 	if p == nil {
 		return
@@ -92,7 +93,7 @@ func (p *progress) erase() {
 	}
 }
 
-// behind returns a writer to w, for what may share the terminal.
+// behind returns a writer to w, for output that may share the terminal.
 func (p *progress) behind(w io.Writer) io.Writer {
 	if p == nil {
 		return w

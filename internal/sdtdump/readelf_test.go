@@ -16,14 +16,14 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// site is what readelf -n prints of a probe.
+// site is what readelf -n prints about a probe.
 type site struct {
 	Provider, Name            string
 	Location, Base, Semaphore uint64
 	Args                      string
 }
 
-// TestAgainstReadelf compares what sdtdump and readelf list for every file with
+// TestAgainstReadelf compares the lists of sdtdump and readelf for every file with
 // probes that the machine's packages installed.
 func TestAgainstReadelf(t *testing.T) {
 	needs.Tools(t, "readelf")
@@ -38,9 +38,8 @@ func TestAgainstReadelf(t *testing.T) {
 	t.Logf("%d sites in %d files", sites, len(files))
 }
 
-// compareReadelf fails the test unless sdtdump lists what readelf -n does for
-// the file at path and understands every argument. It returns the number of
-// sites.
+// compareReadelf checks that sdtdump lists the same probes as readelf -n for the file
+// at path and understands every argument. It returns the number of sites.
 func compareReadelf(t *testing.T, path string) int {
 	t.Helper()
 	want := readelf(t, path)

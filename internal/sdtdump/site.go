@@ -7,8 +7,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// appendSite appends lines with the instructions at p's site: address, bytes,
-// assembler text; behind the first, what is to be known of the site.
+// appendSite appends lines with the instructions at p's site: address, bytes and
+// assembler text. The first line ends with remarks on the site.
 func appendSite(b []byte, p *reader.Probe) []byte {
 	s, err := p.Site()
 	addr := p.Location + p.Delta

@@ -10,9 +10,9 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// skeleton returns what sdtdump reads of the ELF file at path, as an ELF file:
-// its headers, and those of its sections that concern probes. It is a hundredth
-// of the size, and gives the same output but for symbols and code.
+// skeleton returns what sdtdump reads of the ELF file at path, as an ELF file: its
+// headers, and its sections that concern probes. The skeleton is a hundredth of the
+// size, and gives the same output except for symbols and code.
 func skeleton(path string) ([]byte, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *skeletonWriter) section(name string, h elf.SectionHeader, data []byte) 
 	s.count++
 }
 
-// finish appends the section headers and tells the ELF header where all is.
+// finish appends the section headers and fills in the ELF header.
 func (s *skeletonWriter) finish(phoff uint64) []byte {
 	for s.out.Len()%8 != 0 {
 		s.out.WriteByte(0)

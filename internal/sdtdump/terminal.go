@@ -11,7 +11,7 @@ func wantsColor(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && isTerminal(w)
 }
 
-// style is how a part of the text looks: ECMA-48, SGR.
+// style is the look of a part of the text: ECMA-48, SGR.
 type style string
 
 const (

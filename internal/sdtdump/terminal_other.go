@@ -4,5 +4,5 @@ package sdtdump
 
 import "io"
 
-// isTerminal says of every output that it is none: text is not coloured here.
+// isTerminal returns false: text is not coloured here.
 func isTerminal(io.Writer) bool { return false }

@@ -75,7 +75,7 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// watched is a writer that tells of each write.
+// watched is a writer that reports each write.
 type watched struct {
 	bytes.Buffer
 	wrote chan struct{}

@@ -15,12 +15,12 @@ import (
 //	/usr/bin/python3.11  build-id 571d98e0…
 //	  python:gc__start  0x428833  semaphore 0xa84238  (int32 [rsp+112])
 //
-// and below that what is worth a word: C declarations, what is wrong.
+// Below a probe's line, it writes C declarations and errors.
 type textPrinter struct {
 	*options
 	w     io.Writer
 	buf   []byte
-	path  string // of the object whose line was written last
+	path  string // path of the object whose line was written last
 	pid   int
 	args  arguments
 	types map[*btf.Struct]string // their declarations
@@ -84,7 +84,7 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 	return nil
 }
 
-// complain appends a line with err, if there is one.
+// complain appends a line with err, unless err is nil.
 func (t *textPrinter) complain(b []byte, err error) []byte {
 	if err == nil {
 		return b
@@ -94,7 +94,8 @@ func (t *textPrinter) complain(b []byte, err error) []byte {
 	return append(t.end(b), '\n')
 }
 
-// start appends what makes the text behind it look like s, and end what ends it.
+// start appends the escape sequence that begins style s; end appends the one that
+// ends it.
 func (t *textPrinter) start(b []byte, s style) []byte {
 	if t.color {
 		b = append(b, s...)
@@ -104,7 +105,7 @@ func (t *textPrinter) start(b []byte, s style) []byte {
 
 func (t *textPrinter) end(b []byte) []byte { return t.start(b, normal) }
 
-// object writes the line of p's object if p is the first of it.
+// object writes the line of p's object if p is its first probe.
 func (t *textPrinter) object(p *reader.Probe) {
 	pid := 0
 	if p.Live != nil {
@@ -130,7 +131,8 @@ func (t *textPrinter) object(p *reader.Probe) {
 	t.buf = append(b, '\n')
 }
 
-// declarations returns the fields of typ as C; many probes share few structs.
+// declarations returns the fields of typ as C. It keeps them, because many probes
+// share few structs.
 func (t *textPrinter) declarations(typ *reader.Type) string {
 	s, ok := t.types[typ.Struct]
 	if !ok {

@@ -14,15 +14,15 @@ import (
 )
 
 // uprobeEventsPrinter writes a line for tracefs's uprobe_events for every site
-// (Documentation/trace/uprobetracer.rst). What the kernel cannot express is a
-// comment, which the kernel takes as well.
+// (Documentation/trace/uprobetracer.rst). For a probe that the kernel cannot express
+// it writes a comment, which the kernel accepts as well.
 type uprobeEventsPrinter struct {
 	w     *bufio.Writer
 	names map[string]int // events by name: further sites get a number
 	sites map[string]bool
 }
 
-// maxEventName is MAX_EVENT_NAME_LEN of kernel/trace/trace.h, less the NUL.
+// maxEventName is MAX_EVENT_NAME_LEN of kernel/trace/trace.h, minus the NUL.
 const maxEventName = 63
 
 func newUprobeEvents(w io.Writer, _ *options) printer {
@@ -86,15 +86,15 @@ func (u *uprobeEventsPrinter) unique(group, event string) string {
 	return event
 }
 
-// maxFetchArgName is MAX_ARG_NAME_LEN of kernel/trace/trace_probe.h, less the NUL.
+// maxFetchArgName is MAX_ARG_NAME_LEN of kernel/trace/trace_probe.h, minus the NUL.
 const maxFetchArgName = 31
 
-// fetchArgNames are the names of an event's arguments so far: the kernel refuses
-// an event that has one twice.
+// fetchArgNames has the names of an event's arguments so far: the kernel refuses an
+// event that has one twice.
 type fetchArgNames map[string]bool
 
-// unique returns the name, cut to what the kernel takes and with a number if
-// another argument has it.
+// unique returns the name, cut to the kernel's limit and with a number if another
+// argument has it.
 func (used fetchArgNames) unique(name string) string {
 	out := name[:min(len(name), maxFetchArgName)]
 	for n := 1; used[out]; n++ {
@@ -113,7 +113,7 @@ var (
 	errAddress  = errors.New("uprobe_events has no addresses of symbols")
 )
 
-// fetchArg returns argument i of p in the language of uprobe_events.
+// fetchArg returns argument i of p in the syntax of uprobe_events.
 func fetchArg(p decoded, i int) (string, error) {
 	a := &p.args[i]
 	if a.Err != nil {
@@ -164,8 +164,8 @@ func fetchArg(p decoded, i int) (string, error) {
 	return value + ":" + typ, nil
 }
 
-// kernelRegister returns the name that the kernel gives to a register
-// (regoffset_table in arch/*/kernel/ptrace.c).
+// kernelRegister returns the kernel's name for a register (regoffset_table in
+// arch/*/kernel/ptrace.c).
 func kernelRegister(p decoded, name string) (string, bool) {
 	r, ok := notes.LookupRegister(p.Machine, p.Class, name)
 	if !ok || r.Kind != notes.GeneralRegister || r.Shift != 0 {
@@ -173,7 +173,7 @@ func kernelRegister(p decoded, name string) (string, bool) {
 	}
 	switch p.Machine {
 	case elf.EM_X86_64, elf.EM_386:
-		// rax, eax and r8: the kernel says ax and r8.
+		// The kernel calls rax and eax ax, and r8 r8.
 		if n := r.Name; len(n) == 3 && (n[0] == 'r' || n[0] == 'e') && (n[1] < '0' || n[1] > '9') {
 			return "%" + n[1:], true
 		}

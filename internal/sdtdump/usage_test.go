@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWrongFlags sets every flag wrongly: to what is out of range or no pattern,
-// to nothing, and to what has no effect beside the rest.
+// TestWrongFlags checks wrong values of every flag: out of range, no pattern, empty,
+// or without effect beside the rest.
 func TestWrongFlags(t *testing.T) {
 	for _, test := range []struct {
 		args []string

@@ -13,37 +13,38 @@ import (
 
 // Limits on what is read of one event.
 const (
-	// maxBlock bytes of argument block, and of what its pointers lead to, are read.
+	// maxBlock is the largest number of bytes that are read of an argument block, and
+	// of what its pointers lead to.
 	maxBlock = notes.MaxBlockSize
-	// maxFields of a probe are told apart, and maxNesting of structs, arrays and
-	// pointers; what is beyond is bytes.
+	// maxFields is the largest number of a probe's fields, maxNesting the largest
+	// depth of its structs, arrays and pointers; what lies beyond is bytes.
 	maxFields  = notes.MaxFields
 	maxNesting = notes.MaxNesting
-	// maxFollowed pointers are followed without being named in full.
+	// maxFollowed is the largest number of pointers that are followed without being
+	// named in full.
 	maxFollowed = 12
-	// maxElements of a slice are read if they have strings of their own: each
-	// of these takes a read.
+	// maxElements is the largest number of a slice's elements that are read if they
+	// have strings, each of which takes a read.
 	maxElements = 8
 )
 
 // region is a part of a record in which values lie.
 type region struct {
-	base int    // in the record, or in the bytes of a slice
+	base int    // offset in the record, or in the bytes of a slice
 	size uint32 // bytes
-	read int    // of what lies here: a bit of record.Layout.Failed
-	// fixed says that programs know the place of what lies here, and can follow
-	// what points from it.
+	read int    // the read of the region: a bit of record.Layout.Failed
+	// fixed reports that BPF programs know the region's place, and can follow
+	// pointers in it.
 	fixed bool
 }
 
-// Follow says which pointers are followed, by their paths: exact those that are
-// named in full, ok also those that a pattern matches, of which at most maxFollowed
-// are. A nil Follow follows none.
+// Follow reports which pointers are followed, by their paths: exact if the path names
+// the pointer in full, ok also if a pattern matches it. At most maxFollowed pointers
+// of the latter kind are followed. A nil Follow follows none.
 type Follow func(path string) (exact, ok bool)
 
-// OfBlock returns the shape of records that hold all of a probe's argument block,
-// and that have one slot if the probe needs IPv4Slot. limit bytes of each string are
-// kept.
+// OfBlock returns the shape of records that hold all of a probe's argument block, and
+// one slot if the probe needs IPv4Slot. limit bytes of each string are kept.
 func OfBlock(t *reader.Type, limit int, follow Follow) (*Shape, error) {
 	s := &Shape{Layout: &record.Layout{Limit: limit}}
 	if len(t.Fields) == 0 {
@@ -70,8 +71,8 @@ func CheckBlock(t *reader.Type) error {
 	return nil
 }
 
-// AddBlock adds a probe's argument block, and what its pointers lead to, to a layout
-// that has all its slots, and the probe's arguments to the fields.
+// AddBlock adds a probe's argument block, and what its pointers lead to, to the
+// layout, which must have all its slots, and the probe's arguments to the fields.
 func (s *Shape) AddBlock(t *reader.Type, follow Follow) {
 	s.Layout.Block = t.Record.BlockSize
 	b := blockBinder{sc: s, layout: s.Layout, follow: follow}
@@ -82,26 +83,26 @@ func (s *Shape) AddBlock(t *reader.Type, follow Follow) {
 	}
 }
 
-// Why an argument of a typed probe has no value.
+// Errors that say why an argument of a typed probe has no value.
 var (
 	errNoBlock = errors.New("the object does not say where the argument block is")
 	errTooDeep = errors.New("it lies behind more than one pointer without a fixed place")
 
-	// ErrTooManyParts is that of what would need one read too many.
+	// ErrTooManyParts is the error of an argument that would need one read too many.
 	ErrTooManyParts = fmt.Errorf("more than %d strings, slices and pointers need a read of their own", record.MaxBlockReads-1)
 )
 
-// blockBinder finds out where the values of typed arguments will be.
+// blockBinder finds the places of the values of typed arguments.
 type blockBinder struct {
 	sc      *Shape
 	layout  *record.Layout
 	follow  Follow
-	fields  int  // that have been told apart
-	inArray bool // what lies here is there several times, and is not followed
-	unread  bool // a string has no fixed place
+	fields  int  // number of fields so far
+	inArray bool // whether the region repeats, so that nothing in it is followed
+	unread  bool // whether a string has no fixed place
 }
 
-// field is for an argument or a member of a struct in a region. path leads to
+// field describes an argument, or a member of a struct, in a region. path leads to
 // it.
 func (b *blockBinder) field(t *reader.Field, in region, path string, depth int) Field {
 	f := Field{Name: t.Name, Kind: t.Kind, Meaning: t.Meaning, Offset: in.base + int(t.Offset), Read: in.read}
@@ -130,7 +131,7 @@ func (b *blockBinder) field(t *reader.Field, in region, path string, depth int) 
 	return f
 }
 
-// element is for a value that is no member of a struct: an element, or what a
+// element describes a value that is no member of a struct: an element, or what a
 // pointer leads to.
 func (b *blockBinder) element(name string, t btf.Type, in region, path string, depth int) Field {
 	members := []btf.Member{{Name: "element", Type: t}}
@@ -145,7 +146,7 @@ func (b *blockBinder) element(name string, t btf.Type, in region, path string, d
 	return b.field(&all[0], in, path, depth)
 }
 
-// composite is for structs, arrays and pointers that stand in a region.
+// composite describes structs, arrays and pointers in a region.
 func (b *blockBinder) composite(f *Field, t *reader.Field, in region, path string, depth int) {
 	at := in
 	at.base, at.size = in.base+int(t.Offset), t.Size
@@ -200,7 +201,7 @@ func (b *blockBinder) array(f *Field, typ *btf.Array, at region, path string, de
 	b.elements(f, typ.Type, at, path, depth)
 }
 
-// elements describes the f.Count elements from the beginning of a region on.
+// elements describes the f.Count elements that begin with a region.
 func (b *blockBinder) elements(f *Field, t btf.Type, first region, path string, depth int) {
 	start := len(b.layout.Strings)
 	f.Parts = []Field{b.element("", t, first, path, depth+1)}
@@ -222,7 +223,7 @@ func (b *blockBinder) elements(f *Field, t btf.Type, first region, path string, 
 	}
 }
 
-// counted is for a pointer with a length: text, bytes or a slice.
+// counted describes a pointer with a length: text, bytes or a slice.
 func (b *blockBinder) counted(f *Field, t *reader.Field, in region, path string, depth int) {
 	rel := uint32(in.base - b.layout.BlockOffset())
 	read := record.String{Sized: true, Pointer: rel + t.Offset, Length: rel + t.LenOffset, Region: in.read}
@@ -264,8 +265,8 @@ func (b *blockBinder) counted(f *Field, t *reader.Field, in region, path string,
 	}
 }
 
-// countedElements copies the first elements of a slice to the fixed part, from
-// where their strings are read.
+// countedElements copies the first elements of a slice to the fixed part, from which
+// their strings are read.
 func (b *blockBinder) countedElements(f *Field, t btf.Type, read record.String, path string, depth int) {
 	n := min(maxElements, maxBlock/8/f.Stride)
 	if n == 0 {
@@ -285,11 +286,11 @@ func (b *blockBinder) countedElements(f *Field, t btf.Type, read record.String, 
 	b.inArray = false
 }
 
-// dereference has the program read what a pointer leads to.
+// dereference makes the program read what a pointer leads to.
 func (b *blockBinder) dereference(f *Field, target btf.Type, path string, depth int) {
 	size, err := btf.Sizeof(target)
 	if err != nil || size <= 0 {
-		return // void: an address is all there is
+		return // void: the address is the value
 	}
 	at, err := b.place(record.Indirect{Pointer: uint32(f.Offset - b.layout.BlockOffset()), Size: uint32(size)})
 	if err != nil {
@@ -300,7 +301,7 @@ func (b *blockBinder) dereference(f *Field, target btf.Type, path string, depth 
 	f.Parts = []Field{b.element(f.Name, target, at, path, depth+1)}
 }
 
-// place makes room for memory behind a pointer in the fixed part of records.
+// place makes room in the fixed part of records for what a pointer leads to.
 func (b *blockBinder) place(in record.Indirect) (region, error) {
 	if b.layout.Reads() == record.MaxBlockReads {
 		return region{}, ErrTooManyParts

@@ -11,14 +11,14 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// NoText takes the place of the index of strings that were not read: an index that
-// it has been added to is negative.
+// NoText replaces the index of a string that was not read. It is so small that it
+// stays negative when an index is added to it.
 const NoText = math.MinInt32
 
-// Resolve returns the field that a path leads to, such as "peer.host" or
-// "scores[1]", at its place in the record; parts of structs are named by '.',
-// elements of arrays by their index. What a pointer at the end leads to is
-// returned if the pointer is followed, else its address.
+// Resolve returns the field that a path leads to, such as "peer.host" or "scores[1]",
+// at its place in the record. A '.' precedes a part of a struct, and an index in
+// brackets selects an element of an array. For a pointer at the end, Resolve returns
+// what it leads to if the pointer is followed, and its address otherwise.
 func (s *Shape) Resolve(path string) (*Field, error) {
 	f, at, text, err := s.Lookup(path)
 	if err != nil {
@@ -30,9 +30,9 @@ func (s *Shape) Resolve(path string) (*Field, error) {
 	return &shifted, nil
 }
 
-// Lookup returns the field at the end of a path, and by how much its offset and
-// the index of its string are shifted: those of an array's first element stand for
-// all elements.
+// Lookup returns the field at the end of a path, and the shifts of its offset and of
+// the index of its string: the field of an array's first element stands for all
+// elements.
 func (s *Shape) Lookup(path string) (f *Field, at, text int, err error) {
 	end := strings.IndexAny(path, ".[")
 	if end < 0 {
@@ -69,9 +69,9 @@ func (s *Shape) Lookup(path string) (f *Field, at, text int, err error) {
 	return f, at, text, nil
 }
 
-// Pointers returns the paths of what a path passes through: those of them that are
-// pointers have to be followed for Resolve to find it. Arguments are called by
-// their names among fields there, also if the path calls them by their places.
+// Pointers returns the paths that a path passes through. Those of pointers must be
+// followed for Resolve to find the field. The result has the names that arguments
+// have in fields, even if the path has their places.
 func Pointers(path string, fields []reader.Field) (through []string) {
 	end := strings.IndexAny(path, ".[")
 	if end < 0 {
@@ -90,7 +90,8 @@ func Pointers(path string, fields []reader.Field) (through []string) {
 	return through
 }
 
-// argument returns the field that is called name, or that stands at its place.
+// argument returns the field that is called name, or that is at the place that name
+// stands for.
 func (s *Shape) argument(name string) *Field {
 	for _, fields := range [][]Field{s.Fields, s.Looked} {
 		for i := range fields {
@@ -105,10 +106,10 @@ func (s *Shape) argument(name string) *Field {
 	return nil
 }
 
-// ArgName is how an argument without a name is called by its place.
+// ArgName returns the name, by its place, of an argument without a name.
 func ArgName(i int) string { return "arg" + strconv.Itoa(i) }
 
-// ArgNumber undoes ArgName.
+// ArgNumber returns the place for which ArgName returns name.
 func ArgNumber(name string) (int, bool) {
 	digits, ok := strings.CutPrefix(name, "arg")
 	if !ok {
@@ -118,7 +119,7 @@ func ArgNumber(name string) (int, bool) {
 	return i, err == nil && i >= 0 && ArgName(i) == name
 }
 
-// behind returns what a followed pointer leads to, and everything else as it is.
+// behind returns what a followed pointer leads to, and other fields as they are.
 func behind(f *Field) *Field {
 	if f.Source == FromPointer {
 		return &f.Parts[0]
@@ -153,7 +154,7 @@ func namesOf(fields []Field) []string {
 	return names
 }
 
-// elementAt returns the index at the beginning of a path, and what is behind it.
+// elementAt returns the index at the beginning of a path, and the rest of the path.
 func (f *Field) elementAt(where string) (i int, rest string, err error) {
 	number, rest, ok := strings.Cut(strings.TrimPrefix(where, "["), "]")
 	i, err = strconv.Atoi(number)

@@ -5,7 +5,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Source says how the value of a Field is found.
+// Source says how to find the value of a Field.
 type Source uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 
 	FromStruct  // Parts
 	FromArray   // Count times Parts[0], from Offset on
-	FromCounted // as many, but no more than Length says
+	FromCounted // as FromArray, but no more elements than Length says
 	FromSlice   // Parts[0] as often as string number Index has room for it
 	FromPointer // the address at Offset leads to Parts[0]
 
@@ -29,13 +29,13 @@ const (
 // Field says where an argument's value, or a part of it, lies in a record.
 type Field struct {
 	Name   string
-	Err    error // why there is no value; nil of most
+	Err    error // why there is no value; usually nil
 	Source Source
 	Kind   reader.FieldKind
-	// Meaning is that of a number or of bytes.
+	// Meaning is the meaning of a number or of bytes.
 	Meaning reader.Meaning
 	Size    uint8 // bytes of a number
-	Read    int   // of what it lies in: a bit of record.Layout.Failed
+	Read    int   // the read that it lies in: a bit of record.Layout.Failed
 	Offset  int   // in the record
 	Index   int   // in Layout.Strings
 
@@ -51,18 +51,19 @@ type Field struct {
 	Counted int // FromCounted: the read of where Length lies
 }
 
-// IPv4Slot holds what notes.IPv4Register says, if Shape.IPv4.
+// IPv4Slot holds the value that notes.IPv4Register describes, if Shape.IPv4 is true.
 const IPv4Slot = 0
 
-// Shape says how the records of a site are decoded.
+// Shape says how to decode the records of a site.
 type Shape struct {
 	Layout *record.Layout
 	Fields []Field
-	// Looked are read but are no arguments of the event: conditions and aggregates
-	// look at them.
+	// Looked has fields that conditions and aggregates read but that are not
+	// arguments of the event.
 	Looked []Field
-	// Named says that arguments are found by their names only, not by their places.
+	// Named reports that arguments are found by their names only, not by their
+	// places.
 	Named bool
-	// IPv4 says that the slot IPv4Slot tells IPv4 addresses from IPv6.
+	// IPv4 reports that the slot IPv4Slot distinguishes IPv4 addresses from IPv6.
 	IPv4 bool
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// connection is a probe of a number, an array, and a pointer to a struct that points
-// to another one and has text.
+// connection returns the type of a probe with a number, an array, and a pointer to a
+// struct that has text and points to another struct.
 func connection() *reader.Type {
 	u32 := &btf.Int{Name: "unsigned int", Size: 4}
 	u64 := &btf.Int{Name: "unsigned long", Size: 8}
@@ -32,7 +32,7 @@ func connection() *reader.Type {
 	return &reader.Type{Struct: st, Fields: reader.Fields(st), Record: notes.TypeRecord{BlockSize: 24}}
 }
 
-// following is a Follow of pointers by their names.
+// following returns a Follow of pointers by their names.
 func following(names ...string) shape.Follow {
 	return func(path string) (exact, ok bool) {
 		ok = slices.Contains(names, path)
@@ -40,8 +40,8 @@ func following(names ...string) shape.Follow {
 	}
 }
 
-// TestResolve finds fields by their paths, whether they lie behind pointers that are
-// followed, and checks that looking for them changes nothing.
+// TestResolve checks that fields are found by their paths, also behind followed
+// pointers, and that lookups change nothing.
 func TestResolve(t *testing.T) {
 	const block = record.HeaderSize + 8
 	for _, test := range []struct {
@@ -85,7 +85,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestPointers checks which pointers have to be followed for a path.
+// TestPointers checks which pointers must be followed for a path.
 func TestPointers(t *testing.T) {
 	fields := connection().Fields
 	for path, want := range map[string]string{

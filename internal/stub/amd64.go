@@ -27,7 +27,7 @@ var RegisterArgs = map[int][]string{
 	1: {"dil", "sil", "dl", "cl", "r8b", "r9b"},
 }
 
-// Register returns a register operand, Memory the operand for the slot or
+// Register returns a register operand; Memory returns the operand for the slot or
 // field at a byte offset of the block.
 func Register(name string) string { return "%" + name }
 

@@ -5,21 +5,21 @@ import (
 	"unsafe"
 )
 
-// Idle are the semaphores of what is not loaded: words that stay zero, at an address
-// that the linker knows. Others are noted by their distance from it, so that a zero
-// value looks here, without a test for nil.
+// Idle holds the semaphores of what is not loaded: words that stay zero, at an
+// address that the linker knows. Other semaphores are stored as their distance from
+// Idle, so that a zero value refers to Idle, without a test for nil.
 var Idle struct{ Words words }
 
-// beyond returns how far behind Idle memory outside Go's heap lies. For the way
-// back the collector need not know the pointer.
+// beyond returns the distance from Idle to memory outside Go's heap. The collector
+// need not know the pointer that is made of it again.
 func beyond(p unsafe.Pointer) uintptr { return uintptr(p) - uintptr(unsafe.Pointer(&Idle)) }
 
-// Semaphore is a probe's view of its semaphore: a counter that the kernel keeps. The
-// zero value's is Idle.
+// Semaphore refers to a probe's semaphore: a counter that the kernel keeps. The zero
+// value refers to Idle.
 type Semaphore uintptr
 
-// Attach makes counter the semaphore's counter, Idle if it is nil. It must stay
-// readable for the life of the process.
+// Attach makes s refer to counter, or to Idle if counter is nil. The counter must
+// stay readable for the life of the process.
 func (s *Semaphore) Attach(counter *uint32) {
 	var at uintptr
 	if counter != nil {
@@ -35,22 +35,21 @@ func (s *Semaphore) Counter() *uint32 {
 
 // Active reports whether the counter is not zero.
 //
-// The kernel changes the counter behind the compiler's back. The plain load
-// cannot be hoisted over the atomic one before it, and costs one unit less of
-// the inliner's budget than an atomic load, of which the Fire of a probe of five
-// arguments has none to spare.
+// The kernel changes the counter behind the compiler's back. The plain load cannot be
+// hoisted over the atomic one before it. It costs one unit less of the inliner's
+// budget than an atomic load, and the Fire of a probe of five arguments has no unit
+// to spare.
 func (s *Semaphore) Active() bool {
 	return *(*uint32)(unsafe.Add(unsafe.Pointer(&Idle.Words), atomic.LoadUintptr((*uintptr)(s)))) != 0
 }
 
-// Any looks at several semaphores, of which there is one mostly. The zero value has
-// none.
+// Any refers to several semaphores, mostly to one. The zero value refers to none.
 type Any struct {
-	near Semaphore // the one, or one that is not zero if there are several
+	near Semaphore // the only one, or one that is not zero if there are several
 	all  atomic.Pointer[[]*uint32]
 }
 
-// Set makes counters the semaphores, which must stay readable for the life of the
+// Set makes a refer to counters, which must stay readable for the life of the
 // process.
 func (a *Any) Set(counters []*uint32) {
 	a.all.Store(&counters)
@@ -68,7 +67,7 @@ func (a *Any) Set(counters []*uint32) {
 // see [Many.Active].
 func (a *Any) Active(look func(*Any) bool) bool { return a.near.Active() && look(a) }
 
-// Look looks at all counters.
+// Look reports whether one of the counters is not zero.
 //
 //go:noinline
 func (a *Any) Look() bool {
@@ -80,42 +79,43 @@ func (a *Any) Look() bool {
 	return false
 }
 
-// words are eight semaphores: as many as a look at a provider costs next to nothing.
+// words are eight semaphores, a number that costs a check of a provider next to
+// nothing.
 type words struct{ a, b, c, d uint64 }
 
-// busy are words that are not zero, where a closer look is needed.
+// busy holds words that are not zero. A pointer to it leads to a closer look.
 var busy = words{a: 1}
 
 // Always returns a counter that is not zero.
 func Always() *uint32 { return (*uint32)(unsafe.Pointer(&busy)) }
 
-// Many looks at semaphores that lie side by side, two in a word. The zero value has
-// none.
+// Many refers to semaphores that lie side by side, two in a word. The zero value
+// refers to none.
 type Many struct {
-	near uintptr // less the address of Idle: the words if there are few, or busy
+	near uintptr // distance from Idle of the words if they are few, or of busy
 	all  atomic.Pointer[Rows]
 }
 
-// Rows are the semaphores of objects.
+// Rows holds the semaphores of objects.
 type Rows struct {
 	few  []*words
-	long [][]uint64 // of an object that has many
+	long [][]uint64 // the semaphores of objects that have many
 }
 
-// RowPadding is how many bytes that read as zero must follow the semaphores of an
-// object.
+// RowPadding is the number of bytes that must follow the semaphores of an object and
+// read as zero.
 const RowPadding = 28
 
 // longRow is the number of words from which on comparing vectors pays.
 const longRow = 64
 
-// Add adds n semaphores of an object, four bytes each, from first on. The four bytes
-// before first, if it does not lie at a multiple of eight, and RowPadding bytes
-// behind the semaphores must read as zero, and all must stay readable for the life of
-// the process.
+// Add adds n semaphores of an object, four bytes each, from first on. RowPadding
+// bytes behind the semaphores must read as zero, as must the four bytes before first
+// if first is not at a multiple of eight. All must stay readable for the life of the
+// process.
 func (r *Rows) Add(first *uint32, n int) {
 	before := uintptr(unsafe.Pointer(first)) % 8
-	// All that is read is memory outside Go's heap, as the caller vouches.
+	// All reads are of memory outside Go's heap, as the caller guarantees.
 	p := unsafe.Add(unsafe.Pointer(first), -int(before))
 	size := (int(before) + 4*n + 7) / 8
 	if size > longRow {
@@ -131,7 +131,7 @@ func (r *Rows) Add(first *uint32, n int) {
 // Always adds semaphores that are not zero.
 func (r *Rows) Always() { r.few = append(r.few, &busy) }
 
-// Set makes the semaphores in rows those that Active looks at.
+// Set makes m refer to the semaphores in rows.
 func (m *Many) Set(rows *Rows) {
 	m.all.Store(rows)
 	near := &busy
@@ -152,7 +152,7 @@ func (m *Many) Active(look func(*Many) bool) bool {
 	return w.a|w.b|w.c|w.d != 0 && look(m)
 }
 
-// Look looks at all counters.
+// Look reports whether one of the counters is not zero.
 //
 //go:noinline
 func (m *Many) Look() bool {

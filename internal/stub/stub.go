@@ -1,8 +1,7 @@
 // Package stub makes the machine code of probe sites and calls it.
 //
-// A stub is a site instruction followed by a return. Tracers put their
-// breakpoint on the site; what it finds in the registers there is what Call
-// loads.
+// A stub is a site instruction followed by a return. Tracers put their breakpoint on
+// the site, where they find the registers that Call has loaded.
 package stub
 
 import (
@@ -19,46 +18,45 @@ const Slots = 12
 type Block struct {
 	// Slot holds the arguments' values, see FORMAT.md.
 	Slot [Slots]uint64
-	// Ptr holds what belongs into those slots that are addresses. They are
-	// kept apart, as pointers, since a stack that grows moves what they point
-	// to: Call copies them into Slot when the stack can no longer move.
+	// Ptr holds the values of those slots that are addresses. They are kept apart, as
+	// pointers, because a stack that grows moves what they point to: Call copies them
+	// into Slot once the stack can no longer move.
 	Ptr [Slots]unsafe.Pointer
 }
 
-// Call calls the stub whose address is at site, with the argument block b. It
-// does nothing if that address is 0.
+// Call calls the stub whose address is at site, with the argument block b. It does
+// nothing if that address is 0.
 //
-// For each bit i of addresses Call first sets b.Slot[i] to b.Ptr[i]. The first
-// slots are loaded into the integer argument registers of the C ABI, and the
-// block's address into the register BlockReg. What b points to stays reachable
-// and in place until Call returns.
+// For each bit i of addresses, Call first sets b.Slot[i] to b.Ptr[i]. It loads the
+// first slots into the integer argument registers of the C ABI, and the block's
+// address into the register BlockReg. What b points to stays reachable and in place
+// until Call returns.
 //
-// The register in which Go keeps the goroutine (amd64: r14, arm64: x28) holds its
-// address at the site, whatever the caller did with it.
+// At the site, the register in which Go keeps the goroutine (amd64: r14, arm64: x28)
+// holds its address, whatever the caller did with the register.
 //
-// The stub must be one made by this package, mapped executable until Quiesce
-// has returned after site was set to 0.
+// The stub must be one made by this package. It must stay mapped executable until
+// Quiesce has returned after site was set to 0.
 func Call(site *uintptr, b *Block, addresses uint64) {
 	call(site, b, addresses)
 }
 
-// CallAt is Call with an argument block at any place, whose address it passes in
-// the register BlockReg, and with a word in the first integer argument register
-// of the C ABI.
+// CallAt is like Call, with an argument block at any place, whose address it passes
+// in the register BlockReg, and with a word in the first integer argument register of
+// the C ABI.
 func CallAt(site *uintptr, block unsafe.Pointer, word uintptr) { callAt(site, block, word) }
 
-// Quiesce returns when every Call that may have read an address before has
-// returned.
+// Quiesce returns once every Call that may have read an earlier address has returned.
 //
-// Calls read the address and enter the stub in assembly code, where the
-// runtime neither preempts a goroutine nor stops it: to stop the world it waits
-// until they have left. ReadMemStats stops the world. A test holds both.
+// Calls read the address and enter the stub in assembly code, where the runtime
+// neither preempts nor stops a goroutine: to stop the world, the runtime waits until
+// they have left. ReadMemStats stops the world. A test checks both.
 func Quiesce() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 }
 
-// Code is the shape of stubs on this machine for one kind of site.
+// Code describes the stubs on this machine for one kind of site.
 type Code struct {
 	Site   notes.SiteKind
 	Bytes  []byte // the site instruction, then a return

@@ -35,8 +35,8 @@ func mapCode(t testing.TB, code []byte) uintptr {
 // registers is the number of slots that Call loads into registers.
 var registers = len(stub.RegisterArgs[8])
 
-// reverse returns code that stores the argument registers into the block in
-// reverse order: the last one into slot 0.
+// reverse returns code that stores the argument registers into the block in reverse
+// order: the last one into slot 0.
 func reverse() []byte {
 	if runtime.GOARCH == "amd64" {
 		return []byte{
@@ -97,7 +97,7 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// TestAddresses checks each single bit, and all of them.
+// TestAddresses checks addresses with each single bit, and with all of them.
 func TestAddresses(t *testing.T) {
 	site := mapCode(t, []byte{0xc3})
 	if runtime.GOARCH == "arm64" {
@@ -126,8 +126,9 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestGrowingStack calls from every depth of stacks that start small, so that
-// some call's own prologue moves the stack, and follows an address on it.
+// TestGrowingStack calls from every depth of stacks that start small, so that the
+// prologue of some call moves the stack, and checks that the code at the site can
+// follow an address on the stack.
 func TestGrowingStack(t *testing.T) {
 	site := mapCode(t, follow())
 	done := make(chan int)
@@ -183,7 +184,7 @@ func goroutine() []byte {
 	return code
 }
 
-// TestGoroutine checks that the goroutine's register tells goroutines apart at the
+// TestGoroutine checks that the goroutine's register distinguishes goroutines at the
 // site, in whatever thread they run and however their stack has grown.
 func TestGoroutine(t *testing.T) {
 	site := mapCode(t, goroutine())
@@ -207,8 +208,8 @@ func TestGoroutine(t *testing.T) {
 	close(end)
 }
 
-// sameGoroutine returns what is in the goroutine's register at all depths, 0 if
-// that is not always g; a g of 0 stands for any.
+// sameGoroutine returns the value of the goroutine's register if it is g at all
+// depths, and 0 otherwise. A g of 0 stands for any value.
 //
 //go:noinline
 func sameGoroutine(site uintptr, depth int, g uintptr) uintptr {
@@ -247,7 +248,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestNoSite checks that nothing is called while there is no address.
+// TestNoSite checks that Call does nothing while there is no address.
 func TestNoSite(t *testing.T) {
 	var site uintptr
 	var b stub.Block
@@ -259,9 +260,9 @@ func TestNoSite(t *testing.T) {
 // file that it names.
 const quiesceFlag = "STUB_TEST_QUIESCE"
 
-// TestQuiesce checks that Quiesce waits for a goroutine that is in a stub. The
-// stub spins until a mapped file is written to, by another process: this one
-// may stand still meanwhile.
+// TestQuiesce checks that Quiesce waits for a goroutine that is in a stub. The stub
+// spins until another process writes to a mapped file: this process may stand still
+// meanwhile.
 func TestQuiesce(t *testing.T) {
 	if name := os.Getenv(quiesceFlag); name != "" {
 		time.Sleep(300 * time.Millisecond)
@@ -305,7 +306,7 @@ func TestQuiesce(t *testing.T) {
 	}
 	defer unix.Munmap(flag)
 
-	// Another process, which goes on while this one's world is stopped.
+	// Another process goes on while this one's world is stopped.
 	write := exec.Command("/proc/self/exe", "-test.run", "^TestQuiesce$")
 	write.Env = append(os.Environ(), quiesceFlag+"="+f.Name())
 	if err := write.Start(); err != nil {

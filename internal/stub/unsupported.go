@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// This machine has no stubs: nothing can be loaded, so nothing is ever called.
+// This machine has no stubs, so nothing can be loaded or called.
 const (
 	Machine   = elf.EM_NONE
 	Supported = false
@@ -27,8 +27,8 @@ func call(*uintptr, *Block, uint64) {}
 
 func callAt(*uintptr, unsafe.Pointer, uintptr) {}
 
-// Caller returns the address to which the function returns that calls Caller, or, by
-// above, one of those above it.
+// Caller returns the address to which its caller returns or, if above is not 0, to
+// which the function that many calls higher returns.
 func Caller(above int) uintptr {
 	var pc [1]uintptr
 	runtime.Callers(3+above, pc[:])

@@ -1,5 +1,5 @@
-// Package tap carries what a provider's probes fire to those who listen in the same
-// process: package providertest, which no service links.
+// Package tap passes what a provider's probes fire to listeners in the same process:
+// to package providertest, which no service links.
 package tap
 
 import (
@@ -10,47 +10,50 @@ import (
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
-// Listener is called for each probe that fires, by the goroutine that fires it, before
-// tracers see the arguments. It must keep nothing of the block.
+// Listener is called for each firing, by the goroutine that fires, before tracers see
+// the arguments. It must keep nothing of the block.
 type Listener func(Fired)
 
-// Fired is a probe that is being fired.
+// Fired is one firing of a probe.
 type Fired struct {
 	Name string
-	// Signature says, with the name, what [Source.Object] describes. Equal ones
-	// describe the same arguments.
+	// Signature and the probe's name identify what [Source.Object] describes. Equal
+	// signatures describe the same arguments.
 	Signature unsafe.Pointer
 	Block     Block
 }
 
-// Source is a provider that is being listened to.
+// Source is a provider with a listener.
 type Source struct {
 	// Names returns the names of its probes.
 	Names func() []string
-	// Object returns an ELF object as Load generates it, of one probe.
+	// Object returns an ELF object with one probe, as Load generates it.
 	Object func(name string, signature unsafe.Pointer) ([]byte, error)
-	// Stop ends it.
+	// Stop ends the calls of the listener.
 	Stop func()
 }
 
-// Block is an argument block where the program has it, which may be the stack of the
-// goroutine. It must not be stored, not even in a closure or an interface: memory on
-// the heap is not told when the stack moves.
+// Block is an argument block at its place in the program, which may be the stack of
+// the goroutine. It must not be stored, not even in a closure or an interface: when
+// the stack moves, the runtime does not update memory on the heap.
 type Block struct {
-	slots     *stub.Block // nil of a record
+	slots     *stub.Block // nil for a record
 	addresses uint64
 	record    unsafe.Pointer
 	ipv4      uintptr
 }
 
-// Slots is a block of slots, of which those with a bit in addresses are addresses.
+// Slots returns a block of slots. Each bit in addresses marks a slot that is an
+// address.
 func Slots(b *stub.Block, addresses uint64) Block { return Block{slots: b, addresses: addresses} }
 
-// Record is a block that is a struct, and what notes.IPv4Register would hold.
+// Record returns a block that is a struct. ipv4 is the value that the register of
+// notes.IPv4Register would hold.
 func Record(at unsafe.Pointer, ipv4 uintptr) Block { return Block{record: at, ipv4: ipv4} }
 
-// appendBytes appends the first size bytes of the block, nothing if there is none.
-// Addresses in it may be out of date at once; for what they lead to see pointer.
+// appendBytes appends the first size bytes of the block, or nothing if there is none.
+// Addresses in the copy may be out of date at once; pointer returns what they lead
+// to.
 func (b Block) appendBytes(dst []byte, size int) []byte {
 	if b.slots == nil {
 		if b.record == nil {
@@ -68,8 +71,8 @@ func (b Block) appendBytes(dst []byte, size int) []byte {
 	return dst
 }
 
-// AppendRecord appends a record of the block, as BPF programs write it, to dst. The
-// layout must be that of the probe's types.
+// AppendRecord appends a record of the block to dst, in the format that BPF programs
+// write. The layout must be that of the probe's types.
 func (b Block) AppendRecord(dst []byte, l *record.Layout, h *record.Header) []byte {
 	slots := []uint64{uint64(b.ipv4)}
 	c := l.Begin(dst, h, slots, b.appendBytes(nil, int(l.Block)))

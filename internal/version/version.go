@@ -1,4 +1,4 @@
-// Package version says which version of the module a command was built from.
+// Package version reports the version of the module from which a command was built.
 package version
 
 import (
@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// String returns the version of the module, as "go install" and version control
-// have told the linker, and what it was built by and for.
+// String returns the version of the module, as "go install" and version control have
+// given it to the linker, and the toolchain and platform of the build.
 func String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -17,7 +17,8 @@ func String() string {
 	return of(info) + fmt.Sprintf(" (%s %s/%s)", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// unversioned is what the linker is told of a module that is built where it lies.
+// unversioned is the version that the linker gets for a module that is built in its
+// own directory.
 const unversioned = "(devel)"
 
 func of(info *debug.BuildInfo) string {
