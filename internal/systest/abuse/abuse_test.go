@@ -1,6 +1,6 @@
-// Package abuse checks that probes and those who attach to them survive what
-// happens to processes: being killed, stopped, starved of descriptors or
-// memory, executed anew; and that nothing stays behind.
+// Package abuse checks that probes and tracers survive what happens to processes:
+// they are killed, stopped, starved of descriptors or memory, and execute new
+// programs; and that nothing stays behind.
 //
 // The programs under test are testdata/victim, whose probes are abused, and
 // this test binary itself, started again as a tracer.
@@ -24,8 +24,8 @@ import (
 // roles are the tracers that this binary can be.
 var roles = tracee.Roles{}
 
-// victimPath leads to the victim, tracerPath to this binary, by a name that is
-// this run's: the kernel calls tracers by it.
+// victimPath leads to the victim. tracerPath leads to this binary by a name of
+// this run's, which the kernel's log gives for tracers.
 var victimPath, tracerPath string
 
 func TestMain(m *testing.M) {
@@ -58,7 +58,7 @@ type process struct {
 	t testing.TB
 }
 
-// start starts a program that says so when it is ready.
+// start starts a program and waits until it says that it is ready.
 func start(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
 	return &process{tracee.StartReadyVictim(t, cmd), t}
@@ -133,8 +133,8 @@ func (p *process) checkClean() {
 	})
 }
 
-// eventually fails the test unless wrong returns "" in time: what a process
-// that was killed held, the kernel gives up a moment later.
+// eventually fails the test unless wrong returns "" in time: the kernel releases
+// what a killed process held a moment later.
 func eventually(t testing.TB, wrong func() string) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
@@ -150,7 +150,7 @@ func eventually(t testing.TB, wrong func() string) {
 	}
 }
 
-// within fails the test if fn takes longer than d, which nothing here may.
+// within fails the test if fn takes longer than d.
 func within(t testing.TB, d time.Duration, what string, fn func()) {
 	t.Helper()
 	timer := time.AfterFunc(d, func() { panic(fmt.Sprintf("%s takes longer than %v", what, d)) })
@@ -168,7 +168,7 @@ func open(t testing.TB, opts *attach.Options) *attach.Session {
 	return s
 }
 
-// finish closes a session and checks that every firing is accounted for.
+// finish closes a session and checks that every event was counted.
 func finish(t testing.TB, s *attach.Session) attach.Stats {
 	t.Helper()
 	if err := s.Close(); err != nil {

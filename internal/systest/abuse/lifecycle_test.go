@@ -24,7 +24,7 @@ type generation struct {
 }
 
 func newGeneration(number uint64) (*generation, error) {
-	p := provider.New(fmt.Sprint("lifecycle", number), nil) // the one before is still there
+	p := provider.New(fmt.Sprint("lifecycle", number), nil) // the previous provider is still loaded
 	g := &generation{provider: p, number: number}
 	g.hit = provider.NewProbe3[uint64, uint64, string](p, "hit", "generation", "n", "text")
 	for i := range number % 5 * 40 { // objects of different sizes
@@ -47,9 +47,9 @@ func (g *generation) fire(n uint64) {
 	}
 }
 
-// TestLifecycle fires from six goroutines while the providers that they fire
-// are loaded, loaded once more and closed, while sessions that look for new
-// probes come and go, and while garbage is collected.
+// TestLifecycle fires from six goroutines while their providers are loaded,
+// loaded again and closed, while sessions that look for new probes come and go,
+// and while garbage is collected.
 func TestLifecycle(t *testing.T) {
 	needs.Root(t)
 	first, err := newGeneration(0)
@@ -85,7 +85,7 @@ func TestLifecycle(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			// Closed while all fire it, and it is traced.
+			// Close it while all goroutines fire it and it is traced.
 			err = current.Load().provider.Close()
 			current.Store(next)
 			for end := time.Now().Add(300 * time.Millisecond); traced.Load() != number && time.Now().Before(end); {
@@ -119,12 +119,12 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// watchGenerations reads some events, of whatever is alive, and checks that
-// each is whole.
+// watchGenerations reads some events of the live generations, and checks that
+// each is complete.
 func watchGenerations(t *testing.T, seen map[uint64]bool, traced *atomic.Uint64) (events int) {
 	s, err := attach.Open(t.Context(), []string{"lifecycle*:*"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Rescan: 5 * time.Millisecond, Await: true})
 	if err != nil {
-		// What was found may be closed before it is attached to.
+		// A provider that was found may be closed before it is attached to.
 		if !errors.Is(err, attach.ErrNoSite) {
 			t.Error(err)
 		}

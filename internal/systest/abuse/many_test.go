@@ -52,8 +52,8 @@ func TestManyProviders(t *testing.T) {
 	}
 }
 
-// checkNumbered ends a session that has to have n events, each of the probe that name
-// says for its number, which is the event's argument.
+// checkNumbered ends a session and checks that it has n events. The argument of
+// each is a number, for which name returns the event's probe.
 func checkNumbered(t *testing.T, s *attach.Session, n int, name func(i int) string) {
 	t.Helper()
 	if err := s.Stop(); err != nil {
@@ -75,8 +75,8 @@ func checkNumbered(t *testing.T, s *attach.Session, n int, name func(i int) stri
 	finish(t, s)
 }
 
-// TestManyLoads traces the probes of 1,000 Loads of one provider, of which a tracer
-// attaches to the first hundred before the others.
+// TestManyLoads traces the probes of 1,000 Loads of one provider. The tracer
+// attaches to the first hundred before the others are loaded.
 func TestManyLoads(t *testing.T) {
 	needs.Root(t)
 	const n, early = 1000, 100
@@ -115,7 +115,7 @@ func TestManyLoads(t *testing.T) {
 	for s, want := range map[*attach.Session]int{first: early, second: n} {
 		checkNumbered(t, s, want, func(i int) string { return fmt.Sprint("loading:probe", i) })
 	}
-	// Nobody watches: the next Load may move all.
+	// Nobody watches: the next Load may move all probes.
 	provider.NewProbe0(p, "last")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ func limitFiles(n int) error {
 	return unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
 }
 
-// TestNoDescriptors checks that Load without a descriptor to spare is an error
-// that says so, and that the probes which are loaded go on.
+// TestNoDescriptors checks that Load without a spare descriptor returns an error
+// that says so, and that loaded probes keep working.
 func TestNoDescriptors(t *testing.T) {
 	v := startVictim(t)
 	v.Do("files 4")
@@ -33,7 +33,7 @@ func TestNoDescriptors(t *testing.T) {
 	v.checkTraced()
 }
 
-// descriptors counts the victim's, which need not open one for it.
+// descriptors counts the victim's descriptors, without the victim opening one.
 func (p *process) descriptors() int {
 	p.t.Helper()
 	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
@@ -54,10 +54,10 @@ func (p *process) checkTraced() {
 	p.checkClean()
 }
 
-// TestNoMemory checks the same of Load without address space.
+// TestNoMemory checks the same for Load without address space.
 func TestNoMemory(t *testing.T) {
 	v := startVictim(t)
-	v.Do("heap %d", 256<<20) // so that it need not grow when it cannot
+	v.Do("heap %d", 256<<20) // so that the heap need not grow when it cannot
 	before := v.Do("held")
 	v.Do("space %d", 1<<20)
 	if answer := v.Do("load 20000"); !strings.Contains(answer, "cannot allocate memory") {
@@ -69,8 +69,8 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
-// TestMemfdNoexec loads where executable memory files are forbidden, or have to
-// be asked for: the objects are mapped from files that are sealed against
+// TestMemfdNoexec loads probes where executable memory files are forbidden, or
+// need a flag: the objects are mapped from files that are sealed against
 // execution.
 func TestMemfdNoexec(t *testing.T) {
 	needs.Root(t)

@@ -17,7 +17,7 @@ import (
 )
 
 // TestTargetsKilled kills victims while they are being attached to, and every
-// third when it has been traced for a moment.
+// third after it has been traced for a moment.
 func TestTargetsKilled(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range 30 {
@@ -79,8 +79,8 @@ func TestTargetStopped(t *testing.T) {
 	}
 }
 
-// TestTargetExecutesAnew checks that the probes of the new program are found
-// and that the old ones' sites do no harm.
+// TestTargetExecutesAnew checks that the probes of a newly executed program are
+// found, and that the sites of the old one do no harm.
 func TestTargetExecutesAnew(t *testing.T) {
 	v := startVictim(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -130,8 +130,8 @@ func TestTargetExecutesAnew(t *testing.T) {
 	v.checkClean()
 }
 
-// TestTargetInNamespaces checks that the processes of a container are known by
-// the numbers that they have here.
+// TestTargetInNamespaces checks that the processes of a container have the PIDs
+// of this namespace.
 func TestTargetInNamespaces(t *testing.T) {
 	needs.Root(t)
 	cmd := exec.Command(victimPath)

@@ -69,7 +69,7 @@ func trace(args []string, opts *attach.Options) error {
 }
 
 // TestTracersKilled kills tracers at random moments, 200 times: while they
-// start, attach, read and detach, and every fourth not before it has attached.
+// start, attach, read and detach, every fourth only after it has attached.
 // Nothing may stay behind in the victim, which fires all the time.
 func TestTracersKilled(t *testing.T) {
 	v := startVictim(t)
@@ -105,14 +105,14 @@ func TestTracersKilled(t *testing.T) {
 			t.Fatalf("%s tracer: %s", name, tracer.Stderr())
 		}
 		v.checkClean()
-		// Less is a log that has wrapped or was cleared.
+		// A smaller number means that the log has wrapped or was cleared.
 		n := leaked(t)
 		if n > before {
 			t.Errorf("the kernel has leaked %d uprobes of tracer %d, %s", n-before, i, name)
 		}
 		before = n
 	}
-	// The victim is as good as before.
+	// The victim can be traced as before.
 	s := open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.PID()}}})
 	n := 0
 	for ev, err := range s.Events() {
@@ -129,8 +129,8 @@ func TestTracersKilled(t *testing.T) {
 	finish(t, s)
 }
 
-// leaked counts the uprobes of this test's tracers that the kernel's log says it
-// could not remove ("uprobe: COMM:PID failed to unregister, leaking uprobe").
+// leaked counts the uprobes of this test's tracers that the kernel could not
+// remove, by its log ("uprobe: COMM:PID failed to unregister, leaking uprobe").
 func leaked(t testing.TB) int {
 	t.Helper()
 	size, err := unix.Klogctl(unix.SYSLOG_ACTION_SIZE_BUFFER, nil)
@@ -151,8 +151,8 @@ func leaked(t testing.TB) int {
 	return all
 }
 
-// TestTracerStarved checks that a tracer without a descriptor to spare says so
-// and holds nothing.
+// TestTracerStarved checks that a tracer without a spare descriptor says so and
+// holds nothing.
 func TestTracerStarved(t *testing.T) {
 	v := startVictim(t)
 	cmd := tracerCommand("starved", fmt.Sprint(v.PID()))

@@ -13,7 +13,7 @@ import (
 // keyring verifies the archive; it is part of every Debian.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// backports is how the name of a release ends that adds newer packages to another.
+// backports is the suffix of a release that adds newer packages to another one.
 const backports = "-backports"
 
 // Archive is the part of Debian's archive for one release and architecture.
@@ -23,7 +23,7 @@ type Archive struct {
 }
 
 // Open returns the archive for a release, "bookworm", and an architecture as
-// Debian names it. Of "trixie-backports" it has trixie as well, on which that is
+// Debian names it. For "trixie-backports" it includes trixie, on which that is
 // built. Indexes and packages are kept in dir, an absolute path. They come from
 // [Mirror].
 func Open(dir, release, arch string) (*Archive, error) {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Mirror returns the address of a mirror of Debian's archive: that of the
-// environment variable DEBIAN_MIRROR, else the one from which apt gets this
-// machine's own release.
+// Mirror returns the address of a mirror of Debian's archive: the value of the
+// environment variable DEBIAN_MIRROR or, if that is not set, the mirror from
+// which apt gets this machine's own release.
 func Mirror() (string, error) {
 	if mirror := os.Getenv("DEBIAN_MIRROR"); mirror != "" {
 		return mirror, nil
@@ -21,15 +21,14 @@ func Mirror() (string, error) {
 	return mirrorOf(nil)
 }
 
-// mirrorOf asks apt, which knows what sources.list and *.sources say; options
-// are for it.
+// mirrorOf asks apt, which reads sources.list and *.sources; options are apt's.
 func mirrorOf(options []string) (string, error) {
 	const say = "; set DEBIAN_MIRROR to the address of a mirror"
 	codename, err := codename()
 	if err != nil {
 		return "", fmt.Errorf("find a mirror of Debian: %w%s", err, say)
 	}
-	args := append(slices.Clone(options), "update", "--print-uris") // which downloads nothing
+	args := append(slices.Clone(options), "update", "--print-uris") // downloads nothing
 	out, err := exec.Command("apt-get", args...).Output()
 	if err != nil {
 		return "", fmt.Errorf("find a mirror of Debian: apt-get update --print-uris: %w%s", err, say)
@@ -45,7 +44,7 @@ func mirrorOf(options []string) (string, error) {
 // index is the address of a list of packages, the mirror's and the suite in it.
 var index = regexp.MustCompile(`(?m)^'(.+?)/*/dists/([^/']+)/main/binary-`)
 
-// suites are names that a release has for some time.
+// suites are names that refer to different releases over time.
 var suites = []string{"stable", "oldstable", "oldoldstable", "testing", "unstable", "sid"}
 
 // codename returns the name of the release of Debian that this machine runs.

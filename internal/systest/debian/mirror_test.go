@@ -11,7 +11,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestMirror finds a mirror in both formats of apt's sources, and none in those
+// TestMirror finds a mirror in both formats of apt's sources, and none in sources
 // of other archives and suites.
 func TestMirror(t *testing.T) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
@@ -62,8 +62,8 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// TestSourceNamesNoMirror checks that which hosts have Debian's archive is said
-// by machines, not by this module.
+// TestSourceNamesNoMirror checks that this module names no hosts of Debian's
+// archive: machines configure them.
 func TestSourceNamesNoMirror(t *testing.T) {
 	hosts := []string{"deb." + "debian.org", "ftp." + "debian.org", "snapshot." + "debian.org"}
 	args := []string{"-C", "../../..", "grep", "-n", "-I", "-F"}

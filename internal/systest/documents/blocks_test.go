@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// block is a fenced block of a guide, and the line above it, which says where
-// it is from.
+// block matches a fenced block of a guide, and the line above it, which says
+// where the block is from.
 var block = regexp.MustCompile("(?m)^(.*)\n```(\\w*)\n((?:.*\n)*?)```$")
 
-// from names the file from which a block is taken: one that tests run.
+// from matches the name of the file from which a block is taken.
 var from = regexp.MustCompile(`^<!-- from (\S+) -->$`)
 
 // lines returns the lines of a text without the indentation that all of them have.
@@ -41,9 +41,9 @@ func contains(whole, part []string) bool {
 	return false
 }
 
-// TestGuideBlocks checks that each block of the guides stands as it is in a file
-// that tests run: an example, or README. A line that is "…" stands for those
-// that are left out.
+// TestGuideBlocks checks that each block of the guides occurs in a file that
+// tests run: an example, or README. A line "…" stands for lines that are left
+// out.
 func TestGuideBlocks(t *testing.T) {
 	guides, err := filepath.Glob(root + "docs/*.md")
 	if err != nil || len(guides) == 0 {

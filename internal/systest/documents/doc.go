@@ -1,3 +1,3 @@
-// Package documents tests that what the module's documents say of it is so:
-// links lead somewhere, contents are complete, and programs compile.
+// Package documents checks what the module's documents say: links lead somewhere,
+// tables of contents are complete, and programs compile.
 package documents

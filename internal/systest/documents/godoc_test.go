@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// public are the packages that users import. Those of tests have nothing to say
-// to them.
+// public are the packages that users import.
 var public = []string{".", "notes", "elfgen", "reader", "event", "provider", "provider/providertest", "attach", "attach/collection"}
 
 // documented returns a package as go doc reads it.
@@ -47,8 +46,8 @@ func documented(t *testing.T, dir string) *doc.Package {
 	return p
 }
 
-// notLinked is what looks like a link to a declaration and is plain text: the
-// declaration does not exist.
+// notLinked matches text that looks like a link to a declaration, but is plain
+// text because the declaration does not exist.
 var notLinked = regexp.MustCompile(`\[\*?(?:\w+\.)*[A-Z]\w*\]`)
 
 // plain returns the text of a comment that is neither code nor a link.
@@ -95,8 +94,8 @@ func checkComment(t *testing.T, p *doc.Package, name, text string) {
 	check(p.Parser().Parse(text).Content)
 }
 
-// TestDocComments checks that all that the public packages export has a comment,
-// and that links in comments lead to declarations.
+// TestDocComments checks that every exported declaration of the public packages
+// has a comment, and that links in comments lead to declarations.
 func TestDocComments(t *testing.T) {
 	for _, dir := range public {
 		p := documented(t, dir)

@@ -48,7 +48,7 @@ func anchor(heading string) string {
 	return strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
-// anchors returns those of all headings of a text.
+// anchors returns the fragments of all headings of a text.
 func anchors(text string) []string {
 	var found []string
 	for _, h := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
@@ -106,7 +106,8 @@ func TestRationaleContents(t *testing.T) {
 	}
 }
 
-// inCode is a path in the text, which may have the name of a declaration behind it.
+// inCode matches a path in the text, optionally followed by the name of a
+// declaration.
 var inCode = regexp.MustCompile("`((?:[a-z_][\\w-]*/)+[\\w.-]*?)(?:\\.[A-Z]\\w*)?`")
 
 // TestArchitecturePaths checks that the files and packages of ARCHITECTURE.md exist.

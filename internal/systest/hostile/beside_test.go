@@ -15,11 +15,11 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/witness"
 )
 
-// TestBeside looks, with every command, at a process that has mapped files of
-// debug symbols whose binaries, by their names, are a device, a FIFO and links to
-// them. None of these is opened.
+// TestBeside runs every command on a process that has mapped files of debug
+// symbols. By the files' names, their binaries are a device, a FIFO and links to
+// them: none of these is opened.
 func TestBeside(t *testing.T) {
-	hostile(t) // says what it needs
+	hostile(t) // skips the test if something is missing
 	needs.Tools(t, "gcc", "objcopy")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -66,7 +66,7 @@ func TestBeside(t *testing.T) {
 			t.Errorf("%q: %s", command[1:], out)
 		}
 	}
-	// Nor does it help to name one of them.
+	// Naming one of them does not open it, either.
 	for _, name := range []string{"device", "toFIFO"} {
 		if out, err := exec.Command(sdtdump, in(name)).CombinedOutput(); err == nil || !strings.Contains(string(out), "not a regular file") {
 			t.Errorf("%s: got %v: %s", name, err, out)

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 // container runs in a mount namespace of its own. It maps files that are wrong
 // in every way, puts other things in their places, and runs exe there. victim is
-// a file of the host that it would like to have breakpoints in.
+// a file of the host in which it tries to get breakpoints.
 func container(exe, dir, victim string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
@@ -52,7 +52,7 @@ func container(exe, dir, victim string) error {
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name string, data []byte) error { return os.WriteFile(at(name), data, 0o755) }
-	// Files cut off and files with one byte changed, over the whole length.
+	// Truncate files, and change single bytes, over the whole length.
 	broken := []string{"fifo", "directory", "gone", "sparse", "parent\n\x1b[2J"}
 	files := map[string][]byte{}
 	for _, name := range broken {
@@ -115,9 +115,9 @@ func container(exe, dir, victim string) error {
 	}
 }
 
-// links maps two files that have the inode number of victim, and has their
-// paths lead to it: by a link in the place of a file that was removed, and by
-// one in a file system that is mounted over the other file's.
+// links maps two files that have the inode number of victim, and makes their
+// paths lead to it: by a link in place of a removed file, and by a link in a file
+// system that is mounted over the other file's.
 func links(at func(string) string, data []byte, victim string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(victim, &st); err != nil {
@@ -147,7 +147,8 @@ func links(at func(string) string, data []byte, victim string) error {
 	return errors.Join(os.Symlink(victim, at("removed/link (deleted)")), os.Symlink(victim, at("covered/link")))
 }
 
-// createInode creates a file with an inode number, in a tmpfs, which counts them.
+// createInode creates a file with a given inode number, in a tmpfs, which numbers
+// its files in order.
 func createInode(path string, data []byte, inode uint64) error {
 	for {
 		if err := os.WriteFile(path, data, 0o755); err != nil {
@@ -166,8 +167,8 @@ func createInode(path string, data []byte, inode uint64) error {
 	}
 }
 
-// hostFile copies exe to where the container can only read, in a file system
-// that has nothing else.
+// hostFile copies exe into a file system of its own that the container can only
+// read.
 func hostFile(t *testing.T, exe string) (path string, dev uint64) {
 	t.Helper()
 	dir := t.TempDir()
@@ -180,7 +181,8 @@ func hostFile(t *testing.T, exe string) (path string, dev uint64) {
 		t.Fatal(err)
 	}
 	path = filepath.Join(dir, "victim")
-	// Not one of the first, so that the container comes to its number, too.
+	// The number is not one of the first, so that the container can reach it,
+	// too.
 	if err := createInode(path, data, 100); err != nil {
 		t.Fatal(err)
 	}
@@ -216,8 +218,9 @@ func mapFile(path string, sparse bool) error {
 	return f.Truncate(1 << 40)
 }
 
-// TestContainer traces the whole of a hostile container. It ends in time, what
-// is right is traced, and nothing of the host is attached to.
+// TestContainer traces all of a hostile container, and checks that tracing ends
+// in time, that valid probes are traced, and that nothing of the host is attached
+// to.
 func TestContainer(t *testing.T) {
 	exe := hostile(t)
 	victim, hostDev := hostFile(t, exe)
@@ -279,7 +282,7 @@ func TestContainer(t *testing.T) {
 	}
 	sdtdump := needs.Build(t, "cmd/sdtdump")
 	for _, args := range [][]string{{"-p", fmt.Sprint(p.PID())}, {"-p", fmt.Sprint(inside), "--json"}} {
-		out, _ := exec.Command(sdtdump, args...).CombinedOutput() // it complains of files
+		out, _ := exec.Command(sdtdump, args...).CombinedOutput() // it reports errors in files
 		check(t, "output of sdtdump", string(out))
 	}
 }

@@ -1,3 +1,3 @@
-// Package hostile checks that programs which are looked at, traced or completed
+// Package hostile checks that programs which are inspected, traced or completed
 // by a shell cannot do more to their observer than SECURITY.md says.
 package hostile

@@ -14,9 +14,9 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestTerminal looks at a hostile program with every command and format. What
-// comes out is printable text, and none of its lines is the program's. All show
-// what the program is called, but for completion, which leaves it out.
+// TestTerminal inspects a hostile program with every command and format. The
+// output is printable text, and the program adds no lines of its own. All outputs
+// show the program's names except completion, which leaves them out.
 func TestTerminal(t *testing.T) {
 	exe := hostile(t)
 	sdtdump, sdttrace := needs.Build(t, "cmd/sdtdump"), needs.Build(t, "cmd/sdttrace")
@@ -75,10 +75,11 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// words are what completion may offer: a shell expands none of their characters.
+// words matches what completion may offer: a shell expands none of these
+// characters.
 var words = regexp.MustCompile(`^[\w.+:/-]*\*?$`)
 
-// checkWords checks that what completion offers is fit for a shell.
+// checkWords checks that a shell may use what completion offers.
 func checkWords(t *testing.T, offered string) {
 	t.Helper()
 	for line := range strings.Lines(offered) {
@@ -89,7 +90,7 @@ func checkWords(t *testing.T, offered string) {
 	}
 }
 
-// check checks that text is fit for a terminal.
+// check checks that a terminal may show text.
 func check(t *testing.T, what, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {

@@ -16,7 +16,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// fired returns the arguments of what fire fires once attached.
+// fired attaches, calls fire and returns the arguments of what it fired.
 func fired(t *testing.T, provider string, opts attach.Options, fire func()) map[string]event.Arg {
 	t.Helper()
 	opts.Target.PIDs = []int{os.Getpid()}
@@ -48,8 +48,8 @@ type (
 	myBytes  []byte
 )
 
-// TestEveryKind sends the extreme values of every kind of argument, and of
-// types defined from them, from a Fire to an event.
+// TestEveryKind checks that the extreme values of every kind of argument, and of
+// types defined from them, arrive in events.
 func TestEveryKind(t *testing.T) {
 	need(t)
 	p := provider.New("kinds", nil)
@@ -119,7 +119,7 @@ type wide struct {
 	Float                                    float64
 }
 
-// TestWideRecord sends more arguments than a note can have.
+// TestWideRecord fires more arguments than a note can have.
 func TestWideRecord(t *testing.T) {
 	need(t)
 	p := provider.New("wide", nil)
@@ -138,7 +138,7 @@ func TestWideRecord(t *testing.T) {
 	}
 }
 
-// TestFork checks that a child of fork that fires at a plain nop lives, though
+// TestFork checks that a forked child which fires at a plain nop survives, though
 // its parent's site is being traced.
 func TestFork(t *testing.T) {
 	need(t)

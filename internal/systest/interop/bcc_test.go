@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bccRows use the tools of bcc. They compile their programs with the kernel's
-// headers, of which any version will do.
+// bccRows use the tools of bcc, which compile their programs with the kernel's
+// headers, of any version.
 func bccRows(r release) []row {
 	packages := []string{"bpfcc-tools"}
 	digits := "takes `arg10`, `arg11` and `arg12` for `arg1`, since it reads one digit"
@@ -92,9 +92,9 @@ func bccTrace(t *testing.T, p *process) (map[string]string, string) {
 		return shown
 	}, func() {
 		if !shown {
-			return // it has ended
+			return // the tool has ended
 		}
-		// An interrupt is lost on it while it handles an event: let it wait.
+		// The tool loses an interrupt while it handles an event: let it wait.
 		unix.Kill(p.pid, unix.SIGSTOP)
 		eventually(t, "trace waits for events that come no more", func() bool { return stopped(p.pid) && polls(cmd.Process.Pid) })
 	})
@@ -102,7 +102,7 @@ func bccTrace(t *testing.T, p *process) (map[string]string, string) {
 	return parse(said), said
 }
 
-// bccArgdist has argdist count arguments for a second.
+// bccArgdist makes argdist count arguments for a second.
 func bccArgdist(t *testing.T, p *process) (map[string]string, string) {
 	t.Helper()
 	args := []string{"-p", fmt.Sprint(p.pid), "-n", "1", "-i", "1"}
@@ -142,12 +142,12 @@ func bccArgdist(t *testing.T, p *process) (map[string]string, string) {
 	return all, string(out)
 }
 
-// size returns the size of an argument as it stands in a note, with its sign.
+// size returns the size of an argument as a note has it, with its sign.
 func size(note string) string {
 	return note[:strings.Index(note, "@")]
 }
 
-// stopped says whether all threads of a process have stopped.
+// stopped reports whether all threads of a process have stopped.
 func stopped(pid int) bool {
 	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, name := range stats {
@@ -158,8 +158,8 @@ func stopped(pid int) bool {
 	return len(stats) > 0
 }
 
-// polls says whether a process waits in poll, epoll_wait or one of their kin,
-// by the numbers that these have on x86-64.
+// polls reports whether a process waits in poll, epoll_wait or a similar system
+// call, by their numbers on x86-64.
 func polls(pid int) bool {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
 	number, _, _ := strings.Cut(string(b), " ")

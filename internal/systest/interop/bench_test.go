@@ -44,7 +44,7 @@ func (p *peer) run(mode string, n int) float64 {
 	return ns
 }
 
-// perRound returns the nanoseconds of a call of loop(n), by n.
+// perRound returns the nanoseconds that loop(n) takes, divided by n.
 func perRound(n int, loop func(n int)) float64 {
 	begin := time.Now()
 	loop(n)
@@ -76,7 +76,7 @@ func quiet(b *testing.B) {
 
 var sink int
 
-// BenchmarkUnwatched is what a probe of three arguments costs while nobody
+// BenchmarkUnwatched measures what a probe of three arguments costs while nobody
 // watches: in Go, and in C with sys/sdt.h and a semaphore.
 func BenchmarkUnwatched(b *testing.B) {
 	need(b, "gcc")
@@ -168,10 +168,10 @@ func watchSymbol(b *testing.B, path, name string) {
 	b.Cleanup(func() { l.Close() })
 }
 
-// BenchmarkWatched is what firing costs under an empty BPF program: from Go,
-// with three integers, also at a plain nop, which kernels before 6.18 replace by
-// a breakpoint, and with a string of 16 bytes; from C, calling the same stub and
-// at a site of sys/sdt.h.
+// BenchmarkWatched measures what firing costs with an empty BPF program attached:
+// from Go, with three integers, also at a plain nop, which kernels before 6.18
+// replace by a breakpoint, and with a string of 16 bytes; from C, calling the
+// same stub and at a site of sys/sdt.h.
 func BenchmarkWatched(b *testing.B) {
 	need(b, "gcc")
 	p := provider.New("watched", nil)
@@ -231,7 +231,7 @@ func BenchmarkWatched(b *testing.B) {
 		b.ReportMetric(m[3], "c-sdt-ns")
 		b.ReportMetric(m[4], "go-nop-ns")
 		b.ReportMetric(m[3]/m[1], "c-sdt/go")
-		// What the kernel's optimisation is worth on this machine.
+		// Report the gain of the kernel's optimisation on this machine.
 		b.ReportMetric(m[3]/m[0], "c-sdt/c-stub")
 	}
 	quiet(b)

@@ -67,8 +67,8 @@ func bpftraceRows(r release) []row {
 	}
 }
 
-// bpftraceDumped runs the program that sdtdump writes for a process, with -p if
-// that says so.
+// bpftraceDumped runs the bpftrace program that sdtdump writes for a process,
+// with -p if sdtdump says so.
 func bpftraceDumped(t *testing.T, p *process) (map[string]string, string) {
 	t.Helper()
 	program := run(t, needs.Build(t, "cmd/sdtdump"), "-p", fmt.Sprint(p.pid), "--probe", p.provider+":*", "--format", "bpftrace")

@@ -15,10 +15,11 @@ import (
 // debianProgram is a program of Debian with probes.
 type debianProgram struct {
 	name     string
-	packages []string       // that are installed, to trace it
+	packages []string       // to install, to trace the program
 	files    map[string]int // and their sites; stored in internal/sdtdump/testdata
 
-	// command runs the program and has it fire once for each line that it reads.
+	// command runs the program, and makes it fire once for each line that it
+	// reads.
 	command  []string
 	env      []string
 	selector string
@@ -114,7 +115,7 @@ func debian(in release) []row {
 	return rows
 }
 
-// start starts the program; poke has it fire.
+// start starts the program; poke makes it fire.
 func (p debianProgram) start(t *testing.T) (pid int, poke func()) {
 	t.Helper()
 	command := p.command

@@ -12,7 +12,8 @@ import (
 
 const document = "../../../INTEROP.md"
 
-// versions are those of what is named in the tables, by release and name.
+// versions are the versions of the tools and programs in the tables, by release
+// and name.
 type versions map[release]map[string]string
 
 // render returns the document with the versions given.
@@ -44,8 +45,8 @@ type tables struct {
 	notes    []string
 }
 
-// table writes a table whose first column is called first. What is the same in
-// several releases is one row.
+// table writes a table whose first column is called first. Equal rows of several
+// releases are one row.
 func (d *tables) table(first string, columns []string, rows func(release) []row) {
 	fmt.Fprintf(d.out, "| %s |", first)
 	for _, in := range releases {
@@ -142,7 +143,7 @@ func written(old string) versions {
 	return v
 }
 
-// installed returns the versions of what is installed.
+// installed returns the versions of the installed tools and programs.
 func installed(t *testing.T, here release) map[string]string {
 	t.Helper()
 	kernel, _, _ := strings.Cut(version(t, "uname", "-r"), "-")

@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
-// run runs a tool and returns what it said on both outputs. That a tool fails
-// is for the table to judge.
+// run runs a tool and returns what it wrote to both outputs. The table judges
+// whether a tool failed.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "timeout", append([]string{"60", name}, args...)...).CombinedOutput()
@@ -39,7 +39,7 @@ func elfTools() []row {
 			use: func(t *testing.T, p *process) (map[string]string, string) {
 				out := run(t, "eu-readelf", "-n", p.path)
 				for line := range strings.Lines(run(t, "eu-elflint", "--gnu-ld", p.path)) {
-					// It knows no such notes, whoever wrote them.
+					// The tool knows no such notes, whoever wrote them.
 					if !strings.Contains(line, "unknown object file note type 3 with owner name 'stapsdt'") {
 						t.Errorf("eu-elflint complains: %s", line)
 					}

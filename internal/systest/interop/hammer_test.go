@@ -117,7 +117,7 @@ func attachOnce(t *testing.T, round int) int {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	// Not an event, if nobody runs: the watchdog ends the round.
+	// If no goroutine runs, no event comes: the timer ends the round.
 	timer := time.AfterFunc(10*time.Second, func() { s.Stop() })
 	defer timer.Stop()
 	n := 0

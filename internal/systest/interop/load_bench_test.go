@@ -19,7 +19,7 @@ var providers atomic.Int64
 
 // declareMany declares and loads probes of three arguments.
 func declareMany(names []string) (*provider.Provider, error) {
-	// One that has no other probes: New returns the same provider for the same name.
+	// Use a new name, since New returns the same provider for the same name.
 	p := provider.New(fmt.Sprintf("many%d", providers.Add(1)), nil)
 	for _, name := range names {
 		provider.NewProbe3[uint64, string, float64](p, name, "id", "path", "load")
@@ -35,7 +35,7 @@ func manyNames(n int) []string {
 	return names
 }
 
-// BenchmarkLoad is the time to declare and load probes of three arguments.
+// BenchmarkLoad measures the time to declare and load probes of three arguments.
 func BenchmarkLoad(b *testing.B) {
 	for _, n := range []int{1001, 10_000, 100_000} {
 		names := manyNames(n)
@@ -55,8 +55,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadMemory is the memory of 100,000 loaded probes: what is retained
-// after a collection, memfd included, and the peak of resident memory.
+// BenchmarkLoadMemory measures the memory of 100,000 loaded probes: what is
+// retained after a collection, memfd included, and the peak of resident memory.
 func BenchmarkLoadMemory(b *testing.B) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -20,9 +20,9 @@ type row struct {
 	needs    []string // programs
 	limits   map[string]limit
 
-	// In the table of tools: use has the tool read or trace a process, and
-	// returns what it shows of each shape, by the probe's name, and all that
-	// it said. want is what it should show.
+	// In the table of tools: use makes the tool read or trace a process, and
+	// returns what it shows of each shape, by the probe's name, and all that it
+	// said. want returns what the tool should show.
 	use  func(t *testing.T, p *process) (shown map[string]string, said string)
 	want func(shape) string
 
@@ -31,13 +31,13 @@ type row struct {
 }
 
 // id returns the row's name in words that can be part of a path, also for
-// tools to which a comma or a colon in one means something.
+// tools in whose paths a comma or a colon has a meaning.
 func (r row) id() string {
 	return strings.Join(regexp.MustCompile(`\w+`).FindAllString(r.name, -1), "-")
 }
 
-// limit is a cell that is not simply "yes". The test holds that it stays so:
-// a tool that learns more fails it, and the limit is to be removed.
+// limit is a cell that is not simply "yes". The test fails when a tool learns
+// more, so that the limit is removed.
 type limit struct {
 	mark  string // "no", "in part" or none
 	shows string // what it shows, if not nothing
@@ -48,12 +48,12 @@ type limit struct {
 // none marks cells where there is nothing to test.
 const none = "–"
 
-// cells is the number of cells that were tested, and passed.
+// cells is the number of cells whose tests passed.
 var cells atomic.Int32
 
 // TestMatrix uses other people's tools on our probes, and our reader and
 // attacher on other people's, and checks that INTEROP.md says what they do.
-// The versions there are those of the last -update in each release: other
+// The document has the versions of the last -update in each release: other
 // versions are no error, other results are.
 func TestMatrix(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
@@ -91,8 +91,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// testTool uses a tool on one process for each backing; what it shows of each
-// object that it can see is what the columns of the shapes hold.
+// testTool uses a tool on one process for each backing. The columns of the shapes
+// hold what the tool shows of the objects that it can see.
 func testTool(t *testing.T, r row) {
 	t.Parallel()
 	need(t, r.needs...)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// perfRows use perf, which takes objects into a cache of its own before it
-// knows their probes.
+// perfRows use perf, which knows the probes of objects only after it has taken
+// them into a cache of its own.
 func perfRows() []row {
 	packages, needs := []string{"linux-perf"}, []string{"perf"}
 	unnamed := limit{mark: "no", says: "Couldn't add /proc/", why: "it adds objects to its cache by their real path, which a memory file does not have"}
@@ -54,7 +54,7 @@ func perf(t *testing.T, p *process) (map[string]string, string) {
 		perf("probe", "-q", "-d", group+":*")
 	}
 	said := perf("buildid-cache", "--add", p.path)
-	defer perf("probe", "-q", "-d", "sdt_"+p.provider+":*") // they are the machine's
+	defer perf("probe", "-q", "-d", "sdt_"+p.provider+":*") // events are the machine's
 	for _, s := range shapes {
 		said += perf("probe", "-q", fmt.Sprintf("sdt_%s:%s", p.provider, s.name))
 	}
@@ -72,8 +72,8 @@ func perf(t *testing.T, p *process) (map[string]string, string) {
 	return addresses(got), said
 }
 
-// interrupted returns the groups of events that tests left behind which somebody
-// interrupted. With them, perf adds no events of the same names.
+// interrupted returns the groups of events that interrupted tests have left
+// behind. While they exist, perf adds no events of the same names.
 func interrupted(t *testing.T) []string {
 	t.Helper()
 	events, err := os.ReadFile("/sys/kernel/tracing/uprobe_events")

@@ -28,7 +28,7 @@ func producers(r release) []row {
 	return slices.Concat(compiled(), debian(r))
 }
 
-// compiled are programs made of testdata/shapes.c.
+// compiled returns the rows of programs made from testdata/shapes.c.
 func compiled() []row {
 	var rows []row
 	for _, p := range []struct {
@@ -94,7 +94,7 @@ func compile(t *testing.T, command []string) string {
 	return filepath.Join(dir, "shapes")
 }
 
-// theirNote is what readelf -n prints of a probe.
+// theirNote matches what readelf -n prints of a probe.
 var theirNote = regexp.MustCompile(`Provider: (.*)\n\s+Name: (.*)\n\s+Location: 0x0*([0-9a-f]+), Base: 0x0*([0-9a-f]+), Semaphore: 0x0*([0-9a-f]+)\n\s+Arguments:[ \t]*(.*)`)
 
 // checkRead compares what reader and readelf find, and checks that every argument
@@ -138,16 +138,16 @@ func checkCompiled(t *testing.T, path string) {
 	}
 }
 
-// checkSemaphores attaches to a program in which what has a semaphore fires
-// only while it is raised.
+// checkSemaphores attaches to a program whose probes with semaphores fire only
+// while these are raised.
 func checkSemaphores(t *testing.T, path string) {
 	t.Helper()
 	pid, _ := start(t, path)
 	checkRaised(t, pid, "shapes:*")
 }
 
-// checkRaised checks that the semaphores of what a selector names in a process are
-// raised while we are attached, and only then.
+// checkRaised checks that the semaphores of the probes that a selector names in a
+// process are raised while this process is attached, and only then.
 func checkRaised(t *testing.T, pid int, selector string) {
 	t.Helper()
 	s, err := attach.Open(t.Context(), []string{selector}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}})
@@ -174,8 +174,8 @@ func checkRaised(t *testing.T, pid int, selector string) {
 	}
 }
 
-// debianFile returns the path of a file that is installed or, of Debian 12, of
-// the part of it that readers of notes look at.
+// debianFile returns the path of a file: the installed one or, for Debian 12, a
+// stored part of it with all that readers of notes use.
 func debianFile(t *testing.T, name string) string {
 	t.Helper()
 	z, err := zip.OpenReader("../../sdtdump/testdata/debian/amd64.zip")

@@ -115,8 +115,8 @@ func semaphore(t testing.TB, p reader.Probe) int {
 	return int(v)
 }
 
-// soon returns a context that is done when what the test waits for should have
-// come long ago: it fails then, and does not hang.
+// soon returns a context that is done when the test has waited far too long, so
+// that the test fails and does not hang.
 func soon(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -124,8 +124,8 @@ func soon(t testing.TB) context.Context {
 	return ctx
 }
 
-// eventually fails the test unless cond becomes true in time. It is for what
-// other processes do; nothing here can be told when they have.
+// eventually fails the test unless cond becomes true in time. It is for actions
+// of other processes, which do not report them.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

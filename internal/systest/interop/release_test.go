@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// A release is one of Debian. The tables have a column of versions for each,
-// and rows and limits of their own where its tools and programs differ.
+// A release is a release of Debian. The tables have a column of versions for
+// each, and separate rows and limits where its tools and programs differ.
 type release int
 
 const (
@@ -23,7 +23,7 @@ var releases = []release{bookworm, trixie}
 
 func (r release) String() string { return fmt.Sprintf("Debian %d", int(r)) }
 
-// target is what makes the release's part of the tables.
+// target returns the make target for the release's part of the tables.
 func (r release) target() string {
 	if r == trixie {
 		return "make interop-trixie"

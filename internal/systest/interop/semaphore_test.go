@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestBpftrace runs bpftrace as its users do, checks each value, and that its
-// attaching raises the semaphore and its end lowers it.
+// TestBpftrace runs bpftrace as its users do, and checks each value, that
+// attaching raises the semaphore, and that the end lowers it.
 func TestBpftrace(t *testing.T) {
 	need(t, "bpftrace")
 	pid := startHello(t)

@@ -103,7 +103,7 @@ func startShapes(t *testing.T, provider, backing string) *process {
 	return p
 }
 
-// left fails the test unless the probes are soon as before anybody attached.
+// left fails the test unless the probes are soon as before anything was attached.
 func (p *process) left(t *testing.T) {
 	t.Helper()
 	for name, probe := range p.probes {
@@ -111,7 +111,7 @@ func (p *process) left(t *testing.T) {
 	}
 }
 
-// lines takes "NAME arguments" out of a tool's output, of each shape the first.
+// lines extracts "NAME arguments" from a tool's output, the first of each shape.
 func lines(out string) map[string]string {
 	got := map[string]string{}
 	for line := range strings.Lines(out) {
@@ -125,7 +125,7 @@ func lines(out string) map[string]string {
 	return got
 }
 
-// matches takes names and arguments out of a tool's output by a regular
+// matches extracts names and arguments from a tool's output by a regular
 // expression with a group for each.
 func matches(expr, out string) map[string]string {
 	got := map[string]string{}
@@ -146,13 +146,13 @@ func shapeNames() string {
 	return strings.Join(names, "|")
 }
 
-// listed is wanted of tools that list names only, shown of those that show
-// values.
+// listed is what tools that only list names should show, shown what tools that
+// show values should.
 func listed(shape) string { return "" }
 
 func shown(s shape) string { return s.values }
 
-// addresses puts ADDRESS in place of the addresses of strings.
+// addresses replaces the addresses of strings by ADDRESS.
 func addresses(shown map[string]string) map[string]string {
 	for name, at := range map[string]int{"text": 0, "record": 2} {
 		if values := strings.Fields(shown[name]); len(values) > at {

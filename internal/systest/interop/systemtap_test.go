@@ -34,8 +34,9 @@ func systemtapRows() []row {
 	}
 }
 
-// withHeaders has a command run where the kernel's headers seem to be installed.
-// Those of Debian's kernel are put in their place if the running one has none.
+// withHeaders makes a command run where the kernel's headers seem to be
+// installed. If the running kernel has none, the headers of Debian's kernel take
+// their place.
 func withHeaders(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	const modules = "/lib/modules"

@@ -16,7 +16,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/kernels/report"
 )
 
-// toolchain is how the host compiles for an architecture.
+// toolchain says how the host compiles for an architecture.
 type toolchain struct {
 	commands map[string][]string // what stands for gcc and clang
 	include  [2]string           // a directory as the machine has it, and where the host has it
@@ -31,7 +31,7 @@ var toolchains = map[string]toolchain{
 			"lib/x86_64-linux-gnu/libc.so.6": "/lib/x86_64-linux-gnu/libc.so.6",
 		},
 	},
-	// sys/sdt.h is the same for all.
+	// sys/sdt.h is the same for all architectures.
 	"arm64": {
 		commands: map[string][]string{
 			"gcc":   {"aarch64-linux-gnu-gcc", "-idirafter", "/usr/include/x86_64-linux-gnu"},
@@ -49,7 +49,7 @@ var toolchains = map[string]toolchain{
 // with its input: machines of one architecture ask for the same.
 var compiled sync.Map
 
-// answer runs a compiler for a machine and writes to its console what came of it.
+// answer runs a compiler for a machine and writes the result to its console.
 func (t toolchain) answer(console io.Writer, c *report.Compile) {
 	key, err := json.Marshal([]any{t.commands, c.Command, c.Dir, c.Files})
 	if err != nil {

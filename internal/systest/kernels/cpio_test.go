@@ -108,8 +108,8 @@ func TestCPIO(t *testing.T) {
 	}
 }
 
-// TestCopyTree checks that all files of a directory are copied, and that one
-// that is not there is no error.
+// TestCopyTree checks that all files of a directory are copied, and that a
+// missing directory is no error.
 func TestCopyTree(t *testing.T) {
 	dir := t.TempDir()
 	for name, contents := range map[string]string{"one": "1", "sub/two": "22"} {

@@ -1,10 +1,10 @@
-// Command kernels runs the tests of this module on other kernels than the
-// running one: it boots Debian's kernels under qemu with an initramfs that holds
-// statically linked test binaries, and writes what it saw to KERNELS.md.
+// Command kernels runs the tests of this module on kernels other than the running
+// one: it boots Debian's kernels under qemu with an initramfs that holds
+// statically linked test binaries, and writes the results to KERNELS.md.
 //
 //	go run ./internal/systest/kernels [-update] [-only PKG,...] [-run REGEX] [-flags FLAGS] [KERNEL...]
 //
-// It ends with exit code 1 if a test failed, if one was skipped for a reason
-// that no rule explains, or if KERNELS.md does not say what was seen; -update
-// writes it. Kernel packages are kept in the user's cache directory.
+// It exits with code 1 if a test failed, if one was skipped for a reason that no
+// rule explains, or if KERNELS.md does not have the results; -update writes it.
+// Kernel packages are kept in the user's cache directory.
 package main

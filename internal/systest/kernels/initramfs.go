@@ -39,7 +39,7 @@ var suites = []report.Suite{
 // suiteFlags are for every suite.
 var suiteFlags = []string{"-test.v=test2json", "-test.short"}
 
-// allTests are the tests that run; benchmarks and fuzz tests are not among them.
+// allTests matches the tests that run, without benchmarks and fuzz tests.
 const allTests = "^(Test|Example)"
 
 // build builds init and the test binaries in dir.
@@ -66,8 +66,8 @@ func goTool(arch string, args ...string) error {
 }
 
 // writeInitramfs writes the first file system of a machine: init, which stands
-// for compilers as well, below src the test binaries with their data, and what
-// else they expect of a system. bin is where build has built.
+// for compilers as well, the test binaries with their data below src, and other
+// files that they expect. bin is the directory in which build has built.
 func writeInitramfs(name, bin, arch string, files kernelFiles) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -120,7 +120,7 @@ func writeInitramfs(name, bin, arch string, files kernelFiles) error {
 			return err
 		}
 	}
-	// Where scripts name it in their first line.
+	// Scripts name it in their first line.
 	if err := w.symlink("usr/bin/env", "/bin/busybox"); err != nil {
 		return err
 	}

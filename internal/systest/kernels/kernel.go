@@ -11,7 +11,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/debian"
 )
 
-// kernel is one to test.
+// kernel is a kernel to test.
 type kernel struct {
 	version string // what its release of Debian has; newest is whichever it has
 	release string
@@ -20,9 +20,8 @@ type kernel struct {
 
 const newest = "newest"
 
-// kernels are the tested ones, in the order in which they start: what takes
-// longest first. Debian's cloud flavour has what the tests need, and is the
-// smallest.
+// kernels are the tested kernels in the order in which they start, the slowest
+// first. Debian's cloud flavour has what the tests need, and is the smallest.
 var kernels = []kernel{
 	{"6.1", "bookworm", "arm64"},
 	{newest, "trixie-backports", "amd64"},
@@ -42,18 +41,18 @@ func (f kernelFiles) image() string   { return filepath.Join(f.dir, "vmlinuz-"+f
 func (f kernelFiles) config() string  { return filepath.Join(f.dir, "config-"+f.release) }
 func (f kernelFiles) busybox() string { return filepath.Join(f.dir, "busybox") }
 
-// imagePrefix is what the names of kernels' packages begin with.
+// imagePrefix begins the names of kernels' packages.
 const imagePrefix = "linux-image-"
 
-// fetch gets the newest kernel of k's version into cache. Where the archive
-// cannot be asked it returns the one of the last time.
+// fetch gets the newest kernel of k's version into cache. If the archive cannot
+// be reached, it returns the kernel that the cache has.
 func (k kernel) fetch(cache string) (kernelFiles, error) {
 	dir := filepath.Join(cache, k.release+"-"+k.arch)
 	archive, err := debian.Open(dir, k.release, k.arch)
 	if err != nil {
 		return kernelFiles{}, err
 	}
-	// Fails without network; what follows knows what there was.
+	// Update fails without network; the indexes of the last time remain.
 	updateErr := archive.Update()
 	meta := "linux-image-cloud-" + k.arch
 	deps, err := archive.Dependencies(meta)
@@ -84,7 +83,7 @@ func (f kernelFiles) download(archive *debian.Archive, image string) error {
 	if err != nil {
 		return err
 	}
-	// Newer ones are split: the image is in linux-binary-RELEASE, its
+	// Newer packages are split: the image is in linux-binary-RELEASE, its
 	// configuration in linux-base-RELEASE.
 	for _, name := range deps {
 		if strings.HasSuffix(name, "-"+f.release) && !strings.HasPrefix(name, "linux-modules-") {
@@ -110,7 +109,7 @@ func (f kernelFiles) download(archive *debian.Archive, image string) error {
 		return err
 	}
 	modules := "usr/lib/modules/" + f.release
-	for to, from := range map[string][]string{ // where one release or another has it
+	for to, from := range map[string][]string{ // where either kind of package has it
 		f.image():   {"boot/vmlinuz-" + f.release, modules + "/vmlinuz"},
 		f.config():  {"boot/config-" + f.release, modules + "/config"},
 		f.busybox(): {"bin/busybox", "usr/bin/busybox"},

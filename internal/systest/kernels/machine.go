@@ -15,12 +15,12 @@ import (
 
 // emulators are the programs that emulate a machine of each architecture, with
 // their arguments, and the name of the console on its first serial port. They
-// translate code, so that it is the same with and without KVM.
+// translate code, so that results are the same on hosts with and without KVM.
 //
-// Those of QEMU 7.2 have two faults that crash kernels now and then: flags are
-// wrong after a cmpxchg16b without lock prefix, which Linux uses from 6.5 on if
-// the processor has it, and a thread may see code that another has replaced.
-// Hence no cx16, and one thread for all processors.
+// The emulators of QEMU 7.2 have two faults that crash kernels now and then:
+// flags are wrong after a cmpxchg16b without lock prefix, which Linux uses from
+// 6.5 on if the processor has it, and a thread may see code that another has
+// replaced. Therefore machines have no cx16, and one thread for all processors.
 var emulators = map[string]struct {
 	command []string
 	console string
@@ -32,9 +32,9 @@ var emulators = map[string]struct {
 // consoleTail is the number of the console's last lines that an error shows.
 const consoleTail = 100
 
-// boot boots a machine and calls each with what it reports, until it turns
-// itself off, which it may when done says so. What each writes to the console
-// the machine reads. boot kills a machine that outlives ctx.
+// boot boots a machine and calls each with what it reports, until the machine
+// turns itself off, which it may once done says so. The machine reads what each
+// writes to the console. boot kills a machine that outlives ctx.
 func boot(ctx context.Context, arch, image, initramfs string, each func(m report.Message, console io.Writer) error, done func() bool) error {
 	e := emulators[arch]
 	args := append(e.command[1:len(e.command):len(e.command)],

@@ -86,8 +86,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// testAll boots every kernel and returns what each did. It writes to stderr how
-// it goes, and to live what the tests print.
+// testAll boots every kernel and returns the result of each. It writes progress
+// to stderr, and to live what the tests print.
 func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, stderr, live io.Writer) ([]result, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
@@ -109,7 +109,7 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 	}
 	defer os.RemoveAll(tmp)
 
-	// Built once for each architecture, when the first asks for it.
+	// Build once for each architecture, when the first kernel asks for it.
 	binaries := map[string]func() (string, error){}
 	for _, k := range chosen {
 		dir := filepath.Join(tmp, k.arch)
@@ -158,8 +158,8 @@ func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, s
 	err := boot(ctx, k.arch, image, fs, func(m report.Message, console io.Writer) error {
 		switch {
 		case m.Compile != nil:
-			// Not in this goroutine, which keeps the emulator from
-			// waiting for room in its output.
+			// Use another goroutine: this one keeps the emulator from waiting for
+			// room in its output.
 			go toolchains[k.arch].answer(console, m.Compile)
 		case m.Kernel != nil:
 			r.seen = *m.Kernel

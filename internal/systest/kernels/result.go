@@ -14,7 +14,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/kernels/report"
 )
 
-// result is what one kernel did.
+// result is the result of one kernel.
 type result struct {
 	kernel kernel
 	seen   report.Kernel
@@ -29,7 +29,7 @@ type suiteResult struct {
 	talk  string // output that belongs to no test
 }
 
-// test is a test that has no subtests, or one that failed.
+// test is a test without subtests, or one that failed.
 type test struct {
 	name   string
 	action string // as cmd/test2json has them: pass, fail, skip
@@ -84,7 +84,7 @@ func readSuite(name, output string, exit int) (suiteResult, error) {
 		}
 		t := tests[ev.Test]
 		if t == nil {
-			// One that says no more than that it ran has failed.
+			// A test that reports only its start has failed.
 			t = &test{name: ev.Test, action: "fail"}
 			tests[ev.Test] = t
 			order = append(order, ev.Test)

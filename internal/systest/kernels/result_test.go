@@ -48,7 +48,7 @@ func TestReadSuite(t *testing.T) {
 		{"TestSub", "fail"}, {"TestSub/good", "pass"}, {"TestSub/bad", "fail"},
 		{"TestParent/only", "pass"},
 		{"TestSkip", "skip"},
-		{"TestHangs", "fail"}, // it has not said that it passed
+		{"TestHangs", "fail"}, // no line says that it passed
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("tests (-want +got):\n%s", d)
@@ -114,7 +114,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestPrint holds what makes a run fail: tests, exit codes, skips without a rule.
+// TestPrint checks what makes a run fail: tests, exit codes, skips without a
+// rule.
 func TestPrint(t *testing.T) {
 	ran := func(exit int, tests ...test) result {
 		return result{suites: []suiteResult{{name: "notes", exit: exit, tests: tests, talk: "panic: all is lost\n"}}}
@@ -140,8 +141,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestTable checks that the document counts and explains, and that it stays true
-// when a kernel gets a new build or a package more tests.
+// TestTable checks that the document counts and explains results, and that it
+// stays valid when a kernel gets a new build or a package more tests.
 func TestTable(t *testing.T) {
 	all := suites
 	defer func() { suites = all }()

@@ -75,8 +75,8 @@ func (s suiteResult) slowest(n int) string {
 	return strings.Join(text, " ")
 }
 
-// print writes what ran, what was skipped and what went wrong, and reports
-// whether all went well.
+// print writes which tests ran, were skipped and failed, and reports whether the
+// run succeeded.
 func (r result) print(w io.Writer) bool {
 	ok := true
 	fmt.Fprintf(w, "== kernel %s: %s %s, %s\n", r.kernel, r.seen.Release, r.seen.Machine, r.seen.Mechanism)

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// document is the file that says what was seen.
+// document is the file that has the results.
 const document = "KERNELS.md"
 
-// table returns its text.
+// table returns the document's text.
 func table(results []result) string {
 	var b strings.Builder
 	b.WriteString(`# Kernels
@@ -55,8 +55,8 @@ that was.
 	return b.String()
 }
 
-// writeSkipped writes which tests were skipped: a line for those of the same
-// reason on the same kernels.
+// writeSkipped writes which tests were skipped: one line for all tests with the
+// same reason on the same kernels.
 func writeSkipped(b *strings.Builder, results []result) {
 	type skip struct{ why, pkg, test string }
 	on := map[skip][]string{}
@@ -93,11 +93,11 @@ func writeSkipped(b *strings.Builder, results []result) {
 	}
 }
 
-// volatile is what may differ from the document: how many tests there are,
-// which build of a kernel is the newest, and which kernel is the newest of all.
+// volatile matches what may differ from the document: the number of tests, the
+// newest build of a kernel, and the newest kernel of all.
 var volatile = regexp.MustCompile(`\d+ (passed|skipped)|(\| ` + newest + `-\w+ \|) [^ |]*|(\d+\.\d+)\.\d[^ |]*`)
 
-// current reports whether the document says what text does.
+// current reports whether the document equals text, except for what is volatile.
 func current(text string) bool {
 	data, err := os.ReadFile(document)
 	return err == nil && plain(string(data)) == plain(text)

@@ -1,5 +1,5 @@
 // Package leftover checks that the tests of a package leave nothing behind in
-// their process: no descriptor, no mapping of what has no name, no child.
+// their process: no descriptor, no mapping of a file without a name, no child.
 package leftover
 
 import (
@@ -14,13 +14,12 @@ import (
 	"time"
 )
 
-// patience is how long what has been closed may take to go: perf events are
-// closed in the background, at 0.1 s each, and files when the collector finds
-// them.
+// patience is how long closed objects may take to go: perf events are closed in
+// the background, at 0.1 s each, and files when the collector finds them.
 const patience = time.Minute
 
-// Run runs the tests of m, a [testing.M], and returns the status to exit with:
-// 1 if they pass and leave something behind that was not there before.
+// Run runs the tests of m, a [testing.M], and returns the exit status: 1 if they
+// pass and leave something behind.
 func Run(m interface{ Run() int }) int {
 	before := held()
 	status := m.Run()
@@ -45,8 +44,8 @@ type Tests struct{ M interface{ Run() int } }
 // Run runs the tests.
 func (t Tests) Run() int { return Run(t.M) }
 
-// other reports whether this process does not test: one that fuzzes has files
-// of its own, and one that measures need not wait.
+// other reports whether this process does something other than test: a fuzzing
+// process has files of its own, and a benchmark need not wait.
 func other() bool {
 	for _, name := range []string{"test.fuzz", "test.fuzzworker", "test.bench"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != f.DefValue {
@@ -56,7 +55,7 @@ func other() bool {
 	return false
 }
 
-// since returns what is held and is not in before, or is more often.
+// since returns what is held now and was not, or less often, in before.
 func since(before map[string]int) []string {
 	var left []string
 	for what, n := range held() {
@@ -68,15 +67,15 @@ func since(before map[string]int) []string {
 	return left
 }
 
-// own are descriptors of the Go runtime, which it opens when it needs them, and
+// own matches descriptors that the Go runtime opens when it needs them, and
 // keeps.
 var own = regexp.MustCompile(`^anon_inode:\[event(poll|fd)\]$|^/proc/\d+/(fd|task.*)$`)
 
-// nameless are mappings that somebody made by hand: of objects of the kernel, of
-// memory files and of files that are gone. The dynamic linker's are none of these.
+// nameless matches mappings made by hand: of objects of the kernel, of memory
+// files and of files that are gone. The dynamic linker makes none of these.
 var nameless = regexp.MustCompile(`anon_inode:|/memfd:| \(deleted\)$|usdt`)
 
-// held counts what this process holds, by what it is.
+// held counts what this process holds, by kind.
 func held() map[string]int {
 	all := map[string]int{}
 	fds, _ := filepath.Glob("/proc/self/fd/*")

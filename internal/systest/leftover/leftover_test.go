@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSince leaves behind one of each, and takes it away.
+// TestSince leaves behind one object of each kind, and removes it.
 func TestSince(t *testing.T) {
 	before := held()
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))

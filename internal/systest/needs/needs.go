@@ -1,5 +1,5 @@
-// Package needs says what tests need of the machine that they run on. Without
-// it they are skipped, but in CI, where everything is installed, they fail.
+// Package needs declares what tests need from the machine that they run on. Tests
+// without it are skipped, or fail in CI, where everything is installed.
 package needs
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Skip skips the test, or fails it in CI, since the machine lacks something.
+// Skip skips the test, or fails it in CI, because the machine lacks something.
 func Skip(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -18,7 +18,7 @@ func Skip(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Root is for tests that may do only as root what they do.
+// Root skips the test unless it runs as root.
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -26,7 +26,7 @@ func Root(t testing.TB) {
 	}
 }
 
-// Tools is for tests that run these programs.
+// Tools skips the test unless these programs are installed.
 func Tools(t testing.TB, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {
@@ -36,7 +36,7 @@ func Tools(t testing.TB, tools ...string) {
 	}
 }
 
-// C is for tests that compile C programs with probes.
+// C skips the test unless C programs with probes can be compiled.
 func C(t testing.TB) {
 	t.Helper()
 	if out, err := exec.Command("gcc", "-fsyntax-only", "-include", "sys/sdt.h", "-xc", "/dev/null").CombinedOutput(); err != nil {

@@ -1,5 +1,5 @@
-// Package peers measures probes beside what else shows what a Go program does:
-// OpenTelemetry's spans, runtime/trace, log/slog, and libstapsdt, which declares
-// probes at run time in C. It is a module of its own, so that nobody who uses
-// probes has the others among their dependencies.
+// Package peers compares the cost of probes with other ways to show what a Go
+// program does: OpenTelemetry's spans, runtime/trace, log/slog, and libstapsdt,
+// which declares probes at run time in C. It is a module of its own, so that
+// users of probes do not depend on the others.
 package peers

@@ -19,13 +19,13 @@ const message = "sixteen bytes ok"
 
 var sink int
 
-// nowhere exports spans to nowhere.
+// nowhere is an exporter that drops spans.
 type nowhere struct{}
 
 func (nowhere) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
 func (nowhere) Shutdown(context.Context) error                             { return nil }
 
-// span is a span of three attributes, which are set if somebody records it.
+// span makes a span of three attributes, which are set if the span is recorded.
 func span(tracer oteltrace.Tracer) func(int) {
 	ctx := context.Background()
 	return func(n int) {
@@ -39,12 +39,12 @@ func span(tracer oteltrace.Tracer) func(int) {
 	}
 }
 
-// BenchmarkGo is what it costs to show two numbers and a string of 16 bytes: by
-// a probe that nobody watches, and by one whose events another process reads; by
-// a span of OpenTelemetry without an SDK, not sampled, and sampled and exported
-// to nowhere; by a message of runtime/trace, which has the string only, while
-// nobody traces and with a trace that is thrown away; by a record of log/slog
-// below the level, and as JSON that is thrown away.
+// BenchmarkGo measures what it costs to show two numbers and a string of 16
+// bytes: by a probe that nobody watches, and by one whose events another process
+// reads; by a span of OpenTelemetry without an SDK, not sampled, and sampled and
+// exported to nowhere; by a message of runtime/trace, which has the string only,
+// while nobody traces and with a discarded trace; by a record of log/slog below
+// the level, and as discarded JSON.
 func BenchmarkGo(b *testing.B) {
 	ctx := context.Background()
 	p := provider.New("peers", nil)
@@ -58,7 +58,7 @@ func BenchmarkGo(b *testing.B) {
 
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	defer never.Shutdown(ctx)
-	const cheap, dear = 5_000_000, 20_000 // dear ones fit into the buffers of those who gather them
+	const cheap, dear = 5_000_000, 20_000 // dear events fit into the buffers that collect them
 	always := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithBatcher(nowhere{}, sdktrace.WithMaxQueueSize(2*dear)))
 	defer always.Shutdown(ctx)

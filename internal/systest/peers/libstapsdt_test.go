@@ -38,7 +38,7 @@ func startLibstapsdt(b *testing.B) *libstapsdt {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
 	c := &libstapsdt{b, tracee.Start(b, exec.Command(exe))}
-	c.Line() // the provider is there
+	c.Line() // the provider is loaded
 	return c
 }
 
@@ -81,9 +81,9 @@ func watch(b *testing.B, pid int) {
 	b.Fatalf("process %d has no probe watched", pid)
 }
 
-// BenchmarkLibstapsdt is what probes of three integers cost here and with
-// libstapsdt: to load a thousand, each; to ask whether one is watched, and to
-// fire one that is not; and to fire one that an empty BPF program watches.
+// BenchmarkLibstapsdt measures what probes of three integers cost in this module
+// and with libstapsdt: loading each of a thousand, asking whether one is watched,
+// firing one that is not, and firing one that an empty BPF program watches.
 func BenchmarkLibstapsdt(b *testing.B) {
 	c := startLibstapsdt(b)
 	p := provider.New("peers_go", nil)

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 }
 
 // traceParent reads the events of provider peers in the process that its argument
-// names until stdin ends, and says how many there were and how many were lost.
+// names until stdin ends, and prints how many there were and how many were lost.
 func traceParent(args []string) error {
 	n, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -50,8 +50,8 @@ func traceParent(args []string) error {
 	return nil
 }
 
-// startTracer has another process read the events of peers:watched. What it
-// returns ends that, and checks that n events were received and none was lost.
+// startTracer makes another process read the events of peers:watched. stop ends
+// that process, and checks that n events were received and none was lost.
 func startTracer(b *testing.B) (stop func(n int)) {
 	b.Helper()
 	p := tracee.StartVictim(b, tracee.Self("tracer", fmt.Sprint(os.Getpid())))

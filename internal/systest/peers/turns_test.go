@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// contender is one of those that are measured by turns.
+// contender is something to measure by turns with others.
 type contender struct {
 	name string
 	n    int         // calls of a turn

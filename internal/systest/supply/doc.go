@@ -1,3 +1,3 @@
-// Package supply holds what this module is made of: whose code runs in the
-// programs that use it is decided here, not by whoever adds an import.
+// Package supply checks what this module is made of: it decides whose code runs
+// in the programs that use the module, so that an added import does not.
 package supply

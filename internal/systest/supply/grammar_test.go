@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What package notes knows of an architecture is one grammar and one line of the
-// table: no other code asks for the machine.
+// TestOneTableOfGrammars checks that package notes knows an architecture by one
+// grammar and one line of the table: no other code asks for the machine.
 func TestOneTableOfGrammars(t *testing.T) {
 	files, err := filepath.Glob("../../../notes/*.go")
 	if err != nil || len(files) == 0 {

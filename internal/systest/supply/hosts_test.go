@@ -13,8 +13,8 @@ import (
 // and write files, and provider, whose probes do nothing there.
 var anyHost = []string{"notes", "elfgen", "internal/safeelf", "internal/procfs", "reader", "event", "provider", "internal/sdtdump"}
 
-// TestOtherSystems builds for macOS and Windows what reads files. It does so once
-// for each: the standard library has to be compiled, too.
+// TestOtherSystems builds these packages for macOS and Windows, all at once for
+// each: the standard library has to be compiled, too.
 func TestOtherSystems(t *testing.T) {
 	needs.Tools(t, "go")
 	var packages []string

@@ -10,8 +10,8 @@ import (
 
 const module = "github.com/go-usdt/usdt/"
 
-// layers are the packages of the product and the packages of this module that
-// each one imports. A package stands behind all that it imports, so that the order
+// layers are the packages of the product, each with the packages of this module
+// that it imports. A package comes after all that it imports, so that the order
 // of the lines shows that there is no circle.
 const layers = `
 github.com/go-usdt/usdt
@@ -60,7 +60,8 @@ cmd/sdtdump: internal/sdtdump
 cmd/sdttrace: attach event internal/demo internal/gate internal/printable internal/procfs internal/sdtdump internal/selector internal/version internal/watch notes reader
 `
 
-// testRoom says whether only tests, and other test rooms, may import a package.
+// testRoom reports whether only tests, and other test rooms, may import a
+// package.
 func testRoom(pkg string) bool {
 	return strings.HasPrefix(pkg, "internal/systest/") || pkg == "internal/manpage/manpagetest"
 }
@@ -142,7 +143,7 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesAll checks that a newcomer finds every package there.
+// TestArchitectureNamesAll checks that ARCHITECTURE.md names every package.
 func TestArchitectureNamesAll(t *testing.T) {
 	text, err := os.ReadFile("../../../ARCHITECTURE.md")
 	if err != nil {

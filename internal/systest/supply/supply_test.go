@@ -23,7 +23,7 @@ var direct = map[string]string{
 	"github.com/rogpeppe/go-internal": "tests only",
 }
 
-// testOnly are those of direct that no program may contain.
+// testOnly are the modules of direct that no program may contain.
 var testOnly = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}
 
 func list(t *testing.T, args ...string) []string {

@@ -21,8 +21,8 @@ func buildTracer(t *testing.T) string {
 	return dir
 }
 
-// counts runs sdttrace on a command and returns what it counts by probe, and what
-// the command says.
+// counts runs sdttrace on a command and returns its counts by probe, and what the
+// command prints.
 func counts(t *testing.T, dir string, args ...string) (map[string]int, string) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(dir, "sdttrace"), append([]string{"-q", "--json", "--count", "--by", "probe"}, args...)...)
@@ -47,12 +47,13 @@ func counts(t *testing.T, dir string, args ...string) (map[string]int, string) {
 	return got, said.String()
 }
 
-// TestCommandExecutes traces a script that programs in between execute, from
-// Python's first call on: as often as Python counts, and as without them.
+// TestCommandExecutes traces a script, which other programs execute, from
+// Python's first call on: probes fire as often as Python counts, and as without
+// the other programs.
 func TestCommandExecutes(t *testing.T) {
 	python := findPython(t)
 	dir := buildTracer(t)
-	// Everything that is collected is collected here, and told.
+	// All collections happen and are printed here.
 	script := `#!/usr/bin/env ` + python + `
 import gc
 told = [0]

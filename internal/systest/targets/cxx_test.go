@@ -24,8 +24,9 @@ func compileThrows(t testing.TB) string {
 	return out
 }
 
-// TestCXX compares exceptions with what the program that throws them says: the
-// thrown object and its type, at every throw, catch and rethrow of each thread.
+// TestCXX compares exceptions with the output of the program that throws them:
+// the thrown object and its type, at every throw, catch and rethrow of each
+// thread.
 func TestCXX(t *testing.T) {
 	needs.Root(t)
 	p := start(t, compileThrows(t))

@@ -1,5 +1,4 @@
-// Package targets tests the attacher and sdttrace on programs that were there
-// before them: PostgreSQL, OpenJDK, CPython and the C++ runtime library. What
-// is traced is compared with what the program itself has counted. It has no
-// code of its own.
+// Package targets tests the attacher and sdttrace on existing programs:
+// PostgreSQL, OpenJDK, CPython and the C++ runtime library. The tests compare
+// traced events with the program's own counts. The package has tests only.
 package targets

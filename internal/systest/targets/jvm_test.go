@@ -18,7 +18,7 @@ import (
 //
 //go:generate javac --release 11 -g:none -d testdata testdata/Work.java
 
-// jvms returns the directories of what OpenJDK of Debian is installed.
+// jvms returns the directories of the installed versions of Debian's OpenJDK.
 func jvms() []string {
 	dirs, _ := filepath.Glob("/usr/lib/jvm/java-[12][0-9]-openjdk-*")
 	return dirs
@@ -40,7 +40,8 @@ func startJVM(t testing.TB, flags ...string) *tracee.Program {
 	return start(t, java, append(flags, "-Xshare:auto", "-Xmx64m", "-cp", "testdata", "Work")...)
 }
 
-// counted is what the program says: collections of garbage, classes loaded.
+// counted returns the program's own counts: collections of garbage, classes
+// loaded.
 func counted(t testing.TB, answer string) (collections, classes int) {
 	t.Helper()
 	if _, err := fmt.Sscanf(answer, "%d %d", &collections, &classes); err != nil {
@@ -118,7 +119,7 @@ func loadedClasses(t testing.TB, path string) []string {
 	return names
 }
 
-// TestJVMCalls counts calls of a method, by names that have no end but a length.
+// TestJVMCalls counts calls of a method, by names that have a length and no NUL.
 func TestJVMCalls(t *testing.T) {
 	p := startJVM(t, "-XX:+DTraceMethodProbes")
 	s := open(t, []string{"hotspot:method__entry"}, &attach.Options{
@@ -131,8 +132,8 @@ func TestJVMCalls(t *testing.T) {
 	}
 }
 
-// TestJVMEverything attaches to all probes of a running virtual machine: each
-// program that the many forms of arguments need has one link.
+// TestJVMEverything attaches to all probes of a running virtual machine, and
+// checks that each program for the many forms of arguments has one link.
 func TestJVMEverything(t *testing.T) {
 	p := startJVM(t)
 	links := bpfLinks(t)
@@ -179,8 +180,8 @@ func TestJVMEverything(t *testing.T) {
 	p.Do("threads 5")
 }
 
-// bpfLinks returns this process's links: what is said of each, by descriptor,
-// down to the program that it runs.
+// bpfLinks returns the descriptions of this process's links by descriptor, down
+// to the program that each runs.
 func bpfLinks(t testing.TB) map[string]string {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")

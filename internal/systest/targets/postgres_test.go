@@ -22,13 +22,13 @@ import (
 type postgres struct {
 	t      testing.TB
 	dir    string // short: a socket lies in it
-	bin    string // of the programs that Debian installs
+	bin    string // the directory of the programs that Debian installs
 	server string // a copy: no other server runs it
 	pid    int
 	account
 }
 
-// account is the user that runs PostgreSQL, which root may not.
+// account is the user that runs PostgreSQL, since root may not run it.
 type account struct {
 	name     string
 	uid, gid int
@@ -163,8 +163,8 @@ type logged struct {
 }
 
 // settled returns the log when all connections have ended: their transactions
-// are counted then. The server writes what it does before a client learns of
-// it, but for the end of its connection.
+// are counted then. The server logs everything before a client learns of it,
+// except the end of its connection.
 func (p *postgres) settled() []logged {
 	p.t.Helper()
 	var all []logged
@@ -251,7 +251,7 @@ func testTransactions(t *testing.T, p *postgres) {
 	p.settled()
 	c0, _ := p.transactions()
 	c1, r1 := p.transactions()
-	asking := c1 - c0 // transactions that the question itself costs
+	asking := c1 - c0 // transactions of the query itself
 	a, err := attach.OpenAggregate(t.Context(), []string{p.server + ":postgresql:transaction__*"}, attach.Count().By("probe"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -283,8 +283,8 @@ func testTransactions(t *testing.T, p *postgres) {
 	}
 }
 
-// testEverything traces all probes of a server at work, and leaves no
-// breakpoint and no semaphore raised.
+// testEverything traces all probes of a server at work, and checks that no
+// breakpoint and no raised semaphore stays behind.
 func testEverything(t *testing.T, p *postgres) {
 	s := open(t, []string{p.server + ":*:*"}, &attach.Options{RingSize: 64 << 20})
 	probes := live(t, p.pid, s)

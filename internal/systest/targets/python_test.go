@@ -15,8 +15,8 @@ func findPython(t testing.TB) string {
 	return find(t, "python", "/usr/bin/python3.11", "/usr/bin/python3", "python3.11", "python3")
 }
 
-// needCalls is for tests of functions' probes, which Python 3.11 has and 3.13
-// does not.
+// needCalls skips the test unless Python has probes for functions, as 3.11 does
+// and 3.13 does not.
 func needCalls(t testing.TB) {
 	t.Helper()
 	python := findPython(t)
@@ -33,8 +33,8 @@ func needCalls(t testing.TB) {
 	needs.Skip(t, "needs python:function__return, which %s does not have", python)
 }
 
-// TestPythonCollections compares the collections of garbage with what
-// gc.callbacks are told: each one's generation, and how many objects it found.
+// TestPythonCollections compares the collections of garbage with the arguments of
+// gc.callbacks: the generation of each, and the number of objects that it found.
 func TestPythonCollections(t *testing.T) {
 	p := start(t, findPython(t), "testdata/work.py")
 	s := open(t, []string{"python:gc__*"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})

@@ -20,8 +20,8 @@ const (
 	tracing   = "Trace them, and everybody else's"
 )
 
-// TestReadmeProgram builds README's program and checks that its events look as
-// those there.
+// TestReadmeProgram builds README's program and checks that its events look like
+// those in README.
 func TestReadmeProgram(t *testing.T) {
 	k := newKitchen(t, tracing)
 	_, source, _ := strings.Cut(section(t, declaring), "```go\n")
@@ -61,8 +61,8 @@ func TestReadmeProgram(t *testing.T) {
 	}
 }
 
-// withoutNumbers returns an event with a word in place of what differs from one
-// to the next.
+// withoutNumbers returns an event with a word in place of each value that differs
+// between events.
 func withoutNumbers(t *testing.T, event string) map[string]any {
 	t.Helper()
 	var m map[string]any
@@ -83,7 +83,7 @@ func withoutNumbers(t *testing.T, event string) map[string]any {
 	return m
 }
 
-// TestReadmeCommands runs README's first commands as they stand there.
+// TestReadmeCommands runs README's first commands as they are written.
 func TestReadmeCommands(t *testing.T) {
 	k := newKitchen(t, tracing)
 	needs.Run(t, "go", "build", "-o", k.dir, "./testdata/myapp")
@@ -91,7 +91,7 @@ func TestReadmeCommands(t *testing.T) {
 	if err := os.Rename(copied(t, "testdata/work.py", k.dir), work); err != nil {
 		t.Fatal(err)
 	}
-	// The first in PATH may be one without probes.
+	// The first Python in PATH may have no probes.
 	if err := os.Symlink(findPython(t), filepath.Join(k.dir, "python3")); err != nil {
 		t.Fatal(err)
 	}

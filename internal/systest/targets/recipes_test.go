@@ -15,7 +15,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// section returns what README has below a heading.
+// section returns README's text below a heading.
 func section(t *testing.T, heading string) string {
 	t.Helper()
 	b, err := os.ReadFile("../../../README.md")
@@ -43,7 +43,7 @@ func commands(t *testing.T, heading string) []string {
 	return all
 }
 
-// kitchen is where commands of README are run.
+// kitchen runs commands of README.
 type kitchen struct {
 	t    *testing.T
 	dir  string
@@ -51,7 +51,7 @@ type kitchen struct {
 	used []string
 }
 
-// newKitchen is for the commands below a heading.
+// newKitchen returns a kitchen for the commands below a heading.
 func newKitchen(t *testing.T, heading string) *kitchen {
 	t.Helper()
 	needs.Root(t)
@@ -60,7 +60,7 @@ func newKitchen(t *testing.T, heading string) *kitchen {
 	return k
 }
 
-// choose returns the next command that has names in it, made ready to be run.
+// choose returns the next command that contains names, ready to run.
 func (k *kitchen) choose(names string, pid int) *exec.Cmd {
 	k.t.Helper()
 	for _, c := range k.all {
@@ -90,9 +90,9 @@ func (k *kitchen) done() {
 	}
 }
 
-// cook runs the command of sdttrace that names says. As soon as it traces,
-// something is to happen, or the program that it has started is fed with stdin.
-// Its output is held against patterns.
+// cook runs the sdttrace command that contains names. As soon as it traces, cook
+// calls happen, or feeds stdin to the program that the command has started. It
+// compares the output with patterns.
 func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patterns ...string) {
 	k.t.Helper()
 	cmd := k.choose(names, pid)
@@ -107,7 +107,7 @@ func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patte
 	if err := cmd.Start(); err != nil {
 		k.t.Fatal(err)
 	}
-	defer cmd.Process.Kill() // what happens may fail the test
+	defer cmd.Process.Kill() // happen may fail the test
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	stderr.Await(k.t, "attached to")
@@ -129,7 +129,7 @@ func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patte
 	k.match(command, stdout.String(), stderr.String(), patterns...)
 }
 
-// match holds output against patterns.
+// match compares output with patterns.
 func (k *kitchen) match(command, stdout, stderr string, patterns ...string) {
 	k.t.Helper()
 	for _, p := range patterns {
@@ -139,7 +139,7 @@ func (k *kitchen) match(command, stdout, stderr string, patterns ...string) {
 	}
 }
 
-// TestRecipes runs README's recipes as they stand there.
+// TestRecipes runs README's recipes as they are written.
 func TestRecipes(t *testing.T) {
 	k := newKitchen(t, "Recipes")
 	for _, name := range []string{"Work.class", "work.py"} {
@@ -173,7 +173,7 @@ func TestRecipes(t *testing.T) {
 	k.done()
 }
 
-// waitForLock has one connection wait for a lock that another holds.
+// waitForLock makes one connection wait for a lock that another holds.
 func (p *postgres) waitForLock() {
 	p.t.Helper()
 	holder := p.clientCommand("psql", "-qX", "-c", "begin", "-c", "lock table pgbench_history", "-c", "select pg_sleep(1)", "-c", "commit")

@@ -141,8 +141,8 @@ func checkArmed(t testing.TB, probes []reader.Probe) {
 	}
 }
 
-// checkClean fails the test unless every site and semaphore gets back to what
-// it was. Somebody else may be tracing the whole machine for a while.
+// checkClean fails the test unless every site and semaphore becomes in time what
+// it was. Another tracer may trace the whole machine for a while.
 func checkClean(t testing.TB, probes []reader.Probe) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

@@ -13,8 +13,9 @@ import (
 )
 
 // StartContainer starts a copy of a program, at path, in mount and PID
-// namespaces of its own and waits until it is ready. The directory of path is
-// made; only the program sees what is in it. The pid is the one that it has here.
+// namespaces of its own and waits until it is ready. It creates the directory of
+// path, whose contents only the program sees. pid is the program's in the
+// caller's PID namespace.
 func StartContainer(t testing.TB, program, path string) (p *Program, pid int) {
 	t.Helper()
 	needs.Root(t)

@@ -10,8 +10,8 @@ import (
 // role is the environment variable that names the role of a test binary.
 const role = "USDT_TEST_ROLE"
 
-// Roles are what a test binary can be beside a test, by name. Each gets the
-// command's arguments.
+// Roles are the programs that a test binary can be, besides a test, by name. Each
+// gets the command's arguments.
 type Roles map[string]func(args []string) error
 
 // Run runs this process's role and exits, if [Self] has started it in one. TestMain
@@ -21,7 +21,7 @@ func Run(roles Roles) {
 	if !ok {
 		return
 	}
-	os.Unsetenv(role) // for what the role starts
+	os.Unsetenv(role) // for programs that the role starts
 	run := roles[name]
 	if run == nil {
 		fmt.Fprintf(os.Stderr, "no role %q\n", name)
@@ -34,8 +34,8 @@ func Run(roles Roles) {
 	os.Exit(0)
 }
 
-// Obey makes a role of a function that is called with each line of the standard
-// input, and is answered for by "done" on the standard output.
+// Obey makes a role from a function. The role calls it with each line of the
+// standard input, and writes "done" to the standard output after each.
 func Obey(run func(command string) error) func(args []string) error {
 	return func([]string) error {
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -50,7 +50,7 @@ func Obey(run func(command string) error) func(args []string) error {
 	}
 }
 
-// Self returns a command that is this test binary in a role.
+// Self returns a command that runs this test binary in a role.
 func Self(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)
 	// The race detector's programs sleep for a second before they exit.

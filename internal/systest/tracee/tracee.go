@@ -1,5 +1,5 @@
-// Package tracee runs the programs of tests: those that are looked at and traced,
-// and those that trace. A program answers each line of its input by one of its
+// Package tracee runs the programs of tests: those that are inspected and traced,
+// and those that trace. A program answers each line of its input with a line of
 // output, and ends with its input. A test binary can be such a program itself, in
 // a role, see [Run].
 package tracee
@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Program is a program that runs. Its output is the test's, unless the command says
-// where else it goes.
+// Program is a running program. Its output is the test's, unless the command
+// redirects it.
 type Program struct {
 	t      testing.TB
 	cmd    *exec.Cmd
@@ -33,8 +33,8 @@ type Program struct {
 // patience is how long a program may take to end.
 const patience = time.Minute
 
-// Start starts a program that has to end well: at the end of the test its input
-// ends, and the test fails if the program does, or if it has to be killed.
+// Start starts a program that must succeed: its input ends at the end of the
+// test, and the test fails if the program fails or has to be killed.
 func Start(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	p := begin(t, cmd)
@@ -122,7 +122,8 @@ func (p *Program) Next() (string, error) {
 	return strings.TrimSuffix(line, "\n"), err
 }
 
-// Line returns the next line of the program's output, which the test fails without.
+// Line returns the next line of the program's output. The test fails if there is
+// none.
 func (p *Program) Line() string {
 	p.t.Helper()
 	line, err := p.Next()
@@ -142,7 +143,7 @@ func (p *Program) Rest() string {
 	return string(rest)
 }
 
-// Send gives the program a line.
+// Send sends the program a line.
 func (p *Program) Send(format string, args ...any) {
 	p.t.Helper()
 	if _, err := fmt.Fprintf(p.in, format+"\n", args...); err != nil {
@@ -150,7 +151,7 @@ func (p *Program) Send(format string, args ...any) {
 	}
 }
 
-// Do has the program obey a line and returns its answer.
+// Do sends the program a line and returns its answer.
 func (p *Program) Do(format string, args ...any) string {
 	p.t.Helper()
 	p.Send(format, args...)
@@ -169,7 +170,7 @@ func (p *Program) Signal(sig os.Signal) {
 func (p *Program) EndInput() { p.in.Close() }
 
 // End ends the program's input and waits until the program has ended. Its error
-// has what the program wrote to stderr. Later calls return the same.
+// contains what the program wrote to stderr. Later calls return the same error.
 func (p *Program) End() error {
 	p.in.Close()
 	kill := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
@@ -177,8 +178,8 @@ func (p *Program) End() error {
 	return p.wait()
 }
 
-// Kill kills the program, if it has not ended, and waits until it has: the kernel
-// has detached by then what the program attached.
+// Kill kills the program, if it has not ended, and waits until it has: by then
+// the kernel has detached what the program attached.
 func (p *Program) Kill() {
 	p.killed.Store(true)
 	p.cmd.Process.Kill()

@@ -1,4 +1,4 @@
-// Package witness tells tests which files have been opened.
+// Package witness reports which files have been opened.
 package witness
 
 import (
@@ -11,22 +11,22 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// Witness sees files, whatever their names become.
+// Witness watches files, also if they are renamed.
 type Witness struct {
 	t     testing.TB
 	fd    int
 	paths map[int32]string
 }
 
-// Watch begins to look at the files at paths. To look at a file is not to open
-// it, so that these may be FIFOs and devices.
+// Watch begins to watch the files at paths. Watching does not open a file, so
+// that these may be FIFOs and devices.
 func Watch(t testing.TB, paths ...string) *Witness {
 	t.Helper()
 	w := watch(t)
 	for _, path := range paths {
 		w.add(path)
 	}
-	// Some kernels tell of files that are held and not opened (O_PATH), too.
+	// Some kernels also report files that are held and not opened (O_PATH).
 	held := filepath.Join(t.TempDir(), "held")
 	if err := unix.Mkfifo(held, 0o600); err != nil {
 		t.Fatal(err)
@@ -63,8 +63,8 @@ func (w *Witness) add(path string) {
 	w.paths[int32(n)] = path
 }
 
-// Opened returns the paths of the files that have been opened since Opened was
-// called before.
+// Opened returns the paths of the files that have been opened since the previous
+// call.
 func (w *Witness) Opened() (paths []string) {
 	w.t.Helper()
 	buf := make([]byte, 64<<10)

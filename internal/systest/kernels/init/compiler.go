@@ -25,7 +25,7 @@ import (
 // report.Compiled.
 const compilerSocket = "/run/compiler"
 
-// remoteCompiler is what the machine's gcc and clang are: it has the host run
+// remoteCompiler stands for the machine's gcc and clang: it makes the host run
 // the command and returns its exit code.
 func remoteCompiler(name string, args []string) int {
 	reply, out, err := compileThere(name, args)

@@ -74,7 +74,7 @@ func run(w *report.Writer) error {
 	return nil
 }
 
-// mount mounts what a Linux system has.
+// mount mounts the file systems that a Linux system has.
 func mount() error {
 	for _, m := range []struct{ fs, dir, data string }{
 		{"proc", "/proc", ""},
@@ -117,7 +117,7 @@ func loopback() error {
 	return nil
 }
 
-// describe asks the kernel what it is and has.
+// describe asks the kernel for its release and its features.
 func describe() (*report.Kernel, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -163,7 +163,7 @@ func runSuite(w *report.Writer, s report.Suite) error {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- cmd.Wait()
-		// Processes that a test has left behind keep the pipe open.
+		// Processes that a test has left behind may keep the pipe open.
 		out.SetReadDeadline(time.Now().Add(time.Second))
 	}()
 	r := bufio.NewReader(out)

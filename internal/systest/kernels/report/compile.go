@@ -1,7 +1,8 @@
 package report
 
 // Compile asks the host to run a compiler for a program on the machine, which
-// has none. The answer is a Compiled, one line of JSON on the console's input.
+// has no compiler. The answer is a Compiled, one line of JSON on the console's
+// input.
 type Compile struct {
 	ID      int
 	Command []string          // arguments that name files hold the prefixes below

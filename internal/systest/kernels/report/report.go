@@ -1,5 +1,5 @@
-// Package report is how a machine under test tells its host what happens: in
-// lines of JSON on the serial console, between those of the kernel.
+// Package report has the messages by which a machine under test reports to its
+// host: lines of JSON on the serial console, between those of the kernel.
 package report
 
 import (
@@ -27,7 +27,7 @@ type Message struct {
 	Error  string  `json:"error,omitempty"`  // the machine could not do its work
 }
 
-// Kernel is what a kernel says of itself.
+// Kernel describes a kernel.
 type Kernel struct {
 	Release   string // of uname
 	Machine   string // of uname
@@ -36,7 +36,7 @@ type Kernel struct {
 	Noexec    bool   // has the sysctl vm.memfd_noexec
 }
 
-// prefix tells messages from other lines.
+// prefix begins messages, unlike other lines.
 const prefix = "@test "
 
 // Writer writes messages, from several goroutines.
@@ -60,8 +60,8 @@ func (w *Writer) Write(m Message) error {
 	return err
 }
 
-// Parse returns the message in a line of the console; ok is false if it is a
-// line of something else.
+// Parse returns the message in a line of the console; ok is false for other
+// lines.
 func Parse(line []byte) (m Message, ok bool) {
 	_, text, found := bytes.Cut(line, []byte(prefix))
 	if !found || json.Unmarshal(text, &m) != nil {

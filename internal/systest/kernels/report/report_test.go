@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMessages writes messages between lines of other things, as a console has
-// them, and reads them back.
+// TestMessages writes messages between other lines, as on a console, and reads
+// them back.
 func TestMessages(t *testing.T) {
 	code := 3
 	want := []Message{

@@ -1,7 +1,7 @@
-// Victim is a program whose probes others abuse. It loads two providers, one
-// with the site that this kernel traces fastest and one with the one-byte nop,
-// says "ready", and obeys the lines of its input, each answered by one. With an
-// argument it fires three times at the end of its input instead.
+// Victim is a program whose probes tests abuse. It loads two providers, one with
+// the site that this kernel traces fastest and one with the one-byte nop, says
+// "ready", and obeys the lines of its input, each of which it answers with a
+// line. With an argument it fires three times at the end of its input instead.
 package main
 
 import (

@@ -49,7 +49,7 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Println("ready")
-	path := "/index.html?with=more\x00" // goes on behind the string that is fired
+	path := "/index.html?with=more\x00" // goes on behind the fired string
 	for parent := os.Getppid(); os.Getppid() == parent; time.Sleep(10 * time.Millisecond) {
 		zero.Fire()
 		three.Fire(-3, 1<<40, -7)

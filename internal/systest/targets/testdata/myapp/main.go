@@ -1,5 +1,5 @@
 // Myapp has the probes that README's commands trace. It fires them for each
-// line of its input, which it answers by one: requests of two paths, with
+// line of its input, which it answers with a line: requests of two paths, with
 // different status.
 package main
 
