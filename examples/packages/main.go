@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	// Load once, for all packages; options, if any, go here.
+	// Once, for all packages; the options, if there were any, would be here.
 	if err := provider.LoadAll(nil); err != nil {
 		log.Print(err) // the service works without its probes
 	}
