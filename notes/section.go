@@ -20,7 +20,7 @@ func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, e
 	return all(nil, uint64(len(data)), data, order, class)
 }
 
-// Read is like [All] for the first size bytes of r, of which it holds a small part in
+// Read is like [All] for the first size bytes of r, and holds a small part of them in
 // memory at a time. An error of r ends the walk.
 func Read(r io.ReaderAt, size int64, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
 	return all(r, uint64(max(size, 0)), nil, order, class)

@@ -30,10 +30,10 @@
 // probe that is declared in a nil provider or group, does nothing.
 //
 // While nobody watches, Fire inlines to two loads and a compare, less than a
-// nanosecond, and allocates nothing. A tracer that attaches (sdttrace,
-// bpftrace, bcc, perf, any libbpf program) raises the probe's semaphore; then
-// Fire puts its arguments into registers and calls a stub of two instructions,
-// on the first of which the kernel takes over.
+// nanosecond, and allocates nothing. A tracer that attaches (sdttrace, bpftrace, bcc,
+// perf, any libbpf program) raises the probe's semaphore; then Fire puts its
+// arguments into registers and calls a stub of two instructions. The kernel takes
+// over on the first one.
 //
 // Load generates an ELF shared object in memory and maps it. The object holds the
 // notes by which tracers find the probes

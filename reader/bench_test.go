@@ -30,7 +30,7 @@ func BenchmarkProbes(b *testing.B) {
 }
 
 // BenchmarkLibjvm reads a JDK's library, or an object of its size: 24 MB with 531
-// probes, of which it needs to read little.
+// probes. Little of it needs to be read.
 func BenchmarkLibjvm(b *testing.B) {
 	var path string
 	if found, _ := filepath.Glob("/usr/lib/jvm/java-17-openjdk-*/lib/server/libjvm.so"); len(found) > 0 {

@@ -292,7 +292,7 @@ func TestHugeTables(t *testing.T) {
 }
 
 // TestRelocationsOfNothing has 10,000 sections share relocations in a hole of the
-// file, of which a tracer needs one.
+// file. A tracer needs one of them.
 func TestRelocationsOfNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: takes the processor's time, whatever the kernel")

@@ -5,7 +5,7 @@ package reader
 // unit, too.
 const (
 	costNotes      = 8   // a byte of notes: the shortest, of 48 bytes, takes 250 ns
-	costTypes      = 16  // a byte of BTF, of which package btf makes maps
+	costTypes      = 16  // a byte of BTF: package btf makes maps of it
 	costType       = 128 // a type that an argument's struct refers to
 	costDeclared   = 4   // a byte of such a struct's declaration
 	costSymbol     = 256 // a symbol or a Go function: decoded, sorted, named, yielded

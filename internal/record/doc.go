@@ -3,7 +3,7 @@
 //
 //	header     40 bytes  which site fired, when, and in which thread
 //	slots      8 each    a value each, or a pointer to a string
-//	failures   8         which reads failed; only with a block, else in the header
+//	failures   8         which reads failed; only with a block, otherwise in the header
 //	block                the argument block of a typed probe, padded to 8
 //	indirects            what its pointers lead to, each padded to 8
 //	strings              text, bytes and elements, one after the other
