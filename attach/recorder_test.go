@@ -34,6 +34,11 @@ func TestRecorder(t *testing.T) {
 		}
 		sameArgs(t, recorded, all[:2*n])
 		sameArgs(t, drain(t, during), all[n:])
+		for _, s := range []*attach.Session{before, during} {
+			if err := s.Wait(t.Context()); err != nil { // the kernel may detach later
+				t.Fatal(err)
+			}
+		}
 		if p.Enabled() {
 			t.Errorf("%s is enabled though nobody watches it", name)
 		}

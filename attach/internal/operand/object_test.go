@@ -9,7 +9,7 @@ import (
 // TestObjectPath checks that the path passed to the kernel leads to the file that
 // was read, whatever is at its name by now.
 func TestObjectPath(t *testing.T) {
-	data, err := os.ReadFile("../../testdata/shop.o")
+	data, err := os.ReadFile("../../collection/testdata/shop.o")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (p *process) probes(do func(*reader.Probe)) {
 	p.t.Helper()
 	r, err := reader.OpenProcess(p.PID())
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("%v; the victim: %v", err, p.End())
 	}
 	defer r.Close()
 	n := 0
