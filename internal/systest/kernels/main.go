@@ -27,7 +27,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("kernels", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	update := flags.Bool("update", false, "write KERNELS.md")
-	limit := flags.Duration("timeout", 20*time.Minute, "kill a machine that runs longer")
+	limit := flags.Duration("timeout", 35*time.Minute, "kill a machine that runs longer")
 	atATime := flags.Int("p", 2, "machines that run at a time")
 	only := flags.String("only", "", "run these packages' tests, separated by commas, and leave KERNELS.md alone")
 	pattern := flags.String("run", allTests, "run only tests that match, and leave KERNELS.md alone")
