@@ -44,14 +44,11 @@ func probesOf(t *testing.T, p *provider.Provider) map[string]int {
 // TestManyLoads declares and loads 1,000 times, and checks that the process keeps few
 // descriptors and mappings and that each probe has one site.
 func TestManyLoads(t *testing.T) {
-	if *loader == "dlopen" {
-		t.Skip("what the dynamic linker has loaded stays")
-	}
 	n := 1000
 	if testing.Short() {
 		n = 100
 	}
-	p := newProvider("loads")
+	p := fresh("loads", nil) // mapped: what the dynamic linker has loaded stays
 	g := p.Group("all")
 	load(t, p)
 	fds, mapped, _ := usage(t)
@@ -164,10 +161,7 @@ func TestReplacedEvents(t *testing.T) {
 // TestWatchedStays checks that a watched probe keeps its object while others come and
 // go, and moves once it is no longer watched.
 func TestWatchedStays(t *testing.T) {
-	if *loader == "dlopen" {
-		t.Skip("what the dynamic linker has loaded stays")
-	}
-	p := newProvider("staying")
+	p := fresh("staying", nil) // mapped, too
 	watched := provider.NewProbe0(p, "watched")
 	load(t, p)
 	first := string(objects(t, p)[0])
