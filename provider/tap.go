@@ -11,13 +11,16 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// Tap calls listen for each firing of the provider's probes, whether they are loaded
-// or not, until the source's Stop. The error joins those of wrong declarations.
+// listen calls listener for each firing of the provider's probes, whether they are
+// loaded or not, until the source's Stop. The error joins those of wrong
+// declarations.
 //
-// Package [github.com/go-usdt/usdt/provider/providertest] uses it; its types are
-// internal.
-func (p *Provider) Tap(listen tap.Listener) (tap.Source, error) {
-	if !p.made() || listen == nil {
+// Package providertest calls it by go:linkname. A variable of package tap that leads
+// to it would make the linker keep 20 KB in every service.
+//
+//go:linkname listen
+func listen(p *Provider, listener tap.Listener) (tap.Source, error) {
+	if !p.made() || listener == nil {
 		return tap.Source{}, errors.New("there is no provider, make one with New")
 	}
 	if !stub.Supported {
@@ -32,7 +35,7 @@ func (p *Provider) Tap(listen tap.Listener) (tap.Source, error) {
 	if err := errors.Join(errs...); err != nil {
 		return tap.Source{}, err
 	}
-	this := &listen
+	this := &listener
 	tapped.Add(1)
 	p.setTaps(append(slices.Clone(p.taps.all()), this))
 	return tap.Source{

@@ -46,7 +46,7 @@ func Record(t testing.TB, p *provider.Provider) *Recorder {
 	r := &Recorder{t: t, provider: p.Name(), probes: map[described]*probe{}}
 	r.mu.Lock() // no firing is noted before there is a source
 	defer r.mu.Unlock()
-	source, err := p.Tap(r.note)
+	source, err := listen(p, r.note)
 	switch {
 	case errors.Is(err, provider.ErrNotSupported):
 		t.Skipf("record provider %q: %v", r.provider, err)
