@@ -25,7 +25,7 @@ func TestCollectionCloseMeanwhile(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 3 {
 			wg.Go(func() {
-				opts := collection.Options{Rescan: time.Millisecond, Cookie: uint64(i)}
+				opts := collection.Options{Rescan: rescanEvery(time.Millisecond), Cookie: uint64(i)}
 				if _, err := c.AttachProgram(ctx, "any", selector, &opts); err != nil && !errors.Is(err, attach.ErrClosed) && !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}

@@ -27,7 +27,7 @@ func TestCollectionManyProcesses(t *testing.T) {
 			p.AttachTo = map[string]string{"bare": "args:bare", "sleepable": "versions:*"}[name]
 		}
 		before := len(ownLinks(t))
-		c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: 5 * time.Millisecond, Await: true})
+		c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: rescanEvery(5 * time.Millisecond), Await: true})
 		if err := c.Attach(t.Context()); err != nil {
 			t.Fatal(err)
 		}

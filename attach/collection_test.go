@@ -241,7 +241,7 @@ func TestCollectionRescan(t *testing.T) {
 	spec.Programs["any"].AttachTo = "typed:ints"
 	delete(spec.Programs, "bare")
 	delete(spec.Programs, "ints")
-	c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: 5 * time.Millisecond, Await: true, Cookie: 3})
+	c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: rescanEvery(5 * time.Millisecond), Await: true, Cookie: 3})
 	if err := c.Attach(ctx); err != nil {
 		t.Fatal(err)
 	}

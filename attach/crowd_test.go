@@ -74,6 +74,9 @@ func TestCrowd(t *testing.T) {
 	all := *growthProcesses
 	if all == 0 {
 		all = 50
+		if testing.Short() {
+			all = 20
+		}
 	}
 	name := fmt.Sprint("crowd", os.Getpid()) // another run may go on
 	object, offset := crowdObject(t, name)

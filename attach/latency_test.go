@@ -133,7 +133,7 @@ func TestLatencyOfThreads(t *testing.T) {
 	const threads = 4
 	each := 5000
 	if testing.Short() { // on emulated machines an event takes a millisecond
-		each = 1000
+		each = 300
 	}
 	for _, key := range [][]string{nil, {"id"}} {
 		a := openLatency(t, &attach.LatencyOptions{Key: key}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
@@ -214,7 +214,10 @@ func TestLatencyEviction(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
 	a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}, MaxPending: 512}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
-	const starts = 2000
+	starts := uint64(2000)
+	if testing.Short() {
+		starts = 800
+	}
 	for i := range starts {
 		p.Do("start %d /", i)
 	}

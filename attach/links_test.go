@@ -175,7 +175,7 @@ func TestEndedProcesses(t *testing.T) {
 			}
 			name := fmt.Sprintf("ended%d", os.Getpid())
 			first := startEnded(t, name)
-			s := open(t, name+":*", &attach.Options{Rescan: 2 * time.Millisecond, Link: kind})
+			s := open(t, name+":*", &attach.Options{Rescan: rescanEvery(2 * time.Millisecond), Link: kind})
 			objects := func() (links, programs int) {
 				fds, _ := filepath.Glob("/proc/self/fd/*")
 				for _, fd := range fds {
@@ -307,7 +307,7 @@ func TestRemovedFiles(t *testing.T) {
 	}
 	first := startCopy()
 	first.Do("") // now it is mapped, for sure
-	s := open(t, dir+"/*:args:bare", &attach.Options{Rescan: 2 * time.Millisecond})
+	s := open(t, dir+"/*:args:bare", &attach.Options{Rescan: rescanEvery(2 * time.Millisecond)})
 	links := func() (n int) {
 		fds, _ := filepath.Glob("/proc/self/fd/*")
 		for _, fd := range fds {

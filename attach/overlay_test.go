@@ -44,7 +44,7 @@ func TestOverlays(t *testing.T) {
 	first := start(t, exec.Command(filepath.Join(mounts[0], "args")))
 	first.Do("")
 	selector := filepath.Join(filepath.Dir(filepath.Dir(mounts[0])), "*", "merged", "args") + ":args:bare"
-	s := open(t, selector, &attach.Options{Rescan: 5 * time.Millisecond})
+	s := open(t, selector, &attach.Options{Rescan: rescanEvery(5 * time.Millisecond)})
 	second := start(t, exec.Command(filepath.Join(mounts[1], "args")))
 	both := open(t, selector, nil)
 	for range 3 {

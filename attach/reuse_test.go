@@ -73,7 +73,7 @@ func TestReusedPID(t *testing.T) {
 		first, second := startChild(t, "versions"), startChild(t, "versions")
 		first.Do("load old")
 		pid := first.PID()
-		s, err := attach.Open(t.Context(), []string{"versions:*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid, second.PID()}}, Rescan: time.Millisecond, Link: link})
+		s, err := attach.Open(t.Context(), []string{"versions:*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid, second.PID()}}, Rescan: rescanEvery(time.Millisecond), Link: link})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)

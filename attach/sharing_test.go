@@ -30,7 +30,7 @@ func TestManyProcesses(t *testing.T) {
 	late := startChild(t, "versions")
 	pids = append(pids, late.PID())
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
-		o := attach.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: 5 * time.Millisecond}
+		o := attach.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: rescanEvery(5 * time.Millisecond)}
 		before := len(ownLinks(t))
 		s := openAll(t, &o, "args:bare", "args:ints")
 		const perProcess = 2
@@ -66,7 +66,7 @@ func TestManyProcesses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s := openAll(t, &attach.Options{Target: attach.Target{PIDs: pids}, Rescan: 5 * time.Millisecond, Await: true}, "versions:*", "args:bare")
+	s := openAll(t, &attach.Options{Target: attach.Target{PIDs: pids}, Rescan: rescanEvery(5 * time.Millisecond), Await: true}, "versions:*", "args:bare")
 	first := s.Plan().Attached()
 	late.Do("load old")
 	awaitSites(t, s.Plan, first+2)

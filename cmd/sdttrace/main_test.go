@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -121,6 +122,7 @@ func TestScripts(t *testing.T) {
 			return ok, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"await":   await,
 			"readpid": readPID,
 			"events":  checkEvents,
 		},
@@ -130,15 +132,26 @@ func TestScripts(t *testing.T) {
 // readPID is "readpid FILE VAR": it waits for the file and puts its contents
 // into the environment.
 func readPID(ts *testscript.TestScript, _ bool, args []string) {
-	path := ts.MkAbs(args[0])
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	ts.Setenv(args[1], awaitFile(ts, args[0], "."))
+}
+
+// await is "await FILE REGEXP": it waits until the file matches.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	awaitFile(ts, args[0], args[1])
+}
+
+// awaitFile returns the contents of a file as soon as they match.
+func awaitFile(ts *testscript.TestScript, name, pattern string) string {
+	re, err := regexp.Compile("(?m)" + pattern)
+	ts.Check(err)
+	path := ts.MkAbs(name)
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		data, err := os.ReadFile(path)
-		if err == nil {
-			ts.Setenv(args[1], string(data))
-			return
+		if re.Match(data) {
+			return string(data)
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("the traced program did not start: %v", err)
+			ts.Fatalf("%s has no match for %s: %q, %v", name, pattern, data, err)
 		}
 	}
 }
