@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -162,12 +162,8 @@ func TestNothing(t *testing.T) {
 // TestLoadAll runs in a process of its own, since it loads and closes the providers
 // of all tests.
 func TestLoadAll(t *testing.T) {
-	if os.Getenv("USDT_TEST_ALL") == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestLoadAll$", "-test.v")
-		cmd.Env = append(os.Environ(), "USDT_TEST_ALL=1")
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestLoadAll") {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if cmd := tracee.Again(t); cmd != nil {
+		tracee.Pass(t, cmd)
 		return
 	}
 	one, two := provider.New("all_one", nil), provider.New("all_two", &provider.Options{Dir: "/elsewhere"})

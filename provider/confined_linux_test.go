@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,38 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
-// confined is the environment variable that makes this binary load providers where a
-// test has confined it. Its value is a directory for their files.
-const confined = "PROVIDER_TEST_CONFINED"
-
-// confinedCommand runs a test of this binary again, confined.
-func confinedCommand(t *testing.T) *exec.Cmd {
+// again returns a command that runs the calling test in a process of its own, which
+// can be confined, and nil within that process.
+func again(t *testing.T) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe", "-test.run", "^"+t.Name()+"$", "-loader", *loader)
-	cmd.Env = append(os.Environ(), confined+"="+t.TempDir())
-	return cmd
+	return tracee.Again(t, "-loader", *loader)
 }
 
-// runConfined checks that a command has loaded and fired everything.
-func runConfined(t *testing.T, cmd *exec.Cmd) {
+// loadConfined loads a provider in every way, with its files in dir, fires with and
+// without a tracer watching, and closes it.
+func loadConfined(t *testing.T, dir string) {
 	t.Helper()
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), allFired) {
-		t.Errorf("%v, want %q in\n%s", err, allFired, out)
-	}
-}
-
-const allFired = "all backings have fired\n"
-
-// loadConfined loads a provider in every way, fires with and without a tracer
-// watching, and closes it.
-func loadConfined(t *testing.T) {
 	for _, backing := range []provider.Backing{provider.BackingMemfd, provider.BackingFile} {
 		opts := options()
-		opts.Backing, opts.Dir = backing, filepath.Join(os.Getenv(confined), "objects")
-		opts.EventsDir = filepath.Join(os.Getenv(confined), "events")
+		opts.Backing, opts.Dir, opts.EventsDir = backing, filepath.Join(dir, "objects"), filepath.Join(dir, "events")
 		p := fresh("confined", opts)
 		probe := provider.NewProbe3[uint64, string, []byte](p, "a", "id", "path", "body")
 		fire := func() { probe.Fire(1, strings.Repeat("long enough for the heap ", 20), []byte("body")) }
@@ -60,21 +45,19 @@ func loadConfined(t *testing.T) {
 		}
 		fire()
 	}
-	if !t.Failed() {
-		fmt.Print(allFired)
-	}
 }
 
 // TestUnderSeccomp checks that Load works under a filter that ends the process at any
 // system call that is not listed, as services are confined. In particular, on old
 // kernels Load makes no call that only new ones know.
 func TestUnderSeccomp(t *testing.T) {
-	if os.Getenv(confined) == "" {
-		runConfined(t, confinedCommand(t))
+	if cmd := again(t); cmd != nil {
+		tracee.Pass(t, cmd)
 		return
 	}
+	dir := t.TempDir()
 	allow(t, append(runtimeCalls, loadCalls...))
-	loadConfined(t)
+	loadConfined(t, dir)
 }
 
 // loadCalls are the system calls that Load and Close make. Fire makes none.
@@ -126,8 +109,10 @@ func allow(t *testing.T, calls []uint32) {
 // or must be requested: objects are mapped from files that are sealed against
 // execution.
 func TestMemfdNoexec(t *testing.T) {
-	const setting = "/proc/sys/vm/memfd_noexec"
-	if scope := os.Getenv("PROVIDER_TEST_NOEXEC"); scope != "" {
+	const setting, scopeVariable = "/proc/sys/vm/memfd_noexec", "PROVIDER_TEST_NOEXEC"
+	cmd := again(t)
+	if cmd == nil {
+		scope := os.Getenv(scopeVariable)
 		if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +127,7 @@ func TestMemfdNoexec(t *testing.T) {
 		if err == nil {
 			unix.Close(fd)
 		}
-		loadConfined(t)
+		loadConfined(t, t.TempDir())
 		return
 	}
 	needs.Root(t) // to make a PID namespace
@@ -150,35 +135,35 @@ func TestMemfdNoexec(t *testing.T) {
 		needs.Skip(t, "this kernel has no vm.memfd_noexec: %v", err)
 	}
 	for _, scope := range []string{"1", "2"} {
-		cmd := confinedCommand(t)
-		cmd.Env = append(cmd.Env, "PROVIDER_TEST_NOEXEC="+scope)
+		cmd := again(t)
+		cmd.Env = append(cmd.Env, scopeVariable+"="+scope)
 		// The setting belongs to the PID namespace, and cannot be lowered.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Unshareflags: syscall.CLONE_NEWNS}
-		runConfined(t, cmd)
+		tracee.Pass(t, cmd)
 	}
 }
 
 // TestWithoutProc checks that Load works where no /proc is mounted, as in a bare
 // chroot. (The dynamic linker is given a path there.)
 func TestWithoutProc(t *testing.T) {
-	if os.Getenv(confined) != "" {
+	cmd := tracee.Again(t, "-loader", "map")
+	if cmd == nil {
 		if err := unix.Mount("empty", "/proc", "tmpfs", 0, ""); err != nil {
 			t.Fatal(err)
 		}
-		loadConfined(t)
+		loadConfined(t, t.TempDir())
 		return
 	}
 	needs.Root(t) // to mount
-	cmd := confinedCommand(t)
-	cmd.Args = append(cmd.Args, "-loader", "map")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	runConfined(t, cmd)
+	tracee.Pass(t, cmd)
 }
 
 // TestRootDir checks where root's objects are: in /run, unless it is mounted noexec,
 // as on Debian.
 func TestRootDir(t *testing.T) {
-	if os.Getenv(confined) != "" {
+	cmd := again(t)
+	if cmd == nil {
 		for _, dir := range []string{"/run", "/var/cache"} {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
@@ -198,20 +183,19 @@ func TestRootDir(t *testing.T) {
 			object(t, want)
 			want = "/var/cache/usdt"
 		}
-		fmt.Print(allFired)
 		return
 	}
 	needs.Root(t) // to mount
 	t.Setenv("XDG_RUNTIME_DIR", "")
-	cmd := confinedCommand(t)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	runConfined(t, cmd)
+	tracee.Pass(t, cmd)
 }
 
 // TestOtherPIDNamespace loads where the PIDs of this namespace name other processes
 // in /proc, and checks that the dynamic linker is given no file of theirs.
 func TestOtherPIDNamespace(t *testing.T) {
-	if os.Getenv(confined) != "" {
+	cmd := again(t)
+	if cmd == nil {
 		p := newProvider("stranger")
 		provider.NewProbe0(p, "a")
 		defer p.Close()
@@ -222,11 +206,9 @@ func TestOtherPIDNamespace(t *testing.T) {
 		if *loader == "dlopen" && (err == nil || !strings.Contains(err.Error(), "dlopen needs /proc of this process's PID namespace")) {
 			t.Errorf("got %v, want it said what /proc lacks", err)
 		}
-		fmt.Print(allFired)
 		return
 	}
 	needs.Root(t) // to make a PID namespace
-	cmd := confinedCommand(t)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
-	runConfined(t, cmd)
+	tracee.Pass(t, cmd)
 }

@@ -290,7 +290,7 @@ func TestRoot(t *testing.T) {
 	needs.Run(t, "gcc", "-O1", "-static", "-o", prog, "testdata/waits.c")
 	cmd := exec.Command("/prog")
 	cmd.SysProcAttr, cmd.Dir = &syscall.SysProcAttr{Chroot: dir}, "/"
-	traced := tracee.StartReady(t, cmd)
+	traced := tracee.Start(t, cmd).Ready()
 	if probe := waiting(t, traced.PID()); probe.Path != prog || probe.OpenPath != "" {
 		t.Errorf("got path %s, open path %s, want %s", probe.Path, probe.OpenPath, prog)
 	}

@@ -35,7 +35,7 @@ func capless() {
 func TestCaplessRoot(t *testing.T) {
 	needs.Root(t)
 	_, nobody := asNobody(t)
-	traced := tracee.StartReadyVictim(t, nobody("traced", "-"))
+	traced := tracee.StartVictim(t, nobody("traced", "-")).Ready()
 	links := commands(t, "sdttrace", "capless")
 	own := fmt.Sprint(os.Getpid())
 	for _, test := range []struct {

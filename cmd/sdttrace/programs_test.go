@@ -76,7 +76,7 @@ func startTraced(t *testing.T, dir, provider string) *tracee.Program {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(dir, "traced"), "-")
 	cmd.Env = append(os.Environ(), "PROVIDER="+provider)
-	return tracee.StartReadyVictim(t, cmd)
+	return tracee.StartVictim(t, cmd).Ready()
 }
 
 // startTracer starts a program that traces until the returned function is called.

@@ -37,7 +37,7 @@ func TestExitCodes(t *testing.T) {
 // TestUnprivileged traces a process of user nobody as nobody.
 func TestUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)
-	traced := tracee.StartReadyVictim(t, nobody("traced", "-"))
+	traced := tracee.StartVictim(t, nobody("traced", "-")).Ready()
 	pid := strconv.Itoa(traced.PID())
 	cmd := nobody("sdttrace", "-p", pid, "hello:*")
 	out, _ := cmd.CombinedOutput()

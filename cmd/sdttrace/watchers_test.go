@@ -167,7 +167,7 @@ func TestWatchersUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)
 	command := nobody("traced", "-")
 	command.Env = append(os.Environ(), "PROVIDER=watchedn")
-	pid := tracee.StartReadyVictim(t, command).PID()
+	pid := tracee.StartVictim(t, command).Ready().PID()
 	links := commands(t, "sdttrace")
 	tracer, stop := startTracer(t, filepath.Join(links, "sdttrace"), "-p", fmt.Sprint(pid), "watchedn:tick")
 	defer stop()
@@ -202,7 +202,7 @@ int main(void) { puts("ready"); fflush(stdout); while (getchar() != EOF) DTRACE_
 	needs.Run(t, "gcc", "-O2", "-o", program, source)
 	var pids [2]int
 	for i := range pids {
-		pids[i] = tracee.StartReady(t, exec.Command(program)).PID()
+		pids[i] = tracee.Start(t, exec.Command(program)).Ready().PID()
 	}
 	tracer, stop := startTracer(t, filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(pids[0]), "watchedbare:tick")
 	awaitWatchers(t, pids[0], "watchedbare", watch.Watcher{PID: tracer, Comm: "sdttrace"})

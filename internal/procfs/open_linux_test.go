@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/internal/systest/witness"
 )
 
@@ -120,33 +120,23 @@ func TestOpenReplaced(t *testing.T) {
 
 // TestOpenWithoutProc opens files where /proc is not mounted, as in a chroot.
 func TestOpenWithoutProc(t *testing.T) {
-	const dir = "PROCFS_TEST_DIR"
-	if dir := os.Getenv(dir); dir != "" {
-		if err := unix.Mount("none", "/proc", "tmpfs", 0, ""); err != nil {
+	cmd := tracee.Again(t)
+	if cmd == nil {
+		dir := t.TempDir()
+		file, fifo := filepath.Join(dir, "file"), filepath.Join(dir, "fifo")
+		if err := errors.Join(os.WriteFile(file, []byte("text"), 0o600), unix.Mkfifo(fifo, 0o600), unix.Mount("none", "/proc", "tmpfs", 0, "")); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := readAll(t, filepath.Join(dir, "file")); got != "text" || err != nil {
+		if got, err := readAll(t, file); got != "text" || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
-		if _, err := procfs.OpenFile(filepath.Join(dir, "fifo")); !errors.Is(err, procfs.ErrNotRegular) {
+		if _, err := procfs.OpenFile(fifo); !errors.Is(err, procfs.ErrNotRegular) {
 			t.Errorf("got %v, want ErrNotRegular", err)
 		}
 		return
 	}
 	needs.Root(t)
-	in := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(in, "file"), []byte("text"), 0o600), unix.Mkfifo(filepath.Join(in, "fifo"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe, "-test.run=^TestOpenWithoutProc$")
-	cmd.Env = append(os.Environ(), dir+"="+in)
 	// The child has its own, private mounts; otherwise it could hide our /proc.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	tracee.Pass(t, cmd)
 }

@@ -29,7 +29,7 @@ type traced struct {
 
 func start(t *testing.T, cmd *exec.Cmd) *traced {
 	t.Helper()
-	p := tracee.StartReady(t, cmd)
+	p := tracee.Start(t, cmd).Ready()
 	return &traced{p, t, p.PID()}
 }
 

@@ -5,7 +5,6 @@ package stub_test
 import (
 	"encoding/binary"
 	"os"
-	"os/exec"
 	"runtime"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/stub"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -256,17 +256,15 @@ func TestNoSite(t *testing.T) {
 	stub.CallAt(&site, unsafe.Pointer(&b), 0)
 }
 
-// quiesceFlag is the environment variable that makes TestQuiesce write to the
-// file that it names.
-const quiesceFlag = "STUB_TEST_QUIESCE"
-
 // TestQuiesce checks that Quiesce waits for a goroutine that is in a stub. The stub
 // spins until another process writes to a mapped file: this process may stand still
 // meanwhile.
 func TestQuiesce(t *testing.T) {
-	if name := os.Getenv(quiesceFlag); name != "" {
+	const quiesceFile = "STUB_TEST_QUIESCE" // names the file in the environment
+	write := tracee.Again(t)
+	if write == nil {
 		time.Sleep(300 * time.Millisecond)
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		f, err := os.OpenFile(os.Getenv(quiesceFile), os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,12 +305,15 @@ func TestQuiesce(t *testing.T) {
 	defer unix.Munmap(flag)
 
 	// Another process goes on while this one's world is stopped.
-	write := exec.Command("/proc/self/exe", "-test.run", "^TestQuiesce$")
-	write.Env = append(os.Environ(), quiesceFlag+"="+f.Name())
+	write.Env = append(write.Env, quiesceFile+"="+f.Name())
 	if err := write.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer write.Wait()
+	defer func() {
+		if err := write.Wait(); err != nil {
+			t.Error(err)
+		}
+	}()
 	left := make(chan struct{})
 	entered := make(chan struct{})
 	go func() {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
+	"strings"
 	"testing"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 func TestReleaseAtLeast(t *testing.T) {
@@ -26,12 +28,10 @@ func TestReleaseAtLeast(t *testing.T) {
 // process for its system call. Kernels that know the call exempt it from filters, and
 // others must not be asked: either way the process lives.
 func TestOptimizationUnderSeccomp(t *testing.T) {
-	if os.Getenv("USDT_TEST_SECCOMP") == "" {
-		cmd := exec.Command(os.Args[0], "-test.run", "^TestOptimizationUnderSeccomp$", "-test.v")
-		cmd.Env = append(os.Environ(), "USDT_TEST_SECCOMP=1")
-		out, err := cmd.CombinedOutput()
-		if want := fmt.Sprintf("optimization %d\n", UprobeOptimization()); err != nil || !bytes.Contains(out, []byte(want)) {
-			t.Errorf("under seccomp: %v, want %q in\n%s", err, want, out)
+	if cmd := tracee.Again(t); cmd != nil {
+		out := tracee.Pass(t, cmd)
+		if want := fmt.Sprintf("optimization %d\n", UprobeOptimization()); !strings.Contains(out, want) {
+			t.Errorf("under seccomp: want %q in\n%s", want, out)
 		}
 		return
 	}

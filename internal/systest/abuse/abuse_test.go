@@ -61,7 +61,7 @@ type process struct {
 // start starts a program and waits until it says that it is ready.
 func start(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
-	return &process{tracee.StartReadyVictim(t, cmd), t}
+	return &process{tracee.StartVictim(t, cmd).Ready(), t}
 }
 
 func startVictim(t testing.TB) *process {

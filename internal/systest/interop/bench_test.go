@@ -32,7 +32,7 @@ func startPeer(b *testing.B) *peer {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "peer")
 	needs.Run(b, "gcc", "-O2", "-o", path, "testdata/peer.c")
-	return &peer{tracee.StartReady(b, exec.Command(path)), b, path}
+	return &peer{tracee.Start(b, exec.Command(path)).Ready(), b, path}
 }
 
 // run returns the nanoseconds of a round of the peer's loop.

@@ -130,7 +130,7 @@ func (p debianProgram) start(t *testing.T) (pid int, poke func()) {
 	need(t, command[0])
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), p.env...)
-	program := tracee.StartReadyVictim(t, cmd)
+	program := tracee.StartVictim(t, cmd).Ready()
 	return program.PID(), func() { program.Send("") }
 }
 

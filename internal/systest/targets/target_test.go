@@ -50,7 +50,7 @@ func hasProvider(path, provider string) bool {
 // its input.
 func start(t testing.TB, name string, args ...string) *tracee.Program {
 	t.Helper()
-	return tracee.StartReady(t, exec.Command(name, args...))
+	return tracee.Start(t, exec.Command(name, args...)).Ready()
 }
 
 func open(t testing.TB, selectors []string, opts *attach.Options) *attach.Session {

@@ -30,7 +30,7 @@ func StartContainer(t testing.TB, program, path string) (p *Program, pid int) {
 		t.Fatal(err)
 	}
 	const script = `mount -t tmpfs none "$1" && cp "$2" "$3" && exec "$3"`
-	p = StartReady(t, unshare("sh", "-c", script, "sh", filepath.Dir(path), program, path))
+	p = Start(t, unshare("sh", "-c", script, "sh", filepath.Dir(path), program, path)).Ready()
 	// The program is the child of unshare.
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", p.PID()))
 	if err != nil {

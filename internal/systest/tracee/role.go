@@ -52,8 +52,13 @@ func Obey(run func(command string) error) func(args []string) error {
 
 // Self returns a command that runs this test binary in a role.
 func Self(name string, args ...string) *exec.Cmd {
+	return self(args, role+"="+name)
+}
+
+// self returns a command that runs this binary with an addition to its environment.
+func self(args []string, variable string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)
 	// The race detector's programs sleep for a second before they exit.
-	cmd.Env = append(os.Environ(), role+"="+name, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), variable, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	return cmd
 }

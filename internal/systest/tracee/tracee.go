@@ -1,7 +1,7 @@
 // Package tracee runs the programs of tests: those that are inspected and traced,
 // and those that trace. A program answers each line of its input with a line of
 // output, and ends with its input. A test binary can be such a program itself, in
-// a role, see [Run].
+// a role, see [Run]; a test can run once more in a process of its own, see [Again].
 package tracee
 
 import (
@@ -46,29 +46,12 @@ func Start(t testing.TB, cmd *exec.Cmd) *Program {
 	return p
 }
 
-// StartReady starts a program as Start does and waits until it says "ready".
-func StartReady(t testing.TB, cmd *exec.Cmd) *Program {
-	t.Helper()
-	p := Start(t, cmd)
-	p.ready()
-	return p
-}
-
 // StartVictim starts a program that the end of the test kills, whatever it does
 // by then.
 func StartVictim(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	p := begin(t, cmd)
 	t.Cleanup(p.Kill)
-	return p
-}
-
-// StartReadyVictim starts a program as StartVictim does and waits until it says
-// "ready".
-func StartReadyVictim(t testing.TB, cmd *exec.Cmd) *Program {
-	t.Helper()
-	p := StartVictim(t, cmd)
-	p.ready()
 	return p
 }
 
@@ -102,11 +85,13 @@ func begin(t testing.TB, cmd *exec.Cmd) *Program {
 	return p
 }
 
-func (p *Program) ready() {
+// Ready waits until the program says "ready", and returns the program.
+func (p *Program) Ready() *Program {
 	p.t.Helper()
 	if line := p.Line(); line != "ready" {
 		p.t.Fatalf("%s says %q, want ready", p.cmd.Path, line)
 	}
+	return p
 }
 
 // PID returns the program's process id.
