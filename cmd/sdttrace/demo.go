@@ -35,7 +35,7 @@ and lets customers in. It attaches to the probes by name, prints the first
 events and a histogram, and measures what a probe costs. It takes some seconds.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDemo(cmd.Context(), stdout, stderr)
+			return interruptionOf(cmd.Context(), runDemo(cmd.Context(), stdout, stderr))
 		},
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +22,7 @@ const sameInstant = time.Second
 // so that results are printed, or, while a command is traced, by the command.
 type interrupts struct {
 	signals chan os.Signal
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	first   chan struct{} // closed at the first signal
 
 	mu      sync.Mutex // of what follows
@@ -48,7 +49,7 @@ type interruptsKey struct{}
 // withInterrupts returns a context that signals end. A later signal, if sdttrace
 // has not ended by then, has its default action.
 func withInterrupts(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	in := &interrupts{signals: make(chan os.Signal, 8), cancel: cancel, first: make(chan struct{})}
 	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup(1) has it
@@ -61,6 +62,39 @@ func withInterrupts(ctx context.Context) context.Context {
 		}
 	}()
 	return context.WithValue(ctx, interruptsKey{}, in)
+}
+
+// interruption is the cause of a context that a signal has ended.
+type interruption struct{ by syscall.Signal }
+
+func (i *interruption) Error() string {
+	if i.by == syscall.SIGINT {
+		return "interrupted"
+	}
+	return "interrupted by " + unix.SignalName(i.by)
+}
+
+// interruptionOf returns the error of a command that could not do its work: that a
+// signal has ended ctx, if one has, since err then only says what came of it, and
+// err otherwise.
+func interruptionOf(ctx context.Context, err error) error {
+	if by := (*interruption)(nil); err != nil && errors.As(context.Cause(ctx), &by) {
+		return by
+	}
+	return err
+}
+
+// dieOf ends this process by a signal, so that a shell stops the script or loop
+// that has started it. It returns if the signal does not end this process: it is
+// ignored, or this is the first process of a container.
+func dieOf(sig syscall.Signal) {
+	signal.Reset(sig)
+	if signal.Ignored(sig) || os.Getpid() == 1 {
+		return
+	}
+	if syscall.Kill(os.Getpid(), sig) == nil {
+		select {} // the runtime takes the signal in another thread
+	}
 }
 
 // interruptsOf returns the interrupts of ctx; without any, it returns ones that
@@ -105,10 +139,9 @@ func (in *interrupts) take(sig os.Signal, now time.Time) {
 		in.escalate(sig)
 	case in.ending.IsZero():
 		in.ending = now
-		in.cancel()
+		in.cancel(&interruption{sig.(syscall.Signal)})
 	case now.Sub(in.ending) >= sameInstant:
-		signal.Reset(sig)
-		syscall.Kill(os.Getpid(), sig.(syscall.Signal))
+		dieOf(sig.(syscall.Signal))
 	}
 	select {
 	case <-in.first:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,11 +62,11 @@ sdttrace would attach to, by their addresses in the file, and why not.`,
 			switch functions {
 			case 0:
 			case len(args):
-				return listFunctions(cmd.Context(), args, pids, asJSON, stdout)
+				return interruptionOf(cmd.Context(), listFunctions(cmd.Context(), args, pids, asJSON, stdout))
 			default:
 				return usageError{errors.New("list shows probes or functions: name them in calls of their own")}
 			}
-			if err := l.read(pids, stderr); err != nil {
+			if err := l.read(cmd.Context(), pids, stderr); err != nil {
 				return err
 			}
 			l.findWatchers(stderr)
@@ -118,11 +119,13 @@ func (l *lister) wants(p *reader.Probe) bool {
 	return len(l.selectors) == 0
 }
 
-func (l *lister) read(pids []int, stderr io.Writer) error {
+func (l *lister) read(ctx context.Context, pids []int, stderr io.Writer) error {
 	if len(pids) == 0 {
 		hidden, first := 0, error(nil)
 		for p, err := range reader.Processes() {
 			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
 			case err == nil:
 				l.process(p)
 			case errors.Is(err, os.ErrPermission):

@@ -17,5 +17,9 @@ func main() {
 	// sdttrace detaches and prints the summary. The signal is not ignored, since
 	// child processes inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	os.Exit(run(withInterrupts(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
+	code := run(withInterrupts(context.Background()), os.Args[1:], os.Stdout, os.Stderr)
+	if code > exitSignal {
+		dieOf(syscall.Signal(code - exitSignal))
+	}
+	os.Exit(code)
 }

@@ -20,6 +20,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1 // also: nothing matched
 	exitUsage  = 2
+	exitSignal = 128 // plus the signal that came before there was anything to show
 )
 
 // subcommands are the commands besides tracing.
@@ -47,6 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
+	var interrupted *interruption
 	stderr = printable.Writer(stderr)
 	switch {
 	case err == nil:
@@ -56,6 +58,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	case !errors.Is(err, errReported):
 		fmt.Fprintf(stderr, "sdttrace: %v%s\n", err, remedy(err, args))
+	}
+	if errors.As(err, &interrupted) {
+		return exitSignal + int(interrupted.by)
 	}
 	return exitFailed
 }

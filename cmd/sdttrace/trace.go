@@ -45,7 +45,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if len(f.command) > 0 {
 		c, err := startCommand(f.command, commandOutput)
 		if err != nil {
-			return err
+			return unattached(user, err)
 		}
 		defer func() {
 			if err := c.finish(user); failed == nil {
@@ -68,7 +68,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if aggregation != nil {
 		a, err := f.aggregate.open(ctx, probes, aggregation, opts)
 		if err != nil {
-			return openError(err)
+			return unattached(user, err)
 		}
 		return f.follow(cancel, a, stderr, func() error {
 			return run(a, func() error { return f.aggregate.print(ctx, a, f.output, stdout) })
@@ -76,7 +76,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	}
 	s, err := attach.Open(ctx, probes, opts)
 	if err != nil {
-		return openError(err)
+		return unattached(user, err)
 	}
 	return f.follow(cancel, s, stderr, func() error {
 		return run(s, func() error { return f.print(s, stdout) })
@@ -152,6 +152,16 @@ func (f *traceFlags) nothing() error {
 		return fmt.Errorf("%w in what could be seen of the command, which was looked at every %v", attach.ErrNoMatch, commandRescan)
 	}
 	return fmt.Errorf("%w in what the command has run", attach.ErrNoMatch)
+}
+
+// unattached returns the error for a session that could not be opened. user is the
+// context that signals end.
+func unattached(user context.Context, err error) error {
+	err = interruptionOf(user, err)
+	if by := (*interruption)(nil); errors.As(err, &by) {
+		return fmt.Errorf("%w before anything was attached", by)
+	}
+	return openError(err)
 }
 
 // openError turns an error in an option into one of usage.

@@ -119,9 +119,10 @@ Events go to stdout, everything else to stderr, whose last line says how many
 events there were, how many were lost for want of room, filtered by --where or
 left unread, and to how many probe sites sdttrace could attach. Ctrl-C ends it,
 and so do SIGTERM and SIGHUP, with all results; from a second later on, another
-one ends it at once. The exit code is 0 if it traced, or waited for
-what did not come, 1 if it could not or nothing matched, 2 if it was called
-wrongly.`,
+one ends it at once. Before anything is attached, a signal ends sdttrace as it
+ends other programs: shells give 130 for Ctrl-C. The exit code is 0 if it traced,
+or waited for what did not come, 1 if it could not or nothing matched, 2 if it was
+called wrongly.`,
 		Example: traceExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); f.aggregate.latency == "" && (len(args) == 0 || dash == 0) {
@@ -153,7 +154,7 @@ wrongly.`,
 	flags.StringVar(&f.format, "format", "text", "output format: text or json")
 	flags.BoolVar(&f.json, "json", false, "same as --format json: one object a line")
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
-	flags.DurationVar(&f.duration, "duration", 0, "end after this time, e.g. 10s")
+	flags.DurationVar(&f.duration, "duration", 0, "end after this time, counted from when the probes are attached to, e.g. 10s")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks on stderr but errors and the summary")
 	flags.BoolVar(&f.wait, "wait", false, "wait for probes that match if there are none yet, such as those of a service that starts later")
 	flags.DurationVar(&f.rescan, "rescan", time.Second, "how often to look for probes that appear later; 0 for never")
