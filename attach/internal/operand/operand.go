@@ -30,7 +30,7 @@ type Operand struct {
 	Base, Index, Pair          Location
 	HasBase, HasIndex, HasPair bool
 	Scale                      uint8 // as a shift
-	Extend                     uint8 // bits of the index that count, sign-extended if extendSigned; 0 for all
+	Extend                     uint8 // bits of the index that count, sign-extended if ExtendSigned; 0 for all
 	ExtendSigned               bool
 	Disp                       int64
 	Wrap32                     bool
@@ -179,7 +179,7 @@ func (op Operand) Followed(offset int64) (Operand, error) {
 	case op.Kind == Register && !op.HasPair:
 		op.Kind, op.Disp = Memory, offset
 	default:
-		return op, errors.New("it is no address that could be Followed")
+		return op, errors.New("it is no address that could be followed")
 	}
 	return op, nil
 }
