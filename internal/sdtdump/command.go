@@ -140,7 +140,7 @@ func (o *options) validate(flags *pflag.FlagSet) error {
 		}
 		o.format = "json"
 	}
-	if formats[o.format] == nil {
+	if formatOf(o.format) == nil {
 		return fmt.Errorf("unknown format %q: want %s", o.format, strings.Join(formatNames(), ", "))
 	}
 	for name, set := range map[string]bool{"symbols": o.symbols, "disasm": o.disasm} {

@@ -19,7 +19,7 @@ func dump(o *options, stdout, stderr io.Writer) (int, error) {
 	if isTerminal(stderr) {
 		d.progress = newProgress(stderr, progressAfter)
 	}
-	printers := formats[o.format]
+	printers := formatOf(o.format)
 	if o.check {
 		printers = newCheck
 	}

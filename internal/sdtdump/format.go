@@ -16,18 +16,35 @@ type printer interface {
 	flush() error
 }
 
-// formats are the values of --format.
-var formats = map[string]func(io.Writer, *options) printer{
-	"text":          newText,
-	"json":          newJSON,
-	"markdown":      newMarkdown,
-	"bpftrace":      newBpftrace,
-	"uprobe_events": newUprobeEvents,
-	"c":             newC,
+// formats are the values of --format, the default first.
+var formats = []struct {
+	name string
+	new  func(io.Writer, *options) printer
+}{
+	{"text", newText},
+	{"json", newJSON},
+	{"markdown", newMarkdown},
+	{"bpftrace", newBpftrace},
+	{"uprobe_events", newUprobeEvents},
+	{"c", newC},
+}
+
+// formatOf returns what makes the printer of a format, nil if there is no such format.
+func formatOf(name string) func(io.Writer, *options) printer {
+	for _, f := range formats {
+		if f.name == name {
+			return f.new
+		}
+	}
+	return nil
 }
 
 func formatNames() []string {
-	return []string{"text", "json", "markdown", "bpftrace", "uprobe_events", "c"}
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
 }
 
 // decoded is a probe with its arguments.
