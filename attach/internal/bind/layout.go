@@ -19,7 +19,8 @@ type Computation struct {
 	MaxGroups int       // 0 for the default
 }
 
-// Layout is what all sites of an aggregate share: the keys and values of its groups. The first site decides the kinds.
+// Layout is what all sites of an aggregate share: the keys and values of its groups.
+// The first site decides the kinds.
 type Layout struct {
 	Wanted Computation
 	Pairs  *PairLayout // nil unless starts and ends are aggregated

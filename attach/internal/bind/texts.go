@@ -63,8 +63,8 @@ func parseText(s string) (TextArg, error) {
 }
 
 func isArgName(s string) bool {
-	digits, ok := strings.CutPrefix(s, "arg")
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+	_, ok := shape.ArgNumber(s)
+	return ok
 }
 
 // ParseTexts returns what Options.Strings say.
