@@ -106,7 +106,7 @@ func (a *totals) takeGroups(m *ebpf.Map, all *sums) error {
 				return err
 			}
 			for i := range n {
-				key := a.canonical(keys.Index(i).Bytes())
+				key := string(keys.Index(i).Bytes())
 				for j := range each {
 					all.add(key, values.Index(i*each+j).Bytes())
 				}
@@ -161,25 +161,6 @@ func compareArgs(x, y event.Arg) int {
 		return 1
 	}
 	return strings.Compare(fmt.Sprint(x.Value), fmt.Sprint(y.Value))
-}
-
-// canonical makes keys of one probe's sites equal.
-func (a *totals) canonical(key []byte) string {
-	for _, part := range a.layout.Parts {
-		if part.In.Source != codegen.InputProbe {
-			continue
-		}
-		b := key[part.Offset:]
-		site := binary.NativeEndian.Uint64(b)
-		probes := a.sites.Load().probes
-		for i, p := range probes {
-			if q := probes[site]; p.Provider == q.Provider && p.Name == q.Name && p.Kind == q.Kind {
-				binary.NativeEndian.PutUint64(b, uint64(i))
-				break
-			}
-		}
-	}
-	return string(key)
 }
 
 // merge adds a CPU's words to the sum.
