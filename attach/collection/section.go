@@ -12,7 +12,7 @@ import (
 type section struct {
 	kind     selector.Kind
 	session  bool   // one program for the entry of a function and the return from it
-	selector string // as newDiscovery takes it, empty if the section names nothing
+	selector string // as newTarget takes it, empty if the section names nothing
 }
 
 // sectionOf returns false for a program that the caller attaches.

@@ -83,10 +83,7 @@ func (g *generator) keyText(in *Input, at int16, lost string) {
 // plainFloat makes the bits of equal numbers in R1 equal, and those of all NaNs.
 // It changes R2 and R3.
 func (g *generator) plainFloat(in *Input) {
-	inf := uint64(0x7ff) << 53 // without the sign
-	if in.Size == 4 {
-		inf = 0xff << 56
-	}
+	inf := infinity(in)
 	nonzero, number := g.newLabel("nonzero"), g.newLabel("number")
 	g.emit(
 		asm.Mov.Reg(asm.R2, asm.R1),

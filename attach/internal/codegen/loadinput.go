@@ -89,15 +89,11 @@ func (g *generator) failedRead(i int, failed string) {
 // [filter.FloatOrder] makes of it, and jumps if it is not a number. It changes
 // R2 and R3.
 func (g *generator) orderFloat(in *Input, failed string) {
-	inf := uint64(0x7ff) << 53 // without the sign
-	if in.Size == 4 {
-		inf = 0xff << 56
-	}
 	positive, zero := g.newLabel("positive"), g.newLabel("zero")
 	g.emit(
 		asm.Mov.Reg(asm.R2, asm.R1),
 		asm.LSh.Imm(asm.R2, 1),
-		asm.LoadImm(asm.R3, int64(inf), asm.DWord),
+		asm.LoadImm(asm.R3, int64(infinity(in)), asm.DWord),
 		asm.JGT.Reg(asm.R2, asm.R3, failed),
 		asm.JNE.Imm(asm.R2, 0, zero),
 		asm.Mov.Imm(asm.R1, 0), // -0
@@ -165,4 +161,13 @@ func (g *generator) loadTerminated(in *Input, area int16, limit int32, failed st
 // into R1.
 func (g *generator) toArea(area int16) func() {
 	return func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+TextData)) }
+}
+
+// infinity returns the bits of a floating-point number's infinity, shifted by one, so
+// that the sign is left out. The bits of numbers that are none are greater.
+func infinity(in *Input) uint64 {
+	if in.Size == 4 {
+		return 0xff << 56
+	}
+	return 0x7ff << 53
 }

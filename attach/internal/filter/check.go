@@ -150,7 +150,7 @@ func (e *Expr) compare(c *Condition) error {
 		if !ok {
 			return e.lexer.fail(e.constPos, "%s is %v: compare it with one, such as %s", e.name, c.Value.Kind, examples[c.Value.Kind])
 		}
-		c.signed(&meant)
+		c.compareInteger(&meant, true)
 	case Address:
 		meant, ok := k.as(Address)
 		if !ok {
@@ -217,16 +217,10 @@ func (e *Expr) compare(c *Condition) error {
 		if k.Kind != Int {
 			return mismatch
 		}
-		c.integer(k)
+		c.compareInteger(k, c.Value.Kind == Int)
 	}
 	return nil
 }
-
-// integer compares the condition's integer with k.
-func (c *Condition) integer(k *Constant) { c.compareInteger(k, c.Value.Kind == Int) }
-
-// signed does so for a signed integer.
-func (c *Condition) signed(k *Constant) { c.compareInteger(k, true) }
 
 // compareInteger compares an integer with k. A constant beyond the argument's
 // range gives the answer without reading the argument.
