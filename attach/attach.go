@@ -48,7 +48,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	}
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
-	used := bind.NewOptionUse(o.texts[:len(o.Strings)], o.Follow)
+	used := bind.NewOptionUse(o.strings[:len(o.Strings)], o.Follow)
 	schemas, err := t.plan(ctx, planner, plan, layout, used)
 	if err == nil {
 		err = t.misfit(plan, schemas)
@@ -124,7 +124,7 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 	}
 	o := t.options
 	schemas, err := bind.All(ctx, plan, &bind.Binder{
-		Hook: hookOf(t.kind), MaxString: o.MaxString, Texts: o.texts, Follow: o.Follow, Args: o.functionArgs, Where: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used,
+		Hook: hookOf(t.kind), MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used,
 	})
 	for i := range plan {
 		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {
@@ -195,7 +195,7 @@ func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[i
 			c, _ = t.progs.find(sc.Sig)
 			codes[sc.Sig] = c
 		}
-		groups.Add(&plan[i], c.prog, c.form.Cookie(numbers[i]))
+		groups.Add(&plan[i], c.prog, c.entry.Cookie(numbers[i]))
 	}
 	return groups.All
 }

@@ -23,7 +23,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	}
 	planner := newPlanner(t.options.Force)
 	defer planner.Objects.Close()
-	schemas, signatures, scratch, err := t.planLate(ctx, planner, plan)
+	schemas, signatures, scratch, err := t.planMore(ctx, planner, plan)
 	if err != nil {
 		refuse(err)
 		return
@@ -54,10 +54,10 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	}
 	site.Follow(plan, followers)
 	if !since.IsZero() {
-		late := time.Since(since)
+		delay := time.Since(since)
 		for i := range plan {
 			if plan[i].Attached {
-				plan[i].Late = late
+				plan[i].Late = delay
 			}
 		}
 	}
@@ -66,10 +66,10 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	}
 }
 
-// planLate is plan for sites found later. The first sites of an aggregate decide
-// the layout of its groups. planLate does not hold t.mu, which readers of events
+// planMore is plan for sites found later. The first sites of an aggregate decide
+// the layout of its groups. planMore does not hold t.mu, which readers of events
 // need: planning large files takes long.
-func (t *tracing) planLate(ctx context.Context, planner *plan.Planner, plan site.Plan) ([]*bind.Schema, []*codegen.Signature, int, error) {
+func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, plan site.Plan) ([]*bind.Schema, []*codegen.Signature, int, error) {
 	layout := t.layout.Clone() // only this goroutine changes the original
 	schemas, err := t.plan(ctx, planner, plan, layout, nil)
 	if err != nil {

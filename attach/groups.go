@@ -255,11 +255,11 @@ func decodePart(p *codegen.Part, arg *event.Arg, b []byte, probes []*reader.Prob
 		arg.Value = site.Name(probe)
 	case p.Size == codegen.KeyComm:
 		arg.Value = unix.ByteSliceToString(b)
-	case p.Size == codegen.KeyTextSize:
+	case p.Size == codegen.KeyStringSize:
 		n := binary.NativeEndian.Uint64(b)
-		text := b[codegen.TextData:][:min(n, codegen.KeyText)]
+		text := b[codegen.StringData:][:min(n, codegen.KeyString)]
 		value := event.BytesValue(p.In.Kind, p.In.Meaning, text, nil)
-		if n > codegen.KeyText {
+		if n > codegen.KeyString {
 			value = event.TruncatedValue(p.In.Kind, p.In.Meaning, text)
 		}
 		arg.Value, arg.Err = value.Any()

@@ -58,14 +58,14 @@ func (t *tracing) load(ctx context.Context, signatures []*codegen.Signature, m *
 		}
 	}
 	signatures = untried
-	specs, forms := codegen.Specs(signatures, &m.Refs)
+	specs, entries := codegen.Specs(signatures, &m.Refs)
 	for i, spec := range specs {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
 		var in []*codegen.Signature // the program
 		for _, sig := range signatures {
-			if forms[sig].Program == i {
+			if entries[sig].Program == i {
 				in = append(in, sig)
 			}
 		}
@@ -74,7 +74,7 @@ func (t *tracing) load(ctx context.Context, signatures []*codegen.Signature, m *
 		switch {
 		case err == nil:
 			t.mu.Lock()
-			t.progs.add(prog, in, forms)
+			t.progs.add(prog, in, entries)
 			t.mu.Unlock()
 			continue
 		case errors.As(privilege.Explain("load", err), &missing):

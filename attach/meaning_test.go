@@ -133,7 +133,7 @@ func TestWhereMeanings(t *testing.T) {
 		"peer == 10":       `peer is an address: compare it with one, such as 10.0.0.1 or "::1"`,
 		"peer < 10.0.0.1":  "addresses are compared by == and != only",
 		"n > 10ms":         "n is an integer, and is compared with a duration",
-		"text == 10.0.0.1": "text is text, and is compared with an address",
+		"text == 10.0.0.1": "text is a string, and is compared with an address",
 	} {
 		_, err := attach.Open(t.Context(), []string{"meanwhere:dial"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: where})
 		if w, ok := err.(*attach.WhereError); !ok || w.Msg != want {

@@ -220,7 +220,7 @@ func TestNestedWhere(t *testing.T) {
 		"Sizes[0] == 1":   "Sizes is a slice",
 		"Peer.Port[0]==1": "Peer.Port is no array",
 		"Scores[x == 1":   "Scores is followed by .NAME or [INDEX]",
-		"Peer == 1":       "neither a number nor text",
+		"Peer == 1":       "neither a number nor a string",
 	} {
 		if _, err := attach.Open(t.Context(), []string{"nest:record"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: where}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", where, err, want)

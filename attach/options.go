@@ -115,7 +115,7 @@ type settings struct {
 	Options
 	condition    *filter.Expr      // Where
 	functionArgs bind.FunctionArgs // Args
-	texts        []bind.TextArg    // Strings
+	strings      []bind.StringArg  // Strings
 }
 
 // Validate checks the options without looking at processes and files. The error is
@@ -161,14 +161,14 @@ func (o *Options) settings() (*settings, error) {
 		}
 	}
 	var err error
-	if out.texts, err = bind.ParseTexts(out.Strings); err != nil {
+	if out.strings, err = bind.ParseStrings(out.Strings); err != nil {
 		return fail("Strings", err)
 	}
 	if out.Where != "" {
 		if out.condition, err = parseWhere(out.Where); err != nil {
 			return fail("Where", err)
 		}
-		out.texts = append(out.texts, bind.WhereTexts(out.condition)...)
+		out.strings = append(out.strings, bind.ConditionStrings(out.condition)...)
 	}
 	if out.functionArgs, err = bind.ParseFunctionArgs(out.Args); err != nil {
 		return fail("Args", err)

@@ -52,8 +52,8 @@ type loaded struct {
 
 // code says where a signature's code is.
 type code struct {
-	prog *ebpf.Program
-	form codegen.Form
+	prog  *ebpf.Program
+	entry codegen.Entry
 }
 
 // find returns the code of a signature, if it has been loaded.
@@ -63,13 +63,13 @@ func (p *programs) find(sig *codegen.Signature) (code, bool) {
 }
 
 // add adds a program and the signatures whose code it has.
-func (p *programs) add(prog *ebpf.Program, in []*codegen.Signature, forms map[*codegen.Signature]codegen.Form) {
+func (p *programs) add(prog *ebpf.Program, in []*codegen.Signature, entries map[*codegen.Signature]codegen.Entry) {
 	if p.codes == nil {
 		p.codes = map[string]code{}
 	}
 	p.loaded = append(p.loaded, loaded{prog, p.looks})
 	for _, sig := range in {
-		p.codes[sig.Key()] = code{prog, forms[sig]}
+		p.codes[sig.Key()] = code{prog, entries[sig]}
 	}
 }
 

@@ -47,7 +47,7 @@ func TestPrune(t *testing.T) {
 		signatures[i] = sig
 		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, Instructions: kernel.EmptyProgram(), License: kernel.License})
 		mayLoad(t, err)
-		p.add(prog, []*codegen.Signature{sig}, map[*codegen.Signature]codegen.Form{})
+		p.add(prog, []*codegen.Signature{sig}, map[*codegen.Signature]codegen.Entry{})
 		if i == 0 {
 			busy[prog] = true
 		}

@@ -14,7 +14,7 @@ import (
 func (t *tracing) rescan(ctx context.Context) {
 	discover.Repeat(ctx, t.options.Rescan, func() (then func()) {
 		t.finding.Lock()
-		since, plan, err := t.look()
+		since, plan, err := t.scan()
 		return func() {
 			defer t.finding.Unlock()
 			if err == nil {
@@ -34,7 +34,7 @@ func (t *tracing) Rescan(held bool) error {
 	if t.over {
 		return nil
 	}
-	since, plan, err := t.look()
+	since, plan, err := t.scan()
 	if err != nil {
 		return err
 	}
@@ -45,14 +45,14 @@ func (t *tracing) Rescan(held bool) error {
 	return nil
 }
 
-// look looks for sites, and returns the time of the previous look: new sites have
+// scan looks for sites, and returns the time of the previous scan: new sites have
 // appeared since.
-func (t *tracing) look() (since time.Time, plan site.Plan, err error) {
+func (t *tracing) scan() (since time.Time, plan site.Plan, err error) {
 	since, t.looked = t.looked, time.Now()
 	if err := t.leaveStranded(); err != nil {
 		return since, nil, err
 	}
-	if err := t.maps.selection.look(); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := t.maps.selection.refresh(); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return since, nil, err
 	}
 	found, err := t.discover.More(t.searching)
@@ -60,7 +60,7 @@ func (t *tracing) look() (since time.Time, plan site.Plan, err error) {
 	return since, plan, err
 }
 
-// attachMore attaches to the sites that look found, and leaves those that are
+// attachMore attaches to the sites that scan found, and leaves those that are
 // gone.
 func (t *tracing) attachMore(ctx context.Context, plan site.Plan, since time.Time) {
 	if again := t.recycle(); len(again) > 0 {

@@ -54,7 +54,7 @@ func newSelection(o *settings) (_ *selection, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("create room for the executable: %w", err)
 		}
-		if err := s.look(); err != nil && !(o.Await && errors.Is(err, os.ErrNotExist)) {
+		if err := s.refresh(); err != nil && !(o.Await && errors.Is(err, os.ErrNotExist)) {
 			return nil, &OptionError{"Exe", err}
 		}
 	}
@@ -73,9 +73,9 @@ func newSelection(o *settings) (_ *selection, err error) {
 	return s, nil
 }
 
-// look selects the file that the path leads to now, since a file may be built or
+// refresh selects the file that the path leads to now, since a file may be built or
 // installed during tracing. A nil selection has no file.
-func (s *selection) look() error {
+func (s *selection) refresh() error {
 	if s == nil || s.Exe == nil {
 		return nil
 	}

@@ -195,9 +195,9 @@ func TestWhereErrors(t *testing.T) {
 		"size == 1":     `condition "size == 1", column 1: args:memory has no argument size: it has arg0, arg1, arg2, pid, tid, comm`,
 		"arg0 == 1.5":   "column 9: arg0 is an integer, and is compared with a floating-point number",
 		"arg3 == 1":     "column 1: args:memory has no argument arg3",
-		`arg0 == "x"`:   "column 9: arg0 is an integer, and is compared with text",
+		`arg0 == "x"`:   "column 9: arg0 is an integer, and is compared with a string",
 		"pid == 'x'":    "column 8: pid is an unsigned integer",
-		"comm > 'x'":    "column 6: text is compared by ==, != and ~ only",
+		"comm > 'x'":    "column 6: strings are compared by ==, != and ~ only",
 		"comm == 'x' )": "column 13: \")\" follows a complete condition",
 	} {
 		_, err := attach.Open(t.Context(), []string{path + ":args:memory"}, &attach.Options{Where: where})

@@ -27,7 +27,7 @@ type specBinder struct {
 	table   *specTable // may be nil
 	objects operand.Objects
 	cookie  uint64
-	forms   map[argsKey]boundSpec
+	specs   map[argsKey]boundSpec
 }
 
 type boundSpec struct {
@@ -46,7 +46,7 @@ func (b *specBinder) bind(s *site.Site) (string, error) {
 		return "", nil
 	}
 	key := argsKey{path: s.Path, args: p.Args}
-	if known, ok := b.forms[key]; ok {
+	if known, ok := b.specs[key]; ok {
 		s.ArgErrs = known.errs
 		return known.spec, nil
 	}
@@ -80,10 +80,10 @@ func (b *specBinder) bind(s *site.Site) (string, error) {
 	}
 	bound := boundSpec{spec: string(b.table.layout.Encode(args, b.cookie, fail)), errs: s.ArgErrs}
 	if !ofSite {
-		if b.forms == nil {
-			b.forms = map[argsKey]boundSpec{}
+		if b.specs == nil {
+			b.specs = map[argsKey]boundSpec{}
 		}
-		b.forms[key] = bound
+		b.specs[key] = bound
 	}
 	return bound.spec, nil
 }

@@ -126,12 +126,12 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 	return &Attachment{a}, nil
 }
 
-// newTarget finds the sites that text selects, and decides about them.
-func (c *Collection) newTarget(ctx context.Context, p *program, text string, o *Options) (*target, error) {
+// newTarget finds the sites that expr selects, and decides about them.
+func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *Options) (*target, error) {
 	t := &target{options: o, note: p.note}
-	sel, err := selector.Parse(text)
+	sel, err := selector.Parse(expr)
 	if err != nil {
-		return nil, &attach.SelectorError{Selector: text, Err: err}
+		return nil, &attach.SelectorError{Selector: expr, Err: err}
 	}
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return nil, err
@@ -276,12 +276,12 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 
 // extend attaches to new sites, and reports errors in the plan.
 func (c *Collection) extend(ctx context.Context, a *site.Attachment, p *program, t *target, plan site.Plan) {
-	late := &target{options: t.options, procs: t.procs, sharing: t.sharing, note: t.note, plan: plan}
-	if late.bind(ctx, c.specs) != nil {
+	added := &target{options: t.options, procs: t.procs, sharing: t.sharing, note: t.note, plan: plan}
+	if added.bind(ctx, c.specs) != nil {
 		return
 	}
-	defer late.objects.Close()
-	more, err := c.attachSites(ctx, p, late)
+	defer added.objects.Close()
+	more, err := c.attachSites(ctx, p, added)
 	if context.Cause(ctx) != nil && err != nil {
 		return
 	}

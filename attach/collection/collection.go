@@ -82,9 +82,9 @@ type program struct {
 // maxObject bytes of a BPF object are read.
 const maxObject = 64 << 20
 
-// roomForMore is the number of argument specs that sites found later may add,
+// spareSpecs is the number of argument specs that sites found later may add,
 // if there will be such sites.
-const roomForMore = 4096
+const spareSpecs = 4096
 
 // Load loads the object and attaches its programs, as LoadSpec, New and Attach
 // do; call these to set variables, resize maps or change what a program is
@@ -183,7 +183,7 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 		return nil, err
 	}
 	onTaskStack := c.stayOnTaskStack(spec, &o)
-	c.lookUp(ctx, &o)
+	c.findSites(ctx, &o)
 	if c.specs != nil {
 		c.size(spec, &o, later)
 	}
@@ -244,8 +244,8 @@ func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (cha
 	return changed
 }
 
-// lookUp finds the sites that programs name.
-func (c *Collection) lookUp(ctx context.Context, o *Options) {
+// findSites finds the sites that programs name.
+func (c *Collection) findSites(ctx context.Context, o *Options) {
 	for _, p := range c.programs {
 		if p.section.selector != "" {
 			p.target, p.err = c.newTarget(ctx, p, p.section.selector, o)
@@ -271,7 +271,7 @@ func (c *Collection) forget() {
 }
 
 // size gives the map of specs room for the known sites, and for as many more as
-// the object declares, or roomForMore if later.
+// the object declares, or spareSpecs if later.
 func (c *Collection) size(spec *ebpf.CollectionSpec, o *Options, later bool) {
 	different := map[string]bool{}
 	for _, p := range c.programs {
@@ -286,7 +286,7 @@ func (c *Collection) size(spec *ebpf.CollectionSpec, o *Options, later bool) {
 	specs := spec.Maps[libbpf.SpecMap]
 	more := uint64(specs.MaxEntries)
 	if later {
-		more = max(more, roomForMore)
+		more = max(more, spareSpecs)
 	}
 	specs.MaxEntries = uint32(min(uint64(len(different))+more, math.MaxUint32))
 	if m := spec.Maps[libbpf.AddressMap]; m != nil && o.Collection.MapReplacements[libbpf.AddressMap] == nil {

@@ -28,19 +28,19 @@ func loadError(err error, spec *ebpf.CollectionSpec, onTaskStack bool) error {
 		advice = "; its functions have room in stacks per CPU only, which Options.PrivateStack leaves to them"
 	}
 	return &verdict{
-		text: fmt.Sprintf("load collection: the kernel's verifier refuses program %s in section %s: %s%s", name, spec.Programs[name].SectionName, lastWords(verifier.Log), advice),
-		err:  err,
+		message: fmt.Sprintf("load collection: the kernel's verifier refuses program %s in section %s: %s%s", name, spec.Programs[name].SectionName, lastWords(verifier.Log), advice),
+		err:     err,
 	}
 }
 
 // verdict shows the end of the verifier's log; the error that it wraps has the
 // whole log.
 type verdict struct {
-	text string
-	err  error
+	message string
+	err     error
 }
 
-func (v *verdict) Error() string { return v.text }
+func (v *verdict) Error() string { return v.message }
 func (v *verdict) Unwrap() error { return v.err }
 
 // refusedProgram returns the name of the program that was not loaded, if the

@@ -23,18 +23,18 @@ import (
 type Binder struct {
 	Hook      codegen.Hook
 	MaxString int
-	Texts     []TextArg
+	Strings   []StringArg
 	Follow    []string
 	Args      FunctionArgs
-	Where     *filter.Expr
+	Condition *filter.Expr
 	Aggregate *Layout // nil to record events
 	Objects   operand.Objects
 	Used      *OptionUse // nil if nobody asks
-	forms     map[formKey]*Schema
+	schemas   map[schemaKey]*Schema
 }
 
-// formKey identifies the argument forms of a site.
-type formKey struct {
+// schemaKey identifies the argument forms of a site.
+type schemaKey struct {
 	path        string // symbols and fixed addresses are the object's
 	kind        reader.ProbeKind
 	convention  reader.Convention
@@ -53,7 +53,7 @@ type formKey struct {
 // condition does not fit the probe.
 func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	p := &s.Probe
-	key := formKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier}
+	key := schemaKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
 	}
@@ -68,7 +68,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 			return nil, err
 		}
 	}
-	if sc := b.forms[key]; sc != nil {
+	if sc := b.schemas[key]; sc != nil {
 		return sc, nil
 	}
 	sc, err := b.fields(s)
@@ -76,7 +76,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		return nil, err
 	}
 	b.Used.see(sc, p)
-	if err := b.bindWhere(sc, p); err != nil {
+	if err := b.bindCondition(sc, p); err != nil {
 		return nil, err
 	}
 	if b.Aggregate != nil {
@@ -86,13 +86,13 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	}
 	sc.Sig.LimitStrings()
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
-	oneProbe := func(t TextArg) bool { return t.probes != nil }
+	oneProbe := func(t StringArg) bool { return t.probes != nil }
 	ofProbe := func(name string) bool { return strings.Contains(name, ":") }
-	if !slices.ContainsFunc(b.Texts, oneProbe) && !slices.ContainsFunc(b.Follow, ofProbe) && !slices.ContainsFunc(p.Arguments(), ofSite) {
-		if b.forms == nil {
-			b.forms = map[formKey]*Schema{}
+	if !slices.ContainsFunc(b.Strings, oneProbe) && !slices.ContainsFunc(b.Follow, ofProbe) && !slices.ContainsFunc(p.Arguments(), ofSite) {
+		if b.schemas == nil {
+			b.schemas = map[schemaKey]*Schema{}
 		}
-		b.forms[key] = sc
+		b.schemas[key] = sc
 	}
 	return sc, nil
 }
@@ -116,14 +116,14 @@ func (b *Binder) fields(s *site.Site) (*Schema, error) {
 	return sc, nil
 }
 
-func (b *Binder) bindWhere(sc *Schema, p *reader.Probe) error {
+func (b *Binder) bindCondition(sc *Schema, p *reader.Probe) error {
 	switch {
-	case b.Where == nil:
+	case b.Condition == nil:
 		return nil
 	case b.Aggregate != nil && b.Aggregate.Pairs != nil:
-		return b.Aggregate.Pairs.bindWhere(b.Where, sc, p)
+		return b.Aggregate.Pairs.bindCondition(b.Condition, sc, p)
 	}
-	return bindWhere(b.Where, sc, p)
+	return bindCondition(b.Condition, sc, p)
 }
 
 // bindRegisters reads the arguments of a typed probe from registers, if all are
@@ -183,8 +183,8 @@ func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers
 	// symbols count addresses, and against the place where the program is
 	// stopped.
 	site, ipDelta := p.Location+p.Delta, int64(s.Offset-p.Offset)
-	var texts []textField
-	reads := 0 // of texts
+	var strs []stringField
+	reads := 0 // of strings
 	for i, a := range args {
 		f := &sc.Fields[i]
 		if low, high, ok := halvesOf(a, p.Class); ok {
@@ -201,35 +201,35 @@ func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers
 			continue
 		}
 		op, err := operand.Compile(a, regs, p.Machine, p.Class, obj, site, ipDelta)
-		var text *TextArg
+		var str *StringArg
 		if err == nil {
-			text = b.text(p, f.Name, &op, a.Float)
+			str = b.stringArg(p, f.Name, &op, a.Float)
 		}
-		if text != nil && text.follow {
-			op, err = op.Followed(text.offset)
+		if str != nil && str.follow {
+			op, err = op.Followed(str.offset)
 		}
 		switch {
 		case err != nil:
 			f.Err = err
 		case a.Float && op.Size != 4 && op.Size != 8:
 			f.Err = fmt.Errorf("a floating-point number of %d bytes is not known", op.Size)
-		case op.Kind == operand.Const && text == nil:
+		case op.Kind == operand.Const && str == nil:
 			f.Source = shape.FromConstant
 			f.Constant, _ = event.NumberValue(f.Kind, reader.Plain, op.Value, op.Size).Any()
 			f.Bits = bitsOf(f.Constant)
-		case sc.Sig.Reads()+1+reads+text.reads() > record.MaxReads:
+		case sc.Sig.Reads()+1+reads+str.reads() > record.MaxReads:
 			f.Err = errTooMany
 		default:
 			f.Source, f.Size = shape.FromRecord, op.Size
 			f.Read = sc.Sig.Read(op)
 			f.Offset = record.Slot(f.Read)
-			if text != nil {
-				texts = append(texts, textField{i, text})
-				reads += text.reads()
+			if str != nil {
+				strs = append(strs, stringField{i, str})
+				reads += str.reads()
 			}
 		}
 	}
-	sc.bindTexts(texts, func(name string) (operand.Operand, *notes.Arg) {
+	sc.bindStrings(strs, func(name string) (operand.Operand, *notes.Arg) {
 		a := lengthArg(p, name)
 		if a != nil && p.Target != nil {
 			b.Args.retype(a, name)

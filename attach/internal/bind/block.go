@@ -81,8 +81,8 @@ func Slashed(path string) string { return strings.ReplaceAll(path, ".", "/") }
 // looked returns the names that the condition and the aggregation use: arguments
 // and paths into them, among others.
 func (b *Binder) looked() (names []string) {
-	if b.Where != nil {
-		names = b.Where.Names()
+	if b.Condition != nil {
+		names = b.Condition.Names()
 	}
 	if b.Aggregate != nil {
 		names = append(append(names, b.Aggregate.Wanted.By...), b.Aggregate.Wanted.Value)

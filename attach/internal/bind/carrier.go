@@ -94,8 +94,8 @@ var none [site.Carriers]bool
 // agree reports whether starts and ends are matched by the same carriers.
 func (c *carried) agree() bool { return c[0] == c[1] || c[0] == none || c[1] == none }
 
-// meet reports whether an end may find a start at all.
-func (c *carried) meet() bool {
+// overlap reports whether an end may find a start at all.
+func (c *carried) overlap() bool {
 	for i := range c[0] {
 		if c[0][i] && c[1][i] {
 			return true
@@ -134,7 +134,7 @@ func (l *PairLayout) carry(plan site.Plan) {
 	}
 	for i := range plan {
 		s := &plan[i]
-		if s.Reason == nil && (!processes[processOf(s)].agree() || !l.carried.meet()) {
+		if s.Reason == nil && (!processes[processOf(s)].agree() || !l.carried.overlap()) {
 			s.Reason = &Misfit{unmatched("%s would be matched by its %v, and the other end of the pair by something else", site.Name(&s.Probe), s.Carrier)}
 		}
 	}

@@ -14,11 +14,11 @@ type pairCondition struct {
 	err  error
 }
 
-// bindWhere makes a site test those parts of a condition whose arguments it has:
+// bindCondition makes a site test those parts of a condition whose arguments it has:
 // a start and its end have different arguments.
-func (l *PairLayout) bindWhere(where *filter.Expr, sc *Schema, p *reader.Probe) error {
+func (l *PairLayout) bindCondition(condition *filter.Expr, sc *Schema, p *reader.Probe) error {
 	if l.conditions == nil {
-		for _, expr := range where.Conjuncts() {
+		for _, expr := range condition.Conjuncts() {
 			l.conditions = append(l.conditions, pairCondition{expr: expr})
 		}
 	}
@@ -27,20 +27,20 @@ func (l *PairLayout) bindWhere(where *filter.Expr, sc *Schema, p *reader.Probe) 
 	for i := range l.conditions {
 		c := &l.conditions[i]
 		inputs := len(sc.Sig.Inputs)
-		switch err := bindWhere(c.expr, sc, p); {
+		switch err := bindCondition(c.expr, sc, p); {
 		case err == nil:
 			c.fits = true
 			if all != nil {
-				sc.Sig.Where = &filter.Condition{Op: filter.And, Left: all, Right: sc.Sig.Where}
+				sc.Sig.Condition = &filter.Condition{Op: filter.And, Left: all, Right: sc.Sig.Condition}
 			}
-			all = sc.Sig.Where
+			all = sc.Sig.Condition
 		case sc.hasAll(c.expr.Names()):
 			return err
 		default:
 			c.err, sc.Sig.Inputs = err, sc.Sig.Inputs[:inputs]
 		}
 	}
-	sc.Sig.Where = all
+	sc.Sig.Condition = all
 	return nil
 }
 

@@ -59,8 +59,8 @@ func (b *Binder) shownArguments(p *reader.Probe) []int {
 		}
 	}
 	names := slices.Clone(b.Args.names)
-	for i := range b.Texts {
-		if t := &b.Texts[i]; t.probes == nil || t.probes.Match(p.Path, p.Provider, p.Name) {
+	for i := range b.Strings {
+		if t := &b.Strings[i]; t.probes == nil || t.probes.Match(p.Path, p.Provider, p.Name) {
 			names = append(names, t.arg)
 		}
 	}

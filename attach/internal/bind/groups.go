@@ -25,7 +25,7 @@ func (l *Layout) bind(sc *Schema, s *site.Site, role codegen.Role) error {
 			return err
 		}
 	}
-	if size := code.Room(); size > maxGroupBytes {
+	if size := code.KeysSize(); size > maxGroupBytes {
 		return tooLong(p, size)
 	}
 	if err := l.agree(code, p); err != nil {
@@ -67,7 +67,7 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 		if code.Value, err = sc.Input(p, l.Wanted.Value, false); err != nil {
 			return fmt.Errorf("%w: %w", ErrAggregation, err)
 		}
-		if code.Value.IsText() || code.Value.Kind == reader.Other {
+		if code.Value.IsString() || code.Value.Kind == reader.Other {
 			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 		}
 		if code.Value.Meaning == reader.Time && (l.Wanted.Sum || l.Wanted.Avg || l.Wanted.Hist) {
@@ -89,8 +89,8 @@ func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part,
 		switch {
 		case part.In.Source == codegen.InputComm:
 			part.Size = codegen.KeyComm
-		case part.In.Source != codegen.InputProbe && part.In.IsText():
-			part.Size = codegen.KeyTextSize
+		case part.In.Source != codegen.InputProbe && part.In.IsString():
+			part.Size = codegen.KeyStringSize
 		}
 		parts = append(parts, part)
 		size += part.Size
@@ -111,11 +111,11 @@ func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	differ := func(a, b *codegen.Input) bool {
 		return a.Kind != b.Kind || a.Meaning != b.Meaning || a.Kind == reader.Float && a.Size != b.Size
 	}
-	late := func() error {
+	unreadBefore := func() error {
 		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", ErrAggregation, p.Provider, p.Name)
 	}
 	if !l.Bound && l.Made && len(code.Parts) > 0 {
-		return late()
+		return unreadBefore()
 	}
 	if !l.Bound {
 		l.Bound, l.Parts, l.Value = true, slices.Clone(code.Parts), code.Value
@@ -125,7 +125,7 @@ func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 		switch {
 		case part.In.Source == codegen.InputMissing:
 		case known.In.Source == codegen.InputMissing && l.Made:
-			return late()
+			return unreadBefore()
 		case known.In.Source == codegen.InputMissing:
 			l.Parts = slices.Clone(l.Parts) // a clone of l shares them
 			l.Parts[i] = *part
@@ -167,8 +167,8 @@ func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 		}
 		code.KeySize, code.Marks = l.KeySize, marks
 		var err error
-		if room := code.Room() - marksSize; room > maxGroupBytes {
-			err = &Misfit{tooLong(&plan[i].Probe, room)}
+		if size := code.KeysSize() - marksSize; size > maxGroupBytes {
+			err = &Misfit{tooLong(&plan[i].Probe, size)}
 		} else {
 			err = sc.Sig.Fits()
 		}

@@ -41,7 +41,7 @@ func (l *Layout) markMissing(code *codegen.Aggregate, names []string, sc *Schema
 
 // markOf returns the mark of an argument that can never be read at a site.
 func (l *Layout) markOf(sc *Schema, name string) uint8 {
-	reason := shape.ErrTooManyParts // text whose read would be one too many
+	reason := shape.ErrTooManyParts // a string whose read would be one too many
 	if f, err := sc.Resolve(name); err == nil && f.Err != nil {
 		reason = f.Err
 	}

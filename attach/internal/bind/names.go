@@ -14,8 +14,8 @@ import (
 )
 
 // Input finds what name stands for at a site of p: pid, tid or comm, an
-// argument's name, or argN. text says that text is wanted.
-func (s *Schema) Input(p *reader.Probe, name string, text bool) (codegen.Input, error) {
+// argument's name, or argN. isString says that a string is wanted.
+func (s *Schema) Input(p *reader.Probe, name string, isString bool) (codegen.Input, error) {
 	switch name {
 	case "pid":
 		return codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, nil
@@ -29,7 +29,7 @@ func (s *Schema) Input(p *reader.Probe, name string, text bool) (codegen.Input, 
 		return codegen.Input{}, fmt.Errorf("%s has no argument %s: %w", site.Name(p), name, err)
 	}
 	in := codegen.Input{Kind: f.Kind, Meaning: f.Meaning, Size: f.Size}
-	if text && p.Type == nil && f.Source == shape.FromNowhere {
+	if isString && p.Type == nil && f.Source == shape.FromNowhere {
 		in.Kind = reader.String
 	}
 	switch f.Source {
@@ -47,8 +47,8 @@ func (s *Schema) Input(p *reader.Probe, name string, text bool) (codegen.Input, 
 		if p.Class == elf.ELFCLASS32 {
 			word = 4
 		}
-		if text && p.Type == nil && f.Size == word && f.Kind != reader.Float {
-			in.Source, in.Kind, in.Text = codegen.InputText, reader.String, record.String{Slot: f.Read}
+		if isString && p.Type == nil && f.Size == word && f.Kind != reader.Float {
+			in.Source, in.Kind, in.String = codegen.InputString, reader.String, record.String{Slot: f.Read}
 		}
 	case shape.FromGoTime:
 		in.Source, in.Offset = codegen.InputGoTime, uint32(f.Offset-s.Sig.BlockOffset())
@@ -58,9 +58,9 @@ func (s *Schema) Input(p *reader.Probe, name string, text bool) (codegen.Input, 
 		if f.Index < 0 {
 			break // its read would be one too many
 		}
-		in.Source, in.Text = codegen.InputText, s.Sig.Strings[f.Index]
+		in.Source, in.String = codegen.InputString, s.Sig.Strings[f.Index]
 	default:
-		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor text", name, p.Provider, p.Name)
+		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor a string", name, p.Provider, p.Name)
 	}
 	return in, nil
 }

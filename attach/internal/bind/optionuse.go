@@ -14,23 +14,23 @@ import (
 // OptionUse says which values of options have an effect at one of the sites found
 // first.
 type OptionUse struct {
-	texts  []TextArg // of Options.Strings
-	follow []string
+	strings []StringArg // of Options.Strings
+	follow  []string
 
 	bound      bool // a site has been seen
-	usesText   []bool
+	usesString []bool
 	usesFollow []bool
-	noText     []error // why the first probe has no such text
+	noString   []error // why the first probe has no such string
 	typed      bool    // a probe has types
 }
 
-// NewOptionUse returns an OptionUse for texts and pointers to follow, before any
+// NewOptionUse returns an OptionUse for strings and pointers to follow, before any
 // probe has been seen.
-func NewOptionUse(texts []TextArg, follow []string) *OptionUse {
-	n := len(texts)
+func NewOptionUse(strs []StringArg, follow []string) *OptionUse {
+	n := len(strs)
 	return &OptionUse{
-		texts: texts[:n:n], follow: follow,
-		usesText: make([]bool, n), noText: make([]error, n), usesFollow: make([]bool, len(follow)),
+		strings: strs[:n:n], follow: follow,
+		usesString: make([]bool, n), noString: make([]error, n), usesFollow: make([]bool, len(follow)),
 	}
 }
 
@@ -41,23 +41,23 @@ func (u *OptionUse) see(sc *Schema, p *reader.Probe) {
 	}
 	u.bound = true
 	u.typed = u.typed || p.Type != nil
-	for i := range u.texts {
-		t := &u.texts[i]
+	for i := range u.strings {
+		t := &u.strings[i]
 		if t.probes != nil && !t.probes.Match(p.Path, p.Provider, p.Name) {
 			continue
 		}
-		if err := textOf(sc, p, t); err == nil {
-			u.usesText[i] = true
-		} else if u.noText[i] == nil {
-			u.noText[i] = err
+		if err := notString(sc, p, t); err == nil {
+			u.usesString[i] = true
+		} else if u.noString[i] == nil {
+			u.noString[i] = err
 		}
 	}
 }
 
-// textOf returns why an argument is not read as text, nil if it is.
-func textOf(sc *Schema, p *reader.Probe, t *TextArg) error {
+// notString returns why an argument is not read as a string, nil if it is.
+func notString(sc *Schema, p *reader.Probe, t *StringArg) error {
 	if p.Type != nil {
-		return fmt.Errorf("%s has typed arguments, whose text is known without", site.Name(p))
+		return fmt.Errorf("%s has typed arguments, whose strings are known without it", site.Name(p))
 	}
 	fields := slices.Concat(sc.Fields, sc.Looked)
 	i := slices.IndexFunc(fields, func(f shape.Field) bool { return f.Name == t.arg })
@@ -69,9 +69,9 @@ func textOf(sc *Schema, p *reader.Probe, t *TextArg) error {
 	case t.length != "" && lengthArg(p, t.length) == nil:
 		return fmt.Errorf("%s has no argument %s that could be a length", site.Name(p), t.length)
 	case fields[i].Source == shape.FromString || fields[i].Err != nil:
-		return nil // events hold the reason of a text that cannot be read
+		return nil // events hold the reason of a string that cannot be read
 	}
-	return fmt.Errorf("argument %s of %s is no pointer", t.arg, site.Name(p))
+	return fmt.Errorf("argument %s of %s is not a pointer", t.arg, site.Name(p))
 }
 
 // Check returns an option that has no effect at any of the probes, and why; no
@@ -80,11 +80,11 @@ func (u *OptionUse) Check() (option string, err error) {
 	if !u.bound {
 		return "", nil
 	}
-	for i, used := range u.usesText {
+	for i, used := range u.usesString {
 		if used {
 			continue
 		}
-		err := u.noText[i]
+		err := u.noString[i]
 		if err == nil {
 			err = errors.New("it names none of the probes that are traced")
 		}

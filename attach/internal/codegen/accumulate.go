@@ -35,7 +35,7 @@ func (g *generator) emitAggregate() {
 	case RoleEnd:
 		g.emitEnd(to)
 	default:
-		g.where(to.unwanted)
+		g.filter(to.unwanted)
 		g.addToGroup(to)
 	}
 	if !g.scratch {

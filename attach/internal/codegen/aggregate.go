@@ -2,9 +2,9 @@ package codegen
 
 // Sizes of keys.
 const (
-	KeyText     = 120 // bytes of text that count
-	KeyTextSize = 8 + KeyText + 8
-	KeyComm     = 16
+	KeyString     = 120 // bytes of a string that count
+	KeyStringSize = 8 + KeyString + 8
+	KeyComm       = 16
 )
 
 // Words of a group's value. Max holds a number whose unsigned order is that of
@@ -51,9 +51,9 @@ type Part struct {
 	Mark   uint8 // why the part is missing, if In is
 }
 
-// Room returns the bytes of all keys. Behind a pair's key is the number of a
+// KeysSize returns the bytes of all keys. Behind a pair's key is the number of a
 // start if something is noted at it.
-func (c *Aggregate) Room() int {
+func (c *Aggregate) KeysSize() int {
 	if c.Noted == 0 {
 		return c.KeySize + c.PairSize
 	}
@@ -74,9 +74,9 @@ func (c *Aggregate) inputs(yield func(*Input) bool) {
 	}
 }
 
-func (c *Aggregate) readsText() bool {
+func (c *Aggregate) readsStrings() bool {
 	for in := range c.inputs {
-		if in.Source == InputText {
+		if in.Source == InputString {
 			return true
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// where jumps to unwanted unless the signature's condition holds.
-func (g *generator) where(unwanted string) {
-	if g.sig.Where == nil {
+// filter jumps to unwanted unless the signature's condition holds.
+func (g *generator) filter(unwanted string) {
+	if g.sig.Condition == nil {
 		return
 	}
 	wanted := g.newLabel("wanted")
-	g.condition(g.sig.Where, wanted, unwanted)
+	g.condition(g.sig.Condition, wanted, unwanted)
 	g.label(wanted)
 }
 
@@ -34,7 +34,7 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 		g.condition(c.Left, no, yes)
 	case filter.Match, filter.Miss:
 		in := &g.sig.Inputs[c.Value.Index]
-		g.loadText(in, int16(g.sig.textArea()), no)
+		g.loadString(in, int16(g.sig.stringArea()), no)
 		if c.Op == filter.Match {
 			g.match(c.Pattern, yes, no)
 		} else {

@@ -51,7 +51,7 @@ func (g *generator) loadGoTime(at int16) {
 }
 
 // loadGoAddr puts the bytes of the notes.GoAddrType in the argument block into
-// the text area at regRecord+area, after their number, as notes.GoAddr does. It
+// the string area at regRecord+area, after their number, as notes.GoAddr does. It
 // jumps to failed if the address could not be read, and changes R0 to R5.
 func (g *generator) loadGoAddr(in *Input, area int16, failed string) {
 	v4, done := g.newLabel("ipv4"), g.newLabel("address")
@@ -66,16 +66,16 @@ func (g *generator) loadGoAddr(in *Input, area int16, failed string) {
 		asm.JEq.Imm(asm.R5, 0, done),
 		asm.JEq.Reg(asm.R5, asm.R3, v4),
 		asm.HostTo(asm.BE, asm.R1, asm.DWord),
-		asm.StoreMem(regRecord, area+TextData, asm.R1, asm.DWord),
+		asm.StoreMem(regRecord, area+StringData, asm.R1, asm.DWord),
 		asm.HostTo(asm.BE, asm.R2, asm.DWord),
-		asm.StoreMem(regRecord, area+TextData+8, asm.R2, asm.DWord),
+		asm.StoreMem(regRecord, area+StringData+8, asm.R2, asm.DWord),
 		asm.Mov.Imm(asm.R0, 16),
 		asm.Ja.Label(done),
 	)
 	g.label(v4)
 	g.emit(
 		asm.HostTo(asm.BE, asm.R2, asm.Word),
-		asm.StoreMem(regRecord, area+TextData, asm.R2, asm.Word),
+		asm.StoreMem(regRecord, area+StringData, asm.R2, asm.Word),
 		asm.Mov.Imm(asm.R0, 4),
 	)
 	g.label(done)

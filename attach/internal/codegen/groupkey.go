@@ -12,7 +12,7 @@ func (g *generator) keyAt(pair bool) (base asm.Register, at int16) {
 	agg := g.sig.Aggregate
 	size := agg.KeySize
 	if pair {
-		size = agg.Room()
+		size = agg.KeysSize()
 	}
 	switch {
 	case !pair && agg.KeySize == 0:
@@ -39,8 +39,8 @@ func (g *generator) keyPart(p *Part, key asm.Register, at int16, lost string) {
 			asm.Mov.Imm(asm.R2, KeyComm),
 			asm.FnGetCurrentComm.Call(),
 		)
-	case p.Size == KeyTextSize:
-		g.keyText(&p.In, at, lost)
+	case p.Size == KeyStringSize:
+		g.keyString(&p.In, at, lost)
 	default:
 		g.loadInput(&p.In, lost)
 		if p.In.Kind == reader.Float {
@@ -50,31 +50,31 @@ func (g *generator) keyPart(p *Part, key asm.Register, at int16, lost string) {
 	}
 }
 
-// keyText stores text, padded, after its length. Text longer than KeyText has the
-// length KeyText+1.
-func (g *generator) keyText(in *Input, at int16, lost string) {
+// keyString stores a string, padded, after its length. A string longer than KeyString has the
+// length KeyString+1.
+func (g *generator) keyString(in *Input, at int16, lost string) {
 	g.emit(asm.Mov.Imm(asm.R1, 0))
-	for off := int16(0); off < KeyTextSize; off += 8 {
+	for off := int16(0); off < KeyStringSize; off += 8 {
 		g.emit(asm.StoreMem(regRecord, at+off, asm.R1, asm.DWord))
 	}
 	switch {
 	case in.Source == InputGoAddr:
 		g.loadGoAddr(in, at, lost)
-	case in.Source != InputText:
+	case in.Source != InputString:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 		return
-	case in.Text.Sized || in.Text.Counted:
-		g.loadSized(in, at, KeyText, lost)
+	case in.String.Sized || in.String.Counted:
+		g.loadSized(in, at, KeyString, lost)
 	default:
-		g.loadTerminated(in, at, KeyText, lost)
+		g.loadTerminated(in, at, KeyString, lost)
 	}
 	short := g.newLabel("short")
 	g.emit(
 		asm.Mov.Imm(asm.R2, 0),
-		asm.StoreMem(regRecord, at+TextData+KeyText, asm.R2, asm.DWord),
+		asm.StoreMem(regRecord, at+StringData+KeyString, asm.R2, asm.DWord),
 		asm.LoadMem(asm.R1, regRecord, at, asm.DWord),
-		asm.JLE.Imm(asm.R1, KeyText, short),
-		asm.Mov.Imm(asm.R1, KeyText+1),
+		asm.JLE.Imm(asm.R1, KeyString, short),
+		asm.Mov.Imm(asm.R1, KeyString+1),
 		asm.StoreMem(regRecord, at, asm.R1, asm.DWord),
 	)
 	g.label(short)

@@ -16,7 +16,7 @@ const (
 	InputBlock                  // at Offset in the argument block
 	InputGoTime                 // a notes.GoTimeType at Offset there
 	InputGoAddr                 // a notes.GoAddrType at Offset there
-	InputText                   // the text that Text reads
+	InputString                 // the string that String reads
 	InputComm
 	InputPID
 	InputTID
@@ -37,7 +37,7 @@ type Input struct {
 	Value   uint64
 	Index   int
 	Offset  uint32
-	Text    record.String
+	String  record.String
 }
 
 // Elapsed is the value of an end.
@@ -48,8 +48,8 @@ func (in *Input) inBlock() bool {
 	return in.Source == InputBlock || in.Source == InputGoTime || in.Source == InputGoAddr
 }
 
-// IsText reports whether the input is text or bytes.
-func (in *Input) IsText() bool { return in.Kind == reader.String || in.Kind == reader.Bytes }
+// IsString reports whether the input is a string or bytes.
+func (in *Input) IsString() bool { return in.Kind == reader.String || in.Kind == reader.Bytes }
 
 // FilterKind returns the input's kind in conditions.
 func (in *Input) FilterKind() filter.Kind {
@@ -69,7 +69,7 @@ func (in *Input) FilterKind() filter.Kind {
 	case reader.Float:
 		return filter.Float
 	case reader.String, reader.Bytes:
-		return filter.Text
+		return filter.String
 	}
 	return filter.Uint
 }

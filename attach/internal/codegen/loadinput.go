@@ -107,19 +107,19 @@ func (g *generator) orderFloat(in *Input, failed string) {
 	g.label(positive)
 }
 
-// loadText copies text to the text area at regRecord+area, after its length, and
+// loadString copies a string to the string area at regRecord+area, after its length, and
 // jumps to failed if it could not be read. A length beyond [filter.MaxText] means
-// that the text goes on. It changes R0 to R5.
-func (g *generator) loadText(in *Input, area int16, failed string) {
+// that the string goes on. It changes R0 to R5.
+func (g *generator) loadString(in *Input, area int16, failed string) {
 	switch {
 	case in.Source == InputComm:
 		g.emit(
-			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+TextData+filter.MaxText),
+			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+StringData+filter.MaxString),
 			asm.Mov.Imm(asm.R2, 16),
 			asm.FnGetCurrentComm.Call(),
-			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+TextData),
+			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+StringData),
 			asm.Mov.Imm(asm.R2, 16),
-			asm.Mov.Reg(asm.R3, regRecord), asm.Add.Imm(asm.R3, int32(area)+TextData+filter.MaxText),
+			asm.Mov.Reg(asm.R3, regRecord), asm.Add.Imm(asm.R3, int32(area)+StringData+filter.MaxString),
 			asm.FnProbeReadKernelStr.Call(),
 			asm.JSLE.Imm(asm.R0, 0, failed),
 			asm.Sub.Imm(asm.R0, 1),
@@ -127,40 +127,40 @@ func (g *generator) loadText(in *Input, area int16, failed string) {
 		)
 	case in.Source == InputGoAddr:
 		g.loadGoAddr(in, area, failed)
-	case in.Source != InputText:
+	case in.Source != InputString:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
-	case in.Text.Sized || in.Text.Counted:
-		g.loadSized(in, area, filter.MaxText, failed)
+	case in.String.Sized || in.String.Counted:
+		g.loadSized(in, area, filter.MaxString, failed)
 	default:
-		g.loadTerminated(in, area, filter.MaxText, failed)
+		g.loadTerminated(in, area, filter.MaxString, failed)
 	}
 }
 
 func (g *generator) loadSized(in *Input, area int16, limit int32, failed string) {
-	if in.Text.Sized {
-		g.failedRead(g.sig.RegionRead(in.Text.Length), failed)
-	} else if g.sig.Operands[in.Text.Slot].Kind == operand.Memory {
-		g.failedRead(in.Text.Slot, failed)
+	if in.String.Sized {
+		g.failedRead(g.sig.RegionRead(in.String.Length), failed)
+	} else if g.sig.Operands[in.String.Slot].Kind == operand.Memory {
+		g.failedRead(in.String.Slot, failed)
 	}
-	g.loadTextLength(&in.Text, failed)
+	g.loadStringLength(&in.String, failed)
 	g.emit(
 		asm.StoreMem(regRecord, area, asm.R2, asm.DWord),
 	)
-	g.copySized(in.Text, g.toArea(area), limit, failed)
+	g.copySized(in.String, g.toArea(area), limit, failed)
 }
 
 func (g *generator) loadTerminated(in *Input, area int16, limit int32, failed string) {
-	if op := &g.sig.Operands[in.Text.Slot]; op.Kind == operand.Memory {
-		g.failedRead(in.Text.Slot, failed)
+	if op := &g.sig.Operands[in.String.Slot]; op.Kind == operand.Memory {
+		g.failedRead(in.String.Slot, failed)
 	}
-	g.copyTerminated(in.Text.Slot, g.toArea(area), int(limit), failed)
+	g.copyTerminated(in.String.Slot, g.toArea(area), int(limit), failed)
 	g.emit(asm.StoreMem(regRecord, area, asm.R0, asm.DWord))
 }
 
-// toArea returns a function that emits code to put the address of a text's bytes
+// toArea returns a function that emits code to put the address of a string's bytes
 // into R1.
 func (g *generator) toArea(area int16) func() {
-	return func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+TextData)) }
+	return func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+StringData)) }
 }
 
 // infinity returns the bits of a floating-point number's infinity, shifted by one, so

@@ -46,7 +46,7 @@ func (g *generator) clearMarks(key asm.Register, at int16) {
 // mayFail reports whether reading the input may fail.
 func (g *generator) mayFail(in *Input) bool {
 	switch {
-	case in.inBlock(), in.Source == InputText:
+	case in.inBlock(), in.Source == InputString:
 		return true
 	case in.Source == InputOperand:
 		return g.sig.Operands[in.Index].Kind == operand.Memory
@@ -78,27 +78,27 @@ func (g *generator) whyMissing(in *Input) {
 	switch {
 	case in.inBlock():
 		g.nilOnTheWay(in.Offset, done)
-	case in.Source == InputText && in.Text.Sized:
-		g.nilOnTheWay(in.Text.Length, done)
-	case in.Source == InputText:
-		if g.sig.Operands[in.Text.Slot].Kind == operand.Memory {
-			g.failedRead(in.Text.Slot, done)
+	case in.Source == InputString && in.String.Sized:
+		g.nilOnTheWay(in.String.Length, done)
+	case in.Source == InputString:
+		if g.sig.Operands[in.String.Slot].Kind == operand.Memory {
+			g.failedRead(in.String.Slot, done)
 		}
 		pointed := g.newLabel("pointed")
 		g.emit(
-			asm.LoadMem(asm.R1, regRecord, recordSlot(in.Text.Slot), asm.DWord),
+			asm.LoadMem(asm.R1, regRecord, recordSlot(in.String.Slot), asm.DWord),
 			asm.JNE.Imm(asm.R1, 0, pointed),
 			asm.Mov.Imm(asm.R3, MarkNil),
 			asm.Ja.Label(done),
 		)
 		g.label(pointed)
-		if in.Text.Counted && in.Text.LengthSigned {
-			if g.sig.Operands[in.Text.LengthSlot].Kind == operand.Memory {
-				g.failedRead(in.Text.LengthSlot, done)
+		if in.String.Counted && in.String.LengthSigned {
+			if g.sig.Operands[in.String.LengthSlot].Kind == operand.Memory {
+				g.failedRead(in.String.LengthSlot, done)
 			}
-			unused := int32(64 - 8*int(in.Text.LengthSize))
+			unused := int32(64 - 8*int(in.String.LengthSize))
 			g.emit(
-				asm.LoadMem(asm.R1, regRecord, recordSlot(in.Text.LengthSlot), asm.DWord),
+				asm.LoadMem(asm.R1, regRecord, recordSlot(in.String.LengthSlot), asm.DWord),
 				asm.LSh.Imm(asm.R1, unused),
 				asm.JSGE.Imm(asm.R1, 0, done),
 				asm.Mov.Imm(asm.R3, MarkNegative),

@@ -9,31 +9,31 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/filter"
 )
 
-// match compares the text area with a pattern. R4 is how much of the text is
+// match compares the string area with a pattern. R4 is how much of the string is
 // behind the last piece found, R5 its length as far as it is known.
 func (g *generator) match(p filter.Pattern, yes, no string) {
-	area := int16(g.sig.textArea())
+	area := int16(g.sig.stringArea())
 	first, last := p.Pieces[0], p.Pieces[len(p.Pieces)-1]
 	g.emit(asm.LoadMem(asm.R5, regRecord, area, asm.DWord))
 	if len(p.Pieces) == 1 {
 		g.emit(asm.JNE.Imm(asm.R5, int32(len(first)), no))
-		g.compareText(first, regRecord, area+TextData, no)
+		g.compareString(first, regRecord, area+StringData, no)
 		g.emit(asm.Ja.Label(yes))
 		return
 	}
 	g.emit(asm.JLT.Imm(asm.R5, int32(len(first)), no))
-	g.compareText(first, regRecord, area+TextData, no)
+	g.compareString(first, regRecord, area+StringData, no)
 	middle := p.Pieces[1 : len(p.Pieces)-1]
 	if len(middle) == 0 && last == "" {
 		g.emit(asm.Ja.Label(yes))
 		return
 	}
 	known := g.newLabel("known")
-	g.emit(asm.JLE.Imm(asm.R5, filter.MaxText, known))
+	g.emit(asm.JLE.Imm(asm.R5, filter.MaxString, known))
 	if last != "" {
 		g.emit(asm.Ja.Label(no)) // its end is not known
 	} else {
-		g.emit(asm.Mov.Imm(asm.R5, filter.MaxText))
+		g.emit(asm.Mov.Imm(asm.R5, filter.MaxString))
 	}
 	g.label(known)
 	if len(middle) > 0 {
@@ -49,28 +49,28 @@ func (g *generator) match(p filter.Pattern, yes, no string) {
 			asm.Sub.Imm(asm.R3, int32(len(last))),
 			asm.JSLT.Reg(asm.R3, asm.R4, no),
 			asm.JSLT.Imm(asm.R3, 0, no),
-			asm.JGT.Imm(asm.R3, filter.MaxText, no),
+			asm.JGT.Imm(asm.R3, filter.MaxString, no),
 			asm.Add.Reg(asm.R3, regRecord),
 		)
-		g.compareText(last, asm.R3, area+TextData, no)
+		g.compareString(last, asm.R3, area+StringData, no)
 	}
 	g.emit(asm.Ja.Label(yes))
 }
 
 // oneState is put before searches, which the verifier walks through for every
-// state in which it arrives: there is one for each length of the text and each
+// state in which it arrives: there is one for each length of the string and each
 // set of failed reads, unless it is made to forget them. It changes R1 and R2.
 func (g *generator) oneState(no string) {
 	g.forget(asm.R5)
 	g.emit(
-		asm.JGT.Imm(asm.R5, filter.MaxText, no), // never jumps
+		asm.JGT.Imm(asm.R5, filter.MaxString, no), // never jumps
 		asm.LoadMem(asm.R2, asm.R10, stackErrors, asm.DWord),
 	)
 	g.forget(asm.R2)
 	g.emit(asm.StoreMem(asm.R10, stackErrors, asm.R2, asm.DWord))
 }
 
-// search moves R4 behind the first occurrence of piece in the text at or after
+// search moves R4 behind the first occurrence of piece in the string at or after
 // R4. The number of loop turns is a constant in R0: the verifier walks through
 // all of them. R1 is computed from R4 by adding a register: if a constant were
 // added, the verifier of Linux 6.12 (kernel/bpf/verifier.c: sync_linked_regs)
@@ -86,19 +86,19 @@ func (g *generator) search(piece string, area int16, no string) {
 		asm.Mov.Reg(asm.R3, regRecord),
 		asm.Add.Reg(asm.R3, asm.R4),
 	)
-	g.compareText(piece, asm.R3, area+TextData, next)
+	g.compareString(piece, asm.R3, area+StringData, next)
 	g.emit(asm.Ja.Label(found))
 	g.label(next)
 	g.emit(
 		asm.Add.Imm(asm.R4, 1),
 		asm.Add.Imm(asm.R0, 1),
-		asm.JLE.Imm(asm.R0, filter.MaxText, turn),
+		asm.JLE.Imm(asm.R0, filter.MaxString, turn),
 		asm.Ja.Label(no),
 	)
 	g.label(found)
 	g.emit(asm.Add.Imm(asm.R4, int32(len(piece))))
 	g.forget(asm.R4)
-	g.emit(asm.JGT.Imm(asm.R4, filter.MaxText, no))
+	g.emit(asm.JGT.Imm(asm.R4, filter.MaxString, no))
 }
 
 // searchCost returns about how many instructions the verifier walks through for
@@ -110,21 +110,21 @@ func searchCost(c *filter.Condition) int {
 	n := searchCost(c.Left) + searchCost(c.Right)
 	if last := len(c.Pattern.Pieces) - 1; last > 1 {
 		for _, piece := range c.Pattern.Pieces[1:last] {
-			n += (filter.MaxText + 1) * (17 + len(piece))
+			n += (filter.MaxString + 1) * (17 + len(piece))
 		}
 	}
 	return n
 }
 
-// compareText jumps to differs unless text is at base+off. It changes R1, R2.
-func (g *generator) compareText(text string, base asm.Register, off int16, differs string) {
-	for len(text) > 0 {
+// compareString jumps to differs unless the string s is at base+off. It changes R1, R2.
+func (g *generator) compareString(s string, base asm.Register, off int16, differs string) {
+	for len(s) > 0 {
 		n := 8
-		for n > len(text) {
+		for n > len(s) {
 			n /= 2
 		}
 		var word [8]byte
-		copy(word[:n], text)
+		copy(word[:n], s)
 		value := binary.NativeEndian.Uint64(word[:])
 		g.emit(asm.LoadMem(asm.R1, base, off, sizes[uint8(n)]))
 		if value <= math.MaxInt32 {
@@ -132,6 +132,6 @@ func (g *generator) compareText(text string, base asm.Register, off int16, diffe
 		} else {
 			g.emit(asm.LoadImm(asm.R2, int64(value), asm.DWord), asm.JNE.Reg(asm.R1, asm.R2, differs))
 		}
-		text, off = text[n:], off+int16(n)
+		s, off = s[n:], off+int16(n)
 	}
 }

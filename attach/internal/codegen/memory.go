@@ -39,12 +39,12 @@ func (s *Signature) cursorMask() int {
 
 // ScratchSize returns the number of bytes of scratch memory that the code needs.
 func (s *Signature) ScratchSize() int {
-	size := scratchPad + s.textArea()
-	if s.looksAtText() {
-		size += textAreaSize
+	size := scratchPad + s.stringArea()
+	if s.comparesStrings() {
+		size += stringAreaSize
 	}
 	if s.Aggregate != nil {
-		size += s.Aggregate.Room()
+		size += s.Aggregate.KeysSize()
 	}
 	return size
 }
@@ -62,23 +62,23 @@ func (s *Signature) Fits() error {
 	return nil
 }
 
-// The text area holds the text that a condition compares: its length in 8 bytes,
+// The string area holds the string that a condition compares: its length in 8 bytes,
 // and its bytes. A search may read that far beyond the place where it starts, for
 // a piece as long.
 const (
-	TextData     = 8
-	textAreaSize = TextData + 3*filter.MaxText + 16
+	StringData     = 8
+	stringAreaSize = StringData + 3*filter.MaxString + 16
 )
 
-// textArea is the offset of the text area from the record. A string at the last
+// stringArea is the offset of the string area from the record. A string at the last
 // possible position is copied with its NUL and one byte that shows whether it
 // goes on.
-func (s *Signature) textArea() int { return (s.cursorMask() + 1 + s.Limit + 2 + 7) &^ 7 }
+func (s *Signature) stringArea() int { return (s.cursorMask() + 1 + s.Limit + 2 + 7) &^ 7 }
 
-func (s *Signature) looksAtText() bool {
+func (s *Signature) comparesStrings() bool {
 	for i := range s.Inputs {
 		switch s.Inputs[i].Source {
-		case InputText, InputComm, InputGoAddr:
+		case InputString, InputComm, InputGoAddr:
 			return true
 		}
 	}
@@ -93,7 +93,7 @@ const maxStackKey = 128
 // then.
 func (s *Signature) filters() bool {
 	if s.Aggregate == nil || s.Aggregate.Role == RoleNone {
-		return s.Where != nil
+		return s.Condition != nil
 	}
 	return s.Aggregate.Role == RoleEnd
 }
@@ -106,7 +106,7 @@ func (s *Signature) NeedsScratch() bool {
 			return true
 		}
 	}
-	return s.looksAtText() || s.Aggregate != nil && (s.Aggregate.readsText() || s.Aggregate.Room() > maxStackKey)
+	return s.comparesStrings() || s.Aggregate != nil && (s.Aggregate.readsStrings() || s.Aggregate.KeysSize() > maxStackKey)
 }
 
 // readsMemory reports whether the program reads memory that need not be resident.
@@ -116,5 +116,5 @@ func (s *Signature) readsMemory() bool {
 			return true
 		}
 	}
-	return s.looksAtText() || s.Aggregate != nil && s.Aggregate.readsText()
+	return s.comparesStrings() || s.Aggregate != nil && s.Aggregate.readsStrings()
 }

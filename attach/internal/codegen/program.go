@@ -41,16 +41,16 @@ const (
 	maxWalk = 300_000
 )
 
-// Form is the place of a signature's code. A program holds the code of several
+// Entry is where the code of a signature begins. A program holds the code of several
 // signatures, so that a file's sites share a link, and finds it by the upper half
 // of the cookie. The lower half is the index of the site.
-type Form struct {
+type Entry struct {
 	Program int // of those that Specs returns
 	index   int
 }
 
 // Cookie returns the cookie with which a link attaches a site.
-func (f Form) Cookie(site int) uint64 { return uint64(f.index)<<32 | uint64(uint32(site)) }
+func (f Entry) Cookie(site int) uint64 { return uint64(f.index)<<32 | uint64(uint32(site)) }
 
 // Hook says what the kernel requires of programs that a link runs.
 type Hook struct {
@@ -61,9 +61,9 @@ type Hook struct {
 
 // Specs generates programs for the signatures and says where each one is. No program
 // has more instructions than jumps reach, nor more than the verifier walks through.
-func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Form) {
+func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Entry) {
 	var specs []*ebpf.ProgramSpec
-	forms := make(map[*Signature]Form, len(sigs))
+	entries := make(map[*Signature]Entry, len(sigs))
 	for _, k := range kindsOf(sigs) {
 		g := &generator{refs: r, kind: k}
 		var bodies []asm.Instructions
@@ -79,18 +79,18 @@ func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Form
 				continue
 			}
 			body := g.body(sig)
-			cost := len(body) + searchCost(sig.Where)
+			cost := len(body) + searchCost(sig.Condition)
 			if size+len(body) > maxInstructions || walk+cost > maxWalk {
 				flush()
 			}
 			size, walk = size+len(body), walk+cost
-			forms[sig] = Form{Program: len(specs), index: len(bodies)}
+			entries[sig] = Entry{Program: len(specs), index: len(bodies)}
 			bodies = append(bodies, body)
 			filters = filters || sig.filters()
 		}
 		flush()
 	}
-	return specs, forms
+	return specs, entries
 }
 
 // programKind is what signatures must have in common for their code to be in one

@@ -37,7 +37,7 @@ func TestManyForms(t *testing.T) {
 		}
 		p.Close()
 	}
-	seen := map[Form]bool{}
+	seen := map[Entry]bool{}
 	for _, f := range forms {
 		seen[f] = true
 	}

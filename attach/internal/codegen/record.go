@@ -14,7 +14,7 @@ func (g *generator) emitRecord() {
 // emitFixed sends a record whose size is known, written in place.
 func (g *generator) emitFixed() {
 	g.readSections()
-	g.where("filtered")
+	g.filter("filtered")
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
 		asm.Mov.Imm(asm.R2, int32(g.sig.FixedSize())),
@@ -38,7 +38,7 @@ func (g *generator) emitVariable() {
 	g.takeScratch()
 	g.emit(asm.Add.Imm(regRecord, scratchPad))
 	g.readSections()
-	g.where(unwanted)
+	g.filter(unwanted)
 	g.writeSections()
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
@@ -52,7 +52,7 @@ func (g *generator) emitVariable() {
 		asm.JNE.Imm(asm.R0, 0, "lost"),
 		asm.Ja.Label("exit"),
 	)
-	if g.sig.Where != nil {
+	if g.sig.Condition != nil {
 		g.label(unwanted)
 		g.releaseScratch()
 		g.emit(asm.Ja.Label("filtered"))

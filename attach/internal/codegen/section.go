@@ -29,7 +29,7 @@ var sections = []section{
 	slots(),
 	block(),
 	indirects(),
-	texts(),
+	stringSection(),
 	failures(),
 }
 

@@ -51,7 +51,7 @@ func (g *generator) onlySelected() {
 			asm.JNE.Reg(asm.R1, asm.R2, "exit"),
 		)
 	}
-	text := func(b []byte) asm.Instruction {
+	word := func(b []byte) asm.Instruction {
 		return asm.LoadImm(asm.R2, int64(binary.NativeEndian.Uint64(b)), asm.DWord)
 	}
 	g.emit(asm.FnGetCurrentTask.Call(), asm.Mov.Reg(asm.R7, asm.R0))
@@ -61,8 +61,8 @@ func (g *generator) onlySelected() {
 		copy(name[:], s.Comm)
 		// Bytes of an earlier, longer name may remain behind the NUL.
 		read(s.At["comm"], int32(len(s.Comm)+1))
-		differs(0, text(name[:]))
-		differs(8, text(name[8:]))
+		differs(0, word(name[:]))
+		differs(8, word(name[8:]))
 	}
 	if s.Exe != nil {
 		g.emit(

@@ -20,41 +20,41 @@ type Signature struct {
 	BlockBase operand.Location  // where an address is; the block is BlockDisp bytes further
 	BlockDisp int32
 
-	// Where is the condition for events, nil for all, and Inputs are the values
+	// Condition is the condition for events, nil for all, and Inputs are the values
 	// that it compares: a Value's Index is one of Inputs.
-	Where  *filter.Condition
-	Inputs []Input
+	Condition *filter.Condition
+	Inputs    []Input
 
 	Aggregate *Aggregate // nil to record events
 
-	text string // key, once it has been asked for
+	key string // key, once it has been asked for
 }
 
 // DropUnneeded leaves only reads that the condition or the aggregate needs.
 func (s *Signature) DropUnneeded() {
 	needed := make([]bool, len(s.Operands))
 	block := false
-	look := func(in *Input) {
+	need := func(in *Input) {
 		switch {
 		case in.Source == InputOperand:
 			needed[in.Index] = true
-		case in.inBlock(), in.Source == InputText && in.Text.Sized:
+		case in.inBlock(), in.Source == InputString && in.String.Sized:
 			block = true
 			if in.Source == InputGoAddr {
 				needed[shape.IPv4Slot] = true
 			}
-		case in.Source == InputText:
-			needed[in.Text.Slot] = true
-			if in.Text.Counted {
-				needed[in.Text.LengthSlot] = true
+		case in.Source == InputString:
+			needed[in.String.Slot] = true
+			if in.String.Counted {
+				needed[in.String.LengthSlot] = true
 			}
 		}
 	}
 	for i := range s.Inputs {
-		look(&s.Inputs[i])
+		need(&s.Inputs[i])
 	}
 	for in := range s.Aggregate.inputs {
-		look(in)
+		need(in)
 	}
 	for i := range s.Operands {
 		if !needed[i] {
@@ -79,19 +79,19 @@ func (s *Signature) dropIndirects() {
 			mark(s.Indirects[i].Pointer)
 		}
 	}
-	look := func(in *Input) {
+	need := func(in *Input) {
 		switch {
 		case in.inBlock():
 			mark(in.Offset)
-		case in.Source == InputText && in.Text.Sized:
-			mark(in.Text.Length)
+		case in.Source == InputString && in.String.Sized:
+			mark(in.String.Length)
 		}
 	}
 	for i := range s.Inputs {
-		look(&s.Inputs[i])
+		need(&s.Inputs[i])
 	}
 	for in := range s.Aggregate.inputs {
-		look(in)
+		need(in)
 	}
 	for i := range needed {
 		if !needed[i] {
@@ -100,7 +100,7 @@ func (s *Signature) dropIndirects() {
 	}
 }
 
-// conditionKey returns a text that differs between conditions.
+// conditionKey returns a string that differs between conditions.
 func conditionKey(c *filter.Condition) string {
 	if c == nil {
 		return ""
@@ -117,18 +117,18 @@ func (s *Signature) Read(op operand.Operand) (slot int) {
 	return s.Slots - 1
 }
 
-// Key returns a text that differs between signatures. A signature must not change
+// Key returns a string that differs between signatures. A signature must not change
 // after the first call.
 func (s *Signature) Key() string {
-	if s.text != "" {
-		return s.text
+	if s.key != "" {
+		return s.key
 	}
 	flat := *s
-	flat.Where, flat.Aggregate = nil, nil
-	key := fmt.Sprintf("%+v", flat) + conditionKey(s.Where)
+	flat.Condition, flat.Aggregate = nil, nil
+	key := fmt.Sprintf("%+v", flat) + conditionKey(s.Condition)
 	if s.Aggregate != nil {
 		key += fmt.Sprintf("%+v", *s.Aggregate)
 	}
-	s.text = key
+	s.key = key
 	return key
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// slots is the section of operands: values, or pointers to text.
+// slots is the section of operands: values, or pointers to strings.
 func slots() section {
 	return section{
 		read:  (*generator).readSlots,
@@ -24,7 +24,7 @@ func stackSlot(i int) int16  { return int16(stackSlots - 8*(i+1)) }
 func recordSlot(i int) int16 { return int16(record.Slot(i)) }
 
 // readSlots reads operands that are in memory. With scratch memory it reads all,
-// since later sections expect pointers to text there.
+// since later sections expect pointers to strings there.
 func (g *generator) readSlots() {
 	for i := range g.sig.Operands {
 		op := &g.sig.Operands[i]

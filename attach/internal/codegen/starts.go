@@ -56,11 +56,11 @@ func (g *generator) onMap(fd int, fn asm.BuiltinFunc, base asm.Register, at int1
 
 // unwanted stores the result of the condition at stackSum.
 func (g *generator) unwanted() {
-	if g.sig.Where == nil {
+	if g.sig.Condition == nil {
 		return
 	}
 	no, known := g.newLabel("no"), g.newLabel("known")
-	g.where(no)
+	g.filter(no)
 	g.emit(asm.Mov.Imm(asm.R1, 0), asm.Ja.Label(known))
 	g.label(no)
 	g.emit(asm.LoadImm(asm.R1, unwantedStart, asm.DWord))
@@ -106,7 +106,7 @@ func (g *generator) emitStart(to exits) {
 		number = func() { g.emit(asm.LoadMem(asm.R1, base, slot, asm.DWord)) }
 	}
 	g.emit(asm.FnKtimeGetNs.Call())
-	if g.sig.Where != nil {
+	if g.sig.Condition != nil {
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord), asm.Or.Reg(asm.R0, asm.R1))
 	}
 	number()
@@ -199,7 +199,7 @@ func (g *generator) emitEnd(to exits) {
 	base, at := g.pairKey(to.lost)
 	g.unwanted()
 	g.pop(base, at, unstarted)
-	if g.sig.Where != nil {
+	if g.sig.Condition != nil {
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord), asm.Or.Reg(asm.R2, asm.R1))
 	}
 	g.emit(

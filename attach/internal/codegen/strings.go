@@ -6,9 +6,9 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// texts is the section of strings behind the fixed part: text, bytes and elements
+// stringSection is the section of strings behind the fixed part: strings, bytes and elements
 // of slices.
-func texts() section {
+func stringSection() section {
 	any := func(s *Signature) bool { return len(s.Strings) > 0 }
 	return section{
 		write: func(g *generator) {

@@ -55,23 +55,23 @@ func (d *Search) matchName(i int, function string) bool {
 
 func (d *Search) noMatch(i int) error {
 	sel, pids := d.selectors[i].String(), d.procs.PIDs
-	where := "in the files that processes of this machine have mapped"
+	searched := "in the files that processes of this machine have mapped"
 	switch len(pids) {
 	case 0:
 		if parsed, err := selector.Parse(sel); err == nil {
 			if path, ok := parsed.LiteralPath(); ok && strings.Contains(path, "/") {
-				where = "in " + path
+				searched = "in " + path
 			}
 		}
 	case 1:
-		where = fmt.Sprintf("in process %d", pids[0])
+		searched = fmt.Sprintf("in process %d", pids[0])
 	default:
-		where = fmt.Sprintf("in processes %v", pids)
+		searched = fmt.Sprintf("in processes %v", pids)
 	}
 	if d.privilege != nil {
 		return d.privilege
 	}
-	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, where)
+	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, searched)
 	if what := cmp.Or(d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i])); what != "" {
 		err = fmt.Errorf("%w%s", err, what)
 	}

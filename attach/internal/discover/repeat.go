@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// rescanShare bounds the time spent on looking for probes: each second of it is
+// rescanShare bounds the time spent on scans: each second of it is
 // followed by this many seconds without.
 const rescanShare = 20
 
-// Repeat calls look, and the function that it returns, at intervals until ctx is
+// Repeat calls scan, and the function that it returns, at intervals until ctx is
 // done. The time of that function does not count: attaching and detaching is
 // waiting for the kernel.
-func Repeat(ctx context.Context, every time.Duration, look func() (then func())) {
+func Repeat(ctx context.Context, every time.Duration, scan func() (then func())) {
 	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for {
@@ -22,7 +22,7 @@ func Repeat(ctx context.Context, every time.Duration, look func() (then func()))
 		case <-timer.C:
 		}
 		start := time.Now()
-		then := look()
+		then := scan()
 		took := time.Since(start)
 		then()
 		timer.Reset(max(every, rescanShare*took))

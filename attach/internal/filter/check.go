@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// MaxText is how many bytes of text are compared; a constant cannot be longer.
-const MaxText = 512
+// MaxString is how many bytes of a string are compared; a constant cannot be longer.
+const MaxString = 512
 
 // Value describes what a name stands for at one probe.
 type Value struct {
@@ -28,7 +28,7 @@ const (
 	LessEqual
 	Greater
 	GreaterEqual
-	Match // compares text with Pattern
+	Match // compares a string with Pattern
 	Miss  // the reverse
 )
 
@@ -71,19 +71,19 @@ func (e *Expr) Conjuncts() []*Expr {
 	return append(e.left.Conjuncts(), e.right.Conjuncts()...)
 }
 
-// TextNames returns the names that are compared with text and with nothing
+// StringNames returns the names that are compared with strings and with nothing
 // else.
-func (e *Expr) TextNames() []string {
-	var texts, others []string
+func (e *Expr) StringNames() []string {
+	var names, others []string
 	e.comparisons(func(c *Expr) {
-		if c.kind == exprCompare && c.constant.Kind == Text {
-			texts = append(texts, c.name)
+		if c.kind == exprCompare && c.constant.Kind == String {
+			names = append(names, c.name)
 		} else {
 			others = append(others, c.name)
 		}
 	})
-	slices.Sort(texts)
-	return slices.DeleteFunc(slices.Compact(texts), func(name string) bool { return slices.Contains(others, name) })
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
 // comparisons calls f with each comparison, and each name that is used as a bool.
@@ -99,9 +99,9 @@ func (e *Expr) comparisons(f func(*Expr)) {
 }
 
 // Check fits the condition to a probe. lookup returns what a name stands for;
-// text says that the name is compared with text. An error of Check is an
+// isString says that the name is compared with a string. An error of Check is an
 // [*Error].
-func (e *Expr) Check(lookup func(name string, text bool) (Value, error)) (*Condition, error) {
+func (e *Expr) Check(lookup func(name string, isString bool) (Value, error)) (*Condition, error) {
 	switch e.kind {
 	case exprAnd, exprOr, exprNot:
 		left, err := e.left.Check(lookup)
@@ -118,7 +118,7 @@ func (e *Expr) Check(lookup func(name string, text bool) (Value, error)) (*Condi
 		}
 		return &Condition{Op: op, Left: left, Right: right}, err
 	}
-	v, err := lookup(e.name, e.constant.Kind == Text)
+	v, err := lookup(e.name, e.constant.Kind == String)
 	if err != nil {
 		return nil, e.lexer.fail(e.namePos, "%v", err)
 	}
@@ -140,8 +140,8 @@ var compareOps = map[string]Op{"==": Equal, "!=": Differs, "<": Less, "<=": Less
 func (e *Expr) compare(c *Condition) error {
 	k := &e.constant
 	mismatch := e.lexer.fail(e.constPos, "%s is %v, and is compared with %v", e.name, c.Value.Kind, k.Kind)
-	if e.operator == "~" && (c.Value.Kind != Text || k.Kind != Text) {
-		return e.lexer.fail(e.opPos, "~ compares text with a pattern, and %s is %v", e.name, c.Value.Kind)
+	if e.operator == "~" && (c.Value.Kind != String || k.Kind != String) {
+		return e.lexer.fail(e.opPos, "~ compares a string with a pattern, and %s is %v", e.name, c.Value.Kind)
 	}
 	c.Op = compareOps[e.operator]
 	switch c.Value.Kind {
@@ -164,13 +164,13 @@ func (e *Expr) compare(c *Condition) error {
 		default:
 			return e.lexer.fail(e.opPos, "addresses are compared by == and != only")
 		}
-		c.Pattern = Pattern{Pieces: []string{meant.Text}}
-	case Text:
-		if k.Kind != Text {
+		c.Pattern = Pattern{Pieces: []string{meant.Literal}}
+	case String:
+		if k.Kind != String {
 			return mismatch
 		}
-		if len(k.Text) > MaxText {
-			return e.lexer.fail(e.constPos, "text to compare with has at most %d bytes", MaxText)
+		if len(k.Literal) > MaxString {
+			return e.lexer.fail(e.constPos, "a string to compare with has at most %d bytes", MaxString)
 		}
 		switch e.operator {
 		case "==", "~":
@@ -178,12 +178,12 @@ func (e *Expr) compare(c *Condition) error {
 		case "!=":
 			c.Op = Miss
 		default:
-			return e.lexer.fail(e.opPos, "text is compared by ==, != and ~ only")
+			return e.lexer.fail(e.opPos, "strings are compared by ==, != and ~ only")
 		}
 		if e.operator == "~" {
 			c.Pattern = parsePattern(k.glob)
 		} else {
-			c.Pattern = Pattern{Pieces: []string{k.Text}}
+			c.Pattern = Pattern{Pieces: []string{k.Literal}}
 		}
 	case Bool:
 		if k.Kind != Bool {

@@ -14,7 +14,7 @@ import (
 // names are the names that conditions of the tests may use.
 var names = map[string]filter.Value{
 	"i": {Kind: filter.Int, Size: 4}, "u": {Kind: filter.Uint, Size: 8}, "f": {Kind: filter.Float, Size: 8},
-	"g": {Kind: filter.Float, Size: 4}, "b": {Kind: filter.Bool, Size: 1}, "s": {Kind: filter.Text}, "a.b": {Kind: filter.Uint, Size: 2},
+	"g": {Kind: filter.Float, Size: 4}, "b": {Kind: filter.Bool, Size: 1}, "s": {Kind: filter.String}, "a.b": {Kind: filter.Uint, Size: 2},
 }
 
 func lookup(name string, _ bool) (filter.Value, error) {
@@ -75,11 +75,11 @@ func TestParse(t *testing.T) {
 		{"i & 1", "column 3: to combine conditions write &&"},
 		{"i", "column 1: i is an integer, not a condition"},
 		{"i == 1.5", "column 6: i is an integer, and is compared with a floating-point number"},
-		{`i == "x"`, "column 6: i is an integer, and is compared with text"},
+		{`i == "x"`, "column 6: i is an integer, and is compared with a string"},
 		{"b < true", "column 3: bools are compared by == and != only"},
-		{`s < "x"`, "column 3: text is compared by ==, != and ~ only"},
-		{`i ~ "x"`, "column 3: ~ compares text with a pattern, and i is an integer"},
-		{`"x" ~ s`, "column 7: the pattern is a text to the right of ~"},
+		{`s < "x"`, "column 3: strings are compared by ==, != and ~ only"},
+		{`i ~ "x"`, "column 3: ~ compares a string with a pattern, and i is an integer"},
+		{`"x" ~ s`, "column 7: the pattern is a string to the right of ~"},
 		{"(i == 1", "column 8: the '(' of column 1 is not closed"},
 		{"i == 1)", `column 7: ")" follows a complete condition`},
 		{"i == 1 u", `column 8: "u" follows a complete condition`},
@@ -89,7 +89,7 @@ func TestParse(t *testing.T) {
 		{"i == 12ab", `column 6: "12ab" is not a number`},
 		{"i == 18446744073709551616", "column 6: 18446744073709551616 does not fit"},
 		{"i == -9223372036854775809", "column 6: -9223372036854775809 does not fit"},
-		{`s == "x`, "column 6: the text is not closed"},
+		{`s == "x`, "column 6: the string is not closed"},
 		{`s == "\q"`, "column 7: a backslash is followed by"},
 		{"i == 1 # u", `column 8: character "#" has no meaning`},
 		{strings.Repeat("!", 100) + "b", "column 65: conditions nest at most 64 deep"},

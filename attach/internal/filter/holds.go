@@ -14,11 +14,11 @@ import (
 type Operand struct {
 	known bool
 	bits  uint64 // of a number, extended to 64 bits; of a Float with 64 bits
-	text  []byte
-	more  bool // than text
+	bytes []byte
+	more  bool // than bytes
 }
 
-// Of returns a decoded value as an Operand. Text must have up to MaxText+1 bytes,
+// Of returns a decoded value as an Operand. A string must have up to MaxString+1 bytes,
 // as events have it whose Options.MaxString is that or more.
 func Of(v event.Value) Operand {
 	switch v.Kind {
@@ -29,7 +29,7 @@ func Of(v event.Value) Operand {
 	case reader.Float:
 		return Operand{known: true, bits: math.Float64bits(v.Float())}
 	case reader.String, reader.Bytes:
-		return Operand{known: true, text: v.Bytes(), more: errors.Is(v.Err, event.ErrTruncated)}
+		return Operand{known: true, bytes: v.Bytes(), more: errors.Is(v.Err, event.ErrTruncated)}
 	}
 	return Operand{}
 }
@@ -50,7 +50,7 @@ func (c *Condition) Holds(operand func(Value) Operand) bool {
 	case !o.known:
 		return false
 	case c.Op == Match || c.Op == Miss:
-		return c.Pattern.matchBeginning(o.text, o.more) == (c.Op == Match)
+		return c.Pattern.matchBeginning(o.bytes, o.more) == (c.Op == Match)
 	case c.Value.Kind == Float:
 		f := math.Float64frombits(o.bits)
 		if math.IsNaN(f) {
@@ -80,15 +80,15 @@ func (c *Condition) Holds(operand func(Value) Operand) bool {
 	return order >= 0
 }
 
-// matchBeginning reports whether the pattern matches text whose first MaxText
+// matchBeginning reports whether the pattern matches a string whose first MaxString
 // bytes are compared: it does not match if that depends on later bytes. more says
-// that text is not complete.
-func (p Pattern) matchBeginning(text []byte, more bool) bool {
-	if more || len(text) > MaxText {
+// that s is not complete.
+func (p Pattern) matchBeginning(s []byte, more bool) bool {
+	if more || len(s) > MaxString {
 		if len(p.Pieces) == 1 || p.Pieces[len(p.Pieces)-1] != "" {
 			return false
 		}
-		text = text[:min(len(text), MaxText)]
+		s = s[:min(len(s), MaxString)]
 	}
-	return p.Match(string(text))
+	return p.Match(string(s))
 }

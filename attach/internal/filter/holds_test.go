@@ -20,7 +20,7 @@ func TestHolds(t *testing.T) {
 	text := func(s string, err error) event.Value {
 		return event.BytesValue(reader.String, reader.Plain, []byte(s), err)
 	}
-	long := strings.Repeat("x", filter.MaxText)
+	long := strings.Repeat("x", filter.MaxString)
 	for _, test := range []struct {
 		where string
 		value event.Value

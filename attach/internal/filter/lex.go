@@ -69,7 +69,7 @@ func (l *lexer) next() (token, error) {
 		l.pos += end
 		t.kind, t.text = tokenName, rest[:end]
 		if t.text == "true" || t.text == "false" {
-			t.kind, t.constant = tokenConstant, Constant{Kind: Bool, Text: t.text, True: t.text == "true"}
+			t.kind, t.constant = tokenConstant, Constant{Kind: Bool, Literal: t.text, True: t.text == "true"}
 		}
 		return t, nil
 	case first == '=':
@@ -88,12 +88,12 @@ func (l *lexer) quoted(t token, rest string) (token, error) {
 	var text, glob []byte
 	for in := rest[1:]; ; {
 		if in == "" {
-			return t, l.fail(t.pos, "the text is not closed by %c", quote)
+			return t, l.fail(t.pos, "the string is not closed by %c", quote)
 		}
 		if in[0] == quote {
 			l.pos += len(rest) - len(in) + 1
 			t.kind, t.text = tokenConstant, rest[:len(rest)-len(in)+1]
-			t.constant = Constant{Kind: Text, Text: string(text), glob: string(glob)}
+			t.constant = Constant{Kind: String, Literal: string(text), glob: string(glob)}
 			return t, nil
 		}
 		if in[0] != '\\' {
@@ -135,7 +135,7 @@ func (l *lexer) number(t token, rest string) (token, error) {
 		}
 	}
 	text := rest[:end]
-	t.kind, t.text, t.constant.Text = tokenConstant, text, text
+	t.kind, t.text, t.constant.Literal = tokenConstant, text, text
 	digits := strings.TrimLeft(text, "+")
 	if after, ok := strings.CutPrefix(digits, "-"); ok {
 		t.constant.Negative, digits = true, after

@@ -63,7 +63,7 @@ func (k *Constant) setTime(text string) bool {
 		default:
 			ns = t.UnixNano()
 		}
-		k.Text = text
+		k.Literal = text
 		k.set(Time, ns)
 		return true
 	}
@@ -76,23 +76,23 @@ func (k *Constant) setAddress(text string) bool {
 	if err != nil || a.Zone() != "" {
 		return false
 	}
-	k.Kind, k.Text = Address, string(a.AsSlice())
+	k.Kind, k.Literal = Address, string(a.AsSlice())
 	return true
 }
 
-// as returns k as a constant of kind, which may be written as text.
+// as returns k as a constant of kind, which may be written as a string.
 func (k *Constant) as(kind Kind) (Constant, bool) {
 	out := *k
-	if k.Kind != Text {
+	if k.Kind != String {
 		return out, k.Kind == kind || k.Kind == Int && kind != Address
 	}
 	switch kind {
 	case Duration:
-		d, err := time.ParseDuration(k.Text)
+		d, err := time.ParseDuration(k.Literal)
 		out.set(Duration, int64(d))
 		return out, err == nil
 	case Time:
-		return out, out.setTime(k.Text)
+		return out, out.setTime(k.Literal)
 	}
-	return out, out.setAddress(k.Text)
+	return out, out.setAddress(k.Literal)
 }

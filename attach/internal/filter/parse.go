@@ -16,10 +16,10 @@ const (
 	Int
 	Float
 	Bool
-	Text
+	String
 	Duration // nanoseconds, a signed integer
 	Time     // nanoseconds since 1970, a signed integer; see notes.TimeType
-	Address  // text: the bytes of an IP address
+	Address  // as a string: the bytes of an IP address
 )
 
 func (k Kind) String() string {
@@ -32,8 +32,8 @@ func (k Kind) String() string {
 		return "a floating-point number"
 	case Bool:
 		return "a bool"
-	case Text:
-		return "text"
+	case String:
+		return "a string"
 	case Duration:
 		return "a duration"
 	case Time:
@@ -46,9 +46,9 @@ func (k Kind) String() string {
 
 // Constant is a value that a condition compares with.
 type Constant struct {
-	Kind     Kind   // Int, Float, Bool, Text, Duration, Time or Address
-	Text     string // the value of Text; for other kinds the source text
-	glob     string // Text as a pattern: literal stars have a backslash
+	Kind     Kind   // Int, Float, Bool, String, Duration, Time or Address
+	Literal  string // the value of a String; for other kinds what was written
+	glob     string // a String as a pattern: literal stars have a backslash
 	Uint     uint64 // Int without its sign, nanoseconds of Duration and Time too
 	Negative bool
 	Float    float64
@@ -190,7 +190,7 @@ func (p *parser) compare() (*Expr, error) {
 	e := &Expr{lexer: &p.lexer, kind: exprCompare, operator: op.text, opPos: op.pos}
 	if left.kind == tokenConstant {
 		if op.text == "~" {
-			return nil, p.fail(right.pos, "the pattern is a text to the right of ~")
+			return nil, p.fail(right.pos, "the pattern is a string to the right of ~")
 		}
 		left, right, e.operator = right, left, mirrored[op.text]
 	}

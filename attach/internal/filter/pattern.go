@@ -2,7 +2,7 @@ package filter
 
 import "strings"
 
-// Pattern is text in which stars, between the pieces, stand for any characters.
+// Pattern is a string in which stars, between the pieces, stand for any characters.
 // Without a star there is one piece.
 type Pattern struct{ Pieces []string }
 

@@ -12,7 +12,7 @@ import (
 // Feature is something that only some kernels have. Only the kernel's own answer
 // is kept: this process may get privileges or memory later.
 type Feature struct {
-	Ask func() error // ebpf.ErrNotSupported if it is not there
+	Test func() error // ebpf.ErrNotSupported if it is not there
 
 	mu    sync.Mutex
 	known bool
@@ -27,7 +27,7 @@ func (f *Feature) Require() error {
 	if f.known {
 		return f.err
 	}
-	err := f.Ask()
+	err := f.Test()
 	f.known, f.err = err == nil || errors.Is(err, ebpf.ErrNotSupported), err
 	return err
 }
@@ -44,7 +44,7 @@ func Refusal(err error) error {
 }
 
 // Sleepable is the feature that programs on uprobes may sleep, since Linux 6.0.
-var Sleepable = Feature{Ask: func() error {
+var Sleepable = Feature{Test: func() error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type:         ebpf.Kprobe,
 		Flags:        unix.BPF_F_SLEEPABLE,

@@ -24,7 +24,7 @@ const minPrivateStack = 64
 //
 // Two functions, one called by the other, have 512 bytes of stack together, and
 // 512 each if they are private.
-var privateStacks = Feature{Ask: func() error {
+var privateStacks = Feature{Test: func() error {
 	const callee = "callee"
 	const size = 400
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{

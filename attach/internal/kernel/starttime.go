@@ -45,7 +45,7 @@ func LoadStartTime(dst asm.Register) asm.Instructions {
 
 // StartTimes is the feature that programs can read the start time of the kernel's
 // tasks.
-var StartTimes = Feature{Ask: func() error {
+var StartTimes = Feature{Test: func() error {
 	if _, err := taskOffsets(); err != nil {
 		return ebpf.ErrNotSupported
 	}

@@ -109,9 +109,9 @@ func dropVariable(btf []byte, section, variable string) error {
 	for i := sizeofType; i < len(list.bytes); i += sizeofSecinfo {
 		if dropped[order.Uint32(list.bytes[i:])] {
 			order.PutUint32(list.bytes[4:], order.Uint32(list.bytes[4:])-1)
-			room := list.bytes[i : len(list.bytes)+len(list.behind)]
-			copy(room, room[sizeofSecinfo:])
-			filler := room[len(room)-sizeofType:]
+			space := list.bytes[i : len(list.bytes)+len(list.behind)]
+			copy(space, space[sizeofSecinfo:])
+			filler := space[len(space)-sizeofType:]
 			clear(filler)
 			order.PutUint32(filler[4:], btfConst<<24) // const void
 			break

@@ -94,7 +94,7 @@ func LayoutOf(value btf.Type) (*Layout, error) {
 		{arg, "idx_reg_off", &l.index, true},
 		{arg, "scale_bitshift", &l.scale, true},
 	} {
-		if *m.to, err = place(m.in, m.name, m.optional); err != nil {
+		if *m.to, err = memberBits(m.in, m.name, m.optional); err != nil {
 			return nil, err
 		}
 	}
@@ -141,8 +141,8 @@ func member(s *btf.Struct, name string) *btf.Member {
 	return nil
 }
 
-// place finds a member that is an integer.
-func place(s *btf.Struct, name string, optional bool) (bits, error) {
+// memberBits finds a member that is an integer.
+func memberBits(s *btf.Struct, name string, optional bool) (bits, error) {
 	m := member(s, name)
 	if m == nil && optional {
 		return bits{}, nil

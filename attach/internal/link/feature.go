@@ -14,7 +14,7 @@ import (
 // MultiPIDFilter is the feature that the process filter of uprobe_multi links
 // filters processes: before Linux 46ba0e49b642 it filtered threads. The fix also
 // rejects a negative id before it looks at the path.
-var MultiPIDFilter = kernel.Feature{Ask: func() error {
+var MultiPIDFilter = kernel.Feature{Test: func() error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type:         ebpf.Kprobe,
 		AttachType:   ebpf.AttachTraceUprobeMulti,
@@ -42,7 +42,7 @@ var MultiPIDFilter = kernel.Feature{Ask: func() error {
 
 // Sessions is the feature that a program can run at the entry of a function and
 // again when it returns, since Linux 6.13.
-var Sessions = kernel.Feature{Ask: func() error {
+var Sessions = kernel.Feature{Test: func() error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type:         ebpf.Kprobe,
 		AttachType:   AttachSession,

@@ -20,7 +20,7 @@ func TestFeatureLater(t *testing.T) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	for name, known := range map[string]*kernel.Feature{"process filter": &MultiPIDFilter, "sessions": &Sessions, "sleepable": &kernel.Sleepable} {
 		t.Run(name, func(t *testing.T) {
-			f := &kernel.Feature{Ask: known.Ask}
+			f := &kernel.Feature{Test: known.Test}
 			if err := f.Require(); err != nil && !errors.Is(err, ebpf.ErrNotSupported) {
 				needs.Skip(t, "%v", privilege.Explain("ask the kernel", err))
 			}
@@ -34,7 +34,7 @@ func TestFeatureLater(t *testing.T) {
 			if err := unix.Capset(&header, &none[0]); err != nil {
 				t.Fatal(err)
 			}
-			f = &kernel.Feature{Ask: known.Ask}
+			f = &kernel.Feature{Test: known.Test}
 			before := f.Require()
 			if err := unix.Capset(&header, &had[0]); err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func TestFeatureLater(t *testing.T) {
 				t.Errorf("without capabilities: error %v, want one that wraps os.ErrPermission", before)
 			}
 			after := f.Require()
-			if want := (&kernel.Feature{Ask: known.Ask}).Require(); !errors.Is(after, want) {
+			if want := (&kernel.Feature{Test: known.Test}).Require(); !errors.Is(after, want) {
 				t.Errorf("with capabilities: error %v, want %v", after, want)
 			}
 		})

@@ -41,7 +41,7 @@ type Attachment struct {
 	released  []func()      // called once after Close has detached
 	pending   int           // perf events still to be closed
 	completed chan struct{} // closed when pending is zero after Close
-	late      []*Attachment // adopted after Close, and closed
+	adopted   []*Attachment // adopted after Close, and closed
 }
 
 // Unattached returns an Attachment that is attached to nothing yet.
@@ -140,7 +140,7 @@ func (a *Attachment) Adopt(more *Attachment) error {
 		a.released = append(a.released, more.released...)
 		return nil
 	}
-	a.late = append(a.late, more)
+	a.adopted = append(a.adopted, more)
 	a.mu.Unlock()
 	more.Halt = a.Halt
 	return more.Close()
@@ -235,7 +235,7 @@ func (a *Attachment) Pending() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := a.pending
-	for _, more := range a.late {
+	for _, more := range a.adopted {
 		n += more.Pending()
 	}
 	return n
@@ -250,9 +250,9 @@ func (a *Attachment) Wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 	a.mu.Lock()
-	late := a.late
+	adopted := a.adopted
 	a.mu.Unlock()
-	for _, more := range late {
+	for _, more := range adopted {
 		if err := more.Wait(ctx); err != nil {
 			return err
 		}

@@ -13,13 +13,13 @@ import (
 )
 
 // ManyProcesses is up to how many processes each get a link of their own. The
-// kernel goes through all links on a place whenever any process reaches it. With
+// kernel goes through all links on a location whenever any process reaches it. With
 // more processes, one link serves all, and the program looks up the process,
 // which costs as much as some of those links.
 const ManyProcesses = 8
 
-// sharedPlace is a place in a file that several processes have.
-type sharedPlace struct {
+// sharedLocation is a location in a file that several processes have.
+type sharedLocation struct {
 	file           procfs.ID
 	lower          overlay.Inode // for a file on an overlay
 	kind           reader.ProbeKind
@@ -31,7 +31,7 @@ type sharedPlace struct {
 // Sharing has the links that serve several processes. A nil Sharing has none.
 type Sharing struct {
 	inodes overlay.Inodes
-	first  map[sharedPlace]*Site                 // the site that has the link
+	first  map[sharedLocation]*Site              // the site that has the link
 	users  map[procfs.ID]map[discover.Owner]bool // users of the links in a file of first
 }
 
@@ -40,10 +40,10 @@ func NewSharing(procs *process.Set) *Sharing {
 	if len(procs.PIDs) <= ManyProcesses {
 		return nil
 	}
-	return &Sharing{first: map[sharedPlace]*Site{}, users: map[procfs.ID]map[discover.Owner]bool{}}
+	return &Sharing{first: map[sharedLocation]*Site{}, users: map[procfs.ID]map[discover.Owner]bool{}}
 }
 
-// Share makes the sites of one place in several processes share a link. The first
+// Share makes the sites of one location in several processes share a link. The first
 // site has it, for those that follow in this plan and in later ones. Share
 // returns the sites that follow another one.
 func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]*Site) {
@@ -57,11 +57,11 @@ func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]
 		if s.Reason != nil || s.Probe.SemaphoreErr != nil {
 			continue // the kernel arms such a semaphore for one process
 		}
-		place, ok := sh.placeOf(s, objects[s.Path])
+		loc, ok := sh.locationOf(s, objects[s.Path])
 		if !ok {
 			continue
 		}
-		first := sh.first[place]
+		first := sh.first[loc]
 		if first != nil && first.Carrier != s.Carrier {
 			s.Reason = fmt.Errorf("one link serves more than %d processes, and matches what it traces by its %v, not by its %v: trace fewer", ManyProcesses, first.Carrier, s.Carrier)
 			continue
@@ -73,7 +73,7 @@ func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]
 			s.Attached, s.Reason = first.Attached, first.Reason // of an earlier plan
 			continue
 		}
-		sh.first[place] = s
+		sh.first[loc] = s
 		sh.use(s, s)
 		s.Shared = true
 		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: others that run the file pay for the probe as well, without giving events", ManyProcesses))
@@ -81,28 +81,28 @@ func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]
 	return followers
 }
 
-// placeOf returns the place that the site shares with sites in other processes.
-func (sh *Sharing) placeOf(s *Site, obj *operand.Object) (place sharedPlace, ok bool) {
+// locationOf returns the location that the site shares with sites in other processes.
+func (sh *Sharing) locationOf(s *Site, obj *operand.Object) (loc sharedLocation, ok bool) {
 	if obj == nil {
-		return place, false
+		return loc, false
 	}
 	st, ok := obj.Info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return place, false
+		return loc, false
 	}
 	p := &s.Probe
-	place = sharedPlace{
+	loc = sharedLocation{
 		file: procfs.ID{Dev: st.Dev, Inode: st.Ino}, kind: p.Kind, offset: s.Offset, semaphore: p.SemaphoreOffset,
 		provider: p.Provider, name: p.Name,
 	}
 	if overlay.Holds(obj.File) {
 		lower, err := sh.inodes.Of(obj.File, st.Ino)
 		if err != nil {
-			return place, false
+			return loc, false
 		}
-		place.file, place.lower = procfs.ID{}, lower
+		loc.file, loc.lower = procfs.ID{}, lower
 	}
-	return place, true
+	return loc, true
 }
 
 // Follow gives sites the outcome of those that they follow.
@@ -135,9 +135,9 @@ func (sh *Sharing) Leave(left []discover.Owner, procs *process.Set) (unused []di
 			continue
 		}
 		delete(sh.users, file)
-		for place, first := range sh.first {
+		for loc, first := range sh.first {
 			if first.file == file {
-				delete(sh.first, place)
+				delete(sh.first, loc)
 			}
 		}
 		unused = append(unused, discover.Owner{File: file})

@@ -5,17 +5,17 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// bindWhere fits the condition to what is read at a site of p. The error may be a
+// bindCondition fits the condition to what is read at a site of p. The error may be a
 // [*filter.Error].
-func bindWhere(expr *filter.Expr, sc *Schema, p *reader.Probe) error {
-	c, err := expr.Check(func(name string, text bool) (filter.Value, error) {
-		in, err := sc.Input(p, name, text)
+func bindCondition(expr *filter.Expr, sc *Schema, p *reader.Probe) error {
+	c, err := expr.Check(func(name string, isString bool) (filter.Value, error) {
+		in, err := sc.Input(p, name, isString)
 		if err != nil {
 			return filter.Value{}, err
 		}
 		sc.Sig.Inputs = append(sc.Sig.Inputs, in)
 		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(sc.Sig.Inputs) - 1}, nil
 	})
-	sc.Sig.Where = c
+	sc.Sig.Condition = c
 	return err
 }

@@ -13,7 +13,7 @@ import (
 func (g *generator) copySized(s record.String, to func(), limit int32, failed string) {
 	whole, ok := g.newLabel("whole"), g.newLabel("copied")
 	most := limit / int32(s.Width())
-	g.loadTextLength(&s, failed)
+	g.loadStringLength(&s, failed)
 	g.emit(asm.JLE.Imm(asm.R2, most, whole), asm.Mov.Imm(asm.R2, most))
 	g.label(whole)
 	if s.Elem > 1 {
@@ -21,7 +21,7 @@ func (g *generator) copySized(s record.String, to func(), limit int32, failed st
 	}
 	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
 	for _, fn := range g.readers(g.kind.sleeps) {
-		g.loadTextPointer(&s)
+		g.loadStringPointer(&s)
 		g.emit(asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord))
 		to()
 		g.emit(fn.Call(), asm.JEq.Imm(asm.R0, 0, ok))
@@ -39,9 +39,9 @@ func (g *generator) readers(mayCopy bool) []asm.BuiltinFunc {
 	return []asm.BuiltinFunc{asm.FnProbeReadUser}
 }
 
-// loadTextLength puts the length of text that has one into R2, and jumps to
+// loadStringLength puts the length of a string that has one into R2, and jumps to
 // failed if the length could not be read or is negative. It changes R1.
-func (g *generator) loadTextLength(s *record.String, failed string) {
+func (g *generator) loadStringLength(s *record.String, failed string) {
 	if s.Sized {
 		g.emit(asm.LoadMem(asm.R2, regRecord, int16(g.sig.BlockOffset()+int(s.Length)), asm.DWord))
 		return
@@ -62,8 +62,8 @@ func (g *generator) loadTextLength(s *record.String, failed string) {
 	)
 }
 
-// loadTextPointer puts the address of text into R3.
-func (g *generator) loadTextPointer(s *record.String) {
+// loadStringPointer puts the address of a string into R3.
+func (g *generator) loadStringPointer(s *record.String) {
 	at := recordSlot(s.Slot)
 	if s.Sized {
 		at = int16(g.sig.BlockOffset() + int(s.Pointer))
@@ -74,7 +74,7 @@ func (g *generator) loadTextPointer(s *record.String) {
 // smallestPage is the smallest page size of any supported architecture.
 const smallestPage = 4096
 
-// copyTerminated copies text up to its NUL, limit+2 bytes at most, from the
+// copyTerminated copies a string up to its NUL, limit+2 bytes at most, from the
 // address in the record's slot to the address that to puts into R1. It puts the
 // number of bytes without the NUL into R0, jumps to failed if nothing can be
 // read, and changes R1 to R5.
@@ -97,7 +97,7 @@ func (g *generator) copyTerminated(slot int, to func(), limit int, failed string
 	g.emit(asm.Sub.Imm(asm.R0, 1)) // the NUL
 }
 
-// touchPages brings in the pages that n bytes of text may reach, from the address
+// touchPages brings in the pages that n bytes of a string may reach, from the address
 // that load puts into R3.
 func (g *generator) touchPages(load func(), n int) {
 	for page := 0; page <= (n+smallestPage-1)/smallestPage; page++ {

@@ -16,21 +16,21 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TextArg is one of Options.Strings.
-type TextArg struct {
+// StringArg is one of Options.Strings.
+type StringArg struct {
 	probes *selector.Selector // nil for all
 	arg    string
-	follow bool // the text's address is what arg points to, at offset
+	follow bool // the string's address is what arg points to, at offset
 	offset int64
-	length string // the argument that holds the length; empty for text up to a NUL
+	length string // the argument that holds the length; empty for a string up to a NUL
 }
 
-// errText says which forms an element of Options.Strings can have.
-var errText = errors.New("want argN, argN[argM] or argN->OFFSET, with PROVIDER:NAME: before it for some probes only")
+// errStringArg says which forms an element of Options.Strings can have.
+var errStringArg = errors.New("want argN, argN[argM] or argN->OFFSET, with PROVIDER:NAME: before it for some probes only")
 
-func parseText(s string) (TextArg, error) {
-	fail := func(err error) (TextArg, error) { return TextArg{}, fmt.Errorf("text %q: %w", s, err) }
-	var t TextArg
+func parseString(s string) (StringArg, error) {
+	fail := func(err error) (StringArg, error) { return StringArg{}, fmt.Errorf("string argument %q: %w", s, err) }
+	var t StringArg
 	t.arg = s
 	if colon := strings.LastIndexByte(s, ':'); colon >= 0 {
 		probes, err := selector.Parse(s[:colon])
@@ -38,26 +38,26 @@ func parseText(s string) (TextArg, error) {
 			return fail(err)
 		}
 		if probes.Kind != selector.USDT {
-			return fail(errText)
+			return fail(errStringArg)
 		}
 		t.probes, t.arg = &probes, s[colon+1:]
 	}
 	if open := strings.IndexByte(t.arg, '['); open >= 0 {
 		var closed bool
 		if t.length, closed = strings.CutSuffix(t.arg[open+1:], "]"); !closed || !isArgName(t.length) {
-			return fail(errText)
+			return fail(errStringArg)
 		}
 		t.arg = t.arg[:open]
 	}
 	if arrow := strings.Index(t.arg, "->"); arrow >= 0 {
 		n, err := strconv.ParseUint(t.arg[arrow+2:], 0, 31)
 		if err != nil {
-			return fail(errText)
+			return fail(errStringArg)
 		}
 		t.arg, t.follow, t.offset = t.arg[:arrow], true, int64(n)
 	}
 	if !isArgName(t.arg) && (t.arg != retval || t.length != "") {
-		return fail(errText)
+		return fail(errStringArg)
 	}
 	return t, nil
 }
@@ -67,32 +67,32 @@ func isArgName(s string) bool {
 	return ok
 }
 
-// ParseTexts returns what Options.Strings say.
-func ParseTexts(all []string) ([]TextArg, error) {
-	var texts []TextArg
+// ParseStrings returns what Options.Strings say.
+func ParseStrings(all []string) ([]StringArg, error) {
+	var args []StringArg
 	for _, s := range all {
-		t, err := parseText(s)
+		t, err := parseString(s)
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, t)
+		args = append(args, t)
 	}
-	return texts, nil
+	return args, nil
 }
 
-// WhereTexts returns the arguments of untyped probes that a condition compares
-// with text: events hold what it was compared with.
-func WhereTexts(expr *filter.Expr) (texts []TextArg) {
-	for _, name := range expr.TextNames() {
+// ConditionStrings returns the arguments of untyped probes that a condition compares
+// with a string: events hold what they were compared with.
+func ConditionStrings(expr *filter.Expr) (args []StringArg) {
+	for _, name := range expr.StringNames() {
 		if isArgName(name) || name == retval {
-			texts = append(texts, TextArg{arg: name})
+			args = append(args, StringArg{arg: name})
 		}
 	}
-	return texts
+	return args
 }
 
-// reads returns how many reads text takes beside its pointer's.
-func (t *TextArg) reads() int {
+// reads returns how many reads a string takes beside its pointer's.
+func (t *StringArg) reads() int {
 	switch {
 	case t == nil:
 		return 0
@@ -102,17 +102,17 @@ func (t *TextArg) reads() int {
 	return 2
 }
 
-// text returns how argument arg of p is to be read as text, nil if it is not.
+// stringArg returns how argument arg of p is to be read as a string, nil if it is not.
 // An option for some probes comes first; one for all applies to every argument
 // that may be a pointer, if the probe has the argument for the length.
-func (b *Binder) text(p *reader.Probe, arg string, op *operand.Operand, isFloat bool) *TextArg {
+func (b *Binder) stringArg(p *reader.Probe, arg string, op *operand.Operand, isFloat bool) *StringArg {
 	word := uint8(8)
 	if p.Class == elf.ELFCLASS32 {
 		word = 4
 	}
-	var general *TextArg
-	for i := range b.Texts {
-		t := &b.Texts[i]
+	var general *StringArg
+	for i := range b.Strings {
+		t := &b.Strings[i]
 		if t.arg != arg {
 			continue
 		}
@@ -130,9 +130,9 @@ func (b *Binder) text(p *reader.Probe, arg string, op *operand.Operand, isFloat 
 	return general
 }
 
-// ofGo returns how the text of a Go function is read: its length is the next
+// ofGo returns how a string of a Go function is read: its length is the next
 // argument.
-func (t *TextArg) ofGo() *TextArg {
+func (t *StringArg) ofGo() *StringArg {
 	counted := *t
 	if i, ok := shape.ArgNumber(t.arg); ok {
 		counted.length = shape.ArgName(i + 1)
@@ -157,18 +157,18 @@ func lengthArg(p *reader.Probe, name string) *notes.Arg {
 	return nil
 }
 
-// textField is a field, by its index, that is to be read as text. The field is
+// stringField is a field, by its index, that is to be read as a string. The field is
 // bound to the pointer.
-type textField struct {
+type stringField struct {
 	field int
-	*TextArg
+	*StringArg
 }
 
-// bindTexts makes fields text. length returns the operand that holds a length,
+// bindStrings makes fields strings. length returns the operand that holds a length,
 // and its argument, nil if there is none.
-func (s *Schema) bindTexts(texts []textField, length func(string) (operand.Operand, *notes.Arg)) {
-	reads := make([]record.String, len(texts))
-	for i, t := range texts {
+func (s *Schema) bindStrings(strs []stringField, length func(string) (operand.Operand, *notes.Arg)) {
+	reads := make([]record.String, len(strs))
+	for i, t := range strs {
 		f := &s.Fields[t.field]
 		reads[i].Slot = f.Read
 		if t.length == "" {
@@ -182,7 +182,7 @@ func (s *Schema) bindTexts(texts []textField, length func(string) (operand.Opera
 		reads[i].Counted, reads[i].LengthSlot = true, s.Sig.Read(op)
 		reads[i].LengthSize, reads[i].LengthSigned = op.Size, a.Signed
 	}
-	for i, t := range texts {
+	for i, t := range strs {
 		f := &s.Fields[t.field]
 		if f.Err != nil {
 			continue
