@@ -5,8 +5,8 @@
 // and file offsets; only then are contents written, straight into the
 // [Image], so that contents can depend on addresses and nothing is copied:
 //
-//	text := &elfgen.Section{Name: ".text", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Align: 16, Size: 16}
-//	obj := &elfgen.Object{Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: elf.EM_X86_64, Sections: []*elfgen.Section{text}}
+//	text := &elfgen.Section{Name: ".text", Type: elfgen.SHT_PROGBITS, Flags: elfgen.SHF_ALLOC | elfgen.SHF_EXECINSTR, Align: 16, Size: 16}
+//	obj := &elfgen.Object{Class: elfgen.ELFCLASS64, Data: elfgen.ELFDATA2LSB, Machine: elfgen.EM_X86_64, Sections: []*elfgen.Section{text}}
 //	img, err := obj.Layout()
 //	if err != nil { … }
 //	copy(img.Contents(text), code)

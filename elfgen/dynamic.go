@@ -1,7 +1,5 @@
 package elfgen
 
-import "debug/elf"
-
 // dynamicSize returns the size of .dynamic: five entries, DT_NULL and, with a
 // name, DT_SONAME.
 func (im *Image) dynamicSize() uint64 {
@@ -15,17 +13,17 @@ func (im *Image) dynamicSize() uint64 {
 func (im *Image) writeDynamic() {
 	m := &im.made
 	w := writer{im.enc, im.Contents(m.dynamic)}
-	entry := func(tag elf.DynTag, v uint64) {
-		w.word(uint64(tag))
+	entry := func(tag, v uint64) {
+		w.word(tag)
 		w.word(v)
 	}
 	if im.obj.Soname != "" {
-		entry(elf.DT_SONAME, 1) // the first string of .dynstr
+		entry(dtSoname, 1) // the first string of .dynstr
 	}
-	entry(elf.DT_HASH, m.hash.Addr)
-	entry(elf.DT_STRTAB, m.dynstr.Addr)
-	entry(elf.DT_SYMTAB, m.dynsym.Addr)
-	entry(elf.DT_STRSZ, m.dynstr.Size)
-	entry(elf.DT_SYMENT, m.dynsym.Entsize)
-	entry(elf.DT_NULL, 0)
+	entry(dtHash, m.hash.Addr)
+	entry(dtStrTab, m.dynstr.Addr)
+	entry(dtSymTab, m.dynsym.Addr)
+	entry(dtStrSz, m.dynstr.Size)
+	entry(dtSymEnt, m.dynsym.Entsize)
+	entry(dtNull, 0)
 }

@@ -19,31 +19,31 @@ import (
 // targets has one machine for each class and byte order.
 var targets = []struct {
 	name    string
-	class   elf.Class
-	data    elf.Data
-	machine elf.Machine
+	class   elfgen.Class
+	data    elfgen.Data
+	machine elfgen.Machine
 	flags   uint32
 }{
-	{"x86-64", elf.ELFCLASS64, elf.ELFDATA2LSB, elf.EM_X86_64, 0},
-	{"s390x", elf.ELFCLASS64, elf.ELFDATA2MSB, elf.EM_S390, 0},
-	{"i386", elf.ELFCLASS32, elf.ELFDATA2LSB, elf.EM_386, 0},
-	{"ppc", elf.ELFCLASS32, elf.ELFDATA2MSB, elf.EM_PPC, 0},
+	{"x86-64", elfgen.ELFCLASS64, elfgen.ELFDATA2LSB, elfgen.EM_X86_64, 0},
+	{"s390x", elfgen.ELFCLASS64, elfgen.ELFDATA2MSB, elfgen.EM_S390, 0},
+	{"i386", elfgen.ELFCLASS32, elfgen.ELFDATA2LSB, elfgen.Machine(elf.EM_386), 0},
+	{"ppc", elfgen.ELFCLASS32, elfgen.ELFDATA2MSB, elfgen.Machine(elf.EM_PPC), 0},
 }
 
 // build makes an object with n functions of 8 bytes and n variables.
-func build(t testing.TB, class elf.Class, data elf.Data, machine elf.Machine, flags uint32, n int) (*elfgen.Image, []byte) {
+func build(t testing.TB, class elfgen.Class, data elfgen.Data, machine elfgen.Machine, flags uint32, n int) (*elfgen.Image, []byte) {
 	t.Helper()
-	text := &elfgen.Section{Name: ".text", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Align: 16, Skip: 0x123, Size: uint64(8 * n)}
-	vars := &elfgen.Section{Name: ".data", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_WRITE, Align: 4, Size: uint64(4 * n)}
-	comment := &elfgen.Section{Name: ".comment", Type: elf.SHT_PROGBITS, Flags: elf.SHF_MERGE | elf.SHF_STRINGS, Entsize: 1, Size: 6}
+	text := &elfgen.Section{Name: ".text", Type: elfgen.SHT_PROGBITS, Flags: elfgen.SHF_ALLOC | elfgen.SHF_EXECINSTR, Align: 16, Skip: 0x123, Size: uint64(8 * n)}
+	vars := &elfgen.Section{Name: ".data", Type: elfgen.SHT_PROGBITS, Flags: elfgen.SHF_ALLOC | elfgen.SHF_WRITE, Align: 4, Size: uint64(4 * n)}
+	comment := &elfgen.Section{Name: ".comment", Type: elfgen.SHT_PROGBITS, Flags: elfgen.SectionFlag(elf.SHF_MERGE | elf.SHF_STRINGS), Entsize: 1, Size: 6}
 	obj := &elfgen.Object{
 		Class: class, Data: data, Machine: machine, Flags: flags, Soname: "libtest.so",
 		Sections: []*elfgen.Section{comment, vars, text}, // in an order that the writer must change
 	}
 	for i := range n {
 		obj.Symbols = append(obj.Symbols,
-			elfgen.Symbol{Name: fmt.Sprintf("f%d", i), Section: text, Offset: uint64(8 * i), Size: 8, Type: elf.STT_FUNC},
-			elfgen.Symbol{Name: fmt.Sprintf("v%d", i), Section: vars, Offset: uint64(4 * i), Size: 4, Type: elf.STT_OBJECT})
+			elfgen.Symbol{Name: fmt.Sprintf("f%d", i), Section: text, Offset: uint64(8 * i), Size: 8, Type: elfgen.STT_FUNC},
+			elfgen.Symbol{Name: fmt.Sprintf("v%d", i), Section: vars, Offset: uint64(4 * i), Size: 4, Type: elfgen.STT_OBJECT})
 	}
 	img, err := obj.Layout()
 	if err != nil {
@@ -72,7 +72,7 @@ func TestReadBack(t *testing.T) {
 			if d := cmp.Diff(want, names); d != "" {
 				t.Errorf("sections (-want +got):\n%s", d)
 			}
-			if f.Machine != target.machine || f.Type != elf.ET_DYN {
+			if f.Machine != elf.Machine(target.machine) || f.Type != elf.ET_DYN {
 				t.Errorf("got %v %v, want %v %v", f.Machine, f.Type, target.machine, elf.ET_DYN)
 			}
 			soname, err := f.DynString(elf.DT_SONAME)
@@ -107,8 +107,8 @@ func TestReadBack(t *testing.T) {
 }
 
 func TestDeterministic(t *testing.T) {
-	_, a := build(t, elf.ELFCLASS64, elf.ELFDATA2LSB, elf.EM_X86_64, 0, 50)
-	_, b := build(t, elf.ELFCLASS64, elf.ELFDATA2LSB, elf.EM_X86_64, 0, 50)
+	_, a := build(t, elfgen.ELFCLASS64, elfgen.ELFDATA2LSB, elfgen.EM_X86_64, 0, 50)
+	_, b := build(t, elfgen.ELFCLASS64, elfgen.ELFDATA2LSB, elfgen.EM_X86_64, 0, 50)
 	if !bytes.Equal(a, b) {
 		t.Error("the same object has different bytes the second time")
 	}
@@ -138,8 +138,8 @@ func TestOtherReaders(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	text := &elfgen.Section{Name: ".text", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Size: 8}
-	valid := elfgen.Object{Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: elf.EM_X86_64}
+	text := &elfgen.Section{Name: ".text", Type: elfgen.SHT_PROGBITS, Flags: elfgen.SHF_ALLOC | elfgen.SHF_EXECINSTR, Size: 8}
+	valid := elfgen.Object{Class: elfgen.ELFCLASS64, Data: elfgen.ELFDATA2LSB, Machine: elfgen.EM_X86_64}
 	for _, tt := range []struct {
 		name   string
 		change func(*elfgen.Object)
@@ -152,30 +152,30 @@ func TestRefused(t *testing.T) {
 		{"soname", func(o *elfgen.Object) { o.Soname = "a\x00b" }, "has a NUL byte"},
 		{"nil", func(o *elfgen.Object) { o.Sections = []*elfgen.Section{nil} }, "section 0 is nil"},
 		{"own section", func(o *elfgen.Object) {
-			o.Sections = []*elfgen.Section{{Name: ".dynsym", Type: elf.SHT_PROGBITS}}
+			o.Sections = []*elfgen.Section{{Name: ".dynsym", Type: elfgen.SHT_PROGBITS}}
 		}, "section .dynsym is the writer's own"},
 		{"huge", func(o *elfgen.Object) {
-			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Size: 1<<64 - 100}}
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elfgen.SHT_PROGBITS, Size: 1<<64 - 100}}
 		}, "section .x has 18446744073709551516 bytes"},
 		{"far", func(o *elfgen.Object) {
-			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Skip: 1<<64 - 100}}
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elfgen.SHT_PROGBITS, Skip: 1<<64 - 100}}
 		}, "section .x skips 18446744073709551516 bytes"},
 		{"large sum", func(o *elfgen.Object) {
-			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Size: 1 << 40}, {Name: ".y", Type: elf.SHT_PROGBITS, Size: 1 << 40}}
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elfgen.SHT_PROGBITS, Size: 1 << 40}, {Name: ".y", Type: elfgen.SHT_PROGBITS, Size: 1 << 40}}
 		}, "bytes are too many for its class"},
 		{"32 bit", func(o *elfgen.Object) {
-			o.Class = elf.ELFCLASS32
-			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Size: 5 << 30}}
+			o.Class = elfgen.ELFCLASS32
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elfgen.SHT_PROGBITS, Size: 5 << 30}}
 		}, "bytes are too many for its class"},
 		{"nobits", func(o *elfgen.Object) {
-			o.Sections = []*elfgen.Section{{Name: ".bss", Type: elf.SHT_NOBITS, Size: 1}}
+			o.Sections = []*elfgen.Section{{Name: ".bss", Type: elfgen.SHT_NOBITS, Size: 1}}
 		}, "section .bss is SHT_NOBITS"},
 		{"align", func(o *elfgen.Object) {
-			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Align: 3}}
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elfgen.SHT_PROGBITS, Align: 3}}
 		}, "section .x has alignment 3"},
 		{"twice", func(o *elfgen.Object) { o.Sections = []*elfgen.Section{text, text} }, "section .text is listed twice"},
 		{"wx", func(o *elfgen.Object) {
-			o.Sections = []*elfgen.Section{{Name: ".x", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_WRITE | elf.SHF_EXECINSTR}}
+			o.Sections = []*elfgen.Section{{Name: ".x", Type: elfgen.SHT_PROGBITS, Flags: elfgen.SHF_ALLOC | elfgen.SHF_WRITE | elfgen.SHF_EXECINSTR}}
 		}, "writable and executable"},
 		{"stray symbol", func(o *elfgen.Object) { o.Symbols = []elfgen.Symbol{{Name: "f", Section: text}} }, "symbol f is in no loaded section"},
 		{"long symbol", func(o *elfgen.Object) {
@@ -203,7 +203,7 @@ func BenchmarkLayout(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
-				build(b, elf.ELFCLASS64, elf.ELFDATA2LSB, elf.EM_X86_64, 0, n)
+				build(b, elfgen.ELFCLASS64, elfgen.ELFDATA2LSB, elfgen.EM_X86_64, 0, n)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package elfgen
 
 import (
-	"debug/elf"
 	"encoding/binary"
 )
 
@@ -11,9 +10,9 @@ type encoding struct {
 	is64  bool
 }
 
-func newEncoding(c elf.Class, d elf.Data) encoding {
-	e := encoding{order: binary.LittleEndian, is64: c == elf.ELFCLASS64}
-	if d == elf.ELFDATA2MSB {
+func newEncoding(c Class, d Data) encoding {
+	e := encoding{order: binary.LittleEndian, is64: c == ELFCLASS64}
+	if d == ELFDATA2MSB {
 		e.order = binary.BigEndian
 	}
 	return e

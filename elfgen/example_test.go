@@ -11,12 +11,12 @@ import (
 
 // A library with one function, which returns at once.
 func Example() {
-	text := &elfgen.Section{Name: ".text", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Align: 16, Size: 1}
+	text := &elfgen.Section{Name: ".text", Type: elfgen.SHT_PROGBITS, Flags: elfgen.SHF_ALLOC | elfgen.SHF_EXECINSTR, Align: 16, Size: 1}
 	library := &elfgen.Object{
-		Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: elf.EM_X86_64,
+		Class: elfgen.ELFCLASS64, Data: elfgen.ELFDATA2LSB, Machine: elfgen.EM_X86_64,
 		Soname:   "libnothing.so",
 		Sections: []*elfgen.Section{text},
-		Symbols:  []elfgen.Symbol{{Name: "nothing", Section: text, Size: 1, Type: elf.STT_FUNC}},
+		Symbols:  []elfgen.Symbol{{Name: "nothing", Section: text, Size: 1, Type: elfgen.STT_FUNC}},
 	}
 	image, err := library.Layout() // everything has its address now
 	if err != nil {

@@ -1,7 +1,5 @@
 package elfgen
 
-import "debug/elf"
-
 // writeHeaders writes the ELF header, the program headers, the section
 // headers and the section names.
 func (im *Image) writeHeaders() {
@@ -15,15 +13,15 @@ func (im *Image) writeHeaders() {
 func (im *Image) writeHeader(shoff uint64) {
 	o, e := im.obj, im.enc
 	w := writer{e, im.buf}
-	w.bytes([]byte(elf.ELFMAG))
+	w.bytes([]byte(elfMagic))
 	w.u8(uint8(o.Class))
 	w.u8(uint8(o.Data))
-	w.u8(uint8(elf.EV_CURRENT))
-	w.u8(uint8(elf.ELFOSABI_NONE))
+	w.u8(evCurrent)
+	w.u8(osABINone)
 	w.bytes(make([]byte, 8)) // ABI version and padding
-	w.u16(uint16(elf.ET_DYN))
+	w.u16(etDyn)
 	w.u16(uint16(o.Machine))
-	w.u32(uint32(elf.EV_CURRENT))
+	w.u32(evCurrent)
 	w.word(0) // e_entry
 	w.word(e.headerSize())
 	w.word(shoff)
@@ -39,8 +37,8 @@ func (im *Image) writeHeader(shoff uint64) {
 func (im *Image) writeProgs() {
 	e := im.enc
 	w := writer{e, im.buf[e.headerSize():]}
-	prog := func(t elf.ProgType, f elf.ProgFlag, off, size, align uint64) {
-		w.u32(uint32(t))
+	prog := func(t uint32, f ProgFlag, off, size, align uint64) {
+		w.u32(t)
 		if e.is64 {
 			w.u32(uint32(f))
 		}
@@ -55,12 +53,12 @@ func (im *Image) writeProgs() {
 		w.word(align)
 	}
 	for _, s := range im.segments {
-		prog(elf.PT_LOAD, s.Flags, s.Offset, s.Size, im.obj.pageSize())
+		prog(ptLoad, s.Flags, s.Offset, s.Size, im.obj.pageSize())
 	}
 	dyn, id := im.made.dynamic, im.made.buildID
-	prog(elf.PT_DYNAMIC, elf.PF_R|elf.PF_W, dyn.Offset, dyn.Size, dyn.Align)
-	prog(elf.PT_NOTE, elf.PF_R, id.Offset, id.Size, id.Align)
-	prog(elf.PT_GNU_STACK, elf.PF_R|elf.PF_W, 0, 0, 16)
+	prog(ptDynamic, PF_R|PF_W, dyn.Offset, dyn.Size, dyn.Align)
+	prog(ptNote, PF_R, id.Offset, id.Size, id.Align)
+	prog(ptGNUStack, PF_R|PF_W, 0, 0, 16)
 }
 
 func (im *Image) writeSections(shoff uint64) {

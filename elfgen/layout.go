@@ -1,7 +1,6 @@
 package elfgen
 
 import (
-	"debug/elf"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +10,7 @@ import (
 type Segment struct {
 	Offset uint64 // a multiple of the page size
 	Size   uint64 // bytes, in the file and in memory
-	Flags  elf.ProgFlag
+	Flags  ProgFlag
 }
 
 // Image is an object that has been laid out and is becoming a file.
@@ -38,11 +37,11 @@ func (o *Object) Layout() (*Image, error) {
 	}
 	im := &Image{obj: o, enc: newEncoding(o.Class, o.Data)}
 	im.makeSections()
-	if len(im.sections) >= int(elf.SHN_LORESERVE) {
+	if len(im.sections) >= shnLoReserve {
 		return nil, fmt.Errorf("lay out ELF object: %d sections are too many", len(im.sections))
 	}
 	end := im.place()
-	if o.Class == elf.ELFCLASS32 && end > math.MaxUint32 || end > maxSection {
+	if o.Class == ELFCLASS32 && end > math.MaxUint32 || end > maxSection {
 		return nil, fmt.Errorf("lay out ELF object: %d bytes are too many for its class", end)
 	}
 	im.buf = make([]byte, end)
@@ -66,12 +65,12 @@ func (im *Image) makeSections() {
 		strsize += uint64(len(o.Symbols[i].Name)) + 1
 	}
 	m := &im.made
-	m.buildID = &Section{Name: ".note.gnu.build-id", Type: elf.SHT_NOTE, Flags: elf.SHF_ALLOC, Align: 4, Size: buildIDNoteSize}
-	m.hash = &Section{Name: ".hash", Type: elf.SHT_HASH, Flags: elf.SHF_ALLOC, Align: word, Entsize: o.hashEntrySize(), Size: o.hashEntrySize() * (2 + hashBuckets(n) + n)}
-	m.dynsym = &Section{Name: ".dynsym", Type: elf.SHT_DYNSYM, Flags: elf.SHF_ALLOC, Align: word, Entsize: e.symSize(), Size: n * e.symSize()}
-	m.dynstr = &Section{Name: ".dynstr", Type: elf.SHT_STRTAB, Flags: elf.SHF_ALLOC, Size: strsize}
-	m.dynamic = &Section{Name: ".dynamic", Type: elf.SHT_DYNAMIC, Flags: elf.SHF_ALLOC | elf.SHF_WRITE, Align: word, Entsize: 2 * word, Size: im.dynamicSize()}
-	m.shstrtab = &Section{Name: ".shstrtab", Type: elf.SHT_STRTAB}
+	m.buildID = &Section{Name: ".note.gnu.build-id", Type: SHT_NOTE, Flags: SHF_ALLOC, Align: 4, Size: buildIDNoteSize}
+	m.hash = &Section{Name: ".hash", Type: SHT_HASH, Flags: SHF_ALLOC, Align: word, Entsize: o.hashEntrySize(), Size: o.hashEntrySize() * (2 + hashBuckets(n) + n)}
+	m.dynsym = &Section{Name: ".dynsym", Type: SHT_DYNSYM, Flags: SHF_ALLOC, Align: word, Entsize: e.symSize(), Size: n * e.symSize()}
+	m.dynstr = &Section{Name: ".dynstr", Type: SHT_STRTAB, Flags: SHF_ALLOC, Size: strsize}
+	m.dynamic = &Section{Name: ".dynamic", Type: SHT_DYNAMIC, Flags: SHF_ALLOC | SHF_WRITE, Align: word, Entsize: 2 * word, Size: im.dynamicSize()}
+	m.shstrtab = &Section{Name: ".shstrtab", Type: SHT_STRTAB}
 
 	all := append([]*Section{m.buildID, m.hash, m.dynsym, m.dynstr, m.dynamic}, o.Sections...)
 	all = append(all, m.shstrtab)
@@ -94,7 +93,7 @@ func (im *Image) makeSections() {
 func (im *Image) place() uint64 {
 	e, page := im.enc, im.obj.pageSize()
 	off := e.headerSize() + e.progSize()*im.progCount()
-	current := Segment{Flags: elf.PF_R}
+	current := Segment{Flags: PF_R}
 	perm := readOnly
 	for _, s := range im.sections {
 		if p := s.permission(); p != perm {
@@ -119,9 +118,9 @@ func (im *Image) place() uint64 {
 	return alignUp(off, uint64(e.wordSize())) + e.sectionSize()*uint64(len(im.sections)+1)
 }
 
-var segmentFlags = map[permission]elf.ProgFlag{
-	executable: elf.PF_R | elf.PF_X,
-	writable:   elf.PF_R | elf.PF_W,
+var segmentFlags = map[permission]ProgFlag{
+	executable: PF_R | PF_X,
+	writable:   PF_R | PF_W,
 }
 
 // progCount returns the number of program headers: the segments, and

@@ -1,7 +1,6 @@
 package elfgen
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,9 +8,9 @@ import (
 
 // Object describes a shared object.
 type Object struct {
-	Class   elf.Class
-	Data    elf.Data
-	Machine elf.Machine
+	Class   Class
+	Data    Data
+	Machine Machine
 	Flags   uint32 // e_flags; some machines need them
 
 	// Soname becomes DT_SONAME unless it is empty.
@@ -35,8 +34,8 @@ type Object struct {
 // Section is a section that the caller fills.
 type Section struct {
 	Name    string
-	Type    elf.SectionType // not SHT_NOBITS: semaphores and the like must be inside the file
-	Flags   elf.SectionFlag
+	Type    SectionType // not SHT_NOBITS: semaphores and the like must be inside the file
+	Flags   SectionFlag
 	Align   uint64 // a power of two; 0 means 1
 	Skip    uint64 // zero bytes before the section, to move it to a certain place
 	Entsize uint64
@@ -55,7 +54,7 @@ type Symbol struct {
 	Section *Section // one of Object.Sections, with SHF_ALLOC
 	Offset  uint64   // from the start of Section
 	Size    uint64
-	Type    elf.SymType
+	Type    SymType
 }
 
 // permission groups sections into segments. The order is that of the file.
@@ -70,11 +69,11 @@ const (
 
 func (s *Section) permission() permission {
 	switch {
-	case s.Flags&elf.SHF_ALLOC == 0:
+	case s.Flags&SHF_ALLOC == 0:
 		return notLoaded
-	case s.Flags&elf.SHF_EXECINSTR != 0:
+	case s.Flags&SHF_EXECINSTR != 0:
 		return executable
-	case s.Flags&elf.SHF_WRITE != 0:
+	case s.Flags&SHF_WRITE != 0:
 		return writable
 	}
 	return readOnly
@@ -95,10 +94,10 @@ var made = map[string]bool{
 
 // check returns an error for what cannot be written of the description.
 func (o *Object) check() error {
-	if o.Class != elf.ELFCLASS32 && o.Class != elf.ELFCLASS64 {
+	if o.Class != ELFCLASS32 && o.Class != ELFCLASS64 {
 		return fmt.Errorf("unknown ELF class %v", o.Class)
 	}
-	if o.Data != elf.ELFDATA2LSB && o.Data != elf.ELFDATA2MSB {
+	if o.Data != ELFDATA2LSB && o.Data != ELFDATA2MSB {
 		return fmt.Errorf("unknown ELF data encoding %v", o.Data)
 	}
 	if o.PageSize&(o.PageSize-1) != 0 || o.PageSize != 0 && o.PageSize < minPage {
@@ -123,11 +122,11 @@ func (o *Object) check() error {
 			wrong("section %s skips %d bytes, %d are the most", s.Name, s.Skip, uint64(maxSection))
 		case s.Name == "" || strings.ContainsRune(s.Name, 0):
 			wrong("section name %q is empty or has a NUL byte", s.Name)
-		case s.Type == elf.SHT_NOBITS:
+		case s.Type == SHT_NOBITS:
 			wrong("section %s is SHT_NOBITS, which this writer does not support", s.Name)
 		case s.align()&(s.align()-1) != 0 || s.align() > o.pageSize():
 			wrong("section %s has alignment %d, want a power of two up to the page size", s.Name, s.Align)
-		case s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_WRITE != 0:
+		case s.Flags&SHF_EXECINSTR != 0 && s.Flags&SHF_WRITE != 0:
 			wrong("section %s is writable and executable", s.Name)
 		case seen[s]:
 			wrong("section %s is listed twice", s.Name)
@@ -139,7 +138,7 @@ func (o *Object) check() error {
 		switch {
 		case sym.Name == "" || strings.ContainsRune(sym.Name, 0):
 			wrong("symbol name %q is empty or has a NUL byte", sym.Name)
-		case !seen[sym.Section] || sym.Section.Flags&elf.SHF_ALLOC == 0:
+		case !seen[sym.Section] || sym.Section.Flags&SHF_ALLOC == 0:
 			wrong("symbol %s is in no loaded section of the object", sym.Name)
 		case sym.Offset > sym.Section.Size || sym.Size > sym.Section.Size-sym.Offset:
 			wrong("symbol %s reaches beyond section %s", sym.Name, sym.Section.Name)

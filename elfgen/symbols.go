@@ -1,14 +1,12 @@
 package elfgen
 
-import "debug/elf"
-
 // hashBuckets returns the number of chains for a table of n symbols.
 func hashBuckets(n uint64) uint64 { return n/2 | 1 }
 
 // hashEntrySize returns the size in bytes of a number in .hash: 4 in the gABI,
 // but 8 in the processor supplements of Alpha and of 64-bit S/390.
 func (o *Object) hashEntrySize() uint64 {
-	if o.Class == elf.ELFCLASS64 && (o.Machine == elf.EM_S390 || o.Machine == elf.EM_ALPHA || o.Machine == elf.EM_ALPHA_STD) {
+	if o.Class == ELFCLASS64 && (o.Machine == EM_S390 || o.Machine == EM_ALPHA || o.Machine == EM_ALPHA_STD) {
 		return 8
 	}
 	return 4
@@ -65,12 +63,12 @@ func (im *Image) writeSymbols() {
 }
 
 func (im *Image) writeSymbol(w *writer, s *Symbol, name uint32) {
-	info := elf.ST_INFO(elf.STB_GLOBAL, s.Type)
+	info := stbGlobal<<4 | uint8(s.Type)
 	value := s.Section.Addr + s.Offset
 	w.u32(name)
 	if w.is64 {
 		w.u8(info)
-		w.u8(uint8(elf.STV_DEFAULT))
+		w.u8(stvDefault)
 		w.u16(uint16(s.Section.index))
 		w.u64(value)
 		w.u64(s.Size)
@@ -79,7 +77,7 @@ func (im *Image) writeSymbol(w *writer, s *Symbol, name uint32) {
 	w.u32(uint32(value))
 	w.u32(uint32(s.Size))
 	w.u8(info)
-	w.u8(uint8(elf.STV_DEFAULT))
+	w.u8(stvDefault)
 	w.u16(uint16(s.Section.index))
 }
 

@@ -2,12 +2,11 @@ package notes
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 )
 
 var amd64 = grammar{
-	parse: func(g *grammar, class elf.Class, a *Arg) {
+	parse: func(g *grammar, class Class, a *Arg) {
 		c := cursor{grammar: g, class: class, text: a.Text}
 		c.end(a, c.size(a) && x86Operand(&c, a))
 	},

@@ -27,7 +27,7 @@ func TestParseArgs(t *testing.T) {
 }
 
 // checkRoundTrip checks that a is unchanged after it is appended and parsed again.
-func checkRoundTrip(t *testing.T, m elf.Machine, class elf.Class, a Arg) {
+func checkRoundTrip(t *testing.T, m Machine, class Class, a Arg) {
 	t.Helper()
 	text := string(a.Append(nil, m))
 	if a.Err != nil {
@@ -56,34 +56,34 @@ func checkRoundTrip(t *testing.T, m elf.Machine, class elf.Class, a Arg) {
 
 func TestParseArgsSplits(t *testing.T) {
 	for _, c := range []struct {
-		machine elf.Machine
+		machine Machine
 		in      string
 		want    []string
 	}{
-		{elf.EM_X86_64, "", nil},
-		{elf.EM_X86_64, ":", nil},
-		{elf.EM_X86_64, ":8@%rax", nil},
-		{elf.EM_X86_64, " \t ", nil},
-		{elf.EM_X86_64, "8@%rdi -4@%esi 8@48(%rax)", []string{"8@%rdi", "-4@%esi", "8@48(%rax)"}},
-		{elf.EM_X86_64, "  8@%rdi   -4@%esi\t2@%ax ", []string{"8@%rdi", "-4@%esi", "2@%ax"}},
-		{elf.EM_X86_64, "8@( %rax, %rbx, 8 ) 4@%eax", []string{"8@( %rax, %rbx, 8 )", "4@%eax"}},
-		{elf.EM_X86_64, "-4@$0 8@$1234 %rdi %rax", []string{"-4@$0", "8@$1234", "%rdi", "%rax"}},
-		{elf.EM_386, "-4@40+c@GOTOFF(%ebx) -4@%gs:t@ntpoff 8f@%st(1)", []string{"-4@40+c@GOTOFF(%ebx)", "-4@%gs:t@ntpoff", "8f@%st(1)"}},
-		{elf.EM_AARCH64, "8@[x0, x1, lsl 3] -4@[sp, 60] 8@x0", []string{"8@[x0, x1, lsl 3]", "-4@[sp, 60]", "8@x0"}},
-		{elf.EM_LOONGARCH, "8@$r4, 8 -4@$fp, -20 8@$a0", []string{"8@$r4, 8", "-4@$fp, -20", "8@$a0"}},
+		{EM_X86_64, "", nil},
+		{EM_X86_64, ":", nil},
+		{EM_X86_64, ":8@%rax", nil},
+		{EM_X86_64, " \t ", nil},
+		{EM_X86_64, "8@%rdi -4@%esi 8@48(%rax)", []string{"8@%rdi", "-4@%esi", "8@48(%rax)"}},
+		{EM_X86_64, "  8@%rdi   -4@%esi\t2@%ax ", []string{"8@%rdi", "-4@%esi", "2@%ax"}},
+		{EM_X86_64, "8@( %rax, %rbx, 8 ) 4@%eax", []string{"8@( %rax, %rbx, 8 )", "4@%eax"}},
+		{EM_X86_64, "-4@$0 8@$1234 %rdi %rax", []string{"-4@$0", "8@$1234", "%rdi", "%rax"}},
+		{EM_386, "-4@40+c@GOTOFF(%ebx) -4@%gs:t@ntpoff 8f@%st(1)", []string{"-4@40+c@GOTOFF(%ebx)", "-4@%gs:t@ntpoff", "8f@%st(1)"}},
+		{EM_AARCH64, "8@[x0, x1, lsl 3] -4@[sp, 60] 8@x0", []string{"8@[x0, x1, lsl 3]", "-4@[sp, 60]", "8@x0"}},
+		{EM_LOONGARCH, "8@$r4, 8 -4@$fp, -20 8@$a0", []string{"8@$r4, 8", "-4@$fp, -20", "8@$a0"}},
 
 		// An error stays within its argument.
-		{elf.EM_AARCH64, "8@[x0, -16f@x1 8@x2", []string{"! 8@[x0,", "-16f@x1", "8@x2"}},
-		{elf.EM_AARCH64, "8@[x0, x1 8@[x2, 8]", []string{"! 8@[x0, x1", "8@[x2, 8]"}},
-		{elf.EM_X86_64, "8@(%rax 4@%eax 8@((%rax) 8@%rbx", []string{"! 8@(%rax", "4@%eax", "! 8@((%rax)", "8@%rbx"}},
-		{elf.EM_X86_64, "8@%rax) 8@%rbx] 4@%eax", []string{"! 8@%rax)", "! 8@%rbx]", "4@%eax"}},
-		{elf.EM_X86_64, "8@%rax, 4@%eax", []string{"! 8@%rax,", "4@%eax"}},
-		{elf.EM_X86_64, "8@(%rax,  ", []string{"! 8@(%rax,"}},
-		{elf.EM_X86_64, "3@%rax 4@%eax 8@", []string{"! 3@%rax", "4@%eax", "! 8@"}},
-		{elf.EM_SPARC, "8@%o0 4@[%o1 + 4]", []string{"! 8@%o0", "! 4@[%o1 + 4]"}},
+		{EM_AARCH64, "8@[x0, -16f@x1 8@x2", []string{"! 8@[x0,", "-16f@x1", "8@x2"}},
+		{EM_AARCH64, "8@[x0, x1 8@[x2, 8]", []string{"! 8@[x0, x1", "8@[x2, 8]"}},
+		{EM_X86_64, "8@(%rax 4@%eax 8@((%rax) 8@%rbx", []string{"! 8@(%rax", "4@%eax", "! 8@((%rax)", "8@%rbx"}},
+		{EM_X86_64, "8@%rax) 8@%rbx] 4@%eax", []string{"! 8@%rax)", "! 8@%rbx]", "4@%eax"}},
+		{EM_X86_64, "8@%rax, 4@%eax", []string{"! 8@%rax,", "4@%eax"}},
+		{EM_X86_64, "8@(%rax,  ", []string{"! 8@(%rax,"}},
+		{EM_X86_64, "3@%rax 4@%eax 8@", []string{"! 3@%rax", "4@%eax", "! 8@"}},
+		{Machine(elf.EM_SPARC), "8@%o0 4@[%o1 + 4]", []string{"! 8@%o0", "! 4@[%o1 + 4]"}},
 	} {
 		var got []string
-		for _, a := range ParseArgs(c.machine, elf.ELFCLASS64, c.in) {
+		for _, a := range ParseArgs(c.machine, ELFCLASS64, c.in) {
 			text := a.Text
 			if a.Err != nil {
 				text = "! " + text
@@ -100,7 +100,7 @@ func TestParseArgsSplits(t *testing.T) {
 }
 
 func TestSyntaxErrorOffset(t *testing.T) {
-	args := ParseArgs(elf.EM_X86_64, elf.ELFCLASS64, "8@%rdi  4@(%rax,%rbx,3) 4@%eax")
+	args := ParseArgs(EM_X86_64, ELFCLASS64, "8@%rdi  4@(%rax,%rbx,3) 4@%eax")
 	var e *SyntaxError
 	if len(args) != 3 || !errors.As(args[1].Err, &e) {
 		t.Fatalf("got %+v, want three arguments, the second with a SyntaxError", args)
@@ -117,7 +117,7 @@ func TestSyntaxErrorOffset(t *testing.T) {
 // TestParseArgsPostgres parses the strings of checkpoint__done in Debian's
 // postgresql-15 for amd64, and of buffer__sync__done for i386.
 func TestParseArgsPostgres(t *testing.T) {
-	args := ParseArgs(elf.EM_X86_64, elf.ELFCLASS64,
+	args := ParseArgs(EM_X86_64, ELFCLASS64,
 		"-4@40+CheckpointStats(%rip) -4@NBuffers(%rip) -4@44+CheckpointStats(%rip) -4@48+CheckpointStats(%rip) -4@52+CheckpointStats(%rip)")
 	if len(args) != 5 {
 		t.Fatalf("got %d arguments, want 5", len(args))
@@ -137,7 +137,7 @@ func TestParseArgsPostgres(t *testing.T) {
 
 func TestParseArgsLimit(t *testing.T) {
 	const n = 1 << 20
-	args := ParseArgs(elf.EM_X86_64, elf.ELFCLASS64, strings.Repeat("0 ", n))
+	args := ParseArgs(EM_X86_64, ELFCLASS64, strings.Repeat("0 ", n))
 	if len(args) != maxArgs {
 		t.Fatalf("got %d arguments, want %d", len(args), maxArgs)
 	}
@@ -145,7 +145,7 @@ func TestParseArgsLimit(t *testing.T) {
 	if last.Err == nil || last.Offset != 2*(maxArgs-1) || len(last.Text) != 2*n-last.Offset {
 		t.Errorf("got %d bytes at %d with error %v, want the rest of the string with an error", len(last.Text), last.Offset, last.Err)
 	}
-	args = ParseArgs(elf.EM_X86_64, elf.ELFCLASS64, strings.Repeat("0 ", maxArgs))
+	args = ParseArgs(EM_X86_64, ELFCLASS64, strings.Repeat("0 ", maxArgs))
 	if last = args[maxArgs-1]; last.Err != nil {
 		t.Errorf("%d arguments: the last has the error %v", maxArgs, last.Err)
 	}
@@ -160,9 +160,9 @@ func TestParseArgsLong(t *testing.T) {
 		"8@$" + strings.Repeat("1+", n), "8@$" + strings.Repeat("a", n), "8@%st(" + strings.Repeat("1", n),
 		strings.Repeat(", ", n), "8@(" + strings.Repeat(" ", n), strings.Repeat("8@[", n),
 	} {
-		for _, m := range []elf.Machine{elf.EM_X86_64, elf.EM_AARCH64, elf.EM_LOONGARCH} {
-			for _, a := range ParseArgs(m, elf.ELFCLASS64, s) {
-				if a.Err == nil && m != elf.EM_LOONGARCH && s[0] != '8' {
+		for _, m := range []Machine{EM_X86_64, EM_AARCH64, EM_LOONGARCH} {
+			for _, a := range ParseArgs(m, ELFCLASS64, s) {
+				if a.Err == nil && m != EM_LOONGARCH && s[0] != '8' {
 					t.Errorf("%v: %.20q… has no error", m, a.Text)
 				}
 			}
@@ -186,7 +186,7 @@ func TestWiden(t *testing.T) {
 		{"-8@%rax", 1 << 63, 1 << 63},
 		{"16@%rax", 1 << 63, 1 << 63},
 	} {
-		a := ParseArgs(elf.EM_X86_64, elf.ELFCLASS64, c.in)[0]
+		a := ParseArgs(EM_X86_64, ELFCLASS64, c.in)[0]
 		if got := a.Widen(c.bits); got != c.want {
 			t.Errorf("%s: Widen(%#x) = %#x, want %#x", c.in, c.bits, got, c.want)
 		}
@@ -195,16 +195,16 @@ func TestWiden(t *testing.T) {
 
 func TestParseArgsAllocs(t *testing.T) {
 	for _, c := range []struct {
-		machine elf.Machine
+		machine Machine
 		in      string
 	}{
-		{elf.EM_X86_64, "8@%rdi -4@%esi 8@48(%rax)"},
-		{elf.EM_AARCH64, "8@x0 -4@[sp, 60] 1@[x2, x1]"},
-		{elf.EM_PPC64, "8@9 -4@i-1 4@0(31)"},
-		{elf.EM_S390, "8@%r2 -4@164(%r15) -16@%r6"},
-		{elf.EM_RISCV, "8@a0 -4@-256(a5) 4@-1"},
+		{EM_X86_64, "8@%rdi -4@%esi 8@48(%rax)"},
+		{EM_AARCH64, "8@x0 -4@[sp, 60] 1@[x2, x1]"},
+		{EM_PPC64, "8@9 -4@i-1 4@0(31)"},
+		{EM_S390, "8@%r2 -4@164(%r15) -16@%r6"},
+		{EM_RISCV, "8@a0 -4@-256(a5) 4@-1"},
 	} {
-		if n := testing.AllocsPerRun(100, func() { ParseArgs(c.machine, elf.ELFCLASS64, c.in) }); n != 1 {
+		if n := testing.AllocsPerRun(100, func() { ParseArgs(c.machine, ELFCLASS64, c.in) }); n != 1 {
 			t.Errorf("%v %q: got %v allocations, want 1, the slice", c.machine, c.in, n)
 		}
 	}
@@ -215,11 +215,11 @@ func FuzzParseArgs(f *testing.F) {
 		f.Add(uint16(c.machine), byte(c.class), c.input)
 	}
 	for _, s := range []string{":", " ", "8@[x0, -16f@x1 8@x2", "8@$r4, 8 4@$r5", "8@(%rax 4@%eax)", "8@\x00", "8@\xff(%rip)"} {
-		f.Add(uint16(elf.EM_X86_64), byte(elf.ELFCLASS64), s)
-		f.Add(uint16(elf.EM_AARCH64), byte(elf.ELFCLASS64), s)
+		f.Add(uint16(EM_X86_64), byte(ELFCLASS64), s)
+		f.Add(uint16(EM_AARCH64), byte(ELFCLASS64), s)
 	}
 	f.Fuzz(func(t *testing.T, machine uint16, class byte, s string) {
-		m, c := elf.Machine(machine), elf.Class(class)
+		m, c := Machine(machine), Class(class)
 		end := 0
 		for _, a := range ParseArgs(m, c, s) {
 			if a.Offset < end || a.Offset+len(a.Text) > len(s) || s[a.Offset:a.Offset+len(a.Text)] != a.Text || a.Text == "" {
@@ -241,11 +241,11 @@ func FuzzParseArgs(f *testing.F) {
 
 // checkMeaning checks that the fields of a, which has no error, are as their comments
 // promise.
-func checkMeaning(t *testing.T, m elf.Machine, class elf.Class, a Arg) {
+func checkMeaning(t *testing.T, m Machine, class Class, a Arg) {
 	switch a.Size {
 	case 1, 2, 4, 8, 16:
 	case 12:
-		if m != elf.EM_386 || !a.Float {
+		if m != EM_386 || !a.Float {
 			t.Errorf("%q: size 12", a.Text)
 		}
 	default:
@@ -276,12 +276,12 @@ func checkMeaning(t *testing.T, m elf.Machine, class elf.Class, a Arg) {
 // benchmarked are argument strings as compilers write them.
 var benchmarked = []struct {
 	name    string
-	machine elf.Machine
+	machine Machine
 	in      string
 }{
-	{"x86-64", elf.EM_X86_64, "8@%rdi -4@%esi 8@48(%rax)"},
-	{"arm64", elf.EM_AARCH64, "8@x0 -4@x1 8@[sp, 48]"},
-	{"ppc64", elf.EM_PPC64, "8@9 -4@i-1 4@0(31)"},
+	{"x86-64", EM_X86_64, "8@%rdi -4@%esi 8@48(%rax)"},
+	{"arm64", EM_AARCH64, "8@x0 -4@x1 8@[sp, 48]"},
+	{"ppc64", EM_PPC64, "8@9 -4@i-1 4@0(31)"},
 }
 
 func BenchmarkParseArgs(b *testing.B) {
@@ -289,7 +289,7 @@ func BenchmarkParseArgs(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				ParseArgs(c.machine, elf.ELFCLASS64, c.in)
+				ParseArgs(c.machine, ELFCLASS64, c.in)
 			}
 		})
 	}
@@ -299,7 +299,7 @@ func BenchmarkAppendArg(b *testing.B) {
 	for _, c := range benchmarked {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
-			args, buf := ParseArgs(c.machine, elf.ELFCLASS64, c.in), make([]byte, 0, 64)
+			args, buf := ParseArgs(c.machine, ELFCLASS64, c.in), make([]byte, 0, 64)
 			for b.Loop() {
 				for i := range args {
 					buf = args[i].Append(buf[:0], c.machine)

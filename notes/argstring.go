@@ -1,7 +1,6 @@
 package notes
 
 import (
-	"debug/elf"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,7 @@ const maxArgs = 4096
 // or begins with ':' has no arguments.
 //
 // The result's strings are parts of s.
-func ParseArgs(m elf.Machine, c elf.Class, s string) []Arg {
+func ParseArgs(m Machine, c Class, s string) []Arg {
 	if len(s) == 0 || s[0] == ':' {
 		return nil
 	}
@@ -27,7 +26,7 @@ func ParseArgs(m elf.Machine, c elf.Class, s string) []Arg {
 
 // AppendArgs appends the arguments that [ParseArgs] returns to dst, and returns the
 // result.
-func AppendArgs(dst []Arg, m elf.Machine, c elf.Class, s string) []Arg {
+func AppendArgs(dst []Arg, m Machine, c Class, s string) []Arg {
 	if len(s) == 0 || s[0] == ':' {
 		return dst
 	}
@@ -160,9 +159,9 @@ func (c *cursor) end(a *Arg, ok bool) {
 
 // parseUnknown reports that machine m has no grammar, unless something in front of
 // the operand is wrong, which is the same on every machine.
-func parseUnknown(m elf.Machine, class elf.Class, a *Arg) {
+func parseUnknown(m Machine, class Class, a *Arg) {
 	c := cursor{grammar: &grammar{}, class: class, text: a.Text}
-	c.end(a, c.size(a) && c.fail(c.pos, fmt.Sprintf("the operands of %v are not known", m)))
+	c.end(a, c.size(a) && c.fail(c.pos, fmt.Sprintf("the operands of machine %d are not known", m)))
 }
 
 // size reads the size and the '@', if the argument has them, up to the operand. The

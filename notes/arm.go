@@ -1,12 +1,11 @@
 package notes
 
 import (
-	"debug/elf"
 	"encoding/binary"
 )
 
 var arm = grammar{
-	parse: func(g *grammar, class elf.Class, a *Arg) {
+	parse: func(g *grammar, class Class, a *Arg) {
 		c := cursor{grammar: g, class: class, text: a.Text}
 		c.end(a, c.size(a) && armOperand(&c, a))
 	},

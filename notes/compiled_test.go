@@ -2,7 +2,6 @@ package notes
 
 import (
 	"bufio"
-	"debug/elf"
 	"os"
 	"testing"
 )
@@ -12,18 +11,18 @@ import (
 func TestParseArgsCompiled(t *testing.T) {
 	for _, c := range []struct {
 		file    string
-		machine elf.Machine
-		class   elf.Class
+		machine Machine
+		class   Class
 	}{
-		{"x86-64", elf.EM_X86_64, elf.ELFCLASS64},
-		{"x32", elf.EM_X86_64, elf.ELFCLASS32},
-		{"i386", elf.EM_386, elf.ELFCLASS32},
-		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64},
-		{"arm", elf.EM_ARM, elf.ELFCLASS32},
-		{"ppc64", elf.EM_PPC64, elf.ELFCLASS64},
-		{"s390x", elf.EM_S390, elf.ELFCLASS64},
-		{"riscv", elf.EM_RISCV, elf.ELFCLASS64},
-		{"mips", elf.EM_MIPS, elf.ELFCLASS64},
+		{"x86-64", EM_X86_64, ELFCLASS64},
+		{"x32", EM_X86_64, ELFCLASS32},
+		{"i386", EM_386, ELFCLASS32},
+		{"arm64", EM_AARCH64, ELFCLASS64},
+		{"arm", EM_ARM, ELFCLASS32},
+		{"ppc64", EM_PPC64, ELFCLASS64},
+		{"s390x", EM_S390, ELFCLASS64},
+		{"riscv", EM_RISCV, ELFCLASS64},
+		{"mips", EM_MIPS, ELFCLASS64},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			f, err := os.Open("testdata/compiled/" + c.file + ".txt")

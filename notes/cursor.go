@@ -1,7 +1,6 @@
 package notes
 
 import (
-	"debug/elf"
 	"math"
 	"math/bits"
 	"strconv"
@@ -11,7 +10,7 @@ import (
 // what they look for. The first one that did not has recorded why, through fail.
 type cursor struct {
 	grammar *grammar
-	class   elf.Class
+	class   Class
 
 	text string // the whole argument
 	pos  int

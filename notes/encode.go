@@ -1,7 +1,6 @@
 package notes
 
 import (
-	"debug/elf"
 	"strconv"
 )
 
@@ -9,7 +8,7 @@ import (
 // the result. The text has one form for each meaning: whatever string a was parsed
 // from, parsing the text again yields the same Arg except for Text and Offset. An
 // argument that was not understood is appended as it was.
-func (a *Arg) Append(dst []byte, m elf.Machine) []byte {
+func (a *Arg) Append(dst []byte, m Machine) []byte {
 	g := grammarOf(m)
 	if g == nil || a.Err != nil || a.Kind < Imm || a.Kind > Mem {
 		return append(dst, a.Text...)

@@ -1,7 +1,6 @@
 package notes_test
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 
@@ -9,12 +8,12 @@ import (
 )
 
 func ExampleParseArgs() {
-	for _, a := range notes.ParseArgs(elf.EM_X86_64, elf.ELFCLASS64, "-4@%eax 8@16(%rbp,%rcx,8) 3@%rax") {
+	for _, a := range notes.ParseArgs(notes.EM_X86_64, notes.ELFCLASS64, "-4@%eax 8@16(%rbp,%rcx,8) 3@%rax") {
 		switch {
 		case a.Err != nil:
 			fmt.Println(a.Err)
 		case a.Kind == notes.Reg:
-			r, _ := notes.LookupRegister(elf.EM_X86_64, elf.ELFCLASS64, a.Reg)
+			r, _ := notes.LookupRegister(notes.EM_X86_64, notes.ELFCLASS64, a.Reg)
 			fmt.Printf("%d bytes of %s, signed: %v\n", a.Size, r.Name, a.Signed)
 		case a.Kind == notes.Mem:
 			fmt.Printf("%d bytes at %s + %s*%d + %d\n", a.Size, a.Base, a.Index, a.Scale, a.Disp)
@@ -30,9 +29,9 @@ func ExampleAll() {
 	section := notes.Note{
 		Provider: "myapp", Name: "request_start",
 		Location: 0x401136, Semaphore: 0x404028, Args: "8@%rdi -4@%esi",
-	}.Append(nil, binary.LittleEndian, elf.ELFCLASS64)
+	}.Append(nil, binary.LittleEndian, notes.ELFCLASS64)
 
-	for n, err := range notes.All(section, binary.LittleEndian, elf.ELFCLASS64) {
+	for n, err := range notes.All(section, binary.LittleEndian, notes.ELFCLASS64) {
 		if err != nil {
 			fmt.Println(err)
 			continue

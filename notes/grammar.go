@@ -1,23 +1,22 @@
 package notes
 
 import (
-	"debug/elf"
 	"encoding/binary"
 )
 
 // grammars is the table of architectures. To support one, this package needs a line
 // here and the file with its grammar.
 var grammars = [...]*grammar{
-	elf.EM_386:       &i386,
-	elf.EM_AARCH64:   &arm64,
-	elf.EM_ARM:       &arm,
-	elf.EM_LOONGARCH: &loongarch,
-	elf.EM_MIPS:      &mips,
-	elf.EM_PPC:       &ppc,
-	elf.EM_PPC64:     &ppc,
-	elf.EM_RISCV:     &riscv,
-	elf.EM_S390:      &s390x,
-	elf.EM_X86_64:    &amd64,
+	EM_386:       &i386,
+	EM_AARCH64:   &arm64,
+	EM_ARM:       &arm,
+	EM_LOONGARCH: &loongarch,
+	EM_MIPS:      &mips,
+	EM_PPC:       &ppc,
+	EM_PPC64:     &ppc,
+	EM_RISCV:     &riscv,
+	EM_S390:      &s390x,
+	EM_X86_64:    &amd64,
 }
 
 // grammar is what this package knows about an architecture: how compilers write the
@@ -26,7 +25,7 @@ type grammar struct {
 	// parse decodes a.Text. Each architecture's function has its own cursor on the
 	// stack: behind an indirect call for the operand alone, the cursor would escape
 	// to the heap for each argument.
-	parse func(g *grammar, class elf.Class, a *Arg)
+	parse func(g *grammar, class Class, a *Arg)
 
 	// append appends the operand of a, which was understood, in the one form
 	// that [Arg.Append] gives to each meaning.
@@ -56,7 +55,7 @@ type grammar struct {
 }
 
 // grammarOf returns the grammar of machine m, nil if there is none.
-func grammarOf(m elf.Machine) *grammar {
+func grammarOf(m Machine) *grammar {
 	if int(m) < len(grammars) {
 		return grammars[m]
 	}
@@ -64,7 +63,7 @@ func grammarOf(m elf.Machine) *grammar {
 }
 
 // word returns the size of a general register in bytes.
-func (g *grammar) word(class elf.Class) int {
+func (g *grammar) word(class Class) int {
 	if g.general != 0 {
 		return g.general
 	}

@@ -25,7 +25,7 @@ func TestGrammarsComplete(t *testing.T) {
 			t.Errorf("testdata/args has %d operands of %v, want at least 10", tested[g], elf.Machine(m))
 		}
 	}
-	if known != 10 || grammarOf(elf.EM_SPARC) != nil || grammarOf(0xffff) != nil {
+	if known != 10 || grammarOf(Machine(elf.EM_SPARC)) != nil || grammarOf(0xffff) != nil {
 		t.Errorf("%d machines have a grammar, want 10, and neither SPARC nor 65535 one", known)
 	}
 }

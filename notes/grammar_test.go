@@ -21,8 +21,8 @@ import (
 type grammarCase struct {
 	file    string
 	line    int
-	machine elf.Machine
-	class   elf.Class
+	machine Machine
+	class   Class
 	input   string
 	want    string
 }
@@ -61,9 +61,9 @@ func grammarCases(t testing.TB) []grammarCase {
 	return cases
 }
 
-func machineNamed(t testing.TB, name string) elf.Machine {
-	for m := range elf.Machine(1000) {
-		if m.String() == name {
+func machineNamed(t testing.TB, name string) Machine {
+	for m := range Machine(1000) {
+		if elf.Machine(m).String() == name {
 			return m
 		}
 	}
@@ -71,9 +71,9 @@ func machineNamed(t testing.TB, name string) elf.Machine {
 	return 0
 }
 
-func classNamed(t testing.TB, name string) elf.Class {
-	for _, c := range []elf.Class{elf.ELFCLASS32, elf.ELFCLASS64} {
-		if c.String() == name {
+func classNamed(t testing.TB, name string) Class {
+	for _, c := range []Class{ELFCLASS32, ELFCLASS64} {
+		if elf.Class(c).String() == name {
 			return c
 		}
 	}

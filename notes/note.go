@@ -2,7 +2,6 @@ package notes
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,15 +44,15 @@ type Note struct {
 }
 
 // wordSize returns the size in bytes of an address in a note of class c.
-func wordSize(c elf.Class) int {
-	if c == elf.ELFCLASS32 {
+func wordSize(c Class) int {
+	if c == ELFCLASS32 {
 		return 4
 	}
 	return 8
 }
 
 // decodeDesc decodes a note's description into n: three addresses and three strings.
-func decodeDesc(n *Note, desc []byte, order binary.ByteOrder, class elf.Class, texts *arena) error {
+func decodeDesc(n *Note, desc []byte, order binary.ByteOrder, class Class, texts *arena) error {
 	word := wordSize(class)
 	if len(desc) < 3*word {
 		return fmt.Errorf("description of %d bytes has no room for three addresses: %w", len(desc), ErrTruncated)
@@ -103,14 +102,14 @@ func (a *arena) string(b []byte) string {
 
 // Append appends the encoded note to dst, padded so that another note can
 // follow, and returns the result. The strings must hold no NUL byte.
-func (n Note) Append(dst []byte, order binary.AppendByteOrder, class elf.Class) []byte {
+func (n Note) Append(dst []byte, order binary.AppendByteOrder, class Class) []byte {
 	descsz := 3*wordSize(class) + len(n.Provider) + len(n.Name) + len(n.Args) + 3
 	dst = order.AppendUint32(dst, uint32(len(noteOwner)))
 	dst = order.AppendUint32(dst, uint32(descsz))
 	dst = order.AppendUint32(dst, noteType)
 	dst = append(dst, noteOwner...)
 	for _, a := range [...]uint64{n.Location, n.Base, n.Semaphore} {
-		if class == elf.ELFCLASS32 {
+		if class == ELFCLASS32 {
 			dst = order.AppendUint32(dst, uint32(a))
 		} else {
 			dst = order.AppendUint64(dst, a)
@@ -126,7 +125,7 @@ func (n Note) Append(dst []byte, order binary.AppendByteOrder, class elf.Class) 
 }
 
 // Size returns the number of bytes that Append adds.
-func (n Note) Size(class elf.Class) int {
+func (n Note) Size(class Class) int {
 	descsz := 3*wordSize(class) + len(n.Provider) + len(n.Name) + len(n.Args) + 3
 	return 12 + len(noteOwner) + int(align4(uint64(descsz)))
 }

@@ -1,7 +1,6 @@
 package notes
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ type byteOrder interface {
 
 var orders = []byteOrder{binary.LittleEndian, binary.BigEndian}
 
-var classes = []elf.Class{elf.ELFCLASS32, elf.ELFCLASS64}
+var classes = []Class{ELFCLASS32, ELFCLASS64}
 
 var sampleNotes = []Note{
 	{Provider: "p", Name: "n", Location: 0x401136, Base: 0x402010, Semaphore: 0x404028, Args: "8@%rdi -4@%esi"},
@@ -29,7 +28,7 @@ var sampleNotes = []Note{
 }
 
 // collect returns the notes and errors of data in the order All yields them.
-func collect(data []byte, order binary.ByteOrder, class elf.Class) (notes []Note, errs []error) {
+func collect(data []byte, order binary.ByteOrder, class Class) (notes []Note, errs []error) {
 	for n, err := range All(data, order, class) {
 		if err != nil {
 			errs = append(errs, err)
@@ -66,7 +65,7 @@ func TestNoteBytes(t *testing.T) {
 		"\x31\x11\x00\x00\x00\x00\x00\x00" + "\x04\x20\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00" +
 		"p\x00" + "n\x00" + "-4@$5\x00" + "\x00\x00"
 	n := Note{Provider: "p", Name: "n", Location: 0x1131, Base: 0x2004, Args: "-4@$5"}
-	if got := string(n.Append(nil, binary.LittleEndian, elf.ELFCLASS64)); got != want {
+	if got := string(n.Append(nil, binary.LittleEndian, ELFCLASS64)); got != want {
 		t.Errorf("got  % x\nwant % x", got, want)
 	}
 }
@@ -81,7 +80,7 @@ func hostileNote(namesz, descsz, typ uint32, rest string) string {
 }
 
 func TestAllHostile(t *testing.T) {
-	good := string(sampleNotes[0].Append(nil, binary.LittleEndian, elf.ELFCLASS64))
+	good := string(sampleNotes[0].Append(nil, binary.LittleEndian, ELFCLASS64))
 	addresses := strings.Repeat("\x01", 24)
 	for _, c := range []struct {
 		name      string
@@ -117,7 +116,7 @@ func TestAllHostile(t *testing.T) {
 		{"text behind", hostileNote(8, 32, 3, "stapsdt\x00"+addresses+"p\x00n\x00\x00abc") + good, 2, 0, false},
 		{"type alone", hostileNote(0, 0, 7, "") + good, 1, 0, false},
 	} {
-		notes, errs := collect([]byte(c.data), binary.LittleEndian, elf.ELFCLASS64)
+		notes, errs := collect([]byte(c.data), binary.LittleEndian, ELFCLASS64)
 		if len(notes) != c.notes || len(errs) != c.errs {
 			t.Errorf("%s: got %d notes and errors %v, want %d and %d", c.name, len(notes), errs, c.notes, c.errs)
 		}
@@ -131,7 +130,7 @@ func TestAllHostile(t *testing.T) {
 
 func TestAllErrorText(t *testing.T) {
 	data := hostileNote(8, 28, 3, "stapsdt\x00"+strings.Repeat("\x01", 24)+"prov")
-	_, errs := collect([]byte(data), binary.LittleEndian, elf.ELFCLASS64)
+	_, errs := collect([]byte(data), binary.LittleEndian, ELFCLASS64)
 	want := "note at offset 0x0: provider is not terminated: truncated"
 	if len(errs) != 1 || errs[0].Error() != want {
 		t.Errorf("got %v, want %s", errs, want)
@@ -139,13 +138,13 @@ func TestAllErrorText(t *testing.T) {
 }
 
 func TestAllStops(t *testing.T) {
-	data := sampleNotes[0].Append(nil, binary.LittleEndian, elf.ELFCLASS64)
-	data = sampleNotes[1].Append(data, binary.LittleEndian, elf.ELFCLASS64)
+	data := sampleNotes[0].Append(nil, binary.LittleEndian, ELFCLASS64)
+	data = sampleNotes[1].Append(data, binary.LittleEndian, ELFCLASS64)
 	data = append(data, hostileNote(8, 0, 3, "stapsdt\x00")...)
-	for range All(data, binary.LittleEndian, elf.ELFCLASS64) {
+	for range All(data, binary.LittleEndian, ELFCLASS64) {
 		break
 	}
-	for _, err := range All(data, binary.LittleEndian, elf.ELFCLASS64) {
+	for _, err := range All(data, binary.LittleEndian, ELFCLASS64) {
 		if err != nil {
 			break
 		}
@@ -156,17 +155,17 @@ func TestAllStops(t *testing.T) {
 // grows no faster than their length.
 func TestAllLarge(t *testing.T) {
 	const size = 16 << 20
-	last := sampleNotes[0].Append(nil, binary.LittleEndian, elf.ELFCLASS64)
+	last := sampleNotes[0].Append(nil, binary.LittleEndian, ELFCLASS64)
 	data := append(make([]byte, size/12*12), last...)
 	start := time.Now()
-	notes, errs := collect(data, binary.LittleEndian, elf.ELFCLASS64)
+	notes, errs := collect(data, binary.LittleEndian, ELFCLASS64)
 	if len(notes) != 1 || errs != nil {
 		t.Errorf("got %d notes and %v behind zeros, want 1", len(notes), errs)
 	}
 	for i := 0; i+12 < size; i += 12 {
 		data[i+8] = 9
 	}
-	if notes, errs = collect(data, binary.LittleEndian, elf.ELFCLASS64); len(notes) != 1 || errs != nil {
+	if notes, errs = collect(data, binary.LittleEndian, ELFCLASS64); len(notes) != 1 || errs != nil {
 		t.Errorf("got %d notes and %v behind empty notes, want 1", len(notes), errs)
 	}
 	if d := time.Since(start); d > 10*time.Second {
@@ -180,17 +179,17 @@ func FuzzAll(f *testing.F) {
 		for _, n := range sampleNotes {
 			data = n.Append(data, binary.LittleEndian, class)
 		}
-		f.Add(data, class == elf.ELFCLASS32, false)
-		f.Add(data[:len(data)-3], class == elf.ELFCLASS32, false)
+		f.Add(data, class == ELFCLASS32, false)
+		f.Add(data[:len(data)-3], class == ELFCLASS32, false)
 	}
-	f.Add(sampleNotes[0].Append(nil, binary.BigEndian, elf.ELFCLASS64), false, true)
+	f.Add(sampleNotes[0].Append(nil, binary.BigEndian, ELFCLASS64), false, true)
 	f.Add([]byte(hostileNote(8, 0xffffffff, 3, "stapsdt\x00")), false, false)
 	f.Add([]byte(hostileNote(0xfffffffd, 0xfffffffd, 3, "stapsdt\x00")), true, false)
 	f.Add(make([]byte, 40), true, true)
 	f.Fuzz(func(t *testing.T, data []byte, narrow, big bool) {
-		class, order := elf.ELFCLASS64, orders[0]
+		class, order := ELFCLASS64, orders[0]
 		if narrow {
-			class = elf.ELFCLASS32
+			class = ELFCLASS32
 		}
 		if big {
 			order = orders[1]
@@ -215,13 +214,13 @@ func BenchmarkAll(b *testing.B) {
 	var data []byte
 	for i := range count {
 		n := Note{Provider: "bench", Name: fmt.Sprintf("probe_%d", i), Location: uint64(i), Base: 1, Semaphore: 2, Args: "8@%rdi -4@%esi 8@48(%rax)"}
-		data = n.Append(data, binary.LittleEndian, elf.ELFCLASS64)
+		data = n.Append(data, binary.LittleEndian, ELFCLASS64)
 	}
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		for _, err := range All(data, binary.LittleEndian, elf.ELFCLASS64) {
+		for _, err := range All(data, binary.LittleEndian, ELFCLASS64) {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,7 +1,6 @@
 package notes
 
 import (
-	"debug/elf"
 	"strconv"
 )
 
@@ -59,7 +58,7 @@ type Register struct {
 // LookupRegister returns the register that name stands for in the assembler of
 // machine m and class c; ok is false if there is none, or no grammar for m.
 // The name is without the assembler's '%' or '$', as in an [Arg].
-func LookupRegister(m elf.Machine, c elf.Class, name string) (r Register, ok bool) {
+func LookupRegister(m Machine, c Class, name string) (r Register, ok bool) {
 	if g := grammarOf(m); g != nil {
 		return g.register(name, g.word(c))
 	}

@@ -15,8 +15,8 @@ func TestLookupRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var machine elf.Machine
-	var class elf.Class
+	var machine Machine
+	var class Class
 	line, checked := 0, 0
 	for s := bufio.NewScanner(f); s.Scan(); {
 		line++
@@ -54,18 +54,18 @@ func TestLookupRegister(t *testing.T) {
 
 func TestLookupRegisterUnknown(t *testing.T) {
 	for _, c := range []struct {
-		machine elf.Machine
+		machine Machine
 		name    string
 	}{
-		{elf.EM_X86_64, ""}, {elf.EM_X86_64, "%rax"}, {elf.EM_X86_64, "RAX"}, {elf.EM_X86_64, "r16"}, {elf.EM_X86_64, "r7"},
-		{elf.EM_X86_64, "r08"}, {elf.EM_X86_64, "r8x"}, {elf.EM_X86_64, "xmm32"}, {elf.EM_X86_64, "st(8)"}, {elf.EM_X86_64, "st(x)"},
-		{elf.EM_386, "rax"}, {elf.EM_386, "r8"}, {elf.EM_386, "sil"}, {elf.EM_386, "xmm8"},
-		{elf.EM_AARCH64, "x32"}, {elf.EM_AARCH64, "w31"}, {elf.EM_AARCH64, "x-1"}, {elf.EM_AARCH64, "x 1"},
-		{elf.EM_ARM, "r16"}, {elf.EM_PPC64, "32"}, {elf.EM_PPC64, "+1"}, {elf.EM_S390, "r16"}, {elf.EM_S390, "15"},
-		{elf.EM_RISCV, "t7"}, {elf.EM_RISCV, "fsp"}, {elf.EM_RISCV, "fra"}, {elf.EM_RISCV, "ft12"}, {elf.EM_MIPS, "32"},
-		{elf.EM_LOONGARCH, "r32"}, {elf.EM_SPARC, "o0"},
+		{EM_X86_64, ""}, {EM_X86_64, "%rax"}, {EM_X86_64, "RAX"}, {EM_X86_64, "r16"}, {EM_X86_64, "r7"},
+		{EM_X86_64, "r08"}, {EM_X86_64, "r8x"}, {EM_X86_64, "xmm32"}, {EM_X86_64, "st(8)"}, {EM_X86_64, "st(x)"},
+		{EM_386, "rax"}, {EM_386, "r8"}, {EM_386, "sil"}, {EM_386, "xmm8"},
+		{EM_AARCH64, "x32"}, {EM_AARCH64, "w31"}, {EM_AARCH64, "x-1"}, {EM_AARCH64, "x 1"},
+		{EM_ARM, "r16"}, {EM_PPC64, "32"}, {EM_PPC64, "+1"}, {EM_S390, "r16"}, {EM_S390, "15"},
+		{EM_RISCV, "t7"}, {EM_RISCV, "fsp"}, {EM_RISCV, "fra"}, {EM_RISCV, "ft12"}, {EM_MIPS, "32"},
+		{EM_LOONGARCH, "r32"}, {Machine(elf.EM_SPARC), "o0"},
 	} {
-		if r, ok := LookupRegister(c.machine, elf.ELFCLASS64, c.name); ok {
+		if r, ok := LookupRegister(c.machine, ELFCLASS64, c.name); ok {
 			t.Errorf("%v %q: got %+v, want none", c.machine, c.name, r)
 		}
 	}
@@ -73,12 +73,12 @@ func TestLookupRegisterUnknown(t *testing.T) {
 
 func BenchmarkLookupRegister(b *testing.B) {
 	for _, c := range []struct {
-		machine elf.Machine
+		machine Machine
 		name    string
-	}{{elf.EM_X86_64, "rdi"}, {elf.EM_X86_64, "r13"}, {elf.EM_AARCH64, "x19"}, {elf.EM_MIPS, "a0"}} {
+	}{{EM_X86_64, "rdi"}, {EM_X86_64, "r13"}, {EM_AARCH64, "x19"}, {EM_MIPS, "a0"}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				LookupRegister(c.machine, elf.ELFCLASS64, c.name)
+				LookupRegister(c.machine, ELFCLASS64, c.name)
 			}
 		})
 	}

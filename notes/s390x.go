@@ -1,13 +1,12 @@
 package notes
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"strconv"
 )
 
 var s390x = grammar{
-	parse: func(g *grammar, class elf.Class, a *Arg) {
+	parse: func(g *grammar, class Class, a *Arg) {
 		c := cursor{grammar: g, class: class, text: a.Text}
 		c.end(a, c.size(a) && s390xOperand(&c, a))
 	},

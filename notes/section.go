@@ -1,7 +1,6 @@
 package notes
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -16,17 +15,17 @@ const maxNote = 1 << 20
 // than 1 MiB, yields an error, and the walk goes on with the next note. A header that
 // leaves no way to find the next note ends the walk with an error that wraps
 // [ErrTruncated].
-func All(data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
+func All(data []byte, order binary.ByteOrder, class Class) iter.Seq2[Note, error] {
 	return all(nil, uint64(len(data)), data, order, class)
 }
 
 // Read is like [All] for the first size bytes of r, and holds a small part of them in
 // memory at a time. An error of r ends the walk.
-func Read(r io.ReaderAt, size int64, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
+func Read(r io.ReaderAt, size int64, order binary.ByteOrder, class Class) iter.Seq2[Note, error] {
 	return all(r, uint64(max(size, 0)), nil, order, class)
 }
 
-func all(r io.ReaderAt, size uint64, data []byte, order binary.ByteOrder, class elf.Class) iter.Seq2[Note, error] {
+func all(r io.ReaderAt, size uint64, data []byte, order binary.ByteOrder, class Class) iter.Seq2[Note, error] {
 	return func(yield func(Note, error) bool) {
 		var texts arena
 		w := window{r: r, size: size, data: data}
@@ -120,7 +119,7 @@ func (w *window) read(off, n uint64) error {
 }
 
 // note decodes the note at off, with its description between desc and end, into n.
-func (w *window) note(n *Note, off, desc, end uint64, order binary.ByteOrder, class elf.Class, texts *arena) error {
+func (w *window) note(n *Note, off, desc, end uint64, order binary.ByteOrder, class Class, texts *arena) error {
 	if end > maxNote {
 		return fmt.Errorf("it has %d bytes, more than the %d that are read", end, maxNote)
 	}

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -25,7 +24,7 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // results returns what a walk yields, an error as its text.
-func results(size int64, r io.ReaderAt, order binary.ByteOrder, class elf.Class) (out []string) {
+func results(size int64, r io.ReaderAt, order binary.ByteOrder, class Class) (out []string) {
 	for n, err := range Read(r, size, order, class) {
 		out = append(out, fmt.Sprintf("%+v, %v", n, err))
 	}
@@ -84,7 +83,7 @@ func TestRead(t *testing.T) {
 // our notes that are larger than any meaningful one.
 func TestReadHuge(t *testing.T) {
 	const huge = 64 << 20
-	order, class := binary.LittleEndian, elf.ELFCLASS64
+	order, class := binary.LittleEndian, ELFCLASS64
 	var data []byte
 	for _, owner := range []string{"GNU\x00", "stapsdt\x00"} {
 		data = append(data, hostileNote(uint32(len(owner)), huge, noteType, owner)...)
@@ -111,7 +110,7 @@ func TestReadHuge(t *testing.T) {
 }
 
 func TestReadError(t *testing.T) {
-	order, class := binary.LittleEndian, elf.ELFCLASS64
+	order, class := binary.LittleEndian, ELFCLASS64
 	data := sampleNotes[0].Append(nil, order, class)
 	long := Note{Args: strings.Repeat("8", windowSize+1)}.Append(data, order, class)
 	for _, tt := range []struct {

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 )
 
@@ -31,7 +30,7 @@ func (k SiteKind) Double() bool { return k == SiteNopNop5 || k == SiteNopNop10 }
 
 // SiteKindOf returns the kind of the site that code, of machine m, begins with. order
 // is the byte order of the object's data.
-func SiteKindOf(m elf.Machine, order binary.ByteOrder, code []byte) SiteKind {
+func SiteKindOf(m Machine, order binary.ByteOrder, code []byte) SiteKind {
 	if g := grammarOf(m); g != nil {
 		return g.site(order, code)
 	}

@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"os"
 	"slices"
@@ -66,7 +65,7 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	for i, p := range probes {
 		records[i] = typeRecord(provider, code, p, ids[p.sig])
 		n := notes.Note{Provider: provider, Name: p.name, Args: p.sig.note}
-		noteSize += n.Size(elf.ELFCLASS64)
+		noteSize += n.Size(notes.ELFCLASS64)
 	}
 
 	// bcc looks for the first executable section, then for .probes and then
@@ -75,17 +74,17 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	slots, semaphores := assignSemaphores(probes)
 	im.slots, im.semaphores = slots, int(semaphores)
 	at := beginningOf(provider, code, probes, slots)
-	section := func(name string, typ elf.SectionType, flags elf.SectionFlag, align, size uint64) *elfgen.Section {
+	section := func(name string, typ elfgen.SectionType, flags elfgen.SectionFlag, align, size uint64) *elfgen.Section {
 		return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
 	}
-	base := section(notes.BaseSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC, 1, 1)
-	im.text = section(".text", elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_EXECINSTR, stubAlign, uint64(len(probes))*code.Stride)
-	im.probes = section(notes.ProbeSectionName, elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_WRITE, semaphoreSize, semaphores*semaphoreSize+stub.RowPadding)
+	base := section(notes.BaseSectionName, elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC, 1, 1)
+	im.text = section(".text", elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC|elfgen.SHF_EXECINSTR, stubAlign, uint64(len(probes))*code.Stride)
+	im.probes = section(notes.ProbeSectionName, elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC|elfgen.SHF_WRITE, semaphoreSize, semaphores*semaphoreSize+stub.RowPadding)
 	im.text.Skip, im.probes.Skip = at.stubs, at.semaphores
-	note := section(notes.SectionName, elf.SHT_NOTE, 0, 4, uint64(noteSize))
-	typeSection := section(notes.TypesSectionName, elf.SHT_PROGBITS, 0, 8, uint64(notes.TypesSize(records)))
+	note := section(notes.SectionName, elfgen.SHT_NOTE, 0, 4, uint64(noteSize))
+	typeSection := section(notes.TypesSectionName, elfgen.SHT_PROGBITS, 0, 8, uint64(notes.TypesSize(records)))
 	obj := &elfgen.Object{
-		Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: stub.Machine,
+		Class: elfgen.ELFCLASS64, Data: elfgen.ELFDATA2LSB, Machine: elfgen.Machine(stub.Machine),
 		Soname:   "usdt-" + provider + ".so",
 		PageSize: uint64(os.Getpagesize()),
 		Sections: []*elfgen.Section{base, im.text, im.probes, note, typeSection},
@@ -93,7 +92,7 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	}
 	var btfSection *elfgen.Section
 	if len(types) > 0 {
-		btfSection = section(".BTF", elf.SHT_PROGBITS, 0, 8, uint64(len(types)))
+		btfSection = section(".BTF", elfgen.SHT_PROGBITS, 0, 8, uint64(len(types)))
 		obj.Sections = append(obj.Sections, btfSection)
 	}
 	img, err := obj.Layout()
@@ -109,7 +108,7 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 		noteBytes = notes.Note{
 			Provider: provider, Name: p.name, Args: p.sig.note,
 			Location: im.site(i), Base: base.Addr, Semaphore: im.semaphore(i),
-		}.Append(noteBytes, order, elf.ELFCLASS64)
+		}.Append(noteBytes, order, notes.ELFCLASS64)
 	}
 	notes.AppendTypes(img.Contents(typeSection)[:0], order, records)
 	if btfSection != nil {
@@ -164,7 +163,7 @@ func stubSymbols(provider string, code stub.Code, text *elfgen.Section, probes [
 			Section: text,
 			Offset:  uint64(i) * code.Stride,
 			Size:    uint64(len(code.Bytes)),
-			Type:    elf.STT_FUNC,
+			Type:    elfgen.STT_FUNC,
 		}
 	}
 	return symbols

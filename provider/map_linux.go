@@ -1,12 +1,12 @@
 package provider
 
 import (
-	"debug/elf"
 	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/elfgen"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
@@ -62,12 +62,12 @@ func mapImage(im *image, file *os.File) (*sys.Span, error) {
 	return span, nil
 }
 
-func protection(f elf.ProgFlag) int {
+func protection(f elfgen.ProgFlag) int {
 	prot := unix.PROT_READ
-	if f&elf.PF_W != 0 {
+	if f&elfgen.PF_W != 0 {
 		prot |= unix.PROT_WRITE
 	}
-	if f&elf.PF_X != 0 {
+	if f&elfgen.PF_X != 0 {
 		prot |= unix.PROT_EXEC
 	}
 	return prot

@@ -166,7 +166,7 @@ func TestObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for n, err := range notes.All(data, f.ByteOrder, f.Class) {
+	for n, err := range notes.All(data, f.ByteOrder, notes.Class(f.Class)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ func noteArgs(t *testing.T, p *provider.Provider) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n, err := range notes.All(data, f.ByteOrder, f.Class) {
+		for n, err := range notes.All(data, f.ByteOrder, notes.Class(f.Class)) {
 			if err != nil {
 				t.Fatal(err)
 			}

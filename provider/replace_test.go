@@ -31,7 +31,7 @@ func probesOf(t *testing.T, p *provider.Provider) map[string]int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n, err := range notes.All(data, f.ByteOrder, f.Class) {
+		for n, err := range notes.All(data, f.ByteOrder, notes.Class(f.Class)) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package reader_test
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -18,7 +17,7 @@ func BenchmarkProbes(b *testing.B) {
 	const n = 100_000
 	var raw []byte
 	for i := range n {
-		raw = notes.Note{Provider: "bench", Name: fmt.Sprint("probe_", i), Location: 0x1000, Args: "8@%rdi -4@%esi"}.Append(raw, binary.LittleEndian, elf.ELFCLASS64)
+		raw = notes.Note{Provider: "bench", Name: fmt.Sprint("probe_", i), Location: 0x1000, Args: "8@%rdi -4@%esi"}.Append(raw, binary.LittleEndian, notes.ELFCLASS64)
 	}
 	data := (&object{rawNotes: raw}).build(b)
 	b.ReportAllocs()
@@ -38,7 +37,7 @@ func BenchmarkLibjvm(b *testing.B) {
 	} else {
 		var raw []byte
 		for i := range 531 {
-			raw = notes.Note{Provider: "hotspot", Name: fmt.Sprint("probe_", i), Location: 0x1000, Args: fmt.Sprintf("8@%%rdi -4@%d(%%rsp)", i%128)}.Append(raw, binary.LittleEndian, elf.ELFCLASS64)
+			raw = notes.Note{Provider: "hotspot", Name: fmt.Sprint("probe_", i), Location: 0x1000, Args: fmt.Sprintf("8@%%rdi -4@%d(%%rsp)", i%128)}.Append(raw, binary.LittleEndian, notes.ELFCLASS64)
 		}
 		path = filepath.Join(b.TempDir(), "libjvm.so")
 		o := &object{rawNotes: raw, sections: map[string][]byte{".debug_info": make([]byte, 24<<20)}}

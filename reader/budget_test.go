@@ -94,7 +94,7 @@ func zlibbed(data []byte) []byte {
 func someNotes(n int, args string) []byte {
 	var b []byte
 	for i := range n {
-		b = notes.Note{Provider: "p", Name: fmt.Sprint("n", i), Location: 0x40, Args: args}.Append(b, binary.LittleEndian, elf.ELFCLASS64)
+		b = notes.Note{Provider: "p", Name: fmt.Sprint("n", i), Location: 0x40, Args: args}.Append(b, binary.LittleEndian, notes.ELFCLASS64)
 	}
 	return b
 }
@@ -386,7 +386,7 @@ func TestManyNamesOfAStruct(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := notes.Note{Provider: "p", Name: fmt.Sprint("n", i), Location: uint64(i)}
-				raw = p.Append(raw, binary.LittleEndian, elf.ELFCLASS64)
+				raw = p.Append(raw, binary.LittleEndian, notes.ELFCLASS64)
 				records = append(records, notes.TypeRecord{Provider: p.Provider, Name: p.Name, Location: p.Location, Type: uint32(id)})
 			}
 			spec, err := b.Marshal(nil, nil)
@@ -419,7 +419,7 @@ func TestLargest(t *testing.T) {
 	})
 	for name, make := range map[string]func() []section{
 		"notes": func() []section {
-			one := notes.Note{Provider: "p", Name: "n"}.Append(nil, binary.LittleEndian, elf.ELFCLASS64)
+			one := notes.Note{Provider: "p", Name: "n"}.Append(nil, binary.LittleEndian, notes.ELFCLASS64)
 			return []section{{name: stapsdt, data: bytes.Repeat(one, (64<<20)/slowdown/len(one)), Section64: elf.Section64{Type: note}}}
 		},
 		"symbols": func() []section {

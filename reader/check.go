@@ -48,7 +48,7 @@ func (f *File) Check() error {
 		c.miss("every consumer", "%w", err)
 	}
 	for _, s := range sections {
-		for note, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, f.elf.Class) {
+		for note, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, notes.Class(f.elf.Class)) {
 			if err != nil {
 				c.miss("libbpf", "it refuses the whole file for one bad note: %w", err)
 			} else {
@@ -137,7 +137,7 @@ func (c *checker) site(probe string, addr uint64, seg *elf.ProgHeader) {
 	}
 	code := make([]byte, min(siteSize, seg.Filesz-off))
 	n, _ := c.f.elf.ReadAt(code, int64(seg.Off+off))
-	kind := notes.SiteKindOf(c.f.elf.Machine, c.f.elf.ByteOrder, code[:n])
+	kind := notes.SiteKindOf(notes.Machine(c.f.elf.Machine), c.f.elf.ByteOrder, code[:n])
 	if (kind == notes.SiteNop5 || kind == notes.SiteNop10) && addr%pageSize+uint64(len(kind.AMD64())) > pageSize {
 		c.miss("linux", "%s: the site %#x crosses a page, so it is never optimised", probe, addr)
 	}
@@ -169,7 +169,7 @@ func (c *checker) semaphore(probe string, addr uint64) {
 }
 
 func (c *checker) arguments(probe, args string) {
-	list := notes.AppendArgs(c.args[:0], c.f.elf.Machine, c.f.elf.Class, args)
+	list := notes.AppendArgs(c.args[:0], notes.Machine(c.f.elf.Machine), notes.Class(c.f.elf.Class), args)
 	c.args = list
 	if len(list) > maxLibbpfArgs {
 		c.miss("libbpf", "%s has %d arguments, %d are the most", probe, len(list), maxLibbpfArgs)

@@ -73,7 +73,7 @@ func (fn *Function) Argument(i int) (notes.Arg, error) {
 	if text == "" {
 		return notes.Arg{}, fmt.Errorf("where functions of %v have their arguments is not known", e.Machine)
 	}
-	return notes.ParseArgs(e.Machine, e.Class, text)[0], nil
+	return notes.ParseArgs(notes.Machine(e.Machine), notes.Class(e.Class), text)[0], nil
 }
 
 // call says, in the syntax of notes, where functions of one convention have their
@@ -154,7 +154,7 @@ func (fn *Function) Result() (notes.Arg, error) {
 	e := fn.file.elf
 	switch result := fn.file.calls[fn.Convention]().result; {
 	case result != "":
-		return notes.ParseArgs(e.Machine, e.Class, result)[0], nil
+		return notes.ParseArgs(notes.Machine(e.Machine), notes.Class(e.Class), result)[0], nil
 	case fn.Convention == GoStack:
 		return notes.Arg{}, errors.New("the function has its results on the stack, where they are is not known")
 	}

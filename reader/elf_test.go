@@ -16,7 +16,7 @@ type object struct {
 	machine elf.Machine
 
 	notes     func(o *object) []notes.Note // called once addresses are known
-	noteFlags elf.SectionFlag
+	noteFlags elfgen.SectionFlag
 	rawNotes  []byte            // instead of notes, if not nil
 	sections  map[string][]byte // more sections
 
@@ -33,7 +33,7 @@ func (o *object) order() binary.AppendByteOrder {
 func (o *object) encode(ns []notes.Note) []byte {
 	var b []byte
 	for _, n := range ns {
-		b = n.Append(b, o.order(), o.class)
+		b = n.Append(b, o.order(), notes.Class(o.class))
 	}
 	return b
 }
@@ -44,18 +44,18 @@ func (o *object) build(t testing.TB) []byte {
 	if o.class == 0 {
 		o.class, o.data, o.machine = elf.ELFCLASS64, elf.ELFDATA2LSB, elf.EM_X86_64
 	}
-	o.base = &elfgen.Section{Name: notes.BaseSectionName, Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC, Size: 1}
-	o.text = &elfgen.Section{Name: ".text", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Align: 16, Size: 64}
-	o.probes = &elfgen.Section{Name: notes.ProbeSectionName, Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_WRITE, Align: 4, Size: 16}
+	o.base = &elfgen.Section{Name: notes.BaseSectionName, Type: elfgen.SHT_PROGBITS, Flags: elfgen.SHF_ALLOC, Size: 1}
+	o.text = &elfgen.Section{Name: ".text", Type: elfgen.SHT_PROGBITS, Flags: elfgen.SHF_ALLOC | elfgen.SHF_EXECINSTR, Align: 16, Size: 64}
+	o.probes = &elfgen.Section{Name: notes.ProbeSectionName, Type: elfgen.SHT_PROGBITS, Flags: elfgen.SHF_ALLOC | elfgen.SHF_WRITE, Align: 4, Size: 16}
 	content := o.rawNotes
 	if content == nil {
 		content = o.encode(o.notes(o)) // for their size
 	}
-	note := &elfgen.Section{Name: notes.SectionName, Type: elf.SHT_NOTE, Flags: o.noteFlags, Align: 4, Size: uint64(len(content))}
-	obj := &elfgen.Object{Class: o.class, Data: o.data, Machine: o.machine, Sections: []*elfgen.Section{o.base, o.text, o.probes, note}}
+	note := &elfgen.Section{Name: notes.SectionName, Type: elfgen.SHT_NOTE, Flags: o.noteFlags, Align: 4, Size: uint64(len(content))}
+	obj := &elfgen.Object{Class: elfgen.Class(o.class), Data: elfgen.Data(o.data), Machine: elfgen.Machine(o.machine), Sections: []*elfgen.Section{o.base, o.text, o.probes, note}}
 	more := map[*elfgen.Section][]byte{}
 	for name, data := range o.sections {
-		s := &elfgen.Section{Name: name, Type: elf.SHT_PROGBITS, Align: 8, Size: uint64(len(data))}
+		s := &elfgen.Section{Name: name, Type: elfgen.SHT_PROGBITS, Align: 8, Size: uint64(len(data))}
 		obj.Sections = append(obj.Sections, s)
 		more[s] = data
 	}

@@ -153,7 +153,7 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 		}
 		dec, malformed, untyped := newDecoder(f, types), 0, 0
 		for _, s := range sections {
-			for note, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, f.elf.Class) {
+			for note, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, notes.Class(f.elf.Class)) {
 				if err != nil {
 					if malformed++; malformed > maxErrors {
 						fail(fmt.Errorf("section %s: more than %d notes are malformed, the rest is not read", notes.SectionName, maxErrors))

@@ -140,7 +140,7 @@ func TestMillionProbes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: takes the processor's time, whatever the kernel")
 	}
-	note := notes.Note{Provider: "p", Name: "n"}.Append(nil, binary.LittleEndian, elf.ELFCLASS64)
+	note := notes.Note{Provider: "p", Name: "n"}.Append(nil, binary.LittleEndian, notes.ELFCLASS64)
 	data := (&object{rawNotes: bytes.Repeat(note, 1_000_000)}).build(t)
 	within(t, func() {
 		if probes, errs := read(bytes.NewReader(data)); probes != 1_000_000 || errs != 0 {

@@ -70,7 +70,7 @@ func rich(t testing.TB) (data []byte, n int) {
 	types, id := argumentTypes(t)
 	le := binary.LittleEndian
 	const text = 0x40
-	raw := notes.Note{Provider: "p", Name: "a", Location: text, Base: 0x20, Semaphore: 0x80, Args: "8@%rdi -4@foo+4(%rip) 8@foo@GOTPCREL(%rip)"}.Append(nil, le, elf.ELFCLASS64)
+	raw := notes.Note{Provider: "p", Name: "a", Location: text, Base: 0x20, Semaphore: 0x80, Args: "8@%rdi -4@foo+4(%rip) 8@foo@GOTPCREL(%rip)"}.Append(nil, le, notes.ELFCLASS64)
 	raw = append(raw, someNotes(50, "8@%rdi 8@nothing(%rip)")...)
 	table := symbols(100, func(i int) elf.Sym64 {
 		return elf.Sym64{Name: uint32(1 + i%20), Info: function, Shndx: uint16(i % 2), Value: uint64(text + i), Size: 1}

@@ -73,7 +73,9 @@ func (k ProbeKind) String() string {
 }
 
 // Arguments decodes Note.Args, anew on each call.
-func (p *Probe) Arguments() []notes.Arg { return notes.ParseArgs(p.Machine, p.Class, p.Args) }
+func (p *Probe) Arguments() []notes.Arg {
+	return notes.ParseArgs(notes.Machine(p.Machine), notes.Class(p.Class), p.Args)
+}
 
 // Live is a probe's place in a process.
 type Live struct {

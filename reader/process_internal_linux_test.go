@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -76,8 +75,8 @@ func mapsLine(t *testing.T, path string, major, minor uint32) (line string, inod
 func writeObject(t *testing.T, path string) {
 	t.Helper()
 	o := elfgen.Object{
-		Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: elf.EM_X86_64,
-		Sections: []*elfgen.Section{{Name: notes.SectionName, Type: elf.SHT_NOTE, Align: 4, Size: 4}},
+		Class: elfgen.ELFCLASS64, Data: elfgen.ELFDATA2LSB, Machine: elfgen.EM_X86_64,
+		Sections: []*elfgen.Section{{Name: notes.SectionName, Type: elfgen.SHT_NOTE, Align: 4, Size: 4}},
 	}
 	img, err := o.Layout()
 	if err != nil {

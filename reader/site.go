@@ -74,7 +74,7 @@ func (p *Probe) Site() (Site, error) {
 		return Site{}, err
 	}
 	b = b[:n:n]
-	s := Site{Bytes: b, Kind: notes.SiteKindOf(p.Machine, p.ByteOrder, b)}
+	s := Site{Bytes: b, Kind: notes.SiteKindOf(notes.Machine(p.Machine), p.ByteOrder, b)}
 	s.Insns = p.disassemble(b, s.Kind)
 	s.Optimizable, s.Unsafe = p.optimizable(s.Kind, sys.UprobeOptimization())
 	if p.Live != nil {

@@ -83,7 +83,7 @@ func TestHeaderArgs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := notes.ParseArgs(test.machine, class, test.arg)[0]
+			a := notes.ParseArgs(notes.Machine(test.machine), notes.Class(class), test.arg)[0]
 			op, err := operand.Compile(a, regs, test.machine, class, test.obj, site, 0)
 			var arg libbpf.Arg
 			if err == nil && op.Kind == operand.Address {

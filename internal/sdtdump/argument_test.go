@@ -1,7 +1,6 @@
 package sdtdump
 
 import (
-	"debug/elf"
 	"testing"
 
 	"github.com/go-usdt/usdt/notes"
@@ -15,7 +14,7 @@ func TestArgumentPrintable(t *testing.T) {
 		{"8@$\xff", `uint64 =\xff`},
 		{"8@\x1b[2J", `?"8@\x1b[2J"`},
 	} {
-		args := notes.ParseArgs(elf.EM_X86_64, elf.ELFCLASS64, tt.arg)
+		args := notes.ParseArgs(notes.EM_X86_64, notes.ELFCLASS64, tt.arg)
 		if len(args) != 1 {
 			t.Fatalf("%q has %d arguments, want 1", tt.arg, len(args))
 		}

@@ -61,7 +61,7 @@ func (r *arguments) of(p *reader.Probe) rendered {
 
 func (r *arguments) render(p *reader.Probe) rendered {
 	var errs []error
-	r.parsed = notes.AppendArgs(r.parsed[:0], p.Machine, p.Class, p.Args)
+	r.parsed = notes.AppendArgs(r.parsed[:0], notes.Machine(p.Machine), notes.Class(p.Class), p.Args)
 	b := r.text[:0]
 	for i := range r.parsed {
 		a := &r.parsed[i]

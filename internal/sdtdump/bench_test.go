@@ -1,7 +1,6 @@
 package sdtdump
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -73,13 +72,13 @@ func measure() {
 func manyProbes(b *testing.B, n, argStrings int) string {
 	b.Helper()
 	const size = 1 << 20
-	section := func(name string, flags elf.SectionFlag, size uint64) *elfgen.Section {
-		return &elfgen.Section{Name: name, Type: elf.SHT_PROGBITS, Flags: flags, Align: 16, Size: size}
+	section := func(name string, flags elfgen.SectionFlag, size uint64) *elfgen.Section {
+		return &elfgen.Section{Name: name, Type: elfgen.SHT_PROGBITS, Flags: flags, Align: 16, Size: size}
 	}
 	var (
-		base  = section(notes.BaseSectionName, elf.SHF_ALLOC, 1)
-		text  = section(".text", elf.SHF_ALLOC|elf.SHF_EXECINSTR, size)
-		count = section(notes.ProbeSectionName, elf.SHF_ALLOC|elf.SHF_WRITE, uint64(2*n))
+		base  = section(notes.BaseSectionName, elfgen.SHF_ALLOC, 1)
+		text  = section(".text", elfgen.SHF_ALLOC|elfgen.SHF_EXECINSTR, size)
+		count = section(notes.ProbeSectionName, elfgen.SHF_ALLOC|elfgen.SHF_WRITE, uint64(2*n))
 	)
 	encode := func() (out []byte) {
 		for i := range n {
@@ -87,13 +86,13 @@ func manyProbes(b *testing.B, n, argStrings int) string {
 				Provider: "bench", Name: fmt.Sprintf("probe_%06d", i),
 				Location: text.Addr + uint64(8*i), Base: base.Addr, Semaphore: count.Addr + uint64(2*i),
 				Args: fmt.Sprintf("8@%%rdi -4@%%esi 8@-16(%%rbp,%%rax,8) 4@$%d", i%argStrings),
-			}.Append(out, binary.LittleEndian, elf.ELFCLASS64)
+			}.Append(out, binary.LittleEndian, notes.ELFCLASS64)
 		}
 		return out
 	}
-	note := &elfgen.Section{Name: notes.SectionName, Type: elf.SHT_NOTE, Align: 4, Size: uint64(len(encode()))}
+	note := &elfgen.Section{Name: notes.SectionName, Type: elfgen.SHT_NOTE, Align: 4, Size: uint64(len(encode()))}
 	obj := &elfgen.Object{
-		Class: elf.ELFCLASS64, Data: elf.ELFDATA2LSB, Machine: elf.EM_X86_64,
+		Class: elfgen.ELFCLASS64, Data: elfgen.ELFDATA2LSB, Machine: elfgen.EM_X86_64,
 		Sections: []*elfgen.Section{base, text, count, note},
 	}
 	img, err := obj.Layout()

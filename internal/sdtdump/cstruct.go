@@ -51,7 +51,7 @@ func blockPlace(p *reader.Probe) string {
 	}
 	reg := fmt.Sprintf("DWARF register %d", r.BlockReg)
 	for _, name := range []string{"rax", "rdi", "rsp", "x8", "x0", "sp"} {
-		if l, ok := notes.LookupRegister(p.Machine, p.Class, name); ok && l.DWARF == int(r.BlockReg) {
+		if l, ok := notes.LookupRegister(notes.Machine(p.Machine), notes.Class(p.Class), name); ok && l.DWARF == int(r.BlockReg) {
 			reg = name
 			break
 		}

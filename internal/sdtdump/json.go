@@ -120,7 +120,7 @@ func (j *jsonPrinter) probe(p *reader.Probe) error {
 			}
 		}
 	}
-	j.args, j.out = notes.AppendArgs(j.args[:0], p.Machine, p.Class, p.Args), j.out[:0]
+	j.args, j.out = notes.AppendArgs(j.args[:0], notes.Machine(p.Machine), notes.Class(p.Class), p.Args), j.out[:0]
 	for i := range j.args {
 		j.out = append(j.out, argumentJSON(&j.args[i]))
 	}

@@ -139,7 +139,7 @@ func fetchArg(p decoded, i int) (string, error) {
 		if a.Pair != "" {
 			return "", errPair
 		}
-		if r, ok := notes.LookupRegister(p.Machine, p.Class, a.Reg); ok && r.Kind == notes.ZeroRegister {
+		if r, ok := notes.LookupRegister(notes.Machine(p.Machine), notes.Class(p.Class), a.Reg); ok && r.Kind == notes.ZeroRegister {
 			value = `\0`
 			break
 		}
@@ -167,7 +167,7 @@ func fetchArg(p decoded, i int) (string, error) {
 // kernelRegister returns the kernel's name for a register (regoffset_table in
 // arch/*/kernel/ptrace.c).
 func kernelRegister(p decoded, name string) (string, bool) {
-	r, ok := notes.LookupRegister(p.Machine, p.Class, name)
+	r, ok := notes.LookupRegister(notes.Machine(p.Machine), notes.Class(p.Class), name)
 	if !ok || r.Kind != notes.GeneralRegister || r.Shift != 0 {
 		return "", false
 	}

@@ -3,7 +3,6 @@
 package stub
 
 import (
-	"debug/elf"
 	"fmt"
 
 	"github.com/go-usdt/usdt/notes"
@@ -12,7 +11,7 @@ import (
 // Properties of the machine, as the note's argument strings and
 // .stapsdt.types name them.
 const (
-	Machine   = elf.EM_X86_64
+	Machine   = notes.EM_X86_64
 	Supported = true
 	BlockReg  = 0     // DWARF number of rax
 	BlockName = "rax" // the same in assembler text

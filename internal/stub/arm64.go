@@ -3,7 +3,6 @@
 package stub
 
 import (
-	"debug/elf"
 	"fmt"
 
 	"github.com/go-usdt/usdt/notes"
@@ -12,7 +11,7 @@ import (
 // Properties of the machine, as the note's argument strings and
 // .stapsdt.types name them.
 const (
-	Machine   = elf.EM_AARCH64
+	Machine   = notes.EM_AARCH64
 	Supported = true
 	BlockReg  = 8    // DWARF number of x8
 	BlockName = "x8" // the same in assembler text

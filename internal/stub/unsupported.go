@@ -3,14 +3,15 @@
 package stub
 
 import (
-	"debug/elf"
 	"runtime"
 	"unsafe"
+
+	"github.com/go-usdt/usdt/notes"
 )
 
 // This machine has no stubs, so nothing can be loaded or called.
 const (
-	Machine   = elf.EM_NONE
+	Machine   = notes.EM_NONE
 	Supported = false
 	BlockReg  = 0xff
 )

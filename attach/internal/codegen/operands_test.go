@@ -66,7 +66,7 @@ func TestOperands(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			args := notes.ParseArgs(test.machine, test.class, test.arg)
+			args := notes.ParseArgs(notes.Machine(test.machine), notes.Class(test.class), test.arg)
 			if len(args) != 1 {
 				return "", fmt.Errorf("%d arguments", len(args))
 			}

@@ -48,7 +48,7 @@ func HostRegisters(m elf.Machine, c elf.Class) (*Registers, error) {
 
 // locate finds a register by the name that a probe's note uses.
 func (r *Registers) locate(m elf.Machine, c elf.Class, name string) (Location, error) {
-	reg, ok := notes.LookupRegister(m, c, name)
+	reg, ok := notes.LookupRegister(notes.Machine(m), notes.Class(c), name)
 	if !ok {
 		return Location{}, fmt.Errorf("register %q is not known on %v", name, m)
 	}
