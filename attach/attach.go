@@ -32,7 +32,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return err
 	}
 	t.discover = discover.New(t.selectors, t.procs)
-	t.looked = time.Now()
+	t.scanned = time.Now()
 	t.discover.Await = o.Await
 	found, err := t.discover.First(ctx)
 	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {

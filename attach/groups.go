@@ -257,10 +257,10 @@ func decodePart(p *codegen.Part, arg *event.Arg, b []byte, probes []*reader.Prob
 		arg.Value = unix.ByteSliceToString(b)
 	case p.Size == codegen.KeyStringSize:
 		n := binary.NativeEndian.Uint64(b)
-		text := b[codegen.StringData:][:min(n, codegen.KeyString)]
-		value := event.BytesValue(p.In.Kind, p.In.Meaning, text, nil)
+		str := b[codegen.StringData:][:min(n, codegen.KeyString)]
+		value := event.BytesValue(p.In.Kind, p.In.Meaning, str, nil)
 		if n > codegen.KeyString {
-			value = event.TruncatedValue(p.In.Kind, p.In.Meaning, text)
+			value = event.TruncatedValue(p.In.Kind, p.In.Meaning, str)
 		}
 		arg.Value, arg.Err = value.Any()
 	default:

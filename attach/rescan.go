@@ -48,7 +48,7 @@ func (t *tracing) Rescan(held bool) error {
 // scan looks for sites, and returns the time of the previous scan: new sites have
 // appeared since.
 func (t *tracing) scan() (since time.Time, plan site.Plan, err error) {
-	since, t.looked = t.looked, time.Now()
+	since, t.scanned = t.scanned, time.Now()
 	if err := t.leaveStranded(); err != nil {
 		return since, nil, err
 	}

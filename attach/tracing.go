@@ -27,7 +27,7 @@ type tracing struct {
 	watches sync.WaitGroup
 
 	finding sync.Mutex // of what follows
-	looked  time.Time  // for sites, when it began
+	scanned time.Time  // for sites, when it began
 	over    bool       // sites are looked for no more
 
 	// For finding and attaching to sites:

@@ -15,10 +15,10 @@ import (
 
 // reading is a record that is being decoded.
 type reading struct {
-	rec    record.Record
-	failed uint64
-	texts  []text
-	ipv4   uint64 // see notes.IPv4Register
+	rec     record.Record
+	failed  uint64
+	strings []recordString
+	ipv4    uint64 // see notes.IPv4Register
 }
 
 // set prepares r for decoding the fields of rec. It reuses the memory of r.
@@ -27,19 +27,19 @@ func (r *reading) set(s *shape.Shape, rec record.Record) error {
 		return fmt.Errorf("event of %d bytes, its fixed part alone has %d", len(rec), s.Layout.FixedSize())
 	}
 	r.rec, r.failed = rec, s.Layout.Failed(rec)
-	r.texts = r.texts[:0]
+	r.strings = r.strings[:0]
 	if s.IPv4 {
 		r.ipv4 = rec.Slot(shape.IPv4Slot)
 	}
 	if len(s.Layout.Strings) == 0 {
 		return nil
 	}
-	return r.setTexts(s.Layout)
+	return r.setStrings(s.Layout)
 }
 
 // all returns the values of fields whose offsets are shifted by at, and the
-// indices of their strings by text.
-func (r *reading) all(fields []shape.Field, at, text int) []Arg {
+// indices of their strings by index.
+func (r *reading) all(fields []shape.Field, at, index int) []Arg {
 	args := make([]Arg, len(fields))
 	for i := range fields {
 		f, a := &fields[i], &args[i]
@@ -48,22 +48,22 @@ func (r *reading) all(fields []shape.Field, at, text int) []Arg {
 			a.Value = scalar(r.rec[f.Offset+at:], f.Kind, f.Size)
 			continue
 		}
-		a.Value, a.Err = r.value(f, at, text)
+		a.Value, a.Err = r.value(f, at, index)
 	}
 	return args
 }
 
-func (r *reading) value(f *shape.Field, at, text int) (any, error) {
+func (r *reading) value(f *shape.Field, at, index int) (any, error) {
 	switch {
 	case f.Source == shape.FromNowhere:
 		return nil, f.Err
 	case f.Source == shape.FromConstant:
 		return f.Constant, nil
 	case f.Source == shape.FromString || f.Source == shape.FromSlice:
-		if text < 0 {
+		if index < 0 {
 			return nil, shape.ErrTooManyParts
 		}
-		return r.text(f, &r.texts[f.Index+text])
+		return r.stringValue(f, &r.strings[f.Index+index])
 	case r.failed&(1<<f.Read) != 0:
 		return nil, ErrFault
 	}
@@ -77,23 +77,23 @@ func (r *reading) value(f *shape.Field, at, text int) (any, error) {
 		chars, _, _ := bytes.Cut(here[:f.Count], []byte{0})
 		return string(chars), nil
 	case shape.FromStruct:
-		return Struct(r.all(f.Parts, at, text)), nil
+		return Struct(r.all(f.Parts, at, index)), nil
 	case shape.FromArray:
-		return r.elements(f, f.Count, at, text), nil
+		return r.elements(f, f.Count, at, index), nil
 	case shape.FromCounted:
 		if r.failed&(1<<f.Counted) != 0 {
 			return nil, ErrFault // none were requested
 		}
 		n := binary.NativeEndian.Uint64(r.rec[f.Length:])
 		if n <= uint64(f.Count) {
-			return r.elements(f, int(n), at, text), nil
+			return r.elements(f, int(n), at, index), nil
 		}
-		return r.elements(f, f.Count, at, text), truncation{kept: uint64(f.Count), of: n, known: true, elements: true}
+		return r.elements(f, f.Count, at, index), truncation{kept: uint64(f.Count), of: n, known: true, elements: true}
 	case shape.FromPointer:
 		if binary.NativeEndian.Uint64(here) == 0 {
 			return nil, nil
 		}
-		return r.value(&f.Parts[0], at, text)
+		return r.value(&f.Parts[0], at, index)
 	case shape.FromGoTime:
 		return NumberValue(reader.Int, reader.Time, uint64(goTime(here)), 8).Any()
 	case shape.FromGoAddr:
@@ -104,20 +104,20 @@ func (r *reading) value(f *shape.Field, at, text int) (any, error) {
 }
 
 // elements returns the first n elements of an array.
-func (r *reading) elements(f *shape.Field, n, at, text int) List {
+func (r *reading) elements(f *shape.Field, n, at, index int) List {
 	list := make(List, n)
 	for i := range list {
-		texts := text + i*f.Texts
+		element := index + i*f.Strings
 		if i >= f.Whole {
-			texts = shape.NoText
+			element = shape.NoString
 		}
-		list[i].Value, list[i].Err = r.value(&f.Parts[0], at+i*f.Stride, texts)
+		list[i].Value, list[i].Err = r.value(&f.Parts[0], at+i*f.Stride, element)
 	}
 	return list
 }
 
-// text returns text, bytes or the elements of a slice.
-func (r *reading) text(f *shape.Field, t *text) (any, error) {
+// stringValue returns a string, bytes or the elements of a slice.
+func (r *reading) stringValue(f *shape.Field, t *recordString) (any, error) {
 	switch {
 	case t.bytes == nil:
 		return nil, t.err

@@ -46,7 +46,7 @@ func FuzzDecode(f *testing.F) {
 					Parts: []shape.Field{{Source: shape.FromRecord, Kind: 4, Size: 4, Offset: block + 8, Read: 2}}},
 			}},
 			{Name: "slice", Source: shape.FromSlice, Index: 2, Stride: 3, Parts: []shape.Field{{Source: shape.FromRaw, Count: 3}}},
-			{Name: "counted", Source: shape.FromCounted, Offset: behind, Length: block + 16, Counted: 2, Count: 2, Stride: 16, Texts: 1, Whole: 1, Read: 3,
+			{Name: "counted", Source: shape.FromCounted, Offset: behind, Length: block + 16, Counted: 2, Count: 2, Stride: 16, Strings: 1, Whole: 1, Read: 3,
 				Parts: []shape.Field{{Source: shape.FromString, Kind: 5, Index: 3}}},
 			{Name: "pointer", Source: shape.FromPointer, Offset: block + 8, Read: 2,
 				Parts: []shape.Field{{Source: shape.FromRecord, Kind: 1, Size: 8, Offset: behind, Read: 3}}},

@@ -8,7 +8,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Value is a number, or text or bytes that belong to a [View]. Unlike the Value of
+// Value is a number, or a string or bytes that belong to a [View]. Unlike the Value of
 // an [Arg], it takes no allocation, and is valid as long as the view.
 type Value struct {
 	// Kind is Uint (also for addresses), Int, Bool, Float, String or Bytes, and Other
@@ -34,7 +34,7 @@ func NumberValue(kind reader.FieldKind, meaning reader.Meaning, bits uint64, siz
 	return Value{Kind: kind, Meaning: meaning, bits: widen(bits, kind, size)}
 }
 
-// BytesValue returns a Value of bytes or, for any other kind, of text. err says why
+// BytesValue returns a Value of bytes or, for any other kind, of a string. err says why
 // data is incomplete; nil means that it is complete.
 func BytesValue(kind reader.FieldKind, meaning reader.Meaning, data []byte, err error) Value {
 	if kind != reader.Bytes {
@@ -46,7 +46,7 @@ func BytesValue(kind reader.FieldKind, meaning reader.Meaning, data []byte, err 
 // TruncatedValue is like BytesValue for the beginning of data that is too long. Text
 // does not end within a character.
 func TruncatedValue(kind reader.FieldKind, meaning reader.Meaning, data []byte) Value {
-	t := text{bytes: data, err: truncation{kept: uint64(len(data))}}
+	t := recordString{bytes: data, err: truncation{kept: uint64(len(data))}}
 	if kind != reader.Bytes {
 		t.cut()
 	}
@@ -80,12 +80,12 @@ func (v Value) Float() float64 {
 // Bool reports whether the value is a bool that is true.
 func (v Value) Bool() bool { return v.Kind == reader.Bool && v.bits != 0 }
 
-// Bytes returns text or bytes without copying them: those of a view are valid until
+// Bytes returns a string or bytes without copying them: those of a view are valid until
 // the next event. It returns nil for other values.
 func (v Value) Bytes() []byte { return v.data }
 
 // Any returns the value as the Value and Err of an [Arg], which may be kept. It
-// copies text and bytes, and converts what stands for a [time.Duration], [time.Time]
+// copies strings and bytes, and converts what stands for a [time.Duration], [time.Time]
 // or [netip.Addr]. It returns nil for structs, arrays and slices.
 func (v Value) Any() (any, error) {
 	switch v.Kind {

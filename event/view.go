@@ -48,17 +48,17 @@ func (v *View) Arg(i int) Value { return v.value(&v.shape.Fields[i], 0, 0) }
 // Lookup returns the value at a path, such as "status", "peer.host" or "scores[1]",
 // and reports whether there is one. Elements of slices are in [View.Event] only.
 func (v *View) Lookup(path string) (Value, bool) {
-	f, at, text, err := v.shape.Lookup(path)
+	f, at, index, err := v.shape.Lookup(path)
 	if err != nil {
 		return Value{}, false
 	}
-	return v.value(f, at, text), true
+	return v.value(f, at, index), true
 }
 
 // Event returns the event with all its arguments, which may be kept.
 func (v *View) Event() (Event, error) { return v.decoder.Decode(v.reading.rec) }
 
-func (v *View) value(f *shape.Field, at, text int) Value {
+func (v *View) value(f *shape.Field, at, index int) Value {
 	r := &v.reading
 	switch {
 	case f.Source == shape.FromNowhere:
@@ -66,10 +66,10 @@ func (v *View) value(f *shape.Field, at, text int) Value {
 	case f.Source == shape.FromConstant:
 		return NumberValue(f.Kind, reader.Plain, f.Bits, 8)
 	case f.Source == shape.FromString || f.Source == shape.FromSlice:
-		if text < 0 {
+		if index < 0 {
 			return Value{Err: shape.ErrTooManyParts}
 		}
-		t := &r.texts[f.Index+text]
+		t := &r.strings[f.Index+index]
 		switch {
 		case t.bytes == nil:
 			return Value{Err: t.err}
@@ -104,7 +104,7 @@ func (v *View) value(f *shape.Field, at, text int) Value {
 		if binary.NativeEndian.Uint64(here) == 0 {
 			return Value{}
 		}
-		return v.value(&f.Parts[0], at, text)
+		return v.value(&f.Parts[0], at, index)
 	case shape.FromCounted:
 		if r.failed&(1<<f.Counted) != 0 {
 			return Value{Err: ErrFault}

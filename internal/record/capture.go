@@ -91,7 +91,7 @@ func (c *Capture) Next() bool {
 		c.read = c.next
 		c.next++
 		if i := c.read - c.layout.FirstString(); i >= 0 {
-			c.text(&c.layout.Strings[i])
+			c.copyString(&c.layout.Strings[i])
 		} else {
 			c.indirect(&c.layout.Indirects[c.read-c.layout.BlockRead()-1])
 		}
@@ -136,8 +136,8 @@ func (c *Capture) indirect(in *Indirect) {
 	c.Pointer, c.Address, c.To = in.Pointer, c.word(in.Pointer), c.area()[in.Offset:][:size]
 }
 
-// text prepares the read of a string and makes room for it.
-func (c *Capture) text(s *String) {
+// copyString prepares the read of a string and makes room for it.
+func (c *Capture) copyString(s *String) {
 	c.Pointer, c.Address, c.To = 0, 0, nil
 	if !s.Sized {
 		c.Fail()

@@ -6,7 +6,7 @@
 //	failures   8         which reads failed; only with a block, otherwise in the header
 //	block                the argument block of a typed probe, padded to 8
 //	indirects            what its pointers lead to, each padded to 8
-//	strings              text, bytes and elements, one after the other
+//	strings              strings, bytes and elements, one after the other
 //
 // All sections but the strings form the fixed part. A [Layout] says where the
 // sections lie; the fixed part holds the lengths of the strings. Every slot, the

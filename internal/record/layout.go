@@ -17,7 +17,7 @@ type Layout struct {
 	Block uint32
 	// Indirects describes what pointers in the block lead to; see AddIndirect.
 	Indirects []Indirect
-	rooms     uint32 // sum of their Rooms
+	padded    uint32 // sum of their Padded
 	// Strings describes the strings behind the fixed part. Limit bytes are kept of
 	// each.
 	Strings []String
@@ -29,7 +29,7 @@ type Layout struct {
 type Indirect struct {
 	Pointer uint32 // offset of the pointer
 	Offset  uint32 // offset of the copy
-	Room    uint32 // bytes for the copy, padded to 8
+	Padded  uint32 // bytes for the copy, padded to 8
 	Size    uint32 // bytes of the copy; 0 if it is not needed
 	// For a slice: the offset of the number of elements, and the size of an element;
 	// Size is that of the most elements that are copied. Both are 0 for a pointer to
@@ -37,19 +37,19 @@ type Indirect struct {
 	Length, Elem uint32
 }
 
-// String is text, bytes or elements behind the fixed part.
+// String is a string, bytes or elements behind the fixed part.
 type String struct {
-	Sized bool // whether pointer and length lie in the block or an indirect; otherwise text up to a NUL
+	Sized bool // whether pointer and length lie in the block or an indirect; otherwise a string up to a NUL
 
 	Pointer, Length uint32 // Sized: offsets from the start of the block
-	Elem            uint32 // Sized: bytes of an element; 0 for text and bytes
+	Elem            uint32 // Sized: bytes of an element; 0 for strings and bytes
 	Region          int    // Sized: the read that holds pointer and length
 
-	// Not Sized: Slot holds the pointer before the read and, unless the text is
+	// Not Sized: Slot holds the pointer before the read and, unless the string is
 	// counted, the number of bytes copied afterwards.
 	Slot int
 
-	// Counted: the text has a length, LengthSize bytes in a slot, and does not end at
+	// Counted: the string has a length, LengthSize bytes in a slot, and does not end at
 	// a NUL.
 	Counted      bool
 	LengthSlot   int
@@ -88,7 +88,7 @@ func (l *Layout) FirstString() int {
 // the block.
 func (l *Layout) RegionRead(offset uint32) int {
 	for i := range l.Indirects {
-		if in := &l.Indirects[i]; offset >= in.Offset && offset-in.Offset < in.Room {
+		if in := &l.Indirects[i]; offset >= in.Offset && offset-in.Offset < in.Padded {
 			return l.BlockRead() + 1 + i
 		}
 	}
@@ -101,15 +101,15 @@ func (l *Layout) FixedSize() int {
 	if l.Block == 0 {
 		return Slot(l.Slots)
 	}
-	return l.BlockOffset() + int(pad(l.Block)+l.rooms)
+	return l.BlockOffset() + int(pad(l.Block)+l.padded)
 }
 
 // AddIndirect makes room for in at the end of the fixed part and returns its offset
 // from the start of the block.
 func (l *Layout) AddIndirect(in Indirect) uint32 {
 	in.Offset = uint32(l.FixedSize() - l.BlockOffset())
-	in.Room = pad(in.Size)
-	l.Indirects, l.rooms = append(l.Indirects, in), l.rooms+in.Room
+	in.Padded = pad(in.Size)
+	l.Indirects, l.padded = append(l.Indirects, in), l.padded+in.Padded
 	return in.Offset
 }
 

@@ -206,7 +206,7 @@ func (b *blockBinder) elements(f *Field, t btf.Type, first region, path string, 
 	start := len(b.layout.Strings)
 	f.Parts = []Field{b.element("", t, first, path, depth+1)}
 	each := b.layout.Strings[start:]
-	f.Texts, f.Whole = len(each), f.Count
+	f.Strings, f.Whole = len(each), f.Count
 	if len(each) == 0 {
 		return
 	}
@@ -223,7 +223,7 @@ func (b *blockBinder) elements(f *Field, t btf.Type, first region, path string, 
 	}
 }
 
-// counted describes a pointer with a length: text, bytes or a slice.
+// counted describes a pointer with a length: a string, bytes or a slice.
 func (b *blockBinder) counted(f *Field, t *reader.Field, in region, path string, depth int) {
 	rel := uint32(in.base - b.layout.BlockOffset())
 	read := record.String{Sized: true, Pointer: rel + t.Offset, Length: rel + t.LenOffset, Region: in.read}
@@ -242,9 +242,9 @@ func (b *blockBinder) counted(f *Field, t *reader.Field, in region, path string,
 		before := b.unread
 		b.unread = false
 		f.Parts = []Field{b.element("", typ.Target, region{size: uint32(size)}, path, depth+1)}
-		needsPlace := b.unread
+		needsCopy := b.unread
 		b.unread = before
-		if needsPlace && in.fixed && !b.inArray {
+		if needsCopy && in.fixed && !b.inArray {
 			b.countedElements(f, typ.Target, read, path, depth)
 			return
 		}
@@ -273,7 +273,7 @@ func (b *blockBinder) countedElements(f *Field, t btf.Type, read record.String, 
 		f.Err = errTooDeep
 		return
 	}
-	at, err := b.place(record.Indirect{Pointer: read.Pointer, Length: read.Length, Elem: uint32(f.Stride), Size: uint32(n * f.Stride)})
+	at, err := b.reserve(record.Indirect{Pointer: read.Pointer, Length: read.Length, Elem: uint32(f.Stride), Size: uint32(n * f.Stride)})
 	if err != nil {
 		f.Err = err
 		return
@@ -292,7 +292,7 @@ func (b *blockBinder) dereference(f *Field, target btf.Type, path string, depth 
 	if err != nil || size <= 0 {
 		return // void: the address is the value
 	}
-	at, err := b.place(record.Indirect{Pointer: uint32(f.Offset - b.layout.BlockOffset()), Size: uint32(size)})
+	at, err := b.reserve(record.Indirect{Pointer: uint32(f.Offset - b.layout.BlockOffset()), Size: uint32(size)})
 	if err != nil {
 		f.Source, f.Err = FromNowhere, err
 		return
@@ -301,8 +301,8 @@ func (b *blockBinder) dereference(f *Field, target btf.Type, path string, depth 
 	f.Parts = []Field{b.element(f.Name, target, at, path, depth+1)}
 }
 
-// place makes room in the fixed part of records for what a pointer leads to.
-func (b *blockBinder) place(in record.Indirect) (region, error) {
+// reserve makes room in the fixed part of records for what a pointer leads to.
+func (b *blockBinder) reserve(in record.Indirect) (region, error) {
 	if b.layout.Reads() == record.MaxBlockReads {
 		return region{}, ErrTooManyParts
 	}

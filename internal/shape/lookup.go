@@ -11,29 +11,29 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// NoText replaces the index of a string that was not read. It is so small that it
+// NoString replaces the index of a string that was not read. It is so small that it
 // stays negative when an index is added to it.
-const NoText = math.MinInt32
+const NoString = math.MinInt32
 
 // Resolve returns the field that a path leads to, such as "peer.host" or "scores[1]",
 // at its place in the record. A '.' precedes a part of a struct, and an index in
 // brackets selects an element of an array. For a pointer at the end, Resolve returns
 // what it leads to if the pointer is followed, and its address otherwise.
 func (s *Shape) Resolve(path string) (*Field, error) {
-	f, at, text, err := s.Lookup(path)
+	f, at, index, err := s.Lookup(path)
 	if err != nil {
 		return nil, err
 	}
 	shifted := *behind(f)
 	shifted.Offset += at
-	shifted.Index += text
+	shifted.Index += index
 	return &shifted, nil
 }
 
 // Lookup returns the field at the end of a path, and the shifts of its offset and of
 // the index of its string: the field of an array's first element stands for all
 // elements.
-func (s *Shape) Lookup(path string) (f *Field, at, text int, err error) {
+func (s *Shape) Lookup(path string) (f *Field, at, index int, err error) {
 	end := strings.IndexAny(path, ".[")
 	if end < 0 {
 		end = len(path)
@@ -60,13 +60,13 @@ func (s *Shape) Lookup(path string) (f *Field, at, text int, err error) {
 		if err != nil {
 			return nil, 0, 0, fmt.Errorf("%s %w", path[:len(path)-len(rest)], err)
 		}
-		at, text, rest = at+i*f.Stride, text+i*f.Texts, tail
+		at, index, rest = at+i*f.Stride, index+i*f.Strings, tail
 		if i >= f.Whole {
-			text = NoText
+			index = NoString
 		}
 		f = &f.Parts[0]
 	}
-	return f, at, text, nil
+	return f, at, index, nil
 }
 
 // Pointers returns the paths that a path passes through. Those of pointers must be
@@ -93,7 +93,7 @@ func Pointers(path string, fields []reader.Field) (through []string) {
 // argument returns the field that is called name, or that is at the place that name
 // stands for.
 func (s *Shape) argument(name string) *Field {
-	for _, fields := range [][]Field{s.Fields, s.Looked} {
+	for _, fields := range [][]Field{s.Fields, s.Unshown} {
 		for i := range fields {
 			if fields[i].Name == name {
 				return &fields[i]
@@ -139,11 +139,11 @@ func partOf(f *Field, name string) *Field {
 	return nil
 }
 
-func noPart(f *Field, where string) error {
+func noPart(f *Field, prefix string) error {
 	if f.Source != FromStruct {
-		return fmt.Errorf("%s has no fields", where)
+		return fmt.Errorf("%s has no fields", prefix)
 	}
-	return fmt.Errorf("%s has %s", where, strings.Join(namesOf(f.Parts), ", "))
+	return fmt.Errorf("%s has %s", prefix, strings.Join(namesOf(f.Parts), ", "))
 }
 
 func namesOf(fields []Field) []string {
@@ -155,8 +155,8 @@ func namesOf(fields []Field) []string {
 }
 
 // elementAt returns the index at the beginning of a path, and the rest of the path.
-func (f *Field) elementAt(where string) (i int, rest string, err error) {
-	number, rest, ok := strings.Cut(strings.TrimPrefix(where, "["), "]")
+func (f *Field) elementAt(path string) (i int, rest string, err error) {
+	number, rest, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
 	i, err = strconv.Atoi(number)
 	switch {
 	case !ok || err != nil || i < 0 || rest != "" && rest[0] != '.' && rest[0] != '[':

@@ -13,7 +13,7 @@ const (
 	FromConstant               // Constant
 	FromRecord                 // integer, float, bool or address at Offset
 	FromRaw                    // Count bytes at Offset, as they are
-	FromChars                  // text at Offset, up to a NUL within Count bytes
+	FromChars                  // a string at Offset, up to a NUL within Count bytes
 	FromString                 // string number Index
 
 	FromStruct  // Parts
@@ -45,7 +45,7 @@ type Field struct {
 	Parts   []Field
 	Count   int
 	Stride  int // from one element to the next
-	Texts   int // strings of each element
+	Strings int // strings of each element
 	Whole   int // elements whose strings are read
 	Length  int // FromCounted: offset in the record
 	Counted int // FromCounted: the read of where Length lies
@@ -58,9 +58,9 @@ const IPv4Slot = 0
 type Shape struct {
 	Layout *record.Layout
 	Fields []Field
-	// Looked has fields that conditions and aggregates read but that are not
+	// Unshown has fields that conditions and aggregates read but that are not
 	// arguments of the event.
-	Looked []Field
+	Unshown []Field
 	// Named reports that arguments are found by their names only, not by their
 	// places.
 	Named bool

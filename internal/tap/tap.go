@@ -86,7 +86,7 @@ func (b Block) AppendRecord(dst []byte, l *record.Layout, h *record.Header) []by
 // program has it: in the block or in what a pointer leads to.
 func (b Block) pointer(l *record.Layout, offset uint32) unsafe.Pointer {
 	for i := range l.Indirects {
-		if in := &l.Indirects[i]; offset >= in.Offset && offset-in.Offset < in.Room {
+		if in := &l.Indirects[i]; offset >= in.Offset && offset-in.Offset < in.Padded {
 			return *(*unsafe.Pointer)(unsafe.Add(b.pointer(l, in.Pointer), offset-in.Offset))
 		}
 	}

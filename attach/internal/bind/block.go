@@ -43,7 +43,7 @@ func (b *Binder) bindTyped(sc *Schema, s *site.Site, regs *operand.Registers) {
 // names, and those that lead to what conditions and aggregations use.
 func (b *Binder) followed(p *reader.Probe) shape.Follow {
 	var through []string
-	for _, name := range b.looked() {
+	for _, name := range b.namesUsed() {
 		through = append(through, shape.Pointers(name, p.Type.Fields)...)
 	}
 	return func(path string) (exact, ok bool) {
@@ -78,9 +78,9 @@ func (b *Binder) follows(p *reader.Probe, pointer string) (exact, ok bool) {
 // Slashed replaces dots by slashes, so that path.Match keeps '*' within a name.
 func Slashed(path string) string { return strings.ReplaceAll(path, ".", "/") }
 
-// looked returns the names that the condition and the aggregation use: arguments
+// namesUsed returns the names that the condition and the aggregation use: arguments
 // and paths into them, among others.
-func (b *Binder) looked() (names []string) {
+func (b *Binder) namesUsed() (names []string) {
 	if b.Condition != nil {
 		names = b.Condition.Names()
 	}

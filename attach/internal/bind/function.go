@@ -31,9 +31,9 @@ func (b *Binder) bindFunction(sc *Schema, s *site.Site, regs *operand.Registers)
 		return
 	}
 	shown := b.shownArguments(p)
-	looked := b.lookedAtArguments(shown)
+	unshown := b.unshownArguments(shown)
 	var args []notes.Arg
-	for _, i := range slices.Concat(shown, looked) {
+	for _, i := range slices.Concat(shown, unshown) {
 		arg, err := p.Target.Argument(i)
 		if p.Displacement() != 0 {
 			err = errInstruction
@@ -47,7 +47,7 @@ func (b *Binder) bindFunction(sc *Schema, s *site.Site, regs *operand.Registers)
 	}
 	b.bindArguments(sc, s, regs, args)
 	n := len(shown)
-	sc.Fields, sc.Looked = sc.Fields[:n:n], sc.Fields[n:]
+	sc.Fields, sc.Unshown = sc.Fields[:n:n], sc.Fields[n:]
 }
 
 // shownArguments returns the numbers of the arguments that events hold.
@@ -67,10 +67,10 @@ func (b *Binder) shownArguments(p *reader.Probe) []int {
 	return appendArguments(out, names, nil)
 }
 
-// lookedAtArguments returns the numbers of arguments that are not shown, but that
+// unshownArguments returns the numbers of arguments that are not shown, but that
 // the condition or the aggregation names.
-func (b *Binder) lookedAtArguments(shown []int) []int {
-	return appendArguments(nil, b.looked(), shown)
+func (b *Binder) unshownArguments(shown []int) []int {
+	return appendArguments(nil, b.namesUsed(), shown)
 }
 
 // appendArguments appends the numbers that names stand for, each once, except

@@ -59,7 +59,7 @@ func notString(sc *Schema, p *reader.Probe, t *StringArg) error {
 	if p.Type != nil {
 		return fmt.Errorf("%s has typed arguments, whose strings are known without it", site.Name(p))
 	}
-	fields := slices.Concat(sc.Fields, sc.Looked)
+	fields := slices.Concat(sc.Fields, sc.Unshown)
 	i := slices.IndexFunc(fields, func(f shape.Field) bool { return f.Name == t.arg })
 	switch {
 	case i < 0 && len(fields) == 0:

@@ -9,14 +9,14 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// text is a string of a record.
-type text struct {
+// recordString is a string of a record.
+type recordString struct {
 	bytes []byte // nil if it could not be read
 	err   error
 }
 
-// cut removes an incomplete character at the end of truncated text.
-func (t *text) cut() {
+// cut removes an incomplete character at the end of a truncated string.
+func (t *recordString) cut() {
 	err, ok := t.err.(truncation)
 	if !ok {
 		return
@@ -27,8 +27,8 @@ func (t *text) cut() {
 	}
 }
 
-// wholeRunes returns truncated text without an incomplete character at its end, if
-// the text is UTF-8 there.
+// wholeRunes returns a truncated string without an incomplete character at its end, if
+// the string is UTF-8 there.
 func wholeRunes(b []byte) []byte {
 	for i := 1; i < min(utf8.UTFMax, len(b)+1); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
@@ -41,8 +41,8 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// setTexts finds the strings behind the fixed part of the record.
-func (r *reading) setTexts(l *record.Layout) error {
+// setStrings finds the strings behind the fixed part of the record.
+func (r *reading) setStrings(l *record.Layout) error {
 	limit := uint64(l.Limit)
 	bit := l.FirstString()
 	rest := r.rec[l.FixedSize():]
@@ -50,13 +50,13 @@ func (r *reading) setTexts(l *record.Layout) error {
 		// A pointer or length that could not be read is zero, and nothing is copied
 		// without an error.
 		if r.failed&(1<<(bit+i)) != 0 || str.Sized && r.failed&(1<<str.Region) != 0 {
-			r.texts = append(r.texts, text{err: r.textError(l, &str)})
+			r.strings = append(r.strings, recordString{err: r.stringError(l, &str)})
 			continue
 		}
-		var t text
+		var t recordString
 		var have, keep uint64
 		if str.Sized || str.Counted {
-			length := textLength(l, r.rec, &str)
+			length := stringLength(l, r.rec, &str)
 			most := limit / uint64(str.Width())
 			have = min(length, most) * uint64(str.Width())
 			keep = have
@@ -75,13 +75,13 @@ func (r *reading) setTexts(l *record.Layout) error {
 			return fmt.Errorf("event of %d bytes ends within string %d of %d bytes", len(r.rec), i, have)
 		}
 		t.bytes, rest = rest[:keep:keep], rest[have:]
-		r.texts = append(r.texts, t)
+		r.strings = append(r.strings, t)
 	}
 	return nil
 }
 
-// textLength returns the length of a string whose length the record holds.
-func textLength(l *record.Layout, rec record.Record, str *record.String) uint64 {
+// stringLength returns the length of a string whose length the record holds.
+func stringLength(l *record.Layout, rec record.Record, str *record.String) uint64 {
 	if str.Sized {
 		return binary.NativeEndian.Uint64(rec[l.BlockOffset()+int(str.Length):])
 	}
@@ -92,8 +92,8 @@ func textLength(l *record.Layout, rec record.Record, str *record.String) uint64 
 	return widen(number(rec[record.Slot(str.LengthSlot):], str.LengthSize), kind, str.LengthSize)
 }
 
-// textError returns why a string could not be read, nil for a null pointer.
-func (r *reading) textError(l *record.Layout, str *record.String) error {
+// stringError returns why a string could not be read, nil for a null pointer.
+func (r *reading) stringError(l *record.Layout, str *record.String) error {
 	if str.Sized || r.failed&(1<<str.Slot) != 0 {
 		return ErrFault
 	}
@@ -101,7 +101,7 @@ func (r *reading) textError(l *record.Layout, str *record.String) error {
 		return nil
 	}
 	if str.Counted && str.LengthSigned {
-		if n := int64(textLength(l, r.rec, str)); n < 0 {
+		if n := int64(stringLength(l, r.rec, str)); n < 0 {
 			return fmt.Errorf("its length is %d", n)
 		}
 	}
