@@ -71,7 +71,7 @@ test-debian:
 # 1.7 or later in LIBBPF/bpf, which Debian does not have yet. It goes through the
 # preprocessor first, so that none of their lines end up in the type information.
 collection-object:
-	@set -e; cd attach; for out in testdata/collection-1.7.o:testdata/collection collection/testdata/shop.o:collection/testdata/shop; do \
+	@set -e; cd attach/collection/testdata; for out in collection-1.7.o:collection shop.o:shop; do \
 		clang -E -P -O2 -target bpf -DARG_SIZE -D__TARGET_ARCH_x86 -I$(LIBBPF) -I/usr/include/x86_64-linux-gnu $${out#*:}.bpf.c | \
 			clang -O2 -g -fdebug-compilation-dir=. -target bpf -x c - -c -o $${out%:*}; \
 		llvm-strip -g $${out%:*}; \

@@ -18,6 +18,7 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
@@ -183,7 +184,7 @@ func BenchmarkEvent(b *testing.B) {
 	b.Run("empty", func(b *testing.B) {
 		p := startChild(b, "fire")
 		p.Do("load")
-		probe := liveProbe(b, p.PID(), "bench:three")
+		probe := live.Probe(b, p.PID(), "bench:three")
 		a, err := attach.AttachProbes(nothing(b, ebpf.AttachTraceUprobeMulti), []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
 		if err != nil {
 			giveUp(b, err)
@@ -194,7 +195,7 @@ func BenchmarkEvent(b *testing.B) {
 	b.Run("byhand", func(b *testing.B) {
 		p := startChild(b, "fire")
 		p.Do("load")
-		probe := liveProbe(b, p.PID(), "bench:three")
+		probe := live.Probe(b, p.PID(), "bench:three")
 		ring, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4 << 20})
 		if err != nil {
 			giveUp(b, err)

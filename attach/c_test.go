@@ -6,9 +6,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,11 +13,9 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
-
-// i386Flags make a 32-bit program on a machine without 32-bit libraries.
-var i386Flags = []string{"gcc", "-O2", "-m32", "-static", "-nostdlib", "-ffreestanding", "-DFREESTANDING", "-fno-stack-protector", "-idirafter", "/usr/include/x86_64-linux-gnu"}
 
 // compile compiles testdata/args.c and returns the program's path.
 func compile(t testing.TB, command ...string) string {
@@ -31,25 +26,7 @@ func compile(t testing.TB, command ...string) string {
 // compileC compiles testdata/NAME.c and returns the program's path.
 func compileC(t testing.TB, name string, command ...string) string {
 	t.Helper()
-	if slices.Contains(command, "-m32") && runtime.GOARCH != "amd64" {
-		t.Skip("the program is for x86-64")
-	}
-	if _, err := exec.LookPath(command[0]); err != nil {
-		needs.Skip(t, "needs %s: %v", command[0], err)
-	}
-	if runtime.GOARCH == "arm64" && command[0] == "gcc" {
-		// With section anchors it names variables by labels that no object keeps.
-		command = slices.Insert(slices.Clone(command), 1, "-fno-section-anchors")
-	}
-	out := filepath.Join(t.TempDir(), name)
-	cmd := exec.Command(command[0], append(command[1:], "-o", out, "testdata/"+name+".c")...)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		if strings.Contains(string(msg), "sys/sdt.h") {
-			needs.Skip(t, "needs sys/sdt.h, package systemtap-sdt-dev: %s", msg)
-		}
-		t.Fatalf("%v: %v\n%s", cmd, err, msg)
-	}
-	return out
+	return needs.Compile(t, "testdata/"+name+".c", command...)
 }
 
 // wantC are the arguments that testdata/args.c fires, by probe.
@@ -95,8 +72,8 @@ func TestC(t *testing.T) {
 		{[]string{"gcc", "-O2", "-fPIC", "-pie"}, attach.AutoLink, 64},
 		{[]string{"clang", "-O0"}, attach.AutoLink, 64},
 		{[]string{"clang", "-O2", "-DSEMAPHORES"}, attach.AutoLink, 64},
-		{i386Flags, attach.AutoLink, 32},
-		{append(i386Flags, "-DSEMAPHORES"), attach.PerfLink, 32},
+		{needs.I386, attach.AutoLink, 32},
+		{append(needs.I386, "-DSEMAPHORES"), attach.PerfLink, 32},
 	} {
 		t.Run(strings.Join(test.command[:2], "")+fmt.Sprint(test.bits)+test.kind.String(), func(t *testing.T) {
 			path := compile(t, test.command...)
@@ -135,9 +112,9 @@ func TestSites(t *testing.T) {
 			path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 			p := start(t, exec.Command(path))
 			p.Do("") // now the dynamic linker has finished
-			checkLive(t, p.PID(), "args:bare", 0x90, 0)
+			live.Check(t, p.PID(), "args:bare", 0x90, 0)
 			s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind})
-			checkLive(t, p.PID(), "args:bare", 0xcc, 1)
+			live.Check(t, p.PID(), "args:bare", 0xcc, 1)
 			p.Do("")
 			if n := len(drain(t, s)); n != 1 {
 				t.Errorf("got %d events, want 1", n)
@@ -148,7 +125,7 @@ func TestSites(t *testing.T) {
 			if err := s.Wait(t.Context()); err != nil {
 				t.Error(err)
 			}
-			checkLive(t, p.PID(), "args:bare", 0x90, 0)
+			live.Check(t, p.PID(), "args:bare", 0x90, 0)
 			if err := s.Close(); err != nil {
 				t.Errorf("second Close: %v", err)
 			}

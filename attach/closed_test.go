@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -34,7 +35,7 @@ func TestPlanCopy(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
 	_, prog := cookieProgram(t, attach.MultiLink)
-	probe := liveProbe(t, p.PID(), "args:bare")
+	probe := live.Probe(t, p.PID(), "args:bare")
 	a, err := attach.AttachProbes(prog, []reader.Probe{probe, probe}, &attach.ProgramOptions{
 		Target: attach.Target{PIDs: []int{p.PID()}}, Cookies: []uint64{7},
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -17,7 +18,7 @@ func BenchmarkCount(b *testing.B) {
 	b.Run("byhand", func(b *testing.B) {
 		p := startChild(b, "fire")
 		p.Do("load")
-		probe := liveProbe(b, p.PID(), "bench:three")
+		probe := live.Probe(b, p.PID(), "bench:three")
 		counter, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 		if err != nil {
 			giveUp(b, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/live"
 )
 
 // TestDetachInBackground closes a session of perf events. At once no program runs
@@ -55,7 +56,7 @@ func TestDetachInBackground(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"args:bare", "args:ints", "args:text"} {
-		checkLive(t, p.PID(), name, 0x90, 0)
+		live.Check(t, p.PID(), name, 0x90, 0)
 	}
 	p.Do("")
 	if err := s.Close(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/cilium/ebpf/features"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -22,12 +23,12 @@ func TestManyFunctions(t *testing.T) {
 	}
 	const n = 3000
 	path := buildMany(t, n)
-	before := len(ownLinks(t))
+	before := len(bpf.OwnLinks(t))
 	s := open(t, "uprobe:"+path+":many_*", &attach.Options{Args: []string{"arg0"}})
 	if got := s.Plan().Attached(); got != n {
 		t.Errorf("attached %d functions, want %d", got, n)
 	}
-	if got := len(ownLinks(t)) - before; got != 1 {
+	if got := len(bpf.OwnLinks(t)) - before; got != 1 {
 		t.Errorf("%d links, want one", got)
 	}
 	p := start(t, exec.Command(path))

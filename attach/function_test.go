@@ -77,7 +77,7 @@ func TestFunctions(t *testing.T) {
 		{"gcc", []string{"gcc", "-O2"}, attach.AutoLink, 64},
 		{"clang", []string{"clang", "-O1", "-no-pie"}, attach.AutoLink, 64},
 		{"perf", []string{"gcc", "-O0"}, attach.PerfLink, 64},
-		{"i386", i386Flags, attach.AutoLink, 32},
+		{"i386", needs.I386, attach.AutoLink, 32},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.bits == 32 && runtime.GOARCH != "amd64" {

@@ -20,7 +20,7 @@ func TestI386(t *testing.T) {
 		t.Skip("the program is for x86-64")
 	}
 	path := filepath.Join(t.TempDir(), "i386")
-	flags := append(i386Flags[1:], "-fPIE", "-no-pie", "-o", path, "testdata/i386.c")
+	flags := append(needs.I386[1:], "-fPIE", "-no-pie", "-o", path, "testdata/i386.c")
 	if msg, err := exec.Command("gcc", flags...).CombinedOutput(); err != nil {
 		needs.Skip(t, "needs gcc and sys/sdt.h: %v: %s", err, msg)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
@@ -39,9 +40,9 @@ func TestTracerKilled(t *testing.T) {
 			open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}}).Close() // or skip
 			tracer := startChild(t, "tracer")
 			tracer.Do("%d %d args:bare", p.PID(), kind)
-			checkLive(t, p.PID(), "args:bare", 0xcc, 1)
+			live.Check(t, p.PID(), "args:bare", 0xcc, 1)
 			tracer.Kill() // the kernel detaches before the process is reaped
-			checkLive(t, p.PID(), "args:bare", 0x90, 0)
+			live.Check(t, p.PID(), "args:bare", 0x90, 0)
 			p.Do("")
 		})
 	}
@@ -62,20 +63,20 @@ func TestTwoTracers(t *testing.T) {
 					open(t, path+":args:*", &attach.Options{Link: kinds[1]}),
 				}
 				events := [2]int{1, 7}
-				checkLive(t, p.PID(), "args:bare", 0xcc, 1)
+				live.Check(t, p.PID(), "args:bare", 0xcc, 1)
 				close := func(s *attach.Session) {
 					if err := errors.Join(s.Close(), s.Wait(t.Context())); err != nil {
 						t.Error(err)
 					}
 				}
 				close(sessions[first])
-				checkLive(t, p.PID(), "args:bare", 0xcc, 1)
+				live.Check(t, p.PID(), "args:bare", 0xcc, 1)
 				p.Do("")
 				if n := len(drain(t, sessions[1-first])); n != events[1-first] {
 					t.Errorf("the tracer that stays got %d events, want %d", n, events[1-first])
 				}
 				close(sessions[1-first])
-				checkLive(t, p.PID(), "args:bare", 0x90, 0)
+				live.Check(t, p.PID(), "args:bare", 0x90, 0)
 			})
 		}
 	}
@@ -94,14 +95,14 @@ func TestOneOfTwoKilled(t *testing.T) {
 			p.Do("")
 			tracer.Kill()
 			p.Do("")
-			checkLive(t, p.PID(), "args:bare", 0xcc, 1)
+			live.Check(t, p.PID(), "args:bare", 0xcc, 1)
 			if n := len(drain(t, s)); n != 2 {
 				t.Errorf("the tracer that stays got %d events, want 2", n)
 			}
 			if err := errors.Join(s.Close(), s.Wait(t.Context())); err != nil {
 				t.Error(err)
 			}
-			checkLive(t, p.PID(), "args:bare", 0x90, 0)
+			live.Check(t, p.PID(), "args:bare", 0x90, 0)
 		})
 	}
 }

@@ -6,74 +6,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/link"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
-
-// ownLinks returns the BPF links that this process holds, as the kernel
-// describes them.
-func ownLinks(t testing.TB) []*link.Info {
-	t.Helper()
-	fds, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[link.ID]bool{}
-	var out []*link.Info
-	for _, fd := range fds {
-		data, err := os.ReadFile("/proc/self/fdinfo/" + fd.Name())
-		if err != nil {
-			continue // the descriptor of the directory
-		}
-		var id link.ID
-		for line := range strings.Lines(string(data)) {
-			if text, ok := strings.CutPrefix(line, "link_id:"); ok {
-				if _, err := fmt.Sscan(text, &id); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if id == 0 || seen[id] {
-			continue
-		}
-		seen[id] = true
-		n, err := strconv.Atoi(fd.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Opening a link by its id takes CAP_SYS_ADMIN.
-		dup, err := unix.FcntlInt(uintptr(n), unix.F_DUPFD_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := link.NewFromFD(dup)
-		if err != nil {
-			t.Fatal(err)
-		}
-		info, err := l.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		out = append(out, info)
-	}
-	return out
-}
 
 // needMulti skips the test if err says that the kernel has no uprobe_multi links.
 func needMulti(t testing.TB, err error) {
@@ -93,7 +42,7 @@ func TestLinks(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	p, q := start(t, exec.Command(path)), start(t, exec.Command(path))
-	before := len(ownLinks(t))
+	before := len(bpf.OwnLinks(t))
 	for _, test := range []struct {
 		name      string
 		selectors []string
@@ -116,7 +65,7 @@ func TestLinks(t *testing.T) {
 			defer s.Close()
 			// One program reads memory and may sleep, the other does neither.
 			const programs = 2
-			links := ownLinks(t)
+			links := bpf.OwnLinks(t)
 			if got := len(links) - before; got != programs*test.links {
 				t.Errorf("%d links, want %d", got, programs*test.links)
 			}
@@ -155,7 +104,7 @@ func TestLinks(t *testing.T) {
 			}
 		})
 	}
-	if n := len(ownLinks(t)); n != before {
+	if n := len(bpf.OwnLinks(t)); n != before {
 		t.Errorf("%d links are left", n-before)
 	}
 }
@@ -175,7 +124,7 @@ func TestEndedProcesses(t *testing.T) {
 			}
 			name := fmt.Sprintf("ended%d", os.Getpid())
 			first := startEnded(t, name)
-			s := open(t, name+":*", &attach.Options{Rescan: rescanEvery(2 * time.Millisecond), Link: kind})
+			s := open(t, name+":*", &attach.Options{Rescan: tracee.RescanEvery(2 * time.Millisecond), Link: kind})
 			objects := func() (links, programs int) {
 				fds, _ := filepath.Glob("/proc/self/fd/*")
 				for _, fd := range fds {
@@ -235,7 +184,7 @@ func TestCookies(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.MultiLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := start(t, exec.Command(path))
-			probes := []reader.Probe{liveProbe(t, p.PID(), "args:bare"), liveProbe(t, p.PID(), "args:ints")}
+			probes := []reader.Probe{live.Probe(t, p.PID(), "args:bare"), live.Probe(t, p.PID(), "args:ints")}
 			cookies := []uint64{0xfedcba9876543210, 1<<63 + 1}
 			seen, prog := cookieProgram(t, kind)
 			a, err := attach.AttachProbes(prog, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind, Cookies: cookies})
@@ -307,7 +256,7 @@ func TestRemovedFiles(t *testing.T) {
 	}
 	first := startCopy()
 	first.Do("") // now it is mapped, for sure
-	s := open(t, dir+"/*:args:bare", &attach.Options{Rescan: rescanEvery(2 * time.Millisecond)})
+	s := open(t, dir+"/*:args:bare", &attach.Options{Rescan: tracee.RescanEvery(2 * time.Millisecond)})
 	links := func() (n int) {
 		fds, _ := filepath.Glob("/proc/self/fd/*")
 		for _, fd := range fds {

@@ -78,15 +78,6 @@ func open(t testing.TB, selector string, opts *attach.Options) *attach.Session {
 	return s
 }
 
-// rescanEvery returns d, or ten times d in an emulated machine, whose processor
-// would do nothing but rescan.
-func rescanEvery(d time.Duration) time.Duration {
-	if testing.Short() {
-		return 10 * d
-	}
-	return d
-}
-
 // drain detaches and returns the events that have fired.
 func drain(t testing.TB, s *attach.Session) []event.Event {
 	t.Helper()

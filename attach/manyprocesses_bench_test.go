@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkManyProcesses(b *testing.B) {
 		}
 		tick = append(tick, p)
 	}
-	programs, pids := startMany(b, path, 300)
+	programs, pids := tracee.StartMany(b, path, 300)
 	own := nothing(b, ebpf.AttachTraceUprobeMulti)
 	for _, n := range []int{1, 8, 9, 100, 300} {
 		target := attach.Target{PIDs: pids[:n]}

@@ -1,19 +1,15 @@
 package attach_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
-	"github.com/cilium/ebpf"
-
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -23,24 +19,10 @@ func TestRefusedOptions(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
 	pids := []int{p.PID()}
-	probes := []reader.Probe{liveProbe(t, p.PID(), "args:bare")}
+	probes := []reader.Probe{live.Probe(t, p.PID(), "args:bare")}
 	_, prog := cookieProgram(t, attach.PerfLink)
-	object, err := os.ReadFile(newestObject)
-	if err != nil {
-		t.Fatal(err)
-	}
 	program := func(o attach.ProgramOptions) error {
 		_, err := attach.AttachProbes(prog, probes, &o)
-		return err
-	}
-	load := func(o collection.Options) error {
-		_, err := collection.Load(t.Context(), bytes.NewReader(object), &o)
-		return err
-	}
-	spec := readSpec(t, newestObject)
-	c := newCollection(t, spec, nil)
-	more := func(o collection.Options) error {
-		_, err := c.AttachProgram(t.Context(), "any", path+":args:bare", &o)
 		return err
 	}
 	find := func(o attach.FindOptions) error {
@@ -55,11 +37,6 @@ func TestRefusedOptions(t *testing.T) {
 		{"Exe", program(attach.ProgramOptions{Target: attach.Target{Exe: "/bin/sh"}})},
 		{"PIDs", program(attach.ProgramOptions{Target: attach.Target{PIDs: []int{-1}}})},
 		{"Cookies", program(attach.ProgramOptions{Target: attach.Target{PIDs: pids}, Cookies: []uint64{1, 2}})},
-		{"Comm", load(collection.Options{Target: attach.Target{Comm: "init"}})},
-		{"Rescan", load(collection.Options{Await: true})},
-		{"Exe", more(collection.Options{Target: attach.Target{Exe: "/bin/sh"}})},
-		{"PrivateStack", more(collection.Options{PrivateStack: true})},
-		{"Collection", more(collection.Options{Collection: ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{LogLevel: 1}}})},
 		{"Comm", find(attach.FindOptions{Target: attach.Target{Comm: "init"}})},
 	} {
 		var option *attach.OptionError
@@ -111,10 +88,9 @@ func TestNoContext(t *testing.T) {
 	var none context.Context
 	selectors := []string{"args:bare"}
 	for name, open := range map[string]func() (io.Closer, error){
-		"Open":            func() (io.Closer, error) { return attach.Open(none, selectors, nil) },
-		"OpenAggregate":   func() (io.Closer, error) { return attach.OpenAggregate(none, selectors, attach.Count(), nil) },
-		"OpenLatency":     func() (io.Closer, error) { return attach.OpenLatency(none, "args:bare", "args:ints", nil, nil) },
-		"collection.Load": func() (io.Closer, error) { return collection.Load(none, bytes.NewReader(nil), nil) },
+		"Open":          func() (io.Closer, error) { return attach.Open(none, selectors, nil) },
+		"OpenAggregate": func() (io.Closer, error) { return attach.OpenAggregate(none, selectors, attach.Count(), nil) },
+		"OpenLatency":   func() (io.Closer, error) { return attach.OpenLatency(none, "args:bare", "args:ints", nil, nil) },
 		"Find": func() (io.Closer, error) {
 			_, err := attach.Find(none, selectors, nil)
 			return nil, err
@@ -175,7 +151,7 @@ func TestSamePID(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
 	_, prog := cookieProgram(t, attach.PerfLink)
-	a, err := attach.AttachProbes(prog, []reader.Probe{liveProbe(t, p.PID(), "args:bare")}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID(), p.PID()}}, Link: attach.PerfLink})
+	a, err := attach.AttachProbes(prog, []reader.Probe{live.Probe(t, p.PID(), "args:bare")}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID(), p.PID()}}, Link: attach.PerfLink})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // overlays mounts two overlays of one directory, as containers of one image
@@ -44,7 +45,7 @@ func TestOverlays(t *testing.T) {
 	first := start(t, exec.Command(filepath.Join(mounts[0], "args")))
 	first.Do("")
 	selector := filepath.Join(filepath.Dir(filepath.Dir(mounts[0])), "*", "merged", "args") + ":args:bare"
-	s := open(t, selector, &attach.Options{Rescan: rescanEvery(5 * time.Millisecond)})
+	s := open(t, selector, &attach.Options{Rescan: tracee.RescanEvery(5 * time.Millisecond)})
 	second := start(t, exec.Command(filepath.Join(mounts[1], "args")))
 	both := open(t, selector, nil)
 	for range 3 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
@@ -87,7 +88,7 @@ func TestPanicOnWarn(t *testing.T) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
 			p := start(t, cmd)
 			p.Do("%s %s %s", sysctl, file, nops)
-			checkLive(t, p.PID(), "panics:probe", 0x90, 0) // nop
+			live.Check(t, p.PID(), "panics:probe", 0x90, 0) // nop
 		})
 	}
 }

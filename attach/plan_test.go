@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -92,11 +93,11 @@ func TestCalledStub(t *testing.T) {
 	p := startChild(t, "typed")
 	p.Do("load")
 	const nop5, call = 0x0f, 0xe8
-	checkLive(t, p.PID(), "typed:ints", nop5, 0)
+	live.Check(t, p.PID(), "typed:ints", nop5, 0)
 	s := open(t, "typed:ints", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	p.Do("ints") // the first hit makes the kernel optimise
 	p.Do("ints")
-	checkLive(t, p.PID(), "typed:ints", call, 1)
+	live.Check(t, p.PID(), "typed:ints", call, 1)
 	maps, err := os.ReadFile("/proc/" + itoa(p.PID()) + "/maps")
 	if err != nil || !strings.Contains(string(maps), "[uprobes-trampoline]") {
 		t.Errorf("no [uprobes-trampoline] in the maps of the traced process (error %v)", err)
@@ -104,6 +105,6 @@ func TestCalledStub(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	checkLive(t, p.PID(), "typed:ints", nop5, 0)
+	live.Check(t, p.PID(), "typed:ints", nop5, 0)
 	p.Do("ints")
 }

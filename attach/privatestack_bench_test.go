@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // BenchmarkTaskStack measures the cost of an event for a program with 200 bytes
@@ -14,20 +16,28 @@ import (
 // compared with a private stack. Both programs are loaded at once and take turns
 // to be attached.
 func BenchmarkTaskStack(b *testing.B) {
-	needPrivateStacks(b)
-	object := compileBPF(b, "testdata/stack.bpf.c")
+	bpf.NeedPrivateStacks(b, "testdata/stack.bpf.c")
+	object := needs.CompileBPF(b, "testdata/stack.bpf.c")
 	p := startChild(b, "fire")
 	p.Do("load")
 	collections := map[string]*collection.Collection{}
 	for name, private := range map[string]bool{"task": false, "private": true} {
-		spec := readSpec(b, object)
+		spec := bpf.ReadSpec(b, object)
 		delete(spec.Programs, "deeper")
-		collections[name] = newCollection(b, spec, &collection.Options{PrivateStack: private})
+		c, err := collection.New(b.Context(), spec, &collection.Options{PrivateStack: private})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close()
+		collections[name] = c
 	}
 	best := map[string]time.Duration{"task": math.MaxInt64, "private": math.MaxInt64}
 	for b.Loop() {
 		for name, c := range collections {
-			a := attachProgram(b, c, "large", "bench:three", &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+			a, err := c.AttachProgram(b.Context(), "large", "bench:three", &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+			if err != nil {
+				b.Fatal(err)
+			}
 			p.Do("%d", batch)
 			start := time.Now()
 			p.Do("%d", batch)

@@ -1,12 +1,8 @@
 package attach_test
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,54 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
-
-// hasPrivateStack reports whether the machine code of a program adds the address
-// of this CPU's memory to the frame pointer, on x86-64: add %gs:…,%r9.
-func hasPrivateStack(t testing.TB, prog *ebpf.Program) bool {
-	t.Helper()
-	info, err := prog.Info()
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, ok := info.JitedInsns()
-	if !ok {
-		needs.Skip(t, "the kernel does not show the machine code of programs")
-	}
-	return bytes.Contains(code, []byte{0x65, 0x4c, 0x03, 0x0c, 0x25})
-}
-
-// needPrivateStacks skips the test if the kernel gives programs no private stack.
-func needPrivateStacks(t testing.TB) {
-	t.Helper()
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the program is for x86-64")
-	}
-	spec := readSpec(t, compileBPF(t, "testdata/stack.bpf.c"))
-	for name := range spec.Programs {
-		if name != "large" {
-			delete(spec.Programs, name)
-		}
-	}
-	c := newCollection(t, spec, &collection.Options{PrivateStack: true})
-	if hasPrivateStack(t, c.Programs["large"]) {
-		return
-	}
-	var u unix.Utsname
-	var version, minor int
-	if err := unix.Uname(&u); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &version, &minor)
-	if version > 6 || version == 6 && minor >= 13 {
-		t.Fatalf("Linux %d.%d has given a program of 200 bytes of stack no private one, or this test does not see it", version, minor)
-	}
-	needs.Skip(t, "this kernel has no private stacks")
-}
 
 // ownPrograms returns the programs that this process has descriptors of, and
 // whether each has a private stack.
@@ -88,7 +42,7 @@ func ownPrograms(t testing.TB) map[ebpf.ProgramID]bool {
 			return err
 		}
 		id, _ := info.ID()
-		all[id] = hasPrivateStack(t, prog)
+		all[id] = bpf.HasPrivateStack(t, prog)
 		return nil
 	}
 	for _, e := range entries {
@@ -110,7 +64,7 @@ func ownPrograms(t testing.TB) map[ebpf.ProgramID]bool {
 // sessions with conditions and text, aggregates and latencies, of probes and of
 // functions.
 func TestNoPrivateStack(t *testing.T) {
-	needPrivateStacks(t)
+	bpf.NeedPrivateStacks(t, "testdata/stack.bpf.c")
 	p := startChild(t, "latency")
 	p.Do("load")
 	path := compile(t, "gcc", "-O2")
@@ -148,92 +102,11 @@ func TestNoPrivateStack(t *testing.T) {
 	}
 }
 
-// TestCollectionStack checks which programs of a collection are kept from having
-// a private stack, that they run, and that Plan says so.
-func TestCollectionStack(t *testing.T) {
-	needPrivateStacks(t)
-	object := compileBPF(t, "testdata/stack.bpf.c")
-	path := compile(t, "gcc", "-O2")
-	p := start(t, exec.Command(path))
-	remark := func(s *attach.Site) bool {
-		return slices.ContainsFunc(s.Notes, func(note string) bool { return strings.Contains(note, "tail call") })
-	}
-	run := func(opts collection.Options, names ...string) (private, remarked map[string]bool) {
-		t.Helper()
-		spec := readSpec(t, object)
-		delete(spec.Programs, "deeper")
-		opts.Target.PIDs = []int{p.PID()}
-		c := newCollection(t, spec, &opts)
-		private, remarked = map[string]bool{}, map[string]bool{}
-		for name, prog := range c.Programs {
-			private[name] = hasPrivateStack(t, prog)
-		}
-		for _, name := range names {
-			a := attachProgram(t, c, name, path+":args:bare", &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
-			plan := a.Plan()
-			if plan.Attached() != 1 {
-				t.Fatalf("%s: plan %+v", name, plan)
-			}
-			remarked[name] = remark(&plan[0])
-		}
-		p.Do("")
-		for key := uint32(1); key <= 6; key++ {
-			var n uint64
-			if err := c.Maps["fired"].Lookup(key, &n); err != nil || n != 1 {
-				t.Errorf("program that counts at %d has counted %d times (%v), want once", key, n, err)
-			}
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		return private, remarked
-	}
-	attached := []string{"small", "large", "calls", "sleeps", "tails"}
-	private, remarked := run(collection.Options{}, attached...)
-	for name, has := range private {
-		if want := name == "kernel"; has != want {
-			t.Errorf("%s has a private stack: %v, want %v", name, has, want)
-		}
-	}
-	for _, name := range attached {
-		if want := name == "large" || name == "calls" || name == "sleeps"; remarked[name] != want {
-			t.Errorf("%s has a remark: %v, want %v", name, remarked[name], want)
-		}
-	}
-	private, remarked = run(collection.Options{PrivateStack: true}, attached...)
-	for _, name := range attached {
-		if want := name == "large" || name == "calls" || name == "sleeps"; private[name] != want || remarked[name] {
-			t.Errorf("%s with PrivateStack: has one: %v, want %v, remark: %v", name, private[name], want, remarked[name])
-		}
-	}
-}
-
-// TestCollectionStackTooSmall checks that a program which needs more than the
-// task's stack loads with the option PrivateStack, and that the error without it
-// says so.
-func TestCollectionStackTooSmall(t *testing.T) {
-	needPrivateStacks(t)
-	spec := readSpec(t, compileBPF(t, "testdata/stack.bpf.c"))
-	for name := range spec.Programs {
-		if name != "deeper" {
-			delete(spec.Programs, name)
-		}
-	}
-	c, err := collection.New(t.Context(), spec, nil)
-	if err == nil {
-		c.Close()
-	}
-	if err == nil || !strings.Contains(err.Error(), "Options.PrivateStack") {
-		t.Errorf("error %v, want one that names the option", err)
-	}
-	newCollection(t, spec, &collection.Options{PrivateStack: true})
-}
-
 // TestOwnStack checks that Plan says which of the caller's programs have a
 // private stack.
 func TestOwnStack(t *testing.T) {
-	needPrivateStacks(t)
-	spec := readSpec(t, compileBPF(t, "testdata/stack.bpf.c"))
+	bpf.NeedPrivateStacks(t, "testdata/stack.bpf.c")
+	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/stack.bpf.c"))
 	delete(spec.Programs, "deeper")
 	for _, p := range spec.Programs {
 		p.AttachType = ebpf.AttachNone
@@ -245,7 +118,7 @@ func TestOwnStack(t *testing.T) {
 	defer own.Close()
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
-	probes := []reader.Probe{liveProbe(t, p.PID(), "args:bare")}
+	probes := []reader.Probe{live.Probe(t, p.PID(), "args:bare")}
 	for name, want := range map[string]bool{"small": false, "large": true, "calls": true, "tails": false, "left": true} {
 		a, err := attach.AttachProbes(own.Programs[name], probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Link: attach.PerfLink})
 		if err != nil {

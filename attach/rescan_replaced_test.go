@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // What the program of testdata/reload.c is told beside numbers of times.
@@ -34,7 +35,7 @@ func TestRescanReplaced(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			again := filepath.Dir(library) + "/./" + filepath.Base(library) // another library to the dynamic linker
 			p := start(t, exec.Command(exe, library, again))
-			s := open(t, "library:tick", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: rescanEvery(5 * time.Millisecond), Await: true})
+			s := open(t, "library:tick", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true})
 			reload(t, p, loadAndStay)
 			awaitSites(t, s.Plan, 1)
 			if test.unload {
@@ -63,7 +64,7 @@ func TestRescanReplaced(t *testing.T) {
 // has been written anew.
 func TestRescanRewritten(t *testing.T) {
 	path, library := compileLibrary(t)
-	s := open(t, path+":library:tick", &attach.Options{Rescan: rescanEvery(5 * time.Millisecond), Await: true})
+	s := open(t, path+":library:tick", &attach.Options{Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true})
 	b, err := os.ReadFile(library)
 	if err == nil {
 		err = os.WriteFile(path, b, 0o755)

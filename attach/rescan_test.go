@@ -38,7 +38,7 @@ func awaitKnown(t *testing.T, s *attach.Session, n int) {
 // another traced process has ended.
 func TestRescanProcess(t *testing.T) {
 	p, other := startChild(t, "typed"), startChild(t, "typed")
-	o := attach.Options{Target: attach.Target{PIDs: []int{other.PID(), p.PID()}}, Rescan: rescanEvery(5 * time.Millisecond), Await: true, MaxString: 100}
+	o := attach.Options{Target: attach.Target{PIDs: []int{other.PID(), p.PID()}}, Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true, MaxString: 100}
 	s := open(t, "typed:*", &o)
 	if n := len(s.Plan()); n != 0 {
 		t.Fatalf("%d sites before the program has declared any", n)
@@ -63,7 +63,7 @@ func TestRescanMachine(t *testing.T) {
 	const name = "agg:done"
 	first := startChild(t, "aggregate")
 	first.Do("load")
-	o := attach.Options{Rescan: rescanEvery(5 * time.Millisecond)}
+	o := attach.Options{Rescan: tracee.RescanEvery(5 * time.Millisecond)}
 	s := open(t, name, &o)
 	a := openAggregate(t, []string{name}, attach.Count().By("probe", "pid"), &o)
 	before := s.Plan().Attached()
@@ -99,7 +99,7 @@ func TestRescanMachine(t *testing.T) {
 // selector names has been removed.
 func TestRescanWithout(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
-	s := openAll(t, &attach.Options{Rescan: rescanEvery(5 * time.Millisecond), Await: true}, path+":args:memory", "agg:done")
+	s := openAll(t, &attach.Options{Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true}, path+":args:memory", "agg:done")
 	before := s.Plan().Attached()
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)

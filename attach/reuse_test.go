@@ -73,7 +73,7 @@ func TestReusedPID(t *testing.T) {
 		first, second := startChild(t, "versions"), startChild(t, "versions")
 		first.Do("load old")
 		pid := first.PID()
-		s, err := attach.Open(t.Context(), []string{"versions:*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid, second.PID()}}, Rescan: rescanEvery(time.Millisecond), Link: link})
+		s, err := attach.Open(t.Context(), []string{"versions:*"}, &attach.Options{Target: attach.Target{PIDs: []int{pid, second.PID()}}, Rescan: tracee.RescanEvery(time.Millisecond), Link: link})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestReusedPIDOfMany(t *testing.T) {
 		return
 	}
 	path := compile(t, "gcc", "-O2")
-	programs, pids := startMany(t, path, 10)
+	programs, pids := tracee.StartMany(t, path, 10)
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		s := open(t, "args:bare", &attach.Options{Target: attach.Target{PIDs: pids}, Link: link})
 		first := programs[0]

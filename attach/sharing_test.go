@@ -7,34 +7,25 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
-
-// startMany starts n copies of one program, and returns their PIDs as well.
-func startMany(t testing.TB, path string, n int) (programs []*tracee.Program, pids []int) {
-	for range n {
-		p := start(t, exec.Command(path))
-		p.Do("") // now it is mapped, for sure
-		programs, pids = append(programs, p), append(pids, p.PID())
-	}
-	return programs, pids
-}
 
 // TestManyProcesses traces more processes than get links of their own. One link
 // serves them all, other processes of the program give no events, and a library
 // that some of them load later is traced, too.
 func TestManyProcesses(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
-	programs, pids := startMany(t, path, 12)
+	programs, pids := tracee.StartMany(t, path, 12)
 	stranger := start(t, exec.Command(path))
 	late := startChild(t, "versions")
 	pids = append(pids, late.PID())
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
-		o := attach.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: rescanEvery(5 * time.Millisecond)}
-		before := len(ownLinks(t))
+		o := attach.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: tracee.RescanEvery(5 * time.Millisecond)}
+		before := len(bpf.OwnLinks(t))
 		s := openAll(t, &o, "args:bare", "args:ints")
 		const perProcess = 2
-		links := len(ownLinks(t)) - before
+		links := len(bpf.OwnLinks(t)) - before
 		if n := s.Plan().Attached(); n != 12*perProcess || links > perProcess {
 			t.Errorf("link %v: %d sites by %d links, want %d by no more than %d", link, n, links, 12*perProcess, perProcess)
 		}
@@ -66,7 +57,7 @@ func TestManyProcesses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s := openAll(t, &attach.Options{Target: attach.Target{PIDs: pids}, Rescan: rescanEvery(5 * time.Millisecond), Await: true}, "versions:*", "args:bare")
+	s := openAll(t, &attach.Options{Target: attach.Target{PIDs: pids}, Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true}, "versions:*", "args:bare")
 	first := s.Plan().Attached()
 	late.Do("load old")
 	awaitSites(t, s.Plan, first+2)

@@ -12,7 +12,7 @@ import (
 
 // objectFile was compiled with libbpf 1.7; it has a weak map, the extern
 // LINUX_HAS_BPF_COOKIE beside another one, and hidden functions.
-const objectFile = "../../testdata/collection-1.7.o"
+const objectFile = "../../collection/testdata/collection-1.7.o"
 
 func readObject(t testing.TB) []byte {
 	t.Helper()

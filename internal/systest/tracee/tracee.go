@@ -55,6 +55,18 @@ func StartVictim(t testing.TB, cmd *exec.Cmd) *Program {
 	return p
 }
 
+// StartMany starts n programs as StartVictim does. They answer a line, so that their
+// files are mapped.
+func StartMany(t testing.TB, path string, n int) (programs []*Program, pids []int) {
+	t.Helper()
+	for range n {
+		p := StartVictim(t, exec.Command(path))
+		p.Do("")
+		programs, pids = append(programs, p), append(pids, p.PID())
+	}
+	return programs, pids
+}
+
 func begin(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	p := &Program{t: t, cmd: cmd}

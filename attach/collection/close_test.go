@@ -1,4 +1,4 @@
-package attach_test
+package collection_test
 
 import (
 	"context"
@@ -10,14 +10,16 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestCollectionCloseMeanwhile closes collections whose programs are being
+// TestCloseMeanwhile closes collections whose programs are being
 // attached, by hand and by rescans. Nothing stays open, and the race detector
 // sees no use of a closed program.
-func TestCollectionCloseMeanwhile(t *testing.T) {
+func TestCloseMeanwhile(t *testing.T) {
 	selector := compile(t, "gcc", "-O2") + ":args:memory"
-	spec := readSpec(t, newestObject)
+	spec := bpf.ReadSpec(t, newestObject)
 	open := 0
 	for round := range 9 {
 		c := newCollection(t, spec, &collection.Options{Link: attach.PerfLink})
@@ -25,7 +27,7 @@ func TestCollectionCloseMeanwhile(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 3 {
 			wg.Go(func() {
-				opts := collection.Options{Rescan: rescanEvery(time.Millisecond), Cookie: uint64(i)}
+				opts := collection.Options{Rescan: tracee.RescanEvery(time.Millisecond), Cookie: uint64(i)}
 				if _, err := c.AttachProgram(ctx, "any", selector, &opts); err != nil && !errors.Is(err, attach.ErrClosed) && !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}

@@ -1,121 +1,33 @@
-package attach_test
+package collection_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/ringbuf"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // newestObject is testdata/collection.bpf.c compiled with libbpf 1.7.
 const newestObject = "testdata/collection-1.7.o"
 
-// compileBPF compiles C for BPF with the libbpf-dev that is installed.
-func compileBPF(t testing.TB, source string, flags ...string) string {
-	t.Helper()
-	if _, err := exec.LookPath("clang"); err != nil {
-		needs.Skip(t, "needs clang: %v", err)
-	}
-	if _, err := os.Stat("/usr/include/bpf/usdt.bpf.h"); err != nil {
-		needs.Skip(t, "needs libbpf-dev: %v", err)
-	}
-	machine := map[string][2]string{"amd64": {"x86", "x86_64-linux-gnu"}, "arm64": {"arm64", "aarch64-linux-gnu"}}[runtime.GOARCH]
-	out := filepath.Join(t.TempDir(), "collection.o")
-	args := append([]string{"-O2", "-g", "-target", "bpf", "-D__TARGET_ARCH_" + machine[0], "-I/usr/include/" + machine[1], "-c", source, "-o", out}, flags...)
-	if msg, err := exec.Command("clang", args...).CombinedOutput(); err != nil {
-		t.Fatalf("clang %v: %v\n%s", args, err, msg)
-	}
-	return out
-}
-
-func readSpec(t testing.TB, object string) *ebpf.CollectionSpec {
-	t.Helper()
-	f, err := os.Open(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	spec, err := collection.LoadSpec(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spec
-}
-
-func newCollection(t testing.TB, spec *ebpf.CollectionSpec, opts *collection.Options) *collection.Collection {
-	t.Helper()
-	c, err := collection.New(t.Context(), spec, opts)
-	if err != nil {
-		needPrivileges(t, err)
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func attachProgram(t testing.TB, c *collection.Collection, program, selector string, opts *collection.Options) *collection.Attachment {
-	t.Helper()
-	a, err := c.AttachProgram(t.Context(), program, selector, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-// collectionEvent is struct event of testdata/collection.bpf.c.
-type collectionEvent struct {
-	Program       uint32
-	Count         int32
-	Cookie        int64
-	Args          [12]int64
-	Errors, Sizes [12]int32
-}
-
-// firings returns what the programs of a collection have sent.
-func firings(t testing.TB, c *collection.Collection) []collectionEvent {
-	t.Helper()
-	r, err := ringbuf.NewReader(c.Maps["events"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	r.SetDeadline(time.Unix(1, 0))
-	var all []collectionEvent
-	for {
-		rec, err := r.Read()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return all
-		}
-		var ev collectionEvent
-		if err == nil {
-			_, err = binary.Decode(rec.RawSample, binary.NativeEndian, &ev)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, ev)
-	}
-}
-
 // TestLoad attaches what the sections of the object say.
 func TestLoad(t *testing.T) {
 	p := start(t, exec.Command(compile(t, "gcc", "-O2", "-DSEMAPHORES")))
-	b, err := os.ReadFile(compileBPF(t, "testdata/collection.bpf.c"))
+	b, err := os.ReadFile(needs.CompileBPF(t, "testdata/collection.bpf.c"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +65,7 @@ func TestLoad(t *testing.T) {
 	if err := errors.Join(c.Close(), c.Wait(t.Context())); err != nil {
 		t.Error(err)
 	}
-	checkLive(t, p.PID(), "args:bare", 0x90, 0)
+	live.Check(t, p.PID(), "args:bare", 0x90, 0)
 	if err := c.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
@@ -162,12 +74,12 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestCollectionSteps changes a variable and what a program is attached to, and
+// TestSteps changes a variable and what a program is attached to, and
 // attaches a program that sleeps to probes declared in Go.
-func TestCollectionSteps(t *testing.T) {
-	p := startChild(t, "typed")
+func TestSteps(t *testing.T) {
+	p := start(t, tracee.Self("typed"))
 	p.Do("load")
-	spec := readSpec(t, newestObject)
+	spec := bpf.ReadSpec(t, newestObject)
 	if err := spec.Variables["mark"].Set(uint32(100)); err != nil {
 		t.Fatal(err)
 	}
@@ -193,12 +105,12 @@ func TestCollectionSteps(t *testing.T) {
 	}
 }
 
-// TestCollectionErrors checks that an error names each cause once, and that
+// TestErrors checks that an error names each cause once, and that
 // programs which can be attached are.
-func TestCollectionErrors(t *testing.T) {
+func TestErrors(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
-	spec := readSpec(t, newestObject)
+	spec := bpf.ReadSpec(t, newestObject)
 	spec.Programs["bare"].AttachTo = path + ":args:nothing"
 	spec.Programs["ints"].AttachTo = path + ":args:nothing"
 	spec.Programs["any"].AttachTo = path + ":args:bare"
@@ -231,22 +143,22 @@ func TestCollectionErrors(t *testing.T) {
 	}
 }
 
-// TestCollectionRescan attaches to probes that are declared later, until the
+// TestRescan attaches to probes that are declared later, until the
 // context is done.
-func TestCollectionRescan(t *testing.T) {
-	p := startChild(t, "typed")
+func TestRescan(t *testing.T) {
+	p := start(t, tracee.Self("typed"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	spec := readSpec(t, newestObject)
+	spec := bpf.ReadSpec(t, newestObject)
 	spec.Programs["any"].AttachTo = "typed:ints"
 	delete(spec.Programs, "bare")
 	delete(spec.Programs, "ints")
-	c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: rescanEvery(5 * time.Millisecond), Await: true, Cookie: 3})
+	c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true, Cookie: 3})
 	if err := c.Attach(ctx); err != nil {
 		t.Fatal(err)
 	}
 	p.Do("load")
-	awaitSites(t, func() attach.Plan { return c.Plan("any") }, 1)
+	awaitSites(t, c, "any", 1)
 	p.Do("ints")
 	if events := firings(t, c); len(events) != 1 || events[0].Args[1] != 200 || events[0].Cookie != 3 {
 		t.Errorf("events %+v, want one", events)
@@ -263,17 +175,17 @@ func TestCollectionRescan(t *testing.T) {
 	}
 }
 
-// TestCollectionLinked reads what bpftool makes of several objects.
-func TestCollectionLinked(t *testing.T) {
+// TestLinked reads what bpftool makes of several objects.
+func TestLinked(t *testing.T) {
 	if _, err := exec.LookPath("bpftool"); err != nil {
 		needs.Skip(t, "needs bpftool: %v", err)
 	}
 	linked := filepath.Join(t.TempDir(), "linked.o")
-	cmd := exec.Command("bpftool", "gen", "object", linked, compileBPF(t, "testdata/collection.bpf.c"), compileBPF(t, "collection/testdata/shop.bpf.c"))
+	cmd := exec.Command("bpftool", "gen", "object", linked, needs.CompileBPF(t, "testdata/collection.bpf.c"), needs.CompileBPF(t, "testdata/shop.bpf.c"))
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd, err, msg)
 	}
-	spec := readSpec(t, linked)
+	spec := bpf.ReadSpec(t, linked)
 	if spec.Programs["order"] == nil || spec.Programs["ints"] == nil {
 		t.Errorf("programs %v, want those of both objects", spec.Programs)
 	}

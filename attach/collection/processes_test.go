@@ -1,4 +1,4 @@
-package attach_test
+package collection_test
 
 import (
 	"errors"
@@ -10,28 +10,30 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestCollectionManyProcesses attaches a collection to more processes than get
+// TestManyProcesses attaches a collection to more processes than get
 // links of their own. One link serves them all, other processes of the program
 // give no events, and a library that one of them loads later is attached to, too.
-func TestCollectionManyProcesses(t *testing.T) {
+func TestManyProcesses(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
-	programs, pids := startMany(t, path, 12)
+	programs, pids := tracee.StartMany(t, path, 12)
 	stranger := start(t, exec.Command(path))
-	late := startChild(t, "versions")
+	late := start(t, tracee.Self("typed"))
 	pids = append(pids, late.PID())
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
-		spec := readSpec(t, newestObject)
+		spec := bpf.ReadSpec(t, newestObject)
 		for name, p := range spec.Programs {
-			p.AttachTo = map[string]string{"bare": "args:bare", "sleepable": "versions:*"}[name]
+			p.AttachTo = map[string]string{"bare": "args:bare", "sleepable": "typed:*"}[name]
 		}
-		before := len(ownLinks(t))
-		c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: rescanEvery(5 * time.Millisecond), Await: true})
+		before := len(bpf.OwnLinks(t))
+		c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true})
 		if err := c.Attach(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n, links := c.Plan("bare").Attached(), len(ownLinks(t))-before-c.Plan("sleepable").Attached(); n != 12 || links > 1 {
+		if n, links := c.Plan("bare").Attached(), len(bpf.OwnLinks(t))-before-c.Plan("sleepable").Attached(); n != 12 || links > 1 {
 			t.Errorf("link %v: %d sites by %d links, want 12 by one", link, n, links)
 		}
 		for _, p := range programs {
@@ -42,9 +44,10 @@ func TestCollectionManyProcesses(t *testing.T) {
 			t.Errorf("link %v: %d events, want 12", link, n)
 		}
 		if link == attach.AutoLink {
-			late.Do("load old")
-			awaitSites(t, func() attach.Plan { return c.Plan("sleepable") }, 2)
-			late.Do("fire")
+			late.Do("load")
+			awaitSites(t, c, "sleepable", 2)
+			late.Do("ints")
+			late.Do("bare")
 			if n := len(firings(t, c)); n != 2 {
 				t.Errorf("%d events of probes that were declared later, want 2", n)
 			}

@@ -1,4 +1,6 @@
-package attach_test
+// Package live looks at the memory of a traced process: at the site of a probe and its
+// semaphore.
+package live
 
 import (
 	"runtime"
@@ -8,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// liveProbe returns a probe of a process.
-func liveProbe(t testing.TB, pid int, name string) reader.Probe {
+// Probe returns a probe of a process.
+func Probe(t testing.TB, pid int, name string) reader.Probe {
 	t.Helper()
 	proc, err := reader.OpenProcess(pid)
 	if err != nil {
@@ -25,10 +27,10 @@ func liveProbe(t testing.TB, pid int, name string) reader.Probe {
 	return reader.Probe{}
 }
 
-// checkLive compares the first byte at a site and its semaphore's value.
-func checkLive(t testing.TB, pid int, name string, site byte, semaphore uint16) {
+// Check compares the first byte at a site and its semaphore's value.
+func Check(t testing.TB, pid int, name string, site byte, semaphore uint16) {
 	t.Helper()
-	p := liveProbe(t, pid, name)
+	p := Probe(t, pid, name)
 	got, err := p.SemaphoreValue()
 	if err != nil || got != semaphore {
 		t.Errorf("semaphore of %s is %d (error %v), want %d", name, got, err, semaphore)

@@ -1,17 +1,19 @@
-package attach_test
+package collection_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestCollectionPlanRefused checks that Plan says why a program could not be
+// TestPlanRefused checks that Plan says why a program could not be
 // attached to any of its sites.
-func TestCollectionPlanRefused(t *testing.T) {
-	_, library := compileLibrary(t)
-	spec := readSpec(t, newestObject)
+func TestPlanRefused(t *testing.T) {
+	library := needs.Compile(t, "../testdata/library.c", "gcc", "-O1", "-shared", "-fPIC", "-Wl,-z,relro")
+	spec := bpf.ReadSpec(t, newestObject)
 	spec.Programs["any"].AttachTo = library + ":library:relro"
 	delete(spec.Programs, "bare")
 	delete(spec.Programs, "ints")

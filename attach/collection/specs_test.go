@@ -1,4 +1,4 @@
-package attach_test
+package collection_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf/features"
 
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -37,13 +38,13 @@ func needManySites(t testing.TB) {
 	}
 }
 
-// TestCollectionManySpecs attaches two programs to more sites with different
+// TestManySpecs attaches two programs to more sites with different
 // arguments than the object's map has room for.
-func TestCollectionManySpecs(t *testing.T) {
+func TestManySpecs(t *testing.T) {
 	const specs, sites = 400, 800
-	path := compileC(t, "many", "gcc", "-O2")
+	path := needs.Compile(t, "testdata/many.c", "gcc", "-O2")
 	p := start(t, exec.Command(path))
-	spec := readSpec(t, compileBPF(t, "testdata/collection.bpf.c"))
+	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/collection.bpf.c"))
 	delete(spec.Programs, "any")
 	delete(spec.Programs, "sleepable")
 	for _, name := range []string{"bare", "ints"} {
@@ -84,13 +85,13 @@ func TestCollectionManySpecs(t *testing.T) {
 	}
 }
 
-// TestCollectionSpecsReused attaches again and again, with another cookie each
+// TestSpecsReused attaches again and again, with another cookie each
 // time, and checks that specs no longer used make room. When all are in use, the
 // error says what to do.
-func TestCollectionSpecsReused(t *testing.T) {
+func TestSpecsReused(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	p := start(t, exec.Command(path))
-	spec := readSpec(t, newestObject)
+	spec := bpf.ReadSpec(t, newestObject)
 	spec.Maps["__bpf_usdt_specs"].MaxEntries = 1
 	spec.Programs["bare"].AttachTo = path + ":args:bare"
 	delete(spec.Programs, "any")
@@ -126,9 +127,9 @@ func TestCollectionSpecsReused(t *testing.T) {
 	}
 }
 
-// TestCollectionJVM attaches to all probes of libjvm, which is more than libbpf
+// TestJVM attaches to all probes of libjvm, which is more than libbpf
 // can do.
-func TestCollectionJVM(t *testing.T) {
+func TestJVM(t *testing.T) {
 	if _, err := exec.LookPath("java"); err != nil {
 		needs.Skip(t, "needs openjdk-17-jre-headless: %v", err)
 	}
@@ -149,7 +150,7 @@ func TestCollectionJVM(t *testing.T) {
 		sites++
 		different[p.Args] = true
 	}
-	spec := readSpec(t, compileBPF(t, "testdata/collection.bpf.c"))
+	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/collection.bpf.c"))
 	spec.Programs["bare"].AttachTo = paths[0] + ":*:*"
 	delete(spec.Programs, "ints")
 	c := newCollection(t, spec, nil)

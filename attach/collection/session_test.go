@@ -1,4 +1,4 @@
-package attach_test
+package collection_test
 
 import (
 	"errors"
@@ -10,25 +10,27 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestCollectionSessionManyProcesses attaches a program for both the entry of a
+// TestSessionManyProcesses attaches a program for both the entry of a
 // function and its return to more processes than get links of their own. One link
 // serves them all. In any other process the program ends at the entry, and does
 // not run when the function returns.
-func TestCollectionSessionManyProcesses(t *testing.T) {
-	spec := readSpec(t, compileBPF(t, "testdata/functions.bpf.c"))
+func TestSessionManyProcesses(t *testing.T) {
+	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/functions.bpf.c"))
 	for name := range spec.Programs {
 		if name != "both" {
 			delete(spec.Programs, name)
 		}
 	}
 	path := compile(t, "gcc", "-O2")
-	programs, pids := startMany(t, path, 12)
+	programs, pids := tracee.StartMany(t, path, 12)
 	stranger := start(t, exec.Command(path))
 	stranger.Do("") // now it is mapped, for sure
-	before := len(ownLinks(t))
+	before := len(bpf.OwnLinks(t))
 	const cookie = 1 << 40
 	c, err := collection.New(t.Context(), spec, &collection.Options{Target: attach.Target{PIDs: pids}, Cookie: cookie})
 	if errors.Is(err, ebpf.ErrNotSupported) {
@@ -41,7 +43,7 @@ func TestCollectionSessionManyProcesses(t *testing.T) {
 	if err := c.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n, links := c.Plan("both").Attached(), len(ownLinks(t))-before; n != len(programs) || links != 1 {
+	if n, links := c.Plan("both").Attached(), len(bpf.OwnLinks(t))-before; n != len(programs) || links != 1 {
 		t.Errorf("%d sites by %d links, want %d by one", n, links, len(programs))
 	}
 	counting, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)

@@ -1,7 +1,8 @@
-package attach_test
+package collection_test
 
 import (
 	"fmt"
+	"math"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -9,11 +10,13 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestCollectionArguments compares what programs compiled from C read with what
+// TestArguments compares what programs compiled from C read with what
 // the traced program fires, for objects of two versions of usdt.bpf.h.
-func TestCollectionArguments(t *testing.T) {
+func TestArguments(t *testing.T) {
 	const einval = -22
 	programs := []struct {
 		command []string
@@ -23,15 +26,15 @@ func TestCollectionArguments(t *testing.T) {
 		{[]string{"gcc", "-O2"}, attach.AutoLink, 64},
 		{[]string{"gcc", "-O2", "-no-pie", "-DSEMAPHORES"}, attach.PerfLink, 64},
 		{[]string{"clang", "-O2"}, attach.AutoLink, 64},
-		{i386Flags, attach.AutoLink, 32}, // whose data nobody has touched
+		{needs.I386, attach.AutoLink, 32}, // whose data nobody has touched
 	}
 	probes := []string{"ints", "consts", "memory", "global"}
 	for _, object := range []string{"installed", "newest"} {
 		path := newestObject
 		if object == "installed" {
-			path = compileBPF(t, "testdata/collection.bpf.c")
+			path = needs.CompileBPF(t, "testdata/collection.bpf.c")
 		}
-		spec := readSpec(t, path)
+		spec := bpf.ReadSpec(t, path)
 		indexed := object == "newest"
 		for _, test := range programs {
 			t.Run(fmt.Sprintf("%s/%s%d%v", object, strings.Join(test.command[:2], ""), test.bits, test.kind), func(t *testing.T) {
@@ -42,7 +45,15 @@ func TestCollectionArguments(t *testing.T) {
 				if test.bits == 32 {
 					program, number = "sleepable", 2
 				}
-				want := wantC(test.bits)
+				want := map[string][]int64{
+					"ints":   {-8, 200, -1600, 60000, -320000, 4000000000, -64000000000, -0x123456789abcdf0},
+					"consts": {-9, math.MaxUint32, math.MaxInt64, 255},
+					"memory": {-20, 'b', 30},
+					"global": {-77, -2, 4242},
+				}
+				if test.bits == 32 {
+					want["ints"] = want["ints"][:6]
+				}
 				plans := map[string]attach.Plan{}
 				for i, name := range probes {
 					a := attachProgram(t, c, program, target+":args:"+name, &collection.Options{Cookie: uint64(i) - 1})
@@ -73,8 +84,8 @@ func TestCollectionArguments(t *testing.T) {
 							}
 						case ev.Errors[n] != 0:
 							t.Errorf("%s: bpf_usdt_arg %d returns %d", name, n, ev.Errors[n])
-						case ev.Args[n] != toInt64(w.Value):
-							t.Errorf("%s: argument %d is %d, want %v", name, n, ev.Args[n], w.Value)
+						case ev.Args[n] != w:
+							t.Errorf("%s: argument %d is %d, want %v", name, n, ev.Args[n], w)
 						}
 						if size := ev.Sizes[n]; indexed && size != 1 && size != 2 && size != 4 && size != 8 {
 							t.Errorf("%s: bpf_usdt_arg_size %d is %d", name, n, size)
@@ -95,11 +106,4 @@ func TestCollectionArguments(t *testing.T) {
 			})
 		}
 	}
-}
-
-func toInt64(v any) int64 {
-	if u, ok := v.(uint64); ok {
-		return int64(u)
-	}
-	return v.(int64)
 }

@@ -1,4 +1,4 @@
-package attach_test
+package collection_test
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package attach_test
+package collection_test
 
 import (
 	"errors"
@@ -9,14 +9,16 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestCollectionFunctions attaches programs to functions, by links of either
+// TestFunctions attaches programs to functions, by links of either
 // kind.
-func TestCollectionFunctions(t *testing.T) {
-	object := compileBPF(t, "testdata/functions.bpf.c")
+func TestFunctions(t *testing.T) {
+	object := needs.CompileBPF(t, "testdata/functions.bpf.c")
 	want := [6]uint64{2, 2, 2, 2 * 0xf8, 2 << 40, 4 << 40}
-	spec := readSpec(t, object)
+	spec := bpf.ReadSpec(t, object)
 	if c, err := collection.New(t.Context(), spec, nil); errors.Is(err, ebpf.ErrNotSupported) {
 		t.Log(err)
 		delete(spec.Programs, "both")
