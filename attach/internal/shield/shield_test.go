@@ -1,10 +1,12 @@
 package shield_test
 
 import (
+	"fmt"
 	"io"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,18 +16,18 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/systest/leftover"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-const role = "SHIELD_TEST_TEE"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(role) != "" {
-		// Copies what comes through descriptor 3 to descriptor 4.
-		os.Stdout.Write([]byte("ready"))
-		shield.Syscall(unix.SYS_TEE, 3, 4, 100, 0, 0)
-		return
-	}
+	tracee.Run(tracee.Roles{"tee": tee})
 	os.Exit(leftover.Run(m))
+}
+
+// tee copies what comes through descriptor 3 to descriptor 4.
+func tee([]string) error {
+	_, err := shield.Syscall(unix.SYS_TEE, 3, 4, 100, 0, 0)
+	return err
 }
 
 // TestSyscall checks that the call is made by another process that shares
@@ -104,27 +106,18 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), role+"=1")
+	cmd := tracee.Self("tee")
 	cmd.ExtraFiles = []*os.File{in, out}
+	cmd.Stderr = os.Stderr // a pipe would be open, and waited for, as long as the call goes on
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	p := tracee.StartVictim(t, cmd)
 	in.Close()
 	out.Close()
-	if _, err := io.ReadFull(stdout, make([]byte, len("ready"))); err != nil {
+	awaitCall(t, p.PID(), unix.SYS_TEE)
+	if err := unix.Kill(-p.PID(), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(200 * time.Millisecond) // until the call waits; earlier it proves less
-	if err := unix.Kill(-cmd.Process.Pid, unix.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
+	p.Kill()
 	if _, err := feed.WriteString("still here"); err != nil {
 		t.Fatal(err)
 	}
@@ -136,4 +129,25 @@ func TestKilled(t *testing.T) {
 	if string(got) != "still here" {
 		t.Errorf("got %q (%v), want what the call passes on", got, err)
 	}
+}
+
+// awaitCall waits until a child of a process blocks in a system call.
+func awaitCall(t *testing.T, pid int, call uintptr) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range tasks {
+			children, _ := os.ReadFile(task)
+			for _, child := range strings.Fields(string(children)) {
+				blocked, _ := os.ReadFile("/proc/" + child + "/syscall") // "running" otherwise
+				if strings.HasPrefix(string(blocked), fmt.Sprint(call, " ")) {
+					return
+				}
+			}
+		}
+	}
+	t.Fatalf("no child of process %d blocks in system call %d", pid, call)
 }
