@@ -40,7 +40,7 @@ func (o *Object) Layout() (*Image, error) {
 	if len(im.sections) >= shnLoReserve {
 		return nil, fmt.Errorf("lay out ELF object: %d sections are too many", len(im.sections))
 	}
-	end := im.place()
+	end := im.assignOffsets()
 	if o.Class == ELFCLASS32 && end > math.MaxUint32 || end > maxSection {
 		return nil, fmt.Errorf("lay out ELF object: %d bytes are too many for its class", end)
 	}
@@ -89,8 +89,8 @@ func (im *Image) makeSections() {
 	}
 }
 
-// place gives every section its offset and returns the size of the file.
-func (im *Image) place() uint64 {
+// assignOffsets gives every section its offset and returns the size of the file.
+func (im *Image) assignOffsets() uint64 {
 	e, page := im.enc, im.obj.pageSize()
 	off := e.headerSize() + e.progSize()*im.progCount()
 	current := Segment{Flags: PF_R}

@@ -15,8 +15,8 @@ import (
 var all struct {
 	sync.Mutex
 	providers map[string]registration
-	opts      *Options        // those of LoadAll, nil if it was given none
-	orphans   map[place]error // probes without a provider, by where they are declared
+	opts      *Options             // those of LoadAll, nil if it was given none
+	orphans   map[sourceLine]error // probes without a provider, by where they are declared
 }
 
 // registration refers to a provider under its name: strongly until it is closed,
@@ -67,11 +67,11 @@ func unregister(name string) {
 }
 
 // orphan records that a probe was declared without a provider.
-func orphan(name string, at place) {
+func orphan(name string, at sourceLine) {
 	all.Lock()
 	defer all.Unlock()
 	if all.orphans == nil {
-		all.orphans = map[place]error{}
+		all.orphans = map[sourceLine]error{}
 	}
 	all.orphans[at] = fmt.Errorf("declare probe %s at %v: its provider or group is nil", name, at)
 }

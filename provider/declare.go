@@ -16,7 +16,7 @@ type probe struct {
 	sig       *signature // nil if the declaration was wrong
 	semaphore *stub.Semaphore
 	group     *Group // whose provider lives as long as its probes do
-	declared  place
+	declared  sourceLine
 
 	site uintptr // address of the stub; 0 while not loaded
 }
@@ -24,8 +24,8 @@ type probe struct {
 // call calls the probe's stub if the probe is loaded.
 func (p *probe) call(f *frame) {
 	if p.tapped() {
-		// The frame stays where it is, and moves with its stack, until tell returns.
-		p.tell(tap.Slots((*stub.Block)(noescape(unsafe.Pointer(&f.Block))), p.sig.addresses))
+		// The frame stays where it is, and moves with its stack, until callTaps returns.
+		p.callTaps(tap.Slots((*stub.Block)(noescape(unsafe.Pointer(&f.Block))), p.sig.addresses))
 	}
 	stub.Call(&p.site, &f.Block, p.sig.addresses)
 }
@@ -34,7 +34,7 @@ func (p *probe) call(f *frame) {
 func (p *probe) callAt(record unsafe.Pointer) {
 	ipv4 := ipv4Word()
 	if p.tapped() {
-		p.tell(tap.Record(noescape(record), ipv4))
+		p.callTaps(tap.Record(noescape(record), ipv4))
 	}
 	stub.CallAt(&p.site, record, ipv4)
 }
@@ -54,7 +54,7 @@ func scopeOf(in Scope) *Group {
 //
 //go:noinline
 func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, sign func(*Provider) (*signature, error)) {
-	at := place(stub.Caller(1))
+	at := sourceLine(stub.Caller(1))
 	g := scopeOf(in)
 	if g == nil {
 		orphan(name, at)

@@ -129,7 +129,7 @@ func StaleAddresses(text string) int {
 	put(&f, argument{kind: kindString, slot: 0, lenSlot: 1}, text)
 	put(&f, argument{kind: kindBytes, slot: 2, lenSlot: 3}, raw[:])
 	n := 0
-	if f.Ptr[0] != unsafe.Pointer(&f.text) {
+	if f.Ptr[0] != unsafe.Pointer(&f.strings) {
 		n++
 	}
 	if f.Ptr[2] != unsafe.Pointer(&raw) {

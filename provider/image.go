@@ -18,20 +18,20 @@ var order = binary.LittleEndian
 // 16 bits, Go reads 32 at once.
 const semaphoreSize = 4
 
-// image is a provider's ELF object with the places of its probes.
+// image is a provider's ELF object, which knows where its probes are.
 type image struct {
-	bytes        []byte
-	buildID      string
-	segments     []elfgen.Segment
-	text, probes *elfgen.Section
-	code         stub.Code
-	slots        []uint32 // the number of each probe's semaphore
-	semaphores   int
+	bytes         []byte
+	buildID       string
+	segments      []elfgen.Segment
+	stubs, probes *elfgen.Section
+	code          stub.Code
+	slots         []uint32 // the number of each probe's semaphore
+	semaphores    int
 }
 
 // site and semaphore return the addresses of probe i's site and semaphore in the
 // object.
-func (im *image) site(i int) uint64      { return im.text.Addr + uint64(i)*im.code.Stride }
+func (im *image) site(i int) uint64      { return im.stubs.Addr + uint64(i)*im.code.Stride }
 func (im *image) semaphore(i int) uint64 { return im.probes.Addr + uint64(im.slots[i])*semaphoreSize }
 
 // assignSemaphores numbers the semaphores: one for each probe outside groups, and one
@@ -78,17 +78,17 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 		return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
 	}
 	base := section(notes.BaseSectionName, elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC, 1, 1)
-	im.text = section(".text", elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC|elfgen.SHF_EXECINSTR, stubAlign, uint64(len(probes))*code.Stride)
+	im.stubs = section(".text", elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC|elfgen.SHF_EXECINSTR, stubAlign, uint64(len(probes))*code.Stride)
 	im.probes = section(notes.ProbeSectionName, elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC|elfgen.SHF_WRITE, semaphoreSize, semaphores*semaphoreSize+stub.RowPadding)
-	im.text.Skip, im.probes.Skip = at.stubs, at.semaphores
+	im.stubs.Skip, im.probes.Skip = at.stubs, at.semaphores
 	note := section(notes.SectionName, elfgen.SHT_NOTE, 0, 4, uint64(noteSize))
 	typeSection := section(notes.TypesSectionName, elfgen.SHT_PROGBITS, 0, 8, uint64(notes.TypesSize(records)))
 	obj := &elfgen.Object{
 		Class: elfgen.ELFCLASS64, Data: elfgen.ELFDATA2LSB, Machine: elfgen.Machine(stub.Machine),
 		Soname:   "usdt-" + provider + ".so",
 		PageSize: uint64(os.Getpagesize()),
-		Sections: []*elfgen.Section{base, im.text, im.probes, note, typeSection},
-		Symbols:  stubSymbols(provider, code, im.text, probes),
+		Sections: []*elfgen.Section{base, im.stubs, im.probes, note, typeSection},
+		Symbols:  stubSymbols(provider, code, im.stubs, probes),
 	}
 	var btfSection *elfgen.Section
 	if len(types) > 0 {
@@ -100,10 +100,10 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 		return nil, err
 	}
 
-	text := img.Contents(im.text)
+	stubs := img.Contents(im.stubs)
 	noteBytes := img.Contents(note)[:0]
 	for i, p := range probes {
-		copy(text[uint64(i)*code.Stride:], code.Bytes)
+		copy(stubs[uint64(i)*code.Stride:], code.Bytes)
 		records[i].Location, records[i].Semaphore = im.site(i), im.semaphore(i)
 		noteBytes = notes.Note{
 			Provider: provider, Name: p.name, Args: p.sig.note,
@@ -155,12 +155,12 @@ func typeRecord(provider string, code stub.Code, p *probe, id uint32) notes.Type
 }
 
 // stubSymbols names each stub PROVIDER__NAME, for profiles and debuggers.
-func stubSymbols(provider string, code stub.Code, text *elfgen.Section, probes []*probe) []elfgen.Symbol {
+func stubSymbols(provider string, code stub.Code, stubs *elfgen.Section, probes []*probe) []elfgen.Symbol {
 	symbols := make([]elfgen.Symbol, len(probes))
 	for i, p := range probes {
 		symbols[i] = elfgen.Symbol{
 			Name:    provider + "__" + p.name,
-			Section: text,
+			Section: stubs,
 			Offset:  uint64(i) * code.Stride,
 			Size:    uint64(len(code.Bytes)),
 			Type:    elfgen.STT_FUNC,

@@ -81,7 +81,7 @@ func load(provider string, opts *Options, probes []*probe, replaced []*object) (
 	if err != nil {
 		return nil, replaced, err
 	}
-	o.place(im, probes)
+	o.setProbes(im, probes)
 	o.attach()
 	loaded.Lock()
 	loaded.objects[o] = true
@@ -95,8 +95,8 @@ func load(provider string, opts *Options, probes []*probe, replaced []*object) (
 	return o, kept, err
 }
 
-// place records where im has probes, and the semaphores of all of them.
-func (o *object) place(im *image, probes []*probe) {
+// setProbes records where im has probes, and the semaphores of all of them.
+func (o *object) setProbes(im *image, probes []*probe) {
 	o.probes = make([]loadedProbe, len(probes))
 	for i, p := range probes {
 		o.probes[i] = loadedProbe{p, o.memory.Address(im.site(i)), o.memory.Counter(im.semaphore(i))}

@@ -27,7 +27,7 @@ type Provider struct {
 
 	mu         sync.Mutex
 	opts       Options
-	given      place             // where opts were given, if they were
+	given      sourceLine        // where opts were given, if they were
 	givenOnce  bool              // whether that was before the last Close: the next New sets the options
 	probes     map[string]*probe // by name: those of the last Load, and those to be loaded
 	earlier    map[string]*probe // by name: those from before the last Close, for the next Load
@@ -50,7 +50,7 @@ type Provider struct {
 //
 //go:noinline
 func New(name string, opts *Options) *Provider {
-	at := place(stub.Caller(0))
+	at := sourceLine(stub.Caller(0))
 	p := registered(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,7 +180,7 @@ func (p *Provider) replace(opts *Options, replaced []*object) error {
 		})
 		p.objects = append(p.objects, o)
 		p.pending = nil
-		p.look()
+		p.updateEnabled()
 	}
 	return err
 }
@@ -216,9 +216,9 @@ func (p *Provider) replaceable(n int) []*object {
 	return idle
 }
 
-// look makes Enabled of the provider and of its groups look at the semaphores of all
+// updateEnabled makes Enabled of the provider and of its groups read the semaphores of all
 // present objects, and at no others.
-func (p *Provider) look() {
+func (p *Provider) updateEnabled() {
 	var all stub.Rows
 	groups := make(map[*Group][]*uint32, len(p.groups))
 	for _, o := range p.objects {
@@ -248,9 +248,9 @@ func (p *Provider) look() {
 // Enabled reports whether somebody watches a probe of the provider. It returns false
 // for a nil or zero provider. It costs about a nanosecond if the provider has up to
 // eight probes in one object, a [Group] counting as one. Beyond that, it is a call
-// that looks at all semaphores: some 5 ns for two objects, 10 ns for 64 probes and 80
+// that reads all semaphores: some 5 ns for two objects, 10 ns for 64 probes and 80
 // ns for 1,000. A Group of the probes that matter costs what one probe does.
-func (p *Provider) Enabled() bool { return p != nil && p.semaphores.Active((*stub.Many).Look) }
+func (p *Provider) Enabled() bool { return p != nil && p.semaphores.Active((*stub.Many).Scan) }
 
 // Close withdraws all probes. It waits for those that are being fired, which takes as
 // long as a tracer's program runs and stops the world for a moment. Probes fired
@@ -273,7 +273,7 @@ func (p *Provider) Close() error {
 	p.probes, p.earlier = map[string]*probe{}, p.probes
 	p.givenOnce = p.given != 0
 	p.wrong.close()
-	p.look()
+	p.updateEnabled()
 	var errs []error
 	for _, o := range objects {
 		errs = append(errs, o.close())

@@ -13,8 +13,8 @@ import (
 // frame is what a watched Fire puts on its goroutine's stack.
 type frame struct {
 	stub.Block
-	used int
-	text [192]byte // copies of strings that fit
+	used    int
+	strings [192]byte // copies of strings that fit
 }
 
 // put writes v, the argument that a describes, into its slots. The frame must lie on
@@ -92,12 +92,12 @@ func addrBytes(a netip.Addr) (b [16]byte, n int) {
 
 // bytes returns the address of a copy of b in the frame if it fits there.
 func (f *frame) bytes(b [16]byte) unsafe.Pointer {
-	if len(b) > len(f.text)-f.used {
+	if len(b) > len(f.strings)-f.used {
 		moved := new([16]byte)
 		*moved = b
 		return unsafe.Pointer(moved)
 	}
-	p := (*[16]byte)(f.text[f.used:])
+	p := (*[16]byte)(f.strings[f.used:])
 	*p = b
 	f.used += len(b)
 	// A pointer from the frame to the frame, as in terminated.
@@ -108,12 +108,12 @@ func (f *frame) bytes(b [16]byte) unsafe.Pointer {
 // frame if it fits there.
 func (f *frame) terminated(s string) unsafe.Pointer {
 	n := len(s) + 1
-	if n > len(f.text)-f.used {
+	if n > len(f.strings)-f.used {
 		b := make([]byte, n)
 		copy(b, s)
 		return unsafe.Pointer(unsafe.SliceData(b))
 	}
-	b := f.text[f.used : f.used+n]
+	b := f.strings[f.used : f.used+n]
 	b[copy(b, s)] = 0
 	f.used += n
 	// A pointer from the frame to the frame: they live and move together.

@@ -94,7 +94,7 @@ func (p *Provider) setTaps(listeners []*tap.Listener) {
 			}
 		}
 	}
-	p.look()
+	p.updateEnabled()
 }
 
 // attach makes the probe's semaphore refer to counter, nil for none, unless the probe
@@ -106,10 +106,10 @@ func (p *probe) attach(counter *uint32) {
 	p.semaphore.Attach(counter)
 }
 
-// tell passes a firing of the probe to the listeners.
+// callTaps passes a firing of the probe to the listeners.
 //
 //go:noinline
-func (p *probe) tell(b tap.Block) {
+func (p *probe) callTaps(b tap.Block) {
 	for _, l := range p.group.provider.taps.all() {
 		(*l)(tap.Fired{Name: p.name, Signature: unsafe.Pointer(p.sig), Block: b})
 	}

@@ -8,7 +8,7 @@ import (
 // wrong is a declaration that each Load reports.
 type wrong struct {
 	name    string // the probe's name, empty for the provider's options
-	at      place
+	at      sourceLine
 	err     error
 	earlier bool // whether it was made before the last Close, and not reported since
 }
@@ -24,7 +24,7 @@ type wrongs struct {
 const maxWrong = 64
 
 // add records what is wrong with a declaration.
-func (w *wrongs) add(name string, at place, err error) {
+func (w *wrongs) add(name string, at sourceLine, err error) {
 	now := wrong{name: name, at: at, err: err}
 	for i := range w.list {
 		if w.list[i].name == name && w.list[i].at == at {

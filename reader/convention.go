@@ -69,11 +69,11 @@ func (fn *Function) Argument(i int) (notes.Arg, error) {
 		return notes.Arg{}, fmt.Errorf("argument %d is not between 0 and %d", i, maxArgument-1)
 	}
 	e := fn.file.elf
-	text := callArgument(e.Machine, e.Class, fn.Convention, i)
-	if text == "" {
+	arg := callArgument(e.Machine, e.Class, fn.Convention, i)
+	if arg == "" {
 		return notes.Arg{}, fmt.Errorf("where functions of %v have their arguments is not known", e.Machine)
 	}
-	return notes.ParseArgs(notes.Machine(e.Machine), notes.Class(e.Class), text)[0], nil
+	return notes.ParseArgs(notes.Machine(e.Machine), notes.Class(e.Class), arg)[0], nil
 }
 
 // call says, in the syntax of notes, where functions of one convention have their
@@ -93,11 +93,11 @@ func newCall(m elf.Machine, c elf.Class, conv Convention) call {
 	if n == 0 {
 		n = i386Arguments
 	}
-	var texts []string
+	var args []string
 	for i := range n {
-		texts = append(texts, callArgument(m, c, conv, i))
+		args = append(args, callArgument(m, c, conv, i))
 	}
-	out := call{entry: strings.Join(texts, " ")}
+	out := call{entry: strings.Join(args, " ")}
 	switch {
 	case conv == GoStack: // results are on the stack, behind arguments of unknown size
 	case m == elf.EM_386:

@@ -106,7 +106,7 @@ func (p *Process) Probes() iter.Seq2[Probe, error] {
 					continue
 				}
 				probe.Path, probe.OpenPath = o.Path, opened
-				for live := range places(p.pid, o, &probe) {
+				for live := range liveProbes(p.pid, o, &probe) {
 					probe.Live = &live
 					if !yield(probe, nil) {
 						return
@@ -149,7 +149,7 @@ func (p *Process) functions(wanted func(path string) bool, of func(f *File, path
 					continue
 				}
 				fn.Path, fn.OpenPath = o.Path, opened
-				for live := range places(p.pid, o, &Probe{Offset: fn.Offset, SiteErr: fn.SiteErr}) {
+				for live := range liveProbes(p.pid, o, &Probe{Offset: fn.Offset, SiteErr: fn.SiteErr}) {
 					fn.Live = &live
 					if !yield(fn, nil) {
 						return
@@ -185,8 +185,8 @@ func pathOf(o *procfs.Object) (string, error) {
 	return path, f.Close()
 }
 
-// places yields where the object's mappings have the probe.
-func places(pid int, o *procfs.Object, p *Probe) iter.Seq[Live] {
+// liveProbes yields where the object's mappings have the probe.
+func liveProbes(pid int, o *procfs.Object, p *Probe) iter.Seq[Live] {
 	return func(yield func(Live) bool) {
 		if p.SiteErr != nil {
 			return

@@ -175,11 +175,11 @@ func (p *Probe) state(want []byte, kind notes.SiteKind) (SiteState, error) {
 		}
 		return Int3Site, nil
 	}
-	places := 1
+	nops := 1
 	if kind.Double() {
-		places = 2
+		nops = 2
 	}
-	for i := range min(places, n) {
+	for i := range min(nops, n) {
 		if got[i] == want[i] {
 			continue
 		}

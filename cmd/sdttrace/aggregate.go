@@ -39,7 +39,7 @@ func (f *aggregateFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.hist, "hist", "", "histogram of this argument by powers of two, e.g. --hist ms --by path")
 	flags.StringVar(&f.lhist, "lhist", "", "histogram in equal steps, ARG,LO,HI,STEP, e.g. --lhist status,100,600,100")
 	flags.StringVar(&f.latency, "latency", "", "histogram of the time from one probe to another, START,END, grouped by --by")
-	flags.StringSliceVar(&f.key, "key", nil, "with --latency: the arguments that tell which start an end belongs to, e.g. id (default the goroutine, call or thread)")
+	flags.StringSliceVar(&f.key, "key", nil, "with --latency: the arguments that match an end to its start, e.g. id (default the goroutine, call or thread)")
 	flags.StringSliceVar(&f.by, "by", nil, "a group for each value of these arguments, pid, tid, comm or probe")
 	flags.DurationVar(&f.interval, "interval", 0, "print groups each time this has passed, of that time, e.g. 1s; without, once at the end")
 	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to keep at a time (default 8192, fewer with histograms); events beyond are lost")
@@ -103,9 +103,9 @@ func (f *aggregateFlags) linear() (argument string, err error) {
 	if len(parts) != 1+len(numbers) || parts[0] == "" {
 		return "", fmt.Errorf("--lhist %s: want ARG,LO,HI,STEP", f.lhist)
 	}
-	for i, text := range parts[1:] {
-		if numbers[i], err = f.number(text); err != nil {
-			return "", fmt.Errorf("--lhist %s: %q is not a number", f.lhist, text)
+	for i, number := range parts[1:] {
+		if numbers[i], err = f.number(number); err != nil {
+			return "", fmt.Errorf("--lhist %s: %q is not a number", f.lhist, number)
 		}
 	}
 	f.bounds, err = attach.Linear(numbers[0], numbers[1], numbers[2])
@@ -113,11 +113,11 @@ func (f *aggregateFlags) linear() (argument string, err error) {
 }
 
 // number parses a bound, of durations in nanoseconds or with a unit.
-func (f *aggregateFlags) number(text string) (float64, error) {
-	if d, err := time.ParseDuration(text); err == nil {
+func (f *aggregateFlags) number(s string) (float64, error) {
+	if d, err := time.ParseDuration(s); err == nil {
 		return float64(d), nil
 	}
-	return strconv.ParseFloat(text, 64)
+	return strconv.ParseFloat(s, 64)
 }
 
 // aggregate is an attach.Aggregate or an attach.Latency.

@@ -16,7 +16,7 @@ type appeared struct {
 	done   chan struct{}
 
 	suspects int           // sites of a held command that may be late
-	late     time.Duration // by how much
+	delay    time.Duration // by how much
 	since    time.Time     // when they appeared; zero without suspects
 }
 
@@ -50,20 +50,20 @@ func (l *appeared) announce() {
 	if len(more) == 0 {
 		return
 	}
-	late, n := time.Duration(0), 0
+	delay, n := time.Duration(0), 0
 	for i := range more {
-		if late = max(late, more[i].Late); more[i].Late > 0 {
+		if delay = max(delay, more[i].Late); more[i].Late > 0 {
 			n++
 		}
 	}
 	if l.held != nil && n > 0 {
 		if l.since.IsZero() {
-			l.since = time.Now().Add(-late - announceEvery)
+			l.since = time.Now().Add(-delay - announceEvery)
 		}
-		l.suspects, l.late = l.suspects+n, max(l.late, late)
-		late = 0
+		l.suspects, l.delay = l.suspects+n, max(l.delay, delay)
+		delay = 0
 	}
-	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile%s\n", more.Attached(), len(more), lateness(late))
+	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile%s\n", more.Attached(), len(more), lateness(delay))
 	printRemarks(l.stderr, more)
 }
 
@@ -71,13 +71,13 @@ func (l *appeared) announce() {
 // site found by chance before the dynamic linker, or a provider, was ready is not
 // late: the command is held soon after.
 func (l *appeared) acquit(after time.Duration) {
-	if l.since.IsZero() || time.Since(l.since) < l.late+2*after {
+	if l.since.IsZero() || time.Since(l.since) < l.delay+2*after {
 		return
 	}
 	if l.held.lastHeld().Before(l.since) {
-		fmt.Fprintf(l.stderr, "sdttrace: %d of them%s\n", l.suspects, lateness(l.late))
+		fmt.Fprintf(l.stderr, "sdttrace: %d of them%s\n", l.suspects, lateness(l.delay))
 	}
-	l.suspects, l.late, l.since = 0, 0, time.Time{}
+	l.suspects, l.delay, l.since = 0, 0, time.Time{}
 }
 
 // finish reports the rest, and ends the reports.

@@ -35,12 +35,12 @@ type hold struct {
 
 	last atomic.Int64 // when it was last held, in nanoseconds since 1970
 
-	mu     sync.Mutex // of what follows
-	stderr io.Writer  // for remarks, nil for none
-	search searcher   // nil before the command runs
-	seen   uint64     // stops that were dealt with
-	also   uint64     // of these, stops by somebody else as well
-	closed bool
+	mu      sync.Mutex // of what follows
+	stderr  io.Writer  // for remarks, nil for none
+	search  searcher   // nil before the command runs
+	handled uint64     // stops that were dealt with
+	also    uint64     // of these, stops by somebody else as well
+	closed  bool
 }
 
 // newHold returns the hold of a command that has not been started.
@@ -90,13 +90,13 @@ func (h *hold) begin(s searcher, stderr io.Writer) {
 	defer h.mu.Unlock()
 	h.search, h.stderr = s, stderr
 	if h.missing != nil {
-		h.say("what the command loads later is attached to some milliseconds late: %v", h.missing)
+		h.remark("what the command loads later is attached to some milliseconds late: %v", h.missing)
 	}
 	if h.gate != nil {
 		h.linker()
 	}
 	if h.providers != nil {
-		go h.providers.Serve(h.c.pid(), h.rescan, h.late)
+		go h.providers.Serve(h.c.pid(), h.rescan, h.missed)
 	}
 }
 
@@ -106,29 +106,29 @@ func (h *hold) rescan() {
 	defer h.mu.Unlock()
 	h.last.Store(time.Now().UnixNano())
 	if err := h.search.Rescan(true); err != nil && !h.closed {
-		h.say("look at what the command has declared: %v", err)
+		h.remark("look at what the command has declared: %v", err)
 	}
 }
 
 // lastHeld returns when the command was last held.
 func (h *hold) lastHeld() time.Time { return time.Unix(0, h.last.Load()) }
 
-// late reports on stderr that a provider did not wait.
-func (h *hold) late(took time.Duration) {
+// missed reports on stderr that a provider did not wait.
+func (h *hold) missed(took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.closed && h.c.running() {
-		h.say("probes that the command has declared are attached to%s: it did not wait", lateness(took))
+		h.remark("probes that the command has declared are attached to%s: it did not wait", lateness(took))
 	}
 }
 
 func (h *hold) linker() {
 	if err := h.gate.Linker(); err != nil && !errors.Is(err, os.ErrNotExist) {
-		h.say("libraries that the command loads later are attached to some milliseconds late: %v", err)
+		h.remark("libraries that the command loads later are attached to some milliseconds late: %v", err)
 	}
 }
 
-func (h *hold) say(format string, args ...any) {
+func (h *hold) remark(format string, args ...any) {
 	if h.stderr != nil {
 		fmt.Fprintf(h.stderr, "sdttrace: "+format+"\n", args...)
 	}
@@ -164,14 +164,14 @@ func (h *hold) stopped() {
 		return
 	}
 	counts, err := h.gate.Counts()
-	if err != nil || counts.Stops == h.seen {
+	if err != nil || counts.Stops == h.handled {
 		return
 	}
 	theirs := counts.Also != h.also
-	h.seen, h.also = counts.Stops, counts.Also
+	h.handled, h.also = counts.Stops, counts.Also
 	h.last.Store(time.Now().UnixNano())
 	if err := h.search.Rescan(true); err != nil {
-		h.say("look at what the command has loaded: %v", err)
+		h.remark("look at what the command has loaded: %v", err)
 	}
 	h.linker()
 	if theirs {
@@ -204,7 +204,7 @@ func (h *hold) close() {
 		return
 	}
 	if counts, err := h.gate.Counts(); err == nil && counts.Unheld > 0 {
-		h.say("the command was not stopped at %d execs and dlopens, since it has other rights or was executed by another thread, and sdttrace may not let it go then: what it loaded there was attached to some milliseconds late", counts.Unheld)
+		h.remark("the command was not stopped at %d execs and dlopens, since it has other rights or was executed by another thread, and sdttrace may not let it go then: what it loaded there was attached to some milliseconds late", counts.Unheld)
 	}
 	h.gate.Close()
 }

@@ -18,17 +18,17 @@ func printPlan(w io.Writer, plan attach.Plan) {
 // once per cause.
 func printRemarks(w io.Writer, plan attach.Plan) {
 	type cause struct {
-		text  string
-		first *attach.Site
-		n     int
+		remark string
+		first  *attach.Site
+		n      int
 	}
 	var causes []*cause
-	byText := map[string]*cause{}
-	add := func(s *attach.Site, text string) {
-		c := byText[text]
+	byRemark := map[string]*cause{}
+	add := func(s *attach.Site, remark string) {
+		c := byRemark[remark]
 		if c == nil {
-			c = &cause{text: text, first: s}
-			byText[text] = c
+			c = &cause{remark: remark, first: s}
+			byRemark[remark] = c
 			causes = append(causes, c)
 		}
 		c.n++
@@ -48,7 +48,7 @@ func printRemarks(w io.Writer, plan attach.Plan) {
 			more = fmt.Sprintf(" (and %d more)", c.n-1)
 		}
 		p := &c.first.Probe
-		remark := fmt.Sprintf("%s%s:%s at %s+%#x%s: %s", kindPrefix(p), p.Provider, p.Name, p.Path, c.first.Offset, more, c.text)
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x%s: %s", kindPrefix(p), p.Provider, p.Name, p.Path, c.first.Offset, more, c.remark)
 		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
 	}
 }

@@ -144,7 +144,7 @@ func (g *Guard) Keep(pid int) error {
 	}
 	g.mu.Lock()
 	g.state.Guarded = 1
-	err := g.tell()
+	err := g.store()
 	g.mu.Unlock()
 	g.gone = make(chan struct{})
 	go func() {
@@ -152,7 +152,7 @@ func (g *Guard) Keep(pid int) error {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.state.Guarded = 0
-		g.tell()
+		g.store()
 		close(g.gone)
 	}()
 	return err
@@ -165,13 +165,13 @@ func mayKill() bool {
 	return unix.Capget(&header, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_KILL) != 0
 }
 
-func (g *Guard) tell() error { return g.counters.Put(uint32(entryState), &g.state) }
+func (g *Guard) store() error { return g.counters.Put(uint32(entryState), &g.state) }
 
 func (g *Guard) continued(c Counts) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state.Only, g.state.Also = c.Only, c.Also
-	return g.tell()
+	return g.store()
 }
 
 // Close ends the guard.

@@ -27,10 +27,10 @@ func Listen() (*Providers, error) {
 func (l *Providers) Environment() string { return greet.Variable + "=" + l.l.Addr().String() }
 
 // Serve calls attach for each waiting provider of process pid and then answers
-// the provider, until the listener is closed. It calls late if the provider
+// the provider, until the listener is closed. It calls missed if the provider
 // stopped waiting before. Other processes, whoever they belong to, are answered
 // at once, without an attach.
-func (l *Providers) Serve(pid int, attach func(), late func(took time.Duration)) {
+func (l *Providers) Serve(pid int, attach func(), missed func(took time.Duration)) {
 	for {
 		c, err := l.l.AcceptUnix()
 		if err != nil {
@@ -40,7 +40,7 @@ func (l *Providers) Serve(pid int, attach func(), late func(took time.Duration))
 			start := time.Now()
 			attach()
 			if _, err := c.Write([]byte{'a'}); err != nil {
-				late(time.Since(start))
+				missed(time.Since(start))
 			}
 		}
 		c.Close()

@@ -173,7 +173,7 @@ func (o *Object) try(c candidate) (*os.File, error) {
 		}
 		return f, nil
 	}
-	p, err := o.look(c)
+	p, err := o.hold(c)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (o *Object) try(c candidate) (*os.File, error) {
 	if c.like != "" {
 		// For a process with a root of its own within this file system, maps have the
 		// paths that this process sees (fs/d_path.c, d_path).
-		like, err := look(unix.AT_FDCWD, c.like, 0)
+		like, err := hold(unix.AT_FDCWD, c.like, 0)
 		if err == nil {
 			like.close()
 		}
@@ -198,14 +198,14 @@ func (o *Object) try(c candidate) (*os.File, error) {
 	return f, err
 }
 
-// look returns the place at the candidate's path. The kernel prints paths without
+// hold returns the file at the candidate's path. The kernel prints paths without
 // symbolic links. A link that is there now would lead elsewhere: out of the process's
 // root into this one's, or to another user's file.
-func (o *Object) look(c candidate) (*place, error) {
+func (o *Object) hold(c candidate) (*heldFile, error) {
 	dir, path, resolve := unix.AT_FDCWD, c.name, uint64(0)
 	switch {
 	case c.rooted:
-		root, err := look(unix.AT_FDCWD, o.proc("root"), 0)
+		root, err := hold(unix.AT_FDCWD, o.proc("root"), 0)
 		if err != nil {
 			return nil, err
 		}
@@ -214,9 +214,9 @@ func (o *Object) look(c candidate) (*place, error) {
 	case c.name == o.raw:
 		resolve = unix.RESOLVE_NO_SYMLINKS
 	}
-	p, err := look(dir, path, resolve)
+	p, err := hold(dir, path, resolve)
 	if errors.Is(err, unix.ENOSYS) {
-		p, err = look(unix.AT_FDCWD, c.name, 0)
+		p, err = hold(unix.AT_FDCWD, c.name, 0)
 	}
 	if err == nil {
 		p.path = c.name
@@ -231,6 +231,6 @@ func changed(path string) error {
 // is reports whether p is the mapped file. It compares the device only where nothing
 // else ties the path to the object, because on btrfs and some overlays maps and stat
 // give different ones.
-func (o *Object) is(p *place, device bool) bool {
+func (o *Object) is(p *heldFile, device bool) bool {
 	return p.st.Mode&unix.S_IFMT == unix.S_IFREG && p.st.Ino == o.ID.Inode && (!device || p.st.Dev == o.ID.Dev)
 }

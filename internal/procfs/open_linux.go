@@ -22,7 +22,7 @@ var errNoProc = errors.New("/proc is not mounted, or shows other processes")
 // Without a /proc that shows this process, a device that replaces a regular file
 // between the check and the opening is opened, and closed at once.
 func OpenFile(path string) (*os.File, error) {
-	p, err := look(unix.AT_FDCWD, path, 0)
+	p, err := hold(unix.AT_FDCWD, path, 0)
 	if errors.Is(err, os.ErrPermission) {
 		if f, ok := copyOf(path); ok {
 			return f, nil
@@ -39,17 +39,17 @@ func OpenFile(path string) (*os.File, error) {
 	return f, err
 }
 
-// place is a file that is held and not opened (O_PATH): it stays the same file,
+// heldFile is a file that is held and not opened (O_PATH): it stays the same file,
 // whatever happens to its names.
-type place struct {
+type heldFile struct {
 	fd   int
 	path string // the path by which it was found
 	st   unix.Stat_t
 }
 
-// look returns the place to which path leads, relative to dir. A set of
+// hold returns the file to which path leads, relative to dir. A set of
 // unix.RESOLVE_… restricts the way there; before Linux 5.6 the error wraps ENOSYS.
-func look(dir int, path string, resolve uint64) (*place, error) {
+func hold(dir int, path string, resolve uint64) (*heldFile, error) {
 	fd, err := retry(func() (int, error) {
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve}
 		if resolve == 0 {
@@ -60,7 +60,7 @@ func look(dir int, path string, resolve uint64) (*place, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	p := &place{fd: fd, path: path}
+	p := &heldFile{fd: fd, path: path}
 	if err := unix.Fstat(fd, &p.st); err != nil {
 		p.close()
 		return nil, &fs.PathError{Op: "stat", Path: path, Err: err}
@@ -68,18 +68,18 @@ func look(dir int, path string, resolve uint64) (*place, error) {
 	return p, nil
 }
 
-func (p *place) close() { unix.Close(p.fd) }
+func (p *heldFile) close() { unix.Close(p.fd) }
 
-func (p *place) id() ID { return ID{p.st.Dev, p.st.Ino} }
+func (p *heldFile) id() ID { return ID{p.st.Dev, p.st.Ino} }
 
 // open opens the file if it is a regular one. It looks nothing up by a name that
 // others could change.
-func (p *place) open() (*os.File, error) {
+func (p *heldFile) open() (*os.File, error) {
 	return p.openBy(fmt.Sprintf("/proc/self/fd/%d", p.fd))
 }
 
 // openBy opens the file by a path that leads to it.
-func (p *place) openBy(path string) (*os.File, error) {
+func (p *heldFile) openBy(path string) (*os.File, error) {
 	if err := p.regular(); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (p *place) openBy(path string) (*os.File, error) {
 }
 
 // regular returns an error unless the file is a regular one.
-func (p *place) regular() error {
+func (p *heldFile) regular() error {
 	what, ok := kinds[p.st.Mode&unix.S_IFMT]
 	switch {
 	case p.st.Mode&unix.S_IFMT == unix.S_IFREG:
@@ -129,7 +129,7 @@ func retry(f func() (int, error)) (int, error) {
 
 // Leads reports whether path leads to the file without symbolic links.
 func Leads(path string, to os.FileInfo) bool {
-	p, err := look(unix.AT_FDCWD, path, unix.RESOLVE_NO_SYMLINKS)
+	p, err := hold(unix.AT_FDCWD, path, unix.RESOLVE_NO_SYMLINKS)
 	if err != nil {
 		return false
 	}

@@ -12,13 +12,13 @@ import (
 type arguments struct {
 	machine elf.Machine
 	class   elf.Class
-	seen    map[string]rendered
+	cache   map[string]rendered
 	last    string // the last argument string
 	args    rendered
 	asked   int
 	hits    int
 	parsed  []notes.Arg
-	text    []byte
+	buf     []byte
 }
 
 // rendered holds the arguments of an argument string as text, and the errors in them.
@@ -30,13 +30,13 @@ type rendered struct {
 // Remembering costs memory and a lookup, and pays only if strings recur.
 const (
 	maxUnpaid = 1 << 10 // strings are remembered without that
-	maxSeen   = 1 << 14
+	maxCached = 1 << 14
 )
 
 // of returns the arguments of p, valid until the next call.
 func (r *arguments) of(p *reader.Probe) rendered {
-	if p.Machine != r.machine || p.Class != r.class || r.seen == nil {
-		*r = arguments{machine: p.Machine, class: p.Class, seen: map[string]rendered{}}
+	if p.Machine != r.machine || p.Class != r.class || r.cache == nil {
+		*r = arguments{machine: p.Machine, class: p.Class, cache: map[string]rendered{}}
 	} else if p.Args == r.last {
 		return r.args
 	}
@@ -47,14 +47,14 @@ func (r *arguments) of(p *reader.Probe) rendered {
 		return r.args
 	}
 	var ok bool
-	if r.args, ok = r.seen[p.Args]; ok {
+	if r.args, ok = r.cache[p.Args]; ok {
 		r.hits++
 		return r.args
 	}
 	r.args = r.render(p)
-	if n := len(r.seen); n < maxUnpaid || n < min(r.hits, maxSeen) {
+	if n := len(r.cache); n < maxUnpaid || n < min(r.hits, maxCached) {
 		r.args.text = append([]byte(nil), r.args.text...)
-		r.seen[p.Args] = r.args
+		r.cache[p.Args] = r.args
 	}
 	return r.args
 }
@@ -62,7 +62,7 @@ func (r *arguments) of(p *reader.Probe) rendered {
 func (r *arguments) render(p *reader.Probe) rendered {
 	var errs []error
 	r.parsed = notes.AppendArgs(r.parsed[:0], notes.Machine(p.Machine), notes.Class(p.Class), p.Args)
-	b := r.text[:0]
+	b := r.buf[:0]
 	for i := range r.parsed {
 		a := &r.parsed[i]
 		if i > 0 {
@@ -73,6 +73,6 @@ func (r *arguments) render(p *reader.Probe) rendered {
 			errs = append(errs, a.Err)
 		}
 	}
-	r.text = b
+	r.buf = b
 	return rendered{b, errs}
 }

@@ -16,12 +16,12 @@ import (
 // run bpftrace, form a program, too. The lines are for bpftrace from 0.17 on.
 type bpftracePrinter struct {
 	w       *bufio.Writer
-	seen    map[string]bool // bpftrace attaches to all sites of a probe together
+	written map[string]bool // bpftrace attaches to all sites of a probe together
 	command string          // the last comment
 }
 
 func newBpftrace(w io.Writer, _ *options) printer {
-	return &bpftracePrinter{w: bufio.NewWriter(w), seen: map[string]bool{}}
+	return &bpftracePrinter{w: bufio.NewWriter(w), written: map[string]bool{}}
 }
 
 func (b *bpftracePrinter) flush() error { return b.w.Flush() }
@@ -39,10 +39,10 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 		}
 	}
 	target := "usdt:" + bpftraceQuote(path) + ":" + bpftraceQuote(p.Provider) + ":" + bpftraceQuote(p.Name)
-	if b.seen[command+target] {
+	if b.written[command+target] {
 		return nil
 	}
-	b.seen[command+target] = true
+	b.written[command+target] = true
 	var format strings.Builder
 	var values []string
 	d := decoded{p, p.Arguments()}

@@ -13,13 +13,13 @@ import (
 //
 //	/usr/bin/python3.11: gdb: without .stapsdt.base it reads no probes
 type checkPrinter struct {
-	w      io.Writer
-	seen   map[string]bool // objects, by the path that opens them
-	faulty bool
+	w        io.Writer
+	reported map[string]bool // objects, by the path that opens them
+	faulty   bool
 }
 
 func newCheck(w io.Writer, _ *options) printer {
-	return &checkPrinter{w: printable.Writer(w), seen: map[string]bool{}}
+	return &checkPrinter{w: printable.Writer(w), reported: map[string]bool{}}
 }
 
 func (c *checkPrinter) flush() error { return nil }
@@ -27,10 +27,10 @@ func (c *checkPrinter) flush() error { return nil }
 // probe checks the object of p if p is its first probe.
 func (c *checkPrinter) probe(p *reader.Probe) error {
 	path := p.Attachable()
-	if c.seen[path] {
+	if c.reported[path] {
 		return nil
 	}
-	c.seen[path] = true
+	c.reported[path] = true
 	faults, err := check(path)
 	if err != nil {
 		faults = []error{err}

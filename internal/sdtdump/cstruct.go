@@ -17,23 +17,23 @@ import (
 // BPF programs and bpftrace scripts. Nested types are written out where they
 // are used, so that the structs of several objects can stand in one file.
 type cPrinter struct {
-	w    *bufio.Writer
-	seen map[string]bool
+	w       *bufio.Writer
+	written map[string]bool
 }
 
 func newC(w io.Writer, _ *options) printer {
-	return &cPrinter{w: bufio.NewWriter(w), seen: map[string]bool{}}
+	return &cPrinter{w: bufio.NewWriter(w), written: map[string]bool{}}
 }
 
 func (c *cPrinter) flush() error { return c.w.Flush() }
 
 func (c *cPrinter) probe(p *reader.Probe) error {
 	name := identifier(p.Provider) + "_" + identifier(p.Name)
-	if p.Type == nil || p.Type.Struct == nil || c.seen[name] {
+	if p.Type == nil || p.Type.Struct == nil || c.written[name] {
 		return nil
 	}
-	c.seen[name] = true
-	fmt.Fprintf(c.w, "/* %s, %s */\n", comment(p.Provider+":"+p.Name), blockPlace(p))
+	c.written[name] = true
+	fmt.Fprintf(c.w, "/* %s, %s */\n", comment(p.Provider+":"+p.Name), blockLocation(p))
 	fmt.Fprintf(c.w, "struct %s {\n", name)
 	cMembers(c.w, p.Type.Struct.Members, p.Type.Struct.Size, "\t", 0)
 	_, err := fmt.Fprint(c.w, "} __attribute__((packed));\n\n")
@@ -43,8 +43,8 @@ func (c *cPrinter) probe(p *reader.Probe) error {
 // comment returns s as text that ends neither its line nor the comment around it.
 func comment(s string) string { return strings.ReplaceAll(printable.String(s), "*/", `*\/`) }
 
-// blockPlace says in words where the block is while the site executes.
-func blockPlace(p *reader.Probe) string {
+// blockLocation describes where the block is while the site executes.
+func blockLocation(p *reader.Probe) string {
 	r := &p.Type.Record
 	if r.BlockReg == notes.NoBlock {
 		return "the block's address is not known"

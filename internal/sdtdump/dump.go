@@ -37,7 +37,7 @@ func dump(o *options, stdout, stderr io.Writer) (int, error) {
 	if c, ok := d.out.(*checkPrinter); ok && c.faulty {
 		return exitFailed, nil
 	}
-	if c, ok := d.out.(*cPrinter); ok && len(c.seen) == 0 {
+	if c, ok := d.out.(*cPrinter); ok && len(c.written) == 0 {
 		return exitFailed, fmt.Errorf("--format c writes the types of probes, and none of these %d has types; --format text shows their arguments", d.matched)
 	}
 	return exitDone, nil
@@ -73,33 +73,33 @@ type dumper struct {
 	deniedFirst error     // the first error of a denied process
 }
 
-// tell reports an error and goes on.
-func (d *dumper) tell(err error) {
+// report reports an error and goes on.
+func (d *dumper) report(err error) {
 	d.failed++
 	fmt.Fprintf(d.stderr, "sdtdump: %v\n", err)
 }
 
 // nothing says why no probe was printed.
 func (d *dumper) nothing() error {
-	where := "the files"
+	searched := "the files"
 	switch {
 	case d.pid != 0:
-		where = fmt.Sprintf("process %d", d.pid)
+		searched = fmt.Sprintf("process %d", d.pid)
 	case d.all:
-		where = "the processes that this user may read"
+		searched = "the processes that this user may read"
 	case len(d.targets) == 1:
-		where = d.targets[0]
+		searched = d.targets[0]
 	}
 	if d.near != "" {
-		return fmt.Errorf("no probe matches %q, but %s would; %s has %d others", d.probe, d.near, where, d.found)
+		return fmt.Errorf("no probe matches %q, but %s would; %s has %d others", d.probe, d.near, searched, d.found)
 	}
 	if d.found > 0 {
-		return fmt.Errorf("no probe matches %q; %s has %d others", d.probe, where, d.found)
+		return fmt.Errorf("no probe matches %q; %s has %d others", d.probe, searched, d.found)
 	}
 	if len(d.targets) == 1 && isGo(d.targets[0]) {
-		return fmt.Errorf("no USDT probes in %s: a Go program declares them when it runs, look at its process (-p PID)", where)
+		return fmt.Errorf("no USDT probes in %s: a Go program declares them when it runs, look at its process (-p PID)", searched)
 	}
-	return fmt.Errorf("no USDT probes in %s", where)
+	return fmt.Errorf("no USDT probes in %s", searched)
 }
 
 // isGo reports whether the file at path is a Go program.
@@ -117,7 +117,7 @@ func (d *dumper) probes(probes iter.Seq2[reader.Probe, error]) error {
 	current := new(reader.Probe) // one for all: the printers do not keep it
 	for p, err := range probes {
 		if err != nil {
-			d.tell(err)
+			d.report(err)
 			continue
 		}
 		d.found++
@@ -153,7 +153,7 @@ func (d *dumper) processes() error {
 			d.deniedFirst = cmp.Or(d.deniedFirst, err)
 			continue
 		case err != nil:
-			d.tell(err)
+			d.report(err)
 			continue
 		}
 		d.progress.reads(fmt.Sprintf("process %d", p.PID()))

@@ -57,7 +57,7 @@ func (d *dumper) files() error {
 		o := <-result
 		d.progress.reads(o.path)
 		if first == nil && o.err != nil {
-			d.tell(o.err)
+			d.report(o.err)
 		}
 		if o.file == nil {
 			continue

@@ -13,7 +13,7 @@ import (
 // Limits on the text of a type, which a hostile object can make long.
 const (
 	maxGoTypeDepth = 8
-	maxGoTypeText  = 4 << 10
+	maxGoType      = 4 << 10
 )
 
 // goType is the text of an argument's type in Go, as a service declared it, except
@@ -53,7 +53,7 @@ func (t *goType) field(f *reader.Field, depth int) {
 
 // of appends a type that is not a field.
 func (t *goType) of(typ btf.Type, depth int) {
-	if depth > maxGoTypeDepth || t.Len() > maxGoTypeText {
+	if depth > maxGoTypeDepth || t.Len() > maxGoType {
 		t.WriteString("…")
 		return
 	}
@@ -101,7 +101,7 @@ func (t *goType) structure(s *btf.Struct, depth int) {
 		if i > 0 {
 			t.WriteString("; ")
 		}
-		if t.Len() > maxGoTypeText {
+		if t.Len() > maxGoType {
 			t.WriteString("…")
 			break
 		}

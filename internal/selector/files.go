@@ -19,7 +19,7 @@ func (s *Selector) Files() ([]string, error) {
 	if s.path.tokens == nil || !strings.Contains(s.Path, "/") {
 		return nil, nil
 	}
-	path := s.absolute.text
+	path := s.absolute.source
 	dirs := []string{""}
 	if !filepath.IsAbs(path) {
 		dirs[0] = "."

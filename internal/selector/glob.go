@@ -8,7 +8,7 @@ import (
 
 // glob is a compiled pattern.
 type glob struct {
-	text    string
+	source  string
 	literal string // the only string that matches, if tokens is nil
 	tokens  []token
 }
@@ -61,7 +61,7 @@ func appendCharacter(dst []byte, c rune) []byte {
 }
 
 func compile(pattern string) (glob, error) {
-	g := glob{text: pattern}
+	g := glob{source: pattern}
 	var (
 		tokens  []token
 		literal []byte

@@ -63,14 +63,14 @@ func (a *Any) Set(counters []*uint32) {
 	}
 }
 
-// Active reports whether one of the counters is not zero. look must be (*Any).Look:
+// Active reports whether one of the counters is not zero. scan must be (*Any).Scan:
 // see [Many.Active].
-func (a *Any) Active(look func(*Any) bool) bool { return a.near.Active() && look(a) }
+func (a *Any) Active(scan func(*Any) bool) bool { return a.near.Active() && scan(a) }
 
-// Look reports whether one of the counters is not zero.
+// Scan reports whether one of the counters is not zero.
 //
 //go:noinline
-func (a *Any) Look() bool {
+func (a *Any) Scan() bool {
 	for _, counter := range *a.all.Load() {
 		if *counter != 0 {
 			return true
@@ -144,18 +144,18 @@ func (m *Many) Set(rows *Rows) {
 	atomic.StoreUintptr(&m.near, beyond(unsafe.Pointer(near)))
 }
 
-// Active reports whether one of the counters is not zero. look must be (*Many).Look:
+// Active reports whether one of the counters is not zero. scan must be (*Many).Scan:
 // the inliner takes the call of a parameter for a cheap one, and so inlines Active
 // and what calls it. For its plain loads see [Semaphore.Active].
-func (m *Many) Active(look func(*Many) bool) bool {
+func (m *Many) Active(scan func(*Many) bool) bool {
 	w := (*words)(unsafe.Add(unsafe.Pointer(&Idle.Words), atomic.LoadUintptr(&m.near)))
-	return w.a|w.b|w.c|w.d != 0 && look(m)
+	return w.a|w.b|w.c|w.d != 0 && scan(m)
 }
 
-// Look reports whether one of the counters is not zero.
+// Scan reports whether one of the counters is not zero.
 //
 //go:noinline
-func (m *Many) Look() bool {
+func (m *Many) Scan() bool {
 	all := m.all.Load()
 	for _, w := range all.few {
 		if w.a|w.b|w.c|w.d != 0 {
@@ -165,8 +165,8 @@ func (m *Many) Look() bool {
 	for _, row := range all.long {
 		// All words are zero if the first one is, and each equals the next. The
 		// runtime compares strings by vectors.
-		text := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(row))), 8*len(row))
-		if row[0] != 0 || text[8:] != text[:len(text)-8] {
+		bytes := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(row))), 8*len(row))
+		if row[0] != 0 || bytes[8:] != bytes[:len(bytes)-8] {
 			return true
 		}
 	}

@@ -46,7 +46,7 @@ func (w *Watchers) holders() *holders {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		if err := h.look(pid); errors.Is(err, os.ErrPermission) {
+		if err := h.scan(pid); errors.Is(err, os.ErrPermission) {
 			hidden++
 		}
 	}
@@ -56,8 +56,8 @@ func (w *Watchers) holders() *holders {
 	return h
 }
 
-// look reads the descriptors of a process.
-func (h *holders) look(pid int) error {
+// scan reads the descriptors of a process.
+func (h *holders) scan(pid int) error {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
 	if err != nil {

@@ -37,12 +37,12 @@ func (w *Watchers) uprobeEvents(unknown []holder) {
 		}
 		watcher := Watcher{Kind: "uprobe_events", Event: event}
 		if enabled(dir, event) {
-			w.add([]uint64{offset}, place{path, 0, watcher})
+			w.add([]uint64{offset}, watchedSite{path, 0, watcher})
 		}
 		for _, who := range unknown {
 			maybe := watcher
 			maybe.PID, maybe.Comm, maybe.Maybe = who.pid, who.comm, true
-			w.add([]uint64{offset}, place{path, 0, maybe})
+			w.add([]uint64{offset}, watchedSite{path, 0, maybe})
 		}
 	}
 }

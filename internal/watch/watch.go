@@ -26,12 +26,12 @@ type Watchers struct {
 	// Unseen says what could not be read, and why.
 	Unseen []error
 
-	places map[uint64][]place // by offset in the file
-	infos  map[string]os.FileInfo
+	sites map[uint64][]watchedSite // by offset in the file
+	infos map[string]os.FileInfo
 }
 
-// place is where a watcher watches.
-type place struct {
+// watchedSite is a site, and a watcher that watches it.
+type watchedSite struct {
 	path    string
 	process int // only this one; 0 for all
 	watcher Watcher
@@ -39,30 +39,30 @@ type place struct {
 
 // Find returns the watchers on the whole machine.
 func Find() *Watchers {
-	w := &Watchers{places: map[uint64][]place{}, infos: map[string]os.FileInfo{}}
+	w := &Watchers{sites: map[uint64][]watchedSite{}, infos: map[string]os.FileInfo{}}
 	links := w.links()
 	h := w.holders()
 	for _, l := range links {
 		holders := h.links[l.watcher.Link]
 		if len(holders) == 0 {
-			w.add(l.offsets, place{l.path, l.process, l.watcher})
+			w.add(l.offsets, watchedSite{l.path, l.process, l.watcher})
 		}
 		for _, p := range holders {
 			held := l.watcher
 			held.PID, held.Comm = p.pid, p.comm
-			w.add(l.offsets, place{l.path, l.process, held})
+			w.add(l.offsets, watchedSite{l.path, l.process, held})
 		}
 	}
 	for _, e := range h.events {
-		w.add([]uint64{e.Offset}, place{e.Path, 0, Watcher{Kind: "perf_event", PID: e.pid, Comm: e.comm}})
+		w.add([]uint64{e.Offset}, watchedSite{e.Path, 0, Watcher{Kind: "perf_event", PID: e.pid, Comm: e.comm}})
 	}
 	w.uprobeEvents(h.unknown)
 	return w
 }
 
-func (w *Watchers) add(offsets []uint64, p place) {
+func (w *Watchers) add(offsets []uint64, p watchedSite) {
 	for _, off := range offsets {
-		w.places[off] = append(w.places[off], p)
+		w.sites[off] = append(w.sites[off], p)
 	}
 }
 
@@ -72,7 +72,7 @@ func (w *Watchers) add(offsets []uint64, p place) {
 // which programs map under equal ones.
 func (w *Watchers) At(path, opens string, offset uint64, pid int) []Watcher {
 	var out []Watcher
-	for _, p := range w.places[offset] {
+	for _, p := range w.sites[offset] {
 		if p.process != 0 && p.process != pid || !w.same(p, path, opens) {
 			continue
 		}
@@ -88,7 +88,7 @@ func (w *Watchers) At(path, opens string, offset uint64, pid int) []Watcher {
 }
 
 // same reports whether a watcher's path is that of a mapped file.
-func (w *Watchers) same(p place, path, opens string) bool {
+func (w *Watchers) same(p watchedSite, path, opens string) bool {
 	// The kernel appends this for files without a name, and for removed ones.
 	named := strings.TrimSuffix(p.path, " (deleted)")
 	if named == path || named == opens {

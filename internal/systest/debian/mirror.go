@@ -23,22 +23,22 @@ func Mirror() (string, error) {
 
 // mirrorOf asks apt, which reads sources.list and *.sources; options are apt's.
 func mirrorOf(options []string) (string, error) {
-	const say = "; set DEBIAN_MIRROR to the address of a mirror"
+	const advice = "; set DEBIAN_MIRROR to the address of a mirror"
 	codename, err := codename()
 	if err != nil {
-		return "", fmt.Errorf("find a mirror of Debian: %w%s", err, say)
+		return "", fmt.Errorf("find a mirror of Debian: %w%s", err, advice)
 	}
 	args := append(slices.Clone(options), "update", "--print-uris") // downloads nothing
 	out, err := exec.Command("apt-get", args...).Output()
 	if err != nil {
-		return "", fmt.Errorf("find a mirror of Debian: apt-get update --print-uris: %w%s", err, say)
+		return "", fmt.Errorf("find a mirror of Debian: apt-get update --print-uris: %w%s", err, advice)
 	}
 	for _, m := range index.FindAllStringSubmatch(string(out), -1) {
 		if m[2] == codename || slices.Contains(suites, m[2]) {
 			return listed(m[1])
 		}
 	}
-	return "", fmt.Errorf("find a mirror of Debian: apt's sources name none of %s%s", codename, say)
+	return "", fmt.Errorf("find a mirror of Debian: apt's sources name none of %s%s", codename, advice)
 }
 
 // index is the address of a list of packages, the mirror's and the suite in it.

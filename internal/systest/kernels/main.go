@@ -116,7 +116,7 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 		binaries[k.arch] = sync.OnceValues(func() (string, error) { return dir, build(dir, k.arch) })
 	}
 	started := time.Now()
-	say := func(k kernel, format string, args ...any) {
+	log := func(k kernel, format string, args ...any) {
 		fmt.Fprintf(stderr, "%4.0fs %-10s %s\n", time.Since(started).Seconds(), k, fmt.Sprintf(format, args...))
 	}
 	results := make([]result, len(chosen))
@@ -137,10 +137,10 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 			if err := writeInitramfs(fs, bin, k.arch, files); err != nil {
 				return fmt.Errorf("write initramfs: %w", err)
 			}
-			say(k, "boots %s", files.release)
+			log(k, "boots %s", files.release)
 			ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("killed after %s", limit))
 			defer cancel()
-			results[i], err = testOne(ctx, k, files.image(), fs, say, live)
+			results[i], err = testOne(ctx, k, files.image(), fs, log, live)
 			if err != nil {
 				errs[i] = fmt.Errorf("kernel %s: %w", k, err)
 			}
@@ -151,7 +151,7 @@ func testAll(chosen []kernel, cache string, limit time.Duration, atATime int, st
 }
 
 // testOne boots one kernel.
-func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, string, ...any), live io.Writer) (result, error) {
+func testOne(ctx context.Context, k kernel, image, fs string, log func(kernel, string, ...any), live io.Writer) (result, error) {
 	r := result{kernel: k}
 	var running string         // the suite that runs
 	var output strings.Builder // its output
@@ -163,7 +163,7 @@ func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, s
 			go toolchains[k.arch].answer(console, m.Compile)
 		case m.Kernel != nil:
 			r.seen = *m.Kernel
-			say(k, "is up: %+v", r.seen)
+			log(k, "is up: %+v", r.seen)
 		case m.Line != "":
 			running = m.Suite
 			output.WriteString(m.Line)
@@ -174,10 +174,10 @@ func testOne(ctx context.Context, k kernel, image, fs string, say func(kernel, s
 			if err != nil {
 				return err
 			}
-			say(k, "%s: %s", m.Suite, s.summary())
+			log(k, "%s: %s", m.Suite, s.summary())
 			for _, t := range s.tests {
 				if t.action == "fail" {
-					say(k, "%s failed:\n%s", t.name, lastLines(t.output))
+					log(k, "%s failed:\n%s", t.name, lastLines(t.output))
 				}
 			}
 			r.suites = append(r.suites, s)
