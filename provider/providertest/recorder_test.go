@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,40 +15,6 @@ import (
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/provider/providertest"
 )
-
-// failing is a test that records why it failed. What it runs must run in attempt.
-type failing struct {
-	testing.TB
-	fatal    string
-	cleanups []func()
-}
-
-func (f *failing) Helper()          {}
-func (f *failing) Cleanup(c func()) { f.cleanups = append(f.cleanups, c) }
-func (f *failing) Fatalf(format string, args ...any) {
-	f.fatal = fmt.Sprintf(format, args...)
-	runtime.Goexit()
-}
-
-// end runs the test's cleanup functions.
-func (f *failing) end() {
-	for _, c := range f.cleanups {
-		c()
-	}
-}
-
-// attempt returns why a test failed at once, or "" if it did not.
-func attempt(test func(testing.TB)) string {
-	var f failing
-	done := make(chan bool)
-	go func() {
-		defer close(done)
-		test(&f)
-	}()
-	<-done
-	f.end()
-	return f.fatal
-}
 
 // values formats the values of arguments, including those of records.
 func values(args []event.Arg) string {
@@ -220,53 +185,6 @@ func TestLater(t *testing.T) {
 	enabled(false)
 }
 
-// TestParallel checks that tests which record one provider at once see all events,
-// each goroutine's in order, and by Own their own.
-func TestParallel(t *testing.T) {
-	p := provider.New("rectestparallel", nil)
-	probe := provider.NewProbe2[int, int](p, "step", "goroutine", "n")
-	const goroutines, steps = 8, 100
-	recorders := make([]*providertest.Recorder, goroutines)
-	t.Run("recorded", func(t *testing.T) {
-		for i := range recorders {
-			recorders[i] = providertest.Record(t, p)
-		}
-		var wait sync.WaitGroup
-		for i, rec := range recorders {
-			wait.Go(func() {
-				for n := range steps {
-					probe.Fire(i, n)
-				}
-				own := rec.Own("step")
-				if len(own) != steps {
-					t.Errorf("%d own events, want %d", len(own), steps)
-				}
-				for n, ev := range own {
-					if ev.Args[0].Value != int64(i) || ev.Args[1].Value != int64(n) {
-						t.Errorf("own event %d is %s", n, values(ev.Args))
-					}
-				}
-			})
-		}
-		wait.Wait()
-		for _, rec := range recorders {
-			all, next := rec.Events("step"), map[any]int64{}
-			for _, ev := range all {
-				if ev.Args[1].Value != next[ev.Args[0].Value] {
-					t.Errorf("event %s, want %d", values(ev.Args), next[ev.Args[0].Value])
-				}
-				next[ev.Args[0].Value]++
-			}
-			if len(all) != goroutines*steps {
-				t.Errorf("%d events, want %d", len(all), goroutines*steps)
-			}
-		}
-	})
-	if probe.Enabled() {
-		t.Error("enabled though nobody records any more")
-	}
-}
-
 // TestEventsAreCopies checks that a caller may change the events that it got.
 func TestEventsAreCopies(t *testing.T) {
 	p := provider.New("rectestcopies", nil)
@@ -275,33 +193,6 @@ func TestEventsAreCopies(t *testing.T) {
 	probe.Fire([]byte("abc"))
 	rec.Events("bytes")[0].Args[0].Value.([]byte)[0] = 'x'
 	check(t, rec.Events("bytes"), `rectestcopies:bytes "abc"`)
-}
-
-// TestFatal checks the message of a test that records what it cannot.
-func TestFatal(t *testing.T) {
-	wrong := provider.New("rectestwrong", nil)
-	provider.NewProbe1[int](wrong, "a-b", "n")
-	some := provider.New("rectestsome", nil)
-	provider.NewProbe0(some, "request_start")
-	provider.NewProbe0(some, "request_done")
-	for _, test := range []struct {
-		try  func(t testing.TB)
-		want string
-	}{
-		{func(t testing.TB) { providertest.Record(t, wrong) }, `record provider "rectestwrong": declare probe rectestwrong:a-b at `},
-		{func(t testing.TB) { providertest.Record(t, nil) }, `record provider "": there is no provider, make one with New`},
-		{func(t testing.TB) { providertest.Record(t, some).Events("requst_done") }, `provider "rectestsome" has no probe "requst_done", but request_done`},
-		{func(t testing.TB) { providertest.Record(t, some).Own("query") }, `provider "rectestsome" has no probe "query", but request_done, request_start`},
-		{func(t testing.TB) { providertest.Record(t, some).Events("request_done") }, ""},
-	} {
-		got := attempt(test.try)
-		if !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
-			t.Errorf("got %q, want %q", got, test.want)
-		}
-	}
-	if some.Enabled() || wrong.Enabled() {
-		t.Error("a provider is enabled that is recorded no more")
-	}
 }
 
 // TestDisabled checks that USDT_DISABLE does not affect tests.
@@ -357,61 +248,4 @@ func TestHeader(t *testing.T) {
 	if ev.Probe == nil || ev.Probe.Name != "one" || ev.Args[0].Name != "n" {
 		t.Errorf("probe %+v, arguments %+v", ev.Probe, ev.Args)
 	}
-}
-
-// TestStacks fires arguments that lie on stacks which grow meanwhile.
-func TestStacks(t *testing.T) {
-	type record struct {
-		N     int
-		Bytes []byte
-		Text  string
-		Made  provider.Text
-	}
-	p := provider.New("recteststacks", nil)
-	bytes := provider.NewProbe3[int, []byte, string](p, "bytes", "n", "b", "s")
-	fields := provider.NewRecord[record](p, "fields")
-	rec := providertest.Record(t, p)
-	var wait sync.WaitGroup
-	const goroutines, depth = 4, 50
-	for range goroutines {
-		wait.Go(func() {
-			deeper(bytes.Fire, func(n int, b []byte, s string) {
-				fields.Fire(&record{n, b, s, provider.As(n, func(n int) string { return strings.Repeat("y", n) })})
-			}, depth)
-		})
-	}
-	wait.Wait()
-	for _, name := range []string{"bytes", "fields"} {
-		events := rec.Events(name)
-		if len(events) != goroutines*(depth+1) {
-			t.Errorf("%d events of %s, want %d", len(events), name, goroutines*(depth+1))
-		}
-		for _, ev := range events {
-			n := int(ev.Args[0].Value.(int64))
-			want := strings.Repeat(string(rune('a'+n%26)), 100+n)
-			if got := string(ev.Args[1].Value.([]byte)); got != want {
-				t.Errorf("%s %d: bytes %q", name, n, got)
-			}
-			if ev.Args[2].Value != want {
-				t.Errorf("%s %d: string %q", name, n, ev.Args[2].Value)
-			}
-			if name == "fields" && ev.Args[3].Value != strings.Repeat("y", n) {
-				t.Errorf("%s %d: text %q", name, n, ev.Args[3].Value)
-			}
-		}
-	}
-}
-
-func deeper(fire, fields func(int, []byte, string), n int) byte {
-	var room [1024]byte
-	b := room[:100+n]
-	for i := range b {
-		b[i] = byte('a' + n%26)
-	}
-	fire(n, b, string(b))
-	fields(n, b, string(b))
-	if n == 0 {
-		return room[0]
-	}
-	return deeper(fire, fields, n-1) + room[n]
 }
