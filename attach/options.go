@@ -26,12 +26,12 @@ type Options struct {
 	// MaxString is the number of bytes that events keep of each string or byte
 	// slice; 0 means 1024. Records with several strings may keep fewer.
 	MaxString int
-	// Strings names the arguments of untyped probes that are pointers to text that
-	// ends in a NUL, "arg0", or whose length is another argument, "arg0[arg1]".
+	// Strings names the arguments of untyped probes that are pointers to strings that
+	// end in a NUL, "arg0", or whose length is another argument, "arg0[arg1]".
 	// "arg0->8" follows a pointer that is 8 bytes behind what arg0 points to.
 	// "PROVIDER:NAME:arg0", with globs, is for the probes that it names. Events
-	// then hold the text, not the address. "retval" is for results of functions.
-	// Text that Go functions get has its length in the next argument.
+	// then hold the string, not the address. "retval" is for results of functions.
+	// A string that a Go function gets has its length in the next argument.
 	Strings []string
 	// Follow names the pointers of typed probes that are followed to what they
 	// point to, if the object describes it: "peer", "peer.next",
@@ -56,11 +56,11 @@ type Options struct {
 	//
 	// that the kernel tests before it records an event; empty means none. It
 	// compares arguments (by name or, always, as arg0 …), pid, tid and comm with
-	// constants by == != < <= > >=, and combines by && || ! and parentheses. Text
-	// is compared by == and !=, and by ~ with a pattern in which '*' stands for any
-	// characters; its first 512 bytes are looked at. An argument of an untyped
-	// probe that can be an address is followed to text if it is compared
-	// with text, and is that text in events, too.
+	// constants by == != < <= > >=, and combines by && || ! and parentheses. Strings
+	// are compared by == and !=, and by ~ with a pattern in which '*' stands for any
+	// characters; their first 512 bytes are compared. An argument of an untyped
+	// probe that can be an address is followed to a string if it is compared
+	// with one, and is that string in events, too.
 	//
 	// A comparison with an argument that cannot be read, or with a NaN, is false,
 	// also by !=. A probe that does not have a name, or has it with another type

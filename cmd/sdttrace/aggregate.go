@@ -41,8 +41,8 @@ func (f *aggregateFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.latency, "latency", "", "histogram of the time from one probe to another, START,END, grouped by --by")
 	flags.StringSliceVar(&f.key, "key", nil, "with --latency: the arguments that match an end to its start, e.g. id (default the goroutine, call or thread)")
 	flags.StringSliceVar(&f.by, "by", nil, "a group for each value of these arguments, pid, tid, comm or probe")
-	flags.DurationVar(&f.interval, "interval", 0, "print groups each time this has passed, of that time, e.g. 1s; without, once at the end")
-	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to keep at a time (default 8192, fewer with histograms); events beyond are lost")
+	flags.DurationVar(&f.interval, "interval", 0, "print the groups of each interval, e.g. 1s (default once, at the end)")
+	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to keep at a time (default 8192, fewer with histograms); events of further groups are lost")
 }
 
 // wanted reports whether events are to be aggregated.

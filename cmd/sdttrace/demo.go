@@ -29,7 +29,7 @@ const (
 func newDemoCommand(stdout, stderr io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "Show it all: a service with probes, traced",
+		Short: "Trace a demo service: its events, a histogram, and what a probe costs",
 		Long: `demo starts a small web shop, a Go program that declares three typed probes,
 and lets customers in. It attaches to the probes by name, prints the first
 events and a histogram, and measures what a probe costs. It takes some seconds.`,

@@ -60,7 +60,7 @@ func printPairs(stderr io.Writer, s tracer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stderr, "sdttrace: %d pairs, %d not wanted by --where; %d starts without an end, %d ends without a start; %d starts forgotten for want of room, %d since more than %d nested\n",
+	_, err = fmt.Fprintf(stderr, "sdttrace: %d pairs, %d filtered by --where; %d starts without an end, %d ends without a start; %d starts evicted because the table was full, %d because more than %d nested\n",
 		p.Pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, nesting)
 	return err
 }

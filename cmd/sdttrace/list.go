@@ -24,16 +24,17 @@ func newListCommand(stdout, stderr io.Writer) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [flags] [PROBE...]",
-		Short: "List the probes of processes and who is watching them",
-		Long: `list prints the probes that are mapped in processes: how many tracers each
-semaphore counts, the state of the site: clean, int3 (traced through a
-breakpoint) or call (traced through a call, which is faster), and who is there,
-by name and process: those that hold BPF links or perf events, "tracefs" for an
-event that is enabled in uprobe_events, which is in parentheses, and with "?"
-who has perf events and may be the one that uses it. Seeing that takes root.
+		Short: "List the probes of processes and who watches them",
+		Long: `list prints the probes that are mapped in processes, with the number of tracers
+that each semaphore counts, the state of the site, and who watches it. A site is
+clean, int3 (traced through a breakpoint) or call (traced through a call, which is
+faster). Watchers are the processes that hold BPF links or perf events, and
+"tracefs" for an event that is enabled in uprobe_events, whose name follows in
+parentheses. "?" marks a process that has perf events and may be the one that uses
+such an event. Seeing watchers takes root.
 
-Of uprobe:PATH:FUNC and the like it prints the functions or instructions that
-sdttrace would attach to, by their addresses in the file, and why not.`,
+For uprobe:PATH:FUNC and the like, list prints the functions or instructions that
+sdttrace would attach to, with their addresses in the file, or why it would not.`,
 		Example: `  sdttrace list               every probe of the machine
   sdttrace list -p 4711 'myapp:*'
   sdttrace list 'uprobe:/usr/lib/*/libssl.so*:SSL_*'   functions`,

@@ -44,7 +44,7 @@ const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes 
   sdttrace --where 'status >= 500 && path ~ "/api/*"' myapp:request_done   filtered by the kernel
   sdttrace --hist ms --by path --interval 10s myapp:request_done   aggregated by the kernel
   sdttrace --latency myapp:request_start,myapp:request_done --key id --by path   from one to the other
-  sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to text
+  sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to a string
   sdttrace --wait 'myapp:*'                    a service that has not been started yet
   sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
   sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions of C++, Rust, Go or C
@@ -61,68 +61,70 @@ func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
 		Long: `sdttrace attaches to USDT probes and prints an event each time one fires.
 
 PROBE is [PATH:]PROVIDER:NAME; '*', '?' and [...] stand for any characters in
-each part. Without -p and CMD, probes are traced in all processes, those that
-start later included; a PATH with a '/', or the files that it names by '*', need
-not be running yet. Probes that appear while sdttrace runs are found by --rescan;
-with --wait it may start before any that match, and a PATH need not exist.
---comm and --exe wait for processes, too; the kernel tells by them whose events
-are wanted. -p means those processes, with all their threads and whatever they
-execute, but no children of theirs, nor does CMD: --exe and --comm do.
+each part. Without -p and CMD, probes are traced in all processes, also those
+that start later; a PATH with a '/', or the files that it names by '*', need not
+be running yet. --rescan finds probes that appear while sdttrace runs; with
+--wait sdttrace may start before any probe matches, and a PATH need not exist.
+--comm and --exe wait for processes, too, and the kernel selects events by them.
+-p selects processes with all their threads and whatever they execute, but
+not their children; --exe and --comm select children, too.
 
 uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
 FUNC is compared with symbols and, for C++ and Rust, with names as the source has
 them, with the types of parameters or without. A PATH without '/' is a program or
-library that runs or is installed. arg0, arg1 ... are words as the platform's
-calling convention, or Go's, passes them, retval is the result: their types are
-not known, and what the function does not have is what is left in the registers.
-Returns are refused where that would crash the program: in Go, and where C++
-exceptions or Rust panics may pass. uprobe:PATH:FUNC+0x1f traces one instruction,
-uprobe:PATH:0x401136 that at an address in the file, as objdump prints it: only
-where an instruction begins, and without arguments.
+library that runs or is installed. arg0, arg1 ... are the words that the
+platform's calling convention, or Go's, passes; retval is the result. Their types
+are not known: an argument that the function does not have shows what is left in
+its register. sdttrace refuses returns where tracing them would crash the program:
+in Go, and where C++ exceptions or Rust panics may pass. uprobe:PATH:FUNC+0x1f
+traces one instruction, uprobe:PATH:0x401136 the one at that address in the file,
+as objdump prints it. An instruction must begin there, and has no arguments.
 
-CMD is started, traced (itself, not its children) and, when sdttrace has to end
-before it, ended. It stands still, as by SIGSTOP, behind each exec and each time
-that its dynamic linker has mapped libraries until they are attached to; where
-that cannot be, sdttrace says how late it was. (A process "usdt-guard" lets it
-go on should sdttrace be killed.) Its output goes to stderr; if it fails, sdttrace does. Signals
-are for CMD, and it is traced until it ends: Ctrl-C, which a terminal sends to
-both, is waited for; the second one terminates CMD, the third kills it. SIGTERM
-and SIGHUP are passed on, and the next one kills.
+sdttrace starts CMD, traces it without its children, and ends it if sdttrace has
+to end first. CMD is stopped, as by SIGSTOP, after each exec and each time its
+dynamic linker has mapped libraries, until their probes are attached to; where
+that is not possible, sdttrace prints how late it attached. (A process
+"usdt-guard" continues CMD if sdttrace is killed.) CMD's output goes to stderr,
+and sdttrace fails if CMD fails. Signals are meant for CMD, which is traced until
+it ends: at the first Ctrl-C, which the terminal sends to both, sdttrace waits for
+CMD; the second one terminates CMD, the third kills it. sdttrace passes SIGTERM
+and SIGHUP on, and the next one kills CMD.
 
 --where compares arguments (by name, or as arg0, arg1 ...), pid, tid and comm
-with constants: == != < <= > >=, for text == != and ~ with a pattern in which
+with constants: == != < <= > >=, for strings == != and ~ with a pattern in which
 '*' stands for any characters; && || ! and parentheses combine. The kernel
-tests it. Durations, times and addresses, as Go programs declare them, are
-compared as such: 'took > 10ms', 'at > 2026-01-31', 'peer == "::1"' (times are
-UTC unless they say otherwise). Comparing what cannot be read, or NaN, is false. Text is looked at up
-to its 512th byte; an address compared with text is followed to it, and shown
-as that text. Parts of structs and arrays are named as in 'peer.port == 80 &&
-scores[0] > 1'.
+tests the condition. Durations, times and addresses, as Go programs declare them,
+are compared as such: 'took > 10ms', 'at > 2026-01-31', 'peer == "::1"' (times are
+UTC unless they name a zone). A comparison with NaN, or with what cannot be read,
+is false. The first 512 bytes of a string are compared. An untyped argument that
+is compared with a string is read as a pointer to one, and shown as that string.
+Parts of structs and arrays are named as in 'peer.port == 80 && scores[0] > 1'.
 
---count, --sum, --avg, --min, --max, --hist and --lhist have the kernel add
-events up, all of them or by the values of --by, instead of passing each on; a
-group is told apart by the first 120 bytes of a text. --hist counts by powers of
-two, --lhist in equal steps, with a bucket below LO and one from HI on.
---interval prints and starts anew: every event is in one interval.
+--count, --sum, --avg, --min, --max, --hist and --lhist aggregate events in the
+kernel, all of them or by the values of --by, instead of printing each one. The
+first 120 bytes of a string distinguish groups. --hist counts by powers of two,
+--lhist in equal steps, with a bucket below LO and one from HI on. --interval
+prints the groups and starts anew: every event is in one interval.
 
---latency START,END has the kernel take the time from one probe to the other. An
-end belongs to the last start that has none yet: of the same goroutine in Go, of
-the same call of a function, or of the same thread; with --key id where that
-argument, which both probes have, is the same. --key is of one process, unless
-machine is among it: --key machine,id. --by groups by arguments of END or, where
-it has none of that name, of START. --where tests each of the conditions between
-&& at the probes that have what it asks for. Up to 32 starts nest; those whose
-end was skipped, by an exception or as a thread ended, are counted. Numbers are
-nanoseconds in JSON; --lhist latency,0,10ms,500us replaces the powers of two.
+--latency START,END measures the time from one probe to the other in the kernel.
+An end belongs to the last start that has none yet: of the same goroutine in Go,
+of the same call of a function, or of the same thread; with --key id, where that
+argument, which both probes have, is the same. A key is per process unless
+machine is part of it: --key machine,id. --by groups by arguments of END or,
+where END has none of that name, of START. --where tests each of the conditions
+between && at the probes that have its arguments. Up to 32 starts nest; a start
+whose end was skipped, by an exception or because its thread ended, is counted.
+Numbers are nanoseconds in JSON; --lhist latency,0,10ms,500us replaces the powers
+of two.
 
-Events go to stdout, everything else to stderr, whose last line says how many
-events there were, how many were lost for want of room, filtered by --where or
-left unread, and to how many probe sites sdttrace could attach. Ctrl-C ends it,
-and so do SIGTERM and SIGHUP, with all results; from a second later on, another
-one ends it at once. Before anything is attached, a signal ends sdttrace as it
-ends other programs: shells give 130 for Ctrl-C. The exit code is 0 if it traced,
-or waited for what did not come, 1 if it could not or nothing matched, 2 if it was
-called wrongly.`,
+Events go to stdout, everything else to stderr. The last line on stderr reports
+how many events there were, how many were lost because the buffer was full,
+filtered by --where or left unread, and how many probe sites sdttrace attached
+to. Ctrl-C, SIGTERM and SIGHUP end sdttrace with all results; a second signal,
+sent at least a second later, ends it at once. Before sdttrace has attached to
+anything, a signal ends it as it ends other programs: shells report 130 for
+Ctrl-C. The exit code is 0 if sdttrace traced, or waited for what did not come,
+1 if it could not trace or nothing matched, 2 for bad usage.`,
 		Example: traceExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); f.aggregate.latency == "" && (len(args) == 0 || dash == 0) {
@@ -149,18 +151,18 @@ called wrongly.`,
 	flags.IntSliceVarP(&f.pids, "pid", "p", nil, "trace these processes only, until all have ended")
 	flags.StringVar(&f.comm, "comm", "", "trace processes of this name only, also those that start later")
 	flags.StringVar(&f.exe, "exe", "", "trace processes that run this file only, also those that start later")
-	flags.StringVar(&f.where, "where", "", "trace only what this condition holds for, e.g. 'arg0 > 5 && comm == \"x\"'")
+	flags.StringVar(&f.where, "where", "", "trace only events for which this condition holds, e.g. 'arg0 > 5 && comm == \"x\"'")
 	f.aggregate.register(flags)
 	flags.StringVar(&f.format, "format", "text", "output format: text or json")
 	flags.BoolVar(&f.json, "json", false, "same as --format json: one object a line")
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
-	flags.DurationVar(&f.duration, "duration", 0, "end after this time, counted from when the probes are attached to, e.g. 10s")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks on stderr but errors and the summary")
+	flags.DurationVar(&f.duration, "duration", 0, "end this long after the probes have been attached to, e.g. 10s")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only errors and the summary on stderr")
 	flags.BoolVar(&f.wait, "wait", false, "wait for probes that match if there are none yet, such as those of a service that starts later")
 	flags.DurationVar(&f.rescan, "rescan", time.Second, "how often to look for probes that appear later; 0 for never")
-	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to text: argN, argN[argM] if argM is its length, argN->8 to follow the pointer 8 bytes behind; PROVIDER:NAME:argN for these probes only")
+	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to strings: argN, argN[argM] if argM is its length, argN->8 to follow the pointer 8 bytes behind; PROVIDER:NAME:argN for these probes only")
 	flags.StringSliceVar(&f.pointers, "follow", nil, "pointers of typed probes to follow: peer, peer.next, '*', or PROVIDER:NAME:peer")
-	flags.StringSliceVar(&f.args, "args", nil, "arguments to print of functions, and types, e.g. arg0,arg1:uint8,retval:int32; none for none (default those in registers)")
+	flags.StringSliceVar(&f.args, "args", nil, "arguments of functions to print, with their types, e.g. arg0,arg1:uint8,retval:int32; none for none (default those in registers)")
 	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
 	flags.Var(&f.ringSize, "buffer", "size of the buffer between kernel and sdttrace, e.g. 64M (default 4M)")
 	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program, or the host")

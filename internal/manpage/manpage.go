@@ -32,7 +32,11 @@ func Pages(cmd *cobra.Command) (map[string][]byte, error) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-")
 		var b bytes.Buffer
 		header := doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Date: &date, Source: "usdt", Manual: "User Commands"}
-		if err := doc.GenMan(c, &header, &b); err != nil {
+		long := c.Long
+		c.Long = strings.ReplaceAll(long, "'*'", `'\*'`) // GenMan reads Markdown, where a star begins emphasis
+		err := doc.GenMan(c, &header, &b)
+		c.Long = long
+		if err != nil {
 			return nil, fmt.Errorf("manual page of %s: %w", name, err)
 		}
 		pages[name+".1"] = b.Bytes()
