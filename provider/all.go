@@ -86,7 +86,8 @@ func overriding(opts Options) Options {
 	return opts
 }
 
-// sorted returns all providers, ordered by name.
+// sorted returns all providers, ordered by name, and the errors of orphans, ordered by
+// their text.
 func sorted() (list []*Provider, orphans []error) {
 	all.Lock()
 	defer all.Unlock()
@@ -99,6 +100,7 @@ func sorted() (list []*Provider, orphans []error) {
 	for _, err := range all.orphans {
 		orphans = append(orphans, err)
 	}
+	slices.SortFunc(orphans, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return list, orphans
 }
 

@@ -5,6 +5,7 @@ package provider_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"runtime"
@@ -198,6 +199,19 @@ func TestLoadAll(t *testing.T) {
 	provider.NewProbe0(nil, "lost")
 	if err := provider.LoadAll(nil); err == nil || !regexp.MustCompile(`declare probe lost at \S*/all_test\.go:\d+: its provider or group is nil`).MatchString(err.Error()) {
 		t.Errorf("got %v, want the place of the probe without provider", err)
+	}
+	// Their order is the same each time.
+	for range 8 {
+		lost := []func(){
+			func() { provider.NewProbe0(nil, "a") }, func() { provider.NewProbe0(nil, "b") },
+			func() { provider.NewProbe0(nil, "c") }, func() { provider.NewProbe0(nil, "d") },
+		}
+		for _, i := range rand.Perm(len(lost)) {
+			lost[i]()
+		}
+		if err := provider.LoadAll(nil); err == nil || !regexp.MustCompile(`(?s)probe a at .*probe b at .*probe c at .*probe d at .*probe lost at `).MatchString(err.Error()) {
+			t.Errorf("got %v, want all probes without provider in order", err)
+		}
 	}
 	provider.CloseAll()
 }

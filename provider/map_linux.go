@@ -32,7 +32,10 @@ func mapObject(provider string, opts *Options, im *image) (memory, error) {
 	if opts.Backing == BackingMemfd {
 		return &mapping{span, file}, nil
 	}
-	return &mapping{span, nil}, file.Close()
+	if err := file.Close(); err != nil {
+		return nil, errors.Join(err, span.Release())
+	}
+	return &mapping{span, nil}, nil
 }
 
 func (m *mapping) backing() *os.File { return m.file }
