@@ -137,6 +137,7 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 		return nil, err
 	}
 	t.discover = discover.New([]selector.Selector{sel}, t.procs)
+	t.discover.Await = o.Await
 	found, err := t.discover.First(ctx)
 	t.plan = site.PlanOf(found)
 	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
@@ -207,7 +208,8 @@ func (c *Collection) attach(ctx context.Context, p *program, t *target) (*site.A
 					if err == nil && len(plan) > 0 {
 						c.extend(ctx, a, p, t, plan)
 					}
-					a.Retire(t.discover.Ended) // what the kernel answers changes nothing here
+					ended := append(t.discover.Ended, t.sharing.Leave(t.discover.Ended, t.procs)...)
+					a.Retire(ended) // what the kernel answers changes nothing here
 				}
 			})
 		}

@@ -25,7 +25,8 @@ type Options struct {
 	// Rescan is how often probes are looked for that were not there before, as
 	// [attach.Options.Rescan] says; 0 means never.
 	Rescan time.Duration
-	// Await has [New] and [Load] succeed if no probe matches yet. It needs Rescan.
+	// Await has [New] and [Load] succeed if no probe matches yet, as
+	// [attach.Options.Await] says. It needs Rescan.
 	Await bool
 
 	// Force attaches where [attach.Options.Force] does.
