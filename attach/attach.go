@@ -116,11 +116,8 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 // plan decides what is done at each site, and notes in used, unless it is nil,
 // which options have an effect. The error is the cause of ctx.
 func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Plan, layout *bind.Layout, used *bind.OptionUse) ([]*bind.Schema, error) {
-	for i := range plan {
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
-		plan[i].Decide(planner)
+	if err := plan.Decide(ctx, planner); err != nil {
+		return nil, err
 	}
 	o := t.options
 	schemas, err := bind.All(ctx, plan, &bind.Binder{

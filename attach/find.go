@@ -47,8 +47,8 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 	plan := site.PlanOf(found)
 	planner := newPlanner(opts.Force)
 	defer planner.Objects.Close()
-	for i := range plan {
-		plan[i].Decide(planner)
+	if err := plan.Decide(ctx, planner); err != nil {
+		return nil, err
 	}
 	return handOut(plan), nil
 }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -70,6 +71,17 @@ func PlanOf(found discover.Sites) Plan {
 		plan = append(plan, Site{Report: Report{Probe: s.Probe, PID: s.PID}, file: s.File})
 	}
 	return plan
+}
+
+// Decide decides about all sites. When ctx is done, it ends with the cause.
+func (p Plan) Decide(ctx context.Context, planner *plan.Planner) error {
+	for i := range p {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		p[i].Decide(planner)
+	}
+	return nil
 }
 
 // Decide decides about the site, whose Probe and PID are set.
