@@ -8,40 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
-
-// overlays mounts two overlays of one directory, as containers of one image
-// have them.
-func overlays(t *testing.T, lower string) (mounts [2]string) {
-	t.Helper()
-	needs.Root(t)
-	for i := range mounts {
-		dir := t.TempDir()
-		mounts[i] = filepath.Join(dir, "merged")
-		upper, work := filepath.Join(dir, "upper"), filepath.Join(dir, "work")
-		if err := errors.Join(os.Mkdir(mounts[i], 0o755), os.Mkdir(upper, 0o755), os.Mkdir(work, 0o755)); err != nil {
-			t.Fatal(err)
-		}
-		data := "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work
-		if err := unix.Mount("overlay", mounts[i], "overlay", 0, data); err != nil {
-			needs.Skip(t, "no overlays here: %v", err)
-		}
-		t.Cleanup(func() { unix.Unmount(mounts[i], unix.MNT_DETACH) })
-	}
-	return mounts
-}
 
 // TestOverlays traces two containers of one image: what fires in either is one
 // event, also in one that starts later, although maps and stat give their
 // program an identity of its own.
 func TestOverlays(t *testing.T) {
 	lower := filepath.Dir(compile(t, "gcc", "-O2"))
-	mounts := overlays(t, lower)
+	mounts := tracee.Overlays(t, lower)
 	first := start(t, exec.Command(filepath.Join(mounts[0], "args")))
 	first.Do("")
 	selector := filepath.Join(filepath.Dir(filepath.Dir(mounts[0])), "*", "merged", "args") + ":args:bare"

@@ -84,6 +84,7 @@ func (p *Set) Wait(ctx context.Context, pid int) error {
 	}
 	// A pidfd is readable when the process has ended, which lets the runtime's
 	// poller wait for it.
+	f.SetReadDeadline(time.Time{}) // that of an earlier call
 	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	err = conn.Read(readable)
