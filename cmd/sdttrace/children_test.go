@@ -15,7 +15,7 @@ import (
 // TestChildren asks for the children of a shell, one of which is a shell, too.
 func TestChildren(t *testing.T) {
 	if same(t, "sh", "sleep") {
-		t.Skip("the shell and sleep are one program here")
+		needs.Skip(t, "the shell and sleep are one program here")
 	}
 	cmd := exec.Command("sh", "-c", `exec 3<&0; (read -r x <&3; exit) & a=$!; sleep 60 & echo $a $!; wait $a; kill $!`)
 	p := tracee.Start(t, cmd) // the end of its input ends the first child, whose end ends the rest
