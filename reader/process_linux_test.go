@@ -180,7 +180,8 @@ func TestDeadProcess(t *testing.T) {
 
 // TestUnprivileged reads a process as its own user without any capability.
 func TestUnprivileged(t *testing.T) {
-	if os.Getenv("READER_TEST_UNPRIVILEGED") != "" {
+	cmd := tracee.Again(t)
+	if cmd == nil {
 		t.Run("memfd", TestMemfd)
 		t.Run("deleted", TestDeletedAndReplaced)
 		return
@@ -199,13 +200,10 @@ func TestUnprivileged(t *testing.T) {
 	if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(filepath.Join(dir, "test"), exe, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(dir, "test"), "-test.run=^TestUnprivileged$")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "READER_TEST_UNPRIVILEGED=1", "TMPDIR="+dir)
+	cmd.Path, cmd.Dir = filepath.Join(dir, "test"), dir
+	cmd.Env = append(cmd.Env, "TMPDIR="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("as another user: %v\n%s", err, out)
-	}
+	tracee.Pass(t, cmd)
 }
 
 func TestProcesses(t *testing.T) {

@@ -21,18 +21,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// containerRole is the environment variable that makes this binary a hostile
-// container: the program to run in it.
-const containerRole = "HOSTILE_CONTAINER"
-
 func TestMain(m *testing.M) {
-	if exe := os.Getenv(containerRole); exe != "" {
-		if err := container(exe, os.Args[1], os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	tracee.Run(tracee.Roles{"container": func(args []string) error { return container(args[0], args[1], args[2]) }})
 	os.Exit(leftover.Run(m))
 }
 
@@ -224,8 +214,7 @@ func mapFile(path string, sparse bool) error {
 func TestContainer(t *testing.T) {
 	exe := hostile(t)
 	victim, hostDev := hostFile(t, exe)
-	cmd := exec.Command("/proc/self/exe", t.TempDir(), victim)
-	cmd.Env = append(os.Environ(), containerRole+"="+exe)
+	cmd := tracee.Self("container", exe, t.TempDir(), victim)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	p := tracee.Start(t, cmd)
 	var inside int

@@ -84,6 +84,8 @@ func begin(t testing.TB, cmd *exec.Cmd) *Program {
 	if cmd.Stderr == nil {
 		cmd.Stderr = &p.stderr
 	}
+	// What outlives the program and holds its standard error must not hang the test.
+	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
