@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
 // selection selects processes.
@@ -58,7 +59,7 @@ func newSelection(o *settings) (_ *selection, err error) {
 			return nil, &OptionError{"Exe", err}
 		}
 	}
-	kernel, err := btf.LoadKernelSpec()
+	types, err := btf.LoadKernelSpec()
 	if err != nil {
 		return nil, fmt.Errorf("select processes, for which the kernel must describe its types: %w", err)
 	}
@@ -66,9 +67,11 @@ func newSelection(o *settings) (_ *selection, err error) {
 		{"task_struct", "group_leader"}, {"task_struct", "comm"}, {"task_struct", "mm"},
 		{"mm_struct", "exe_file"}, {"file", "f_inode"}, {"inode", "i_ino"}, {"inode", "i_sb"}, {"super_block", "s_dev"},
 	} {
-		if s.At[m[1]], err = deepOffset(kernel, m[0], m[1]); err != nil {
+		offset, err := kernel.MemberOffset(types, m[0], m[1])
+		if err != nil {
 			return nil, err
 		}
+		s.At[m[1]] = int32(offset)
 	}
 	return s, nil
 }
@@ -94,39 +97,4 @@ func (s *selection) Close() {
 	if s != nil && s.Exe != nil {
 		s.Exe.Close()
 	}
-}
-
-// deepOffset is memberOffset for members of unnamed structs within, too.
-func deepOffset(kernel *btf.Spec, structure, member string) (int32, error) {
-	var st *btf.Struct
-	if err := kernel.TypeByName(structure, &st); err != nil {
-		return 0, err
-	}
-	var find func(members []btf.Member, base int32) (int32, bool)
-	find = func(members []btf.Member, base int32) (int32, bool) {
-		for _, m := range members {
-			at := base + int32(m.Offset.Bytes())
-			if m.Name == member {
-				return at, true
-			}
-			var inner []btf.Member
-			switch t := btf.UnderlyingType(m.Type).(type) {
-			case *btf.Struct:
-				inner = t.Members
-			case *btf.Union:
-				inner = t.Members
-			}
-			if m.Name != "" {
-				inner = nil
-			}
-			if off, ok := find(inner, at); ok {
-				return off, true
-			}
-		}
-		return 0, false
-	}
-	if off, ok := find(st.Members, 0); ok {
-		return off, nil
-	}
-	return 0, fmt.Errorf("the kernel's struct %s has no member %s", structure, member)
 }
