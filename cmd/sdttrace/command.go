@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
@@ -141,38 +139,13 @@ func attachStopper(pid int) (*attach.Attachment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find its entry point: %w", err)
 	}
-	return attachEither(func(typ ebpf.AttachType) (*attach.Attachment, error) {
-		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-			Type: ebpf.Kprobe, AttachType: typ, License: "GPL",
-			Instructions: asm.Instructions{
-				asm.Mov.Imm(asm.R1, int32(unix.SIGSTOP)),
-				asm.FnSendSignal.Call(),
-				asm.Mov.Imm(asm.R0, 0),
-				asm.Return(),
-			},
-		})
-		if err != nil {
-			return nil, err
-		}
-		defer prog.Close() // the link keeps the program
-		return attach.AttachProbes(prog, []reader.Probe{*entry}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
-	})
+	return attachCode(asm.Instructions{
+		asm.Mov.Imm(asm.R1, int32(unix.SIGSTOP)),
+		asm.FnSendSignal.Call(),
+		asm.Mov.Imm(asm.R0, 0),
+		asm.Return(),
+	}, entry, pid)
 }
-
-// attachEither tries a program for uprobe_multi, and then one for perf events.
-func attachEither(try func(ebpf.AttachType) (*attach.Attachment, error)) (*attach.Attachment, error) {
-	a, err := try(ebpf.AttachTraceUprobeMulti)
-	if err == nil {
-		return a, nil
-	}
-	if b, perfErr := try(ebpf.AttachNone); perfErr == nil {
-		return b, nil
-	}
-	return nil, err
-}
-
-// atEntry is AT_ENTRY, include/uapi/linux/auxvec.h.
-const atEntry = 9
 
 // entryPoint returns the place where a process's own code begins, as a probe.
 func entryPoint(pid int) (*reader.Probe, error) {
@@ -190,28 +163,17 @@ func entryPoint(pid int) (*reader.Probe, error) {
 	if f.Class == elf.ELFCLASS32 {
 		word = 4
 	}
-	number := func(b []byte) uint64 {
-		if word == 4 {
-			return uint64(binary.NativeEndian.Uint32(b))
-		}
-		return binary.NativeEndian.Uint64(b)
-	}
 	maps, err := procfs.Maps(pid)
 	if err != nil {
 		return nil, err
 	}
-	for ; len(auxv) >= 2*word; auxv = auxv[2*word:] {
-		if number(auxv) != atEntry {
-			continue
-		}
-		addr := number(auxv[word:])
-		for _, m := range maps {
-			if m.Start <= addr && addr < m.End {
-				return &reader.Probe{
-					Note: notes.Note{Provider: "entry", Name: "point"},
-					Path: path, Machine: f.Machine, Class: f.Class, Offset: addr - m.Start + m.Offset,
-				}, nil
-			}
+	addr := procfs.Auxiliary(auxv, word, procfs.EntryPoint)
+	for _, m := range maps {
+		if m.Start <= addr && addr < m.End {
+			return &reader.Probe{
+				Note: notes.Note{Provider: "entry", Name: "point"},
+				Path: path, Machine: f.Machine, Class: f.Class, Offset: addr - m.Start + m.Offset,
+			}, nil
 		}
 	}
 	return nil, errors.New("the kernel does not tell")

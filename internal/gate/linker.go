@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"slices"
@@ -12,9 +11,6 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
-
-// atBase is AT_BASE, include/uapi/linux/auxvec.h: where the dynamic linker is.
-const atBase = 7
 
 // linkerOf returns the dynamic linker of a process, nil if it has none.
 func linkerOf(pid int) (*procfs.Object, error) {
@@ -28,7 +24,7 @@ func linkerOf(pid int) (*procfs.Object, error) {
 	}
 	objects := procfs.Objects(pid, maps)
 	for _, word := range []int{8, 4} { // in 64-bit processes, and in others
-		base := auxiliary(auxv, word, atBase)
+		base := procfs.Auxiliary(auxv, word, procfs.LinkerBase)
 		for _, o := range objects {
 			if base != 0 && slices.ContainsFunc(o.Maps, func(m procfs.Mapping) bool { return m.Start == base }) {
 				return o, nil
@@ -36,23 +32,6 @@ func linkerOf(pid int) (*procfs.Object, error) {
 		}
 	}
 	return nil, nil
-}
-
-// auxiliary returns an entry of an auxiliary vector, whose words have 8 or 4
-// bytes; 0 if it is not there.
-func auxiliary(auxv []byte, word int, key uint64) uint64 {
-	number := func(b []byte) uint64 {
-		if word == 4 {
-			return uint64(binary.NativeEndian.Uint32(b))
-		}
-		return binary.NativeEndian.Uint64(b)
-	}
-	for ; len(auxv) >= 2*word; auxv = auxv[2*word:] {
-		if number(auxv) == key {
-			return number(auxv[word:])
-		}
-	}
-	return 0
 }
 
 // debugState returns the function that a dynamic linker calls for debuggers when

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// attachEmpty attaches a program that does nothing to a probe of a process.
+func attachEmpty(pid int, provider, name string) (*attach.Attachment, error) {
+	probe, err := findProbe(pid, provider, name)
+	if err != nil {
+		return nil, err
+	}
+	return attachCode(asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, probe, pid)
+}
+
+// attachCode attaches a program to a probe of a process. Kernels with uprobe_multi need
+// a program loaded for it, others one for perf events.
+func attachCode(code asm.Instructions, probe *reader.Probe, pid int) (*attach.Attachment, error) {
+	attachAs := func(typ ebpf.AttachType) (*attach.Attachment, error) {
+		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: typ, License: "Dual MIT/GPL", Instructions: code})
+		if err != nil {
+			return nil, err
+		}
+		defer prog.Close() // the link keeps the program
+		return attach.AttachProbes(prog, []reader.Probe{*probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
+	}
+	multi, err := attachAs(ebpf.AttachTraceUprobeMulti)
+	if err == nil {
+		return multi, nil
+	}
+	if perf, perfErr := attachAs(ebpf.AttachNone); perfErr == nil {
+		return perf, nil
+	}
+	return nil, err
+}
+
+func findProbe(pid int, provider, name string) (*reader.Probe, error) {
+	p, err := reader.OpenProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	for probe, err := range p.Probes() {
+		if err != nil {
+			return nil, err
+		}
+		if probe.Provider == provider && probe.Name == name {
+			return &probe, nil
+		}
+	}
+	return nil, fmt.Errorf("process %d has no probe %s:%s", pid, provider, name)
+}
