@@ -118,7 +118,7 @@ func (im *Image) assignOffsets() uint64 {
 	return alignUp(off, uint64(e.wordSize())) + e.sectionSize()*uint64(len(im.sections)+1)
 }
 
-var segmentFlags = map[permission]ProgFlag{
+var segmentFlags = [...]ProgFlag{
 	executable: PF_R | PF_X,
 	writable:   PF_R | PF_W,
 }

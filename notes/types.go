@@ -2,12 +2,12 @@ package notes
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -109,24 +109,26 @@ type TypeRecord struct {
 	Site  SiteKind
 }
 
-// byLocation sorts with package sort, because an instance of slices.SortStableFunc
-// for the large records would add 15 kB to each service that declares probes.
-type byLocation []TypeRecord
+// byLocation returns records in the order of their locations. It sorts pointers,
+// because an instance of package slices' functions for the large records would add 15
+// kB to each service that declares probes.
+func byLocation(records []TypeRecord) []*TypeRecord {
+	sorted := make([]*TypeRecord, len(records))
+	for i := range records {
+		sorted[i] = &records[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *TypeRecord) int { return cmp.Compare(a.Location, b.Location) })
+	return sorted
+}
 
-func (r byLocation) Len() int           { return len(r) }
-func (r byLocation) Less(i, j int) bool { return r[i].Location < r[j].Location }
-func (r byLocation) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
-
-// AppendTypes appends a .stapsdt.types section that holds records to dst. It sorts
-// records by location, as the format requires. The strings must hold no NUL byte.
+// AppendTypes appends a .stapsdt.types section that holds records to dst, by location,
+// as the format requires. The strings must hold no NUL byte.
 func AppendTypes(dst []byte, order binary.AppendByteOrder, records []TypeRecord) []byte {
-	sort.Stable(byLocation(records))
 	strtab := stringTable{offsets: map[string]uint32{}}
 	dst = slices.Grow(dst, typesHeaderSize+typesRecordSize*len(records))
 	start := len(dst)
 	dst = append(dst, make([]byte, typesHeaderSize)...)
-	for i := range records {
-		r := &records[i]
+	for _, r := range byLocation(records) {
 		dst = order.AppendUint64(dst, r.Location)
 		dst = order.AppendUint64(dst, r.Semaphore)
 		dst = order.AppendUint32(dst, strtab.shared(r.Provider))

@@ -19,7 +19,7 @@ const (
 
 // RegisterArgs are the registers that hold the first slots, for each size in
 // bytes, as the assembler names them.
-var RegisterArgs = map[int][]string{
+var RegisterArgs = [...][]string{
 	8: {"rdi", "rsi", "rdx", "rcx", "r8", "r9"},
 	4: {"edi", "esi", "edx", "ecx", "r8d", "r9d"},
 	2: {"di", "si", "dx", "cx", "r8w", "r9w"},

@@ -22,7 +22,7 @@ var registers = []string{"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"}
 // RegisterArgs are the registers that hold the first slots, for each size in bytes.
 // All sizes have the names of x registers, as compilers print them, since not every
 // consumer knows the w names.
-var RegisterArgs = map[int][]string{8: registers, 4: registers, 2: registers, 1: registers}
+var RegisterArgs = [...][]string{8: registers, 4: registers, 2: registers, 1: registers}
 
 // Register returns a register operand; Memory returns the operand for the slot or
 // field at a byte offset of the block.

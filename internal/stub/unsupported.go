@@ -16,7 +16,7 @@ const (
 	BlockReg  = 0xff
 )
 
-var RegisterArgs map[int][]string
+var RegisterArgs [9][]string
 
 func Register(name string) string { return name }
 

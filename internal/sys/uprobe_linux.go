@@ -2,7 +2,6 @@ package sys
 
 import (
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -45,12 +44,10 @@ func kernelAtLeast(major, minor int) bool {
 // releaseAtLeast reports whether release, such as "6.18.44-generic", is this version
 // or a later one. A release that it cannot read counts as old.
 func releaseAtLeast(release string, major, minor int) bool {
-	first, rest, _ := strings.Cut(release, ".")
-	digits := 0
-	for digits < len(rest) && '0' <= rest[digits] && rest[digits] <= '9' {
-		digits++
+	m, rest := Number(release)
+	n := 0
+	if strings.HasPrefix(rest, ".") {
+		n, _ = Number(rest[1:])
 	}
-	m, err := strconv.Atoi(first)
-	n, err2 := strconv.Atoi(rest[:digits])
-	return err == nil && err2 == nil && (m > major || m == major && n >= minor)
+	return m > major || m == major && n >= minor
 }
