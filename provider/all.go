@@ -1,10 +1,8 @@
 package provider
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"weak"
@@ -96,11 +94,11 @@ func sorted() (list []*Provider, orphans []error) {
 			list = append(list, p)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Provider) int { return strings.Compare(a.name, b.name) })
+	sortFunc(list, func(a, b *Provider) int { return strings.Compare(a.name, b.name) })
 	for _, err := range all.orphans {
 		orphans = append(orphans, err)
 	}
-	slices.SortFunc(orphans, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	sortFunc(orphans, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return list, orphans
 }
 
@@ -126,7 +124,7 @@ func LoadAll(opts *Options) error {
 	if any {
 		awaitTracer()
 	}
-	return errors.Join(errs...)
+	return join(errs...)
 }
 
 // CloseAll closes all providers and drops the options of LoadAll. LoadAll may be
@@ -140,5 +138,5 @@ func CloseAll() error {
 	for _, p := range providers {
 		errs = append(errs, p.Close())
 	}
-	return errors.Join(errs...)
+	return join(errs...)
 }

@@ -69,20 +69,19 @@ func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, sign func(*P
 		err = bad
 	}
 	p.wrong.forgive(name)
-	old := p.probes[name]
-	switch {
-	case err != nil:
+	if old := p.probes[name]; err == nil && old != nil {
+		err = fmt.Errorf("it is declared already at %v", old.declared)
+	}
+	if err != nil {
 		p.wrong.add(name, at, fmt.Errorf("declare probe %s:%s at %v: %w", p.name, name, at, err))
-	case old != nil:
-		p.wrong.add(name, at, fmt.Errorf("declare probe %s:%s at %v: it is declared already at %v", p.name, name, at, old.declared))
-	default:
-		p.probes[name] = pr
-		pr.attach(nil)
-		p.pending = append(p.pending, pr)
-		if old := p.earlier[name]; old != nil {
-			old.semaphore.Attach(nil) // also if it was tapped
-			delete(p.earlier, name)
-		}
+		return
+	}
+	p.probes[name] = pr
+	pr.attach(nil)
+	p.pending = append(p.pending, pr)
+	if old := p.earlier[name]; old != nil {
+		old.semaphore.Attach(nil) // also if it was tapped
+		delete(p.earlier, name)
 	}
 }
 

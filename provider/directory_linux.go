@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +21,10 @@ func stat(f *os.File) (st unix.Stat_t, err error) {
 	return st, nil
 }
 
+// inside returns the path of name in d, for messages. What package path/filepath
+// does beyond that would add 8 kB to each service that declares probes.
+func inside(d *os.File, name string) string { return d.Name() + "/" + name }
+
 // subdirectory opens the directory called name in d.
 func subdirectory(d *os.File, name string) (*os.File, error) {
 	return openAt(d, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
@@ -30,7 +33,7 @@ func subdirectory(d *os.File, name string) (*os.File, error) {
 // makeDir opens the directory called name in d, and makes it first if it is missing.
 func makeDir(d *os.File, name string) (*os.File, error) {
 	if err := unix.Mkdirat(int(d.Fd()), name, 0o755); err != nil && err != unix.EEXIST {
-		return nil, &fs.PathError{Op: "mkdir", Path: filepath.Join(d.Name(), name), Err: err}
+		return nil, &fs.PathError{Op: "mkdir", Path: inside(d, name), Err: err}
 	}
 	return subdirectory(d, name)
 }
@@ -42,7 +45,7 @@ func removeDir(d *os.File, name string) error {
 
 // openAt opens the file called name in d, which must not be a symbolic link.
 func openAt(d *os.File, name string, flags int, mode uint32) (*os.File, error) {
-	path := filepath.Join(d.Name(), name)
+	path := inside(d, name)
 	fd, err := unix.Openat(int(d.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}

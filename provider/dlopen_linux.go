@@ -3,7 +3,6 @@
 package provider
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -47,11 +46,11 @@ func dlopenObject(provider string, opts *Options, im *image) (memory, error) {
 	}
 	path, err := ownPath(file)
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, join(err, file.Close())
 	}
 	lib, err := sys.Dlopen(path)
 	if err != nil {
-		return nil, errors.Join(mapError(opts.Backing, file, err), file.Close())
+		return nil, join(mapError(opts.Backing, file, err), file.Close())
 	}
 	return &library{Library: lib, key: key, file: file}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,13 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/btfgen"
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
-// events guards this process's work in events directories and counts what each of
-// them shows.
-var events struct {
+// events guards this process's work in events directories and records what they show.
+var events = struct {
 	sync.Mutex
-	shown map[directory]int
+	shown map[*shownEvents]bool
+}{shown: map[*shownEvents]bool{}}
+
+// showing returns the number of providers that this process shows in a directory.
+func showing(id directory) (n int) {
+	for s := range events.shown {
+		if s.id == id {
+			n++
+		}
+	}
+	return n
 }
 
 // directory is a directory's device and inode. They belong to no other directory
@@ -45,12 +54,12 @@ type shownEvents struct {
 func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error) {
 	events.Lock()
 	defer events.Unlock()
-	if !filepath.IsAbs(dir) {
+	if !strings.HasPrefix(dir, "/") {
 		wd, err := unix.Getwd()
 		if err != nil {
 			return nil, fmt.Errorf("find the working directory, of %s: %w", dir, err)
 		}
-		dir = filepath.Join(wd, dir)
+		dir = wd + "/" + dir
 	}
 	root, err := openOwned(dir)
 	if err != nil {
@@ -63,13 +72,10 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 	}
 	id := directory{uint64(st.Dev), st.Ino}
 	shown := &shownEvents{dir: dir, id: id, provider: provider}
-	if events.shown[id] == 0 {
+	if showing(id) == 0 {
 		sweep(root)
 	}
-	if events.shown == nil {
-		events.shown = map[directory]int{}
-	}
-	events.shown[id]++
+	events.shown[shown] = true
 	own, err := makeDir(root, strconv.Itoa(os.Getpid()))
 	if err != nil {
 		return shown, err
@@ -82,9 +88,9 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 	defer parent.Close()
 	for _, p := range probes {
 		if err := unix.Mkdirat(int(parent.Fd()), p.name, 0o755); err == unix.EEXIST {
-			return shown, fmt.Errorf("%s is there already: another provider of this process has that name", filepath.Join(parent.Name(), p.name))
+			return shown, fmt.Errorf("%s is there already: another provider of this process has that name", inside(parent, p.name))
 		} else if err != nil {
-			return shown, &fs.PathError{Op: "mkdir", Path: filepath.Join(parent.Name(), p.name), Err: err}
+			return shown, &fs.PathError{Op: "mkdir", Path: inside(parent, p.name), Err: err}
 		}
 		shown.probes = append(shown.probes, p.name)
 		if err := showProbe(parent, p); err != nil {
@@ -108,7 +114,7 @@ func showProbe(parent *os.File, p loadedProbe) error {
 			return err
 		}
 		if err := unix.Renameat(int(at.Fd()), newFile, int(at.Fd()), eventFiles[i]); err != nil {
-			return &fs.PathError{Op: "rename", Path: filepath.Join(at.Name(), newFile), Err: err}
+			return &fs.PathError{Op: "rename", Path: inside(at, newFile), Err: err}
 		}
 	}
 	return nil
@@ -119,9 +125,7 @@ func showProbe(parent *os.File, p loadedProbe) error {
 func (s *shownEvents) hide() error {
 	events.Lock()
 	defer events.Unlock()
-	if events.shown[s.id]--; events.shown[s.id] == 0 {
-		delete(events.shown, s.id)
-	}
+	delete(events.shown, s)
 	root, err := os.OpenFile(s.dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -144,11 +148,11 @@ func (s *shownEvents) hide() error {
 	var left []error
 	for _, name := range s.probes {
 		if err := removeProbe(parent, name); err != nil && err != unix.ENOENT {
-			left = append(left, fmt.Errorf("%s could not be removed: %w", filepath.Join(parent.Name(), name), err))
+			left = append(left, fmt.Errorf("%s could not be removed: %w", inside(parent, name), err))
 		}
 	}
 	removeDir(own, s.provider) // fails while it is not empty
-	return errors.Join(left...)
+	return join(left...)
 }
 
 // removeProbe removes a probe's directory if it holds only what showEvents puts
@@ -167,8 +171,8 @@ func removeProbe(parent *os.File, name string) error {
 // one's PID. It removes nothing that showEvents would not have made.
 func sweep(root *os.File) {
 	for _, pid := range names(root) {
-		n, err := strconv.Atoi(pid)
-		if err != nil || n <= 0 || strconv.Itoa(n) != pid {
+		n, rest := sys.Number(pid)
+		if rest != "" || n <= 0 || strconv.Itoa(n) != pid {
 			continue
 		}
 		if n != os.Getpid() && unix.Kill(n, 0) != unix.ESRCH {

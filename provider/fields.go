@@ -107,7 +107,7 @@ func (d *describer) structType(t reflect.Type, level int, base uintptr) (*btfgen
 	s := &btfgen.Struct{Name: structName(t), Bytes: uint32(t.Size())}
 	err := d.members(s, t, level, base)
 	names := fieldNames(t)
-	return s, errors.Join(err, checkArgNames(names, len(names)))
+	return s, join(err, checkArgNames(names, len(names)))
 }
 
 // members adds the fields of t to s.
@@ -125,7 +125,7 @@ func (d *describer) members(s *btfgen.Struct, t reflect.Type, level int, base ui
 			errs = append(errs, fmt.Errorf("field %s: %w", f.Name, err))
 		}
 	}
-	return errors.Join(errs...)
+	return join(errs...)
 }
 
 // fieldName returns the name of a field's argument and reports whether the field is

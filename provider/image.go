@@ -3,7 +3,6 @@ package provider
 import (
 	"encoding/binary"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/elfgen"
@@ -129,7 +128,7 @@ func signatureTypes(probes []*probe) (map[*signature]uint32, []byte, error) {
 			sigs = append(sigs, p.sig)
 		}
 	}
-	slices.SortFunc(sigs, func(a, b *signature) int { return strings.Compare(a.key, b.key) })
+	sortFunc(sigs, func(a, b *signature) int { return strings.Compare(a.key, b.key) })
 	raw, err := marshalTypes(sigs)
 	for i, s := range sigs {
 		ids[s] = uint32(i + 1)

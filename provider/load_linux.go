@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -90,7 +89,7 @@ func load(provider string, opts *Options, probes []*probe, replaced []*object) (
 	if opts.EventsDir != "" {
 		var e error
 		o.shown, e = showEvents(opts.EventsDir, provider, o.probes)
-		err = errors.Join(err, e)
+		err = join(err, e)
 	}
 	return o, kept, err
 }
@@ -140,7 +139,7 @@ func (o *object) replace(objects []*object) (kept []*object, err error) {
 	for _, old := range gone {
 		errs = append(errs, old.release())
 	}
-	return kept, errors.Join(errs...)
+	return kept, join(errs...)
 }
 
 // leave takes probes away from o. Nothing fires at their places in it.
@@ -173,7 +172,7 @@ func (o *object) release() error {
 	if o.shown != nil {
 		err = o.shown.hide()
 	}
-	return errors.Join(err, o.memory.release())
+	return join(err, o.memory.release())
 }
 
 // openImage returns a file of the kind that opts wants, holding im.

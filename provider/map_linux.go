@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -27,13 +26,13 @@ func mapObject(provider string, opts *Options, im *image) (memory, error) {
 	}
 	span, err := mapImage(im, file)
 	if err != nil {
-		return nil, errors.Join(mapError(opts.Backing, file, err), file.Close())
+		return nil, join(mapError(opts.Backing, file, err), file.Close())
 	}
 	if opts.Backing == BackingMemfd {
 		return &mapping{span, file}, nil
 	}
 	if err := file.Close(); err != nil {
-		return nil, errors.Join(err, span.Release())
+		return nil, join(err, span.Release())
 	}
 	return &mapping{span, nil}, nil
 }
@@ -43,7 +42,7 @@ func (m *mapping) backing() *os.File { return m.file }
 func (m *mapping) release() error {
 	err := m.Release()
 	if m.file != nil {
-		err = errors.Join(err, m.file.Close())
+		err = join(err, m.file.Close())
 	}
 	return err
 }
@@ -59,7 +58,7 @@ func mapImage(im *image, file *os.File) (*sys.Span, error) {
 		// All mappings are private, because the kernel counts no semaphore in a
 		// shared one (kernel/events/uprobes.c: valid_ref_ctr_vma).
 		if err := span.Map(file, s.Offset, s.Size, protection(s.Flags)); err != nil {
-			return nil, errors.Join(err, span.Release())
+			return nil, join(err, span.Release())
 		}
 	}
 	return span, nil

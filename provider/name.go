@@ -1,8 +1,9 @@
 package provider
 
 import (
-	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Lengths of the longest names from which perf can make an event: its group
@@ -45,26 +46,27 @@ func checkArgNames(names []string, n int) error {
 	if len(names) != n {
 		return fmt.Errorf("%d argument names for %d arguments", len(names), n)
 	}
-	var errs []error
+	errs := make([]error, n)
 	for i, name := range names {
-		if err := checkName("argument", name, maxArgName); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if len(name) >= 2 && name[:2] == "__" {
-			errs = append(errs, fmt.Errorf("argument name %q begins with __, which marks hidden fields", name))
-		}
-		if cKeywords[name] {
-			errs = append(errs, fmt.Errorf("argument name %q is a keyword of C, so no BPF program in C could name it", name))
-		}
-		for _, other := range names[:i] {
-			if other == name {
-				errs = append(errs, fmt.Errorf("argument name %q is used twice", name))
-				break
-			}
-		}
+		errs[i] = checkArgName(name, names[:i])
 	}
-	return errors.Join(errs...)
+	return join(errs...)
+}
+
+// checkArgName returns an error if name cannot be an argument's behind the others.
+func checkArgName(name string, others []string) error {
+	if err := checkName("argument", name, maxArgName); err != nil {
+		return err
+	}
+	switch {
+	case strings.HasPrefix(name, "__"):
+		return fmt.Errorf("argument name %q begins with __, which marks hidden fields", name)
+	case cKeywords[name]:
+		return fmt.Errorf("argument name %q is a keyword of C, so no BPF program in C could name it", name)
+	case slices.Contains(others, name):
+		return fmt.Errorf("argument name %q is used twice", name)
+	}
+	return nil
 }
 
 // cKeywords are the keywords of C11 that are identifiers without a leading

@@ -135,7 +135,7 @@ func (p *Provider) load() (published bool, err error) {
 	}
 	errs = append(errs, p.wrong.report()...)
 	if p.err != nil {
-		return false, errors.Join(errs...)
+		return false, join(errs...)
 	}
 	for name, pr := range p.earlier {
 		p.probes[name] = pr
@@ -149,7 +149,7 @@ func (p *Provider) load() (published bool, err error) {
 		}
 		published = len(p.pending) == 0
 	}
-	return published, errors.Join(errs...)
+	return published, join(errs...)
 }
 
 // publish loads an object with the pending probes and those of the objects that it
@@ -172,7 +172,7 @@ func (p *Provider) replace(opts *Options, replaced []*object) error {
 		}
 	}
 	// The same probes give the same object, in whatever order they were declared.
-	slices.SortFunc(probes, func(a, b *probe) int { return strings.Compare(a.name, b.name) })
+	sortFunc(probes, func(a, b *probe) int { return strings.Compare(a.name, b.name) })
 	o, kept, err := load(p.name, opts, probes, replaced)
 	if o != nil {
 		p.objects = slices.DeleteFunc(p.objects, func(o *object) bool {
@@ -206,7 +206,7 @@ func (p *Provider) replaceable(n int) []*object {
 	if len(idle) < maxIdle {
 		return nil
 	}
-	slices.SortFunc(idle, func(a, b *object) int { return len(a.probes) - len(b.probes) })
+	sortFunc(idle, func(a, b *object) int { return len(a.probes) - len(b.probes) })
 	for i, o := range idle {
 		if len(o.probes) > max(n, smallObject) {
 			return idle[:i]
@@ -278,5 +278,5 @@ func (p *Provider) Close() error {
 	for _, o := range objects {
 		errs = append(errs, o.close())
 	}
-	return errors.Join(errs...)
+	return join(errs...)
 }

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/go-usdt/usdt/internal/btfgen"
 	"github.com/go-usdt/usdt/internal/stub"
@@ -39,10 +38,14 @@ const maxNoteArgs = 12
 // then the hidden ones. FORMAT.md describes the block.
 func newSignature(key string, names []string, kinds []kind) *signature {
 	s := &signature{key: key, args: make([]argument, len(kinds))}
-	var note []string
+	slots := 0
 	show := func(info kindInfo) uint8 {
-		note = append(note, slotOperand(info, len(note)))
-		return uint8(len(note) - 1)
+		if slots > 0 {
+			s.note += " "
+		}
+		s.note += slotOperand(info, slots)
+		slots++
+		return uint8(slots - 1)
 	}
 	for i, k := range kinds {
 		a := argument{kind: k, slot: show(kindInfos[k])}
@@ -51,7 +54,6 @@ func newSignature(key string, names []string, kinds []kind) *signature {
 		}
 		s.args[i] = a
 	}
-	slots := len(note)
 	for i := range s.args {
 		a := &s.args[i]
 		if a.kind.terminated() {
@@ -62,7 +64,6 @@ func newSignature(key string, names []string, kinds []kind) *signature {
 			s.addresses |= 1 << a.slot
 		}
 	}
-	s.note = strings.Join(note, " ")
 	s.typ = slotStruct(names, s.args, slots)
 	return s
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -68,7 +67,7 @@ func openOwned(dir string) (*os.File, error) {
 
 func defaultDir() (string, error) {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && !privileged() {
-		return filepath.Join(dir, "usdt"), nil
+		return dir + "/usdt", nil
 	}
 	switch {
 	case os.Geteuid() != 0:
@@ -146,7 +145,7 @@ func create(d *os.File, name string, contents []byte) error {
 		// contents.
 		err = f.Sync()
 	}
-	err = errors.Join(err, f.Close())
+	err = join(err, f.Close())
 	if err == nil {
 		err = unix.Renameat2(int(d.Fd()), temp, int(d.Fd()), name, unix.RENAME_NOREPLACE)
 		if err == nil {

@@ -32,7 +32,7 @@ func listen(p *Provider, listener tap.Listener) (tap.Source, error) {
 	for _, w := range p.wrong.list {
 		errs = append(errs, w.err)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := join(errs...); err != nil {
 		return tap.Source{}, err
 	}
 	this := &listener

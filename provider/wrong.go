@@ -16,7 +16,7 @@ type wrong struct {
 // wrongs holds the wrong declarations of a provider, one for each place in the
 // source, since a program may go on declaring for as long as it runs.
 type wrongs struct {
-	list []wrong
+	list []*wrong
 	more int // declarations for which there was no room
 }
 
@@ -25,9 +25,9 @@ const maxWrong = 64
 
 // add records what is wrong with a declaration.
 func (w *wrongs) add(name string, at sourceLine, err error) {
-	now := wrong{name: name, at: at, err: err}
-	for i := range w.list {
-		if w.list[i].name == name && w.list[i].at == at {
+	now := &wrong{name: name, at: at, err: err}
+	for i, old := range w.list {
+		if old.name == name && old.at == at {
 			w.list[i] = now
 			return
 		}
@@ -42,9 +42,9 @@ func (w *wrongs) add(name string, at sourceLine, err error) {
 // report returns the errors. Those that were reported since the last Close stay until
 // the next.
 func (w *wrongs) report() (errs []error) {
-	for i := range w.list {
-		w.list[i].earlier = false
-		errs = append(errs, w.list[i].err)
+	for _, wrong := range w.list {
+		wrong.earlier = false
+		errs = append(errs, wrong.err)
 	}
 	if w.more > 0 {
 		errs = append(errs, fmt.Errorf("%d more times a declaration was wrong: these are the first %d of them", w.more, maxWrong))
@@ -54,14 +54,14 @@ func (w *wrongs) report() (errs []error) {
 
 // close lets the next declaration of each name replace the wrong one.
 func (w *wrongs) close() {
-	for i := range w.list {
-		w.list[i].earlier = true
+	for _, wrong := range w.list {
+		wrong.earlier = true
 	}
 }
 
 // forgive drops the errors of declarations with this name from before the last Close.
 func (w *wrongs) forgive(name string) {
-	w.list = slices.DeleteFunc(w.list, func(w wrong) bool { return w.earlier && w.name == name })
+	w.list = slices.DeleteFunc(w.list, func(w *wrong) bool { return w.earlier && w.name == name })
 	if len(w.list) == 0 {
 		w.more = 0
 	}
