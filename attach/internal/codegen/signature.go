@@ -107,7 +107,8 @@ func conditionKey(c *filter.Condition) string {
 	}
 	flat := *c
 	flat.Left, flat.Right = nil, nil
-	return fmt.Sprintf("(%s%+v%s)", conditionKey(c.Left), flat, conditionKey(c.Right))
+	// Quoted, so that the text "a b" differs from the pattern of "a" and "b".
+	return fmt.Sprintf("(%s%#v%s)", conditionKey(c.Left), flat, conditionKey(c.Right))
 }
 
 // Read adds an operand to the records and returns its slot.
