@@ -35,7 +35,7 @@ func Traced(next http.Handler) http.Handler {
 		start.Fire(id, r.Method, r.URL.Path, r.RemoteAddr)
 		begin := time.Now()
 		sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		next.ServeHTTP(sw, r)
+		next.ServeHTTP(sw, r) // if it panics, no status was sent, and done does not fire
 		done.Fire(id, r.URL.Path, sw.status, sw.bytes, time.Since(begin))
 	})
 }
@@ -62,14 +62,14 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func main() {
-	if err := web.Load(); err != nil {
-		log.Print(err) // the server works without its probes
-	}
-	defer web.Close()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
 	}
+	if err := web.Load(); err != nil {
+		log.Print(err) // the server works without its probes
+	}
+	defer web.Close()
 	fmt.Println("pid", os.Getpid(), "url", "http://"+l.Addr().String())
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
@@ -78,5 +78,5 @@ func main() {
 		}
 		fmt.Fprintln(w, "hello")
 	})
-	log.Fatal(http.Serve(l, Traced(hello)))
+	log.Print(http.Serve(l, Traced(hello)))
 }
