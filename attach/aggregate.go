@@ -72,7 +72,7 @@ func (o *Options) ofTotals(ctx context.Context) (*settings, error) {
 		return nil, err
 	}
 	if o != nil {
-		recorded := errors.New("it is for recorded events, and those that are added up are not recorded")
+		recorded := errors.New("it applies to recorded events, and an aggregate records none")
 		switch {
 		case o.RingSize != 0:
 			return nil, &OptionError{"RingSize", recorded}
@@ -86,7 +86,7 @@ func (o *Options) ofTotals(ctx context.Context) (*settings, error) {
 func (a *totals) open(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
 	if layout.CPUs == 0 {
 		if layout.CPUs, err = ebpf.PossibleCPU(); err != nil {
-			return fmt.Errorf("ask how many CPUs there may be: %w", err)
+			return fmt.Errorf("read the number of possible CPUs: %w", err)
 		}
 	}
 	if err := a.attach(ctx, selectors, o, layout, func(*maps) error { return nil }); err != nil {

@@ -131,12 +131,12 @@ func TestAggregateErrors(t *testing.T) {
 		{attach.Sum("comm"), "aggregation: argument comm of args:memory is not a number"},
 		{attach.Hist("arg0").Bounds(1), "a histogram has 2 to 1001 bounds, not 1"},
 		{attach.Hist("arg0").Bounds(1, 1), "the bound 1 of a histogram is not a number greater"},
-		{attach.Sum(""), "needs the name of an argument"},
+		{attach.Sum(""), "the name of the argument is empty"},
 		{attach.Sum("arg0").And(attach.Max("arg1")), "of two arguments, arg0 and arg1"},
-		{attach.Count().And(attach.Max("arg1").By("arg0")), "for what it returns"},
-		{attach.Sum("arg0").Bounds(1, 2), "none is asked for"},
+		{attach.Count().And(attach.Max("arg1").By("arg0")), "on the result of And"},
+		{attach.Sum("arg0").Bounds(1, 2), "the aggregation has none"},
 		{attach.Count().MaxGroups(5), "without By"},
-		{attach.Count().By(strings.Split(strings.Repeat("comm,", 33)+"pid", ",")...), "grouped by 536 bytes, at most 512"},
+		{attach.Count().By(strings.Split(strings.Repeat("comm,", 33)+"pid", ",")...), "keys of 536 bytes, and at most 512"},
 	} {
 		_, err := attach.OpenAggregate(t.Context(), []string{path + ":args:memory"}, test.what, nil)
 		if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), test.want) {

@@ -47,7 +47,7 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 		case a.wanted.Value != "" && b.wanted.Value != "" && a.wanted.Value != b.wanted.Value:
 			a.err = fmt.Errorf("%w of two arguments, %s and %s, where one is possible", ErrAggregation, a.wanted.Value, b.wanted.Value)
 		case b.wanted.Bounds != nil || b.wanted.By != nil || b.wanted.MaxGroups != 0:
-			a.err = fmt.Errorf("%w: what And is given has Bounds, By or MaxGroups, which are for what it returns", ErrAggregation)
+			a.err = fmt.Errorf("%w: the argument of And has Bounds, By or MaxGroups: set them on the result of And", ErrAggregation)
 		}
 		if a.wanted.Value == "" {
 			a.wanted.Value = b.wanted.Value
@@ -89,13 +89,13 @@ func (a *Aggregation) check() error {
 	case a.err != nil:
 		return a.err
 	case a.wanted.Value == "" && (a.wanted.Sum || a.wanted.Avg || a.wanted.Min || a.wanted.Max || a.wanted.Hist):
-		return fmt.Errorf("%w of nothing: it needs the name of an argument", ErrAggregation)
+		return fmt.Errorf("%w: the name of the argument is empty", ErrAggregation)
 	case a.wanted.MaxGroups < 0 || a.wanted.MaxGroups > 1<<24:
-		return fmt.Errorf("%w: %d groups is not between 0 and %d", ErrAggregation, a.wanted.MaxGroups, 1<<24)
+		return fmt.Errorf("%w: the number of groups, %d, is not between 0 and %d", ErrAggregation, a.wanted.MaxGroups, 1<<24)
 	case a.wanted.MaxGroups > 0 && len(a.wanted.By) == 0:
-		return fmt.Errorf("%w: MaxGroups is %d and there is one group, without By", ErrAggregation, a.wanted.MaxGroups)
+		return fmt.Errorf("%w: MaxGroups is %d, but without By there is one group", ErrAggregation, a.wanted.MaxGroups)
 	case a.wanted.Bounds != nil && !a.wanted.Hist:
-		return fmt.Errorf("%w: Bounds are those of a histogram, and none is asked for", ErrAggregation)
+		return fmt.Errorf("%w: Bounds belong to a histogram, and the aggregation has none", ErrAggregation)
 	}
 	return checkBounds(a.wanted.Bounds)
 }

@@ -42,7 +42,7 @@ const (
 func newClock() (clock, error) {
 	ahead, err := monotonicOffset("/proc/self")
 	if err != nil {
-		return clock{}, fmt.Errorf("find out by how much the clock of this time namespace is set off: %w", err)
+		return clock{}, fmt.Errorf("read the clock offset of this time namespace: %w", err)
 	}
 	c := clock{measure: func() clockSample { return readClocks(ahead) }}
 	c.current = c.measure()
@@ -112,7 +112,7 @@ func monotonicOffset(dir string) (int64, error) {
 		return 0, err
 	}
 	if children != own {
-		return 0, errors.New("it has made another one for its children, and the kernel shows only the offset of that: trace from a process of its own")
+		return 0, errors.New("this process has made another one for its children, and the kernel shows only the offset of that one: trace from another process")
 	}
 	f, err := os.Open(dir + "/timens_offsets")
 	if err != nil {

@@ -246,7 +246,7 @@ func TestLatencyErrors(t *testing.T) {
 	}{
 		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"code"}}, "lat:start has no argument code: it has id, path, pid, tid, comm"},
 		{"lat:start", "lat:end", attach.LatencyOptions{By: []string{"nothing"}}, "lat:end has no argument nothing: it has id, path, code, pid, tid, comm; and aggregation: lat:start has no argument nothing"},
-		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"machine"}}, "a key of the machine needs an argument"},
+		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"machine"}}, "the key machine needs an argument"},
 		{"lat:start", "lat:*", attach.LatencyOptions{}, "lat:start is named as start and as end"},
 		{"lat:start", "lat:end", attach.LatencyOptions{MaxPending: -1}, "-1 pending starts"},
 		{"lat:start", "lat:end", attach.LatencyOptions{MaxGroups: 5}, "without By"},

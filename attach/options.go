@@ -183,7 +183,7 @@ func (o *Options) settings() (*settings, error) {
 // checkRescan returns what is wrong with options of these names.
 func checkRescan(rescan time.Duration, await bool) error {
 	if rescan < 0 || await && rescan == 0 {
-		return &OptionError{"Rescan", fmt.Errorf("%v is not positive, as it must be with Await", rescan)}
+		return &OptionError{"Rescan", fmt.Errorf("%v is not positive, and Await needs it", rescan)}
 	}
 	return nil
 }

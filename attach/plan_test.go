@@ -55,7 +55,7 @@ func TestSiteShapes(t *testing.T) {
 	}
 	want["nop"] = append(want["nop"],
 		arg{Name: "arg5", Err: `register "xmm0" is a vector register, which a BPF program cannot read`},
-		arg{Name: "arg6", Err: "thread-local memory (%fs:) is beyond what a BPF program can address"})
+		arg{Name: "arg6", Err: "a BPF program cannot address thread-local memory (%fs:)"})
 	if attached["nop5"] {
 		want["nop5"] = nil
 	}

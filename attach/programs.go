@@ -139,7 +139,7 @@ func (p *programs) countMissed() (uint64, error) {
 func missedBy(prog *ebpf.Program) (uint64, error) {
 	st, err := prog.Stats()
 	if err != nil {
-		return 0, fmt.Errorf("ask for missed events: %w", err)
+		return 0, fmt.Errorf("read the number of missed events: %w", err)
 	}
 	return st.RecursionMisses, nil
 }

@@ -64,7 +64,7 @@ func testReplaced(t *testing.T, kind attach.LinkKind) {
 	if a, err = attach.AttachProbes(prog, probes, opts); err == nil {
 		a.Close()
 	}
-	if !errors.Is(err, attach.ErrNoSite) || !strings.Contains(err.Error(), "it was replaced meanwhile") {
+	if !errors.Is(err, attach.ErrNoSite) || !strings.Contains(err.Error(), "has been replaced") {
 		t.Errorf("got %v, want an error that the file was replaced", err)
 	}
 }

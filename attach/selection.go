@@ -53,7 +53,7 @@ func newSelection(o *settings) (_ *selection, err error) {
 	if o.Target.Exe != "" {
 		s.Exe, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_exe", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
 		if err != nil {
-			return nil, fmt.Errorf("create room for the executable: %w", err)
+			return nil, fmt.Errorf("create the map of the executable: %w", err)
 		}
 		if err := s.refresh(); err != nil && !(o.Await && errors.Is(err, os.ErrNotExist)) {
 			return nil, &OptionError{"Exe", err}
@@ -61,7 +61,7 @@ func newSelection(o *settings) (_ *selection, err error) {
 	}
 	types, err := btf.LoadKernelSpec()
 	if err != nil {
-		return nil, fmt.Errorf("select processes, for which the kernel must describe its types: %w", err)
+		return nil, fmt.Errorf("read the kernel's types, to select processes: %w", err)
 	}
 	for _, m := range [][2]string{
 		{"task_struct", "group_leader"}, {"task_struct", "comm"}, {"task_struct", "mm"},

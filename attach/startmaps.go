@@ -25,7 +25,7 @@ func (m *maps) addStarts(l *bind.PairLayout) (err error) {
 		m.Noted, err = ebpf.NewMap(&spec)
 	}
 	if err != nil {
-		return fmt.Errorf("create room for %d starts: %w", l.Pending, err)
+		return fmt.Errorf("create a map of %d starts: %w", l.Pending, err)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (t Target) checked() (Target, error) {
 func (t Target) byPID() (Target, error) {
 	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}} {
 		if o.value != "" {
-			return t, &OptionError{o.name, errors.New("only generated programs select by it; a program of the caller's own can compare it")}
+			return t, &OptionError{o.name, errors.New("only generated programs select by it: compare it in your own program")}
 		}
 	}
 	t, err := t.checked()

@@ -141,10 +141,10 @@ func TestComparedText(t *testing.T) {
 
 func TestValidateStrings(t *testing.T) {
 	for _, s := range []string{"", "arg", "0", "arg0x", "arg0[", "arg0[]", "arg0[arg1", "arg0]", "arg0[1]", "arg0[arg1]x", "arg0->", "arg0->x", "arg0->-8", "arg0->8x", "->8", "arg0[arg1]->8", "arg0->0x80000000", ":arg0", "a:arg0", "a::arg0", "[:b:arg0", "uprobe:x:y:arg0"} {
-		if err := (&attach.Options{Strings: []string{"arg0", s}}).Validate(); err == nil || !strings.Contains(err.Error(), "text \"") {
+		if err := (&attach.Options{Strings: []string{"arg0", s}}).Validate(); err == nil || !strings.Contains(err.Error(), "string argument \"") {
 			t.Errorf("Validate with %q = %v, want an error that names it", s, err)
 		}
-		if _, err := attach.Open(t.Context(), []string{"a:b"}, &attach.Options{Strings: []string{s}}); err == nil || !strings.Contains(err.Error(), "text \"") {
+		if _, err := attach.Open(t.Context(), []string{"a:b"}, &attach.Options{Strings: []string{s}}); err == nil || !strings.Contains(err.Error(), "string argument \"") {
 			t.Errorf("Open with %q: %v, want an error that names it", s, err)
 		}
 	}

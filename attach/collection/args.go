@@ -114,7 +114,7 @@ func headerArg(op operand.Operand, ip uint64, regs *operand.Registers) (libbpf.A
 	case operand.Register:
 		switch {
 		case op.HasPair:
-			return libbpf.Arg{}, errors.New("a value in two registers is beyond usdt.bpf.h")
+			return libbpf.Arg{}, errors.New("usdt.bpf.h cannot read a value in two registers")
 		case op.Base.Zero:
 			return libbpf.Arg{Kind: libbpf.Const}, nil
 		}
@@ -124,7 +124,7 @@ func headerArg(op operand.Operand, ip uint64, regs *operand.Registers) (libbpf.A
 	case operand.Memory:
 		return headerMemory(op, ip, regs)
 	}
-	return libbpf.Arg{}, errors.New("the value is an address near the site: usdt.bpf.h can read memory there, but not tell where it is")
+	return libbpf.Arg{}, errors.New("the value is an address relative to the site: usdt.bpf.h can read memory there, but cannot compute the address")
 }
 
 func headerMemory(op operand.Operand, ip uint64, regs *operand.Registers) (libbpf.Arg, error) {
@@ -141,11 +141,11 @@ func headerMemory(op operand.Operand, ip uint64, regs *operand.Registers) (libbp
 		return !l.Zero && l.Shift == 0 && (l.Size == 8 || op.Wrap32 && l.Size == 4)
 	}
 	if !whole(op.Base) || op.HasIndex && !whole(op.Index) {
-		return arg, errors.New("an address made of parts of registers is beyond usdt.bpf.h")
+		return arg, errors.New("usdt.bpf.h cannot read an address made of parts of registers")
 	}
 	if op.HasIndex {
 		if op.Extend != 0 {
-			return arg, errors.New("an index that is extended from 32 bits is beyond usdt.bpf.h")
+			return arg, errors.New("usdt.bpf.h cannot extend an index from 32 bits")
 		}
 		arg.Kind, arg.Index, arg.Scale = libbpf.Indexed, int(op.Index.Off), int(op.Scale)
 	}

@@ -38,8 +38,8 @@ func TestHeaderArgs(t *testing.T) {
 	shared := &operand.Object{ELF: &safeelf.File{Type: elf.ET_DYN}, Symbols: exec.Symbols}
 	const (
 		site    = 0x1000
-		beyond  = "an address made of parts of registers is beyond usdt.bpf.h"
-		address = "the value is an address near the site: usdt.bpf.h can read memory there, but not tell where it is"
+		beyond  = "usdt.bpf.h cannot read an address made of parts of registers"
+		address = "the value is an address relative to the site: usdt.bpf.h can read memory there, but cannot compute the address"
 	)
 	names := map[libbpf.Kind]string{libbpf.Const: "const", libbpf.Register: "reg", libbpf.Memory: "mem", libbpf.Indexed: "indexed"}
 	for _, test := range []struct {
@@ -66,7 +66,7 @@ func TestHeaderArgs(t *testing.T) {
 		{"amd64", elf.EM_X86_64, shared, "8@%xmm0", `register "xmm0" is a vector register, which a BPF program cannot read`},
 		{"amd64", elf.EM_386, exec, "-4@4(%esp)", "mem 4 152 0 0"},
 		{"amd64", elf.EM_386, exec, "-4@-4(%ebp,%eax,2)", "indexed -4 32 80 1"},
-		{"amd64", elf.EM_386, exec, "-8@%eax", "a value in two registers is beyond usdt.bpf.h"},
+		{"amd64", elf.EM_386, exec, "-8@%eax", "usdt.bpf.h cannot read a value in two registers"},
 		{"arm64", elf.EM_AARCH64, shared, "-4@[sp, 60]", "mem 60 248 0 0"},
 		{"arm64", elf.EM_AARCH64, shared, "8@[x0, x1, lsl 3]", "indexed 0 0 8 3"},
 		{"arm64", elf.EM_AARCH64, shared, "8@[x0, w1, sxtw #3]", beyond},

@@ -65,7 +65,7 @@ func (o *Options) checked() (Options, error) {
 func byPID(t attach.Target) (attach.Target, error) {
 	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}} {
 		if o.value != "" {
-			return t, &attach.OptionError{Option: o.name, Err: errors.New("only generated programs select by it; a program of the caller's own can compare it")}
+			return t, &attach.OptionError{Option: o.name, Err: errors.New("only generated programs select by it: compare it in your own program")}
 		}
 	}
 	if err := (&attach.Options{Target: t}).Validate(); err != nil {
@@ -83,7 +83,7 @@ func byPID(t attach.Target) (attach.Target, error) {
 // attaching is checked for a collection that has been loaded.
 func (o *Options) attaching() (Options, error) {
 	out, err := o.checked()
-	loaded := errors.New("the collection has been loaded; it is for collection.New")
+	loaded := errors.New("it has no effect once the collection has been loaded: pass it to collection.New")
 	switch {
 	case err != nil:
 		return out, err

@@ -91,7 +91,7 @@ func (p *program) serves(pids []int) error {
 	}
 	for _, pid := range pids {
 		if !slices.Contains(p.pids, pid) {
-			return fmt.Errorf("the program was loaded for %d processes, of which %d is none: load it without Target.PIDs", len(p.pids), pid)
+			return fmt.Errorf("the program was loaded for %d processes, and %d is not one of them: load it without Target.PIDs", len(p.pids), pid)
 		}
 	}
 	return nil

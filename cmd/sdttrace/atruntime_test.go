@@ -17,7 +17,7 @@ func TestDeclaredAtRunTime(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	code := run(context.Background(), []string{self + ":atruntime:*"}, &stdout, &stderr)
-	if said := stderr.String(); code != exitFailed || !strings.Contains(said, "declares its probes when it runs") || !strings.Contains(said, "-p PID") {
+	if said := stderr.String(); code != exitFailed || !strings.Contains(said, "declares its probes at run time") || !strings.Contains(said, "-p PID") {
 		t.Errorf("exit code %d, want %d, and it says %q", code, exitFailed, said)
 	}
 }

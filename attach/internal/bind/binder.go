@@ -212,7 +212,7 @@ func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers
 		case err != nil:
 			f.Err = err
 		case a.Float && op.Size != 4 && op.Size != 8:
-			f.Err = fmt.Errorf("a floating-point number of %d bytes is not known", op.Size)
+			f.Err = fmt.Errorf("floating-point numbers of %d bytes are not supported", op.Size)
 		case op.Kind == operand.Const && str == nil:
 			f.Source = shape.FromConstant
 			f.Constant, _ = event.NumberValue(f.Kind, reader.Plain, op.Value, op.Size).Any()

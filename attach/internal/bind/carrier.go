@@ -18,7 +18,7 @@ import (
 
 // unmatched returns why a site's starts and ends cannot be matched without a key.
 func unmatched(format string, args ...any) error {
-	return fmt.Errorf("%w: %s: say by a key which start an end belongs to (--key, Latency.Key)", ErrAggregation, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s: name a key that matches starts and ends (--key, Latency.Key)", ErrAggregation, fmt.Sprintf(format, args...))
 }
 
 // calls reports whether the starts are entries of functions and the ends returns
@@ -40,16 +40,16 @@ func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrie
 		if word64 && (p.Target.Convention == reader.GoRegisters || p.Machine == elf.EM_AARCH64) {
 			return site.ByGoroutine, nil
 		}
-		return site.NoCarrier, unmatched("%s is a Go function that does not say in which goroutine it runs", site.Name(p))
+		return site.NoCarrier, unmatched("%s is a Go function that does not keep its goroutine in a register", site.Name(p))
 	case p.Target != nil && l.calls() && word64:
 		return site.ByFrame, nil
 	case p.Type != nil && p.Type.Record.Flags&notes.GoroutineRegister != 0 && word64:
 		return site.ByGoroutine, nil
 	case p.IsGo():
-		return site.NoCarrier, unmatched("%s is in a Go program, whose goroutines change threads, and does not say in which one it fires", site.Name(p))
+		return site.NoCarrier, unmatched("%s is in a Go program, whose goroutines change threads, and does not record its goroutine", site.Name(p))
 	}
 	if pid := processOf(s); pid != 0 && runsGo(pid, programs) {
-		return site.NoCarrier, unmatched("%s fires in process %d, a Go program, whose goroutines change threads, and does not say in which one", site.Name(p), pid)
+		return site.NoCarrier, unmatched("%s fires in process %d, a Go program, whose goroutines change threads, and does not record its goroutine", site.Name(p), pid)
 	}
 	return site.ByThread, nil
 }
@@ -135,7 +135,7 @@ func (l *PairLayout) carry(plan site.Plan) {
 	for i := range plan {
 		s := &plan[i]
 		if s.Reason == nil && (!processes[processOf(s)].agree() || !l.carried.overlap()) {
-			s.Reason = &Misfit{unmatched("%s would be matched by its %v, and the other end of the pair by something else", site.Name(&s.Probe), s.Carrier)}
+			s.Reason = &Misfit{unmatched("%s is matched by its %v, and the other probe of the pair by something else", site.Name(&s.Probe), s.Carrier)}
 		}
 	}
 }

@@ -49,7 +49,7 @@ func ParseFunctionArgs(all []string) (FunctionArgs, error) {
 			}
 			out.types[name] = t
 		} else if typed {
-			return out, fmt.Errorf("the type of argument %s is not %q, but int8 to int64 or uint8 to uint64", name, typ)
+			return out, fmt.Errorf("argument %s has the unknown type %q: want int8 to int64 or uint8 to uint64", name, typ)
 		}
 		if name == retval {
 			out.result = true
@@ -67,7 +67,7 @@ func (a *FunctionArgs) retype(arg *notes.Arg, name string) {
 	switch {
 	case !ok || arg.Err != nil:
 	case t.size > arg.Size:
-		arg.Err = errors.New("a word of the program has fewer bytes than the type")
+		arg.Err = errors.New("the type has more bytes than a word of the program")
 	default:
 		arg.Size, arg.Signed = t.size, t.signed
 	}

@@ -37,7 +37,7 @@ func (l *Layout) bind(sc *Schema, s *site.Site, role codegen.Role) error {
 }
 
 func tooLong(p *reader.Probe, size int) error {
-	return fmt.Errorf("%w: events of %s:%s are grouped by %d bytes, at most %d are possible", ErrAggregation, p.Provider, p.Name, size, maxGroupBytes)
+	return fmt.Errorf("%w: the groups of %s:%s have keys of %d bytes, and at most %d are possible", ErrAggregation, p.Provider, p.Name, size, maxGroupBytes)
 }
 
 // bindGroup binds the key by which events are grouped, and the value.
@@ -71,7 +71,7 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 		}
 		if code.Value.Meaning == reader.Time && (l.Wanted.Sum || l.Wanted.Avg || l.Wanted.Hist) {
-			return fmt.Errorf("%w: argument %s of %s:%s is a time, of which there are only the least and the greatest", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
+			return fmt.Errorf("%w: argument %s of %s:%s is a time, which has only a minimum and a maximum", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 		return a.Kind != b.Kind || a.Meaning != b.Meaning || a.Kind == reader.Float && a.Size != b.Size
 	}
 	unreadBefore := func() error {
-		return fmt.Errorf("%w: what %s:%s is grouped by could not be read of the probes that came first", ErrAggregation, p.Provider, p.Name)
+		return fmt.Errorf("%w: the keys of groups of %s:%s could not be read at the probes found first", ErrAggregation, p.Provider, p.Name)
 	}
 	if !l.Bound && l.Made && len(code.Parts) > 0 {
 		return unreadBefore()
@@ -140,7 +140,7 @@ func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 }
 
 func otherKind(name string, p *reader.Probe) error {
-	return fmt.Errorf("%w: argument %s of %s is of another kind than that of other probes", ErrAggregation, name, site.Name(p))
+	return fmt.Errorf("%w: argument %s has another kind at %s than at other probes", ErrAggregation, name, site.Name(p))
 }
 
 // settle gives the keys of all sites one layout, once the kinds of parts that

@@ -94,7 +94,7 @@ func (u *OptionUse) Check() (option string, err error) {
 		switch {
 		case used:
 		case !u.typed:
-			return "Follow", fmt.Errorf("%q: none of the probes has types, which say where pointers lead", u.follow[i])
+			return "Follow", fmt.Errorf("%q: no probe has types, which describe pointers", u.follow[i])
 		default:
 			return "Follow", fmt.Errorf("no probe has a pointer %q that could be followed", u.follow[i])
 		}
@@ -111,11 +111,11 @@ func (a *FunctionArgs) Fits(selectors []selector.Selector) error {
 	_, result := a.types[retval]
 	switch entry, ret := has(selector.Uprobe), has(selector.Uretprobe); {
 	case a.given && !entry && !ret:
-		return errors.New("it names arguments of functions, and USDT probes say themselves what they have")
+		return errors.New("it names arguments of functions, and no selector names functions")
 	case (a.result || result) && !ret:
 		return errors.New("a function has no retval at its entry: trace uretprobe:PATH:FUNC")
 	case (len(a.names) > 0 || a.given && !a.all && !a.result) && !entry:
-		return errors.New("a function has no arguments when it returns, but retval")
+		return errors.New("a function has only retval when it returns: trace uprobe:PATH:FUNC for its arguments")
 	}
 	return nil
 }

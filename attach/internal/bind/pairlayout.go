@@ -50,7 +50,7 @@ func KeyNames(key []string) ([]string, error) {
 		names = append(names, name)
 	}
 	if len(key) > 0 && names == nil {
-		return nil, fmt.Errorf("%w: a key of the machine needs an argument beside it", ErrAggregation)
+		return nil, fmt.Errorf("%w: the key machine needs an argument beside it", ErrAggregation)
 	}
 	if process && names != nil {
 		names = append([]string{"pid"}, names...)
@@ -124,7 +124,7 @@ func (l *PairLayout) bindPair(code *codegen.Aggregate, sc *Schema, s *site.Site)
 func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	if l.parts == nil {
 		if l.KeySize != 0 && l.KeySize != code.PairSize { // the map has been made
-			return fmt.Errorf("%w: by what %s is matched could not be read of the probes that came first", ErrAggregation, site.Name(p))
+			return fmt.Errorf("%w: the key of %s could not be read at the probes found first", ErrAggregation, site.Name(p))
 		}
 		l.parts, l.KeySize = code.Pair, code.PairSize
 	}
@@ -139,7 +139,7 @@ func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 			code.Parts[i].Offset = l.noted[i].Offset
 		}
 		if i := differing(l.noted, code.Parts, false); i >= 0 {
-			return fmt.Errorf("%w: what is noted at %s for its end is of another kind than at other probes", ErrAggregation, site.Name(p))
+			return fmt.Errorf("%w: what %s records for its end has another kind than at other probes", ErrAggregation, site.Name(p))
 		}
 	}
 	return nil

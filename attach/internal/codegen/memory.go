@@ -57,7 +57,7 @@ func (s *Signature) Fits() error {
 		size = s.ScratchSize()
 	}
 	if size > maxScratch {
-		return fmt.Errorf("its arguments and what is looked at take %d bytes of memory, and a BPF program has %d: follow or group by less", size, maxScratch)
+		return fmt.Errorf("the record takes %d bytes of memory, and a BPF program has %d: follow fewer pointers or group by less", size, maxScratch)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestOperands(t *testing.T) {
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@[x0, #:lo12:sym+8]", "r3=131; r4=ctx[0]; r3+=r4; read 8"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@#:lo12:sym", "r3=123"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@[x0, #:lo12:none]", "symbol not found"},
-		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@:lo12:sym", "memory at a fixed address of an object that has none"},
+		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8@:lo12:sym", "the memory is at a fixed address, and the object has none"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "2@[x29, -24]", "r3=-24; r4=ctx[232]; r3+=r4; read 2"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "-4@-1", "r3=-1"},
 		{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, shared, "8f@x4", "r3=ctx[32]"},

@@ -101,7 +101,7 @@ func (d *Search) noProbe(s *selector.Selector) string {
 	if !f.IsGo() {
 		return ""
 	}
-	return "; a Go program declares its probes when it runs, in memory of its own: leave out the path and name its process (-p PID)"
+	return "; a Go program declares its probes at run time, in memory of its own: leave out the path and name its process (-p PID)"
 }
 
 // stripped reports whether path leads to a file that has been stripped.

@@ -123,7 +123,7 @@ func stackDepth(code asm.Instructions) int64 {
 
 // PrivateStackNote returns the remark on a site whose program was changed.
 func PrivateStackNote(program string) string {
-	return fmt.Sprintf("program %s has a tail call in front that is never made: without it this kernel gives it a stack per CPU, which events overwrite in each other (Options.PrivateStack leaves it out)", program)
+	return fmt.Sprintf("program %s begins with a tail call that is never made: without the call this kernel gives the program a stack per CPU, on which concurrent events overwrite each other (Options.PrivateStack leaves the call out)", program)
 }
 
 // PrivateStackOf returns a remark on a program that is in the kernel already,
@@ -132,7 +132,7 @@ func PrivateStackOf(prog *ebpf.Program) string {
 	if privateStacks.Require() != nil {
 		return ""
 	}
-	const advice = "this kernel gives the program a stack per CPU%s, which events overwrite in each other; a tail call in it, made or not, keeps it on the task's stack"
+	const advice = "this kernel gives the program a stack per CPU%s, on which concurrent events overwrite each other; a tail call in the program, made or not, keeps it on the task's stack"
 	info, err := prog.Info()
 	if err != nil {
 		return ""

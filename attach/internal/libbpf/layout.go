@@ -159,7 +159,7 @@ func memberBits(s *btf.Struct, name string, optional bool) (bits, error) {
 		b.size = 8 * size
 	}
 	if b.size <= 0 || b.size > 64 || uint64(m.Offset)+uint64(b.size) > 8*uint64(s.Size) {
-		return bits{}, fmt.Errorf("member %s is no integer within type %s", name, s.Name)
+		return bits{}, fmt.Errorf("member %s is not an integer within type %s", name, s.Name)
 	}
 	return b, nil
 }

@@ -28,7 +28,7 @@ type Arg struct {
 
 // ErrNoIndexed is the error for an argument of kind Indexed where the header
 // knows none.
-var ErrNoIndexed = errors.New("the object's usdt.bpf.h knows no indexed memory operands: libbpf 1.7 brought them")
+var ErrNoIndexed = errors.New("the object's usdt.bpf.h does not know indexed memory operands, which libbpf 1.7 introduced")
 
 // Encode returns a spec. For an argument that the header cannot express, Encode
 // calls fail, makes the argument Unreadable and encodes the others.

@@ -99,7 +99,7 @@ func compileSymbolAddress(a notes.Arg, op Operand, regs *Registers, obj *Object,
 func compileMemory(a notes.Arg, op Operand, regs *Registers, m elf.Machine, c elf.Class, obj *Object, site uint64, ipDelta int64) (Operand, error) {
 	op.Kind, op.Disp = Memory, a.Disp
 	if a.Segment != "" {
-		return Operand{}, fmt.Errorf("thread-local memory (%%%s:) is beyond what a BPF program can address", a.Segment)
+		return Operand{}, fmt.Errorf("a BPF program cannot address thread-local memory (%%%s:)", a.Segment)
 	}
 	ipRelative := a.Base == "rip" || a.Base == "eip"
 	if a.Symbol != "" {
@@ -163,7 +163,7 @@ func compileMemory(a notes.Arg, op Operand, regs *Registers, m elf.Machine, c el
 		}
 	}
 	if !op.HasBase && !op.HasIndex && obj.Relocatable() {
-		return Operand{}, errors.New("memory at a fixed address of an object that has none")
+		return Operand{}, errors.New("the memory is at a fixed address, and the object has none")
 	}
 	return op, nil
 }
@@ -179,7 +179,7 @@ func (op Operand) Followed(offset int64) (Operand, error) {
 	case op.Kind == Register && !op.HasPair:
 		op.Kind, op.Disp = Memory, offset
 	default:
-		return op, errors.New("it is no address that could be followed")
+		return op, errors.New("the argument is not an address that can be followed")
 	}
 	return op, nil
 }

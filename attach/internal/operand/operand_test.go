@@ -13,8 +13,8 @@ func TestFollowed(t *testing.T) {
 		{op: Operand{Kind: Register, Base: register}, want: Operand{Kind: Memory, Base: register, Disp: 16}},
 		{op: Operand{Kind: Address, Base: register, Disp: -4}, want: Operand{Kind: Memory, Base: register, Disp: 12}},
 		{op: Operand{Kind: Memory, Base: register, Disp: -4}, want: Operand{Kind: Memory, Base: register, Disp: -4, Follow: true, FollowDisp: 16}},
-		{op: Operand{Kind: Register, Base: register, Pair: register, HasPair: true}, err: "it is no address that could be followed"},
-		{op: Operand{Kind: Const, Value: 7}, err: "it is no address that could be followed"},
+		{op: Operand{Kind: Register, Base: register, Pair: register, HasPair: true}, err: "the argument is not an address that can be followed"},
+		{op: Operand{Kind: Const, Value: 7}, err: "the argument is not an address that can be followed"},
 	} {
 		got, err := test.op.Followed(16)
 		switch {

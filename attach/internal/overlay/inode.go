@@ -61,7 +61,7 @@ func (x *Inodes) address(f *os.File) (uint64, error) {
 		for _, shift := range []uint64{32, 0} {
 			half, err := x.prog.Run(&ebpf.RunOptions{Context: inodeContext{uint64(uintptr(unsafe.Pointer(&page[0]))), shift}})
 			if err != nil {
-				return 0, fmt.Errorf("ask for the inode of %s: %w", f.Name(), err)
+				return 0, fmt.Errorf("read the inode of %s: %w", f.Name(), err)
 			}
 			inode = inode<<32 | uint64(half)
 		}
@@ -70,7 +70,7 @@ func (x *Inodes) address(f *os.File) (uint64, error) {
 		}
 		runtime.Gosched()
 	}
-	return 0, fmt.Errorf("the inode of %s is not told", f.Name())
+	return 0, fmt.Errorf("the kernel does not report the inode of %s", f.Name())
 }
 
 // Close frees the program. Inodes can be used again.

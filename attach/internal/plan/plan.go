@@ -98,7 +98,7 @@ func (pl *Planner) open(s *site) (err error) {
 		return err
 	}
 	if !s.probe.IsIn(s.object.Info) {
-		return fmt.Errorf("%s is another file than the one that has the probe: it was replaced meanwhile", s.Path)
+		return fmt.Errorf("%s has been replaced: it is not the file that has the probe", s.Path)
 	}
 	return nil
 }

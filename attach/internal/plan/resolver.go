@@ -6,6 +6,6 @@ import "fmt"
 // learn which function to use.
 func (pl *Planner) resolver(s *site) {
 	if s.probe.Target.Resolver {
-		s.Reason = fmt.Errorf("the symbol is of a resolver (IFUNC), which is called once to choose the function: select what it chooses: %w", ErrSilent)
+		s.Reason = fmt.Errorf("the symbol names a resolver (IFUNC), which is called once to choose the function: select the chosen function: %w", ErrSilent)
 	}
 }

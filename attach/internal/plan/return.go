@@ -14,9 +14,9 @@ import (
 func (pl *Planner) returnAddress(s *site) {
 	switch fn := s.probe.Target; {
 	case fn.Convention.IsGo():
-		s.Reason = fmt.Errorf("a return probe replaces a return address on the stack, where Go looks for them when it moves stacks: %w", ErrUnsafe)
+		s.Reason = fmt.Errorf("a return probe replaces a return address on the stack, which Go reads when it moves stacks: %w", ErrUnsafe)
 	case keepsReturn(fn):
-		s.Reason = fmt.Errorf("the function looks at its return address, or has none, and a return probe replaces it: %w", ErrUnsafe)
+		s.Reason = fmt.Errorf("the function reads its return address, or has none, and a return probe replaces it: %w", ErrUnsafe)
 	case throws(fn, s.object):
 		s.Reason = fmt.Errorf("an exception or panic could pass through the function, whose return address a return probe replaces, and would not be caught: %w", ErrUnsafe)
 	}

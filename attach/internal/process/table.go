@@ -52,7 +52,7 @@ func NewTable(procs *Set) (*ebpf.Map, error) {
 		Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(len(procs.PIDs)),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("create room for %d processes: %w", len(procs.PIDs), err)
+		return nil, fmt.Errorf("create a map of %d processes: %w", len(procs.PIDs), err)
 	}
 	for _, pid := range procs.PIDs {
 		life := lifetimeOf(pid)
@@ -61,7 +61,7 @@ func NewTable(procs *Set) (*ebpf.Map, error) {
 		}
 		if err := m.Put(uint32(pid), life); err != nil {
 			m.Close()
-			return nil, fmt.Errorf("note process %d: %w", pid, err)
+			return nil, fmt.Errorf("add process %d to the map: %w", pid, err)
 		}
 	}
 	return m, nil

@@ -24,7 +24,7 @@ func Check(pid int) error {
 			continue
 		}
 		if leader, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && leader != pid {
-			return fmt.Errorf("%d is a thread of process %d: threads cannot be traced by themselves", pid, leader)
+			return fmt.Errorf("%d is a thread of process %d: trace the process", pid, leader)
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]
 		}
 		first := sh.first[loc]
 		if first != nil && first.Carrier != s.Carrier {
-			s.Reason = fmt.Errorf("one link serves more than %d processes, and matches what it traces by its %v, not by its %v: trace fewer", ManyProcesses, first.Carrier, s.Carrier)
+			s.Reason = fmt.Errorf("one link serves more than %d processes, and matches starts and ends by their %v, not by their %v: trace fewer processes", ManyProcesses, first.Carrier, s.Carrier)
 			continue
 		}
 		if first != nil {
@@ -76,7 +76,7 @@ func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]
 		sh.first[loc] = s
 		sh.use(s, s)
 		s.Shared = true
-		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: others that run the file pay for the probe as well, without giving events", ManyProcesses))
+		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: other processes that run the file pay for the probe, too, and give no events", ManyProcesses))
 	}
 	return followers
 }
