@@ -388,3 +388,33 @@ func TestSiteState(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// TestProcessesClosed checks that the files which the functions of a process are read
+// from do not stay open behind Processes, which closes what it returns.
+func TestProcessesClosed(t *testing.T) {
+	descriptors := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	before, functions := 0, 0
+	for p, err := range reader.Processes() {
+		if functions > 0 {
+			break
+		}
+		if err != nil || p.PID() != os.Getpid() {
+			continue
+		}
+		before = descriptors()
+		for _, err := range p.Functions(func(string) bool { return true }) {
+			if err == nil {
+				functions++
+			}
+		}
+	}
+	if after := descriptors(); functions == 0 || after != before {
+		t.Errorf("%d descriptors after reading %d functions, want %d", after, functions, before)
+	}
+}

@@ -8,8 +8,8 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// Processes returns every process of the machine, by id, each valid until the next
-// iteration. It reads a file that several processes have mapped once. It skips kernel
+// Processes returns every process of the machine, by id. The next iteration closes it.
+// Processes reads a file that several processes have mapped once. It skips kernel
 // threads and processes that end meanwhile. An error stands for a process that could
 // not be read, most often because it belongs to another user (os.ErrPermission).
 func Processes() iter.Seq2[*Process, error] {
@@ -26,7 +26,11 @@ func Processes() iter.Seq2[*Process, error] {
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			if !yield(p, err) {
+			more := yield(p, err)
+			if p != nil {
+				p.Close()
+			}
+			if !more {
 				return
 			}
 		}
