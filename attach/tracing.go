@@ -82,9 +82,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	t.watches.Go(func() {
 		<-ctx.Done()
 		if err := stop(); err != nil {
-			t.mu.Lock()
-			t.stopErr = err
-			t.mu.Unlock()
+			t.fail(err)
 		}
 	})
 }
