@@ -18,7 +18,7 @@ import (
 // Package providertest calls it by go:linkname. A variable of package tap that leads
 // to it would make the linker keep 20 KB in every service.
 //
-//go:linkname listen
+//go:linkname listen github.com/go-usdt/usdt/provider.listen
 func listen(p *Provider, listener tap.Listener) (tap.Source, error) {
 	if !p.made() || listener == nil {
 		return tap.Source{}, errors.New("there is no provider, make one with New")
