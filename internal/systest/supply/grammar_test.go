@@ -15,7 +15,7 @@ func TestOneTableOfGrammars(t *testing.T) {
 		t.Fatalf("no source: %v", err)
 	}
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "grammar.go" {
+		if base := filepath.Base(file); strings.HasSuffix(base, "_test.go") || base == "grammar.go" || base == "machine.go" { // which has the numbers
 			continue
 		}
 		text, err := os.ReadFile(file)
@@ -23,7 +23,7 @@ func TestOneTableOfGrammars(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, line := range strings.Split(string(text), "\n") {
-			if strings.Contains(line, "elf.EM_") {
+			if strings.Contains(line, "EM_") {
 				t.Errorf("%s:%d asks for the machine, which only the table in grammar.go may: %s", file, i+1, line)
 			}
 		}

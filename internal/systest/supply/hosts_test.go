@@ -10,8 +10,9 @@ import (
 )
 
 // anyHost are the packages that build on other systems than Linux: those that read
-// and write files, and provider, whose probes do nothing there.
-var anyHost = []string{"notes", "elfgen", "internal/safeelf", "internal/procfs", "reader", "event", "provider", "internal/sdtdump"}
+// and write files, provider, whose probes do nothing there, and providertest, which
+// records them there.
+var anyHost = []string{"notes", "elfgen", "internal/safeelf", "internal/procfs", "reader", "event", "provider", "provider/providertest", "internal/sdtdump"}
 
 // TestOtherSystems builds these packages for macOS and Windows, all at once for
 // each: the standard library has to be compiled, too.
