@@ -218,7 +218,7 @@ func TestNestedWhere(t *testing.T) {
 		"ID.x == 1":       "ID has no fields",
 		"Scores[3] == 1":  "Scores has 3 elements",
 		"Sizes[0] == 1":   "Sizes is a slice",
-		"Peer.Port[0]==1": "Peer.Port is no array",
+		"Peer.Port[0]==1": "Peer.Port is not an array",
 		"Scores[x == 1":   "Scores is followed by .NAME or [INDEX]",
 		"Peer == 1":       "neither a number nor a string",
 	} {

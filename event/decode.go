@@ -24,7 +24,7 @@ type reading struct {
 // set prepares r for decoding the fields of rec. It reuses the memory of r.
 func (r *reading) set(s *shape.Shape, rec record.Record) error {
 	if len(rec) < s.Layout.FixedSize() {
-		return fmt.Errorf("event of %d bytes, its fixed part alone has %d", len(rec), s.Layout.FixedSize())
+		return fmt.Errorf("event has %d bytes, fewer than the %d of its fixed part", len(rec), s.Layout.FixedSize())
 	}
 	r.rec, r.failed = rec, s.Layout.Failed(rec)
 	r.strings = r.strings[:0]

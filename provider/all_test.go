@@ -89,7 +89,7 @@ func TestWrongIsBounded(t *testing.T) {
 		provider.NewProbe0(p, fmt.Sprintf("not-an-identifier%d", i))
 	}
 	err = p.Load()
-	if err == nil || strings.Count(err.Error(), "name \"not-an-identifier0\"") != 1 || !strings.HasSuffix(err.Error(), "\n937 more times a declaration was wrong: these are the first 64 of them") {
+	if err == nil || strings.Count(err.Error(), "name \"not-an-identifier0\"") != 1 || !strings.HasSuffix(err.Error(), "\n937 more declarations are wrong: the first 64 are listed") {
 		t.Errorf("got %v, want the first errors and the number of the others", err)
 	}
 	p.Close()

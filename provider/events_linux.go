@@ -57,7 +57,7 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 	if !strings.HasPrefix(dir, "/") {
 		wd, err := unix.Getwd()
 		if err != nil {
-			return nil, fmt.Errorf("find the working directory, of %s: %w", dir, err)
+			return nil, fmt.Errorf("find the working directory, to which %s is relative: %w", dir, err)
 		}
 		dir = wd + "/" + dir
 	}

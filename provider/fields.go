@@ -29,7 +29,7 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 		return nil, err
 	}
 	if d.fields > notes.MaxFields {
-		return nil, fmt.Errorf("has %d fields, and tracers tell at most %d apart: put some behind a pointer", d.fields, notes.MaxFields)
+		return nil, fmt.Errorf("has %d fields, and tracers read at most %d: put some behind a pointer", d.fields, notes.MaxFields)
 	}
 	if d.nesting > notes.MaxNesting {
 		return nil, fmt.Errorf("has structs and arrays %d deep in each other, and tracers tell at most %d apart", d.nesting, notes.MaxNesting)

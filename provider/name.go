@@ -22,7 +22,7 @@ func checkName(what, name string, limit int) error {
 	case name == "":
 		return fmt.Errorf("%s name is empty", what)
 	case len(name) > limit:
-		return fmt.Errorf("%s name %q has %d bytes, %d are the most that perf can name", what, name, len(name), limit)
+		return fmt.Errorf("%s name %q has %d bytes, and perf accepts at most %d", what, name, len(name), limit)
 	case !isIdentifier(name):
 		return fmt.Errorf("%s name %q is not a C identifier (letters, digits and _, no digit first)", what, name)
 	}

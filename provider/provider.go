@@ -122,7 +122,7 @@ func (p *Provider) Load() error {
 
 func (p *Provider) load() (published bool, err error) {
 	if !p.made() {
-		return false, errors.New("load provider: there is none, make one with New")
+		return false, errors.New("load provider: it is nil or zero: make one with New")
 	}
 	all.Lock()
 	p.hold()

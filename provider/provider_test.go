@@ -48,7 +48,7 @@ func TestDeclarationErrors(t *testing.T) {
 		want    string
 	}{
 		{"empty", func(p *provider.Provider) { provider.NewProbe0(p, "") }, ": probe name is empty"},
-		{"long", func(p *provider.Provider) { provider.NewProbe0(p, long) }, "has 64 bytes, 63 are the most that perf can name"},
+		{"long", func(p *provider.Provider) { provider.NewProbe0(p, long) }, "has 64 bytes, and perf accepts at most 63"},
 		{"dash", func(p *provider.Provider) { provider.NewProbe0(p, "a-b") }, `probe name "a-b" is not a C identifier`},
 		{"digit", func(p *provider.Provider) { provider.NewProbe0(p, "1a") }, `probe name "1a" is not a C identifier`},
 		{"nul", func(p *provider.Provider) { provider.NewProbe0(p, "a\x00") }, `probe name "a\x00" is not a C identifier`},

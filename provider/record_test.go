@@ -314,7 +314,7 @@ func TestUnreadableRecords(t *testing.T) {
 		{reflect.TypeFor[struct{ A [notes.MaxBlockSize]byte }](), ""},
 		{reflect.TypeFor[struct{ A [notes.MaxBlockSize + 1]byte }](), "bytes, and tracers read at most"},
 		{fields(notes.MaxFields), ""},
-		{fields(notes.MaxFields + 1), "fields, and tracers tell at most"},
+		{fields(notes.MaxFields + 1), "fields, and tracers read at most"},
 		{nested(notes.MaxNesting + 1), ""},
 		{nested(notes.MaxNesting + 2), "deep in each other"},
 	} {

@@ -13,7 +13,7 @@ import (
 )
 
 // errNoDir says that there is no default for Options.Dir.
-var errNoDir = errors.New("no directory for objects: set Options.Dir or USDT_DIR, XDG_RUNTIME_DIR is not set")
+var errNoDir = errors.New("no directory for objects: XDG_RUNTIME_DIR is not set; set Options.Dir or USDT_DIR")
 
 // store returns the file called name in dir, with exactly the contents want. The file
 // is there already, put there by a process with the same probes, or store makes it.

@@ -21,7 +21,7 @@ import (
 //go:linkname listen github.com/go-usdt/usdt/provider.listen
 func listen(p *Provider, listener tap.Listener) (tap.Source, error) {
 	if !p.made() || listener == nil {
-		return tap.Source{}, errors.New("there is no provider, make one with New")
+		return tap.Source{}, errors.New("the provider is nil or zero: make one with New")
 	}
 	if !stub.Supported {
 		return tap.Source{}, ErrNotSupported

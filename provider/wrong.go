@@ -47,7 +47,7 @@ func (w *wrongs) report() (errs []error) {
 		errs = append(errs, wrong.err)
 	}
 	if w.more > 0 {
-		errs = append(errs, fmt.Errorf("%d more times a declaration was wrong: these are the first %d of them", w.more, maxWrong))
+		errs = append(errs, fmt.Errorf("%d more declarations are wrong: the first %d are listed", w.more, maxWrong))
 	}
 	return errs
 }

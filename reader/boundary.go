@@ -29,7 +29,7 @@ func (fn *Function) boundary(off uint64) error {
 	}
 	switch {
 	case fn.unbounded:
-		return fmt.Errorf("no symbol and no unwinding table says which function has the address %#x: %w", fn.Address, ErrBoundary)
+		return fmt.Errorf("no symbol and no unwinding table covers the address %#x: %w", fn.Address, ErrBoundary)
 	case fn.Size != 0 && off >= fn.Size:
 		return fmt.Errorf("%s has only %d bytes", name, fn.Size)
 	case off > maxWalk:

@@ -55,7 +55,7 @@ func (f *File) Check() error {
 				c.note(note)
 			}
 			if len(c.errs) > maxErrors {
-				c.errs = append(c.errs[:maxErrors], fmt.Errorf("more than %d faults, the rest is not told of", maxErrors))
+				c.errs = append(c.errs[:maxErrors], fmt.Errorf("more than %d faults: the rest is not listed", maxErrors))
 				return errors.Join(c.errs...)
 			}
 		}

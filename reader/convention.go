@@ -71,7 +71,7 @@ func (fn *Function) Argument(i int) (notes.Arg, error) {
 	e := fn.file.elf
 	arg := callArgument(e.Machine, e.Class, fn.Convention, i)
 	if arg == "" {
-		return notes.Arg{}, fmt.Errorf("where functions of %v have their arguments is not known", e.Machine)
+		return notes.Arg{}, fmt.Errorf("the calling convention of %v is not known", e.Machine)
 	}
 	return notes.ParseArgs(notes.Machine(e.Machine), notes.Class(e.Class), arg)[0], nil
 }
@@ -156,7 +156,7 @@ func (fn *Function) Result() (notes.Arg, error) {
 	case result != "":
 		return notes.ParseArgs(notes.Machine(e.Machine), notes.Class(e.Class), result)[0], nil
 	case fn.Convention == GoStack:
-		return notes.Arg{}, errors.New("the function has its results on the stack, where they are is not known")
+		return notes.Arg{}, errors.New("the function has its results on the stack, at an unknown address")
 	}
-	return notes.Arg{}, fmt.Errorf("where functions of %v have their results is not known", e.Machine)
+	return notes.Arg{}, fmt.Errorf("the calling convention of %v is not known", e.Machine)
 }

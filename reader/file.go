@@ -167,7 +167,7 @@ func (f *File) Probes() iter.Seq2[Probe, error] {
 				if err := dec.decode(&note); err != nil {
 					untyped++
 					if untyped == maxErrors+1 {
-						err = fmt.Errorf("types of more than %d probes cannot be read, the others are not told of", maxErrors)
+						err = fmt.Errorf("types of more than %d probes cannot be read: the rest is not listed", maxErrors)
 					}
 					if untyped <= maxErrors+1 && !fail(err) {
 						return

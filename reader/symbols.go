@@ -179,7 +179,7 @@ func (f *File) address(name string, tls bool) (uint64, error) {
 		return 0, fmt.Errorf("symbol %s: %w", name, err)
 	}
 	if f.imports(name) {
-		return 0, fmt.Errorf("symbol %s is another object's, which the dynamic linker chooses: %w in this one", name, ErrNoSymbol)
+		return 0, fmt.Errorf("symbol %s is in another object, which the dynamic linker chooses: %w in this one", name, ErrNoSymbol)
 	}
 	if strings.HasPrefix(name, ".L") {
 		return 0, fmt.Errorf("symbol %s is a label of the compiler's own, which ends with the assembler%s: %w", name, anchorAdvice(name), ErrNoSymbol)

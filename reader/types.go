@@ -156,7 +156,7 @@ func (t *types) structure(id uint32) *structType {
 		}
 		st, ok := btf.UnderlyingType(typ).(*btf.Struct)
 		if !ok {
-			return fmt.Errorf("BTF type %d is no struct", id)
+			return fmt.Errorf("BTF type %d is not a struct", id)
 		}
 		// Many names may lead to one struct, and each is decoded.
 		if s.size, err = declaration(st, t.spend); err != nil {

@@ -44,7 +44,7 @@ func unxz(data []byte, limit int64) ([]byte, error) {
 		// Nothing is ever copied from further back than the start of the output.
 		dict = min(dict, limit-int64(out.Len()))
 		if dictionaries += dict; dictionaries > maxDictionaries {
-			return nil, fmt.Errorf("the xz dictionaries have %d bytes, more than the %d that are given", dictionaries, maxDictionaries)
+			return nil, fmt.Errorf("the xz dictionaries have %d bytes, more than the %d that are allowed", dictionaries, maxDictionaries)
 		}
 		block, err := lzma.Reader2Config{DictCap: int(max(dict, lzma.MinDictCap))}.NewReader2(r)
 		if err != nil {
@@ -58,7 +58,7 @@ func unxz(data []byte, limit int64) ([]byte, error) {
 			return nil, fmt.Errorf("the xz stream grows to more than the %d bytes that are read", limit)
 		}
 		if n == 0 {
-			return nil, fmt.Errorf("xz block of nothing: %w", errXZ)
+			return nil, fmt.Errorf("empty xz block: %w", errXZ)
 		}
 		size := r.Size() - int64(r.Len()) - start
 		if _, err := r.Seek((-size&3)+check, io.SeekCurrent); err != nil {

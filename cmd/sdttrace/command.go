@@ -98,7 +98,7 @@ func (c *command) stopAtEntry() error {
 		return fmt.Errorf("wait for its exec: %w", err)
 	}
 	if !status.Stopped() {
-		return errors.New("it ended before it began")
+		return errors.New("it ended before its exec")
 	}
 	stopper, err := attachStopper(pid)
 	if errors.Is(err, os.ErrPermission) {
@@ -109,7 +109,7 @@ func (c *command) stopAtEntry() error {
 	}
 	defer stopper.Close()
 	if err := syscall.PtraceDetach(pid); err != nil {
-		return fmt.Errorf("let it go: %w", err)
+		return fmt.Errorf("continue it: %w", err)
 	}
 	// A process that ends before is not waited for here.
 	for {

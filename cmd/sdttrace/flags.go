@@ -102,7 +102,7 @@ func (b *bytesValue) Set(s string) error {
 	case err != nil || !ok:
 		return errors.New("want a number of bytes, or one with K, M or G")
 	case n > math.MaxInt/unit || n < math.MinInt/unit:
-		return errors.New("so many bytes cannot be counted")
+		return errors.New("the number of bytes does not fit 64 bits")
 	}
 	*b = bytesValue(n * unit)
 	return nil

@@ -26,7 +26,7 @@ func TestWrongFlags(t *testing.T) {
 		{"--buffer 2G", "--buffer: 2147483648 is not between"},
 		{"--buffer 64X", "want a number of bytes"},
 		{"--buffer M", "want a number of bytes"},
-		{"--buffer 99999999999G", "so many bytes cannot be counted"},
+		{"--buffer 99999999999G", "the number of bytes does not fit 64 bits"},
 		{"--follow [", "--follow: "},
 		{"--follow ''", "--follow is empty"},
 		{"--str ''", "--str is empty"},

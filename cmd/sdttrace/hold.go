@@ -106,7 +106,7 @@ func (h *hold) rescan() {
 	defer h.mu.Unlock()
 	h.last.Store(time.Now().UnixNano())
 	if err := h.search.Rescan(true); err != nil && !h.closed {
-		h.remark("look at what the command has declared: %v", err)
+		h.remark("find the probes that the command has declared: %v", err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func (f *aggregateFlags) latencyProbes(probes []string) ([]string, error) {
 	for _, other := range []string{f.sum, f.avg, f.min, f.max, f.hist} {
 		if f.count || other != "" {
-			return nil, errors.New("--latency computes what there is to compute: only --key, --lhist, --by, --max-groups and --interval go with it")
+			return nil, errors.New("--latency computes all values itself: only --key, --lhist, --by, --max-groups and --interval go with it")
 		}
 	}
 	if f.lhist != "" && !strings.HasPrefix(f.lhist, "latency,") {

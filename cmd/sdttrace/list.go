@@ -65,7 +65,7 @@ sdttrace would attach to, with their addresses in the file, or why it would not.
 			case len(args):
 				return interruptionOf(cmd.Context(), listFunctions(cmd.Context(), args, pids, asJSON, stdout))
 			default:
-				return usageError{errors.New("list shows probes or functions: name them in calls of their own")}
+				return usageError{errors.New("list shows probes or functions, not both: list them by two commands")}
 			}
 			if err := l.read(cmd.Context(), pids, stderr); err != nil {
 				return err

@@ -137,7 +137,7 @@ Ctrl-C. The exit code is 0 if sdttrace traced, or waited for what did not come,
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				args, f.command = args[:dash], args[dash:]
 				if len(f.command) == 0 {
-					return usageError{errors.New("name a command behind --")}
+					return usageError{errors.New("name a command after --")}
 				}
 			}
 			if err := f.checkGiven(cmd.Flags()); err != nil {

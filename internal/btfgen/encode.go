@@ -129,14 +129,14 @@ func (e *encoder) encode(t Type) error {
 		e.put(e.id(t.Elem), e.id(index), t.Len)
 	case *Struct:
 		if len(t.Members) > MaxMembers {
-			return fmt.Errorf("struct %s has %d members, BTF counts %d", t.Name, len(t.Members), MaxMembers)
+			return fmt.Errorf("struct %s has %d members, and BTF allows %d", t.Name, len(t.Members), MaxMembers)
 		}
 		e.head(t.Name, kindStruct, len(t.Members), t.Bytes)
 		for _, m := range t.Members {
 			e.put(e.name(m.Name), e.id(m.Type), m.Offset*8)
 		}
 	default:
-		return fmt.Errorf("%T is no type of BTF that is written here", t)
+		return fmt.Errorf("BTF type %T is not supported", t)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func New(pid int, guard *Guard) (_ *Gate, err error) {
 	}
 	prog, err := ebpf.NewProgram(g.builder.execution())
 	if err != nil {
-		return nil, fmt.Errorf("load the program that stops a process behind its exec: %w", err)
+		return nil, fmt.Errorf("load the program that stops a process after its exec: %w", err)
 	}
 	defer prog.Close() // the link keeps the program
 	g.execution, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: "sched_process_exec", Program: prog})

@@ -75,7 +75,7 @@ func newBuilder(pid int, counters *ebpf.Map) (*builder, error) {
 		}
 	}
 	if b.parent, err = ownID(); err != nil {
-		return nil, fmt.Errorf("ask for this process's id: %w", err)
+		return nil, fmt.Errorf("read this process's id: %w", err)
 	}
 	return b, nil
 }

@@ -91,7 +91,7 @@ func readMaps(r io.Reader) ([]Mapping, error) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		m, path, ok := parseMapping(line)
 		if !ok {
-			return nil, fmt.Errorf("maps line %d: %q is no mapping", n, line)
+			return nil, fmt.Errorf("maps line %d: %q is not a mapping", n, line)
 		}
 		p, known := paths[string(path)]
 		if !known {

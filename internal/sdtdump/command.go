@@ -130,7 +130,7 @@ func (o *options) validate(flags *pflag.FlagSet) error {
 	case sources > 1:
 		return errors.New("give either files and directories, or -p PID, or -a")
 	case flags.Changed("pid") && o.pid <= 0:
-		return fmt.Errorf("%d is no process id", o.pid)
+		return fmt.Errorf("process id %d is not positive", o.pid)
 	case flags.Changed("probe") && o.probe == "":
 		return errors.New("--probe is empty: want [PATH:]PROVIDER:NAME, with '*' for any")
 	}

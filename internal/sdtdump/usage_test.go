@@ -14,8 +14,8 @@ func TestWrongFlags(t *testing.T) {
 		want string
 	}{
 		{nil, "nothing to read"},
-		{[]string{"-p", "0"}, "0 is no process id"},
-		{[]string{"-p", "-1"}, "-1 is no process id"},
+		{[]string{"-p", "0"}, "process id 0 is not positive"},
+		{[]string{"-p", "-1"}, "process id -1 is not positive"},
 		{[]string{"-p", "x"}, "invalid argument"},
 		{[]string{"-p", "0", "/bin/true"}, "either files"},
 		{[]string{"-p", "1", "-a"}, "either files"},

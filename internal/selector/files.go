@@ -42,7 +42,7 @@ func (s *Selector) Files() ([]string, error) {
 				continue
 			}
 			if compared += len(entries); compared > maxEntries {
-				return nil, fmt.Errorf("path %q may name more than %d files: name the directory more closely", s.Path, maxEntries)
+				return nil, fmt.Errorf("path %q may match more than %d files: name the directory more precisely", s.Path, maxEntries)
 			}
 			for _, e := range entries {
 				// As in shells, only a pattern with a dot names hidden files.

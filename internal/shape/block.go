@@ -308,7 +308,7 @@ func (b *blockBinder) reserve(in record.Indirect) (region, error) {
 	}
 	end := b.layout.FixedSize() - b.layout.BlockOffset()
 	if uint64(end)+uint64(in.Size) > maxBlock {
-		return region{}, fmt.Errorf("it points to %d bytes, and at most %d are read of an event", in.Size, maxBlock)
+		return region{}, fmt.Errorf("it points to %d bytes, and an event holds at most %d", in.Size, maxBlock)
 	}
 	offset := b.layout.AddIndirect(in)
 	return region{base: b.layout.BlockOffset() + end, size: in.Size, read: b.layout.RegionRead(offset), fixed: true}, nil

@@ -164,7 +164,7 @@ func (f *Field) elementAt(path string) (i int, rest string, err error) {
 	case f.Source == FromSlice || f.Source == FromCounted:
 		return 0, "", errors.New("is a slice, whose elements have no fixed place")
 	case f.Source != FromArray:
-		return 0, "", errors.New("is no array of values")
+		return 0, "", errors.New("is not an array of values")
 	case i >= f.Count:
 		return 0, "", fmt.Errorf("has %d elements", f.Count)
 	}
