@@ -239,7 +239,7 @@ func TestImportedSymbol(t *testing.T) {
 	}
 	needs.Run(t, "gcc", "-shared", "-fPIC", "-O1", "-o", lib, source)
 	_, err := ptr(named(t, lib)["imported"]).Resolve(&notes.Arg{Symbol: "elsewhere", Reloc: "GOTPCREL"})
-	if !errors.Is(err, reader.ErrNoSymbol) || !strings.Contains(err.Error(), "another object's") {
+	if !errors.Is(err, reader.ErrNoSymbol) || !strings.Contains(err.Error(), "in another object") {
 		t.Errorf("got %v, want an error that says whose it is", err)
 	}
 }
