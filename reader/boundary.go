@@ -12,7 +12,7 @@ import (
 
 // ErrBoundary is wrapped by [Probe.SiteErr] if it is not known whether an
 // instruction begins at the site: a breakpoint within one would change it.
-var ErrBoundary = errors.New("where instructions begin is not known")
+var ErrBoundary = errors.New("the instruction boundaries are unknown")
 
 // maxWalk is the largest number of bytes of a function that walk disassembles.
 const maxWalk = 16 << 20

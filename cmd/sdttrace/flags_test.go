@@ -54,7 +54,7 @@ func TestWrongFlags(t *testing.T) {
 		{"--limit -1", "--limit"},
 		{"--limit 0", "--limit 0 is not positive"},
 		{"--limit 1 --count", "--limit counts events that are printed"},
-		{"--format xml", "format \"xml\" is not text or json"},
+		{"--format xml", "unknown format \"xml\": want text or json"},
 		{"--format ''", "--format is empty"},
 		{"--json --format text", "--json and --format text exclude each other"},
 		{"--link x", "link \"x\" is not"},

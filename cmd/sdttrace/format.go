@@ -32,7 +32,7 @@ func formatOf(name string) (*format, error) {
 		}
 		names = append(names, formats[i].name)
 	}
-	return nil, fmt.Errorf("format %q is not %s", name, strings.Join(names, " or "))
+	return nil, fmt.Errorf("unknown format %q: want %s", name, strings.Join(names, " or "))
 }
 
 func appendEvent(dst []byte, ev *event.Event) []byte { return append(appendText(dst, ev), '\n') }

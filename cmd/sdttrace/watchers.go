@@ -41,11 +41,11 @@ func (l *lister) findWatchers(stderr io.Writer) {
 	if unknown == 0 {
 		return
 	}
-	why := "neither BPF links, perf events nor uprobe_events are theirs"
+	why := "no BPF link, perf event or line of uprobe_events has them"
 	if len(watchers.Unseen) > 0 {
-		why = "not seen are " + strings.ReplaceAll(errors.Join(watchers.Unseen...).Error(), "\n", "; ")
+		why = "sdttrace cannot see " + strings.ReplaceAll(errors.Join(watchers.Unseen...).Error(), "\n", "; ")
 	}
-	fmt.Fprintf(stderr, "sdttrace: who watches %d of these sites is not known: %s\n", unknown, printable.String(why))
+	fmt.Fprintf(stderr, "sdttrace: the watchers of %d of these sites are unknown: %s\n", unknown, printable.String(why))
 }
 
 // by returns the watchers, a word for each.

@@ -181,7 +181,7 @@ func TestWatchersUnprivileged(t *testing.T) {
 	if fields := strings.Fields(strings.Split(stdout.String(), "\n")[1]); fields[3] != "1" || fields[4] == "clean" || fields[5] != "?" {
 		t.Errorf("list prints %s", &stdout)
 	}
-	if said := stderr.String(); !strings.HasPrefix(said, "sdttrace: who watches 1 of these sites is not known: not seen are ") || !strings.Contains(said, "CAP_SYS_ADMIN") {
+	if said := stderr.String(); !strings.HasPrefix(said, "sdttrace: the watchers of 1 of these sites are unknown: sdttrace cannot see ") || !strings.Contains(said, "CAP_SYS_ADMIN") {
 		t.Errorf("list says %q", said)
 	}
 }

@@ -54,7 +54,7 @@ func (w *Watchers) links() (out []bpfLink) {
 	case err != nil:
 		w.Unseen = append(w.Unseen, fmt.Errorf("BPF links: %w", err))
 	case mute > 0:
-		w.Unseen = append(w.Unseen, fmt.Errorf("%d BPF links, of which this kernel tells nothing (6.8 does)", mute))
+		w.Unseen = append(w.Unseen, fmt.Errorf("%d BPF links, which the kernel describes from Linux 6.8 on only", mute))
 	}
 	return out
 }
