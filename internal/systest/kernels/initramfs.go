@@ -29,6 +29,8 @@ var suites = []report.Suite{
 	{Package: "attach/internal/shield"},
 	{Package: "attach/internal/codegen"},
 	{Package: "attach/internal/link"},
+	{Package: "attach/internal/process"},
+	{Package: "attach/internal/overlay"},
 	{Package: "provider"},
 	{Package: "reader"},
 	{Package: "attach"},
