@@ -154,7 +154,7 @@ func TestAllStops(t *testing.T) {
 // TestAllLarge checks that sections of zeros, or of tiny notes only, take time that
 // grows no faster than their length.
 func TestAllLarge(t *testing.T) {
-	const size = 16 << 20
+	const size = 4 << 20
 	last := sampleNotes[0].Append(nil, binary.LittleEndian, ELFCLASS64)
 	data := append(make([]byte, size/12*12), last...)
 	start := time.Now()

@@ -30,8 +30,9 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 func (c *counted) Size() int64 { return c.r.Size() }
 
 // withinBudget reads everything of a file and fails the test if that costs more than
-// the file's size justifies: bytes that are read, memory, time and errors. It reports
-// whether the file asked for more.
+// the file's size justifies: bytes that are read, memory, time and errors. Of the time
+// it counts the best of three, because machines are noisy. It reports whether the file
+// asked for more.
 func withinBudget(t *testing.T, data []byte) (exceeds bool) {
 	t.Helper()
 	most := safeelf.Allowance(uint64(len(data)))
@@ -52,7 +53,13 @@ func withinBudget(t *testing.T, data []byte) (exceeds bool) {
 	if n := uint64(probes + functions); n > most/16 {
 		t.Errorf("a file of %d bytes: %d probes and %d functions", len(data), probes, functions)
 	}
-	if took > 3*time.Second*slowdown && !testing.Short() {
+	limit := 3 * time.Second * slowdown
+	for i := 0; i < 2 && took > limit && !testing.Short(); i++ {
+		start := time.Now()
+		everything(r)
+		took = min(took, time.Since(start))
+	}
+	if took > limit && !testing.Short() {
 		t.Errorf("a file of %d bytes: took %v", len(data), took)
 	}
 	if len(errs) > 2*101+8 {
