@@ -225,8 +225,29 @@ func TestHeldStopped(t *testing.T) {
 			}
 		}
 	}
+	// goOn continues the command until stop is called, since sdttrace may be slow
+	// to send SIGTSTP again: a SIGCONT before that is for a command that is not stopped
+	// by it yet.
+	goOn := func() (stop func()) {
+		stopped := make(chan struct{})
+		go func() {
+			ticks := time.NewTicker(time.Second)
+			defer ticks.Stop()
+			for {
+				syscall.Kill(h.pid, syscall.SIGCONT)
+				select {
+				case <-stopped:
+					return
+				case <-t.Context().Done():
+					return
+				case <-ticks.C:
+				}
+			}
+		}()
+		return func() { close(stopped) }
+	}
+	h.event(t)
 	for range 3 {
-		h.event(t)
 		signal(h.cmd.Process.Pid, syscall.SIGSTOP)
 		await(h.cmd.Process.Pid)
 		await(h.pid) // at the next library, since sdttrace does not answer
@@ -239,8 +260,11 @@ func TestHeldStopped(t *testing.T) {
 			}
 		}
 		await(h.pid)
-		signal(h.pid, syscall.SIGCONT)
+		stop := goOn()
+		h.event(t)
+		stop()
 	}
+	defer goOn()()
 	h.stdin.Close()
 	if _, err := io.Copy(io.Discard, h.events); err != nil {
 		t.Fatal(err)
