@@ -37,6 +37,21 @@ func mapped(t *testing.T, fd int, o *object) (text, probes uint64) {
 	return m(o.text.Offset, unix.PROT_READ|unix.PROT_EXEC), m(o.probes.Offset, unix.PROT_READ|unix.PROT_WRITE)
 }
 
+// file writes o to a file of its own and opens it.
+func file(t *testing.T, o *object) *os.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "o.so")
+	if err := os.WriteFile(path, o.build(t), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
 // mine returns the probes of this process that have the tests' provider.
 func mine(t *testing.T) []reader.Probe {
 	t.Helper()
@@ -92,16 +107,12 @@ func TestMemfd(t *testing.T) {
 
 func TestDeletedAndReplaced(t *testing.T) {
 	o := &object{notes: one}
-	data := o.build(t)
-	path := filepath.Join(t.TempDir(), "o.so")
-	if err := os.WriteFile(path, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
+	f := file(t, o)
+	path := f.Name()
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	mapped(t, int(f.Fd()), o)
 	if got := mine(t); len(got) != 1 || got[0].Path != path || got[0].OpenPath != "" {
 		t.Fatalf("got %+v, want one probe at %s", got, path)
@@ -123,15 +134,7 @@ func TestDeletedAndReplaced(t *testing.T) {
 
 func TestMappedTwice(t *testing.T) {
 	o := &object{notes: one}
-	path := filepath.Join(t.TempDir(), "o.so")
-	if err := os.WriteFile(path, o.build(t), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := file(t, o)
 	want := map[uint64]bool{}
 	for range 2 {
 		text, _ := mapped(t, int(f.Fd()), o)

@@ -3,7 +3,6 @@ package reader_test
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/go-usdt/usdt/reader"
@@ -11,15 +10,7 @@ import (
 
 func TestProcesses(t *testing.T) {
 	o := &object{notes: one}
-	path := filepath.Join(t.TempDir(), "o.so")
-	if err := os.WriteFile(path, o.build(t), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := file(t, o)
 	mapped(t, int(f.Fd()), o)
 	found := false
 	for p, err := range reader.Processes() {
@@ -36,11 +27,11 @@ func TestProcesses(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			found = found || probe.Path == path
+			found = found || probe.Path == f.Name()
 		}
 	}
 	if !found {
-		t.Errorf("this process's %s is not among all processes' objects", path)
+		t.Errorf("this process's %s is not among all processes' objects", f.Name())
 	}
 }
 
