@@ -176,7 +176,7 @@ func entryPoint(pid int) (*reader.Probe, error) {
 			}, nil
 		}
 	}
-	return nil, errors.New("the kernel does not tell")
+	return nil, errors.New("no file is mapped where the kernel started it")
 }
 
 func (c *command) pid() int { return c.cmd.Process.Pid }
