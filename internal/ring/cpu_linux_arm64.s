@@ -1,0 +1,13 @@
+#include "textflag.h"
+
+// func counter() uint64
+TEXT ·counter(SB), NOSPLIT, $0-8
+	MRS	CNTVCT_EL0, R0
+	MOVD	R0, ret+0(FP)
+	RET
+
+// func Goroutine() uintptr
+TEXT ·Goroutine(SB), NOSPLIT, $0-8
+	MOVD	g, R0
+	MOVD	R0, ret+0(FP)
+	RET
