@@ -1,4 +1,4 @@
-package greet_test
+package await_test
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/internal/await"
 	"github.com/go-usdt/usdt/internal/gate"
-	"github.com/go-usdt/usdt/internal/greet"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // waiting is the role of a provider that waits.
-func waiting([]string) error { return greet.Wait(os.Getenv(greet.Variable), time.Minute) }
+func waiting([]string) error { return await.Tracer(os.Getenv(await.Variable), time.Minute) }
 
 // listening is the role of a process that listens until its input ends.
 func listening([]string) error {
@@ -53,7 +53,7 @@ func TestWait(t *testing.T) {
 	var attached atomic.Int32
 	go l.Serve(os.Getpid(), func() { attached.Add(1) }, func(time.Duration) { t.Error("late") })
 	for n := int32(1); n <= 3; n++ {
-		if err := greet.Wait(address(l), time.Minute); err != nil || attached.Load() != n {
+		if err := await.Tracer(address(l), time.Minute); err != nil || attached.Load() != n {
 			t.Errorf("%v; attached %d times, want %d", err, attached.Load(), n)
 		}
 	}
@@ -74,7 +74,7 @@ func TestBound(t *testing.T) {
 	}
 	frozen := l.Addr().String()
 	start := time.Now()
-	if err := greet.Wait(frozen, bound); err == nil || time.Since(start) < bound {
+	if err := await.Tracer(frozen, bound); err == nil || time.Since(start) < bound {
 		t.Errorf("waited %v for a tracer that does not answer: %v", time.Since(start), err)
 	}
 	// A tracer whose queue of connections is full.
@@ -85,15 +85,15 @@ func TestBound(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	if err := greet.Wait(frozen, bound); err == nil {
+	if err := await.Tracer(frozen, bound); err == nil {
 		t.Error("a full queue answers")
 	}
 	l.Close()
-	if err := greet.Wait(frozen, time.Hour); err == nil {
+	if err := await.Tracer(frozen, time.Hour); err == nil {
 		t.Error("a tracer that is gone answers")
 	}
 	for _, bad := range []string{"", "relative", "/missing/socket"} {
-		if err := greet.Wait(bad, time.Hour); err == nil {
+		if err := await.Tracer(bad, time.Hour); err == nil {
 			t.Errorf("address %q is fine", bad)
 		}
 	}
@@ -116,7 +116,7 @@ func TestUsers(t *testing.T) {
 	needs.Root(t) // to become others
 	other := as(stranger, "listener")
 	name := tracee.Start(t, other).Line()
-	if err := greet.Wait(name, time.Hour); err == nil || !strings.Contains(err.Error(), "user 54321 listens") {
+	if err := await.Tracer(name, time.Hour); err == nil || !strings.Contains(err.Error(), "user 54321 listens") {
 		t.Errorf("somebody else's: %v", err)
 	}
 	l, err := gate.Listen()
@@ -134,7 +134,7 @@ func TestUsers(t *testing.T) {
 	if err := provider.Wait(); err != nil || attached.Load() != 1 {
 		t.Errorf("root's: %v, attached %d times", err, attached.Load())
 	}
-	third := as(stranger+1, "provider", greet.Variable+"="+name)
+	third := as(stranger+1, "provider", await.Variable+"="+name)
 	if out, err := third.CombinedOutput(); err == nil || !strings.Contains(string(out), "user 54321 listens") {
 		t.Errorf("a third user's provider: %v %s", err, out)
 	}
@@ -149,7 +149,7 @@ func TestLate(t *testing.T) {
 	defer l.Close()
 	left, late := make(chan struct{}), make(chan time.Duration)
 	go l.Serve(os.Getpid(), func() { <-left }, func(took time.Duration) { late <- took })
-	if err := greet.Wait(address(l), time.Millisecond); err == nil {
+	if err := await.Tracer(address(l), time.Millisecond); err == nil {
 		t.Error("answered")
 	}
 	close(left)
