@@ -1,7 +1,6 @@
 package elfgen
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -33,16 +32,16 @@ type madeSections struct {
 // everything in o that cannot be written.
 func (o *Object) Layout() (*Image, error) {
 	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("lay out ELF object: %w", err)
+		return nil, errorf("lay out ELF object: %w", err)
 	}
 	im := &Image{obj: o, enc: newEncoding(o.Class, o.Data)}
 	im.makeSections()
 	if len(im.sections) >= shnLoReserve {
-		return nil, fmt.Errorf("lay out ELF object: %d sections are too many", len(im.sections))
+		return nil, errorf("lay out ELF object: %d sections are too many", len(im.sections))
 	}
 	end := im.assignOffsets()
 	if o.Class == ELFCLASS32 && end > math.MaxUint32 || end > maxSection {
-		return nil, fmt.Errorf("lay out ELF object: %d bytes are too many for its class", end)
+		return nil, errorf("lay out ELF object: %d bytes are too many for its class", end)
 	}
 	im.buf = make([]byte, end)
 	im.writeHeaders()
@@ -135,6 +134,8 @@ func (im *Image) progCount() uint64 {
 
 // Contents returns the bytes of s, one of the object's sections, for the caller to
 // fill.
+//
+//go:noinline
 func (im *Image) Contents(s *Section) []byte {
 	return im.buf[s.Offset : s.Offset+s.Size : s.Offset+s.Size]
 }

@@ -21,16 +21,16 @@ type hashTable struct {
 
 func (t hashTable) get(i uint64) uint32 {
 	if t.size == 8 {
-		return uint32(t.order.Uint64(t.entries[8*i:]))
+		return uint32(t.get64(t.entries[8*i:]))
 	}
-	return t.order.Uint32(t.entries[4*i:])
+	return t.get32(t.entries[4*i:])
 }
 
 func (t hashTable) put(i uint64, v uint32) {
 	if t.size == 8 {
-		t.order.PutUint64(t.entries[8*i:], uint64(v))
+		t.put64(t.entries[8*i:], uint64(v))
 	} else {
-		t.order.PutUint32(t.entries[4*i:], v)
+		t.put32(t.entries[4*i:], v)
 	}
 }
 

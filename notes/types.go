@@ -2,7 +2,6 @@ package notes
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -113,12 +112,35 @@ type TypeRecord struct {
 // because an instance of package slices' functions for the large records would add 15
 // kB to each service that declares probes.
 func byLocation(records []TypeRecord) []*TypeRecord {
-	sorted := make([]*TypeRecord, len(records))
+	list, sorted := make([]*TypeRecord, len(records)), true
 	for i := range records {
-		sorted[i] = &records[i]
+		list[i] = &records[i]
+		sorted = sorted && (i == 0 || records[i-1].Location <= records[i].Location)
 	}
-	slices.SortStableFunc(sorted, func(a, b *TypeRecord) int { return cmp.Compare(a.Location, b.Location) })
-	return sorted
+	if !sorted { // a provider's are
+		mergeByLocation(list, slices.Clone(list))
+	}
+	return list
+}
+
+// mergeByLocation sorts list and keeps the order of equal locations. other is a copy of
+// list, whose contents are lost. slices.SortStableFunc would add three times as much to
+// a service.
+func mergeByLocation(list, other []*TypeRecord) {
+	if len(list) < 2 {
+		return
+	}
+	half := len(list) / 2
+	a, b := other[:half], other[half:]
+	mergeByLocation(a, list[:half])
+	mergeByLocation(b, list[half:])
+	for i := range list {
+		if len(b) == 0 || len(a) > 0 && a[0].Location <= b[0].Location {
+			list[i], a = a[0], a[1:]
+		} else {
+			list[i], b = b[0], b[1:]
+		}
+	}
 }
 
 // AppendTypes appends a .stapsdt.types section that holds records to dst, by location,

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/internal/greet"
+	"github.com/go-usdt/usdt/internal/await"
 )
 
 // Providers is where providers report that they have new probes.
@@ -24,7 +24,7 @@ func Listen() (*Providers, error) {
 }
 
 // Environment returns the environment variable that leads providers here.
-func (l *Providers) Environment() string { return greet.Variable + "=" + l.l.Addr().String() }
+func (l *Providers) Environment() string { return await.Variable + "=" + l.l.Addr().String() }
 
 // Serve calls attach for each waiting provider of process pid and then answers
 // the provider, until the listener is closed. It calls missed if the provider

@@ -78,6 +78,9 @@ func TestOpenFile(t *testing.T) {
 
 // TestOpenReplaced opens a path at which a regular file and a FIFO alternate.
 func TestOpenReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: it replaces a file very many times")
+	}
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "path"), filepath.Join(dir, "other")
 	if err := errors.Join(os.WriteFile(path, []byte("text"), 0o600), unix.Mkfifo(other, 0o600)); err != nil {

@@ -76,3 +76,19 @@ func AwaitExec(int) {}
 
 // PIDs returns an error.
 func PIDs() ([]int, error) { return nil, errNoProcesses }
+
+// Installed returns false, so that no file is trusted: on systems other than Linux,
+// the package cannot find out who can change a file.
+func Installed(*os.File) bool { return false }
+
+// OpenIn returns an error.
+func OpenIn(int, string) (*os.File, error) { return nil, errNoProcesses }
+
+// NamespacePID returns pid.
+func NamespacePID(pid int) int { return pid }
+
+// OwnedLike returns false.
+func OwnedLike(os.FileInfo, int) bool { return false }
+
+// StartTime returns an error.
+func StartTime(int) (uint64, error) { return 0, errNoProcesses }

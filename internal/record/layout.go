@@ -22,6 +22,8 @@ type Layout struct {
 	// each.
 	Strings []String
 	Limit   int
+	// Stack describes what follows the strings.
+	Stack Stack
 }
 
 // Indirect is memory of known size in the fixed part. Offsets are from the start

@@ -39,7 +39,7 @@ func (s *Shape) Lookup(path string) (f *Field, at, index int, err error) {
 		end = len(path)
 	}
 	if f = s.argument(path[:end]); f == nil {
-		return nil, 0, 0, fmt.Errorf("it has %s", strings.Join(append(namesOf(s.Fields), "pid", "tid", "comm"), ", "))
+		return nil, 0, 0, fmt.Errorf("it has %s", strings.Join(append(namesOf(s.Fields), "pid", "tid", "comm", "cpu", "uid"), ", "))
 	}
 	for rest := path[end:]; rest != ""; {
 		if f = behind(f); f.Err != nil {
@@ -100,7 +100,12 @@ func (s *Shape) argument(name string) *Field {
 			}
 		}
 	}
-	if i, ok := ArgNumber(name); ok && !s.Named && i < len(s.Fields) {
+	i, ok := ArgNumber(name)
+	switch {
+	case !ok || s.Named:
+	case i < len(s.Places) && s.Places[i] != name:
+		return s.argument(s.Places[i])
+	case s.Places == nil && i < len(s.Fields):
 		return &s.Fields[i]
 	}
 	return nil

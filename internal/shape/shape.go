@@ -44,11 +44,12 @@ type Field struct {
 
 	Parts   []Field
 	Count   int
-	Stride  int // from one element to the next
-	Strings int // strings of each element
-	Whole   int // elements whose strings are read
-	Length  int // FromCounted: offset in the record
-	Counted int // FromCounted: the read of where Length lies
+	Stride  int  // from one element to the next
+	Strings int  // strings of each element
+	Whole   int  // elements whose strings are read
+	Length  int  // FromCounted: offset in the record
+	Counted int  // FromCounted: the read of where Length lies
+	Wide    bool // FromString: UTF-16, whose length counts units of two bytes
 }
 
 // IPv4Slot holds the value that notes.IPv4Register describes, if Shape.IPv4 is true.
@@ -61,6 +62,9 @@ type Shape struct {
 	// Unshown has fields that conditions and aggregates read but that are not
 	// arguments of the event.
 	Unshown []Field
+	// Places has the names of the arguments by their places; nil if Fields has them in
+	// their order.
+	Places []string
 	// Named reports that arguments are found by their names only, not by their
 	// places.
 	Named bool

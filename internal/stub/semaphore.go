@@ -43,29 +43,37 @@ func (s *Semaphore) Active() bool {
 	return *(*uint32)(unsafe.Add(unsafe.Pointer(&Idle.Words), atomic.LoadUintptr((*uintptr)(s)))) != 0
 }
 
-// Any refers to several semaphores, mostly to one. The zero value refers to none.
+// Any refers to several semaphores, mostly to one or two. The zero value refers to none.
 type Any struct {
-	near Semaphore // the only one, or one that is not zero if there are several
-	all  atomic.Pointer[[]*uint32]
+	_ [0]func() // without a function that compares two
+	// The only ones, or one that is not zero if there are more.
+	near, far Semaphore
+	all       atomic.Pointer[[]*uint32]
 }
 
 // Set makes a refer to counters, which must stay readable for the life of the
-// process.
+// process. Meanwhile, Active looks at all of them.
 func (a *Any) Set(counters []*uint32) {
 	a.all.Store(&counters)
+	a.near.Attach(Always())
 	switch len(counters) {
 	case 0:
+		a.far.Attach(nil)
 		a.near.Attach(nil)
 	case 1:
+		a.far.Attach(nil)
 		a.near.Attach(counters[0])
-	default:
-		a.near.Attach(Always())
+	case 2:
+		a.far.Attach(counters[1])
+		a.near.Attach(counters[0])
 	}
 }
 
 // Active reports whether one of the counters is not zero. scan must be (*Any).Scan:
 // see [Many.Active].
-func (a *Any) Active(scan func(*Any) bool) bool { return a.near.Active() && scan(a) }
+func (a *Any) Active(scan func(*Any) bool) bool {
+	return (a.near.Active() || a.far.Active()) && scan(a)
+}
 
 // Scan reports whether one of the counters is not zero.
 //
@@ -83,23 +91,29 @@ func (a *Any) Scan() bool {
 // nothing.
 type words struct{ a, b, c, d uint64 }
 
-// busy holds words that are not zero. A pointer to it leads to a closer look.
-var busy = words{a: 1}
+// busy holds words that are not zero. A pointer to it leads to a closer look. The first
+// semaphore in it is raised by the kernel, and above the 16 bits in which the kernel
+// counts.
+var busy = words{a: 1<<16 | 1}
 
-// Always returns a counter that is not zero.
+// Always returns a counter that the kernel has raised, and somebody else.
 func Always() *uint32 { return (*uint32)(unsafe.Pointer(&busy)) }
 
 // Many refers to semaphores that lie side by side, two in a word. The zero value
 // refers to none.
 type Many struct {
-	near uintptr // distance from Idle of the words if they are few, or of busy
-	all  atomic.Pointer[Rows]
+	_ [0]func() // without a function that compares two
+	// Distances from Idle of the words if they are few: of an object's, or of those of
+	// two objects. If there are more, near is that of busy.
+	near, far uintptr
+	all       atomic.Pointer[Rows]
 }
 
 // Rows holds the semaphores of objects.
 type Rows struct {
 	few  []*words
 	long [][]uint64 // the semaphores of objects that have many
+	wide bool       // whether one of few needs more than the first half of its words
 }
 
 // RowPadding is the number of bytes that must follow the semaphores of an object and
@@ -122,6 +136,7 @@ func (r *Rows) Add(first *uint32, n int) {
 		r.long = append(r.long, unsafe.Slice((*uint64)(p), size))
 		return
 	}
+	r.wide = r.wide || size > 2
 	for range (size + 3) / 4 {
 		r.few = append(r.few, (*words)(p))
 		p = unsafe.Add(p, unsafe.Sizeof(words{}))
@@ -131,16 +146,22 @@ func (r *Rows) Add(first *uint32, n int) {
 // Always adds semaphores that are not zero.
 func (r *Rows) Always() { r.few = append(r.few, &busy) }
 
-// Set makes m refer to the semaphores in rows.
+// Set makes m refer to the semaphores in rows. Meanwhile, Active looks at all of them.
 func (m *Many) Set(rows *Rows) {
 	m.all.Store(rows)
-	near := &busy
+	atomic.StoreUintptr(&m.near, beyond(unsafe.Pointer(&busy)))
+	near, far := &Idle.Words, &Idle.Words
 	switch {
 	case len(rows.few)+len(rows.long) == 0:
-		near = &Idle.Words
 	case len(rows.few) == 1 && len(rows.long) == 0:
 		near = rows.few[0]
+		far = (*words)(unsafe.Pointer(&near.c))
+	case len(rows.few) == 2 && len(rows.long) == 0 && !rows.wide:
+		near, far = rows.few[0], rows.few[1]
+	default:
+		return
 	}
+	atomic.StoreUintptr(&m.far, beyond(unsafe.Pointer(far)))
 	atomic.StoreUintptr(&m.near, beyond(unsafe.Pointer(near)))
 }
 
@@ -149,7 +170,8 @@ func (m *Many) Set(rows *Rows) {
 // and what calls it. For its plain loads see [Semaphore.Active].
 func (m *Many) Active(scan func(*Many) bool) bool {
 	w := (*words)(unsafe.Add(unsafe.Pointer(&Idle.Words), atomic.LoadUintptr(&m.near)))
-	return w.a|w.b|w.c|w.d != 0 && scan(m)
+	v := (*words)(unsafe.Add(unsafe.Pointer(&Idle.Words), atomic.LoadUintptr(&m.far)))
+	return w.a|w.b|v.a|v.b != 0 && scan(m)
 }
 
 // Scan reports whether one of the counters is not zero.

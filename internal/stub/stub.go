@@ -41,6 +41,11 @@ func Call(site *uintptr, b *Block, addresses uint64) {
 	call(site, b, addresses)
 }
 
+// CallSlots is like Call with a block of which no slot is an address.
+func CallSlots(site *uintptr, slots *[Slots]uint64) {
+	call(site, (*Block)(unsafe.Pointer(slots)), 0) // reads Slot alone
+}
+
 // CallAt is like Call, with an argument block at any place, whose address it passes
 // in the register BlockReg, and with a word in the first integer argument register of
 // the C ABI.

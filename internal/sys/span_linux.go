@@ -1,7 +1,6 @@
 package sys
 
 import (
-	"fmt"
 	"os"
 	"sync"
 	"unsafe"
@@ -47,7 +46,7 @@ func Reserve(size uint64) (*Span, error) {
 	idle.Unlock()
 	base, err := unix.MmapPtr(-1, 0, nil, want, unix.PROT_READ, idleFlags)
 	if err != nil {
-		return nil, fmt.Errorf("reserve %d bytes of address space: %w", want, err)
+		return nil, errorf("reserve %d bytes of address space: %w", want, err)
 	}
 	return &Span{base: base, size: want}, nil
 }
@@ -59,12 +58,12 @@ const idleFlags = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE
 // size, and prot should contain PROT_READ.
 func (s *Span) Map(f *os.File, offset, size uint64, prot int) error {
 	if offset+size > uint64(s.size) {
-		return fmt.Errorf("map %s: %#x+%#x is beyond the span of %#x bytes", f.Name(), offset, size, s.size)
+		return errorf("map %s: %#x+%#x is beyond the span of %#x bytes", f.Name(), offset, size, s.size)
 	}
 	// The address lies within the span, which belongs to us.
 	addr := unsafe.Add(s.base, offset)
 	if _, err := unix.MmapPtr(int(f.Fd()), int64(offset), addr, uintptr(size), prot, unix.MAP_PRIVATE|unix.MAP_FIXED); err != nil {
-		return fmt.Errorf("map %s: %w", f.Name(), err)
+		return errorf("map %s: %w", f.Name(), err)
 	}
 	return nil
 }
@@ -90,7 +89,7 @@ func (s *Span) Release() error {
 	for _, s := range append(idle.stuck, s) {
 		if _, e := unix.MmapPtr(-1, 0, s.base, s.size, unix.PROT_READ, idleFlags|unix.MAP_FIXED); e != nil {
 			left = append(left, s)
-			err = fmt.Errorf("release %d bytes of address space: %w", s.size, e)
+			err = errorf("release %d bytes of address space: %w", s.size, e)
 			continue
 		}
 		idle.spans = append(idle.spans, s)

@@ -19,7 +19,18 @@ const uprobeSyscall = 336
 // It does not ask kernels before 6.18: they have no such call, and a seccomp filter
 // may kill a process for an unknown one (the exemption from filters came together
 // with the call).
-var UprobeOptimization = sync.OnceValue(func() Optimization {
+func UprobeOptimization() Optimization {
+	optimization.Do(func() { optimization.of = findOptimization() })
+	return optimization.of
+}
+
+// optimization is that of the running kernel.
+var optimization struct {
+	sync.Once
+	of Optimization
+}
+
+func findOptimization() Optimization {
 	if runtime.GOARCH != "amd64" || !kernelAtLeast(6, 18) {
 		return NoOptimization
 	}
@@ -30,7 +41,7 @@ var UprobeOptimization = sync.OnceValue(func() Optimization {
 		return OptimizesNop10
 	}
 	return NoOptimization
-})
+}
 
 // kernelAtLeast reports whether uname returns this version or a later one.
 func kernelAtLeast(major, minor int) bool {

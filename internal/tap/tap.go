@@ -4,6 +4,7 @@ package tap
 
 import (
 	"encoding/binary"
+	"runtime/debug"
 	"unsafe"
 
 	"github.com/go-usdt/usdt/internal/record"
@@ -74,12 +75,28 @@ func (b Block) appendBytes(dst []byte, size int) []byte {
 // AppendRecord appends a record of the block to dst, in the format that BPF programs
 // write. The layout must be that of the probe's types.
 func (b Block) AppendRecord(dst []byte, l *record.Layout, h *record.Header) []byte {
-	slots := []uint64{uint64(b.ipv4)}
+	return b.Capture(dst, l, h, []uint64{uint64(b.ipv4)})
+}
+
+// Capture is like AppendRecord, with the slots of the layout. What cannot be read is
+// marked as failed: other goroutines may change what pointers lead to, and a length may
+// then belong to another pointer.
+func (b Block) Capture(dst []byte, l *record.Layout, h *record.Header, slots []uint64) []byte {
 	c := l.Begin(dst, h, slots, b.appendBytes(nil, int(l.Block)))
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for c.Next() {
-		copy(c.To, unsafe.Slice((*byte)(b.pointer(l, c.Pointer)), len(c.To)))
+		if !b.copy(&c, l) {
+			c.Fail()
+		}
 	}
 	return c.Record()
+}
+
+// copy copies what c asks for, and reports whether that could be read.
+func (b Block) copy(c *record.Capture, l *record.Layout) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	copy(c.To, unsafe.Slice((*byte)(b.pointer(l, c.Pointer)), len(c.To)))
+	return true
 }
 
 // pointer returns the pointer at an offset from the start of the block, where the
