@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"fmt"
 	"reflect"
 	"unsafe"
 
@@ -19,11 +18,11 @@ type Record[T any] struct {
 // fields of the struct type T, named as there or by a tag `usdt:"name"`; fields
 // tagged `usdt:"-"` and blank ones are left out.
 //
-// Fields may have any type of [Arg], and be structs, arrays, slices and pointers.
+// Fields may have any type of [Arg] but [IP], and be structs, arrays, slices and pointers.
 // Typed readers see all of them, and what pointers and slices point to, as they lie
-// in memory. They recognize a [time.Duration], [time.Time] and [netip.Addr] anywhere,
-// and types defined from the latter two; a [netip.AddrPort] or [netip.Prefix] is a
-// struct of an address and a number. A [Text] is converted where it lies in the
+// in memory. They recognize a [time.Duration], a [time.Time] with types defined from it,
+// and a netip.Addr anywhere; a netip.AddrPort or netip.Prefix is a struct of an
+// address and a number. A [Text] is converted where it lies in the
 // record itself, including its structs and arrays, but not behind pointers and in
 // slices. Other tracers see the first twelve numbers, pointers and lengths.
 //
@@ -34,7 +33,7 @@ type Record[T any] struct {
 //go:noinline
 func NewRecord[T any](in Scope, name string) *Record[T] {
 	pr := new(Record[T])
-	declare(in, &pr.probe, &pr.sem, name, func(p *Provider) (*signature, error) {
+	declare(in, &pr.probe, name, func(p *Provider) (*signature, error) {
 		return p.recordSignature(reflect.TypeFor[T]())
 	})
 	return pr
@@ -54,11 +53,14 @@ func (p *Record[T]) Fire(r *T) {
 
 //go:noinline
 func (p *Record[T]) fire(r *T) {
-	if r != nil && len(p.sig.texts) > 0 {
+	if len(p.sig.texts) > 0 && r != nil {
 		p.fireTexts(r)
 		return
 	}
-	p.callAt(unsafe.Pointer(r))
+	if p.others() && !p.callOthersAt(unsafe.Pointer(r)) {
+		return
+	}
+	stub.CallAt(&p.site, unsafe.Pointer(r), p.sig.ipv4)
 }
 
 // fireTexts fires a copy of the record in which each Text is converted to its string.
@@ -67,7 +69,10 @@ func (p *Record[T]) fire(r *T) {
 func (p *Record[T]) fireTexts(r *T) {
 	made := *r
 	p.sig.makeTexts(noescape(unsafe.Pointer(&made)))
-	p.callAt(unsafe.Pointer(&made))
+	if p.others() && !p.callOthersAt(unsafe.Pointer(&made)) {
+		return
+	}
+	stub.CallAt(&p.site, unsafe.Pointer(&made), p.sig.ipv4)
 }
 
 // recordSignature returns the signature for records of type t. Types with equal
@@ -78,7 +83,7 @@ func (p *Provider) recordSignature(t reflect.Type) (*signature, error) {
 	}
 	sig, err := newRecordSignature(t)
 	if err != nil {
-		sig, err = nil, fmt.Errorf("record %v: %w", t, err)
+		sig, err = nil, errorf("record %v: %w", t, err)
 	} else if s := p.signatures[sig.key]; s != nil {
 		sig = s
 	} else {

@@ -153,6 +153,7 @@ func TestRecordRefused(t *testing.T) {
 		{func(p *provider.Provider) { provider.NewRecord[struct{ C chan int }](p, "a") }, "field C: tracers cannot read values of kind chan"},
 		{func(p *provider.Provider) { provider.NewRecord[struct{ F func() }](p, "a") }, "field F: tracers cannot read values of kind func"},
 		{func(p *provider.Provider) { provider.NewRecord[struct{ I any }](p, "a") }, "field I: tracers cannot read values of kind interface: make the field a provider.Text"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ A provider.IP }](p, "a") }, "field A: a provider.IP is for arguments: make the field a netip.Addr"},
 		{func(p *provider.Provider) { provider.NewRecord[struct{ C complex128 }](p, "a") }, "field C: tracers cannot read values of kind complex128"},
 		{func(p *provider.Provider) { provider.NewRecord[struct{ A struct{ B [2]map[int]int } }](p, "a") }, "field A: field B: tracers cannot read values of kind map"},
 		{func(p *provider.Provider) {

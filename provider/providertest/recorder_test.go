@@ -56,13 +56,13 @@ func check(t *testing.T, events []event.Event, want ...string) {
 func TestKinds(t *testing.T) {
 	p := provider.New("rectestkinds", nil)
 	numbers := provider.NewProbe6[int8, uint16, int, uint64, bool, float64](p, "numbers", "a", "b", "c", "d", "e", "f")
-	text := provider.NewProbe6[string, []byte, time.Duration, time.Time, netip.Addr, provider.Text](p, "text", "s", "b", "took", "at", "peer", "err")
+	text := provider.NewProbe6[string, []byte, time.Duration, time.Time, provider.IP, provider.Text](p, "text", "s", "b", "took", "at", "peer", "err")
 	none := provider.NewProbe0(p, "none")
 	fire := func() {
 		numbers.Fire(-1, 65535, -7, 1<<63, true, 1.5)
 		at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
-		text.Fire("nul \x00 "+strings.Repeat("x", 300), []byte{0, 255}, time.Second, at, netip.MustParseAddr("10.0.0.1"), provider.Error(os.ErrClosed))
-		text.Fire("", nil, 0, time.Time{}, netip.Addr{}, provider.Text{})
+		text.Fire("nul \x00 "+strings.Repeat("x", 300), []byte{0, 255}, time.Second, at, provider.Addr(netip.MustParseAddr("10.0.0.1")), provider.Error(os.ErrClosed))
+		text.Fire("", nil, 0, time.Time{}, provider.IP{}, provider.Text{})
 		none.Fire()
 	}
 	want := []string{
@@ -88,6 +88,27 @@ func TestKinds(t *testing.T) {
 	}
 	fire()
 	check(t, rec.All(), want...)
+}
+
+// TestAddresses checks that addresses arrive as netip has them, but for zones, and
+// that one which cannot be read does not end the program.
+func TestAddresses(t *testing.T) {
+	type peer struct {
+		netip.Addr
+		name string
+	}
+	p := provider.New("rectestaddresses", nil)
+	probe := provider.NewProbe1[provider.IP](p, "peer", "addr")
+	rec := providertest.Record(t, p)
+	for _, a := range []string{"0.0.0.0", "192.0.2.1", "::", "2001:db8::7", "::ffff:10.0.0.1", "fe80::1%eth0"} {
+		probe.Fire(provider.Addr(netip.MustParseAddr(a)))
+	}
+	probe.Fire(provider.Addr(netip.Addr{}))
+	probe.Fire(provider.Addr(peer{netip.MustParseAddr("10.0.0.9"), "nine"}))
+	probe.Fire(provider.Addr((*netip.Addr)(nil)))
+	check(t, rec.All(), "rectestaddresses:peer 0.0.0.0", "rectestaddresses:peer 192.0.2.1", "rectestaddresses:peer ::",
+		"rectestaddresses:peer 2001:db8::7", "rectestaddresses:peer ::ffff:10.0.0.1", "rectestaddresses:peer fe80::1",
+		"rectestaddresses:peer invalid IP", "rectestaddresses:peer 10.0.0.9", "rectestaddresses:peer invalid IP")
 }
 
 type point struct{ X, Y int32 }

@@ -1,0 +1,166 @@
+//go:build !usdt_nolocal
+
+package provider
+
+import (
+	"github.com/go-usdt/usdt/internal/btfgen"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/notes"
+)
+
+// layout returns the layout of a record's records with n slots, of which no pointers
+// are followed: that of shape.OfBlock, which a test compares. Who reads a recording
+// makes it from the types.
+func (s *signature) layout(n int) *record.Layout {
+	l := &record.Layout{Slots: n, Block: s.size(), Limit: recordedString}
+	if s.typ != nil {
+		b := layouter{Layout: l}
+		b.members(s.typ, area{size: uint64(l.Block), read: l.BlockRead(), fixed: true}, 0)
+	}
+	return l
+}
+
+// layouter finds the strings and slices of a record.
+type layouter struct {
+	*record.Layout
+	fields  int
+	inArray bool
+	unread  bool // whether a string has no fixed place
+}
+
+// area is where values lie: in the block, in the elements of a slice that are copied
+// to a fixed place, or in those of one that is not.
+type area struct {
+	at    uint32
+	size  uint64
+	read  int
+	fixed bool
+}
+
+const (
+	maxRecordReads = record.MaxBlockReads
+	maxElements    = 8
+)
+
+func (b *layouter) members(s *btfgen.Struct, in area, depth int) {
+	for _, m := range s.Members {
+		if len(m.Name) > 1 && m.Name[:2] == "__" {
+			continue
+		}
+		length := uint32(0)
+		for _, other := range s.Members {
+			if other.Name == lengthName(m.Name) {
+				length = other.Offset
+			}
+		}
+		b.member(m.Type, m.Offset, length, in, depth)
+	}
+}
+
+func (b *layouter) member(t btfgen.Type, offset, length uint32, in area, depth int) {
+	b.fields++
+	if p, ok := underlying(t).(btfgen.Pointer); ok {
+		if length != 0 {
+			b.counted(underlying(p.To), record.String{Sized: true, Pointer: in.at + offset, Length: in.at + length, Region: in.read}, in, depth)
+		}
+		return
+	}
+	if d, ok := t.(btfgen.Typedef); ok && (d.Name == notes.GoTimeType || d.Name == notes.GoAddrType) || b.fields >= notes.MaxFields || depth >= notes.MaxNesting {
+		return
+	}
+	in.at, in.size = in.at+offset, t.Size()
+	switch u := underlying(t).(type) {
+	case *btfgen.Struct:
+		b.members(u, in, depth+1)
+	case btfgen.Array:
+		if i, ok := underlying(u.Elem).(btfgen.Int); ok && i.Bytes == 1 && (i.Name == "unsigned char" || i.Name == "char") || u.Len == 0 || u.Elem.Size() == 0 {
+			return
+		}
+		outer := b.inArray
+		b.inArray = true
+		in.size = u.Elem.Size()
+		b.elements(u.Elem, int(u.Len), in, depth)
+		b.inArray = outer
+	}
+}
+
+// elements adds the strings of n values, of which the first lies in an area.
+func (b *layouter) elements(t btfgen.Type, n int, in area, depth int) {
+	start := len(b.Strings)
+	b.element(t, in, depth+1)
+	each := b.Strings[start:]
+	if len(each) == 0 {
+		return
+	}
+	for i := 1; i < n && b.Reads()+len(each) <= maxRecordReads; i++ {
+		for _, s := range each {
+			s.Pointer += uint32(i) * uint32(in.size)
+			s.Length += uint32(i) * uint32(in.size)
+			b.Strings = append(b.Strings, s)
+		}
+	}
+}
+
+func (b *layouter) element(t btfgen.Type, in area, depth int) {
+	if s, ok := t.(*btfgen.Struct); ok && s.Name == "" && len(s.Members) == 2 && s.Members[0].Name == "data" {
+		b.member(s.Members[0].Type, s.Members[0].Offset, s.Members[1].Offset, in, depth)
+		return
+	}
+	b.member(t, 0, 0, in, depth)
+}
+
+// counted adds a string, bytes or a slice.
+func (b *layouter) counted(t btfgen.Type, read record.String, in area, depth int) {
+	if i, ok := t.(btfgen.Int); !ok || i.Name != "char" && i.Name != "unsigned char" {
+		size := uint64(0)
+		if t != nil {
+			size = t.Size()
+		}
+		if size == 0 || size > notes.MaxBlockSize || b.fields >= notes.MaxFields || depth >= notes.MaxNesting {
+			return
+		}
+		before := b.unread
+		b.unread = false
+		b.element(t, area{size: size}, depth+1)
+		needsPlace := b.unread
+		b.unread = before
+		if needsPlace && in.fixed && !b.inArray {
+			b.countedElements(t, read, depth)
+			return
+		}
+		read.Elem = uint32(size)
+	}
+	switch {
+	case !in.fixed:
+		b.unread = true
+	case b.Reads() < maxRecordReads:
+		b.Strings = append(b.Strings, read)
+	}
+}
+
+func (b *layouter) countedElements(t btfgen.Type, read record.String, depth int) {
+	size := uint32(t.Size())
+	n := min(maxElements, notes.MaxBlockSize/8/size)
+	end := uint64(b.FixedSize() - b.BlockOffset())
+	if n == 0 || b.Reads() == maxRecordReads || end+uint64(n*size) > notes.MaxBlockSize {
+		return
+	}
+	at := b.AddIndirect(record.Indirect{Pointer: read.Pointer, Length: read.Length, Elem: size, Size: n * size})
+	b.inArray = true
+	b.elements(t, int(n), area{at: at, size: uint64(size), read: b.RegionRead(at), fixed: true}, depth)
+	b.inArray = false
+}
+
+// underlying returns t without typedefs and consts.
+func underlying(t btfgen.Type) btfgen.Type {
+	for {
+		switch u := t.(type) {
+		case btfgen.Const:
+			t = u.Of
+		case btfgen.Typedef:
+			t = u.Of
+		default:
+			return t
+		}
+	}
+}
