@@ -1,8 +1,6 @@
 package provider
 
 import (
-	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"weak"
@@ -13,6 +11,7 @@ import (
 var all struct {
 	sync.Mutex
 	providers map[string]registration
+	most      int                  // how many there may be before forget looks for those that are gone
 	opts      *Options             // those of LoadAll, nil if it was given none
 	orphans   map[sourceLine]error // probes without a provider, by where they are declared
 }
@@ -21,6 +20,7 @@ var all struct {
 // weakly afterwards, so that a closed one lives only as long as the program holds it
 // or one of its probes, and nothing grows.
 type registration struct {
+	_      [0]func() // without a function that compares two
 	open   *Provider
 	closed weak.Pointer[Provider]
 }
@@ -38,8 +38,10 @@ func registered(name string) *Provider {
 	defer all.Unlock()
 	p := all.providers[name].provider()
 	if p == nil {
+		if len(all.providers) >= all.most {
+			forget()
+		}
 		p = newProvider(name)
-		runtime.AddCleanup(p, unregister, name)
 	}
 	p.hold()
 	return p
@@ -55,13 +57,19 @@ func (p *Provider) hold() {
 
 func (p *Provider) letGo() { all.providers[p.name] = registration{closed: weak.Make(p)} }
 
-// unregister removes a provider that no longer exists.
-func unregister(name string) {
-	all.Lock()
-	defer all.Unlock()
-	if all.providers[name].provider() == nil {
-		delete(all.providers, name)
+// forget removes the closed providers that no longer exist from the registry, which is
+// locked. It is called when the registry has doubled, so that about half of the entries
+// at most are such ones, and all calls together cost as much as the registrations.
+// (runtime.AddCleanup, and with it the only delete, would add 12 kB to each service that
+// declares probes.)
+func forget() {
+	known := map[string]registration{}
+	for name, r := range all.providers {
+		if r.provider() != nil {
+			known[name] = r
+		}
 	}
+	all.providers, all.most = known, 2*len(known)+8
 }
 
 // orphan records that a probe was declared without a provider.
@@ -71,7 +79,7 @@ func orphan(name string, at sourceLine) {
 	if all.orphans == nil {
 		all.orphans = map[sourceLine]error{}
 	}
-	all.orphans[at] = fmt.Errorf("declare probe %s at %v: its provider or group is nil", name, at)
+	all.orphans[at] = errorf("declare probe %s at %v: its provider or group is nil", name, at)
 }
 
 // overriding returns the options of LoadAll, or opts if there are none.

@@ -1,24 +1,23 @@
 package provider
 
 import (
-	"net/netip"
 	"reflect"
 	"time"
 )
 
 // Arg is the set of types that a probe's arguments can have: integers, floating-point
-// numbers, bool, string and []byte, and types defined from them; [time.Duration],
-// [time.Time] and [netip.Addr], which typed readers show as such; and [Text], for
-// errors and Stringers. Fire converts values of types defined from time.Time,
-// time.Duration or netip.Addr to these, which costs nothing.
+// numbers, bool, string and []byte, and types defined from them; [time.Duration] and
+// [time.Time], which typed readers show as such; [IP], for a netip.Addr; and [Text],
+// for errors and Stringers. A value of a type defined from time.Time or time.Duration
+// is converted to these, which costs nothing.
 //
 // A tracer sees int, uint and uintptr as 64 bits. A string arrives as a pointer to a
 // NUL-terminated copy, a []byte as a pointer to its bytes and their number. A
 // duration is nanoseconds. A time is nanoseconds since 1970, between 1677 and 2262
 // (the zero time is the smallest int64). An address is a pointer to its 4 or 16 bytes
-// and their number, which is 0 for the zero Addr; its zone is left out.
+// and their number, which is 0 for the zero IP.
 type Arg interface {
-	time.Time | netip.Addr | Text |
+	time.Time | IP | Text |
 		~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
 		~float32 | ~float64 | ~bool | ~string | ~[]byte
@@ -89,15 +88,15 @@ func kindOf[T Arg]() kind { return kindOfType(reflect.TypeFor[T]()) }
 
 // kindOfType returns the kind of t, which is one of the types of Arg.
 func kindOfType(t reflect.Type) kind {
-	if t == textType {
+	switch t {
+	case textType:
 		return kindText
+	case ipType:
+		return kindAddr
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		if qualifiedName(t) == "time.Time" {
-			return kindTime
-		}
-		return kindAddr
+		return kindTime
 	case reflect.Int8:
 		return kindInt8
 	case reflect.Int16:

@@ -4,6 +4,7 @@ package provider_test
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"testing"
 
@@ -15,6 +16,7 @@ func BenchmarkFireUnwatched(b *testing.B) {
 	probe := provider.NewProbe3[uint64, string, float64](p, "three", "a", "b", "c")
 	probe6 := provider.NewProbe6[uint64, string, float64, int, []byte, string](p, "six", "a", "b", "c", "d", "e", "f")
 	texts := provider.NewProbe3[uint64, provider.Text, provider.Text](p, "texts", "a", "b", "c")
+	address := provider.NewProbe2[uint64, provider.IP](p, "address", "a", "b")
 	if err := p.Load(); err != nil {
 		b.Fatal(err)
 	}
@@ -42,6 +44,13 @@ func BenchmarkFireUnwatched(b *testing.B) {
 		b.ReportAllocs()
 		for i := range b.N {
 			texts.Fire(uint64(i), provider.Error(os.ErrClosed), provider.Stringer(level(i)))
+		}
+	})
+	b.Run("address", func(b *testing.B) {
+		b.ReportAllocs()
+		addr := netip.MustParseAddr("10.0.0.1")
+		for i := range b.N {
+			address.Fire(uint64(i), provider.Addr(addr))
 		}
 	})
 	b.Run("enabled", func(b *testing.B) {

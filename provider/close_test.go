@@ -81,6 +81,9 @@ func TestCloseWhileFiring(t *testing.T) {
 
 // TestNoGrowth loads and closes 10,000 times, with objects of different sizes.
 func TestNoGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: it loads many times, and no kernel makes a difference")
+	}
 	cycle := func(i int) {
 		p := newProvider("cycle")
 		for j := range 1 + i%7*8 {

@@ -1,7 +1,7 @@
 package provider
 
 import (
-	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/go-usdt/usdt/internal/stub"
@@ -9,35 +9,84 @@ import (
 )
 
 // probe is the part of a probe that does not depend on its argument types. The
-// semaphore lies beside it in the same value, not in it: in an embedded struct it
+// semaphore lies in front of it in the same value, not in it: in an embedded struct it
 // would make Fire too large to be inlined.
 type probe struct {
-	name      string
-	sig       *signature // nil if the declaration was wrong
-	semaphore *stub.Semaphore
-	group     *Group // whose provider lives as long as its probes do
-	declared  sourceLine
+	_        [0]func() // without a function that compares two
+	name     string
+	sig      *signature // nil if the declaration was wrong
+	group    *Group     // whose provider lives as long as its probes do
+	declared sourceLine
 
-	site uintptr // address of the stub; 0 while not loaded
+	site  uintptr        // address of the stub; 0 while not loaded
+	local unsafe.Pointer // *watcher: the first of the local tracers' interests; nil for none
 }
 
-// call calls the probe's stub if the probe is loaded.
-func (p *probe) call(f *frame) {
-	if p.tapped() {
-		// The frame stays where it is, and moves with its stack, until callTaps returns.
-		p.callTaps(tap.Slots((*stub.Block)(noescape(unsafe.Pointer(&f.Block))), p.sig.addresses))
+// pass passes what fires to all who watch: first to local tracers and listeners, then
+// through the stub to tracers of the kernel. args are pointers to the arguments.
+func (p *probe) pass(args []unsafe.Pointer) {
+	if p.others() && !p.passOthers(args) {
+		return
 	}
-	stub.Call(&p.site, &f.Block, p.sig.addresses)
+	sig := p.sig
+	if sig.addresses == 0 {
+		var slots [stub.Slots]uint64
+		sig.put(&slots, nil, args)
+		stub.CallSlots(&p.site, &slots)
+		return
+	}
+	var f frame
+	sig.put(&f.Slot, &f, args)
+	stub.Call(&p.site, &f.Block, sig.addresses)
 }
 
-// callAt is like call, for a record.
-func (p *probe) callAt(record unsafe.Pointer) {
-	ipv4 := ipv4Word()
-	if p.tapped() {
-		p.callTaps(tap.Record(noescape(record), ipv4))
+// passOthers passes what fires to local tracers and listeners. It reports whether
+// tracers of the kernel want it, too.
+//
+//go:noinline
+func (p *probe) passOthers(args []unsafe.Pointer) bool {
+	if w := p.watchers(); w != nil {
+		w.pass(p.sig, args)
+		if !p.kernel() {
+			return false
+		}
 	}
-	stub.CallAt(&p.site, record, ipv4)
+	if p.tapped() {
+		p.tap(args)
+	}
+	return true
 }
+
+// callOthersAt is like passOthers, for a record.
+//
+//go:noinline
+func (p *probe) callOthersAt(record unsafe.Pointer) bool {
+	if w := p.watchers(); w != nil {
+		w.passRecord(p.sig, record, p.sig.ipv4)
+		if !p.kernel() {
+			return false
+		}
+	}
+	if p.tapped() {
+		p.callTaps(tap.Record(noescape(record), p.sig.ipv4))
+	}
+	return true
+}
+
+// semaphore returns the probe's semaphore. Each type of probe has it right in front of
+// the embedded part. (A pointer to it would be the word that makes a probe of 64 bytes
+// one of 80.)
+func (p *probe) semaphore() *stub.Semaphore {
+	return (*stub.Semaphore)(unsafe.Add(unsafe.Pointer(p), -int(unsafe.Sizeof(stub.Semaphore(0)))))
+}
+
+// others reports whether somebody else than tracers of the kernel watches the probe, or
+// its group: the kernel counts in the low 16 bits of the semaphore.
+func (p *probe) others() bool { return atomic.LoadUint32(p.semaphore().Counter())&^0xffff != 0 }
+
+// kernel reports whether somebody else than local tracers watches the probe, or its
+// group.
+func (p *probe) kernel() bool { return uint16(atomic.LoadUint32(p.semaphore().Counter())) != 0 }
 
 // scopeOf returns the group in which probes are declared, nil if there is none.
 func scopeOf(in Scope) *Group {
@@ -53,7 +102,7 @@ func scopeOf(in Scope) *Group {
 // that they return to.
 //
 //go:noinline
-func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, sign func(*Provider) (*signature, error)) {
+func declare(in Scope, pr *probe, name string, sign func(*Provider) (*signature, error)) {
 	at := sourceLine(stub.Caller(1))
 	g := scopeOf(in)
 	if g == nil {
@@ -64,24 +113,24 @@ func declare(in Scope, pr *probe, sem *stub.Semaphore, name string, sign func(*P
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sig, err := sign(p)
-	pr.name, pr.sig, pr.semaphore, pr.group, pr.declared = name, sig, sem, g, at
+	pr.name, pr.sig, pr.group, pr.declared = name, sig, g, at
 	if bad := checkName("probe", name, maxProbeName); bad != nil {
 		err = bad
 	}
 	p.wrong.forgive(name)
 	if old := p.probes[name]; err == nil && old != nil {
-		err = fmt.Errorf("it is declared already at %v", old.declared)
+		err = errorf("it is declared already at %v", old.declared)
 	}
 	if err != nil {
-		p.wrong.add(name, at, fmt.Errorf("declare probe %s:%s at %v: %w", p.name, name, at, err))
+		p.wrong.add(name, at, errorf("declare probe %s:%s at %v: %w", p.name, name, at, err))
 		return
 	}
 	p.probes[name] = pr
 	pr.attach(nil)
 	p.pending = append(p.pending, pr)
 	if old := p.earlier[name]; old != nil {
-		old.semaphore.Attach(nil) // also if it was tapped
-		delete(p.earlier, name)
+		old.semaphore().Attach(nil) // also if it was tapped
+		p.earlier[name] = nil
 	}
 }
 

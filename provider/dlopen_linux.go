@@ -61,13 +61,13 @@ func ownPath(file *os.File) (string, error) {
 	// path could lead elsewhere by now. It is not /proc/self, because a debugger
 	// opens the same path.
 	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
-	st, err := stat(file)
-	if err != nil {
+	var st unix.Stat_t
+	if err := stat(file, &st); err != nil {
 		return "", err
 	}
 	var at unix.Stat_t
 	if err := unix.Stat(path, &at); err != nil || at.Dev != st.Dev || at.Ino != st.Ino {
-		return "", fmt.Errorf("dlopen needs /proc of this process's PID namespace: %s is not %s", path, file.Name())
+		return "", errorf("dlopen needs /proc of this process's PID namespace: %s is not %s", path, file.Name())
 	}
 	return path, nil
 }

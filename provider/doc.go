@@ -22,7 +22,8 @@
 // [LoadAll]. Options are main's: libraries pass none.
 //
 // Errors, and values with a method String, are fired as [Text]: start.Fire(7,
-// provider.Error(err)) calls err.Error only while somebody watches.
+// provider.Error(err)) calls err.Error only while somebody watches. A netip.Addr is
+// fired as [IP]: provider.Addr(a).
 //
 // A probe has up to six arguments. A [Record] passes the fields of a struct. Enabled
 // reports whether a tracer is attached, so that arguments need to be computed only

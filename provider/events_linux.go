@@ -16,14 +16,14 @@ import (
 )
 
 // events guards this process's work in events directories and records what they show.
-var events = struct {
+var events struct {
 	sync.Mutex
-	shown map[*shownEvents]bool
-}{shown: map[*shownEvents]bool{}}
+	shown []*shownEvents
+}
 
 // showing returns the number of providers that this process shows in a directory.
 func showing(id directory) (n int) {
-	for s := range events.shown {
+	for _, s := range events.shown {
 		if s.id == id {
 			n++
 		}
@@ -57,17 +57,17 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 	if !strings.HasPrefix(dir, "/") {
 		wd, err := unix.Getwd()
 		if err != nil {
-			return nil, fmt.Errorf("find the working directory, to which %s is relative: %w", dir, err)
+			return nil, errorf("find the working directory, to which %s is relative: %w", dir, err)
 		}
 		dir = wd + "/" + dir
 	}
-	root, err := openOwned(dir)
+	root, err := openOwned(dir, 0o755)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	st, err := stat(root)
-	if err != nil {
+	var st unix.Stat_t
+	if err := stat(root, &st); err != nil {
 		return nil, err
 	}
 	id := directory{uint64(st.Dev), st.Ino}
@@ -75,7 +75,7 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 	if showing(id) == 0 {
 		sweep(root)
 	}
-	events.shown[shown] = true
+	events.shown = append(events.shown, shown)
 	own, err := makeDir(root, strconv.Itoa(os.Getpid()))
 	if err != nil {
 		return shown, err
@@ -88,9 +88,9 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 	defer parent.Close()
 	for _, p := range probes {
 		if err := unix.Mkdirat(int(parent.Fd()), p.name, 0o755); err == unix.EEXIST {
-			return shown, fmt.Errorf("%s is there already: another provider of this process has that name", inside(parent, p.name))
+			return shown, errorf("%s is there already: another provider of this process has that name", inside(parent, p.name))
 		} else if err != nil {
-			return shown, &fs.PathError{Op: "mkdir", Path: inside(parent, p.name), Err: err}
+			return shown, pathError("mkdir", inside(parent, p.name), err)
 		}
 		shown.probes = append(shown.probes, p.name)
 		if err := showProbe(parent, p); err != nil {
@@ -113,8 +113,8 @@ func showProbe(parent *os.File, p loadedProbe) error {
 		if err := writeFile(at, newFile, contents); err != nil {
 			return err
 		}
-		if err := unix.Renameat(int(at.Fd()), newFile, int(at.Fd()), eventFiles[i]); err != nil {
-			return &fs.PathError{Op: "rename", Path: inside(at, newFile), Err: err}
+		if err := unix.Renameat2(int(at.Fd()), newFile, int(at.Fd()), eventFiles[i], 0); err != nil {
+			return pathError("rename", inside(at, newFile), err)
 		}
 	}
 	return nil
@@ -125,8 +125,8 @@ func showProbe(parent *os.File, p loadedProbe) error {
 func (s *shownEvents) hide() error {
 	events.Lock()
 	defer events.Unlock()
-	delete(events.shown, s)
-	root, err := os.OpenFile(s.dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	events.shown = remove(events.shown, func(other *shownEvents) bool { return other == s })
+	root, err := openPath(unix.AT_FDCWD, s.dir, s.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -134,24 +134,18 @@ func (s *shownEvents) hide() error {
 	}
 	defer root.Close()
 	pid := strconv.Itoa(os.Getpid())
-	own, err := subdirectory(root, pid)
-	if err != nil {
-		return nil // somebody has removed it
-	}
-	defer own.Close()
-	defer removeDir(root, pid)
-	parent, err := subdirectory(own, s.provider)
-	if err != nil {
-		return nil
-	}
-	defer parent.Close()
 	var left []error
-	for _, name := range s.probes {
-		if err := removeProbe(parent, name); err != nil && err != unix.ENOENT {
-			left = append(left, fmt.Errorf("%s could not be removed: %w", inside(parent, name), err))
-		}
-	}
-	removeDir(own, s.provider) // fails while it is not empty
+	within(root, pid, func(own *os.File) { // unless somebody has removed it
+		within(own, s.provider, func(parent *os.File) {
+			for _, name := range s.probes {
+				if err := removeProbe(parent, name); err != nil && err != unix.ENOENT {
+					left = append(left, errorf("%s could not be removed: %w", inside(parent, name), err))
+				}
+			}
+		})
+		removeDir(own, s.provider) // fails while it is not empty
+		removeDir(root, pid)
+	})
 	return join(left...)
 }
 
@@ -182,7 +176,7 @@ func sweep(root *os.File) {
 			for _, provider := range names(own) {
 				within(own, provider, func(parent *os.File) {
 					for _, probe := range names(parent) {
-						within(parent, probe, func(*os.File) { removeProbe(parent, probe) })
+						removeProbe(parent, probe) // fails for what is no directory
 					}
 				})
 				removeDir(own, provider)
@@ -203,18 +197,19 @@ func within(d *os.File, name string, do func(*os.File)) {
 // format describes the argument block as tracepoints describe their records
 // (https://docs.kernel.org/trace/events.html, "Event formats").
 func format(name string, sig *signature) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "name: %s\nformat:\n", name)
+	// A strings.Builder as an io.Writer would add half a kB to each service that declares
+	// probes.
+	b := []byte("name: " + name + "\nformat:\n")
 	if sig.typ == nil {
-		return b.String()
+		return string(b)
 	}
 	for _, m := range sig.typ.Members {
 		signed := 0
 		if btfgen.IsSigned(m.Type) {
 			signed = 1
 		}
-		fmt.Fprintf(&b, "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n",
-			btfgen.Declare(m.Type, m.Name), m.Offset, m.Type.Size(), signed)
+		b = append(b, fmt.Sprintf("\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n",
+			btfgen.Declare(m.Type, m.Name), m.Offset, m.Type.Size(), signed)...)
 	}
-	return b.String()
+	return string(b)
 }

@@ -13,8 +13,6 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf/btf"
-
-	"github.com/go-usdt/usdt/internal/stub"
 )
 
 // Forget removes the provider with this name, so that New makes another.
@@ -48,7 +46,7 @@ func watch(p *Provider, n int, match func(name string) bool) {
 	for _, o := range p.objects {
 		for _, d := range o.probes {
 			if match(d.name) {
-				atomic.AddUint32(counter(d.semaphore), uint32(n))
+				atomic.AddUint32(d.semaphore().Counter(), uint32(n))
 			}
 		}
 	}
@@ -72,8 +70,6 @@ func Sites(p *Provider) (sites []uintptr) {
 	}
 	return sites
 }
-
-func counter(s *stub.Semaphore) *uint32 { return s.Counter() }
 
 // DescribeRecord returns the description of a record's type, as readers of BTF see
 // it.
@@ -109,7 +105,7 @@ func CloseObjects(name string) error {
 	var errs []error
 	loaded.Lock()
 	var objects []*object
-	for o := range loaded.objects {
+	for _, o := range loaded.objects {
 		if slices.ContainsFunc(o.probes, func(p loadedProbe) bool { return p.name == name }) {
 			objects = append(objects, o)
 		}
@@ -126,8 +122,9 @@ func CloseObjects(name string) error {
 func StaleAddresses(text string) int {
 	var f frame
 	var raw [8]byte
-	put(&f, argument{kind: kindString, slot: 0, lenSlot: 1}, text)
-	put(&f, argument{kind: kindBytes, slot: 2, lenSlot: 3}, raw[:])
+	bytes := raw[:]
+	s := signature{args: []argument{{kind: kindString, slot: 0, lenSlot: 1}, {kind: kindBytes, slot: 2, lenSlot: 3}}}
+	s.put(&f.Slot, &f, []unsafe.Pointer{unsafe.Pointer(&text), unsafe.Pointer(&bytes)})
 	n := 0
 	if f.Ptr[0] != unsafe.Pointer(&f.strings) {
 		n++

@@ -21,7 +21,7 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 		return nil, errors.New("is not a struct type")
 	}
 	if t.Size() > notes.MaxBlockSize {
-		return nil, fmt.Errorf("has %d bytes, and tracers read at most %d: put what is large behind a pointer or in a slice", t.Size(), notes.MaxBlockSize)
+		return nil, errorf("has %d bytes, and tracers read at most %d: put what is large behind a pointer or in a slice", t.Size(), notes.MaxBlockSize)
 	}
 	d := describer{refs: &references{index: map[reflect.Type]int{}}}
 	typ, err := d.structType(t, 0, 0)
@@ -29,17 +29,17 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 		return nil, err
 	}
 	if d.fields > notes.MaxFields {
-		return nil, fmt.Errorf("has %d fields, and tracers read at most %d: put some behind a pointer", d.fields, notes.MaxFields)
+		return nil, errorf("has %d fields, and tracers read at most %d: put some behind a pointer", d.fields, notes.MaxFields)
 	}
 	if d.nesting > notes.MaxNesting {
-		return nil, fmt.Errorf("has structs and arrays %d deep in each other, and tracers tell at most %d apart", d.nesting, notes.MaxNesting)
+		return nil, errorf("has structs and arrays %d deep in each other, and tracers tell at most %d apart", d.nesting, notes.MaxNesting)
 	}
 	d.describeReferences()
 	if len(typ.Members) == 0 {
 		typ = nil
 	}
 	// The key is the description, not t, since types of the same name may differ.
-	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ, goAddrs: d.refs.addrs, texts: d.texts}, nil
+	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ, ipv4: d.refs.ipv4, texts: d.texts}, nil
 }
 
 // Limits on what is described of the types behind pointers.
@@ -69,7 +69,7 @@ type references struct {
 	index   map[reflect.Type]int
 	types   []reflect.Type
 	structs []*btfgen.Struct
-	addrs   bool // whether a netip.Addr lies in the block, or behind pointers
+	ipv4    uintptr // see signature
 }
 
 // reference returns the description of a struct behind a pointer, which
@@ -122,7 +122,7 @@ func (d *describer) members(s *btfgen.Struct, t reflect.Type, level int, base ui
 			continue
 		}
 		if err := d.field(s, f, name, level, base); err != nil {
-			errs = append(errs, fmt.Errorf("field %s: %w", f.Name, err))
+			errs = append(errs, errorf("field %s: %w", f.Name, err))
 		}
 	}
 	return join(errs...)
@@ -196,7 +196,7 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btfgen.Type,
 			d.show(level, info, base+8*uintptr(i))
 		}
 		d.key.WriteString(w.typedef.Name + ";")
-		d.refs.addrs = d.refs.addrs || w.typedef.Name == notes.GoAddrType
+		d.refs.ipv4 |= w.ipv4
 		return w.typedef, nil
 	}
 	if level == 0 {
@@ -215,6 +215,9 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btfgen.Type,
 	}
 	switch t.Kind() {
 	case reflect.Struct:
+		if level == 0 && t == ipType {
+			return nil, errors.New("a provider.IP is for arguments: make the field a netip.Addr")
+		}
 		if level == 0 {
 			return d.structType(t, level, base)
 		}
@@ -247,7 +250,7 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btfgen.Type,
 		if t.Kind() == reflect.Interface {
 			hint = ": make the field a provider.Text, of an error or fmt.Stringer for example"
 		}
-		return nil, fmt.Errorf("tracers cannot read values of kind %v%s", t.Kind(), hint)
+		return nil, errorf("tracers cannot read values of kind %v%s", t.Kind(), hint)
 	}
 	return d.opaque(t), nil
 }

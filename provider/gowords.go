@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"net/netip"
 	"reflect"
 	"sync"
 	"time"
@@ -16,48 +15,66 @@ import (
 type goWords struct {
 	typedef btfgen.Typedef
 	kinds   [3]kindInfo
+	ipv4    uintptr // of netip.Addr: the last word of every IPv4 address
 }
 
-// known holds the descriptions by package and name of the type. It has a type only if
-// its words mean that in this program, since the words are Go's own affair and may
-// change; a type that is not known is described as any other struct. The descriptions
-// are made when they are first needed, so that programs without records link none of
-// this.
+// known holds the descriptions by package and name of the type, nil if the words of a
+// type mean something else in this program: they are Go's own affair and may change.
+// Such a type is described as any other struct. The descriptions are made when they are
+// first needed, so that programs without records link none of this.
 var known struct {
-	sync.Once
+	sync.Mutex
 	words map[string]*goWords
 }
 
 // goWordsOf returns the description of a type by its words, nil if there is none.
 func goWordsOf(t reflect.Type) *goWords {
-	known.Do(func() {
+	name := goName(t)
+	if name != timeName && name != addrName {
+		return nil
+	}
+	known.Lock()
+	defer known.Unlock()
+	w, ok := known.words[name]
+	if ok {
+		return w
+	}
+	if known.words == nil {
 		known.words = map[string]*goWords{}
+	}
+	switch name {
+	case timeName:
 		if timeHolds() {
-			known.words["time.Time"] = &goWords{
-				wordsTypedef(notes.GoTimeType, [3]string{"wall", "ext", "loc"}, countType, longLongType, btfgen.Pointer{}),
-				[3]kindInfo{kindInfos[kindUint64], kindInfos[kindInt64], {size: 8}},
+			w = &goWords{
+				typedef: wordsTypedef(notes.GoTimeType, [3]string{"wall", "ext", "loc"}, countType, longLongType, btfgen.Pointer{}),
+				kinds:   [3]kindInfo{kindInfos[kindUint64], kindInfos[kindInt64], {size: 8}},
 			}
 		}
-		if addrHolds() {
-			known.words["net/netip.Addr"] = &goWords{
-				wordsTypedef(notes.GoAddrType, [3]string{"high", "low", "z"}, countType, countType, btfgen.Pointer{}),
-				[3]kindInfo{kindInfos[kindUint64], kindInfos[kindUint64], {size: 8}},
+	case addrName:
+		if ipv4 := ipv4Word(t); ipv4 != 0 {
+			w = &goWords{
+				typedef: wordsTypedef(notes.GoAddrType, [3]string{"high", "low", "z"}, countType, countType, btfgen.Pointer{}),
+				kinds:   [3]kindInfo{kindInfos[kindUint64], kindInfos[kindUint64], {size: 8}},
+				ipv4:    ipv4,
 			}
 		}
-	})
-	return known.words[goName(t)]
+	}
+	known.words[name] = w
+	return w
 }
 
+const (
+	timeName = "time.Time"
+	addrName = "net/netip.Addr"
+)
+
 // goName returns the name under which a type is known. Types defined from time.Time
-// and netip.Addr have the names of these. They have the same fields, which no other
-// type has, since the fields are not exported.
+// have its name: they have the same fields, which no other type has, since the fields
+// are not exported.
 func goName(t reflect.Type) string {
 	if t.Kind() == reflect.Struct && t.Size() == notes.GoWords {
-		switch first := t.Field(0); first.PkgPath + "." + first.Name {
-		case "time.wall":
-			return "time.Time"
-		case "net/netip.addr":
-			return "net/netip.Addr"
+		if first := t.Field(0); first.PkgPath+"."+first.Name == "time.wall" {
+			return timeName
 		}
 	}
 	return qualifiedName(t)
@@ -88,24 +105,31 @@ func timeHolds() bool {
 	return true
 }
 
-// addrHolds reports whether the words of addresses mean what FORMAT.md says.
-func addrHolds() bool {
-	if unsafe.Sizeof(netip.Addr{}) != notes.GoWords {
-		return false
+// ipv4Word returns the last word of every IPv4 address, or 0 if the words of addresses
+// do not mean what FORMAT.md says. t is netip.Addr, which is not named here for the
+// sake of programs without addresses (see Addr).
+func ipv4Word(t reflect.Type) uintptr {
+	if t.Size() != notes.GoWords {
+		return 0
 	}
-	for _, text := range []string{"", "10.0.0.1", "255.255.255.255", "::", "::1", "::ffff:10.0.0.1", "2001:db8::7", "fe80::1%eth0"} {
-		a, _ := netip.ParseAddr(text)
-		w := (*[3]uint64)(unsafe.Pointer(&a))
-		got, n := notes.GoAddr(w[0], w[1], w[2], uint64(ipv4Word()))
-		if want, m := addrBytes(a); got != want || n != m {
-			return false
+	type words struct {
+		high, low uint64
+		z         unsafe.Pointer
+	}
+	mapped := words{low: 0xffff_0a00_0001, z: unsafe.Pointer(new(words))} // ::ffff:10.0.0.1, in some zone
+	// Unmap makes it the IPv4 address.
+	made := reflect.New(t)
+	made.Elem().Set(reflect.NewAt(t, unsafe.Pointer(&mapped)).Elem().MethodByName("Unmap").Call(nil)[0])
+	ipv4 := (*words)(made.UnsafePointer())
+	for _, w := range []words{*ipv4, mapped, {z: mapped.z}, {high: 0x2001_0db8 << 32, low: 7, z: mapped.z}, {low: 1, z: ipv4.z}, {}} {
+		a, ok := reflect.NewAt(t, unsafe.Pointer(&w)).Elem().Interface().(address)
+		if !ok {
+			return 0
+		}
+		got, n := notes.GoAddr(w.high, w.low, uint64(uintptr(w.z)), uint64(uintptr(ipv4.z)))
+		if want, m := bytesOf(a); got != want || n != m {
+			return 0
 		}
 	}
-	return true
-}
-
-// ipv4Word returns the last word of every IPv4 address.
-func ipv4Word() uintptr {
-	a := netip.AddrFrom4([4]byte{})
-	return (*[3]uintptr)(unsafe.Pointer(&a))[2]
+	return uintptr(ipv4.z)
 }

@@ -22,6 +22,7 @@ func TestGoWords(t *testing.T) {
 		Peer  netip.Addr
 		Times []time.Time
 		Next  *netip.Addr
+		To    netip.AddrPort
 	}
 	typ, err := provider.DescribeRecord(reflect.TypeFor[record]())
 	if err != nil {
@@ -29,6 +30,9 @@ func TestGoWords(t *testing.T) {
 	}
 	want := map[string]string{"At": notes.GoTimeType, "Peer": notes.GoAddrType, "Times": notes.GoTimeType, "Next": notes.GoAddrType}
 	for _, m := range typ.Members {
+		if to, ok := m.Type.(*btf.Struct); ok && m.Name == "To" && to.Members[0].Type.TypeName() != notes.GoAddrType {
+			t.Errorf("the address of an AddrPort is %v", to.Members[0].Type)
+		}
 		if want[m.Name] == "" {
 			continue
 		}

@@ -34,6 +34,8 @@ type Group struct {
 	// inliner's budget.
 	semaphores stub.Any
 	provider   *Provider
+	name       string
+	counters   []*uint32 // those of semaphores, once updateEnabled has found them all
 }
 
 // Group returns the provider's group with this name, the same one each time. The name
@@ -47,7 +49,7 @@ func (p *Provider) Group(name string) *Group {
 	defer p.mu.Unlock()
 	g := p.groups[name]
 	if g == nil {
-		g = &Group{provider: p}
+		g = &Group{provider: p, name: name}
 		p.groups[name] = g
 	}
 	return g

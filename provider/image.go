@@ -37,14 +37,14 @@ func (im *image) semaphore(i int) uint64 { return im.probes.Addr + uint64(im.slo
 // for each group. It returns how many there are.
 func assignSemaphores(probes []*probe) (slots []uint32, n uint64) {
 	slots = make([]uint32, len(probes))
-	groups := map[*Group]uint32{}
+	groups := map[string]uint32{}
 	for i, p := range probes {
-		slot, ok := groups[p.group]
-		if !ok {
+		slot, ok := groups[p.group.name]
+		if !ok || !p.group.shares() {
 			slot = uint32(n)
 			n++
 			if p.group.shares() {
-				groups[p.group] = slot
+				groups[p.group.name] = slot
 			}
 		}
 		slots[i] = slot
@@ -62,7 +62,7 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	records := make([]notes.TypeRecord, len(probes))
 	noteSize := 0
 	for i, p := range probes {
-		records[i] = typeRecord(provider, code, p, ids[p.sig])
+		records[i] = typeRecord(provider, code, p, ids[p.sig.key])
 		n := notes.Note{Provider: provider, Name: p.name, Args: p.sig.note}
 		noteSize += n.Size(notes.ELFCLASS64)
 	}
@@ -73,9 +73,6 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	slots, semaphores := assignSemaphores(probes)
 	im.slots, im.semaphores = slots, int(semaphores)
 	at := beginningOf(provider, code, probes, slots)
-	section := func(name string, typ elfgen.SectionType, flags elfgen.SectionFlag, align, size uint64) *elfgen.Section {
-		return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
-	}
 	base := section(notes.BaseSectionName, elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC, 1, 1)
 	im.stubs = section(".text", elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC|elfgen.SHF_EXECINSTR, stubAlign, uint64(len(probes))*code.Stride)
 	im.probes = section(notes.ProbeSectionName, elfgen.SHT_PROGBITS, elfgen.SHF_ALLOC|elfgen.SHF_WRITE, semaphoreSize, semaphores*semaphoreSize+stub.RowPadding)
@@ -117,21 +114,25 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	return im, nil
 }
 
-// signatureTypes returns the BTF for the signatures of probes and the type id of each
-// signature there. Signatures without arguments have none.
-func signatureTypes(probes []*probe) (map[*signature]uint32, []byte, error) {
-	ids := map[*signature]uint32{}
+func section(name string, typ elfgen.SectionType, flags elfgen.SectionFlag, align, size uint64) *elfgen.Section {
+	return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
+}
+
+// signatureTypes returns the BTF for the signatures of probes, and by its key the type
+// id of each signature there. Signatures without arguments have none.
+func signatureTypes(probes []*probe) (map[string]uint32, []byte, error) {
+	ids := map[string]uint32{}
 	var sigs []*signature
 	for _, p := range probes {
-		if _, ok := ids[p.sig]; !ok && p.sig.typ != nil {
-			ids[p.sig] = 0
+		if _, ok := ids[p.sig.key]; !ok && p.sig.typ != nil {
+			ids[p.sig.key] = 0
 			sigs = append(sigs, p.sig)
 		}
 	}
 	sortFunc(sigs, func(a, b *signature) int { return strings.Compare(a.key, b.key) })
 	raw, err := marshalTypes(sigs)
 	for i, s := range sigs {
-		ids[s] = uint32(i + 1)
+		ids[s.key] = uint32(i + 1)
 	}
 	return ids, raw, err
 }
@@ -144,7 +145,7 @@ func typeRecord(provider string, code stub.Code, p *probe, id uint32) notes.Type
 		Flags:    notes.CalledStub | notes.GoroutineRegister,
 		Site:     code.Site,
 	}
-	if p.sig.goAddrs {
+	if p.sig.ipv4 != 0 {
 		r.Flags |= notes.IPv4Register
 	}
 	if p.sig.typ != nil {

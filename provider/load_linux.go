@@ -1,9 +1,7 @@
 package provider
 
 import (
-	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,7 +17,10 @@ type object struct {
 	memory     memory
 	first      *uint32 // the first of its semaphores
 	semaphores int
-	stays      bool         // because replacing it would gain nothing
+	stays      bool // because replacing it would gain nothing
+	buildID    string
+	provider   *Provider
+	local      bool         // offered to local tracers
 	shown      *shownEvents // nil without Options.EventsDir
 }
 
@@ -33,10 +34,10 @@ type loadedProbe struct {
 // loaded keeps every loaded object reachable until it is closed. A program may forget
 // its provider and still fire its probes; if the object were collected, its file
 // would be closed and tracers would no longer find it.
-var loaded = struct {
+var loaded struct {
 	sync.Mutex
-	objects map[*object]bool
-}{objects: map[*object]bool{}}
+	objects []*object
+}
 
 // memory is where an object is.
 type memory interface {
@@ -56,7 +57,7 @@ type memory interface {
 // objects, except those that a tracer has attached to meanwhile, and returns the
 // exceptions. It returns both an object and an error if the probes fire but
 // Options.EventsDir cannot show them, or if something could not be released.
-func load(provider string, opts *Options, probes []*probe, replaced []*object) (o *object, kept []*object, err error) {
+func load(p *Provider, opts *Options, probes []*probe, replaced []*object) (o *object, kept []*object, err error) {
 	if !stub.Supported {
 		return nil, replaced, ErrNotSupported
 	}
@@ -64,31 +65,33 @@ func load(provider string, opts *Options, probes []*probe, replaced []*object) (
 	if err != nil {
 		return nil, replaced, err
 	}
-	im, err := newImage(provider, code, probes)
+	im, err := newImage(p.name, code, probes)
 	if err != nil {
 		return nil, replaced, err
 	}
-	o = &object{stays: opts.Loader == LoaderDlopen}
+	o = &object{stays: opts.Loader == LoaderDlopen, buildID: im.buildID, provider: p, local: opts.Local}
 	switch opts.Loader {
 	case LoaderMap:
-		o.memory, err = mapObject(provider, opts, im)
+		o.memory, err = mapObject(p.name, opts, im)
 	case LoaderDlopen:
-		o.memory, err = dlopenObject(provider, opts, im)
+		o.memory, err = dlopenObject(p.name, opts, im)
 	default:
-		err = fmt.Errorf("unknown loader %d", opts.Loader)
+		err = errorf("unknown loader %d", opts.Loader)
 	}
 	if err != nil {
 		return nil, replaced, err
 	}
 	o.setProbes(im, probes)
+	recordErr := o.record(opts) // the probes fire all the same
 	o.attach()
 	loaded.Lock()
-	loaded.objects[o] = true
+	loaded.objects = append(loaded.objects, o)
 	loaded.Unlock()
 	kept, err = o.replace(replaced)
+	err = join(recordErr, err)
 	if opts.EventsDir != "" {
 		var e error
-		o.shown, e = showEvents(opts.EventsDir, provider, o.probes)
+		o.shown, e = showEvents(opts.EventsDir, p.name, o.probes)
 		err = join(err, e)
 	}
 	return o, kept, err
@@ -113,16 +116,22 @@ func (o *object) attach() {
 	}
 }
 
-// watched reports whether a tracer has raised one of the object's semaphores.
+// watched reports whether a tracer has raised one of the object's semaphores. The names of
+// the instances of slices.ContainsFunc would add half a kB to each service that declares
+// probes.
 func (o *object) watched() bool {
-	return slices.ContainsFunc(o.probes, func(p loadedProbe) bool { return atomic.LoadUint32(p.counter) != 0 })
+	for _, p := range o.probes {
+		if atomic.LoadUint32(p.counter)&^recorderBit != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // replace closes objects whose probes o has, too. A tracer may have attached to one
 // of them before its probes fired in o. The tracer must not lose them, so these
 // probes keep firing where they did, and replace returns the object.
 func (o *object) replace(objects []*object) (kept []*object, err error) {
-	var errs []error
 	var gone []*object
 	for _, old := range objects {
 		if old.watched() {
@@ -137,18 +146,25 @@ func (o *object) replace(objects []*object) (kept []*object, err error) {
 		stub.Quiesce()
 	}
 	for _, old := range gone {
-		errs = append(errs, old.release())
+		err = join(err, old.release())
 	}
-	return kept, join(errs...)
+	return kept, err
 }
 
-// leave takes probes away from o. Nothing fires at their places in it.
+// leave takes probes away from o. Nothing fires at their places in it. Both lists are in
+// the order of the probes' names.
 func (o *object) leave(probes []loadedProbe) {
-	elsewhere := make(map[*probe]bool, len(probes))
-	for _, p := range probes {
-		elsewhere[p.probe] = true
+	left := o.probes[:0]
+	for _, p := range o.probes {
+		for len(probes) > 0 && probes[0].name < p.name {
+			probes = probes[1:]
+		}
+		if len(probes) == 0 || probes[0].probe != p.probe {
+			left = append(left, p)
+		}
 	}
-	o.probes = slices.DeleteFunc(o.probes, func(p loadedProbe) bool { return elsewhere[p.probe] })
+	clear(o.probes[len(left):])
+	o.probes = left
 }
 
 // close withdraws the object's probes. Once a probe's site is gone, no goroutine
@@ -166,7 +182,7 @@ func (o *object) close() error {
 // release gives up an object in which no goroutine executes any more.
 func (o *object) release() error {
 	loaded.Lock()
-	delete(loaded.objects, o)
+	loaded.objects = remove(loaded.objects, func(other *object) bool { return other == o })
 	loaded.Unlock()
 	var err error
 	if o.shown != nil {
@@ -183,7 +199,7 @@ func openImage(provider string, opts *Options, im *image) (*os.File, error) {
 	case BackingFile:
 		return store(opts.Dir, provider+"-"+im.buildID+".so", im.bytes)
 	}
-	return nil, fmt.Errorf("unknown backing %d", opts.Backing)
+	return nil, errorf("unknown backing %d", opts.Backing)
 }
 
 // fastestSite returns the site that the running kernel traces fastest without
@@ -207,7 +223,7 @@ func fastestSite() Site {
 func mapError(backing Backing, f *os.File, err error) error {
 	var fs unix.Statfs_t
 	if backing == BackingFile && unix.Fstatfs(int(f.Fd()), &fs) == nil && fs.Flags&unix.ST_NOEXEC != 0 {
-		return fmt.Errorf("%w: its file system is mounted noexec, choose another directory", err)
+		return errorf("%w: its file system is mounted noexec, choose another directory", err)
 	}
 	return err
 }

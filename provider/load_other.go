@@ -15,7 +15,7 @@ type loadedProbe struct {
 	counter *uint32
 }
 
-func load(_ string, _ *Options, _ []*probe, replaced []*object) (*object, []*object, error) {
+func load(_ *Provider, _ *Options, _ []*probe, replaced []*object) (*object, []*object, error) {
 	return nil, replaced, ErrNotSupported
 }
 

@@ -8,9 +8,14 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/internal/systest/leftover"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
+// roles are what this test binary can be besides a test.
+var roles = tracee.Roles{}
+
 func TestMain(m *testing.M) {
+	tracee.Run(roles)
 	flag.Parse()
 	if *loader == "dlopen" {
 		os.Exit(m.Run()) // what the dynamic linker has loaded stays

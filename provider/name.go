@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -20,11 +19,11 @@ const (
 func checkName(what, name string, limit int) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("%s name is empty", what)
+		return errorf("%s name is empty", what)
 	case len(name) > limit:
-		return fmt.Errorf("%s name %q has %d bytes, and perf accepts at most %d", what, name, len(name), limit)
+		return errorf("%s name %q has %d bytes, and perf accepts at most %d", what, name, len(name), limit)
 	case !isIdentifier(name):
-		return fmt.Errorf("%s name %q is not a C identifier (letters, digits and _, no digit first)", what, name)
+		return errorf("%s name %q is not a C identifier (letters, digits and _, no digit first)", what, name)
 	}
 	return nil
 }
@@ -44,7 +43,7 @@ func isIdentifier(name string) bool {
 // checkArgNames returns an error unless names can be the names of n arguments.
 func checkArgNames(names []string, n int) error {
 	if len(names) != n {
-		return fmt.Errorf("%d argument names for %d arguments", len(names), n)
+		return errorf("%d argument names for %d arguments", len(names), n)
 	}
 	errs := make([]error, n)
 	for i, name := range names {
@@ -60,11 +59,11 @@ func checkArgName(name string, others []string) error {
 	}
 	switch {
 	case strings.HasPrefix(name, "__"):
-		return fmt.Errorf("argument name %q begins with __, which marks hidden fields", name)
+		return errorf("argument name %q begins with __, which marks hidden fields", name)
 	case cKeywords[name]:
-		return fmt.Errorf("argument name %q is a keyword of C, so no BPF program in C could name it", name)
+		return errorf("argument name %q is a keyword of C, so no BPF program in C could name it", name)
 	case slices.Contains(others, name):
-		return fmt.Errorf("argument name %q is used twice", name)
+		return errorf("argument name %q is used twice", name)
 	}
 	return nil
 }

@@ -2,9 +2,7 @@
 
 package provider
 
-import "fmt"
-
 // dlopenObject always fails in this build.
 func dlopenObject(string, *Options, *image) (memory, error) {
-	return nil, fmt.Errorf("dlopen needs cgo and the build tag usdt_dlopen: %w", ErrNotSupported)
+	return nil, errorf("dlopen needs cgo and the build tag usdt_dlopen: %w", ErrNotSupported)
 }

@@ -1,8 +1,10 @@
 package provider
 
 import (
-	"fmt"
 	"os"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // Options change how probes are loaded. Main passes them to [LoadAll]. Those given to
@@ -12,6 +14,8 @@ import (
 //	USDT_DISABLE=1            load nothing; all probes stay silent
 //	USDT_BACKING=memfd|file   Options.Backing
 //	USDT_DIR=DIR              Options.Dir
+//	USDT_LOCAL=1              Options.Local
+//	USDT_RECORDER=DIR[,SIZE]  Options.Recorder; SIZE in bytes, or with K, M or G
 //
 // A process that gained privileges when it was executed, by a set-user-ID bit or file
 // capabilities, ignores these variables and XDG_RUNTIME_DIR.
@@ -40,6 +44,19 @@ type Options struct {
 	// must not be able to write to it; Load makes it if it is missing. Processes that
 	// share it must share a PID namespace.
 	EventsDir string
+
+	// Local offers the probes to tracers of the same user, which need no privilege:
+	// sdttrace --user. Such a tracer must be allowed to read this process's memory
+	// (man 2 ptrace, PTRACE_MODE_READ; it need not be allowed to attach). It reads
+	// events in shared memory, to which Fire writes them in some 40 ns, without a
+	// system call and without ever waiting. The process has three descriptors and a
+	// thread that sleeps for that, and a descriptor and two mappings more for each
+	// tracer, who pays for the memory. The code is in every program, some 80 KB,
+	// unless it is built with the tag usdt_nolocal.
+	Local bool
+
+	// Recorder, unless nil, keeps the last events in a file that survives the process.
+	Recorder *Recorder
 }
 
 // Backing is what holds a generated object.
@@ -68,14 +85,14 @@ const (
 	LoaderDlopen
 )
 
-// settings returns o as changed by the environment. disabled reports that nothing is
+// obeyEnvironment changes o as the environment says. disabled reports that nothing is
 // to be loaded.
-func (o Options) settings() (s Options, disabled bool, err error) {
+func (o *Options) obeyEnvironment() (disabled bool, err error) {
 	if privileged() {
-		return o, false, nil
+		return false, nil
 	}
 	if v := os.Getenv("USDT_DISABLE"); v != "" && v != "0" {
-		return o, true, nil
+		return true, nil
 	}
 	switch v := os.Getenv("USDT_BACKING"); v {
 	case "":
@@ -84,10 +101,29 @@ func (o Options) settings() (s Options, disabled bool, err error) {
 	case "file":
 		o.Backing = BackingFile
 	default:
-		return o, false, fmt.Errorf("USDT_BACKING is %q, want memfd or file", v)
+		return false, errorf("USDT_BACKING is %q, want memfd or file", v)
 	}
 	if v := os.Getenv("USDT_DIR"); v != "" {
 		o.Dir = v
 	}
-	return o, false, nil
+	if v := os.Getenv("USDT_LOCAL"); v != "" {
+		o.Local = v != "0"
+	}
+	if v := os.Getenv("USDT_RECORDER"); v != "" {
+		dir, size := v, ""
+		if i := strings.IndexByte(v, ','); i >= 0 {
+			dir, size = v[:i], v[i+1:]
+		}
+		n, unit := sys.Number(size)
+		switch unit {
+		case "K":
+			n <<= 10
+		case "M":
+			n <<= 20
+		case "G":
+			n <<= 30
+		}
+		o.Recorder = &Recorder{Dir: dir, Size: n}
+	}
+	return false, nil
 }

@@ -9,17 +9,23 @@ import (
 // atSecure is AT_SECURE of include/uapi/linux/auxvec.h.
 const atSecure = 23
 
+// secure is what privileged has found out.
+var secure struct {
+	sync.Once
+	bool
+}
+
 // privileged reports whether this process gained privileges when it was
 // executed, so that its environment is not to be trusted.
-var privileged = sync.OnceValue(func() bool {
-	auxv, err := unix.Auxv()
-	if err != nil {
-		return true
-	}
-	for _, e := range auxv {
-		if e[0] == atSecure {
-			return e[1] != 0
+func privileged() bool {
+	secure.Do(func() {
+		auxv, err := unix.Auxv()
+		secure.bool = err != nil
+		for _, e := range auxv {
+			if e[0] == atSecure {
+				secure.bool = e[1] != 0
+			}
 		}
-	}
-	return false
-})
+	})
+	return secure.bool
+}

@@ -9,7 +9,8 @@ import (
 
 // The probe types differ only in their number of arguments. To stay within the
 // inliner's budget, each has its semaphore as a field of its own, outside the
-// embedded part, and Fire is one test and one call.
+// embedded part, and Fire is one test and one call. What fire passes on are pointers to
+// the arguments, so that the code behind it exists once.
 
 // Probe0 is a probe of no arguments. Make one with NewProbe0.
 type Probe0 struct {
@@ -23,7 +24,7 @@ type Probe0 struct {
 //go:noinline
 func NewProbe0(in Scope, name string) *Probe0 {
 	pr := new(Probe0)
-	declare(in, &pr.probe, &pr.sem, name, slots(nil))
+	declare(in, &pr.probe, name, slots(nil))
 	return pr
 }
 
@@ -39,8 +40,7 @@ func (p *Probe0) Fire() {
 
 //go:noinline
 func (p *Probe0) fire() {
-	var fr frame
-	p.call(&fr)
+	p.pass(nil)
 }
 
 // Probe1 is a probe of one argument. Make one with NewProbe1.
@@ -55,7 +55,7 @@ type Probe1[A Arg] struct {
 //go:noinline
 func NewProbe1[A Arg](in Scope, name, a string) *Probe1[A] {
 	pr := new(Probe1[A])
-	declare(in, &pr.probe, &pr.sem, name, slots([]string{a}, kindOf[A]()))
+	declare(in, &pr.probe, name, slots([]string{a}, kindOf[A]()))
 	return pr
 }
 
@@ -71,9 +71,7 @@ func (p *Probe1[A]) Fire(a A) {
 
 //go:noinline
 func (p *Probe1[A]) fire(a A) {
-	var fr frame
-	put(&fr, p.sig.args[0], a)
-	p.call(&fr)
+	p.pass([]unsafe.Pointer{unsafe.Pointer(&a)})
 }
 
 // Probe2 is a probe of two arguments. Make one with NewProbe2.
@@ -88,7 +86,7 @@ type Probe2[A, B Arg] struct {
 //go:noinline
 func NewProbe2[A, B Arg](in Scope, name, a, b string) *Probe2[A, B] {
 	pr := new(Probe2[A, B])
-	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b}, kindOf[A](), kindOf[B]()))
+	declare(in, &pr.probe, name, slots([]string{a, b}, kindOf[A](), kindOf[B]()))
 	return pr
 }
 
@@ -104,10 +102,7 @@ func (p *Probe2[A, B]) Fire(a A, b B) {
 
 //go:noinline
 func (p *Probe2[A, B]) fire(a A, b B) {
-	var fr frame
-	put(&fr, p.sig.args[0], a)
-	put(&fr, p.sig.args[1], b)
-	p.call(&fr)
+	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b)})
 }
 
 // Probe3 is a probe of three arguments. Make one with NewProbe3.
@@ -122,7 +117,7 @@ type Probe3[A, B, C Arg] struct {
 //go:noinline
 func NewProbe3[A, B, C Arg](in Scope, name, a, b, c string) *Probe3[A, B, C] {
 	pr := new(Probe3[A, B, C])
-	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c}, kindOf[A](), kindOf[B](), kindOf[C]()))
+	declare(in, &pr.probe, name, slots([]string{a, b, c}, kindOf[A](), kindOf[B](), kindOf[C]()))
 	return pr
 }
 
@@ -138,11 +133,7 @@ func (p *Probe3[A, B, C]) Fire(a A, b B, c C) {
 
 //go:noinline
 func (p *Probe3[A, B, C]) fire(a A, b B, c C) {
-	var fr frame
-	put(&fr, p.sig.args[0], a)
-	put(&fr, p.sig.args[1], b)
-	put(&fr, p.sig.args[2], c)
-	p.call(&fr)
+	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b), unsafe.Pointer(&c)})
 }
 
 // Probe4 is a probe of four arguments. Make one with NewProbe4.
@@ -157,7 +148,7 @@ type Probe4[A, B, C, D Arg] struct {
 //go:noinline
 func NewProbe4[A, B, C, D Arg](in Scope, name, a, b, c, d string) *Probe4[A, B, C, D] {
 	pr := new(Probe4[A, B, C, D])
-	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c, d}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]()))
+	declare(in, &pr.probe, name, slots([]string{a, b, c, d}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]()))
 	return pr
 }
 
@@ -173,12 +164,7 @@ func (p *Probe4[A, B, C, D]) Fire(a A, b B, c C, d D) {
 
 //go:noinline
 func (p *Probe4[A, B, C, D]) fire(a A, b B, c C, d D) {
-	var fr frame
-	put(&fr, p.sig.args[0], a)
-	put(&fr, p.sig.args[1], b)
-	put(&fr, p.sig.args[2], c)
-	put(&fr, p.sig.args[3], d)
-	p.call(&fr)
+	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b), unsafe.Pointer(&c), unsafe.Pointer(&d)})
 }
 
 // Probe5 is a probe of five arguments. Make one with NewProbe5.
@@ -193,7 +179,7 @@ type Probe5[A, B, C, D, E Arg] struct {
 //go:noinline
 func NewProbe5[A, B, C, D, E Arg](in Scope, name, a, b, c, d, e string) *Probe5[A, B, C, D, E] {
 	pr := new(Probe5[A, B, C, D, E])
-	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c, d, e}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]()))
+	declare(in, &pr.probe, name, slots([]string{a, b, c, d, e}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]()))
 	return pr
 }
 
@@ -209,13 +195,7 @@ func (p *Probe5[A, B, C, D, E]) Fire(a A, b B, c C, d D, e E) {
 
 //go:noinline
 func (p *Probe5[A, B, C, D, E]) fire(a A, b B, c C, d D, e E) {
-	var fr frame
-	put(&fr, p.sig.args[0], a)
-	put(&fr, p.sig.args[1], b)
-	put(&fr, p.sig.args[2], c)
-	put(&fr, p.sig.args[3], d)
-	put(&fr, p.sig.args[4], e)
-	p.call(&fr)
+	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b), unsafe.Pointer(&c), unsafe.Pointer(&d), unsafe.Pointer(&e)})
 }
 
 // Probe6 is a probe of six arguments. Make one with NewProbe6.
@@ -230,7 +210,7 @@ type Probe6[A, B, C, D, E, F Arg] struct {
 //go:noinline
 func NewProbe6[A, B, C, D, E, F Arg](in Scope, name, a, b, c, d, e, f string) *Probe6[A, B, C, D, E, F] {
 	pr := new(Probe6[A, B, C, D, E, F])
-	declare(in, &pr.probe, &pr.sem, name, slots([]string{a, b, c, d, e, f}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]()))
+	declare(in, &pr.probe, name, slots([]string{a, b, c, d, e, f}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]()))
 	return pr
 }
 
@@ -248,12 +228,5 @@ func (p *Probe6[A, B, C, D, E, F]) Fire(a A, b B, c C, d D, e E, f F) {
 
 //go:noinline
 func (p *Probe6[A, B, C, D, E, F]) fire(a A, b B, c C, d D, e E, f F) {
-	var fr frame
-	put(&fr, p.sig.args[0], a)
-	put(&fr, p.sig.args[1], b)
-	put(&fr, p.sig.args[2], c)
-	put(&fr, p.sig.args[3], d)
-	put(&fr, p.sig.args[4], e)
-	put(&fr, p.sig.args[5], f)
-	p.call(&fr)
+	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b), unsafe.Pointer(&c), unsafe.Pointer(&d), unsafe.Pointer(&e), unsafe.Pointer(&f)})
 }

@@ -15,8 +15,8 @@ type signature struct {
 	typ  *btfgen.Struct // the argument block, named later; nil without arguments
 
 	// Of records:
-	goAddrs bool     // whether the record has a netip.Addr or leads to one
-	texts   []uint32 // offsets of its Texts
+	ipv4  uintptr  // if it has or leads to a netip.Addr: the last word of an IPv4 one
+	texts []uint32 // offsets of its Texts
 
 	// Of probes whose arguments travel in slots:
 	args      []argument

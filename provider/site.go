@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"fmt"
 	"runtime"
 
 	"github.com/go-usdt/usdt/internal/stub"
@@ -36,7 +35,7 @@ func siteCode(s Site) (stub.Code, error) {
 	}
 	c, ok := stub.CodeFor(s)
 	if !ok {
-		return c, fmt.Errorf("site %v does not exist on %s: %w", s, runtime.GOARCH, ErrNotSupported)
+		return c, errorf("site %v does not exist on %s: %w", s, runtime.GOARCH, ErrNotSupported)
 	}
 	return c, nil
 }

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"math"
-	"net/netip"
 	"time"
 	"unsafe"
 
@@ -17,52 +16,65 @@ type frame struct {
 	strings [192]byte // copies of strings that fit
 }
 
-// put writes v, the argument that a describes, into its slots. The frame must lie on
-// the stack of the goroutine that calls put, and must not outlive what v points to.
-func put[T Arg](f *frame, a argument, v T) {
-	f.put(a, unsafe.Pointer(&v))
+// put writes arguments into their slots: args points to values of the Go types that
+// belong to the kinds of s.args. put keeps no pointer to the values themselves. Texts, bytes
+// and addresses are left out if f is nil. The frame, of which slots are a part, must lie
+// on the stack of the goroutine that calls put, and must not outlive what the values
+// point to.
+//
+//go:noinline
+func (s *signature) put(slots *[stub.Slots]uint64, f *frame, args []unsafe.Pointer) {
+	for i, v := range args {
+		a := s.args[i]
+		slot := &slots[a.slot]
+		switch a.kind {
+		case kindInt64, kindUint64, kindFloat64, kindDuration:
+			*slot = *(*uint64)(v)
+		case kindInt8:
+			*slot = uint64(*(*int8)(v))
+		case kindInt16:
+			*slot = uint64(*(*int16)(v))
+		case kindInt32:
+			*slot = uint64(*(*int32)(v))
+		case kindUint8, kindBool:
+			*slot = uint64(*(*uint8)(v))
+		case kindUint16:
+			*slot = uint64(*(*uint16)(v))
+		case kindUint32, kindFloat32:
+			*slot = uint64(*(*uint32)(v))
+		case kindTime:
+			*slot = uint64(nanoseconds(*(*time.Time)(v)))
+		case kindString:
+			if f != nil {
+				s := *(*string)(v)
+				slots[a.lenSlot] = uint64(len(s))
+				f.Ptr[a.slot] = f.terminated(s)
+			}
+		default:
+			if f != nil {
+				f.text(a, v)
+			}
+		}
+	}
 }
 
-// put is the part of the function put that depends on no type: v points to a value of
-// the Go type that belongs to a.kind. It keeps no pointer to the value itself.
-func (f *frame) put(a argument, v unsafe.Pointer) {
-	slot := &f.Slot[a.slot]
+// text writes an argument that leads to bytes, an address or a made text.
+func (f *frame) text(a argument, v unsafe.Pointer) {
 	switch a.kind {
-	case kindInt8:
-		*slot = uint64(*(*int8)(v))
-	case kindInt16:
-		*slot = uint64(*(*int16)(v))
-	case kindInt32:
-		*slot = uint64(*(*int32)(v))
-	case kindInt64, kindUint64, kindFloat64, kindDuration:
-		*slot = *(*uint64)(v)
-	case kindUint8, kindBool:
-		*slot = uint64(*(*uint8)(v))
-	case kindUint16:
-		*slot = uint64(*(*uint16)(v))
-	case kindUint32, kindFloat32:
-		*slot = uint64(*(*uint32)(v))
-	case kindString:
-		f.string(a, *(*string)(v))
-	case kindText:
-		f.string(a, (*Text)(v).string())
 	case kindBytes:
 		b := *(*[]byte)(v)
 		f.Slot[a.lenSlot] = uint64(len(b))
 		// The caller holds b until Fire returns, longer than f is used.
 		f.Ptr[a.slot] = noescape(unsafe.Pointer(unsafe.SliceData(b)))
-	case kindTime:
-		*slot = uint64(nanoseconds(*(*time.Time)(v)))
 	case kindAddr:
-		b, n := addrBytes(*(*netip.Addr)(v))
+		b, n := (*IP)(v).of()
 		f.Slot[a.lenSlot] = uint64(n)
-		f.Ptr[a.slot] = f.bytes(b)
+		f.Ptr[a.slot] = f.terminated(unsafe.String(&b[0], n))
+	case kindText:
+		s := (*Text)(v).string()
+		f.Slot[a.lenSlot] = uint64(len(s))
+		f.Ptr[a.slot] = f.terminated(s)
 	}
-}
-
-func (f *frame) string(a argument, s string) {
-	f.Slot[a.lenSlot] = uint64(len(s))
-	f.Ptr[a.slot] = f.terminated(s)
 }
 
 // nanoseconds returns t as a notes.TimeType.
@@ -76,32 +88,6 @@ func nanoseconds(t time.Time) int64 {
 		return notes.MaxTime
 	}
 	return t.UnixNano()
-}
-
-// addrBytes returns the bytes of an address in network order, and their number.
-func addrBytes(a netip.Addr) (b [16]byte, n int) {
-	switch {
-	case a.Is4():
-		v4 := a.As4()
-		return [16]byte(append(v4[:], b[4:]...)), 4
-	case a.Is6():
-		return a.As16(), 16
-	}
-	return b, 0
-}
-
-// bytes returns the address of a copy of b in the frame if it fits there.
-func (f *frame) bytes(b [16]byte) unsafe.Pointer {
-	if len(b) > len(f.strings)-f.used {
-		moved := new([16]byte)
-		*moved = b
-		return unsafe.Pointer(moved)
-	}
-	p := (*[16]byte)(f.strings[f.used:])
-	*p = b
-	f.used += len(b)
-	// A pointer from the frame to the frame, as in terminated.
-	return noescape(unsafe.Pointer(p))
 }
 
 // terminated returns the address of a copy of s with a NUL behind it, in the

@@ -12,6 +12,20 @@ func sortFunc[E any](list []E, compare func(a, b E) int) {
 	}
 }
 
+// remove is slices.DeleteFunc, whose instances differ for each type of pointers.
+//
+//go:noinline
+func remove[E any](list []E, from func(E) bool) []E {
+	kept := list[:0]
+	for _, e := range list {
+		if !from(e) {
+			kept = append(kept, e)
+		}
+	}
+	clear(list[len(kept):])
+	return kept
+}
+
 // mergeSort sorts list. other is a copy of list, whose contents are lost.
 func mergeSort[E any](list, other []E, compare func(a, b E) int) {
 	if len(list) < 2 {

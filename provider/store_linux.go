@@ -43,18 +43,18 @@ func openDir(dir string) (*os.File, error) {
 			return nil, err
 		}
 	}
-	return openOwned(dir)
+	return openOwned(dir, 0o755)
 }
 
 // openOwned opens a directory that only this user and root can write to, and makes it
-// first if it is missing.
-func openOwned(dir string) (*os.File, error) {
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+// first, with a mode, if it is missing.
+func openOwned(dir string, mode uint32) (*os.File, error) {
+	if err := unix.Mkdir(dir, mode); err != nil && err != unix.EEXIST {
+		return nil, pathError("mkdir", dir, err)
 	}
-	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	f, err := openPath(unix.AT_FDCWD, dir, dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
-		return nil, fmt.Errorf("%w (a symbolic link is not followed)", err)
+		return nil, errorf("%w (a symbolic link is not followed)", err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -100,25 +100,31 @@ func openStored(d *os.File, name string, want []byte) (*os.File, error) {
 }
 
 func compare(f *os.File, want []byte) error {
-	st, err := stat(f)
-	if err != nil {
+	var st unix.Stat_t
+	if err := stat(f, &st); err != nil {
 		return err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return fmt.Errorf("%s is not a regular file; remove it", f.Name())
+		return errorf("%s is not a regular file; remove it", f.Name())
 	}
 	if err := checkOwner(f); err != nil {
 		return err
 	}
-	other := fmt.Errorf("%s does not hold this provider's object; remove it", f.Name())
+	other := errorf("%s does not hold this provider's object; remove it", f.Name())
 	if st.Size != int64(len(want)) {
 		return other
 	}
 	buf := make([]byte, 64<<10)
 	for rest := want; len(rest) > 0; {
-		n, err := io.ReadFull(f, buf[:min(len(buf), len(rest))])
+		n, err := unix.Read(int(f.Fd()), buf[:min(len(buf), len(rest))])
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == nil && n == 0:
+			err = io.ErrUnexpectedEOF
+		}
 		if err != nil {
-			return fmt.Errorf("read %s: %w", f.Name(), err)
+			return errorf("read %s: %w", f.Name(), err)
 		}
 		if !bytes.Equal(buf[:n], rest[:n]) {
 			return other
@@ -141,9 +147,9 @@ func create(d *os.File, name string, contents []byte) error {
 		err = unix.Fchmod(int(f.Fd()), 0o444)
 	}
 	if err == nil {
-		// Without Sync, a crash of the machine could leave the name without its
+		// Without flush, a crash of the machine could leave the name without its
 		// contents.
-		err = f.Sync()
+		err = flush(f)
 	}
 	err = join(err, f.Close())
 	if err == nil {
@@ -156,7 +162,7 @@ func create(d *os.File, name string, contents []byte) error {
 			err = unix.Linkat(int(d.Fd()), temp, int(d.Fd()), name, 0)
 		}
 		if err != nil {
-			err = &fs.PathError{Op: "rename", Path: f.Name(), Err: err}
+			err = pathError("rename", f.Name(), err)
 		}
 	}
 	unix.Unlinkat(int(d.Fd()), temp, 0)

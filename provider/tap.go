@@ -89,7 +89,7 @@ func (p *Provider) setTaps(listeners []*tap.Listener) {
 	}
 	for _, probes := range p.declared() {
 		for _, pr := range probes {
-			if !elsewhere[pr] {
+			if pr != nil && !elsewhere[pr] {
 				pr.attach(nil)
 			}
 		}
@@ -103,7 +103,22 @@ func (p *probe) attach(counter *uint32) {
 	if p.group.provider.taps.any() {
 		counter = stub.Always()
 	}
-	p.semaphore.Attach(counter)
+	p.semaphore().Attach(counter)
+}
+
+// tap passes arguments to the listeners. It replaces each argument that is a [Text] by
+// one that is made.
+func (p *probe) tap(args []unsafe.Pointer) {
+	for i, a := range p.sig.args {
+		if a.kind == kindText {
+			m := made((*Text)(args[i]).string())
+			args[i] = unsafe.Pointer(&m)
+		}
+	}
+	var f frame
+	p.sig.put(&f.Slot, &f, args)
+	// The frame stays where it is, and moves with its stack, until callTaps returns.
+	p.callTaps(tap.Slots((*stub.Block)(noescape(unsafe.Pointer(&f.Block))), p.sig.addresses))
 }
 
 // callTaps passes a firing of the probe to the listeners.
@@ -121,15 +136,18 @@ func (p *Provider) names() []string {
 	defer p.mu.Unlock()
 	var names []string
 	for _, probes := range p.declared() {
-		for name := range probes {
-			names = append(names, name)
+		for name, pr := range probes {
+			if pr != nil {
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)
 	return names
 }
 
-// declared returns the probes of p, including those that Close has withdrawn.
+// declared returns the probes of p, including those that Close has withdrawn. Some of
+// these may be nil.
 func (p *Provider) declared() [2]map[string]*probe {
 	return [2]map[string]*probe{p.probes, p.earlier}
 }

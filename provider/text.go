@@ -23,7 +23,7 @@ import (
 type Text struct {
 	value   unsafe.Pointer // points to the argument of convert
 	convert func(unsafe.Pointer) string
-	length  uint64 // in the fired copy of a record: bytes of the string that value points to
+	length  uint64 // of a made Text, such as in the fired copy of a record: value points to as many bytes
 }
 
 var textType = reflect.TypeFor[Text]()
@@ -95,7 +95,8 @@ func caught(s *string, v any, method string) {
 // string returns the text. The value must not have moved.
 func (t *Text) string() string {
 	if t.convert == nil {
-		return ""
+		// It is the zero Text, or is made already and holds the string.
+		return unsafe.String((*byte)(noescape(t.value)), t.length)
 	}
 	// Conversions copy the value, and keep no pointer to it.
 	return t.convert(noescape(t.value))
@@ -108,8 +109,13 @@ func (s *signature) makeTexts(block unsafe.Pointer) {
 	for _, at := range s.texts {
 		t := (*Text)(unsafe.Add(block, at))
 		text := t.string()
-		t.value, t.length = unsafe.Pointer(unsafe.StringData(text)), uint64(len(text))
+		*t = made(text)
 	}
+}
+
+// made returns the Text of a string.
+func made(s string) Text {
+	return Text{value: unsafe.Pointer(unsafe.StringData(s)), length: uint64(len(s))}
 }
 
 // escape makes v escape to the heap with all that it leads to. A conversion may keep

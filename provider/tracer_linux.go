@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-usdt/usdt/internal/greet"
+	"github.com/go-usdt/usdt/internal/await"
 )
 
 // tracerTime is the longest time that a program waits for its tracer, in all.
@@ -17,12 +17,12 @@ var tracerGone atomic.Bool
 // awaitTracer waits for the tracer that has started this program, if one has, to
 // attach to probes that have just been loaded.
 func awaitTracer() {
-	address := os.Getenv(greet.Variable)
+	address := os.Getenv(await.Variable)
 	if address == "" || privileged() || tracerGone.Load() {
 		return
 	}
 	// A missing tracer is no error of the program.
-	if greet.Wait(address, tracerTime) != nil {
+	if await.Tracer(address, tracerTime) != nil {
 		tracerGone.Store(true)
 	}
 }

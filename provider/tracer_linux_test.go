@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-usdt/usdt/internal/greet"
+	"github.com/go-usdt/usdt/internal/await"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -17,7 +17,7 @@ func TestFrozenTracer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	t.Setenv(greet.Variable, l.Addr().String())
+	t.Setenv(await.Variable, l.Addr().String())
 	var took [2]time.Duration
 	for i, name := range []string{"frozen_first", "frozen_second"} {
 		p := fresh(name, nil)

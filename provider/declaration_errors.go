@@ -1,10 +1,5 @@
 package provider
 
-import (
-	"fmt"
-	"slices"
-)
-
 // wrong is a declaration that each Load reports.
 type wrong struct {
 	name    string // the probe's name, empty for the provider's options
@@ -47,7 +42,7 @@ func (w *wrongs) report() (errs []error) {
 		errs = append(errs, wrong.err)
 	}
 	if w.more > 0 {
-		errs = append(errs, fmt.Errorf("%d more declarations are wrong: the first %d are listed", w.more, maxWrong))
+		errs = append(errs, errorf("%d more declarations are wrong: the first %d are listed", w.more, maxWrong))
 	}
 	return errs
 }
@@ -61,7 +56,7 @@ func (w *wrongs) close() {
 
 // forgive drops the errors of declarations with this name from before the last Close.
 func (w *wrongs) forgive(name string) {
-	w.list = slices.DeleteFunc(w.list, func(w *wrong) bool { return w.earlier && w.name == name })
+	w.list = remove(w.list, func(w *wrong) bool { return w.earlier && w.name == name })
 	if len(w.list) == 0 {
 		w.more = 0
 	}

@@ -1,0 +1,7 @@
+//go:build race && !usdt_nolocal
+
+package provider_test
+
+// The race detector sees nothing of assembly code. What takes its place can be preempted
+// while it holds a shard.
+func init() { raced = true }
