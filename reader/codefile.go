@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/go-usdt/usdt/internal/debugfile"
 )
 
 // findCode returns the file that holds f's code. If f is a file of debug symbols that
@@ -84,13 +86,13 @@ func binaries(path, id string) []string {
 	dir, name := filepath.Dir(path), strings.TrimSuffix(filepath.Base(path), ".debug")
 	out := []string{
 		filepath.Join("/usr/lib/.build-id", id[:2], id[2:]),
-		filepath.Join(debugDir, ".build-id", id[:2], id[2:]),
+		filepath.Join(debugfile.Dir, ".build-id", id[:2], id[2:]),
 		filepath.Join(dir, name),
 	}
 	if filepath.Base(dir) == ".debug" {
 		out = append(out, filepath.Join(filepath.Dir(dir), name))
 	}
-	if below, ok := strings.CutPrefix(dir, debugDir+"/"); ok {
+	if below, ok := strings.CutPrefix(dir, debugfile.Dir+"/"); ok {
 		out = append(out, filepath.Join("/", below, name))
 	}
 	return out

@@ -9,7 +9,6 @@ const (
 	costType       = 128 // a type that an argument's struct refers to
 	costDeclared   = 4   // a byte of such a struct's declaration
 	costSymbol     = 256 // a symbol or a Go function: decoded, sorted, named, yielded
-	costUnxz       = 8   // a byte that comes out of .gnu_debugdata
 	costRelocation = 32
 	costInsn       = 16 // a byte of code that is disassembled
 )

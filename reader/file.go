@@ -2,7 +2,6 @@ package reader
 
 import (
 	"debug/elf"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +21,8 @@ var ErrNotELF = safeelf.ErrNotELF
 
 // Limits in bytes on sections.
 const (
-	maxNotes   = 64 << 20 // a million probes
-	maxTypes   = 128 << 20
-	maxBuildID = 4 << 10
+	maxNotes = 64 << 20 // a million probes
+	maxTypes = 128 << 20
 )
 
 // maxErrors is the largest number of errors yielded for notes or for types: a hostile
@@ -99,7 +97,7 @@ func NewFile(r io.ReaderAt) (*File, error) {
 	}
 	f.code = sync.OnceValue(f.findCode)
 	f.notes = sync.OnceValues(f.openNotes)
-	f.buildID = sync.OnceValue(f.readBuildID)
+	f.buildID = sync.OnceValue(e.BuildID)
 	f.types = sync.OnceValues(f.readTypes)
 	f.symbols = sync.OnceValue(f.newSymbols)
 	f.slots = sync.OnceValue(f.readSlots)
@@ -212,22 +210,4 @@ func (f *File) openNotes() ([]*io.SectionReader, error) {
 		out = append(out, r)
 	}
 	return out, nil
-}
-
-func (f *File) readBuildID() string {
-	s := f.elf.Section(".note.gnu.build-id")
-	if s == nil {
-		return ""
-	}
-	data, err := f.elf.Data(s, maxBuildID)
-	if err != nil || len(data) < 16 {
-		return ""
-	}
-	// An Elf_Nhdr and the owner "GNU\0"; the type is NT_GNU_BUILD_ID.
-	bo := f.elf.ByteOrder
-	namesz, descsz, typ := bo.Uint32(data), bo.Uint32(data[4:]), bo.Uint32(data[8:])
-	if namesz != 4 || typ != 3 || string(data[12:16]) != "GNU\x00" || uint64(descsz) > uint64(len(data)-16) {
-		return ""
-	}
-	return hex.EncodeToString(data[16 : 16+descsz])
 }

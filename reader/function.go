@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/bits"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
 
+	"github.com/go-usdt/usdt/internal/mangled"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -162,7 +162,7 @@ func (t *symtab) appendFunctions(out []functionSymbol) ([]functionSymbol, error)
 		if end := strings.IndexByte(name, 0); end >= 0 {
 			name = name[:end]
 		}
-		if left -= len(name); isMangled(name) {
+		if left -= len(name); mangled.Is(name) {
 			left -= 7 * len(name) // writing them out may take more
 		}
 		if left < 0 {
@@ -202,7 +202,7 @@ func (fn *Function) Name() string {
 	if len(fn.Symbols) == 0 {
 		return ""
 	}
-	return demangled(fn.Symbols[0])
+	return mangled.Source(fn.Symbols[0])
 }
 
 // Match calls match with the function's names until it returns true: with its
@@ -211,38 +211,19 @@ func (fn *Function) Name() string {
 func (fn *Function) Match(match func(name string) bool) (name string, ok bool) {
 	for _, s := range fn.Symbols {
 		if match(s) {
-			return demangled(s), true
+			return mangled.Source(s), true
 		}
 	}
 	for _, s := range fn.Symbols {
-		if !isMangled(s) {
+		if !mangled.Is(s) {
 			continue
 		}
-		full := demangled(s)
-		if full != s && (match(full) || match(demangled(s, demangle.NoParams))) {
+		full := mangled.Source(s)
+		if full != s && (match(full) || match(mangled.Source(s, demangle.NoParams))) {
 			return full, true
 		}
 	}
 	return "", false
-}
-
-// demangled returns a symbol as its source has it. Names that grow beyond what
-// compilers make stay as they are.
-func demangled(symbol string, options ...demangle.Option) string {
-	const minLength, maxLength = 10, 16 // as powers of two
-	if len(symbol) > 1<<maxLength || !isMangled(symbol) {
-		return symbol
-	}
-	// Parts of a name may stand for others. A compiler's names grow to a few times
-	// their length; one that grows to more than 16 times its length would cost as
-	// much.
-	length := min(max(bits.Len(uint(len(symbol)))+4, minLength), maxLength)
-	return demangle.Filter(symbol, append(options, demangle.MaxLength(length))...)
-}
-
-// isMangled reports whether a symbol may be one of C++ or Rust.
-func isMangled(symbol string) bool {
-	return strings.HasPrefix(symbol, "_Z") || strings.HasPrefix(symbol, "_R")
 }
 
 // Entry returns the function's entry as a probe: its provider is the base name

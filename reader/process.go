@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/notes"
 )
 
 // Process is the address space that a process had when [OpenProcess] read it.
@@ -241,6 +242,35 @@ func (p *Probe) SemaphoreValue() (uint16, error) {
 		return 0, err
 	}
 	return p.ByteOrder.Uint16(buf[:]), nil
+}
+
+// LocalWatchers returns how many tracers watch a live probe through shared memory, which
+// the kernel's count does not have. Only probes that package provider declares can have
+// some: theirs count them in the upper half of a semaphore of 32 bits, but for its
+// highest bit.
+func (p *Probe) LocalWatchers() (uint16, error) {
+	word, err := p.wideSemaphore()
+	return uint16(word>>16) & 0x7fff, err
+}
+
+// Recorded reports whether the flight recorder of its process keeps what a live probe
+// passes. Of probes that package provider declares, that is the highest bit of a
+// semaphore of 32 bits; others have no recorder.
+func (p *Probe) Recorded() (bool, error) {
+	word, err := p.wideSemaphore()
+	return word>>31 != 0, err
+}
+
+// wideSemaphore returns the 32 bits of a live probe's semaphore; 0 for one of 16 bits.
+func (p *Probe) wideSemaphore() (uint32, error) {
+	if p.Live == nil || p.Live.SemaphoreAddress == 0 || p.Type == nil || p.Type.Record.Flags&notes.GoroutineRegister == 0 {
+		return 0, nil
+	}
+	var buf [4]byte
+	if err := procfs.ReadMemory(p.Live.PID, p.Live.SemaphoreAddress, buf[:]); err != nil {
+		return 0, err
+	}
+	return p.ByteOrder.Uint32(buf[:]), nil
 }
 
 // files are the files behind the objects of processes, each read once.

@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"bytes"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-usdt/usdt/internal/mangled"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -41,37 +41,11 @@ func (f *File) newSymbols() *symbols {
 	}
 }
 
-// maxDebugdata is the largest number of bytes that are decompressed from
-// .gnu_debugdata.
-const maxDebugdata = 32 << 20
-
-// debugdata reads the symbols in .gnu_debugdata, an xz-compressed ELF file:
-// https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html
-func (f *File) debugdata() (t *symtab, err error) {
-	s := f.elf.Section(".gnu_debugdata")
-	if s == nil {
-		return nil, nil
-	}
-	data, err := f.elf.Data(s, maxDebugdata)
-	if err != nil {
+// debugdata reads the symbols in .gnu_debugdata.
+func (f *File) debugdata() (*symtab, error) {
+	e, err := f.elf.Debugdata()
+	if e == nil || err != nil {
 		return nil, err
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			t, err = nil, fmt.Errorf("section .gnu_debugdata: xz panics: %v", r)
-		}
-	}()
-	// The limit is for the dictionary, too, which may be as large as the output.
-	inner, err := unxz(data, int64(min(maxDebugdata, f.elf.Allowance()/costUnxz)))
-	if err == nil {
-		err = f.elf.Spend(costUnxz * uint64(len(inner)))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("section .gnu_debugdata: %w", err)
-	}
-	e, err := f.elf.Inner(bytes.NewReader(inner))
-	if err != nil {
-		return nil, fmt.Errorf("section .gnu_debugdata: %w", err)
 	}
 	return newSymtab(e, elf.SHT_SYMTAB)
 }
@@ -92,7 +66,7 @@ func (p *Probe) Function() (name string, offset uint64, err error) {
 		if err != nil {
 			errs = append(errs, err)
 		} else if name, start, ok := t.function(addr); ok {
-			return demangled(name), addr - start, nil
+			return mangled.Source(name), addr - start, nil
 		}
 	}
 	golang, err := syms.pclntab()

@@ -1,0 +1,111 @@
+// Package debugfile finds the file with the debug symbols that were stripped from
+// another one:
+// https://sourceware.org/gdb/current/onlinedocs/gdb.html/Separate-Debug-Files.html
+package debugfile
+
+import (
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/safeelf"
+)
+
+// Dir is where distributions put the symbols that they strip.
+const Dir = "/usr/lib/debug"
+
+// File is an open file with debug symbols.
+type File struct {
+	ELF *safeelf.File
+	*os.File
+}
+
+// ByID opens the file in dir with the build-id. It returns nil if there is none.
+func ByID(dir, id string) *File {
+	if len(id) <= 2 {
+		return nil
+	}
+	d := open(filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"))
+	if d != nil && d.ELF.BuildID() != id {
+		d.Close()
+		return nil
+	}
+	return d
+}
+
+// ByLink opens the file that section .gnu_debuglink of f, the file at path, names: in
+// the directory of path, below that, or in dir. It returns nil if there is none.
+//
+// The author of a file chooses the name. So the directory of path must be one that is
+// trusted.
+func ByLink(f *safeelf.File, path, dir string) *File {
+	name, sum, ok := f.DebugLink()
+	if !ok {
+		return nil
+	}
+	left := int64(maxSum)
+	for _, at := range directories(path) {
+		for _, path := range []string{
+			filepath.Join(at, name),
+			filepath.Join(at, ".debug", name),
+			filepath.Join(dir, at, name),
+		} {
+			if sumOf(path, &left) != sum {
+				continue
+			}
+			if d := open(path); d != nil {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+func open(path string) *File {
+	f, err := procfs.OpenFile(path)
+	if err != nil {
+		return nil
+	}
+	e, err := safeelf.NewFile(f)
+	if err != nil {
+		f.Close()
+		return nil
+	}
+	return &File{e, f}
+}
+
+// directories returns the directory of the file at path and, if it is another, the
+// one to which symbolic links lead.
+func directories(path string) []string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil
+	}
+	out := []string{filepath.Dir(abs)}
+	if real, err := filepath.EvalSymlinks(abs); err == nil && filepath.Dir(real) != out[0] {
+		out = append(out, filepath.Dir(real))
+	}
+	return out
+}
+
+// maxSum is the number of bytes of files that are summed up at most: a sparse file
+// costs its owner nothing, and its reader a second for each gigabyte.
+const maxSum = 2 << 30
+
+// sumOf returns the CRC-32 of a file and subtracts its size from left. It returns 0
+// if the file cannot be read or has more than left bytes.
+func sumOf(path string, left *int64) uint32 {
+	r, err := procfs.OpenFile(path)
+	if err != nil {
+		return 0
+	}
+	defer r.Close()
+	h := crc32.NewIEEE()
+	n, err := io.Copy(h, io.LimitReader(r, *left))
+	if *left -= n; err != nil || *left == 0 {
+		return 0
+	}
+	return h.Sum32()
+}
