@@ -1,0 +1,63 @@
+// Package mangled turns symbols and names of types of C++ and Rust into names as sources
+// have them. The work for a name, and the length of its result, are bounded.
+package mangled
+
+import (
+	"math/bits"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// Names longer than maxLength bytes, a power of two, stay as they are. So do names that
+// grow to more: parts of a name may stand for others, so that a short one can describe
+// gigabytes.
+const minLength, maxLength = 10, 16
+
+// Source returns a symbol as its source has it. Names that grow beyond what
+// compilers make stay as they are.
+func Source(symbol string, options ...demangle.Option) string {
+	if !Is(symbol) {
+		return symbol
+	}
+	if text, ok := bounded(symbol, len(symbol), options); ok {
+		return text
+	}
+	return symbol
+}
+
+// Type returns the name of a C++ type, "4Loud" as std::type_info has it, as its source
+// has it, and symbols as Source does. Other names, and those that grow beyond what
+// compilers make, stay as they are.
+func Type(name string) string {
+	if name == "" || Is(name) {
+		return Source(name)
+	}
+	// GCC marks types that are compared by their address, those of one file, by a '*'.
+	plain := strings.TrimPrefix(name, "*")
+	const of = "typeinfo name for " // what _ZTS stands for
+	if text, ok := bounded("_ZTS"+plain, len(plain), nil); ok {
+		if typ, ok := strings.CutPrefix(text, of); ok {
+			return typ
+		}
+	}
+	return name
+}
+
+// bounded demangles a symbol. It returns false if the symbol is none, or if a name of
+// length bytes should not become as long.
+func bounded(symbol string, length int, options []demangle.Option) (text string, ok bool) {
+	if length > 1<<maxLength {
+		return "", false
+	}
+	// A compiler's names grow to a few times their length; one that grows to more than
+	// 16 times its length would cost as much.
+	most := min(max(bits.Len(uint(length))+4, minLength), maxLength)
+	text, err := demangle.ToString(symbol, append(options[:len(options):len(options)], demangle.MaxLength(most))...)
+	return text, err == nil && len(text) < 1<<most // a longer one has been cut
+}
+
+// Is reports whether a symbol may be one of C++ or Rust.
+func Is(symbol string) bool {
+	return strings.HasPrefix(symbol, "_Z") || strings.HasPrefix(symbol, "_R")
+}

@@ -1,0 +1,60 @@
+package symbols
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Frame is a function that runs at an address. Where functions are inlined, several
+// run at one address.
+type Frame struct {
+	// Address is the address that was asked for, 0 if a build-id and an offset were.
+	Address uint64
+	// Func is the function's name as its source has it: demangled, with the types of
+	// parameters, if the language is C++ or Rust. A stub that jumps to another object's
+	// function has that one's name, followed by "@plt". Func is empty if unknown.
+	Func string
+	// File and Line are where in the source the code of the address is, or, in a frame
+	// into which the one before it is inlined, the call. They are empty and 0 if
+	// unknown.
+	File string
+	Line int
+	// Inlined says that Func is inlined into that of the next frame.
+	Inlined bool
+	// Module is the path of the file with the code, as the process has it mapped, or
+	// what stands for it: "[vdso]", "[jit]" for code that the process has generated,
+	// or the kernel's name for other memory. It is empty if nothing is mapped there.
+	Module string
+	// BuildID is the module's GNU build-id in hexadecimal, empty if it has none.
+	BuildID string
+	// Offset is the address's offset in the module's file or, in memory that is no
+	// file's, its distance from where the mapping begins.
+	Offset uint64
+}
+
+// String returns the frame as text: the name, and the file and line, or the module and
+// the offset in it.
+//
+//	main.handle (/src/shop/server.go:42)
+//	malloc (libc.so.6+0x9d0a4)
+//	[unknown] (libfoo.so+0x1129)
+func (f Frame) String() string {
+	var b strings.Builder
+	b.WriteString(f.Func)
+	if f.Func == "" {
+		b.WriteString("[unknown]")
+	}
+	if f.Inlined {
+		b.WriteString(" [inlined]")
+	}
+	switch {
+	case f.File != "":
+		fmt.Fprintf(&b, " (%s:%d)", f.File, f.Line)
+	case f.Module != "":
+		fmt.Fprintf(&b, " (%s+%#x)", path.Base(f.Module), f.Offset)
+	case f.Func == "":
+		fmt.Fprintf(&b, " (%#x)", f.Address)
+	}
+	return b.String()
+}

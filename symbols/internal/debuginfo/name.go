@@ -1,0 +1,146 @@
+package debuginfo
+
+import "github.com/go-usdt/usdt/internal/mangled"
+
+// maxReferences is the number of entries that are gone through for a name: that of
+// code refers to the abstract function, and that to its declaration.
+const maxReferences = 8
+
+// name is the name of a function.
+type name struct {
+	text   string // demangled
+	symbol bool   // whether debugging information has the function's symbol
+}
+
+// name returns the function's name. Functions that are inlined in several places refer
+// to one entry, whose name is found once.
+func (u *Unit) name(fn *function) *name {
+	if n := fn.name.Load(); n != nil {
+		return n
+	}
+	off := u.unit.off + uint64(fn.entry)
+	e, ok := u.info.entryAt(u.unit, u.shapes, off)
+	var n *name
+	if ok && e.linkage.form == 0 && e.name.form == 0 && e.next == u.info && e.nextUnit == u.unit {
+		u.mu.Lock()
+		n = u.names[e.nextOff]
+		u.mu.Unlock()
+		if n == nil {
+			n = u.info.nameAt(u.unit, u.shapes, e.nextOff)
+			u.mu.Lock()
+			u.names[e.nextOff] = n
+			u.mu.Unlock()
+		}
+	} else {
+		n = u.info.nameAt(u.unit, u.shapes, off)
+	}
+	fn.name.Store(n)
+	return n
+}
+
+// nameAt returns the name of the function that the entry at off, of unit u, is about.
+func (d *Info) nameAt(u *unit, shapes *abbrevs, off uint64) *name {
+	n := &name{}
+	for range maxReferences {
+		e, ok := d.entryAt(u, shapes, off)
+		if !ok {
+			break
+		}
+		if e.linkage.form != 0 {
+			return d.demangled(u, e.linkage)
+		}
+		if n.text == "" && e.name.form != 0 {
+			n.text = mangled.Source(d.string(u, e.name))
+		}
+		if d, u, off = e.next, e.nextUnit, e.nextOff; u == nil {
+			break
+		}
+		shapes = d.shapesOf(u)
+	}
+	return n
+}
+
+// maxDemangled is the number of symbols whose names are kept for all units: those of
+// templates are in many.
+const maxDemangled = 1 << 13
+
+// demangled returns the name that a symbol stands for.
+func (d *Info) demangled(u *unit, symbol value) *name {
+	if symbol.form != formStrp {
+		return &name{mangled.Source(d.string(u, symbol)), true}
+	}
+	d.mu.Lock()
+	n := d.names[symbol.num]
+	d.mu.Unlock()
+	if n != nil {
+		return n
+	}
+	n = &name{mangled.Source(d.string(u, symbol)), true}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.names) >= maxDemangled {
+		clear(d.names)
+	}
+	if len(n.text) <= maxKept {
+		d.names[symbol.num] = n
+	}
+	return n
+}
+
+// maxKept is the length in bytes of the longest name that is kept for all units.
+const maxKept = 1 << 10
+
+// nameEntry is what an entry says about a name.
+type nameEntry struct {
+	linkage, name value
+	next          *Info // where the entry to which it refers is
+	nextUnit      *unit // nil if it refers to none
+	nextOff       uint64
+}
+
+// entryAt decodes the entry at off of unit u.
+func (d *Info) entryAt(u *unit, shapes *abbrevs, off uint64) (e nameEntry, ok bool) {
+	for size := uint64(128); size <= maxString; size *= 16 {
+		e = nameEntry{}
+		b := buffer{data: d.info.read(make([]byte, min(size, u.end-off)), off), bo: d.bo}
+		shape := shapes.of(b.uleb())
+		if shape == nil {
+			return e, false
+		}
+		for i := range shape.specs {
+			v := u.enc.read(&b, &shape.specs[i])
+			if b.failed {
+				break
+			}
+			switch shape.specs[i].attr {
+			case attrLinkageName, attrMIPSLinkage:
+				e.linkage = v
+			case attrName:
+				e.name = v
+			case attrAbstractOrigin, attrSpecification:
+				e.next, e.nextUnit, e.nextOff = d.refer(u, v)
+			}
+		}
+		if !b.failed {
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// refer returns the entry to which v refers.
+func (d *Info) refer(u *unit, v value) (*Info, *unit, uint64) {
+	switch v.form {
+	case formRef1, formRef2, formRef4, formRef8, formRefUdata:
+		if off := u.off + v.num; off >= u.off && off < u.end {
+			return d, u, off
+		}
+	case formRefAddr:
+		return d, d.unitAt(v.num), v.num
+	case formGNURefAlt, formRefSup4, formRefSup8:
+		if d.alt != nil {
+			return d.alt, d.alt.unitAt(v.num), v.num
+		}
+	}
+	return d, nil, 0
+}

@@ -1,0 +1,62 @@
+package debuginfo
+
+import (
+	"debug/elf"
+	"io"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+)
+
+// maxSection is the largest number of bytes of a section.
+const maxSection = 4 << 30
+
+// section is a section of debugging information: in the file or, if it was compressed
+// there, in memory.
+type section struct {
+	r    *io.SectionReader // nil if there is no such section
+	held int64             // bytes of memory
+}
+
+func openSection(f *safeelf.File, name string) (section, error) {
+	s := f.Section(name)
+	if s == nil {
+		return section{}, nil
+	}
+	r, err := f.Open(s, maxSection)
+	if err != nil {
+		return section{}, err
+	}
+	out := section{r: r}
+	if s.Flags&elf.SHF_COMPRESSED != 0 {
+		out.held = r.Size()
+	}
+	return out, nil
+}
+
+func (s *section) size() uint64 {
+	if s.r == nil {
+		return 0
+	}
+	return uint64(s.r.Size())
+}
+
+// read fills as much of buf as the section has from off on, and returns that.
+func (s *section) read(buf []byte, off uint64) []byte {
+	if off >= s.size() {
+		return nil
+	}
+	n, _ := s.r.ReadAt(buf[:min(uint64(len(buf)), s.size()-off)], int64(off))
+	return buf[:n]
+}
+
+// str returns the string at off, "" if there is none.
+func (s *section) str(off uint64) string {
+	if off >= s.size() {
+		return ""
+	}
+	str, _ := safeelf.String(s.r, off, maxString)
+	return str
+}
+
+// maxString is the length in bytes of the longest name or path.
+const maxString = 64 << 10

@@ -1,0 +1,6 @@
+// Package pcln reads the table of functions and lines of Go programs, .gopclntab,
+// which stripping keeps. It knows the tables since Go 1.16, and does not trust them.
+//
+// The format is that of the Go runtime: runtime/symtab.go (pcHeader, moduledata),
+// runtime/runtime2.go (_func) and runtime/symtabinl.go (inlinedCall).
+package pcln

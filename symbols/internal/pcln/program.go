@@ -1,0 +1,158 @@
+package pcln
+
+import (
+	"debug/elf"
+	"errors"
+	"io"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+)
+
+// maxTable is the largest number of bytes that are read of a table: a program of 700
+// MB has 180 MB.
+const maxTable = 384 << 20
+
+// Read reads the table of a Go program. It returns nil if the file has none that is
+// known. It reads tables of inlined calls from f later.
+func Read(f *safeelf.File) (*Table, error) {
+	p := &program{file: f}
+	data, err := p.find()
+	if data == nil || err != nil {
+		return nil, err
+	}
+	t, err := New(data, f.ByteOrder)
+	if errors.Is(err, ErrFormat) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.memory, t.held = memory{f}, int64(len(data))
+	if !t.counts() {
+		return t, nil
+	}
+	text, calls, ok := p.module(t, data)
+	if !ok {
+		if text, ok = p.textStart(t); !ok {
+			return nil, nil
+		}
+		t.memory = nil
+	}
+	t.text, t.calls = text, calls
+	return t, nil
+}
+
+// find returns the table's bytes, nil if there is none.
+func (p *program) find() ([]byte, error) {
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
+		if s := p.file.Section(name); s != nil {
+			data, err := p.file.Data(s, maxTable)
+			if err != nil {
+				return nil, err
+			}
+			p.header = s.Addr
+			if s.Flags&elf.SHF_WRITE != 0 {
+				p.relocate(s.Addr, data)
+			}
+			return data, nil
+		}
+	}
+	// Another linker than Go's makes one section of those in position-independent
+	// executables that the dynamic linker changes.
+	s := p.file.Section(".data.rel.ro")
+	if s == nil || p.file.Section(".go.buildinfo") == nil {
+		return nil, nil
+	}
+	data, err := p.file.Data(s, maxTable)
+	if err != nil {
+		return nil, err
+	}
+	for at := 0; at+16 <= len(data); at += 8 {
+		if isHeader(data[at:], p.file.ByteOrder) {
+			p.header = s.Addr + uint64(at)
+			p.relocate(s.Addr, data)
+			return data[at:], nil
+		}
+	}
+	return nil, nil
+}
+
+// Size returns the number of bytes of memory that the table takes.
+func (t *Table) Size() int64 {
+	if t == nil {
+		return 0
+	}
+	return t.held
+}
+
+// memory reads what a program has at an address.
+type memory struct{ f *safeelf.File }
+
+func (m memory) ReadAt(b []byte, addr int64) (int, error) {
+	for i := range m.f.Progs {
+		p := &m.f.Progs[i]
+		if off := uint64(addr) - p.Vaddr; p.Type == elf.PT_LOAD && off < p.Filesz && uint64(len(b)) <= p.Filesz-off {
+			return m.f.ReadAt(b, int64(p.Off+off))
+		}
+	}
+	return 0, io.ErrUnexpectedEOF
+}
+
+// program is what tells where a program has its text.
+type program struct {
+	file   *safeelf.File
+	header uint64 // the address of the table
+}
+
+// Indices of words in moduledata. covctrs and ecovctrs came with Go 1.20.
+const (
+	wordNames    = 1
+	wordText     = 22
+	wordCalls    = 38
+	wordCalls120 = 40
+	words        = 42
+)
+
+// module finds the program's moduledata and returns where the text begins, and from
+// where the addresses of tables of inlined calls count.
+func (p *program) module(t *Table, data []byte) (text, calls uint64, ok bool) {
+	at := uint64(wordCalls120)
+	if t.version == go118 {
+		at = wordCalls
+	}
+	names := p.header + t.word(from(data, uint64(8+3*t.ptr)), t.ptr)
+	for words := range p.candidates(t) {
+		if words[0] == p.header && words[wordNames] == names && p.isCode(words[wordText]) {
+			return words[wordText], words[at], true
+		}
+	}
+	return 0, 0, false
+}
+
+func (p *program) isCode(addr uint64) bool {
+	for i := range p.file.Sections {
+		if s := &p.file.Sections[i]; s.Flags&elf.SHF_EXECINSTR != 0 && addr-s.Addr <= s.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// textStart returns where the text begins as the header of the table says, until Go
+// 1.25, or the symbol-less guess that .text begins with it.
+func (p *program) textStart(t *Table) (uint64, bool) {
+	var b [8]byte
+	if _, err := (memory{p.file}).ReadAt(b[:t.ptr], int64(p.header+uint64(8+2*t.ptr))); err == nil {
+		if addr := t.word(b[:], t.ptr); addr != 0 && p.isCode(addr) {
+			return addr, true
+		}
+	}
+	if s := p.file.Section(".text"); s != nil {
+		t.text = s.Addr
+		// A wrong guess would give wrong names: the program's entry must be a function.
+		if fn, ok := t.find(p.file.Entry); ok && fn.entry+t.text == p.file.Entry {
+			return s.Addr, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,116 @@
+package pcln_test
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/symbols/internal/pcln"
+)
+
+// own returns the table of this test, and its bytes.
+func own(t testing.TB) (*pcln.Table, []byte) {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	e, err := safeelf.NewFile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := pcln.Read(e)
+	if err != nil || table == nil {
+		t.Fatalf("got %v, %v", table, err)
+	}
+	s, err := elf.NewFile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := s.Section(".gopclntab").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table, data
+}
+
+// TestEverywhere compares all of this program's code with what the runtime says.
+func TestEverywhere(t *testing.T) {
+	table, _ := own(t)
+	here, _, _, _ := runtime.Caller(0)
+	count := 0
+	for pc := here &^ 0xffff; pc < here+1<<16; pc += 7 {
+		// The runtime takes a return address.
+		frames := runtime.CallersFrames([]uintptr{pc + 1})
+		got := table.Append(nil, uint64(pc))
+		f, _ := frames.Next()
+		if f.Func == nil || f.File == "?" || f.Entry == pc+1 {
+			continue // inlined, in which case Next wants all program counters, or between functions
+		}
+		if len(got) == 0 {
+			t.Errorf("%#x: got nothing, want %s", pc, f.Function)
+			continue
+		}
+		count++
+		if last := got[0]; last.Func != f.Function || last.File != f.File || last.Line != f.Line {
+			t.Errorf("%#x: got %+v, want %s %s:%d", pc, got, f.Function, f.File, f.Line)
+		}
+	}
+	if count < 1000 {
+		t.Errorf("compared %d addresses only", count)
+	}
+}
+
+// TestMutations changes bytes of a table.
+func TestMutations(t *testing.T) {
+	_, data := own(t)
+	here, _, _, _ := runtime.Caller(0)
+	random := rand.New(rand.NewPCG(3, 5))
+	for range 200 {
+		changed := bytes.Clone(data)
+		for range 200 {
+			binary.LittleEndian.PutUint32(changed[16+random.IntN(len(changed)-20):], random.Uint32()>>random.IntN(32))
+		}
+		start := time.Now()
+		attempt(changed, uint64(here))
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("took %v", took)
+		}
+	}
+}
+
+func attempt(data []byte, addr uint64) {
+	table, err := pcln.New(data, binary.LittleEndian)
+	if err != nil {
+		return
+	}
+	table.SetMemory(bytes.NewReader(data))
+	for _, a := range []uint64{0, 1, 0x1000, 0x20000, addr, addr + 1, 1<<64 - 1} {
+		table.Append(nil, a)
+		table.FrameSize(a)
+	}
+}
+
+// FuzzTable looks functions up in any bytes.
+func FuzzTable(f *testing.F) {
+	for _, magic := range []uint32{0xfffffffa, 0xfffffff0, 0xfffffff1} {
+		seed := binary.LittleEndian.AppendUint32(nil, magic)
+		seed = append(seed, 0, 0, 1, 8)
+		for _, v := range []uint64{2, 1, 0, 80, 90, 100, 110, 120} {
+			seed = binary.LittleEndian.AppendUint64(seed, v)
+		}
+		f.Add(append(seed, bytes.Repeat([]byte{0, 0, 0, 0, 16, 0, 0, 0}, 40)...), uint64(8))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, addr uint64) { attempt(data, addr) })
+}

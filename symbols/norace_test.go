@@ -1,0 +1,5 @@
+//go:build !race
+
+package symbols_test
+
+const slowdown = 1

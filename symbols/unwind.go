@@ -1,0 +1,208 @@
+package symbols
+
+import (
+	"github.com/go-usdt/usdt/symbols/internal/cfi"
+	"github.com/go-usdt/usdt/symbols/internal/pcln"
+)
+
+// maxStack is the number of frames that are unwound.
+const maxStack = 1024
+
+// Unwind appends the addresses of a stack, as [Space.Stack] takes them, to dst: the
+// program counter and then the addresses to which calls return. stack is a copy of the
+// stack's memory from the stack pointer on. Unwind ends where the copy ends, where the
+// stack does, or where nothing says who the caller is.
+//
+// C, C++ and Rust are unwound by .eh_frame or .debug_frame, Go by .gopclntab, code
+// without either by frame pointers.
+func (s *Space) Unwind(dst []uint64, regs *Registers, stack []byte) []uint64 {
+	u := unwinder{space: s, machine: regs.machine, regs: regs.values, stack: cfi.Stack{Start: regs.SP(), Data: stack}}
+	s.mu.Lock()
+	u.regions = s.regions
+	s.mu.Unlock()
+	defer u.release()
+	dst = append(dst, regs.PC())
+	exact := true // whether the program counter is that of an instruction that runs
+	for range maxStack {
+		before := u.regs[u.machine.SP]
+		pc := u.regs[cfi.PC]
+		if !exact {
+			pc--
+		}
+		var ok bool
+		if exact, ok = u.step(pc); !ok || u.regs[cfi.PC] == 0 {
+			break
+		}
+		// Callers are above, but for functions that keep the return address in a
+		// register, of which there is one.
+		if sp := u.regs[u.machine.SP]; sp < before || sp == before && len(dst) > 1 {
+			break
+		}
+		dst = append(dst, u.regs[cfi.PC])
+	}
+	return dst
+}
+
+// unwinder unwinds one stack.
+type unwinder struct {
+	space   *Space
+	regions []region
+	machine *cfi.Machine
+	regs    cfi.Registers
+	stack   cfi.Stack
+
+	held  [8]heldFrames // what was used last
+	count int
+}
+
+// heldFrames is what unwinds the code of a region.
+type heldFrames struct {
+	region *region
+	item   *item
+	frames *frameTables
+}
+
+// frameTables is what says who called the code of an object.
+type frameTables struct {
+	object *object
+	cfi    *cfi.Table
+	golang *pcln.Table
+}
+
+func (u *unwinder) release() {
+	for i := range u.held[:min(u.count, len(u.held))] {
+		u.space.resolver.cache.release(u.held[i].item)
+	}
+}
+
+// step goes to the caller of the code at pc. exact reports that a signal interrupted
+// the caller.
+func (u *unwinder) step(pc uint64) (exact, ok bool) {
+	g := regionAt(u.regions, pc)
+	if g == nil || g.mapped == nil {
+		return false, u.byTrampoline(pc) || u.byFramePointer()
+	}
+	t := u.tables(g)
+	if t == nil {
+		return false, u.byFramePointer()
+	}
+	addr, ok := t.object.address(pc - g.Start + g.Offset)
+	if !ok {
+		return false, u.byFramePointer()
+	}
+	if t.golang != nil {
+		if size, top, ok := t.golang.FrameSize(addr); ok {
+			return false, !top && u.byFrameSize(size)
+		}
+	}
+	if t.cfi != nil && t.cfi.Machine() == u.machine {
+		if row := t.cfi.Row(addr); row != nil {
+			return row.Step(u.machine, &u.regs, &u.stack)
+		}
+	}
+	return false, u.byFramePointer()
+}
+
+// tables returns what unwinds the code of g, nil if there is nothing.
+func (u *unwinder) tables(g *region) *frameTables {
+	for i := range u.held[:min(u.count, len(u.held))] {
+		if u.held[i].region == g {
+			return u.held[i].frames
+		}
+	}
+	c := u.space.resolver.cache
+	object := u.space.resolver.objectOf(g.mapped)
+	defer c.release(object)
+	it := c.get(cacheKey{object.key.object, unwind}, object, func(*item) (any, int64, error) {
+		return newFrameTables(object)
+	})
+	h := heldFrames{region: g, item: it}
+	h.frames, _ = it.value.(*frameTables)
+	slot := &u.held[u.count%len(u.held)]
+	if u.count >= len(u.held) {
+		c.release(slot.item)
+	}
+	*slot = h
+	u.count++
+	return h.frames
+}
+
+// newFrameTables reads what unwinds an object's code.
+func newFrameTables(it *item) (any, int64, error) {
+	o, ok := it.value.(*object)
+	if !ok {
+		return nil, 0, errNoFile
+	}
+	t := &frameTables{object: o, golang: o.golang()}
+	size := int64(0)
+	if t.cfi, _ = cfi.Read(o.elf); t.cfi != nil {
+		size = t.cfi.Size()
+	}
+	return t, size, nil
+}
+
+// byTrampoline goes to the caller of CPython's perf trampoline, which on x86-64 moves
+// the stack pointer by 8 bytes and calls (Python/asm_trampoline.S, before frame
+// pointers came to it).
+func (u *unwinder) byTrampoline(pc uint64) bool {
+	sp := u.regs[u.machine.SP]
+	if u.machine != cfi.AMD64 || u.regs[u.machine.FP] == sp || !u.space.jit.isPython(pc) {
+		return false
+	}
+	ra, ok := u.stack.Word(sp + 8)
+	if !ok {
+		return false
+	}
+	u.regs[cfi.PC], u.regs[u.machine.SP] = ra, sp+16
+	return true
+}
+
+// byFramePointer goes to the caller by the frame pointer, which leads to the caller's,
+// with the return address behind it.
+func (u *unwinder) byFramePointer() bool {
+	fp := u.regs[u.machine.FP]
+	if fp < u.regs[u.machine.SP] || fp%8 != 0 {
+		return false
+	}
+	caller, ok := u.stack.Word(fp)
+	ra, known := u.stack.Word(fp + 8)
+	if !ok || !known {
+		return false
+	}
+	u.regs[u.machine.FP], u.regs[cfi.PC], u.regs[u.machine.SP] = caller, ra&u.machine.Mask, fp+16
+	return true
+}
+
+// byFrameSize goes to the caller of a Go function whose frame has this size.
+func (u *unwinder) byFrameSize(size uint64) bool {
+	sp := u.regs[u.machine.SP]
+	if u.machine.Link != 0 {
+		ra := u.regs[u.machine.Link]
+		if size > 0 {
+			// The return address is at the bottom of the frame, the caller's frame
+			// pointer below that (cmd/internal/obj/arm64).
+			var ok bool
+			if ra, ok = u.stack.Word(sp); !ok {
+				return false
+			}
+			if fp, ok := u.stack.Word(sp - 8); ok {
+				u.regs[u.machine.FP] = fp
+			}
+		}
+		u.regs[cfi.PC], u.regs[u.machine.SP], u.regs[u.machine.Link] = ra&u.machine.Mask, sp+size, 0
+		return true
+	}
+	ra, ok := u.stack.Word(sp + size)
+	if !ok {
+		return false
+	}
+	if size >= 8 {
+		// The caller's frame pointer is next to the return address
+		// (cmd/internal/obj/x86).
+		if fp, ok := u.stack.Word(sp + size - 8); ok {
+			u.regs[u.machine.FP] = fp
+		}
+	}
+	u.regs[cfi.PC], u.regs[u.machine.SP] = ra, sp+size+8
+	return true
+}
