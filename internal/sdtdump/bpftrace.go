@@ -15,13 +15,14 @@ import (
 // by itself, as in bpftrace -e 'LINE'. All lines below one comment, which says how to
 // run bpftrace, form a program, too. The lines are for bpftrace from 0.17 on.
 type bpftracePrinter struct {
+	*options
 	w       *bufio.Writer
 	written map[string]bool // bpftrace attaches to all sites of a probe together
 	command string          // the last comment
 }
 
-func newBpftrace(w io.Writer, _ *options) printer {
-	return &bpftracePrinter{w: bufio.NewWriter(w), written: map[string]bool{}}
+func newBpftrace(w io.Writer, o *options) printer {
+	return &bpftracePrinter{options: o, w: bufio.NewWriter(w), written: map[string]bool{}}
 }
 
 func (b *bpftracePrinter) flush() error { return b.w.Flush() }
@@ -46,6 +47,7 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 	var format strings.Builder
 	var values []string
 	d := decoded{p, p.Arguments()}
+	known := b.prototypeOf(p, d.args)
 	for i := range d.args {
 		if !bpftraceReads(&d.args[i]) {
 			fmt.Fprintf(b.w, "// bpftrace from 0.24 on refuses this probe for its argument %s\n", printable.String(d.args[i].Text))
@@ -62,6 +64,15 @@ func (b *bpftracePrinter) probe(p *reader.Probe) error {
 		name := fmt.Sprintf("arg%d", i)
 		if t := blockField(d, i); t != nil {
 			name = identifier(t.Name)
+		}
+		if a := param(known, i); a != nil {
+			if a.IsLength {
+				continue
+			}
+			name = a.Name
+			if verb, text := bpftraceText(a, i); verb != "" && bpftraceReads(&d.args[i]) {
+				f, v = verb, text
+			}
 		}
 		fmt.Fprintf(&format, " %s=%s", name, f)
 		values = append(values, v)
@@ -157,7 +168,7 @@ func percent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 func bpftraceQuote(s string) string {
 	for _, c := range s {
 		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.ContainsRune("_-./*+", c):
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.ContainsRune("_-./*", c):
 		default:
 			return `"` + s + `"`
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/version"
+	"github.com/go-usdt/usdt/prototype"
 )
 
 // Exit codes.
@@ -32,9 +33,12 @@ type options struct {
 	symbols bool
 	disasm  bool
 	check   bool
+	// providers are the files that name arguments.
+	providers []string
 
-	selector *selector.Selector // nil for every probe
-	color    bool
+	selector   *selector.Selector // nil for every probe
+	prototypes *prototype.Table   // nil for no names but those in the objects
+	color      bool
 }
 
 // errUsage wraps errors of the command's user.
@@ -76,7 +80,8 @@ func command(stdout, stderr io.Writer, code *int) *cobra.Command {
 		Use:   "sdtdump [flags] TARGET...",
 		Short: "Show the USDT probes of ELF files and of live processes",
 		Long: `Show the USDT probes of ELF files and of live processes: provider, name,
-addresses and decoded arguments, with names and types where the object has them.
+addresses and decoded arguments, with names and types where the object has them or
+they are known of its program.
 
 A TARGET is an ELF file, or a directory, which is walked.
 On a terminal the text is coloured, unless NO_COLOR is set.
@@ -91,6 +96,10 @@ matched or --check found faults, 2 bad usage.`,
 			if err := o.validate(cmd.Flags()); err != nil {
 				return errUsage{err}
 			}
+			var err error
+			if o.prototypes, err = prototype.Load(o.providers...); err != nil {
+				return errUsage{err}
+			}
 			c, err := dump(&o, stdout, stderr)
 			*code = c
 			return err
@@ -103,6 +112,7 @@ matched or --check found faults, 2 bad usage.`,
 	f.StringVar(&o.probe, "probe", "", "only probes that match `GLOB`, [PATH:]PROVIDER:NAME")
 	f.BoolVar(&o.symbols, "symbols", false, "show the enclosing functions, demangled")
 	f.BoolVar(&o.disasm, "disasm", false, "show the instructions at each site, and whether it is watched now")
+	f.StringSliceVar(&o.providers, "providers", nil, "`FILE` that names arguments of probes, as in 'mine:request(char *path, long took ns)', beside those that are known; none for no names")
 	cmd.Version = version.String()
 	cmd.SetVersionTemplate("sdtdump {{.Version}}\n")
 	f.Bool("version", false, "print the version and exit")
@@ -149,7 +159,7 @@ func (o *options) validate(flags *pflag.FlagSet) error {
 		}
 	}
 	if o.check {
-		for _, name := range []string{"format", "json", "symbols", "disasm"} {
+		for _, name := range []string{"format", "json", "symbols", "disasm", "providers"} {
 			if flags.Changed(name) {
 				return fmt.Errorf("--%s has no effect with --check, which shows no probes", name)
 			}

@@ -10,25 +10,32 @@ import (
 
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // cPrinter writes a C struct for the argument block of every typed probe, for
 // BPF programs and bpftrace scripts. Nested types are written out where they
-// are used, so that the structs of several objects can stand in one file.
+// are used, so that the structs of several objects can stand in one file. For a probe
+// whose arguments are known otherwise, it writes a macro with their declarations.
 type cPrinter struct {
+	*options
 	w       *bufio.Writer
 	written map[string]bool
 }
 
-func newC(w io.Writer, _ *options) printer {
-	return &cPrinter{w: bufio.NewWriter(w), written: map[string]bool{}}
+func newC(w io.Writer, o *options) printer {
+	return &cPrinter{options: o, w: bufio.NewWriter(w), written: map[string]bool{}}
 }
 
 func (c *cPrinter) flush() error { return c.w.Flush() }
 
 func (c *cPrinter) probe(p *reader.Probe) error {
 	name := identifier(p.Provider) + "_" + identifier(p.Name)
+	if known := c.prototypeOf(p, nil); known != nil && !c.written[name] {
+		c.written[name] = true
+		return c.macro(name, known, p.Arguments())
+	}
 	if p.Type == nil || p.Type.Struct == nil || c.written[name] {
 		return nil
 	}
@@ -37,6 +44,37 @@ func (c *cPrinter) probe(p *reader.Probe) error {
 	fmt.Fprintf(c.w, "struct %s {\n", name)
 	cMembers(c.w, p.Type.Struct.Members, p.Type.Struct.Size, "\t", 0)
 	_, err := fmt.Fprint(c.w, "} __attribute__((packed));\n\n")
+	return err
+}
+
+// macro writes the declarations of a probe's arguments.
+func (c *cPrinter) macro(name string, known *prototype.Prototype, args []notes.Arg) error {
+	fmt.Fprintf(c.w, "/* %s: int BPF_USDT(program, %s) of libbpf's usdt.bpf.h */\n", comment(known.String()), name)
+	var params []string
+	for i := range args {
+		param := param(known, i)
+		switch {
+		case param == nil:
+			params = append(params, "unsigned long "+argumentName(i))
+		case param.Follow || param.Kind == prototype.Pointer:
+			params = append(params, "const void *"+param.Name)
+		case param.Kind == prototype.Text:
+			params = append(params, "const char *"+param.Name)
+		case param.Kind == prototype.Text16:
+			params = append(params, "const unsigned short *"+param.Name)
+		case param.Kind == prototype.Bool:
+			params = append(params, "_Bool "+param.Name)
+		case args[i].Err != nil || args[i].Float || args[i].Size > 8:
+			params = append(params, "unsigned long "+param.Name)
+		default:
+			t := btf.Int{Size: uint32(args[i].Size)}
+			if args[i].Signed {
+				t.Encoding = btf.Signed
+			}
+			params = append(params, cInt(&t)+" "+param.Name)
+		}
+	}
+	_, err := fmt.Fprintf(c.w, "#define %s %s\n\n", name, strings.Join(params, ", "))
 	return err
 }
 

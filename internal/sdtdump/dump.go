@@ -38,7 +38,7 @@ func dump(o *options, stdout, stderr io.Writer) (int, error) {
 		return exitFailed, nil
 	}
 	if c, ok := d.out.(*cPrinter); ok && len(c.written) == 0 {
-		return exitFailed, fmt.Errorf("--format c writes the types of probes, and none of these %d has types; --format text shows their arguments", d.matched)
+		return exitFailed, fmt.Errorf("--format c writes the types of probes, and none of these %d has types that are known; --format text shows their arguments", d.matched)
 	}
 	return exitDone, nil
 }

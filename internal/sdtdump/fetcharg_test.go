@@ -29,7 +29,7 @@ func TestFetchArg(t *testing.T) {
 		{elf.EM_AARCH64, elf.ELFCLASS64, "4@[sp, 8]", "+8(%sp):u32", nil},
 	} {
 		p := decoded{&reader.Probe{Machine: tt.machine, Class: tt.class}, notes.ParseArgs(notes.Machine(tt.machine), notes.Class(tt.class), tt.arg)}
-		if got, err := fetchArg(p, 0); got != tt.want || err != tt.err {
+		if got, err := fetchArg(p, 0, nil); got != tt.want || err != tt.err {
 			t.Errorf("%v %s: got %q, %v, want %q, %v", tt.machine, tt.arg, got, err, tt.want, tt.err)
 		}
 	}

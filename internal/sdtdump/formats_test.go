@@ -108,6 +108,7 @@ func TestBpftrace(t *testing.T) {
 	for name, args := range map[string][]string{
 		"C":     {compile(t)},
 		"typed": {"-p", startService(t), "--probe", "sdtdump_service:*"},
+		"known": {cxxLibrary(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := strings.SplitAfter(output(t, append(args, "--format", "bpftrace")...), "\n")

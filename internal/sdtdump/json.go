@@ -37,6 +37,10 @@ type jsonProbe struct {
 }
 
 type jsonArgument struct {
+	// Name, Type and Unit are known from elsewhere than the object.
+	Name   string      `json:"name,omitempty"`
+	Type   string      `json:"type,omitempty"`
+	Unit   string      `json:"unit,omitempty"`
 	Text   string      `json:"text"`
 	Size   int         `json:"size,omitempty"`
 	Signed *bool       `json:"signed,omitempty"`
@@ -123,6 +127,12 @@ func (j *jsonPrinter) probe(p *reader.Probe) error {
 	j.args, j.out = notes.AppendArgs(j.args[:0], notes.Machine(p.Machine), notes.Class(p.Class), p.Args), j.out[:0]
 	for i := range j.args {
 		j.out = append(j.out, argumentJSON(&j.args[i]))
+	}
+	known := j.prototypeOf(p, j.args)
+	for i := range j.out {
+		if a := param(known, i); a != nil {
+			j.out[i].Name, j.out[i].Type, j.out[i].Unit = a.Name, a.Type, a.Unit
+		}
 	}
 	out.Arguments = j.out
 	if j.symbols {

@@ -40,7 +40,7 @@ func newMarkdown(w io.Writer, o *options) printer {
 func (m *markdownPrinter) probe(p *reader.Probe) error {
 	row := markdownRow{
 		provider: strings.Clone(p.Provider), name: strings.Clone(p.Name),
-		args: markdownArguments(p), semaphore: "no",
+		args: m.arguments(p), semaphore: "no",
 	}
 	if p.Semaphore != 0 {
 		row.semaphore = "yes"
@@ -83,9 +83,9 @@ func (m *markdownPrinter) row(cells ...string) {
 	m.w.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
-// markdownArguments returns the arguments of p as its service declared them, or their
-// sizes from the note.
-func markdownArguments(p *reader.Probe) string {
+// arguments returns the arguments of p as its service declared them, as they are known
+// otherwise, or their sizes from the note.
+func (m *markdownPrinter) arguments(p *reader.Probe) string {
 	var cells []string
 	if p.Type != nil && len(p.Type.Fields) > 0 {
 		for i := range p.Type.Fields {
@@ -96,7 +96,15 @@ func markdownArguments(p *reader.Probe) string {
 		}
 		return strings.Join(cells, ", ")
 	}
-	for i, a := range p.Arguments() {
+	args := p.Arguments()
+	known := m.prototypeOf(p, args)
+	for i, a := range args {
+		if param := param(known, i); param != nil {
+			if !param.IsLength {
+				cells = append(cells, markdownCode(param.Name+" "+goTypeOf(param, &a)))
+			}
+			continue
+		}
 		if a.Err != nil {
 			cells = append(cells, markdownCode(argumentName(i)+" ?"))
 			continue

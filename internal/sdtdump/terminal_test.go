@@ -2,40 +2,14 @@ package sdtdump
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/pty"
 )
-
-// terminal returns both ends of a new pseudo-terminal.
-func terminal(t *testing.T) (master, slave *os.File) {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		needs.Skip(t, "no pseudo-terminals: %v", err)
-	}
-	t.Cleanup(func() { master.Close() })
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		needs.Skip(t, "no pseudo-terminals: %v", err)
-	}
-	t.Cleanup(func() { slave.Close() })
-	return master, slave
-}
 
 func TestColor(t *testing.T) {
 	prog := compile(t)
@@ -48,7 +22,7 @@ func TestColor(t *testing.T) {
 		stdout.Close()
 	}
 	onTerminal := func() string {
-		master, slave := terminal(t)
+		master, slave := pty.Open(t)
 		text := make(chan string)
 		go func() {
 			data, _ := io.ReadAll(master) // it ends with EIO

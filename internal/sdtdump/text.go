@@ -71,6 +71,9 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 	if p.Type != nil && len(p.Type.Fields) > 0 {
 		b = append(append(append(b, "      "...), t.declarations(p.Type)...), '\n')
 	}
+	if known := t.prototypeOf(p, nil); known != nil {
+		b = append(appendPrototype(append(b, "      "...), known), '\n')
+	}
 	for _, err := range []error{p.SiteErr, p.SemaphoreErr} {
 		b = t.complain(b, err)
 	}

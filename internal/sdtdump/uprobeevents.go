@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -17,6 +18,7 @@ import (
 // (Documentation/trace/uprobetracer.rst). For a probe that the kernel cannot express
 // it writes a comment, which the kernel accepts as well.
 type uprobeEventsPrinter struct {
+	*options
 	w     *bufio.Writer
 	names map[string]int // events by name: further sites get a number
 	sites map[string]bool
@@ -25,8 +27,8 @@ type uprobeEventsPrinter struct {
 // maxEventName is MAX_EVENT_NAME_LEN of kernel/trace/trace.h, minus the NUL.
 const maxEventName = 63
 
-func newUprobeEvents(w io.Writer, _ *options) printer {
-	return &uprobeEventsPrinter{w: bufio.NewWriter(w), names: map[string]int{}, sites: map[string]bool{}}
+func newUprobeEvents(w io.Writer, o *options) printer {
+	return &uprobeEventsPrinter{options: o, w: bufio.NewWriter(w), names: map[string]int{}, sites: map[string]bool{}}
 }
 
 func (u *uprobeEventsPrinter) flush() error { return u.w.Flush() }
@@ -55,9 +57,10 @@ func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
 	group, event := identifier(p.Provider), identifier(p.Name)
 	line := fmt.Sprintf("p:%.*s/%s %s", maxEventName, group, u.unique(group, event), at)
 	d := decoded{p, p.Arguments()}
+	known := u.prototypeOf(p, d.args)
 	names := fetchArgNames{}
 	for i := range d.args {
-		arg, err := fetchArg(d, i)
+		arg, err := fetchArg(d, i, param(known, i))
 		if err != nil {
 			about := fmt.Sprintf("%s:%s argument %d, %s: %v", p.Provider, p.Name, i, d.args[i].Text, err)
 			fmt.Fprintf(u.w, "# %s\n", printable.String(about))
@@ -66,6 +69,9 @@ func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
 		name := fmt.Sprintf("arg%d", i)
 		if f := blockField(d, i); f != nil && !strings.HasPrefix(f.Name, "common_") {
 			name = identifier(f.Name)
+		}
+		if a := param(known, i); a != nil {
+			name = a.Name
 		}
 		line += " " + names.unique(name) + "=" + arg
 	}
@@ -113,8 +119,9 @@ var (
 	errAddress  = errors.New("uprobe_events has no addresses of symbols")
 )
 
-// fetchArg returns argument i of p in the syntax of uprobe_events.
-func fetchArg(p decoded, i int) (string, error) {
+// fetchArg returns argument i of p in the syntax of uprobe_events. known is nil if nothing
+// is known of it beside what the object says.
+func fetchArg(p decoded, i int, known *prototype.Param) (string, error) {
 	a := &p.args[i]
 	if a.Err != nil {
 		return "", a.Err
@@ -159,6 +166,12 @@ func fetchArg(p decoded, i int) (string, error) {
 		value = fmt.Sprintf("%+d(%s)", a.Disp, reg)
 	}
 	if f := blockField(p, i); f != nil && f.Kind == reader.String {
+		return "+0(" + value + "):string", nil
+	}
+	if known != nil && known.Kind == prototype.Text && known.Length < 0 {
+		if known.Follow {
+			value = fmt.Sprintf("+%d(%s)", known.Offset, value)
+		}
 		return "+0(" + value + "):string", nil
 	}
 	return value + ":" + typ, nil

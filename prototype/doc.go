@@ -1,0 +1,45 @@
+// Package prototype names the arguments of probes whose objects do not name them: most
+// programs with USDT probes say only where their arguments are and how long.
+//
+// A [Table] has lines that read like declarations in C, with the provider in front:
+//
+//	postgresql:query__start(char *query)
+//	hotspot:class__loaded(char *name[len], int len, void *loader, bool shared)
+//
+// [Known] is the table of PostgreSQL, OpenJDK, CPython and others, which this package
+// comes with. [ReadFile] reads a user's own:
+//
+//	table, err := prototype.ReadFile("mine.probes") // errors say file and line
+//	table = prototype.Known().With(table)           // whose lines win
+//	p := table.Lookup(note.Provider, note.Name, probe.Arguments(), notes.ELFCLASS64)
+//
+// Lookup compares sizes and signs. It returns nothing where a line does not fit, so
+// that the line of one version names nothing in another version's probe.
+//
+// # Files
+//
+// A line is empty, a comment that begins with '#', or one of
+//
+//	PROVIDER:NAME(TYPE ARGUMENT, …)
+//	typedef TYPE NAME
+//	enum NAME { NAME, NAME = VALUE, … }
+//
+// What is open in parentheses or braces goes on in the next line. Types are those of C
+// and stdint.h, typedefs and enums of lines above, and pointers to anything. They
+// must have the size and the sign that the object says, except that constants in the
+// code have neither. An argument can be more than a number:
+//
+//	char *query             text that ends in a NUL
+//	char *name[len]         text of len bytes; len is another argument, which events leave out
+//	char16_t *name[len]     UTF-16 of len units
+//	char *type->8           text whose address is 8 bytes behind where the argument points to
+//	void *loader            an address
+//	enum mode               the number of a name
+//	long took ns            a unit: ns, us, ms, s, bytes, kB, pages, blocks
+//	int fd as uintptr_t     declared as int, but passed as uintptr_t
+//	int _                   an argument of no known name
+//	...                     at the end: there may be more arguments
+//
+// A probe can have several lines, for versions that pass different arguments. If more
+// than one fits, an argument has the name and type in which they all agree.
+package prototype

@@ -1,0 +1,131 @@
+package prototype
+
+import (
+	"slices"
+
+	"github.com/go-usdt/usdt/notes"
+)
+
+// Table has the prototypes of probes. The nil Table has none. Any number of
+// goroutines may use a Table.
+type Table struct {
+	probes map[probe][]Prototype
+	lines  []*Prototype // in their order, for Prototypes
+	over   *Table       // has what this one lacks; nil if nothing does
+	// provider returns the probes of a provider, of Known's table; nil of others. Programs
+	// that do not call Known do not contain its files.
+	provider func(name string) map[probe][]Prototype
+}
+
+type probe struct{ provider, name string }
+
+// With returns a table of the prototypes of both. Where other has lines for a probe,
+// those of t are left out.
+func (t *Table) With(other *Table) *Table {
+	switch {
+	case other == nil:
+		return t
+	case t == nil:
+		return other
+	}
+	return &Table{probes: other.probes, lines: other.lines, provider: other.provider, over: chain(other.over, t)}
+}
+
+func chain(t, below *Table) *Table {
+	if t == nil {
+		return below
+	}
+	return below.With(t)
+}
+
+// Lookup returns the names of the arguments that a probe has by its note, nil if none
+// is known. An argument in which the prototypes that fit do not agree has no name.
+func (t *Table) Lookup(provider, name string, args []notes.Arg, class notes.Class) *Prototype {
+	all := t.Of(provider, name)
+	var fit *Prototype
+	for i := range all {
+		p := &all[i]
+		if !p.fits(args, class) {
+			continue
+		}
+		if fit == nil {
+			fit = p
+		} else {
+			fit = fit.common(p)
+		}
+	}
+	if fit == nil || !slices.ContainsFunc(fit.Params, func(a Param) bool { return a.Name != "" }) {
+		return nil
+	}
+	return fit
+}
+
+// Of returns the prototypes of a probe, one for each form that versions of its program
+// pass.
+func (t *Table) Of(provider, name string) []Prototype {
+	for ; t != nil; t = t.over {
+		probes := t.probes
+		if t.provider != nil {
+			probes = t.provider(provider)
+		}
+		if all := probes[probe{provider, name}]; len(all) > 0 {
+			return all
+		}
+	}
+	return nil
+}
+
+// Prototypes returns the table's own prototypes in their order, without those of the
+// table that it was put on by [Table.With] and without Known's.
+func (t *Table) Prototypes() []*Prototype {
+	if t == nil {
+		return nil
+	}
+	return t.lines
+}
+
+// fits reports whether a probe with these arguments can be the one that p describes.
+func (p *Prototype) fits(args []notes.Arg, class notes.Class) bool {
+	if len(args) < len(p.Params) || len(args) > len(p.Params) && !p.More {
+		return false
+	}
+	for i := range p.Params {
+		if !p.Params[i].passed.fits(&args[i], class) {
+			return false
+		}
+	}
+	return true
+}
+
+// common returns a prototype with what p and q agree in.
+func (p *Prototype) common(q *Prototype) *Prototype {
+	out := *p
+	out.Params = slices.Clone(p.Params[:min(len(p.Params), len(q.Params))])
+	out.More = p.More || q.More || len(p.Params) != len(q.Params)
+	for i := range out.Params {
+		if !p.agrees(q, i) {
+			out.Params[i] = Param{Length: -1, passed: out.Params[i].passed}
+		}
+	}
+	// Text needs its length.
+	for i := range out.Params {
+		a := &out.Params[i]
+		if a.Length >= 0 && (a.Length >= len(out.Params) || out.Params[a.Length].Name == "") {
+			*a = Param{Length: -1, passed: a.passed}
+		}
+	}
+	return &out
+}
+
+// agrees reports whether p and q say the same of argument i, but for the size and sign
+// of an integer, which the note has.
+func (p *Prototype) agrees(q *Prototype, i int) bool {
+	a, b := p.Params[i], q.Params[i]
+	if a.isInteger() && b.isInteger() {
+		a.Kind, a.Type, a.Size = b.Kind, b.Type, b.Size
+	}
+	a.passed, b.passed = passing{}, passing{}
+	return a == b
+}
+
+func (a *Param) isInteger() bool { return a.Kind == Signed || a.Kind == Unsigned }
