@@ -13,9 +13,9 @@ var ErrFault = errors.New("memory not readable")
 
 // Arg is one argument of an event, a field of a [Struct] or an element of a [List].
 type Arg struct {
-	// Name is the argument's name if the object names it. Otherwise it is "arg0" to
-	// "argN", by the place in the note or among a function's arguments, and "retval"
-	// for a function's result.
+	// Name is the argument's name if the object names it, or package prototype does for
+	// whoever traces. Otherwise it is "arg0" to "argN", by the place in the note or among
+	// a function's arguments, and "retval" for a function's result.
 	Name string
 	// Value is a uint64 (also for addresses), int64, float64, bool, string, []byte,
 	// [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List]. It is

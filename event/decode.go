@@ -41,6 +41,12 @@ func (r *reading) set(s *shape.Shape, rec record.Record) error {
 // indices of their strings by index.
 func (r *reading) all(fields []shape.Field, at, index int) []Arg {
 	args := make([]Arg, len(fields))
+	r.fill(args, fields, at, index)
+	return args
+}
+
+// fill is all for memory that is there.
+func (r *reading) fill(args []Arg, fields []shape.Field, at, index int) {
 	for i := range fields {
 		f, a := &fields[i], &args[i]
 		a.Name = f.Name
@@ -50,7 +56,6 @@ func (r *reading) all(fields []shape.Field, at, index int) []Arg {
 		}
 		a.Value, a.Err = r.value(f, at, index)
 	}
-	return args
 }
 
 func (r *reading) value(f *shape.Field, at, index int) (any, error) {
@@ -125,6 +130,8 @@ func (r *reading) stringValue(f *shape.Field, t *recordString) (any, error) {
 		elements := reading{rec: t.bytes, ipv4: r.ipv4}
 		whole := shape.Field{Parts: f.Parts, Stride: f.Stride, Whole: math.MaxInt}
 		return elements.elements(&whole, len(t.bytes)/f.Stride, 0, 0), t.err
+	case f.Wide:
+		t.narrow()
 	case f.Kind != reader.Bytes:
 		t.cut()
 	}

@@ -16,7 +16,12 @@ type Decoder struct {
 	sites func(site uint32) (*shape.Shape, *reader.Probe)
 	wall  func(monotonic uint64) time.Time
 	comms map[[16]byte]string
+	last  [16]byte // the thread name that was asked for last, and its string
+	name  string
+	args  []Arg // memory for the arguments of the next events
 	view  View
+	code  func(pid int, p *reader.Probe, pcs []uint64) Code // nil if nobody names code
+	saved func(number uint64) *Stack                        // nil if there are none
 }
 
 // NewDecoder returns a Decoder for the records of one source. sites returns the shape
@@ -25,6 +30,23 @@ type Decoder struct {
 // nanoseconds, to the time.
 func NewDecoder(sites func(site uint32) (*shape.Shape, *reader.Probe), wall func(monotonic uint64) time.Time) *Decoder {
 	return &Decoder{sites: sites, wall: wall, comms: map[[16]byte]string{}}
+}
+
+// argsAtATime is the number of arguments for which a Decoder allocates memory at a time.
+// Whoever keeps one event keeps that memory.
+const argsAtATime = 32
+
+// room returns memory for n arguments.
+func (d *Decoder) room(n int) []Arg {
+	if n > len(d.args) {
+		if n > argsAtATime/2 {
+			return make([]Arg, n)
+		}
+		d.args = make([]Arg, argsAtATime)
+	}
+	args := d.args[:n:n]
+	d.args = d.args[n:]
+	return args
 }
 
 // maxComms is the largest number of thread names that a Decoder remembers.
@@ -46,11 +68,17 @@ func (d *Decoder) Decode(rec []byte) (Event, error) {
 		Name:     p.Name,
 		Probe:    p,
 	}
+	if st := &s.Layout.Stack; st.Most > 0 {
+		var memory []uint64
+		stack := d.stackOf(r, st, p, &memory)
+		ev.Stack = &stack
+	}
 	var args reading
 	if err := args.set(s, r); err != nil || len(s.Fields) == 0 {
 		return ev, err
 	}
-	ev.Args = args.all(s.Fields, 0, 0)
+	ev.Args = d.room(len(s.Fields))
+	args.fill(ev.Args, s.Fields, 0, 0)
 	return ev, nil
 }
 
@@ -88,6 +116,9 @@ func (d *Decoder) site(b []byte) (record.Record, *shape.Shape, *reader.Probe, er
 }
 
 func (d *Decoder) comm(raw [16]byte) string {
+	if raw == d.last && d.name != "" {
+		return d.name
+	}
 	s, ok := d.comms[raw]
 	if !ok {
 		b, _, _ := bytes.Cut(raw[:], []byte{0})
@@ -96,5 +127,6 @@ func (d *Decoder) comm(raw [16]byte) string {
 			d.comms[raw] = s
 		}
 	}
+	d.last, d.name = raw, s
 	return s
 }

@@ -22,6 +22,10 @@ type Event struct {
 	Provider, Name string
 	Args           []Arg
 
+	// Stack is the calls that led to the probe; nil if the session does not ask for
+	// stacks.
+	Stack *Stack
+
 	// Probe is the site that fired. All its events share it. If many processes are
 	// traced by their PIDs, it is the file's site, and Live is nil.
 	Probe *reader.Probe

@@ -24,14 +24,17 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 // MarshalJSON returns the event as one JSON object:
 //
 //	{"time": …, "pid": …, "tid": …, "comm": …, "provider": …, "name": …,
-//	 "args": {name: value}, "errors": {name: why}}
+//	 "args": {name: value}, "errors": {name: why},
+//	 "stack": [{"addr": …, "func": …}], "stack_error": why}
 //
 // Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes are
 // base64; durations are nanoseconds, times RFC 3339 in UTC, addresses text, or null
 // for the zero address; a Struct is an object, a List an array, a pointer to nothing
 // null. "errors" names what is wrong within them by its path, as "peer.host" or
 // "tags[1]", and is absent if nothing is. Events of functions have, behind their
-// name, "kind": "uprobe" or "uretprobe".
+// name, "kind": "uprobe" or "uretprobe". "stack" is that of [Stack.AppendJSON], and
+// absent if the session does not ask for stacks; "stack_error" says why it is null, or
+// why callers may be missing.
 func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
 // AppendJSON appends to dst what MarshalJSON returns.
@@ -54,6 +57,12 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	key := append(dst, `,"errors":`...)
 	if errors := args.AppendErrors(key); len(errors) > len(key) {
 		dst = errors
+	}
+	if e.Stack != nil {
+		dst = e.Stack.AppendJSON(append(dst, `,"stack":`...))
+		if e.Stack.Err != nil {
+			dst = appendString(append(dst, `,"stack_error":`...), e.Stack.Err.Error())
+		}
 	}
 	return append(dst, '}')
 }
@@ -182,6 +191,8 @@ func (a *Arg) AppendJSON(dst []byte) []byte {
 		return v.AppendJSON(dst)
 	case List:
 		return v.appendJSON(dst)
+	case *Stack:
+		return v.AppendJSON(dst)
 	}
 	return append(dst, "null"...)
 }

@@ -3,6 +3,7 @@ package event
 import (
 	"encoding/binary"
 	"fmt"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/go-usdt/usdt/internal/record"
@@ -25,6 +26,22 @@ func (t *recordString) cut() {
 		err.kept = uint64(len(whole))
 		t.bytes, t.err = whole, err
 	}
+}
+
+// narrow makes UTF-8 of UTF-16.
+func (t *recordString) narrow() {
+	units := make([]uint16, len(t.bytes)/2)
+	for i := range units {
+		units[i] = binary.NativeEndian.Uint16(t.bytes[2*i:])
+	}
+	if n := len(units); t.err != nil && n > 0 && units[n-1]&0xfc00 == 0xd800 {
+		units = units[:n-1] // the half of a character
+	}
+	text := make([]byte, 0, len(t.bytes))
+	for _, r := range utf16.Decode(units) {
+		text = utf8.AppendRune(text, r)
+	}
+	t.bytes = text
 }
 
 // wholeRunes returns a truncated string without an incomplete character at its end, if

@@ -17,6 +17,8 @@ type View struct {
 	probe   *reader.Probe
 	reading reading
 	addrs   [][16]byte // memory for Value.Bytes
+	stack   Stack
+	pcs     []uint64 // memory for its addresses
 }
 
 // Time returns when the probe fired, by the wall clock.
@@ -75,6 +77,10 @@ func (v *View) value(f *shape.Field, at, index int) Value {
 			return Value{Err: t.err}
 		case f.Source == shape.FromSlice:
 			return Value{Kind: reader.Other, Err: t.err}
+		case f.Wide:
+			narrow := *t // which another call may ask for again
+			narrow.narrow()
+			return BytesValue(f.Kind, f.Meaning, narrow.bytes, narrow.err)
 		case f.Kind == reader.String:
 			t.cut()
 		}

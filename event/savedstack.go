@@ -1,0 +1,66 @@
+package event
+
+import (
+	"errors"
+
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/symbols"
+)
+
+// Names returns the functions that run at each address, the innermost first, to be kept. It is
+// for those who record events in this module.
+func (s *Stack) Names() [][]symbols.Frame {
+	names := make([][]symbols.Frame, len(s.PCs))
+	for i := range names {
+		names[i] = s.at(i)
+	}
+	return names
+}
+
+// SavedStack returns the stack of which PCs, Names and Err were kept. It is for sources of events
+// in this module.
+func SavedStack(pcs []uint64, names [][]symbols.Frame, err error) *Stack {
+	return &Stack{PCs: pcs, Err: err, saved: names}
+}
+
+// Named returns the first addresses of a saved stack, most of them, for [Stack.DropUnmapped].
+func (s *Stack) Named(most int) *Stack {
+	n := s.first(most)
+	n.named = n.AppendFrames([]symbols.Frame{})
+	return &n
+}
+
+// first returns the first addresses of a saved stack.
+func (s *Stack) first(most int) Stack {
+	n := *s
+	n.PCs = s.PCs[:min(len(s.PCs), most)]
+	return n
+}
+
+// errForgotten says that a recording has more stacks than are kept.
+var errForgotten = errors.New("there were too many stacks to keep its addresses")
+
+// savedStack returns the stack whose number is in a record.
+func (d *Decoder) savedStack(r record.Record, st *record.Stack) Stack {
+	if d.saved != nil {
+		if s := d.saved(st.Number(r)); s != nil {
+			return s.first(st.Most)
+		}
+	}
+	return Stack{Err: errForgotten}
+}
+
+// StackOf returns the stack in a record, nil if its site is not known or has none.
+func (d *Decoder) StackOf(rec []byte) *Stack {
+	r, s, p, err := d.site(rec)
+	if err != nil || s.Layout.Stack.Most == 0 {
+		return nil
+	}
+	var memory []uint64
+	stack := d.stackOf(r, &s.Layout.Stack, p, &memory)
+	return &stack
+}
+
+// KnowStacks makes events have stacks that were saved. saved returns the one of a number, nil if
+// it is not known any more.
+func (d *Decoder) KnowStacks(saved func(number uint64) *Stack) { d.saved = saved }

@@ -1,0 +1,239 @@
+package event
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/symbols"
+)
+
+// Stack is the calls that led to a probe.
+type Stack struct {
+	// PCs has addresses of code, the innermost first: that of the instruction that ran, and
+	// then those to which calls return. If the probe was declared by package provider, whose
+	// frames are left out, all are of calls.
+	PCs []uint64
+	// Err says why there are none, or why callers may be missing; usually nil.
+	Err error
+
+	code  Code
+	named []symbols.Frame   // if code is not needed any more
+	saved [][]symbols.Frame // of each address, if it was named when it was recorded
+	calls bool              // whether the first address, too, is one to which a call returns
+	own   bool              // whether the first frames may be those of package provider
+}
+
+// Code names the code of a process. It is for sources of events in this module.
+type Code interface {
+	// Names returns the functions that run at an address, the innermost first, or, if call,
+	// at the call that returns there. What it returns is not changed.
+	Names(pc uint64, call bool) []symbols.Frame
+	// Unwind is that of [symbols.Space].
+	Unwind(dst []uint64, registers *symbols.Registers, stack []byte) []uint64
+}
+
+// Frames returns the functions on the stack, the innermost first: more than PCs, where
+// functions are inlined, and at least one for each. It names code as the process has it
+// mapped now or, if it has ended, as the session has last seen it or the kernel has told,
+// so it is best called soon after the event.
+func (s *Stack) Frames() []symbols.Frame { return s.AppendFrames(nil) }
+
+// AppendFrames appends to dst what Frames returns.
+func (s *Stack) AppendFrames(dst []symbols.Frame) []symbols.Frame {
+	if s.named != nil {
+		return append(dst, s.named...)
+	}
+	for i := range s.PCs {
+		dst = append(dst, s.at(i)...)
+	}
+	return dst
+}
+
+// at returns the functions that run at address i.
+func (s *Stack) at(i int) []symbols.Frame {
+	if s.saved != nil {
+		return s.saved[i]
+	}
+	names := s.names(s.PCs[i], i)
+	if i == 0 && s.own {
+		for len(names) > 1 && isOwn(&names[0]) { // Fire, inlined
+			names = names[1:]
+		}
+	}
+	return names
+}
+
+func (s *Stack) names(pc uint64, i int) []symbols.Frame {
+	if s.code == nil {
+		return []symbols.Frame{{Address: pc}}
+	}
+	return s.code.Names(pc, i > 0 || s.calls)
+}
+
+// NamedStack returns the stack with such addresses, of a record that holds stacks as st says.
+// Its frames are named at once; code may be nil. It is for sources of events in this module.
+func NamedStack(pcs []uint64, st *record.Stack, code Code) *Stack {
+	s := &Stack{PCs: pcs, calls: st.Returns, own: st.Own > 0, code: code}
+	if s.own {
+		s.dropOwn(st)
+	}
+	s.PCs = s.PCs[:min(len(s.PCs), st.Most-st.Own)]
+	s.named, s.code = s.AppendFrames([]symbols.Frame{}), nil
+	return s
+}
+
+// DropUnmapped removes the outermost frames of a named stack that are in no file and have no
+// name: code without frame pointers leads to what is no code, and to something else in each
+// process. A stack that has no other frames stays as it is.
+func (s *Stack) DropUnmapped() {
+	last := len(s.named) - 1
+	for last >= 0 && s.named[last].Module == "" && s.named[last].Func == "" {
+		last--
+	}
+	if drop := len(s.named) - 1 - last; last >= 0 { // each of an address of its own, unless a file says otherwise
+		s.named, s.PCs = s.named[:last+1], s.PCs[:max(0, len(s.PCs)-drop)]
+	}
+}
+
+// ownPackages are those whose frames are on top of the stack when a probe that is
+// declared in Go fires.
+var ownPackages = []string{"provider", "internal/stub", "internal/ring"}
+
+// isOwn reports whether a frame is of the code that fires probes.
+func isOwn(f *symbols.Frame) bool {
+	rest, ok := strings.CutPrefix(f.Func, "github.com/go-usdt/usdt/")
+	if !ok {
+		return false
+	}
+	for _, pkg := range ownPackages {
+		if name, ok := strings.CutPrefix(rest, pkg); ok && strings.HasPrefix(name, ".") {
+			return true
+		}
+	}
+	return false
+}
+
+// stackOf returns the stack in a record, in memory if there is room.
+func (d *Decoder) stackOf(r record.Record, st *record.Stack, p *reader.Probe, memory *[]uint64) Stack {
+	if st.Saved {
+		return d.savedStack(r, st)
+	}
+	s := Stack{calls: st.Returns, own: st.Own > 0}
+	if st.Copied > 0 {
+		s.PCs, s.Err = d.unwind((*memory)[:0], &s, r, st, p)
+	} else {
+		s.PCs, s.Err = st.Append((*memory)[:0], r)
+		if d.code != nil {
+			s.code = d.code(r.PID(), p, s.PCs)
+		}
+	}
+	*memory = s.PCs
+	if s.own {
+		s.dropOwn(st)
+	}
+	return s
+}
+
+// errNoCode says that nobody knows what the process had mapped.
+var errNoCode = errors.New("nothing says what the process had mapped, which unwinding needs")
+
+// unwind appends the addresses to which a copy of the stack leads to dst.
+func (d *Decoder) unwind(dst []uint64, s *Stack, r record.Record, st *record.Stack, p *reader.Probe) ([]uint64, error) {
+	registers, stack, err := st.Copy(r)
+	if err != nil {
+		return dst, err
+	}
+	regs, err := symbols.NewRegisters(p.Machine, registers)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, regs.PC())
+	if d.code != nil {
+		s.code = d.code(r.PID(), p, dst)
+	}
+	if s.code == nil {
+		return dst, errNoCode
+	}
+	dst = s.code.Unwind(dst[:0], regs, stack)
+	return dst[:min(len(dst), st.Most)], nil
+}
+
+// dropOwn leaves out the frames of the code that fired the probe: its stub, and then
+// functions of package provider.
+func (s *Stack) dropOwn(st *record.Stack) {
+	own := 0
+	if !s.calls && len(s.PCs) > 0 {
+		own, s.calls = 1, true
+	}
+	for own < min(len(s.PCs), st.Own+1) {
+		names := s.names(s.PCs[own], own)
+		if last := &names[len(names)-1]; !isOwn(last) {
+			break
+		}
+		own++
+	}
+	s.PCs = s.PCs[own:]
+	s.PCs = s.PCs[:min(len(s.PCs), st.Most-st.Own)]
+}
+
+// NameCode makes events name code. code returns what names that of a process, in which
+// a probe fired with such a stack; it may be nil.
+func (d *Decoder) NameCode(code func(pid int, p *reader.Probe, pcs []uint64) Code) { d.code = code }
+
+// Stack returns the calls that led to the probe, with addresses that are valid as long as
+// the view is; nil if the session does not ask for stacks.
+func (v *View) Stack() *Stack {
+	st := &v.shape.Layout.Stack
+	if st.Most == 0 {
+		return nil
+	}
+	v.stack = v.decoder.stackOf(v.reading.rec, st, v.probe, &v.pcs)
+	return &v.stack
+}
+
+// AppendJSON appends the stack to dst as a JSON array, an object for each frame, or null
+// if there are no addresses:
+//
+//	{"addr": …, "func": …, "file": …, "line": …, "inlined": true, "module": …, "offset": …, "build_id": …}
+//
+// What is not known is left out.
+func (s *Stack) AppendJSON(dst []byte) []byte {
+	if len(s.PCs) == 0 {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '[')
+	for i, f := range s.Frames() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendFrame(dst, &f)
+	}
+	return append(dst, ']')
+}
+
+func appendFrame(dst []byte, f *symbols.Frame) []byte {
+	dst = strconv.AppendUint(append(dst, `{"addr":`...), f.Address, 10)
+	text := func(key, value string) {
+		if value != "" {
+			dst = append(append(append(dst, `,"`...), key...), `":`...)
+			dst = appendString(dst, value)
+		}
+	}
+	text("func", f.Func)
+	text("file", f.File)
+	if f.Line > 0 {
+		dst = strconv.AppendInt(append(dst, `,"line":`...), int64(f.Line), 10)
+	}
+	if f.Inlined {
+		dst = append(dst, `,"inlined":true`...)
+	}
+	if f.Module != "" {
+		text("module", f.Module)
+		dst = strconv.AppendUint(append(dst, `,"offset":`...), f.Offset, 10)
+	}
+	text("build_id", f.BuildID)
+	return append(dst, '}')
+}
