@@ -3,6 +3,7 @@ package filter
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // MaxString is how many bytes of a string are compared; a constant cannot be longer.
@@ -13,6 +14,14 @@ type Value struct {
 	Kind  Kind
 	Size  uint8 // bytes of a number
 	Index int   // chosen by the caller, to find the value of a Condition
+	// Names has the numbers of names with which an integer can be compared; nil for none.
+	Names Names
+}
+
+// Names are names of numbers, as an enumeration has them.
+type Names interface {
+	Value(name string) (number int64, ok bool)
+	Names() []string
 }
 
 // Op is what a Condition does.
@@ -43,6 +52,12 @@ type Condition struct {
 	Bits    uint64
 	Signed  bool
 	Pattern Pattern
+	// Steps compute what is compared instead of Value, whose Index means nothing then;
+	// nil if nothing is computed. If a value that they need cannot be read, or if they
+	// divide by zero, the comparison is false.
+	Steps []Step
+	// Prefix is how many bytes of a string are compared, as if it ended there; 0 for all.
+	Prefix int
 }
 
 // FloatOrder maps the bits of a 64-bit floating-point number, or those of a
@@ -59,7 +74,7 @@ func FloatOrder(bits uint64) int64 {
 
 // Names returns the names in the condition.
 func (e *Expr) Names() (names []string) {
-	e.comparisons(func(c *Expr) { names = append(names, c.name) })
+	e.comparisons(func(c *Expr) { names = c.value.names(names) })
 	return names
 }
 
@@ -76,10 +91,11 @@ func (e *Expr) Conjuncts() []*Expr {
 func (e *Expr) StringNames() []string {
 	var names, others []string
 	e.comparisons(func(c *Expr) {
-		if c.kind == exprCompare && c.constant.Kind == String {
-			names = append(names, c.name)
-		} else {
-			others = append(others, c.name)
+		switch {
+		case c.value.kind == termPrefix, c.value.kind == termName && c.kind == exprCompare && c.constant.Kind == String:
+			names = append(names, c.value.name)
+		default:
+			others = c.value.names(others)
 		}
 	})
 	slices.Sort(names)
@@ -118,14 +134,29 @@ func (e *Expr) Check(lookup func(name string, isString bool) (Value, error)) (*C
 		}
 		return &Condition{Op: op, Left: left, Right: right}, err
 	}
-	v, err := lookup(e.name, e.constant.Kind == String)
-	if err != nil {
-		return nil, e.lexer.fail(e.namePos, "%v", err)
+	c := &Condition{}
+	if e.value.kind == termOperation {
+		var err error
+		c.Value.Size = 8
+		if c.Steps, c.Value.Kind, err = e.lexer.compute(e.value, lookup); err != nil {
+			return nil, err
+		}
+		return c, e.compare(c)
 	}
-	c := &Condition{Value: v}
+	v, err := lookup(e.value.name, e.constant.Kind == String || e.value.kind == termPrefix)
+	if err != nil {
+		return nil, e.lexer.fail(e.value.pos, "%v", err)
+	}
+	c.Value = v
+	if e.value.kind == termPrefix {
+		if v.Kind != String {
+			return nil, e.lexer.fail(e.value.pos, "%s is %v: only text has a beginning", e.value.name, v.Kind)
+		}
+		c.Prefix, c.Value.Names = e.value.bytes, nil
+	}
 	if e.kind == exprTruth {
 		if v.Kind != Bool {
-			return nil, e.lexer.fail(e.namePos, "%s is %v, not a condition: compare it with a constant", e.name, v.Kind)
+			return nil, e.lexer.fail(e.value.pos, "%s is %v, not a condition: compare it with a constant", e.value.name, v.Kind)
 		}
 		c.Op = Differs
 		return c, nil
@@ -139,22 +170,23 @@ var compareOps = map[string]Op{"==": Equal, "!=": Differs, "<": Less, "<=": Less
 
 func (e *Expr) compare(c *Condition) error {
 	k := &e.constant
-	mismatch := e.lexer.fail(e.constPos, "%s is %v, and is compared with %v", e.name, c.Value.Kind, k.Kind)
+	name := e.lexer.input[e.value.pos:e.value.end]
+	mismatch := e.lexer.fail(e.constPos, "%s is %v, and is compared with %v", name, c.Value.Kind, k.Kind)
 	if e.operator == "~" && (c.Value.Kind != String || k.Kind != String) {
-		return e.lexer.fail(e.opPos, "~ compares a string with a pattern, and %s is %v", e.name, c.Value.Kind)
+		return e.lexer.fail(e.opPos, "~ compares a string with a pattern, and %s is %v", name, c.Value.Kind)
 	}
 	c.Op = compareOps[e.operator]
 	switch c.Value.Kind {
 	case Duration, Time:
 		meant, ok := k.as(c.Value.Kind)
 		if !ok {
-			return e.lexer.fail(e.constPos, "%s is %v: compare it with one, such as %s", e.name, c.Value.Kind, examples[c.Value.Kind])
+			return e.lexer.fail(e.constPos, "%s is %v: compare it with one, such as %s", name, c.Value.Kind, examples[c.Value.Kind])
 		}
 		c.compareInteger(&meant, true)
 	case Address:
 		meant, ok := k.as(Address)
 		if !ok {
-			return e.lexer.fail(e.constPos, "%s is an address: compare it with one, such as %s", e.name, examples[Address])
+			return e.lexer.fail(e.constPos, "%s is an address: compare it with one, such as %s", name, examples[Address])
 		}
 		switch e.operator {
 		case "==":
@@ -214,11 +246,32 @@ func (e *Expr) compare(c *Condition) error {
 		}
 		c.Signed, c.Bits = true, uint64(FloatOrder(bits))
 	case Int, Uint:
+		if k.Kind == String && c.Value.Names != nil {
+			return e.compareName(c)
+		}
 		if k.Kind != Int {
 			return mismatch
 		}
 		c.compareInteger(k, c.Value.Kind == Int)
 	}
+	return nil
+}
+
+// compareName compares a number with one that has a name.
+func (e *Expr) compareName(c *Condition) error {
+	n, ok := c.Value.Names.Value(e.constant.Literal)
+	switch {
+	case !ok:
+		return e.lexer.fail(e.constPos, "%s has no value %q: it has %s", e.value.name, e.constant.Literal, strings.Join(c.Value.Names.Names(), ", "))
+	case c.Op != Equal && c.Op != Differs:
+		return e.lexer.fail(e.opPos, "names of numbers are compared by == and != only")
+	}
+	var k Constant
+	k.set(Int, n)
+	if n < 0 && c.Value.Kind == Uint { // a compiler has left out the sign
+		k.Uint, k.Negative = uint64(n)&(1<<(8*c.Value.Size)-1), false
+	}
+	c.compareInteger(&k, c.Value.Kind == Int)
 	return nil
 }
 

@@ -28,18 +28,25 @@ func lookup(name string, _ bool) (filter.Value, error) {
 // show writes a condition down with all its parentheses.
 func show(c *filter.Condition) string {
 	ops := [...]string{"&&", "||", "!", "==", "!=", "<", "<=", ">", ">=", "~", "!~"}
+	of := ""
+	if c.Steps != nil {
+		of = "steps "
+	}
 	switch c.Op {
 	case filter.And, filter.Or:
 		return "(" + show(c.Left) + " " + ops[c.Op] + " " + show(c.Right) + ")"
 	case filter.Not:
 		return "!" + show(c.Left)
 	case filter.Match, filter.Miss:
+		if c.Prefix > 0 {
+			return fmt.Sprintf("s%s%q[:%d]", ops[c.Op], c.Pattern.Pieces, c.Prefix)
+		}
 		return fmt.Sprintf("s%s%q", ops[c.Op], c.Pattern.Pieces)
 	}
 	if c.Signed {
-		return fmt.Sprintf("i%s%d", ops[c.Op], int64(c.Bits))
+		return fmt.Sprintf("%si%s%d", of, ops[c.Op], int64(c.Bits))
 	}
-	return fmt.Sprintf("u%s%d", ops[c.Op], c.Bits)
+	return fmt.Sprintf("%su%s%d", of, ops[c.Op], c.Bits)
 }
 
 func TestParse(t *testing.T) {
@@ -71,8 +78,30 @@ func TestParse(t *testing.T) {
 		{"", "column 1: want the name of an argument"},
 		{"x == 1", "column 1: x is unknown"},
 		{"i == 1 && é", "column 11: é is unknown"},
+		{"i % 4 == -1", "steps i==-1"},
+		{"-1 != i - 4*1024", "steps i!=-1"},
+		{"(u & 0xfff) == 0 && !b", "(steps u==0 && !u!=0)"},
+		{"u/2 > 2*(3+4)", "steps u>14"},
+		{"(b) && ((i == 1) || u>>1 < 8)", "(u!=0 && (i==1 || steps u<8))"},
+		{"u - 1 < 0", "steps i<0"},
+		{"u + 1 < -1", "steps u<0"},
+		{`s[:4] == "/api"`, `s~["/api"][:4]`},
+		{`s[:4] ~ "/a*"`, `s~["/a" ""][:4]`},
+		{"i + f == 1", "column 5: f is a floating-point number, and expressions are of integers and durations"},
+		{"i / 2", "column 1: i / 2 is an integer, not a condition: compare it with a constant"},
+		{`i / 2 == "x"`, "column 10: i / 2 is an integer, and is compared with a string"},
+		{"i / 2 == 1.5", "column 10: i / 2 is an integer, and is compared with a floating-point number"},
+		{`i[:2] == "x"`, "column 1: i is an integer: only text has a beginning"},
+		{"s[:2]", "column 1: s[:2] is a text, not a condition"},
+		{`sql(s) == "x"`, "column 1: sql(s) makes keys of groups, and cannot be compared"},
+		{"i == 1 & b", "column 8: to combine conditions write &&"},
+		{"i & 1 == u", "column 1: compare the name of an argument with a constant"},
+		{"(i == 1) + 2 == 3", "column 10: + is of integers, not of conditions"},
+		{"(i == 1) == 1", "column 10: == compares values, not conditions"},
+		{"i == 1 / 0", "column 8: 1 / 0 divides by zero"},
+		{"i == u / u", "column 1: compare the name of an argument with a constant"},
 		{"i = 1", "column 3: to compare write =="},
-		{"i & 1", "column 3: to combine conditions write &&"},
+		{"i & 1", "column 3: i & 1 is an integer, not a condition: compare it with a constant, or combine conditions by &&"},
 		{"i", "column 1: i is an integer, not a condition"},
 		{"i == 1.5", "column 6: i is an integer, and is compared with a floating-point number"},
 		{`i == "x"`, "column 6: i is an integer, and is compared with a string"},

@@ -34,6 +34,14 @@ func Of(v event.Value) Operand {
 	return Operand{}
 }
 
+// NumberOperand returns the bits of a number, extended to 64 bits by its sign, as an
+// Operand; those of a floating-point number with 64 bits.
+func NumberOperand(bits uint64) Operand { return Operand{known: true, bits: bits} }
+
+// StringOperand returns a string as an Operand. more says that the string goes on; it
+// must have up to MaxString+1 bytes otherwise.
+func StringOperand(s []byte, more bool) Operand { return Operand{known: true, bytes: s, more: more} }
+
 // Holds evaluates the condition as programs in the kernel do, for events from
 // other sources. operand returns what a Value of the condition stands for.
 func (c *Condition) Holds(operand func(Value) Operand) bool {
@@ -45,7 +53,20 @@ func (c *Condition) Holds(operand func(Value) Operand) bool {
 	case Not:
 		return !c.Left.Holds(operand)
 	}
-	o := operand(c.Value)
+	var o Operand
+	if c.Steps != nil {
+		var failed int
+		o.bits, failed = Compute(c.Steps, func(v Value) (uint64, bool) {
+			o := operand(v)
+			return o.bits, o.known
+		})
+		o.known = failed < 0
+	} else {
+		o = operand(c.Value)
+	}
+	if c.Prefix > 0 && len(o.bytes) >= c.Prefix {
+		o.bytes, o.more = o.bytes[:c.Prefix], false
+	}
 	switch {
 	case !o.known:
 		return false

@@ -53,6 +53,18 @@ func TestHolds(t *testing.T) {
 		{`s ~ "x*"`, text("x", event.ErrTruncated), true},
 		{`s ~ "*x"`, text("x", event.ErrTruncated), false},
 		{`s == ""`, text("", event.ErrTruncated), false},
+		{`s[:3] == "abc"`, text("abcd", nil), true},
+		{`s[:3] == "abc"`, text("abc", nil), true},
+		{`s[:3] != "abc"`, text("ab", nil), true},
+		{`s[:3] == "abc"`, text("abc", event.ErrTruncated), true},
+		{`s[:3] == "ab"`, text("ab", event.ErrTruncated), false},
+		{`s[:3] ~ "*d"`, text("abcd", nil), false},
+		{"u % 7 == 4", number(reader.Uint, 25, 8), true},
+		{"u / (u - 25) == 1", number(reader.Uint, 25, 8), false}, // divides by zero
+		{"!(u / (u - 25) == 1)", number(reader.Uint, 25, 8), true},
+		{"u / (u - 25) != 1", number(reader.Uint, 25, 8), false},
+		{"u + 1 != 0", event.Value{Err: event.ErrFault}, false},
+		{"i * 3 == -6", number(reader.Int, 0xffff_fffe, 4), true},
 		{`s == "x"`, text("x", errors.New("not whole, for another reason")), true},
 	} {
 		e, err := filter.Parse(test.where)

@@ -27,12 +27,15 @@ type token struct {
 }
 
 // symbols, longest first.
-var symbols = []string{"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "~", "(", ")"}
+var symbols = []string{"&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "[:", "<", ">", "!", "~", "(", ")", "]", "*", "/", "%", "&"}
 
 // lexer cuts the input into tokens.
 type lexer struct {
 	input string
 	pos   int
+	// valued says that the last token ends a value: a sign behind it is an operator, and
+	// belongs to a number elsewhere.
+	valued bool
 }
 
 func (l *lexer) fail(pos int, format string, args ...any) *Error {
@@ -40,6 +43,12 @@ func (l *lexer) fail(pos int, format string, args ...any) *Error {
 }
 
 func (l *lexer) next() (token, error) {
+	t, err := l.token()
+	l.valued = t.kind == tokenName || t.kind == tokenConstant || t.kind == tokenSymbol && (t.text == ")" || t.text == "]")
+	return t, err
+}
+
+func (l *lexer) token() (token, error) {
 	l.pos += len(l.input[l.pos:]) - len(strings.TrimLeft(l.input[l.pos:], " \t\r\n"))
 	rest := l.input[l.pos:]
 	t := token{pos: l.pos}
@@ -59,12 +68,19 @@ func (l *lexer) next() (token, error) {
 		return l.quoted(t, rest)
 	case isDigit(first) && l.literal(&t, rest):
 		return t, nil
+	case (first == '-' || first == '+') && (l.valued || !beginsNumber(rest[1:])):
+		l.pos++
+		t.kind, t.text = tokenSymbol, rest[:1]
+		return t, nil
 	case isDigit(first) || (first == '-' || first == '+' || first == '.') && len(rest) > 1:
 		return l.number(t, rest)
 	case isNameStart(first):
 		end := strings.IndexFunc(rest, func(r rune) bool { return !isNameStart(r) && !isDigit(r) && r != '.' && r != '[' && r != ']' })
 		if end < 0 {
 			end = len(rest)
+		}
+		if strings.HasPrefix(rest[end:], ":") {
+			end -= len(rest[:end]) - len(strings.TrimSuffix(rest[:end], "["))
 		}
 		l.pos += end
 		t.kind, t.text = tokenName, rest[:end]
@@ -74,10 +90,15 @@ func (l *lexer) next() (token, error) {
 		return t, nil
 	case first == '=':
 		return t, l.fail(t.pos, "to compare write ==")
-	case first == '&' || first == '|':
-		return t, l.fail(t.pos, "to combine conditions write %c%c", first, first)
+	case first == '|':
+		return t, l.fail(t.pos, "to combine conditions write ||")
 	}
 	return t, l.fail(t.pos, "character %q has no meaning here", rest[:size])
+}
+
+// beginsNumber reports whether a number without sign begins s; infinity is one.
+func beginsNumber(s string) bool {
+	return s != "" && (isDigit(rune(s[0])) || s[0] == '.') || strings.HasPrefix(strings.ToLower(s), "inf")
 }
 
 func isDigit(r rune) bool     { return r >= '0' && r <= '9' }

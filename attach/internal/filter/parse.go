@@ -63,6 +63,7 @@ const (
 	exprNot
 	exprCompare
 	exprTruth // a bool
+	exprValue // no condition, but what may be part of one
 )
 
 // Expr is a condition as it was written.
@@ -71,8 +72,7 @@ type Expr struct {
 	kind        exprKind
 	left, right *Expr
 
-	name     string
-	namePos  int
+	value    *term // that is compared, or is a bool
 	operator string
 	opPos    int
 	constant Constant
@@ -82,7 +82,21 @@ type Expr struct {
 // Parse parses a condition. An error is an [*Error].
 func Parse(input string) (*Expr, error) {
 	p := &parser{lexer: lexer{input: input}}
-	if len(input) > maxInput {
+	e, err := p.whole()
+	if err != nil {
+		return nil, err
+	}
+	return p.condition(e)
+}
+
+type parser struct {
+	lexer
+	token token // the next one
+}
+
+// whole parses all of the input.
+func (p *parser) whole() (*Expr, error) {
+	if len(p.input) > maxInput {
 		return nil, p.fail(0, "a condition has at most %d bytes", maxInput)
 	}
 	if err := p.advance(); err != nil {
@@ -93,14 +107,13 @@ func Parse(input string) (*Expr, error) {
 		return nil, err
 	}
 	if p.token.kind != tokenEnd {
-		return nil, p.fail(p.token.pos, "%q follows a complete condition; combine conditions by && or ||", p.token.text)
+		what := "a complete condition"
+		if e.kind == exprValue {
+			what = "a complete expression"
+		}
+		return nil, p.fail(p.token.pos, "%q follows %s; combine conditions by && or ||", p.token.text, what)
 	}
 	return e, nil
-}
-
-type parser struct {
-	lexer
-	token token // the next one
 }
 
 func (p *parser) advance() (err error) {
@@ -110,9 +123,34 @@ func (p *parser) advance() (err error) {
 
 func (p *parser) at(symbol string) bool { return p.token.kind == tokenSymbol && p.token.text == symbol }
 
+func (p *parser) tooDeep() *Error {
+	return p.fail(p.token.pos, "conditions nest at most %d deep", maxDepth)
+}
+
+// condition returns e if it is a condition, or a bool.
+func (p *parser) condition(e *Expr) (*Expr, error) {
+	if e.kind != exprValue {
+		return e, nil
+	}
+	t := e.value
+	switch text := p.input[t.pos:t.end]; t.kind {
+	case termName:
+		return &Expr{lexer: &p.lexer, kind: exprTruth, value: t}, nil
+	case termConstant:
+		return nil, p.fail(t.pos, "%s is compared with nothing", text)
+	case termOperation:
+		if t.is("&") {
+			return nil, p.fail(t.opPos, "%s is an integer, not a condition: compare it with a constant, or combine conditions by &&", text)
+		}
+		return nil, p.fail(t.pos, "%s is an integer, not a condition: compare it with a constant", text)
+	default:
+		return nil, p.fail(t.pos, "%s is a text, not a condition: compare it with a constant", text)
+	}
+}
+
 func (p *parser) or(depth int) (*Expr, error) {
 	return p.chain("||", exprOr, depth, func(depth int) (*Expr, error) {
-		return p.chain("&&", exprAnd, depth, p.unary)
+		return p.chain("&&", exprAnd, depth, p.comparison)
 	})
 }
 
@@ -121,80 +159,86 @@ func (p *parser) or(depth int) (*Expr, error) {
 func (p *parser) chain(symbol string, kind exprKind, depth int, operand func(int) (*Expr, error)) (*Expr, error) {
 	left, err := operand(depth)
 	for err == nil && p.at(symbol) {
+		if left, err = p.condition(left); err != nil {
+			break
+		}
 		if err = p.advance(); err != nil {
 			break
 		}
 		var right *Expr
-		right, err = operand(depth)
+		if right, err = operand(depth); err != nil {
+			break
+		}
+		right, err = p.condition(right)
 		left = &Expr{lexer: &p.lexer, kind: kind, left: left, right: right}
 	}
 	return left, err
 }
 
-func (p *parser) unary(depth int) (*Expr, error) {
-	start := p.token.pos
-	if depth == maxDepth {
-		return nil, p.fail(start, "conditions nest at most %d deep", maxDepth)
-	}
-	switch {
-	case p.at("!"):
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		e, err := p.unary(depth + 1)
-		return &Expr{lexer: &p.lexer, kind: exprNot, left: e}, err
-	case p.at("("):
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		e, err := p.or(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		if !p.at(")") {
-			return nil, p.fail(p.token.pos, "the '(' of column %d is not closed", p.fail(start, "").Column)
-		}
-		return e, p.advance()
-	}
-	return p.compare()
-}
-
 // mirrored are the comparisons with their sides exchanged.
 var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-func (p *parser) compare() (*Expr, error) {
-	left := p.token
-	if left.kind != tokenName && left.kind != tokenConstant {
-		return nil, p.fail(left.pos, "want the name of an argument, pid, tid, comm, a constant, '!' or '('")
+// comparison parses two values and how they are compared, or one value, or what stands
+// in parentheses. '!' is of the whole.
+func (p *parser) comparison(depth int) (*Expr, error) {
+	if p.at("!") {
+		if depth == maxDepth {
+			return nil, p.tooDeep()
+		}
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		e, err := p.comparison(depth + 1)
+		if err == nil {
+			e, err = p.condition(e)
+		}
+		return &Expr{lexer: &p.lexer, kind: exprNot, left: e}, err
 	}
-	if err := p.advance(); err != nil {
+	left, err := p.sum(depth)
+	if err != nil {
 		return nil, err
 	}
 	op := p.token
 	if _, ok := mirrored[op.text]; op.kind != tokenSymbol || !ok && op.text != "~" {
-		if left.kind == tokenConstant {
-			return nil, p.fail(left.pos, "%s is compared with nothing", left.text)
-		}
-		return &Expr{lexer: &p.lexer, kind: exprTruth, name: left.text, namePos: left.pos}, nil
+		return left, nil
 	}
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	right := p.token
-	if right.kind != tokenName && right.kind != tokenConstant {
-		return nil, p.fail(right.pos, "want a constant after %s", op.text)
+	if !p.atValue() {
+		return nil, p.fail(p.token.pos, "want a constant after %s", op.text)
 	}
-	if left.kind == right.kind {
+	right, err := p.sum(depth)
+	if err != nil {
+		return nil, err
+	}
+	if left.kind != exprValue || right.kind != exprValue {
+		return nil, p.fail(op.pos, "%s compares values, not conditions", op.text)
+	}
+	return p.compare(op, left.value, right.value)
+}
+
+// compare returns the comparison of two terms, of which one is constant.
+func (p *parser) compare(op token, left, right *term) (*Expr, error) {
+	named := func(t *term) bool { return len(t.names(nil)) > 0 }
+	if named(left) == named(right) {
+		if right.is("&") {
+			return nil, p.fail(right.opPos, "to combine conditions write &&")
+		}
 		return nil, p.fail(left.pos, "compare the name of an argument with a constant")
 	}
 	e := &Expr{lexer: &p.lexer, kind: exprCompare, operator: op.text, opPos: op.pos}
-	if left.kind == tokenConstant {
+	if !named(left) {
 		if op.text == "~" {
 			return nil, p.fail(right.pos, "the pattern is a string to the right of ~")
 		}
 		left, right, e.operator = right, left, mirrored[op.text]
 	}
-	e.name, e.namePos = left.text, left.pos
-	e.constant, e.constPos = right.constant, right.pos
-	return e, p.advance()
+	if left.kind == termCall {
+		return nil, p.fail(left.pos, "%s makes keys of groups, and cannot be compared", p.input[left.pos:left.end])
+	}
+	var err error
+	e.value, e.constPos = left, right.pos
+	e.constant, err = p.fold(right)
+	return e, err
 }

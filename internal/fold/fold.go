@@ -1,0 +1,25 @@
+package fold
+
+import "github.com/go-usdt/usdt/internal/mangled"
+
+// Function is a function of texts.
+type Function struct {
+	Name string
+	// Many says that many texts have one result, so that groups have to be made of the
+	// results. Otherwise they can be made of the texts.
+	Many bool
+
+	of func(dst, text []byte) []byte
+}
+
+// functions are the functions by their names.
+var functions = map[string]*Function{
+	"sql": {"sql", true, SQL},
+	"cxx": {"cxx", false, func(dst, text []byte) []byte { return append(dst, mangled.Type(string(text))...) }},
+}
+
+// Append appends the function's result for a text.
+func (f *Function) Append(dst, text []byte) []byte { return f.of(dst, text) }
+
+// Of returns the function of a name, nil if there is none.
+func Of(name string) *Function { return functions[name] }
