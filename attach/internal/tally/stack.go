@@ -1,0 +1,69 @@
+package tally
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+)
+
+// stackHash returns the hash of the stack in the record, or the number of a saved one, 0 if
+// there is none.
+func (r *reading) stackHash() uint64 {
+	st := &r.sig.Stack
+	var err error
+	if r.saved = nil; st.Saved {
+		number := st.Number(r.rec)
+		if r.saved = r.savedOf(number); r.saved == nil || r.saved.Err != nil || len(r.saved.PCs) == 0 {
+			return 0
+		}
+		return number
+	}
+	if st.Copied > 0 {
+		r.stack, err = r.unwind(r.stack[:0], st, r.rec)
+		r.stack = r.stack[:min(len(r.stack), st.Most)]
+	} else {
+		r.stack, err = st.Append(r.stack[:0], r.rec)
+	}
+	if err != nil || len(r.stack) == 0 {
+		return 0
+	}
+	return codegen.StackHash(r.rec.PID(), r.stack)
+}
+
+// keepStack keeps the stack of the event that is being read, whose group has such a key.
+func (t *Tally) keepStack(key []byte) {
+	r := &t.reading
+	part := r.sig.Aggregate.StackPart()
+	if part == nil {
+		return
+	}
+	hash := binary.NativeEndian.Uint64(key[part.Offset:])
+	if _, known := t.stacks[hash]; known || hash == 0 {
+		return
+	}
+	if t.stacks == nil {
+		t.stacks = map[uint64]codegen.GroupStack{}
+	}
+	st := codegen.GroupStack{PID: r.rec.PID(), Site: int(r.rec.Site()), Saved: r.saved}
+	if r.saved == nil {
+		st.PCs = slices.Clone(r.stack)
+	}
+	t.stacks[hash] = st
+}
+
+// KeepStacks removes the stacks that no group has. part is that of keys, nil for none.
+func KeepStacks(stacks map[uint64]codegen.GroupStack, groups map[string][]uint64, part *codegen.Part) {
+	if part == nil {
+		return
+	}
+	used := make(map[uint64]bool, len(groups))
+	for key := range groups {
+		used[binary.NativeEndian.Uint64([]byte(key[part.Offset:][:8]))] = true
+	}
+	for hash := range stacks {
+		if !used[hash] {
+			delete(stacks, hash)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package tally
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/record"
+)
+
+// Tally adds up records in groups. Any number of goroutines may use it.
+type Tally struct {
+	room    int       // groups that are kept apart
+	wanted  []float64 // the bounds of histograms; none for powers of two
+	bounds  []uint64  // as order keys; nil until there is a value
+	pending int       // starts that may wait
+
+	// Unwind appends the addresses to which the copy of the stack in a record leads to dst.
+	// It is set before the first record is added, if records have such copies.
+	Unwind func(dst []uint64, st *record.Stack, rec record.Record) ([]uint64, error)
+	// Saved returns the stack whose number records of a recording have, nil if it is not known
+	// any more. It is set before the first record is added.
+	Saved func(number uint64) *event.Stack
+
+	mu      sync.Mutex // of what follows
+	counts  Counts
+	groups  map[string][]uint64
+	stacks  map[uint64]codegen.GroupStack // by their hashes in keys
+	starts  starts
+	reading reading
+	key     []byte
+}
+
+// Counts say what became of records, in the words of the counters in package
+// codegen.
+type Counts struct {
+	Lost, Filtered uint64
+
+	Started, TooDeep, Matched, Dropped, Unstarted uint64 // of starts and ends
+	Fast                                          uint64 // of pairs
+	Evicted, Pending                              uint64
+}
+
+// New returns a Tally that keeps at least so many groups as there is room for apart, the
+// most used ones, with histograms of such bounds. At most
+// pending keys of starts wait for their ends.
+func New(room int, bounds []float64, pending int) *Tally {
+	return &Tally{room: room, wanted: bounds, pending: pending, groups: map[string][]uint64{}}
+}
+
+// Add adds a record of a signature with an aggregate. probe is the number that stands
+// for its probe in keys of groups.
+func (t *Tally) Add(sig *codegen.Signature, rec record.Record, probe int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	agg := sig.Aggregate
+	t.reading.probe, t.reading.unwind, t.reading.savedOf = probe, t.Unwind, t.Saved
+	switch r := &t.reading; {
+	case !r.set(sig, rec):
+		t.counts.Lost++
+	case agg.Role == codegen.RoleStart:
+		t.start()
+	case agg.Role == codegen.RoleEnd:
+		t.end()
+	case !r.passes():
+		t.counts.Filtered++
+	default:
+		t.add(t.buffer(agg.KeySize))
+	}
+}
+
+// buffer returns size bytes of zeros.
+func (t *Tally) buffer(size int) []byte {
+	if cap(t.key) < size {
+		t.key = make([]byte, size)
+	}
+	t.key = t.key[:size]
+	clear(t.key)
+	return t.key
+}
+
+// add adds the event that is being read to its group, whose key has what was kept at
+// a start.
+func (t *Tally) add(key []byte) {
+	agg := t.reading.sig.Aggregate
+	var bits, sum uint64
+	ok := !agg.Missing()
+	if ok {
+		t.reading.groupKey(key)
+		if agg.Wanted.Value {
+			bits, sum, ok = t.reading.value()
+		}
+	}
+	if !ok {
+		t.counts.Lost++
+		return
+	}
+	t.keepStack(key)
+	words := t.groups[string(key)]
+	if words == nil {
+		if len(t.groups) >= 2*t.room {
+			Fold(t.groups, t.room, agg.Wanted.SquaresAt())
+			KeepStacks(t.stacks, t.groups, agg.StackPart())
+		}
+		words = make([]uint64, agg.Wanted.Words(agg.Value.Kind))
+		t.groups[string(key)] = words
+	}
+	if t.bounds == nil && t.wanted != nil {
+		t.bounds = boundsOf(t.wanted, agg)
+	}
+	update(words, agg, bits, sum, t.bounds)
+}
+
+// boundsOf returns the bounds of a histogram as order keys.
+func boundsOf(bounds []float64, agg *codegen.Aggregate) []uint64 {
+	table := codegen.BoundsTable(bounds, agg.Value.Kind, agg.Value.Size)
+	keys := make([]uint64, len(bounds))
+	for i := range keys {
+		keys[i] = binary.NativeEndian.Uint64(table[8*i:])
+	}
+	return keys
+}
+
+// Take returns the words of the groups by their keys, and the stacks that keys have the hashes
+// of, and begins anew.
+func (t *Tally) Take() (groups map[string][]uint64, stacks map[uint64]codegen.GroupStack) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	groups, stacks = t.groups, t.stacks
+	t.groups, t.stacks = make(map[string][]uint64, len(groups)), nil
+	return groups, stacks
+}
+
+// Counts returns what became of records until now.
+func (t *Tally) Counts() Counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.counts
+	c.Pending = t.starts.pending
+	return c
+}
