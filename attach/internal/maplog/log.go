@@ -1,0 +1,330 @@
+package maplog
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/symbols"
+)
+
+// Log is what processes have mapped since it was opened. A nil Log knows nothing. Several
+// goroutines may use it at once.
+type Log struct {
+	rings []*ring
+	only  map[int]bool // processes; nil for all
+	wake  int          // a descriptor that ends the goroutine
+	ended sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	lives  map[int]*life
+	kept   int            // mappings of all
+	order  []*life        // by when they were first known
+	files  map[file]*file // those that are known
+	ids    map[file]identity
+	count  uint64       // of changes
+	fresh  map[int]bool // processes that have mapped files that were not known
+	batch  []happening
+}
+
+// maxFiles is how many files are known. After that, all are forgotten.
+const maxFiles = 1 << 15
+
+// pause is how long the kernel may go on telling before it is read.
+const pause = time.Millisecond
+
+// Open returns a log of these processes, or of all if there are none. The error says why the kernel
+// does not tell this process.
+func Open(pids []int) (*Log, error) {
+	l := &Log{lives: map[int]*life{}, files: map[file]*file{}, ids: map[file]identity{}, fresh: map[int]bool{}}
+	if len(pids) > 0 {
+		l.only = map[int]bool{}
+		for _, pid := range pids {
+			l.only[pid] = true
+		}
+	}
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return nil, err
+	}
+	for cpu := range cpus {
+		r, err := openRing(cpu)
+		if errors.Is(err, unix.ENODEV) {
+			continue
+		}
+		if err != nil {
+			l.release()
+			return nil, err
+		}
+		l.rings = append(l.rings, r)
+	}
+	if l.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
+		l.release()
+		return nil, os.NewSyscallError("eventfd", err)
+	}
+	return l, nil
+}
+
+// Follow reads what the kernel tells before that is too much, in a goroutine, until the log is
+// closed. It calls seen soon after a process has mapped a file that no other has mapped before, so
+// that the file can be opened while the process has it. It is called once.
+func (l *Log) Follow(seen func(pid int)) { l.ended.Go(func() { l.follow(seen) }) }
+
+func (l *Log) follow(seen func(pid int)) {
+	polled := []unix.PollFd{{Fd: int32(l.wake), Events: unix.POLLIN}}
+	for _, r := range l.rings {
+		polled = append(polled, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
+	}
+	for {
+		if _, err := unix.Poll(polled, -1); err != nil && err != unix.EINTR {
+			return
+		}
+		if polled[0].Revents != 0 {
+			return
+		}
+		l.mu.Lock()
+		l.read()
+		fresh := l.fresh
+		l.fresh = map[int]bool{}
+		l.mu.Unlock()
+		for pid := range fresh {
+			seen(pid)
+		}
+		for i := range polled {
+			polled[i].Revents = 0
+		}
+		unix.Poll(polled[:1], int(pause/time.Millisecond))
+	}
+}
+
+// read takes what the kernel has told. l.mu is locked.
+func (l *Log) read() {
+	if l.closed {
+		return
+	}
+	l.batch = l.batch[:0]
+	for _, r := range l.rings {
+		r.read(func(rec []byte) {
+			if h, ok := parse(rec); ok && (l.only == nil || l.only[h.pid]) {
+				l.batch = append(l.batch, h)
+			}
+		})
+	}
+	slices.SortStableFunc(l.batch, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
+	for i := range l.batch {
+		l.apply(&l.batch[i])
+	}
+}
+
+func (l *Log) apply(h *happening) {
+	p := l.life(h.pid)
+	before := p.size()
+	defer func() {
+		for l.kept += p.size() - before; l.kept > maxKept && len(l.order) > 1; {
+			l.forgetFirst()
+		}
+	}()
+	if h.what != unix.PERF_RECORD_MMAP2 || h.mapped.file.regular() {
+		l.count++
+		p.changes = l.count
+	}
+	switch h.what {
+	case unix.PERF_RECORD_FORK:
+		im := image{since: h.at, parent: h.parent}
+		if parent := l.lives[h.parent]; parent != nil && len(parent.images) > 0 {
+			im = parent.child(h.at)
+		}
+		p.begin(im)
+	case unix.PERF_RECORD_COMM:
+		p.begin(image{since: h.at, whole: true})
+	default:
+		m := h.mapped
+		m.at = h.at
+		known, ok := l.files[m.file]
+		if !ok {
+			if len(l.files) >= maxFiles {
+				clear(l.files)
+			}
+			f := m.file
+			known = &f
+			l.files[f] = known
+			if f.regular() {
+				l.fresh[h.pid] = true
+			}
+		}
+		m.file = *known // which shares its strings
+		p.add(m)
+	}
+}
+
+// forgetFirst forgets the process that was known first.
+func (l *Log) forgetFirst() {
+	first := l.order[0]
+	l.kept -= first.size()
+	delete(l.lives, first.pid)
+	l.order = l.order[1:]
+}
+
+// life returns what is known of a process, which may be nothing yet.
+func (l *Log) life(pid int) *life {
+	p := l.lives[pid]
+	if p == nil {
+		if len(l.order) >= maxLives {
+			l.forgetFirst()
+		}
+		p = &life{pid: pid}
+		l.lives[pid] = p
+		l.order = append(l.order, p)
+	}
+	return p
+}
+
+// State returns how many images of a process are known, and a number that is another one when the
+// process has got code since from a file. It is as new as what the caller has learnt of the
+// process: an event that has been read, say.
+func (l *Log) State(pid int) (images int, changes uint64) {
+	if l == nil {
+		return 0, 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.rings {
+		if r.waiting() {
+			l.read()
+			break
+		}
+	}
+	if p := l.lives[pid]; p != nil {
+		return len(p.images), p.changes
+	}
+	return 0, 0
+}
+
+// Older reports whether a process that has got code since was there before the log, and has
+// executed no other file.
+func (l *Log) Older(pid int) bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.lives[pid]
+	return p != nil && len(p.images) == 1 && !p.images[0].whole && p.images[0].parent == 0
+}
+
+// Image is what a process had mapped from when it began, or executed a file, until it executed
+// another one or ended.
+type Image struct {
+	Modules []symbols.Module // by address
+	Whole   bool             // there was nothing else
+	Parent  int              // the process whose code it had, too, when it began; 0 if it had none
+}
+
+// Images returns what is known of a process that may have ended, the last image first.
+func (l *Log) Images(pid int) (out []Image) {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.lives[pid]
+	if p == nil {
+		return nil
+	}
+	for _, im := range slices.Backward(p.images) {
+		modules := []symbols.Module{}
+		for _, m := range regions(im.maps) {
+			path, id := l.module(m.file)
+			modules = append(modules, symbols.Module{Path: path, BuildID: id, Start: m.start, End: m.end, Offset: m.offset})
+		}
+		out = append(out, Image{Modules: modules, Whole: im.whole, Parent: im.parent})
+	}
+	return out
+}
+
+// deleted is what the kernel appends to the path of a file without a name.
+const deleted = " (deleted)"
+
+// module returns the path and build-id by which the file is known. The kernel finds no build-id
+// where no program header leads to its note, as in Go's programs. Such a file must be that of the
+// path still, else its path leads to none.
+func (l *Log) module(f file) (path, buildID string) {
+	switch {
+	case !f.regular():
+		return f.path, ""
+	case f.buildID != "":
+		return strings.TrimSuffix(f.path, deleted), f.buildID
+	}
+	id, known := l.ids[f]
+	if !known {
+		if len(l.ids) >= maxFiles {
+			clear(l.ids)
+		}
+		id.ok, id.buildID = identify(f)
+		l.ids[f] = id
+	}
+	if !id.ok {
+		return strings.TrimSuffix(f.path, deleted) + deleted, ""
+	}
+	return f.path, id.buildID
+}
+
+// identity is what is known of a file whose build-id the kernel has not found.
+type identity struct {
+	ok      bool // its path leads to it
+	buildID string
+}
+
+// identify opens the path of a file, and returns the build-id if it is that file.
+func identify(f file) (ok bool, buildID string) {
+	opened, err := procfs.OpenFile(f.path)
+	if err != nil {
+		return false, ""
+	}
+	defer opened.Close()
+	if id, err := procfs.IDOf(opened); err != nil || id.Inode != f.inode {
+		return false, ""
+	}
+	elf, err := safeelf.NewFile(opened)
+	if err != nil {
+		return false, ""
+	}
+	return true, elf.BuildID()
+}
+
+// Close forgets everything. Calling it again is safe.
+func (l *Log) Close() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	closed := l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if closed {
+		return
+	}
+	unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	l.ended.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	unix.Close(l.wake)
+	l.release()
+}
+
+func (l *Log) release() {
+	for _, r := range l.rings {
+		r.close()
+	}
+	l.rings = nil
+}

@@ -1,0 +1,80 @@
+package maplog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sizes and places are those of include/uapi/linux/perf_event.h, enum perf_event_type.
+const (
+	headerSize = 8
+	timeSize   = 8 // of struct sample_id, at the end of each record
+
+	miscExec    = 1 << 13 // PERF_RECORD_MISC_COMM_EXEC
+	miscBuildID = 1 << 14 // PERF_RECORD_MISC_MMAP_BUILD_ID
+)
+
+// recordSize returns the size of the record that begins with header.
+func recordSize(header []byte) int { return int(binary.NativeEndian.Uint16(header[6:])) }
+
+// happening is something that changed what a process has mapped.
+type happening struct {
+	what   uint32 // PERF_RECORD_MMAP2, PERF_RECORD_COMM for an exec, PERF_RECORD_FORK
+	at     uint64 // in nanoseconds of CLOCK_MONOTONIC
+	pid    int
+	parent int // of a fork
+	mapped mapping
+}
+
+// parse returns what a record says; ok is false if that changes nothing, or is cut off.
+func parse(rec []byte) (h happening, ok bool) {
+	if len(rec) < headerSize+8+timeSize {
+		return h, false
+	}
+	misc := binary.NativeEndian.Uint16(rec[4:])
+	body, end := rec[headerSize:], len(rec)-headerSize-timeSize
+	h = happening{what: binary.NativeEndian.Uint32(rec), at: binary.NativeEndian.Uint64(body[end:])}
+	body = body[:end]
+	h.pid = int(int32(binary.NativeEndian.Uint32(body)))
+	switch h.what {
+	case unix.PERF_RECORD_FORK:
+		h.parent = int(int32(binary.NativeEndian.Uint32(body[4:])))
+		return h, h.pid > 0 && h.pid != h.parent // and not a thread
+	case unix.PERF_RECORD_COMM:
+		return h, h.pid > 0 && misc&miscExec != 0
+	case unix.PERF_RECORD_MMAP2:
+		return h, h.pid > 0 && h.mapped.parse(body, misc)
+	}
+	return h, false
+}
+
+// maxPath is the length of the longest path.
+const maxPath = unix.PathMax
+
+// parse reads the body of a PERF_RECORD_MMAP2.
+func (m *mapping) parse(body []byte, misc uint16) bool {
+	const path = 64
+	if len(body) <= path {
+		return false
+	}
+	word := func(at int) uint64 { return binary.NativeEndian.Uint64(body[at:]) }
+	m.start, m.end, m.offset = word(8), word(8)+word(16), word(24)
+	f := file{}
+	if misc&miscBuildID != 0 {
+		size := min(int(body[32]), 20)
+		f.buildID = hex.EncodeToString(body[36 : 36+size])
+	} else {
+		f.inode = word(40)
+	}
+	name, _, _ := bytes.Cut(body[path:], []byte{0})
+	if len(name) > maxPath {
+		return false
+	}
+	f.path = strings.Clone(string(name))
+	m.file = f
+	return m.end > m.start
+}

@@ -1,0 +1,82 @@
+package maplog
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ringPages is the size of a CPU's ring, without the page before it: some 500 mappings. It is
+// small enough for several sessions within what users may lock (perf_event_mlock_kb).
+const ringPages = 16
+
+// buildIDs asks for files' build-ids in place of their inodes (include/uapi/linux/perf_event.h,
+// struct perf_event_attr, build_id).
+const buildIDs = 1 << 34
+
+// ring is what the kernel tells of one CPU.
+type ring struct {
+	fd   int
+	mem  []byte
+	page *unix.PerfEventMmapPage // at its beginning
+	data []byte                  // behind that page
+	tail atomic.Uint64           // up to where it has been read
+}
+
+// openRing returns the ring of a CPU. The error wraps ENODEV if the CPU is not there.
+func openRing(cpu int) (*ring, error) {
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY, Sample_type: unix.PERF_SAMPLE_TIME,
+		Bits: unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitTask | unix.PerfBitComm | unix.PerfBitCommExec |
+			unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitWatermark | buildIDs,
+		Clockid: unix.CLOCK_MONOTONIC, Wakeup: 1, // each record wakes
+	}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("ask what processes map on CPU %d: %w", cpu, err)
+	}
+	size := os.Getpagesize()
+	mem, err := unix.Mmap(fd, 0, (1+ringPages)*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("map the ring of CPU %d: %w", cpu, err)
+	}
+	// The mapping begins with a page for the struct, lives until close and is page-aligned.
+	return &ring{fd: fd, mem: mem, page: (*unix.PerfEventMmapPage)(unsafe.Pointer(&mem[0])), data: mem[size:]}, nil
+}
+
+// waiting reports whether there is something to read.
+func (r *ring) waiting() bool { return atomic.LoadUint64(&r.page.Data_head) != r.tail.Load() }
+
+// read calls f with each record. f must not keep it.
+func (r *ring) read(f func(rec []byte)) {
+	head, tail := atomic.LoadUint64(&r.page.Data_head), r.tail.Load()
+	size := uint64(len(r.data))
+	var buf []byte
+	for tail < head {
+		at := tail % size
+		length := uint64(recordSize(r.data[at:])) // records are of multiples of 8 bytes
+		if length < headerSize || length > head-tail {
+			tail = head // which the kernel does not do
+			break
+		}
+		if rec := r.data[at:]; uint64(len(rec)) >= length {
+			f(rec[:length])
+		} else {
+			buf = append(append(buf[:0], rec...), r.data[:length-uint64(len(rec))]...)
+			f(buf)
+		}
+		tail += length
+	}
+	r.tail.Store(tail)
+	atomic.StoreUint64(&r.page.Data_tail, tail)
+}
+
+func (r *ring) close() {
+	unix.Munmap(r.mem)
+	unix.Close(r.fd)
+}
