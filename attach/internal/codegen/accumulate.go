@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 )
 
@@ -20,6 +21,12 @@ type exits struct {
 func (g *generator) emitAggregate() {
 	agg := g.sig.Aggregate
 	to := exits{"lost", "filtered", "exit"}
+	early := g.sig.filtersEarly()
+	if agg.Role != RoleNone {
+		g.count(CounterFired)
+	} else if early {
+		g.filter(to.unwanted)
+	}
 	if g.scratch {
 		to = exits{g.newLabel("lost"), g.newLabel("unwanted"), g.newLabel("done")}
 		g.takeScratch()
@@ -35,7 +42,9 @@ func (g *generator) emitAggregate() {
 	case RoleEnd:
 		g.emitEnd(to)
 	default:
-		g.filter(to.unwanted)
+		if !early {
+			g.filter(to.unwanted)
+		}
 		g.addToGroup(to)
 	}
 	if !g.scratch {
@@ -44,7 +53,7 @@ func (g *generator) emitAggregate() {
 	g.label(to.lost)
 	g.releaseScratch()
 	g.emit(asm.Ja.Label("lost"))
-	if g.sig.filters() {
+	if g.sig.filters() && !early {
 		g.label(to.unwanted)
 		g.releaseScratch()
 		g.emit(asm.Ja.Label("filtered"))
@@ -65,17 +74,27 @@ func (g *generator) addToGroup(to exits) {
 	}
 	abandon, done := g.newLabel("abandon"), g.newLabel("done")
 	g.enter(to.lost)
+	g.keepStack(key, at)
 	g.findGroup(key, at, abandon)
 	g.update()
 	g.emit(asm.Ja.Label(done))
 	g.label(abandon)
+	g.unenter()
 	g.count(CounterLost)
 	g.label(done)
 	g.emit(
 		asm.Mov.Reg(asm.R1, regEpoch), asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R1, regCounters),
-		asm.Mov.Imm(asm.R2, -1), fetchAdd(asm.R1, asm.R2, CounterBusy),
+		asm.Mov.Imm(asm.R2, 1), fetchAdd(asm.R1, asm.R2, CounterLeft),
 		asm.Ja.Label(to.done),
 	)
+}
+
+// unenter takes away, from the events that fired, one that was counted as entered and is
+// counted otherwise.
+func (g *generator) unenter() {
+	if g.sig.Aggregate.Role == RoleNone {
+		g.uncount(CounterFired)
+	}
 }
 
 // unlessMissing jumps to lost if a needed argument cannot be read at all. The
@@ -88,7 +107,7 @@ func (g *generator) unlessMissing(lost string) {
 
 // enter announces, for the CPU, that the group map in use is being updated. Then
 // it reads again which map is in use: the reader that exchanges the maps waits
-// only for programs announced by then.
+// only for programs announced by then. This counts the event, too, unless it is an end.
 func (g *generator) enter(lost string) {
 	entered := g.newLabel("entered")
 	for range 2 {
@@ -96,44 +115,46 @@ func (g *generator) enter(lost string) {
 			asm.LoadMapValue(asm.R3, g.refs.Control.FD(), 0),
 			asm.LoadMem(regEpoch, asm.R3, 0, asm.DWord),
 			asm.And.Imm(regEpoch, 1),
-			asm.Mov.Reg(asm.R1, regEpoch), asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R1, regCounters),
-			asm.Mov.Imm(asm.R2, 1), fetchAdd(asm.R1, asm.R2, CounterBusy),
-			asm.LoadMem(asm.R4, asm.R3, 0, asm.DWord),
-			asm.And.Imm(asm.R4, 1),
-			asm.JEq.Reg(asm.R4, regEpoch, entered),
-			asm.Mov.Imm(asm.R2, -1), fetchAdd(asm.R1, asm.R2, CounterBusy),
+			asm.Mov.Reg(asm.R4, regEpoch), asm.LSh.Imm(asm.R4, 3), asm.Add.Reg(asm.R4, regCounters),
+			asm.Mov.Imm(asm.R2, 1), fetchAdd(asm.R4, asm.R2, CounterEntered),
+			asm.LoadMem(asm.R1, asm.R3, 0, asm.DWord),
+			asm.And.Imm(asm.R1, 1),
+			asm.JEq.Reg(asm.R1, regEpoch, entered),
+			asm.Mov.Imm(asm.R2, 1), fetchAdd(asm.R4, asm.R2, CounterLeft),
 		)
+		g.unenter()
 	}
 	g.emit(asm.Ja.Label(lost))
 	g.label(entered)
 }
 
+// inEpoch calls a helper with the one of two maps that is in use.
+func (g *generator) inEpoch(maps *[2]*ebpf.Map, call func(fd int)) {
+	second, joined := g.newLabel("second"), g.newLabel("joined")
+	g.emit(asm.JNE.Imm(regEpoch, 0, second))
+	call(maps[0].FD())
+	g.emit(asm.Ja.Label(joined))
+	g.label(second)
+	call(maps[1].FD())
+	g.label(joined)
+}
+
 // findGroup sets regGroup to the group of the key, and creates the group if it is
-// new.
+// new. If there is no room, the group is that of others.
 func (g *generator) findGroup(key asm.Register, at int16, none string) {
 	found := g.newLabel("group")
-	inBoth := func(call func(fd int)) {
-		second, joined := g.newLabel("second"), g.newLabel("joined")
-		g.emit(asm.JNE.Imm(regEpoch, 0, second))
-		call(g.refs.Groups[0].FD())
-		g.emit(asm.Ja.Label(joined))
-		g.label(second)
-		call(g.refs.Groups[1].FD())
-		g.label(joined)
-	}
-	lookup := func() {
-		inBoth(func(fd int) {
-			g.emit(
-				asm.LoadMapPtr(asm.R1, fd),
-				asm.Mov.Reg(asm.R2, key), asm.Add.Imm(asm.R2, int32(at)),
-				asm.FnMapLookupElem.Call(),
-			)
+	lookup := func(key ...asm.Instruction) {
+		g.inEpoch(&g.refs.Groups, func(fd int) {
+			g.emit(asm.LoadMapPtr(asm.R1, fd))
+			g.emit(key...)
+			g.emit(asm.FnMapLookupElem.Call())
 		})
 	}
-	lookup()
+	own := []asm.Instruction{asm.Mov.Reg(asm.R2, key), asm.Add.Imm(asm.R2, int32(at))}
+	lookup(own...)
 	if g.sig.Aggregate.KeySize > 0 {
 		g.emit(asm.JNE.Imm(asm.R0, 0, found))
-		inBoth(func(fd int) {
+		g.inEpoch(&g.refs.Groups, func(fd int) {
 			g.emit(
 				asm.LoadMapPtr(asm.R1, fd),
 				asm.Mov.Reg(asm.R2, key), asm.Add.Imm(asm.R2, int32(at)),
@@ -142,7 +163,10 @@ func (g *generator) findGroup(key asm.Register, at int16, none string) {
 				asm.FnMapUpdateElem.Call(),
 			)
 		})
-		lookup()
+		g.count(CounterGroups)
+		lookup(own...)
+		g.emit(asm.JNE.Imm(asm.R0, 0, found))
+		lookup(asm.LoadMapValue(asm.R2, g.refs.Other.FD(), 0))
 	}
 	g.emit(asm.JEq.Imm(asm.R0, 0, none))
 	g.label(found)

@@ -17,7 +17,9 @@ func block() section {
 				g.readBlock(false)
 			}
 		},
-		scratch: func(s *Signature) bool { return s.Block > 0 && (s.Condition != nil || s.Aggregate != nil) },
+		scratch: func(s *Signature) bool {
+			return s.Block > 0 && (s.Aggregate != nil || s.Condition != nil && !s.filtersEarly())
+		},
 	}
 }
 

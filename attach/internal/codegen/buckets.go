@@ -44,6 +44,29 @@ func BucketOfPower(i int, kind reader.FieldKind) (lo, hi float64) {
 	return lo, hi
 }
 
+// PowerBucket returns the index of a number's bucket in a histogram by powers of two.
+// value is extended to 64 bits by the number's sign; a floating-point number is one of
+// 64 bits.
+func PowerBucket(value uint64, kind reader.FieldKind) int {
+	switch {
+	case kind == reader.Float:
+		f := math.Float64frombits(value)
+		if f < 0 {
+			return bucketNegative
+		}
+		exponent := int(value>>52) - 1023
+		if f == 0 || exponent < firstPower {
+			return bucketZero
+		}
+		return min(bucketPowers+exponent-firstPower, HistBuckets-1)
+	case kind != reader.Uint && kind != reader.Bool && int64(value) < 0:
+		return bucketNegative
+	case value == 0:
+		return bucketZero
+	}
+	return bucketPowers + bits.Len64(value) - 1
+}
+
 // BoundsTable returns the table in which programs look up a value's bucket: the
 // bounds as order keys, see [generator.orderValue], filled up with a key that no
 // value exceeds.

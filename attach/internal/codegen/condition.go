@@ -35,16 +35,21 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 	case filter.Match, filter.Miss:
 		in := &g.sig.Inputs[c.Value.Index]
 		g.loadString(in, int16(g.sig.stringArea()), no)
+		g.cutString(regRecord, int16(g.sig.stringArea()), c.Prefix)
 		if c.Op == filter.Match {
 			g.match(c.Pattern, yes, no)
 		} else {
 			g.match(c.Pattern, no, yes)
 		}
 	default:
-		in := &g.sig.Inputs[c.Value.Index]
-		g.loadInput(in, no)
-		if in.Kind == reader.Float {
-			g.orderFloat(in, no)
+		if c.Steps != nil {
+			g.compute(c.Steps, g.sig.Inputs, func(int) string { return no })
+		} else {
+			in := &g.sig.Inputs[c.Value.Index]
+			g.loadInput(in, no)
+			if in.Kind == reader.Float {
+				g.orderFloat(in, no)
+			}
 		}
 		g.emit(
 			asm.LoadImm(asm.R2, int64(c.Bits), asm.DWord),

@@ -2,17 +2,31 @@ package codegen
 
 // Counters of events, one set per CPU: offsets in a value of Refs.Counters.
 const (
+	// Each event is counted once, as one of these, or as entered. Those of starts and ends
+	// are counted as fired when they fire, and may be lost or filtered, too.
 	CounterFired    = 0
 	CounterLost     = 8
 	CounterFiltered = 16
-	CounterBusy     = 24 // two counters: programs that are updating each of Refs.Groups
+
+	CounterEntered = 24 // two counters: programs that have begun to update each of Refs.Groups
 
 	// Of starts and ends, see PairStats of package attach:
-	CounterStarted   = 40 // starts that were noted
+	CounterStarted   = 40 // starts that were kept
 	CounterTooDeep   = 48 // of these, starts that took the place of an outer one
 	CounterMatched   = 56 // ends that found their start
 	CounterDropped   = 64 // starts whose pair is not wanted, at one of its ends
 	CounterUnstarted = 72 // ends that found no start
 
-	CountersSize = 80
+	// Of pairs that are recorded:
+	CounterFast   = 80 // those that took no longer than Aggregate.Slower
+	CounterUnkept = 88 // those whose start's record was forgotten for want of room
+	CounterFull   = 96 // those that the ring had no room for
+
+	CounterGroups = 104 // groups that were new, or found no room
+
+	CounterStacks = 112 // stacks that were new to Refs.Stacks, or found no room
+
+	CounterLeft = 120 // two counters: programs that have updated each of Refs.Groups
+
+	CountersSize = 136
 )

@@ -34,13 +34,23 @@ func (g *generator) keyPart(p *Part, key asm.Register, at int16, lost string) {
 			asm.StoreMem(key, at, asm.R1, asm.DWord),
 		)
 	case p.In.Source == InputComm:
+		// Before Linux 6.3 the helper leaves what is behind the name as it was.
+		g.clearBytes(key, at, 0, KeyComm)
 		g.emit(
 			asm.Mov.Reg(asm.R1, key), asm.Add.Imm(asm.R1, int32(at)),
 			asm.Mov.Imm(asm.R2, KeyComm),
 			asm.FnGetCurrentComm.Call(),
 		)
-	case p.Size == KeyStringSize:
-		g.keyString(&p.In, at, lost)
+		if p.Prefix > 0 {
+			g.clearBytes(key, at, p.Prefix, KeyComm)
+		}
+	case p.In.Source == InputStack:
+		g.keyStack(key, at)
+	case p.IsString():
+		g.keyString(p, at, lost)
+	case p.In.Source == InputComputed:
+		g.compute(p.Steps, p.Inputs, func(int) string { return lost })
+		g.emit(asm.StoreMem(key, at, asm.R1, asm.DWord))
 	default:
 		g.loadInput(&p.In, lost)
 		if p.In.Kind == reader.Float {
@@ -50,11 +60,12 @@ func (g *generator) keyPart(p *Part, key asm.Register, at int16, lost string) {
 	}
 }
 
-// keyString stores a string, padded, after its length. A string longer than KeyString has the
-// length KeyString+1.
-func (g *generator) keyString(in *Input, at int16, lost string) {
+// keyString stores a string, padded, after its length. A string longer than the part has
+// the part's length, and one more if the string is to be whole.
+func (g *generator) keyString(p *Part, at int16, lost string) {
+	in, most := &p.In, int32(p.Most())
 	g.emit(asm.Mov.Imm(asm.R1, 0))
-	for off := int16(0); off < KeyStringSize; off += 8 {
+	for off := int16(0); off < int16(p.Size); off += 8 {
 		g.emit(asm.StoreMem(regRecord, at+off, asm.R1, asm.DWord))
 	}
 	switch {
@@ -64,9 +75,14 @@ func (g *generator) keyString(in *Input, at int16, lost string) {
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 		return
 	case in.String.Sized || in.String.Counted:
-		g.loadSized(in, at, KeyString, lost)
+		g.loadSized(in, at, most, lost)
 	default:
-		g.loadTerminated(in, at, KeyString, lost)
+		g.loadTerminated(in, at, most, lost)
+	}
+	if p.Prefix > 0 {
+		g.cutString(regRecord, at, p.Prefix)
+		g.clearBytes(regRecord, at+StringData, p.Prefix, p.Size-StringData) // more may have been copied
+		return
 	}
 	short := g.newLabel("short")
 	g.emit(
@@ -78,6 +94,32 @@ func (g *generator) keyString(in *Input, at int16, lost string) {
 		asm.StoreMem(regRecord, at, asm.R1, asm.DWord),
 	)
 	g.label(short)
+}
+
+// cutString makes the length of a string, which is in front of it at base+at, that of its
+// beginning. It changes R1.
+func (g *generator) cutString(base asm.Register, at int16, prefix int) {
+	if prefix == 0 {
+		return
+	}
+	short := g.newLabel("short")
+	g.emit(
+		asm.LoadMem(asm.R1, base, at, asm.DWord),
+		asm.JLE.Imm(asm.R1, int32(prefix), short),
+		asm.Mov.Imm(asm.R1, int32(prefix)),
+		asm.StoreMem(base, at, asm.R1, asm.DWord),
+	)
+	g.label(short)
+}
+
+// clearBytes clears the bytes from one offset to another, a multiple of 8. It changes R1.
+func (g *generator) clearBytes(base asm.Register, at int16, from, to int) {
+	g.emit(asm.Mov.Imm(asm.R1, 0))
+	for size := 0; from < to; from += size {
+		for size = 8; from%size != 0; size /= 2 {
+		}
+		g.emit(asm.StoreMem(base, at+int16(from), asm.R1, sizes[uint8(size)]))
+	}
 }
 
 // plainFloat makes the bits of equal numbers in R1 equal, and those of all NaNs.
@@ -109,7 +151,7 @@ func (g *generator) groupKey(key asm.Register, at int16) {
 		return
 	}
 	marks := at + int16(agg.Marks)
-	if agg.Role != RoleEnd || agg.Noted == 0 { // otherwise recall has
+	if agg.Role != RoleEnd || agg.StartArgs == 0 { // otherwise recall has
 		g.clearMarks(key, at)
 	}
 	for i := range agg.Parts {
@@ -118,6 +160,8 @@ func (g *generator) groupKey(key asm.Register, at int16) {
 		case part.In.Source == InputMissing:
 			g.emit(asm.Mov.Imm(asm.R3, int32(part.Mark)))
 			g.markPart(part, key, at, marks, i)
+		case part.In.Source == InputComputed:
+			g.computedPart(part, key, at, marks, i)
 		case !g.mayFail(&part.In):
 			g.keyPart(part, key, at, "")
 		default:

@@ -92,6 +92,13 @@ func (g *generator) update() {
 			asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*WordSum),
 		)
 	}
+	if at := agg.Wanted.SquaresAt(); at >= 0 {
+		g.addSquare(agg.Value.Kind, int16(8*at))
+	}
+	if agg.Wanted.Fine {
+		g.fineBucket(&agg.Value)
+		g.addToBucket(agg.Wanted.FineAt())
+	}
 	if agg.Wanted.Min || agg.Wanted.Max {
 		g.orderValue(&agg.Value)
 		if agg.Wanted.Max {
@@ -108,13 +115,18 @@ func (g *generator) update() {
 		} else {
 			g.powerBucket(&agg.Value)
 		}
-		g.emit(
-			asm.LSh.Imm(asm.R2, 3),
-			asm.Add.Reg(asm.R2, regGroup),
-			asm.Mov.Imm(asm.R1, 1),
-			asm.AddAtomic.Mem(asm.R2, asm.R1, asm.DWord, 8*WordHist),
-		)
+		g.addToBucket(WordHist)
 	}
+}
+
+// addToBucket counts the value in bucket R2 of those that begin at a word of the group.
+func (g *generator) addToBucket(first int) {
+	g.emit(
+		asm.LSh.Imm(asm.R2, 3),
+		asm.Add.Reg(asm.R2, regGroup),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.AddAtomic.Mem(asm.R2, asm.R1, asm.DWord, int16(8*first)),
+	)
 }
 
 // orderValue puts the value's order key into R1: a number whose unsigned order is

@@ -20,11 +20,15 @@ const (
 	InputComm
 	InputPID
 	InputTID
+	InputCPU      // the number of the CPU
+	InputUID      // of the user, in the initial user namespace
+	InputComputed // what the Steps of a Part compute of its Inputs
 	InputProbe    // the index of the site
-	inputElapsed  // since the start, in nanoseconds
+	InputElapsed  // since the start, in nanoseconds
 	InputThread   // process and thread
 	InputRegister // the word at Offset in the context, plus Value
-	InputStart    // for an end: noted at its start, at Offset in the noted bytes
+	InputStart    // for an end: kept by its start, at Offset in what it keeps
+	InputStack    // the hash of the stack, see StackHash
 )
 
 // Input is a value that a program uses itself, as opposed to one that it records.
@@ -41,10 +45,10 @@ type Input struct {
 }
 
 // Elapsed is the value of an end.
-var Elapsed = Input{Source: inputElapsed, Kind: reader.Uint, Size: 8}
+var Elapsed = Input{Source: InputElapsed, Kind: reader.Uint, Size: 8}
 
-// inBlock reports whether the input lies at Offset in the argument block.
-func (in *Input) inBlock() bool {
+// InBlock reports whether the input lies at Offset in the argument block.
+func (in *Input) InBlock() bool {
 	return in.Source == InputBlock || in.Source == InputGoTime || in.Source == InputGoAddr
 }
 

@@ -20,6 +20,10 @@ func (g *generator) loadInput(in *Input, failed string) {
 		if in.Source == InputPID {
 			g.emit(asm.RSh.Imm(asm.R1, 32))
 		}
+	case InputCPU:
+		g.emit(asm.FnGetSmpProcessorId.Call(), asm.Mov.Reg(asm.R1, asm.R0))
+	case InputUID:
+		g.emit(asm.FnGetCurrentUidGid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
 	case InputThread:
 		g.emit(asm.FnGetCurrentPidTgid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
 	case InputRegister:
@@ -27,7 +31,7 @@ func (g *generator) loadInput(in *Input, failed string) {
 		if in.Value != 0 {
 			g.emit(asm.Add.Imm(asm.R1, int32(in.Value)))
 		}
-	case inputElapsed:
+	case InputElapsed:
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackClock, asm.DWord))
 	case InputConstant:
 		g.emit(asm.LoadImm(asm.R1, int64(in.Value), asm.DWord))

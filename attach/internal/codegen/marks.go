@@ -14,10 +14,11 @@ const (
 	MarkFault    = 1 + iota // event.ErrFault
 	MarkNil                 // the part lies behind a nil pointer
 	MarkNegative            // its length is less than 0
+	MarkDivision            // it is divided by zero
 	MarkReason              // the first of a site's reasons, by their index
 
 	marksInWord = 8
-	MaxMark     = 255 // the last of the reasons
+	MaxMark     = 254 // the last of the reasons; all ones are in no key of an event
 )
 
 // MarksSize returns the number of bytes that the marks of parts take, in whole
@@ -46,7 +47,7 @@ func (g *generator) clearMarks(key asm.Register, at int16) {
 // mayFail reports whether reading the input may fail.
 func (g *generator) mayFail(in *Input) bool {
 	switch {
-	case in.inBlock(), in.Source == InputString:
+	case in.InBlock(), in.Source == InputString:
 		return true
 	case in.Source == InputOperand:
 		return g.sig.Operands[in.Index].Kind == operand.Memory
@@ -76,7 +77,7 @@ func (g *generator) whyMissing(in *Input) {
 	done := g.newLabel("why")
 	g.emit(asm.Mov.Imm(asm.R3, MarkFault))
 	switch {
-	case in.inBlock():
+	case in.InBlock():
 		g.nilOnTheWay(in.Offset, done)
 	case in.Source == InputString && in.String.Sized:
 		g.nilOnTheWay(in.String.Length, done)

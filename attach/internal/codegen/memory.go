@@ -44,7 +44,7 @@ func (s *Signature) ScratchSize() int {
 		size += stringAreaSize
 	}
 	if s.Aggregate != nil {
-		size += s.Aggregate.KeysSize()
+		size += s.groupStackSize() + s.Aggregate.KeysSize()
 	}
 	return size
 }
@@ -62,6 +62,26 @@ func (s *Signature) Fits() error {
 	return nil
 }
 
+// ComparedString returns how many bytes of each string a record needs for what is
+// computed from it, one more than counts of the longest string; 0 if no string is
+// looked at.
+func (s *Signature) ComparedString() int {
+	isString := func(in *Input) bool { return in.Source == InputString }
+	for i := range s.Inputs {
+		if isString(&s.Inputs[i]) {
+			return filter.MaxString + 1
+		}
+	}
+	if s.Aggregate != nil {
+		for in := range s.Aggregate.inputs {
+			if isString(in) {
+				return KeyString + 1
+			}
+		}
+	}
+	return 0
+}
+
 // The string area holds the string that a condition compares: its length in 8 bytes,
 // and its bytes. A search may read that far beyond the place where it starts, for
 // a piece as long.
@@ -72,8 +92,10 @@ const (
 
 // stringArea is the offset of the string area from the record. A string at the last
 // possible position is copied with its NUL and one byte that shows whether it
-// goes on.
-func (s *Signature) stringArea() int { return (s.cursorMask() + 1 + s.Limit + 2 + 7) &^ 7 }
+// goes on. The stack follows the strings.
+func (s *Signature) stringArea() int {
+	return (s.cursorMask()+1+s.Limit+2+7)&^7 + s.Stack.Size() + s.pairRoom()
+}
 
 func (s *Signature) comparesStrings() bool {
 	for i := range s.Inputs {
@@ -89,11 +111,11 @@ func (s *Signature) comparesStrings() bool {
 // bytes.
 const maxStackKey = 128
 
-// filters reports whether a condition may reject an event. A start is noted even
-// then.
+// filters reports whether a condition, or sampling, may reject an event. A start is
+// kept even then.
 func (s *Signature) filters() bool {
 	if s.Aggregate == nil || s.Aggregate.Role == RoleNone {
-		return s.Condition != nil
+		return s.Condition != nil || s.Sample > 1
 	}
 	return s.Aggregate.Role == RoleEnd
 }
@@ -106,7 +128,7 @@ func (s *Signature) NeedsScratch() bool {
 			return true
 		}
 	}
-	return s.comparesStrings() || s.Aggregate != nil && (s.Aggregate.readsStrings() || s.Aggregate.KeysSize() > maxStackKey)
+	return s.comparesStrings() || s.spills() || s.Aggregate != nil && (s.Aggregate.Whole || s.Aggregate.readsStrings() || s.Aggregate.StackPart() != nil || s.Aggregate.KeysSize() > maxStackKey)
 }
 
 // readsMemory reports whether the program reads memory that need not be resident.

@@ -7,7 +7,7 @@ import (
 )
 
 // loadOperand puts the value of an operand that is not in memory into dst. It
-// changes R4 too.
+// changes R4 too, and R0 to R5 if the operand is the CPU or the user.
 func (g *generator) loadOperand(dst asm.Register, op *operand.Operand) {
 	switch op.Kind {
 	case operand.Const:
@@ -24,6 +24,10 @@ func (g *generator) loadOperand(dst asm.Register, op *operand.Operand) {
 		}
 	case operand.Address:
 		g.loadAddress(dst, op)
+	case operand.CPU:
+		g.emit(asm.FnGetSmpProcessorId.Call(), asm.Mov.Reg(dst, asm.R0))
+	case operand.UID:
+		g.emit(asm.FnGetCurrentUidGid.Call(), asm.Mov.Reg(dst, asm.R0))
 	}
 }
 

@@ -67,11 +67,11 @@ func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Entr
 	for _, k := range kindsOf(sigs) {
 		g := &generator{refs: r, kind: k}
 		var bodies []asm.Instructions
-		size, walk, filters := 0, 0, false
+		size, walk, filters, site := 0, 0, false, false
 		flush := func() {
 			if len(bodies) > 0 {
-				specs = append(specs, g.program(bodies, filters))
-				bodies, size, walk, filters = nil, 0, 0, false
+				specs = append(specs, g.program(bodies, filters, site || len(bodies) > 1))
+				bodies, size, walk, filters, site = nil, 0, 0, false, false
 			}
 		}
 		for _, sig := range sigs {
@@ -79,7 +79,7 @@ func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Entr
 				continue
 			}
 			body := g.body(sig)
-			cost := len(body) + searchCost(sig.Condition)
+			cost := len(body) + searchCost(sig.Condition) + sig.hashCost()
 			if size+len(body) > maxInstructions || walk+cost > maxWalk {
 				flush()
 			}
@@ -87,6 +87,7 @@ func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Entr
 			entries[sig] = Entry{Program: len(specs), index: len(bodies)}
 			bodies = append(bodies, body)
 			filters = filters || sig.filters()
+			site = site || sig.namesSite()
 		}
 		flush()
 	}
@@ -140,9 +141,9 @@ func (g *generator) body(sig *Signature) asm.Instructions {
 }
 
 // program assembles bodies into a program.
-func (g *generator) program(bodies []asm.Instructions, filters bool) *ebpf.ProgramSpec {
+func (g *generator) program(bodies []asm.Instructions, filters, site bool) *ebpf.ProgramSpec {
 	g.ins = nil
-	g.prologue()
+	g.prologue(site)
 	starts := make([]string, len(bodies))
 	for i := range starts {
 		starts[i] = g.newLabel("form")
@@ -210,8 +211,8 @@ func (g *generator) label(name string) {
 	g.next = name
 }
 
-// prologue keeps the context and the site, and counts the firing.
-func (g *generator) prologue() {
+// prologue keeps the context, the site if code needs it, and the place of the counters.
+func (g *generator) prologue(site bool) {
 	g.emit(asm.Mov.Reg(regContext, asm.R1))
 	g.onlyProcesses()
 	g.onlySelected()
@@ -222,9 +223,10 @@ func (g *generator) prologue() {
 			asm.JNE.Imm(asm.R2, 0, "exit"),
 		)
 	}
+	if site {
+		g.emit(asm.FnGetAttachCookie.Call(), asm.Mov.Reg(regSite, asm.R0))
+	}
 	g.emit(
-		asm.FnGetAttachCookie.Call(),
-		asm.Mov.Reg(regSite, asm.R0),
 		asm.StoreImm(asm.R10, stackErrors, 0, asm.Word),
 		asm.StoreImm(asm.R10, stackErrors+4, 0, asm.Word),
 		asm.StoreImm(asm.R10, stackKey, 0, asm.Word),
@@ -235,14 +237,18 @@ func (g *generator) prologue() {
 		asm.JEq.Imm(asm.R0, 0, "exit"),
 		asm.Mov.Reg(regCounters, asm.R0),
 	)
-	g.count(CounterFired)
 }
 
 // count adds one to a counter. It uses an atomic because tasks on one CPU may
-// preempt each other within the program.
-func (g *generator) count(off int16) {
+// preempt each other within the program, and costs as much as a call of a helper.
+func (g *generator) count(off int16) { g.add(off, 1) }
+
+// uncount takes away what was counted before it was known that the event is lost.
+func (g *generator) uncount(off int16) { g.add(off, -1) }
+
+func (g *generator) add(off int16, n int32) {
 	g.emit(
-		asm.Mov.Imm(asm.R1, 1),
+		asm.Mov.Imm(asm.R1, n),
 		asm.AddAtomic.Mem(regCounters, asm.R1, asm.DWord, off),
 	)
 }

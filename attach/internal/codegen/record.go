@@ -13,8 +13,15 @@ func (g *generator) emitRecord() {
 
 // emitFixed sends a record whose size is known, written in place.
 func (g *generator) emitFixed() {
-	g.readSections()
+	early := g.sig.filtersEarly()
+	if !early {
+		g.readSections()
+	}
 	g.filter("filtered")
+	g.sample("filtered")
+	if early {
+		g.readSections()
+	}
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
 		asm.Mov.Imm(asm.R2, int32(g.sig.FixedSize())),
@@ -24,6 +31,7 @@ func (g *generator) emitFixed() {
 		asm.Mov.Reg(regRecord, asm.R0),
 	)
 	g.writeSections()
+	g.count(CounterFired) // before anybody can read it
 	g.emit(
 		asm.Mov.Reg(asm.R1, regRecord),
 		asm.Mov.Imm(asm.R2, 0),
@@ -34,12 +42,21 @@ func (g *generator) emitFixed() {
 
 // emitVariable assembles a record in scratch memory and sends the bytes used.
 func (g *generator) emitVariable() {
+	early, sent := g.sig.filtersEarly(), g.newLabel("sent")
 	unwanted := g.newLabel("unwanted")
+	if early {
+		g.filter("filtered")
+		g.sample("filtered")
+	}
 	g.takeScratch()
 	g.emit(asm.Add.Imm(regRecord, scratchPad))
 	g.readSections()
-	g.filter(unwanted)
+	if !early {
+		g.filter(unwanted)
+		g.sample(unwanted)
+	}
 	g.writeSections()
+	g.count(CounterFired) // before anybody can read it
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
 		asm.Mov.Reg(asm.R2, regRecord),
@@ -48,13 +65,26 @@ func (g *generator) emitVariable() {
 		asm.FnRingbufOutput.Call(),
 	)
 	g.releaseScratch()
-	g.emit(
-		asm.JNE.Imm(asm.R0, 0, "lost"),
-		asm.Ja.Label("exit"),
-	)
-	if g.sig.Condition != nil {
+	g.emit(asm.JEq.Imm(asm.R0, 0, sent))
+	g.uncount(CounterFired)
+	g.emit(asm.Ja.Label("lost"))
+	g.label(sent)
+	g.emit(asm.Ja.Label("exit"))
+	if g.sig.filters() && !early {
 		g.label(unwanted)
 		g.releaseScratch()
 		g.emit(asm.Ja.Label("filtered"))
 	}
+}
+
+// sample jumps to unwanted but for one event in so many, by chance. It changes R0 to R5.
+func (g *generator) sample(unwanted string) {
+	if g.sig.Sample <= 1 {
+		return
+	}
+	g.emit(
+		asm.FnGetPrandomU32.Call(),
+		asm.Mod.Imm(asm.R0, int32(g.sig.Sample)),
+		asm.JNE.Imm(asm.R0, 0, unwanted),
+	)
 }

@@ -9,7 +9,7 @@ import (
 // Refs are the maps and descriptions that the programs of a session refer to.
 // Programs do without those that are nil.
 type Refs struct {
-	Ring      *ebpf.Map            // of records; nil to aggregate
+	Ring      *ebpf.Map            // of records, and of pairs; nil to aggregate
 	Counters  *ebpf.Map            // per CPU, see CounterFired
 	Scratch   *ebpf.Map            // for records that are assembled first
 	Stopped   *ebpf.Map            // u64: not 0 once programs must do nothing any more
@@ -19,10 +19,12 @@ type Refs struct {
 	Selected  *Selected            // nil for all processes
 
 	// For aggregates:
-	Groups  [2]*ebpf.Map // programs update one while the other is read
-	Control *ebpf.Map    // u64: which of Groups to update
-	Zeros   *ebpf.Map    // a new group
-	Bounds  *ebpf.Map    // of a histogram's buckets; nil for powers of two
-	Starts  *ebpf.Map    // starts that wait for their end, by key
-	Noted   *ebpf.Map    // arguments noted at starts, by key and number
+	Groups    [2]*ebpf.Map // programs update one while the other is read
+	Other     *ebpf.Map    // the key of the group of what finds no room; nil without keys
+	Stacks    [2]*ebpf.Map // by hash: the stacks of each of Groups, see GroupStack; nil without
+	Control   *ebpf.Map    // u64: which of Groups to update
+	Zeros     *ebpf.Map    // a new group
+	Bounds    *ebpf.Map    // of a histogram's buckets; nil for powers of two
+	Starts    *ebpf.Map    // starts that wait for their end, by key
+	StartArgs *ebpf.Map    // arguments, or records, that starts keep, by key and number
 }

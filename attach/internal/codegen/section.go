@@ -30,6 +30,7 @@ var sections = []section{
 	block(),
 	indirects(),
 	stringSection(),
+	stackSection(),
 	failures(),
 }
 

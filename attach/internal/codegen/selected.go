@@ -17,6 +17,10 @@ type Selected struct {
 	Comm string           // of the first thread; "" for any
 	Exe  *ebpf.Map        // device and number of the executable's struct inode; nil for any
 	At   map[string]int32 // offsets in the kernel's structs
+	// Cgroup is the id of a control group of version 2, and Level how far it is below the
+	// root; 0 for any.
+	Cgroup uint64
+	Level  int32
 }
 
 // onlySelected ends the program in processes that are not selected. It keeps the
@@ -24,6 +28,18 @@ type Selected struct {
 func (g *generator) onlySelected() {
 	s := g.refs.Selected
 	if s == nil {
+		return
+	}
+	if s.Cgroup != 0 {
+		g.emit(
+			asm.Mov.Imm(asm.R1, s.Level),
+			asm.FnGetCurrentAncestorCgroupId.Call(), // 0 if the task's own group is above the level
+			asm.LoadImm(asm.R1, int64(s.Cgroup), asm.DWord),
+			asm.JNE.Reg(asm.R0, asm.R1, "exit"),
+			asm.Mov.Reg(asm.R1, regContext),
+		)
+	}
+	if s.Comm == "" && s.Exe == nil {
 		return
 	}
 	const slot = stackSlots - CommSize

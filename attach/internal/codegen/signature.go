@@ -19,11 +19,18 @@ type Signature struct {
 	Operands  []operand.Operand // the operands that the slots hold
 	BlockBase operand.Location  // where an address is; the block is BlockDisp bytes further
 	BlockDisp int32
+	// Return is where the return address is, if Stack.Entry.
+	Return operand.Operand
+	// StackPointer is where it is in the context, if Stack.Copied.
+	StackPointer int16
 
 	// Condition is the condition for events, nil for all, and Inputs are the values
 	// that it compares: a Value's Index is one of Inputs.
 	Condition *filter.Condition
 	Inputs    []Input
+
+	// Sample is N to record one in N of the events that pass, by chance; 0 and 1 mean all.
+	Sample int
 
 	Aggregate *Aggregate // nil to record events
 
@@ -38,7 +45,7 @@ func (s *Signature) DropUnneeded() {
 		switch {
 		case in.Source == InputOperand:
 			needed[in.Index] = true
-		case in.inBlock(), in.Source == InputString && in.String.Sized:
+		case in.InBlock(), in.Source == InputString && in.String.Sized:
 			block = true
 			if in.Source == InputGoAddr {
 				needed[shape.IPv4Slot] = true
@@ -63,6 +70,9 @@ func (s *Signature) DropUnneeded() {
 	}
 	s.Strings = nil
 	s.dropIndirects()
+	if s.Aggregate.StackPart() == nil {
+		s.Stack = record.Stack{}
+	}
 	if !block {
 		s.Block, s.BlockBase, s.BlockDisp = 0, operand.Location{}, 0
 	}
@@ -81,7 +91,7 @@ func (s *Signature) dropIndirects() {
 	}
 	need := func(in *Input) {
 		switch {
-		case in.inBlock():
+		case in.InBlock():
 			mark(in.Offset)
 		case in.Source == InputString && in.String.Sized:
 			mark(in.String.Length)

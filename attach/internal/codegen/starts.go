@@ -78,22 +78,26 @@ func (g *generator) slot(base asm.Register) {
 }
 
 // emitStart notes when the event fired, on top of the starts of its key that have
-// not ended. A start that does not pass the condition is noted, too, so that its
+// not ended. A start that does not pass the condition is kept, too, so that its
 // end does not take another's start. The time is taken last, so that the
 // program's own cost is not counted.
 func (g *generator) emitStart(to exits) {
 	agg := g.sig.Aggregate
 	base, at := g.pairKey(to.lost)
 	value, valueAt := g.keyAt(false)
-	if agg.Noted > 0 {
+	if agg.StartArgs > 0 && !agg.Whole {
 		g.groupKey(value, valueAt)
 	}
 	g.unwanted()
+	if agg.Whole {
+		g.assembleStart()
+		value, valueAt = regRecord, 0
+	}
 	fresh := g.newLabel("fresh")
 	g.findStarts(base, at, to.lost)
 	g.emit(asm.Mov.Reg(regStarts, asm.R0))
 	number := func() { g.emit(asm.Mov.Imm(asm.R1, 1), fetchAdd(regStarts, asm.R1, 0)) }
-	if agg.Noted > 0 {
+	if agg.StartArgs > 0 {
 		number()
 		slot := at + int16(agg.PairSize)
 		g.emit(
@@ -102,7 +106,10 @@ func (g *generator) emitStart(to exits) {
 			asm.Mov.Reg(asm.R3, value), asm.Add.Imm(asm.R3, int32(valueAt)),
 			asm.Mov.Imm(asm.R4, 0), // BPF_ANY
 		)
-		g.onMap(g.refs.Noted.FD(), asm.FnMapUpdateElem, base, at)
+		g.onMap(g.refs.StartArgs.FD(), asm.FnMapUpdateElem, base, at)
+		if agg.Whole {
+			g.emit(asm.JNE.Imm(asm.R0, 0, to.lost)) // otherwise its end would find an earlier record
+		}
 		number = func() { g.emit(asm.LoadMem(asm.R1, base, slot, asm.DWord)) }
 	}
 	g.emit(asm.FnKtimeGetNs.Call())
@@ -168,7 +175,7 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	g.emit(asm.Ja.Label(unstarted))
 	g.label(popped)
 	g.emit(asm.Sub.Imm(asm.R4, 1))
-	if agg.Noted > 0 {
+	if agg.StartArgs > 0 {
 		g.emit(
 			asm.Mov.Reg(asm.R1, asm.R4), asm.And.Imm(asm.R1, maxWaiting-1),
 			asm.StoreMem(base, at+int16(agg.PairSize), asm.R1, asm.DWord),
@@ -202,8 +209,11 @@ func (g *generator) emitEnd(to exits) {
 	if g.sig.Condition != nil {
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord), asm.Or.Reg(asm.R2, asm.R1))
 	}
+	g.emit(asm.JSLT.Imm(asm.R2, 0, dropped))
+	if g.sig.Aggregate.Whole {
+		g.emit(asm.StoreMem(asm.R10, stackStarted, asm.R2, asm.DWord))
+	}
 	g.emit(
-		asm.JSLT.Imm(asm.R2, 0, dropped),
 		asm.LoadMem(asm.R1, asm.R10, stackClock, asm.DWord),
 		asm.Sub.Reg(asm.R1, asm.R2),
 		asm.JSGE.Imm(asm.R1, 0, inOrder),
@@ -212,8 +222,12 @@ func (g *generator) emitEnd(to exits) {
 	g.label(inOrder)
 	g.emit(asm.StoreMem(asm.R10, stackClock, asm.R1, asm.DWord))
 	g.count(CounterMatched)
-	g.recall(base, at, to.lost)
-	g.addToGroup(to)
+	if g.sig.Aggregate.Whole {
+		g.emitPair(base, at, to)
+	} else {
+		g.recall(base, at, to.lost)
+		g.addToGroup(to)
+	}
 	g.label(dropped)
 	g.count(CounterDropped)
 	g.emit(asm.Ja.Label(to.unwanted))
@@ -222,23 +236,23 @@ func (g *generator) emitEnd(to exits) {
 	g.emit(asm.Ja.Label(to.done))
 }
 
-// recall copies the arguments noted at the start into the key of the group.
+// recall copies the arguments that the start has kept into the key of the group.
 func (g *generator) recall(base asm.Register, at int16, lost string) {
 	agg := g.sig.Aggregate
-	if agg.Noted == 0 {
+	if agg.StartArgs == 0 {
 		return
 	}
 	key, keyAt := g.keyAt(false)
 	g.clearMarks(key, keyAt)
-	g.onMap(g.refs.Noted.FD(), asm.FnMapLookupElem, base, at)
+	g.onMap(g.refs.StartArgs.FD(), asm.FnMapLookupElem, base, at)
 	g.emit(asm.JEq.Imm(asm.R0, 0, lost))
-	var noted []int
+	var kept []int
 	for i := range agg.Parts {
 		part := &agg.Parts[i]
 		if part.In.Source != InputStart {
 			continue
 		}
-		noted = append(noted, i)
+		kept = append(kept, i)
 		for word := 0; word < part.Size; word += 8 {
 			g.emit(
 				asm.LoadMem(asm.R1, asm.R0, int16(part.In.Offset)+int16(word), asm.DWord),
@@ -247,13 +261,13 @@ func (g *generator) recall(base asm.Register, at int16, lost string) {
 		}
 	}
 	if agg.Marks > 0 {
-		marks := agg.Noted - MarksSize(len(noted))
-		for j, i := range noted {
+		marks := agg.StartArgs - MarksSize(len(kept))
+		for j, i := range kept {
 			to := keyAt + int16(agg.Marks+i/marksInWord*8)
 			g.emit(
 				asm.LoadMem(asm.R1, asm.R0, int16(marks+j/marksInWord*8), asm.DWord),
 				asm.RSh.Imm(asm.R1, int32(j%marksInWord*8)),
-				asm.And.Imm(asm.R1, MaxMark),
+				asm.And.Imm(asm.R1, 0xff),
 				asm.LSh.Imm(asm.R1, int32(i%marksInWord*8)),
 				asm.LoadMem(asm.R2, key, to, asm.DWord),
 				asm.Or.Reg(asm.R2, asm.R1),
@@ -261,5 +275,5 @@ func (g *generator) recall(base asm.Register, at int16, lost string) {
 			)
 		}
 	}
-	g.onMap(g.refs.Noted.FD(), asm.FnMapDeleteElem, base, at)
+	g.onMap(g.refs.StartArgs.FD(), asm.FnMapDeleteElem, base, at)
 }

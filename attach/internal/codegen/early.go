@@ -1,0 +1,39 @@
+package codegen
+
+import "github.com/go-usdt/usdt/attach/internal/operand"
+
+// filtersEarly reports whether the condition is tested before anything is read: it
+// compares nothing but what registers hold and what is known of the task. An event that
+// does not pass costs least then. Starts and ends are matched all the same, so theirs is
+// tested later.
+func (s *Signature) filtersEarly() bool {
+	if s.Aggregate != nil && s.Aggregate.Role != RoleNone {
+		return false
+	}
+	for i := range s.Inputs {
+		switch in := &s.Inputs[i]; in.Source {
+		case InputConstant, InputRegister, InputPID, InputTID, InputCPU, InputUID, InputThread:
+		case InputOperand:
+			if s.Operands[in.Index].Kind == operand.Memory {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// namesSite reports whether the code needs to know which site fired: a record says so,
+// and so may a key, or a group's stack.
+func (s *Signature) namesSite() bool {
+	if s.Aggregate == nil || s.Aggregate.Whole {
+		return true
+	}
+	for in := range s.Aggregate.inputs {
+		if in.Source == InputProbe || in.Source == InputStack {
+			return true
+		}
+	}
+	return false
+}

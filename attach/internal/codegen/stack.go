@@ -1,0 +1,128 @@
+package codegen
+
+import (
+	"github.com/cilium/ebpf/asm"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/operand"
+)
+
+// stackSection is the section of the stack that led to the probe: addresses, which the
+// kernel reads by frame pointers, or a copy of the stack. See record.Stack.
+func stackSection() section {
+	return section{
+		write:   (*generator).writeStack,
+		scratch: func(s *Signature) bool { return s.Stack.Most > 0 },
+	}
+}
+
+func (g *generator) writeStack() {
+	st := &g.sig.Stack
+	switch {
+	case st.Most == 0:
+		return
+	case st.Copied > 0:
+		g.copyStack()
+		return
+	}
+	none := g.newLabel("nostack")
+	g.emit(
+		asm.Mov.Reg(asm.R1, regContext),
+		asm.Mov.Reg(asm.R2, regRecord), asm.Add.Reg(asm.R2, regCursor),
+		asm.Mov.Imm(asm.R3, int32(8*st.Most)),
+		asm.Mov.Imm(asm.R4, unix.BPF_F_USER_STACK),
+		asm.FnGetStack.Call(),
+		asm.StoreMem(asm.R10, stackSum, asm.R0, asm.DWord),
+		asm.JSLE.Imm(asm.R0, 0, none),
+		asm.Add.Reg(regCursor, asm.R0),
+	)
+	g.label(none)
+	if st.Entry {
+		g.returnAddress()
+		g.toCursor()
+		g.emit(
+			asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord),
+			asm.StoreMem(asm.R1, 0, asm.R2, asm.DWord),
+			asm.Add.Imm(regCursor, 8),
+		)
+	}
+	g.toCursor()
+	g.emit(
+		asm.LoadMem(asm.R2, asm.R10, stackSum, asm.DWord),
+		asm.StoreMem(asm.R1, 0, asm.R2, asm.DWord),
+		asm.Add.Imm(regCursor, 8),
+	)
+}
+
+// stackPage is what the stack is copied by: memory is there, or not, by pages.
+const stackPage = 4096
+
+// StackCopy is how many bytes of the stack are copied, a multiple of stackPage.
+const StackCopy = 4 * stackPage
+
+// copyStack copies the registers, and the stack from its pointer on: up to the end of the
+// page and then whole pages, until one cannot be read.
+func (g *generator) copyStack() {
+	st := &g.sig.Stack
+	done := g.newLabel("copied")
+	g.toCursor()
+	g.emit(asm.StoreMem(asm.R10, stackSum, regCursor, asm.DWord))
+	for off := int16(0); off < int16(st.Registers); off += 8 {
+		g.emit(
+			asm.LoadMem(asm.R2, regContext, off, asm.DWord),
+			asm.StoreMem(asm.R1, off, asm.R2, asm.DWord),
+		)
+	}
+	g.emit(asm.Add.Imm(regCursor, int32(st.Registers)))
+	size := func() { // puts that of the first piece into R2
+		g.emit(
+			asm.LoadMem(asm.R3, regContext, g.sig.StackPointer, asm.DWord),
+			asm.Mov.Reg(asm.R4, asm.R3), asm.And.Imm(asm.R4, stackPage-1),
+			asm.Mov.Imm(asm.R2, stackPage), asm.Sub.Reg(asm.R2, asm.R4),
+		)
+	}
+	size()
+	g.toCursor()
+	g.emit(asm.FnProbeReadUser.Call(), asm.JNE.Imm(asm.R0, 0, done))
+	size()
+	g.emit(asm.Add.Reg(regCursor, asm.R2))
+	for page := 1; page < st.Copied/stackPage; page++ {
+		g.emit(
+			asm.LoadMem(asm.R3, regContext, g.sig.StackPointer, asm.DWord),
+			asm.And.Imm(asm.R3, -stackPage), asm.Add.Imm(asm.R3, int32(page*stackPage)),
+			asm.Mov.Imm(asm.R2, stackPage),
+		)
+		g.toCursor()
+		g.emit(
+			asm.FnProbeReadUser.Call(),
+			asm.JNE.Imm(asm.R0, 0, done),
+			asm.Add.Imm(regCursor, stackPage),
+		)
+	}
+	g.label(done)
+	g.toCursor()
+	g.emit(
+		asm.LoadMem(asm.R3, asm.R10, stackSum, asm.DWord),
+		asm.Mov.Reg(asm.R2, regCursor), asm.Sub.Reg(asm.R2, asm.R3),
+		asm.StoreMem(asm.R1, 0, asm.R2, asm.DWord),
+		asm.Add.Imm(regCursor, 8),
+	)
+}
+
+// returnAddress stores the return address of a function that has just been called at
+// stackLength; 0 if it cannot be read, as the helper stores then.
+func (g *generator) returnAddress() {
+	op := &g.sig.Return
+	g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.R10, stackLength, asm.R1, asm.DWord))
+	if op.Kind != operand.Memory {
+		g.loadOperand(asm.R3, op)
+		g.emit(asm.StoreMem(asm.R10, stackLength, asm.R3, asm.DWord))
+		return
+	}
+	g.loadAddress(asm.R3, op)
+	g.emit(
+		asm.Mov.Imm(asm.R2, int32(op.Size)),
+		asm.Mov.Reg(asm.R1, asm.R10), asm.Add.Imm(asm.R1, stackLength),
+		asm.FnProbeReadUser.Call(),
+	)
+}
