@@ -16,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -29,8 +30,20 @@ type Binder struct {
 	Condition *filter.Expr
 	Aggregate *Layout // nil to record events
 	Objects   operand.Objects
+	Sample    int        // see codegen.Signature
+	Stack     int        // addresses of the stack that records hold; 0 for no stack
+	Unwind    bool       // whether records hold a copy of the stack instead
 	Used      *OptionUse // nil if nobody asks
-	schemas   map[schemaKey]*Schema
+	// Recorded says that conditions and aggregations are computed from records, by
+	// package tally: see Schema.Computed. For local sites that is so in any case.
+	Recorded bool
+	// Tests says that programs test the condition all the same.
+	Tests bool
+	// Keep says that records are for a file: they hold what anything may ask for later.
+	Keep bool
+	// Prototypes has the names of arguments whose objects do not name them; nil for none.
+	Prototypes *prototype.Table
+	schemas    map[schemaKey]*Schema
 }
 
 // schemaKey identifies the argument forms of a site.
@@ -46,6 +59,9 @@ type schemaKey struct {
 	flags       notes.TypeFlags
 	role        codegen.Role
 	carrier     site.Carrier
+	local       bool
+	recorded    site.Recorded
+	probe       string // if its arguments have names that the object does not have
 }
 
 // bind returns how to record a firing of the site and how to decode the
@@ -53,7 +69,7 @@ type schemaKey struct {
 // condition does not fit the probe.
 func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	p := &s.Probe
-	key := schemaKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier}
+	key := schemaKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
 	}
@@ -62,26 +78,52 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		key.types, key.blockReg, key.blockOffset, key.blockSize = p.Type.Struct, rec.BlockReg, rec.BlockOffset, rec.BlockSize
 		key.flags = rec.Flags
 	}
+	if b.known(p) != nil {
+		key.probe = p.Provider + ":" + p.Name
+	}
 	var err error
 	if b.Aggregate != nil {
 		if key.role, err = b.Aggregate.Pairs.role(p); err != nil {
 			return nil, err
 		}
 	}
-	if sc := b.schemas[key]; sc != nil {
+	if sc := b.schemas[key]; sc != nil && s.Saved == nil {
 		return sc, nil
 	}
 	sc, err := b.fields(s)
 	if err != nil {
 		return nil, err
 	}
+	if sc.saved {
+		b.Used.see(sc, p)
+		return b.bindSaved(sc, s, key.role)
+	}
+	if key.role == codegen.RoleStart && b.Aggregate.Whole() && sc.Sig.Stack.Copied > 0 {
+		sc.Sig.Stack = record.Stack{} // what starts keep has no room for copies of stacks
+	}
 	b.Used.see(sc, p)
+	if !s.Local && b.Aggregate == nil {
+		sc.Sig.Sample = b.Sample
+	}
 	if err := b.bindCondition(sc, p); err != nil {
 		return nil, err
 	}
 	if b.Aggregate != nil {
 		if err := b.Aggregate.bind(sc, s, key.role); err != nil {
 			return nil, err
+		}
+		if !b.Aggregate.Whole() && sc.Sig.Aggregate.StackPart() == nil {
+			sc.Sig.Stack = record.Stack{}
+		}
+	}
+	if b.attaches(s) && !(b.Aggregate != nil && b.Aggregate.Whole()) {
+		regs, err := operand.HostRegisters(p.Machine, p.Class)
+		if err != nil {
+			return nil, err
+		}
+		sc.useRegisters(p, regs)
+		if b.Aggregate != nil {
+			sc.Sig.DropUnneeded()
 		}
 	}
 	sc.Sig.LimitStrings()
@@ -97,8 +139,14 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	return sc, nil
 }
 
+// attaches reports whether a program computes the condition and the aggregation.
+func (b *Binder) attaches(s *site.Site) bool { return !b.Recorded && !s.Local }
+
 // fields returns the arguments of the site, and how they are read.
 func (b *Binder) fields(s *site.Site) (*Schema, error) {
+	if s.Saved != nil {
+		return b.saved(s), nil
+	}
 	p := &s.Probe
 	regs, err := operand.HostRegisters(p.Machine, p.Class)
 	if err != nil {
@@ -106,6 +154,10 @@ func (b *Binder) fields(s *site.Site) (*Schema, error) {
 	}
 	sc := NewSchema(&codegen.Signature{Layout: record.Layout{Limit: b.MaxString}, Hook: b.Hook})
 	switch {
+	case s.Local:
+		err := b.bindLocal(sc, s)
+		b.bindStack(sc, s, regs)
+		return sc, err
 	case p.Target != nil:
 		b.bindFunction(sc, s, regs)
 	case p.Type != nil:
@@ -113,6 +165,9 @@ func (b *Binder) fields(s *site.Site) (*Schema, error) {
 	default:
 		b.bindNote(sc, s, regs)
 	}
+	b.recordCarrier(sc, s, regs)
+	b.recordTask(sc)
+	b.bindStack(sc, s, regs)
 	return sc, nil
 }
 
@@ -163,17 +218,26 @@ func (b *Binder) bindRegisters(sc *Schema, s *site.Site, regs *operand.Registers
 // errTooMany says why an argument of a probe without types has no value.
 var errTooMany = fmt.Errorf("more than %d arguments need a read of their own", record.MaxReads-1)
 
-// bindNote reads the arguments of a probe that has only a note.
+// bindNote reads the arguments of a probe that has only a note, and names those that are
+// known.
 func (b *Binder) bindNote(sc *Schema, s *site.Site, regs *operand.Registers) {
 	args := s.Probe.Arguments()
+	known := b.known(&s.Probe)
 	for i, a := range args {
 		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(a)})
 	}
-	b.bindArguments(sc, s, regs, args)
+	if known != nil {
+		sc.bindKnown(known, args)
+	}
+	b.bindArguments(sc, s, regs, args, known)
+	if known != nil {
+		sc.hideLengths(known)
+	}
 }
 
-// bindArguments reads arguments whose names and kinds the fields give.
-func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers, args []notes.Arg) {
+// bindArguments reads arguments whose names and kinds the fields give. known is nil if
+// nothing is known of them but what the note says.
+func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers, args []notes.Arg, known *prototype.Prototype) {
 	p := &s.Probe
 	obj, err := b.Objects.Open(s.Path)
 	if err != nil {
@@ -203,7 +267,11 @@ func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers
 		op, err := operand.Compile(a, regs, p.Machine, p.Class, obj, site, ipDelta)
 		var str *StringArg
 		if err == nil {
-			str = b.stringArg(p, f.Name, &op, a.Float)
+			name := f.Name
+			if p.Target == nil {
+				name = shape.ArgName(i)
+			}
+			str = b.stringArg(p, name, &op, a.Float, knownString(known, i))
 		}
 		if str != nil && str.follow {
 			op, err = op.Followed(str.offset)

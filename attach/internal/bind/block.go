@@ -25,16 +25,15 @@ func (b *Binder) bindTyped(sc *Schema, s *site.Site, regs *operand.Registers) {
 		base, err = regs.LocateDWARF(int(rec.BlockReg))
 	}
 	if err != nil {
-		for i := range typ.Fields {
-			t := &typ.Fields[i]
-			sc.Fields = append(sc.Fields, shape.Field{Name: t.Name, Kind: t.Kind, Size: uint8(t.Size), Err: err})
-		}
+		sc.unreadable(typ, err)
 		return
 	}
 	if rec.Flags&notes.IPv4Register != 0 {
 		sc.IPv4 = true
 		sc.Sig.Read(operand.Operand{Kind: operand.Register, Size: 8, Base: regs.Argument})
 	}
+	b.recordCarrier(sc, s, regs)
+	b.recordTask(sc)
 	sc.Sig.BlockBase, sc.Sig.BlockDisp = base, rec.BlockOffset
 	sc.AddBlock(typ, b.followed(&s.Probe))
 }
@@ -85,9 +84,14 @@ func (b *Binder) namesUsed() (names []string) {
 		names = b.Condition.Names()
 	}
 	if b.Aggregate != nil {
-		names = append(append(names, b.Aggregate.Wanted.By...), b.Aggregate.Wanted.Value)
+		for _, key := range b.Aggregate.Wanted.By {
+			names = append(names, namesOf(key)...)
+		}
+		names = append(names, b.Aggregate.Wanted.Value)
 		if b.Aggregate.Pairs != nil {
-			names = append(names, b.Aggregate.Pairs.Key...)
+			for _, key := range b.Aggregate.Pairs.Key {
+				names = append(names, namesOf(key)...)
+			}
 		}
 	}
 	return names

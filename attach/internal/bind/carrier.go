@@ -4,13 +4,11 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"path"
-	"strconv"
-	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -32,6 +30,9 @@ func (l *PairLayout) calls() bool {
 // carrierOf returns the carrier of code at the site.
 func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrier, error) {
 	p := &s.Probe
+	if s.Saved != nil {
+		return l.savedCarrier(s)
+	}
 	word64 := p.Class == elf.ELFCLASS64
 	switch {
 	case p.Target != nil && p.Target.Convention.IsGo():
@@ -48,28 +49,10 @@ func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrie
 	case p.IsGo():
 		return site.NoCarrier, unmatched("%s is in a Go program, whose goroutines change threads, and does not record its goroutine", site.Name(p))
 	}
-	if pid := processOf(s); pid != 0 && runsGo(pid, programs) {
+	if pid := s.Process(); pid != 0 && runsGo(pid, programs) {
 		return site.NoCarrier, unmatched("%s fires in process %d, a Go program, whose goroutines change threads, and does not record its goroutine", site.Name(p), pid)
 	}
 	return site.ByThread, nil
-}
-
-// processOf returns the only process that fires at the site, 0 if there may be
-// several. Only one fires if the site is attached to in one process, or its file
-// has no name.
-func processOf(s *site.Site) int {
-	if s.PID != 0 {
-		return s.PID
-	}
-	rest, ok := strings.CutPrefix(s.Probe.OpenPath, "/proc/")
-	number, rest, _ := strings.Cut(rest, "/")
-	unnamed, _ := path.Match("map_files/*", rest)
-	descriptor, _ := path.Match("fd/*", rest)
-	pid, err := strconv.Atoi(number)
-	if !ok || err != nil || !unnamed && !descriptor {
-		return 0
-	}
-	return pid
 }
 
 // runsGo reports whether the process is a Go program, and keeps the answer in
@@ -125,7 +108,7 @@ func (l *PairLayout) carry(plan site.Plan) {
 			s.Reason = &Misfit{err}
 			continue
 		}
-		pid := processOf(s)
+		pid := s.Process()
 		if processes[pid] == nil {
 			processes[pid] = &carried{}
 		}
@@ -134,7 +117,7 @@ func (l *PairLayout) carry(plan site.Plan) {
 	}
 	for i := range plan {
 		s := &plan[i]
-		if s.Reason == nil && (!processes[processOf(s)].agree() || !l.carried.overlap()) {
+		if s.Reason == nil && (!processes[s.Process()].agree() || !l.carried.overlap()) {
 			s.Reason = &Misfit{unmatched("%s is matched by its %v, and the other probe of the pair by something else", site.Name(&s.Probe), s.Carrier)}
 		}
 	}
@@ -179,4 +162,28 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (wo
 		words[0], words[1] = word(codegen.InputThread), word(codegen.InputConstant)
 	}
 	return words, err
+}
+
+// recordCarrier records the register that identifies the carrier of code at a site,
+// unless it is recorded already. What has a place in the record, as blocks have, is
+// bound afterwards.
+func (b *Binder) recordCarrier(sc *Schema, s *site.Site, regs *operand.Registers) {
+	matched := b.Recorded && b.Aggregate != nil && b.Aggregate.Pairs != nil && b.Aggregate.Pairs.Key == nil
+	if !matched && !b.Keep || sc.Carrier >= 0 {
+		return
+	}
+	if sc.carrier = s.Carrier; b.Keep && (s.Carrier == site.NoCarrier || sc.Sig.Reads() >= record.MaxReads-1) {
+		return
+	}
+	words, err := carrierInputs(s.Carrier, &s.Probe, regs)
+	if err != nil {
+		return // bindPair says so
+	}
+	for _, in := range words {
+		if in.Source == codegen.InputRegister {
+			sc.Carrier = sc.Sig.Read(operand.Operand{
+				Kind: operand.Address, Size: 8, HasBase: true, Base: operand.Location{Off: int16(in.Offset)}, Disp: int64(in.Value),
+			})
+		}
+	}
 }

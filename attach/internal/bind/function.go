@@ -26,7 +26,7 @@ func (b *Binder) bindFunction(sc *Schema, s *site.Site, regs *operand.Registers)
 		b.Args.retype(&arg, retval)
 		sc.Fields = []shape.Field{{Name: retval, Kind: kindOf(arg), Err: err}}
 		if err == nil {
-			b.bindArguments(sc, s, regs, []notes.Arg{arg})
+			b.bindArguments(sc, s, regs, []notes.Arg{arg}, nil)
 		}
 		return
 	}
@@ -45,7 +45,7 @@ func (b *Binder) bindFunction(sc *Schema, s *site.Site, regs *operand.Registers)
 		args = append(args, arg)
 		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(arg)})
 	}
-	b.bindArguments(sc, s, regs, args)
+	b.bindArguments(sc, s, regs, args, nil)
 	n := len(shown)
 	sc.Fields, sc.Unshown = sc.Fields[:n:n], sc.Fields[n:]
 }

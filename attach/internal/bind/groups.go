@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,11 +13,10 @@ import (
 // maxGroupBytes is the largest size of a group's key.
 const maxGroupBytes = 512
 
-// bind fits the aggregation to what is read at a site, and drops the reads that
-// it does not need.
+// bind fits the aggregation to what is read at a site.
 func (l *Layout) bind(sc *Schema, s *site.Site, role codegen.Role) error {
 	p := &s.Probe
-	code := &codegen.Aggregate{Role: role}
+	code := &codegen.Aggregate{Role: role, StackMost: l.Stack}
 	if err := l.bindGroup(code, sc, p); err != nil {
 		return err
 	}
@@ -32,7 +32,6 @@ func (l *Layout) bind(sc *Schema, s *site.Site, role codegen.Role) error {
 		return err
 	}
 	sc.Sig.Aggregate = code
-	sc.Sig.DropUnneeded()
 	return nil
 }
 
@@ -44,7 +43,7 @@ func tooLong(p *reader.Probe, size int) error {
 func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	switch {
 	case code.Role == codegen.RoleStart && l.Pairs.fromStart != nil:
-		return l.bindNoted(code, sc, p)
+		return l.bindStartArgs(code, sc, p)
 	case code.Role == codegen.RoleStart:
 		return nil
 	case code.Role == codegen.RoleEnd:
@@ -56,10 +55,7 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 		return err
 	}
 	l.markMissing(code, l.Wanted.By, sc)
-	code.Wanted = codegen.Values{
-		Value: l.Wanted.Value != "", Sum: l.Wanted.Sum || l.Wanted.Avg, Min: l.Wanted.Min, Max: l.Wanted.Max, Hist: l.Wanted.Hist,
-		Bounds: len(l.Wanted.Bounds),
-	}
+	code.Wanted = l.Wanted.Values()
 	switch {
 	case l.Pairs != nil:
 		code.Value = codegen.Elapsed
@@ -70,9 +66,12 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 		if code.Value.IsString() || code.Value.Kind == reader.Other {
 			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 		}
-		if code.Value.Meaning == reader.Time && (l.Wanted.Sum || l.Wanted.Avg || l.Wanted.Hist) {
+		if code.Value.Meaning == reader.Time && (code.Wanted.Sum || code.Wanted.Hist || code.Wanted.Fine) {
 			return fmt.Errorf("%w: argument %s of %s:%s is a time, which has only a minimum and a maximum", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 		}
+	}
+	if words := code.Wanted.Words(code.Value.Kind); words > codegen.MaxWords {
+		return fmt.Errorf("%w: quantiles of %s leave room for %d bounds, and there are %d", ErrAggregation, l.Wanted.Value, len(l.Wanted.Bounds)-(words-codegen.MaxWords), len(l.Wanted.Bounds))
 	}
 	return nil
 }
@@ -80,18 +79,11 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 // bindKey lays out a key that consists of the values of names.
 func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part, size int, err error) {
 	for _, name := range names {
-		part := codegen.Part{Offset: size, Size: 8}
-		if name == "probe" {
-			part.In = codegen.Input{Source: codegen.InputProbe, Kind: reader.String, Size: 4}
-		} else if part.In, err = sc.Input(p, name, false); err != nil {
+		part, err := sc.part(p, name)
+		if err != nil {
 			return nil, 0, fmt.Errorf("%w: %w", ErrAggregation, err)
 		}
-		switch {
-		case part.In.Source == codegen.InputComm:
-			part.Size = codegen.KeyComm
-		case part.In.Source != codegen.InputProbe && part.In.IsString():
-			part.Size = codegen.KeyStringSize
-		}
+		part.Offset = size
 		parts = append(parts, part)
 		size += part.Size
 	}
@@ -114,7 +106,7 @@ func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	unreadBefore := func() error {
 		return fmt.Errorf("%w: the keys of groups of %s:%s could not be read at the probes found first", ErrAggregation, p.Provider, p.Name)
 	}
-	if !l.Bound && l.Made && len(code.Parts) > 0 {
+	if !l.Bound && l.Made && (len(code.Parts) > 0 || code.Wanted.Fine) {
 		return unreadBefore()
 	}
 	if !l.Bound {
@@ -146,6 +138,9 @@ func otherKind(name string, p *reader.Probe) error {
 // settle gives the keys of all sites one layout, once the kinds of parts that
 // some sites lack are known. It refuses sites whose keys then have no room.
 func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
+	if l.Whole() {
+		l.settleRecords(plan, schemas)
+	}
 	if !l.Bound {
 		return
 	}
@@ -171,6 +166,9 @@ func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 			err = &Misfit{tooLong(&plan[i].Probe, size)}
 		} else {
 			err = sc.Sig.Fits()
+		}
+		if sc.arrives() && !errors.As(err, new(*Misfit)) {
+			err = nil
 		}
 		if err != nil {
 			plan[i].Reason, schemas[i] = err, nil

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
@@ -13,7 +14,9 @@ var ErrAggregation = errors.New("aggregation")
 type Computation struct {
 	Value                    string // the argument that the following are of
 	Sum, Avg, Min, Max, Hist bool
+	Stddev                   bool
 
+	Quantiles []float64 // in percent
 	Bounds    []float64 // of hist; nil for powers of two
 	By        []string  // what events are grouped by
 	MaxGroups int       // 0 for the default
@@ -25,7 +28,8 @@ type Layout struct {
 	Wanted Computation
 	Pairs  *PairLayout // nil unless starts and ends are aggregated
 
-	CPUs int // that the machine may have
+	CPUs  int // that the machine may have
+	Stack int // the most addresses of a stack by which events are grouped
 
 	Made    bool           // the maps
 	Bound   bool           // the following
@@ -62,22 +66,45 @@ func (l *Layout) restore(clone *Layout) {
 	}
 }
 
-// Words returns the number of 8-byte words in the value of a group.
-func (l *Layout) Words() int {
-	switch {
-	case !l.Wanted.Hist:
-		return codegen.WordHist
-	case l.Wanted.Bounds != nil:
-		return codegen.WordHist + len(l.Wanted.Bounds) + 1
+// ByStack reports whether groups are told apart by stack, unless an argument is called so.
+func (c *Computation) ByStack() bool { return slices.Contains(c.By, Stack) }
+
+// Values returns the sums that make what is computed.
+func (c *Computation) Values() codegen.Values {
+	return codegen.Values{
+		Value: c.Value != "", Sum: c.Sum || c.Avg || c.Stddev, Min: c.Min, Max: c.Max, Hist: c.Hist,
+		Squares: c.Stddev, Fine: len(c.Quantiles) > 0, Bounds: len(c.Bounds),
 	}
-	return codegen.WordHist + codegen.HistBuckets
 }
 
-// MaxGroups returns the number of groups that there is room for.
+// Words returns the number of 8-byte words in the value of a group. With quantiles it
+// depends on the kind of the value, which the first site decides.
+func (l *Layout) Words() int {
+	values := l.Wanted.Values()
+	return values.Words(l.Value.Kind)
+}
+
+// StackPart returns the part of keys that is a stack's hash, nil if there is none.
+func (l *Layout) StackPart() *codegen.Part {
+	return (&codegen.Aggregate{Parts: l.Parts}).StackPart()
+}
+
+// MaxGroups returns how many groups are told apart when they are read.
 func (l *Layout) MaxGroups() int {
-	switch {
-	case l.Wanted.MaxGroups != 0:
+	if l.Wanted.MaxGroups != 0 {
 		return l.Wanted.MaxGroups
+	}
+	return l.defaultGroups()
+}
+
+// Room returns how many groups are told apart until they are read. Which of them are the
+// most used is known then.
+func (l *Layout) Room() int { return max(l.MaxGroups(), l.defaultGroups()) }
+
+func (l *Layout) defaultGroups() int {
+	switch {
+	case len(l.Wanted.Quantiles) > 0:
+		return 512 // 8 MB and more
 	case !l.Wanted.Hist:
 		return 8192
 	}
@@ -92,5 +119,5 @@ const sharedBytes = 64 << 20
 // CPUs do not wait for each other, but the kernel keeps room for each group on
 // every possible CPU: for histograms 0.4 GB on a machine of 256.
 func (l *Layout) Shared() bool {
-	return l.Wanted.Hist && l.KeySize > 0 && 2*l.MaxGroups()*8*l.Words()*l.CPUs > sharedBytes
+	return (l.Wanted.Hist || len(l.Wanted.Quantiles) > 0) && l.KeySize > 0 && 2*l.Room()*8*l.Words()*l.CPUs > sharedBytes
 }

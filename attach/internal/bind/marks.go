@@ -11,6 +11,7 @@ import (
 
 var (
 	errNegative = errors.New("its length is negative")
+	errDivision = errors.New("division by zero")
 	errMissing  = errors.New("it cannot be read, for one of many reasons")
 )
 
@@ -42,8 +43,11 @@ func (l *Layout) markMissing(code *codegen.Aggregate, names []string, sc *Schema
 // markOf returns the mark of an argument that can never be read at a site.
 func (l *Layout) markOf(sc *Schema, name string) uint8 {
 	reason := shape.ErrTooManyParts // a string whose read would be one too many
-	if f, err := sc.Resolve(name); err == nil && f.Err != nil {
-		reason = f.Err
+	for _, name := range namesOf(name) {
+		if f, err := sc.Resolve(name); err == nil && f.Err != nil {
+			reason = f.Err
+			break
+		}
 	}
 	same := func(err error) bool { return err.Error() == reason.Error() }
 	i := slices.IndexFunc(l.reasons, same)
@@ -73,6 +77,8 @@ func (l *Layout) MissingPart(key []byte, i int) (reason error, missing bool) {
 		return nil, true
 	case codegen.MarkNegative:
 		return errNegative, true
+	case codegen.MarkDivision:
+		return errDivision, true
 	default:
 		return l.reasons[mark-codegen.MarkReason], true
 	}

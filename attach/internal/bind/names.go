@@ -13,16 +13,11 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Input finds what name stands for at a site of p: pid, tid or comm, an
+// Input finds what name stands for at a site of p: what taskInput knows, an
 // argument's name, or argN. isString says that a string is wanted.
 func (s *Schema) Input(p *reader.Probe, name string, isString bool) (codegen.Input, error) {
-	switch name {
-	case "pid":
-		return codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, nil
-	case "tid":
-		return codegen.Input{Source: codegen.InputTID, Kind: reader.Uint, Size: 4}, nil
-	case "comm":
-		return codegen.Input{Source: codegen.InputComm, Kind: reader.String}, nil
+	if in, ok, err := s.taskInput(name); ok {
+		return in, err
 	}
 	f, err := s.Resolve(name)
 	if err != nil {
@@ -47,7 +42,11 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (codegen.Inp
 		if p.Class == elf.ELFCLASS32 {
 			word = 4
 		}
-		if isString && p.Type == nil && f.Size == word && f.Kind != reader.Float {
+		text := isString && p.Type == nil && f.Size == word && f.Kind != reader.Float
+		if text && s.saved {
+			return in, fmt.Errorf("argument %s of %s:%s was recorded as a number: record text by --str", name, p.Provider, p.Name)
+		}
+		if text {
 			in.Source, in.Kind, in.String = codegen.InputString, reader.String, record.String{Slot: f.Read}
 		}
 	case shape.FromGoTime:
@@ -55,6 +54,9 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (codegen.Inp
 	case shape.FromGoAddr:
 		in.Source, in.Offset = codegen.InputGoAddr, uint32(f.Offset-s.Sig.BlockOffset())
 	case shape.FromString:
+		if f.Wide {
+			return in, fmt.Errorf("argument %s of %s:%s is UTF-16, which events hold, but which cannot be compared", name, p.Provider, p.Name)
+		}
 		if f.Index < 0 {
 			break // its read would be one too many
 		}
@@ -67,8 +69,8 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (codegen.Inp
 
 // has reports whether Input would find name.
 func (s *Schema) has(name string) bool {
-	if name == "pid" || name == "tid" || name == "comm" {
-		return true
+	if _, ok, err := s.taskInput(name); ok {
+		return err == nil
 	}
 	_, err := s.Resolve(name)
 	return err == nil
@@ -80,10 +82,7 @@ func (s *Schema) hasAll(names []string) bool {
 
 // lacks returns why events of p cannot be grouped by name.
 func (s *Schema) lacks(p *reader.Probe, name string) error {
-	if name == "probe" {
-		return nil
-	}
-	_, err := s.Input(p, name, false)
+	_, err := s.part(p, name)
 	return err
 }
 

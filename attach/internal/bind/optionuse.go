@@ -60,15 +60,15 @@ func notString(sc *Schema, p *reader.Probe, t *StringArg) error {
 		return fmt.Errorf("%s has typed arguments, whose strings are known without it", site.Name(p))
 	}
 	fields := slices.Concat(sc.Fields, sc.Unshown)
-	i := slices.IndexFunc(fields, func(f shape.Field) bool { return f.Name == t.arg })
+	f, _, _, err := sc.Lookup(t.arg)
 	switch {
-	case i < 0 && len(fields) == 0:
+	case err != nil && len(fields) == 0:
 		return fmt.Errorf("%s has no arguments", site.Name(p))
-	case i < 0:
+	case err != nil:
 		return fmt.Errorf("%s has no argument %s, but %s to %s", site.Name(p), t.arg, fields[0].Name, fields[len(fields)-1].Name)
 	case t.length != "" && lengthArg(p, t.length) == nil:
 		return fmt.Errorf("%s has no argument %s that could be a length", site.Name(p), t.length)
-	case fields[i].Source == shape.FromString || fields[i].Err != nil:
+	case f.Source == shape.FromString || f.Err != nil:
 		return nil // events hold the reason of a string that cannot be read
 	}
 	return fmt.Errorf("argument %s of %s is not a pointer", t.arg, site.Name(p))

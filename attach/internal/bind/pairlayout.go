@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
@@ -14,21 +15,24 @@ import (
 )
 
 // PairLayout is what starts and ends share: the key or carrier that matches them,
-// and the arguments that a start notes for its end. The first sites decide the
+// and the arguments that a start keeps for its end. The first sites decide the
 // kinds.
 type PairLayout struct {
 	Start, End selector.Selector
 	Key        []string // nil to match by what carries the code
-	Pending    int
+	Pending    int      // how many keys of starts may wait; 0 for the default of pairs that are recorded
 	carried    carried
+
+	Whole  bool          // pairs are recorded and not added up; StartArgsSize are the most bytes of a start's record
+	Slower time.Duration // pairs that took no longer are not recorded; 0 to record all
 
 	parts   []codegen.Part
 	KeySize int
 
-	fromStart []bool // which of Aggregation.By; nil until an end is known
-	lacks     error  // of the end, why
-	noted     []codegen.Part
-	NotedSize int
+	fromStart     []bool // which of Aggregation.By; nil until an end is known
+	lacks         error  // of the end, why
+	startArgs     []codegen.Part
+	StartArgsSize int
 
 	conditions []pairCondition
 }
@@ -39,15 +43,22 @@ type PairLayout struct {
 func KeyNames(key []string) ([]string, error) {
 	var names []string
 	process := true
-	for _, name := range key {
-		switch name {
-		case "machine":
+	for _, text := range key {
+		if text == "machine" {
 			process = false
 			continue
-		case "pid", "tid":
+		}
+		k, err := ParseKey(text)
+		if err != nil {
+			return nil, err
+		}
+		if k.Fold != nil {
+			return nil, fmt.Errorf("%w: %s makes groups, and matches no starts and ends", ErrAggregation, text)
+		}
+		if k.Text == "pid" || k.Text == "tid" {
 			process = false
 		}
-		names = append(names, name)
+		names = append(names, k.Text)
 	}
 	if len(key) > 0 && names == nil {
 		return nil, fmt.Errorf("%w: the key machine needs an argument beside it", ErrAggregation)
@@ -100,23 +111,40 @@ func (l *Layout) Half(plan site.Plan) error {
 // bindPair binds what a start and its end have in common.
 func (l *PairLayout) bindPair(code *codegen.Aggregate, sc *Schema, s *site.Site) (err error) {
 	p := &s.Probe
+	code.Whole, code.Slower = l.Whole, uint64(l.Slower)
 	if l.Key != nil {
 		code.Pair, code.PairSize, err = bindKey(l.Key, sc, p)
 		code.Lasting = slices.Equal(l.Key, []string{"tid"})
+		if i := slices.IndexFunc(code.Pair, func(p codegen.Part) bool { return p.In.Source == codegen.InputStack }); err == nil && i >= 0 {
+			err = fmt.Errorf("%w: %s makes groups, and matches no starts and ends", ErrAggregation, l.Key[i])
+		}
 		return err
 	}
-	regs, err := operand.HostRegisters(p.Machine, p.Class)
-	if err != nil {
-		return err
+	var words [2]codegen.Input
+	if sc.saved {
+		words, err = sc.savedWords(s.Carrier, p)
+	} else {
+		words, err = programWords(s.Carrier, p)
 	}
-	words, err := carrierInputs(s.Carrier, p, regs)
 	for i, in := range words {
+		if in.Source == codegen.InputRegister && sc.Carrier >= 0 {
+			in = codegen.Input{Source: codegen.InputOperand, Kind: reader.Uint, Size: 8, Index: sc.Carrier}
+		}
 		code.Pair = append(code.Pair, codegen.Part{In: in, Offset: 8 * i, Size: 8})
 	}
 	code.PairSize = 8 * len(words)
 	// Threads and goroutines come again and again, calls do not.
 	code.Lasting = s.Carrier != site.ByFrame
 	return err
+}
+
+// programWords returns the words that identify a carrier for programs on this machine.
+func programWords(c site.Carrier, p *reader.Probe) ([2]codegen.Input, error) {
+	regs, err := operand.HostRegisters(p.Machine, p.Class)
+	if err != nil {
+		return [2]codegen.Input{}, err
+	}
+	return carrierInputs(c, p, regs)
 }
 
 // agree checks that the keys of starts and ends can be equal, and that all starts
@@ -131,14 +159,14 @@ func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	if i := differing(l.parts, code.Pair, true); i >= 0 {
 		return otherKind(l.Key[i], p)
 	}
-	if code.Role == codegen.RoleStart && len(l.noted) > 0 {
+	if code.Role == codegen.RoleStart && len(l.startArgs) > 0 {
 		for i := range code.Parts { // a start that cannot read a part leaves room for what others note
 			if part := &code.Parts[i]; part.In.Source == codegen.InputMissing {
-				part.In.Kind, part.In.Size, part.Size = l.noted[i].In.Kind, l.noted[i].In.Size, l.noted[i].Size
+				part.In.Kind, part.In.Size, part.Size = l.startArgs[i].In.Kind, l.startArgs[i].In.Size, l.startArgs[i].Size
 			}
-			code.Parts[i].Offset = l.noted[i].Offset
+			code.Parts[i].Offset = l.startArgs[i].Offset
 		}
-		if i := differing(l.noted, code.Parts, false); i >= 0 {
+		if i := differing(l.startArgs, code.Parts, false); i >= 0 {
 			return fmt.Errorf("%w: what %s records for its end has another kind than at other probes", ErrAggregation, site.Name(p))
 		}
 	}

@@ -2,8 +2,10 @@ package bind
 
 import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -11,15 +13,54 @@ import (
 type Schema struct {
 	shape.Shape // of records by the Layout of Sig
 	Sig         *codegen.Signature
+	// Computed has what Sig lacks if conditions and aggregations are computed from
+	// records: Condition, Inputs and Aggregate. Otherwise it is nil. The records of local
+	// sites have the layout of Computed, which may keep more of strings.
+	Computed *codegen.Signature
+	// Carrier is the slot of what identifies the carrier, if it is recorded; -1 if not.
+	Carrier int
+
+	carrier  site.Carrier               // whose identity Carrier has, or the thread's
+	enums    map[string]*prototype.Enum // of fields that have one
+	cpu, uid int                        // the slots of the CPU and the user, if they are recorded
+	local    bool
+	saved    bool // in a file
+	recorded site.Recorded
+	// onlyRecords says that what is bound is tested on records of a layout that is settled.
+	onlyRecords bool
 }
+
+// arrives reports whether the layout of records is not this process's to decide.
+func (s *Schema) arrives() bool { return s.local || s.saved }
 
 // NewSchema returns a schema that reads nothing yet.
 func NewSchema(sig *codegen.Signature) *Schema {
-	return &Schema{shape.Shape{Layout: &sig.Layout}, sig}
+	return &Schema{Shape: shape.Shape{Layout: &sig.Layout}, Sig: sig, Carrier: -1, cpu: notRecorded, uid: notRecorded}
 }
 
 // share makes the schema use sig, an equal signature of another site.
 func (s *Schema) share(sig *codegen.Signature) { s.Sig, s.Layout = sig, &sig.Layout }
+
+// compute leaves the condition and the aggregation to package tally; the condition not,
+// if programs test it.
+func (s *Schema) compute(tested bool) {
+	computed, bare := *s.Sig, *s.Sig
+	bare.Aggregate = nil
+	if tested {
+		computed.Condition = nil
+	} else {
+		bare.Condition, bare.Inputs = nil, nil
+	}
+	s.Computed = &computed
+	s.share(&bare)
+	switch {
+	case s.recorded.Kept:
+		s.Computed.Limit = s.recorded.Limit
+		s.Sig.Limit = min(s.Sig.Limit, s.recorded.Limit)
+	case s.local:
+		s.Computed.Limit = max(s.Sig.Limit, s.Computed.ComparedString())
+	}
+}
 
 // kindOf returns the kind of value that the note of an untyped probe declares.
 func kindOf(a notes.Arg) reader.FieldKind {

@@ -22,12 +22,16 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 	if err := b.preparePairs(plan); err != nil {
 		return nil, err
 	}
+	programs := map[int]bool{}
 	for _, i := range b.Aggregate.order(plan) {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
 		if plan[i].Reason != nil {
 			continue
+		}
+		if b.Keep {
+			b.keepCarrier(&plan[i], programs)
 		}
 		before := b.Aggregate.Clone()
 		sc, err := b.bind(&plan[i])
@@ -36,7 +40,7 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 			plan[i].Reason = &Misfit{err}
 			continue
 		}
-		if err := sc.Sig.Fits(); err != nil {
+		if err := sc.Sig.Fits(); err != nil && !plan[i].Local {
 			b.Aggregate.restore(before)
 			plan[i].Reason = err
 			continue
@@ -52,6 +56,9 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 			continue
 		}
 		seen[sc] = true
+		if b.Recorded || sc.arrives() {
+			sc.compute(b.Tests && !sc.arrives())
+		}
 		key := sc.Sig.Key()
 		if same := shared[key]; same != nil {
 			sc.share(same)

@@ -23,6 +23,9 @@ type StringArg struct {
 	follow bool // the string's address is what arg points to, at offset
 	offset int64
 	length string // the argument that holds the length; empty for a string up to a NUL
+
+	wide    bool // UTF-16, whose length counts units
+	implied bool // nobody asked for it by name: a condition compares the argument with a string
 }
 
 // errStringArg says which forms an element of Options.Strings can have.
@@ -85,7 +88,7 @@ func ParseStrings(all []string) ([]StringArg, error) {
 func ConditionStrings(expr *filter.Expr) (args []StringArg) {
 	for _, name := range expr.StringNames() {
 		if isArgName(name) || name == retval {
-			args = append(args, StringArg{arg: name})
+			args = append(args, StringArg{arg: name, implied: true})
 		}
 	}
 	return args
@@ -104,8 +107,9 @@ func (t *StringArg) reads() int {
 
 // stringArg returns how argument arg of p is to be read as a string, nil if it is not.
 // An option for some probes comes first; one for all applies to every argument
-// that may be a pointer, if the probe has the argument for the length.
-func (b *Binder) stringArg(p *reader.Probe, arg string, op *operand.Operand, isFloat bool) *StringArg {
+// that may be a pointer, if the probe has the argument for the length. Then comes what
+// is known of the argument, nil if it is not known to be text.
+func (b *Binder) stringArg(p *reader.Probe, arg string, op *operand.Operand, isFloat bool, known *StringArg) *StringArg {
 	word := uint8(8)
 	if p.Class == elf.ELFCLASS32 {
 		word = 4
@@ -113,7 +117,7 @@ func (b *Binder) stringArg(p *reader.Probe, arg string, op *operand.Operand, isF
 	var general *StringArg
 	for i := range b.Strings {
 		t := &b.Strings[i]
-		if t.arg != arg {
+		if t.arg != arg || t.implied && known != nil {
 			continue
 		}
 		if t.length == "" && !t.follow && p.Target != nil && p.Target.Convention.IsGo() {
@@ -126,6 +130,9 @@ func (b *Binder) stringArg(p *reader.Probe, arg string, op *operand.Operand, isF
 		case t.length == "" || lengthArg(p, t.length) != nil:
 			general = t
 		}
+	}
+	if general == nil && (op.Kind != operand.Const || op.Value == 0) {
+		return known
 	}
 	return general
 }
@@ -181,13 +188,16 @@ func (s *Schema) bindStrings(strs []stringField, length func(string) (operand.Op
 		}
 		reads[i].Counted, reads[i].LengthSlot = true, s.Sig.Read(op)
 		reads[i].LengthSize, reads[i].LengthSigned = op.Size, a.Signed
+		if t.wide {
+			reads[i].Elem = 2
+		}
 	}
 	for i, t := range strs {
 		f := &s.Fields[t.field]
 		if f.Err != nil {
 			continue
 		}
-		f.Source, f.Kind, f.Index = shape.FromString, reader.String, len(s.Sig.Strings)
+		f.Source, f.Kind, f.Index, f.Wide = shape.FromString, reader.String, len(s.Sig.Strings), t.wide
 		s.Sig.Strings = append(s.Sig.Strings, reads[i])
 	}
 }

@@ -56,14 +56,16 @@ func (d *Search) matchName(i int, function string) bool {
 func (d *Search) noMatch(i int) error {
 	sel, pids := d.selectors[i].String(), d.procs.PIDs
 	searched := "in the files that processes of this machine have mapped"
-	switch len(pids) {
-	case 0:
+	switch {
+	case d.where != "":
+		searched = d.where
+	case len(pids) == 0:
 		if parsed, err := selector.Parse(sel); err == nil {
 			if path, ok := parsed.LiteralPath(); ok && strings.Contains(path, "/") {
 				searched = "in " + path
 			}
 		}
-	case 1:
+	case len(pids) == 1:
 		searched = fmt.Sprintf("in process %d", pids[0])
 	default:
 		searched = fmt.Sprintf("in processes %v", pids)
@@ -72,7 +74,7 @@ func (d *Search) noMatch(i int) error {
 		return d.privilege
 	}
 	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, searched)
-	if what := cmp.Or(d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i])); what != "" {
+	if what := cmp.Or(d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i])); what != "" && d.where == "" {
 		err = fmt.Errorf("%w%s", err, what)
 	}
 	if n := &d.near[i]; n.instead != "" {

@@ -35,7 +35,7 @@ func (d *Search) processes() error {
 				err = procfs.Error(pid, unix.ESRCH)
 			}
 		}
-		if err != nil && !d.again {
+		if err != nil && !d.again && !d.Passing {
 			return err
 		}
 	}

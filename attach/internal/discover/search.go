@@ -23,12 +23,16 @@ type Search struct {
 	// Await says that files which selectors name by path need not be mapped, or
 	// exist, yet.
 	Await bool
+	// Passing says that named processes may end at any time, also before they are
+	// read for the first time.
+	Passing bool
 	// Ended says, after a look, which sites are to be detached from: see
 	// forgetUnmapped and leaveUnmapped.
 	Ended []Owner
 
 	selectors []selector.Selector
 	procs     *process.Set
+	where     string // the selectors are looked for, if not in files and processes
 	matched   []bool
 	near      []near         // by selector: what one without a match may have meant
 	again     bool           // not the first look
@@ -200,4 +204,37 @@ func (d *Search) file(f *reader.File, state *fileState, path, open string) {
 			s.File, state.matched = state.id, true
 		}
 	}
+}
+
+// amongFunctions keeps the probe of a function if a selector names it, or all that there is.
+func (d *Search) amongFunctions(p *reader.Probe) bool {
+	hit := false
+	for i := range d.selectors {
+		if s := &d.selectors[i]; Selects(s, p) || s.String() == "*:*" {
+			d.matched[i], hit = true, true
+		}
+	}
+	if hit {
+		d.keep(p, 0)
+	}
+	return hit
+}
+
+// Among returns those of the probes that selectors name, and their places. where says
+// in an error where the probes are. The search finds nothing more.
+func Among(selectors []selector.Selector, probes []reader.Probe, where string) (d *Search, found Sites, which []int, err error) {
+	d = New(selectors, &process.Set{})
+	d.where = where
+	for i := range probes {
+		if p := &probes[i]; p.Target != nil && !d.amongFunctions(p) || p.Target == nil && d.add(p, 0) == nil {
+			continue
+		}
+		which = append(which, i)
+	}
+	for i, ok := range d.matched {
+		if !ok {
+			return d, d.found, which, d.noMatch(i)
+		}
+	}
+	return d, d.found, which, nil
 }

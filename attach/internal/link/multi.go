@@ -67,6 +67,7 @@ func (a *attempt) attachMulti(start, end int) error {
 		m.flags = multiReturn
 	}
 	sites := make([]int, 0, end-start)
+	m.cookies, m.offsets, m.refCtrOffsets = make([]uint64, 0, end-start), make([]uint64, 0, end-start), make([]uint64, 0, end-start)
 	for i := start; i < end; i++ {
 		s := &a.Sites[i]
 		if err := a.opcodes[s.Opcode]; err != nil {

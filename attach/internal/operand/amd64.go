@@ -41,6 +41,7 @@ var amd64Registers = &Registers{
 	},
 	IP:       ptIP,
 	Argument: Location{Off: ptDI, Size: 8},
+	slots:    []int16{ptDI, ptSI, ptDX, ptCX, ptR8, ptR9},
 }
 
 var i386Registers = &Registers{

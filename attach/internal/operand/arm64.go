@@ -16,6 +16,7 @@ func newARM64Registers() *Registers {
 		r.ByName["x"+strconv.Itoa(int(i))] = 8 * i
 		r.byDWARF = append(r.byDWARF, 8*i)
 	}
+	r.slots = r.byDWARF[:8:8]
 	// DWARF for the Arm 64-bit architecture, 4.1: 31 is SP, 32 is PC.
 	r.byDWARF = append(r.byDWARF, arm64SP, arm64PC)
 	return r

@@ -18,6 +18,8 @@ const (
 	Register                    // base, and pair above it
 	Address                     // base + disp
 	Memory                      // size bytes at base + index<<scale + disp
+	CPU                         // the number of the CPU
+	UID                         // of the user, in the initial user namespace
 )
 
 // Operand is an argument in the form from which programs are generated. Operands

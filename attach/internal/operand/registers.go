@@ -16,6 +16,7 @@ type Registers struct {
 	IP      int16
 	// Argument is the register of the first integer argument, where there is one.
 	Argument Location
+	slots    []int16
 	wrap32   bool // addresses of the traced program wrap at 2^32
 }
 
@@ -64,6 +65,15 @@ func (r *Registers) locate(m elf.Machine, c elf.Class, name string) (Location, e
 		return Location{}, fmt.Errorf("register %q is not among those that a BPF program can read", name)
 	}
 	return Location{Off: off, Shift: uint8(reg.Shift), Size: uint8(reg.Size)}, nil
+}
+
+// Slot returns the register that holds a slot of the argument block of a provider's stub,
+// see FORMAT.md; ok is false for slots that are in memory only.
+func (r *Registers) Slot(i int) (at Location, ok bool) {
+	if i < 0 || i >= len(r.slots) {
+		return Location{}, false
+	}
+	return Location{Off: r.slots[i], Size: 8}, true
 }
 
 // LocateDWARF finds a full-width register by its DWARF number.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,19 +28,56 @@ type Set struct {
 func Hold(pids []int) (*Set, error) {
 	p := &Set{PIDs: pids, held: make(map[int]*os.File, len(pids))}
 	for _, pid := range pids {
-		fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
-		if errors.Is(err, unix.ESRCH) {
-			err = procfs.Error(pid, err)
-		} else if err != nil {
-			err = fmt.Errorf("hold process %d: %w", pid, err)
-		}
+		f, err := pidfdOf(pid)
 		if err != nil {
 			p.Close()
 			return nil, err
 		}
-		p.held[pid] = os.NewFile(uintptr(fd), "pidfd")
+		p.held[pid] = f
 	}
 	return p, nil
+}
+
+func pidfdOf(pid int) (*os.File, error) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return nil, procfs.Error(pid, err)
+	case err != nil:
+		return nil, fmt.Errorf("hold process %d: %w", pid, err)
+	}
+	return os.NewFile(uintptr(fd), "pidfd"), nil
+}
+
+// Add adds a process. A set to which processes are added, or in which some are dropped,
+// is for one goroutine.
+func (p *Set) Add(pid int) error {
+	f, err := pidfdOf(pid)
+	if err != nil {
+		return err
+	}
+	if p.held == nil {
+		p.held = map[int]*os.File{}
+	}
+	p.PIDs, p.held[pid] = append(p.PIDs, pid), f
+	return nil
+}
+
+// Has reports whether the set has a process.
+func (p *Set) Has(pid int) bool { return p.held[pid] != nil }
+
+// DropEnded drops the processes that have ended, and returns their PIDs.
+func (p *Set) DropEnded() (ended []int) {
+	p.PIDs = slices.DeleteFunc(p.PIDs, func(pid int) bool {
+		if !p.Ended(pid) {
+			return false
+		}
+		p.held[pid].Close()
+		delete(p.held, pid)
+		ended = append(ended, pid)
+		return true
+	})
+	return ended
 }
 
 // Close releases the processes.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"sync"
 
 	"github.com/cilium/ebpf"
@@ -108,21 +108,16 @@ func Attach(ctx context.Context, plan Plan, groups []*Group, kind link.Kind) (*A
 	return nil, first
 }
 
-// Plan returns what was decided and done for every site until now. It omits sites
-// of files that have no name any more and that no traced process has mapped. The
-// plan is a copy, which later calls do not change.
-func (a *Attachment) Plan() Plan {
-	plan, _ := a.PlanSince(0)
-	return plan
-}
-
-// PlanSince returns what Plan returns, without the first n sites ever found, and
-// the number of sites found until now, to be passed to the next call.
-func (a *Attachment) PlanSince(n int) (Plan, int) {
+// LookAt calls look with what was decided and done for every site until now, except
+// for the first n sites ever found, and for sites of files that have no name any more
+// and that no traced process has mapped. The plan may change after look has returned.
+// LookAt returns the number of sites found until now, to be passed to the next call.
+func (a *Attachment) LookAt(n int, look func(Plan)) (known int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	first, _ := slices.BinarySearchFunc(a.plan, n, func(s Site, n int) int { return s.order - n })
-	return slices.Clone(a.plan[first:]), a.known
+	first := sort.Search(len(a.plan), func(i int) bool { return a.plan[i].order >= n })
+	look(a.plan[first:])
+	return a.known
 }
 
 // Adopt takes over the links and sites of more. It closes more if a has detached;

@@ -61,7 +61,8 @@ func TestAdoptTooLate(t *testing.T) {
 	if err := more.Wait(t.Context()); err != nil {
 		t.Errorf("it is not detached: %v", err)
 	}
-	if n := a.Plan().Attached(); n != 1 {
+	n := 0
+	if a.LookAt(0, func(plan Plan) { n = plan.Attached() }); n != 1 {
 		t.Errorf("%d sites in the plan, want the one that may have fired", n)
 	}
 }

@@ -2,7 +2,6 @@ package site
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cilium/ebpf"
@@ -18,20 +17,30 @@ import (
 // Group is a group for links, with its sites.
 type Group struct {
 	link.Group
-	sites []*Site
+	sites []groupSite
 }
 
 // attachSites attaches the group and notes the result at each site. It returns
 // the links even with an error, which concerns the whole group.
 func (g *Group) attachSites(ctx context.Context, kind link.Kind) ([]link.Link, error) {
+	g.Sites = make([]link.Site, len(g.sites))
+	for i, s := range g.sites {
+		g.Sites[i] = link.Site{Offset: s.Offset, RefCtrOffset: s.Probe.SemaphoreOffset, Cookie: s.cookie, Opcode: s.opcode}
+	}
 	links, refused, err := g.Attach(ctx, kind)
 	for i, s := range g.sites {
 		s.Attached, s.Reason = refused[i] == nil, refused[i]
-		if far := (*link.FarError)(nil); errors.As(s.Reason, &far) {
+		if far, ok := s.Reason.(*link.FarError); ok {
 			s.Reason = fmt.Errorf("%w: %w", far, plan.ErrSilent)
 		}
 	}
 	return links, err
+}
+
+// groupSite is a site of a group, and what programs get as its cookie.
+type groupSite struct {
+	*Site
+	cookie uint64
 }
 
 // Groups collects sites that can share a link.
@@ -42,6 +51,8 @@ type Groups struct {
 
 	All   []*Group
 	byKey map[groupKey]*Group
+	key   groupKey // of the last site
+	last  *Group   // which has it
 }
 
 type groupKey struct {
@@ -62,7 +73,10 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 		pid = 0
 	}
 	key := groupKey{s.Path, s.file, pid, s.Probe.Kind, prog}
-	gr := g.byKey[key]
+	gr := g.last
+	if gr == nil || key != g.key {
+		gr = g.byKey[key]
+	}
 	if gr == nil {
 		gr = &Group{Group: link.Group{
 			Path: s.Path, Open: s.Path, File: s.file, PID: pid, Ended: func() bool { return g.Procs.Ended(pid) },
@@ -74,6 +88,6 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 		g.byKey[key] = gr
 		g.All = append(g.All, gr)
 	}
-	gr.sites = append(gr.sites, s)
-	gr.Sites = append(gr.Sites, link.Site{Offset: s.Offset, RefCtrOffset: s.Probe.SemaphoreOffset, Cookie: cookie, Opcode: s.opcode})
+	g.key, g.last = key, gr
+	gr.sites = append(gr.sites, groupSite{s, cookie})
 }

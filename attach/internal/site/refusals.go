@@ -39,7 +39,7 @@ func (p Plan) Refused() error {
 // since it was made.
 func (p Plan) Gone() bool {
 	for i := range p {
-		if !errors.Is(p[i].Reason, os.ErrNotExist) {
+		if !errors.Is(p[i].Reason, os.ErrNotExist) && !errors.Is(p[i].Reason, os.ErrProcessDone) {
 			return false
 		}
 	}

@@ -50,9 +50,9 @@ func (a *Attachment) Retire(owners []discover.Owner) error {
 	return eg.Wait()
 }
 
-// Oldest returns the first of the links to each process: if it is not stranded,
+// oldest returns the first of the links to each process: if it is not stranded,
 // later ones are not, either.
-func (a *Attachment) Oldest() map[int]link.Link {
+func (a *Attachment) oldest() map[int]link.Link {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	first := map[int]link.Link{}
@@ -67,8 +67,8 @@ func (a *Attachment) Oldest() map[int]link.Link {
 	return first
 }
 
-// OwnersOf returns the owners of the sites of a process.
-func (a *Attachment) OwnersOf(pid int) (all []discover.Owner) {
+// ownersOf returns the owners of the sites of a process.
+func (a *Attachment) ownersOf(pid int) (all []discover.Owner) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range a.plan {

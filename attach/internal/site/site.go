@@ -2,12 +2,16 @@ package site
 
 import (
 	"context"
+	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/tracefile"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -23,6 +27,7 @@ type Report struct {
 	ArgErrs  []error
 	Late     time.Duration
 	Notes    []string
+	Local    bool
 }
 
 // Site is a probe site: what was decided and done about it, and what attaching
@@ -32,10 +37,18 @@ type Site struct {
 
 	Shared  bool    // PID is one of several processes that one link serves
 	Carrier Carrier // of a latency's starts and ends
+	Recorded
 
 	file   procfs.ID // the file with which the site ends; zero if the site stays
 	order  int       // among all sites of an attachment
 	opcode string    // of a function's first instruction, its prefixes included
+}
+
+// Recorded says what a flight recorder, or a file of a tracing, has of a site's events.
+type Recorded struct {
+	Kept  bool                 // otherwise the following is zero
+	Limit int                  // bytes of each string
+	Saved *tracefile.SavedSite // nil of flight recorders
 }
 
 // Snapshot returns a copy of the site's Report. It shares the memory that the
@@ -73,13 +86,16 @@ func PlanOf(found discover.Sites) Plan {
 	return plan
 }
 
-// Decide decides about all sites. When ctx is done, it ends with the cause.
+// Decide decides about all sites, except local ones and those that have been refused.
+// When ctx is done, it ends with the cause.
 func (p Plan) Decide(ctx context.Context, planner *plan.Planner) error {
 	for i := range p {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		p[i].Decide(planner)
+		if s := &p[i]; !s.Local && s.Reason == nil {
+			s.Decide(planner)
+		}
 	}
 	return nil
 }
@@ -96,4 +112,21 @@ func (s *Site) Owner() discover.Owner {
 		return discover.Owner{File: s.file}
 	}
 	return discover.Owner{File: s.file, PID: s.PID}
+}
+
+// Process returns the only process that fires at the site, 0 if there may be several.
+// Only one fires if the site is attached to in one process, or its file has no name.
+func (s *Site) Process() int {
+	if s.PID != 0 {
+		return s.PID
+	}
+	rest, ok := strings.CutPrefix(s.Probe.OpenPath, "/proc/")
+	number, rest, _ := strings.Cut(rest, "/")
+	unnamed, _ := path.Match("map_files/*", rest)
+	descriptor, _ := path.Match("fd/*", rest)
+	pid, err := strconv.Atoi(number)
+	if !ok || err != nil || !unnamed && !descriptor {
+		return 0
+	}
+	return pid
 }

@@ -20,7 +20,7 @@ func (b *Binder) preparePairs(plan site.Plan) error {
 }
 
 // order returns the indices of plan in the order in which sites are bound: starts
-// first, because ends need to know what is noted at them.
+// first, because ends need to know what they keep.
 func (l *Layout) order(plan site.Plan) []int {
 	order := make([]int, len(plan))
 	for i := range order {
@@ -38,7 +38,7 @@ func (l *Layout) rank(s *site.Site) codegen.Role {
 	return role
 }
 
-// foresee decides which names of Aggregation.By starts have to note: those that
+// foresee decides which names of Aggregation.By starts have to keep: those that
 // no end has. fields returns the arguments of a site.
 func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error)) error {
 	if l.Pairs.fromStart != nil || len(l.Wanted.By) == 0 {
@@ -73,7 +73,7 @@ func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error
 	}
 	l.Pairs.fromStart = make([]bool, len(wanted))
 	for j := range wanted {
-		l.Pairs.fromStart[j] = (lacks[j] != nil) == (of == codegen.RoleEnd)
+		l.Pairs.fromStart[j] = (lacks[j] != nil) == (of == codegen.RoleEnd) && wanted[j] != Stack
 		if of == codegen.RoleEnd && l.Pairs.lacks == nil {
 			l.Pairs.lacks = lacks[j]
 		}
@@ -81,8 +81,8 @@ func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error
 	return nil
 }
 
-// bindNoted binds the arguments that are noted at a start.
-func (l *Layout) bindNoted(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
+// bindStartArgs binds the arguments that a start keeps for its end.
+func (l *Layout) bindStartArgs(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	var names []string
 	for i, name := range l.Wanted.By {
 		if l.Pairs.fromStart[i] {
@@ -101,17 +101,17 @@ func (l *Layout) bindNoted(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 		marks, size := l.marksAt(code.KeySize, len(names))
 		code.Marks, code.KeySize = marks, code.KeySize+size
 	}
-	if l.Pairs.noted == nil {
-		l.Pairs.noted, l.Pairs.NotedSize = code.Parts, code.KeySize
+	if l.Pairs.startArgs == nil {
+		l.Pairs.startArgs, l.Pairs.StartArgsSize = code.Parts, code.KeySize
 	}
-	code.Noted = l.Pairs.NotedSize
+	code.StartArgs = l.Pairs.StartArgsSize
 	return nil
 }
 
-// bindGroup lays out the key of an end's group, which consists of arguments noted
-// at the start and arguments of the end.
+// bindGroup lays out the key of an end's group, which consists of arguments that
+// the start has kept and arguments of the end.
 func (l *PairLayout) bindGroup(code *codegen.Aggregate, by []string, sc *Schema, p *reader.Probe) error {
-	noted := l.noted
+	kept := l.startArgs
 	for i, name := range by {
 		part := codegen.Part{In: codegen.Input{Source: codegen.InputMissing}, Size: 8}
 		switch {
@@ -121,14 +121,14 @@ func (l *PairLayout) bindGroup(code *codegen.Aggregate, by []string, sc *Schema,
 				return err
 			}
 			part = parts[0]
-		case len(noted) > 0:
-			part = codegen.Part{In: codegen.Input{Source: codegen.InputStart, Kind: noted[0].In.Kind, Size: noted[0].In.Size, Offset: uint32(noted[0].Offset)}, Size: noted[0].Size}
-			noted = noted[1:]
+		case len(kept) > 0:
+			part = codegen.Part{In: codegen.Input{Source: codegen.InputStart, Kind: kept[0].In.Kind, Size: kept[0].In.Size, Meaning: kept[0].In.Meaning, Offset: uint32(kept[0].Offset)}, Size: kept[0].Size, Prefix: kept[0].Prefix, Shown: kept[0].Shown}
+			kept = kept[1:]
 		}
 		part.Offset = code.KeySize
 		code.Parts = append(code.Parts, part)
 		code.KeySize += part.Size
 	}
-	code.Noted = l.NotedSize
+	code.StartArgs = l.StartArgsSize
 	return nil
 }

@@ -1,0 +1,146 @@
+package bind
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/internal/fold"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Key is a key of groups or of pairs.
+type Key struct {
+	*filter.Key
+	Fold *fold.Function // of the argument; nil for none
+}
+
+// ParseKey parses a key. It wraps ErrAggregation.
+func ParseKey(text string) (Key, error) {
+	parsed, err := filter.ParseKey(text)
+	if err != nil {
+		return Key{}, fmt.Errorf("%w: key %v", ErrAggregation, err)
+	}
+	k := Key{Key: parsed}
+	if k.Function == "" {
+		return k, nil
+	}
+	if k.Fold = fold.Of(k.Function); k.Fold == nil {
+		return k, fmt.Errorf("%w: %s is no key: want an argument, sql(ARGUMENT) for a statement without its literals, cxx(ARGUMENT) for the name of a C++ type, path[:16] for the beginning of a text, or an expression such as size/4096", ErrAggregation, text)
+	}
+	return k, nil
+}
+
+// namesOf returns the names in a key, which has been parsed before.
+func namesOf(key string) []string {
+	k, err := ParseKey(key)
+	if err != nil {
+		return nil
+	}
+	return k.Names()
+}
+
+// Folds reports whether groups are made of the results of a function that programs do not
+// have, so that events have to be recorded and added up here. Groups of a function that
+// gives each text a result of its own can be made of the texts.
+func (c *Computation) Folds() bool {
+	return slices.ContainsFunc(c.By, func(text string) bool {
+		k, err := ParseKey(text)
+		return err == nil && k.Fold != nil && k.Fold.Many
+	})
+}
+
+// KeyStrings returns the arguments of untyped probes that are text because of how keys use
+// them.
+func KeyStrings(keys []string) (args []StringArg) {
+	for _, text := range keys {
+		k, err := ParseKey(text)
+		if err == nil && (k.Fold != nil || k.Prefix > 0) && (isArgName(k.Name) || k.Name == retval) {
+			args = append(args, StringArg{arg: k.Name, implied: true})
+		}
+	}
+	return args
+}
+
+// part returns the part of a key that stands for what the text says at a site of p.
+func (s *Schema) part(p *reader.Probe, text string) (part codegen.Part, err error) {
+	part.Size = 8
+	if text == "probe" {
+		part.In = codegen.Input{Source: codegen.InputProbe, Kind: reader.String, Size: 4}
+		return part, nil
+	}
+	k, err := ParseKey(text)
+	if err != nil {
+		return part, err
+	}
+	if k.Text == Stack && !s.has(Stack) {
+		return s.stackPart()
+	}
+	if k.Computed() {
+		err = s.bindComputed(&part, &k, p)
+	} else if part.In, err = s.Input(p, k.Name, k.Fold != nil || k.Prefix > 0); err == nil {
+		err = s.bindText(&part, &k, p)
+	}
+	return part, err
+}
+
+// bindText says how much of a text is in a part of a key, and what is made of it.
+func (s *Schema) bindText(part *codegen.Part, k *Key, p *reader.Probe) error {
+	comm := part.In.Source == codegen.InputComm
+	if part.In.IsString() {
+		part.Size = codegen.KeyStringSize
+	}
+	if comm {
+		part.Size = codegen.KeyComm
+	}
+	switch {
+	case k.Fold != nil && (part.In.Kind != reader.String || comm):
+		return fmt.Errorf("%s is of text, and %s of %s:%s is none; --str says that an argument points to text", k.Text, k.Name, p.Provider, p.Name)
+	case k.Fold != nil && k.Fold.Many:
+		part.Fold, part.Size = k.Fold, codegen.KeyFoldedSize
+	case k.Fold != nil:
+		part.Shown = k.Fold
+	case k.Prefix > codegen.KeyString:
+		return fmt.Errorf("%s: groups are told apart by at most %d bytes of a text", k.Text, codegen.KeyString)
+	case k.Prefix > 0 && (!part.In.IsString() || part.In.Meaning != reader.Plain):
+		return fmt.Errorf("%s is the beginning of a text, and %s of %s:%s is none; --str says that an argument points to text", k.Text, k.Name, p.Provider, p.Name)
+	case k.Prefix > 0:
+		part.Prefix = k.Prefix
+		if !comm {
+			part.Size = codegen.PrefixSize(k.Prefix)
+		}
+	}
+	return nil
+}
+
+// bindComputed binds the arguments of an expression. If one can never be read, the part is
+// missing.
+func (s *Schema) bindComputed(part *codegen.Part, k *Key, p *reader.Probe) error {
+	source := codegen.InputComputed
+	steps, kind, err := k.Steps(func(name string) (filter.Value, error) {
+		in, err := s.Input(p, name, false)
+		if err != nil {
+			return filter.Value{}, err
+		}
+		if in.Source == codegen.InputMissing {
+			source = codegen.InputMissing
+		}
+		part.Inputs = append(part.Inputs, in)
+		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(part.Inputs) - 1}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("key %v", err) // no error of a condition
+	}
+	part.In = codegen.Input{Source: source, Kind: reader.Uint, Size: 8}
+	switch kind {
+	case filter.Int:
+		part.In.Kind = reader.Int
+	case filter.Duration:
+		part.In.Kind, part.In.Meaning = reader.Int, reader.Duration
+	}
+	if part.Steps = steps; source == codegen.InputMissing {
+		part.Steps, part.Inputs = nil, nil
+	}
+	return nil
+}

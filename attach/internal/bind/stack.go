@@ -1,0 +1,74 @@
+package bind
+
+import (
+	"debug/elf"
+	"errors"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// OwnFrames is the largest number of frames that package provider and its stub have on
+// the stack when one of its probes fires.
+const OwnFrames = 8
+
+// Stack is the key of groups by the calls that led to the probe. An argument of that name
+// comes first.
+const Stack = "stack"
+
+var (
+	errNoStacks   = errors.New("flight recorders keep no stacks, by which events could be grouped")
+	errNotStacked = errors.New("the events were recorded without their stacks, by which they could be grouped: record with --stack")
+)
+
+// stackPart returns the part of a key that stands for the stack.
+func (s *Schema) stackPart() (codegen.Part, error) {
+	part := codegen.Part{Size: 8, In: codegen.Input{Source: codegen.InputStack, Kind: reader.Other, Size: 8}}
+	switch {
+	case s.Sig.Stack.Most > 0:
+		return part, nil
+	case s.saved:
+		return part, errNotStacked
+	}
+	return part, errNoStacks
+}
+
+// bindStack describes the stack that records hold.
+func (b *Binder) bindStack(sc *Schema, s *site.Site, regs *operand.Registers) {
+	if b.Stack == 0 || s.Recorded.Kept {
+		return
+	}
+	p := &s.Probe
+	st := &sc.Sig.Stack
+	st.Most, st.Returns = b.Stack, s.Local
+	if p.Type != nil && p.Type.Record.Flags&notes.GoroutineRegister != 0 {
+		st.Own = OwnFrames
+		st.Most += st.Own
+	}
+	if b.Unwind && !s.Local && p.Class == elf.ELFCLASS64 {
+		st.Copied, st.Registers = codegen.StackCopy, 8*21 // struct pt_regs
+		sc.Sig.StackPointer = regs.ByName["rsp"]
+		if p.Machine == elf.EM_AARCH64 {
+			st.Registers, sc.Sig.StackPointer = 8*34, regs.ByName["sp"] // struct user_pt_regs
+		}
+		return
+	}
+	if s.Local || p.Kind != reader.Uprobe || p.Displacement() != 0 {
+		return
+	}
+	st.Entry = true
+	size := uint8(8)
+	if p.Class == elf.ELFCLASS32 {
+		size = 4
+	}
+	for _, name := range []string{"rsp", "esp"} {
+		if off, ok := regs.ByName[name]; ok {
+			sc.Sig.Return = operand.Operand{Kind: operand.Memory, Size: size, HasBase: true, Base: operand.Location{Off: off, Size: size}}
+			return
+		}
+	}
+	sc.Sig.Return = operand.Operand{Kind: operand.Register, Size: 8, HasBase: true, Base: operand.Location{Off: regs.ByName["x30"], Size: 8}}
+}
