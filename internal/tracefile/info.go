@@ -1,0 +1,25 @@
+package tracefile
+
+import "time"
+
+// Info says where and how events were recorded.
+type Info struct {
+	Begun     time.Time `json:"begun"`
+	Machine   string    `json:"machine"`           // as GOARCH has it
+	Kernel    string    `json:"kernel,omitempty"`  // its release
+	Writer    string    `json:"writer,omitempty"`  // the program that recorded, and its version
+	Selectors []string  `json:"selectors"`         // what was traced
+	Where     string    `json:"where,omitempty"`   // the condition of all events
+	Sample    int       `json:"sample,omitempty"`  // one in so many events was recorded
+	Command   []string  `json:"command,omitempty"` // the command that was run
+}
+
+// Counts are what became of events until the chunk that has them.
+type Counts struct {
+	Fired    uint64 `json:"fired"`
+	Recorded uint64 `json:"recorded"`
+	Lost     uint64 `json:"lost"`
+	Filtered uint64 `json:"filtered"`
+	Missed   uint64 `json:"missed"`
+	Unread   uint64 `json:"unread"`
+}

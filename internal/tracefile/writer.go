@@ -1,0 +1,164 @@
+package tracefile
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// bufferSize is how many bytes of records are gathered for one chunk.
+const bufferSize = 256 << 10
+
+// Writer writes a file. Each chunk is one call of the underlying Write, so that only the
+// last one can be torn.
+type Writer struct {
+	w       io.Writer
+	buf     []byte     // a chunk of records: room for its header, and what was gathered
+	calls   *callTable // nil unless there are stacks
+	offset  int64      // of the last time chunk
+	timed   bool       // there is one
+	written int64
+	err     error // the first one; nothing is written behind it
+}
+
+// NewWriter begins a file.
+func NewWriter(w io.Writer, info *Info) (*Writer, error) {
+	f := &Writer{w: w, buf: make([]byte, chunkSize, bufferSize+64<<10)}
+	header := make([]byte, headerSize)
+	copy(header, magic)
+	binary.LittleEndian.PutUint32(header[len(magic):], version)
+	f.write(header)
+	f.put(tagInfo, info)
+	return f, f.err
+}
+
+// Written returns the number of bytes of the whole chunks that have been written.
+func (f *Writer) Written() int64 { return f.written }
+
+// Err returns the first error; nothing was written after it.
+func (f *Writer) Err() error { return f.err }
+
+// Waiting reports whether records have been gathered that are not written yet.
+func (f *Writer) Waiting() bool { return len(f.buf) > chunkSize }
+
+// Size returns the size of the file when all that has been gathered is written.
+func (f *Writer) Size() int64 {
+	size := f.written
+	if f.Waiting() {
+		size += int64(len(f.buf))
+	}
+	if f.calls.waiting() {
+		size += int64(len(f.calls.buf))
+	}
+	return size
+}
+
+// Stack returns the number of a stack, which records behind it may end with, until the upper
+// half of a number changes: then those before are forgotten. Memory is bounded by that.
+func (f *Writer) Stack(s *Stack) (uint64, error) {
+	if f.calls == nil {
+		f.calls = newCallTable()
+	}
+	if f.calls.size >= generationSize {
+		f.Flush() // with the records of this generation
+		f.calls.begin()
+	}
+	n := f.calls.stack(s, f.flushCalls)
+	return stackNumber(f.calls.generation, n), f.err
+}
+
+// Add appends a record. at is the distance from the clock of its time to the wall clock.
+func (f *Writer) Add(rec []byte, at int64) error {
+	if at != f.offset || !f.timed {
+		f.setTime(at)
+	}
+	f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(rec)))
+	f.buf = append(f.buf, rec...)
+	if len(f.buf) >= bufferSize {
+		return f.Flush()
+	}
+	return f.err
+}
+
+func (f *Writer) setTime(offset int64) {
+	f.Flush()
+	f.offset, f.timed = offset, true
+	f.chunk(tagTime, binary.LittleEndian.AppendUint64(nil, uint64(offset)))
+}
+
+// Site describes the site whose number following records have.
+func (f *Writer) Site(s *Site) error {
+	f.put(tagSite, s)
+	return f.err
+}
+
+// Count notes what has become of events.
+func (f *Writer) Count(c *Counts) error {
+	f.put(tagCount, c)
+	return f.err
+}
+
+// flushCalls writes what stacks are.
+func (f *Writer) flushCalls() {
+	if f.calls.waiting() {
+		f.write(f.calls.chunk())
+		f.calls.written()
+	}
+}
+
+// Flush writes the records that have been gathered, behind what their stacks are.
+func (f *Writer) Flush() error {
+	f.flushCalls()
+	if f.Waiting() {
+		putHeader(f.buf, tagData, f.buf[chunkSize:])
+		f.write(f.buf)
+		f.buf = f.buf[:chunkSize]
+	}
+	return f.err
+}
+
+// End says that the file is whole.
+func (f *Writer) End() error {
+	f.Flush()
+	f.chunk(tagEnd, nil)
+	return f.err
+}
+
+// Mend continues after an error, once the file has been cut off at Written: what could not
+// be written is lost.
+func (f *Writer) Mend() {
+	f.err, f.buf = nil, f.buf[:chunkSize]
+	if f.calls != nil {
+		f.calls.begin() // some of the entries may be lost
+	}
+}
+
+// put writes a chunk of JSON, behind the records that have been gathered.
+func (f *Writer) put(t tag, v any) {
+	b, err := json.Marshal(v)
+	if err == nil && len(b) > maxChunk {
+		err = fmt.Errorf("a description of %d bytes is longer than %d", len(b), maxChunk)
+	}
+	if err != nil && f.err == nil {
+		f.err = err
+		return
+	}
+	f.Flush()
+	f.chunk(t, b)
+}
+
+func (f *Writer) chunk(t tag, payload []byte) {
+	b := append(make([]byte, chunkSize, chunkSize+len(payload)), payload...)
+	putHeader(b, t, b[chunkSize:])
+	f.write(b)
+}
+
+func (f *Writer) write(b []byte) {
+	if f.err != nil {
+		return
+	}
+	if _, f.err = f.w.Write(b); f.err == nil {
+		f.written += int64(len(b))
+	}
+}
