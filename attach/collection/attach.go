@@ -147,6 +147,9 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 	if p.shares(o.Target.PIDs) {
 		t.sharing = site.NewSharing(t.procs)
 	}
+	if c.kindOf(p) == link.Perf && t.sharing == nil && o.Rescan > 0 {
+		t.procs.WatchLeaders()
+	}
 	if err := t.bind(ctx, c.specs); err != nil {
 		t.procs.Close()
 		return nil, err
@@ -202,14 +205,21 @@ func (c *Collection) attach(ctx context.Context, p *program, t *target) (*site.A
 		defer close(rescanned)
 		if t.options.Rescan > 0 {
 			discover.Repeat(ctx, t.options.Rescan, func() (then func()) {
+				var stranded []discover.Owner
+				if t.sharing == nil {
+					stranded = a.Stranded(c.kindOf(p), t.procs, t.discover)
+				}
 				found, err := t.discover.More(ctx)
 				plan := site.PlanOf(found)
 				return func() {
+					if err == nil {
+						a.Retire(stranded) // what the kernel answers changes nothing here
+					}
 					if err == nil && len(plan) > 0 {
 						c.extend(ctx, a, p, t, plan)
 					}
 					ended := append(t.discover.Ended, t.sharing.Leave(t.discover.Ended, t.procs)...)
-					a.Retire(ended) // what the kernel answers changes nothing here
+					a.Retire(ended)
 				}
 			})
 		}
@@ -251,10 +261,6 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 	if err != nil {
 		return nil, err
 	}
-	kind := c.kind
-	if p.section.session {
-		kind = link.Multi // there is no other
-	}
 	followers := t.sharing.Share(t.plan, t.objects)
 	groups := site.Groups{Objects: t.objects, Procs: t.procs, Session: p.section.session}
 	for i := range t.plan {
@@ -266,7 +272,7 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 			groups.Add(&t.plan[i], p.prog, cookie)
 		}
 	}
-	a, err := site.Attach(ctx, t.plan, groups.All, kind)
+	a, err := site.Attach(ctx, t.plan, groups.All, c.kindOf(p))
 	if err != nil {
 		c.specs.release(ids)
 		return nil, err
@@ -274,6 +280,14 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 	site.Follow(t.plan, followers)
 	a.WhenReleased(func() { c.specs.release(ids) })
 	return a, nil
+}
+
+// kindOf returns the kind of link by which a program is attached.
+func (c *Collection) kindOf(p *program) link.Kind {
+	if p.section.session {
+		return link.Multi // there is no other
+	}
+	return c.kind
 }
 
 // extend attaches to new sites, and reports errors in the plan.
@@ -322,7 +336,7 @@ func (c *Collection) Plan(program string) attach.Plan {
 	}
 	c.mu.Unlock()
 	for _, a := range attached {
-		plan = append(plan, handOut(a.Plan())...)
+		a.LookAt(0, func(sites site.Plan) { plan = append(plan, handOut(sites)...) })
 	}
 	return plan
 }

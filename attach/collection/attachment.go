@@ -12,12 +12,15 @@ type Attachment struct{ attached *site.Attachment }
 
 // Plan returns what was decided and done for every site until now, see
 // [attach.Attachment.Plan].
-func (a *Attachment) Plan() attach.Plan { return handOut(a.attached.Plan()) }
+func (a *Attachment) Plan() attach.Plan {
+	plan, _ := a.PlanSince(0)
+	return plan
+}
 
 // PlanSince is Plan for new sites, see [attach.Attachment.PlanSince].
-func (a *Attachment) PlanSince(n int) (attach.Plan, int) {
-	plan, known := a.attached.PlanSince(n)
-	return handOut(plan), known
+func (a *Attachment) PlanSince(n int) (plan attach.Plan, known int) {
+	known = a.attached.LookAt(n, func(sites site.Plan) { plan = handOut(sites) })
+	return plan, known
 }
 
 // Close detaches from all sites, see [attach.Attachment.Close]. Later calls return the

@@ -63,7 +63,7 @@ func (o *Options) checked() (Options, error) {
 
 // byPID returns a checked copy of t, in which each process is named once and exists.
 func byPID(t attach.Target) (attach.Target, error) {
-	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}} {
+	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}, {"Cgroup", t.Cgroup}} {
 		if o.value != "" {
 			return t, &attach.OptionError{Option: o.name, Err: errors.New("only generated programs select by it: compare it in your own program")}
 		}
