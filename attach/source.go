@@ -8,8 +8,9 @@ import "errors"
 // but only one goroutine at a time calls next and drain.
 type source interface {
 	// next waits for a record in the format of internal/record, and returns it,
-	// in buf if there is room, and whether more are waiting. After stop, the
-	// error is errEnd when there are no more.
+	// in buf or in memory that it gives for buf, and whether more are waiting. The
+	// record is the caller's until the next call with it. After stop, the error is
+	// errEnd when there are no more.
 	next(buf []byte) (rec []byte, more bool, err error)
 	// available reports whether records are waiting.
 	available() bool

@@ -58,9 +58,9 @@ func queued(t *testing.T) (*Session, *queue) {
 	sig := &codegen.Signature{Layout: record.Layout{Slots: 1}}
 	sc := bind.NewSchema(sig)
 	sc.Fields = []shape.Field{{Name: "n", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)}}
-	s := &Session{clock: clock{until: 1 << 63, current: clockSample{offset: 100}}}
+	s := &Session{stream{clock: clock{until: 1 << 63, current: clockSample{offset: 100}}}}
 	s.attached, s.cancel, s.source = site.Unattached(nil), func() {}, q
-	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*bind.Schema{sc}, []int{0}))
+	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))
 	t.Cleanup(func() { s.Close() })
 	return s, q
 }

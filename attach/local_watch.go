@@ -1,0 +1,114 @@
+package attach
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/rendezvous"
+)
+
+// watch makes processes record at the local sites of a plan.
+func (l *local) watch(ctx context.Context, plan site.Plan, schemas []*bind.Schema, numbers []int) {
+	if l == nil {
+		return
+	}
+	if l.recordings != nil {
+		l.recordings.watch(plan, schemas, numbers)
+		return
+	}
+	select {
+	case <-l.opened:
+	default: // Open waits for this
+		defer context.AfterFunc(ctx, l.hangUp)()
+	}
+	of := map[int][]int{} // the sites of each process, by their places in plan
+	for i := range plan {
+		if s := &plan[i]; s.Local && schemas[i] != nil {
+			of[s.Process()] = append(of[s.Process()], i)
+		}
+	}
+	for pid, places := range of {
+		err := l.watchProcess(pid, places, plan, schemas, numbers)
+		if errors.Is(err, os.ErrProcessDone) {
+			// The session has ended; the process may have begun another life.
+			if err = l.begin(ctx, pid); err == nil {
+				err = l.watchProcess(pid, places, plan, schemas, numbers)
+			}
+		}
+		for _, i := range places {
+			if err != nil && plan[i].Reason == nil {
+				plan[i].Reason = err
+			}
+		}
+	}
+}
+
+// watchProcess does so for the sites of one process, by their places in plan. The error
+// is that of all sites without a reason.
+func (l *local) watchProcess(pid int, places []int, plan site.Plan, schemas []*bind.Schema, numbers []int) error {
+	process := l.of(pid)
+	if process == nil {
+		return fmt.Errorf("process %d has ended the session: %w", pid, os.ErrProcessDone)
+	}
+	known := slices.Clone(*process.sites.Load())
+	sites := make([]rendezvous.Site, 0, len(places))
+	wanted := places[:0:0]
+	for _, i := range places {
+		p, sc := &plan[i].Probe, schemas[i]
+		object, err := hex.DecodeString(p.BuildID)
+		if err != nil || len(object) != 16 {
+			plan[i].Reason = errNotShared
+			continue
+		}
+		s := rendezvous.Site{
+			Object: [16]byte(object), Location: p.Location, Number: uint32(len(known)),
+			Layout: &sc.Computed.Layout, Slots: slotsOf(sc),
+		}
+		whole := sc.Computed.Condition == nil
+		if !whole && !l.pairs {
+			s.Where, whole = termsOf(sc.Computed)
+		}
+		if o := plan[i].Owner(); !slices.Contains(process.owners, o) {
+			process.owners = append(process.owners, o)
+		}
+		if l.options.Sample > 1 && whole {
+			s.Sample = uint32(l.options.Sample)
+		}
+		known = append(known, localSite{number: uint32(numbers[i]), schema: sc, tested: whole, sampled: new(uint64)})
+		sites, wanted = append(sites, s), append(wanted, i)
+	}
+	process.sites.Store(&known) // records may come at once
+	if len(sites) == 0 {
+		return nil
+	}
+	refused, err := process.Watch(sites)
+	if err != nil {
+		return err
+	}
+	for j, i := range wanted {
+		if refused[j] == rendezvous.NotThere {
+			plan[i].Reason = errNotShared
+		} else {
+			plan[i].Attached, plan[i].Reason = refused[j] == nil, refused[j]
+		}
+	}
+	return nil
+}
+
+// slotsOf returns what the slots of a site's records are.
+func slotsOf(sc *bind.Schema) []rendezvous.Slot {
+	slots := make([]rendezvous.Slot, sc.Computed.Slots)
+	if sc.IPv4 {
+		slots[0] = rendezvous.IPv4
+	}
+	if sc.Carrier >= 0 {
+		slots[sc.Carrier] = rendezvous.Goroutine
+	}
+	return slots
+}

@@ -1,0 +1,331 @@
+package attach
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/tally"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/ring"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/tracefile"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// recordings is the source of what flight recorders have kept, and of files that a Recorder
+// has written. Their processes need not live.
+type recordings struct {
+	files   []*recording
+	found   []recordedSite // of the plan, in its order
+	stacks  *savedStacks   // nil if they are not asked for
+	tests   bool           // conditions are tested here
+	sample  int            // one in so many events that pass is delivered; 0 for all
+	stopped atomic.Bool
+
+	reading sync.Mutex // of what follows
+	filter  tally.Filter
+	st      Stats
+	fail    func(error)
+}
+
+// recording is a file of a flight recorder or of a Recorder.
+type recording struct {
+	recordedFile
+	path  string
+	sites map[uint32]*localSite // by their numbers in the file; those that are read
+
+	begun   bool
+	pull    func() ([]byte, error, bool)
+	stop    func()
+	waiting record.Record // the next record; nil if there is none
+}
+
+// recordedFile is one of the two kinds of files.
+type recordedFile interface {
+	// Records yields the records by their times. Each is valid until the next one.
+	Records() iter.Seq2[[]byte, error]
+	Close() error
+
+	// find returns the sites of the file at path. An error that stands beside others costs
+	// the records of some sites.
+	find(path string) (probes []reader.Probe, sites []recordedSite, err error)
+	// stats returns the numbers of events that the file lacks.
+	stats() Stats
+	// lacksStacks returns why there are no stacks; nil if there are.
+	lacksStacks() error
+	// stack returns the stack with the number that the record which was read last has.
+	stack(number uint64) *event.Stack
+}
+
+// recordedSite is a site of a file.
+type recordedSite struct {
+	file   *recording
+	number uint32 // in records
+	site.Recorded
+}
+
+// flightRecorder is the file of a flight recorder.
+type flightRecorder struct{ *ring.Recording }
+
+func (f flightRecorder) find(path string) (probes []reader.Probe, sites []recordedSite, damaged error) {
+	for _, s := range f.Sites() {
+		p, err := probeAt(s.Object, s.Location)
+		if err != nil { // which costs the records of this probe
+			damaged = err
+			continue
+		}
+		p.Path, p.Live = path, &reader.Live{PID: f.PID}
+		probes = append(probes, *p)
+		sites = append(sites, recordedSite{number: s.Number, Recorded: site.Recorded{Kept: true, Limit: s.Limit}})
+	}
+	return probes, sites, damaged
+}
+
+func (f flightRecorder) stats() Stats {
+	c := f.Counts()
+	return Stats{Fired: c.Large + c.Contended, Lost: c.Large + c.Contended, Full: c.Large, Contended: c.Contended}
+}
+
+func (flightRecorder) lacksStacks() error {
+	return errors.New("flight recorders keep none")
+}
+
+func (flightRecorder) stack(uint64) *event.Stack { return nil }
+
+// openRecordings opens the files of flight recorders.
+func openRecordings(paths []string, tests bool, sample int, fail func(error)) (_ *recordings, err error) {
+	r := &recordings{tests: tests, sample: sample, fail: fail}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	for _, path := range paths {
+		f, err := openRecording(path)
+		if err != nil {
+			return nil, fmt.Errorf("read the recording %s: %w", path, err)
+		}
+		r.files = append(r.files, &recording{recordedFile: f, path: path, sites: map[uint32]*localSite{}})
+	}
+	return r, nil
+}
+
+// openRecording opens a file of either kind.
+func openRecording(path string) (recordedFile, error) {
+	if tracefile.Is(path) {
+		f, err := tracefile.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		return traceFile{f}, nil
+	}
+	f, err := ring.OpenRecording(path)
+	if err != nil {
+		return nil, err
+	}
+	return flightRecorder{f}, nil
+}
+
+// lackStacks returns which of the files has no stacks, and why; nil if all have.
+func (r *recordings) lackStacks() error {
+	for _, f := range r.files {
+		if err := f.lacksStacks(); err != nil {
+			return fmt.Errorf("%s has no stacks: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+// find returns the recorded sites that selectors name.
+func (r *recordings) find(selectors []selector.Selector) (*discover.Search, discover.Sites, error) {
+	var probes []reader.Probe
+	var all []recordedSite
+	var damaged error
+	for _, file := range r.files {
+		some, sites, err := file.find(file.path)
+		if err != nil {
+			damaged = fmt.Errorf("read the recording %s: %w", file.path, err)
+		}
+		for i := range sites {
+			sites[i].file = file
+		}
+		probes, all = append(probes, some...), append(all, sites...)
+	}
+	if len(probes) == 0 && damaged != nil {
+		return nil, nil, damaged
+	}
+	search, found, which, err := discover.Among(selectors, probes, "in the recordings")
+	for _, i := range which {
+		r.found = append(r.found, all[i])
+	}
+	return search, found, err
+}
+
+// probeAt returns the probe of an object whose note has a location.
+func probeAt(object []byte, location uint64) (*reader.Probe, error) {
+	f, err := reader.NewFile(bytes.NewReader(object))
+	if err != nil {
+		return nil, err
+	}
+	for p, err := range f.Probes() {
+		if err != nil {
+			return nil, err
+		}
+		if p.Location == location {
+			return &p, nil
+		}
+	}
+	return nil, fmt.Errorf("the object of a probe has none at %#x", location)
+}
+
+// claim says of the sites of a plan what the files have of them.
+func (r *recordings) claim(plan site.Plan) {
+	for i := range plan {
+		s, at := &plan[i], &r.found[i]
+		s.Local, s.Path, s.Offset, s.Recorded = true, s.Probe.Path, s.Probe.Offset, at.Recorded
+		if s.Probe.Live != nil {
+			s.PID = s.Probe.Live.PID
+		}
+	}
+}
+
+// watch makes the sites of a plan those that are read.
+func (r *recordings) watch(plan site.Plan, schemas []*bind.Schema, numbers []int) {
+	for i := range plan {
+		if at := &r.found[i]; schemas[i] != nil {
+			at.file.sites[at.number] = &localSite{number: uint32(numbers[i]), schema: schemas[i], sampled: new(uint64)}
+			plan[i].Attached = true
+		}
+	}
+}
+
+func (r *recordings) next(buf []byte) (rec []byte, more bool, err error) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	for !r.stopped.Load() {
+		f := r.earliest()
+		if f == nil {
+			break
+		}
+		rec, ok := r.admit(f, append(buf[:0], f.waiting...))
+		f.advance(r)
+		if ok {
+			return rec, true, nil
+		}
+		buf = rec
+	}
+	return nil, false, errEnd
+}
+
+// admit gives a record, which is the one that waits, the numbers that its site and its stack
+// have in the tracing. It reports whether
+// the record is one that is read, and passes its condition.
+func (r *recordings) admit(f *recording, rec []byte) ([]byte, bool) {
+	at := f.sites[record.Record(rec).Site()]
+	if at == nil {
+		return rec, false
+	}
+	r.st.Fired++
+	binary.NativeEndian.PutUint32(rec[record.Site:], at.number)
+	if r.tests && !(r.filter.Passes(at.schema.Computed, rec) && at.sample(r.sample)) {
+		r.st.Filtered++
+		return rec, false
+	}
+	if st := &at.schema.Layout.Stack; st.Saved {
+		st.SetNumber(rec, r.stacks.keep(f, st.Number(rec)))
+	}
+	if wide, narrow := at.schema.Computed, at.schema.Sig; r.tests && narrow.Limit < wide.Limit {
+		rec = wide.Shorten(rec, narrow.Limit)
+	}
+	return rec, true
+}
+
+// earliest returns the file with the earliest record, nil if there are no more.
+func (r *recordings) earliest() (first *recording) {
+	for _, f := range r.files {
+		if !f.begun {
+			f.begun = true
+			f.pull, f.stop = iter.Pull2(f.Records())
+			f.advance(r)
+		}
+		if f.waiting != nil && (first == nil || f.waiting.Time() < first.waiting.Time()) {
+			first = f
+		}
+	}
+	return first
+}
+
+// advance reads the next record of the file.
+func (f *recording) advance(r *recordings) {
+	rec, err, ok := f.pull()
+	switch {
+	case !ok:
+		f.waiting = nil
+	case err != nil:
+		f.waiting = nil
+		r.fail(fmt.Errorf("read the recording %s: %w", f.path, err))
+	default:
+		f.waiting = rec
+	}
+}
+
+func (r *recordings) available() bool {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	return !r.stopped.Load() && r.earliest() != nil
+}
+
+func (r *recordings) stop() error {
+	r.stopped.Store(true)
+	return nil
+}
+
+func (r *recordings) drain() (n uint64) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	var buf []byte
+	for f := r.earliest(); f != nil; f = r.earliest() {
+		var ok bool
+		if buf, ok = r.admit(f, append(buf[:0], f.waiting...)); ok {
+			n++
+		}
+		f.advance(r)
+	}
+	return n
+}
+
+// counts returns the numbers of the records that have been read. Those that the
+// recorders have lost may be of any probe.
+func (r *recordings) counts() (Stats, error) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	st := r.st
+	for _, f := range r.files {
+		st.Add(f.stats())
+	}
+	return st, nil
+}
+
+func (r *recordings) close() error {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	var errs []error
+	for _, f := range r.files {
+		if f.begun {
+			f.stop()
+			f.waiting = nil
+		}
+		errs = append(errs, f.Close())
+	}
+	r.files = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,98 @@
+package attach
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/rendezvous"
+	"github.com/go-usdt/usdt/internal/ring"
+)
+
+// shared is a process that shares memory with this one.
+type shared struct {
+	*rendezvous.Session
+	pid   int
+	sites atomic.Pointer[[]localSite] // by their numbers in the ring
+
+	owners []discover.Owner // with which its sites end; the search for sites has them
+
+	read     uint64 // records taken from the ring
+	held     bool   // left out of the last round
+	filtered atomic.Uint64
+	strange  atomic.Uint64 // records that no site has
+}
+
+// localSite is a site whose records are in a ring.
+type localSite struct {
+	number uint32 // among all sites of the tracing
+	schema *bind.Schema
+	tested bool // the process has tested the condition, and sampled
+
+	sampled *uint64 // events that have passed, of which one in so many is delivered
+}
+
+// isGone reports whether the process has ended the session.
+func (s *shared) isGone() bool {
+	select {
+	case <-s.Gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// admit gives a record the number that its site has in the tracing. It reports whether
+// the record passes the condition, and returns it without the text that was only for
+// that.
+func (s *shared) admit(rec []byte, r *rings) ([]byte, bool) {
+	sites := *s.sites.Load()
+	number := record.Record(rec).Site()
+	if uint64(number) >= uint64(len(sites)) {
+		s.strange.Add(1)
+		return rec, false
+	}
+	site := &sites[number]
+	binary.NativeEndian.PutUint32(rec[record.Site:], site.number)
+	if !r.tests {
+		return rec, true
+	}
+	wide := site.schema.Computed
+	if !site.tested && !(r.filter.Passes(wide, rec) && site.sample(r.sample)) {
+		s.filtered.Add(1)
+		return rec, false
+	}
+	if narrow := site.schema.Sig; narrow.Limit < wide.Limit {
+		rec = wide.Shorten(rec, narrow.Limit)
+	}
+	return rec, true
+}
+
+// sample reports whether an event is one in n.
+func (s *localSite) sample(n int) bool {
+	*s.sampled++
+	return n <= 1 || (*s.sampled-1)%uint64(n) == 0
+}
+
+// counts returns what became of events before they could be received.
+func (s *shared) counts() Stats { return s.stats(s.Ring.Counts()) }
+
+// finalCounts is counts for a process of which no more is read: what it says that it has
+// recorded, and was not read, is lost. It may say anything.
+func (s *shared) finalCounts() Stats {
+	n := s.Ring.Counts()
+	unread := max(n.Recorded, s.read) - s.read
+	n.Recorded = s.read + unread
+	st := s.stats(n)
+	st.Lost += unread
+	return st
+}
+
+func (s *shared) stats(n ring.Counts) Stats {
+	return Stats{
+		Fired: n.Fired(), Lost: n.Lost() + s.strange.Load(), Filtered: n.Filtered + s.filtered.Load(),
+		Full: n.Full, Contended: n.Contended,
+	}
+}
