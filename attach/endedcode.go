@@ -1,0 +1,108 @@
+package attach
+
+import (
+	"os"
+	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/maplog"
+	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/symbols"
+)
+
+// logged returns what names the code of a process that has ended, as the kernel has told it. old
+// is what was known before, nil for nothing, and is returned if the log knows no more. c.mu is
+// locked.
+func (c *codeNames) logged(pid int, old *processCode) *processCode {
+	images, changes := c.log.State(pid)
+	var space *symbols.Space
+	if known := c.log.Images(pid); len(known) > 0 {
+		space = c.spaceOf(&known[0], old, 0)
+	}
+	if space == nil {
+		if old != nil {
+			old.changes, old.checked = changes, time.Now()
+		}
+		return old
+	}
+	s := c.newProcess(space)
+	s.images, s.changes = images, changes
+	c.keep(pid, s)
+	return s
+}
+
+// maxParents is how many forks away code may come from.
+const maxParents = 8
+
+// spaceOf returns what a process had mapped: what the log knows and, of what is older than the
+// log, what is known of the process itself or of the one that forked it. It is nil if nothing is
+// known of that. c.mu is locked.
+func (c *codeNames) spaceOf(im *maplog.Image, old *processCode, forks int) *symbols.Space {
+	var base *symbols.Space
+	switch {
+	case im.Whole:
+		return c.resolver.Recorded(im.Modules)
+	case im.Parent == 0 && old != nil:
+		base = old.space
+	case im.Parent == 0 || forks > maxParents:
+	case c.processes[im.Parent] != nil:
+		base = c.processes[im.Parent].space
+	default:
+		var err error
+		if base, err = c.resolver.Process(im.Parent); err == nil {
+			break
+		}
+		base = nil
+		if known := c.log.Images(im.Parent); len(known) > 0 {
+			base = c.spaceOf(&known[0], nil, forks+1)
+		}
+	}
+	if base == nil {
+		return nil
+	}
+	return base.With(im.Modules)
+}
+
+// before returns what names the code of a process as it was before it executed another file, if
+// it had some at pc then; else s.
+func (c *codeNames) before(pid int, s *processCode, pc uint64) *processCode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.earlier == nil {
+		s.earlier = []*processCode{}
+		for i, im := range c.log.Images(pid) {
+			if i == 0 {
+				continue // that is s
+			}
+			if space := c.spaceOf(&im, nil, 0); space != nil {
+				s.earlier = append(s.earlier, c.newProcess(space))
+			}
+		}
+	}
+	for _, e := range s.earlier {
+		if e.space.Maps(pc) {
+			return e
+		}
+	}
+	return s
+}
+
+// ended returns what names the code of a process that has ended before anybody looked at it, and
+// was there before anybody asked the kernel. One file is known, that of the probe, and where it
+// was mapped: the stack begins there. So are those that it mapped later.
+func (c *codeNames) ended(pid int, p *reader.Probe, pcs []uint64) *processCode {
+	var modules []symbols.Module
+	if info, err := os.Stat(p.Path); err == nil && len(pcs) > 0 && p.Type == nil && p.Kind != reader.Uretprobe {
+		start := pcs[0] - p.Offset
+		modules = []symbols.Module{{Path: p.Path, BuildID: p.BuildID, Start: start, End: start + uint64(info.Size())}}
+	}
+	space := c.resolver.Recorded(modules)
+	if known := c.log.Images(pid); len(known) > 0 {
+		space = space.With(known[0].Modules)
+	}
+	s := c.newProcess(space)
+	_, s.changes = c.log.State(pid)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(pid, s)
+	return s
+}

@@ -1,0 +1,269 @@
+package attach
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/symbols"
+)
+
+var (
+	errNoStack   = errors.New("the stack could not be read")
+	errStackLost = errors.New("there were too many stacks to keep its addresses")
+)
+
+// maxStacks returns how many stacks there is room for, until groups are read.
+func maxStacks(l *bind.Layout) uint64 { return uint64(min(l.Room()+1, 1<<16)) }
+
+// addStacks creates the maps of the stacks that groups have.
+func (m *maps) addStacks(l *bind.Layout) (err error) {
+	if l.StackPart() == nil {
+		return nil
+	}
+	spec := ebpf.MapSpec{
+		Name: "usdt_stacks", Type: ebpf.Hash, KeySize: 8, ValueSize: uint32(codegen.GroupStackSize(l.Stack)), MaxEntries: uint32(maxStacks(l)),
+	}
+	for i := range m.Stacks {
+		if m.Stacks[i], err = ebpf.NewMap(&spec); err != nil {
+			return fmt.Errorf("create a map of %d stacks: %w", spec.MaxEntries, err)
+		}
+	}
+	return nil
+}
+
+// addStacks adds stacks by their hashes.
+func (s *sums) addStacks(stacks map[uint64]codegen.GroupStack) {
+	if s.stacks == nil {
+		s.stacks = stacks
+		return
+	}
+	for hash, st := range stacks {
+		s.stacks[hash] = st
+	}
+}
+
+// takeStacks takes the stacks of groups that have been read, and looks at their processes while
+// these may live.
+func (a *totals) takeStacks(m *ebpf.Map, all *sums) error {
+	if m == nil {
+		return nil
+	}
+	stacks := map[uint64]codegen.GroupStack{}
+	err := eachStack(m, m.BatchLookupAndDelete, func(hash uint64, value []byte) error {
+		st, err := codegen.ReadGroupStack(value)
+		if err == nil {
+			a.code.process(st.PID)
+			stacks[hash] = st
+		}
+		return err
+	})
+	all.addStacks(stacks)
+	return err
+}
+
+// stackBatch is how many stacks are asked for at once.
+const stackBatch = 512
+
+// batchLookup is one of [ebpf.Map]'s.
+type batchLookup func(cursor *ebpf.MapBatchCursor, keys, values any, opts *ebpf.BatchOptions) (int, error)
+
+// eachStack calls f with the stacks in a map.
+func eachStack(m *ebpf.Map, next batchLookup, f func(hash uint64, value []byte) error) error {
+	valueType := reflect.SliceOf(reflect.ArrayOf(int(m.ValueSize()), reflect.TypeFor[byte]()))
+	var cursor ebpf.MapBatchCursor
+	for batch := min(stackBatch, int(m.MaxEntries())); ; {
+		keys, values := make([]uint64, batch), reflect.MakeSlice(valueType, batch, batch)
+		n, err := next(&cursor, keys, values.Interface(), nil)
+		if errors.Is(err, unix.ENOSPC) {
+			batch *= 2 // a bucket of the map has more
+			continue
+		}
+		if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+			return fmt.Errorf("read stacks: %w", err)
+		}
+		for i := range n {
+			value := make([]byte, m.ValueSize())
+			reflect.Copy(reflect.ValueOf(value), values.Index(i))
+			if err := f(keys[i], value); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// meetInterval is how often it is looked whether there are new stacks, and so perhaps new
+// processes.
+const meetInterval = 20 * time.Millisecond
+
+// meet looks at the processes of new stacks while these live, until tracing has ended.
+func (a *totals) meet() {
+	met := uint64(0)
+	for tick := time.NewTicker(meetInterval); ; {
+		select {
+		case <-tick.C:
+		case <-a.done.Done():
+			tick.Stop()
+			return
+		}
+		if err := a.meetNew(&met); err != nil {
+			a.fail(err)
+			return
+		}
+	}
+}
+
+// meetNew looks at the processes of stacks if there are more than met.
+func (a *totals) meetNew(met *uint64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil
+	}
+	c, err := a.maps.count()
+	if n := c.at(codegen.CounterStacks); err != nil || n == *met {
+		return err
+	} else {
+		*met = n
+	}
+	m := a.maps.Stacks[a.epoch]
+	return eachStack(m, m.BatchLookup, func(_ uint64, value []byte) error {
+		st, err := codegen.ReadGroupStack(value)
+		if err == nil {
+			a.code.process(st.PID)
+		}
+		return err
+	})
+}
+
+// unite adds up groups whose stacks have the same frames: those of processes that run the same
+// files, and those that differ only in what is not shown. It returns the stacks by the numbers
+// that keys have in place of hashes then.
+func (a *totals) unite(all *sums) map[uint64]*event.Stack {
+	part := a.layout.StackPart()
+	if part == nil {
+		return nil
+	}
+	named, numbers := map[uint64]*event.Stack{}, map[uint64]uint64{0: 0}
+	sites := a.sites.Load()
+	of := make(map[string][]uint64, len(all.of))
+	old := all.of
+	all.of = of
+	for key, words := range old {
+		if isOther([]byte(key)) {
+			all.addWords(key, words)
+			continue
+		}
+		b := []byte(key)
+		hash := binary.NativeEndian.Uint64(b[part.Offset:])
+		number, known := numbers[hash]
+		if !known {
+			number = hash
+			if st, ok := all.stacks[hash]; ok {
+				stack := a.nameStack(&st, sites)
+				number = identify(stack, st.PID)
+				named[number] = stack
+			}
+			numbers[hash] = number
+		}
+		binary.NativeEndian.PutUint64(b[part.Offset:], number)
+		for i := range a.layout.Parts {
+			if p := &a.layout.Parts[i]; p.In.Source == codegen.InputProbe {
+				site := b[p.Offset:]
+				if n := binary.NativeEndian.Uint64(site); n < uint64(len(sites.groups)) {
+					binary.NativeEndian.PutUint64(site, uint64(sites.groups[n]))
+				}
+			}
+		}
+		all.addWords(string(b), words)
+	}
+	all.stacks = nil
+	return named
+}
+
+// unwind appends the addresses to which the copy of the stack in a record leads to dst.
+func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) ([]uint64, error) {
+	registers, stack, err := st.Copy(rec)
+	if err != nil {
+		return dst, err
+	}
+	probe := a.sites.Load().probes[rec.Site()]
+	regs, err := symbols.NewRegisters(probe.Machine, registers)
+	if err != nil {
+		return dst, err
+	}
+	return a.code.of(rec.PID(), probe, append(dst, regs.PC())).Unwind(dst, regs, stack), nil
+}
+
+// nameStack names the frames of a stack.
+func (a *totals) nameStack(st *codegen.GroupStack, sites *siteTable) *event.Stack {
+	if st.Saved != nil {
+		stack := st.Saved.Named(a.options.Stack)
+		stack.DropUnmapped()
+		return stack
+	}
+	probe, layout := &reader.Probe{}, &record.Stack{Most: len(st.PCs)}
+	if st.Site < len(sites.schemas) && sites.schemas[st.Site] != nil {
+		probe, layout = sites.probes[st.Site], &sites.schemas[st.Site].Layout.Stack
+	}
+	stack := event.NamedStack(st.PCs, layout, a.code.of(st.PID, probe, st.PCs))
+	stack.DropUnmapped()
+	return stack
+}
+
+// identify returns a number that differs between stacks whose frames differ, never 0. Frames
+// without a module or a function are those of their process.
+func identify(s *event.Stack, pid int) uint64 {
+	var b []byte
+	number := func(n uint64) { b = binary.AppendUvarint(b, n) }
+	text := func(s string) {
+		number(uint64(len(s)))
+		b = append(b, s...)
+	}
+	for _, f := range s.Frames() {
+		text(f.Func)
+		text(f.File)
+		number(uint64(f.Line))
+		text(f.Module)
+		text(f.BuildID)
+		number(f.Offset)
+		if f.Module == "" && f.Func == "" {
+			number(uint64(pid))
+			number(f.Address)
+		}
+	}
+	sum := sha256.Sum256(b)
+	return max(1, binary.NativeEndian.Uint64(sum[:]))
+}
+
+// decodeStack sets the value of a key that is a stack, by its number.
+func decodeStack(arg *event.Arg, number uint64, named map[uint64]*event.Stack) {
+	switch s := named[number]; {
+	case number == 0:
+		arg.Err = errNoStack
+	case s == nil:
+		arg.Err = errStackLost
+	default:
+		arg.Value = s
+	}
+}
+
+// compareFrames orders frames by what is printed of them.
+func compareFrames(a, b symbols.Frame) int {
+	return cmp.Or(cmp.Compare(a.Func, b.Func), cmp.Compare(a.Module, b.Module), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Address, b.Address))
+}

@@ -1,0 +1,294 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/maplog"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/symbols"
+)
+
+// MaxStack is the largest [Options.Stack].
+const MaxStack = record.MaxStack
+
+// checkStack returns why the option Stack cannot be used.
+func (o *Options) checkStack() error {
+	switch {
+	case o.Stack < 0 || o.Stack > MaxStack:
+		return fmt.Errorf("%d is not between 0 and %d addresses", o.Stack, MaxStack)
+	case o.Stack == 0 && o.Unwind:
+		return errors.New("0 asks for no stacks, and Unwind is for them")
+	case o.Unwind && len(o.Target.Recordings) > 0:
+		return errors.New("how stacks are read was decided when they were recorded")
+	}
+	return nil
+}
+
+// codeNames names the code of the processes in which probes fire.
+type codeNames struct {
+	resolver *symbols.Resolver
+	log      *maplog.Log // nil if the kernel does not tell
+
+	mu        sync.Mutex
+	processes map[int]*processCode
+	versions  atomic.Uint64
+}
+
+// maxProcesses is the number of processes whose code is known.
+const maxProcesses = 4096
+
+// newCodeNames returns what names code. Of processes that are known from the start it looks at
+// once, since they may end soon. With logged, it knows also those that have ended before anybody
+// looked at them, if the kernel tells this process.
+func newCodeNames(pids []int, logged bool) *codeNames {
+	c := &codeNames{resolver: symbols.NewResolver(nil), processes: map[int]*processCode{}}
+	if logged {
+		if log, err := maplog.Open(pids); err == nil {
+			c.log = log
+			log.Follow(func(pid int) { c.resolver.Keep(pid) })
+		}
+	}
+	for _, pid := range pids {
+		c.process(pid)
+	}
+	return c
+}
+
+// meet looks at processes while they live, until ctx is done.
+func (c *codeNames) meet(ctx context.Context, pids map[int]bool) {
+	for pid := range pids {
+		if ctx.Err() != nil {
+			return
+		}
+		c.process(pid)
+	}
+}
+
+// of returns what names the code of a process in which p fired with a stack.
+func (c *codeNames) of(pid int, p *reader.Probe, pcs []uint64) event.Code {
+	s := c.process(pid)
+	switch {
+	case s == nil:
+		return c.ended(pid, p, pcs)
+	case s.images > 1 && len(pcs) > 0 && !s.space.Maps(pcs[0]):
+		return c.before(pid, s, pcs[0])
+	}
+	return s
+}
+
+// process returns what names the code of a process; nil if it has ended and was not
+// known before, or may not be read.
+func (c *codeNames) process(pid int) *processCode {
+	images, changes := c.log.State(pid)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	s := c.processes[pid]
+	same := s != nil && s.changes == changes
+	if same && now.Sub(s.checked) < checkInterval || s.busy(now) {
+		return s
+	}
+	started, err := procfs.StartTime(pid)
+	switch {
+	case same && (err != nil || s.started == started):
+		s.checked = now
+		if err == nil {
+			s.expire(now)
+		}
+		return s
+	case err == nil && s != nil && s.started == started && (s.images == images || s.images == 0 && c.log.Older(pid)):
+		reads, before := s.readsAt(now), s.space.With(nil)
+		if s.refresh(now) {
+			if s.space.Keep(); lives(pid, started) {
+				s.checked, s.reads, s.changes = now, reads, changes
+				return s
+			}
+		}
+		// It has ended meanwhile: what it had before may be in files that are gone now.
+		s = c.newProcess(before)
+		s.started = started
+		c.keep(pid, s)
+	case err == nil:
+		space, err := c.resolver.Process(pid)
+		if err != nil {
+			break // it ends
+		}
+		if space.Keep(); s != nil && !lives(pid, started) {
+			break
+		}
+		reads := s.readsAt(now)
+		s = c.newProcess(space)
+		s.started, s.read, s.reads, s.images, s.changes = started, now, reads, images, changes
+		c.keep(pid, s)
+		return s
+	}
+	return c.logged(pid, s)
+}
+
+// lives reports whether a process has memory still.
+func lives(pid int, started uint64) bool {
+	maps, err := procfs.Maps(pid)
+	if err != nil || len(maps) == 0 {
+		return false
+	}
+	now, err := procfs.StartTime(pid)
+	return err == nil && now == started
+}
+
+// refresh looks at the processes that are known again: they may have got new code.
+func (c *codeNames) refresh() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.processes {
+		s.refresh(time.Now())
+	}
+}
+
+// version returns a number for names that are not those of before.
+func (c *codeNames) version() uint64 { return c.versions.Add(1) }
+
+func (c *codeNames) close() error {
+	c.log.Close()
+	return c.resolver.Close()
+}
+
+// keep makes s that of a process. c.mu is locked.
+func (c *codeNames) keep(pid int, s *processCode) {
+	if len(c.processes) >= maxProcesses {
+		for old := range c.processes { // any of them
+			delete(c.processes, old)
+			break
+		}
+	}
+	c.processes[pid] = s
+}
+
+// processCode names the code of a process.
+type processCode struct {
+	code    *codeNames
+	space   *symbols.Space
+	started uint64         // as procfs.StartTime has it; 0 of a process that had ended
+	checked time.Time      // when it was known to be this process; guarded by codeNames.mu
+	images  int            // that the log knew of the process
+	changes uint64         // as the log had it
+	reads   reads          // of what it has mapped, of its PID
+	earlier []*processCode // before it executed another file, once that is asked for; guarded by codeNames.mu
+
+	mu      sync.Mutex
+	read    time.Time // what the process has mapped
+	names   map[address][]symbols.Frame
+	version uint64 // of names, unlike that of any other process
+}
+
+func (c *codeNames) newProcess(space *symbols.Space) *processCode {
+	return &processCode{code: c, space: space, checked: time.Now(), names: map[address][]symbols.Frame{}, version: c.version()}
+}
+
+// reads counts how often a process was read because it had got code.
+type reads struct {
+	since time.Time
+	n     int
+}
+
+// maxReads is how often that may be within checkInterval: a process may get code all the time,
+// faster than it can be read.
+const maxReads = 16
+
+// readsAt returns the reads with one more; s may be nil.
+func (s *processCode) readsAt(now time.Time) reads {
+	if s == nil || now.Sub(s.reads.since) >= checkInterval {
+		return reads{now, 1}
+	}
+	return reads{s.reads.since, s.reads.n + 1}
+}
+
+// busy reports whether the process has been read too often; s may be nil.
+func (s *processCode) busy(now time.Time) bool {
+	return s != nil && s.reads.n >= maxReads && now.Sub(s.reads.since) < checkInterval
+}
+
+// address is where something was looked up: the address itself or the call before it.
+type address struct {
+	pc   uint64
+	call bool
+}
+
+const (
+	// checkInterval is how often a process is looked at: it may have ended, and another
+	// may have its number.
+	checkInterval = 100 * time.Millisecond
+	// readInterval is how long names are kept: the process may have executed another file,
+	// or mapped another one at the same address.
+	readInterval = time.Second
+	// maxNames is the number of addresses whose names are kept.
+	maxNames = 1 << 16
+)
+
+// expire reads what the process has mapped if that was long ago.
+func (s *processCode) expire(now time.Time) {
+	s.mu.Lock()
+	old := now.Sub(s.read) > readInterval
+	s.mu.Unlock()
+	if old {
+		s.refresh(now)
+	}
+}
+
+// refresh reads what the process has mapped, and reports whether it lives.
+func (s *processCode) refresh(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.space.Refresh() != nil {
+		return false
+	}
+	s.read = now
+	clear(s.names)
+	s.version = s.code.version()
+	return true
+}
+
+// current returns the version of the names.
+func (s *processCode) current() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
+}
+
+// Names implements event.Code.
+func (s *processCode) Names(pc uint64, call bool) []symbols.Frame {
+	at := address{pc, call}
+	s.mu.Lock()
+	names, ok := s.names[at]
+	s.mu.Unlock()
+	if ok {
+		return names
+	}
+	if call {
+		names = s.space.AppendCall(nil, pc)
+	} else {
+		names = s.space.AppendFrames(nil, pc)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.names) >= maxNames {
+		clear(s.names)
+	}
+	s.names[at] = names
+	return names
+}
+
+// Unwind implements event.Code.
+func (s *processCode) Unwind(dst []uint64, registers *symbols.Registers, stack []byte) []uint64 {
+	return s.space.Unwind(dst, registers, stack)
+}
