@@ -16,7 +16,9 @@ import (
 )
 
 // TestRecordDurations checks durations wherever they lie in a record.
-func TestRecordDurations(t *testing.T) {
+func TestRecordDurations(t *testing.T) { sharedToo(t, checkRecordDurations) }
+
+func checkRecordDurations(t *testing.T) {
 	type inner struct{ Wait time.Duration }
 	type record struct {
 		Took  time.Duration
@@ -94,7 +96,9 @@ func dialedProvider(t *testing.T, name string) (fire func()) {
 
 // TestRecordMeanings checks that times and addresses arrive as such wherever they
 // lie in a record.
-func TestRecordMeanings(t *testing.T) {
+func TestRecordMeanings(t *testing.T) { sharedToo(t, checkRecordMeanings) }
+
+func checkRecordMeanings(t *testing.T) {
 	fire := dialedProvider(t, "meanfields")
 	opts := &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Follow: []string{"*"}}
 	s := open(t, "meanfields:dial", opts)
@@ -153,7 +157,9 @@ func TestRecordMeanings(t *testing.T) {
 }
 
 // TestWhereRecordMeanings compares times and addresses of records in the kernel.
-func TestWhereRecordMeanings(t *testing.T) {
+func TestWhereRecordMeanings(t *testing.T) { sharedToo(t, checkWhereRecordMeanings) }
+
+func checkWhereRecordMeanings(t *testing.T) {
 	fire := dialedProvider(t, "meanfieldswhere")
 	for where, want := range map[string][]int64{
 		`At > "2026-01-01"`: {6},
@@ -185,7 +191,9 @@ func TestWhereRecordMeanings(t *testing.T) {
 }
 
 // TestAggregateRecordMeanings groups by times and addresses of records.
-func TestAggregateRecordMeanings(t *testing.T) {
+func TestAggregateRecordMeanings(t *testing.T) { everyWay(t, checkAggregateRecordMeanings) }
+
+func checkAggregateRecordMeanings(t *testing.T) {
 	fire := dialedProvider(t, "meanfieldsby")
 	a := openAggregate(t, []string{"meanfieldsby:dial"}, attach.Min("At").And(attach.Max("At")).By("Peer", "Each[1]", "Deep.Peer"), &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	fire()

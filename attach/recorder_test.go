@@ -3,6 +3,7 @@ package attach_test
 import (
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
@@ -45,9 +46,15 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// sameArgs compares the arguments of events.
+// sameArgs compares the arguments of events, but for Deep: it points to a stack, which may
+// move from one record of an event to the other.
 func sameArgs(t *testing.T, got, want []event.Event) {
 	t.Helper()
+	for _, events := range [][]event.Event{got, want} {
+		for i := range events {
+			events[i].Args = slices.DeleteFunc(slices.Clone(events[i].Args), func(a event.Arg) bool { return a.Name == "Deep" })
+		}
+	}
 	if len(got) != len(want) {
 		t.Fatalf("%d events, want %d", len(got), len(want))
 	}

@@ -1,0 +1,52 @@
+package attach
+
+import (
+	"errors"
+
+	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/tracefile"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// traceFile is a file that a Recorder has written.
+type traceFile struct{ *tracefile.File }
+
+func (f traceFile) find(string) (probes []reader.Probe, sites []recordedSite, err error) {
+	if len(f.Sites) == 0 {
+		return nil, nil, errors.New("there were no probes when it was written")
+	}
+	for i := range f.Sites {
+		s := &f.Sites[i]
+		kept := site.Recorded{Kept: true, Limit: s.Shape.Layout.Limit, Saved: s}
+		probes, sites = append(probes, *s.Probe), append(sites, recordedSite{number: uint32(i), Recorded: kept})
+	}
+	return probes, sites, nil
+}
+
+func (f traceFile) lacksStacks() error {
+	for i := range f.Sites {
+		if f.Sites[i].Layout.Stacks == 0 {
+			return errors.New("record it with --stack")
+		}
+	}
+	return nil
+}
+
+var errStackDamaged = errors.New("the part of the file that has the stack is damaged")
+
+func (f traceFile) stack(number uint64) *event.Stack {
+	s := f.Stack(number)
+	switch {
+	case s == nil:
+		return event.SavedStack(nil, nil, errStackDamaged)
+	case s.Err != "":
+		return event.SavedStack(s.PCs, s.Names, errors.New(s.Err))
+	}
+	return event.SavedStack(s.PCs, s.Names, nil)
+}
+
+func (f traceFile) stats() Stats {
+	c := &f.Counts
+	return Stats{Fired: c.Lost + c.Missed, Lost: c.Lost, Missed: c.Missed, Full: c.Lost}
+}
