@@ -2,11 +2,10 @@ package attach
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
-	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // LatencyOptions say how the time from one probe to another is aggregated. An end
@@ -17,7 +16,8 @@ import (
 // returns an error if the goroutine is not known, as for probes of Go programs
 // that do not say in which goroutine they fire.
 type LatencyOptions struct {
-	// Key names arguments that both probes have, or pid, tid or comm: a start and
+	// Key names arguments that both probes have, or pid, tid, cpu, uid or comm, or what is
+	// computed of them, as in [Aggregation.By]: a start and
 	// an end with equal values belong together, if they are of one process.
 	// "machine" among them pairs those of different processes, too.
 	Key []string
@@ -25,8 +25,12 @@ type LatencyOptions struct {
 	// Bounds are those of the histogram's buckets, in nanoseconds, see
 	// [Aggregation.Bounds]; nil means powers of two.
 	Bounds []float64
+	// Quantiles are those of the time in percent, see [Quantiles], and Stddev asks for
+	// its standard deviation.
+	Quantiles []float64
+	Stddev    bool
 	// By groups as [Aggregation.By] does, by the arguments of the end or, where it
-	// has none of that name, of the start.
+	// has none of that name, of the start. The stack is the end's.
 	By []string
 	// MaxGroups bounds the groups, see [Aggregation.MaxGroups].
 	MaxGroups int
@@ -35,6 +39,14 @@ type LatencyOptions struct {
 	// When there are more, the ones that have waited longest are forgotten, and
 	// counted.
 	MaxPending int
+}
+
+// by returns what groups are made by. o may be nil.
+func (o *LatencyOptions) by() []string {
+	if o == nil {
+		return nil
+	}
+	return o.By
 }
 
 const defaultMaxPending = 64 << 10
@@ -50,14 +62,15 @@ type PairStats struct {
 	TooDeep   uint64 // starts that were forgotten because 32 others of their key followed
 	Evicted   uint64 // starts that were forgotten because there was no room
 	Unstarted uint64 // ends without a start
+	Fast      uint64 // part of Pairs: those that PairOptions.Slower leaves out
 }
 
-// Latency is two sets of probes, starts and ends. The kernel aggregates the time
-// between them.
+// Latency is two sets of probes, starts and ends. The time between them is added up,
+// as an [Aggregate] is.
 type Latency struct{ totals }
 
-// OpenLatency attaches to the probes that start and end name, and has the
-// kernel aggregate the nanoseconds from one to the other. Each [Group] has the
+// OpenLatency attaches to the probes that start and end name, and adds up the
+// nanoseconds from one to the other. Each [Group] has the
 // number of pairs, Sum, Avg, Min, Max and Hist.
 //
 // Each condition between && of Options.Where is tested at the probes that have all
@@ -68,41 +81,43 @@ type Latency struct{ totals }
 // and ends without a partner, or that did not pass, are filtered, and forgotten
 // starts are lost; see [Latency.Pairs].
 func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, opts *Options) (*Latency, error) {
-	o, err := opts.ofTotals(ctx)
+	o, err := opts.ofTotals(ctx, what.by())
 	if err != nil {
 		return nil, err
 	}
+	return openLatency(ctx, start, end, what, o)
+}
+
+func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o *settings) (_ *Latency, err error) {
 	if what == nil {
 		what = &LatencyOptions{}
 	}
 	wanted := Aggregation{wanted: bind.Computation{
 		Value: "latency", Sum: true, Avg: true, Min: true, Max: true, Hist: true,
-		Bounds: what.Bounds, By: what.By, MaxGroups: what.MaxGroups,
+		Stddev: what.Stddev, Quantiles: slices.Clone(what.Quantiles), Bounds: what.Bounds, By: what.By, MaxGroups: what.MaxGroups,
 	}}
 	if err := wanted.check(); err != nil {
 		return nil, err
 	}
-	pairs := &bind.PairLayout{Pending: what.MaxPending}
-	if pairs.Key, err = bind.KeyNames(what.Key); err != nil {
+	pending := what.MaxPending
+	if pending == 0 {
+		pending = defaultMaxPending
+	}
+	pairs, err := pairLayout(start, end, what.Key, pending)
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case pairs.Pending == 0:
-		pairs.Pending = defaultMaxPending
-	case pairs.Pending < 0 || pairs.Pending > 1<<24:
-		return nil, fmt.Errorf("%w: %d pending starts is not between 0 and %d", ErrAggregation, pairs.Pending, 1<<24)
-	}
-	if pairs.Start, err = parseSelector(start); err != nil {
-		return nil, err
-	}
-	if pairs.End, err = parseSelector(end); err != nil {
-		return nil, err
-	}
-	selector.Unite(&pairs.Start, &pairs.End)
-	layout := &bind.Layout{Wanted: wanted.wanted, Pairs: pairs, Value: codegen.Elapsed}
-	l := &Latency{}
-	if err := l.open(ctx, []string{start, end}, o, layout); err != nil {
-		l.release()
+	var l *Latency
+	err = o.each(func(o *settings) error {
+		l = &Latency{}
+		pairs := *pairs
+		err := l.open(ctx, []string{start, end}, o, &bind.Layout{Wanted: wanted.wanted, Pairs: &pairs, Value: codegen.Elapsed})
+		if err != nil {
+			l.release()
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -110,8 +125,8 @@ func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 
 // Pairs returns what became of starts and ends until now.
 func (l *Latency) Pairs() (PairStats, error) {
+	_, err := l.Stats()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.countLocked()
 	return l.pairs, err
 }

@@ -61,7 +61,7 @@ func latencyChild() func(string) error {
 
 func openLatency(t testing.TB, what *attach.LatencyOptions, opts *attach.Options) *attach.Latency {
 	t.Helper()
-	a, err := attach.OpenLatency(t.Context(), "lat:start", "lat:end", what, opts)
+	a, err := latencyBy(t, t.Context(), "lat:start", "lat:end", what, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -72,7 +72,9 @@ func openLatency(t testing.TB, what *attach.LatencyOptions, opts *attach.Options
 
 // TestLatency compares groups with what the traced program did, for numbers and
 // text as keys.
-func TestLatency(t *testing.T) {
+func TestLatency(t *testing.T) { everyWay(t, checkLatency) }
+
+func checkLatency(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
 	for _, key := range []string{"id", "path", "id,path,pid"} {
@@ -127,7 +129,9 @@ func TestLatency(t *testing.T) {
 
 // TestLatencyOfThreads checks that several threads at once pair their own events,
 // and that nothing is lost between two reads.
-func TestLatencyOfThreads(t *testing.T) {
+func TestLatencyOfThreads(t *testing.T) { eachWay(t, checkLatencyOfThreads) }
+
+func checkLatencyOfThreads(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
 	const threads = 4
@@ -173,7 +177,9 @@ func TestLatencyOfThreads(t *testing.T) {
 
 // TestLatencyWhere checks that a condition is tested where its arguments are, and
 // that no start stays behind whose end did not pass.
-func TestLatencyWhere(t *testing.T) {
+func TestLatencyWhere(t *testing.T) { everyWay(t, checkLatencyWhere) }
+
+func checkLatencyWhere(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
 	for _, test := range []struct {
@@ -202,7 +208,7 @@ func TestLatencyWhere(t *testing.T) {
 			t.Errorf("%s: stats (-want +got):\n%s", test.where, d)
 		}
 	}
-	_, err := attach.OpenLatency(t.Context(), "lat:start", "lat:end", nil, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: "nothing == 1"})
+	_, err := latencyBy(t, t.Context(), "lat:start", "lat:end", nil, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: "nothing == 1"})
 	if where := (*attach.WhereError)(nil); !errors.As(err, &where) {
 		t.Errorf("error %v of a condition that fits neither probe", err)
 	}
@@ -210,7 +216,9 @@ func TestLatencyWhere(t *testing.T) {
 
 // TestLatencyEviction fires more starts than there is room for, and checks that
 // every one is counted.
-func TestLatencyEviction(t *testing.T) {
+func TestLatencyEviction(t *testing.T) { everyWay(t, checkLatencyEviction) }
+
+func checkLatencyEviction(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
 	a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}, MaxPending: 512}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
@@ -236,7 +244,9 @@ func TestLatencyEviction(t *testing.T) {
 	}
 }
 
-func TestLatencyErrors(t *testing.T) {
+func TestLatencyErrors(t *testing.T) { everyWay(t, checkLatencyErrors) }
+
+func checkLatencyErrors(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
 	for _, test := range []struct {
@@ -244,14 +254,14 @@ func TestLatencyErrors(t *testing.T) {
 		what       attach.LatencyOptions
 		want       string
 	}{
-		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"code"}}, "lat:start has no argument code: it has id, path, pid, tid, comm"},
-		{"lat:start", "lat:end", attach.LatencyOptions{By: []string{"nothing"}}, "lat:end has no argument nothing: it has id, path, code, pid, tid, comm; and aggregation: lat:start has no argument nothing"},
+		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"code"}}, "lat:start has no argument code: it has id, path, pid, tid, comm, cpu, uid"},
+		{"lat:start", "lat:end", attach.LatencyOptions{By: []string{"nothing"}}, "lat:end has no argument nothing: it has id, path, code, pid, tid, comm, cpu, uid; and aggregation: lat:start has no argument nothing"},
 		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"machine"}}, "the key machine needs an argument"},
 		{"lat:start", "lat:*", attach.LatencyOptions{}, "lat:start is named as start and as end"},
 		{"lat:start", "lat:end", attach.LatencyOptions{MaxPending: -1}, "-1 pending starts"},
 		{"lat:start", "lat:end", attach.LatencyOptions{MaxGroups: 5}, "without By"},
 	} {
-		_, err := attach.OpenLatency(t.Context(), test.start, test.end, &test.what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+		_, err := latencyBy(t, t.Context(), test.start, test.end, &test.what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 		needPrivileges(t, err)
 		if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %s", test, err, test.want)

@@ -38,21 +38,23 @@ func dialProvider(t *testing.T, name string) (fire func()) {
 	t.Helper()
 	p := provider.New(name, nil)
 	t.Cleanup(func() { p.Close() })
-	probe := provider.NewProbe6[time.Duration, time.Time, netip.Addr, int64, netip.Addr, string](p, "dial", "took", "at", "peer", "n", "own", "text")
+	probe := provider.NewProbe6[time.Duration, time.Time, provider.IP, int64, provider.IP, string](p, "dial", "took", "at", "peer", "n", "own", "text")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}
 	own := netip.MustParseAddr("192.0.2.1")
 	return func() {
 		for i, d := range dials {
-			probe.Fire(d.took, d.at, d.peer, int64(i), own, "text")
+			probe.Fire(d.took, d.at, provider.Addr(d.peer), int64(i), provider.Addr(own), "text")
 		}
 	}
 }
 
 // TestMeanings checks that durations, times and addresses arrive complete and
 // with their types, and are written as such.
-func TestMeanings(t *testing.T) {
+func TestMeanings(t *testing.T) { sharedToo(t, checkMeanings) }
+
+func checkMeanings(t *testing.T) {
 	fire := dialProvider(t, "meaning")
 	s := open(t, "meaning:dial", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	fire()
@@ -113,7 +115,9 @@ var meaningTests = []struct {
 }
 
 // TestWhereMeanings compares durations, times and addresses in the kernel.
-func TestWhereMeanings(t *testing.T) {
+func TestWhereMeanings(t *testing.T) { sharedToo(t, checkWhereMeanings) }
+
+func checkWhereMeanings(t *testing.T) {
 	fire := dialProvider(t, "meanwhere")
 	for _, test := range meaningTests {
 		s := open(t, "meanwhere:dial", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: test.where})
@@ -125,6 +129,7 @@ func TestWhereMeanings(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: events %v, want %v", test.where, got, test.want)
 		}
+		s.Close()
 	}
 	for where, want := range map[string]string{
 		"took > 10.0.0.1":  "took is a duration: compare it with one, such as 10ms",
@@ -135,7 +140,7 @@ func TestWhereMeanings(t *testing.T) {
 		"n > 10ms":         "n is an integer, and is compared with a duration",
 		"text == 10.0.0.1": "text is a string, and is compared with an address",
 	} {
-		_, err := attach.Open(t.Context(), []string{"meanwhere:dial"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: where})
+		_, err := attach.Open(t.Context(), []string{"meanwhere:dial"}, by(t, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: where}))
 		if w, ok := err.(*attach.WhereError); !ok || w.Msg != want {
 			t.Errorf("%s: error %v, want %q", where, err, want)
 		}
@@ -143,7 +148,9 @@ func TestWhereMeanings(t *testing.T) {
 }
 
 // TestAggregateMeanings adds up durations, and groups by addresses and times.
-func TestAggregateMeanings(t *testing.T) {
+func TestAggregateMeanings(t *testing.T) { everyWay(t, checkAggregateMeanings) }
+
+func checkAggregateMeanings(t *testing.T) {
 	fire := dialProvider(t, "meansum")
 	opts := &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: "took >= 10ms && took < 1h"}
 	selector := []string{"meansum:dial"}
@@ -176,7 +183,7 @@ func TestAggregateMeanings(t *testing.T) {
 	if !reflect.DeepEqual(fmt.Sprint(peers), fmt.Sprint(want)) {
 		t.Errorf("by peer %v, want %v", peers, want)
 	}
-	if _, err := attach.OpenAggregate(t.Context(), selector, attach.Sum("at"), opts); err == nil {
+	if _, err := aggregateBy(t, t.Context(), selector, attach.Sum("at"), opts); err == nil {
 		t.Error("the sum of times is no error")
 	}
 }

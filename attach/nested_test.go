@@ -96,7 +96,9 @@ func plainValue(a event.Arg, where string, errs *[]string) any {
 	return a.Value
 }
 
-func TestNested(t *testing.T) {
+func TestNested(t *testing.T) { sharedToo(t, checkNested) }
+
+func checkNested(t *testing.T) {
 	p := startChild(t, "nested")
 	p.Do("load")
 	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Up", "nest:record:Count", "Nob*", "Title"}, MaxString: 100})
@@ -155,7 +157,9 @@ func TestNested(t *testing.T) {
 }
 
 // TestFollowDeep follows pointers behind pointers, round a ring of two.
-func TestFollowDeep(t *testing.T) {
+func TestFollowDeep(t *testing.T) { sharedToo(t, checkFollowDeep) }
+
+func checkFollowDeep(t *testing.T) {
 	p := startChild(t, "nested")
 	p.Do("load")
 	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Up", "U*.Next", "U*.*.N*"}})
@@ -184,7 +188,9 @@ func TestFollowDeep(t *testing.T) {
 
 // TestNestedWhere compares values within structs, arrays and behind pointers, and
 // groups by them.
-func TestNestedWhere(t *testing.T) {
+func TestNestedWhere(t *testing.T) { sharedToo(t, checkNestedWhere) }
+
+func checkNestedWhere(t *testing.T) {
 	p := startChild(t, "nested")
 	p.Do("load")
 	for where, want := range map[string]int{

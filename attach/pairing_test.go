@@ -3,166 +3,21 @@ package attach_test
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/systest/tracee"
-	"github.com/go-usdt/usdt/provider"
 )
-
-func init() { roles["pairing"] = tracee.Obey(pairingChild()) }
-
-// pairing has the probes of the child "pairing".
-type pairing struct {
-	start *provider.Probe2[int, string]
-	end   *provider.Probe2[int, int]
-}
-
-// pairingChild fires pairing:start and pairing:end as its commands say:
-//
-//	serve CONNECTIONS REQUESTS FILE    nest DEPTH CODE    skip LEVELS    start ID    end ID
-func pairingChild() func(string) error {
-	p := provider.New("pairing", nil)
-	probes := pairing{
-		provider.NewProbe2[int, string](p, "start", "id", "path"),
-		provider.NewProbe2[int, int](p, "end", "id", "code"),
-	}
-	return func(command string) error {
-		var what, file string
-		var n, m int
-		fmt.Sscan(command, &what, &n, &m, &file)
-		switch what {
-		case "load":
-			return p.Load()
-		case "serve":
-			return probes.serve(n, m, file)
-		case "nest":
-			probes.nest(n, m)
-		case "skip":
-			probes.skip(n)
-		case "start":
-			probes.start.Fire(n, "/")
-		case "end":
-			probes.end.Fire(n, 0)
-		case "call":
-			pairBegin(n)
-			pairFinish(n)
-		default:
-			return fmt.Errorf("unknown command %q", command)
-		}
-		return nil
-	}
-}
-
-//go:noinline
-func pairBegin(n int) { pairCalls.Add(int64(n)) }
-
-//go:noinline
-func pairFinish(n int) { pairCalls.Add(int64(-n)) }
-
-var pairCalls atomic.Int64
-
-// serve answers requests over connections, each in a goroutine, and writes to
-// file how many there were and how many nanoseconds they took from one Fire to
-// the other, without and with the two calls.
-func (p *pairing) serve(connections, requests int, file string) error {
-	listener, err := net.Listen("unix", file+".socket")
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
-	var served, inner, outer atomic.Int64
-	var clients, handlers sync.WaitGroup
-	failed := make(chan error, connections)
-	for range connections {
-		clients.Go(func() {
-			conn, err := net.Dial("unix", file+".socket")
-			if err != nil {
-				failed <- err
-				return
-			}
-			defer conn.Close()
-			for i := range requests {
-				_, err := conn.Write([]byte{byte(i)})
-				if err == nil {
-					_, err = conn.Read(make([]byte, 1))
-				}
-				if err != nil {
-					failed <- err
-					return
-				}
-			}
-		})
-		conn, err := listener.Accept()
-		if err != nil {
-			return err
-		}
-		handlers.Go(func() {
-			defer conn.Close()
-			var b [1]byte
-			for {
-				if _, err := conn.Read(b[:]); err != nil {
-					return
-				}
-				before := time.Now()
-				p.start.Fire(int(b[0]), "/served")
-				began := time.Now()
-				time.Sleep(time.Duration(1+b[0]%4) * time.Millisecond)
-				inner.Add(int64(time.Since(began)))
-				p.end.Fire(int(b[0]), int(b[0])%2)
-				outer.Add(int64(time.Since(before)))
-				served.Add(1)
-				conn.Write(b[:])
-			}
-		})
-	}
-	clients.Wait()
-	handlers.Wait()
-	select {
-	case err := <-failed:
-		return err
-	default:
-	}
-	return os.WriteFile(file, fmt.Appendln(nil, served.Load(), inner.Load(), outer.Load()), 0o600)
-}
-
-// nest fires pairs within pairs. The outermost pair has the code, the others 200.
-func (p *pairing) nest(depth, code int) {
-	p.start.Fire(depth, fmt.Sprint("/", depth))
-	if depth > 1 {
-		p.nest(depth-1, 200)
-	}
-	p.end.Fire(depth, code)
-}
-
-// skip nests calls in a goroutine until a panic ends them: only the outermost
-// call fires an end.
-func (p *pairing) skip(levels int) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() { recover() }()
-		for i := range levels {
-			p.start.Fire(i, "/skipped")
-		}
-		panic("skips the ends")
-	}()
-	<-done
-}
 
 func openPairing(t testing.TB, what *attach.LatencyOptions, opts *attach.Options) *attach.Latency {
 	t.Helper()
-	a, err := attach.OpenLatency(t.Context(), "pairing:start", "pairing:end", what, opts)
+	a, err := latencyBy(t, t.Context(), "pairing:start", "pairing:end", what, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -174,7 +29,9 @@ func openPairing(t testing.TB, what *attach.LatencyOptions, opts *attach.Options
 // TestLatencyOfGoroutines compares groups with the counts of a service. The
 // service handles each connection in a goroutine, which changes threads during a
 // request.
-func TestLatencyOfGoroutines(t *testing.T) {
+func TestLatencyOfGoroutines(t *testing.T) { everyWay(t, checkLatencyOfGoroutines) }
+
+func checkLatencyOfGoroutines(t *testing.T) {
 	const connections, requests = 16, 20
 	p := startChild(t, "pairing")
 	p.Do("load")
@@ -207,7 +64,9 @@ func TestLatencyOfGoroutines(t *testing.T) {
 
 // TestLatencyNests checks that pairs within pairs are matched level by level,
 // also where a condition lets only some pass.
-func TestLatencyNests(t *testing.T) {
+func TestLatencyNests(t *testing.T) { everyWay(t, checkLatencyNests) }
+
+func checkLatencyNests(t *testing.T) {
 	p := startChild(t, "pairing")
 	p.Do("load")
 	const nesting = 32 // as PairStats says
@@ -254,7 +113,9 @@ func TestLatencyNests(t *testing.T) {
 
 // TestLatencyKeys matches by an argument within each process, and across the
 // machine.
-func TestLatencyKeys(t *testing.T) {
+func TestLatencyKeys(t *testing.T) { everyWay(t, checkLatencyKeys) }
+
+func checkLatencyKeys(t *testing.T) {
 	a, b := startChild(t, "pairing"), startChild(t, "pairing")
 	a.Do("load")
 	b.Do("load")
@@ -283,7 +144,9 @@ func TestLatencyKeys(t *testing.T) {
 
 // TestLatencyBy groups by arguments of the end, and of the start where the end
 // lacks them.
-func TestLatencyBy(t *testing.T) {
+func TestLatencyBy(t *testing.T) { everyWay(t, checkLatencyBy) }
+
+func checkLatencyBy(t *testing.T) {
 	p := startChild(t, "pairing")
 	p.Do("load")
 	a := openPairing(t, &attach.LatencyOptions{By: []string{"code", "path", "probe"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
@@ -303,14 +166,16 @@ func TestLatencyBy(t *testing.T) {
 }
 
 // TestLatencyOfGoFunctions matches functions of a Go program by goroutine.
-func TestLatencyOfGoFunctions(t *testing.T) {
+func TestLatencyOfGoFunctions(t *testing.T) { eachWay(t, checkLatencyOfGoFunctions) }
+
+func checkLatencyOfGoFunctions(t *testing.T) {
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := startChild(t, "pairing")
 	function := func(name string) string { return "uprobe:" + path + ":github.com/go-usdt/usdt/attach_test." + name }
-	a, err := attach.OpenLatency(t.Context(), function("pairBegin"), function("pairFinish"), nil, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	a, err := latencyBy(t, t.Context(), function("pairBegin"), function("pairFinish"), nil, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -326,12 +191,14 @@ func TestLatencyOfGoFunctions(t *testing.T) {
 
 // TestLatencyWithoutKey checks that OpenLatency does not guess how starts and
 // ends are matched.
-func TestLatencyWithoutKey(t *testing.T) {
+func TestLatencyWithoutKey(t *testing.T) { eachWay(t, checkLatencyWithoutKey) }
+
+func checkLatencyWithoutKey(t *testing.T) {
 	p := startChild(t, "pairing")
 	p.Do("load")
 	library := build(t, "functions.c", "gcc", "-O2")
 	for _, key := range [][]string{nil, {"tid"}} {
-		a, err := attach.OpenLatency(t.Context(), "pairing:start", "uprobe:"+library+":negative", &attach.LatencyOptions{Key: key}, nil)
+		a, err := latencyBy(t, t.Context(), "pairing:start", "uprobe:"+library+":negative", &attach.LatencyOptions{Key: key}, nil)
 		needPrivileges(t, err)
 		if key != nil {
 			if err != nil {
@@ -349,7 +216,9 @@ func TestLatencyWithoutKey(t *testing.T) {
 
 // TestLatencyOfCalls matches returns with their calls: a call that longjmp left
 // has no return, and each of any number of recursive calls has one.
-func TestLatencyOfCalls(t *testing.T) {
+func TestLatencyOfCalls(t *testing.T) { eachWay(t, checkLatencyOfCalls) }
+
+func checkLatencyOfCalls(t *testing.T) {
 	path := build(t, "jumps.c", "gcc", "-O0")
 	p := start(t, exec.Command(path))
 	const times, levels = 3, 50
@@ -362,7 +231,7 @@ func TestLatencyOfCalls(t *testing.T) {
 		{"*er", []string{"probe"}, attach.PairStats{Pairs: times, Pending: times * levels}},
 		{"*er", []string{"arg0"}, attach.PairStats{Pairs: times, Pending: times * levels}},
 	} {
-		a, err := attach.OpenLatency(t.Context(), "uprobe:"+path+":"+test.functions, "uretprobe:"+path+":"+test.functions, &attach.LatencyOptions{By: test.by}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+		a, err := latencyBy(t, t.Context(), "uprobe:"+path+":"+test.functions, "uretprobe:"+path+":"+test.functions, &attach.LatencyOptions{By: test.by}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)

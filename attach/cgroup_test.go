@@ -1,0 +1,121 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+// cgroups mounts the hierarchy of version 2, and returns where.
+func cgroups(t *testing.T) string {
+	t.Helper()
+	needs.Root(t)
+	dir := t.TempDir()
+	if err := unix.Mount("none", dir, "cgroup2", 0, ""); err != nil {
+		needs.Skip(t, "the hierarchy of control groups cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// TestCgroup checks that events of one control group, and of those below it, are recorded
+// and counted, and of no others: wherever a process is moved, and by all ways.
+func TestCgroup(t *testing.T) { sharedToo(t, checkCgroup) }
+
+func checkCgroup(t *testing.T) {
+	root := cgroups(t)
+	above := filepath.Join(root, fmt.Sprintf("usdt_%d", os.Getpid()))
+	group, below, beside := above+"/group", above+"/group/below", above+"/group2"
+	for _, dir := range []string{above, group, below, beside} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.Remove(dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	p := startChild(t, "latency")
+	move := func(dir string) {
+		if err := os.WriteFile(dir+"/cgroup.procs", fmt.Append(nil, p.PID()), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { move(root) })
+	p.Do("load")
+	move(below)
+	opts := by(t, &attach.Options{Target: attach.Target{Cgroup: group}})
+	s, err := attach.Open(t.Context(), []string{"lat:start"}, opts)
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a, err := attach.OpenAggregate(t.Context(), []string{"lat:start"}, attach.Count(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	fired := 0
+	for i, dir := range []string{below, group, beside, above, root, below} {
+		move(dir)
+		p.Do("start %d x", i)
+		// Who shares memory has been selected when it was found.
+		if strings.HasPrefix(dir, group+"/") || dir == group || s.Via() == attach.ViaLocal {
+			fired++
+		}
+	}
+	if err := errors.Join(s.Stop(), a.Stop()); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for ev, err := range s.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; ev.PID != p.PID() {
+			t.Errorf("event of process %d, want %d", ev.PID, p.PID())
+		}
+	}
+	groups, err := a.Read()
+	if err != nil || len(groups) != 1 || n != fired || groups[0].Count != uint64(fired) {
+		t.Errorf("%d events, groups %v, error %v, want %d of each", n, groups, err, fired)
+	}
+	if st, err := s.Stats(); err != nil || st.Fired != uint64(fired) {
+		t.Errorf("stats %+v, error %v, want %d fired, and the others not even counted", st, err, fired)
+	}
+	other := by(t, &attach.Options{Target: attach.Target{Cgroup: beside}})
+	other.Await, other.Rescan = true, 1e9
+	if o, err := attach.OpenAggregate(t.Context(), []string{"lat:start"}, attach.Count(), other); err != nil {
+		t.Error(err)
+	} else {
+		p.Do("start 9 x")
+		if err := o.Stop(); err != nil {
+			t.Error(err)
+		}
+		if groups, err := o.Read(); err != nil || len(groups) > 0 && groups[0].Count > 0 {
+			t.Errorf("of another group %v are counted, error %v", groups, err)
+		}
+		o.Close()
+	}
+	for _, wrong := range []string{group + "/none", group + "/cgroup.procs", t.TempDir()} {
+		o, err := attach.OpenAggregate(t.Context(), []string{"lat:start"}, attach.Count(), &attach.Options{Target: attach.Target{Cgroup: wrong, PIDs: []int{p.PID()}, Via: s.Via()}})
+		if err == nil {
+			o.Close()
+			t.Errorf("%s is taken for a control group", wrong)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package attach
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cilium/ebpf"
+)
+
+// Cost is what the programs of a session took of the CPUs, as the kernel measures it.
+// It is the time of the programs alone: the trap into the kernel, and the search for the
+// programs of a site, come before.
+type Cost struct {
+	// Runs is how often programs ran, and Time how long, while the kernel measured.
+	Runs uint64
+	Time time.Duration
+}
+
+// Cost returns what programs took until now, or until Close. The kernel measures while
+// somebody asks for it, by BPF_ENABLE_STATS ([ebpf.EnableStats], which needs
+// CAP_SYS_ADMIN) or kernel.bpf_stats_enabled; a session does not. Where events come
+// through shared memory or from recordings no program runs, and the result is zero.
+func (t *tracing) Cost() (Cost, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return t.cost, nil
+	}
+	runs, err := t.progs.count()
+	return runs.cost, err
+}
+
+// programRuns are the kernel's statistics of programs.
+type programRuns struct {
+	missed uint64 // runs that the kernel has suppressed
+	cost   Cost
+}
+
+// add adds those of a program.
+func (r *programRuns) add(prog *ebpf.Program) error {
+	st, err := prog.Stats()
+	if err != nil {
+		return fmt.Errorf("read the number of missed events: %w", err)
+	}
+	r.missed += st.RecursionMisses
+	r.cost.Runs += st.RunCount
+	r.cost.Time += st.Runtime
+	return nil
+}

@@ -1,0 +1,109 @@
+package attach
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/tally"
+)
+
+// How often it is looked whether groups fill their map.
+const (
+	drainSoon = 10 * time.Millisecond // as long as they do
+	drainLate = 100 * time.Millisecond
+)
+
+// addOther creates the map with the key of the group in which programs add up what finds
+// no room, and makes that group in each map of groups.
+func (m *maps) addOther(l *bind.Layout) (err error) {
+	if l.KeySize == 0 {
+		return nil
+	}
+	m.Other, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_other", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(l.KeySize), MaxEntries: 1})
+	if err == nil {
+		err = m.Other.Put(uint32(0), []byte(tally.OtherKey(l.KeySize)))
+	}
+	if err != nil {
+		return fmt.Errorf("create the key of other groups: %w", err)
+	}
+	for _, groups := range m.Groups {
+		if err := reserveOther(groups, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserveOther makes the group in which programs add up what finds no room in a map.
+func reserveOther(m *ebpf.Map, l *bind.Layout) error {
+	words := make([]byte, 8*l.Words())
+	var value any = words
+	if m.Type() == ebpf.PerCPUHash {
+		cpus := make([][]byte, l.CPUs)
+		for i := range cpus {
+			cpus[i] = words
+		}
+		value = cpus
+	}
+	if err := m.Put([]byte(tally.OtherKey(l.KeySize)), value); err != nil {
+		return fmt.Errorf("reserve the group of others: %w", err)
+	}
+	return nil
+}
+
+// drain takes groups out of the kernel's map while they fill it, so that new ones find
+// room, until tracing has ended.
+func (a *totals) drain() {
+	for pause := drainLate; ; {
+		select {
+		case <-time.After(pause):
+		case <-a.done.Done():
+			return
+		}
+		drained, err := a.drainFull()
+		if err != nil {
+			a.fail(err)
+			return
+		}
+		if pause = min(2*pause, drainLate); drained {
+			pause = drainSoon
+		}
+	}
+}
+
+// drainFull takes the groups if they fill half of the map, and reports whether they did.
+// It keeps the most used ones apart until they are read.
+func (a *totals) drainFull() (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false, nil
+	}
+	c, err := a.maps.count()
+	if err != nil || c.at(codegen.CounterGroups)-a.made < uint64(a.layout.Room()+1)/2 && c.at(codegen.CounterStacks)-a.madeStacks < maxStacks(a.layout)/2 {
+		return false, err
+	}
+	if a.kept == nil {
+		a.kept = newSums(a.layout, map[string][]uint64{})
+	}
+	if err := a.takeMaps(a.kept); err != nil {
+		return false, err
+	}
+	if room := a.layout.Room(); len(a.kept.of) > 2*room {
+		a.kept.fold(room)
+		tally.KeepStacks(a.kept.stacks, a.kept.of, a.layout.StackPart())
+	}
+	return true, nil
+}
+
+// fold adds up all groups but the most used ones in one.
+func (s *sums) fold(most int) { tally.Fold(s.of, most, s.squares) }
+
+// isOther reports whether the key is that of the group of others.
+func isOther(key []byte) bool {
+	return len(key) > 0 && key[0] == 0xff && string(key) == tally.OtherKey(len(key))
+}

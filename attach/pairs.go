@@ -1,0 +1,257 @@
+package attach
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/selector"
+)
+
+// PairOptions say which pairs of starts and ends are delivered. The zero value matches as
+// that of [LatencyOptions] does, and delivers all.
+type PairOptions struct {
+	// Key matches as [LatencyOptions.Key] does.
+	Key []string
+
+	// Slower leaves out pairs that took no longer than this. The kernel does: they cost no
+	// event. 0 leaves out none.
+	Slower time.Duration
+
+	// MaxPending bounds the keys whose starts wait for their ends, each with its arguments;
+	// 0 means as many as 32 MiB have room for, at most 16384. When there are more, the ones
+	// that have waited longest are forgotten, and counted.
+	MaxPending int
+}
+
+// Pair is a start and its end.
+type Pair struct {
+	Start, End event.Event
+	Took       time.Duration // from Start.Time to End.Time
+}
+
+// Pairs is two sets of probes, starts and ends, of which each pair is delivered with the
+// arguments of both, unless it was fast.
+type Pairs struct{ stream }
+
+// OpenPairs attaches to the probes that start and end name, as [OpenLatency] does, to
+// deliver pairs instead of adding up their times: with PairOptions.Slower, only what took
+// long, such as statements of a database with their text.
+//
+// Of Options.Where, each condition between && is tested at the probes that have all of its
+// arguments. A pair is delivered if both its start and its end pass; those that do not pass
+// are matched all the same. Of MaxString bytes of a start's strings fewer may be kept, if
+// there are many.
+//
+// With Options.Unwind, ends have stacks and starts have none, since a start is kept until its
+// end comes, which for copies of stacks would take too much memory; through shared memory, and
+// with Options.Stack alone, both have.
+//
+// what and opts may be nil. Options.Sample is refused: it would tear pairs apart. In [Stats]
+// both events of a pair are received; those of fast pairs, and of starts and ends without a
+// partner, are filtered; see [Pairs.Counts].
+func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *Options) (*Pairs, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
+	o, err := opts.used()
+	if err != nil {
+		return nil, err
+	}
+	if o.Sample > 1 {
+		return nil, &OptionError{"Sample", errors.New("it applies to single events, and would tear pairs apart")}
+	}
+	if what == nil {
+		what = &PairOptions{}
+	}
+	if what.Slower < 0 {
+		return nil, fmt.Errorf("%w: pairs slower than %v: the time is negative", ErrAggregation, what.Slower)
+	}
+	layout, err := pairLayout(start, end, what.Key, what.MaxPending)
+	if err != nil {
+		return nil, err
+	}
+	layout.Whole, layout.Slower = true, what.Slower
+	var p *Pairs
+	err = o.each(func(o *settings) error {
+		p = &Pairs{}
+		pairs := *layout
+		err := p.open(ctx, []string{start, end}, o, &bind.Layout{Pairs: &pairs, Value: codegen.Elapsed})
+		if err != nil {
+			p.release()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// maxPending is the largest number of keys that may wait.
+const maxPending = 1 << 24
+
+// pairLayout returns what starts and ends of these selectors share. pending is 0 for the
+// default.
+func pairLayout(start, end string, key []string, pending int) (l *bind.PairLayout, err error) {
+	if pending < 0 || pending > maxPending {
+		return nil, fmt.Errorf("%w: %d pending starts is not between 0 and %d", ErrAggregation, pending, maxPending)
+	}
+	l = &bind.PairLayout{Pending: pending}
+	if l.Key, err = bind.KeyNames(key); err != nil {
+		return nil, err
+	}
+	if l.Start, err = parseSelector(start); err != nil {
+		return nil, err
+	}
+	if l.End, err = parseSelector(end); err != nil {
+		return nil, err
+	}
+	selector.Unite(&l.Start, &l.End)
+	return l, nil
+}
+
+func (p *Pairs) open(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) error {
+	o = o.ofKeys(layout)
+	if o.Target.Via.isLocal() {
+		p.tally = newTally(layout)
+	}
+	return p.begin(ctx, selectors, o, layout)
+}
+
+// All yields the pairs as their ends fire. It ends when [Session.Events] would, and treats
+// errors as that does. Only one of them should run at a time.
+func (p *Pairs) All() iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		d := p.decoder()
+		p.records(func(rec []byte, _ bool, err error) bool {
+			if err != nil {
+				return yield(Pair{}, err)
+			}
+			start, end, ok, err := p.match(rec)
+			if !ok || err != nil {
+				return err == nil || yield(Pair{}, err)
+			}
+			var pair Pair
+			var endErr error
+			pair.Start, err = d.Decode(start)
+			pair.End, endErr = d.Decode(end)
+			if err == nil {
+				err = endErr
+			}
+			pair.Took = time.Duration(end.Time() - start.Time())
+			p.received.Add(2)
+			return yield(pair, err) && (err == nil || pair.Start.Probe != nil && pair.End.Probe != nil)
+		})
+	}
+}
+
+// match returns the records of the pair that a record of the source completes, if it does.
+// They are valid until the next call. A record of a site that is not known counts as unread.
+func (p *Pairs) match(b []byte) (start, end record.Record, ok bool, err error) {
+	end, err = record.Check(b)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	sc := p.schema(end.Site())
+	switch {
+	case sc == nil:
+		p.unread.Add(p.events(b))
+		return nil, nil, false, nil
+	case sc.Computed == nil:
+		start, end, err = splitPair(b)
+		return start, end, err == nil, err
+	}
+	began, elapsed, ok := p.tally.Match(sc.Computed, end)
+	if !ok {
+		return nil, nil, false, nil
+	}
+	at := end.Time()
+	start, end = p.shorten(began), p.shorten(end)
+	setTimes(start, end, at-min(at, elapsed), elapsed)
+	return start, end, true, nil
+}
+
+// schema returns what is read at the site of a number, nil if it is not known.
+func (p *Pairs) schema(number uint32) *bind.Schema {
+	sites := p.sites.Load()
+	if uint64(number) >= uint64(len(sites.schemas)) {
+		return nil
+	}
+	return sites.schemas[number]
+}
+
+// shorten leaves of a record's strings what events hold of them.
+func (p *Pairs) shorten(rec record.Record) record.Record {
+	sc := p.schema(rec.Site())
+	if sc == nil || sc.Computed == nil || sc.Sig.Limit >= sc.Computed.Limit {
+		return rec
+	}
+	return sc.Computed.Shorten(rec, sc.Sig.Limit)
+}
+
+// splitPair returns the records of a pair that a program has recorded.
+func splitPair(b []byte) (start, end record.Record, err error) {
+	foot := len(b) - codegen.PairFooter
+	if foot < 2*record.HeaderSize {
+		return nil, nil, fmt.Errorf("a pair of %d bytes is shorter than two events", len(b))
+	}
+	word := func(at int) uint64 { return binary.NativeEndian.Uint64(b[foot+at:]) }
+	length := word(codegen.PairLength)
+	if length < record.HeaderSize || length > uint64(foot-record.HeaderSize) {
+		return nil, nil, fmt.Errorf("a pair of %d bytes has a start of %d", len(b), length)
+	}
+	middle := foot - int(length)
+	start, end = b[middle:foot], b[:middle]
+	setTimes(start, end, word(codegen.PairStarted), word(codegen.PairElapsed))
+	return start, end, nil
+}
+
+// setTimes sets the times of a pair's records.
+func setTimes(start, end record.Record, started, elapsed uint64) {
+	binary.NativeEndian.PutUint64(start[record.Time:], started)
+	binary.NativeEndian.PutUint64(end[record.Time:], started+elapsed)
+}
+
+// events returns how many events a record of the source is: a pair that a program has
+// recorded is two.
+func (p *stream) events(b []byte) uint64 {
+	rec, err := record.Check(b)
+	if err != nil {
+		return 1
+	}
+	sites := p.sites.Load()
+	if number := rec.Site(); uint64(number) < uint64(len(sites.schemas)) {
+		if sc := sites.schemas[number]; sc != nil && sc.Computed != nil {
+			return 1
+		}
+	}
+	return 2
+}
+
+// dropPairs counts the records that wait as unread. Nothing is recorded any more.
+func (p *stream) dropPairs() {
+	var rec []byte
+	for !p.ended {
+		var err error
+		if rec, _, err = p.source.next(rec); err != nil {
+			return
+		}
+		p.unread.Add(p.events(rec))
+	}
+}
+
+// Counts returns what became of starts and ends until now.
+func (p *Pairs) Counts() (PairStats, error) {
+	_, err := p.Stats()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pairs, err
+}
