@@ -1,32 +1,49 @@
 package attach
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Aggregate is a set of probes whose events the kernel adds up.
+// Aggregate is a set of probes whose events are added up: by the kernel or, where they
+// come by another [Via], by this process.
 type Aggregate struct{ totals }
 
 // totals are what an Aggregate and a Latency have in common.
 type totals struct {
 	tracing
-	epoch uint64 // the index of maps.groups that programs update
-	done  context.Context
+	epoch  uint64 // the index of maps.groups that programs update
+	done   context.Context
+	adding adding // of records
+
+	made uint64 // groups that were new when the maps were exchanged last
+	// stacks that were new then
+	madeStacks uint64
+	kept       *sums // groups that were taken out of the maps before they are read; nil for none
 }
 
 // Group is the result for all events that have equal values of [Aggregation.By].
 type Group struct {
 	By    []event.Arg // named as in Aggregation.By
 	Count uint64
+	// At is, of recordings, the end of the interval in which the events fired, see
+	// [Options.Interval], or the time of the last one if there are no intervals. It is
+	// zero of what is live.
+	At time.Time
+	// Other says that the group has the events of all groups but the largest ones, see
+	// [Aggregation.MaxGroups]: it has no values of By.
+	Other bool
 
 	// Sum, Avg, Min and Max are what the Aggregation asks for, and nil otherwise.
 	// Sum, Min and Max are an int64 of a signed argument, a uint64 of an unsigned
@@ -36,38 +53,54 @@ type Group struct {
 	Sum, Avg, Min, Max any
 	Hist               []Bucket // from the first with values to the last
 
+	// Stddev is the standard deviation, of all values and not of a sample: a float64.
+	// It is wrong where Sum is.
+	Stddev    any
+	Quantiles []Quantile // in the order in which they were asked for
+
 	// Meaning is the argument's. If it is [reader.Duration], the values are
-	// time.Durations and Hist counts nanoseconds; if it is [reader.Time], Min and
+	// time.Durations, Avg and Stddev too, and Hist counts nanoseconds; if it is [reader.Time], Min and
 	// Max are time.Times.
 	Meaning reader.Meaning
 }
 
-// OpenAggregate attaches as [Open] does, to have the kernel aggregate events
-// instead of recording them. Probes that lack an argument, or have it with another
+// OpenAggregate attaches as [Open] does, to add events up instead of delivering each
+// one. Probes that lack an argument, or have it with another
 // type than those found first, are left out, as [Site.Reason] says; if none of a
 // selector is left, OpenAggregate returns an error.
 //
 // When ctx is done, OpenAggregate returns its cause; afterwards tracing ends, as
-// by Stop. opts may be nil. RingSize and MaxString are refused, because no event
-// is recorded.
+// by Stop. opts may be nil. RingSize, MaxString and Sample are refused, because no event
+// is delivered, and Stack unless groups are by stack.
 func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, opts *Options) (*Aggregate, error) {
-	o, err := opts.ofTotals(ctx)
+	o, err := opts.ofTotals(ctx, what.wanted.By)
 	if err != nil {
 		return nil, err
 	}
+	return openAggregate(ctx, selectors, what, o)
+}
+
+func openAggregate(ctx context.Context, selectors []string, what Aggregation, o *settings) (*Aggregate, error) {
 	if err := what.check(); err != nil {
 		return nil, err
 	}
-	a := &Aggregate{}
-	if err := a.open(ctx, selectors, o, &bind.Layout{Wanted: what.wanted}); err != nil {
-		a.release()
+	var a *Aggregate
+	err := o.each(func(o *settings) error {
+		a = &Aggregate{}
+		err := a.open(ctx, selectors, o, &bind.Layout{Wanted: what.wanted})
+		if err != nil {
+			a.release()
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// ofTotals returns the settings of tracing that records no events.
-func (o *Options) ofTotals(ctx context.Context) (*settings, error) {
+// ofTotals returns the settings of tracing that records no events, and groups them by keys.
+func (o *Options) ofTotals(ctx context.Context, by []string) (*settings, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
@@ -76,20 +109,82 @@ func (o *Options) ofTotals(ctx context.Context) (*settings, error) {
 		switch {
 		case o.RingSize != 0:
 			return nil, &OptionError{"RingSize", recorded}
+		case o.Sample > 1:
+			return nil, &OptionError{"Sample", recorded}
 		case o.MaxString != 0:
 			return nil, &OptionError{"MaxString", recorded}
+		case o.Stack != 0 && !slices.Contains(by, bind.Stack):
+			return nil, &OptionError{"Stack", errors.New("it applies to recorded events, and to groups by stack")}
 		}
 	}
 	return o.used()
 }
 
+// foldedString is how much of a text is kept for a function that folds it.
+const foldedString = 4 << 10
+
+// ofKeys returns the settings for keys that may have functions. A function that makes one
+// text of many is computed here, of records: groups of the texts themselves would be too
+// many for the kernel's map.
+func (o *settings) ofKeys(l *bind.Layout) *settings {
+	c, keys, pairs := &l.Wanted, l.Wanted.By, l.Pairs != nil
+	if pairs {
+		keys = slices.Concat(keys, l.Pairs.Key)
+	}
+	args := bind.KeyStrings(keys)
+	stacks := c.ByStack()
+	if len(args) == 0 && !c.Folds() && !stacks {
+		return o
+	}
+	out := *o
+	if stacks && o.Stack == 0 {
+		out.Stack = MaxStack
+	}
+	if stacks && o.Unwind {
+		out.recorded, out.tests = out.recorded || o.Target.Via.attaches(), !pairs
+	}
+	out.strings = slices.Concat(o.strings, args)
+	if c.Folds() {
+		out.recorded, out.tests = out.recorded || o.Target.Via.attaches(), !pairs
+		out.MaxString = max(out.MaxString, foldedString)
+	}
+	return &out
+}
+
 func (a *totals) open(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
+	// Only programs add up by CPU. Containers may lack /sys, which says how many there
+	// are; they mostly lack the privileges for programs, too, which is then the error.
+	var unknown error
 	if layout.CPUs == 0 {
 		if layout.CPUs, err = ebpf.PossibleCPU(); err != nil {
-			return fmt.Errorf("read the number of possible CPUs: %w", err)
+			layout.CPUs, unknown = 1, fmt.Errorf("read the number of possible CPUs: %w", err)
 		}
 	}
-	if err := a.attach(ctx, selectors, o, layout, func(*maps) error { return nil }); err != nil {
+	o = o.ofKeys(layout)
+	if layout.Wanted.ByStack() {
+		layout.Stack = o.Stack + bind.OwnFrames
+	}
+	if o.recorded || o.Target.Via.isLocal() {
+		a.tally = newTally(layout)
+		a.tally.Unwind, a.tally.Saved = a.unwind, a.savedStack
+	}
+	err = a.attach(ctx, selectors, o, layout, func(m *maps) error {
+		if m != nil && unknown != nil {
+			return unknown
+		}
+		var kernel source
+		switch {
+		case o.recorded:
+			if kernel, err = newRing(m, a.countPrograms); err != nil {
+				return err
+			}
+		case m != nil && a.local != nil:
+			kernel = &counted{a.countPrograms}
+		}
+		a.source = a.local.with(kernel)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	done, cancel := context.WithCancel(context.Background())
@@ -98,11 +193,26 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 		defer cancel()
 		return a.Stop()
 	})
+	if a.source != nil {
+		a.watches.Go(a.addUp)
+	}
+	if a.maps != nil && a.maps.Other != nil {
+		a.watches.Go(a.drain)
+	}
+	if a.maps != nil && a.maps.Stacks[0] != nil {
+		a.watches.Go(a.meet)
+	}
 	return nil
 }
 
 // Stop detaches from all sites. What has fired until then can still be read.
-func (a *totals) Stop() error { return a.attached.Close() }
+func (a *totals) Stop() error {
+	err := a.attached.Close()
+	if a.source != nil {
+		err = cmp.Or(err, a.source.stop())
+	}
+	return err
+}
 
 // Done is closed when the context of OpenAggregate or OpenLatency is done, or
 // all of [Target.PIDs] have ended, and the sites have been left.
@@ -148,31 +258,65 @@ func (a *totals) Close() error {
 	return err
 }
 
+func (a *totals) release() {
+	a.closeSource()
+	a.tracing.release()
+}
+
 // maxLinger is how long a program may take to end, because it waits for a page.
 const maxLinger = 30 * time.Second
 
-// takeLocked exchanges the maps and empties the one that was in use.
+// takeLocked takes all groups, and begins anew.
 func (a *totals) takeLocked() ([]Group, error) {
-	if !a.layout.Made {
-		return nil, nil
+	if a.options.Target.Via == ViaRecording {
+		return a.takeIntervals()
 	}
+	all := a.kept
+	if a.kept = nil; all == nil {
+		all = newSums(a.layout, map[string][]uint64{})
+	}
+	if a.source != nil {
+		if err := a.takeTally(all); err != nil {
+			return nil, err
+		}
+	}
+	if a.maps != nil && a.maps.Control != nil {
+		if err := a.takeMaps(all); err != nil {
+			return nil, err
+		}
+	}
+	return a.groupsOf(all), nil
+}
+
+// takeMaps adds the groups that programs have made, and empties them.
+func (a *totals) takeMaps(all *sums) error {
 	old := a.epoch
+	if a.layout.KeySize > 0 {
+		c, err := a.maps.count()
+		if err != nil {
+			return err
+		}
+		a.made, a.madeStacks = c.at(codegen.CounterGroups), c.at(codegen.CounterStacks)
+	}
 	if err := a.maps.Control.Put(uint32(0), 1-old); err != nil {
-		return nil, fmt.Errorf("exchange groups: %w", err)
+		return fmt.Errorf("exchange groups: %w", err)
 	}
 	a.epoch = 1 - old
 	for start, pause := time.Now(), 20*time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
 		busy, err := a.maps.busy(old)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !busy {
 			break
 		}
 		if time.Since(start) > maxLinger {
-			return nil, fmt.Errorf("exchange groups: a program has been running for %v", maxLinger)
+			return fmt.Errorf("exchange groups: a program has been running for %v", maxLinger)
 		}
 		time.Sleep(pause)
 	}
-	return a.readGroups(a.maps.Groups[old])
+	if err := a.readGroups(a.maps.Groups[old], all); err != nil {
+		return err
+	}
+	return a.takeStacks(a.maps.Stacks[old], all)
 }

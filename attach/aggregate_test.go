@@ -66,7 +66,7 @@ func sample(i int) aggregateSample {
 
 func openAggregate(t testing.TB, selectors []string, what attach.Aggregation, opts *attach.Options) *attach.Aggregate {
 	t.Helper()
-	a, err := attach.OpenAggregate(t.Context(), selectors, what, opts)
+	a, err := aggregateBy(t, t.Context(), selectors, what, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatalf("%+v", err)
@@ -104,7 +104,9 @@ func toFloat(v any) float64 {
 }
 
 // TestAggregate compares groups with what the traced program fired.
-func TestAggregate(t *testing.T) {
+func TestAggregate(t *testing.T) { everyWay(t, checkAggregate) }
+
+func checkAggregate(t *testing.T) {
 	p := startChild(t, "aggregate")
 	p.Do("load")
 	numbers := map[string]func(aggregateSample) float64{
@@ -140,13 +142,13 @@ func TestAggregate(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := expect(number, key, 2)
+				want, values := expect(number, key, 2), valuesOf(number, key)
 				for _, g := range groups {
-					var values []any
+					var by []any
 					for _, arg := range g.By {
-						values = append(values, arg.Value)
+						by = append(by, arg.Value)
 					}
-					k := fmt.Sprint(values)
+					k := fmt.Sprint(by)
 					w := want[k]
 					delete(want, k)
 					sum := toFloat(g.Sum)
@@ -156,7 +158,7 @@ func TestAggregate(t *testing.T) {
 					if g.Count != w.Count || toFloat(g.Min) != w.Min || toFloat(g.Max) != w.Max || math.Abs(sum-w.Sum.(float64)) > 1e-3+math.Abs(sum)*1e-12 {
 						t.Errorf("%s: got %+v, want %+v", k, g, w)
 					}
-					checkHist(t, &g, number, key, k)
+					checkHist(t, &g, values[k], k)
 				}
 				if len(want) > 0 {
 					t.Errorf("no groups %v among %d", want, len(groups))

@@ -1,14 +1,14 @@
 package attach
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 )
 
-// Aggregation says what the kernel computes of events instead of recording
-// them: attach.Hist("ms").By("path"). The zero value counts them, as Count does.
+// Aggregation says what is computed of events, instead of delivering each one: attach.Hist("ms").By("path"). The zero value counts them, as Count does.
 // An Aggregation does not change: its methods return a new one.
 type Aggregation struct {
 	wanted bind.Computation
@@ -52,6 +52,8 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 		if a.wanted.Value == "" {
 			a.wanted.Value = b.wanted.Value
 		}
+		a.wanted.Stddev = a.wanted.Stddev || b.wanted.Stddev
+		a.wanted.Quantiles = slices.Concat(a.wanted.Quantiles, b.wanted.Quantiles)
 		a.wanted.Sum, a.wanted.Avg, a.wanted.Min, a.wanted.Max, a.wanted.Hist = a.wanted.Sum || b.wanted.Sum, a.wanted.Avg || b.wanted.Avg, a.wanted.Min || b.wanted.Min, a.wanted.Max || b.wanted.Max, a.wanted.Hist || b.wanted.Hist
 	}
 	return a
@@ -65,30 +67,55 @@ func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 	return a
 }
 
-// By returns an Aggregation that groups events by arguments, pid, tid, comm or
-// probe, in addition to those of earlier calls. A key has at most 512 bytes: a
-// number takes 8, comm 16, and text 136, of which the first 120 bytes count. Events
-// whose argument cannot be read form a group for each reason, and events whose
-// argument lies behind a nil pointer form another.
+// By returns an Aggregation that groups events by arguments, pid, tid, cpu, uid (the user,
+// as the initial user namespace counts), comm or probe, in addition to those of earlier
+// calls. Arguments that are called cpu or uid come first. A key has at most 512 bytes: a
+// number takes 8, comm 16, and text 136, of which the first 120 bytes count. Events whose
+// argument cannot be read form a group for each reason, and events whose argument lies
+// behind a nil pointer form another.
+//
+// Keys may be computed, as in conditions of [Options.Where]: "status/100", "size & 4095".
+// A division by zero is a reason why a key cannot be read. "path[:16]"
+// stands for the first 16 bytes of a text, up to 120. [Group.By] names keys as they are
+// given, without blanks.
+//
+// "stack" is the calls that led to the probe, as far as [Options.Stack] says, unless an argument
+// is called so: a [*event.Stack], whose frames have names already. The kernel keeps each stack
+// once. Stacks of different processes are equal if their frames are, in the same files.
+//
+// Of text, "sql(query)" stands for the statement without its literals, and "cxx(type)" for
+// the name of a C++ type as the source has it; text that "sql" makes takes 256 bytes, and
+// 240 count. Statements are too many for groups of their texts: with "sql", events are
+// recorded, and added up here instead of by the kernel, so that some can be lost.
 func (a Aggregation) By(args ...string) Aggregation {
 	a.wanted.By = append(slices.Clone(a.wanted.By), args...)
 	return a
 }
 
-// MaxGroups returns an Aggregation of at most n groups between two calls of Read. 0
-// means 8192, or at most 1024 with a histogram. Events of further groups are
-// counted as lost. MaxGroups needs By.
+// MaxGroups returns an Aggregation that tells n groups apart at each call of Read, those
+// with the most events; the events of all others are added up in one, see [Group.Other]. 0
+// means 8192, at most 1024 with a histogram, and 512 with quantiles. If there have been more than n groups
+// and more than these since the last call, a group that comes again after it had been among the
+// others counts anew. MaxGroups needs By.
 func (a Aggregation) MaxGroups(n int) Aggregation {
 	a.wanted.MaxGroups = n
 	return a
 }
 
-// check returns a usage error.
+// check returns a usage error. It makes keys what groups have as names: they have no blanks.
 func (a *Aggregation) check() error {
+	a.wanted.By = slices.Clone(a.wanted.By)
+	for i, text := range a.wanted.By {
+		k, err := bind.ParseKey(text)
+		if err != nil {
+			return cmp.Or(a.err, err)
+		}
+		a.wanted.By[i] = k.Text
+	}
 	switch {
 	case a.err != nil:
 		return a.err
-	case a.wanted.Value == "" && (a.wanted.Sum || a.wanted.Avg || a.wanted.Min || a.wanted.Max || a.wanted.Hist):
+	case a.wanted.Value == "" && (a.wanted.Sum || a.wanted.Avg || a.wanted.Min || a.wanted.Max || a.wanted.Hist || a.wanted.Stddev || a.wanted.Quantiles != nil):
 		return fmt.Errorf("%w: the name of the argument is empty", ErrAggregation)
 	case a.wanted.MaxGroups < 0 || a.wanted.MaxGroups > 1<<24:
 		return fmt.Errorf("%w: the number of groups, %d, is not between 0 and %d", ErrAggregation, a.wanted.MaxGroups, 1<<24)
@@ -96,6 +123,9 @@ func (a *Aggregation) check() error {
 		return fmt.Errorf("%w: MaxGroups is %d, but without By there is one group", ErrAggregation, a.wanted.MaxGroups)
 	case a.wanted.Bounds != nil && !a.wanted.Hist:
 		return fmt.Errorf("%w: Bounds belong to a histogram, and the aggregation has none", ErrAggregation)
+	}
+	if err := checkQuantiles(a.wanted.Quantiles); err != nil {
+		return err
 	}
 	return checkBounds(a.wanted.Bounds)
 }

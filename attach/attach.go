@@ -22,29 +22,44 @@ import (
 func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *bind.Layout, prepared func(*maps) error) (err error) {
 	t.options, t.layout = o, layout
 	t.searching = ctx
+	if t.local, err = t.newLocal(o); err != nil {
+		return err
+	}
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return err
 	}
 	if t.selectors, err = parseSelectors(selectors); err != nil {
 		return err
 	}
+	if o.Stack > 0 && o.Target.Via != ViaRecording {
+		t.code = newCodeNames(o.Target.PIDs, o.Target.Via.attaches())
+		if t.local != nil {
+			t.local.code = t.code
+		}
+	}
 	if err := optionError("Args", o.functionArgs.Fits(t.selectors)); err != nil {
 		return err
 	}
-	t.discover = discover.New(t.selectors, t.procs)
-	t.scanned = time.Now()
-	t.discover.Await = o.Await
-	found, err := t.discover.First(ctx)
+	if err := t.local.fits(t.selectors); err != nil {
+		return err
+	}
+	found, err := t.find(ctx)
 	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
 		return err
 	}
 	plan := site.PlanOf(found)
-	t.sharing = site.NewSharing(t.procs)
-	if t.kind, err = link.Choose(link.Kind(o.Link), len(o.Target.PIDs) > 0 && t.sharing == nil); err != nil {
+	var again func(pid int)
+	if o.Await {
+		again = t.discover.Forget
+	}
+	if plan, err = t.local.claim(ctx, plan, again); err != nil {
 		return err
 	}
-	if t.kind == link.Perf && t.sharing == nil && o.Rescan > 0 {
-		t.procs.WatchLeaders()
+	kernel := o.Target.Via.attaches()
+	if kernel {
+		if err := t.chooseLink(); err != nil {
+			return err
+		}
 	}
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
@@ -62,9 +77,12 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if err != nil {
 		return err
 	}
-	signatures, scratch := t.unknown(signaturesOf(schemas))
-	if t.maps, err = newMaps(o.RingSize, scratch, layout == nil); err == nil && len(signatures) > 0 && layout != nil {
-		err = t.maps.addGroups(layout)
+	if !kernel {
+		return t.attachLocal(ctx, plan, schemas, prepared)
+	}
+	signatures, scratch := t.unknown(signaturesOf(plan, schemas))
+	if t.maps, err = newMaps(o.RingSize, scratch, layout == nil || o.recorded || layout.Whole()); err == nil && layout != nil && bound(schemas) {
+		err = t.addGroups(t.maps, layout)
 	}
 	if err == nil {
 		err = t.maps.addSelection(o)
@@ -82,8 +100,8 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return err
 	}
 	followers := t.share(plan, schemas, planner.Objects)
-	numbers := t.numbers.give(plan, schemas, layout != nil)
-	t.sites.Store(t.sites.Load().with(plan, schemas, numbers))
+	numbers, inKeys := t.give(plan, schemas)
+	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
 	refused, err := t.load(ctx, signatures, t.maps)
 	if err != nil {
 		return err
@@ -92,6 +110,10 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return err
 	}
 	groups := t.groups(plan, schemas, followers, planner.Objects, numbers)
+	t.local.watch(ctx, plan, schemas, numbers)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	if len(plan) > 0 {
 		t.attached, err = site.Attach(ctx, plan, groups, t.kind)
 		if err != nil && !(o.Await && plan.Gone()) {
@@ -113,6 +135,39 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	return nil
 }
 
+// find looks for sites for the first time.
+func (t *tracing) find(ctx context.Context) (discover.Sites, error) {
+	t.scanned = time.Now()
+	switch {
+	case t.local != nil && t.local.recordings != nil:
+		var found discover.Sites
+		var err error
+		t.discover, found, err = t.local.recordings.find(t.selectors)
+		return found, err
+	case t.local != nil && t.local.offers != nil:
+		return t.findOffered(ctx)
+	}
+	t.discover = discover.New(t.selectors, t.procs)
+	if local := t.options.Target.Via == ViaLocal; t.options.Await {
+		t.discover.Await, t.discover.Passing = !local, local
+	}
+	found, err := t.discover.First(ctx)
+	return found, t.local.explain(err)
+}
+
+// chooseLink decides how programs are attached.
+func (t *tracing) chooseLink() (err error) {
+	o := t.options
+	t.sharing = site.NewSharing(t.procs)
+	if t.kind, err = link.Choose(link.Kind(o.Link), len(o.Target.PIDs) > 0 && t.sharing == nil); err != nil {
+		return err
+	}
+	if t.kind == link.Perf && t.sharing == nil && o.Rescan > 0 {
+		t.procs.WatchLeaders()
+	}
+	return nil
+}
+
 // plan decides what is done at each site, and notes in used, unless it is nil,
 // which options have an effect. The error is the cause of ctx.
 func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Plan, layout *bind.Layout, used *bind.OptionUse) ([]*bind.Schema, error) {
@@ -120,8 +175,12 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 		return nil, err
 	}
 	o := t.options
+	var hook codegen.Hook
+	if o.Target.Via.attaches() {
+		hook = hookOf(t.kind)
+	}
 	schemas, err := bind.All(ctx, plan, &bind.Binder{
-		Hook: hookOf(t.kind), MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used,
+		Hook: hook, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep,
 	})
 	for i := range plan {
 		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {
@@ -136,9 +195,9 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
 	var left []int
 	for i := range plan {
-		var misfit *bind.Misfit
+		misfit, ok := plan[i].Reason.(*bind.Misfit)
 		switch {
-		case !errors.As(plan[i].Reason, &misfit):
+		case !ok:
 		case errors.Is(misfit, bind.ErrBothRoles):
 			return misfit.Err
 		default:
@@ -184,7 +243,7 @@ func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[i
 	codes := map[*codegen.Signature]code{}
 	for i := range plan {
 		sc := schemas[i]
-		if sc == nil || followers[i] != nil {
+		if sc == nil || followers[i] != nil || plan[i].Local {
 			continue
 		}
 		c, ok := codes[sc.Sig]

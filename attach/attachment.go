@@ -12,13 +12,16 @@ type Attachment struct{ attached *site.Attachment }
 // Plan returns what was decided and done for every site until now. It omits sites
 // of files that have no name any more and that no traced process has mapped. The
 // plan is a copy, which later calls do not change.
-func (a *Attachment) Plan() Plan { return handOut(a.attached.Plan()) }
+func (a *Attachment) Plan() Plan {
+	plan, _ := a.PlanSince(0)
+	return plan
+}
 
 // PlanSince returns what Plan returns, without the first n sites ever found, and
 // the number of sites found until now, to be passed to the next call.
-func (a *Attachment) PlanSince(n int) (Plan, int) {
-	plan, known := a.attached.PlanSince(n)
-	return handOut(plan), known
+func (a *Attachment) PlanSince(n int) (plan Plan, known int) {
+	known = a.attached.LookAt(n, func(sites site.Plan) { plan = handOut(sites) })
+	return plan, known
 }
 
 // Close detaches from all sites. When it returns, the programs no longer run, and

@@ -27,7 +27,7 @@ import (
 
 // compileMany makes a program with n probe sites many:pI, of three arguments
 // in 8 different forms, and returns its path.
-func compileMany(b *testing.B, n int) string {
+func compileMany(b testing.TB, n int) string {
 	b.Helper()
 	if runtime.GOARCH != "amd64" {
 		b.Skip("the program is for x86-64")

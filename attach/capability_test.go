@@ -1,14 +1,11 @@
 package attach_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -17,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
+	"github.com/go-usdt/usdt/internal/systest/unprivileged"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -102,96 +99,54 @@ func TestOwnProgramUnprivileged(t *testing.T) {
 	}
 }
 
-// nobody is a user without privileges, somebody is another.
-const nobody, somebody = 65534, 65533
+const nobody, somebody = unprivileged.Nobody, unprivileged.Somebody
 
 // become makes a command run as a user with these capabilities and no others.
 func become(t testing.TB, cmd *exec.Cmd, user uint32, capabilities ...uintptr) *exec.Cmd {
 	t.Helper()
-	needs.Root(t)
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Credential:  &syscall.Credential{Uid: user, Gid: user},
-		AmbientCaps: capabilities,
-	}
-	return cmd
+	return unprivileged.As(t, cmd, user, capabilities...)
 }
 
 // needMore are the tests that TestSuiteUnprivileged leaves out, and why.
 var needMore = map[string]string{
-	"TestSuiteUnprivileged":              "is this",
-	"TestMissingCapability":              "becomes another user",
-	"TestOwnProgramUnprivileged":         "becomes another user",
-	"TestDetachInBackground":             "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestHalt":                           "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestCollectionCloseMeanwhile":       "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestSamePID":                        "perf events on uprobes need CAP_SYS_ADMIN",
-	"ExampleAttachProbes":                "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestViewsDoNotAllocate":             "is no short test, and none of attaching",
-	"TestFlood":                          "is no short test; TestOverrun overruns a ring, too",
-	"TestOverlays":                       "mounts",
-	"TestPanicOnWarn":                    "mounts",
-	"TestAggregateShared":                "is no short test",
-	"TestPIDNamespace":                   "needs root",
-	"TestNestedPIDNamespace":             "needs root",
-	"TestOutsidePIDNamespace":            "needs root",
-	"TestRescanNow":                      "needs root",
-	"TestGrowth":                         "needs root",
-	"TestCrowd":                          "needs root",
-	"TestReusedPID":                      "needs root",
-	"TestReusedPIDOfMany":                "needs root",
-	"TestTimeNamespace":                  "makes time namespaces, which takes CAP_SYS_ADMIN",
-	"TestCollectionManyProcesses":        "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestPlanCopy":                       "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestCollectionSessionManyProcesses": "counts runs of programs, which takes CAP_SYS_ADMIN",
-	"TestManyProcesses":                  "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestNoPrivateStack":                 "looks at machine code, which CAP_SYSLOG may",
-	"TestCollectionStack":                "looks at machine code, which CAP_SYSLOG may",
-	"TestCollectionStackTooSmall":        "looks at machine code, which CAP_SYSLOG may",
-	"TestOwnStack":                       "looks at machine code, which CAP_SYSLOG may",
-	"TestFunctionsGo":                    "builds with the go tool, whose cache is another user's",
+	"TestMissingCapability":      "becomes another user",
+	"TestOwnProgramUnprivileged": "becomes another user",
+	"TestLocal*":                 "through shared memory, for which nobody needs a capability",
+	"TestRecording*":             "reads files, for which nobody needs a capability",
+	"TestStackOfC":               "names frames by files, for which nobody needs a capability; TestStackOfGo reads stacks",
+	"TestUnwoundStackOfC":        "names frames by files, for which nobody needs a capability; TestStackOfGo reads stacks",
+	"TestStackOfGoneFiles":       "mounts",
+	"TestStackOfEndedGo":         "names frames by this program's file, which only root may reach; TestStackOfEnded has others",
+	"TestByStackOfC":             "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
+	"TestByUnwoundStackOfC":      "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
+	"TestDetachInBackground":     "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestHalt":                   "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestSamePID":                "perf events on uprobes need CAP_SYS_ADMIN",
+	"ExampleAttachProbes":        "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestCgroup":                 "mounts",
+	"TestOverlays":               "mounts",
+	"TestPanicOnWarn":            "mounts",
+	"TestPIDNamespace":           "needs root",
+	"TestNestedPIDNamespace":     "needs root",
+	"TestOutsidePIDNamespace":    "needs root",
+	"TestRescanNow":              "needs root",
+	"TestGrowth":                 "needs root",
+	"TestCrowd":                  "needs root",
+	"TestReusedPID":              "needs root",
+	"TestReusedPIDOfMany":        "needs root",
+	"TestTimeNamespace":          "makes time namespaces, which takes CAP_SYS_ADMIN",
+	"TestPlanCopy":               "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestManyProcesses":          "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestNoPrivateStack":         "looks at machine code, which CAP_SYSLOG may",
+	"TestOwnStack":               "looks at machine code, which CAP_SYSLOG may",
+	"TestFunctionsGo":            "builds with the go tool, whose cache is another user's",
 }
 
 // TestSuiteUnprivileged runs the other tests once more, as nobody with the two
 // capabilities that this package asks for. All pass, but for perf events.
 func TestSuiteUnprivileged(t *testing.T) {
 	needMulti(t, features.HaveBPFLinkUprobeMulti())
-	if testing.Short() {
-		t.Skip("a second run of the suite takes long")
-	}
-	names, err := exec.Command("/proc/self/exe", "-test.list", "^(Test|Example)").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	left := ""
-	for name := range needMore {
-		left += "^" + name + "$|"
-	}
-	left += "/perf|//perf"
-	cmd := become(t, exec.Command("/proc/self/exe", "-test.run", "^(Test|Example)", "-test.skip", left, "-test.v", "-test.short"), nobody, unix.CAP_BPF, unix.CAP_PERFMON)
-	cmd.Env = append(os.Environ(), "HOME=/tmp", "TMPDIR=/tmp")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("%v: %s", err, failures(string(out)))
-	}
-	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, "not allowed") {
-			t.Errorf("it says %s", line)
-		}
-	}
-	ran := 0
-	for name := range strings.Lines(string(names)) {
-		name = strings.TrimSpace(name)
-		if needMore[name] != "" {
-			continue
-		}
-		ran++
-		if !bytes.Contains(out, []byte("--- PASS: "+name+" (")) {
-			t.Errorf("%s has not passed", name)
-		}
-	}
-	if ran < 50 {
-		t.Errorf("%d tests have run, want most of %q", ran, names)
-	}
+	unprivileged.Suite(t, needMore, 50)
 }
 
 // TestMissingCapability checks that the error names the capability that is

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -49,6 +50,9 @@ func newClock() (clock, error) {
 	c.before = c.current.offset
 	return c, nil
 }
+
+// wallClock returns a clock for records whose times are of the wall clock.
+func wallClock() clock { return clock{until: math.MaxUint64} }
 
 func (c *clock) wall(monotonic uint64) time.Time {
 	if monotonic >= c.until {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestHoldFails checks that the ID of a thread is not accepted as a process's.
 func TestHoldFails(t *testing.T) {
-	before := descriptors(t)
+	before := leftover.Descriptors(t)
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +32,7 @@ func TestHoldFails(t *testing.T) {
 			t.Errorf("%d is held, which is no process", pid)
 		}
 	}
-	if now := descriptors(t); now > before {
+	if now := leftover.Descriptors(t); now > before {
 		t.Errorf("%d descriptors, %d before", now, before)
 	}
 }

@@ -72,13 +72,10 @@ func checkValues(t *testing.T, events []event.Event, want []string) {
 	}
 }
 
-type (
-	instant time.Time
-	host    netip.Addr
-)
+type instant time.Time
 
-// TestRecordTexts checks the texts in a record, and fields of types defined from
-// time.Time and netip.Addr.
+// TestRecordTexts checks the texts in a record, and fields of a type defined from
+// time.Time.
 func TestRecordTexts(t *testing.T) {
 	type part struct {
 		Status provider.Text
@@ -91,8 +88,8 @@ func TestRecordTexts(t *testing.T) {
 		Part  part
 		Each  [2]provider.Text
 		Parts [2]part
-		From  host
-		Hosts []host
+		From  netip.Addr
+		Hosts []netip.Addr
 		Next  *int
 	}
 	p := provider.New("recordtexts", nil)
@@ -107,13 +104,13 @@ func TestRecordTexts(t *testing.T) {
 	ready := open(t, "recordtexts:done", &options)
 
 	at := instant(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	from := host(netip.MustParseAddr("10.0.0.1"))
+	from := netip.MustParseAddr("10.0.0.1")
 	body, next := [3]byte{1, 2, 3}, 9
 	r := request{
 		ID: 1, Err: provider.Error(os.ErrClosed), Body: body[:], Part: part{provider.Stringer(phase(1)), at},
 		Each:  [2]provider.Text{provider.Stringer(phase(0)), provider.Stringer(phase(3))},
 		Parts: [2]part{{provider.Stringer(phase(0)), at}, {provider.Stringer(phase(1)), at}},
-		From:  from, Hosts: []host{from, {}}, Next: &next,
+		From:  from, Hosts: []netip.Addr{from, {}}, Next: &next,
 	}
 	probe.Fire(&r)
 	probe.Fire(&r) // is as it was

@@ -17,7 +17,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-var growthProcesses = flag.Int("growth", 0, "processes that come and go in TestCrowd (default 50)")
+var growthProcesses = flag.Int("growth", 0, "processes that come and go in TestCrowd (default 50) and TestLocalGrowth (default 25, and fewer if short)")
 
 // crowdObject writes the object of a provider to a file, and returns its path and
 // the offset of the probe's function.

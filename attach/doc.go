@@ -4,7 +4,8 @@
 // name, attaches generated BPF programs to them and returns a [Session], whose
 // Events are decoded Go values, each an [event.Event]. [OpenAggregate] has the
 // kernel count events and add up their arguments instead, in total or by the
-// values of others, and [OpenLatency] the time from one probe to another.
+// values of others, and [OpenLatency] the time from one probe to another; [OpenPairs]
+// delivers those pairs of which that time is long.
 // [AttachProbes] attaches a program of the caller's own. Package collection loads
 // programs compiled from C with libbpf's usdt.bpf.h and attaches them to the
 // probes that their sections name. [Find] attaches to nothing.
@@ -29,7 +30,8 @@
 // larger [Options.RingSize], a steady flood a condition or an aggregation.
 //
 // [Options.Where] is a condition that the kernel tests before an event is
-// recorded; it is compiled to BPF for each argument signature.
+// recorded; it is compiled to BPF for each argument signature. By a [Via] without
+// programs, the process that fires and this one test it.
 //
 // Functions are traced like probes: "uprobe:PATH:FUNC" selects the entries of
 // functions and "uretprobe:PATH:FUNC" the returns from them, by their symbols or
@@ -37,15 +39,20 @@
 // calling convention, the result is retval. "uprobe:PATH:FUNC+0x1f" and
 // "uprobe:PATH:0x401136" select one instruction, which has no arguments.
 //
+// A process may offer its probes to tracers without privileges, through shared memory.
+// [Target.Via] chooses that way; by default it is taken where the kernel refuses to
+// attach programs. Everything else is the same: events, conditions, groups and
+// statistics.
+//
 // With [Options.Rescan], probes that appear later are attached to as well: those of
 // libraries that are loaded, of processes that start and of programs that declare
 // probes when they run.
 //
 // Nothing is attached where it would harm the traced program or its host, unless
-// [Options.Force] asks for it; [Session.Plan] says for every site what was done
+// [Options.Force] asks for it; the session's [Plan] says for every site what was done
 // and why.
 //
-// The package needs Linux 5.15 (BPF cookies) and CAP_BPF with CAP_PERFMON, or
+// Attaching programs needs Linux 5.15 (BPF cookies) and CAP_BPF with CAP_PERFMON, or
 // CAP_SYS_ADMIN, which perf events need in any case. Tracing other users' processes
 // takes CAP_SYS_PTRACE, too. See https://docs.kernel.org/trace/uprobetracer.html
 // and https://docs.kernel.org/bpf/ringbuf.html.

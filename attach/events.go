@@ -13,10 +13,15 @@ import (
 // all of [Target.PIDs] have ended. An error beside an event does not end it; an
 // error without an event does. After a break, a later call yields the remaining
 // events.
+//
+// An event that the kernel records is yielded at once if none has come in the half
+// millisecond before it, otherwise after about a millisecond at most: a reader of frequent
+// events pauses now and then, since waking it up costs the program that fires. Through
+// shared memory an event takes up to ten milliseconds.
 func (s *Session) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		d := s.decoder()
-		s.records(func(rec []byte, err error) bool {
+		s.records(func(rec []byte, _ bool, err error) bool {
 			var ev event.Event
 			if err == nil {
 				ev, err = d.Decode(rec)
@@ -33,7 +38,7 @@ func (s *Session) Events() iter.Seq2[event.Event, error] {
 func (s *Session) Views() iter.Seq2[*event.View, error] {
 	return func(yield func(*event.View, error) bool) {
 		d := s.decoder()
-		s.records(func(rec []byte, err error) bool {
+		s.records(func(rec []byte, _ bool, err error) bool {
 			var v *event.View
 			if err == nil {
 				v, err = d.View(rec)
@@ -44,9 +49,14 @@ func (s *Session) Views() iter.Seq2[*event.View, error] {
 }
 
 // decoder returns a decoder for one reader of events.
-func (s *Session) decoder() *event.Decoder {
+func (s *stream) decoder() *event.Decoder {
 	c := s.clock
-	return event.NewDecoder(s.site, c.wall)
+	d := event.NewDecoder(s.site, c.wall)
+	if s.code != nil {
+		d.NameCode(s.code.of)
+	}
+	d.KnowStacks(s.savedStack)
+	return d
 }
 
 // site returns the shape and the probe of the site with a number.

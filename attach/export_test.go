@@ -1,6 +1,8 @@
 package attach
 
 import (
+	"context"
+
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/event"
@@ -14,6 +16,11 @@ func TellsNestedPIDs() bool { return kernel.OwnPIDNamespace().TellsNested() }
 // SiteNumbers returns the largest number of sites that a session has had at a
 // time.
 func SiteNumbers(s *Session) int { return len(s.sites.Load().probes) }
+
+// AggregateSiteNumbers and LatencySiteNumbers are SiteNumbers for events that are added
+// up.
+func AggregateSiteNumbers(a *Aggregate) int { return len(a.sites.Load().probes) }
+func LatencySiteNumbers(a *Latency) int     { return len(a.sites.Load().probes) }
 
 // Holding returns a function that evaluates a condition in Go on views of a
 // session. The session has one site, and a condition that reads the same
@@ -46,4 +53,24 @@ func Holding(s *Session, where string) (func(*event.View) bool, error) {
 			}
 		})
 	}, err
+}
+
+// OpenAggregateRecorded is OpenAggregate, but events are recorded and added up in Go.
+func OpenAggregateRecorded(ctx context.Context, selectors []string, what Aggregation, opts *Options) (*Aggregate, error) {
+	o, err := opts.ofTotals(ctx, what.wanted.By)
+	if err != nil {
+		return nil, err
+	}
+	o.recorded, o.Target.Via = true, ViaKernel
+	return openAggregate(ctx, selectors, what, o)
+}
+
+// OpenLatencyRecorded is OpenLatency, but events are recorded and matched in Go.
+func OpenLatencyRecorded(ctx context.Context, start, end string, what *LatencyOptions, opts *Options) (*Latency, error) {
+	o, err := opts.ofTotals(ctx, what.by())
+	if err != nil {
+		return nil, err
+	}
+	o.recorded, o.Target.Via = true, ViaKernel
+	return openLatency(ctx, start, end, what, o)
 }

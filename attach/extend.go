@@ -21,6 +21,14 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		plan.Refuse(err)
 		t.attached.Adopt(site.Unattached(plan))
 	}
+	claimed, err := t.local.claim(ctx, plan, t.discover.Forget)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	if plan = claimed; len(plan) == 0 {
+		return
+	}
 	planner := newPlanner(t.options.Force)
 	defer planner.Objects.Close()
 	schemas, signatures, scratch, err := t.planMore(ctx, planner, plan)
@@ -29,8 +37,14 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		return
 	}
 	followers := t.share(plan, schemas, planner.Objects)
-	numbers := t.numbers.give(plan, schemas, t.layout != nil)
-	t.sites.Store(t.sites.Load().with(plan, schemas, numbers))
+	numbers, inKeys := t.give(plan, schemas)
+	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
+	t.local.watch(ctx, plan, schemas, numbers)
+	if t.maps == nil {
+		noteLate(plan, since)
+		t.attached.Adopt(site.Unattached(plan))
+		return
+	}
 	m := *t.maps
 	if err := m.addScratch(scratch); err != nil {
 		refuse(err)
@@ -53,16 +67,22 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		return
 	}
 	site.Follow(plan, followers)
-	if !since.IsZero() {
-		delay := time.Since(since)
-		for i := range plan {
-			if plan[i].Attached {
-				plan[i].Late = delay
-			}
-		}
-	}
+	noteLate(plan, since)
 	if err := t.attached.Adopt(more); err != nil {
 		t.fail(err)
+	}
+}
+
+// noteLate notes how long sites may have fired unseen, unless since is zero.
+func noteLate(plan site.Plan, since time.Time) {
+	if since.IsZero() {
+		return
+	}
+	delay := time.Since(since)
+	for i := range plan {
+		if plan[i].Attached {
+			plan[i].Late = delay
+		}
 	}
 }
 
@@ -75,15 +95,19 @@ func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, plan site
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	all := signaturesOf(schemas)
-	signatures, scratch := t.unknown(all)
-	m := *t.maps
-	if layout != nil && !layout.Made && len(all) > 0 {
-		err = m.addGroups(layout)
+	signatures, scratch := t.unknown(signaturesOf(plan, schemas))
+	var m maps
+	if t.maps != nil {
+		m = *t.maps
+	}
+	if layout != nil && !layout.Made && bound(schemas) {
+		err = t.addGroups(&m, layout)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	*t.maps = m
+	if t.maps != nil {
+		*t.maps = m
+	}
 	if layout != nil {
 		t.layout = layout
 	}

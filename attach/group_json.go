@@ -10,9 +10,10 @@ import (
 // AppendJSON appends the group, read at a time, as one JSON object:
 //
 //	{"time": …, "by": {name: value}, "count": …, "sum": …, "avg": …, "min": …, "max": …,
-//	 "hist": [{"lo": …, "hi": …, "n": …}], "errors": {name: why}}
+//	 "stddev": …, "quantiles": {"p50": …, "p99.9": …}, "hist": [{"lo": …, "hi": …, "n": …}], "errors": {name: why}}
 //
-// A member that was not asked for is absent, as is errors if there are none.
+// A member that was not asked for is absent, as is errors if there are none. The group of
+// all but the largest groups has "other": true, and null for each value of "by".
 // Values are written as in events: NaN, +Inf and -Inf are strings.
 func (g *Group) AppendJSON(dst []byte, at time.Time) []byte {
 	read := event.Arg{Value: at}
@@ -26,13 +27,19 @@ func (g Group) MarshalJSON() ([]byte, error) { return g.appendRest([]byte{'{'}),
 func (g *Group) appendRest(dst []byte) []byte {
 	by := event.Struct(g.By)
 	dst = by.AppendJSON(append(dst, `"by":`...))
+	if g.Other {
+		dst = append(dst, `,"other":true`...)
+	}
 	dst = append(dst, `,"count":`...)
 	dst = strconv.AppendUint(dst, g.Count, 10)
-	for _, f := range [...]event.Arg{{Name: "sum", Value: g.Sum}, {Name: "avg", Value: g.Avg}, {Name: "min", Value: g.Min}, {Name: "max", Value: g.Max}} {
+	for _, f := range [...]event.Arg{{Name: "sum", Value: g.Sum}, {Name: "avg", Value: g.Avg}, {Name: "min", Value: g.Min}, {Name: "max", Value: g.Max}, {Name: "stddev", Value: g.Stddev}} {
 		if f.Value != nil {
 			dst = append(append(append(dst, ',', '"'), f.Name...), `":`...)
 			dst = f.AppendJSON(dst)
 		}
+	}
+	if g.Quantiles != nil {
+		dst = appendQuantiles(append(dst, `,"quantiles":`...), g.Quantiles)
 	}
 	if g.Hist != nil {
 		dst = append(dst, `,"hist":[`...)

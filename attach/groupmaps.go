@@ -9,13 +9,20 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
-// addGroups creates the maps of groups.
+// addGroups creates the maps of groups, or what pairs that are recorded need.
 func (m *maps) addGroups(l *bind.Layout) (err error) {
+	if l.Whole() {
+		if err = m.addZeros(codegen.StartsSize); err == nil {
+			err = m.addStarts(l.Pairs)
+		}
+		l.Made = err == nil
+		return err
+	}
 	spec := ebpf.MapSpec{
 		Name: "usdt_groups", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(8 * l.Words()), MaxEntries: 1,
 	}
 	if l.KeySize > 0 {
-		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.PerCPUHash, uint32(l.KeySize), uint32(l.MaxGroups())
+		spec.Type, spec.KeySize, spec.MaxEntries = ebpf.PerCPUHash, uint32(l.KeySize), uint32(l.Room()+1)
 	}
 	if l.Shared() {
 		spec.Type = ebpf.Hash
@@ -25,12 +32,17 @@ func (m *maps) addGroups(l *bind.Layout) (err error) {
 			return fmt.Errorf("create groups: %w", err)
 		}
 	}
+	if err = m.addOther(l); err != nil {
+		return err
+	}
+	if err = m.addStacks(l); err != nil {
+		return err
+	}
 	m.Control, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_control", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	if err != nil {
 		return err
 	}
-	m.Zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(max(8*l.Words(), codegen.StartsSize)), MaxEntries: 1})
-	if err != nil {
+	if err = m.addZeros(max(8*l.Words(), codegen.StartsSize)); err != nil {
 		return err
 	}
 	if l.Wanted.Hist && l.Wanted.Bounds != nil {
@@ -45,4 +57,10 @@ func (m *maps) addGroups(l *bind.Layout) (err error) {
 	}
 	l.Made = true
 	return nil
+}
+
+// addZeros creates the map of what is new in others.
+func (m *maps) addZeros(size int) (err error) {
+	m.Zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(size), MaxEntries: 1})
+	return err
 }

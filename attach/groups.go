@@ -24,60 +24,87 @@ import (
 
 // sums are the words of groups by their keys.
 type sums struct {
-	words int
-	of    map[string][]uint64
+	words   int
+	squares int // the first of the words of the sum of squares, -1 without
+	of      map[string][]uint64
+	stacks  map[uint64]codegen.GroupStack // that keys have the hashes of
+}
+
+func newSums(l *bind.Layout, of map[string][]uint64) *sums {
+	values := l.Wanted.Values()
+	return &sums{words: l.Words(), squares: values.SquaresAt(), of: of}
 }
 
 // add adds the words of each CPU to those of the group.
 func (s *sums) add(key string, perCPU ...[]byte) {
+	sum := s.group(key)
+	for _, words := range perCPU {
+		s.merge(sum, func(i int) uint64 { return binary.NativeEndian.Uint64(words[8*i:]) })
+	}
+}
+
+// addWords adds words to those of the group.
+func (s *sums) addWords(key string, words []uint64) {
+	s.merge(s.group(key), func(i int) uint64 { return words[i] })
+}
+
+// group returns the words of a group.
+func (s *sums) group(key string) []uint64 {
 	sum := s.of[key]
 	if sum == nil {
 		sum = make([]uint64, s.words)
 		s.of[key] = sum
 	}
-	for _, words := range perCPU {
-		merge(sum, words)
-	}
+	return sum
 }
 
-// readGroups reads and empties a map that no program updates.
-func (a *totals) readGroups(m *ebpf.Map) ([]Group, error) {
-	all := sums{a.layout.Words(), map[string][]uint64{}}
+// readGroups adds the groups in a map that no program updates to all, and empties it.
+func (a *totals) readGroups(m *ebpf.Map, all *sums) error {
 	if a.layout.KeySize > 0 {
-		if err := a.takeGroups(m, &all); err != nil {
-			return nil, fmt.Errorf("read groups: %w", err)
+		if err := a.takeGroups(m, all); err != nil {
+			return fmt.Errorf("read groups: %w", err)
 		}
-	} else {
-		var perCPU [][]byte
-		if err := m.Lookup(uint32(0), &perCPU); err != nil {
-			return nil, fmt.Errorf("read groups: %w", err)
-		}
-		all.add("", perCPU...)
-		for _, words := range perCPU {
-			clear(words)
-		}
-		if err := m.Put(uint32(0), perCPU); err != nil {
-			return nil, fmt.Errorf("empty groups: %w", err)
-		}
+		return reserveOther(m, a.layout)
+	}
+	var perCPU [][]byte
+	if err := m.Lookup(uint32(0), &perCPU); err != nil {
+		return fmt.Errorf("read groups: %w", err)
+	}
+	all.add("", perCPU...)
+	for _, words := range perCPU {
+		clear(words)
+	}
+	if err := m.Put(uint32(0), perCPU); err != nil {
+		return fmt.Errorf("empty groups: %w", err)
+	}
+	return nil
+}
+
+// groupsOf returns the groups that have events, the least used ones as one if they are too
+// many.
+func (a *totals) groupsOf(all *sums) []Group {
+	named := a.unite(all)
+	if a.layout.KeySize > 0 {
+		all.fold(a.layout.MaxGroups())
 	}
 	groups := make([]Group, 0, len(all.of))
 	probes := a.sites.Load().probes
 	for key, words := range all.of {
 		if words[codegen.WordCount] > 0 {
-			groups = append(groups, groupOf(a.layout, []byte(key), words, probes))
+			groups = append(groups, groupOf(a.layout, []byte(key), words, probes, named))
 		}
 	}
 	sortGroups(groups)
-	return groups, nil
+	return groups
 }
 
 // sortGroups puts the largest groups first, those of a size by their keys.
 func sortGroups(groups []Group) {
 	slices.SortFunc(groups, func(x, y Group) int {
-		if c := cmp.Compare(y.Count, x.Count); c != 0 {
+		if c := cmp.Compare(y.Count, x.Count); c != 0 && x.Other == y.Other {
 			return c
 		}
-		return slices.CompareFunc(x.By, y.By, compareArgs)
+		return x.CompareKeys(&y)
 	})
 }
 
@@ -119,6 +146,19 @@ func (a *totals) takeGroups(m *ebpf.Map, all *sums) error {
 	}
 }
 
+// CompareKeys compares the values of By: it returns a number less than 0 if those of g come
+// first, 0 if they are equal. Values that could not be read come before numbers in the order
+// of their sizes, and text in that of its bytes. The group of others comes last.
+func (g *Group) CompareKeys(other *Group) int {
+	switch {
+	case g.Other && !other.Other:
+		return 1
+	case other.Other && !g.Other:
+		return -1
+	}
+	return slices.CompareFunc(g.By, other.By, compareArgs)
+}
+
 // compareArgs orders keys: missing ones first, numbers by size, text by its
 // bytes.
 func compareArgs(x, y event.Arg) int {
@@ -151,6 +191,10 @@ func compareArgs(x, y event.Arg) int {
 		if b, ok := y.Value.(string); ok {
 			return cmp.Compare(a, b)
 		}
+	case *event.Stack:
+		if b, ok := y.Value.(*event.Stack); ok {
+			return slices.CompareFunc(a.Frames(), b.Frames(), compareFrames)
+		}
 	}
 	switch a, b := x.Value, y.Value; {
 	case a == nil && b == nil:
@@ -163,25 +207,22 @@ func compareArgs(x, y event.Arg) int {
 	return strings.Compare(fmt.Sprint(x.Value), fmt.Sprint(y.Value))
 }
 
-// merge adds a CPU's words to the sum.
-func merge(sum []uint64, words []byte) {
-	for i := range sum {
-		v := binary.NativeEndian.Uint64(words[8*i:])
-		if i == codegen.WordMin || i == codegen.WordMax {
-			sum[i] = max(sum[i], v)
-		} else {
-			sum[i] += v
-		}
-	}
+// merge adds words to the sum.
+func (s *sums) merge(sum []uint64, word func(i int) uint64) {
+	codegen.Merge(sum, s.squares, word)
 }
 
-// groupOf decodes a key and its words.
-func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe) Group {
-	g := Group{Count: words[codegen.WordCount], By: make([]event.Arg, 0, len(l.Parts))}
+// groupOf decodes a key and its words. named are the stacks by their numbers in keys.
+func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe, named map[uint64]*event.Stack) Group {
+	g := Group{Count: words[codegen.WordCount], By: make([]event.Arg, 0, len(l.Parts)), Other: isOther(key)}
 	for i, part := range l.Parts {
 		arg := event.Arg{Name: l.Wanted.By[i]}
-		if reason, missing := l.MissingPart(key, i); missing {
+		if g.Other {
+			// It has many keys.
+		} else if reason, missing := l.MissingPart(key, i); missing {
 			arg.Err = reason
+		} else if part.In.Source == codegen.InputStack {
+			decodeStack(&arg, binary.NativeEndian.Uint64(key[part.Offset:]), named)
 		} else {
 			decodePart(&part, &arg, key[part.Offset:part.Offset+part.Size], probes)
 		}
@@ -221,7 +262,16 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe)
 	if l.Wanted.Max {
 		g.Max = number(unorder(words[codegen.WordMax], kind, l.Value.Size))
 	}
-	g.Hist, g.Meaning = bucketsOf(l, words[codegen.WordHist:]), meaning
+	if l.Wanted.Stddev {
+		g.Stddev = stddevOf(l, words)
+	}
+	values := l.Wanted.Values()
+	g.Hist = bucketsOf(l, words[codegen.WordHist:values.HistEnd()])
+	if len(l.Wanted.Quantiles) > 0 {
+		g.Quantiles = quantilesOf(l, words, number)
+		g.clamp()
+	}
+	g.Meaning = meaning
 	return g
 }
 
@@ -255,11 +305,14 @@ func decodePart(p *codegen.Part, arg *event.Arg, b []byte, probes []*reader.Prob
 		arg.Value = site.Name(probe)
 	case p.Size == codegen.KeyComm:
 		arg.Value = unix.ByteSliceToString(b)
-	case p.Size == codegen.KeyStringSize:
-		n := binary.NativeEndian.Uint64(b)
-		str := b[codegen.StringData:][:min(n, codegen.KeyString)]
+	case p.IsString():
+		n, most := binary.NativeEndian.Uint64(b), uint64(p.Most())
+		str := b[codegen.StringData:][:min(n, most)]
+		if p.Shown != nil && n <= most {
+			str = p.Shown.Append(nil, str) // the kernel has made groups of what it is of
+		}
 		value := event.BytesValue(p.In.Kind, p.In.Meaning, str, nil)
-		if n > codegen.KeyString {
+		if n > most {
 			value = event.TruncatedValue(p.In.Kind, p.In.Meaning, str)
 		}
 		arg.Value, arg.Err = value.Any()

@@ -113,6 +113,13 @@ func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 	return a, m
 }
 
+// readGroups returns the groups in a map, and empties it.
+func readGroups(a *totals, m *ebpf.Map) ([]Group, error) {
+	all := newSums(a.layout, map[string][]uint64{})
+	err := a.readGroups(m, all)
+	return a.groupsOf(all), err
+}
+
 // TestTakeGroups takes more groups than one system call returns, and leaves none.
 func TestTakeGroups(t *testing.T) {
 	cpus, err := ebpf.PossibleCPU()
@@ -130,7 +137,7 @@ func TestTakeGroups(t *testing.T) {
 		a, m := newGroups(t, test.wanted, test.cpus)
 		for _, n := range []int{8192, 1, 0} {
 			fill(t, a.layout, m.Groups[0], n)
-			groups, err := a.readGroups(m.Groups[0])
+			groups, err := readGroups(a, m.Groups[0])
 			if err != nil || len(groups) != n {
 				t.Fatalf("%+v: %d groups, error %v, want %d", test.wanted, len(groups), err, n)
 			}
@@ -154,7 +161,7 @@ func BenchmarkReadGroups(b *testing.B) {
 		b.StopTimer()
 		fill(b, a.layout, m.Groups[0], 8192)
 		b.StartTimer()
-		if groups, err := a.readGroups(m.Groups[0]); err != nil || len(groups) != 8192 {
+		if groups, err := readGroups(a, m.Groups[0]); err != nil || len(groups) != 8192 {
 			b.Fatalf("%d groups, error %v", len(groups), err)
 		}
 	}

@@ -1,7 +1,6 @@
 package attach_test
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -25,7 +25,7 @@ func TestInstructions(t *testing.T) {
 	}
 	path := build(t, "instructions.c", "gcc", "-O1")
 	stripped := build(t, "instructions.c", "gcc", "-O1", "-s")
-	at := addressOf(t, path, "three")
+	at := tracee.Symbol(t, path, "three")
 	for _, test := range []struct {
 		name, path, site string
 		file             bool   // in all processes
@@ -80,27 +80,6 @@ func TestInstructions(t *testing.T) {
 			}
 		})
 	}
-}
-
-// addressOf returns a symbol's value.
-func addressOf(t *testing.T, path, symbol string) uint64 {
-	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range symbols {
-		if s.Name == symbol {
-			return s.Value
-		}
-	}
-	t.Fatalf("%s has no symbol %s", path, symbol)
-	return 0
 }
 
 // TestInstructionArguments asks for an argument of an instruction, which has

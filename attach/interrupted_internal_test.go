@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -34,16 +35,6 @@ func (c *countdown) Err() error {
 	}
 	c.left--
 	return nil
-}
-
-// descriptors returns the number of descriptors that this process has open.
-func descriptors(t *testing.T) int {
-	t.Helper()
-	fds, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(fds)
 }
 
 // loadOwn declares a probe of this process.
@@ -72,7 +63,7 @@ func TestInterrupted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			selectors := []string{"interrupted:*"}
-			before := descriptors(t)
+			before := leftover.Descriptors(t)
 			// Searching the machine checks often: a few places will do.
 			for n, step := 0, 1; ; n += step {
 				ctx := &countdown{Context: t.Context(), left: n}
@@ -96,7 +87,7 @@ func TestInterrupted(t *testing.T) {
 				if !errors.Is(err, context.Canceled) {
 					t.Fatalf("interrupted at place %d: %v", n, err)
 				}
-				if now := descriptors(t); now > before {
+				if now := leftover.Descriptors(t); now > before {
 					t.Fatalf("interrupted at place %d: %d descriptors, %d before", n, now, before)
 				}
 				step = n/3 + 1

@@ -96,7 +96,9 @@ func groupsOf(t testing.TB, a *attach.Aggregate) []string {
 }
 
 // TestMissingKeys checks that events without a key form a group, which says why.
-func TestMissingKeys(t *testing.T) {
+func TestMissingKeys(t *testing.T) { everyWay(t, checkMissingKeys) }
+
+func checkMissingKeys(t *testing.T) {
 	p := startChild(t, "keys")
 	p.Do("load")
 	const fault = `"memory not readable"`
@@ -147,11 +149,13 @@ func TestMissingKeys(t *testing.T) {
 }
 
 // TestMissingNoted is TestMissingKeys for what a latency notes at a start.
-func TestMissingNoted(t *testing.T) {
+func TestMissingNoted(t *testing.T) { everyWay(t, checkMissingNoted) }
+
+func checkMissingNoted(t *testing.T) {
 	p := startChild(t, "keys")
 	p.Do("load")
 	by := []string{"n", "Peer.Port", "Name", "pid", "F", "n", "G", "n", "Peer.Host", "Peer.Next.Port"}
-	a, err := attach.OpenLatency(t.Context(), "keys:begin", "keys:finish", &attach.LatencyOptions{By: by}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Name"}})
+	a, err := latencyBy(t, t.Context(), "keys:begin", "keys:finish", &attach.LatencyOptions{By: by}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Name"}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -197,7 +201,9 @@ func TestMissingNoted(t *testing.T) {
 }
 
 // TestMissingOperands is TestMissingKeys for arguments of C programs.
-func TestMissingOperands(t *testing.T) {
+func TestMissingOperands(t *testing.T) { eachWay(t, checkMissingOperands) }
+
+func checkMissingOperands(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is for x86-64")
 	}
@@ -256,7 +262,9 @@ func TestMissingOperands(t *testing.T) {
 }
 
 // TestZeros checks that 0 and -0 are one value, which is not negative.
-func TestZeros(t *testing.T) {
+func TestZeros(t *testing.T) { everyWay(t, checkZeros) }
+
+func checkZeros(t *testing.T) {
 	p := startChild(t, "keys")
 	p.Do("load")
 	opts := &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}}

@@ -13,11 +13,11 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
-// signaturesOf returns the different signatures.
-func signaturesOf(schemas []*bind.Schema) (signatures []*codegen.Signature) {
+// signaturesOf returns the different signatures of sites that need programs.
+func signaturesOf(plan site.Plan, schemas []*bind.Schema) (signatures []*codegen.Signature) {
 	seen := map[*codegen.Signature]bool{}
-	for _, sc := range schemas {
-		if sc != nil && !seen[sc.Sig] {
+	for i, sc := range schemas {
+		if sc != nil && !plan[i].Local && !seen[sc.Sig] {
 			seen[sc.Sig] = true
 			signatures = append(signatures, sc.Sig)
 		}

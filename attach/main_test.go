@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // skipExamples leaves out the examples, which cannot skip themselves, if this
 // process may not attach. In CI they run, and fail.
 func skipExamples() {
-	s, err := attach.Open(context.Background(), []string{"/proc/self/exe:no:probe"}, &attach.Options{Await: true, Rescan: time.Hour})
+	s, err := attach.Open(context.Background(), []string{"/proc/self/exe:no:probe"}, &attach.Options{Target: attach.Target{Via: attach.ViaKernel}, Await: true, Rescan: time.Hour})
 	if err == nil {
 		s.Close()
 	}
@@ -69,7 +69,7 @@ func needPrivileges(t testing.TB, err error) {
 
 func open(t testing.TB, selector string, opts *attach.Options) *attach.Session {
 	t.Helper()
-	s, err := attach.Open(t.Context(), []string{selector}, opts)
+	s, err := attach.Open(t.Context(), []string{selector}, by(t, opts))
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func (m *maps) stop() error {
 }
 
 func (m *maps) Close() error {
-	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Control, m.Zeros, m.Bounds, m.Starts, m.Noted} {
+	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs} {
 		if e != nil {
 			e.Close()
 		}
@@ -119,14 +119,17 @@ func (m *maps) count() (sum counters, err error) {
 
 // busy reports whether programs may still update groups[epoch], which is no
 // longer in use. A program stays on its CPU, and announces itself before it reads
-// again which groups are in use: each CPU's number needs to be 0 only once.
+// again which groups are in use: each CPU's two numbers need to be equal only once. What
+// has left is read first: if as many have entered later, none was updating then.
 func (m *maps) busy(epoch uint64) (bool, error) {
-	var perCPU []counters
-	if err := m.Counters.Lookup(uint32(0), &perCPU); err != nil {
-		return false, fmt.Errorf("read event counters: %w", err)
+	var left, entered []counters
+	for _, at := range []*[]counters{&left, &entered} { // in this order
+		if err := m.Counters.Lookup(uint32(0), at); err != nil {
+			return false, fmt.Errorf("read event counters: %w", err)
+		}
 	}
-	for _, c := range perCPU {
-		if c[codegen.CounterBusy/8+epoch] != 0 {
+	for cpu := range left {
+		if left[cpu][codegen.CounterLeft/8+epoch] != entered[cpu][codegen.CounterEntered/8+epoch] {
 			return true, nil
 		}
 	}

@@ -1,7 +1,9 @@
 package attach
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"os"
 	"path"
@@ -10,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/prototype"
 )
 
 // Options say what [Open], [OpenAggregate] and [OpenLatency] trace, and how. The
@@ -20,8 +23,10 @@ type Options struct {
 	Target Target
 
 	// RingSize is the size in bytes of the buffer between the kernel and this
-	// program, rounded up to a power of two; 0 means 4 MiB. When it is full,
-	// events are dropped and counted.
+	// program, rounded up to a power of two; 0 means 4 MiB, with
+	// Unwind 64 MiB. When it is full,
+	// events are dropped and counted. Each process that shares memory has about as
+	// much.
 	RingSize int
 	// MaxString is the number of bytes that events keep of each string or byte
 	// slice; 0 means 1024. Records with several strings may keep fewer.
@@ -41,6 +46,13 @@ type Options struct {
 	// Where asks for is followed, too.
 	Follow []string
 
+	// Prototypes has the names and types of arguments whose objects do not name them, such
+	// as prototype.Known(); nil for none. Events, conditions and keys then have these
+	// names beside arg0, arg1 …, and text without being named in Strings. An argument that
+	// is the length of a text is left out of events. Strings, and what an object itself
+	// says of its arguments, come first.
+	Prototypes *prototype.Table
+
 	// Args names the arguments that events hold of functions at their entry:
 	// "arg0", "arg1" …, by the words in which the platform's calling convention
 	// passes them. If Args is empty, events hold all that can be in registers; with
@@ -50,17 +62,43 @@ type Options struct {
 	// is a signed integer, or unsigned if it has 32 bits.
 	Args []string
 
+	// Stack is the largest number of addresses that events, and groups by stack, hold of
+	// the stack that led to the probe, see [event.Stack]; 0 means none, for groups by stack
+	// all, and [MaxStack] is the most. The kernel
+	// follows frame pointers, which Go has, and C, C++ and Rust if they are compiled with
+	// -fno-omit-frame-pointer or -C force-frame-pointers. A process that shares memory does
+	// so itself. Files of [Target.Recordings] have stacks if a [Recorder] had this option;
+	// flight recorders keep none.
+	Stack int
+	// Unwind says that the kernel copies the top of the stack instead, 12 to 16 KiB of it,
+	// in which callers are found here by the tables that compilers write for exceptions
+	// and debuggers (.eh_frame), as [symbols.Space.Unwind] does: for code without frame
+	// pointers, as most of Debian's C and C++ is. An event takes that much of the buffer, see
+	// RingSize. It needs Stack. On arm64 it finds no callers of probes that Go declares,
+	// which Stack alone does.
+	Unwind bool
+
 	// Where is a condition on the arguments of probes, such as
 	//
 	//	status >= 500 && path ~ "/api/*" && comm != "curl"
 	//
-	// that the kernel tests before it records an event; empty means none. It
-	// compares arguments (by name or, always, as arg0 …), pid, tid and comm with
-	// constants by == != < <= > >=, and combines by && || ! and parentheses. Strings
+	// that the kernel, or a process that shares memory, tests before it records an
+	// event; empty means none. It
+	// compares arguments (by name or, always, as arg0 …), pid, tid, cpu, uid and comm
+	// with constants by == != < <= > >=, and combines by && || ! and parentheses. Strings
 	// are compared by == and !=, and by ~ with a pattern in which '*' stands for any
 	// characters; their first 512 bytes are compared. An argument of an untyped
 	// probe that can be an address is followed to a string if it is compared
-	// with one, and is that string in events, too.
+	// with one, and is that string in events, too. A number that Prototypes knows as
+	// that of an enumeration is compared with its names, too, by == and !=. path[:16] is
+	// the beginning of a string.
+	//
+	// Integers and durations are computed with: + - * / % & << and >> bind as in Go.
+	// Results have 64 bits and wrap around. An operation is signed if one of its operands
+	// is, and what it subtracts to is signed. Quotients are rounded towards zero, a
+	// remainder has the sign of what is divided, and a shift by 64 or more leaves nothing
+	// but the sign. Durations are nanoseconds; floating-point numbers, times and bools are
+	// not computed with. What is divided by zero cannot be read.
 	//
 	// A comparison with an argument that cannot be read, or with a NaN, is false,
 	// also by !=. A probe that does not have a name, or has it with another type
@@ -69,6 +107,17 @@ type Options struct {
 	// selector is left, Open returns a [*WhereError], as it does if the comparisons
 	// exceed what a BPF program may hold.
 	Where string
+
+	// Sample is N to record one in N of the events that fulfil Where; 0 and 1 mean all.
+	// The others count as filtered. The kernel chooses by chance, and a process that
+	// shares memory takes the first of each N.
+	Sample int
+
+	// Interval divides an aggregate or a latency of [Target.Recordings] by the time at
+	// which events fired: each group is of one interval, and [Group.At] says of which.
+	// Intervals begin at whole multiples; of those without events there are no groups.
+	// 0 means one for all. What is live is divided by when it is read.
+	Interval time.Duration
 
 	// Rescan is how often probes are looked for that were not there before:
 	// those of libraries loaded since, of programs that declare probes when
@@ -105,6 +154,7 @@ func (k LinkKind) String() string { return link.Kind(k).String() }
 
 const (
 	defaultRingSize  = 4 << 20
+	unwindRingSize   = 64 << 20 // an event takes 16 KiB
 	maxRingSize      = 1 << 30
 	defaultMaxString = 1024
 	maxMaxString     = 8 << 10
@@ -116,6 +166,9 @@ type settings struct {
 	condition    *filter.Expr      // Where
 	functionArgs bind.FunctionArgs // Args
 	strings      []bind.StringArg  // Strings
+	recorded     bool              // events are recorded, and added up here instead of by the kernel
+	tests        bool              // the kernel tests conditions of such events
+	keep         bool              // events are recorded for a file
 }
 
 // Validate checks the options without looking at processes and files. The error is
@@ -145,6 +198,8 @@ func (o *Options) settings() (*settings, error) {
 	switch {
 	case out.RingSize < 0 || out.RingSize > maxRingSize:
 		return fail("RingSize", fmt.Errorf("%d is not between 0 and %d bytes", out.RingSize, maxRingSize))
+	case out.RingSize == 0 && out.Unwind:
+		out.RingSize = unwindRingSize
 	case out.RingSize == 0:
 		out.RingSize = defaultRingSize
 	}
@@ -154,6 +209,18 @@ func (o *Options) settings() (*settings, error) {
 		return fail("MaxString", fmt.Errorf("%d is not between 0 and %d bytes", out.MaxString, maxMaxString))
 	case out.MaxString == 0:
 		out.MaxString = defaultMaxString
+	}
+	if out.Sample < 0 || out.Sample > math.MaxInt32 {
+		return fail("Sample", fmt.Errorf("%d is not between 0 and %d", out.Sample, math.MaxInt32))
+	}
+	if err := out.checkStack(); err != nil {
+		return fail("Stack", err)
+	}
+	switch recorded := len(out.Target.Recordings) > 0; {
+	case out.Interval < 0:
+		return fail("Interval", fmt.Errorf("%v is negative", out.Interval))
+	case out.Interval > 0 && !recorded:
+		return fail("Interval", errors.New("it is for recordings: read live aggregates at intervals"))
 	}
 	for _, name := range out.Follow {
 		if _, err := path.Match(bind.Slashed(name), ""); err != nil {

@@ -34,9 +34,11 @@ func TestRefusedOptions(t *testing.T) {
 		err    error
 	}{
 		{"Comm", program(attach.ProgramOptions{Target: attach.Target{Comm: "init"}})},
+		{"Cgroup", program(attach.ProgramOptions{Target: attach.Target{Cgroup: "/sys/fs/cgroup"}})},
 		{"Exe", program(attach.ProgramOptions{Target: attach.Target{Exe: "/bin/sh"}})},
 		{"PIDs", program(attach.ProgramOptions{Target: attach.Target{PIDs: []int{-1}}})},
 		{"Cookies", program(attach.ProgramOptions{Target: attach.Target{PIDs: pids}, Cookies: []uint64{1, 2}})},
+		{"Cgroup", find(attach.FindOptions{Target: attach.Target{Cgroup: "/sys/fs/cgroup"}})},
 		{"Comm", find(attach.FindOptions{Target: attach.Target{Comm: "init"}})},
 	} {
 		var option *attach.OptionError
@@ -49,7 +51,7 @@ func TestRefusedOptions(t *testing.T) {
 // TestRefusedRecording checks that options for recorded events are refused where
 // none are.
 func TestRefusedRecording(t *testing.T) {
-	for name, opts := range map[string]attach.Options{"RingSize": {RingSize: 1 << 20}, "MaxString": {MaxString: 100}} {
+	for name, opts := range map[string]attach.Options{"RingSize": {RingSize: 1 << 20}, "MaxString": {MaxString: 100}, "Stack": {Stack: 1}} {
 		_, aggregate := attach.OpenAggregate(t.Context(), []string{"refused:no"}, attach.Count(), &opts)
 		_, latency := attach.OpenLatency(t.Context(), "refused:no", "refused:never", nil, &opts)
 		for _, err := range []error{aggregate, latency} {

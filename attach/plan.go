@@ -29,6 +29,9 @@ type Site struct {
 	Late time.Duration
 	// Notes are remarks on how the site was chosen and on what to expect of it.
 	Notes []string
+	// Local says that events of the site come through memory that the process shares
+	// with this one, see [ViaLocal].
+	Local bool
 }
 
 // Plan lists every probe site that a selector named.

@@ -31,7 +31,7 @@ type programs struct {
 	codes    map[string]code  // by the key of the signature
 	refusals map[string]error // of the kernel, by the key of the signature
 	looks    int              // for sites, that found some or lost some
-	missed   uint64           // by programs that have been closed
+	gone     programRuns      // of programs that have been closed
 
 	// create loads a program with the code of signatures; nil means newProgram.
 	create func(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf.Program, error)
@@ -107,8 +107,7 @@ func (p *programs) prune(used map[*ebpf.Program]bool) error {
 	closed := make(map[*ebpf.Program]bool, len(idle)-kept)
 	var first error
 	for _, l := range idle[kept:] {
-		n, err := missedBy(l.prog)
-		p.missed += n
+		err := p.gone.add(l.prog)
 		l.prog.Close()
 		closed[l.prog] = true
 		if first == nil {
@@ -123,25 +122,15 @@ func (p *programs) prune(used map[*ebpf.Program]bool) error {
 	return first
 }
 
-// countMissed returns the events that the kernel has suppressed.
-func (p *programs) countMissed() (uint64, error) {
-	missed := p.missed
+// count returns what all programs did.
+func (p *programs) count() (programRuns, error) {
+	sum := p.gone
 	for _, l := range p.loaded {
-		n, err := missedBy(l.prog)
-		if err != nil {
-			return missed, err
+		if err := sum.add(l.prog); err != nil {
+			return sum, err
 		}
-		missed += n
 	}
-	return missed, nil
-}
-
-func missedBy(prog *ebpf.Program) (uint64, error) {
-	st, err := prog.Stats()
-	if err != nil {
-		return 0, fmt.Errorf("read the number of missed events: %w", err)
-	}
-	return st.RecursionMisses, nil
+	return sum, nil
 }
 
 func (p *programs) Close() {

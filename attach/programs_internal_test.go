@@ -19,6 +19,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -37,7 +38,7 @@ func mayLoad(t *testing.T, err error) {
 // TestPrune checks that a few programs without a link are kept, those that had
 // one most recently, whatever comes and goes.
 func TestPrune(t *testing.T) {
-	before := descriptors(t)
+	before := leftover.Descriptors(t)
 	var p programs
 	busy := map[*ebpf.Program]bool{}
 	const all = 3 * idlePrograms
@@ -60,7 +61,7 @@ func TestPrune(t *testing.T) {
 			t.Errorf("signature %d of %d is known: %t", i, all, got)
 		}
 	}
-	if n := descriptors(t) - before; n != 1+idlePrograms {
+	if n := leftover.Descriptors(t) - before; n != 1+idlePrograms {
 		t.Errorf("%d programs are loaded, want %d", n, 1+idlePrograms)
 	}
 	for i := range 3 * maxRefusals {
@@ -70,7 +71,7 @@ func TestPrune(t *testing.T) {
 		}
 	}
 	p.Close()
-	if n := descriptors(t) - before; n != 0 {
+	if n := leftover.Descriptors(t) - before; n != 0 {
 		t.Errorf("%d programs are left", n)
 	}
 }

@@ -14,11 +14,11 @@ import (
 func (t *tracing) rescan(ctx context.Context) {
 	discover.Repeat(ctx, t.options.Rescan, func() (then func()) {
 		t.finding.Lock()
-		since, plan, err := t.scan()
+		found, err := t.scan()
 		return func() {
 			defer t.finding.Unlock()
 			if err == nil {
-				t.attachMore(ctx, plan, since)
+				t.attachMore(ctx, found)
 			}
 		}
 	})
@@ -34,40 +34,63 @@ func (t *tracing) Rescan(held bool) error {
 	if t.over {
 		return nil
 	}
-	since, plan, err := t.scan()
+	found, err := t.scan()
+	if context.Cause(t.searching) != nil {
+		return nil // tracing ends
+	}
+	t.code.refresh()
 	if err != nil {
 		return err
 	}
 	if held {
-		since = time.Time{}
+		found.since = time.Time{}
 	}
-	t.attachMore(t.searching, plan, since)
+	t.attachMore(t.searching, found)
 	return nil
 }
 
-// scan looks for sites, and returns the time of the previous scan: new sites have
-// appeared since.
-func (t *tracing) scan() (since time.Time, plan site.Plan, err error) {
-	since, t.scanned = t.scanned, time.Now()
-	if err := t.leaveStranded(); err != nil {
-		return since, nil, err
+// scanned is what a scan has found.
+type scanned struct {
+	plan     site.Plan        // new sites
+	since    time.Time        // the previous scan: they have appeared later; zero if they cannot have fired
+	stranded []discover.Owner // of sites that are found anew
+}
+
+// scan looks for sites.
+func (t *tracing) scan() (found scanned, err error) {
+	found.since, t.scanned = t.scanned, time.Now()
+	if t.maps != nil {
+		if t.sharing == nil {
+			found.stranded = t.attached.Stranded(t.kind, t.procs, t.discover)
+		}
+		if err := t.maps.selection.refresh(); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return found, err
+		}
 	}
-	if err := t.maps.selection.refresh(); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return since, nil, err
+	if err := t.leaveEnded(); err != nil {
+		return found, err
 	}
-	found, err := t.discover.More(t.searching)
-	plan = site.PlanOf(found)
-	return since, plan, err
+	if any, err := t.scanOffers(); err != nil || !any {
+		return found, err
+	}
+	sites, err := t.discover.More(t.searching)
+	found.plan = site.PlanOf(sites)
+	return found, err
 }
 
 // attachMore attaches to the sites that scan found, and leaves those that are
 // gone.
-func (t *tracing) attachMore(ctx context.Context, plan site.Plan, since time.Time) {
+func (t *tracing) attachMore(ctx context.Context, found scanned) {
+	if err := t.attached.Retire(found.stranded); err != nil {
+		t.fail(err)
+	}
+	t.numbers.take(found.stranded)
+	plan := found.plan
 	if again := t.recycle(); len(again) > 0 {
 		t.sites.Store(t.sites.Load().without(again))
 	}
 	if len(plan) > 0 {
-		t.extend(ctx, plan, since)
+		t.extend(ctx, plan, found.since)
 	}
 	ended := append(t.discover.Ended, t.sharing.Leave(t.discover.Ended, t.procs)...)
 	if err := t.attached.Retire(ended); err != nil {

@@ -41,10 +41,20 @@ func exeAt(path string) (exeFile, error) {
 
 // newSelection returns nil if all processes are selected.
 func newSelection(o *settings) (_ *selection, err error) {
-	if o.Target.Comm == "" && o.Target.Exe == "" {
+	if o.Target.Comm == "" && o.Target.Exe == "" && o.Target.Cgroup == "" {
 		return nil, nil
 	}
 	s := &selection{Selected: codegen.Selected{Comm: o.Target.Comm, At: map[string]int32{}}, path: o.Target.Exe}
+	if o.Target.Cgroup != "" {
+		group, err := openCgroup(o.Target.Cgroup)
+		if err != nil {
+			return nil, &OptionError{"Cgroup", err}
+		}
+		s.Cgroup, s.Level = group.id, int32(group.level)
+	}
+	if o.Target.Comm == "" && o.Target.Exe == "" {
+		return s, nil
+	}
 	defer func() {
 		if err != nil {
 			s.Close()

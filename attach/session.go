@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
 )
 
 // ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and of
@@ -13,10 +16,16 @@ import (
 var ErrClosed = errors.New("closed")
 
 // Session is a set of probes whose events are recorded.
-type Session struct {
+type Session struct{ stream }
+
+// stream is what a Session and Pairs have in common: a source of records that are read one
+// after the other.
+type stream struct {
 	tracing
 
-	clock clock // as it was when the session was opened; each reader has its own
+	clock   clock       // as it was when the session was opened; each reader has its own
+	room    int         // in bytes, of the kernel's ring buffer; 0 without one
+	stopped atomic.Bool // nothing records any more
 
 	reading sync.Mutex // of what follows
 	ended   bool       // the source has no more records
@@ -56,9 +65,16 @@ func Open(ctx context.Context, selectors []string, opts *Options) (*Session, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{}
-	if err := s.open(ctx, selectors, o); err != nil {
-		s.release()
+	var s *Session
+	err = o.each(func(o *settings) error {
+		s = &Session{}
+		err := s.open(ctx, selectors, o)
+		if err != nil {
+			s.release()
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -72,13 +88,27 @@ func usable(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-func (s *Session) open(ctx context.Context, selectors []string, o *settings) (err error) {
-	if s.clock, err = newClock(); err != nil {
+func (s *Session) open(ctx context.Context, selectors []string, o *settings) error {
+	return s.begin(ctx, selectors, o, nil)
+}
+
+// begin attaches; layout is nil to record events.
+func (s *stream) begin(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
+	if o.Target.Via == ViaRecording {
+		s.clock = wallClock()
+	} else if s.clock, err = newClock(); err != nil {
 		return err
 	}
-	err = s.attach(ctx, selectors, o, nil, func(m *maps) (err error) {
-		s.source, err = newRing(m, s.countPrograms)
-		return err
+	err = s.attach(ctx, selectors, o, layout, func(m *maps) error {
+		var kernel source
+		if m != nil {
+			if kernel, err = newRing(m, s.countPrograms); err != nil {
+				return err
+			}
+			s.room = int(m.Ring.MaxEntries())
+		}
+		s.source = s.local.with(kernel)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -89,16 +119,22 @@ func (s *Session) open(ctx context.Context, selectors []string, o *settings) (er
 
 // Stop detaches from all sites. Events yields the events that have fired until
 // then and ends.
-func (s *Session) Stop() error {
+func (s *stream) Stop() error {
 	err := s.attached.Close()
-	return cmp.Or(err, s.source.stop())
+	err = cmp.Or(err, s.source.stop())
+	s.stopped.Store(true)
+	return err
 }
 
-// records calls yield with one record after the other, until yield returns false.
-// Each record overwrites the one before. An error is passed in the last call.
-func (s *Session) records(yield func([]byte, error) bool) {
+// records calls yield with one record after the other, and whether others are waiting,
+// until yield returns false. Each record overwrites the one before. An error is passed in
+// the last call.
+func (s *stream) records(yield func(rec []byte, waiting bool, err error) bool) {
 	var rec []byte
-	for burst := 0; ; {
+	handled := uint64(0) // of them, those that s.handled does not count yet
+	defer func() { s.handled.Add(handled) }()
+	p := pace{room: s.room}
+	for {
 		var waiting bool
 		var err error
 		rec, waiting, err = s.next(rec)
@@ -106,55 +142,60 @@ func (s *Session) records(yield func([]byte, error) bool) {
 		case err == errEnd:
 			return
 		case err != nil:
-			yield(nil, err)
+			yield(nil, false, err)
 			return
 		}
-		more := yield(rec, nil)
-		s.handled.Add(1)
+		more := yield(rec, waiting, nil)
+		handled++
 		if !more {
 			return
 		}
-		if burst++; waiting {
+		if p.add(len(rec)); waiting {
 			continue
 		}
-		if burst >= busy {
-			// The kernel wakes a reader for each event that finds the buffer
-			// empty. Let a fast stream fill the buffer a little.
-			time.Sleep(batchDelay)
+		s.handled.Add(handled)
+		handled = 0
+		if p.pauses(time.Now()) && !s.stopped.Load() {
+			time.Sleep(gather)
 		}
-		burst = 0
 	}
 }
 
-const (
-	busy       = 64                     // events in a row make a stream fast
-	batchDelay = 500 * time.Microsecond // during which a fast stream gathers
-)
-
 // next returns the next record, and whether others are waiting; see source.
-func (s *Session) next(buf []byte) (rec []byte, waiting bool, err error) {
+func (s *stream) next(buf []byte) (rec []byte, waiting bool, err error) {
 	s.reading.Lock()
-	defer s.reading.Unlock()
 	if s.ended {
+		s.reading.Unlock()
 		return nil, false, errEnd
 	}
 	rec, waiting, err = s.source.next(buf)
 	switch err {
 	case nil:
-		s.received.Add(1)
+		s.take()
 	case errEnd:
 		s.ended = true
 		s.mu.Lock()
-		defer s.mu.Unlock()
 		err = cmp.Or(s.stopErr, errEnd)
+		s.mu.Unlock()
 	}
+	s.reading.Unlock()
 	return rec, waiting, err
+}
+
+// take counts a record that was taken from the source. What becomes of those that are
+// matched is counted later.
+func (s *stream) take() {
+	if s.layout != nil {
+		s.added.Add(1)
+		return
+	}
+	s.received.Add(1)
 }
 
 // Close detaches and frees everything. Events that have fired and were not
 // received count as unread. Calling it again, or while Events runs in another
 // goroutine, is safe.
-func (s *Session) Close() error {
+func (s *stream) Close() error {
 	s.cancel() // of a rescan, too
 	err := s.Stop()
 	s.endSearch()
@@ -165,14 +206,18 @@ func (s *Session) Close() error {
 	if s.closed {
 		return err
 	}
-	s.unread.Add(s.source.drain())
+	if s.layout != nil {
+		s.dropPairs()
+	} else {
+		s.unread.Add(s.source.drain())
+	}
 	s.ended = true
 	err = errors.Join(err, s.finishLocked())
 	s.release()
 	return err
 }
 
-func (s *Session) release() {
+func (s *stream) release() {
 	if s.source != nil {
 		s.source.close()
 	}
@@ -181,7 +226,7 @@ func (s *Session) release() {
 
 // Idle reports whether no event is waiting: the next one has yet to fire. A
 // program that buffers its output flushes it then.
-func (s *Session) Idle() bool {
+func (s *stream) Idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closed || !s.source.available()

@@ -14,18 +14,26 @@ import (
 type siteTable struct {
 	probes  []*reader.Probe
 	schemas []*bind.Schema // nil for numbers that no site has
+	groups  []int          // of an aggregate: the number that stands for the probe in keys of groups
 }
 
 // with returns a table that also has the sites of plan whose number is not
-// negative.
-func (t *siteTable) with(plan site.Plan, schemas []*bind.Schema, numbers []int) *siteTable {
+// negative. groups is nil unless events are added up.
+func (t *siteTable) with(plan site.Plan, schemas []*bind.Schema, numbers, groups []int) *siteTable {
 	n := t.clone()
+	size := 0
+	for _, number := range numbers {
+		size = max(size, number+1)
+	}
+	if more := size - len(n.probes); more > 0 {
+		n.probes, n.schemas = append(n.probes, make([]*reader.Probe, more)...), append(n.schemas, make([]*bind.Schema, more)...)
+		if groups != nil {
+			n.groups = append(n.groups, make([]int, more)...)
+		}
+	}
 	for i, number := range numbers {
 		if number < 0 {
 			continue
-		}
-		for number >= len(n.probes) {
-			n.probes, n.schemas = append(n.probes, nil), append(n.schemas, nil)
 		}
 		p := &plan[i].Probe
 		if plan[i].Shared {
@@ -33,6 +41,9 @@ func (t *siteTable) with(plan site.Plan, schemas []*bind.Schema, numbers []int) 
 			anywhere.Live, p = nil, &anywhere
 		}
 		n.probes[number], n.schemas[number] = p, schemas[i]
+		if groups != nil {
+			n.groups[number] = groups[i]
+		}
 	}
 	return n
 }
@@ -50,7 +61,7 @@ func (t *siteTable) clone() *siteTable {
 	if t == nil {
 		return &siteTable{}
 	}
-	return &siteTable{slices.Clone(t.probes), slices.Clone(t.schemas)}
+	return &siteTable{slices.Clone(t.probes), slices.Clone(t.schemas), slices.Clone(t.groups)}
 }
 
 // numbering gives sites their numbers, and takes back the numbers of sites that
@@ -70,22 +81,33 @@ type leftNumbers struct {
 	drained bool // the ring has been empty since
 }
 
-// give returns the numbers of the sites of plan, -1 for refused ones.
-func (n *numbering) give(plan site.Plan, schemas []*bind.Schema, aggregate bool) []int {
+// give returns the numbers of the sites of plan, -1 for refused ones. groups are those
+// of an aggregate's sites in keys of groups: of each probe one. Programs use no other;
+// records, and stacks, say by a number of its own which site has fired, as that tells
+// what they hold.
+func (t *tracing) give(plan site.Plan, schemas []*bind.Schema) (numbers, groups []int) {
+	n, aggregate := &t.numbers, t.layout != nil
 	if n.of == nil {
 		n.byName, n.of = map[string]int{}, map[discover.Owner][]int{}
 	}
-	numbers := make([]int, len(plan))
+	numbers = make([]int, len(plan))
+	if aggregate {
+		groups = make([]int, len(plan))
+	}
 	for i := range plan {
 		s := &plan[i]
 		if schemas[i] == nil {
 			numbers[i] = -1
 			continue
 		}
-		name := site.Name(&s.Probe)
-		number, known := n.byName[name]
+		name, group, known := "", 0, false
+		if aggregate {
+			name = site.Name(&s.Probe)
+			group, known = n.byName[name]
+		}
+		number := group
 		switch {
-		case aggregate && known:
+		case aggregate && known && !s.Local && !t.options.recorded && !t.layout.Whole() && !t.layout.Wanted.ByStack():
 		case len(n.free) > 0:
 			number = n.free[len(n.free)-1]
 			n.free = n.free[:len(n.free)-1]
@@ -95,12 +117,17 @@ func (n *numbering) give(plan site.Plan, schemas []*bind.Schema, aggregate bool)
 		}
 		numbers[i] = number
 		if aggregate {
-			n.byName[name] = number // for ever: groups may have it
-		} else if o := s.Owner(); o != (discover.Owner{}) {
+			if !known {
+				group = number
+				n.byName[name] = group // for ever: groups may have it
+			}
+			groups[i] = group
+		}
+		if o := s.Owner(); o != (discover.Owner{}) && (!aggregate || number != group) {
 			n.of[o] = append(n.of[o], number)
 		}
 	}
-	return numbers
+	return numbers, groups
 }
 
 // take notes that the sites of files have been left.
@@ -120,8 +147,8 @@ func (t *tracing) recycle() (again []int) {
 		return nil
 	}
 	// A rescan lies between an empty ring and the time when readers have nothing
-	// in hand: records taken from the ring before it count as received by then.
-	idle := t.received.Load() == t.handled.Load()
+	// in hand: records taken from the ring before it count as taken by then.
+	idle := t.taken() == t.handled.Load()
 	empty := !t.source.available()
 	t.numbers.left = slices.DeleteFunc(t.numbers.left, func(l leftNumbers) bool {
 		if idle && l.drained {

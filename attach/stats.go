@@ -1,6 +1,8 @@
 package attach
 
 import (
+	"cmp"
+
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
@@ -10,12 +12,14 @@ import (
 type Stats struct {
 	Fired    uint64 // by all attached sites
 	Received uint64 // delivered by Events, or counted in the groups that Read returned
-	Lost     uint64 // dropped: the ring buffer or the groups were full, or an argument to aggregate could not be read
+	Lost     uint64 // dropped: the ring buffer was full, or an argument to aggregate could not be read
 	Filtered uint64 // did not pass Options.Where
 	Missed   uint64 // suppressed by the kernel to prevent recursion
 	Unread   uint64 // recorded, but not received before Close
 
 	Unmatched uint64 // part of Filtered: starts and ends of a latency without a partner
+	Full      uint64 // part of Lost: the ring buffer, or the memory that a process shares, was full
+	Contended uint64 // part of Lost: goroutines were writing to all shards of that memory
 }
 
 // Stats returns the numbers of events until now.
@@ -36,7 +40,11 @@ func (t *tracing) countLocked() (Stats, error) {
 	if t.source != nil {
 		count = t.source.counts
 	}
+	t.pairs = PairStats{}
 	st, err := count()
+	if t.tally != nil {
+		t.countTally(&st)
+	}
 	st.Received += received
 	st.Unread = t.unread.Load()
 	return st, err
@@ -48,29 +56,75 @@ func (t *tracing) countPrograms() (st Stats, err error) {
 	if err != nil {
 		return st, err
 	}
-	if st.Missed, err = t.progs.countMissed(); err != nil {
+	runs, err := t.progs.count()
+	if err != nil {
 		return st, err
 	}
+	st.Missed = runs.missed
 	st.Fired = c.at(codegen.CounterFired) + st.Missed
+	if t.layout == nil || t.layout.Pairs == nil || t.options.recorded {
+		st.Fired += c.at(codegen.CounterLost) + c.at(codegen.CounterFiltered) + c.at(codegen.CounterEntered) + c.at(codegen.CounterEntered+8)
+	}
 	st.Lost = c.at(codegen.CounterLost)
+	if t.layout == nil || t.options.recorded {
+		st.Full = st.Lost
+	}
 	st.Filtered = c.at(codegen.CounterFiltered)
-	if t.layout != nil && t.layout.Pairs != nil {
+	if t.layout != nil && t.layout.Pairs != nil && !t.options.recorded {
 		p, err := t.maps.pairs(&c)
 		if err != nil {
 			return st, err
 		}
-		st.Received = p.Pairs
-		st.Lost += p.Evicted + p.TooDeep
-		st.Filtered += p.Dropped + p.Pending + p.Unstarted
-		st.Unmatched = p.Pending + p.Unstarted
-		t.pairs = p
+		t.addPairs(&st, &p)
+		t.pairs.add(&p)
+		full := 2 * c.at(codegen.CounterFull)
+		st.Lost, st.Full = st.Lost+full, st.Full+full
 	}
 	return st, nil
+}
+
+// Add adds the numbers of another session.
+func (st *Stats) Add(more Stats) {
+	st.Fired += more.Fired
+	st.Received += more.Received
+	st.Lost += more.Lost
+	st.Filtered += more.Filtered
+	st.Missed += more.Missed
+	st.Unread += more.Unread
+	st.Unmatched += more.Unmatched
+	st.Full += more.Full
+	st.Contended += more.Contended
+}
+
+// add adds the numbers of another source.
+func (p *PairStats) add(more *PairStats) {
+	p.Pairs += more.Pairs
+	p.Dropped += more.Dropped
+	p.Pending += more.Pending
+	p.TooDeep += more.TooDeep
+	p.Evicted += more.Evicted
+	p.Unstarted += more.Unstarted
+	p.Fast += more.Fast
+}
+
+// addPairs adds the events of starts and ends. Those of ends that passed are counted
+// when their groups are read, those of dropped ends by whoever dropped them. Both events of
+// a pair that is recorded are counted when it is read.
+func (t *tracing) addPairs(st *Stats, p *PairStats) {
+	if t.layout.Whole() {
+		st.Filtered += 2 * p.Fast
+	} else {
+		st.Received += p.Pairs
+	}
+	st.Lost += p.Evicted + p.TooDeep
+	st.Filtered += p.Dropped + p.Pending + p.Unstarted
+	st.Unmatched += p.Pending + p.Unstarted
 }
 
 // finishLocked fixes the statistics before maps and programs are released.
 func (t *tracing) finishLocked() error {
 	st, err := t.countLocked()
-	t.final, t.closed = st, true
-	return err
+	runs, costErr := t.progs.count()
+	t.final, t.cost, t.closed = st, runs.cost, true
+	return cmp.Or(err, costErr)
 }

@@ -1,8 +1,10 @@
 package attach
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
@@ -25,11 +27,35 @@ type Target struct {
 	// path again. Comm and Exe select events of generated programs:
 	// [AttachProbes], [Find] and collections refuse them.
 	Comm, Exe string
+	// Cgroup is the directory of a control group of version 2, such as
+	// /sys/fs/cgroup/system.slice/myapp.service: only processes are traced that are in it,
+	// or below it, when a probe fires. The kernel tells, so that it does not matter when a
+	// process starts or is moved, or how soon it ends. As Comm and Exe it is for generated
+	// programs, but it can be combined with PIDs.
+	Cgroup string
+	// Via is the way by which events come. [AttachProbes], [Find] and collections,
+	// whose programs are in the kernel, ignore it. ViaLocal, without PIDs, is for
+	// the processes that this one may inspect; Comm and Exe are compared when such a
+	// process is found.
+	Via Via
+	// Recordings are files that a [Recorder] has written, or files of flight recorders, see
+	// [provider.Options.Recorder]: what they have kept is delivered, by time, and tracing
+	// ends. Their processes need not live. Of a probe in a file of a Recorder, Type.Struct is
+	// nil. Recordings cannot be combined with anything else of a Target.
+	//
+	// [provider.Options.Recorder]: https://pkg.go.dev/github.com/go-usdt/usdt/provider#Options
+	Recordings []string
 }
 
 // checked returns a copy in which each process is named once.
 func (t Target) checked() (Target, error) {
 	switch {
+	case t.Via < ViaAny || t.Via > ViaRecording:
+		return t, &OptionError{"Via", fmt.Errorf("%d is no way", int(t.Via))}
+	case len(t.Recordings) > 0 && (len(t.PIDs) > 0 || t.Comm != "" || t.Exe != "" || t.Cgroup != "" || t.Via != ViaAny && t.Via != ViaRecording):
+		return t, &OptionError{"Recordings", errors.New("they exclude other targets")}
+	case len(t.Recordings) == 0 && t.Via == ViaRecording:
+		return t, &OptionError{"Via", errors.New("there is no recording")}
 	case t.Comm == "" && t.Exe == "":
 	case len(t.PIDs) > 0:
 		return t, &OptionError{"Target", errors.New("PIDs exclude Comm and Exe")}
@@ -41,14 +67,17 @@ func (t Target) checked() (Target, error) {
 			return t, &OptionError{"PIDs", fmt.Errorf("%d is not positive", pid)}
 		}
 	}
+	if len(t.Recordings) > 0 {
+		t.Via = ViaRecording
+	}
 	t.PIDs = slices.Compact(slices.Sorted(slices.Values(t.PIDs)))
 	return t, nil
 }
 
 // byPID is checked for callers that generate no programs, and so cannot select by
-// Comm or Exe. The processes of the copy exist.
+// Comm, Exe or Cgroup. The processes of the copy exist.
 func (t Target) byPID() (Target, error) {
-	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}} {
+	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}, {"Cgroup", t.Cgroup}} {
 		if o.value != "" {
 			return t, &OptionError{o.name, errors.New("only generated programs select by it: compare it in your own program")}
 		}
@@ -58,6 +87,34 @@ func (t Target) byPID() (Target, error) {
 		return t, err
 	}
 	return t, t.exist()
+}
+
+// selects reports whether Comm, Exe and Cgroup select a process.
+func (t Target) selects(pid int) (bool, error) {
+	if t.Comm != "" {
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if err != nil || string(bytes.TrimSuffix(comm, []byte("\n"))) != t.Comm {
+			return false, err
+		}
+	}
+	if t.Exe != "" {
+		want, err := os.Stat(t.Exe)
+		if err != nil {
+			return false, err
+		}
+		exe, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+		if err != nil || !os.SameFile(exe, want) {
+			return false, err
+		}
+	}
+	if t.Cgroup != "" {
+		group, err := openCgroup(t.Cgroup)
+		if err != nil {
+			return false, err
+		}
+		return group.has(pid)
+	}
+	return true, nil
 }
 
 // exist returns an error if one of the processes does not exist.

@@ -13,6 +13,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -40,15 +41,20 @@ type tracing struct {
 	procs     *process.Set
 	sharing   *site.Sharing // of links by processes; nil if they are few
 	numbers   numbering     // of sites
-	source    source        // of records; nil of an aggregate
+	source    source        // of records; nil if the kernel aggregates
+	tally     *tally.Tally  // of records; nil if the kernel aggregates
+	local     *local        // nil if all events come via the kernel
+	code      *codeNames    // names that of stacks; nil if there are none
 
 	received, unread atomic.Uint64
-	handled          atomic.Uint64 // the received events that readers are done with
+	added            atomic.Uint64 // the records that were taken to be added up
+	handled          atomic.Uint64 // the records taken that their readers are done with
 
 	mu      sync.Mutex // of what follows, and of the life of maps and progs
 	progs   programs
 	closed  bool
 	final   Stats
+	cost    Cost      // at the end
 	pairs   PairStats // as last counted
 	stopErr error
 }
@@ -57,6 +63,9 @@ type tracing struct {
 func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	t.cancel = cancel
+	if t.local != nil {
+		close(t.local.opened)
+	}
 	if len(o.Target.PIDs) > 0 {
 		var eg errgroup.Group
 		for _, pid := range o.Target.PIDs {
@@ -79,6 +88,17 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 		t.searching = ctx
 		t.watches.Go(func() { t.rescan(ctx) })
 	}
+	if t.code != nil && len(o.Target.PIDs) == 0 {
+		having := map[int]bool{} // probes, and perhaps for no longer than until the first event
+		t.attached.LookAt(0, func(sites site.Plan) {
+			for i := range sites {
+				if live := sites[i].Probe.Live; live != nil {
+					having[live.PID] = true
+				}
+			}
+		})
+		t.watches.Go(func() { t.code.meet(ctx, having) })
+	}
 	t.watches.Go(func() {
 		<-ctx.Done()
 		if err := stop(); err != nil {
@@ -87,14 +107,21 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	})
 }
 
+// Via returns the way by which events come: that of [Target.Via] or, of ViaAny, the one
+// that was chosen.
+func (t *tracing) Via() Via { return t.options.Target.Via }
+
 // Plan returns a copy of what was decided and done for every site until now, see
 // [Attachment.Plan].
-func (t *tracing) Plan() Plan { return handOut(t.attached.Plan()) }
+func (t *tracing) Plan() Plan {
+	plan, _ := t.PlanSince(0)
+	return plan
+}
 
 // PlanSince is Plan for new sites, see [Attachment.PlanSince].
 func (t *tracing) PlanSince(n int) (Plan, int) {
-	plan, known := t.attached.PlanSince(n)
-	return handOut(plan), known
+	a := Attachment{t.attached}
+	return a.PlanSince(n)
 }
 
 // Pending returns the number of perf events that the kernel has yet to remove
@@ -106,6 +133,15 @@ func (t *tracing) Pending() int { return t.attached.Pending() }
 func (t *tracing) Wait(ctx context.Context) error { return t.attached.Wait(ctx) }
 
 func (t *tracing) release() {
+	if t.code != nil {
+		t.code.close()
+	}
+	if t.local != nil {
+		t.local.close()
+		if t.local.recordings != nil {
+			t.local.recordings.close()
+		}
+	}
 	t.progs.Close()
 	if t.maps != nil {
 		t.maps.Close()
@@ -113,6 +149,14 @@ func (t *tracing) release() {
 	if t.procs != nil {
 		t.procs.Close()
 	}
+}
+
+// taken returns the number of records that were taken from the source.
+func (t *tracing) taken() uint64 {
+	if t.layout != nil {
+		return t.added.Load()
+	}
+	return t.received.Load()
 }
 
 // fail makes err the last error of Events.

@@ -76,7 +76,9 @@ func argsOf(ev event.Event) []arg {
 	return out
 }
 
-func TestTyped(t *testing.T) {
+func TestTyped(t *testing.T) { sharedToo(t, checkTyped) }
+
+func checkTyped(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := startChild(t, "typed")
@@ -91,7 +93,7 @@ func TestTyped(t *testing.T) {
 			events := drain(t, s)
 			var got [][]arg
 			for _, ev := range events {
-				if ev.PID != p.PID() || ev.TID == 0 || ev.Comm == "" || ev.Provider != "typed" {
+				if ev.PID != p.PID() || (ev.TID == 0) != (wayOf(t) == shared) || ev.Comm == "" || ev.Provider != "typed" {
 					t.Errorf("event of %d/%d %q %s:%s, want process %d", ev.PID, ev.TID, ev.Comm, ev.Provider, ev.Name, p.PID())
 				}
 				got = append(got, argsOf(ev))
@@ -122,7 +124,9 @@ func TestTyped(t *testing.T) {
 }
 
 // TestFlood fills a small buffer, and accounts for every event.
-func TestFlood(t *testing.T) {
+func TestFlood(t *testing.T) { sharedToo(t, checkFlood) }
+
+func checkFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: TestOverrun overruns a ring, too")
 	}

@@ -53,7 +53,9 @@ func startVersion(t testing.TB, version string) *tracee.Program {
 
 // TestVersions traces the versions of a program that a condition fits, and checks
 // that the plan says why the others are left out.
-func TestVersions(t *testing.T) {
+func TestVersions(t *testing.T) { sharedToo(t, checkVersions) }
+
+func checkVersions(t *testing.T) {
 	programs := []*tracee.Program{startVersion(t, "old"), startVersion(t, "new"), startVersion(t, "text")}
 	var pids []int
 	for _, p := range programs {
@@ -99,7 +101,9 @@ func TestVersions(t *testing.T) {
 }
 
 // TestVersionsAggregate is TestVersions for the arguments and keys of aggregates.
-func TestVersionsAggregate(t *testing.T) {
+func TestVersionsAggregate(t *testing.T) { everyWay(t, checkVersionsAggregate) }
+
+func checkVersionsAggregate(t *testing.T) {
 	programs := []*tracee.Program{startVersion(t, "old"), startVersion(t, "new")}
 	o := &attach.Options{Target: attach.Target{PIDs: []int{programs[0].PID(), programs[1].PID()}}}
 	for _, sums := range []bool{true, false} {
@@ -125,7 +129,7 @@ func TestVersionsAggregate(t *testing.T) {
 			t.Errorf("attached %d of %d sites, want 1 of 2", plan.Attached(), len(plan))
 		}
 	}
-	a, err := attach.OpenLatency(t.Context(), "versions:start", "versions:done", &attach.LatencyOptions{By: []string{"status"}}, o)
+	a, err := latencyBy(t, t.Context(), "versions:start", "versions:done", &attach.LatencyOptions{By: []string{"status"}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +141,7 @@ func TestVersionsAggregate(t *testing.T) {
 	if err != nil || len(groups) != 1 || groups[0].By[0].Value != int64(404) {
 		t.Errorf("pairs %+v (error %v), want one that ends with 404", groups, err)
 	}
-	_, err = attach.OpenAggregate(t.Context(), []string{"versions:done"}, attach.Sum("status"), &attach.Options{Target: attach.Target{PIDs: o.Target.PIDs[:1]}})
+	_, err = aggregateBy(t, t.Context(), []string{"versions:done"}, attach.Sum("status"), &attach.Options{Target: attach.Target{PIDs: o.Target.PIDs[:1]}})
 	if !errors.Is(err, attach.ErrAggregation) {
 		t.Errorf("a sum of what no probe has: error %v, want ErrAggregation", err)
 	}

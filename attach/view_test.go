@@ -20,7 +20,9 @@ func kept(v event.Value) any {
 }
 
 // TestViews compares views with their events.
-func TestViews(t *testing.T) {
+func TestViews(t *testing.T) { sharedToo(t, checkViews) }
+
+func checkViews(t *testing.T) {
 	p := startChild(t, "typed")
 	p.Do("load")
 	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 100})
@@ -67,7 +69,9 @@ func errText(err error) string {
 }
 
 // TestNestedViews looks into structs, arrays and behind pointers.
-func TestNestedViews(t *testing.T) {
+func TestNestedViews(t *testing.T) { sharedToo(t, checkNestedViews) }
+
+func checkNestedViews(t *testing.T) {
 	p := startChild(t, "nested")
 	p.Do("load")
 	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Up", "Nobody"}})
@@ -147,7 +151,9 @@ func consume(t testing.TB, s *attach.Session, n int, views bool) (allocations ui
 }
 
 // TestViewsDoNotAllocate checks that views allocate no memory.
-func TestViewsDoNotAllocate(t *testing.T) {
+func TestViewsDoNotAllocate(t *testing.T) { sharedToo(t, checkViewsDoNotAllocate) }
+
+func checkViewsDoNotAllocate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: it fires 200,000 times, and no kernel makes a difference")
 	}

@@ -123,10 +123,15 @@ func whereNumber(ev *event.Event) int {
 	return int(ev.Args[len(ev.Args)-1].Value.(uint64))
 }
 
-func TestWhere(t *testing.T) {
+func TestWhere(t *testing.T) { sharedToo(t, checkWhere) }
+
+func checkWhere(t *testing.T) {
 	p := startChild(t, "where")
 	p.Do("load")
 	for _, test := range whereTests(p.PID()) {
+		if wayOf(t) == shared && strings.Contains(test.where, "tid") {
+			continue // TestLocalThreads
+		}
 		t.Run(test.probe+":"+fmt.Sprintf("%.40s", test.where), func(t *testing.T) {
 			s := open(t, "where:"+test.probe, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where})
 			p.Do("%s", test.probe)
@@ -192,7 +197,7 @@ func TestWhereErrors(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	for where, want := range map[string]string{
 		"arg0 == ":      `condition "arg0 == ", column 9: want a constant after ==`,
-		"size == 1":     `condition "size == 1", column 1: args:memory has no argument size: it has arg0, arg1, arg2, pid, tid, comm`,
+		"size == 1":     `condition "size == 1", column 1: args:memory has no argument size: it has arg0, arg1, arg2, pid, tid, comm, cpu, uid`,
 		"arg0 == 1.5":   "column 9: arg0 is an integer, and is compared with a floating-point number",
 		"arg3 == 1":     "column 1: args:memory has no argument arg3",
 		`arg0 == "x"`:   "column 9: arg0 is an integer, and is compared with a string",

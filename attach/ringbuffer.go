@@ -9,8 +9,8 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 )
 
-// ring is the source that programs in the kernel write to.
-type ring struct {
+// kernelRing is the source that programs in the kernel write to.
+type kernelRing struct {
 	reader *ringbuf.Reader
 	record ringbuf.Record        // for next
 	count  func() (Stats, error) // by the programs
@@ -21,10 +21,10 @@ func newRing(m *maps, count func() (Stats, error)) (source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read ring buffer: %w", err)
 	}
-	return &ring{reader: reader, count: count}, nil
+	return &kernelRing{reader: reader, count: count}, nil
 }
 
-func (r *ring) next(buf []byte) (rec []byte, more bool, err error) {
+func (r *kernelRing) next(buf []byte) (rec []byte, more bool, err error) {
 	r.record.RawSample = buf
 	switch err := r.reader.ReadInto(&r.record); {
 	case errors.Is(err, ringbuf.ErrFlushed):
@@ -35,16 +35,16 @@ func (r *ring) next(buf []byte) (rec []byte, more bool, err error) {
 	return r.record.RawSample, r.record.Remaining > 0, nil
 }
 
-func (r *ring) available() bool { return r.reader.AvailableBytes() > 0 }
+func (r *kernelRing) available() bool { return r.reader.AvailableBytes() > 0 }
 
-func (r *ring) stop() error {
+func (r *kernelRing) stop() error {
 	if err := r.reader.Flush(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("wake up the reader of events: %w", err)
 	}
 	return nil
 }
 
-func (r *ring) drain() (n uint64) {
+func (r *kernelRing) drain() (n uint64) {
 	r.reader.SetDeadline(time.Unix(1, 0))
 	var record ringbuf.Record
 	for {
@@ -58,5 +58,5 @@ func (r *ring) drain() (n uint64) {
 	}
 }
 
-func (r *ring) counts() (Stats, error) { return r.count() }
-func (r *ring) close() error           { return r.reader.Close() }
+func (r *kernelRing) counts() (Stats, error) { return r.count() }
+func (r *kernelRing) close() error           { return r.reader.Close() }
