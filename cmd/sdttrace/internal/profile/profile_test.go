@@ -1,0 +1,156 @@
+package profile
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/symbols"
+)
+
+// fire adds an event to a profile, of a process whose addresses are named by number.
+func fire(p *Profile, pid int, text string, args []event.Arg, pcs ...uint64) {
+	args = append([]event.Arg{{Name: "text", Value: text}}, args...)
+	p.Add(&event.Event{PID: pid, Comm: "co;mm", Provider: "p", Name: "n", Args: args, Stack: &event.Stack{PCs: pcs}})
+}
+
+// TestProfile checks sums, tags and texts of both formats, also of names that a process
+// has made up.
+func TestProfile(t *testing.T) {
+	p := New("took")
+	took := func(v any) []event.Arg { return []event.Arg{{Name: "took", Value: v}} }
+	fire(p, 1, "a", took(2*time.Second), 1, 2, 3)
+	fire(p, 1, "a", took(3*time.Second), 1, 2, 3)
+	fire(p, 2, "a", took(time.Second), 1, 2, 3)
+	fire(p, 2, "b\xff", took(-time.Second), 2, 3)
+	fire(p, 2, "b", took("no number"), 2, 3)
+	fire(p, 2, "b", nil, 2, 3)
+	if p.Left != 2 {
+		t.Errorf("%d events have no number, want 2", p.Left)
+	}
+	var folded, binary bytes.Buffer
+	if err := p.WriteFolded(&folded); err != nil {
+		t.Fatal(err)
+	}
+	want := "co:mm;[unknown];[unknown];[unknown] 6000000000\nco:mm;[unknown];[unknown] -1000000000\n"
+	if got := folded.String(); got != want {
+		t.Errorf("folded %q, want %q", got, want)
+	}
+	if err := p.WritePprof(&binary); err != nil {
+		t.Fatal(err)
+	}
+	read, err := pprof.Parse(&binary)
+	if err == nil {
+		err = read.CheckValid()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range read.Sample {
+		got = append(got, fmt.Sprint(s.Value, len(s.Location), s.Label, s.NumLabel))
+	}
+	wants := []string{
+		"[2 5000000000] 3 map[comm:[co;mm] probe:[p:n] text:[a]] map[pid:[1]]",
+		"[1 -1000000000] 2 map[comm:[co;mm] probe:[p:n] text:[b\uFFFD]] map[pid:[2]]",
+		"[1 1000000000] 3 map[comm:[co;mm] probe:[p:n] text:[a]] map[pid:[2]]",
+	}
+	if d := cmp.Diff(wants, got); d != "" {
+		t.Errorf("samples (-want +got):\n%s", d)
+	}
+	if v := read.SampleType[1]; v.Type != "took" || v.Unit != "nanoseconds" || read.DefaultSampleType != "took" {
+		t.Errorf("the sum is %s in %s, shown is %s", v.Type, v.Unit, read.DefaultSampleType)
+	}
+}
+
+// TestInlined checks that functions which run at one address are one place.
+func TestInlined(t *testing.T) {
+	p := New("")
+	frames := []symbols.Frame{{Func: "in", File: "f", Line: 1, Inlined: true, Module: "/m", Offset: 7}, {Func: "out", File: "f", Line: 2, Module: "/m", Offset: 7}}
+	first, again := p.callsOf(frames), p.callsOf(frames)
+	if first != again || len(p.all) != 1 {
+		t.Errorf("%d places, want 1", len(p.all))
+	}
+	p.samples["x"] = &sample{stack: []*calls{first}, comm: "c", values: []int64{3}}
+	var folded, binary bytes.Buffer
+	if err := p.WriteFolded(&folded); err != nil || folded.String() != "c;out;in 3\n" {
+		t.Errorf("folded %q, %v", folded.String(), err)
+	}
+	if err := p.WritePprof(&binary); err != nil {
+		t.Fatal(err)
+	}
+	read, err := pprof.Parse(&binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := read.Location[0]
+	if got := fmt.Sprintln(len(read.Location), l.Address, l.Mapping.File, l.Line[0].Function.Name, l.Line[0].Line, l.Line[1].Function.Name, l.Line[1].Line); got != "1 7 /m in 1 out 2\n" {
+		t.Errorf("location %s", got)
+	}
+}
+
+// TestBounded checks that texts without end do not take memory without end, and that
+// nothing is lost by that.
+func TestBounded(t *testing.T) {
+	p := New("")
+	p.most = 100
+	for i := range 1000 {
+		fire(p, 1, strings.Repeat("x", i), nil, 1, 2)
+	}
+	n := int64(0)
+	for _, s := range p.sorted() {
+		n += s.values[0]
+	}
+	if len(p.samples) != p.most+1 || n != 1000 || p.Unlike != 900 {
+		t.Errorf("%d samples of %d events, %d of them without text, want 101, 1000 and 900", len(p.samples), n, p.Unlike)
+	}
+}
+
+// TestGroups checks what a profile has of groups: values, and tags of their other keys.
+func TestGroups(t *testing.T) {
+	p := Of(Value{"events", "count"}, Value{"took", "count"})
+	stack := event.Arg{Name: "stack", Value: &event.Stack{PCs: []uint64{1, 2}}}
+	by := []event.Arg{{Name: "path", Value: "/a"}, stack, {Name: "status", Value: int64(-1)}, {Name: "wait", Value: time.Second}}
+	p.AddGroup(by, false, 3, 6*time.Second)
+	p.AddGroup(by, false, 1, time.Second) // of the next interval
+	p.AddGroup([]event.Arg{{Name: "comm", Value: "c"}, {Name: "stack"}}, false, 1, 2*time.Second)
+	p.AddGroup([]event.Arg{{Name: "comm"}, {Name: "stack"}}, true, 9, 3*time.Second)
+	var folded, binary bytes.Buffer
+	if err := p.WriteFolded(&folded); err != nil {
+		t.Fatal(err)
+	}
+	if want := "(other) 3000000000\n[unknown];[unknown] 7000000000\nc;[unknown] 2000000000\n"; folded.String() != want {
+		t.Errorf("folded %q, want %q", folded.String(), want)
+	}
+	if err := p.WritePprof(&binary); err != nil {
+		t.Fatal(err)
+	}
+	read, err := pprof.Parse(&binary)
+	if err == nil {
+		err = read.CheckValid()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range read.Sample {
+		got = append(got, fmt.Sprint(s.Value, len(s.Location), s.Label, s.NumLabel, s.NumUnit["wait"]))
+	}
+	want := []string{
+		"[9 3000000000] 1 map[] map[] []",
+		"[4 7000000000] 2 map[path:[/a]] map[status:[-1] wait:[1000000000]] [nanoseconds]",
+		"[1 2000000000] 1 map[comm:[c]] map[] []",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("samples (-want +got):\n%s", d)
+	}
+	if v := read.SampleType[1]; v.Unit != "nanoseconds" || read.DefaultSampleType != "took" {
+		t.Errorf("the sum is in %s, shown is %s", v.Unit, read.DefaultSampleType)
+	}
+}
