@@ -1,0 +1,229 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	systest "github.com/go-usdt/usdt/internal/systest/timeline"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
+)
+
+// readTimeline reads a trace of which nothing may be missing.
+func readTimeline(t *testing.T, path string) *systest.Trace {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := systest.Read(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trace.Cut != 0 {
+		t.Errorf("%d bytes of a packet at the end", trace.Cut)
+	}
+	return trace
+}
+
+// TestTimeline compares slices, instants, flows and counters with what the program says of
+// the pairs that it fires, by all ways in which events come.
+func TestTimeline(t *testing.T) {
+	eachPairing(t, "timeline", func(p *pairing) {
+		open, shut := p.provider+":open", p.provider+":shut"
+		ways := [][]string{nil}
+		if !p.user && p.crash == "" {
+			ways = append(ways, []string{"--link", "perf"})
+		}
+		for _, way := range ways {
+			path := filepath.Join(p.t.TempDir(), "trace")
+			_, said, all := p.run(2, append([]string{"--perfetto", path, "--span", open + "," + shut + ":id", "--span", open + "," + shut,
+				"--flow", "id", "--counter", "code", shut}, way...)...)
+			trace := readTimeline(p.t, path)
+			p.checkSlices(trace, all)
+
+			var wantCodes []float64
+			var want []string
+			for _, one := range all {
+				// The ends of both slices have the argument, too.
+				wantCodes = append(wantCodes, float64(one.Code), float64(one.Code), float64(one.Code))
+				want = append(want, fmt.Sprint(one.ID, " ", one.Code))
+			}
+			codes := trace.Counters[fmt.Sprint(p.program.PID(), " ", shut, " code")]
+			if d := cmp.Diff(wantCodes, codes); d != "" {
+				p.t.Errorf("%v: counter (-want +got):\n%s", way, d)
+			}
+			var got []string
+			for _, s := range trace.Named(shut) {
+				if !s.Instant || s.PID != p.program.PID() || (s.TID != 0) != (!p.user && p.crash == "") {
+					p.t.Errorf("%v: an end is %+v", way, s)
+				}
+				got = append(got, fmt.Sprint(s.Args["id"], " ", s.Args["code"]))
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				p.t.Errorf("%v: instants (-want +got):\n%s", way, d)
+			}
+			if name := trace.Processes[p.program.PID()]; name != "paired" {
+				p.t.Errorf("%v: the process is called %q", way, name)
+			}
+			wantClock := uint64(6)
+			if p.crash != "" {
+				wantClock = 1 // recordings may be of an earlier start of the machine
+			}
+			if age := time.Since(trace.Wall(trace.Slices[0])); age < 0 || age > time.Hour || trace.Clock != wantClock {
+				p.t.Errorf("%v: the first event is %v old by clock %d, want %d", way, age, trace.Clock, wantClock)
+			}
+			for _, line := range []string{open + "," + shut + ":id: %d pairs, 0 filtered", open + "," + shut + ": %d pairs, 0 filtered"} {
+				if line = fmt.Sprintf(line, len(all)); !strings.Contains(said, line) {
+					p.t.Errorf("%v: sdttrace says %q, want %q", way, said, line)
+				}
+			}
+			if want := fmt.Sprintf("sdttrace: %d events, 0 lost,", 5*len(all)); !strings.Contains(said, want) {
+				p.t.Errorf("%v: sdttrace says %q, want %q", way, said, want)
+			}
+		}
+	})
+}
+
+// checkSlices compares slices with what the program says of its pairs.
+func (p *pairing) checkSlices(trace *systest.Trace, all []truth) {
+	p.t.Helper()
+	rest := slices.Clone(all)
+	matched := 0
+	for _, s := range trace.Slices {
+		if s.Instant {
+			continue
+		}
+		if s.Open || s.Depth != 0 || s.PID != p.program.PID() || s.TID != 0 || s.Name != p.provider+":open to shut" {
+			p.t.Errorf("a slice is %+v, want one of goroutines", s)
+		}
+		at := slices.IndexFunc(rest, func(one truth) bool {
+			return s.Args["id"] == one.ID && s.Args["path"] == one.Path && s.Args["code"] == int64(one.Code) &&
+				int64(s.Took) >= one.Inner-p.rough(one.Inner) && int64(s.Took) <= one.Outer+p.rough(one.Outer)
+		})
+		if at >= 0 { // those of the goroutine pair others where pairs interleave
+			rest = slices.Delete(rest, at, at+1)
+			matched++
+		}
+	}
+	if len(rest) > 0 {
+		p.t.Errorf("the program says %+v, of which there is no slice", rest)
+	}
+	// An arrow leads from slice to slice of the same id, and to the instant of its end.
+	for _, f := range trace.Flows {
+		if f[0].Args["id"] != f[1].Args["id"] {
+			p.t.Errorf("an arrow leads from %v to %v", f[0].Args, f[1].Args)
+		}
+	}
+	ids := map[any]int{}
+	for _, s := range trace.Slices {
+		ids[s.Args["id"]]++
+	}
+	want := 0
+	for _, n := range ids {
+		want += n - 1
+	}
+	if len(trace.Flows) != want || want == 0 {
+		p.t.Errorf("%d arrows, want %d", len(trace.Flows), want)
+	}
+}
+
+// TestRecordedTimeline makes a timeline of events that --record has written to a file.
+func TestRecordedTimeline(t *testing.T) {
+	eachPairing(t, "recorded_timeline", func(p *pairing) {
+		if p.crash != "" {
+			return // a flight recorder's file is such a one
+		}
+		dir := p.t.TempDir()
+		events, path := filepath.Join(dir, "events"), filepath.Join(dir, "trace")
+		open, shut := p.provider+":open", p.provider+":shut"
+		_, _, all := p.run(2, "--record", events, open, shut)
+		out, err := exec.Command(filepath.Join(p.dir, "sdttrace"), "replay", events, "--perfetto", path, "--span", open+","+shut+":id", "--flow", "id").CombinedOutput()
+		if err != nil {
+			p.t.Fatalf("%v: %s", err, out)
+		}
+		trace := readTimeline(p.t, path)
+		p.checkSlices(trace, all)
+		if trace.Clock != 1 || len(trace.Slices) != len(all) {
+			p.t.Errorf("%d slices by clock %d, want %d by the wall clock", len(trace.Slices), trace.Clock, len(all))
+		}
+	})
+}
+
+// TestTimelineKilled kills sdttrace while it writes, and reads what is there.
+func TestTimelineKilled(t *testing.T) {
+	dir := commands(t, "sdttrace", "traced")
+	traced := exec.Command(filepath.Join(dir, "traced"), "-")
+	traced.Env = append(os.Environ(), "PROVIDER=timeline_killed")
+	program := tracee.StartVictim(t, traced).Ready()
+	path := filepath.Join(t.TempDir(), "trace")
+	var stderr tracee.Output
+	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(program.PID()), "--perfetto", path, "--stack",
+		"--span", "timeline_killed_pair:begin,timeline_killed_pair:end:seq", "timeline_killed:tick")
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	stderr.AwaitTrying(t, "attached to", func() { skipRefused(t, &stderr) })
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(path); err == nil && info.Size() > 20_000 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there is no trace: %s", &stderr)
+		}
+	}
+	cmd.Process.Signal(syscall.SIGKILL)
+	cmd.Wait()
+	trace := readTimeline(t, path)
+	ticks := trace.Named("timeline_killed:tick")
+	if len(ticks) < 10 || len(trace.Named("timeline_killed_pair:begin to end")) < 10 {
+		t.Fatalf("%d ticks and %d pairs", len(ticks), len(trace.Slices)-len(ticks))
+	}
+	for i, s := range ticks[1:] {
+		if s.Args["seq"] != ticks[i].Args["seq"].(uint64)+1 {
+			t.Errorf("tick %v follows %v", s.Args, ticks[i].Args)
+		}
+		if s.PID != program.PID() || s.TID == 0 || len(s.Stack) == 0 || !strings.Contains(s.Stack[0], ".traced (") {
+			t.Errorf("tick %v has the calls %q, in thread %d", s.Args, s.Stack, s.TID)
+		}
+	}
+}
+
+func TestParseSpan(t *testing.T) {
+	for _, test := range []struct {
+		text       string
+		start, end string
+		key        []string
+	}{
+		{"a:s,a:e", "a:s", "a:e", nil},
+		{"a:s,a:e:id", "a:s", "a:e", []string{"id"}},
+		{"a:s,a:e:machine,id", "a:s", "a:e", []string{"machine", "id"}},
+		{"/x/y:a:s,/x/y:a:e", "/x/y:a:s", "/x/y:a:e", nil},
+		{"y:a:s,y:a:e", "y:a:s", "y:a:e", nil},
+		{"y:a:s,y:a:e:id", "y:a:s", "y:a:e", []string{"id"}},
+		{"/x/y:a:s,/x/y:a:e:id", "/x/y:a:s", "/x/y:a:e", []string{"id"}},
+		{"uprobe:./x:f,uretprobe:./x:f", "uprobe:./x:f", "uretprobe:./x:f", nil},
+		{"uprobe:./x:f(int, char),uretprobe:./x:f(int, char):arg0", "uprobe:./x:f(int, char)", "uretprobe:./x:f(int, char)", []string{"arg0"}},
+		{"uprobe:./x:n::f,uretprobe:./x:n::f", "uprobe:./x:n::f", "uretprobe:./x:n::f", nil},
+	} {
+		s, err := parseSpan(test.text)
+		if err != nil || s.start != test.start || s.end != test.end || !slices.Equal(s.key, test.key) {
+			t.Errorf("%s: got %q, %q by %q, error %v", test.text, s.start, s.end, s.key, err)
+		}
+	}
+	for _, text := range []string{"", "a:s", "a:s,", ",a:e", "a:s,a:e,b:x", "a:s,a:e:", "a:s,a:e:id,", "nocolon,a:e"} {
+		if s, err := parseSpan(text); err == nil {
+			t.Errorf("%q is taken for %+v", text, s)
+		}
+	}
+}
