@@ -1,0 +1,128 @@
+// What the charts share: canvases of the device's pixels, axes, a cursor and a selected time.
+
+let trace, rank = []; // rank: of each probe, by its number of events
+const state = { off: new Set(), from: null, to: null };
+const charts = []; // functions that draw
+
+// canvasOf prepares a canvas and returns its context and size in CSS pixels.
+function canvasOf(canvas) {
+  const ratio = devicePixelRatio || 1, box = canvas.getBoundingClientRect();
+  const width = Math.max(1, Math.round(box.width)), height = Math.max(1, Math.round(box.height));
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  const g = canvas.getContext("2d");
+  g.scale(ratio, ratio);
+  g.font = "11px " + colors.sans;
+  return { g, width, height };
+}
+
+let drawing = false;
+function redraw() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    for (const draw of charts) draw();
+  });
+}
+
+// niceSteps returns round numbers from 0 to most.
+function niceSteps(most, wanted) {
+  if (!(most > 0)) return [0];
+  const raw = most / wanted, size = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map(m => m * size).find(s => s >= raw);
+  const all = [];
+  for (let v = 0; v <= most * 1.0001; v += step) all.push(v);
+  return all;
+}
+
+// timeAxis draws times below a chart, and the selected time over it.
+function timeAxis(g, box, from, to) {
+  const step = timeSteps.find(s => (to - from) / s <= box.width / 110) || 8.64e13;
+  const origin = Number((trace.first + BigInt(trace.Zone) * 1000000000n) % BigInt(step));
+  const digits = step >= 1e9 ? 0 : Math.min(9, Math.ceil(9 - Math.log10(step)));
+  g.fillStyle = colors.soft;
+  g.textAlign = "center";
+  g.textBaseline = "top";
+  for (let t = Math.ceil((from + origin) / step) * step - origin; t <= to; t += step) {
+    const x = box.x + (t - from) / (to - from) * box.width;
+    g.fillStyle = colors.line;
+    g.fillRect(Math.round(x), box.y + box.height, 1, 4);
+    if (x < box.x + 24 || x > box.x + box.width - 24) continue;
+    g.fillStyle = colors.soft;
+    g.fillText(clock(t, digits), x, box.y + box.height + 7);
+  }
+}
+
+function selectionOver(g, box, from, to) {
+  if (state.from === null) return;
+  const x = t => box.x + Math.min(1, Math.max(0, (t - from) / (to - from))) * box.width;
+  const a = x(state.from), b = x(state.to);
+  g.fillStyle = colors["accent-soft"];
+  g.fillRect(a, box.y, Math.max(1, b - a), box.height);
+  g.fillStyle = colors.accent;
+  g.fillRect(a, box.y, 1, box.height);
+  g.fillRect(b - 1, box.y, 1, box.height);
+}
+
+// span of all intervals, in nanoseconds since trace.first.
+const timeFrom = () => Number(BigInt(trace.Time.Begin) - trace.first);
+const timeTo = () => timeFrom() + trace.Time.Width * trace.Time.Bins;
+const binAt = i => timeFrom() + i * trace.Time.Width;
+
+// selectable lets a chart's time be selected by pointer and keys; read(bin) says what is at an interval.
+function selectable(canvas, boxOf, read, reading) {
+  let from = null, cursor = null, anchor = null;
+  const binOf = x => {
+    const box = boxOf();
+    return Math.max(0, Math.min(trace.Time.Bins - 1, Math.floor((x - box.x) / box.width * trace.Time.Bins)));
+  };
+  const show = (bin, y) => {
+    cursor = bin;
+    canvas.cursor = bin;
+    reading.textContent = bin === null ? "" : read(bin, y);
+    redraw();
+  };
+  canvas.addEventListener("pointermove", e => {
+    const bin = binOf(e.offsetX);
+    show(bin, e.offsetY);
+    if (from !== null && bin !== from) select(binAt(Math.min(from, bin)), binAt(Math.max(from, bin) + 1));
+  });
+  canvas.addEventListener("pointerdown", e => {
+    from = binOf(e.offsetX);
+    canvas.setPointerCapture(e.pointerId);
+  });
+  canvas.addEventListener("pointerup", e => {
+    if (from !== null && binOf(e.offsetX) === from && state.from !== null) select(null, null);
+    from = null;
+  });
+  canvas.addEventListener("pointerleave", () => { if (document.activeElement !== canvas) show(null); });
+  canvas.addEventListener("blur", () => show(null));
+  canvas.addEventListener("keydown", e => {
+    const moves = { ArrowLeft: -1, ArrowRight: 1, PageUp: -32, PageDown: 32, Home: -Infinity, End: Infinity };
+    if (e.key === "Escape") select(null, null);
+    if (!(e.key in moves)) return;
+    e.preventDefault();
+    const before = cursor ?? (moves[e.key] > 0 ? -1 : trace.Time.Bins);
+    const bin = Math.max(0, Math.min(trace.Time.Bins - 1, before + moves[e.key]));
+    if (e.shiftKey) {
+      anchor ??= Math.max(0, Math.min(trace.Time.Bins - 1, before));
+      select(binAt(Math.min(anchor, bin)), binAt(Math.max(anchor, bin) + 1));
+    } else anchor = null;
+    show(bin);
+  });
+}
+
+// select selects events from one time to another, or all. It reports whether that is news.
+function select(from, to) {
+  if (state.from === from && state.to === to) return false;
+  state.from = from;
+  state.to = to;
+  const button = $("time-reset");
+  button.hidden = from === null;
+  if (from !== null) button.textContent = `${clock(from, 3)} – ${clock(to, 3)} ✕`;
+  button.setAttribute("aria-label", "Show all times");
+  refilter();
+  redraw();
+  return true;
+}

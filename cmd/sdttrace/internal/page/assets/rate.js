@@ -1,0 +1,109 @@
+// The chart of rates: events of each interval by probe, one upon the other.
+
+const rateBox = () => {
+  const r = $("rate-canvas").getBoundingClientRect();
+  return { x: 58, y: 6, width: r.width - 66, height: r.height - 34 };
+};
+const visibleProbes = () => trace.order.filter(p => !state.off.has(p));
+
+function drawRate() {
+  const { g } = canvasOf($("rate-canvas")), box = rateBox();
+  const bins = trace.Time.Bins, seconds = trace.Time.Width / 1e9;
+  const probes = visibleProbes(), total = probes.reduce((n, p) => n + trace.Probes[p].Count, 0);
+  // Intervals become one that are narrower than two pixels, or have few events: chance would
+  // be all that such a chart shows.
+  const merge = Math.max(1, Math.ceil(bins / Math.min(box.width / 2, Math.max(60, total / 12))));
+  const columns = Math.ceil(bins / merge);
+  const sums = probes.map(p => {
+    const out = new Float64Array(columns), rate = trace.Probes[p].Rate;
+    for (let i = 0; i < rate.length; i++) out[Math.floor(i / merge)] += rate[i];
+    return out;
+  });
+  let most = 0;
+  for (let c = 0; c < columns; c++) most = Math.max(most, sums.reduce((sum, s) => sum + s[c], 0));
+  const width = i => Math.min(merge, bins - i * merge);
+  const scale = seconds * merge, top = most / scale || 1;
+  g.textAlign = "right";
+  g.textBaseline = "middle";
+  for (const v of niceSteps(top, 4)) {
+    const y = Math.round(box.y + box.height * (1 - v / top));
+    g.fillStyle = v ? colors.grid : colors.line;
+    g.fillRect(box.x, y, box.width, 1);
+    g.fillStyle = colors.soft;
+    if (y > 10) g.fillText(perSecond(v), box.x - 8, y);
+  }
+  for (let c = 0; c < columns; c++) {
+    let y = box.y + box.height;
+    const x = box.x + c * merge / bins * box.width, w = width(c) / bins * box.width;
+    for (let k = 0; k < probes.length; k++) {
+      const h = sums[k][c] / most * box.height;
+      if (!h) continue;
+      g.fillStyle = probeColor(probes[k]);
+      g.fillRect(x, y - h, Math.max(0.6, w - (w > 3 ? 1 : 0)), h);
+      y -= h;
+    }
+  }
+  selectionOver(g, box, timeFrom(), timeTo());
+  cursorOver(g, box, $("rate-canvas").cursor);
+  timeAxis(g, box, timeFrom(), timeTo());
+}
+
+function cursorOver(g, box, bin) {
+  if (bin === null || bin === undefined) return;
+  g.fillStyle = colors.ink;
+  g.fillRect(Math.round(box.x + (bin + 0.5) / trace.Time.Bins * box.width), box.y, 1, box.height);
+}
+
+function readRate(bin) {
+  const parts = visibleProbes().map(p => [trace.Probes[p].Name, trace.Probes[p].Rate[bin] || 0]).filter(p => p[1]);
+  const sum = parts.reduce((s, p) => s + p[1], 0), seconds = trace.Time.Width / 1e9;
+  const more = parts.length > 6 ? `, ${parts.length - 6} more` : "";
+  return `${clock(binAt(bin))}, ${durationText(trace.Time.Width)}: ${plural(sum, "event")} (${perSecond(sum / seconds)})` + (parts.length ? " · " + parts.slice(0, 6).map(([name, n]) => `${name} ${count(n)}`).join(" · ") + more : "");
+}
+
+// legendOf makes the button that shows and hides a probe.
+function legendOf(p) {
+  const button = el("button", "", el("i", ""), trace.Probes[p].Name, el("span", "n"));
+  button.type = "button";
+  button.dataset.probe = trace.Probes[p].Name;
+  button.title = "Click: show or hide. Double-click: show only this one";
+  button.addEventListener("click", () => {
+    if (state.off.has(p)) state.off.delete(p); else state.off.add(p);
+    updateProbes();
+  });
+  button.addEventListener("dblclick", () => {
+    const only = visibleProbes().length === 1 && !state.off.has(p);
+    state.off = new Set(only ? [] : trace.order.filter(other => other !== p));
+    updateProbes();
+  });
+  return button;
+}
+
+function setUpRate() {
+  selectable($("rate-canvas"), rateBox, readRate, $("rate-reading"));
+  charts.push(drawRate);
+}
+
+function updateRate() {
+  const legend = $("legend");
+  trace.order.forEach((p, i) => {
+    if (i === legend.children.length) legend.append(legendOf(p));
+    const button = legend.children[i];
+    button.dataset.count = trace.Probes[p].Count;
+    button.querySelector(".n").textContent = count(trace.Probes[p].Count);
+  });
+  updateProbes(true);
+  $("rate-sub").textContent = `of all ${plural(trace.Total, "event")}`;
+  $("rate-canvas").setAttribute("aria-label", `Events by time and probe: ${trace.order.slice(0, 8).map(p => `${trace.Probes[p].Name} ${trace.Probes[p].Count}`).join(", ")}`);
+}
+
+function updateProbes(first) {
+  for (const [i, button] of [...$("legend").children].entries()) {
+    button.setAttribute("aria-pressed", String(!state.off.has(trace.order[i])));
+    button.querySelector("i").style.background = probeColor(trace.order[i]);
+  }
+  if (!first) {
+    refilter();
+    redraw();
+  }
+}

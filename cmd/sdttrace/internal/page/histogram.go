@@ -1,0 +1,49 @@
+package page
+
+import "math"
+
+// histogram counts numbers in buckets, eight from each power of two to the next.
+type histogram struct {
+	count    uint64
+	min, max float64
+	sum      float64
+	buckets  map[int]uint64
+}
+
+// bucketsPerOctave is how many buckets there are from a power of two to the next.
+const bucketsPerOctave = 8
+
+// maxFloat is the largest number that JSON has: a sum may be more.
+const maxFloat = math.MaxFloat64
+
+func bitsOf(v float64) uint64 { return math.Float64bits(v) }
+
+func (h *histogram) add(v float64) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return
+	}
+	if h.count == 0 {
+		h.min, h.max, h.buckets = v, v, map[int]uint64{}
+	}
+	h.min, h.max = min(h.min, v), max(h.max, v)
+	h.sum += v
+	h.count++
+	h.buckets[bucketOf(v)]++
+}
+
+// bucketOf returns the number of the bucket of v: 0 for 0, and numbers of equal size and
+// another sign for negative ones. The page computes the bounds from it.
+//
+// A number is m·2^e with m from 1/2 to 1. The smallest e is -1073, so that e + 1074 is
+// positive.
+func bucketOf(v float64) int {
+	if v == 0 {
+		return 0
+	}
+	m, e := math.Frexp(math.Abs(v))
+	n := (e+1074)*bucketsPerOctave + int((m-0.5)*2*bucketsPerOctave)
+	if v < 0 {
+		return -n
+	}
+	return n
+}

@@ -1,0 +1,162 @@
+package page
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+)
+
+// Summary is what the page says of the session.
+type Summary struct {
+	Command        string // that wrote the page
+	Lost, Filtered uint64 // events
+	Version        string
+	Tree           bool `json:",omitempty"` // of a server: it has the tree of probes, too
+}
+
+// contents is what the page shows beside the events.
+type contents struct {
+	Summary
+	Written     time.Time
+	Zone        int   // of the machine, in seconds east of Greenwich
+	First, Last int64 `json:",string"`
+	Total, Kept uint64
+	Most        uint64
+	Complete    int64 `json:",string"` // from when on all events are kept; 0 for always
+	Cut         uint64
+	Time        struct {
+		Begin int64 `json:",string"`
+		Width int64
+		Bins  int
+	}
+	Probes    []probeContents
+	Spans     []spanContents
+	Names     []string
+	Parents   []int32
+	Functions []int32 // names of the nodes of the tree
+}
+
+type probeContents struct {
+	Name   string
+	Count  uint64
+	Rate   []uint64
+	Args   []argContents
+	Stacks [][2]uint64 // nodes, and how many events have their stack
+}
+
+type argContents struct {
+	Name, Unit string
+	Values     *values `json:",omitempty"`
+}
+
+// values is a histogram.
+type values struct {
+	Count         uint64
+	Min, Max, Sum float64
+	Buckets       [][2]int64 // numbers of buckets, and how many values are in them
+}
+
+type spanContents struct {
+	Name       string
+	Start, End int // probes
+	Took       *values
+	Heat       []heatContents
+	Slowest    []slowContents
+}
+
+type heatContents struct {
+	Row    int
+	Counts []uint64
+}
+
+type slowContents struct {
+	slow
+	Began string
+}
+
+// Write writes the page. Nothing is added meanwhile.
+func (p *Page) Write(w io.Writer, s Summary) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seal()
+	// What is encoded has neither functions nor channels, and no number that is none.
+	text, err := json.Marshal(p.contents(s))
+	if err != nil {
+		return err
+	}
+	script, err := program("file")
+	if err != nil {
+		return err
+	}
+	return writeDocument(w, script, policyOf(script, ""), func(out *bufio.Writer) {
+		writeData(out, "contents", compress(text))
+		for _, b := range p.blocks {
+			writeData(out, "events", b.data)
+		}
+	})
+}
+
+// writeData writes an element that holds bytes: base64 has nothing that HTML means.
+func writeData(out *bufio.Writer, class string, data []byte) {
+	fmt.Fprintf(out, "<script type=\"application/gzip;base64\" class=%q>", class)
+	to := base64.NewEncoder(base64.StdEncoding, out)
+	to.Write(data)
+	to.Close()
+	out.WriteString("</script>\n")
+}
+
+func (p *Page) contents(s Summary) *contents {
+	now := time.Now()
+	_, zone := now.Zone()
+	s.Command = strings.ToValidUTF8(s.Command, "\uFFFD")
+	c := &contents{
+		Summary: s, Written: now, Zone: zone, First: p.first, Last: p.last, Total: p.total, Kept: p.kept, Most: p.most,
+		Complete: p.oldest, Cut: p.calls.cut, Names: p.calls.names,
+	}
+	c.Time.Begin, c.Time.Width, c.Time.Bins = p.time.begin, p.time.width, p.time.bins
+	for _, n := range p.calls.nodes {
+		c.Parents, c.Functions = append(c.Parents, n.parent), append(c.Functions, n.name)
+	}
+	for _, pr := range p.probes {
+		pc := probeContents{Name: pr.name, Count: pr.count, Rate: pr.rate.counts}
+		for node, n := range pr.stacks {
+			pc.Stacks = append(pc.Stacks, [2]uint64{uint64(node), n})
+		}
+		for _, a := range pr.args {
+			pc.Args = append(pc.Args, argContents{a.name, a.unit, a.values.contents()})
+		}
+		c.Probes = append(c.Probes, pc)
+	}
+	for _, known := range p.spans {
+		known.cut()
+		sc := spanContents{Name: known.start.name + " → " + known.end.name, Start: known.start.number, End: known.end.number, Took: known.took.contents()}
+		for row, s := range known.heat {
+			sc.Heat = append(sc.Heat, heatContents{row, s.counts})
+		}
+		for _, s := range known.slowest {
+			sc.Slowest = append(sc.Slowest, slowContents{s, fmt.Sprint(s.Began)})
+		}
+		c.Spans = append(c.Spans, sc)
+	}
+	return c
+}
+
+// contents returns the histogram; nil if it has no values.
+func (h *histogram) contents() *values {
+	if h.count == 0 {
+		return nil
+	}
+	v := &values{Count: h.count, Min: h.min, Max: h.max, Sum: min(max(h.sum, -maxFloat), maxFloat)}
+	if math.IsNaN(v.Sum) {
+		v.Sum = 0 // of sums that are too large, of both signs
+	}
+	for b, n := range h.buckets {
+		v.Buckets = append(v.Buckets, [2]int64{int64(b), int64(n)})
+	}
+	return v
+}

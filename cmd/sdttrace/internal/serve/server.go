@@ -1,0 +1,255 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"mime"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
+)
+
+// Options are what a server shows.
+type Options struct {
+	Page    *page.Page
+	Summary func() page.Summary // of what the page has now
+	// Tree returns the probes that can be traced; nil if none are shown.
+	Tree func(context.Context) (*Tree, error)
+	// Change attaches to a probe of the tree, or detaches from it; nil if the page is read-only.
+	// What is wrong with what was asked for is a [RequestError].
+	Change func(context.Context, Change) error
+}
+
+// Change is what the page asks for by a click.
+type Change struct {
+	Probe
+	Attach bool
+}
+
+// RequestError is an error in a request.
+type RequestError string
+
+func (e RequestError) Error() string { return string(e) }
+
+// Server serves a page.
+type Server struct {
+	o        Options
+	listener net.Listener
+	token    string
+	hosts    []string
+	http     http.Server
+	served   chan error
+	end      sync.Once
+	ended    chan struct{} // closed when nothing follows
+
+	mu   sync.Mutex
+	tabs map[string]tab // pages that are shown
+}
+
+// tab is a page that a browser shows.
+type tab struct {
+	seen     time.Time
+	waiting  bool // has a request that is not yet answered
+	complete bool // has all
+}
+
+const (
+	// pause is the time from one update to the next, while events come.
+	pause = time.Second
+	// patience is how long an update waits for events, so that the page learns that the
+	// server lives.
+	patience = 15 * time.Second
+	// absent is after how long a page that does not ask has been closed.
+	absent = 10 * time.Second
+	// farewell is how long pages may take to draw what they have and to fetch the end.
+	farewell = 10 * time.Second
+	// lastAnswers is how long answers may take that are being written then.
+	lastAnswers = 3 * time.Second
+	maxTabs     = 64
+)
+
+// New returns a server for a listener of [Listen], which it closes in the end.
+func New(l net.Listener, o Options) *Server {
+	s := &Server{o: o, listener: l, token: newToken(), hosts: hostsOf(l), served: make(chan error, 1), ended: make(chan struct{}), tabs: map[string]tab{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.document)
+	mux.HandleFunc("GET /update", s.update)
+	mux.HandleFunc("GET /probes", s.tree)
+	mux.HandleFunc("POST /probes", s.change)
+	s.http = http.Server{
+		Handler: s.guard(mux), ErrorLog: log.New(io.Discard, "", 0),
+		ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	return s
+}
+
+// URL returns the page's address, with the token.
+func (s *Server) URL() string { return "http://" + s.hosts[0] + "/?token=" + s.token }
+
+// Start begins to serve.
+func (s *Server) Start() {
+	go func() { s.served <- s.http.Serve(s.listener) }()
+}
+
+// Wait waits until ctx is done, or the server has to end, and returns why.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-s.served:
+		s.served <- err
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return fmt.Errorf("serve the page: %w", reason(err))
+	}
+}
+
+// Close ends the server, once pages that are shown have all events, or do not ask for them.
+func (s *Server) Close() error {
+	s.end.Do(func() {
+		close(s.ended)
+		for deadline := time.Now().Add(farewell); !s.allComplete() && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err == nil || !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return s.http.Close()
+}
+
+// allComplete reports whether all pages that are shown have everything.
+func (s *Server) allComplete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tabs {
+		if !t.complete && (t.waiting || time.Since(t.seen) < absent) {
+			return false
+		}
+	}
+	return true
+}
+
+// see notes that a page asks, or has been answered.
+func (s *Server) see(name string, t tab) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.seen = time.Now()
+	for other, o := range s.tabs {
+		if !o.waiting && time.Since(o.seen) > absent {
+			delete(s.tabs, other)
+		}
+	}
+	if _, known := s.tabs[name]; known || len(s.tabs) < maxTabs {
+		s.tabs[name] = t
+	}
+}
+
+func (s *Server) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tabs, name)
+}
+
+func (s *Server) document(w http.ResponseWriter, _ *http.Request) {
+	html, policy, err := page.Live()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", policy+"; "+unframed)
+	w.Write(html) // the browser may be gone
+}
+
+// update answers as soon as there is something new, but not sooner than the last answer
+// allows.
+func (s *Server) update(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	blocks, _ := strconv.ParseUint(query.Get("blocks"), 10, 64)
+	since, name := page.Position{Blocks: blocks, Tag: query.Get("tag")}, query.Get("tab")
+	s.see(name, tab{waiting: true})
+	ended := false
+	defer func() {
+		if s.see(name, tab{complete: ended}); r.Context().Err() != nil {
+			s.forget(name) // it was closed, and does not ask again
+		}
+	}()
+	wait := pause
+	if since.Tag == "" {
+		wait = 0
+	}
+	for begin := time.Now(); ; wait = pause {
+		select {
+		case <-s.ended:
+			ended = true
+		case <-r.Context().Done():
+			return
+		case <-time.After(wait):
+		}
+		u, err := s.o.Page.Update(s.o.Summary(), ended, since)
+		switch {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		case u != nil:
+			w.Header().Set("Content-Type", "application/octet-stream")
+			ended = u.Write(w) == nil && ended
+			return
+		case ended || time.Since(begin) > patience:
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+	}
+}
+
+func (s *Server) tree(w http.ResponseWriter, r *http.Request) {
+	if s.o.Tree == nil {
+		http.NotFound(w, r)
+		return
+	}
+	t, err := s.o.Tree(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	t.Attach = s.o.Change != nil
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(t) // the browser may be gone
+}
+
+// maxChange bounds a request.
+const maxChange = 64 << 10
+
+func (s *Server) change(w http.ResponseWriter, r *http.Request) {
+	var c Change
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		http.Error(w, "want a probe as JSON", http.StatusUnsupportedMediaType)
+		return
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxChange)).Decode(&c); err != nil {
+		http.Error(w, "want a probe as JSON: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	err := s.o.Change(r.Context(), c)
+	var request RequestError
+	switch {
+	case errors.As(err, &request):
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}

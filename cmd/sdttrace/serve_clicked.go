@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/serve"
+)
+
+// clicked is what a page has attached to: a session for each probe.
+type clicked struct {
+	ctx  context.Context
+	f    *traceFlags
+	opts *attach.Options
+	page *page.Page
+
+	changing sync.Mutex // held while a probe is attached to, or detached from
+	mu       sync.Mutex
+	sessions map[serve.Probe]*click
+	changed  time.Time
+	past     attach.Stats // of sessions that have ended
+}
+
+// click is a session of a page.
+type click struct {
+	session *attach.Session
+	done    chan struct{} // closed when all its events are on the page
+	err     error         // of its events, once done is closed
+}
+
+// maxClicked bounds the buffers between the kernel and sdttrace.
+const maxClicked = 64
+
+func newClicked(ctx context.Context, f *traceFlags, opts *attach.Options, p *page.Page) *clicked {
+	return &clicked{ctx: ctx, f: f, opts: opts, page: p, sessions: map[serve.Probe]*click{}}
+}
+
+// change attaches to a probe, or detaches from it, by a session that is done when c.ctx is.
+// What is so already stays so.
+func (c *clicked) change(_ context.Context, wanted serve.Change) error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	all := c.all()
+	running := all[wanted.Probe]
+	switch {
+	case wanted.Attach == (running != nil):
+		return nil
+	case !wanted.Attach:
+		return c.detach(wanted.Probe, running)
+	case len(all) >= maxClicked:
+		return serve.RequestError(fmt.Sprintf("%d probes are attached to: detach from one of them first", maxClicked))
+	case strings.ContainsAny(wanted.Provider+wanted.Name, `:*?[]\`):
+		return serve.RequestError("its name has characters of patterns: trace it by sdttrace PROBE")
+	}
+	s, err := attach.Open(c.ctx, []string{wanted.Provider + ":" + wanted.Name}, c.opts)
+	if err != nil {
+		return openError(err)
+	}
+	running = &click{session: s, done: make(chan struct{})}
+	c.mu.Lock()
+	c.sessions[wanted.Probe], c.changed = running, time.Now()
+	c.mu.Unlock()
+	go func() {
+		defer close(running.done)
+		own := *c.f // which knows what numbers mean, for one session at a time
+		own.limit, own.meanings.of = 0, nil
+		running.err = own.addPageEvents(c.page, s, nil)
+	}()
+	return nil
+}
+
+func (c *clicked) detach(probe serve.Probe, running *click) error {
+	err := running.session.Stop()
+	<-running.done // when the page has all of its events
+	err = errors.Join(err, running.session.Close())
+	st, failed := running.session.Stats()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.sessions, probe)
+	c.changed = time.Now()
+	c.past.Add(st)
+	return errors.Join(running.err, err, failed)
+}
+
+// close detaches from everything.
+func (c *clicked) close(stderr io.Writer) {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	for probe, running := range c.all() {
+		if err := c.detach(probe, running); err != nil {
+			fmt.Fprintf(stderr, "sdttrace: %s:%s: %v\n", probe.Provider, probe.Name, err)
+		}
+		awaitClose(running.session, stderr)
+	}
+}
+
+// all returns the sessions.
+func (c *clicked) all() map[serve.Probe]*click {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.sessions)
+}
+
+func (c *clicked) has(p serve.Probe) bool { return c.all()[p] != nil }
+
+// since reports whether something was attached to or detached from since a time.
+func (c *clicked) since(t time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed.After(t)
+}
+
+// stats adds up all sessions.
+func (c *clicked) stats() attach.Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := c.past
+	for _, running := range c.sessions {
+		if st, err := running.session.Stats(); err == nil {
+			sum.Add(st)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/serve"
+)
+
+// treeAge is how old a tree may be that is shown again: several pages cost no more than one.
+const treeAge = time.Second
+
+// probeTree reads which probes there are, and who watches them, when a page asks.
+type probeTree struct {
+	pids     []int
+	attached *clicked
+
+	mu     sync.Mutex
+	at     time.Time
+	probes []liveProbe
+	remark string
+}
+
+func (t *probeTree) read(ctx context.Context) (*serve.Tree, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if time.Since(t.at) > treeAge || t.attached.since(t.at) {
+		began := time.Now()
+		var l lister
+		var says bytes.Buffer
+		if err := l.readWatched(ctx, t.pids, &says); err != nil && !errors.Is(err, errNoneMatches) {
+			return nil, err
+		}
+		t.at, t.probes = began, l.probes
+		t.remark = strings.ReplaceAll(strings.TrimSpace(says.String()), "sdttrace: ", "")
+	}
+	return t.tree(), nil
+}
+
+// tree groups the processes that have a probe.
+func (t *probeTree) tree() *serve.Tree {
+	out := &serve.Tree{Remark: t.remark, Probes: []serve.TreeProbe{}}
+	at := map[serve.Probe]int{}
+	for i := range t.probes {
+		p := &t.probes[i]
+		probe := serve.Probe{Provider: p.Provider, Name: p.Name}
+		n, ok := at[probe]
+		if !ok {
+			n = len(out.Probes)
+			at[probe] = n
+			out.Probes = append(out.Probes, serve.TreeProbe{Probe: probe, Attached: t.attached.has(probe)})
+		}
+		watched := -1
+		if p.Semaphore != nil {
+			watched = int(*p.Semaphore) + int(p.Local)
+		}
+		out.Probes[n].Processes = append(out.Probes[n].Processes, serve.Process{
+			PID: p.PID, Comm: p.Comm, Path: p.Path, Watched: watched, State: p.State, By: p.by(),
+		})
+	}
+	for probe := range t.attached.all() {
+		if _, ok := at[probe]; !ok { // whose processes have ended, and may come again
+			out.Probes = append(out.Probes, serve.TreeProbe{Probe: probe, Attached: true, Processes: []serve.Process{}})
+		}
+	}
+	slices.SortFunc(out.Probes, func(a, b serve.TreeProbe) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}

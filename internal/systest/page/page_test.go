@@ -1,0 +1,290 @@
+package page_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
+)
+
+// requests is how many requests a shop serves in most tests.
+const requests = 3000
+
+// truth is what a page of a shop has to show.
+type truth struct{ failed, ordered int }
+
+func truthOf(n int) (all truth) {
+	for id := range n {
+		if statusOf(id) >= 500 {
+			all.failed++
+		}
+		if pathOf(id) == "/api/order" {
+			all.ordered++
+		}
+	}
+	return all
+}
+
+// trace runs sdttrace while a shop serves, and returns the page.
+func trace(t *testing.T, shop *exec.Cmd, n int, flags ...string) string {
+	t.Helper()
+	page := file(t)
+	p := tracee.Start(t, shop).Ready()
+	cmd := exec.Command(build(t), append([]string{"--html", page, "-p", strconv.Itoa(p.PID())}, flags...)...)
+	var stderr tracee.Output
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stderr.Await(t, "attached to 2 of 2 sites")
+	p.Do(strconv.Itoa(n))
+	cmd.Process.Signal(syscall.SIGINT)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	if want := fmt.Sprintf("sdttrace: %d events, 0 lost", 2*n); !strings.Contains(stderr.String(), want) {
+		t.Fatalf("want %q in\n%s", want, &stderr)
+	}
+	return page
+}
+
+// record has a shop keep what it serves, and returns the page of that.
+func record(t *testing.T, name string, n int, size string) (page, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	shop := tracee.Self("shop", name)
+	shop.Env = append(shop.Environ(), "USDT_RECORDER="+dir+","+size)
+	p := tracee.Start(t, shop).Ready()
+	p.Do(strconv.Itoa(n))
+	page = file(t)
+	out := needs.Run(t, build(t), "replay", "--html", page, "--span", name+":request_start,"+name+":request_done:id", dir, name+":*")
+	if want := "0 lost"; !strings.Contains(out, want) {
+		t.Fatalf("want %q in\n%s", want, out)
+	}
+	return page, dir
+}
+
+// TestPage reads and uses pages of events that came by each way.
+func TestPage(t *testing.T) {
+	t.Run("kernel", func(t *testing.T) {
+		needs.Root(t)
+		b := open(t, trace(t, tracee.Self("shop", "page_kernel"), requests, "--stack", "--buffer", "64M", "page_kernel:*"))
+		checkCounts(b, "page_kernel")
+		checkNumbers(b, "page_kernel")
+		checkFilter(b)
+		checkTable(b, "page_kernel")
+		checkFlame(b)
+		checkTime(b)
+	})
+	t.Run("shared memory", func(t *testing.T) {
+		shop := tracee.Self("shop", "page_local")
+		shop.Env = append(shop.Environ(), "USDT_LOCAL=1")
+		b := open(t, trace(t, shop, requests, "--stack", "--user", "--buffer", "64M", "page_local:*"))
+		checkCounts(b, "page_local")
+		checkNumbers(b, "page_local")
+		checkFilter(b)
+		checkFlame(b)
+	})
+	t.Run("recording", func(t *testing.T) {
+		page, dir := record(t, "page_recorded", requests, "16M")
+		b := open(t, page)
+		checkLatency(b, dir)
+		b.press("2", "Escape") // all of the time again
+		b.awaitShown(2 * requests)
+		checkCounts(b, "page_recorded")
+		checkNumbers(b, "page_recorded")
+		checkFilter(b)
+		awaitCheck(b, "no stacks: hidden", "document.querySelector('#flame').hidden", true)
+	})
+}
+
+func checkCounts(b *tab, provider string) {
+	b.t.Helper()
+	check(b.t, "events", b.data("#total-events", "value"), 2*requests)
+	check(b.t, "events, as text", b.text("#total-events"), "6000")
+	check(b.t, "lost", b.data("#total-lost", "value"), 0)
+	check(b.t, "processes", b.data("#total-processes", "value"), 1)
+	for _, probe := range []string{"request_start", "request_done"} {
+		check(b.t, probe, b.data(fmt.Sprintf("#legend [data-probe='%s:%s']", provider, probe), "count"), requests)
+	}
+	check(b.t, "in the chart of rates", get[int](b, "trace.Probes.reduce((sum, p) => sum + p.Rate.reduce((a, b) => a + b, 0), 0)"), 2*requests)
+	// What was fired to do harm is text.
+	check(b.t, "harm", get[string](b, "typeof harmed"), "undefined")
+	check(b.t, "images", get[int](b, "document.images.length"), 0)
+}
+
+func checkNumbers(b *tab, provider string) {
+	b.t.Helper()
+	var sum, longest float64
+	for id := range requests {
+		sum += float64(tookOf(id))
+		longest = max(longest, float64(tookOf(id)))
+	}
+	took := fmt.Sprintf(".card[data-probe='%s:request_done'][data-arg=took]", provider)
+	check(b.t, "values of took", b.data(took, "count"), requests)
+	check(b.t, "the least took", b.data(took, "min"), float64(tookOf(0)))
+	check(b.t, "the longest took", b.data(took, "max"), longest)
+	check(b.t, "the sum of took", b.data(took, "sum"), sum)
+	if text := b.text(took); !strings.Contains(text, "mean\u00a050.05\u00a0ms") {
+		b.t.Errorf("the card of took says %q, want a mean of 50.05 ms", text)
+	}
+}
+
+// checkFilter types filters, and reads how many events pass.
+func checkFilter(b *tab) {
+	b.t.Helper()
+	want := truthOf(requests)
+	for filter, want := range map[string]int{
+		"status>=500":                       want.failed,
+		"-status>=500":                      2*requests - want.failed,
+		"path=/api/order":                   2 * want.ordered,
+		"ORDER status=200":                  ordered(200),
+		"took>99.85ms":                      2 * requests / 1000,
+		"id=17":                             2,
+		"probe~_done id<17":                 17,
+		`"<script>harmed" probe~start id<7`: 1,
+		`path~\xff\xfe id<14`:               4,
+		"status=2e2 took<=1ms":              requests/1000*10 - requests/1000, // of ten, one failed
+		"nothing has this":                  0,
+	} {
+		b.write("/", filter)
+		awaitCheck(b, "the filter", "document.querySelector('#filter').value", filter)
+		b.awaitShown(want)
+		b.press("Escape")
+		b.awaitShown(2 * requests)
+	}
+	b.write("/", "stats>=500")
+	b.await("!document.querySelector('#filter-error').hidden")
+	check(b.t, "the error", b.text("#filter-error"), "no event has an argument “stats”")
+	b.press("Escape")
+	b.await("document.querySelector('#filter-error').hidden")
+}
+
+// ordered returns how many orders had a status.
+func ordered(status int64) (n int) {
+	for id := range requests {
+		if pathOf(id) == "/api/order" && statusOf(id) == status {
+			n++
+		}
+	}
+	return n
+}
+
+// checkTable shows one probe only, sorts by an argument, and opens an event.
+func checkTable(b *tab, provider string) {
+	b.t.Helper()
+	b.click(fmt.Sprintf("#legend [data-probe='%s:request_start']", provider))
+	b.awaitShown(requests)
+	b.click("#grid-head [data-column=took]")
+	b.await("document.querySelector('#grid-head [aria-sort=descending]') !== null")
+	const line = "#grid-rows .row.picked"
+	b.click("#grid")
+	b.press("Home")
+	if got := b.text(line); !strings.Contains(got, "100\u00a0ms") {
+		b.t.Errorf("the event with the longest took is %q, want 100 ms", got)
+	}
+	b.press("End")
+	if got := b.text(line); !strings.Contains(got, "100\u00a0µs") {
+		b.t.Errorf("the event with the shortest took is %q, want 100 µs", got)
+	}
+	b.press("Enter")
+	last := 1000 * (requests/1000 - 1) // of equal ones, the last
+	if got := b.text("#detail"); !strings.Contains(got, fmt.Sprintf("id\n%d\n", last)) || !strings.Contains(got, "(*probes).") {
+		b.t.Errorf("the details are\n%s\nwant id %d and the stack", got, last)
+	}
+	b.press("Escape")
+	awaitCheck(b, "details are hidden", "document.querySelector('#detail').hidden", true)
+	b.click(fmt.Sprintf("#legend [data-probe='%s:request_start']", provider))
+	b.awaitShown(2 * requests)
+}
+
+// checkFlame walks through the flame graph, and finds functions.
+func checkFlame(b *tab) {
+	b.t.Helper()
+	failed := truthOf(requests).failed
+	b.write("f", "probes).fail")
+	b.await(fmt.Sprintf("document.querySelector('#flame-sub').dataset.events === '%d'", failed))
+	if got, want := b.text("#flame-sub"), fmt.Sprintf("1 function found, in %d events (5 %%)", failed); strings.ReplaceAll(got, "\u00a0", " ") != want {
+		b.t.Errorf("the page says %q, want %q", got, want)
+	}
+	b.press("Escape", "4")
+	check(b.t, "all stacks", strings.ReplaceAll(b.text("#flame-reading"), "\u00a0", " "), "All stacks: 6000 events, 100 %")
+	for range 20 {
+		b.press("Down") // into what has most events
+		if strings.Contains(b.text("#flame-reading"), ").answer") {
+			break
+		}
+	}
+	got := strings.ReplaceAll(b.text("#flame-reading"), "\u00a0", " ")
+	if want := fmt.Sprintf("(*probes).answer: %d events, 45 %%; %d here itself", requests-failed, requests-failed); !strings.HasSuffix(got, want) {
+		b.t.Errorf("the page reads %q, want %q", got, want)
+	}
+	b.press("Enter")
+	awaitCheck(b, "zoomed in", "nodeName(flame.root).endsWith('.answer') && flame.boxes.filter(b => !b.above).length === 1", true)
+	b.press("Escape")
+	awaitCheck(b, "zoomed out", "flame.root", 0)
+	b.await("flame.boxes.every(b => !b.above)") // drawn again
+	// By the pointer: the outermost call, below "all".
+	x := get[float64](b, "(() => { const c = document.querySelector('#flame-canvas'); c.scrollIntoView({ block: 'center', behavior: 'instant' }); return c.getBoundingClientRect().left + 20 })()")
+	y := get[float64](b, "document.querySelector('#flame-canvas').getBoundingClientRect().top + 30")
+	b.do(mouseClick(x, y))
+	awaitCheck(b, "clicked", "trace.Parents[flame.root] === 0", true)
+	b.click("#flame-reset")
+	awaitCheck(b, "zoomed out", "flame.root", 0)
+}
+
+// checkTime selects a part of the time by keys, and compares the table with the chart.
+func checkTime(b *tab) {
+	b.t.Helper()
+	b.press("1", "Home")
+	for range 3 {
+		b.do(shiftRight)
+	}
+	want := get[int](b, "trace.Probes.reduce((sum, p) => sum + p.Rate.slice(0, 4).reduce((a, b) => a + b, 0), 0)")
+	if want == 0 || want == 2*requests {
+		b.t.Fatalf("%d events are in the first four intervals", want)
+	}
+	b.awaitShown(want)
+	b.click("#time-reset")
+	b.awaitShown(2 * requests)
+}
+
+// checkLatency compares pairs with the events of the same recording, one by one.
+func checkLatency(b *tab, dir string) {
+	b.t.Helper()
+	out := needs.Run(b.t, build(b.t), "replay", "-q", "--json", dir)
+	type line struct {
+		Time time.Time
+		Name string
+		Args struct{ ID int }
+	}
+	began := map[int]time.Time{}
+	var longest, sum time.Duration
+	for text := range strings.Lines(out) {
+		var l line
+		if json.Unmarshal([]byte(text), &l) != nil {
+			continue // the summary
+		}
+		if l.Name == "request_start" {
+			began[l.Args.ID] = l.Time
+			continue
+		}
+		took := l.Time.Sub(began[l.Args.ID])
+		longest, sum = max(longest, took), sum+took
+	}
+	check(b.t, "pairs", b.data("#latency-figures dd", "value"), requests)
+	check(b.t, "the mean", get[float64](b, "span.Took.Sum"), float64(sum))
+	check(b.t, "the longest", b.data("#slowest tbody tr", "took"), float64(longest))
+	check(b.t, "pairs in the heat map", get[int](b, "span.Heat.reduce((n, h) => n + h.Counts.reduce((a, b) => a + b, 0), 0)"), requests)
+	awaitCheck(b, "slowest", "document.querySelectorAll('#slowest tbody tr').length", 20)
+	b.click("#slowest tbody tr button")
+	b.await("state.from !== null && rows.length > 0 && rows.length < trace.length && document.querySelector('.row.picked') !== null")
+	check(b.t, "the start of the slowest pair is picked", get[float64](b, "trace.event(rows[grid.picked]).time"), get[float64](b, "Number(BigInt(span.Slowest[0].Began) - trace.first)"))
+}
