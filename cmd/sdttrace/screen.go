@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// screen is a part of a terminal, at its cursor, in which each frame takes the place of
+// the last one. Methods of nil do nothing.
+type screen struct {
+	mu    sync.Mutex // of what follows
+	out   *os.File
+	title string
+	lines [][]byte // of the frame
+	drawn int      // lines that stand above the cursor
+}
+
+// Control sequences of ECMA-48, and of DEC for the end of lines.
+const (
+	eraseToEndOfLine   = "\x1b[K"
+	eraseToEndOfScreen = "\x1b[J"
+	eraseScreen        = "\x1b[H\x1b[2J"
+	cutLines           = "\x1b[?7l"
+	wrapLines          = "\x1b[?7h"
+)
+
+// newScreen returns the screen of a writer, nil if that is no terminal on which text can
+// be drawn.
+func newScreen(w io.Writer) *screen {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	s := &screen{out: f}
+	if width, height := s.size(); width == 0 || height < 3 {
+		return nil
+	}
+	return s
+}
+
+// screen returns where groups are drawn in place: on a terminal, at intervals of what is
+// live. What a command writes to the same terminal would come in between.
+func (f *traceFlags) screen(stdout, stderr io.Writer) *screen {
+	if !f.output.readable || f.aggregate.interval <= 0 || !f.aggregate.wanted() || f.replayed != nil || len(f.command) > 0 && newScreen(stderr) != nil {
+		return nil
+	}
+	return newScreen(stdout)
+}
+
+// size returns the terminal's columns and lines; zeros of what is no terminal.
+func (s *screen) size() (width, height int) {
+	size, err := unix.IoctlGetWinsize(int(s.out.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0, 0
+	}
+	return int(size.Col), int(size.Row)
+}
+
+// draw replaces the frame by a title and lines of text.
+func (s *screen) draw(title string, text []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.title, s.lines = title, s.lines[:0]
+	for line := range bytes.Lines(bytes.Clone(text)) {
+		s.lines = append(s.lines, bytes.TrimSuffix(line, []byte("\n")))
+	}
+	return s.paint()
+}
+
+// paint writes the frame in one piece, so that it does not flicker.
+func (s *screen) paint() error {
+	var b bytes.Buffer
+	width, height := s.size()
+	b.WriteString(cutLines) // also those with characters that take two columns
+	if s.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", s.drawn)
+	}
+	b.WriteString("\r") // over the ^C that a terminal shows
+	s.drawn = 0
+	line := func(text []byte) {
+		b.Write(cut(text, width))
+		b.WriteString(eraseToEndOfLine + "\r\n")
+		s.drawn++
+	}
+	line([]byte(s.title))
+	room := max(height-2, 1) // the title, and the line of the cursor
+	shown := s.lines
+	if len(shown) > room {
+		shown = shown[:room-1]
+	}
+	for _, text := range shown {
+		line(text)
+	}
+	if left := len(s.lines) - len(shown); left > 0 {
+		line(fmt.Appendf(nil, "... %d more lines: --top prints fewer groups, a larger terminal more lines", left))
+	}
+	b.WriteString(eraseToEndOfScreen + wrapLines)
+	_, err := s.out.Write(b.Bytes())
+	return err
+}
+
+// cut returns the part of a line that a terminal has room for.
+func cut(line []byte, width int) []byte {
+	for at, n := 0, 0; at < len(line); n++ {
+		if n == width {
+			return line[:at]
+		}
+		_, size := utf8.DecodeRune(line[at:])
+		at += size
+	}
+	return line
+}
+
+// changes returns the signals that say that the terminal is not what it was, until stop is
+// called.
+func (s *screen) changes() (signals <-chan os.Signal, stop func()) {
+	if s == nil {
+		return nil, func() {}
+	}
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, unix.SIGWINCH, unix.SIGCONT)
+	return c, func() { signal.Stop(c) }
+}
+
+// change takes such a signal. While a shell had stopped sdttrace, by Ctrl-Z, other programs
+// wrote below the frame.
+func (s *screen) change(by os.Signal) {
+	if by == unix.SIGCONT {
+		s.keep()
+	} else {
+		s.resize()
+	}
+}
+
+// resize draws the frame anew. The terminal may have moved its lines, so that nothing
+// but an empty screen is certain.
+func (s *screen) resize() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.title != "" {
+		s.drawn = 0
+		io.WriteString(s.out, eraseScreen)
+		s.paint()
+	}
+}
+
+// keep leaves the frame where it is: the next one stands below.
+func (s *screen) keep() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drawn, s.title, s.lines = 0, "", nil
+}
+
+// above returns a writer for what is written to w meanwhile, by the same terminal: it
+// stands above the frame.
+func (s *screen) above(w io.Writer) io.Writer {
+	if s == nil || newScreen(w) == nil {
+		return w
+	}
+	return writerFunc(func(p []byte) (int, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.drawn == 0 {
+			return w.Write(p)
+		}
+		fmt.Fprintf(s.out, "\x1b[%dA\r%s", s.drawn, eraseToEndOfScreen)
+		s.drawn = 0
+		n, err := w.Write(p)
+		if err == nil && bytes.HasSuffix(p, []byte("\n")) {
+			err = s.paint()
+		}
+		return n, err
+	})
+}
+
+// writerFunc is a function as a writer.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

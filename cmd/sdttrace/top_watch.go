@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/top"
+)
+
+// options returns those of a session for one probe beside the one that counts.
+func (s *topSource) options(pid int) (*attach.Options, error) {
+	opts, err := s.f.options()
+	if err != nil {
+		return nil, err
+	}
+	opts.Target.Via = s.aggregate.Via()
+	if len(s.f.command) > 0 {
+		opts.Target.PIDs = []int{s.f.held.c.pid()}
+	}
+	if pid != 0 {
+		opts.Target = attach.Target{PIDs: []int{pid}, Via: opts.Target.Via}
+	}
+	opts.Await = opts.Rescan > 0
+	return opts, nil
+}
+
+// Events traces a probe.
+func (s *topSource) Events(ctx context.Context, probe string, pid, sample int) (top.Tracing, error) {
+	opts, err := s.options(pid)
+	if err != nil {
+		return nil, err
+	}
+	opts.Sample, opts.MaxString, opts.RingSize = sample, 256, 1<<20
+	session, err := attach.Open(ctx, s.selectorsOf(probe), opts)
+	if err != nil {
+		return nil, err
+	}
+	t := &topEvents{session: session, done: make(chan struct{})}
+	go t.collect(&meanings{table: s.f.meanings.table}, s.group)
+	return t, nil
+}
+
+// topEvents are the last events of a probe.
+type topEvents struct {
+	session *attach.Session
+	done    chan struct{}
+
+	mu    sync.Mutex // of what follows
+	lines []string
+	err   error
+}
+
+// maxTopEvents is how many events are kept: more than a screen has lines.
+const maxTopEvents = 512
+
+func (t *topEvents) collect(m *meanings, group *cgroup) {
+	defer close(t.done)
+	if group != nil {
+		group = group.again()
+	}
+	for ev, err := range t.session.Events() {
+		if err != nil && ev.Probe == nil {
+			t.mu.Lock()
+			t.err = err
+			t.mu.Unlock()
+			return
+		}
+		if group != nil && !group.has(ev.PID, 1) {
+			continue
+		}
+		t.add(m, &ev)
+	}
+}
+
+func (t *topEvents) add(m *meanings, ev *event.Event) {
+	m.event(ev)
+	line := string(appendText(nil, ev))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lines = append(t.lines, line); len(t.lines) > 2*maxTopEvents {
+		t.lines = append(t.lines[:0:0], t.lines[maxTopEvents:]...)
+	}
+}
+
+// Lines returns the last events.
+func (t *topEvents) Lines(n int) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.err != nil:
+		return []string{t.err.Error()}
+	case len(t.lines) == 0:
+		return []string{"no event yet"}
+	}
+	return append([]string(nil), t.lines[max(0, len(t.lines)-n):]...)
+}
+
+func (t *topEvents) Close() error {
+	err := t.session.Close()
+	<-t.done
+	return err
+}
+
+// Histogram adds up the values of an argument.
+func (s *topSource) Histogram(ctx context.Context, probe, argument string, pid int) (top.Tracing, error) {
+	opts, err := s.options(pid)
+	if err != nil {
+		return nil, err
+	}
+	what := attach.Hist(argument)
+	if s.group != nil {
+		what = what.By("probe", "pid")
+	}
+	a, err := attach.OpenAggregate(ctx, s.selectorsOf(probe), what, opts)
+	if err != nil {
+		return nil, err
+	}
+	h := &topHistogram{from: a}
+	if m := (&meanings{table: s.f.meanings.table}); m.table != nil {
+		if param := m.param(argument, a.Plan()); param != nil {
+			h.unit = unit(param.Unit)
+		}
+	}
+	if s.group != nil {
+		h.from = &inCgroup{a, s.group.again()}
+	}
+	return h, nil
+}
+
+// topHistogram is a histogram of what has fired since it was opened.
+type topHistogram struct {
+	from aggregate
+	unit unit
+
+	mu    sync.Mutex // of what follows
+	total attach.Group
+}
+
+// Lines reads the histogram.
+func (h *topHistogram) Lines(n int) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	groups, err := h.from.Read()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for i := range groups {
+		h.total.Count += groups[i].Count
+		h.total.Meaning = groups[i].Meaning
+		h.total.Hist = addBuckets(h.total.Hist, groups[i].Hist)
+	}
+	if h.total.Count == 0 {
+		return []string{"no event yet"}
+	}
+	text := string(appendGroup(nil, &groupLine{Group: &h.total, at: time.Now(), unit: h.unit}))
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > n {
+		lines = append(lines[:n-1], fmt.Sprintf("  … and %d buckets more", len(lines)-n+1))
+	}
+	return lines
+}
+
+// Close detaches.
+func (h *topHistogram) Close() error { return h.from.Close() }
+
+// addBuckets returns the sum of two histograms of equal bounds. Each has all buckets
+// from its first to its last.
+func addBuckets(a, b []attach.Bucket) []attach.Bucket {
+	out := make([]attach.Bucket, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].Lo < b[0].Lo:
+			out, a = append(out, a[0]), a[1:]
+		case len(a) == 0 || b[0].Lo < a[0].Lo:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			sum := a[0]
+			sum.N += b[0].N
+			out, a, b = append(out, sum), a[1:], b[1:]
+		}
+	}
+	return out
+}

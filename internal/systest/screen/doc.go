@@ -1,0 +1,3 @@
+// Package screen tests what sdttrace draws on a terminal, by the keys that a user
+// presses: the terminal is tmux's.
+package screen
