@@ -1,0 +1,70 @@
+package main
+
+import (
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/gate"
+)
+
+// module is the path of the module whose package provider declares probes.
+const module = "github.com/go-usdt/usdt"
+
+// startCommand starts the command. Without the privileges to stop it where its own code
+// begins, a program that can offer its probes is not stopped: its providers wait for
+// this process when they have loaded probes.
+func (f *traceFlags) startCommand(stderr io.Writer) (*command, error) {
+	if f.user {
+		return startOffering(f.command, f.inBackground, stderr)
+	}
+	c, err := startCommand(f.command, f.inBackground, stderr)
+	if missing := (*attach.PrivilegeError)(nil); errors.As(err, &missing) && declares(f.command[0]) {
+		return startOffering(f.command, f.inBackground, stderr)
+	}
+	return c, err
+}
+
+// declares reports whether a program is a Go program that has package provider.
+func declares(name string) bool {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return false
+	}
+	info, err := buildinfo.ReadFile(path)
+	return err == nil && (info.Main.Path == module || slices.ContainsFunc(info.Deps, func(d *debug.Module) bool { return d.Path == module }))
+}
+
+// startOffering starts a program that offers its probes, as startCommand does.
+func startOffering(args []string, inBackground bool, stderr io.Writer) (*command, error) {
+	c := &command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
+	c.useFiles(inBackground, stderr)
+	c.hold = &hold{c: c}
+	c.hold.providers, c.hold.missing = gate.Listen()
+	c.cmd.Env = append(os.Environ(), "USDT_LOCAL=1")
+	if c.hold.providers != nil {
+		c.cmd.Env = append(c.cmd.Env, c.hold.providers.Environment())
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := startUnblocked(c.cmd); err != nil {
+		c.hold.close()
+		return nil, fmt.Errorf("start %s: %w", args[0], err)
+	}
+	// Until then, nobody else gets its process id.
+	c.await = sync.OnceFunc(func() {
+		go func() {
+			c.err = c.cmd.Wait()
+			close(c.ended)
+		}()
+	})
+	return c, nil
+}
