@@ -28,6 +28,7 @@ type command struct {
 	ended chan struct{}
 	err   error // of its end, once ended is closed
 	hold  *hold
+	await func() // begins to wait for the end of one that offers its probes; nil of others
 }
 
 // endGrace is how long a command has to end after SIGTERM.
@@ -35,10 +36,11 @@ const endGrace = 5 * time.Second
 
 // startCommand starts a program and stops it where its own code begins: the
 // libraries that it is linked with are mapped then, and only constructors of
-// libraries have run. Its output goes to stderr.
-func startCommand(args []string, stderr io.Writer) (*command, error) {
+// libraries have run. Its output goes to stderr. inBackground says that the terminal is
+// in use: the program reads nothing.
+func startCommand(args []string, inBackground bool, stderr io.Writer) (*command, error) {
 	c := &command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = os.Stdin, stderr, stderr
+	c.useFiles(inBackground, stderr)
 	c.hold = newHold(c)
 	c.cmd.Env = c.hold.environment()
 	started := make(chan error)
@@ -61,6 +63,15 @@ func startCommand(args []string, stderr io.Writer) (*command, error) {
 	}
 	c.hold.start()
 	return c, nil
+}
+
+// useFiles sets the program's input and output.
+func (c *command) useFiles(inBackground bool, stderr io.Writer) {
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = os.Stdin, stderr, stderr
+	if inBackground {
+		c.cmd.Stdin = nil
+		c.cmd.WaitDelay = endGrace // for children that keep its output
+	}
 }
 
 func (c *command) startStopped() error {
@@ -123,7 +134,7 @@ func (c *command) stopAtEntry() error {
 // lack returns an error that names the privileges which this process lacks for
 // tracing, nil if it has them.
 func lack() error {
-	s, err := attach.Open(context.Background(), []string{"/proc/self/exe:no:probe"}, &attach.Options{Await: true, Rescan: time.Hour})
+	s, err := attach.Open(context.Background(), []string{"/proc/self/exe:no:probe"}, &attach.Options{Target: attach.Target{Via: attach.ViaKernel}, Await: true, Rescan: time.Hour})
 	if err == nil {
 		return s.Close()
 	}
@@ -230,6 +241,10 @@ func (c *command) interrupted(ctx context.Context) bool {
 
 // resume lets the program run.
 func (c *command) resume() error {
+	if c.await != nil {
+		c.await()
+		return nil
+	}
 	if err := c.cmd.Process.Signal(syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("let %s run: %w", c.cmd.Path, err)
 	}
@@ -240,6 +255,9 @@ func (c *command) resume() error {
 // program failed, unless the user has ended it.
 func (c *command) finish(ctx context.Context) error {
 	c.hold.close()
+	if c.await != nil {
+		c.await()
+	}
 	if !c.running() {
 		if c.err == nil || c.interrupted(ctx) {
 			return nil

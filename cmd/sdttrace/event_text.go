@@ -16,12 +16,28 @@ import (
 // appendText appends an event as a line of text.
 func appendText(dst []byte, ev *event.Event) []byte {
 	dst = ev.Time.AppendFormat(dst, "15:04:05.000000")
+	return appendCalls(appendFired(appendProcess(dst, ev), ev), ev)
+}
+
+// appendCalls appends the calls that led to an event, if it has them.
+func appendCalls(dst []byte, ev *event.Event) []byte {
+	if ev.Stack == nil {
+		return dst
+	}
+	return appendStack(dst, ev.Stack)
+}
+
+// appendProcess appends the process in which an event fired.
+func appendProcess(dst []byte, ev *event.Event) []byte {
 	dst = printable.Append(append(dst, ' '), ev.Comm)
 	if dst = append(dst, '/'); ev.PID != 0 {
-		dst = strconv.AppendInt(dst, int64(ev.PID), 10)
-	} else {
-		dst = append(dst, "?(no PID here)"...)
+		return strconv.AppendInt(dst, int64(ev.PID), 10)
 	}
+	return append(dst, "?(no PID here)"...)
+}
+
+// appendFired appends what fired, and its arguments.
+func appendFired(dst []byte, ev *event.Event) []byte {
 	dst = append(dst, ' ')
 	if ev.Probe != nil {
 		dst = append(dst, kindPrefix(ev.Probe)...)

@@ -14,7 +14,7 @@ import (
 
 // flagOf has the flags that set attach.Options, by field.
 var flagOf = map[string]string{
-	"PIDs": "pid", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan", "Comm": "comm", "Exe": "exe",
+	"PIDs": "pid", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan", "Comm": "comm", "Exe": "exe", "Via": "user", "Sample": "sample", "Stack": "stack", "Interval": "interval", "Cgroup": "cgroup",
 }
 
 // optionError turns an error in an option into one of usage that names the flag.
@@ -39,13 +39,16 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 		return err
 	}
 	given := flags.Changed
+	if err := f.record.check(flags); err != nil {
+		return err
+	}
 	// Zero is no bound: a flag that sets none is left out.
-	for _, name := range []string{"limit", "duration", "interval", "max-groups", "max-string", "buffer"} {
+	for _, name := range []string{"record-size", "limit", "duration", "interval", "max-groups", "top", "max-string", "buffer", "snapshot-every", "sample"} {
 		if flag := flags.Lookup(name); given(name) && strings.Trim(flag.Value.String(), "0sKMG") == "" {
 			return fmt.Errorf("--%s %s is not positive", name, flag.Value)
 		}
 	}
-	aggregates := f.aggregate.wanted()
+	aggregates := f.aggregate.adds()
 	for _, c := range []struct {
 		wrong bool
 		why   string
@@ -53,8 +56,29 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 		{given("json") && given("format") && f.format != "json", "--json and --format " + f.format + " exclude each other"},
 		{aggregates && given("limit"), "--limit counts events that are printed: with an aggregation use --duration"},
 		{aggregates && given("buffer"), "--buffer is for events that are printed: an aggregation has none"},
+		{aggregates && given("sample"), "--sample is for events that are printed: an aggregation counts all"},
+		{aggregates && given("stack") && !f.aggregate.byStack(), "--stack is for events that are printed: an aggregation has stacks by --by stack"},
+		{f.profile.wanted() && (given("snapshot-on") || given("json") || given("format") || given("top") || given("sort") || given("rate")), "--pprof and --folded take the place of all other output"},
+		{f.profile.wanted() && aggregates && !f.aggregate.byStack(), "--pprof and --folded have stacks: groups have them by --by stack"},
+		{f.profile.wanted() && aggregates && !f.aggregate.profiled(), "--pprof and --folded have the count, a sum and a latency of groups: use --count, --sum or --latency, without --quantiles"},
+		{given("weigh") && aggregates, "--weigh is for single events: groups have the sum of an argument by --sum"},
+		{f.timeline.wanted() && (f.aggregate.wanted() || f.profile.wanted() || given("snapshot-on") || given("json") || given("format")), "--perfetto takes the place of all other output"},
+		{len(f.timeline.spans) > 0 && given("sample"), "--sample is for single events: it would tear the pairs of --span apart"},
+		{f.page.wanted() && (f.aggregate.wanted() || f.profile.wanted() || f.timeline.wanted() || given("snapshot-on") || given("json") || given("format")), "--html takes the place of all other output"},
+		{f.profile.pprof == "-" && f.profile.folded == "-", "--pprof and --folded cannot both be written to stdout"},
+		{given("weigh") && !f.profile.wanted(), "--weigh is for --pprof and --folded"},
 		{aggregates && given("max-string"), "--max-string is for events that are printed: groups are told apart by the first 120 bytes of a text"},
+		{f.aggregate.slower.given && f.profile.wanted(), "--slower prints pairs: --pprof and --folded are for single events"},
+		{f.aggregate.slower.given && given("sample"), "--sample is for single events: it would tear the pairs of --slower apart"},
+		{f.aggregate.slower.given && given("snapshot-on"), "--snapshot-on is for events, and --slower prints pairs of them"},
 		{given("max-groups") && len(f.aggregate.by) == 0, "--max-groups has no effect without --by: there is one group"},
+		{f.replayed != nil && f.aggregate.order.rate && f.aggregate.interval == 0, "--rate of recordings needs --interval, which says of how long"},
+		{aggregates && given("snapshot-on"), "--snapshot-on is for events that are printed, not for an aggregation"},
+		{!given("snapshot-on") && (given("before") || given("after") || given("snapshot-every")), "--before, --after and --snapshot-every are for --snapshot-on"},
+		{f.user && given("link"), "--link is how the kernel attaches: with --user it attaches to nothing"},
+		{f.user && given("force"), "--force is for sites that the kernel attaches to: with --user it attaches to none"},
+		{f.user && given("args"), "--args is for functions, which only the kernel traces, and not for --user"},
+		{f.user && given("str"), "--str is for probes without types, which only the kernel traces, and not for --user"},
 		{given("wait") && len(f.command) > 0, "--wait has no effect with a command, whose probes are always waited for"},
 		{(given("comm") || given("exe")) && len(f.command)+len(f.pids) > 0, "--comm and --exe are for processes that neither -p nor a command names"},
 		{given("rescan") && len(f.command) > 0, "--rescan has no effect with a command, which is always looked at"},
@@ -63,7 +87,7 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 			return errors.New(c.why)
 		}
 	}
-	return nil
+	return f.timeline.check(f.page.wanted() || f.serve.wanted())
 }
 
 // saysNothing reports whether a flag was set to an empty value.

@@ -12,6 +12,9 @@ import (
 // beside the others. The errors depend neither on privileges nor on running
 // processes.
 func TestWrongFlags(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: no kernel makes a difference to what flags say")
+	}
 	const probe = "flagtest:none"
 	for _, test := range []struct {
 		args string // separated by spaces; '' is an empty one
@@ -65,11 +68,24 @@ func TestWrongFlags(t *testing.T) {
 		{"--count --by pid --max-groups -1", "the number of groups, -1, is not between"},
 		{"--count --by pid --max-groups 99999999", "the number of groups, 99999999, is not between"},
 		{"--count --by ''", "--by is empty"},
-		{"--by pid", "--by, --interval and --max-groups are for"},
-		{"--interval 1s", "--by, --interval and --max-groups are for"},
+		{"--by pid", "--by, --interval, --max-groups, --sort, --top and --rate are for"},
+		{"--interval 1s", "--by, --interval, --max-groups, --sort, --top and --rate are for"},
 		{"--count --interval -1s", "interval -1s is negative"},
 		{"--count --interval 0", "--interval 0s is not positive"},
 		{"--sum ''", "--sum is empty"},
+		{"--perfetto ''", "--perfetto is empty"},
+		{"--perfetto - --count", "--perfetto takes the place of all other output"},
+		{"--perfetto - --json", "--perfetto takes the place of all other output"},
+		{"--perfetto - --pprof -", "--perfetto takes the place of all other output"},
+		{"--perfetto - --snapshot-on a==1", "--perfetto takes the place of all other output"},
+		{"--perfetto - --span a:b", "--span a:b: want two probes, START,END"},
+		{"--perfetto - --span a:b,nocolon", "--span a:b,nocolon: "},
+		{"--perfetto - --span a:b,a:c,a:d", "a:d is one probe too many; a key stands behind the second one"},
+		{"--perfetto - --span a:b,a:c:", "the key is empty"},
+		{"--perfetto - --span a:b,a:c --sample 2", "--sample is for single events"},
+		{"--span a:b,a:c", "--span, --flow and --counter are for --perfetto"},
+		{"--flow id", "--span, --flow and --counter are for --perfetto"},
+		{"--counter id", "--span, --flow and --counter are for --perfetto"},
 		{"--sum a --avg b", "of one argument at a time"},
 		{"--hist a --lhist a,1,2,1", "--hist and --lhist exclude each other"},
 		{"--lhist a,1,2", "want ARG,LO,HI,STEP"},
@@ -78,6 +94,13 @@ func TestWrongFlags(t *testing.T) {
 		{"--lhist a,1,2,0", "positive step"},
 		{"--lhist a,NaN,2,1", "want LO < HI"},
 		{"--lhist a,0,1e9,1", "at most"},
+		{"--record ''", "--record is empty"},
+		{"--record x --json", "--json says what is made of events, and --record keeps them as they are: use sdttrace replay --json afterwards"},
+		{"--record x --count", "--count says what is made of events"},
+		{"--record x --folded y", "--folded says what is made of events"},
+		{"--record-size 1M", "--record-size is for --record"},
+		{"--record x --record-size 0", "--record-size 0 is not positive"},
+		{"--record x --record-size -1", "--record-size -1 is not positive"},
 		{"--lhist a,1parsec,2ms,1ms", "1parsec"},
 	} {
 		args := strings.Fields(test.args)
@@ -95,9 +118,30 @@ func TestWrongFlags(t *testing.T) {
 		checkUsage(t, args, test.want)
 	}
 	for _, test := range []struct{ args, want string }{
+		{"--latency a:b,c:d --record x", "--latency says what is made of events"},
 		{"--latency a:b", "want two probes"},
 		{"--latency '' a:b", "--latency is empty"},
 		{"--latency a:b,c:d --limit 3", "--limit counts events"},
+		{"--latency a:b,c:d --slower -5ms", "--slower\" flag: it is negative"},
+		{"--latency a:b,c:d --slower 5", "missing unit"},
+		{"--latency a:b,c:d --slower=", "invalid argument \"\" for \"--slower\""},
+		{"--latency a:b,c:d --slower 5ms --by x", "--slower prints pairs instead of adding them up"},
+		{"--latency a:b,c:d --slower 5ms --quantiles 50", "--slower prints pairs instead of adding them up"},
+		{"--latency a:b,c:d --slower 5ms --stddev latency", "--slower prints pairs instead of adding them up"},
+		{"--latency a:b,c:d --slower 5ms --lhist latency,0,9ms,1ms", "--slower prints pairs instead of adding them up"},
+		{"--latency a:b,c:d --slower 5ms --interval 1s", "--slower prints pairs instead of adding them up"},
+		{"--latency a:b,c:d --slower 5ms --rate", "--slower prints pairs instead of adding them up"},
+		{"--latency a:b,c:d --slower 5ms --top 3", "--slower prints pairs instead of adding them up"},
+		{"--latency a:b,c:d --slower 5ms --sort sum", "--slower prints pairs instead of adding them up"},
+		{"--latency a:b,c:d --slower 5ms --count", "--latency computes all values itself"},
+		{"--latency a:b,c:d --slower 5ms --sample 3", "it would tear the pairs of --slower apart"},
+		{"--latency a:b,c:d --slower 5ms --snapshot-on x==1", "--slower prints pairs of them"},
+		{"--latency a:b,c:d --slower 5ms --pprof x", "--slower prints pairs: --pprof and --folded are for single events"},
+		{"--latency a:b,c:d --slower 5ms --folded -", "--slower prints pairs: --pprof and --folded are for single events"},
+		{"--latency a:b,c:d --slower 5ms --key sql(x)", "sql(x) makes groups"},
+		{"--latency a:b,c:d --slower 5ms --key machine", "the key machine needs an argument beside it"},
+		{"--slower 5ms a:b", "--slower is for --latency"},
+		{"--count --slower 5ms a:b", "--slower is for --latency"},
 		{"--latency a:b,c:d --max-groups 3", "--max-groups has no effect without --by"},
 		{"--latency a:b,c:d e:f", "is one too many"},
 		{"--args retval uprobe:/proc/self/exe:main.main", "--args: a function has no retval at its entry"},
@@ -128,6 +172,9 @@ func checkUsage(t *testing.T, args []string, want string) {
 }
 
 func TestBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: no kernel makes a difference to what flags say")
+	}
 	for _, test := range []struct {
 		text string
 		want int

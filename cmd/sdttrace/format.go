@@ -3,24 +3,29 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
 )
 
-// format is a way to write events and groups. Both functions append whole lines.
+// format is a way to write events, groups, pairs and snapshots. Its functions append whole
+// lines.
 type format struct {
 	name  string
 	event func(dst []byte, ev *event.Event) []byte
-	// group appends a group that was read at a time.
-	group func(f *aggregateFlags, dst []byte, g *attach.Group, at time.Time) []byte
+	group func(dst []byte, g *groupLine) []byte
+	// pair appends a start and its end.
+	pair func(dst []byte, pair *attach.Pair) []byte
+	// snapshot appends the n-th snapshot.
+	snapshot func(dst []byte, snap *attach.Snapshot, n uint64) []byte
+	// readable says that people read it: numbers are shown as what they mean.
+	readable bool
 }
 
 // formats are the values of --format, the default first.
 var formats = []format{
-	{"text", appendEvent, (*aggregateFlags).appendGroup},
-	{"json", appendEventJSON, appendGroupJSON},
+	{"text", appendEvent, appendGroup, appendPair, appendSnapshot, true},
+	{"json", appendEventJSON, appendGroupJSON, appendPairJSON, appendSnapshotJSON, false},
 }
 
 // formatOf returns the format of a name.
@@ -38,7 +43,3 @@ func formatOf(name string) (*format, error) {
 func appendEvent(dst []byte, ev *event.Event) []byte { return append(appendText(dst, ev), '\n') }
 
 func appendEventJSON(dst []byte, ev *event.Event) []byte { return append(ev.AppendJSON(dst), '\n') }
-
-func appendGroupJSON(_ *aggregateFlags, dst []byte, g *attach.Group, at time.Time) []byte {
-	return append(g.AppendJSON(dst, at), '\n')
-}

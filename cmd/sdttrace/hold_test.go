@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // loader is a program that loads and unloads a library until its input ends,
@@ -59,13 +60,12 @@ int main(int argc, char **argv) {
 // pipeSize is how many bytes a command may write that nobody reads: few.
 const pipeSize = 4096
 
-// held is a command that is held again and again.
+// held is sdttrace with a command that is held again and again.
 type held struct {
-	cmd    *exec.Cmd
-	stdin  io.Closer
-	events *bufio.Reader // of sdttrace
-	said   *bufio.Reader // by the command, after remarks
-	pid    int           // of the command
+	*tracee.Program
+	stdin   io.Closer     // of the command
+	said    *bufio.Reader // by the command, after remarks
+	command int           // its PID
 }
 
 // buildHeld returns a directory with the loader and its library.
@@ -94,51 +94,39 @@ func buildHeld(t *testing.T) string {
 func startHeld(t *testing.T, dir, how string) *held {
 	t.Helper()
 	library, program := filepath.Join(dir, "libheld.so"), filepath.Join(dir, "loader")
-	h := &held{cmd: exec.Command(filepath.Join(dir, "sdttrace"), "-q", "--json", "held_again:hit", "--", program, how, library)}
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, stdin, err := os.Pipe()
+	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "-q", "--json", "held_again:hit", "--", program, how, library)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, stdin, err := os.Pipe() // the command's input goes on when sdttrace is killed
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer in.Close()
 	said, stderr, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.stdin, h.said = stdin, bufio.NewReader(said)
-	h.cmd.Stdin, h.cmd.Stderr = in, stderr
-	stdout, err := h.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.events = bufio.NewReader(stdout)
-	if err := h.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	in.Close()
-	stderr.Close()
-	t.Cleanup(func() {
-		stdin.Close()
-		h.cmd.Process.Kill()
-		h.cmd.Wait()
-		said.Close()
-	})
+	defer stderr.Close()
+	t.Cleanup(func() { said.Close() })
 	if _, err := unix.FcntlInt(said.Fd(), unix.F_SETPIPE_SZ, pipeSize); err != nil {
 		t.Fatal(err)
 	}
 	if err := said.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	h.pid = h.event(t)
+	cmd.Stdin, cmd.Stderr = in, stderr
+	h := &held{Program: tracee.StartVictim(t, cmd), stdin: stdin, said: bufio.NewReader(said)}
+	t.Cleanup(func() { stdin.Close() })
+	h.command = h.event(t)
 	return h
 }
 
 // event waits for an event and returns the id of its process.
 func (h *held) event(t *testing.T) int {
 	t.Helper()
-	line, err := h.events.ReadBytes('\n')
+	line, err := h.Next()
 	var event struct{ PID int }
 	if err == nil {
-		err = json.Unmarshal(line, &event)
+		err = json.Unmarshal([]byte(line), &event)
 	}
 	if err != nil {
 		rest, _ := io.ReadAll(h.said)
@@ -165,7 +153,7 @@ func exitStatusOf(pid int) string {
 // TestHeldKilled kills sdttrace at about the moments at which the command stands
 // still: the command must go on.
 func TestHeldKilled(t *testing.T) {
-	rounds := 30
+	rounds := 14 // at each of seven moments, once waiting for it
 	if testing.Short() {
 		rounds = 1 // a round takes seconds in an emulated machine
 	}
@@ -181,17 +169,16 @@ func testHeldKilled(t *testing.T, dir, how string, rounds int) {
 		for range round % 7 {
 			h.event(t)
 		}
-		for deadline := time.Now().Add(time.Second); round%2 == 0 && stateOf(h.pid) != "T" && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(time.Second); round%2 == 0 && stateOf(h.command) != "T" && time.Now().Before(deadline); {
 		}
-		h.cmd.Process.Kill()
+		h.Kill()
 		// Now only the command writes: after the pipe is emptied, more than fits
 		// into it.
-		h.cmd.Process.Wait()
 		drained := 0
 		for drained < 4*pipeSize {
 			line, err := h.said.ReadString('\n')
 			if err != nil {
-				t.Fatalf("round %d: the command is in state %q after %d bytes, exit status %s: %v", round, stateOf(h.pid), drained, exitStatusOf(h.pid), err)
+				t.Fatalf("round %d: the command is in state %q after %d bytes, exit status %s: %v", round, stateOf(h.command), drained, exitStatusOf(h.command), err)
 			}
 			drained += len(line)
 		}
@@ -234,7 +221,7 @@ func TestHeldStopped(t *testing.T) {
 			ticks := time.NewTicker(time.Second)
 			defer ticks.Stop()
 			for {
-				syscall.Kill(h.pid, syscall.SIGCONT)
+				syscall.Kill(h.command, syscall.SIGCONT)
 				select {
 				case <-stopped:
 					return
@@ -248,28 +235,26 @@ func TestHeldStopped(t *testing.T) {
 	}
 	h.event(t)
 	for range 3 {
-		signal(h.cmd.Process.Pid, syscall.SIGSTOP)
-		await(h.cmd.Process.Pid)
-		await(h.pid) // at the next library, since sdttrace does not answer
-		signal(h.pid, syscall.SIGTSTP)
-		signal(h.cmd.Process.Pid, syscall.SIGCONT)
+		signal(h.PID(), syscall.SIGSTOP)
+		await(h.PID())
+		await(h.command) // at the next library, since sdttrace does not answer
+		signal(h.command, syscall.SIGTSTP)
+		signal(h.PID(), syscall.SIGCONT)
 		// Check for a while that nothing happens.
 		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
-			if pendingStop(h.pid) == 0 {
-				await(h.pid) // the command was let go, and stopped again
+			if pendingStop(h.command) == 0 {
+				await(h.command) // the command was let go, and stopped again
 			}
 		}
-		await(h.pid)
+		await(h.command)
 		stop := goOn()
 		h.event(t)
 		stop()
 	}
 	defer goOn()()
 	h.stdin.Close()
-	if _, err := io.Copy(io.Discard, h.events); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.cmd.Wait(); err != nil {
+	h.Rest()
+	if err := h.End(); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,8 +14,14 @@ import (
 func (f *aggregateFlags) latencyProbes(probes []string) ([]string, error) {
 	for _, other := range []string{f.sum, f.avg, f.min, f.max, f.hist} {
 		if f.count || other != "" {
-			return nil, errors.New("--latency computes all values itself: only --key, --lhist, --by, --max-groups and --interval go with it")
+			return nil, errors.New("--latency computes all values itself: only --key, --lhist, --quantiles, --stddev, --by and how groups are printed go with it")
 		}
+	}
+	if f.stddev != "" && f.stddev != "latency" {
+		return nil, fmt.Errorf("--stddev %s: with --latency the only value is latency", f.stddev)
+	}
+	if err := f.checkSlower(); err != nil {
+		return nil, err
 	}
 	if f.lhist != "" && !strings.HasPrefix(f.lhist, "latency,") {
 		return nil, fmt.Errorf("--lhist %s: with --latency the only value is latency, e.g. --lhist latency,0,10ms,500us", f.lhist)
@@ -51,7 +57,10 @@ func splitProbes(s string) []string {
 const nesting = 32
 
 // printPairs reports what became of the events of a latency.
-func printPairs(stderr io.Writer, s tracer) error {
+func (f *aggregateFlags) printPairs(stderr io.Writer, s tracer) error {
+	if p, ok := s.(*attach.Pairs); ok {
+		return printPairCounts(stderr, p, f.slower.Duration)
+	}
 	l, ok := s.(*attach.Latency)
 	if !ok {
 		return nil
@@ -60,7 +69,12 @@ func printPairs(stderr io.Writer, s tracer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stderr, "sdttrace: %d pairs, %d filtered by --where; %d starts without an end, %d ends without a start; %d starts evicted because the table was full, %d because more than %d nested\n",
-		p.Pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, nesting)
+	return printUnpaired(stderr, fmt.Sprintf("%d pairs", p.Pairs), &p)
+}
+
+// printUnpaired reports what pairs there were, and what became of other starts and ends.
+func printUnpaired(stderr io.Writer, pairs string, p *attach.PairStats) error {
+	_, err := fmt.Fprintf(stderr, "sdttrace: %s, %d filtered by --where; %d starts without an end, %d ends without a start; %d starts evicted because the table was full, %d because more than %d nested\n",
+		pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, nesting)
 	return err
 }

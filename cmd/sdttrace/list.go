@@ -7,21 +7,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/watch"
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
 )
 
 func newListCommand(stdout, stderr io.Writer) *cobra.Command {
 	var pids []int
-	var asJSON bool
+	var asJSON, verbose bool
+	var interval time.Duration
+	var providers []string
 	cmd := &cobra.Command{
 		Use:   "list [flags] [PROBE...]",
 		Short: "List the probes of processes and who watches them",
@@ -30,13 +36,24 @@ that each semaphore counts, the state of the site, and who watches it. A site is
 clean, int3 (traced through a breakpoint) or call (traced through a call, which is
 faster). Watchers are the processes that hold BPF links or perf events, and
 "tracefs" for an event that is enabled in uprobe_events, whose name follows in
-parentheses. "?" marks a process that has perf events and may be the one that uses
-such an event. Seeing watchers takes root.
+parentheses; "shared-memory" stands for a tracer without privileges, "recorder" for
+the flight recorder of the process, which is not counted. "?" marks a process that
+has perf events and may be the one that uses such an event. Seeing watchers takes
+root, except for the last two.
+
+With -v, list shows the arguments of each probe, with names and types as the object
+has them or as they are known of its program, or as the note has them.
+
+With --interval, list prints the list again and again until Ctrl-C ends it: on a
+terminal in place, as many lines as it has, and in JSON each probe with the time. It
+goes on when no probe matches any more.
 
 For uprobe:PATH:FUNC and the like, list prints the functions or instructions that
 sdttrace would attach to, with their addresses in the file, or why it would not.`,
 		Example: `  sdttrace list               every probe of the machine
   sdttrace list -p 4711 'myapp:*'
+  sdttrace list --interval 2s 'postgresql:*'   who comes and goes
+  sdttrace list -v 'postgresql:query__*'   with their arguments
   sdttrace list 'uprobe:/usr/lib/*/libssl.so*:SSL_*'   functions`,
 		ValidArgsFunction: completeProbes,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,6 +77,12 @@ sdttrace would attach to, with their addresses in the file, or why it would not.
 				}
 				l.selectors = append(l.selectors, sel)
 			}
+			switch {
+			case cmd.Flags().Changed("interval") && interval <= 0:
+				return usageError{fmt.Errorf("--interval %v is not positive", interval)}
+			case functions > 0 && interval > 0:
+				return usageError{errors.New("--interval is for probes, whose watchers come and go, and not for functions")}
+			}
 			switch functions {
 			case 0:
 			case len(args):
@@ -67,10 +90,29 @@ sdttrace would attach to, with their addresses in the file, or why it would not.
 			default:
 				return usageError{errors.New("list shows probes or functions, not both: list them by two commands")}
 			}
-			if err := l.read(cmd.Context(), pids, stderr); err != nil {
+			if verbose {
+				var err error
+				if l.prototypes, err = loadPrototypes(providers); err != nil {
+					return err
+				}
+				l.verbose = true
+			} else if len(providers) > 0 {
+				return usageError{errors.New("--providers names arguments, which list shows with -v")}
+			}
+			if interval > 0 {
+				again := &listing{interval: interval, json: asJSON, read: func(stderr io.Writer) (*lister, error) {
+					now := l
+					err := now.readWatched(cmd.Context(), pids, stderr)
+					if errors.Is(err, errNoneMatches) {
+						err = nil
+					}
+					return &now, err
+				}}
+				return again.print(cmd.Context(), stdout, stderr)
+			}
+			if err := l.readWatched(cmd.Context(), pids, stderr); err != nil {
 				return err
 			}
-			l.findWatchers(stderr)
 			if asJSON {
 				return outputError(l.json(stdout))
 			}
@@ -78,21 +120,29 @@ sdttrace would attach to, with their addresses in the file, or why it would not.
 		},
 	}
 	cmd.Flags().IntSliceVarP(&pids, "pid", "p", nil, "these processes only")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the arguments of each probe")
+	cmd.Flags().StringSliceVar(&providers, "providers", nil, "with -v: "+providersUsage)
+	cmd.Flags().DurationVar(&interval, "interval", 0, "print the list again and again, e.g. 2s")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return cmd
 }
 
 // liveProbe is a line of the list.
 type liveProbe struct {
-	PID       int     `json:"pid"`
-	Comm      string  `json:"comm"`
-	Provider  string  `json:"provider"`
-	Name      string  `json:"name"`
-	Path      string  `json:"path"`
-	Address   uint64  `json:"address"`
-	Semaphore *uint16 `json:"semaphore_value,omitempty"`
-	State     string  `json:"state,omitempty"`
-	Args      string  `json:"args"`
+	Time      *time.Time `json:"time,omitempty"` // with --interval
+	PID       int        `json:"pid"`
+	Comm      string     `json:"comm"`
+	Provider  string     `json:"provider"`
+	Name      string     `json:"name"`
+	Path      string     `json:"path"`
+	Address   uint64     `json:"address"`
+	Semaphore *uint16    `json:"semaphore_value,omitempty"`
+	Local     uint16     `json:"local_watchers,omitempty"`
+	Recorded  bool       `json:"recorded,omitempty"`
+	State     string     `json:"state,omitempty"`
+	Args      string     `json:"args"`
+	// Arguments are those that have names, with -v.
+	Arguments []listedArgument `json:"arguments,omitempty"`
 
 	Watchers []watch.Watcher `json:"watchers,omitempty"`
 
@@ -100,11 +150,20 @@ type liveProbe struct {
 	offset uint64 // of the site, in the file
 }
 
+type listedArgument struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+
+	declared string // as C
+}
+
 type lister struct {
-	selectors []selector.Selector
-	probes    []liveProbe
-	near      string // what may have been meant if nothing matches
-	distance  int    // of near
+	verbose    bool
+	prototypes *prototype.Table // of -v
+	selectors  []selector.Selector
+	probes     []liveProbe
+	near       string // what may have been meant if nothing matches
+	distance   int    // of near
 }
 
 func (l *lister) wants(p *reader.Probe) bool {
@@ -148,12 +207,14 @@ func (l *lister) read(ctx context.Context, pids []int, stderr io.Writer) error {
 	}
 	if len(l.probes) == 0 {
 		if l.near != "" {
-			return fmt.Errorf("no probe matches, but %s would", l.near)
+			return fmt.Errorf("%w, but %s would", errNoneMatches, l.near)
 		}
-		return errors.New("no probe matches")
+		return errNoneMatches
 	}
 	return nil
 }
+
+var errNoneMatches = errors.New("no probe matches")
 
 // process adds the probes of proc. It leaves out what cannot be read, since the
 // process may be about to end.
@@ -174,8 +235,48 @@ func (l *lister) process(proc *reader.Process) {
 		if n, err := p.SemaphoreValue(); err == nil {
 			lp.Semaphore = &n
 		}
+		if n, err := p.LocalWatchers(); err == nil {
+			lp.Local = n
+		}
+		if recorded, err := p.Recorded(); err == nil {
+			lp.Recorded = recorded
+		}
+		if l.verbose {
+			lp.Arguments = l.arguments(&p)
+		}
 		l.probes = append(l.probes, lp)
 	}
+}
+
+// arguments returns the arguments of a probe that have names.
+func (l *lister) arguments(p *reader.Probe) (all []listedArgument) {
+	if p.Type != nil {
+		for i := range p.Type.Fields {
+			f := &p.Type.Fields[i]
+			all = append(all, listedArgument{f.Name, f.CType, f.Declare()})
+		}
+		return all
+	}
+	known := l.prototypes.Lookup(p.Provider, p.Name, p.Arguments(), notes.Class(p.Class))
+	if known == nil {
+		return nil
+	}
+	for i := range known.Params {
+		all = append(all, listedArgument{known.Params[i].Name, known.Params[i].Type, known.Declare(i)})
+	}
+	return all
+}
+
+// declared returns the arguments as a list in parentheses, or as the note has them.
+func (p *liveProbe) declared() string {
+	if len(p.Arguments) == 0 {
+		return printable.String(p.Args)
+	}
+	var all []string
+	for _, a := range p.Arguments {
+		all = append(all, printable.String(a.declared))
+	}
+	return "(" + strings.Join(all, ", ") + ")"
 }
 
 // state returns the state of the site, "" if the site cannot be read.
@@ -200,15 +301,22 @@ func (l *lister) json(w io.Writer) error {
 
 func (l *lister) text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "PID\tCOMM\tPROBE\tWATCHED\tSITE\tBY\tPATH")
+	arguments := ""
+	if l.verbose {
+		arguments = "ARGUMENTS\t"
+	}
+	fmt.Fprintln(tw, "PID\tCOMM\tPROBE\t"+arguments+"WATCHED\tSITE\tBY\tPATH")
 	for i := range l.probes {
 		p := &l.probes[i]
 		watched := "-"
 		if p.Semaphore != nil {
-			watched = fmt.Sprint(*p.Semaphore)
+			watched = fmt.Sprint(int(*p.Semaphore) + int(p.Local))
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s:%s\t%s\t%s\t%s\t%s\n", p.PID, printable.String(p.Comm),
-			printable.String(p.Provider), printable.String(p.Name), watched, p.State, p.by(), printable.String(p.Path))
+		if l.verbose {
+			arguments = p.declared() + "\t"
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s:%s\t%s%s\t%s\t%s\t%s\n", p.PID, printable.String(p.Comm),
+			printable.String(p.Provider), printable.String(p.Name), arguments, watched, p.State, p.by(), printable.String(p.Path))
 	}
 	return tw.Flush()
 }
@@ -221,29 +329,45 @@ func completeProbes(cmd *cobra.Command, _ []string, prefix string) ([]string, co
 	}
 	seen := map[string]bool{}
 	var out []string
-	add := func(proc *reader.Process) {
-		for p, err := range proc.Probes() {
-			name := p.Provider + ":" + p.Name
-			// Shells expand completions, so offer only plain names.
-			if err == nil && !seen[name] && strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
-				seen[name] = true
-				out = append(out, name)
-			}
-		}
-	}
-	pids, _ := cmd.Flags().GetIntSlice("pid")
-	for _, pid := range pids {
-		if proc, err := reader.OpenProcess(pid); err == nil {
-			add(proc)
-			proc.Close()
-		}
-	}
-	if len(pids) == 0 {
-		for proc, err := range reader.Processes() {
-			if err == nil {
-				add(proc)
-			}
+	for p := range liveProbes(cmd) {
+		name := p.Provider + ":" + p.Name
+		// Shells expand completions, so offer only plain names.
+		if !seen[name] && strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
+			seen[name] = true
+			out = append(out, name)
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// liveProbes yields the probes of the processes that -p names, or of all processes.
+func liveProbes(cmd *cobra.Command) iter.Seq[*reader.Probe] {
+	return func(yield func(*reader.Probe) bool) {
+		of := func(proc *reader.Process) bool {
+			for p, err := range proc.Probes() {
+				if err == nil && !yield(&p) {
+					return false
+				}
+			}
+			return true
+		}
+		pids, _ := cmd.Flags().GetIntSlice("pid")
+		for _, pid := range pids {
+			if proc, err := reader.OpenProcess(pid); err == nil {
+				more := of(proc)
+				proc.Close()
+				if !more {
+					return
+				}
+			}
+		}
+		if len(pids) > 0 {
+			return
+		}
+		for proc, err := range reader.Processes() {
+			if err == nil && !of(proc) {
+				return
+			}
+		}
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/go-usdt/usdt/attach"
 )
 
 // serialWriter is a writer for several goroutines.
@@ -32,7 +34,7 @@ func (f *traceFlags) announceLosses(s tracer, stderr io.Writer) (finish func()) 
 		defer close(done)
 		tick := time.NewTicker(lossPoll)
 		defer tick.Stop()
-		var told uint64
+		var told attach.Stats
 		var last time.Time
 		for {
 			select {
@@ -40,11 +42,11 @@ func (f *traceFlags) announceLosses(s tracer, stderr io.Writer) (finish func()) 
 				return
 			case now := <-tick.C:
 				st, err := s.Stats()
-				if err != nil || st.Lost == told || now.Sub(last) < lossEvery {
+				if err != nil || st.Lost == told.Lost || now.Sub(last) < lossEvery {
 					continue // the summary has the error, too
 				}
-				told, last = st.Lost, now
-				fmt.Fprintf(stderr, "sdttrace: %d events lost until now; %s\n", st.Lost, f.lossRemedy())
+				fmt.Fprintf(stderr, "sdttrace: %d events lost until now; %s\n", st.Lost, f.lossRemedy(st.Lost-told.Lost, st.Full-told.Full, st.Contended-told.Contended))
+				told, last = st, now
 			}
 		}
 	}()
@@ -54,14 +56,21 @@ func (f *traceFlags) announceLosses(s tracer, stderr io.Writer) (finish func()) 
 	}
 }
 
-// lossRemedy names the flags by which fewer events are lost.
-func (f *traceFlags) lossRemedy() string {
+// lossRemedy says why most of the lost events were lost, and names the flags by which
+// fewer are. full and contended are those of [attach.Stats].
+func (f *traceFlags) lossRemedy(lost, full, contended uint64) string {
+	other := lost - full - contended
+	sums := f.aggregate.adds()
 	switch {
-	case f.aggregate.latency != "":
-		return "there is no room for so many groups or pending starts: --max-groups, --where or fewer keys help"
-	case f.aggregate.wanted() && len(f.aggregate.by) > 0:
-		return "there is no room for their groups, or an argument cannot be read: --max-groups, --where or fewer keys help"
-	case f.aggregate.wanted():
+	case contended > max(full, other):
+		return "too many goroutines write to the shared memory at once: --where or fewer probes help"
+	case sums && full > other:
+		return "the shared memory is full, since they fire faster than they can be added up: --where or fewer probes help"
+	case (f.aggregate.slower.given || len(f.timeline.spans) > 0) && full <= other:
+		return "there is no room for so many pending starts: --where or fewer keys help"
+	case sums && f.aggregate.latency != "":
+		return "there is no room for so many pending starts, or an argument cannot be read: --where or fewer keys help"
+	case sums:
 		return "an argument cannot be read"
 	}
 	size := "4M"

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 		"sdttrace":     main,
 		"traced":       traced,
 		"hasty":        hasty,
+		"paired":       paired,
 		"answering":    answering,
 		"dispositions": dispositions,
 		"ignoring":     ignoring,
@@ -122,9 +123,10 @@ func TestScripts(t *testing.T) {
 			return ok, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"await":   await,
+			"await":   awaitMatch,
 			"readpid": readPID,
 			"events":  checkEvents,
+			"unpack":  unpack,
 		},
 	})
 }
@@ -135,8 +137,8 @@ func readPID(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[1], awaitFile(ts, args[0], "."))
 }
 
-// await is "await FILE REGEXP": it waits until the file matches.
-func await(ts *testscript.TestScript, _ bool, args []string) {
+// awaitMatch is "await FILE REGEXP": it waits until the file matches.
+func awaitMatch(ts *testscript.TestScript, _ bool, args []string) {
 	awaitFile(ts, args[0], args[1])
 }
 

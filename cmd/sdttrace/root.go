@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,9 @@ const (
 // subcommands are the commands besides tracing.
 var subcommands = []func(stdout, stderr io.Writer) *cobra.Command{
 	newListCommand,
+	newReplayCommand,
+	newTopCommand,
+	newServeCommand,
 	newDemoCommand,
 	newDemoServiceCommand,
 	newGuardCommand,
@@ -103,7 +107,27 @@ func remedy(err error, args []string) string {
 	if os.Geteuid() == 0 {
 		return "; root of this container or service has not all of root's: have what is missing added"
 	}
-	return "; run: " + privileged(args)
+	return "; run: " + privileged(args) + unprivileged(args)
+}
+
+// unprivileged returns how a command that may be, or start, a Go service is traced without
+// privileges, as text to append to how it is traced with them; "" if there is no command, or
+// if what is traced are functions.
+func unprivileged(args []string) string {
+	at := slices.Index(args, "--")
+	if at < 0 {
+		return ""
+	}
+	for _, a := range args[:at] {
+		if strings.HasPrefix(a, "uprobe:") || strings.HasPrefix(a, "uretprobe:") || a == "--user" {
+			return ""
+		}
+	}
+	user := slices.Insert(slices.Clone(args), at, "--user")
+	for i := range user {
+		user[i] = quote(user[i])
+	}
+	return "; the probes that a Go service declares can be traced without: sdttrace " + strings.Join(user, " ")
 }
 
 // privileged returns the command that runs this one with privileges. It does not

@@ -34,14 +34,16 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestUnprivileged traces a process of user nobody as nobody.
+// TestUnprivileged traces a process of user nobody as nobody, which does not offer its
+// probes.
 func TestUnprivileged(t *testing.T) {
 	_, nobody := asNobody(t)
 	traced := tracee.StartVictim(t, nobody("traced", "-")).Ready()
 	pid := strconv.Itoa(traced.PID())
 	cmd := nobody("sdttrace", "-p", pid, "hello:*")
 	out, _ := cmd.CombinedOutput()
-	want := "not allowed, this process lacks CAP_BPF and CAP_PERFMON; run: sudo " + cmd.Path + " -p " + pid + " 'hello:*'\n"
+	want := "not allowed, this process lacks CAP_BPF and CAP_PERFMON; and without privileges: process " + pid +
+		" does not offer its probes through shared memory: it would have to run with USDT_LOCAL=1; run: sudo " + cmd.Path + " -p " + pid + " 'hello:*'\n"
 	if cmd.ProcessState.ExitCode() != exitFailed || !strings.HasSuffix(string(out), want) || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("exit code %d, output %q, want %d and one line that ends %q", cmd.ProcessState.ExitCode(), out, exitFailed, want)
 	}

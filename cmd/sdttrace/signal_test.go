@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/pty"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
+	"github.com/go-usdt/usdt/internal/tracefile"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -103,23 +106,7 @@ func TestCommandDispositions(t *testing.T) {
 // is for the command alone, which goes on and is traced; the next ones end it.
 func TestTerminalInterrupts(t *testing.T) {
 	dir := commands(t, "sdttrace", "answering")
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		needs.Skip(t, "no pseudo-terminals: %v", err)
-	}
-	defer master.Close()
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		needs.Skip(t, "no pseudo-terminals: %v", err)
-	}
-	defer slave.Close()
+	master, slave := pty.Open(t)
 	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "signaltest:alive", "--", filepath.Join(dir, "answering"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	var stdout, stderr tracee.Output
@@ -237,4 +224,52 @@ func signalTwice(sdttrace, pid string) error {
 		return fmt.Errorf("it ends with %v and says %q", err, rest)
 	}
 	return nil
+}
+
+// TestRecordInterrupted ends a recording by Ctrl-C and by SIGTERM: the file is whole, and the
+// summary says what it has.
+func TestRecordInterrupted(t *testing.T) {
+	dir := commands(t, "sdttrace", "traced")
+	pid := fmt.Sprint(startTraced(t, dir, "ending").PID())
+	sdttrace := filepath.Join(dir, "sdttrace")
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		path := filepath.Join(t.TempDir(), "events.usdt")
+		cmd := exec.Command(sdttrace, "--record", path, "--stack", "-p", pid, "ending:tick")
+		var stderr tracee.Output
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		grown := func() bool {
+			info, err := os.Stat(path)
+			return err == nil && info.Size() > 5000
+		}
+		for deadline := time.Now().Add(time.Minute); !grown(); time.Sleep(time.Millisecond) {
+			if skipRefused(t, &stderr); time.Now().After(deadline) {
+				cmd.Process.Kill()
+				t.Fatalf("%s does not grow: %s", path, &stderr)
+			}
+		}
+		cmd.Process.Signal(sig)
+		err := cmd.Wait()
+		said := regexp.MustCompile(`(?m)^sdttrace: wrote [0-9]+ bytes to .*\nsdttrace: ([0-9]+) events, 0 lost, 0 filtered(, [0-9]+ unread)?; attached 1 of 1 sites$`).FindStringSubmatch(stderr.String())
+		if err != nil || said == nil {
+			t.Errorf("%v: it ends with %v and says %s", sig, err, &stderr)
+			continue
+		}
+		f, err := tracefile.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		n := 0
+		for rec, err := range f.Records() {
+			if n++; err != nil || f.Stack(binary.LittleEndian.Uint64(rec[len(rec)-8:])) == nil {
+				t.Fatalf("%v: event %d has no stack, %v", sig, n, err)
+			}
+		}
+		if !f.Ended || f.Torn+f.Damaged != 0 || fmt.Sprint(n) != said[1] {
+			t.Errorf("%v: the file ended: %v, with %d events, %d bytes torn, %d damaged; want %s events", sig, f.Ended, n, f.Torn, f.Damaged, said[1])
+		}
+	}
 }

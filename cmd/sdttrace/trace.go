@@ -32,6 +32,9 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 			return usageError{err}
 		}
 	}
+	if err := f.checkHeap(probes); err != nil {
+		return usageError{err}
+	}
 	if err := opts.Validate(); err != nil {
 		return openError(err)
 	}
@@ -39,13 +42,21 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if err != nil {
 		return err
 	}
+	if f.cost || f.verbose {
+		f.costs = newCosts()
+		defer f.costs.close()
+	}
 	run := func(_ searcher, print func() error) error { return print() }
 	commandOutput := stderr
-	stderr = &serialWriter{w: printable.Writer(stderr)}
+	on := f.screen(stdout, stderr)
+	stderr = &serialWriter{w: printable.Writer(on.above(stderr))}
 	if len(f.command) > 0 {
-		c, err := startCommand(f.command, commandOutput)
+		c, err := f.startCommand(commandOutput)
 		if err != nil {
 			return unattached(user, err)
+		}
+		if c.await != nil {
+			opts.Target.Via = attach.ViaLocal
 		}
 		defer func() {
 			if err := c.finish(user); failed == nil {
@@ -65,22 +76,77 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		f.held = c.hold
 		opts.Target.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
 	}
+	if f.aggregate.wanted() {
+		f.warnHot(ctx, probes, opts, stderr)
+	}
+	if f.aggregate.slower.given {
+		p, err := f.openPairs(ctx, probes, opts)
+		if err != nil {
+			return unattached(user, err)
+		}
+		return f.follow(cancel, p, stderr, func() error {
+			return run(p, func() error { return f.printSlow(p, stdout) })
+		})
+	}
 	if aggregation != nil {
 		a, err := f.aggregate.open(ctx, probes, aggregation, opts)
 		if err != nil {
 			return unattached(user, err)
 		}
-		return f.follow(cancel, a, stderr, func() error {
-			return run(a, func() error { return f.aggregate.print(ctx, a, f.output, stdout) })
+		show := func() error { return f.aggregate.print(ctx, a, f.output, &f.meanings, on, stdout) }
+		if f.profile.wanted() {
+			show = func() error { return f.groupProfile(ctx, a, stdout) }
+		}
+		if f.show != nil {
+			show = func() error { return f.show(ctx, a) }
+		}
+		return f.follow(cancel, a, stderr, func() error { return run(a, show) })
+	}
+	if f.timeline.wanted() || f.page.wanted() || f.serve.wanted() {
+		f.warnHot(ctx, f.timeline.probes(probes), opts, stderr)
+		t, err := f.openTimeline(ctx, probes, opts)
+		if err != nil {
+			return unattached(user, err)
+		}
+		return f.follow(cancel, t, stderr, func() error {
+			return run(t, func() error {
+				switch {
+				case f.serve.wanted():
+					return f.servePage(ctx, t, cancel, stdout)
+				case f.page.wanted():
+					return f.printPage(t, cancel, stdout)
+				}
+				return f.printTimeline(t, cancel, stdout)
+			})
+		})
+	}
+	f.warnHot(ctx, probes, opts, stderr)
+	if f.record.path != "" {
+		file, err := f.record.open()
+		if err != nil {
+			return err
+		}
+		r, err := attach.Record(ctx, probes, opts)
+		if err != nil {
+			f.record.abandon(file)
+			return unattached(user, err)
+		}
+		return f.follow(cancel, r, stderr, func() error {
+			return run(r, func() error { return f.writeRecord(r, file, stderr) })
 		})
 	}
 	s, err := attach.Open(ctx, probes, opts)
 	if err != nil {
 		return unattached(user, err)
 	}
-	return f.follow(cancel, s, stderr, func() error {
-		return run(s, func() error { return f.print(s, stdout) })
-	})
+	print := func() error { return f.print(s, stdout) }
+	if f.profile.wanted() {
+		print = func() error { return f.printProfile(s, stdout, stderr) }
+	}
+	if f.snapshots.on != "" {
+		print = func() error { return f.printSnapshots(s, stdout) }
+	}
+	return f.follow(cancel, s, stderr, func() error { return run(s, print) })
 }
 
 // commandRescan is how often a command is searched for new probes: it is one
@@ -89,6 +155,7 @@ const commandRescan = 10 * time.Millisecond
 
 // tracer is a session or an aggregate.
 type tracer interface {
+	Via() attach.Via
 	Plan() attach.Plan
 	Stats() (attach.Stats, error)
 	PlanSince(n int) (attach.Plan, int)
@@ -101,10 +168,16 @@ type tracer interface {
 func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Writer, print func() error) error {
 	defer s.Close()
 	first, known := s.PlanSince(0)
+	if !f.quiet && !f.user && s.Via() == attach.ViaLocal {
+		fmt.Fprintln(stderr, "sdttrace: without privileges, as by --user: only probes that Go services offer are seen, through shared memory, and not those of other programs")
+	}
 	switch {
 	case f.quiet:
+	case f.replayed != nil:
+		f.replayed.announce(stderr)
 	case len(first) > 0:
 		printPlan(stderr, first)
+		f.meanings.announce(stderr, first)
 		printChildren(stderr, f.pids)
 	case f.wait:
 		fmt.Fprintln(stderr, "sdttrace: no probe matches yet; waiting, Ctrl-C ends")
@@ -112,15 +185,21 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	if f.duration > 0 {
 		defer time.AfterFunc(f.duration, cancel).Stop()
 	}
+	if f.costs != nil {
+		f.costs.begin(f.traced())
+	}
 	finish := func() {}
 	if !f.quiet {
-		announced, losses := announceAppeared(s, stderr, known, f.held), f.announceLosses(s, stderr)
+		announced, losses := announceNewSites(s, stderr, known, f.held), f.announceLosses(s, stderr)
 		finish = func() {
 			announced.finish()
 			losses()
 		}
 	}
 	traceErr := print()
+	if f.costs != nil {
+		f.costs.end()
+	}
 	if err := s.Close(); err != nil && traceErr == nil {
 		traceErr = err
 	}
@@ -133,12 +212,27 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 		fmt.Fprintf(stderr, "sdttrace: %v\n", traceErr)
 	}
 	if f.aggregate.latency != "" {
-		if err := printPairs(stderr, s); err != nil {
+		if err := f.aggregate.printPairs(stderr, s); err != nil {
+			return err
+		}
+	}
+	if t, ok := s.(*timeline); ok {
+		if err := t.printSpans(stderr); err != nil {
 			return err
 		}
 	}
 	if err := printSummary(stderr, s); err != nil {
 		return err
+	}
+	if f.verbose {
+		if err := printDetails(stderr, s); err != nil {
+			return err
+		}
+	}
+	if f.costs != nil {
+		if err := f.costs.print(stderr, s); err != nil {
+			return err
+		}
 	}
 	if traceErr != nil {
 		return errReported
@@ -146,12 +240,20 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	return nil
 }
 
+// traced returns the processes that are traced; nil for all.
+func (f *traceFlags) traced() []int {
+	if f.held != nil {
+		return []int{f.held.c.pid()}
+	}
+	return f.pids
+}
+
 // nothing returns the error for a command without probes that match.
 func (f *traceFlags) nothing() error {
 	if f.held != nil && f.held.missing != nil {
 		return fmt.Errorf("%w in what could be seen of the command, which was looked at every %v", attach.ErrNoMatch, commandRescan)
 	}
-	return fmt.Errorf("%w in what the command has run", attach.ErrNoMatch)
+	return fmt.Errorf("%w in what the command has run; processes that it starts are not traced, so a shell has to exec the program", attach.ErrNoMatch)
 }
 
 // unattached returns the error for a session that could not be opened. user is the
@@ -166,6 +268,9 @@ func unattached(user context.Context, err error) error {
 
 // openError turns an error in an option into one of usage.
 func openError(err error) error {
+	if missing := (*attach.PrivilegeError)(nil); errors.As(err, &missing) {
+		return err // whatever else it says
+	}
 	if where := (*attach.WhereError)(nil); errors.As(err, &where) {
 		return usageError{where}
 	}
@@ -188,6 +293,9 @@ func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
 		}
 		if first == nil {
 			first = err
+		}
+		if f.output.readable {
+			f.meanings.event(&ev)
 		}
 		line = f.output.event(line[:0], &ev)
 		_, err := out.Write(line)
@@ -240,7 +348,13 @@ func printSummary(stderr io.Writer, s tracer) error {
 		unread = fmt.Sprintf(", %d unread", st.Unread)
 	}
 	p := s.Plan()
-	_, err = fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered%s; attached %d of %d sites\n",
-		st.Received, st.Lost, st.Filtered, unread, p.Attached(), len(p))
+	attached := fmt.Sprintf("attached %d of %d sites", p.Attached(), len(p))
+	if _, known := s.PlanSince(0); known > len(p) {
+		attached += fmt.Sprintf("; %d others are gone", known-len(p))
+	}
+	if s.Via() == attach.ViaRecording {
+		attached = fmt.Sprintf("of %d probes", len(p))
+	}
+	_, err = fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered%s; %s\n", st.Received, st.Lost, st.Filtered, unread, attached)
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/version"
@@ -22,10 +24,21 @@ type traceFlags struct {
 	limit     uint64
 	duration  time.Duration
 	quiet     bool
+	verbose   bool
+	cost      bool
+	costs     *costs // nil unless they are measured
 	force     bool
 	ringSize  bytesValue
 	maxString int
+	sample    int
+	stack     stackValue
+	profile   profileFlags
+	timeline  timelineFlags
+	page      pageFlags
+	serve     serveFlags
 	strings   []string
+	providers []string
+	meanings  meanings
 	pointers  []string
 	args      []string
 	where     string
@@ -33,101 +46,29 @@ type traceFlags struct {
 	rescan    time.Duration
 	wait      bool
 	comm, exe string
+	cgroup    string // the directory of a control group, by which the kernel selects
+	user      bool
+	replayed  *replayed // the recordings; nil of live processes
 	aggregate aggregateFlags
+	snapshots snapshotFlags
+	record    recordFlags
 	command   []string // behind "--"
 	held      *hold    // the command, once it has been started
-}
 
-const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes of a process
-  sdttrace --json --limit 5 'python:gc__*'     five events from any python, as JSON
-  sdttrace /usr/lib/libfoo.so:foo:open         a library, in all processes, also later ones
-  sdttrace --where 'status >= 500 && path ~ "/api/*"' myapp:request_done   filtered by the kernel
-  sdttrace --hist ms --by path --interval 10s myapp:request_done   aggregated by the kernel
-  sdttrace --latency myapp:request_start,myapp:request_done --key id --by path   from one to the other
-  sdttrace --str arg0 -p 99 postgresql:query__start   arg0 is a pointer to a string
-  sdttrace --wait 'myapp:*'                    a service that has not been started yet
-  sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
-  sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions of C++, Rust, Go or C
-  sdttrace --hist retval uretprobe:libc.so.6:read            what a function returns
-  sdttrace 'uprobe:/usr/lib/*/libssl.so*:SSL_read' uprobe:./srv:handle+0x1f   in several files; an instruction
-  sdttrace --latency uprobe:./srv:handle,uretprobe:./srv:handle   how long a function takes
-  sdttrace list 'hotspot:*'                    which probes there are, and who watches them`
+	// Of "sdttrace top":
+	show         func(context.Context, aggregate) error // instead of printing groups
+	inBackground bool                                   // the command has no terminal
+}
 
 func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
 	var f traceFlags
 	cmd := &cobra.Command{
-		Use:   "sdttrace [flags] PROBE... [-- CMD ARG...]",
-		Short: "Trace USDT probes",
-		Long: `sdttrace attaches to USDT probes and prints an event each time one fires.
-
-PROBE is [PATH:]PROVIDER:NAME; '*', '?' and [...] stand for any characters in
-each part. Without -p and CMD, probes are traced in all processes, also those
-that start later; a PATH with a '/', or the files that it names by '*', need not
-be running yet. --rescan finds probes that appear while sdttrace runs; with
---wait sdttrace may start before any probe matches, and a PATH need not exist.
---comm and --exe wait for processes, too, and the kernel selects events by them.
--p selects processes with all their threads and whatever they execute, but
-not their children; --exe and --comm select children, too.
-
-uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
-FUNC is compared with symbols and, for C++ and Rust, with names as the source has
-them, with the types of parameters or without. A PATH without '/' is a program or
-library that runs or is installed. arg0, arg1 ... are the words that the
-platform's calling convention, or Go's, passes; retval is the result. Their types
-are not known: an argument that the function does not have shows what is left in
-its register. sdttrace refuses returns where tracing them would crash the program:
-in Go, and where C++ exceptions or Rust panics may pass. uprobe:PATH:FUNC+0x1f
-traces one instruction, uprobe:PATH:0x401136 the one at that address in the file,
-as objdump prints it. An instruction must begin there, and has no arguments.
-
-sdttrace starts CMD, traces it without its children, and ends it if sdttrace has
-to end first. CMD is stopped, as by SIGSTOP, after each exec and each time its
-dynamic linker has mapped libraries, until their probes are attached to; where
-that is not possible, sdttrace prints how late it attached. (A process
-"usdt-guard" continues CMD if sdttrace is killed.) CMD's output goes to stderr,
-and sdttrace fails if CMD fails. Signals are meant for CMD, which is traced until
-it ends: at the first Ctrl-C, which the terminal sends to both, sdttrace waits for
-CMD; the second one terminates CMD, the third kills it. sdttrace passes SIGTERM
-and SIGHUP on, and the next one kills CMD.
-
---where compares arguments (by name, or as arg0, arg1 ...), pid, tid and comm
-with constants: == != < <= > >=, for strings == != and ~ with a pattern in which
-'*' stands for any characters; && || ! and parentheses combine. The kernel
-tests the condition. Durations, times and addresses, as Go programs declare them,
-are compared as such: 'took > 10ms', 'at > 2026-01-31', 'peer == "::1"' (times are
-UTC unless they name a zone). A comparison with NaN, or with what cannot be read,
-is false. The first 512 bytes of a string are compared. An untyped argument that
-is compared with a string is read as a pointer to one, and shown as that string.
-Parts of structs and arrays are named as in 'peer.port == 80 && scores[0] > 1'.
-
---count, --sum, --avg, --min, --max, --hist and --lhist aggregate events in the
-kernel, all of them or by the values of --by, instead of printing each one. The
-first 120 bytes of a string distinguish groups. --hist counts by powers of two,
---lhist in equal steps, with a bucket below LO and one from HI on. --interval
-prints the groups and starts anew: every event is in one interval.
-
---latency START,END measures the time from one probe to the other in the kernel.
-An end belongs to the last start that has none yet: of the same goroutine in Go,
-of the same call of a function, or of the same thread; with --key id, where that
-argument, which both probes have, is the same. A key is per process unless
-machine is part of it: --key machine,id. --by groups by arguments of END or,
-where END has none of that name, of START. --where tests each of the conditions
-between && at the probes that have its arguments. Up to 32 starts nest; a start
-whose end was skipped, by an exception or because its thread ended, is counted.
-Numbers are nanoseconds in JSON; --lhist latency,0,10ms,500us replaces the powers
-of two.
-
-Events go to stdout, everything else to stderr. The last line on stderr reports
-how many events there were, how many were lost because the buffer was full,
-filtered by --where or left unread, and how many probe sites sdttrace attached
-to. Ctrl-C, SIGTERM and SIGHUP end sdttrace with all results; a second signal,
-sent at least a second later, ends it at once. Before sdttrace has attached to
-anything, a signal ends it as it ends other programs: shells report 130 for
-Ctrl-C. The exit code is 0 if sdttrace traced, or waited for what did not come,
-1 if it could not trace or nothing matched, 2 for bad usage.`,
+		Use:     "sdttrace [flags] PROBE... [-- CMD ARG...]",
+		Short:   "Trace USDT probes",
+		Long:    traceHelp,
 		Example: traceExample,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if dash := cmd.ArgsLenAtDash(); f.aggregate.latency == "" && (len(args) == 0 || dash == 0) {
+			if dash := cmd.ArgsLenAtDash(); f.aggregate.latency == "" && len(f.timeline.spans) == 0 && (len(args) == 0 || dash == 0) {
 				return usageError{errors.New("name at least one PROBE to trace: [PATH:]PROVIDER:NAME")}
 			}
 			return nil
@@ -148,30 +89,52 @@ Ctrl-C. The exit code is 0 if sdttrace traced, or waited for what did not come,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.IntSliceVarP(&f.pids, "pid", "p", nil, "trace these processes only, until all have ended")
-	flags.StringVar(&f.comm, "comm", "", "trace processes of this name only, also those that start later")
-	flags.StringVar(&f.exe, "exe", "", "trace processes that run this file only, also those that start later")
-	flags.StringVar(&f.where, "where", "", "trace only events for which this condition holds, e.g. 'arg0 > 5 && comm == \"x\"'")
+	f.registerTarget(flags)
 	f.aggregate.register(flags)
+	f.snapshots.register(flags)
 	flags.StringVar(&f.format, "format", "text", "output format: text or json")
 	flags.BoolVar(&f.json, "json", false, "same as --format json: one object a line")
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
-	flags.DurationVar(&f.duration, "duration", 0, "end this long after the probes have been attached to, e.g. 10s")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only errors and the summary on stderr")
-	flags.BoolVar(&f.wait, "wait", false, "wait for probes that match if there are none yet, such as those of a service that starts later")
-	flags.DurationVar(&f.rescan, "rescan", time.Second, "how often to look for probes that appear later; 0 for never")
-	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to strings: argN, argN[argM] if argM is its length, argN->8 to follow the pointer 8 bytes behind; PROVIDER:NAME:argN for these probes only")
-	flags.StringSliceVar(&f.pointers, "follow", nil, "pointers of typed probes to follow: peer, peer.next, '*', or PROVIDER:NAME:peer")
-	flags.StringSliceVar(&f.args, "args", nil, "arguments of functions to print, with their types, e.g. arg0,arg1:uint8,retval:int32; none for none (default those in registers)")
-	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
-	flags.Var(&f.ringSize, "buffer", "size of the buffer between kernel and sdttrace, e.g. 64M (default 4M)")
-	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program, or the host")
-	flags.StringVar(&f.link, "link", "auto", "how to attach: auto, multi or perf")
-	flags.Lookup("link").Hidden = true
+	flags.IntVar(&f.sample, "sample", 0, "print one in so many events, e.g. 100")
+	registerStack(flags, &f.stack)
+	f.profile.register(flags)
+	f.record.register(flags)
+	f.timeline.register(flags)
+	f.page.register(flags)
+	f.registerSession(flags)
+	registerCompletions(cmd)
 	cmd.Version = version.String()
 	cmd.SetVersionTemplate("sdttrace {{.Version}}\n")
 	flags.Bool("version", false, "print the version and exit")
 	return cmd
+}
+
+// registerTarget registers the flags that say which processes and events are traced.
+func (f *traceFlags) registerTarget(flags *pflag.FlagSet) {
+	flags.IntSliceVarP(&f.pids, "pid", "p", nil, "trace these processes only, until all have ended")
+	flags.StringVar(&f.comm, "comm", "", "trace processes of this name only, also those that start later")
+	flags.StringVar(&f.exe, "exe", "", "trace processes that run this file only, also those that start later")
+	flags.BoolVar(&f.user, "user", false, "need no privileges: trace Go services of this user that offer their probes, e.g. by USDT_LOCAL=1")
+	flags.StringVar(&f.where, "where", "", "trace only events for which this condition holds, e.g. 'arg0 > 5 && comm == \"x\"'")
+}
+
+// registerSession registers the flags that say how tracing is done.
+func (f *traceFlags) registerSession(flags *pflag.FlagSet) {
+	flags.DurationVar(&f.duration, "duration", 0, "end this long after the probes have been attached to, e.g. 10s")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only errors and the summary on stderr")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say more in the summary: all counts, and what --cost says")
+	flags.BoolVar(&f.cost, "cost", false, "say in the summary what sdttrace's programs cost: time per event, and share of the traced processes' CPU time")
+	flags.BoolVar(&f.wait, "wait", false, "wait for probes that match if there are none yet, such as those of a service that starts later")
+	flags.DurationVar(&f.rescan, "rescan", time.Second, "how often to look for probes that appear later; 0 for never")
+	flags.StringSliceVar(&f.strings, "str", nil, "arguments that are pointers to strings: argN, argN[argM] if argM is its length, argN->8 to follow the pointer 8 bytes behind; PROVIDER:NAME:argN for these probes only")
+	flags.StringSliceVar(&f.providers, "providers", nil, providersUsage)
+	flags.StringSliceVar(&f.pointers, "follow", nil, "pointers of typed probes to follow: peer, peer.next, '*', or PROVIDER:NAME:peer")
+	flags.StringSliceVar(&f.args, "args", nil, "arguments of functions to print, with their types, e.g. arg0,arg1:uint8,retval:int32; none for none (default those in registers)")
+	flags.IntVar(&f.maxString, "max-string", 0, "bytes to keep of each string (default 1024)")
+	flags.Var(&f.ringSize, "buffer", "size of the buffer between kernel and sdttrace, e.g. 64M (default 4M, with --stack=dwarf 64M)")
+	flags.BoolVar(&f.force, "force", false, "attach even where that is known to harm the traced program, or the host")
+	flags.StringVar(&f.link, "link", "auto", "how to attach: auto, multi or perf")
+	flags.Lookup("link").Hidden = true
 }
 
 func (f *traceFlags) options() (*attach.Options, error) {
@@ -205,8 +168,11 @@ func (f *traceFlags) options() (*attach.Options, error) {
 	if f.wait && f.rescan == 0 {
 		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}
 	}
+	if f.profile.wanted() && f.stack.calls == 0 && !f.aggregate.adds() {
+		f.stack.calls = attach.MaxStack
+	}
 	opts := &attach.Options{
-		Target:    attach.Target{PIDs: f.pids, Comm: f.comm, Exe: f.exe},
+		Target:    attach.Target{PIDs: f.pids, Comm: f.comm, Exe: f.exe, Cgroup: f.cgroup},
 		Rescan:    f.rescan,
 		Await:     f.wait,
 		RingSize:  int(f.ringSize),
@@ -215,7 +181,22 @@ func (f *traceFlags) options() (*attach.Options, error) {
 		Follow:    f.pointers,
 		Args:      f.args,
 		Where:     f.where,
+		Sample:    f.sample,
+		Stack:     f.stack.calls,
+		Unwind:    f.stack.unwind,
 		Force:     f.force,
+	}
+	if opts.Prototypes, err = f.prototypes(); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.replayed != nil:
+		opts.Target, opts.Interval = attach.Target{Recordings: f.replayed.files}, max(f.aggregate.interval, 0)
+	case f.user:
+		opts.Target.Via = attach.ViaLocal
+	}
+	if f.link != "auto" && opts.Target.Via == attach.ViaAny {
+		opts.Target.Via = attach.ViaKernel
 	}
 	switch f.link {
 	case "auto":

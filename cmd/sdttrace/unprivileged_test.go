@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // asNobody returns a function that makes commands to run as the user nobody. A
@@ -50,11 +53,28 @@ func TestCommandUnprivileged(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != exitFailed {
 		t.Errorf("exit code %d, want %d", code, exitFailed)
 	}
-	if want := "lacks CAP_BPF and CAP_PERFMON; run: sudo " + cmd.Path + " a:b -- touch " + ran + "\n"; !strings.HasSuffix(string(out), want) {
+	if want := "lacks CAP_BPF and CAP_PERFMON; run: sudo " + cmd.Path + " a:b -- touch " + ran +
+		"; the probes that a Go service declares can be traced without: sdttrace a:b --user -- touch " + ran + "\n"; !strings.HasSuffix(string(out), want) {
 		t.Errorf("got %q, want it to end with %q", out, want)
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the command ran")
+	}
+	cmd = nobody("sdttrace", "uprobe:libc.so.6:read", "--", "touch", ran)
+	if out, _ := cmd.CombinedOutput(); !strings.HasSuffix(string(out), " -- touch "+ran+"\n") || strings.Contains(string(out), "--user") {
+		t.Errorf("of functions, which shared memory does not have, got %q", out)
+	}
+
+	// What the hint says works, and so does the next one.
+	cmd = nobody("traced")
+	out, _ = nobody("sdttrace", "unpriv:*", "--user", "--", "sh", "-c", cmd.Path+" /dev/null 1; true").CombinedOutput()
+	if want := "processes that it starts are not traced, so a shell has to exec the program\n"; !strings.Contains(string(out), want) {
+		t.Errorf("of what a shell starts, got %q, want %q in it", out, want)
+	}
+	trace := nobody("sdttrace", "unpriv:tick", "--user", "--limit", "1", "--", "sh", "-c", "exec "+cmd.Path+" "+filepath.Join(dir, "pid"))
+	trace.Env = append(os.Environ(), "PROVIDER=unpriv")
+	if out, err := trace.CombinedOutput(); err != nil || !strings.Contains(string(out), " unpriv:tick seq=") {
+		t.Errorf("of what a shell executes, %v: got %q, want an event", err, out)
 	}
 }
 
@@ -70,5 +90,55 @@ func TestNoMatchUnprivileged(t *testing.T) {
 	begin, end := "sdttrace: no probe matches nobody_has_this:* ", "lacks CAP_SYS_PTRACE); run: sudo "+cmd.Path+" 'nobody_has_this:*'\n"
 	if got := string(out); !strings.HasPrefix(got, begin) || !strings.HasSuffix(got, end) {
 		t.Errorf("got %q, want it to begin with %q and to end with %q", got, begin, end)
+	}
+}
+
+// TestUser traces as a user without any capability: by itself sdttrace chooses shared
+// memory, and says so in one line.
+func TestUser(t *testing.T) {
+	_, nobody := asNobody(t)
+	service := nobody("traced", "-")
+	service.Env = append(os.Environ(), "USDT_LOCAL=1", "PROVIDER=user")
+	traced := tracee.StartVictim(t, service).Ready()
+	pid := fmt.Sprint(traced.PID())
+	const remark = "sdttrace: without privileges, as by --user: only probes that Go services offer are seen, through shared memory, and not those of other programs\n"
+	for _, test := range []struct {
+		args []string
+		want string // on stdout
+	}{
+		{[]string{"-p", pid, "--limit", "2", "user:tick"}, " user:tick seq="},
+		{[]string{"--limit", "1", "--json", "user:*"}, `"provider":"user","name":"tick"`},
+		{[]string{"-p", pid, "--duration", "200ms", "--count", "--by", "probe", "user*:*"}, " probe=\"user_pair:begin\" count="},
+		{[]string{"-p", pid, "--duration", "200ms", "--latency", "user_pair:begin,user_pair:end"}, " count="},
+		{[]string{"--limit", "1", "user_child:tick", "--", service.Path, "/tmp/user_child." + pid, "3"}, " user_child:tick seq=1152921504606846976 "},
+	} {
+		cmd := nobody("sdttrace", test.args...)
+		cmd.Env = append(os.Environ(), "PROVIDER=user_child")
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil || !strings.Contains(stdout.String(), test.want) || strings.Count(stderr.String(), remark) != 1 {
+			t.Errorf("%q: %v, want %q and one remark:\n%s%s", test.args, err, test.want, stdout.String(), stderr.String())
+		}
+	}
+	os.Remove("/tmp/user_child." + pid)
+	for _, test := range []struct {
+		args []string
+		want []string // on stderr
+	}{
+		{[]string{"-q", "-p", pid, "--limit", "1", "user:tick"}, nil},
+		{[]string{"-p", pid, "uprobe:*:main.main"}, []string{"lacks CAP_BPF and CAP_PERFMON", "and without privileges: uprobe:*:main.main names functions", "; run: sudo "}},
+		{[]string{"-p", fmt.Sprint(os.Getpid()), "user:*"}, []string{"lacks CAP_SYS_PTRACE; run: sudo "}},
+	} {
+		cmd := nobody("sdttrace", test.args...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); (err == nil) != (test.want == nil) || strings.Contains(stderr.String(), remark) {
+			t.Errorf("%q: %v: %s", test.args, err, stderr.String())
+		}
+		for _, want := range test.want {
+			if !strings.Contains(stderr.String(), want) {
+				t.Errorf("%q: it does not say %q: %s", test.args, want, stderr.String())
+			}
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,10 +19,10 @@ func (p *liveProbe) watched() bool {
 }
 
 // findWatchers adds the watchers of the probes. It searches the machine only if
-// some probe is watched.
-func (l *lister) findWatchers(stderr io.Writer) {
+// some probe is watched. It returns how many probes have watchers that it did not find,
+// and why not.
+func (l *lister) findWatchers() (unknown int, unseen []error) {
 	var watchers *watch.Watchers
-	unknown := 0
 	for i := range l.probes {
 		p := &l.probes[i]
 		if !p.watched() {
@@ -38,25 +40,57 @@ func (l *lister) findWatchers(stderr io.Writer) {
 			unknown++
 		}
 	}
-	if unknown == 0 {
-		return
+	if unknown > 0 {
+		unseen = watchers.Unseen
 	}
-	why := "no BPF link, perf event or line of uprobe_events has them"
-	if len(watchers.Unseen) > 0 {
-		why = "sdttrace cannot see " + strings.ReplaceAll(errors.Join(watchers.Unseen...).Error(), "\n", "; ")
-	}
-	fmt.Fprintf(stderr, "sdttrace: the watchers of %d of these sites are unknown: %s\n", unknown, printable.String(why))
+	return unknown, unseen
 }
+
+// readWatched reads the probes and finds their watchers. A tracer that leaves between
+// the two is counted by the probes and found nowhere, and so is one that has not yet
+// attached what it counts, so that readWatched looks a few times before it says that
+// watchers are unknown.
+func (l *lister) readWatched(ctx context.Context, pids []int, stderr io.Writer) error {
+	for attempt := 0; ; attempt++ {
+		var said bytes.Buffer
+		now := *l
+		err := now.read(ctx, pids, &said)
+		unknown, unseen := now.findWatchers()
+		if unknown > 0 && len(unseen) == 0 && err == nil && attempt < rereads {
+			continue
+		}
+		*l = now
+		stderr.Write(said.Bytes())
+		if unknown > 0 {
+			why := "no BPF link, perf event or line of uprobe_events has them"
+			if len(unseen) > 0 {
+				why = "sdttrace cannot see " + strings.ReplaceAll(errors.Join(unseen...).Error(), "\n", "; ")
+			}
+			fmt.Fprintf(stderr, "sdttrace: the watchers of %d of these sites are unknown: %s\n", unknown, printable.String(why))
+		}
+		return err
+	}
+}
+
+// rereads is how often a list is read again because it has unknown watchers.
+const rereads = 2
 
 // by returns the watchers, a word for each.
 func (p *liveProbe) by() string {
-	if len(p.Watchers) == 0 {
-		if p.watched() {
-			return "?"
-		}
+	var all []string
+	for range p.Local {
+		all = append(all, "shared-memory")
+	}
+	if p.Recorded {
+		all = append(all, "recorder")
+	}
+	switch {
+	case len(p.Watchers) > 0:
+	case p.watched():
+		all = append(all, "?")
+	case len(all) == 0:
 		return "-"
 	}
-	var all []string
 	for _, w := range p.Watchers {
 		var s string
 		switch {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/internal/watch"
@@ -214,4 +215,51 @@ int main(void) { puts("ready"); fflush(stdout); while (getchar() != EOF) DTRACE_
 	}
 	stop()
 	awaitWatchers(t, pids[0], "watchedbare")
+}
+
+// TestListLocal checks that list shows who watches through shared memory.
+func TestListLocal(t *testing.T) {
+	service := exec.Command(filepath.Join(commands(t, "traced"), "traced"), "-")
+	service.Env = append(os.Environ(), "USDT_LOCAL=1", "PROVIDER=listlocal")
+	pid := tracee.StartVictim(t, service).Ready().PID()
+	s, err := attach.Open(t.Context(), []string{"listlocal:tick"}, &attach.Options{Target: attach.Target{PIDs: []int{pid}, Via: attach.ViaLocal}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	list := func(args ...string) string {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), append(append([]string{"list", "-p", fmt.Sprint(pid)}, args...), "listlocal:tick"), &stdout, &stderr); code != exitDone || stderr.Len() > 0 {
+			t.Fatalf("exit code %d: %s", code, stderr.String())
+		}
+		return stdout.String()
+	}
+	if got := list(); !strings.Contains(got, " listlocal:tick  1        clean  shared-memory  ") {
+		t.Errorf("while a tracer watches, it says\n%s", got)
+	}
+	if got := list("--json"); !strings.Contains(got, `"semaphore_value":0,"local_watchers":1,`) {
+		t.Errorf("while a tracer watches, it says\n%s", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(); !strings.Contains(got, " listlocal:tick  0        clean  -   ") {
+		t.Errorf("when nobody watches, it says\n%s", got)
+	}
+}
+
+// TestListRecorder checks that list shows a flight recorder, and counts tracers only.
+func TestListRecorder(t *testing.T) {
+	service := exec.Command(filepath.Join(commands(t, "traced"), "traced"), "-")
+	service.Env = append(os.Environ(), "USDT_RECORDER="+t.TempDir()+",1M", "PROVIDER=listrecorder")
+	pid := tracee.StartVictim(t, service).Ready().PID()
+	for _, test := range []struct{ flag, want string }{
+		{"--json=false", " listrecorder:tick  0        clean  recorder  "},
+		{"--json", `"semaphore_value":0,"recorded":true,"state":"clean"`},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), []string{"list", "-p", fmt.Sprint(pid), test.flag, "listrecorder:tick"}, &stdout, &stderr); code != exitDone || stderr.Len() > 0 || !strings.Contains(stdout.String(), test.want) {
+			t.Errorf("exit code %d, it says\n%s%s", code, stdout.String(), stderr.String())
+		}
+	}
 }

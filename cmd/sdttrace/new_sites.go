@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// appeared reports the sites that are attached to while sdttrace runs.
-type appeared struct {
+// newSites reports the sites that are attached to while sdttrace runs.
+type newSites struct {
 	s      tracer
 	stderr io.Writer
 	known  int
@@ -23,10 +23,10 @@ type appeared struct {
 // announceEvery is the interval between reports.
 const announceEvery = 100 * time.Millisecond
 
-// announceAppeared reports on stderr, soon after it happens, which sites are
+// announceNewSites reports on stderr, soon after it happens, which sites are
 // attached to beside the first known ones. held is the command, if there is one.
-func announceAppeared(s tracer, stderr io.Writer, known int, held *hold) *appeared {
-	l := &appeared{s: s, stderr: stderr, known: known, held: held, stop: make(chan struct{}), done: make(chan struct{})}
+func announceNewSites(s tracer, stderr io.Writer, known int, held *hold) *newSites {
+	l := &newSites{s: s, stderr: stderr, known: known, held: held, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		tick := time.NewTicker(announceEvery)
@@ -43,7 +43,7 @@ func announceAppeared(s tracer, stderr io.Writer, known int, held *hold) *appear
 	return l
 }
 
-func (l *appeared) announce() {
+func (l *newSites) announce() {
 	l.acquit(announceEvery)
 	more, known := l.s.PlanSince(l.known)
 	l.known = known
@@ -70,7 +70,7 @@ func (l *appeared) announce() {
 // acquit reports which sites of a held command were late, once that is certain. A
 // site found by chance before the dynamic linker, or a provider, was ready is not
 // late: the command is held soon after.
-func (l *appeared) acquit(after time.Duration) {
+func (l *newSites) acquit(after time.Duration) {
 	if l.since.IsZero() || time.Since(l.since) < l.delay+2*after {
 		return
 	}
@@ -81,7 +81,7 @@ func (l *appeared) acquit(after time.Duration) {
 }
 
 // finish reports the rest, and ends the reports.
-func (l *appeared) finish() {
+func (l *newSites) finish() {
 	close(l.stop)
 	<-l.done
 	l.announce()

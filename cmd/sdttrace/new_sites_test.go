@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-usdt/usdt/internal/greet"
+	"github.com/go-usdt/usdt/internal/await"
 )
 
 // slowSearch is a search that takes until the channel is closed.
@@ -46,7 +46,7 @@ func TestLateRemark(t *testing.T) {
 	search, said := make(slowSearch), make(tellingWriter)
 	h.begin(search, said)
 	_, address, _ := strings.Cut(h.providers.Environment(), "=")
-	if err := greet.Wait(address, time.Second); err == nil {
+	if err := await.Tracer(address, time.Second); err == nil {
 		t.Error("the tracer has answered")
 	}
 	close(search)

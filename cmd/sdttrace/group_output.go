@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// groupOutput prints the groups of an aggregate.
+type groupOutput struct {
+	flags    *aggregateFlags
+	format   *format
+	meanings *meanings
+	out      *bufio.Writer
+	screen   *screen // nil unless groups are drawn in place
+	idle     idleGroups
+	read     time.Time // when groups were last read
+	line     []byte
+}
+
+// print writes groups, each interval and at the end.
+func (f *aggregateFlags) print(ctx context.Context, a aggregate, output *format, m *meanings, on *screen, stdout io.Writer) error {
+	o := &groupOutput{flags: f, format: output, meanings: m, out: bufio.NewWriter(stdout), screen: on, read: time.Now()}
+	var tick <-chan time.Time
+	if f.interval > 0 && a.Via() != attach.ViaRecording {
+		t := time.NewTicker(f.interval)
+		defer t.Stop()
+		tick = t.C
+	}
+	changes, stop := on.changes()
+	defer stop()
+	for {
+		select {
+		case change := <-changes:
+			on.change(change)
+			continue
+		case <-tick:
+			if err := o.write(a, true); err != nil {
+				return outputError(err)
+			}
+			continue
+		case <-a.Done():
+		case <-ctx.Done():
+		}
+		if err := a.Stop(); err != nil {
+			return err
+		}
+		on.keep()
+		defer on.keep() // above the summary
+		return outputError(o.write(a, a.Via() == attach.ViaRecording))
+	}
+}
+
+// write reads the groups and writes them. The last interval, which is not whole, has no
+// idle groups.
+func (o *groupOutput) write(a aggregate, whole bool) error {
+	groups, err := a.Read()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	took := now.Sub(o.read)
+	o.read = now
+	if a.Via() == attach.ViaRecording {
+		took = o.flags.interval
+	}
+	plan := a.Plan()
+	for first := true; first || len(groups) > 0; first = false {
+		n := 0
+		for n < len(groups) && groups[n].At.Equal(groups[0].At) {
+			n++
+		}
+		at := now
+		if n > 0 && !groups[0].At.IsZero() {
+			at = groups[0].At
+		}
+		if n == 0 && a.Via() == attach.ViaRecording {
+			break
+		}
+		if err := o.interval(groups[:n:n], at, took, whole, plan); err != nil {
+			return err
+		}
+		groups = groups[n:]
+	}
+	return o.out.Flush()
+}
+
+// interval writes the groups of an interval that ends at a time.
+func (o *groupOutput) interval(groups []attach.Group, at time.Time, took time.Duration, whole bool, plan attach.Plan) error {
+	f := o.flags
+	if f.interval > 0 && whole {
+		groups = o.idle.fill(groups, len(f.by) > 0)
+	}
+	f.order.arrange(groups)
+	some, others, events := f.order.first(groups)
+	line := groupLine{at: at}
+	if f.order.rate {
+		line.seconds = took.Seconds()
+	}
+	if o.format.readable {
+		line.unit = f.unit(o.meanings, plan)
+		if len(f.by) > 0 {
+			o.meanings.groups(some, plan)
+		}
+	}
+	if o.screen != nil {
+		line.at = time.Time{}
+	}
+	text := o.line[:0]
+	for i := range some {
+		line.Group = &some[i]
+		text = o.format.group(text, &line)
+		if o.screen == nil {
+			if _, err := o.out.Write(text); err != nil {
+				return err
+			}
+			text = text[:0]
+		}
+	}
+	if others > 0 && o.format.readable {
+		if !line.at.IsZero() {
+			text = append(line.at.AppendFormat(text, "15:04:05.000000"), ' ')
+		}
+		text = appendOthers(text, others, events)
+	}
+	o.line = text
+	if o.screen != nil {
+		return o.screen.draw(title(groups, at, took), text)
+	}
+	_, err := o.out.Write(text)
+	return err
+}
+
+// title returns the line above groups that are drawn in place.
+func title(groups []attach.Group, at time.Time, took time.Duration) string {
+	var events uint64
+	for i := range groups {
+		events += groups[i].Count
+	}
+	return fmt.Sprintf("%s  %s events in %s", at.Format("15:04:05"), appendCount(nil, events), appendDuration(nil, took.Round(10*time.Millisecond)))
+}
+
+// unit returns the unit of the value.
+func (f *aggregateFlags) unit(m *meanings, plan attach.Plan) unit {
+	if f.latency != "" {
+		return "ns"
+	}
+	if m.table == nil || f.value == "" {
+		return ""
+	}
+	if param := m.param(f.value, plan); param != nil {
+		return unit(param.Unit)
+	}
+	return ""
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
+)
+
+// maxIdle is how many groups are remembered that have no events any more.
+const maxIdle = 1000
+
+// idleGroups remember the groups of earlier intervals, so that those without events are
+// shown with zero.
+type idleGroups struct {
+	known    map[string]idleGroup
+	interval int
+}
+
+type idleGroup struct {
+	by   []event.Arg
+	last int // the last interval in which there were events
+}
+
+// fill adds to the groups of an interval those that had events earlier. Without keys
+// there is one group, which is always shown.
+func (i *idleGroups) fill(groups []attach.Group, byKeys bool) []attach.Group {
+	if !byKeys {
+		if len(groups) == 0 {
+			groups = append(groups, attach.Group{})
+		}
+		return groups
+	}
+	if i.known == nil {
+		i.known = map[string]idleGroup{}
+	}
+	i.interval++
+	for j := range groups {
+		if groups[j].Other {
+			continue // it has no values
+		}
+		by := event.Struct(groups[j].By)
+		key := string(by.AppendErrors(by.AppendJSON(nil)))
+		i.known[key] = idleGroup{slices.Clone(groups[j].By), i.interval}
+	}
+	idle := make([]idleGroup, 0, len(i.known))
+	for _, g := range i.known {
+		if g.last < i.interval {
+			idle = append(idle, g)
+		}
+	}
+	busy := len(groups)
+	for _, g := range idle {
+		groups = append(groups, attach.Group{By: slices.Clone(g.by)})
+	}
+	slices.SortFunc(groups[busy:], func(a, b attach.Group) int { return a.CompareKeys(&b) })
+	i.forget(idle)
+	return groups
+}
+
+// forget leaves out the groups that have been idle for longest if there are too many.
+func (i *idleGroups) forget(idle []idleGroup) {
+	if len(idle) <= maxIdle {
+		return
+	}
+	slices.SortFunc(idle, func(a, b idleGroup) int { return b.last - a.last })
+	oldest := idle[maxIdle].last
+	for key, g := range i.known {
+		if g.last <= oldest {
+			delete(i.known, key)
+		}
+	}
+}

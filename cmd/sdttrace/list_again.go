@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// listing is a list that is made again and again.
+type listing struct {
+	interval time.Duration
+	json     bool
+	// read returns the probes of now. What it says goes to stderr.
+	read func(stderr io.Writer) (*lister, error)
+}
+
+// print prints the list each interval until ctx is done: on a terminal in place.
+func (l *listing) print(ctx context.Context, stdout, stderr io.Writer) error {
+	var on *screen
+	if !l.json {
+		on = newScreen(stdout)
+	}
+	stderr = on.above(stderr)
+	tick := time.NewTicker(l.interval)
+	defer tick.Stop()
+	changes, stop := on.changes()
+	defer stop()
+	var said bytes.Buffer
+	for {
+		var says bytes.Buffer
+		found, err := l.read(&says)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(says.Bytes(), said.Bytes()) { // not the same again and again
+			if _, err := stderr.Write(says.Bytes()); err != nil {
+				return err
+			}
+			said = says
+		}
+		if err := l.write(found, on, stdout); err != nil {
+			return outputError(err)
+		}
+		for waiting := true; waiting; {
+			select {
+			case change := <-changes:
+				on.change(change)
+			case <-tick.C:
+				waiting = false
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// write writes a list: in JSON with its time, as text below a line that has it.
+func (l *listing) write(found *lister, on *screen, stdout io.Writer) error {
+	now := time.Now()
+	var text bytes.Buffer
+	if l.json {
+		for i := range found.probes {
+			found.probes[i].Time = &now
+		}
+		if err := found.json(&text); err != nil {
+			return err
+		}
+		_, err := stdout.Write(text.Bytes())
+		return err
+	}
+	if err := found.text(&text); err != nil {
+		return err
+	}
+	watched := 0
+	for i := range found.probes {
+		if p := &found.probes[i]; p.watched() || p.Local > 0 {
+			watched++
+		}
+	}
+	title := fmt.Sprintf("%s  %d probes, %d of them watched", now.Format("15:04:05"), len(found.probes), watched)
+	if on != nil {
+		return on.draw(title, text.Bytes())
+	}
+	_, err := fmt.Fprintf(stdout, "%s\n%s\n", title, text.Bytes())
+	return err
+}

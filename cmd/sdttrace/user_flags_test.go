@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/internal/systest/tracee"
+)
+
+// TestUserFlags checks that every flag either works with --user or is refused in one
+// sentence, before anything is traced. %PID% is the process of a service.
+func TestUserFlags(t *testing.T) {
+	links := commands(t, "traced")
+	service := exec.Command(filepath.Join(links, "traced"), "-")
+	service.Env = append(os.Environ(), "USDT_LOCAL=1", "PROVIDER=flagged")
+	pid := fmt.Sprint(tracee.StartVictim(t, service).Ready().PID())
+	const (
+		tick = "--limit 1 flagged:tick"
+		sum  = "--duration 100ms flagged:tick"
+	)
+	tests := map[string]struct {
+		args   string
+		prints string // on stdout; empty if the flag is refused
+		says   string // on stderr
+	}{
+		"pid":            {args: "-p %PID% " + tick, prints: "flagged:tick seq="},
+		"comm":           {args: "--comm traced " + tick, prints: "flagged:tick seq="},
+		"exe":            {args: "--exe " + links + "/traced " + tick, prints: "flagged:tick seq="},
+		"user":           {args: tick, prints: "flagged:tick seq="},
+		"where":          {args: "--where load<1 " + tick, prints: "load=0.5"},
+		"count":          {args: "--count " + sum, prints: "count="},
+		"sum":            {args: "--sum load " + sum, prints: "sum="},
+		"avg":            {args: "--avg load " + sum, prints: "avg=0.5"},
+		"min":            {args: "--min load " + sum, prints: "min=0.5"},
+		"max":            {args: "--max load " + sum, prints: "max=0.5"},
+		"hist":           {args: "--hist load " + sum, prints: "0.5 - 1"},
+		"lhist":          {args: "--lhist load,0,1,0.25 " + sum, prints: "0.5 - 0.75"},
+		"latency":        {args: "--duration 100ms --latency flagged_pair:begin,flagged_pair:end", prints: "avg="},
+		"key":            {args: "--duration 100ms --latency flagged_pair:begin,flagged_pair:end --key seq", prints: "avg="},
+		"slower":         {args: "--limit 1 --latency flagged_pair:begin,flagged_pair:end --slower 0s", prints: " -> flagged_pair:end n="},
+		"by":             {args: "--count --by msg " + sum, prints: `msg="tick \"tock\"" count=`},
+		"interval":       {args: "--count --interval 50ms " + sum, prints: "count="},
+		"stddev":         {args: "--stddev load " + sum, prints: "stddev=0"},
+		"quantiles":      {args: "--hist load --quantiles 50 " + sum, prints: "p50=0.50"},
+		"sort":           {args: "--sum load --by msg --sort sum " + sum, prints: "sum="},
+		"top":            {args: "--count --by seq --top 1 " + sum, prints: " more group"},
+		"rate":           {args: "--count --rate " + sum, prints: "/s"},
+		"max-groups":     {args: "--count --by seq --max-groups 1 " + sum, prints: "seq=(other) count="},
+		"snapshot-on":    {args: "--snapshot-on load<1 " + tick, prints: "snapshot 1: "},
+		"before":         {args: "--snapshot-on load<1 --before 0 " + tick, prints: "snapshot 1: 0 events before"},
+		"after":          {args: "--snapshot-on load<1 --after 1 " + tick, prints: ", 1 after"},
+		"snapshot-every": {args: "--snapshot-on load<1 --snapshot-every 1ms " + tick, prints: "snapshot 1: "},
+		"format":         {args: "--format json " + tick, prints: `"name":"tick"`},
+		"json":           {args: "--json " + tick, prints: `"tid":null`},
+		"limit":          {args: tick, prints: "flagged:tick seq="},
+		"sample":         {args: "--sample 3 " + tick, prints: "flagged:tick seq="},
+		"stack":          {args: "--stack=dwarf " + tick, prints: "\tgithub.com/go-usdt/usdt/cmd/sdttrace.traced ("}, // by frame pointers, as ever
+		"pprof":          {args: "--pprof - " + tick, prints: "\x1f\x8b"},
+		"folded":         {args: "--folded - " + tick, prints: ".traced 1\n"},
+		"record":         {args: "--record " + t.TempDir() + "/events " + tick, prints: ""},
+		"record-size":    {args: "--record " + t.TempDir() + "/events --record-size 2K flagged:tick", prints: ""},
+		"perfetto":       {args: "--perfetto - " + tick, prints: "flagged:tick"},
+		"span":           {args: "--perfetto - --span flagged_pair:begin,flagged_pair:end --limit 1", prints: "flagged_pair:begin to end"},
+		"flow":           {args: "--perfetto - --flow seq " + tick, prints: "flagged:tick"},
+		"counter":        {args: "--perfetto - --counter load " + tick, prints: "flagged:tick load"},
+		"html":           {args: "--html - " + tick, prints: "<!DOCTYPE html>"},
+		"weigh":          {args: "--folded - --weigh seq " + tick, prints: ".traced 115"},
+		"duration":       {args: sum, prints: "flagged:tick seq="},
+		"verbose":        {args: "-v " + tick, prints: "flagged:tick seq="},
+		"cost":           {args: "--cost " + tick, prints: "flagged:tick seq="},
+		"quiet":          {args: "-q " + tick, prints: "flagged:tick seq="},
+		"wait":           {args: "--wait " + tick, prints: "flagged:tick seq="},
+		"rescan":         {args: "--rescan 10ms " + tick, prints: "flagged:tick seq="},
+		"follow":         {args: "--follow msg " + tick, says: "--follow: no probe has a pointer"},
+		"max-string":     {args: "--max-string 4 " + tick, prints: `msg="tick"...`},
+		"buffer":         {args: "--buffer 1M " + tick, prints: "flagged:tick seq="},
+		"str":            {args: "--str arg0 " + tick, says: "--str is for probes without types"},
+		"args":           {args: "--args arg0 " + tick, says: "--args is for functions"},
+		"providers":      {args: "--providers none " + tick, prints: "flagged:tick seq="},
+		"force":          {args: "--force " + tick, says: "--force is for sites that the kernel attaches to"},
+		"link":           {args: "--link multi " + tick, says: "--link is how the kernel attaches"},
+		"version":        {args: "--version", prints: "sdttrace "},
+		"help":           {args: "--help", prints: "Usage:"},
+	}
+	cmd := newTraceCommand(io.Discard, io.Discard)
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, ok := tests[f.Name]; !ok {
+			t.Errorf("nothing says what --%s does with --user", f.Name)
+		}
+	})
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if cmd.Flags().Lookup(name) == nil {
+				t.Fatal("there is no such flag")
+			}
+			var stdout, stderr bytes.Buffer
+			code := run(t.Context(), append([]string{"--user"}, strings.Fields(strings.ReplaceAll(test.args, "%PID%", pid))...), &stdout, &stderr)
+			switch refused := test.says != ""; {
+			case refused && (code != exitUsage || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 2 || !strings.Contains(stderr.String(), test.says)):
+				t.Errorf("exit code %d, want %d and one sentence with %q: %s%s", code, exitUsage, test.says, &stdout, &stderr)
+			case !refused && (code != exitDone || !strings.Contains(stdout.String(), test.prints)):
+				t.Errorf("exit code %d, want %d and %q on stdout: %s%s", code, exitDone, test.prints, &stdout, &stderr)
+			}
+		})
+	}
+}
