@@ -13,7 +13,7 @@ import (
 )
 
 // buildTracer returns a directory with sdttrace in it.
-func buildTracer(t *testing.T) string {
+func buildTracer(t testing.TB) string {
 	t.Helper()
 	needs.Root(t)
 	dir := t.TempDir()

@@ -104,7 +104,7 @@ func (p *postgres) startServer() {
 		p.t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := p.command(p.server, "-D", p.data(), "-k", p.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "autovacuum=off",
+	cmd := p.command(p.server, "-D", p.data(), "-k", p.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "autovacuum=off", "-c", "shared_preload_libraries=pg_stat_statements",
 		"-c", "log_line_prefix=%p ", "-c", "log_statement=all", "-c", "log_connections=on", "-c", "log_disconnections=on")
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
@@ -210,6 +210,15 @@ func (p *postgres) transactions() (committed, rolledBack int) {
 func TestPostgres(t *testing.T) {
 	p := startPostgres(t)
 	t.Run("statements", func(t *testing.T) { testStatements(t, p.within(t)) })
+	t.Run("known", func(t *testing.T) { testKnownStatements(t, p.within(t)) })
+	t.Run("known locks", func(t *testing.T) { testKnownLocks(t, p.within(t)) })
+	t.Run("lock stacks", func(t *testing.T) { testLockStacks(t, p.within(t)) })
+	t.Run("lock waits by stack", func(t *testing.T) { testLockWaitsByStack(t, p.within(t)) })
+	t.Run("folded", func(t *testing.T) { testFoldedStatements(t, p.within(t)) })
+	t.Run("quantiles", func(t *testing.T) { testQuantiles(t, p.within(t)) })
+	t.Run("latency quantiles", func(t *testing.T) { testLatencyQuantiles(t, p.within(t)) })
+	t.Run("slow", func(t *testing.T) { testSlowStatements(t, p.within(t)) })
+	t.Run("timeline", func(t *testing.T) { testTimeline(t, p.within(t)) })
 	t.Run("transactions", func(t *testing.T) { testTransactions(t, p.within(t)) })
 	t.Run("everything", func(t *testing.T) { testEverything(t, p.within(t)) })
 }

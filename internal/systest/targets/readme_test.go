@@ -2,7 +2,11 @@ package targets_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,8 +109,17 @@ func TestReadmeCommands(t *testing.T) {
 	k.cook("peer.port", 0, "", requests, `myapp:request_done id=\d+ path="/api/order" .* peer=\{host="::1" port=443\}$`)
 	k.cook("took > 10ms", 0, "", requests, `myapp:dial_done took=15ms peer=10.0.0.1$`)
 	k.cook("--hist ms", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+$`, `^ +2 - 4 +\d+ \|#+$`)
+	k.cook("--quantiles", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ avg=\d.* p50=\d.* p99=\d.* p99.9=\d`)
+	k.cook("status/100", 0, "", requests, `^[0-9:.]+ status/100=5 path\[:8\]="/api/ord" count=\d+$`)
 	k.cook("--latency", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ sum=`)
-	k.cook("script.py", 0, "collect\n", nil, `python3?/\d+ python:gc__done arg0=\d+$`)
+	k.cook("--slower", 0, "", requests)
+	k.cook("--count --by stack,path", 0, "", requests, `^[0-9:.]+ path="/\S*" count=\d+$`, `^\tmain.main \(/.*/testdata/myapp/main.go:\d+\)$`)
+	k.cook("--stack", 0, "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_done id=`, `^\tmain.main \(/.*/testdata/myapp/main.go:\d+\)$`)
+	k.cook("latency.pb.gz", 0, "", requests)
+	if out := needs.Run(t, "go", "tool", "pprof", "-top", filepath.Join(k.dir, "latency.pb.gz")); !regexp.MustCompile(`(?m)^Type: latency$`).MatchString(out) || !regexp.MustCompile(`(?m) main\.main$`).MatchString(out) {
+		t.Errorf("pprof does not show who waited:\n%s", out)
+	}
+	k.cook("script.py", 0, "collect\n", nil, `python3?/\d+ python:gc__done collected=\d+$`)
 	k.cook("libc.so.6:read", 0, "", func() { needs.Run(t, "head", "-c", "100", "/dev/zero") }, `^[0-9:.]+ count=\d+$`)
 
 	for _, c := range []struct{ names, pattern string }{
@@ -123,6 +136,66 @@ func TestReadmeCommands(t *testing.T) {
 			t.Errorf("%s: %v", cmd.Args[2], err)
 		}
 		k.match(cmd.Args[2], string(out), "", c.pattern)
+	}
+	k.done()
+}
+
+// TestReadmePage runs README's command that writes a page, of the demo's web shop.
+func TestReadmePage(t *testing.T) {
+	k := newKitchen(t, tracing)
+	command := regexp.MustCompile("`(sdttrace --html [^`]+)`").FindStringSubmatch(section(t, tracing))
+	if command == nil {
+		t.Fatal("README has no command that writes a page")
+	}
+	k.all = command[1:]
+	shop := exec.Command(filepath.Join(k.dir, "sdttrace"), "demo-service")
+	in, err := shop.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := shop.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shop.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer shop.Wait()
+	defer in.Close()
+	var hello struct{ URL string }
+	if err := json.NewDecoder(out).Decode(&hello); err != nil {
+		t.Fatal(err)
+	}
+	const requests = 20
+	k.cook("--html", 0, "", func() {
+		for range requests {
+			answer, err := http.Get(hello.URL + "/item/clock")
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+		}
+	})
+	page, err := os.ReadFile(filepath.Join(k.dir, "page.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	for _, packed := range regexp.MustCompile(`<script type="application/gzip;base64" class="\w+">([^<]*)</script>`).FindAllSubmatch(page, -1) {
+		text, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed[1])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := io.ReadAll(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = append(data, part...)
+	}
+	for _, want := range []string{"request_start", "cache_lookup", "/item/clock", "internal/demo."} {
+		if !bytes.Contains(data, []byte(want)) {
+			t.Errorf("the page's %d bytes of data have no %s", len(data), want)
+		}
 	}
 	k.done()
 }

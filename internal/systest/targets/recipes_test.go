@@ -123,10 +123,22 @@ func (k *kitchen) cook(names string, pid int, stdin string, happen func(), patte
 		if err != nil {
 			k.t.Errorf("%s: %v\n%s", command, err, stderr.String())
 		}
-	case <-time.After(60 * time.Second):
+	case <-time.After(3 * time.Minute):
 		k.t.Fatalf("%s: goes on and on:\n%s", command, stderr.String())
 	}
 	k.match(command, stdout.String(), stderr.String(), patterns...)
+}
+
+// reheat runs the command that contains names, which traces nothing.
+func (k *kitchen) reheat(names string, patterns ...string) {
+	k.t.Helper()
+	cmd := k.choose(names, 0)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		k.t.Errorf("%s: %v\n%s", cmd.Args[2], err, stderr.String())
+	}
+	k.match(cmd.Args[2], stdout.String(), stderr.String(), patterns...)
 }
 
 // match compares output with patterns.
@@ -149,27 +161,48 @@ func TestRecipes(t *testing.T) {
 	p := startPostgres(t)
 	bench := func() { p.client("pgbench", "-n", "-c", "2", "-t", "20") }
 	k.cook("query__start", 0, "", bench,
-		`^[0-9:.]+ postgres/\d+ postgresql:query__start arg0="UPDATE pgbench_tellers SET tbalance = tbalance \+ -?\d+ WHERE tid = \d+;"$`)
+		`^[0-9:.]+ postgres/\d+ postgresql:query__start query="UPDATE pgbench_tellers SET tbalance = tbalance \+ -?\d+ WHERE tid = \d+;"$`)
+	k.cook("sql(query)", 0, "", bench, `^[0-9:.]+ sql\(query\)="UPDATE pgbench_tellers SET tbalance = tbalance \+ \? WHERE tid = \?" count=40$`)
+	k.cook("UPDATE*", 0, "", bench, `^[0-9:.]+ postgres/\d+ postgresql:query__start query="UPDATE pgbench_tellers SET `)
 	k.cook("query__done", 0, "", bench, `^[0-9:.]+ count=\d{3,} sum=`)
+	k.cook("--slower", 0, "", func() { p.client("psql", "-qX", "-c", "select pg_sleep(0.1)") },
+		`^[0-9:.]+ postgres/\d+ latency=1\d\d\.\d+ms postgresql:query__start query="select pg_sleep\(0.1\)" -> postgresql:query__done query="select pg_sleep\(0.1\)"$`)
 	k.cook("transaction__", 0, "", bench, `probe="postgresql:transaction__start" count=\d\d+$`, `probe="postgresql:transaction__commit" count=\d\d+$`)
-	k.cook("lock__wait", 0, "", p.waitForLock, `^[0-9:.]+ count=\d+ sum=`)
+	k.cook("lock__wait__done", 0, "", p.waitForLock, `^[0-9:.]+ count=\d+ sum=`)
+	k.cook("--perfetto", 0, "", bench)
+	k.checkTimeline("bank.pftrace")
+	k.cook("--stack=dwarf postgresql", 0, "", p.waitForLock, `postgresql:lock__wait__start `, `^\tPostgresMain \(postgres\+0x[0-9a-f]+\)$`)
+
+	k.cook("--record", 0, "", bench)
+	k.reheat("replay", `^[0-9:.]+ count=\d{3,} sum=`)
 
 	j := startJVM(t, "-XX:+UseSerialGC")
 	k.cook("thread__", j.PID(), "", func() { j.Do("threads 3") },
-		`hotspot:thread__start arg0="wörker-2" arg1=9 `, `^[0-9:.]+ wörker-2/\d+ hotspot:thread__stop arg0="wörker-2" arg1=9 `)
+		`hotspot:thread__start name="wörker-2" thread=\d+ `, `^[0-9:.]+ wörker-2/\d+ hotspot:thread__stop name="wörker-2" thread=\d+ `)
 	k.cook("gc__begin", j.PID(), "", func() { j.Do("gc 4") }, `count=4 sum=`)
-	k.cook("class__loaded", j.PID(), "", func() { j.Do("load 1") }, `hotspot:class__loaded arg0="java/util/zip/GZIPOutputStream" arg1=30 `)
-	k.cook("method__entry", 0, "call 500\n", nil, `arg1="Work" arg3="step" count=500$`)
+	k.cook("class__loaded", j.PID(), "", func() { j.Do("load 1") }, `hotspot:class__loaded name="java/util/zip/GZIPOutputStream" loader=`)
+	k.cook("method__entry", 0, "call 500\n", nil, `class="Work" method="step" count=500$`)
 
 	python := start(t, findPython(t), "testdata/work.py")
 	k.cook("python:gc", 0, "collect\n", nil, `count=\d\d+ sum=`)
 
+	needs.Run(t, "go", "build", "-o", k.dir+"/service", "./testdata/heap")
+	k.cook("otel_memory", 0, "", nil)
+
 	c := start(t, compileThrows(t))
-	k.cook("libstdcxx:*", c.PID(), "", func() { c.Do("1 2") }, `libstdcxx:throw arg0=0x[0-9a-f]+ arg1="4Loud"$`, `libstdcxx:catch arg0=0x[0-9a-f]+ arg1="4Loud"$`)
-	k.cook("libstdcxx:throw", 0, "", func() { c.Do("2 100") }, `comm="throws" arg1="4Loud" count=\d{3,}$`)
+	k.cook("libstdcxx:*", c.PID(), "", func() { c.Do("1 2") }, `libstdcxx:throw exception=0x[0-9a-f]+ type="4Loud"$`, `libstdcxx:catch exception=0x[0-9a-f]+ type="4Loud"$`)
+	k.cook("cxx(type)", 0, "", func() { c.Do("2 100") }, `comm="throws" cxx\(type\)="Loud" count=\d{3,}$`)
+
+	k.cook("--stack=dwarf --count", c.PID(), "", func() { c.Do("1 2") }, `^[0-9:.]+ cxx\(type\)="(int|Quiet|Loud)" count=`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
+	k.cook("--stack=dwarf --pprof", c.PID(), "", func() { c.Do("1 2") })
+	k.cook("--stack=dwarf libstdcxx", c.PID(), "", func() { c.Do("1 2") }, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
+
+	k.cook("--record throws.usdt", c.PID(), "", func() { c.Do("1 2") })
+	k.reheat("throws.usdt --count", `^[0-9:.]+ cxx\(type\)="(int|Quiet|Loud)" count=`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
+	k.reheat("throws.usdt --pprof")
 
 	needCalls(t)
-	k.cook("function__return", python.PID(), "", func() { python.Do("call") }, `arg0=".*/?work.py" arg1="called" count=1000$`)
+	k.cook("function__return", python.PID(), "", func() { python.Do("call") }, `filename=".*/?work.py" function="called" count=1000$`)
 	k.done()
 }
 

@@ -31,7 +31,7 @@ var (
 	myapp = provider.New("myapp", nil)
 	start = provider.NewProbe2[uint64, string](myapp, "request_start", "id", "path")
 	done  = provider.NewRecord[request](myapp, "request_done")
-	dial  = provider.NewProbe2[time.Duration, netip.Addr](myapp, "dial_done", "took", "peer")
+	dial  = provider.NewProbe2[time.Duration, provider.IP](myapp, "dial_done", "took", "peer")
 )
 
 func main() {
@@ -51,6 +51,6 @@ func main() {
 			start.Fire(r.ID, r.Path)
 			done.Fire(&r)
 		}
-		dial.Fire(15*time.Millisecond, netip.MustParseAddr("10.0.0.1"))
+		dial.Fire(15*time.Millisecond, provider.Addr(netip.MustParseAddr("10.0.0.1")))
 	}
 }

@@ -1,0 +1,58 @@
+package targets_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
+)
+
+// TestHotFunction checks that sdttrace warns of malloc in a program that does nothing
+// else, before it records events, and not where one in so many is recorded, where it is
+// told to be quiet, or of a program that sleeps.
+func TestHotFunction(t *testing.T) {
+	needs.Tools(t, "gcc")
+	dir := buildTracer(t)
+	source := filepath.Join(dir, "busy.c")
+	text := `#include <stdlib.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int n, char **v) { puts("ready"); fflush(stdout); for (;;) if (n > 1) pause(); else free(malloc(8)); }
+`
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "busy")
+	needs.Run(t, "gcc", "-O0", "-o", program, source)
+	busy := tracee.StartVictim(t, exec.Command(program)).Ready()
+	idle := tracee.StartVictim(t, exec.Command(program, "idle")).Ready()
+	warning := regexp.MustCompile(`(?m)^sdttrace: uprobe:libc.so.6:malloc is called [\d,.]+[kM]? times a second, .*: --sample 100+ records one in so many, .*\n(.*\n)*sdttrace: attached to `)
+	bounded := regexp.MustCompile(`(?m)^sdttrace: uprobe:libc.so.6:malloc is called [\d,.]+[kM]? times a second, .*: most of that is the trap into the kernel, which only a short --duration, such as 100ms, bounds\n(.*\n)*sdttrace: attached to `)
+	for _, c := range []struct {
+		p     *tracee.Program
+		flags []string
+		warns bool
+	}{
+		{busy, []string{"--count", "--duration", "500ms"}, true},
+		{busy, []string{"--limit", "1"}, true},
+		{busy, []string{"--limit", "1", "--sample", "100"}, false},
+		{busy, []string{"--limit", "1", "-q"}, false},
+		{busy, []string{"--count", "--duration", "100ms"}, false},
+		{idle, []string{"--duration", "100ms"}, false},
+	} {
+		cmd := exec.Command(filepath.Join(dir, "sdttrace"), append(c.flags, "-p", fmt.Sprint(c.p.PID()), "uprobe:libc.so.6:malloc")...)
+		out, err := cmd.CombinedOutput()
+		warning := warning
+		if c.flags[0] == "--count" { // which records nothing
+			warning = bounded
+		}
+		if err != nil || warning.Match(out) != c.warns {
+			t.Errorf("%q: %v, warns %v, want %v: %s", c.flags, err, warning.Match(out), c.warns, out)
+		}
+	}
+}
