@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test tools check govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
+.PHONY: all build test test-reader test-dlopen tools check govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
 
 all: build
 
@@ -31,9 +31,15 @@ govulncheck:
 test: export GORACE = atexit_sleep_ms=0
 test: tools check
 	$(GO) test -race -timeout 15m ./...
-	$(GO) test ./reader # without -race, which hides what hostile files cost
-	$(GO) test -race -tags usdt_dlopen ./provider -loader dlopen
+	$(MAKE) -j 2 test-reader test-dlopen
 	timeout 10m $(MAKE) fuzz FUZZTIME=10000x
+
+# test-reader runs without -race, which hides what hostile files cost.
+test-reader:
+	$(GO) test ./reader
+
+test-dlopen:
+	$(GO) test -race -tags usdt_dlopen ./provider -loader dlopen
 
 # bench prints each thing that is measured beside its peer, in one run.
 bench: tools

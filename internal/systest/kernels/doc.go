@@ -2,7 +2,7 @@
 // one: it boots Debian's kernels under qemu with an initramfs that holds
 // statically linked test binaries, and writes the results to KERNELS.md.
 //
-//	go run ./internal/systest/kernels [-update] [-only PKG,...] [-run REGEX] [-flags FLAGS] [KERNEL...]
+//	go run ./internal/systest/kernels [-update] [-only PKG,...] [-run REGEX] [-flags FLAGS] [-cpus N] [KERNEL...]
 //
 // It exits with code 1 if a test failed, if one was skipped for a reason that no
 // rule explains, or if KERNELS.md does not have the results; -update writes it.

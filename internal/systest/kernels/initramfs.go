@@ -26,16 +26,29 @@ var suites = []report.Suite{
 	{Package: "internal/stub"},
 	{Package: "internal/sys"},
 	{Package: "internal/procfs"},
+	{Package: "internal/ring"},
+	{Package: "internal/rendezvous"},
 	{Package: "attach/internal/shield"},
 	{Package: "attach/internal/codegen"},
 	{Package: "attach/internal/link"},
 	{Package: "attach/internal/process"},
+	{Package: "attach/internal/maplog"},
 	{Package: "attach/internal/overlay"},
 	{Package: "provider"},
 	{Package: "reader"},
 	{Package: "attach"},
 	{Package: "attach/collection"},
 	{Package: "cmd/sdttrace"},
+	// An ordinary user traces through shared memory. The last level is for good.
+	underYama("0"),
+	underYama("1"),
+	underYama("2"),
+	underYama("3"),
+}
+
+// underYama returns the suite that runs with kernel.yama.ptrace_scope at a level.
+func underYama(level string) report.Suite {
+	return report.Suite{Package: "attach", Yama: level, Args: []string{"-test.run=^TestLocalUnprivileged$"}}
 }
 
 // suiteFlags are for every suite.
@@ -51,7 +64,9 @@ func build(dir, arch string) error {
 	}
 	args := []string{"test", "-c", "-o", dir + "/"}
 	for _, s := range suites {
-		args = append(args, module+s.Package)
+		if pkg := module + s.Package; !slices.Contains(args, pkg) {
+			args = append(args, pkg)
+		}
 	}
 	return goTool(arch, args...)
 }
@@ -70,7 +85,7 @@ func goTool(arch string, args ...string) error {
 // writeInitramfs writes the first file system of a machine: init, which stands
 // for compilers as well, the test binaries with their data below src, and other
 // files that they expect. bin is the directory in which build has built.
-func writeInitramfs(name, bin, arch string, files kernelFiles) error {
+func writeInitramfs(name, bin string, k kernel, files kernelFiles) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
@@ -89,7 +104,7 @@ func writeInitramfs(name, bin, arch string, files kernelFiles) error {
 		// Its presence says that the host can compile for BPF.
 		"usr/include/bpf/usdt.bpf.h": "/usr/include/bpf/usdt.bpf.h",
 	}
-	maps.Copy(copies, toolchains[arch].libs)
+	maps.Copy(copies, toolchains[k.arch].libs)
 	// Documents that tests compare with.
 	docs, err := filepath.Glob("*.md")
 	if err != nil {
@@ -105,19 +120,26 @@ func writeInitramfs(name, bin, arch string, files kernelFiles) error {
 	all := slices.Clone(suites)
 	for i := range all {
 		s := &all[i]
+		flags := slices.Clone(suiteFlags)
+		if flag := k.part[s.Package]; s.Yama == "" && flag != "" {
+			flags = append(flags, flag) // the last one counts
+		}
+		s.Args = append(flags, s.Args...)
 		dir := path.Join("src", s.Package)
+		if copies[dir+"/test"] != "" {
+			continue // the package has another suite
+		}
 		copies[dir+"/test"] = filepath.Join(bin, path.Base(s.Package)+".test")
 		if err := w.copyTree(dir+"/testdata", filepath.Join(filepath.FromSlash(s.Package), "testdata")); err != nil {
 			return err
 		}
-		s.Args = append(slices.Clone(s.Args), suiteFlags...)
 	}
 	for name, from := range copies {
 		if err := w.copyFile(name, from, 0o755); err != nil {
 			return err
 		}
 	}
-	for command := range toolchains[arch].commands {
+	for command := range toolchains[k.arch].commands {
 		if err := w.symlink("bin/"+command, "/init"); err != nil {
 			return err
 		}

@@ -15,7 +15,8 @@ import (
 type kernel struct {
 	version string // what its release of Debian has; newest is whichever it has
 	release string
-	arch    string // as Debian and Go name it
+	arch    string            // as Debian and Go name it
+	part    map[string]string // the flag that chooses tests, by package
 }
 
 const newest = "newest"
@@ -23,10 +24,10 @@ const newest = "newest"
 // kernels are the tested kernels in the order in which they start, the slowest
 // first. Debian's cloud flavour has what the tests need, and is the smallest.
 var kernels = []kernel{
-	{"6.1", "bookworm", "arm64"},
-	{newest, "trixie-backports", "amd64"},
-	{"6.12", "trixie", "amd64"},
-	{"6.1", "bookworm", "amd64"},
+	{"6.1", "bookworm", "arm64", little}, // the kernel is that of 6.1-amd64
+	{newest, "trixie-backports", "amd64", most},
+	{"6.1", "bookworm", "amd64", most},
+	{"6.12", "trixie", "amd64", little}, // attaches as the newest does
 }
 
 func (k kernel) String() string { return k.version + "-" + k.arch }

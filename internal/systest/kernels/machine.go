@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,10 +36,10 @@ const consoleTail = 100
 // boot boots a machine and calls each with what it reports, until the machine
 // turns itself off, which it may once done says so. The machine reads what each
 // writes to the console. boot kills a machine that outlives ctx.
-func boot(ctx context.Context, arch, image, initramfs string, each func(m report.Message, console io.Writer) error, done func() bool) error {
+func boot(ctx context.Context, arch, image, initramfs string, cpus int, each func(m report.Message, console io.Writer) error, done func() bool) error {
 	e := emulators[arch]
 	args := append(e.command[1:len(e.command):len(e.command)],
-		"-accel", "tcg,thread=single", "-smp", "2", "-m", "2G",
+		"-accel", "tcg,thread=single", "-smp", strconv.Itoa(cpus), "-m", "2G",
 		"-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
 		"-kernel", image, "-initrd", initramfs,
 		"-append", "console="+e.console+" rdinit=/init panic=-1 quiet mitigations=off")

@@ -146,21 +146,22 @@ func TestPrint(t *testing.T) {
 func TestTable(t *testing.T) {
 	all := suites
 	defer func() { suites = all }()
-	suites = []report.Suite{{Package: "notes"}}
-	tested := kernel{"6.1", "bookworm", "amd64"}
+	suites = []report.Suite{{Package: "notes"}, underYama("3")}
+	tested, outcome := kernel{version: "6.1", release: "bookworm", arch: "amd64"}, "pass"
 	with := func(release, site string, passed int) []result {
 		r := result{kernel: tested, seen: report.Kernel{Release: release, Machine: "x86_64", Mechanism: "perf events", Site: site}}
 		s := suiteResult{name: "notes", tests: []test{{name: "TestS", action: "skip", output: "    a_test.go:1: short: slow\n"}}}
 		for range passed {
 			s.tests = append(s.tests, test{name: "TestP", action: "pass"})
 		}
-		r.suites = []suiteResult{s}
+		r.suites = []suiteResult{s, {name: "yama=3", tests: []test{{name: "TestY", action: outcome}}}}
 		return []result{r}
 	}
 	text := table(with("6.1.0-50-cloud-amd64", "nop", 2))
 	for _, want := range []string{
 		"| 6.1-amd64 | 6.1.0-50-cloud-amd64 | x86_64 | perf events | nop | no |",
 		"| notes | 2 passed, 1 skipped |",
+		"\n| 3 | passed |\n",
 		"- would take too long in an emulated machine: notes `TestS`\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -180,6 +181,12 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: the same is %v, want %v", name, got, tt.same)
 		}
 	}
+	for _, outcome = range []string{"fail", "skip"} {
+		if plain(text) == plain(table(with("6.1.0-50-cloud-amd64", "nop", 2))) {
+			t.Errorf("the table does not tell %s under Yama", outcome)
+		}
+	}
+	outcome = "pass"
 	tested.version = newest
 	if plain(table(with("7.3.4+deb13-cloud-amd64", "nop10", 2))) != plain(table(with("7.5.1+deb13-cloud-amd64", "nop10", 2))) {
 		t.Error("the newest kernel: another minor is told")

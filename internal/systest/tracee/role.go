@@ -50,8 +50,13 @@ func Obey(run func(command string) error) func(args []string) error {
 	}
 }
 
-// Self returns a command that runs this test binary in a role.
+// Self returns a command that runs this test binary in a role. It panics in a binary that
+// was started in a role and tests instead, because its TestMain does not call [Run]: that
+// would start others without end.
 func Self(name string, args ...string) *exec.Cmd {
+	if unplayed, ok := os.LookupEnv(role); ok {
+		panic(fmt.Sprintf("this process is to be %q, but TestMain does not call tracee.Run", unplayed))
+	}
 	return self(args, role+"="+name)
 }
 

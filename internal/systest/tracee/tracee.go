@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Program is a running program. Its output is the test's, unless the command
-// redirects it.
+// Program is a running program. Its input and output are the test's, unless the
+// command redirects them.
 type Program struct {
 	t      testing.TB
 	cmd    *exec.Cmd
@@ -67,12 +67,20 @@ func StartMany(t testing.TB, path string, n int) (programs []*Program, pids []in
 	return programs, pids
 }
 
+// noInput is the input of programs whose commands redirect it.
+var noInput io.WriteCloser = struct {
+	io.Writer
+	io.Closer
+}{io.Discard, io.NopCloser(nil)}
+
 func begin(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	p := &Program{t: t, cmd: cmd}
 	var err error
-	if p.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
+	if p.in = noInput; cmd.Stdin == nil {
+		if p.in, err = cmd.StdinPipe(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var out io.Reader = strings.NewReader("")
 	if cmd.Stdout == nil {

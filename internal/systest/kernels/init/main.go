@@ -68,7 +68,7 @@ func run(w *report.Writer) error {
 	}
 	for _, s := range suites {
 		if err := runSuite(w, s); err != nil {
-			return fmt.Errorf("run tests of %s: %w", s.Package, err)
+			return fmt.Errorf("run tests of %s: %w", s.Name(), err)
 		}
 	}
 	return nil
@@ -145,6 +145,11 @@ func describe() (*report.Kernel, error) {
 
 // runSuite runs one test binary and reports what it prints.
 func runSuite(w *report.Writer, s report.Suite) error {
+	if s.Yama != "" {
+		if err := os.WriteFile("/proc/sys/kernel/yama/ptrace_scope", []byte(s.Yama), 0); err != nil {
+			return err
+		}
+	}
 	dir := filepath.Join(report.SourceDir, s.Package)
 	cmd := exec.Command(filepath.Join(dir, "test"), s.Args...)
 	cmd.Dir = dir
@@ -170,7 +175,7 @@ func runSuite(w *report.Writer, s report.Suite) error {
 	for {
 		line, err := r.ReadString('\n')
 		if line != "" {
-			if err := w.Write(report.Message{Suite: s.Package, Line: line}); err != nil {
+			if err := w.Write(report.Message{Suite: s.Name(), Line: line}); err != nil {
 				return err
 			}
 		}
@@ -180,5 +185,5 @@ func runSuite(w *report.Writer, s report.Suite) error {
 	}
 	<-ended
 	code := cmd.ProcessState.ExitCode()
-	return w.Write(report.Message{Suite: s.Package, Exit: &code})
+	return w.Write(report.Message{Suite: s.Name(), Exit: &code})
 }

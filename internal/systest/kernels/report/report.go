@@ -13,13 +13,22 @@ import (
 type Suite struct {
 	Package string // import path below the module, "internal/stub"
 	Args    []string
+	Yama    string // what kernel.yama.ptrace_scope is set to; empty leaves it alone
+}
+
+// Name returns what messages call the suite: its package, or the setting of Yama.
+func (s Suite) Name() string {
+	if s.Yama != "" {
+		return "yama=" + s.Yama
+	}
+	return s.Package
 }
 
 // Message is one line.
 type Message struct {
-	Suite string `json:"suite,omitempty"`
-	Line  string `json:"line,omitempty"` // of the suite's output
-	Exit  *int   `json:"exit,omitempty"` // the suite has ended
+	Suite string `json:"suite,omitempty"` // its name
+	Line  string `json:"line,omitempty"`  // of the suite's output
+	Exit  *int   `json:"exit,omitempty"`  // the suite has ended
 
 	Compile *Compile `json:"compile,omitempty"`
 

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// Machines are slow. So what other tests show on each of them, or other machines of the
+// same kernel or with the same mechanism, is left out: a part of the long suites runs,
+// chosen by a flag of the test binary for each package.
+var (
+	most = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(nil)}
+	// little is what depends on the processor, and on how the kernel attaches and reads
+	// memory. It leaves out what becomes of many processes, files and tracers, and how
+	// groups, intervals and pairs are added up.
+	little = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut([]string{
+		"Aggregate.*", "Crowd", "DeadSemaphores", "EndedProcesses", "Growth", "Links",
+		"LongCondition", "Many(Processes|Searches)", "NestedWhere", "OneOfTwoKilled", "Other.*", "Overrun",
+		".*PIDNamespace", "Quantiles.*", "ReloadMeanwhile", "RemovedFiles", "Rescan.*", "ReusedPID.*",
+		"Stranded", "TakeGroups", "TracerKilled", "TwoTracers", "Unmapped", "Where", "WhereMeanings",
+	}, "recorded")}
+)
+
+// commands are the tests of sdttrace that hold a command until it is traced.
+const commands = "-test.run=^Test(Held|Command|Split|Watched|Interrupted)|^TestScripts$/^(held|command|command-c|children|functions|trace)$"
+
+// leaveOut returns the flag that leaves out tests of attach, by what their names have
+// behind Test, and all of the tests that go one of these ways. What comes through shared
+// memory or from recordings is always left out: internal/ring, internal/rendezvous and
+// provider, which do the part of the kernel in it, are tested on each machine.
+func leaveOut(tests []string, ways ...string) string {
+	tests = append([]string{"Equal.*", "Local.*", "Record.*", "Snapshot.*"}, tests...)
+	ways = append([]string{"local"}, ways...)
+	return "-test.skip=^Test(" + strings.Join(tests, "|") + ")$|^Test.*$/^(" + strings.Join(ways, "|") + ")$"
+}
+
+// whole makes machines run all tests of their suites.
+func whole(kernels []kernel) []kernel {
+	kernels = slices.Clone(kernels)
+	for i := range kernels {
+		kernels[i].part = nil
+	}
+	return kernels
+}
