@@ -41,6 +41,7 @@ func TestTerminal(t *testing.T) {
 		trace("--limit", "4", "--json", "*:*"),
 		trace("--duration", "1s", "--count", "--by", "arg0,comm,probe", "*:*"),
 		trace("--duration", "1s", "--count", "--by", "arg0,comm,probe", "--json", "*:*"),
+		{sdttrace, "top", "-p", pid, "--duration", "1s"},
 		trace("--where", "\x1b[2J", "*:*"),
 	} {
 		t.Run(command[0][strings.LastIndexByte(command[0], '/')+1:]+strings.Join(command[1:], " "), func(t *testing.T) {

@@ -16,7 +16,7 @@ func TestARM64(t *testing.T) {
 	for _, pkg := range []struct{ path, run string }{
 		{"internal/stub", "^Test(Registers|Addresses|GrowingStack|Code|NoSite)$"},
 		{"internal/sys", "Release|Span|Memfd"},
-		{"provider", "^Test(Check|Object|DeclarationErrors|LoadLater|ForcedSite|Enabled|Close.*|Record.*|Group|NoAllocs|SameBytes.*|Environment)$"},
+		{"provider", "^Test(Check|Object|DeclarationErrors|LoadLater|ForcedSite|Enabled|Close.*|Record(Note|Types|Refused|Fire|sAreToldApart|er|erMoves|erFiles|erLayouts)|Group|NoAllocs|SameBytes.*|Environment)$"},
 	} {
 		exe := filepath.Join(t.TempDir(), "arm64.test")
 		cmd := exec.Command("go", "test", "-c", "-o", exe, "github.com/go-usdt/usdt/"+pkg.path)

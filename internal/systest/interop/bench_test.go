@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -17,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
+	"github.com/go-usdt/usdt/internal/systest/turns"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -44,30 +44,6 @@ func (p *peer) run(mode string, n int) float64 {
 	return ns
 }
 
-// perRound returns the nanoseconds that loop(n) takes, divided by n.
-func perRound(n int, loop func(n int)) float64 {
-	begin := time.Now()
-	loop(n)
-	return float64(time.Since(begin)) / float64(n)
-}
-
-// interleave measures all of fns by turns, since machines are noisy, and
-// returns each one's median.
-func interleave(rounds int, fns ...func() float64) []float64 {
-	all := make([][]float64, len(fns))
-	for range rounds {
-		for i, fn := range fns {
-			all[i] = append(all[i], fn())
-		}
-	}
-	medians := make([]float64, len(fns))
-	for i := range all {
-		slices.Sort(all[i])
-		medians[i] = all[i][rounds/2]
-	}
-	return medians
-}
-
 // quiet keeps the benchmark's own time out of the report; the metrics count.
 func quiet(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
@@ -90,16 +66,16 @@ func BenchmarkUnwatched(b *testing.B) {
 	const n = 20_000_000
 	text := "sixteen bytes ok"
 	for range b.N {
-		m := interleave(15,
+		m := turns.Medians(15,
 			func() float64 {
-				return perRound(n, func(n int) {
+				return turns.PerCall(n, func(n int) {
 					for i := range n {
 						sink = i
 					}
 				})
 			},
 			func() float64 {
-				return perRound(n, func(n int) {
+				return turns.PerCall(n, func(n int) {
 					for i := range n {
 						sink = i
 						probe.Fire(uint64(i), text, uint64(i))
@@ -200,17 +176,17 @@ func BenchmarkWatched(b *testing.B) {
 	const n = 200_000
 	s := "sixteen bytes ok"
 	for range b.N {
-		m := interleave(11,
+		m := turns.Medians(11,
 			func() float64 { return c.run("stub", n) },
 			func() float64 {
-				return perRound(n, func(n int) {
+				return turns.PerCall(n, func(n int) {
 					for i := range uint64(n) {
 						ints.Fire(i, i, i)
 					}
 				})
 			},
 			func() float64 {
-				return perRound(n, func(n int) {
+				return turns.PerCall(n, func(n int) {
 					for i := range uint64(n) {
 						text.Fire(i, s, i)
 					}
@@ -218,7 +194,7 @@ func BenchmarkWatched(b *testing.B) {
 			},
 			func() float64 { return c.run("site", n) },
 			func() float64 {
-				return perRound(n, func(n int) {
+				return turns.PerCall(n, func(n int) {
 					for i := range uint64(n) {
 						nop.Fire(i, i, i)
 					}

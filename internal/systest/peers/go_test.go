@@ -50,11 +50,11 @@ func BenchmarkGo(b *testing.B) {
 	p := provider.New("peers", nil)
 	unwatched := provider.NewProbe3[int, string, int](p, "unwatched", "a", "b", "c")
 	watched := provider.NewProbe3[int, string, int](p, "watched", "a", "b", "c")
-	if err := p.Load(); err != nil {
+	if err := provider.LoadAll(nil); err != nil {
 		b.Fatal(err)
 	}
-	defer p.Close()
-	stop := startTracer(b)
+	defer provider.CloseAll()
+	stop := startTracer(b, "watched", "kernel", len(message))
 
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	defer never.Shutdown(ctx)
@@ -77,7 +77,7 @@ func BenchmarkGo(b *testing.B) {
 		}
 	}
 	fired := 0
-	turns(b, 15, []contender{
+	byTurns(b, 15, []contender{
 		{name: "empty-loop", n: cheap, loop: func(n int) {
 			for i := range n {
 				sink = i

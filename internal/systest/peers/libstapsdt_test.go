@@ -102,7 +102,7 @@ func BenchmarkLibstapsdt(b *testing.B) {
 		return func(n int) float64 { return c.run(what, n) }
 	}
 	const cheap, dear = 5_000_000, 100_000
-	turns(b, 15, []contender{
+	byTurns(b, 15, []contender{
 		{name: "go-load", n: 1000, loop: func(n int) {
 			loads++
 			many = provider.New(fmt.Sprintf("many%d", loads), nil)

@@ -1,9 +1,9 @@
 package peers
 
 import (
-	"slices"
 	"testing"
-	"time"
+
+	"github.com/go-usdt/usdt/internal/systest/turns"
 )
 
 // contender is something to measure by turns with others.
@@ -16,39 +16,36 @@ type contender struct {
 	on, off func()
 }
 
-// measure returns the nanoseconds of a call in a loop of n.
-func (c *contender) measure(n int) float64 {
-	begin := time.Now()
-	c.loop(n)
-	return float64(time.Since(begin)) / float64(n)
+// measure makes one turn, and returns the nanoseconds of a call.
+func (c *contender) measure() float64 {
+	if c.on != nil {
+		c.on()
+	}
+	if c.off != nil {
+		defer c.off()
+	}
+	if c.ns != nil {
+		return c.ns(c.n)
+	}
+	return turns.PerCall(c.n, c.loop)
 }
 
-// turns measures all by turns, since machines are noisy, and reports the median
-// of each in nanoseconds a call.
-func turns(b *testing.B, rounds int, all []contender) {
+// byTurns measures all by turns, and reports the median of each in nanoseconds a call.
+// It returns the medians by name.
+func byTurns(b *testing.B, rounds int, all []contender) map[string]float64 {
 	b.Helper()
+	medians := map[string]float64{}
+	var measure []func() float64
+	for i := range all {
+		measure = append(measure, all[i].measure)
+	}
 	for range b.N {
-		took := make([][]float64, len(all))
-		for range rounds {
-			for i, c := range all {
-				if c.on != nil {
-					c.on()
-				}
-				ns := c.ns
-				if ns == nil {
-					ns = c.measure
-				}
-				took[i] = append(took[i], ns(c.n))
-				if c.off != nil {
-					c.off()
-				}
-			}
-		}
-		for i, c := range all {
-			slices.Sort(took[i])
-			b.ReportMetric(took[i][rounds/2], c.name+"-ns")
+		for i, ns := range turns.Medians(rounds, measure...) {
+			medians[all[i].name] = ns
+			b.ReportMetric(ns, all[i].name+"-ns")
 		}
 	}
 	b.ReportMetric(0, "ns/op") // the metrics count
 	b.StopTimer()
+	return medians
 }

@@ -19,7 +19,9 @@ notes
 elfgen
 internal/btfgen
 internal/cdecl
-internal/greet
+internal/await
+internal/mangled
+internal/fold: internal/mangled
 internal/manpage
 internal/printable
 internal/procfs
@@ -28,6 +30,8 @@ internal/safeelf
 internal/selector
 internal/sys
 internal/version
+prototype: notes
+internal/debugfile: internal/procfs internal/safeelf
 attach/internal/kernel
 attach/internal/libbpf
 attach/internal/overlay: attach/internal/kernel
@@ -37,27 +41,44 @@ attach/internal/shield
 internal/stub: notes
 internal/watch: internal/sys
 internal/tap: internal/record internal/stub
-provider: elfgen internal/btfgen internal/greet internal/stub internal/sys internal/tap notes
-reader: internal/cdecl internal/procfs internal/safeelf internal/sys notes
+internal/ring: internal/record internal/sys
+internal/rendezvous: internal/record internal/ring internal/sys notes
+provider: elfgen internal/await internal/btfgen internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
+reader: internal/cdecl internal/debugfile internal/mangled internal/procfs internal/safeelf internal/sys notes
+symbols/internal/span
+symbols/internal/cfi: internal/safeelf
+symbols/internal/jit: symbols/internal/span
+symbols/internal/pcln: internal/safeelf
+symbols/internal/elfsym: internal/safeelf symbols/internal/span
+symbols/internal/debuginfo: internal/mangled internal/safeelf symbols/internal/span
+symbols: internal/debugfile internal/mangled internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit symbols/internal/pcln
+attach/internal/maplog: internal/procfs internal/safeelf symbols
 internal/shape: internal/record notes reader
-event: internal/printable internal/record internal/shape notes reader
+event: internal/printable internal/record internal/shape notes reader symbols
+internal/tracefile: event internal/record internal/shape notes reader symbols
 provider/providertest: event internal/record internal/selector internal/shape internal/tap provider reader
 attach/internal/filter: event reader
 attach/internal/discover: attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/operand internal/sys notes reader
-attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand internal/record internal/shape notes reader
-attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process internal/procfs reader
-attach/internal/bind: attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/site event internal/record internal/selector internal/shape notes reader
-attach: attach/internal/bind attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site event internal/printable internal/selector internal/shape reader
+attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand event internal/fold internal/record internal/shape notes reader
+attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process internal/procfs internal/tracefile reader
+attach/internal/bind: attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/site event internal/fold internal/record internal/selector internal/shape internal/tracefile notes prototype reader
+attach/internal/tally: attach/internal/codegen attach/internal/filter event internal/fold internal/record internal/shape notes reader
+attach: attach/internal/bind attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site attach/internal/tally event internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols
 attach/collection: attach attach/internal/discover attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site internal/selector notes reader
 internal/demo: provider
-internal/gate: attach internal/greet internal/procfs reader
-internal/sdtdump: internal/printable internal/selector internal/version notes reader
+internal/top: internal/printable
+internal/gate: attach internal/await internal/procfs reader
+internal/sdtdump: internal/printable internal/selector internal/version notes prototype reader
 internal/genman: internal/manpage internal/sdtdump
 cmd/sdtdump: internal/sdtdump
-cmd/sdttrace: attach event internal/demo internal/gate internal/printable internal/procfs internal/sdtdump internal/selector internal/version internal/watch notes reader
+cmd/sdttrace/internal/page: event symbols
+cmd/sdttrace/internal/perfetto: event notes symbols
+cmd/sdttrace/internal/profile: event internal/printable symbols
+cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page
+cmd/sdttrace: attach cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/serve event internal/demo internal/gate internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/top internal/tracefile internal/version internal/watch notes prototype reader
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a
@@ -130,9 +151,10 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 	for pkg, not := range map[string][]string{
-		"reader": {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
-		"event":  {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
-		"attach": {"github.com/spf13/cobra"},
+		"reader":  {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
+		"symbols": {"github.com/cilium/ebpf", "github.com/spf13/cobra", module + "reader"},
+		"event":   {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
+		"attach":  {"github.com/spf13/cobra", "charm.land/bubbletea/v2"},
 	} {
 		deps := list(t, "-deps", "./"+pkg)
 		for _, dep := range not {
@@ -149,7 +171,7 @@ func TestArchitectureNamesAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, floor := range []string{"internal/", "internal/systest/", "attach/internal/"} {
+	for _, floor := range []string{"internal/", "internal/systest/", "attach/internal/", "symbols/internal/"} {
 		rooms, err := os.ReadDir("../../../" + floor)
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,9 @@ import (
 
 // direct are the modules whose packages this module imports, and why.
 var direct = map[string]string{
+	"charm.land/bubbletea/v2":            "draws the screen of sdttrace top, and takes its keys",
 	"github.com/cilium/ebpf":             "loads BPF programs, encodes and decodes BTF",
+	"github.com/google/pprof":            "writes profiles",
 	"github.com/ianlancetaylor/demangle": "names of C++ and Rust functions",
 	"github.com/spf13/cobra":             "command lines",
 	"github.com/spf13/pflag":             "their flags",
@@ -18,13 +20,16 @@ var direct = map[string]string{
 	"golang.org/x/arch":                  "disassembles sites",
 	"golang.org/x/sync":                  "groups of goroutines",
 	"golang.org/x/sys":                   "system calls",
+	"google.golang.org/protobuf":         "writes timelines, and reads them in tests",
 
+	"github.com/chromedp/cdproto":     "tests only: what a browser is told",
+	"github.com/chromedp/chromedp":    "tests only: drives a browser",
 	"github.com/google/go-cmp":        "tests only",
 	"github.com/rogpeppe/go-internal": "tests only",
 }
 
 // testOnly are the modules of direct that no program may contain.
-var testOnly = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}
+var testOnly = []string{"github.com/chromedp/cdproto", "github.com/chromedp/chromedp", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}
 
 func list(t *testing.T, args ...string) []string {
 	t.Helper()
