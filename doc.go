@@ -36,8 +36,9 @@
 //	}
 //
 // To receive what probes fire, use package attach; to have the kernel sum it up,
-// attach.OpenAggregate and attach.OpenLatency; to attach BPF programs of your own,
-// attach.AttachProbes, or package attach/collection if they are written in C:
+// attach.OpenAggregate, attach.OpenLatency and attach.OpenPairs; to attach BPF programs
+// of your own, attach.AttachProbes, or package attach/collection if they are written in
+// C:
 //
 //	s, err := attach.Open(ctx, []string{"myapp:request_*"}, nil)
 //	if err != nil {
@@ -51,10 +52,13 @@
 //		fmt.Println(e.Name, e.Args)
 //	}
 //
+// To turn addresses of code into functions, files and lines, use package symbols.
+//
 // The events are those of package event, which holds their values and their JSON.
-// Two packages are for those who write tools of their own: notes, which reads and
-// writes the sections and the argument strings of USDT, and elfgen, which writes
-// ELF shared objects.
+// Package prototype names the arguments of programs that do not do so themselves:
+// PostgreSQL's, Java's, Python's and others'. Two packages are for those who write
+// tools of their own: notes, which reads and writes the sections and the argument
+// strings of USDT, and elfgen, which writes ELF shared objects.
 //
 // Tracing takes no program at all: the commands sdttrace and sdtdump are in cmd.
 // The documents beside this package say more: README.md has recipes, docs has

@@ -43,7 +43,7 @@ func (w *Watchers) holders() *holders {
 	hidden := 0
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
+		if err != nil {
 			continue
 		}
 		if err := h.scan(pid); errors.Is(err, os.ErrPermission) {
