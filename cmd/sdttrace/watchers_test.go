@@ -101,12 +101,9 @@ func TestWatchedByBpftrace(t *testing.T) {
 // TestWatchedByTracefs enables an event of uprobe_events, and has perf use it.
 func TestWatchedByTracefs(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
-	const tracefs = "/sys/kernel/tracing"
+	tracefs := needs.Tracefs(t)
 	const event = "sdttrace_test/tick"
 	events := filepath.Join(tracefs, "uprobe_events")
-	if _, err := os.Stat(events); err != nil {
-		needs.Skip(t, "needs uprobe_events")
-	}
 	const provider = "watchedt"
 	pid := startTraced(t, dir, provider).PID()
 	write := func(file, text string) {

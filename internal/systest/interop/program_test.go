@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
@@ -22,19 +20,7 @@ func need(t testing.TB, tools ...string) {
 	t.Helper()
 	needs.Root(t)
 	needs.Tools(t, tools...)
-	mountTracefs(t)
-}
-
-// mountTracefs mounts tracefs, which bcc and bpftrace 0.17 attach through.
-func mountTracefs(t testing.TB) {
-	t.Helper()
-	const dir = "/sys/kernel/tracing"
-	if _, err := os.Stat(dir + "/uprobe_events"); err == nil {
-		return
-	}
-	if err := unix.Mount("tracefs", dir, "tracefs", 0, ""); err != nil && err != unix.EBUSY {
-		t.Fatalf("mount tracefs: %v", err)
-	}
+	needs.Tracefs(t)
 }
 
 // start runs a program that writes a line when it is ready, and returns its
