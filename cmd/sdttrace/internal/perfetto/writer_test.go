@@ -16,8 +16,9 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/timeline"
 )
 
-// began is when the events of these tests fire.
-var began = time.Now().Add(-time.Hour).Truncate(time.Second)
+// began is when the events of these tests fire: after the machine has been started, which
+// may be a minute ago.
+var began = time.Now().Truncate(time.Second)
 
 // fired returns an event of a thread, that many microseconds after the beginning.
 func fired(pid, tid, at int, name string, args ...event.Arg) *event.Event {
