@@ -29,7 +29,6 @@ type mapping struct {
 
 // image is what a process has mapped from when it was forked or executed a file.
 type image struct {
-	since  uint64
 	whole  bool // nothing else was mapped then
 	parent int  // whose mappings it had then, too, if nobody knows these; 0 for none
 	maps   []mapping
@@ -64,21 +63,6 @@ func (l *life) size() (n int) {
 
 // begin adds an image.
 func (l *life) begin(im image) {
-	// What has been mapped since belongs to it. Another CPU has told it earlier.
-	if n := len(l.images); n > 0 {
-		last := &l.images[n-1]
-		var before []mapping
-		for _, m := range last.maps {
-			if m.at >= im.since {
-				im.maps = append(im.maps, m)
-			} else {
-				before = append(before, m)
-			}
-		}
-		if len(before) < len(last.maps) {
-			last.maps = before
-		}
-	}
 	l.images = append(l.images, im)
 	if n := len(l.images); n > maxImages {
 		l.images = slices.Delete(l.images, 0, n-maxImages)
@@ -97,13 +81,13 @@ func (l *life) add(m mapping) {
 	im.maps = append(im.maps, m)
 }
 
-// child returns the image of a child that is forked at a time.
-func (l *life) child(at uint64) image {
+// child returns the image of a child that is forked.
+func (l *life) child() image {
 	im := l.images[len(l.images)-1]
 	if im.parent == 0 && !im.whole {
 		im.parent = l.pid
 	}
-	im.since, im.maps = at, slices.Clip(im.maps)
+	im.maps = slices.Clip(im.maps)
 	return im
 }
 

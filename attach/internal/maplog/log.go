@@ -34,7 +34,8 @@ type Log struct {
 	ids    map[file]identity
 	count  uint64       // of changes
 	fresh  map[int]bool // processes that have mapped files that were not known
-	batch  []happening
+	heads  []uint64     // of rings, when look was called
+	told   []happening  // by time, what was read and is not applied yet
 }
 
 // maxFiles is how many files are known. After that, all are forgotten.
@@ -46,13 +47,7 @@ const pause = time.Millisecond
 // Open returns a log of these processes, or of all if there are none. The error says why the kernel
 // does not tell this process.
 func Open(pids []int) (*Log, error) {
-	l := &Log{lives: map[int]*life{}, files: map[file]*file{}, ids: map[file]identity{}, fresh: map[int]bool{}}
-	if len(pids) > 0 {
-		l.only = map[int]bool{}
-		for _, pid := range pids {
-			l.only[pid] = true
-		}
-	}
+	l := newLog(pids)
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
 		return nil, err
@@ -75,6 +70,17 @@ func Open(pids []int) (*Log, error) {
 	return l, nil
 }
 
+func newLog(pids []int) *Log {
+	l := &Log{lives: map[int]*life{}, files: map[file]*file{}, ids: map[file]identity{}, fresh: map[int]bool{}}
+	if len(pids) > 0 {
+		l.only = map[int]bool{}
+		for _, pid := range pids {
+			l.only[pid] = true
+		}
+	}
+	return l
+}
+
 // Follow reads what the kernel tells before that is too much, in a goroutine, until the log is
 // closed. It calls seen soon after a process has mapped a file that no other has mapped before, so
 // that the file can be opened while the process has it. It is called once.
@@ -85,8 +91,8 @@ func (l *Log) follow(seen func(pid int)) {
 	for _, r := range l.rings {
 		polled = append(polled, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
 	}
-	for {
-		if _, err := unix.Poll(polled, -1); err != nil && err != unix.EINTR {
+	for wait := -1; ; {
+		if _, err := unix.Poll(polled, wait); err != nil && err != unix.EINTR {
 			return
 		}
 		if polled[0].Revents != 0 {
@@ -96,6 +102,10 @@ func (l *Log) follow(seen func(pid int)) {
 		l.read()
 		fresh := l.fresh
 		l.fresh = map[int]bool{}
+		wait = -1
+		if len(l.told) > 0 {
+			wait = 0
+		}
 		l.mu.Unlock()
 		for pid := range fresh {
 			seen(pid)
@@ -107,23 +117,52 @@ func (l *Log) follow(seen func(pid int)) {
 	}
 }
 
-// read takes what the kernel has told. l.mu is locked.
+// read takes what the kernel has told, at least all that it had told before. l.mu is locked.
 func (l *Log) read() {
 	if l.closed {
 		return
 	}
-	l.batch = l.batch[:0]
+	l.look()
+	l.take()
+}
+
+// look notes what each ring has.
+func (l *Log) look() {
+	l.heads = l.heads[:0]
 	for _, r := range l.rings {
-		r.read(func(rec []byte) {
-			if h, ok := parse(rec); ok && (l.only == nil || l.only[h.pid]) {
-				l.batch = append(l.batch, h)
+		l.heads = append(l.heads, r.head())
+	}
+}
+
+// take reads the rings after look, and applies what happened by the order in which it did.
+//
+// A process that goes from one CPU to another has told the first one what it did before it did
+// anything else. But when the second one's ring is read, that of the first may have been read
+// already. So only what look has seen counts, and what happened before: of that, all of what came
+// before it was there when the rings were read. What is newer waits for the next time.
+func (l *Log) take() {
+	until := uint64(0)
+	if n := len(l.told); n > 0 {
+		until = l.told[n-1].at // which waited
+	}
+	for i, r := range l.rings {
+		r.read(func(rec []byte, at uint64) {
+			h, ok := parse(rec)
+			if !ok || l.only != nil && !l.only[h.pid] {
+				return
 			}
+			if at < l.heads[i] {
+				until = max(until, h.at)
+			}
+			l.told = append(l.told, h)
 		})
 	}
-	slices.SortStableFunc(l.batch, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
-	for i := range l.batch {
-		l.apply(&l.batch[i])
+	slices.SortStableFunc(l.told, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
+	n := 0
+	for ; n < len(l.told) && l.told[n].at <= until; n++ {
+		l.apply(&l.told[n])
 	}
+	l.told = slices.Delete(l.told, 0, n)
 }
 
 func (l *Log) apply(h *happening) {
@@ -140,13 +179,13 @@ func (l *Log) apply(h *happening) {
 	}
 	switch h.what {
 	case unix.PERF_RECORD_FORK:
-		im := image{since: h.at, parent: h.parent}
+		im := image{parent: h.parent}
 		if parent := l.lives[h.parent]; parent != nil && len(parent.images) > 0 {
-			im = parent.child(h.at)
+			im = parent.child()
 		}
 		p.begin(im)
 	case unix.PERF_RECORD_COMM:
-		p.begin(image{since: h.at, whole: true})
+		p.begin(image{whole: true})
 	default:
 		m := h.mapped
 		m.at = h.at
@@ -198,11 +237,8 @@ func (l *Log) State(pid int) (images int, changes uint64) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, r := range l.rings {
-		if r.waiting() {
-			l.read()
-			break
-		}
+	if len(l.told) > 0 || slices.ContainsFunc(l.rings, (*ring).waiting) {
+		l.read()
 	}
 	if p := l.lives[pid]; p != nil {
 		return len(p.images), p.changes

@@ -1,7 +1,6 @@
 package maplog
 
 import (
-	"encoding/binary"
 	"errors"
 	"os"
 	"os/exec"
@@ -87,38 +86,6 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// record returns a PERF_RECORD_MMAP2 as the kernel writes it.
-func mmapRecord(path string) []byte {
-	b := make([]byte, headerSize+64)
-	binary.NativeEndian.PutUint32(b, unix.PERF_RECORD_MMAP2)
-	binary.NativeEndian.PutUint16(b[4:], miscBuildID)
-	word := func(at int, v uint64) { binary.NativeEndian.PutUint64(b[headerSize+at:], v) }
-	binary.NativeEndian.PutUint32(b[headerSize:], 7)
-	word(8, 0x1000)
-	word(16, 0x2000)
-	word(24, 0x3000)
-	b[headerSize+32], b[headerSize+36], b[headerSize+37] = 2, 0xab, 0xcd
-	b = append(append(b, path...), make([]byte, 8-len(path)%8)...)
-	b = binary.NativeEndian.AppendUint64(b, 99)
-	binary.NativeEndian.PutUint16(b[6:], uint16(len(b)))
-	return b
-}
-
-// TestParse checks what a record says, and that one that is cut off says nothing else.
-func TestParse(t *testing.T) {
-	rec := mmapRecord("/usr/lib/libx.so")
-	want := happening{what: unix.PERF_RECORD_MMAP2, at: 99, pid: 7, mapped: mapping{start: 0x1000, end: 0x3000, offset: 0x3000, file: file{path: "/usr/lib/libx.so", buildID: "abcd"}}}
-	got, ok := parse(rec)
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(happening{}, mapping{}, file{})); d != "" || !ok {
-		t.Errorf("ok %v (-want +got):\n%s", ok, d)
-	}
-	for n := range rec {
-		if got, ok := parse(rec[:n]); ok && len(got.mapped.file.path) > len(want.mapped.file.path) {
-			t.Errorf("%d bytes say %+v", n, got)
-		}
-	}
-}
-
 // TestRegions checks what is left of mappings that others take the place of.
 func TestRegions(t *testing.T) {
 	m := func(start, end, offset, at uint64) mapping {
@@ -133,16 +100,5 @@ func TestRegions(t *testing.T) {
 		if d := cmp.Diff(test.want, regions(test.maps), cmp.AllowUnexported(mapping{}, file{})); d != "" {
 			t.Errorf("%v (-want +got):\n%s", test.maps, d)
 		}
-	}
-}
-
-// TestLate checks that what a CPU tells late belongs where it happened.
-func TestLate(t *testing.T) {
-	l := &life{pid: 1}
-	l.add(mapping{start: 1, end: 2, at: 5})
-	l.add(mapping{start: 3, end: 4, at: 15})
-	l.begin(image{since: 10, whole: true})
-	if len(l.images) != 2 || len(l.images[0].maps) != 1 || len(l.images[1].maps) != 1 || l.images[1].maps[0].at != 15 {
-		t.Errorf("images %+v, want a mapping in each", l.images)
 	}
 }

@@ -49,26 +49,32 @@ func openRing(cpu int) (*ring, error) {
 	return &ring{fd: fd, mem: mem, page: (*unix.PerfEventMmapPage)(unsafe.Pointer(&mem[0])), data: mem[size:]}, nil
 }
 
-// waiting reports whether there is something to read.
-func (r *ring) waiting() bool { return atomic.LoadUint64(&r.page.Data_head) != r.tail.Load() }
+// head returns up to where the kernel has written.
+func (r *ring) head() uint64 { return atomic.LoadUint64(&r.page.Data_head) }
 
-// read calls f with each record. f must not keep it.
-func (r *ring) read(f func(rec []byte)) {
-	head, tail := atomic.LoadUint64(&r.page.Data_head), r.tail.Load()
+// waiting reports whether there is something to read.
+func (r *ring) waiting() bool { return r.head() != r.tail.Load() }
+
+// read calls f with each record, and where it begins. f must not keep it.
+func (r *ring) read(f func(rec []byte, at uint64)) {
+	head, tail := r.head(), r.tail.Load()
 	size := uint64(len(r.data))
+	if head-tail > size {
+		tail = head // which the kernel does not do
+	}
 	var buf []byte
-	for tail < head {
+	for tail != head {
 		at := tail % size
-		length := uint64(recordSize(r.data[at:])) // records are of multiples of 8 bytes
-		if length < headerSize || length > head-tail {
-			tail = head // which the kernel does not do
+		length := uint64(recordSize(r.data[at:]))
+		if length < headerSize || length%8 != 0 || length > head-tail {
+			tail = head // nor this
 			break
 		}
 		if rec := r.data[at:]; uint64(len(rec)) >= length {
-			f(rec[:length])
+			f(rec[:length], tail)
 		} else {
 			buf = append(append(buf[:0], rec...), r.data[:length-uint64(len(rec))]...)
-			f(buf)
+			f(buf, tail)
 		}
 		tail += length
 	}
