@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -192,22 +193,88 @@ func TestUpdate(t *testing.T) {
 	if second.Contents.Total != 2 || second.Ended {
 		t.Fatalf("the next update is %+v, want two events", second)
 	}
-	ask(second.Tag) // nothing comes, but the end
-	waiting := func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.tabs["a"].waiting
+	// A page that pauses asks for the end only; when it goes on, it gives that up.
+	pausing, giveUp := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(pausing, "GET", "http://"+s.hosts[0]+"/update?tab=a&until=end&tag="+second.Tag, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); !waiting() && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	r.Header.Set(tokenHeader, s.token)
+	gaveUp := make(chan error, 1)
+	go func() {
+		answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+		if err == nil {
+			answer.Body.Close()
+			if answer.StatusCode != http.StatusNoContent { // that it still waits
+				err = fmt.Errorf("a page that pauses is answered before the end: %s", answer.Status)
+			}
+		}
+		gaveUp <- err
+	}()
+	awaitRequest := func(n uint64) {
+		t.Helper()
+		seen := func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.requests >= n
+		}
+		for deadline := time.Now().Add(time.Minute); !seen(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the server has not seen request %d", n)
+			}
+		}
 	}
+	awaitRequest(3)
+	p.Add(&event.Event{Time: time.Unix(1e9, 2), Provider: "p", Name: "n"})
+	ask(second.Tag)
+	third := headOf(t, <-answers)
+	if third.Contents.Total != 3 || third.Ended {
+		t.Fatalf("the update of a page that goes on is %+v, want three events", third)
+	}
+	giveUp()
+	if err := <-gaveUp; err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	ask(third.Tag) // nothing comes, but the end
+	awaitRequest(5)
+	ask(third.Tag + "&until=end")
+	awaitRequest(6)
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
-	if last := headOf(t, <-answers); last.Contents.Total != 2 || !last.Ended {
-		t.Errorf("the last update is %+v, want the end", last)
+	for range 2 {
+		last := headOf(t, <-answers)
+		if last.Contents.Total != 3 || !last.Ended {
+			t.Errorf("the last update is %+v, want the end", last)
+		}
 	}
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestComplete checks for which pages the server waits in the end.
+func TestComplete(t *testing.T) {
+	s, _ := serving(t, Options{})
+	check := func(what string, want bool) {
+		t.Helper()
+		if got := s.allComplete(); got != want {
+			t.Errorf("%s: complete is %t, want %t", what, got, want)
+		}
+	}
+	check("no page", true)
+	first := s.see("a")
+	check("a page that waits", false)
+	second := s.see("a")
+	s.answered("a", first, false, true)
+	check("a page that gave its first request up", false)
+	s.answered("a", second, true, false)
+	check("a page that has everything", true)
+	third := s.see("b")
+	check("another one", false)
+	s.answered("b", third, false, false)
+	check("one that will ask again", false)
+	s.answered("b", s.see("b"), false, true)
+	check("one that is gone", true)
 }
 
 // TestSlowBrowser has a browser that reads nothing of a large answer: events are added, other

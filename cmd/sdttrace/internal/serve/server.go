@@ -50,15 +50,17 @@ type Server struct {
 	end      sync.Once
 	ended    chan struct{} // closed when nothing follows
 
-	mu   sync.Mutex
-	tabs map[string]tab // pages that are shown
+	mu       sync.Mutex
+	tabs     map[string]tab // pages that are shown
+	requests uint64
 }
 
 // tab is a page that a browser shows.
 type tab struct {
 	seen     time.Time
-	waiting  bool // has a request that is not yet answered
-	complete bool // has all
+	request  uint64 // the number of its last one
+	waiting  bool   // has a request that is not yet answered
+	complete bool   // has all
 }
 
 const (
@@ -141,25 +143,34 @@ func (s *Server) allComplete() bool {
 	return true
 }
 
-// see notes that a page asks, or has been answered.
-func (s *Server) see(name string, t tab) {
+// see notes that a page asks, and returns the request's number.
+func (s *Server) see(name string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.seen = time.Now()
 	for other, o := range s.tabs {
 		if !o.waiting && time.Since(o.seen) > absent {
 			delete(s.tabs, other)
 		}
 	}
+	s.requests++
 	if _, known := s.tabs[name]; known || len(s.tabs) < maxTabs {
-		s.tabs[name] = t
+		s.tabs[name] = tab{seen: time.Now(), request: s.requests, waiting: true}
 	}
+	return s.requests
 }
 
-func (s *Server) forget(name string) {
+// answered notes that a page's request ended. If the page is gone, it does not ask again,
+// unless it did so already: one that goes on gives its request up and sends another.
+func (s *Server) answered(name string, request uint64, complete, gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.tabs, name)
+	switch t, known := s.tabs[name]; {
+	case !known || t.request != request:
+	case gone:
+		delete(s.tabs, name)
+	default:
+		s.tabs[name] = tab{seen: time.Now(), request: request, complete: complete}
+	}
 }
 
 func (s *Server) document(w http.ResponseWriter, _ *http.Request) {
@@ -174,18 +185,13 @@ func (s *Server) document(w http.ResponseWriter, _ *http.Request) {
 }
 
 // update answers as soon as there is something new, but not sooner than the last answer
-// allows.
+// allows; a page that pauses, as soon as nothing follows.
 func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	blocks, _ := strconv.ParseUint(query.Get("blocks"), 10, 64)
-	since, name := page.Position{Blocks: blocks, Tag: query.Get("tag")}, query.Get("tab")
-	s.see(name, tab{waiting: true})
-	ended := false
-	defer func() {
-		if s.see(name, tab{complete: ended}); r.Context().Err() != nil {
-			s.forget(name) // it was closed, and does not ask again
-		}
-	}()
+	since, name, pauses := page.Position{Blocks: blocks, Tag: query.Get("tag")}, query.Get("tab"), query.Get("until") == "end"
+	request, ended := s.see(name), false
+	defer func() { s.answered(name, request, ended, r.Context().Err() != nil) }()
 	wait := pause
 	if since.Tag == "" {
 		wait = 0
@@ -198,11 +204,15 @@ func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-time.After(wait):
 		}
-		u, err := s.o.Page.Update(s.o.Summary(), ended, since)
+		var u *page.Update
+		if !pauses || ended {
+			var err error
+			if u, err = s.o.Page.Update(s.o.Summary(), ended, since); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+		}
 		switch {
-		case err != nil:
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
 		case u != nil:
 			w.Header().Set("Content-Type", "application/octet-stream")
 			ended = u.Write(w) == nil && ended

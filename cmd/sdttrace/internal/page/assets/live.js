@@ -1,6 +1,8 @@
 // Shows what a server has, and what comes: it answers a request when there is something new.
 
-const live = { on: true, resume: null, blocks: new Map(), next: 0, tag: "", ended: false };
+// rest is what a page that pauses has not shown when the server ended; stale, that a page that
+// nobody sees has not drawn what came; asking, how to stop waiting for the end.
+const live = { on: true, resume: null, asking: null, rest: false, stale: false, blocks: new Map(), next: 0, tag: "", ended: false };
 const token = new URLSearchParams(location.search).get("token") || "";
 const tab = crypto.getRandomValues(new Uint32Array(2)).join("-");
 
@@ -49,43 +51,76 @@ function forget(gone) {
 }
 
 function showState(error) {
-  const note = $("live-note");
-  document.documentElement.dataset.live = live.ended ? "ended" : error ? "away" : live.on ? "on" : "off";
-  $("live-state").textContent = live.ended ? "Ended" : error ? "No answer" : live.on ? "Live" : "Paused";
+  const note = $("live-note"), over = live.ended || live.rest;
+  document.documentElement.dataset.live = live.ended ? "ended" : live.rest ? "rest" : error ? "away" : live.on ? "on" : "off";
+  const state = over ? "Ended" : error ? "No answer" : live.on ? "Live" : "Paused";
+  if ($("live-state").textContent !== state) $("live-state").textContent = state; // what is said aloud
   $("live-button").hidden = live.ended;
-  $("live-button").firstChild.textContent = live.on ? "Pause " : "Go on ";
-  note.hidden = !live.ended && !error;
-  if (live.ended) note.textContent = "sdttrace has ended. This page has all that was traced, until it is closed.";
-  else if (error) note.textContent = error.answered ? `sdttrace refuses: ${error.message}.` : "sdttrace does not answer: it may have been killed. This page has what came until then.";
+  $("live-button").firstChild.textContent = live.rest ? "Show the rest " : live.on ? "Pause " : "Go on ";
+  note.hidden = !over && !error;
+  let text = "";
+  if (live.ended) text = "sdttrace has ended. This page has all that was traced, until it is closed.";
+  else if (live.rest) text = "sdttrace has ended while this page paused. What came meanwhile is here: “Show the rest” shows it.";
+  else if (error) text = error.answered ? `sdttrace refuses: ${error.message}.` : "sdttrace does not answer: it may have been killed. This page has what came until then.";
+  if (note.textContent !== text) note.textContent = text;
+  if (over) for (const button of document.querySelectorAll("#tree button")) button.disabled = true;
 }
 
 function toggleLive() {
   if (live.ended) return;
   live.on = !live.on;
-  if (live.on) live.resume?.();
+  if (live.on) {
+    live.asking?.abort();
+    live.resume?.();
+  }
   showState();
+}
+
+// nextUpdate returns what is new, undefined if nothing is. A page that pauses waits for the end.
+async function nextUpdate() {
+  const pausing = !live.on;
+  live.asking = pausing ? new AbortController() : null;
+  const response = await ask(`update?tab=${tab}&blocks=${live.next}&tag=${encodeURIComponent(live.tag)}${pausing ? "&until=end" : ""}`, { signal: live.asking?.signal });
+  live.asking = null;
+  if (response.status !== 204) return decodeUpdate(new Uint8Array(await response.arrayBuffer()));
 }
 
 // follow shows updates until the server ends. Each waits until the one before is drawn.
 async function follow() {
   for (let error; !live.ended;) {
-    if (!live.on) await new Promise(resume => live.resume = resume);
+    let news;
     try {
-      const response = await ask(`update?tab=${tab}&blocks=${live.next}&tag=${encodeURIComponent(live.tag)}`);
+      news = await nextUpdate();
       if (error) showState(error = null);
-      if (response.status === 204) continue;
-      const news = await decodeUpdate(new Uint8Array(await response.arrayBuffer()));
-      if (!live.on && !news.head.Ended) continue; // it is asked for again
-      take(news);
     } catch (e) {
+      if (e.name === "AbortError") continue; // the page goes on
       showState(error = e);
       await new Promise(done => setTimeout(done, 1000));
       continue;
     }
+    if (!news) continue;
+    if (!live.on) {
+      if (!news.head.Ended) continue; // it is asked for again
+      if (news.head.Contents.Total > trace.Total) {
+        live.rest = true;
+        showState();
+        await new Promise(resume => live.resume = resume);
+      }
+    }
+    take(news);
+    await drawNews();
+  }
+}
+
+// drawNews draws what was taken over, once somebody can see it.
+async function drawNews() {
+  live.stale = document.hidden;
+  if (live.stale) filtering++; // the one that runs does so on events that may be gone
+  else {
     update();
     await refilter(true);
-    showState();
   }
+  showState();
 }
 
 async function show() {
@@ -97,6 +132,7 @@ async function show() {
   document.addEventListener("keydown", e => {
     if (e.key === "p" && !e.ctrlKey && !e.metaKey && !e.altKey && !$("help").open && !/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) toggleLive();
   });
+  document.addEventListener("visibilitychange", () => { if (live.stale && !document.hidden) drawNews(); });
   showState();
   setUpTree();
   await start();
