@@ -3,6 +3,7 @@ package needs
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -24,6 +25,19 @@ func Toolchain(t testing.TB, version string) string {
 	dir, _, ok := strings.Cut(dir, `"`)
 	if !ok {
 		t.Fatalf("go mod download: %s", out)
+	}
+	// A module's files cannot be run. The go command changes that of a toolchain when it
+	// switches to it, which has perhaps not been done on this machine.
+	for _, pattern := range []string{"bin/*", "pkg/tool/*/*"} {
+		programs, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(programs) == 0 {
+			t.Fatalf("%s: no program in %s: %v", version, pattern, err)
+		}
+		for _, program := range programs {
+			if err := os.Chmod(program, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	return dir
 }
