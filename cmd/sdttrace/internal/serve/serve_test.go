@@ -38,6 +38,9 @@ func serving(t *testing.T, o Options) (*Server, *page.Page) {
 	return s, o.Page
 }
 
+// hurry has a server whose pages do not ask again end soon.
+func hurry(s *Server) { s.farewell, s.lastAnswers = 100*time.Millisecond, 100*time.Millisecond }
+
 // request sends a request as the page does, but for what change makes of it.
 func request(t *testing.T, s *Server, method, path string, change func(*http.Request)) (status int, body string, header http.Header) {
 	t.Helper()
@@ -70,6 +73,7 @@ func TestGuard(t *testing.T) {
 		Tree:   func(context.Context) (*Tree, error) { return &Tree{}, nil },
 		Change: func(context.Context, Change) error { return RequestError("no such probe") },
 	})
+	hurry(readOnly)
 	without := func(r *http.Request) { r.Header.Del(tokenHeader) }
 	set := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
@@ -281,6 +285,7 @@ func TestComplete(t *testing.T) {
 // browsers get them, and the server ends.
 func TestSlowBrowser(t *testing.T) {
 	s, p := serving(t, Options{})
+	hurry(s)
 	const large = 1500 // texts of 4 KiB that are not yet in a full block
 	for i := range large {
 		p.Add(&event.Event{Time: time.Unix(1e9, 0), Provider: "p", Name: "n", Args: []event.Arg{{Name: "a", Value: fmt.Sprintf("%4096d", i)}}})

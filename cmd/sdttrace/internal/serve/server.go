@@ -49,6 +49,9 @@ type Server struct {
 	served   chan error
 	end      sync.Once
 	ended    chan struct{} // closed when nothing follows
+	// farewell is how long pages may take to draw what they have and to fetch the end,
+	// lastAnswers how long answers may take that are being written then.
+	farewell, lastAnswers time.Duration
 
 	mu       sync.Mutex
 	tabs     map[string]tab // pages that are shown
@@ -70,17 +73,13 @@ const (
 	// server lives.
 	patience = 15 * time.Second
 	// absent is after how long a page that does not ask has been closed.
-	absent = 10 * time.Second
-	// farewell is how long pages may take to draw what they have and to fetch the end.
-	farewell = 10 * time.Second
-	// lastAnswers is how long answers may take that are being written then.
-	lastAnswers = 3 * time.Second
-	maxTabs     = 64
+	absent  = 10 * time.Second
+	maxTabs = 64
 )
 
 // New returns a server for a listener of [Listen], which it closes in the end.
 func New(l net.Listener, o Options) *Server {
-	s := &Server{o: o, listener: l, token: newToken(), hosts: hostsOf(l), served: make(chan error, 1), ended: make(chan struct{}), tabs: map[string]tab{}}
+	s := &Server{o: o, listener: l, token: newToken(), hosts: hostsOf(l), served: make(chan error, 1), ended: make(chan struct{}), farewell: 10 * time.Second, lastAnswers: 3 * time.Second, tabs: map[string]tab{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.document)
 	mux.HandleFunc("GET /update", s.update)
@@ -119,11 +118,11 @@ func (s *Server) Wait(ctx context.Context) error {
 func (s *Server) Close() error {
 	s.end.Do(func() {
 		close(s.ended)
-		for deadline := time.Now().Add(farewell); !s.allComplete() && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(s.farewell); !s.allComplete() && time.Now().Before(deadline); {
 			time.Sleep(10 * time.Millisecond)
 		}
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
+	ctx, cancel := context.WithTimeout(context.Background(), s.lastAnswers)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err == nil || !errors.Is(err, context.DeadlineExceeded) {
 		return err
