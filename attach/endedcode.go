@@ -13,19 +13,21 @@ import (
 // is what was known before, nil for nothing, and is returned if the log knows no more. c.mu is
 // locked.
 func (c *codeNames) logged(pid int, old *processCode) *processCode {
-	images, changes := c.log.State(pid)
+	state := c.log.State(pid)
 	var space *symbols.Space
 	if known := c.log.Images(pid); len(known) > 0 {
 		space = c.spaceOf(&known[0], old, 0)
 	}
 	if space == nil {
 		if old != nil {
-			old.changes, old.checked = changes, time.Now()
+			old.known.Changes, old.known.Losses, old.checked = state.Changes, state.Losses, time.Now()
+			c.end(old)
 		}
 		return old
 	}
 	s := c.newProcess(space)
-	s.images, s.changes = images, changes
+	s.known, s.over = state, old != nil && old.over
+	c.end(s)
 	c.keep(pid, s)
 	return s
 }
@@ -100,9 +102,11 @@ func (c *codeNames) ended(pid int, p *reader.Probe, pcs []uint64) *processCode {
 		space = space.With(known[0].Modules)
 	}
 	s := c.newProcess(space)
-	_, s.changes = c.log.State(pid)
+	state := c.log.State(pid)
+	s.known.Changes, s.known.Losses = state.Changes, state.Losses
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.end(s)
 	c.keep(pid, s)
 	return s
 }

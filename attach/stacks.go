@@ -40,6 +40,7 @@ type codeNames struct {
 	mu        sync.Mutex
 	processes map[int]*processCode
 	versions  atomic.Uint64
+	endings   atomic.Uint64 // processes that had ended when a stack of theirs was named
 }
 
 // maxProcesses is the number of processes whose code is known.
@@ -78,7 +79,7 @@ func (c *codeNames) of(pid int, p *reader.Probe, pcs []uint64) event.Code {
 	switch {
 	case s == nil:
 		return c.ended(pid, p, pcs)
-	case s.images > 1 && len(pcs) > 0 && !s.space.Maps(pcs[0]):
+	case s.known.Images > 1 && len(pcs) > 0 && !s.space.Maps(pcs[0]):
 		return c.before(pid, s, pcs[0])
 	}
 	return s
@@ -87,28 +88,30 @@ func (c *codeNames) of(pid int, p *reader.Probe, pcs []uint64) event.Code {
 // process returns what names the code of a process; nil if it has ended and was not
 // known before, or may not be read.
 func (c *codeNames) process(pid int) *processCode {
-	images, changes := c.log.State(pid)
+	known := c.log.State(pid)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
 	s := c.processes[pid]
-	same := s != nil && s.changes == changes
-	if same && now.Sub(s.checked) < checkInterval || s.busy(now) {
+	same := s != nil && s.known.Changes == known.Changes
+	if same && s.known.Losses == known.Losses && now.Sub(s.checked) < checkInterval || s.busy(now) {
 		return s
 	}
 	started, err := procfs.StartTime(pid)
 	switch {
-	case same && (err != nil || s.started == started):
-		s.checked = now
-		if err == nil {
-			s.expire(now)
-		}
+	case same && err != nil:
+		s.checked, s.known.Losses = now, known.Losses
+		c.end(s)
 		return s
-	case err == nil && s != nil && s.started == started && (s.images == images || s.images == 0 && c.log.Older(pid)):
+	case same && s.started == started && s.known.Losses == known.Losses:
+		s.checked = now
+		s.expire(now)
+		return s
+	case err == nil && s != nil && s.started == started && (s.known.Images == known.Images || s.known.Images == 0 && c.log.Older(pid)):
 		reads, before := s.readsAt(now), s.space.With(nil)
 		if s.refresh(now) {
 			if s.space.Keep(); lives(pid, started) {
-				s.checked, s.reads, s.changes = now, reads, changes
+				s.checked, s.reads, s.known.Changes, s.known.Losses = now, reads, known.Changes, known.Losses
 				return s
 			}
 		}
@@ -126,11 +129,19 @@ func (c *codeNames) process(pid int) *processCode {
 		}
 		reads := s.readsAt(now)
 		s = c.newProcess(space)
-		s.started, s.read, s.reads, s.images, s.changes = started, now, reads, images, changes
+		s.started, s.read, s.reads, s.known = started, now, reads, known
 		c.keep(pid, s)
 		return s
 	}
 	return c.logged(pid, s)
+}
+
+// end counts a process that has ended. c.mu is locked.
+func (c *codeNames) end(s *processCode) {
+	if !s.over {
+		s.over = true
+		c.endings.Add(1)
+	}
 }
 
 // lives reports whether a process has memory still.
@@ -180,8 +191,8 @@ type processCode struct {
 	space   *symbols.Space
 	started uint64         // as procfs.StartTime has it; 0 of a process that had ended
 	checked time.Time      // when it was known to be this process; guarded by codeNames.mu
-	images  int            // that the log knew of the process
-	changes uint64         // as the log had it
+	known   maplog.State   // as the log had it
+	over    bool           // it had ended, and is counted; guarded by codeNames.mu
 	reads   reads          // of what it has mapped, of its PID
 	earlier []*processCode // before it executed another file, once that is asked for; guarded by codeNames.mu
 

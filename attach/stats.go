@@ -20,6 +20,13 @@ type Stats struct {
 	Unmatched uint64 // part of Filtered: starts and ends of a latency without a partner
 	Full      uint64 // part of Lost: the ring buffer, or the memory that a process shares, was full
 	Contended uint64 // part of Lost: goroutines were writing to all shards of that memory
+
+	// Of stacks, and no events: Ended counts the processes that had ended when a stack of theirs
+	// was named. What these had mapped the kernel has told, unless it had no room: that often,
+	// and of any process, something was not told, so that such stacks may lack names or have
+	// wrong ones. What lives is looked at again.
+	Ended  uint64
+	Untold uint64
 }
 
 // Stats returns the numbers of events until now.
@@ -47,6 +54,9 @@ func (t *tracing) countLocked() (Stats, error) {
 	}
 	st.Received += received
 	st.Unread = t.unread.Load()
+	if t.code != nil {
+		st.Ended, st.Untold = t.code.endings.Load(), t.code.log.Lost()
+	}
 	return st, err
 }
 
@@ -94,6 +104,8 @@ func (st *Stats) Add(more Stats) {
 	st.Unmatched += more.Unmatched
 	st.Full += more.Full
 	st.Contended += more.Contended
+	st.Ended += more.Ended
+	st.Untold += more.Untold
 }
 
 // add adds the numbers of another source.

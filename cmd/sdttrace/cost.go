@@ -179,7 +179,11 @@ func printDetails(stderr io.Writer, s tracer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stderr, "sdttrace: %d fired: %d received, %d lost (%d for want of room, %d for too many goroutines at once), %d filtered (%d without a partner), %d missed, %d unread\n",
-		st.Fired, st.Received, st.Lost, st.Full, st.Contended, st.Filtered, st.Unmatched, st.Missed, st.Unread)
+	stacks := ""
+	if st.Ended > 0 || st.Untold > 0 {
+		stacks = fmt.Sprintf("; %d processes had ended when a stack was named, %d mappings untold", st.Ended, st.Untold)
+	}
+	_, err = fmt.Fprintf(stderr, "sdttrace: %d fired: %d received, %d lost (%d for want of room, %d for too many goroutines at once), %d filtered (%d without a partner), %d missed, %d unread%s\n",
+		st.Fired, st.Received, st.Lost, st.Full, st.Contended, st.Filtered, st.Unmatched, st.Missed, st.Unread, stacks)
 	return err
 }

@@ -343,6 +343,9 @@ func printSummary(stderr io.Writer, s tracer) error {
 	if st.Missed > 0 {
 		fmt.Fprintf(stderr, "sdttrace: %d events missed: the kernel suppressed them to prevent recursion\n", st.Missed)
 	}
+	if st.Untold > 0 && st.Ended > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d times the kernel had no room to tell what a process mapped: stacks of processes that had ended, here %d, may have wrong names or none\n", st.Untold, st.Ended)
+	}
 	unread := ""
 	if st.Unread > 0 {
 		unread = fmt.Sprintf(", %d unread", st.Unread)

@@ -36,6 +36,8 @@ type Log struct {
 	fresh  map[int]bool // processes that have mapped files that were not known
 	heads  []uint64     // of rings, when look was called
 	told   []happening  // by time, what was read and is not applied yet
+	lost   uint64       // that the kernel had no room to tell
+	losses uint64       // how often that was
 }
 
 // maxFiles is how many files are known. After that, all are forgotten.
@@ -148,7 +150,7 @@ func (l *Log) take() {
 	for i, r := range l.rings {
 		r.read(func(rec []byte, at uint64) {
 			h, ok := parse(rec)
-			if !ok || l.only != nil && !l.only[h.pid] {
+			if !ok || l.only != nil && !l.only[h.pid] && h.what != unix.PERF_RECORD_LOST {
 				return
 			}
 			if at < l.heads[i] {
@@ -166,6 +168,11 @@ func (l *Log) take() {
 }
 
 func (l *Log) apply(h *happening) {
+	if h.what == unix.PERF_RECORD_LOST {
+		l.lost += h.lost
+		l.losses++
+		return
+	}
 	p := l.life(h.pid)
 	before := p.size()
 	defer func() {
@@ -228,22 +235,48 @@ func (l *Log) life(pid int) *life {
 	return p
 }
 
-// State returns how many images of a process are known, and a number that is another one when the
-// process has got code since from a file. It is as new as what the caller has learnt of the
+// State is what is known of a process at a time.
+type State struct {
+	Images  int
+	Changes uint64 // another number when it has got code since from a file
+	Losses  uint64 // another number when something was lost since, perhaps of this process
+}
+
+// State returns what is known of a process. It is as new as what the caller has learnt of the
 // process: an event that has been read, say.
-func (l *Log) State(pid int) (images int, changes uint64) {
+func (l *Log) State(pid int) (s State) {
 	if l == nil {
-		return 0, 0
+		return s
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.told) > 0 || slices.ContainsFunc(l.rings, (*ring).waiting) {
 		l.read()
 	}
+	s.Losses = l.losses
 	if p := l.lives[pid]; p != nil {
-		return len(p.images), p.changes
+		s.Images, s.Changes = len(p.images), p.changes
 	}
-	return 0, 0
+	return s
+}
+
+// Lost returns how much the kernel had no room to tell, of all processes.
+func (l *Log) Lost() uint64 {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.read()
+	lost, counted := uint64(0), len(l.rings) > 0
+	for _, r := range l.rings {
+		n, ok := r.lost()
+		lost, counted = lost+n, counted && ok
+	}
+	if counted {
+		return lost
+	}
+	return l.lost // which it says once there is room again
 }
 
 // Older reports whether a process that has got code since was there before the log, and has

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -44,8 +45,8 @@ func TestEnded(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	pid := cmd.Process.Pid
-	if n, changes := l.State(pid); n != 2 || changes == 0 {
-		t.Errorf("%d images, of the fork and of what was executed: want 2", n)
+	if s := l.State(pid); s.Images != 2 || s.Changes == 0 {
+		t.Errorf("%d images, of the fork and of what was executed: want 2", s.Images)
 	}
 	images := l.Images(pid)
 	if len(images) == 0 || !images[0].Whole {
@@ -77,12 +78,12 @@ func TestOnly(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if n, _ := l.State(cmd.Process.Pid); n != 0 {
-		t.Errorf("%d images of a process that was not asked for", n)
+	if s := l.State(cmd.Process.Pid); s.Images != 0 {
+		t.Errorf("%d images of a process that was not asked for", s.Images)
 	}
 	l.Close()
-	if n, _ := l.State(os.Getpid()); n != 0 {
-		t.Errorf("%d images of a log that is closed, of a process that mapped nothing", n)
+	if s := l.State(os.Getpid()); s.Images != 0 {
+		t.Errorf("%d images of a log that is closed, of a process that mapped nothing", s.Images)
 	}
 }
 
@@ -100,5 +101,62 @@ func TestRegions(t *testing.T) {
 		if d := cmp.Diff(test.want, regions(test.maps), cmp.AllowUnexported(mapping{}, file{})); d != "" {
 			t.Errorf("%v (-want +got):\n%s", test.maps, d)
 		}
+	}
+}
+
+// TestLost checks that what the kernel had no room to tell is counted, each time.
+func TestLost(t *testing.T) {
+	l := openLog(t, nil)
+	if n := l.Lost(); n != 0 {
+		t.Fatalf("%d records were lost before", n)
+	}
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	mapped := func() {
+		b, err := unix.Mmap(int(self.Fd()), 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unix.Munmap(b)
+	}
+	// On one CPU, since the kernel says what was lost before it tells the next thing there.
+	runtime.LockOSThread() // which ends with the test
+	var cpus unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &cpus); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := range 1 << 10 {
+		if cpus.IsSet(cpu) {
+			cpus.Zero()
+			cpus.Set(cpu)
+			break
+		}
+	}
+	if err := unix.SchedSetaffinity(0, &cpus); err != nil {
+		t.Fatal(err)
+	}
+	last := uint64(0)
+	for range 3 {
+		before := l.State(os.Getpid())
+		l.mu.Lock() // so that nobody reads
+		for range len(l.rings[0].data)/80 + 1 {
+			mapped() // each takes more bytes
+		}
+		l.mu.Unlock()
+		l.State(os.Getpid())
+		if mapped(); l.State(os.Getpid()).Losses == before.Losses {
+			t.Fatal("nothing was lost")
+		}
+		lost := l.Lost()
+		if lost <= last {
+			t.Fatalf("%d records were lost, %d before", lost, last)
+		}
+		last = lost
+	}
+	if n := l.State(os.Getpid()).Images; n != 1 {
+		t.Errorf("%d images, want the one that it has", n)
 	}
 }

@@ -23,11 +23,12 @@ func recordSize(header []byte) int { return int(binary.NativeEndian.Uint16(heade
 
 // happening is something that changed what a process has mapped.
 type happening struct {
-	what   uint32 // PERF_RECORD_MMAP2, PERF_RECORD_COMM for an exec, PERF_RECORD_FORK
+	what   uint32 // PERF_RECORD_MMAP2, PERF_RECORD_COMM for an exec, PERF_RECORD_FORK, PERF_RECORD_LOST
 	at     uint64 // in nanoseconds of CLOCK_MONOTONIC
 	pid    int
 	parent int // of a fork
 	mapped mapping
+	lost   uint64 // records, by PERF_RECORD_LOST, which has no process
 }
 
 // parse returns what a record says; ok is false if that changes nothing, or is cut off.
@@ -39,6 +40,12 @@ func parse(rec []byte) (h happening, ok bool) {
 	body, end := rec[headerSize:], len(rec)-headerSize-timeSize
 	h = happening{what: binary.NativeEndian.Uint32(rec), at: binary.NativeEndian.Uint64(body[end:])}
 	body = body[:end]
+	if h.what == unix.PERF_RECORD_LOST {
+		if len(body) >= 16 {
+			h.lost = binary.NativeEndian.Uint64(body[8:]) // after the event's number
+		}
+		return h, h.lost > 0
+	}
 	h.pid = int(int32(binary.NativeEndian.Uint32(body)))
 	switch h.what {
 	case unix.PERF_RECORD_FORK:

@@ -26,6 +26,9 @@ func encode(h happening) []byte {
 		misc = miscExec
 		two(h.pid, h.pid)
 		b = append(b, "comm\x00\x00\x00\x00"...)
+	case unix.PERF_RECORD_LOST:
+		word(1) // of the event
+		word(h.lost)
 	case unix.PERF_RECORD_MMAP2:
 		m := &h.mapped
 		two(h.pid, h.pid)
@@ -60,6 +63,7 @@ var happenings = []happening{
 	{what: unix.PERF_RECORD_MMAP2, at: 3, pid: 1, mapped: mapping{start: 1, end: 2, file: file{path: "//anon"}}},
 	{what: unix.PERF_RECORD_FORK, at: 5, pid: 8, parent: 7},
 	{what: unix.PERF_RECORD_COMM, at: 6, pid: 8},
+	{what: unix.PERF_RECORD_LOST, at: 7, lost: 9},
 }
 
 // TestParse checks what records say, and that one that is cut off does not say more.
@@ -88,7 +92,7 @@ func FuzzParse(f *testing.F) {
 		if !ok {
 			return
 		}
-		if h.pid <= 0 || h.what == unix.PERF_RECORD_MMAP2 && (h.mapped.end <= h.mapped.start || len(h.mapped.file.path) > maxPath) {
+		if (h.pid <= 0) != (h.what == unix.PERF_RECORD_LOST) || h.what == unix.PERF_RECORD_MMAP2 && (h.mapped.end <= h.mapped.start || len(h.mapped.file.path) > maxPath) {
 			t.Fatalf("a record says %+v", h)
 		}
 		again, ok := parse(encode(h))

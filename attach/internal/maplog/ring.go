@@ -1,6 +1,7 @@
 package maplog
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -16,6 +17,9 @@ const ringPages = 16
 // buildIDs asks for files' build-ids in place of their inodes (include/uapi/linux/perf_event.h,
 // struct perf_event_attr, build_id).
 const buildIDs = 1 << 34
+
+// formatLost has read(2) return how many records were lost, from Linux 6.0 on (PERF_FORMAT_LOST).
+const formatLost = 1 << 4
 
 // ring is what the kernel tells of one CPU.
 type ring struct {
@@ -35,7 +39,12 @@ func openRing(cpu int) (*ring, error) {
 		Clockid: unix.CLOCK_MONOTONIC, Wakeup: 1, // each record wakes
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
+	attr.Read_format = formatLost
 	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err == unix.EINVAL {
+		attr.Read_format = 0
+		fd, err = unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask what processes map on CPU %d: %w", cpu, err)
 	}
@@ -80,6 +89,13 @@ func (r *ring) read(f func(rec []byte, at uint64)) {
 	}
 	r.tail.Store(tail)
 	atomic.StoreUint64(&r.page.Data_tail, tail)
+}
+
+// lost returns how many records the kernel had no room for; ok is false if it does not count them.
+func (r *ring) lost() (n uint64, ok bool) {
+	var b [16]byte // the event's count, and what was lost
+	size, err := unix.Read(r.fd, b[:])
+	return binary.NativeEndian.Uint64(b[8:]), err == nil && size == len(b)
 }
 
 func (r *ring) close() {

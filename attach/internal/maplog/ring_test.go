@@ -69,8 +69,8 @@ func TestOrder(t *testing.T) {
 	a.tell(maps(2, 7, "/lib"))
 	b.tell(executed(4, 7))
 	a.tell(maps(5, 7, "/other"))
-	if n, _ := l.State(8); n != 1 || len(l.told) != 0 {
-		t.Errorf("%d images and %d happenings that wait, want 1 and none", n, len(l.told))
+	if s := l.State(8); s.Images != 1 || len(l.told) != 0 {
+		t.Errorf("%d images and %d happenings that wait, want 1 and none", s.Images, len(l.told))
 	}
 	if child := l.Images(8); len(child) != 1 || !slices.Equal(child[0].paths(), []string{"/lib"}) || !child[0].Whole {
 		t.Errorf("the child is %+v, want /lib", child)
