@@ -12,7 +12,7 @@ import (
 type Stats struct {
 	Fired    uint64 // by all attached sites
 	Received uint64 // delivered by Events, or counted in the groups that Read returned
-	Lost     uint64 // dropped: the ring buffer was full, or an argument to aggregate could not be read
+	Lost     uint64 // dropped: the ring buffer was full, an argument to aggregate could not be read, or a recording is damaged
 	Filtered uint64 // did not pass Options.Where
 	Missed   uint64 // suppressed by the kernel to prevent recursion
 	Unread   uint64 // recorded, but not received before Close

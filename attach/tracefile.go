@@ -48,5 +48,6 @@ func (f traceFile) stack(number uint64) *event.Stack {
 
 func (f traceFile) stats() Stats {
 	c := &f.Counts
-	return Stats{Fired: c.Lost + c.Missed, Lost: c.Lost, Missed: c.Missed, Full: c.Lost}
+	lost := c.Lost + f.Illegible
+	return Stats{Fired: lost + c.Missed, Lost: lost, Missed: c.Missed, Full: c.Lost}
 }

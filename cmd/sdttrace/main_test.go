@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -127,6 +128,7 @@ func TestScripts(t *testing.T) {
 			"readpid": readPID,
 			"events":  checkEvents,
 			"unpack":  unpack,
+			"damage":  damage,
 		},
 	})
 }
@@ -135,6 +137,19 @@ func TestScripts(t *testing.T) {
 // into the environment.
 func readPID(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[1], awaitFile(ts, args[0], "."))
+}
+
+// damage is "damage FILE COPY": it copies a file of --record and changes a byte of the last
+// records.
+func damage(ts *testscript.TestScript, _ bool, args []string) {
+	data, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	last := bytes.LastIndex(data, []byte("data"))
+	if last < 0 {
+		ts.Fatalf("%s has no records", args[0])
+	}
+	data[last+16+8] ^= 0xff // behind the header of the chunk
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
 }
 
 // awaitMatch is "await FILE REGEXP": it waits until the file matches.

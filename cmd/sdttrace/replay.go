@@ -144,6 +144,33 @@ func announceFile(stderr io.Writer, path string) {
 	fmt.Fprintln(stderr)
 }
 
+// announceLosses says on stderr why events of the recordings were lost: which files of
+// --record are damaged, and what was lost when they were written.
+func (r *replayed) announceLosses(s tracer, stderr io.Writer) {
+	if st, err := s.Stats(); err != nil || st.Lost == 0 {
+		return
+	}
+	for _, path := range r.files {
+		f, err := tracefile.Open(path)
+		if err != nil {
+			continue // a flight recorder's, of which announce says it
+		}
+		before := f.Damaged
+		for _, err := range f.Records() {
+			if err != nil {
+				break
+			}
+		}
+		if f.Counts.Lost > 0 {
+			fmt.Fprintf(stderr, "sdttrace: %s: %d events were lost when it was recorded, of any probe: a larger --buffer of sdttrace --record helps\n", path, f.Counts.Lost)
+		}
+		if f.Illegible > 0 {
+			fmt.Fprintf(stderr, "sdttrace: %s lacks %d events of any probe: it is damaged, and %d bytes of records are left out\n", path, f.Illegible, f.Damaged-before)
+		}
+		f.Close()
+	}
+}
+
 // recordingSuffix is that of a recording's file.
 const recordingSuffix = ".usdt"
 

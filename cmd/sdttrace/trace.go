@@ -189,7 +189,11 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 		f.costs.begin(f.traced())
 	}
 	finish := func() {}
-	if !f.quiet {
+	switch {
+	case f.quiet:
+	case f.replayed != nil:
+		finish = func() { f.replayed.announceLosses(s, stderr) }
+	default:
 		announced, losses := announceNewSites(s, stderr, known, f.held), f.announceLosses(s, stderr)
 		finish = func() {
 			announced.finish()

@@ -34,6 +34,9 @@ type File struct {
 	// Torn is the number of bytes behind the last whole chunk. Damaged is the number of
 	// those that are left out within the file.
 	Torn, Damaged int64
+	// Illegible is the number of records that the file had, and that Records could not
+	// yield: as its counts tell and, behind the last ones, at least one for each chunk.
+	Illegible uint64
 
 	calls calls // of the records that are being read
 
@@ -205,17 +208,28 @@ func (f *File) site(payload []byte, fields *int) error {
 
 // Records yields the records in the order in which they were written, with times of the
 // wall clock and the places of their sites in Sites. Each is valid until the next one, as
-// is the number of its stack, and may be changed. Chunks that are damaged are left out, and counted.
+// is the number of its stack, and may be changed. Chunks that are damaged are left out, and
+// counted: Illegible begins anew.
 func (f *File) Records() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		numbers := map[uint32]uint32{}
 		sites, offset := uint32(0), uint64(0)
-		f.calls = calls{}
-		for c, payload := range f.walk(func(t tag) bool { return t == tagData || t == tagSite || t == tagTime || t == tagCalls }) {
+		read, missing := uint64(0), uint64(0)
+		f.calls, f.Illegible = calls{}, 0
+		for c, payload := range f.walk(func(t tag) bool { return t != tagInfo && t != tagEnd }) {
 			switch {
 			case payload == nil && c.tag != tagData: // counted when the file was opened
 			case payload == nil || c.tag == tagTime && len(payload) != 8:
 				f.Damaged += chunkSize + int64(c.length)
+				if c.tag == tagData {
+					f.Illegible++
+				}
+			case c.tag == tagCount:
+				var counts Counts
+				if json.Unmarshal(payload, &counts) == nil && counts.Recorded >= read {
+					missing = counts.Recorded - read
+				}
+				f.Illegible = missing
 			case c.tag == tagSite && int(sites) < len(f.Sites):
 				numbers[f.Sites[sites].Number] = sites
 				sites++
@@ -230,13 +244,16 @@ func (f *File) Records() iter.Seq2[[]byte, error] {
 					rec, rest, ok := cut(payload)
 					if !ok {
 						f.Damaged += int64(len(payload))
+						f.Illegible++
 						break
 					}
 					number, known := numbers[binary.LittleEndian.Uint32(rec[record.Site:])]
 					if payload = rest; !known {
 						f.Damaged += int64(4 + len(rec))
+						f.Illegible++
 						continue
 					}
+					read++
 					binary.LittleEndian.PutUint32(rec[record.Site:], number)
 					binary.LittleEndian.PutUint64(rec[record.Time:], binary.LittleEndian.Uint64(rec[record.Time:])+offset)
 					if !yield(rec, nil) {

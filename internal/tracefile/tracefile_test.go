@@ -121,7 +121,7 @@ func sample(t testing.TB, n int) []byte {
 		}
 		w.Add(binary.LittleEndian.AppendUint64(append(other, bare...), number), 5000+int64(i/10))
 	}
-	w.Count(&tracefile.Counts{Fired: 9, Lost: 2})
+	w.Count(&tracefile.Counts{Fired: 9, Recorded: uint64(2 * n), Lost: 2})
 	if err := w.End(); err != nil {
 		t.Fatal(err)
 	}
@@ -280,6 +280,9 @@ func TestDamaged(t *testing.T) {
 			if i >= 16 {
 				t.Errorf("byte %d: nobody noticed, %v", i, err)
 			}
+		}
+		if all := uint64(len(got)) + f.Illegible; f.Torn == 0 && all != 24 {
+			t.Errorf("byte %d: %d events, %d illegible; want 24 together", i, len(got), f.Illegible)
 		}
 	}
 }
