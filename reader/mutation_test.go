@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -233,6 +234,8 @@ func TestMutations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: no kernel makes a difference to what bytes mean")
 	}
+	// Each file makes garbage, and the heap is so small that collecting it takes as long as all else.
+	defer debug.SetGCPercent(debug.SetGCPercent(1000))
 	n := 10_000
 	if slowdown > 1 { // the race detector's
 		n = 200
