@@ -200,7 +200,7 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 		a.watches.Go(a.drain)
 	}
 	if a.maps != nil && a.maps.Stacks[0] != nil {
-		a.watches.Go(a.meet)
+		a.code.aside(a.meet)
 	}
 	return nil
 }
@@ -222,16 +222,36 @@ func (a *totals) Done() <-chan struct{} { return a.done.Done() }
 // event is in the result of exactly one call: the programs change over to new
 // groups, and Read waits for those that still update the old ones.
 func (a *totals) Read() ([]Group, error) {
+	all, past, err := a.take()
+	if all != nil {
+		return a.groupsOf(all), err // which may open files, so that Close need not wait
+	}
+	return past, err
+}
+
+// take takes all groups, which count as received: sums or, of recordings, groups by interval.
+func (a *totals) take() (all *sums, past []Group, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return nil, fmt.Errorf("the aggregate is %w", ErrClosed)
+		return nil, nil, fmt.Errorf("the aggregate is %w", ErrClosed)
 	}
-	groups, err := a.takeLocked()
-	for i := range groups {
-		a.received.Add(groups[i].Count)
+	all, past, err = a.takeLocked()
+	a.received.Add(events(all, past))
+	return all, past, err
+}
+
+// events returns how many events groups have.
+func events(all *sums, past []Group) (n uint64) {
+	for i := range past {
+		n += past[i].Count
 	}
-	return groups, err
+	if all != nil {
+		for _, words := range all.of {
+			n += words[codegen.WordCount]
+		}
+	}
+	return n
 }
 
 // Close detaches and frees everything. Events that have not been read count as
@@ -246,10 +266,8 @@ func (a *totals) Close() error {
 	if a.closed {
 		return err
 	}
-	rest, readErr := a.takeLocked()
-	for i := range rest {
-		a.unread.Add(rest[i].Count)
-	}
+	rest, past, readErr := a.takeLocked()
+	a.unread.Add(events(rest, past))
 	if a.stopErr != nil && !errors.Is(err, a.stopErr) {
 		err = errors.Join(a.stopErr, err)
 	}
@@ -266,26 +284,26 @@ func (a *totals) release() {
 // maxLinger is how long a program may take to end, because it waits for a page.
 const maxLinger = 30 * time.Second
 
-// takeLocked takes all groups, and begins anew.
-func (a *totals) takeLocked() ([]Group, error) {
+// takeLocked takes all groups, and begins anew: sums or, of recordings, groups by interval.
+func (a *totals) takeLocked() (all *sums, past []Group, err error) {
 	if a.options.Target.Via == ViaRecording {
-		return a.takeIntervals()
+		past, err = a.takeIntervals()
+		return nil, past, err
 	}
-	all := a.kept
+	all = a.kept
 	if a.kept = nil; all == nil {
 		all = newSums(a.layout, map[string][]uint64{})
 	}
 	if a.source != nil {
-		if err := a.takeTally(all); err != nil {
-			return nil, err
-		}
+		err = a.takeTally(all)
 	}
-	if a.maps != nil && a.maps.Control != nil {
-		if err := a.takeMaps(all); err != nil {
-			return nil, err
-		}
+	if err == nil && a.maps != nil && a.maps.Control != nil {
+		err = a.takeMaps(all)
 	}
-	return a.groupsOf(all), nil
+	if err != nil {
+		return nil, nil, err
+	}
+	return all, nil, nil
 }
 
 // takeMaps adds the groups that programs have made, and empties them.

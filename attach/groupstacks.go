@@ -55,8 +55,7 @@ func (s *sums) addStacks(stacks map[uint64]codegen.GroupStack) {
 	}
 }
 
-// takeStacks takes the stacks of groups that have been read, and looks at their processes while
-// these may live.
+// takeStacks takes the stacks of groups that have been read.
 func (a *totals) takeStacks(m *ebpf.Map, all *sums) error {
 	if m == nil {
 		return nil
@@ -65,7 +64,6 @@ func (a *totals) takeStacks(m *ebpf.Map, all *sums) error {
 	err := eachStack(m, m.BatchLookupAndDelete, func(hash uint64, value []byte) error {
 		st, err := codegen.ReadGroupStack(value)
 		if err == nil {
-			a.code.process(st.PID)
 			stacks[hash] = st
 		}
 		return err
@@ -130,22 +128,37 @@ func (a *totals) meet() {
 
 // meetNew looks at the processes of stacks if there are more than met.
 func (a *totals) meetNew(met *uint64) error {
-	a.mu.Lock()
+	pids, err := a.newStacks(met)
+	for pid := range pids {
+		if a.code.closed.Load() {
+			break
+		}
+		a.code.process(pid)
+	}
+	return err
+}
+
+// newStacks returns the processes of stacks if there are more than met.
+func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
+	if !a.mu.TryLock() {
+		return nil, nil // Close may wait for this goroutine; others take what there is
+	}
 	defer a.mu.Unlock()
 	if a.closed {
-		return nil
+		return nil, nil
 	}
 	c, err := a.maps.count()
 	if n := c.at(codegen.CounterStacks); err != nil || n == *met {
-		return err
+		return nil, err
 	} else {
 		*met = n
 	}
 	m := a.maps.Stacks[a.epoch]
-	return eachStack(m, m.BatchLookup, func(_ uint64, value []byte) error {
+	pids = map[int]bool{}
+	return pids, eachStack(m, m.BatchLookup, func(_ uint64, value []byte) error {
 		st, err := codegen.ReadGroupStack(value)
 		if err == nil {
-			a.code.process(st.PID)
+			pids[st.PID] = true
 		}
 		return err
 	})

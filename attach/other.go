@@ -78,26 +78,46 @@ func (a *totals) drain() {
 // drainFull takes the groups if they fill half of the map, and reports whether they did.
 // It keeps the most used ones apart until they are read.
 func (a *totals) drainFull() (bool, error) {
+	pids, drained, err := a.keepFull()
+	for pid := range pids {
+		a.code.process(pid) // while it may live
+	}
+	return drained, err
+}
+
+// keepFull keeps the groups apart if they fill half of the map. It returns the processes whose
+// stacks they have.
+func (a *totals) keepFull() (pids map[int]bool, drained bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return false, nil
+		return nil, false, nil
 	}
 	c, err := a.maps.count()
 	if err != nil || c.at(codegen.CounterGroups)-a.made < uint64(a.layout.Room()+1)/2 && c.at(codegen.CounterStacks)-a.madeStacks < maxStacks(a.layout)/2 {
-		return false, err
+		return nil, false, err
+	}
+	taken := newSums(a.layout, map[string][]uint64{})
+	if err := a.takeMaps(taken); err != nil {
+		return nil, false, err
+	}
+	pids = map[int]bool{}
+	for _, st := range taken.stacks {
+		pids[st.PID] = true
 	}
 	if a.kept == nil {
-		a.kept = newSums(a.layout, map[string][]uint64{})
-	}
-	if err := a.takeMaps(a.kept); err != nil {
-		return false, err
+		a.kept = taken
+	} else {
+		for key, words := range taken.of {
+			a.kept.addWords(key, words)
+		}
+		a.kept.addStacks(taken.stacks)
 	}
 	if room := a.layout.Room(); len(a.kept.of) > 2*room {
 		a.kept.fold(room)
 		tally.KeepStacks(a.kept.stacks, a.kept.of, a.layout.StackPart())
 	}
-	return true, nil
+	return pids, true, nil
 }
 
 // fold adds up all groups but the most used ones in one.

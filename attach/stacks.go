@@ -40,6 +40,8 @@ type codeNames struct {
 	mu        sync.Mutex
 	processes map[int]*processCode
 	versions  atomic.Uint64
+	asides    sync.WaitGroup
+	closed    atomic.Bool
 	endings   atomic.Uint64 // processes that had ended when a stack of theirs was named
 }
 
@@ -54,7 +56,10 @@ func newCodeNames(pids []int, logged bool) *codeNames {
 	if logged {
 		if log, err := maplog.Open(pids); err == nil {
 			c.log = log
-			log.Follow(func(pid int) { c.resolver.Keep(pid) })
+			log.Follow(func(pid int) {
+				c.resolver.Keep(pid)
+				c.late()
+			})
 		}
 	}
 	for _, pid := range pids {
@@ -169,8 +174,37 @@ func (c *codeNames) refresh() {
 // version returns a number for names that are not those of before.
 func (c *codeNames) version() uint64 { return c.versions.Add(1) }
 
+// aside calls f in a goroutine. It opens files, which may take for ever where a file system does
+// not answer, so close waits for it for a while only.
+func (c *codeNames) aside(f func()) {
+	c.asides.Go(func() {
+		f()
+		c.late()
+	})
+}
+
+// late closes what was opened after close.
+func (c *codeNames) late() {
+	if c.closed.Load() {
+		c.resolver.Close()
+	}
+}
+
+// maxAside is how long close waits for what was begun aside.
+const maxAside = time.Second
+
 func (c *codeNames) close() error {
+	c.closed.Store(true)
 	c.log.Close()
+	done := make(chan struct{})
+	go func() {
+		c.asides.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(maxAside):
+	}
 	return c.resolver.Close()
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -68,4 +69,52 @@ func TestCodeAfterLoss(t *testing.T) {
 	if c.process(os.Getpid()) == nil || c.endings.Load() != 1 {
 		t.Error("this process has ended")
 	}
+}
+
+// TestCodeClosedLate checks that names of code are closed though a file system does not answer, and
+// that files which are opened when it does are closed, too.
+func TestCodeClosedLate(t *testing.T) {
+	c := newCodeNames(nil, false)
+	answer, answered := make(chan bool), make(chan error)
+	c.aside(func() {
+		<-answer
+		answered <- c.resolver.Keep(os.Getpid())
+	})
+	closed := make(chan error)
+	go func() { closed <- c.close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("close waits for what does not come")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := opened(t, self)
+	close(answer)
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	c.asides.Wait()
+	if after := opened(t, self); after != before {
+		t.Errorf("%s is open %d times, %d before", self, after, before)
+	}
+}
+
+// opened returns how many descriptors of this process are of a file.
+func opened(t *testing.T, path string) (n int) {
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && to == path {
+			n++
+		}
+	}
+	return n
 }

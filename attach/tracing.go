@@ -97,7 +97,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 				}
 			}
 		})
-		t.watches.Go(func() { t.code.meet(ctx, having) })
+		t.code.aside(func() { t.code.meet(ctx, having) })
 	}
 	t.watches.Go(func() {
 		<-ctx.Done()

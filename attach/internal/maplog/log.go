@@ -24,6 +24,8 @@ type Log struct {
 	only  map[int]bool // processes; nil for all
 	wake  int          // a descriptor that ends the goroutine
 	ended sync.WaitGroup
+	newer chan struct{} // says that there are processes in fresh; closed at the end
+	shown chan struct{} // closed when the caller of Follow's seen has ended; nil before Follow
 
 	mu     sync.Mutex
 	closed bool
@@ -31,13 +33,15 @@ type Log struct {
 	kept   int            // mappings of all
 	order  []*life        // by when they were first known
 	files  map[file]*file // those that are known
-	ids    map[file]identity
-	count  uint64       // of changes
-	fresh  map[int]bool // processes that have mapped files that were not known
-	heads  []uint64     // of rings, when look was called
-	told   []happening  // by time, what was read and is not applied yet
-	lost   uint64       // that the kernel had no room to tell
-	losses uint64       // how often that was
+	count  uint64         // of changes
+	fresh  map[int]bool   // processes that have mapped files that were not known
+	heads  []uint64       // of rings, when look was called
+	told   []happening    // by time, what was read and is not applied yet
+	lost   uint64         // that the kernel had no room to tell
+	losses uint64         // how often that was
+
+	identifying sync.Mutex // of what follows; never held by who holds mu
+	ids         map[file]identity
 }
 
 // maxFiles is how many files are known. After that, all are forgotten.
@@ -73,7 +77,7 @@ func Open(pids []int) (*Log, error) {
 }
 
 func newLog(pids []int) *Log {
-	l := &Log{lives: map[int]*life{}, files: map[file]*file{}, ids: map[file]identity{}, fresh: map[int]bool{}}
+	l := &Log{lives: map[int]*life{}, files: map[file]*file{}, ids: map[file]identity{}, fresh: map[int]bool{}, newer: make(chan struct{}, 1)}
 	if len(pids) > 0 {
 		l.only = map[int]bool{}
 		for _, pid := range pids {
@@ -85,10 +89,39 @@ func newLog(pids []int) *Log {
 
 // Follow reads what the kernel tells before that is too much, in a goroutine, until the log is
 // closed. It calls seen soon after a process has mapped a file that no other has mapped before, so
-// that the file can be opened while the process has it. It is called once.
-func (l *Log) Follow(seen func(pid int)) { l.ended.Go(func() { l.follow(seen) }) }
+// that the file can be opened while the process has it. That may take long, or for ever, where a
+// file system does not answer: Close waits for it for a while only. Follow is called once.
+func (l *Log) Follow(seen func(pid int)) {
+	l.shown = make(chan struct{})
+	go l.show(seen)
+	l.ended.Go(l.follow)
+}
 
-func (l *Log) follow(seen func(pid int)) {
+// show calls seen with processes that have mapped files that were not known.
+func (l *Log) show(seen func(pid int)) {
+	defer close(l.shown)
+	for range l.newer {
+		l.mu.Lock()
+		fresh := l.fresh
+		l.fresh = map[int]bool{}
+		l.mu.Unlock()
+		for pid := range fresh {
+			if l.over() {
+				return
+			}
+			seen(pid)
+		}
+	}
+}
+
+func (l *Log) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+func (l *Log) follow() {
+	defer close(l.newer)
 	polled := []unix.PollFd{{Fd: int32(l.wake), Events: unix.POLLIN}}
 	for _, r := range l.rings {
 		polled = append(polled, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
@@ -102,15 +135,17 @@ func (l *Log) follow(seen func(pid int)) {
 		}
 		l.mu.Lock()
 		l.read()
-		fresh := l.fresh
-		l.fresh = map[int]bool{}
+		fresh := len(l.fresh) > 0
 		wait = -1
 		if len(l.told) > 0 {
 			wait = 0
 		}
 		l.mu.Unlock()
-		for pid := range fresh {
-			seen(pid)
+		if fresh {
+			select {
+			case l.newer <- struct{}{}:
+			default: // it is said already
+			}
 		}
 		for i := range polled {
 			polled[i].Revents = 0
@@ -204,7 +239,7 @@ func (l *Log) apply(h *happening) {
 			f := m.file
 			known = &f
 			l.files[f] = known
-			if f.regular() {
+			if f.regular() && len(l.fresh) < maxLives {
 				l.fresh[h.pid] = true
 			}
 		}
@@ -299,18 +334,23 @@ type Image struct {
 	Parent  int              // the process whose code it had, too, when it began; 0 if it had none
 }
 
-// Images returns what is known of a process that may have ended, the last image first.
+// Images returns what is known of a process that may have ended, the last image first. It opens
+// files.
 func (l *Log) Images(pid int) (out []Image) {
 	if l == nil {
 		return nil
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	p := l.lives[pid]
 	if p == nil {
+		l.mu.Unlock()
 		return nil
 	}
-	for _, im := range slices.Backward(p.images) {
+	images := slices.Clone(p.images) // whose mappings are only appended to
+	l.mu.Unlock()
+	l.identifying.Lock()
+	defer l.identifying.Unlock()
+	for _, im := range slices.Backward(images) {
 		modules := []symbols.Module{}
 		for _, m := range regions(im.maps) {
 			path, id := l.module(m.file)
@@ -371,6 +411,9 @@ func identify(f file) (ok bool, buildID string) {
 	return true, elf.BuildID()
 }
 
+// maxWait is how long Close waits for what Follow calls.
+const maxWait = time.Second
+
 // Close forgets everything. Calling it again is safe.
 func (l *Log) Close() {
 	if l == nil {
@@ -385,6 +428,12 @@ func (l *Log) Close() {
 	}
 	unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	l.ended.Wait()
+	if l.shown != nil {
+		select {
+		case <-l.shown:
+		case <-time.After(maxWait): // what it waits for may never come
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	unix.Close(l.wake)

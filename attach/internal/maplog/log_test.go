@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -158,5 +159,48 @@ func TestLost(t *testing.T) {
 	}
 	if n := l.State(os.Getpid()).Images; n != 1 {
 		t.Errorf("%d images, want the one that it has", n)
+	}
+}
+
+// TestCloseWaits checks that Close does not wait for ever for what looks at new files, as it may
+// be in a file system that does not answer, and that nothing more is looked at then.
+func TestCloseWaits(t *testing.T) {
+	l, err := Open(nil)
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		needs.Skip(t, "needs CAP_PERFMON: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked, answer, calls := make(chan bool, 1), make(chan bool), 0
+	l.Follow(func(int) {
+		if calls++; calls == 1 {
+			looked <- true
+			<-answer
+		}
+	})
+	for range 3 { // processes
+		if out, err := exec.Command("/proc/self/exe", "-test.run=^$").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	<-looked
+	l.mu.Lock()
+	l.fresh[os.Getpid()] = true // as well
+	l.mu.Unlock()
+	closed := make(chan bool)
+	go func() {
+		l.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(time.Minute):
+		t.Error("Close waits for what does not come")
+	}
+	close(answer)
+	<-l.shown
+	if calls != 1 {
+		t.Errorf("%d processes were looked at, want 1", calls)
 	}
 }
