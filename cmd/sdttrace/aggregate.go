@@ -103,6 +103,11 @@ func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
 		}
 		a = a.And(attach.Quantiles(f.value, f.quantiles...))
 	}
+	for i, key := range f.by {
+		if slices.Contains(f.by[:i], key) {
+			return nil, usageError{fmt.Errorf("--by names %s twice", key)}
+		}
+	}
 	a = a.Bounds(f.bounds...).By(f.by...).MaxGroups(f.maxGroups)
 	switch {
 	case f.latency == "" && len(f.key) > 0:

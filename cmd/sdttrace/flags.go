@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
@@ -24,6 +25,33 @@ func optionError(err error) error {
 		return usageError{fmt.Errorf("--%s: %w", flagOf[option.Option], option.Err)}
 	}
 	return err
+}
+
+// flagError returns the error of usage for a flag that cannot be parsed. It says which values
+// the flag takes, where package strconv or time would not.
+func flagError(_ *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	number := (*strconv.NumError)(nil)
+	if !errors.As(err, &value) || !errors.As(err, &number) && !strings.HasPrefix(value.Unwrap().Error(), "time: ") {
+		return usageError{err}
+	}
+	name, want := "--"+value.GetFlag().Name, ""
+	switch value.GetFlag().Value.Type() {
+	case "uint", "uint64":
+		want = "a whole number from 0 on"
+	case "int", "intSlice":
+		want = "a whole number"
+	case "float64Slice":
+		want = "numbers, as in 50,99.9"
+	case "duration":
+		want = "a time with its unit, such as 500ms, 10s or 1m30s"
+	default:
+		return usageError{err}
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		want = "a smaller number"
+	}
+	return usageError{fmt.Errorf("%s %q: want %s", name, value.GetValue(), want)}
 }
 
 // checkGiven returns an error for flags that are wrong whatever is traced:
@@ -75,6 +103,10 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 		{f.replayed != nil && f.aggregate.order.rate && f.aggregate.interval == 0, "--rate of recordings needs --interval, which says of how long"},
 		{aggregates && given("snapshot-on"), "--snapshot-on is for events that are printed, not for an aggregation"},
 		{!given("snapshot-on") && (given("before") || given("after") || given("snapshot-every")), "--before, --after and --snapshot-every are for --snapshot-on"},
+		{f.snapshots.before < 0, fmt.Sprintf("--before %d is negative", f.snapshots.before)},
+		{f.snapshots.after < 0, fmt.Sprintf("--after %d is negative", f.snapshots.after)},
+		{f.snapshots.every < 0, fmt.Sprintf("--snapshot-every %v is negative", f.snapshots.every)},
+		{f.record.path == "-", "--record - is no file: what it writes is not for a pipe; ./- is a file of that name"},
 		{f.user && given("link"), "--link is how the kernel attaches: with --user it attaches to nothing"},
 		{f.user && given("force"), "--force is for sites that the kernel attaches to: with --user it attaches to none"},
 		{f.user && given("args"), "--args is for functions, which only the kernel traces, and not for --user"},

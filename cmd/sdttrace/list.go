@@ -193,7 +193,10 @@ func (l *lister) read(ctx context.Context, pids []int, stderr io.Writer) error {
 				first = cmp.Or(first, err)
 			}
 		}
-		if hidden > 0 {
+		switch {
+		case hidden == 1:
+			fmt.Fprintf(stderr, "sdttrace: one process could not be read: %v\n", first)
+		case hidden > 1:
 			fmt.Fprintf(stderr, "sdttrace: %d processes could not be read; the first: %v\n", hidden, first)
 		}
 	}

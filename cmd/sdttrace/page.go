@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -39,10 +38,7 @@ func (f *traceFlags) printPage(t *timeline, cancel context.CancelFunc, stdout io
 	if err != nil {
 		return errors.Join(first, err)
 	}
-	if err = p.Write(out, summary); err != nil {
-		err = fmt.Errorf("write %s: %w", f.page.path, err)
-	}
-	return errors.Join(first, err)
+	return errors.Join(first, outputError(p.Write(out, summary)))
 }
 
 // addPage adds events and pairs until there are enough or no more. Counts are complete then.

@@ -80,7 +80,7 @@ func (o *profileOutputs) write(p *profile.Profile) error {
 			continue
 		}
 		if err := write(o.files[i]); err != nil {
-			return fmt.Errorf("write %s: %w", []string{o.pprof, o.folded}[i], err)
+			return outputError(err)
 		}
 	}
 	if err := o.close(); err != nil {

@@ -152,7 +152,7 @@ func (f *traceFlags) openTimeline(ctx context.Context, probes []string, opts *at
 }
 
 // printTimeline writes events and slices until there are enough or no more.
-func (f *traceFlags) printTimeline(t *timeline, cancel context.CancelFunc, stdout io.Writer) (err error) {
+func (f *traceFlags) printTimeline(t *timeline, cancel context.CancelFunc, stdout, stderr io.Writer) (err error) {
 	out, err := createOutput(f.timeline.path, stdout)
 	if err != nil {
 		return err
@@ -171,6 +171,14 @@ func (f *traceFlags) printTimeline(t *timeline, cancel context.CancelFunc, stdou
 		wait.Go(func() { w.writePairs(t.pairs[i], len(t.spans[i].key) > 0) })
 	}
 	wait.Wait()
+	if flows, counters := w.w.Missing(); !f.quiet {
+		for _, path := range flows {
+			fmt.Fprintf(stderr, "sdttrace: --flow %s drew nothing: no event had this argument\n", path)
+		}
+		for _, path := range counters {
+			fmt.Fprintf(stderr, "sdttrace: --counter %s drew nothing: no event had this argument, as a number\n", path)
+		}
+	}
 	return errors.Join(w.failed, outputError(w.w.Flush()))
 }
 

@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,6 +33,9 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	}
 	for _, probe := range probes {
 		if _, err := selector.Parse(probe); err != nil {
+			if number, _ := strconv.Atoi(probe); f.stack.calls > 0 && (probe == "dwarf" || number > 0) {
+				err = fmt.Errorf("%s is no probe; for --stack write --stack=%s", probe, probe)
+			}
 			return usageError{err}
 		}
 	}
@@ -53,7 +60,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if len(f.command) > 0 {
 		c, err := f.startCommand(commandOutput)
 		if err != nil {
-			return unattached(user, err)
+			return unattached(user, probes, err)
 		}
 		if c.await != nil {
 			opts.Target.Via = attach.ViaLocal
@@ -82,7 +89,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if f.aggregate.slower.given {
 		p, err := f.openPairs(ctx, probes, opts)
 		if err != nil {
-			return unattached(user, err)
+			return unattached(user, probes, err)
 		}
 		return f.follow(cancel, p, stderr, func() error {
 			return run(p, func() error { return f.printSlow(p, stdout) })
@@ -91,7 +98,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if aggregation != nil {
 		a, err := f.aggregate.open(ctx, probes, aggregation, opts)
 		if err != nil {
-			return unattached(user, err)
+			return unattached(user, probes, err)
 		}
 		show := func() error { return f.aggregate.print(ctx, a, f.output, &f.meanings, on, stdout) }
 		if f.profile.wanted() {
@@ -106,7 +113,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		f.warnHot(ctx, f.timeline.probes(probes), opts, stderr)
 		t, err := f.openTimeline(ctx, probes, opts)
 		if err != nil {
-			return unattached(user, err)
+			return unattached(user, probes, err)
 		}
 		return f.follow(cancel, t, stderr, func() error {
 			return run(t, func() error {
@@ -116,7 +123,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 				case f.page.wanted():
 					return f.printPage(t, cancel, stdout)
 				}
-				return f.printTimeline(t, cancel, stdout)
+				return f.printTimeline(t, cancel, stdout, stderr)
 			})
 		})
 	}
@@ -129,7 +136,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		r, err := attach.Record(ctx, probes, opts)
 		if err != nil {
 			f.record.abandon(file)
-			return unattached(user, err)
+			return unattached(user, probes, err)
 		}
 		return f.follow(cancel, r, stderr, func() error {
 			return run(r, func() error { return f.writeRecord(r, file, stderr) })
@@ -137,7 +144,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	}
 	s, err := attach.Open(ctx, probes, opts)
 	if err != nil {
-		return unattached(user, err)
+		return unattached(user, probes, err)
 	}
 	print := func() error { return f.print(s, stdout) }
 	if f.profile.wanted() {
@@ -212,6 +219,9 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	if _, n := s.PlanSince(0); traceErr == nil && n == 0 && !f.wait {
 		traceErr = f.nothing()
 	}
+	if where := (*attach.WhereError)(nil); errors.As(traceErr, &where) {
+		return usageError{traceErr} // --snapshot-on is compared with the probes here
+	}
 	if traceErr != nil {
 		fmt.Fprintf(stderr, "sdttrace: %v\n", traceErr)
 	}
@@ -262,13 +272,24 @@ func (f *traceFlags) nothing() error {
 
 // unattached returns the error for a session that could not be opened. user is the
 // context that signals end.
-func unattached(user context.Context, err error) error {
+func unattached(user context.Context, probes []string, err error) error {
 	err = interruptionOf(user, err)
 	if by := (*interruption)(nil); errors.As(err, &by) {
 		return fmt.Errorf("%w before anything was attached", by)
 	}
+	if errors.Is(err, attach.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
+		for _, probe := range probes {
+			if kind, _, _ := strings.Cut(probe, ":"); slices.Contains(bpftraceKinds, kind) {
+				err = fmt.Errorf("%w; %s: as in bpftrace is unknown here: USDT probes are [PATH:]PROVIDER:NAME, functions uprobe:PATH:FUNC, and those of the kernel are not traced", err, kind)
+				break
+			}
+		}
+	}
 	return openError(err)
 }
+
+// bpftraceKinds are kinds of probes that other tools have.
+var bpftraceKinds = []string{"usdt", "kprobe", "kretprobe", "tracepoint", "rawtracepoint", "fentry", "fexit", "kfunc", "kretfunc", "profile", "interval", "software", "hardware"}
 
 // openError turns an error in an option into one of usage.
 func openError(err error) error {
@@ -317,6 +338,7 @@ func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
 }
 
 // outputError returns err as the error of the output, nil if its reader has closed it.
+// An error of [os] has the path.
 func outputError(err error) error {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return nil

@@ -161,7 +161,10 @@ func (d *dumper) processes() error {
 			return err
 		}
 	}
-	if d.denied > 0 {
+	switch {
+	case d.denied == 1:
+		fmt.Fprintf(d.stderr, "sdtdump: one process could not be read: %v\n", d.deniedFirst)
+	case d.denied > 1:
 		fmt.Fprintf(d.stderr, "sdtdump: %d processes could not be read; the first: %v\n", d.denied, d.deniedFirst)
 	}
 	return nil

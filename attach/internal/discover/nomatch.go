@@ -82,7 +82,11 @@ func (d *Search) noMatch(i int) error {
 	} else if n.others > 0 {
 		err = fmt.Errorf("%w, where %s has %d other probes", err, d.selectors[i].Provider, n.others)
 	}
-	if len(d.troubles) > 0 {
+	switch len(d.troubles) {
+	case 0:
+	case 1:
+		err = fmt.Errorf("%w (one file or process could not be read: %w)", err, d.troubles[0])
+	default:
 		err = fmt.Errorf("%w (%d files or processes could not be read; the first: %w)", err, len(d.troubles), d.troubles[0])
 	}
 	return err

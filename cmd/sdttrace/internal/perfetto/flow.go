@@ -1,18 +1,24 @@
 package perfetto
 
 import (
+	"cmp"
+
 	"github.com/go-usdt/usdt/event"
 )
 
 // appendFlows appends the numbers of the flows to which an event belongs, by its arguments
 // or by those of the end of the slice that it begins.
 func (w *Writer) appendFlows(dst []byte, args, end []event.Arg) []byte {
-	for _, path := range w.flows {
+	for i, path := range w.flows {
 		a := lookup(args, path)
 		if a == nil || isNone(a) {
-			a = lookup(end, path)
+			a = cmp.Or(lookup(end, path), a)
 		}
-		if a == nil || isNone(a) {
+		if a == nil {
+			continue
+		}
+		w.flowed[i] = true
+		if isNone(a) {
 			continue
 		}
 		// Other programs may have other types for it: the text of the value counts.

@@ -34,6 +34,8 @@ type Writer struct {
 	flows    []string
 	counters []string
 	names    func(pid int) string
+	flowed   []bool // which flows an event had
+	counted  []bool // which counters an event had, as a number
 	sequence uint32 // tells the packets of this Writer from those of others
 	clock    clock
 
@@ -57,7 +59,7 @@ const flushSize = 64 << 10
 // New returns a Writer. Each Write that it makes is of whole packets.
 func New(to io.Writer, o *Options) *Writer {
 	w := &Writer{
-		to: to, flows: o.Flows, counters: o.Counters, names: o.Names, clock: clock{boot: !o.Recorded}, known: map[probes]string{}, tracks: map[trackKey]*track{}, most: maxInterned,
+		to: to, flows: o.Flows, counters: o.Counters, names: o.Names, clock: clock{boot: !o.Recorded}, known: map[probes]string{}, flowed: make([]bool, len(o.Flows)), counted: make([]bool, len(o.Counters)), tracks: map[trackKey]*track{}, most: maxInterned,
 		// Perfetto's own tracing numbers its sequences from 1 on.
 		sequence: 1<<31 | uint32(os.Getpid())<<8 ^ uint32(time.Now().UnixNano()>>20),
 	}
@@ -163,7 +165,7 @@ func (w *Writer) appendStack(dst []byte, s *event.Stack) []byte {
 
 // count writes the counters of an event.
 func (w *Writer) count(ev *event.Event, at uint64, name string) {
-	for _, path := range w.counters {
+	for i, path := range w.counters {
 		a := lookup(ev.Args, path)
 		if a == nil {
 			continue
@@ -182,9 +184,26 @@ func (w *Writer) count(ev *event.Event, at uint64, name string) {
 		default:
 			continue
 		}
+		w.counted[i] = true
 		w.body = appendUint(b, eventTrack, w.counterTrack(ev, name+" "+path, unit).uuid)
 		w.writeEvent(at, w.body)
 	}
+}
+
+// Missing returns the flows of which no event had the argument, and the counters of which none
+// had a number.
+func (w *Writer) Missing() (flows, counters []string) {
+	for i, path := range w.flows {
+		if !w.flowed[i] {
+			flows = append(flows, path)
+		}
+	}
+	for i, path := range w.counters {
+		if !w.counted[i] {
+			counters = append(counters, path)
+		}
+	}
+	return flows, counters
 }
 
 // nameOf returns the name of an event, as selectors have it.
