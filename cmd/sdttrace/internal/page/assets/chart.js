@@ -30,7 +30,7 @@ function redraw() {
 function niceSteps(most, wanted) {
   if (!(most > 0)) return [0];
   const raw = most / wanted, size = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map(m => m * size).find(s => s >= raw);
+  const step = [1, 2, 2.5, 5, 10].map(m => m * size).find(s => s >= raw);
   const all = [];
   for (let v = 0; v <= most * 1.0001; v += step) all.push(v);
   return all;

@@ -150,6 +150,7 @@ async function refilter(stay = false) {
   rows = found.subarray(0, n);
   sortRows();
   const all = n === trace.length;
+  $("shown").setAttribute("aria-live", stay ? "off" : "polite"); // not once a second
   $("shown").textContent = all ? plural(n, "event") : `${count(n)} of ${plural(trace.length, "event")}`;
   $("shown").dataset.shown = n;
   showTable(stay, atEnd);

@@ -57,6 +57,7 @@ function drawFlame() {
     g.globalAlpha = above ? 0.55 : 1;
     g.fillStyle = hit ? colors["flame-hit"] : mix(colors.flame[0], colors.flame[1], hash(nodeName(node)));
     g.fillRect(x, y, Math.max(0.4, w - (w > 2 ? 1 : 0)), flame.height - 1);
+    g.globalAlpha = 1;
     if (node === flame.focus && (document.activeElement === canvas || flame.hover)) {
       g.strokeStyle = colors.ink;
       g.lineWidth = 2;
@@ -66,7 +67,6 @@ function drawFlame() {
       g.fillStyle = hit ? colors["flame-hit-ink"] : colors["flame-ink"];
       g.fillText(fit(g, node ? shortName(nodeName(node)) : "all", w - 10), x + 5, y + flame.height / 2);
     }
-    g.globalAlpha = 1;
   }
 }
 

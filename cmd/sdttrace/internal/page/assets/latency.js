@@ -34,7 +34,7 @@ function drawHeat() {
     sums.forEach((n, c) => {
       if (!n) return;
       // The root shows single slow ones beside thousands of usual ones.
-      g.fillStyle = heatColor(0.12 + 0.88 * Math.sqrt(n / most));
+      g.fillStyle = heatColor(Math.sqrt(n / most));
       g.fillRect(box.x + c * w, y, Math.ceil(w) > w + 0.7 ? w : Math.max(w - (w > 5 ? 0.7 : 0), 1.2), Math.max(h - (h > 4 ? 0.7 : 0), 1));
     });
   }

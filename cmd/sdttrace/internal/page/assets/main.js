@@ -50,7 +50,7 @@ function setUpKeys() {
     else if (e.key >= "0" && e.key <= "5" && !$(sections[+e.key]).hidden) {
       $(sections[+e.key]).scrollIntoView();
       const to = $(main[sections[+e.key]]);
-      if (to.tabIndex >= 0) to.focus({ preventScroll: true });
+      to.focus({ preventScroll: true });
       e.preventDefault();
     }
     function go(id) {

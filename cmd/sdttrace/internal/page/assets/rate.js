@@ -66,16 +66,18 @@ function legendOf(p) {
   const button = el("button", "", el("i", ""), trace.Probes[p].Name, el("span", "n"));
   button.type = "button";
   button.dataset.probe = trace.Probes[p].Name;
-  button.title = "Click: show or hide. Double-click: show only this one";
-  button.addEventListener("click", () => {
+  button.title = "Click: show or hide. Double-click, or with Shift: show only this one";
+  const only = () => {
+    const alone = visibleProbes().length === 1 && !state.off.has(p);
+    state.off = new Set(alone ? [] : trace.order.filter(other => other !== p));
+    updateProbes();
+  };
+  button.addEventListener("click", e => {
+    if (e.shiftKey) return only();
     if (state.off.has(p)) state.off.delete(p); else state.off.add(p);
     updateProbes();
   });
-  button.addEventListener("dblclick", () => {
-    const only = visibleProbes().length === 1 && !state.off.has(p);
-    state.off = new Set(only ? [] : trace.order.filter(other => other !== p));
-    updateProbes();
-  });
+  button.addEventListener("dblclick", e => { if (!e.shiftKey) only(); });
   return button;
 }
 

@@ -1,11 +1,11 @@
 // The table: as many lines as there is room for, of as many events as there are.
 
 let rows = new Uint32Array(0);
-const grid = { head: "", top: 0, picked: 0, height: 26, columns: [], own: 0 };
+const grid = { head: "", top: 0, picked: 0, height: 26, columns: [], own: 0, scrolled: 0 };
 // Browsers bound the height of elements: what is higher scrolls by parts of the whole.
 const maxHeight = 4e6;
 
-const visibleLines = () => Math.max(1, Math.floor($("grid-view").clientHeight / grid.height));
+const visibleLines = () => Math.max(1, Math.floor(($("grid").clientHeight - $("grid-head").offsetHeight) / grid.height));
 const maxTop = () => Math.max(0, rows.length - visibleLines());
 
 // setColumns chooses columns: of one probe, each argument has one.
@@ -24,12 +24,15 @@ function setColumns() {
       columns.push({ name: arg.Name, numeric, width: numeric ? "minmax(9ch, 1fr)" : "minmax(12ch, 3fr)", sort: ev => { const v = trace.value(ev, a); return number(v) ? Number(v) : v ?? ""; }, text: ev => valueText(trace.value(ev, a), arg) });
     });
   } else {
-    columns.push({ name: "Probe", width: "minmax(18ch, 30ch)", sort: ev => trace.Probes[ev.probe].Name, probe: true });
+    const longest = Math.max(...probes.map(p => trace.Probes[p].Name.length), 0) + 3; // its mark
+    columns.push({ name: "Probe", width: `minmax(18ch, ${Math.max(18, Math.min(48, longest))}ch)`, sort: ev => trace.Probes[ev.probe].Name, probe: true });
     columns.push({ name: "Arguments", width: "minmax(20ch, 1fr)", args: true });
   }
   grid.columns = columns;
   if (state.sort && !columns.some(c => c.name === state.sort.name && c.sort)) state.sort = null;
   $("grid").style.setProperty("--columns", columns.map(c => c.width).join(" "));
+  // Where there is less room, the table scrolls.
+  $("grid").style.setProperty("--least", `calc(${columns.reduce((sum, c) => sum + +/\d+/.exec(c.width), 0)}ch + ${24 + 14 * (columns.length - 1)}px)`);
   const head = $("grid-head");
   const all = JSON.stringify([columns.map(c => [c.name, c.width, c.numeric]), state.sort]);
   if (grid.head === all) return; // the focus may be in it
@@ -50,8 +53,7 @@ function setColumns() {
         refilter();
       });
       cell.append(button);
-    } else cell.append(el("button", "", c.name));
-    if (!c.sort) cell.firstChild.disabled = true;
+    } else cell.append(el("span", "", c.name));
     head.append(cell);
   }
 }
@@ -78,8 +80,6 @@ function showTable(stay, atEnd) {
   grid.picked = Math.min(grid.picked, Math.max(0, rows.length - 1));
   grid.top = atEnd ? maxTop() : Math.min(grid.top, maxTop());
   $("grid").setAttribute("aria-rowcount", rows.length + 1);
-  const view = $("grid-view");
-  $("grid").style.setProperty("--bar", view.offsetWidth - view.clientWidth + "px");
   if (!stay) $("detail").hidden = true;
   scrollToLine(grid.top);
 }
@@ -87,7 +87,7 @@ function showTable(stay, atEnd) {
 // scrollToLine shows the table from a line on.
 function scrollToLine(top) {
   grid.top = Math.max(0, Math.min(maxTop(), top));
-  const view = $("grid-view"), range = view.scrollHeight - view.clientHeight;
+  const view = $("grid"), range = view.scrollHeight - view.clientHeight;
   const want = maxTop() ? Math.round(grid.top / maxTop() * range) : 0;
   if (Math.abs(view.scrollTop - want) > 1) {
     grid.own++;
@@ -101,10 +101,14 @@ function drawRows() {
   into.textContent = "";
   into.style.transform = `translateY(${-(grid.top - first) * grid.height}px)`;
   if (!rows.length) {
-    into.append(el("div", "row", el("span", "faint", "no event passes")));
-    return;
+    const line = el("div", "row", el("span", "none", "no event passes"));
+    line.setAttribute("role", "row");
+    line.firstChild.setAttribute("role", "gridcell");
+    into.append(line);
   }
   for (let i = first; i < Math.min(rows.length, first + lines); i++) into.append(lineOf(i));
+  if ($("picked-row")) $("grid").setAttribute("aria-activedescendant", "picked-row");
+  else $("grid").removeAttribute("aria-activedescendant");
 }
 
 function lineOf(i) {
@@ -147,7 +151,6 @@ function pick(i, middle) {
   if (grid.picked > top + lines - 1) top = grid.picked - lines + 1;
   if (middle) top = grid.picked - Math.floor(lines / 2);
   scrollToLine(top);
-  $("grid").setAttribute("aria-activedescendant", "picked-row");
   if (!$("detail").hidden) showDetail();
 }
 
@@ -177,9 +180,11 @@ function showDetail() {
 }
 
 function setUpTable() {
-  const view = $("grid-view"), frame = $("grid");
-  view.tabIndex = -1;
+  const view = $("grid");
   view.addEventListener("scroll", () => {
+    const same = view.scrollTop === grid.scrolled; // only to the side
+    grid.scrolled = view.scrollTop;
+    if (same) return;
     if (grid.own > 0) { grid.own--; return; }
     const range = view.scrollHeight - view.clientHeight;
     grid.top = range > 0 ? view.scrollTop / range * maxTop() : 0;
@@ -198,8 +203,8 @@ function setUpTable() {
     scrollToLine(grid.top + lines);
     if (grid.top !== before) e.preventDefault();
   }, { passive: false });
-  frame.addEventListener("keydown", e => {
-    if (e.target !== frame && e.target !== view) return;
+  view.addEventListener("keydown", e => {
+    if (e.target !== view) return;
     const page = visibleLines() - 1;
     const to = { ArrowDown: grid.picked + 1, ArrowUp: grid.picked - 1, PageDown: grid.picked + page, PageUp: grid.picked - page, Home: 0, End: rows.length - 1 }[e.key];
     if (to !== undefined) {
@@ -207,6 +212,11 @@ function setUpTable() {
       pick(to);
     } else if (e.key === "Enter" && rows.length) showDetail();
     else if (e.key === "Escape" && !$("detail").hidden) $("detail").hidden = true;
+  });
+  $("detail").addEventListener("keydown", e => {
+    if (e.key !== "Escape") return;
+    $("detail").hidden = true;
+    view.focus();
   });
   let wait = 0;
   $("filter").addEventListener("input", () => {

@@ -35,7 +35,11 @@ function probeNode(p) {
   const key = keyOf(p);
   if (!tree.probes.has(key)) {
     const details = folder("", key), node = el("div", "probe", details);
-    details.append(el("div", "scroll", el("table", "", el("tbody", ""))));
+    const scroll = el("div", "scroll", el("table", "", el("tbody", "")));
+    scroll.tabIndex = 0;
+    scroll.setAttribute("role", "group");
+    scroll.setAttribute("aria-label", `Processes that have ${key}`);
+    details.append(scroll);
     node.dataset.probe = key;
     if (tree.attach) {
       const button = el("button", "");
@@ -53,7 +57,7 @@ function updateProbeNode(p) {
   const watched = watchedOf(p), processes = processesOf([p]);
   Object.assign(node.dataset, { processes, watched, attached: p.Attached });
   summary.textContent = "";
-  summary.append(el("b", "mono", p.Name), el("span", "", plural(processes, "process", "processes")), el("span", watched ? "watched" : "faint", watched ? `watched in ${count(watched)}` : "not watched"));
+  summary.append(el("b", "mono", p.Name), el("span", "", plural(processes, "process", "processes")), el("span", watched ? "watched" : "", watched ? `watched in ${count(watched)}` : "not watched"));
   const row = (cell, texts) => el("tr", "", ...texts.map((t, i) => el(cell, i === 1 ? "num" : cell === "td" ? "mono" : "", t)));
   const table = into.querySelector("tbody");
   table.textContent = "";
@@ -82,7 +86,7 @@ function drawTree() {
   const nodes = [...by].sort((a, b) => a[0] < b[0] ? -1 : 1).map(([name, probes]) => {
     const node = providerNode(name), watched = probes.filter(watchedOf).length;
     node.firstChild.textContent = "";
-    node.firstChild.append(el("b", "", name), el("span", "", plural(probes.length, "probe")), el("span", watched ? "watched" : "faint", watched ? `${count(watched)} watched` : ""));
+    node.firstChild.append(el("b", "", name), el("span", "", plural(probes.length, "probe")), el("span", watched ? "watched" : "", watched ? `${count(watched)} watched` : ""));
     node.open = tree.opened.get(name) ?? (by.size <= 4 || words.length > 0);
     for (const p of probes) probeNode(p).firstChild.open = tree.opened.get(keyOf(p)) ?? false;
     keep(node.lastChild, probes.map(updateProbeNode));
