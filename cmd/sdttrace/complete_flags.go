@@ -38,8 +38,12 @@ func registerCompletions(cmd *cobra.Command) {
 	for i := range formats {
 		names = append(names, formats[i].name)
 	}
+	ports := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"127.0.0.1:", "[::1]:", "localhost:"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
 	all := map[string]complete{
-		"sort": fixed(orders...), "format": fixed(names...), "link": fixed("auto", "multi", "perf"), "stack": fixed("dwarf"),
+		"listen": ports,
+		"sort":   fixed(orders...), "format": fixed(names...), "link": fixed("auto", "multi", "perf"), "stack": fixed("dwarf"),
 		"latency": completeInList(probes),
 		"span":    completeInList(probes),
 		"by":      completeInList(argumentsBeside(groupKeys)),

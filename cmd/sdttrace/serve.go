@@ -52,11 +52,16 @@ func newServeCommand(stdout, stderr io.Writer) *cobra.Command {
 	f := traceFlags{link: "auto", format: "text"}
 	f.aggregate.order.sort = "count" // nothing is added up
 	cmd := &cobra.Command{
-		Use:               "serve [flags] [PROBE...] [-- CMD ARG...]",
-		Short:             "Show what is traced in a browser, live",
-		Long:              serveHelp,
-		Example:           serveExample,
-		ValidArgsFunction: completeProbes,
+		Use:     "serve [flags] [PROBE...] [-- CMD ARG...]",
+		Short:   "Show what is traced in a browser, live",
+		Long:    serveHelp,
+		Example: serveExample,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if f.serve.attach { // of which the page has the tree
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return completeProbes(cmd, args, prefix)
+		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				args, f.command = args[:dash], args[dash:]
