@@ -39,7 +39,7 @@ func TestMany(t *testing.T) {
 	if got := b.text("#grid-rows .row.picked"); !strings.Contains(got, "id=559999 ") {
 		t.Errorf("the last event is %q, want id 559999", got)
 	}
-	check(t, "scrolled to the end", get[bool](b, "(v => v.scrollTop + v.clientHeight >= v.scrollHeight - 2)(document.querySelector('#grid-view'))"), true)
+	check(t, "scrolled to the end", get[bool](b, "(v => v.scrollTop + v.clientHeight >= v.scrollHeight - 2)(document.querySelector('#grid'))"), true)
 	lines := get[int](b, "document.querySelectorAll('#grid-rows .row').length")
 	if lines > 100 {
 		t.Errorf("%d lines are in the document", lines)
