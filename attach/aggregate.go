@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -30,7 +31,10 @@ type totals struct {
 	made uint64 // groups that were new when the maps were exchanged last
 	// stacks that were new then
 	madeStacks uint64
-	kept       *sums // groups that were taken out of the maps before they are read; nil for none
+	kept       *sums  // groups that were taken out of the maps before they are read; nil for none
+	aside      uint64 // events of such groups whose stacks are being named
+
+	naming sync.Mutex // of groups before they are read; locked before mu
 }
 
 // Group is the result for all events that have equal values of [Aggregation.By].
@@ -196,7 +200,11 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 	if a.source != nil {
 		a.watches.Go(a.addUp)
 	}
-	if a.maps != nil && a.maps.Other != nil {
+	switch {
+	case a.maps == nil || a.maps.Other == nil:
+	case a.code != nil:
+		a.code.aside(a.drain)
+	default:
 		a.watches.Go(a.drain)
 	}
 	if a.maps != nil && a.maps.Stacks[0] != nil {
@@ -222,6 +230,8 @@ func (a *totals) Done() <-chan struct{} { return a.done.Done() }
 // event is in the result of exactly one call: the programs change over to new
 // groups, and Read waits for those that still update the old ones.
 func (a *totals) Read() ([]Group, error) {
+	a.naming.Lock()
+	defer a.naming.Unlock()
 	all, past, err := a.take()
 	if all != nil {
 		return a.groupsOf(all), err // which may open files, so that Close need not wait
@@ -267,7 +277,7 @@ func (a *totals) Close() error {
 		return err
 	}
 	rest, past, readErr := a.takeLocked()
-	a.unread.Add(events(rest, past))
+	a.unread.Add(events(rest, past) + a.aside)
 	if a.stopErr != nil && !errors.Is(err, a.stopErr) {
 		err = errors.Join(a.stopErr, err)
 	}

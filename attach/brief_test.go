@@ -82,6 +82,34 @@ func TestStackOfEnded(t *testing.T) {
 	}
 }
 
+// TestByStackOfManyEnded checks that so many processes, each with a stack of its own for a moment,
+// are one group if they run the same code, and not among the others.
+func TestByStackOfManyEnded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: it runs a thousand processes")
+	}
+	path, object := briefProgram(t, "-fno-omit-frame-pointer")
+	a := openAggregate(t, []string{path + ":brief:hit"}, attach.Quantiles("arg0", 50).By("stack"), &attach.Options{Stack: attach.MaxStack})
+	const room, batch = 512, 200 // of the kernel's map, with quantiles
+	processes := 0
+	for processes <= 2*room {
+		if out, err := exec.Command(path, object, fmt.Sprint(batch)).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if err := attach.Keep(a); err != nil {
+			t.Fatal(err)
+		}
+		processes += batch
+	}
+	groups := readGroups(t, a)
+	if len(groups) != 1 || briefKey(groups[0]) != briefStack || groups[0].Count != uint64(processes) {
+		for _, g := range groups[:min(5, len(groups))] {
+			t.Logf("%d times %s", g.Count, briefKey(g))
+		}
+		t.Errorf("%d groups, want one with %d events", len(groups), processes)
+	}
+}
+
 // briefKey are the functions of a group's stack.
 func briefKey(g attach.Group) string {
 	if s, ok := g.By[0].Value.(*event.Stack); ok {

@@ -74,3 +74,18 @@ func OpenLatencyRecorded(ctx context.Context, start, end string, what *LatencyOp
 	o.recorded, o.Target.Via = true, ViaKernel
 	return openLatency(ctx, start, end, what, o)
 }
+
+// Keep takes groups out of the kernel's maps, as an aggregate does by itself when they fill these.
+func Keep(a *Aggregate) error {
+	for {
+		a.naming.Lock()
+		_, kept, err := a.keep(func() (bool, error) { return true, nil })
+		if kept {
+			a.foldKept()
+		}
+		a.naming.Unlock()
+		if kept || err != nil {
+			return err
+		}
+	}
+}

@@ -28,6 +28,7 @@ type sums struct {
 	squares int // the first of the words of the sum of squares, -1 without
 	of      map[string][]uint64
 	stacks  map[uint64]codegen.GroupStack // that keys have the hashes of
+	named   map[uint64]*event.Stack       // those of groups that are united, by the numbers that keys have
 }
 
 func newSums(l *bind.Layout, of map[string][]uint64) *sums {
@@ -83,7 +84,7 @@ func (a *totals) readGroups(m *ebpf.Map, all *sums) error {
 // groupsOf returns the groups that have events, the least used ones as one if they are too
 // many.
 func (a *totals) groupsOf(all *sums) []Group {
-	named := a.unite(all)
+	a.unite(all)
 	if a.layout.KeySize > 0 {
 		all.fold(a.layout.MaxGroups())
 	}
@@ -91,7 +92,7 @@ func (a *totals) groupsOf(all *sums) []Group {
 	probes := a.sites.Load().probes
 	for key, words := range all.of {
 		if words[codegen.WordCount] > 0 {
-			groups = append(groups, groupOf(a.layout, []byte(key), words, probes, named))
+			groups = append(groups, groupOf(a.layout, []byte(key), words, probes, all.named))
 		}
 	}
 	sortGroups(groups)

@@ -165,14 +165,17 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 }
 
 // unite adds up groups whose stacks have the same frames: those of processes that run the same
-// files, and those that differ only in what is not shown. It returns the stacks by the numbers
-// that keys have in place of hashes then.
-func (a *totals) unite(all *sums) map[uint64]*event.Stack {
+// files, and those that differ only in what is not shown. Keys have numbers in place of hashes
+// then. More groups may come, and all be united again.
+func (a *totals) unite(all *sums) {
 	part := a.layout.StackPart()
 	if part == nil {
-		return nil
+		return
 	}
-	named, numbers := map[uint64]*event.Stack{}, map[uint64]uint64{0: 0}
+	if all.named == nil {
+		all.named = map[uint64]*event.Stack{}
+	}
+	numbers := map[uint64]uint64{0: 0}
 	sites := a.sites.Load()
 	of := make(map[string][]uint64, len(all.of))
 	old := all.of
@@ -187,10 +190,10 @@ func (a *totals) unite(all *sums) map[uint64]*event.Stack {
 		number, known := numbers[hash]
 		if !known {
 			number = hash
-			if st, ok := all.stacks[hash]; ok {
+			if st, ok := all.stacks[hash]; ok && all.named[hash] == nil {
 				stack := a.nameStack(&st, sites)
 				number = identify(stack, st.PID)
-				named[number] = stack
+				all.named[number] = stack
 			}
 			numbers[hash] = number
 		}
@@ -206,7 +209,6 @@ func (a *totals) unite(all *sums) map[uint64]*event.Stack {
 		all.addWords(string(b), words)
 	}
 	all.stacks = nil
-	return named
 }
 
 // unwind appends the addresses to which the copy of the stack in a record leads to dst.

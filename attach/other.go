@@ -78,23 +78,64 @@ func (a *totals) drain() {
 // drainFull takes the groups if they fill half of the map, and reports whether they did.
 // It keeps the most used ones apart until they are read.
 func (a *totals) drainFull() (bool, error) {
-	pids, drained, err := a.keepFull()
+	a.naming.Lock()
+	defer a.naming.Unlock()
+	pids, drained, err := a.keep(a.isFull)
 	for pid := range pids {
 		a.code.process(pid) // while it may live
+	}
+	if drained {
+		a.foldKept()
 	}
 	return drained, err
 }
 
-// keepFull keeps the groups apart if they fill half of the map. It returns the processes whose
-// stacks they have.
-func (a *totals) keepFull() (pids map[int]bool, drained bool, err error) {
+// isFull reports whether groups fill half of the map. a.mu is locked.
+func (a *totals) isFull() (bool, error) {
+	c, err := a.maps.count()
+	return err == nil && (c.at(codegen.CounterGroups)-a.made >= uint64(a.layout.Room()+1)/2 || c.at(codegen.CounterStacks)-a.madeStacks >= maxStacks(a.layout)/2), err
+}
+
+// foldKept adds up the least used of the groups that are kept apart in one, if they are too many.
+// Those by stack are united first: of many processes that each ran the same program for a moment,
+// no group is much used.
+func (a *totals) foldKept() {
+	most := 2 * a.layout.Room()
 	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed || len(a.kept.of) <= most {
+		return
+	}
+	part := a.layout.StackPart()
+	if part != nil {
+		kept := a.kept
+		a.kept, a.aside = nil, events(kept, nil)
+		a.mu.Unlock()
+		a.unite(kept) // which opens files
+		a.mu.Lock()
+		if a.closed {
+			return // they count as unread
+		}
+		a.kept, a.aside = kept, 0
+	}
+	if len(a.kept.of) > most {
+		a.kept.fold(a.layout.Room())
+		tally.KeepStacks(a.kept.stacks, a.kept.of, part)
+		tally.KeepStacks(a.kept.named, a.kept.of, part)
+	}
+}
+
+// keep keeps the groups apart until they are read, if it is time, and reports whether it did. It
+// returns the processes whose stacks they have.
+func (a *totals) keep(isTime func() (bool, error)) (pids map[int]bool, kept bool, err error) {
+	if !a.mu.TryLock() {
+		return nil, false, nil // Read takes them, or Close, which may wait for this goroutine
+	}
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, false, nil
 	}
-	c, err := a.maps.count()
-	if err != nil || c.at(codegen.CounterGroups)-a.made < uint64(a.layout.Room()+1)/2 && c.at(codegen.CounterStacks)-a.madeStacks < maxStacks(a.layout)/2 {
+	if yes, err := isTime(); !yes {
 		return nil, false, err
 	}
 	taken := newSums(a.layout, map[string][]uint64{})
@@ -112,10 +153,6 @@ func (a *totals) keepFull() (pids map[int]bool, drained bool, err error) {
 			a.kept.addWords(key, words)
 		}
 		a.kept.addStacks(taken.stacks)
-	}
-	if room := a.layout.Room(); len(a.kept.of) > 2*room {
-		a.kept.fold(room)
-		tally.KeepStacks(a.kept.stacks, a.kept.of, a.layout.StackPart())
 	}
 	return pids, true, nil
 }

@@ -53,7 +53,7 @@ func (t *Tally) keepStack(key []byte) {
 }
 
 // KeepStacks removes the stacks that no group has. part is that of keys, nil for none.
-func KeepStacks(stacks map[uint64]codegen.GroupStack, groups map[string][]uint64, part *codegen.Part) {
+func KeepStacks[S any](stacks map[uint64]S, groups map[string][]uint64, part *codegen.Part) {
 	if part == nil {
 		return
 	}
