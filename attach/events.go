@@ -15,9 +15,10 @@ import (
 // events.
 //
 // An event that the kernel records is yielded at once if none has come in the half
-// millisecond before it, otherwise after about a millisecond at most: a reader of frequent
-// events pauses now and then, since waking it up costs the program that fires. Through
-// shared memory an event takes up to ten milliseconds.
+// millisecond before it, nor frequent ones in the ten before it; otherwise after about a
+// millisecond at most. A reader of frequent events looks now and then, since waking it up
+// costs the program that fires. Through shared memory an event takes up to ten
+// milliseconds.
 func (s *Session) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		d := s.decoder()

@@ -33,6 +33,8 @@ func (m *mixed) next(buf []byte) (rec []byte, more bool, err error) {
 	}
 }
 
+func (m *mixed) nap() {} // nobody waits to be woken up: next looks again and again
+
 func (m *mixed) available() bool { return m.local.available() || m.kernel.available() }
 
 func (m *mixed) stop() error {
@@ -56,6 +58,7 @@ func (m *mixed) close() error { return errors.Join(m.local.close(), m.kernel.clo
 type counted struct{ count func() (Stats, error) }
 
 func (c *counted) next([]byte) ([]byte, bool, error) { return nil, false, errEnd }
+func (c *counted) nap()                              {}
 func (c *counted) available() bool                   { return false }
 func (c *counted) stop() error                       { return nil }
 func (c *counted) drain() uint64                     { return 0 }

@@ -4,8 +4,8 @@ import "time"
 
 // pace says when the reader of a ring buffer pauses. The kernel wakes up a reader that has
 // read everything for the next event, which costs the program that fires more than all the
-// rest of the event does. While the reader pauses, events wake nobody: they gather in the
-// buffer.
+// rest of the event does. While the reader pauses, events wake nobody (source.nap): they
+// gather in the buffer.
 type pace struct {
 	room int       // of the buffer, in bytes
 	from time.Time // when everything had been read last
@@ -20,6 +20,9 @@ const (
 	// gather is how long a pause is, and so how much later an event of a fast stream may
 	// arrive.
 	gather = time.Millisecond
+	// lull is how long a fast stream may stop and still find its reader pausing, a few times
+	// gather. Bursts of events then wake nobody either.
+	lull = 10 * time.Millisecond
 	// burst is how many bytes a pause has to be prepared for, even if there were fewer
 	// until now.
 	burst = 256 << 10

@@ -141,3 +141,42 @@ func TestLoneEvent(t *testing.T) {
 	}
 	t.Logf("an event arrived %v after it had fired", least)
 }
+
+// TestEventsBehindLull fires a burst, and one event more at about the time when the reader
+// no longer looks for itself: it must be woken up for that.
+func TestEventsBehindLull(t *testing.T) {
+	probe := loadPaced(t, "behindlull")
+	s := open(t, "behindlull:fired", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+	const rounds, events = 60, 50
+	p := readPaced(s, rounds*(events+1))
+	n := uint64(0)
+	fire := func(count int) {
+		t.Helper()
+		for range count {
+			probe.Fire(n)
+			n++
+		}
+		for range count {
+			select {
+			case <-p.at:
+			case <-time.After(time.Minute):
+				t.Fatalf("an event has not arrived a minute after it fired, of %d", n)
+			}
+		}
+	}
+	for round := range rounds {
+		fire(events)
+		for start, wait := time.Now(), 8*time.Millisecond+time.Duration(round%20)*200*time.Microsecond; time.Since(start) < wait; {
+		}
+		fire(1)
+	}
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := <-p.switches, <-p.failed; err != nil {
+		t.Error(err)
+	}
+	if st := checkSum(t, s); st.Received != n {
+		t.Errorf("stats %+v, want %d events received", st, n)
+	}
+}

@@ -1,19 +1,23 @@
 package attach
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/cilium/ebpf/ringbuf"
+
+	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
 // kernelRing is the source that programs in the kernel write to.
 type kernelRing struct {
-	reader *ringbuf.Reader
-	record ringbuf.Record        // for next
-	count  func() (Stats, error) // by the programs
+	reader   *ringbuf.Reader
+	position *kernel.RingPosition
+	record   ringbuf.Record        // for next
+	count    func() (Stats, error) // by the programs
 }
 
 func newRing(m *maps, count func() (Stats, error)) (source, error) {
@@ -21,10 +25,20 @@ func newRing(m *maps, count func() (Stats, error)) (source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read ring buffer: %w", err)
 	}
-	return &kernelRing{reader: reader, count: count}, nil
+	position, err := kernel.MapRingPosition(m.Ring.FD())
+	if err != nil {
+		reader.Close()
+		return nil, fmt.Errorf("read ring buffer: %w", err)
+	}
+	return &kernelRing{reader: reader, position: position, count: count}, nil
 }
 
+// nap relies on next having returned a record: the reader then looks into the buffer
+// before it waits.
+func (r *kernelRing) nap() { r.position.StepBack() }
+
 func (r *kernelRing) next(buf []byte) (rec []byte, more bool, err error) {
+	r.position.Return()
 	r.record.RawSample = buf
 	switch err := r.reader.ReadInto(&r.record); {
 	case errors.Is(err, ringbuf.ErrFlushed):
@@ -35,7 +49,8 @@ func (r *kernelRing) next(buf []byte) (rec []byte, more bool, err error) {
 	return r.record.RawSample, r.record.Remaining > 0, nil
 }
 
-func (r *kernelRing) available() bool { return r.reader.AvailableBytes() > 0 }
+// available relies on any record being longer than the step of nap.
+func (r *kernelRing) available() bool { return r.reader.AvailableBytes() > kernel.RingStep }
 
 func (r *kernelRing) stop() error {
 	if err := r.reader.Flush(); err != nil && !errors.Is(err, os.ErrClosed) {
@@ -45,6 +60,7 @@ func (r *kernelRing) stop() error {
 }
 
 func (r *kernelRing) drain() (n uint64) {
+	r.position.Return()
 	r.reader.SetDeadline(time.Unix(1, 0))
 	var record ringbuf.Record
 	for {
@@ -59,4 +75,4 @@ func (r *kernelRing) drain() (n uint64) {
 }
 
 func (r *kernelRing) counts() (Stats, error) { return r.count() }
-func (r *kernelRing) close() error           { return r.reader.Close() }
+func (r *kernelRing) close() error           { return cmp.Or(r.reader.Close(), r.position.Close()) }

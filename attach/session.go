@@ -155,10 +155,37 @@ func (s *stream) records(yield func(rec []byte, waiting bool, err error) bool) {
 		}
 		s.handled.Add(handled)
 		handled = 0
-		if p.pauses(time.Now()) && !s.stopped.Load() {
-			time.Sleep(gather)
+		if p.pauses(time.Now()) {
+			s.pause()
 		}
 	}
+}
+
+// pause lets events gather. It waits for the first one, too, but not for long.
+func (s *stream) pause() {
+	nap := true
+	for range lull / gather {
+		if !s.lulled(nap) || s.stopped.Load() {
+			return
+		}
+		nap = false
+		time.Sleep(gather)
+	}
+}
+
+// lulled reports whether there are no records, but may be some later. With nap they need
+// not wake up anybody until next is called.
+func (s *stream) lulled(nap bool) bool {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if s.ended {
+		return false
+	}
+	if nap {
+		s.source.nap()
+		return true
+	}
+	return !s.source.available()
 }
 
 // next returns the next record, and whether others are waiting; see source.

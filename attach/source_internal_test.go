@@ -34,6 +34,7 @@ func (q *queue) next(buf []byte) ([]byte, bool, error) {
 	return rec, len(q.records) > 0, nil
 }
 
+func (q *queue) nap()            { q.calls = append(q.calls, "nap") }
 func (q *queue) available() bool { return len(q.records) > 0 }
 func (q *queue) stop() error     { q.calls = append(q.calls, "stop"); return nil }
 func (q *queue) close() error    { q.calls = append(q.calls, "close"); return nil }
@@ -126,5 +127,40 @@ func TestSourceFails(t *testing.T) {
 	}
 	if len(got) != 1 || got[0] != q.failing {
 		t.Errorf("got %v, want %v", got, q.failing)
+	}
+}
+
+// single is a queue that gives one record after the other, as if the next had just come.
+type single struct{ *queue }
+
+func (q single) next(buf []byte) ([]byte, bool, error) {
+	rec, _, err := q.queue.next(buf)
+	q.calls = append(q.calls, "next")
+	return rec, false, err
+}
+
+// TestNap checks that the reader of a fast stream tells the source that it looks again by
+// itself, after it has read everything, and that of a buffer without room does not.
+func TestNap(t *testing.T) {
+	const room, records = 4 << 20, 200
+	for _, room := range []int{room, 0} {
+		s, q := queued(t)
+		for range records {
+			q.records = append([][]byte{q.records[0]}, q.records...)
+		}
+		s.room, s.source = room, single{q}
+		for range s.Events() {
+		}
+		naps := 0
+		for i, call := range q.calls {
+			if call == "nap" {
+				if naps++; q.calls[i-1] != "next" {
+					t.Errorf("call %d, in front of a nap, is %s", i-1, q.calls[i-1])
+				}
+			}
+		}
+		if naps > 0 != (room > 0) {
+			t.Errorf("a buffer of %d bytes: %d naps", room, naps)
+		}
 	}
 }

@@ -4,4 +4,5 @@
 // A [Feature] is detected by trying it, since distributions backport some.
 // [StayOnTaskStack] keeps a program on the stack that it was written for, and
 // [PIDNamespace] and [LoadStartTime] tell programs which process they run in.
+// [RingPosition] keeps the kernel from waking the reader of a ring buffer.
 package kernel
