@@ -24,9 +24,11 @@ type Aggregate struct{ totals }
 // totals are what an Aggregate and a Latency have in common.
 type totals struct {
 	tracing
-	epoch  uint64 // the index of maps.groups that programs update
-	done   context.Context
-	adding adding // of records
+	epoch uint64 // the index of maps.groups that programs update
+	done  context.Context
+	// counted is what programs had counted when it was read last, if they only count.
+	counted uint64
+	adding  adding // of records
 
 	made uint64 // groups that were new when the maps were exchanged last
 	// stacks that were new then
@@ -316,8 +318,23 @@ func (a *totals) takeLocked() (all *sums, past []Group, err error) {
 	return all, nil, nil
 }
 
+// takeCount adds the events that programs have counted since the last call.
+func (a *totals) takeCount(all *sums) error {
+	c, err := a.maps.count()
+	if err != nil {
+		return err
+	}
+	counted := c.at(codegen.CounterEntered)
+	all.group("")[codegen.WordCount] += counted - a.counted
+	a.counted = counted
+	return nil
+}
+
 // takeMaps adds the groups that programs have made, and empties them.
 func (a *totals) takeMaps(all *sums) error {
+	if a.layout.OnlyCounts() {
+		return a.takeCount(all)
+	}
 	old := a.epoch
 	if a.layout.KeySize > 0 {
 		c, err := a.maps.count()

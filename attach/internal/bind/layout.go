@@ -84,6 +84,12 @@ func (l *Layout) Words() int {
 	return values.Words(l.Value.Kind)
 }
 
+// OnlyCounts reports whether nothing is asked for but the number of all events; see
+// codegen.Aggregate.
+func (l *Layout) OnlyCounts() bool {
+	return l.Pairs == nil && len(l.Wanted.By) == 0 && l.Wanted.Value == ""
+}
+
 // StackPart returns the part of keys that is a stack's hash, nil if there is none.
 func (l *Layout) StackPart() *codegen.Part {
 	return (&codegen.Aggregate{Parts: l.Parts}).StackPart()

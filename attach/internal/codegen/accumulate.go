@@ -66,6 +66,10 @@ func (g *generator) emitAggregate() {
 // addToGroup adds the event to its group and ends.
 func (g *generator) addToGroup(to exits) {
 	agg := g.sig.Aggregate
+	if agg.OnlyCounts() {
+		g.countOnly(to)
+		return
+	}
 	g.unlessMissing(to.lost)
 	key, at := g.keyAt(false)
 	g.groupKey(key, at)
@@ -87,6 +91,14 @@ func (g *generator) addToGroup(to exits) {
 		asm.Mov.Imm(asm.R2, 1), fetchAdd(asm.R1, asm.R2, CounterLeft),
 		asm.Ja.Label(to.done),
 	)
+}
+
+// countOnly counts the event as one that has fired, which is all that is asked for. There
+// is no group. The jump to lost, which the verifier removes, is there because the verifier
+// refuses code that nothing reaches.
+func (g *generator) countOnly(to exits) {
+	g.count(CounterEntered)
+	g.emit(asm.Mov.Imm(asm.R1, 0), asm.JNE.Imm(asm.R1, 0, to.lost), asm.Ja.Label(to.done))
 }
 
 // unenter takes away, from the events that fired, one that was counted as entered and is

@@ -121,6 +121,11 @@ func (c *Aggregate) inputs(yield func(*Input) bool) {
 	}
 }
 
+// OnlyCounts reports whether nothing is asked for but the number of all events.
+func (c *Aggregate) OnlyCounts() bool {
+	return c.Role == RoleNone && len(c.Parts) == 0 && !c.Wanted.Value
+}
+
 func (c *Aggregate) readsStrings() bool {
 	for in := range c.inputs {
 		if in.Source == InputString {

@@ -8,7 +8,9 @@ const (
 	CounterLost     = 8
 	CounterFiltered = 16
 
-	CounterEntered = 24 // two counters: programs that have begun to update each of Refs.Groups
+	// Two counters: programs that have begun to update each of Refs.Groups. The first counts
+	// all events if that is all that is asked for, see Aggregate.OnlyCounts.
+	CounterEntered = 24
 
 	// Of starts and ends, see PairStats of package attach:
 	CounterStarted   = 40 // starts that were kept

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
@@ -64,4 +65,28 @@ func newRefs(t *testing.T) *Refs {
 		t.Cleanup(func() { (*m.to).Close() })
 	}
 	return r
+}
+
+// TestOnlyCounts checks that a program that only counts does so by one addition: it needs
+// no maps of groups, and does not ask which site fired.
+func TestOnlyCounts(t *testing.T) {
+	sig := &Signature{Hook: Hook{Type: ebpf.Kprobe}, Aggregate: &Aggregate{}}
+	specs, _ := Specs([]*Signature{sig}, newRefs(t))
+	additions := 0
+	for _, in := range specs[0].Instructions {
+		switch {
+		case in.OpCode.Class().IsStore() && in.OpCode.Mode() == asm.AtomicMode:
+			additions++
+		case in.IsBuiltinCall() && asm.BuiltinFunc(in.Constant) != asm.FnMapLookupElem:
+			t.Errorf("the program calls %v", asm.BuiltinFunc(in.Constant))
+		}
+	}
+	if additions != 2 { // the other one is for events that are lost: there are none
+		t.Errorf("%d additions, want 2", additions)
+	}
+	prog, err := ebpf.NewProgram(specs[0])
+	if err != nil {
+		t.Fatalf("%+v", err)
+	}
+	prog.Close()
 }
