@@ -31,8 +31,7 @@ govulncheck:
 test: export GORACE = atexit_sleep_ms=0
 test: tools check
 	$(GO) test -race -timeout 15m ./...
-	$(MAKE) -j 2 test-reader test-dlopen
-	timeout 10m $(MAKE) fuzz FUZZTIME=10000x
+	timeout 10m $(MAKE) -j 3 -O test-reader test-dlopen fuzz FUZZTIME=10000x
 
 # test-reader runs without -race, which hides what hostile files cost.
 test-reader:
