@@ -3,6 +3,7 @@ package timeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -26,6 +27,7 @@ func packetSize(b []byte) (size int, cut bool) {
 // play puts events together, which are in order.
 func (t *Trace) play(all []occurrence, tracks map[uint64]*track) error {
 	open := map[uint64][]*Slice{} // by track
+	atOnce := map[uint64]*Slice{} // the last instant on each track, if nothing followed it
 	flows := map[uint64]*Slice{}  // the last slice of each
 	for _, o := range all {
 		id := get[uint64](o.event, "track_uuid")
@@ -47,10 +49,18 @@ func (t *Trace) play(all []occurrence, tracks map[uint64]*track) error {
 			return err
 		}
 		stack := open[id]
+		last := atOnce[id]
+		delete(atOnce, id)
 		switch typ {
 		case sliceBegin, instant:
 			if s.Depth = len(stack); s.Depth > 0 {
 				s.Parent = stack[s.Depth-1]
+			}
+			if s.Instant {
+				if last != nil && last.At == s.At { // instants of one time nest
+					s.Depth, s.Parent = last.Depth+1, last
+				}
+				atOnce[id] = s
 			}
 			t.Slices = append(t.Slices, s)
 			if typ == sliceBegin {
@@ -102,6 +112,9 @@ func (t *Trace) countOn(tr *track, e message) {
 	t.Counters[key] = append(t.Counters[key], v)
 }
 
+// plain takes from names what paths are made with, as trace_processor does.
+var plain = strings.NewReplacer(".", "_", "[", "_", "]", "_")
+
 // annotate adds annotations to the arguments, those of structs and lists below a path.
 func (s *Slice) annotate(seq *sequence, path string, annotations []any) error {
 	for _, a := range annotations {
@@ -110,6 +123,7 @@ func (s *Slice) annotate(seq *sequence, path string, annotations []any) error {
 		if err != nil {
 			return err
 		}
+		name = plain.Replace(name)
 		if path != "" {
 			name = path + "." + name
 		}

@@ -109,7 +109,9 @@ func Read(b []byte) (*Trace, error) {
 		if seq == nil {
 			return nil, fmt.Errorf("a packet of sequence %d, which has not begun", id)
 		}
-		t.readClocks(get[message](p, "clock_snapshot"))
+		if err := t.readClocks(get[message](p, "clock_snapshot")); err != nil {
+			return nil, err
+		}
 		if d := get[message](p, "track_descriptor"); d != nil {
 			t.describe(tracks, d)
 		}
@@ -128,17 +130,27 @@ func Read(b []byte) (*Trace, error) {
 }
 
 // readClocks reads a comparison of clocks.
-func (t *Trace) readClocks(m message) {
+func (t *Trace) readClocks(m message) error {
 	if m == nil {
-		return
+		return nil
 	}
 	t.Clock = get[uint64](m, "primary_trace_clock")
 	at := map[uint64]uint64{}
 	for _, c := range m["clocks"] {
 		at[get[uint64](c.(message), "clock_id")] = get[uint64](c.(message), "timestamp")
 	}
-	t.Ahead = time.Duration(at[1] - at[t.Clock]) // REALTIME
+	if at[boottime] == 0 || at[realtime] == 0 || at[t.Clock] == 0 {
+		return fmt.Errorf("the clock of the kernel's traces, the wall clock and that of the trace, %d, are not compared: %v", t.Clock, at)
+	}
+	t.Ahead = time.Duration(at[realtime] - at[t.Clock])
+	return nil
 }
+
+// Numbers of clocks, see BuiltinClock.
+const (
+	realtime = 1
+	boottime = 6
+)
 
 // describe reads the description of a track.
 func (t *Trace) describe(tracks map[uint64]*track, d message) {

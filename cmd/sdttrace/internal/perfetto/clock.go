@@ -71,10 +71,10 @@ func (c *clock) appendClocks(dst []byte) []byte {
 		dst = closed(appendUint(appendUint(b, clockID, uint64(id)), clockTimestamp, at), start)
 	}
 	r := readClocks()
-	if c.boot {
-		add(clockBoottime, r.boot)
-		add(clockMonotonic, r.monotonic)
-	}
+	// Also where the wall clock is the trace's: readers put the clock of the kernel's traces
+	// in relation to it, and otherwise complain.
+	add(clockBoottime, r.boot)
+	add(clockMonotonic, r.monotonic)
 	add(clockRealtime, r.wall)
 	return closed(appendUint(dst, snapshotPrimary, c.id()), start)
 }

@@ -16,7 +16,9 @@ type interval struct{ began, ended uint64 }
 const maxIntervals = 128
 
 // add adds a slice, and reports whether it has a place among the others: where there is
-// none or, if it may nest, within one or around some.
+// none or, if it may nest, within one or around some. Readers take what is of one time in
+// the order in which it is written, so that one which begins with those within it, or ends
+// with the one around it, comes too late to nest.
 func (all *intervals) add(began, ended uint64, nest bool) bool {
 	v := *all
 	from := sort.Search(len(v), func(i int) bool { return v[i].ended > began })
@@ -28,11 +30,11 @@ func (all *intervals) add(began, ended uint64, nest bool) bool {
 	case from == to:
 	case !nest:
 		return false
-	case v[from].began <= began && ended <= v[from].ended:
+	case v[from].began <= began && ended < v[from].ended:
 		// Slices are added as they end, and those on one track come of one thread, so that
 		// what this one may overlap with within that one is a slice of other probes.
 		return true
-	case v[from].began < began || v[to-1].ended > ended:
+	case v[from].began <= began || v[to-1].ended > ended:
 		return false
 	}
 	v = slices.Replace(v, from, to, interval{began, ended})

@@ -56,8 +56,10 @@ func byGoroutine(ev *event.Event) bool {
 
 // appendEndArgs appends the arguments of an end. Readers put them beside those of the
 // start, and keep the last one of a name: those that the start has, too, are left out, or
-// have another name if their value is another one.
+// are fields of one called end if their value is another one. A name such as end.id would
+// not do: readers keep dots for fields.
 func (w *Writer) appendEndArgs(dst []byte, start, end []event.Arg) []byte {
+	w.changed = w.changed[:0]
 	for i := range end {
 		a := &end[i]
 		if at := slices.IndexFunc(start, func(s event.Arg) bool { return s.Name == a.Name }); at >= 0 {
@@ -65,11 +67,14 @@ func (w *Writer) appendEndArgs(dst []byte, start, end []event.Arg) []byte {
 			n := len(w.other)
 			w.other = w.appendValue(w.other, a)
 			if !bytes.Equal(w.other[:n], w.other[n:]) {
-				dst = w.appendNamed(dst, eventAnnotation, "end."+a.Name, a)
+				w.changed = append(w.changed, *a)
 			}
 			continue
 		}
 		dst = w.appendNamed(dst, eventAnnotation, a.Name, a)
+	}
+	if len(w.changed) > 0 {
+		dst = w.appendNamed(dst, eventAnnotation, "end", &event.Arg{Value: event.Struct(w.changed)})
 	}
 	return dst
 }

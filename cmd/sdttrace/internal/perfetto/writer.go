@@ -46,11 +46,12 @@ type Writer struct {
 	interned  interned
 	most      int // bytes that interned data takes before it is forgotten
 
-	buf    []byte // packets that are to be written, and the one that is being made
-	packet int    // where its fields begin
-	body   []byte // memory for the event in it
-	other  []byte // memory for the end of a slice
-	frames []symbols.Frame
+	buf     []byte      // packets that are to be written, and the one that is being made
+	packet  int         // where its fields begin
+	body    []byte      // memory for the event in it
+	other   []byte      // memory for the end of a slice
+	changed []event.Arg // likewise
+	frames  []symbols.Frame
 }
 
 // flushSize is how many bytes are written at a time.

@@ -156,6 +156,52 @@ func TestSlices(t *testing.T) {
 	}
 }
 
+// TestSameTimes checks slices that begin or end at the same time as others on their thread:
+// none cuts another one short, and those that can nest do.
+func TestSameTimes(t *testing.T) {
+	trace := written(t, Options{}, func(w *Writer) {
+		slice := func(name string, from, to int) {
+			w.Slice(fired(1, 1, from, name+"_start"), fired(1, 1, to, name+"_done"), false)
+		}
+		slice("begins", 0, 5)
+		slice("around", 0, 10)
+		slice("ends", 105, 110)
+		slice("around", 100, 110)
+		slice("around", 200, 210)
+		slice("begins", 200, 205)
+		slice("around", 300, 310)
+		slice("ends", 305, 310)
+		slice("twice", 400, 410)
+		slice("twice", 400, 410)
+		slice("first", 500, 510)
+		slice("next", 510, 520)
+		slice("empty", 600, 600)
+		slice("next", 600, 610)
+		for range 2 {
+			w.Event(fired(1, 1, 700, "instant"))
+		}
+		w.Event(fired(1, 1, 800, "begins_start"))
+		slice("begins", 800, 810)
+	})
+	took := map[string]time.Duration{"p:begins": 5, "p:ends": 5, "p:empty": 0}
+	nested := 0
+	for _, s := range trace.Slices {
+		want, ok := took[s.Name]
+		if !ok || s.At == trace.Slices[0].At+800_000 {
+			want = 10
+		}
+		if !s.Instant && s.Took != want*time.Microsecond {
+			t.Errorf("%s takes %v, want %d µs", s.Name, s.Took, want)
+		}
+		if s.Parent != nil && !s.Instant {
+			nested++
+		}
+	}
+	if nested != 2 {
+		t.Errorf("%d slices are within others, want 2", nested)
+	}
+}
+
 // TestFlows checks that arrows lead from event to event that has an argument in common, of
 // any type, through processes and slices.
 func TestFlows(t *testing.T) {
