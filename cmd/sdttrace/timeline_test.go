@@ -17,7 +17,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// readTimeline reads a trace of which nothing may be missing.
+// readTimeline reads a trace of which nothing may be missing, and has Perfetto's own
+// trace_processor see the same.
 func readTimeline(t *testing.T, path string) *systest.Trace {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -31,6 +32,7 @@ func readTimeline(t *testing.T, path string) *systest.Trace {
 	if trace.Cut != 0 {
 		t.Errorf("%d bytes of a packet at the end", trace.Cut)
 	}
+	trace.Compare(t, b)
 	return trace
 }
 

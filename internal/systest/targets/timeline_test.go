@@ -16,7 +16,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// readTimeline reads a trace of which nothing may be missing.
+// readTimeline reads a trace of which nothing may be missing, and has Perfetto's own
+// trace_processor see the same.
 func readTimeline(t *testing.T, path string) *timeline.Trace {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -30,6 +31,7 @@ func readTimeline(t *testing.T, path string) *timeline.Trace {
 	if trace.Cut != 0 {
 		t.Errorf("%d bytes of a packet at the end", trace.Cut)
 	}
+	trace.Compare(t, b)
 	return trace
 }
 

@@ -27,7 +27,8 @@ func fired(pid, tid, at int, name string, args ...event.Arg) *event.Event {
 
 func arg(name string, value any) event.Arg { return event.Arg{Name: name, Value: value} }
 
-// written returns what a Writer has written, as a reader sees it.
+// written returns what a Writer has written, as a reader sees it, and Perfetto's own
+// trace_processor, too.
 func written(t *testing.T, o Options, write func(w *Writer)) *timeline.Trace {
 	t.Helper()
 	var out bytes.Buffer
@@ -43,6 +44,7 @@ func written(t *testing.T, o Options, write func(w *Writer)) *timeline.Trace {
 	if trace.Cut != 0 {
 		t.Errorf("the last packet lacks its end")
 	}
+	trace.Compare(t, out.Bytes())
 	return trace
 }
 
