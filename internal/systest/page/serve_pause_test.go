@@ -38,7 +38,7 @@ func TestServePaused(t *testing.T) {
 	// To pause and to go on, and that once more: what came meanwhile is shown.
 	pausing.press("p")
 	pausing.awaitLive("off")
-	pausing.await("live.asking !== null") // it waits for the end only
+	pausing.await("live.asking?.pausing === true") // it waits for the end only
 	hidden.hide(true)
 	p.Do(strconv.Itoa(requests))
 	complete.awaitShown(4 * requests)
@@ -51,9 +51,9 @@ func TestServePaused(t *testing.T) {
 	pausing.awaitShown(4 * requests)
 	pausing.awaitLive("on")
 	pausing.press("p")
-	pausing.await("live.asking !== null")
+	pausing.await("live.asking?.pausing === true")
 	complete.press("p")
-	complete.await("live.asking !== null")
+	complete.await("live.asking?.pausing === true")
 	complete.press("p") // which has nothing to catch up on
 	p.Do(strconv.Itoa(requests))
 	complete.awaitShown(6 * requests)

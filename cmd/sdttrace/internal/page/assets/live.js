@@ -1,7 +1,7 @@
 // Shows what a server has, and what comes: it answers a request when there is something new.
 
 // rest is what a page that pauses has not shown when the server ended; stale, that a page that
-// nobody sees has not drawn what came; asking, how to stop waiting for the end.
+// nobody sees has not drawn what came; asking, how to give up the request that waits.
 const live = { on: true, resume: null, asking: null, rest: false, stale: false, blocks: new Map(), next: 0, tag: "", ended: false };
 const token = new URLSearchParams(location.search).get("token") || "";
 const tab = crypto.getRandomValues(new Uint32Array(2)).join("-");
@@ -69,18 +69,16 @@ function showState(error) {
 function toggleLive() {
   if (live.ended) return;
   live.on = !live.on;
-  if (live.on) {
-    live.asking?.abort();
-    live.resume?.();
-  }
+  live.asking?.abort(); // it waits for something else
+  if (live.on) live.resume?.();
   showState();
 }
 
 // nextUpdate returns what is new, undefined if nothing is. A page that pauses waits for the end.
 async function nextUpdate() {
   const pausing = !live.on;
-  live.asking = pausing ? new AbortController() : null;
-  const response = await ask(`update?tab=${tab}&blocks=${live.next}&tag=${encodeURIComponent(live.tag)}${pausing ? "&until=end" : ""}`, { signal: live.asking?.signal });
+  live.asking = Object.assign(new AbortController(), { pausing });
+  const response = await ask(`update?tab=${tab}&blocks=${live.next}&tag=${encodeURIComponent(live.tag)}${pausing ? "&until=end" : ""}`, { signal: live.asking.signal });
   live.asking = null;
   if (response.status !== 204) return decodeUpdate(new Uint8Array(await response.arrayBuffer()));
 }
@@ -93,7 +91,7 @@ async function follow() {
       news = await nextUpdate();
       if (error) showState(error = null);
     } catch (e) {
-      if (e.name === "AbortError") continue; // the page goes on
+      if (e.name === "AbortError") continue; // the page pauses, or goes on
       showState(error = e);
       await new Promise(done => setTimeout(done, 1000));
       continue;
