@@ -5,46 +5,45 @@ import (
 	"sort"
 )
 
-// intervals are the times of the slices on a track, without those within others. They are
-// in order, and none overlaps with another one.
+// intervals are the times of slices that stand on a track one after the other, in order.
 type intervals []interval
 
-type interval struct{ began, ended uint64 }
+type interval struct {
+	began, ended uint64
+	solid        bool // it was of several slices, or had some within it
+}
 
-// maxIntervals bounds the memory of a track. When there are more, pairs of the older half
-// count as one, with the time between them: few slices begin so long before they end.
+// maxIntervals bounds the memory of a track. When there are more, the older half is
+// remembered less exactly: few slices begin so long before they end.
 const maxIntervals = 128
 
-// add adds a slice, and reports whether it has a place among the others: where there is
-// none or, if it may nest, within one or around some. Readers take what is of one time in
-// the order in which it is written, so that one which begins with those within it, or ends
-// with the one around it, comes too late to nest.
-func (all *intervals) add(began, ended uint64, nest bool) bool {
+// add adds a slice, and reports whether it overlaps with none. It may begin when another one
+// ends, but not end when another one begins: readers take what is of one time in the order
+// in which it is written.
+func (all *intervals) add(began, ended uint64) bool {
 	v := *all
-	from := sort.Search(len(v), func(i int) bool { return v[i].ended > began })
-	to := from
-	for to < len(v) && v[to].began < ended {
-		to++
-	}
-	switch {
-	case from == to:
-	case !nest:
-		return false
-	case v[from].began <= began && ended < v[from].ended:
-		// Slices are added as they end, and those on one track come of one thread, so that
-		// what this one may overlap with within that one is a slice of other probes.
-		return true
-	case v[from].began <= began || v[to-1].ended > ended:
+	at := sort.Search(len(v), func(i int) bool { return v[i].ended > began })
+	if at < len(v) && v[at].began <= ended {
 		return false
 	}
-	v = slices.Replace(v, from, to, interval{began, ended})
+	v = slices.Insert(v, at, interval{began: began, ended: ended})
 	if len(v) > maxIntervals {
-		half := maxIntervals / 2
-		for i := range half / 2 {
-			v[i] = interval{v[2*i].began, v[2*i+1].ended}
-		}
-		v = slices.Delete(v, half/2, half)
+		v = slices.Replace(v, 0, maxIntervals/2, pairs(v[:maxIntervals/2])...)
 	}
 	*all = v
 	return true
+}
+
+// pairs makes one interval of each two, with the time between them.
+func pairs(v []interval) []interval {
+	n := 0
+	for i := 0; i < len(v); i += 2 {
+		both := v[i]
+		if i+1 < len(v) {
+			both = interval{both.began, max(both.ended, v[i+1].ended), true}
+		}
+		v[n] = both
+		n++
+	}
+	return v[:n]
 }

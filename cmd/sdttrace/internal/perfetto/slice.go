@@ -41,7 +41,7 @@ func (w *Writer) Slice(start, end *event.Event, keyed bool) {
 
 func (w *Writer) sliceTrack(start, end *event.Event, keyed bool, name string, began, ended uint64) *track {
 	if !keyed && start.TID != 0 && start.TID == end.TID && start.PID == end.PID && !byGoroutine(start) {
-		if t := w.thread(start); t.busy.add(began, ended, true) {
+		if t := w.thread(start); t.nest.add(began, ended) {
 			return t
 		}
 	}

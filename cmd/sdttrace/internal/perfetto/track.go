@@ -19,6 +19,7 @@ type track struct {
 	uuid uint64
 	name string
 	busy intervals // slices on it
+	nest nesting   // likewise, of a thread
 }
 
 // maxTracks is how many tracks a Writer remembers. When there are more, it forgets all, and
@@ -146,7 +147,7 @@ func (w *Writer) laneOf(ev *event.Event, name string, began, ended uint64) *trac
 		if t == nil {
 			t = w.add(k, parent, name, func(b []byte) []byte { return appendText(b, trackName, name) })
 		}
-		if t.busy.add(began, ended, false) {
+		if t.busy.add(began, ended) {
 			return t
 		}
 	}

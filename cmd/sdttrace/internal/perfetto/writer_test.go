@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"testing"
@@ -204,6 +205,52 @@ func TestSameTimes(t *testing.T) {
 	}
 }
 
+// TestAnyOrder writes slices of three spans on one thread, each of which delivers its own as
+// they end, and the three in any order: whatever overlaps, each slice is as long as it was.
+func TestAnyOrder(t *testing.T) {
+	t.Run("nesting", func(t *testing.T) { testAnyOrder(t, false) })
+	t.Run("beside", func(t *testing.T) { testAnyOrder(t, true) })
+}
+
+func testAnyOrder(t *testing.T, keyed bool) {
+	const spans, each = 3, 400
+	random := rand.New(rand.NewPCG(1, 2))
+	took := map[string]time.Duration{}
+	trace := written(t, Options{}, func(w *Writer) {
+		type slice struct{ from, to int }
+		var late [spans][]slice
+		now := 0
+		for i := range spans * each {
+			now += random.IntN(4)
+			s := i % spans
+			late[s] = append(late[s], slice{now - min(now, random.IntN(40)), now})
+		}
+		for n := range spans * each {
+			s := random.IntN(spans)
+			for len(late[s]) == 0 {
+				s = (s + 1) % spans
+			}
+			one := late[s][0]
+			late[s] = late[s][1:]
+			id := fmt.Sprint(n)
+			took[id] = time.Duration(one.to-one.from) * time.Microsecond
+			w.Slice(fired(1, 1, one.from, fmt.Sprint("s", s, "_start"), arg("id", id)), fired(1, 1, one.to, fmt.Sprint("s", s, "_done")), keyed)
+		}
+	})
+	nested := 0
+	for _, s := range trace.Slices {
+		if id := s.Args["id"].(string); s.Open || s.Took != took[id] {
+			t.Errorf("slice %s of %s takes %v, want %v", id, s.Name, s.Took, took[id])
+		}
+		if s.Parent != nil {
+			nested++
+		}
+	}
+	if len(trace.Slices) != spans*each || !keyed && nested < each/10 || keyed && nested > 0 {
+		t.Errorf("%d slices, %d within others", len(trace.Slices), nested)
+	}
+}
+
 // TestFlows checks that arrows lead from event to event that has an argument in common, of
 // any type, through processes and slices.
 func TestFlows(t *testing.T) {
@@ -284,8 +331,8 @@ func TestBounded(t *testing.T) {
 			w.Slice(fired(2, 2, i, "all_start"), fired(2, 2, 1e6+i, "all_done"), true)
 		}
 		for k, track := range w.tracks {
-			if len(track.busy) > maxIntervals {
-				t.Errorf("track %v remembers %d slices", k, len(track.busy))
+			if n := len(track.busy) + len(track.nest); n > maxIntervals {
+				t.Errorf("track %v remembers %d slices", k, n)
 			}
 		}
 	})

@@ -1,0 +1,54 @@
+package perfetto
+
+import (
+	"cmp"
+	"slices"
+)
+
+// nesting are the times of slices that stand on the track of a thread, on which they nest,
+// in the order in which they came.
+type nesting []interval
+
+// add adds a slice, and reports whether it nests with all others. Pairs of different probes
+// come late, as each session delivers its own, and need not nest.
+//
+// Readers take what is of one time in the order in which it is written, so that a slice comes
+// too late that begins with one within it, or ends with one around it or when one begins.
+func (all *nesting) add(began, ended uint64) bool {
+	for _, o := range *all {
+		switch {
+		case o.ended <= began || ended < o.began:
+		case began < o.began && o.ended <= ended: // o is within it
+		case o.began <= began && ended < o.ended && !o.solid: // it is within o
+		default:
+			return false
+		}
+	}
+	v := append(*all, interval{began: began, ended: ended})
+	if len(v) > maxIntervals {
+		v = slices.Replace(v, 0, maxIntervals/2, outermost(v[:maxIntervals/2])...)
+	}
+	*all = v
+	return true
+}
+
+// outermost leaves out what is within others and, if that is little, makes one of each two.
+func outermost(v []interval) []interval {
+	slices.SortFunc(v, func(a, b interval) int {
+		return cmp.Or(cmp.Compare(a.began, b.began), cmp.Compare(b.ended, a.ended))
+	})
+	most := len(v) / 2
+	n := 0
+	for _, o := range v[1:] {
+		if o.ended <= v[n].ended {
+			v[n].solid = true
+			continue
+		}
+		n++
+		v[n] = o
+	}
+	if v = v[:n+1]; len(v) > most {
+		return pairs(v)
+	}
+	return v
+}
