@@ -196,6 +196,21 @@ func TestWith(t *testing.T) {
 	if p := both.Lookup("postgresql", "query__start", notes.ParseArgs(notes.EM_X86_64, notes.ELFCLASS64, "4@%edi"), notes.ELFCLASS64); p != nil {
 		t.Errorf("a line that does not fit: got %v, want none", p)
 	}
+	for _, c := range []struct{ args, want string }{
+		{"-4@%edi 8@%rsi", ""},
+		{"-4@%edi", "the probe has 1 arguments"},
+		{"-4@%edi 8@%rsi 8@%rdx", "the probe has 3 arguments"},
+		{"-4@%edi -4@%eax", "argument 1, hit, is passed in another size or form: -4@%eax"},
+	} {
+		line, err := prototype.Parse("mine", []byte("mine:misfit(int n, char *hit)\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := notes.ParseArgs(notes.EM_X86_64, notes.ELFCLASS64, c.args)
+		if got := line.Prototypes()[0].Misfit(args, notes.ELFCLASS64); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.args, got, c.want)
+		}
+	}
 	var none *prototype.Table
 	if none.With(nil) != nil || none.With(mine) != mine || mine.With(nil) != mine || none.Lookup("mine", "x", nil, 0) != nil {
 		t.Error("a nil table is not empty")

@@ -1,6 +1,8 @@
 package prototype
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/go-usdt/usdt/notes"
@@ -84,17 +86,31 @@ func (t *Table) Prototypes() []*Prototype {
 	return t.lines
 }
 
+// Misfit says why a probe with these arguments cannot be the one that p describes, "" if it can.
+func (p *Prototype) Misfit(args []notes.Arg, class notes.Class) string {
+	if p.fits(args, class) {
+		return ""
+	}
+	i := p.misfit(args, class)
+	if i < 0 {
+		return fmt.Sprintf("the probe has %d arguments", len(args))
+	}
+	return fmt.Sprintf("argument %d, %s, is passed in another size or form: %s", i, cmp.Or(p.Params[i].Name, "without a name"), args[i].Text)
+}
+
 // fits reports whether a probe with these arguments can be the one that p describes.
 func (p *Prototype) fits(args []notes.Arg, class notes.Class) bool {
-	if len(args) < len(p.Params) || len(args) > len(p.Params) && !p.More {
-		return false
-	}
-	for i := range p.Params {
+	return len(args) >= len(p.Params) && (len(args) == len(p.Params) || p.More) && p.misfit(args, class) < 0
+}
+
+// misfit returns the first argument that p describes in another form, -1 if there is none.
+func (p *Prototype) misfit(args []notes.Arg, class notes.Class) int {
+	for i := range min(len(p.Params), len(args)) {
 		if !p.Params[i].passed.fits(&args[i], class) {
-			return false
+			return i
 		}
 	}
-	return true
+	return -1
 }
 
 // common returns a prototype with what p and q agree in.
