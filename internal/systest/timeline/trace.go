@@ -220,7 +220,11 @@ func (s *sequence) stack(iid uint64) (stack []string, err error) {
 				return nil, fmt.Errorf("mapping %d is not interned", n)
 			}
 			text("build_ids", mapping, "build_id")
-			name += fmt.Sprintf(" [/%s+%#x]", text("mapping_paths", mapping, "path_string_ids"), get[uint64](f, "rel_pc"))
+			path := text("mapping_paths", mapping, "path_string_ids")
+			if !strings.HasPrefix(path, "/") {
+				path = "/" + path
+			}
+			name += fmt.Sprintf(" [%s+%#x]", path, get[uint64](f, "rel_pc"))
 		}
 		stack = append(stack, strings.TrimSpace(name))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/timeline"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // began is when the events of these tests fire: after the machine has been started, which
@@ -308,6 +309,37 @@ func TestStacks(t *testing.T) {
 		if got := trace.Slices[i].Stack; len(got) != want || want > 0 && got[0] != "[unknown] (0x1)" {
 			t.Errorf("event %d has the calls %q, want %d", i, got, want)
 		}
+	}
+}
+
+// TestFrames checks calls of all kinds: with and without function, file, line and module.
+func TestFrames(t *testing.T) {
+	frames := []symbols.Frame{
+		{Address: 0x1010, Func: "inlined", File: "/src/a.go", Line: 7, Module: "/bin/x", BuildID: "0a0b", Offset: 0x10},
+		{Address: 0x1010, Func: "f", File: "/src/a.go", Line: 5, Module: "/bin/x", BuildID: "0a0b", Offset: 0x10},
+		{Address: 0x1020, Func: "f", File: "/src/a.go", Line: 6, Module: "/bin/x", BuildID: "0a0b", Offset: 0x20},
+		{Address: 0x2020, Func: "f", Module: "/bin/y", Offset: 0x20},
+		{Address: 0x2030, Module: "/bin/y", Offset: 0x30},
+		{Address: 0x3000, Module: "//anon", Offset: 0x3000},
+		{Address: 0x4000, Module: "[vdso]", Offset: 0x40},
+		{Address: 0x5000, Func: "compiled"},
+		{Address: 0x6000, Func: "script", File: "s.py", Line: 1},
+		{Address: 0x6000, Func: "script", File: "s.py", Line: 2},
+		{Address: 0x7000},
+	}
+	trace := written(t, Options{}, func(w *Writer) {
+		ev := fired(1, 1, 0, "a")
+		b := appendUint(nil, eventType, instant)
+		b = w.appendPlace(b, w.thread(ev), "p", "p:a")
+		w.writeEvent(w.clock.at(ev.Time), appendUint(b, eventCallstack, w.interned.stack(frames)))
+	})
+	want := []string{
+		"inlined (/src/a.go:7) [/bin/x+0x10]", "f (/src/a.go:5) [/bin/x+0x10]", "f (/src/a.go:6) [/bin/x+0x20]",
+		"f [/bin/y+0x20]", "[/bin/y+0x30]", "[/anon+0x3000]", "[/[vdso]+0x40]",
+		"compiled", "script (s.py:1)", "script (s.py:2)", "[unknown] (0x7000)",
+	}
+	if d := cmp.Diff(want, trace.Slices[0].Stack); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
 	}
 }
 
