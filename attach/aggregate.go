@@ -47,6 +47,8 @@ type Group struct {
 	// [Options.Interval], or the time of the last one if there are no intervals. It is
 	// zero of what is live.
 	At time.Time
+	// From is, of recordings, when that interval began, or the time of the first event.
+	From time.Time
 	// Other says that the group has the events of all groups but the largest ones, see
 	// [Aggregation.MaxGroups]: it has no values of By.
 	Other bool

@@ -235,7 +235,7 @@ func TestRecordTotals(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range got {
-				got[i].At = time.Time{}
+				got[i].From, got[i].At = time.Time{}, time.Time{}
 			}
 			if d := cmp.Diff(groupTexts(want), groupTexts(got)); d != "" || len(want) == 0 {
 				t.Errorf("aggregation %d (-live +recorded):\n%.3000s", i, d)

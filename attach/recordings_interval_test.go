@@ -57,14 +57,17 @@ func TestRecordingsIntervals(t *testing.T) {
 		if !g.At.After(before) {
 			t.Errorf("the interval to %v follows that to %v", g.At, before)
 		}
+		if !g.From.Equal(g.At.Add(-interval)) {
+			t.Errorf("the interval to %v begins at %v", g.At, g.From)
+		}
 		before = g.At
 		got[g.At] += g.Count
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("events by interval (-events +groups):\n%s", d)
 	}
-	if all := read(0); len(all) != 1 || all[0].Count != uint64(len(events)) || !all[0].At.Equal(last) {
-		t.Errorf("without intervals %+v, want %d until %v", all, len(events), last)
+	if all := read(0); len(all) != 1 || all[0].Count != uint64(len(events)) || !all[0].From.Equal(events[0].Time) || !all[0].At.Equal(last) {
+		t.Errorf("without intervals %+v, want %d from %v to %v", all, len(events), events[0].Time, last)
 	}
 	_, err := attach.OpenAggregate(t.Context(), []string{"agg:*"}, attach.Count(), &attach.Options{Interval: time.Second})
 	if option := (*attach.OptionError)(nil); !errors.As(err, &option) || option.Option != "Interval" {

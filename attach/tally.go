@@ -52,8 +52,8 @@ type adding struct {
 	rec    []byte // memory for one
 	closed bool   // the source
 
-	past []Group   // of a recording's intervals; the last one goes on in the tally
-	end  time.Time // of the last one
+	past       []Group   // of a recording's intervals; the last one goes on in the tally
+	begin, end time.Time // of the last one
 }
 
 // Nothing tells that records wait: they are added up when some may have gathered.
@@ -162,6 +162,9 @@ func (a *totals) takeTally(all *sums) error {
 func (a *totals) turn(at time.Time) {
 	d := a.options.Interval
 	if d == 0 {
+		if a.adding.begin.IsZero() {
+			a.adding.begin = at
+		}
 		a.adding.end = at
 		return
 	}
@@ -170,7 +173,7 @@ func (a *totals) turn(at time.Time) {
 		return
 	}
 	a.endInterval()
-	a.adding.end = end
+	a.adding.begin, a.adding.end = end.Add(-d), end
 }
 
 // endInterval makes groups of what was added up since the last interval: there may be many
@@ -181,7 +184,7 @@ func (a *totals) endInterval() {
 	all.addStacks(stacks)
 	groups := a.groupsOf(all)
 	for i := range groups {
-		groups[i].At = a.adding.end
+		groups[i].From, groups[i].At = a.adding.begin, a.adding.end
 	}
 	a.adding.past = append(a.adding.past, groups...)
 }

@@ -206,6 +206,7 @@ func (f *traceFlags) groupProfile(ctx context.Context, a aggregate, stdout io.Wr
 		for i := range groups {
 			g := &groups[i]
 			if p.AddGroup(g.By, g.Other, g.Count, g.Sum); f.replayed != nil {
+				p.Cover(g.From)
 				p.Cover(g.At)
 			}
 		}
