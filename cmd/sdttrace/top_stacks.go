@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
@@ -23,7 +22,9 @@ func (s *topSource) Unwinds(probe string) (unwind, choice bool) {
 	return choice && site != nil && site.Probe.Type == nil, choice
 }
 
-// Stacks adds up events of a probe by stack.
+// Stacks adds up events of a probe by stack. The kernel could, but would look at the calls
+// that led to each event, and copy 16 KiB of its stack for call frames; of events, one in
+// sample is enough.
 func (s *topSource) Stacks(ctx context.Context, probe string, pid, sample int, unwind bool) (top.Tracing, error) {
 	opts, err := s.options(pid)
 	if err != nil {
@@ -34,48 +35,29 @@ func (s *topSource) Stacks(ctx context.Context, probe string, pid, sample int, u
 	if site := s.site(probe); site != nil && site.Probe.Kind == reader.Uprobe {
 		opts.Args = []string{"none"}
 	}
-	session, err := attach.Open(ctx, s.selectorsOf(probe), opts)
+	t := &topStacks{counts: map[string]uint64{}}
+	err = s.follow(ctx, &t.topSession, probe, opts, func(ev *event.Event) {
+		if ev.Stack != nil {
+			t.add(stackText(ev.Stack), 1)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	t := &topStacks{session: session, done: make(chan struct{}), counts: map[string]uint64{}}
-	go t.collect(s.group)
 	return t, nil
 }
 
 // topStacks counts the stacks of a probe since it was opened.
 type topStacks struct {
-	session *attach.Session
-	done    chan struct{}
+	topSession
 
-	mu     sync.Mutex // of what follows
 	counts map[string]uint64
 	total  uint64
 	other  uint64 // in stacks that found no room
-	err    error
 }
 
 // maxTopStacks is how many stacks are told apart: nobody reads more.
 const maxTopStacks = 4096
-
-func (t *topStacks) collect(group *cgroup) {
-	defer close(t.done)
-	if group != nil {
-		group = group.again()
-	}
-	for ev, err := range t.session.Events() {
-		if err != nil && ev.Probe == nil {
-			t.mu.Lock()
-			t.err = err
-			t.mu.Unlock()
-			return
-		}
-		if ev.Stack == nil || group != nil && !group.has(ev.PID, 1) {
-			continue
-		}
-		t.add(stackText(ev.Stack), 1)
-	}
-}
 
 // stackText returns a stack as text, a line for each function: the same in all processes
 // that run the same files, wherever they have mapped them.
@@ -102,11 +84,8 @@ func (t *topStacks) add(stack string, n uint64) {
 func (t *topStacks) Lines(n int) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case t.err != nil:
-		return []string{t.err.Error()}
-	case t.total == 0:
-		return []string{"no event yet"}
+	if lines := t.instead(t.total == 0); lines != nil {
+		return lines
 	}
 	stacks := make([]string, 0, len(t.counts))
 	for stack := range t.counts {
@@ -129,10 +108,4 @@ func (t *topStacks) Lines(n int) []string {
 		}
 	}
 	return lines[:min(n, len(lines))]
-}
-
-func (t *topStacks) Close() error {
-	err := t.session.Close()
-	<-t.done
-	return err
 }

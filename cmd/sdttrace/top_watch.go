@@ -36,46 +36,22 @@ func (s *topSource) Events(ctx context.Context, probe string, pid, sample int) (
 		return nil, err
 	}
 	opts.Sample, opts.MaxString, opts.RingSize = sample, 256, 1<<20
-	session, err := attach.Open(ctx, s.selectorsOf(probe), opts)
-	if err != nil {
+	t, m := &topEvents{}, &meanings{table: s.f.meanings.table}
+	if err := s.follow(ctx, &t.topSession, probe, opts, func(ev *event.Event) { t.add(m, ev) }); err != nil {
 		return nil, err
 	}
-	t := &topEvents{session: session, done: make(chan struct{})}
-	go t.collect(&meanings{table: s.f.meanings.table}, s.group)
 	return t, nil
 }
 
 // topEvents are the last events of a probe.
 type topEvents struct {
-	session *attach.Session
-	done    chan struct{}
+	topSession
 
-	mu    sync.Mutex // of what follows
 	lines []string
-	err   error
 }
 
 // maxTopEvents is how many events are kept: more than a screen has lines.
 const maxTopEvents = 512
-
-func (t *topEvents) collect(m *meanings, group *cgroup) {
-	defer close(t.done)
-	if group != nil {
-		group = group.again()
-	}
-	for ev, err := range t.session.Events() {
-		if err != nil && ev.Probe == nil {
-			t.mu.Lock()
-			t.err = err
-			t.mu.Unlock()
-			return
-		}
-		if group != nil && !group.has(ev.PID, 1) {
-			continue
-		}
-		t.add(m, &ev)
-	}
-}
 
 func (t *topEvents) add(m *meanings, ev *event.Event) {
 	m.event(ev)
@@ -91,19 +67,10 @@ func (t *topEvents) add(m *meanings, ev *event.Event) {
 func (t *topEvents) Lines(n int) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case t.err != nil:
-		return []string{t.err.Error()}
-	case len(t.lines) == 0:
-		return []string{"no event yet"}
+	if lines := t.instead(len(t.lines) == 0); lines != nil {
+		return lines
 	}
 	return append([]string(nil), t.lines[max(0, len(t.lines)-n):]...)
-}
-
-func (t *topEvents) Close() error {
-	err := t.session.Close()
-	<-t.done
-	return err
 }
 
 // Histogram adds up the values of an argument.
