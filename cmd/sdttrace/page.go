@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -44,14 +43,10 @@ func (f *traceFlags) printPage(t *timeline, cancel context.CancelFunc, stdout io
 // addPage adds events and pairs until there are enough or no more. Counts are complete then.
 func (f *traceFlags) addPage(p *page.Page, t *timeline, cancel context.CancelFunc) error {
 	failed := make([]error, len(t.pairs)+1) // the first one of each session
-	var wait sync.WaitGroup
-	if t.events != nil {
-		wait.Go(func() { failed[0] = f.addPageEvents(p, t.events, cancel) })
-	}
-	for i, pairs := range t.pairs {
-		wait.Go(func() { failed[i+1] = f.addPagePairs(p, pairs, t.events == nil) })
-	}
-	wait.Wait()
+	t.read(
+		func(s *attach.Session) { failed[0] = f.addPageEvents(p, s, cancel) },
+		func(i int, pairs *attach.Pairs) { failed[i+1] = f.addPagePairs(p, pairs, t.events == nil) },
+	)
 	return errors.Join(errors.Join(failed...), t.Close())
 }
 

@@ -151,6 +151,19 @@ func (f *traceFlags) openTimeline(ctx context.Context, probes []string, opts *at
 	return opened, nil
 }
 
+// read reads all sessions at once, until nothing follows: that of events, if there is one,
+// and that of each span.
+func (t *timeline) read(events func(*attach.Session), pairs func(span int, p *attach.Pairs)) {
+	var wait sync.WaitGroup
+	if t.events != nil {
+		wait.Go(func() { events(t.events) })
+	}
+	for i, p := range t.pairs {
+		wait.Go(func() { pairs(i, p) })
+	}
+	wait.Wait()
+}
+
 // printTimeline writes events and slices until there are enough or no more.
 func (f *traceFlags) printTimeline(t *timeline, cancel context.CancelFunc, stdout, stderr io.Writer) (err error) {
 	out, err := createOutput(f.timeline.path, stdout)
@@ -163,14 +176,7 @@ func (f *traceFlags) printTimeline(t *timeline, cancel context.CancelFunc, stdou
 		o.Names = nameOfProcess
 	}
 	w := &timelineWriter{w: perfetto.New(out, o), limit: f.limit, cancel: cancel}
-	var wait sync.WaitGroup
-	if t.events != nil {
-		wait.Go(func() { w.writeEvents(t.events) })
-	}
-	for i := range t.pairs {
-		wait.Go(func() { w.writePairs(t.pairs[i], len(t.spans[i].key) > 0) })
-	}
-	wait.Wait()
+	t.read(w.writeEvents, func(i int, p *attach.Pairs) { w.writePairs(p, len(t.spans[i].key) > 0) })
 	if flows, counters := w.w.Missing(); !f.quiet {
 		for _, path := range flows {
 			fmt.Fprintf(stderr, "sdttrace: --flow %s drew nothing: no event had this argument\n", path)
