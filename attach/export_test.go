@@ -2,10 +2,12 @@ package attach
 
 import (
 	"context"
+	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -88,4 +90,16 @@ func Keep(a *Aggregate) error {
 			return err
 		}
 	}
+}
+
+// LoadOwn declares a probe of this process, for tests on both sides of the API.
+func LoadOwn(t *testing.T, name string) *provider.Probe1[uint64] {
+	t.Helper()
+	p := provider.New(name, nil)
+	probe := provider.NewProbe1[uint64](p, "fired", "n")
+	if err := p.Load(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return probe
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/needs"
-	"github.com/go-usdt/usdt/provider"
 )
 
 // countdown is a context that is done after some number of calls of Err.
@@ -37,22 +36,10 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// loadOwn declares a probe of this process.
-func loadOwn(t *testing.T, name string) *provider.Probe1[uint64] {
-	t.Helper()
-	p := provider.New(name, nil)
-	probe := provider.NewProbe1[uint64](p, "fired", "n")
-	if err := p.Load(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	return probe
-}
-
 // TestInterrupted interrupts Open wherever it checks its context, from the first
 // look to the last link, and checks that it ends there and leaves nothing behind.
 func TestInterrupted(t *testing.T) {
-	loadOwn(t, "interrupted")
+	LoadOwn(t, "interrupted")
 	for _, test := range []struct {
 		name string
 		o    Options
@@ -99,7 +86,7 @@ func TestInterrupted(t *testing.T) {
 // TestReaderGoesOn checks that readers of events do not wait while late sites are
 // planned, however long that takes.
 func TestReaderGoesOn(t *testing.T) {
-	probe := loadOwn(t, "goeson")
+	probe := LoadOwn(t, "goeson")
 	s, err := Open(t.Context(), []string{"goeson:fired"}, &Options{Target: Target{PIDs: []int{os.Getpid()}}, Rescan: time.Hour})
 	if missing := (*privilege.Error)(nil); errors.As(err, &missing) {
 		needs.Skip(t, "%v", err)
@@ -147,7 +134,7 @@ func TestReaderGoesOn(t *testing.T) {
 // TestEventsGoOn checks that Events and Views go on after an event whose
 // arguments cannot be decoded.
 func TestEventsGoOn(t *testing.T) {
-	probe := loadOwn(t, "eventsgoon")
+	probe := LoadOwn(t, "eventsgoon")
 	for _, views := range []bool{false, true} {
 		s, err := Open(t.Context(), []string{"eventsgoon:fired"}, &Options{Target: Target{PIDs: []int{os.Getpid()}}})
 		if missing := (*privilege.Error)(nil); errors.As(err, &missing) {

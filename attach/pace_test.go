@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/provider"
 )
 
 // paced is what a thread of its own has read of a session.
@@ -60,22 +59,11 @@ func waits() (int, error) {
 	return strconv.Atoi(strings.TrimSpace(line))
 }
 
-func loadPaced(t *testing.T, name string) *provider.Probe1[uint64] {
-	t.Helper()
-	p := provider.New(name, nil)
-	probe := provider.NewProbe1[uint64](p, "fired", "n")
-	if err := p.Load(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	return probe
-}
-
 // TestPacedStream fires events that follow each other closely, but not so closely that the
 // reader finds several. It must not be woken up for each, and gets all of them in order,
 // also those that have fired just before it is stopped.
 func TestPacedStream(t *testing.T) {
-	probe := loadPaced(t, "pacedstream")
+	probe := attach.LoadOwn(t, "pacedstream")
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(link.String(), func(t *testing.T) {
 			s := open(t, "pacedstream:fired", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Link: link})
@@ -116,7 +104,7 @@ func TestLoneEvent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: on emulated machines an event takes as long as a pause")
 	}
-	probe := loadPaced(t, "loneevent")
+	probe := attach.LoadOwn(t, "loneevent")
 	s := open(t, "loneevent:fired", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	p := readPaced(s, 1)
 	const events, apart, prompt = 100, 600 * time.Microsecond, 390 * time.Microsecond
@@ -145,7 +133,7 @@ func TestLoneEvent(t *testing.T) {
 // TestEventsBehindLull fires a burst, and one event more at about the time when the reader
 // no longer looks for itself: it must be woken up for that.
 func TestEventsBehindLull(t *testing.T) {
-	probe := loadPaced(t, "behindlull")
+	probe := attach.LoadOwn(t, "behindlull")
 	s := open(t, "behindlull:fired", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	const rounds, events = 60, 50
 	p := readPaced(s, rounds*(events+1))
