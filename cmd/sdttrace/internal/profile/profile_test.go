@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,6 +21,23 @@ func fire(p *Profile, pid int, text string, args []event.Arg, pcs ...uint64) {
 	p.Add(&event.Event{PID: pid, Comm: "co;mm", Provider: "p", Name: "n", Args: args, Stack: &event.Stack{PCs: pcs}})
 }
 
+// written returns what a profile is in both formats.
+func written(t *testing.T, p *Profile) (folded string, read *pprof.Profile) {
+	t.Helper()
+	var text, binary bytes.Buffer
+	if err := errors.Join(p.WriteFolded(&text), p.WritePprof(&binary)); err != nil {
+		t.Fatal(err)
+	}
+	read, err := pprof.Parse(&binary)
+	if err == nil {
+		err = read.CheckValid()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text.String(), read
+}
+
 // TestProfile checks sums, tags and texts of both formats, also of names that a process
 // has made up.
 func TestProfile(t *testing.T) {
@@ -34,23 +52,10 @@ func TestProfile(t *testing.T) {
 	if p.Left != 2 {
 		t.Errorf("%d events have no number, want 2", p.Left)
 	}
-	var folded, binary bytes.Buffer
-	if err := p.WriteFolded(&folded); err != nil {
-		t.Fatal(err)
-	}
+	folded, read := written(t, p)
 	want := "co:mm;[unknown];[unknown];[unknown] 6000000000\nco:mm;[unknown];[unknown] -1000000000\n"
-	if got := folded.String(); got != want {
-		t.Errorf("folded %q, want %q", got, want)
-	}
-	if err := p.WritePprof(&binary); err != nil {
-		t.Fatal(err)
-	}
-	read, err := pprof.Parse(&binary)
-	if err == nil {
-		err = read.CheckValid()
-	}
-	if err != nil {
-		t.Fatal(err)
+	if folded != want {
+		t.Errorf("folded %q, want %q", folded, want)
 	}
 	var got []string
 	for _, s := range read.Sample {
@@ -78,16 +83,9 @@ func TestInlined(t *testing.T) {
 		t.Errorf("%d places, want 1", len(p.all))
 	}
 	p.samples["x"] = &sample{stack: []*calls{first}, comm: "c", values: []int64{3}}
-	var folded, binary bytes.Buffer
-	if err := p.WriteFolded(&folded); err != nil || folded.String() != "c;out;in 3\n" {
-		t.Errorf("folded %q, %v", folded.String(), err)
-	}
-	if err := p.WritePprof(&binary); err != nil {
-		t.Fatal(err)
-	}
-	read, err := pprof.Parse(&binary)
-	if err != nil {
-		t.Fatal(err)
+	folded, read := written(t, p)
+	if folded != "c;out;in 3\n" {
+		t.Errorf("folded %q", folded)
 	}
 	l := read.Location[0]
 	if got := fmt.Sprintln(len(read.Location), l.Address, l.Mapping.File, l.Line[0].Function.Name, l.Line[0].Line, l.Line[1].Function.Name, l.Line[1].Line); got != "1 7 /m in 1 out 2\n" {
@@ -121,22 +119,9 @@ func TestGroups(t *testing.T) {
 	p.AddGroup(by, false, 1, time.Second) // of the next interval
 	p.AddGroup([]event.Arg{{Name: "comm", Value: "c"}, {Name: "stack"}}, false, 1, 2*time.Second)
 	p.AddGroup([]event.Arg{{Name: "comm"}, {Name: "stack"}}, true, 9, 3*time.Second)
-	var folded, binary bytes.Buffer
-	if err := p.WriteFolded(&folded); err != nil {
-		t.Fatal(err)
-	}
-	if want := "(other) 3000000000\n[unknown];[unknown] 7000000000\nc;[unknown] 2000000000\n"; folded.String() != want {
-		t.Errorf("folded %q, want %q", folded.String(), want)
-	}
-	if err := p.WritePprof(&binary); err != nil {
-		t.Fatal(err)
-	}
-	read, err := pprof.Parse(&binary)
-	if err == nil {
-		err = read.CheckValid()
-	}
-	if err != nil {
-		t.Fatal(err)
+	folded, read := written(t, p)
+	if want := "(other) 3000000000\n[unknown];[unknown] 7000000000\nc;[unknown] 2000000000\n"; folded != want {
+		t.Errorf("folded %q, want %q", folded, want)
 	}
 	var got []string
 	for _, s := range read.Sample {
