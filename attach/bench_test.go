@@ -135,12 +135,14 @@ func BenchmarkAttach(b *testing.B) {
 	}
 }
 
-func init() { roles["fire"] = tracee.Obey(fireChild()) }
+func init() {
+	roles["fire"] = tracee.Obey(fireChild("bench", func(fire func()) { fire() }))
+}
 
-// fireChild fires as often as its commands say. The last argument is 7, or the
-// command's second number.
-func fireChild() func(string) error {
-	p := provider.New("bench", nil)
+// fireChild fires a provider's probe as often as its commands say, called by run. The last
+// argument is 7, or the command's second number.
+func fireChild(name string, run func(fire func())) func(string) error {
+	p := provider.New(name, nil)
 	three := provider.NewProbe3[uint64, int32, uint64](p, "three", "a", "b", "c")
 	return func(command string) error {
 		if command == "load" {
@@ -150,9 +152,11 @@ func fireChild() func(string) error {
 		if got, err := fmt.Sscan(command, &n, &last); got == 0 {
 			return err
 		}
-		for i := range n {
-			three.Fire(uint64(i), int32(i), last)
-		}
+		run(func() {
+			for i := range n {
+				three.Fire(uint64(i), int32(i), last)
+			}
+		})
 		return nil
 	}
 }

@@ -1,10 +1,6 @@
 package attach_test
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"testing"
@@ -13,31 +9,11 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
-	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { roles["fire-deep"] = tracee.Obey(fireDeepChild()) }
-
-// fireDeepChild fires as often as its command says, with more than 20 calls on the stack. The
-// last argument is 7, or the command's second number.
-func fireDeepChild() func(string) error {
-	p := provider.New("benchdeep", nil)
-	three := provider.NewProbe3[uint64, int32, uint64](p, "three", "a", "b", "c")
-	return func(command string) error {
-		if command == "load" {
-			return p.Load()
-		}
-		n, last := 0, uint64(7)
-		if got, err := fmt.Sscan(command, &n, &last); got == 0 {
-			return err
-		}
-		deeper(30, func() {
-			for i := range n {
-				three.Fire(uint64(i), int32(i), last)
-			}
-		})
-		return nil
-	}
+// It fires with more than 20 calls on the stack.
+func init() {
+	roles["fire-deep"] = tracee.Obey(fireChild("benchdeep", func(fire func()) { deeper(30, fire) }))
 }
 
 //go:noinline
@@ -56,7 +32,7 @@ var stackWays = map[string]func(t testing.TB, p *tracee.Program, events int) (de
 	"session": stacksToSession,
 	"groups":  stacksToGroups,
 	"bpftrace-printed": func(t testing.TB, p *tracee.Program, events int) (delivered int, fired, read time.Duration) {
-		return stacksToBpftrace(t, p, events, `printf("%s#7\n", ustack(28))`)
+		return stacksToBpftrace(t, p, events, `printf("%s 7\n", ustack(28))`)
 	},
 	"bpftrace-groups": func(t testing.TB, p *tracee.Program, events int) (delivered int, fired, read time.Duration) {
 		return stacksToBpftrace(t, p, events, `@[ustack(28)] = count()`)
@@ -140,52 +116,8 @@ func stacksToGroups(t testing.TB, p *tracee.Program, events int) (delivered int,
 // stacksToBpftrace is stacksToSession for a program of bpftrace. It returns the lines that it
 // prints, and no fewer than one.
 func stacksToBpftrace(t testing.TB, p *tracee.Program, events int, action string) (delivered int, fired, read time.Duration) {
-	cmd := exec.Command("bpftrace", "-B", "full", "-p", fmt.Sprint(p.PID()), "-e",
-		`usdt:*:benchdeep:three { if (arg2 == 8) { printf("warm\n"); } else { `+action+`; } }`)
+	program := `usdt:*:benchdeep:three { if (arg2 == 8) { printf("warm 8\n"); } else { ` + action + `; } }`
 	// Without the cache it reads the symbols of the program anew for each stack.
-	cmd.Env = append(os.Environ(), fmt.Sprintf("BPFTRACE_PERF_RB_PAGES=%d", 64<<20/os.Getpagesize()/cpus(t)), "BPFTRACE_CACHE_USER_SYMBOLS=1")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Process.Kill()
-	first, received := make(chan struct{}), make(chan int)
-	go func() {
-		n, lines, warm := 0, bufio.NewScanner(out), false
-		for lines.Scan() {
-			switch line := lines.Bytes(); {
-			case bytes.HasSuffix(line, []byte("#7")):
-				n++
-			case bytes.Equal(line, []byte("warm")) && !warm:
-				warm = true
-				close(first)
-			}
-		}
-		received <- n
-	}()
-	for deadline, waiting := time.After(30*time.Second), true; waiting; {
-		p.Do("100 8")
-		select {
-		case <-first:
-			waiting = false
-		case <-deadline:
-			t.Fatalf("bpftrace delivers nothing: %s", stderr.String())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	start := time.Now()
-	p.Do("%d", events)
-	fired = time.Since(start)
-	cmd.Process.Signal(os.Interrupt)
-	delivered = <-received
-	read = time.Since(start)
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("bpftrace: %v %s", err, stderr.String())
-	}
+	delivered, fired, read = readBpftrace(t, p, events, program, 64<<20, "BPFTRACE_CACHE_USER_SYMBOLS=1")
 	return max(delivered, 1), fired, read
 }

@@ -79,10 +79,19 @@ func toSession(t testing.TB, p *tracee.Program, events, buffer int) (int, time.D
 
 // toBpftrace is toSession for a bpftrace that writes into a pipe.
 func toBpftrace(t testing.TB, p *tracee.Program, events, buffer int) (int, time.Duration) {
-	pagesPerCPU := buffer / os.Getpagesize() / cpus(t)
-	cmd := exec.Command("bpftrace", "-B", "full", "-p", fmt.Sprint(p.PID()), "-e",
-		`usdt:*:bench:three { printf("%d %d %d\n", arg0, arg1, arg2); }`)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("BPFTRACE_PERF_RB_PAGES=%d", pagesPerCPU))
+	n, took, _ := readBpftrace(t, p, events, `usdt:*:bench:three { printf("%d %d %d\n", arg0, arg1, arg2); }`, buffer)
+	if n == 0 {
+		t.Fatal("bpftrace delivered no event")
+	}
+	return n, took
+}
+
+// readBpftrace has a child fire events, whose last argument is 7, for a program of bpftrace.
+// It returns how many lines end in " 7", how long firing takes, and how long it is until the
+// last line is read. For events that end in 8 instead, the program prints such lines.
+func readBpftrace(t testing.TB, p *tracee.Program, events int, program string, buffer int, env ...string) (delivered int, fired, read time.Duration) {
+	cmd := exec.Command("bpftrace", "-B", "full", "-p", fmt.Sprint(p.PID()), "-e", program)
+	cmd.Env = append(append(os.Environ(), env...), fmt.Sprintf("BPFTRACE_PERF_RB_PAGES=%d", buffer/os.Getpagesize()/cpus(t)))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -99,8 +108,7 @@ func toBpftrace(t testing.TB, p *tracee.Program, events, buffer int) (int, time.
 	go func() {
 		n, lines := 0, bufio.NewScanner(out)
 		for warm := false; lines.Scan(); {
-			line := lines.Bytes()
-			switch {
+			switch line := lines.Bytes(); {
 			case bytes.HasSuffix(line, []byte(" 7")):
 				n++
 			case bytes.HasSuffix(line, []byte(" 8")) && !warm:
@@ -122,13 +130,14 @@ func toBpftrace(t testing.TB, p *tracee.Program, events, buffer int) (int, time.
 	}
 	start := time.Now()
 	p.Do("%d", events)
-	took := time.Since(start)
+	fired = time.Since(start)
 	cmd.Process.Signal(os.Interrupt)
-	n := <-received
-	if err := cmd.Wait(); err != nil || n == 0 {
-		t.Fatalf("bpftrace delivered %d events: %v %s", n, err, stderr.String())
+	delivered = <-received
+	read = time.Since(start)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("bpftrace delivered %d events: %v %s", delivered, err, stderr.String())
 	}
-	return n, took
+	return delivered, fired, read
 }
 
 func cpus(t testing.TB) int {
