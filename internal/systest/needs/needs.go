@@ -58,12 +58,17 @@ func Run(t testing.TB, name string, args ...string) string {
 // the program's path.
 func Build(t testing.TB, dir string, env ...string) string {
 	t.Helper()
-	Tools(t, "go")
 	out := filepath.Join(t.TempDir(), filepath.Base(dir))
+	build(t, out, dir, env...)
+	return out
+}
+
+func build(t testing.TB, out, dir string, env ...string) {
+	t.Helper()
+	Tools(t, "go")
 	cmd := exec.Command("go", "build", "-o", out, "github.com/go-usdt/usdt/"+dir)
 	cmd.Env = append(os.Environ(), env...)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", dir, err, msg)
 	}
-	return out
 }

@@ -15,8 +15,15 @@ import (
 
 func TestMain(m *testing.M) {
 	tracee.Run(tracee.Roles{"shop": shop})
-	os.Exit(leftover.Run(m))
+	status := leftover.Run(m)
+	if err := programs.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
 }
+
+var programs needs.Programs
 
 // paths are texts of requests: those of people, and those of people who mean harm.
 var paths = []string{
@@ -89,5 +96,5 @@ func (p *probes) fail(id int) { p.done.Fire(uint64(id), statusOf(id), tookOf(id)
 // build builds sdttrace.
 func build(t testing.TB) string {
 	t.Helper()
-	return needs.Build(t, "cmd/sdttrace")
+	return programs.Build(t, "cmd/sdttrace")
 }

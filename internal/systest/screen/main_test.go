@@ -16,8 +16,15 @@ import (
 
 func TestMain(m *testing.M) {
 	tracee.Run(tracee.Roles{"fire": fire, "many": many})
-	os.Exit(leftover.Run(m))
+	status := leftover.Run(m)
+	if err := programs.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
 }
+
+var programs needs.Programs
 
 // fire fires the probes PROVIDER:often a thousand times a second and PROVIDER:seldom
 // ten times, until its input ends.
@@ -77,7 +84,7 @@ func start(t testing.TB, role, provider string) *tracee.Program {
 // build builds sdttrace.
 func build(t testing.TB) string {
 	t.Helper()
-	return needs.Build(t, "cmd/sdttrace")
+	return programs.Build(t, "cmd/sdttrace")
 }
 
 // checkClean checks that nobody is attached to a program's probes.
