@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/tracefile"
@@ -38,7 +39,7 @@ USDT_RECORDER=DIR. It needs no privilege but to read the file, and the process
 need not live any more: however it ended, by kill -9, a panic or for want of
 memory, its last events are in the file.
 
-A FILE is a recording of either kind, a DIR stands for all recordings in it. A PID is of a
+A FILE is a recording of either kind, a DIR stands for all recordings in it that can be read. A PID is of a
 process that runs, or, in the directory of USDT_RECORDER or --dir, of one that
 ran. PROBE is [PATH:]PROVIDER:NAME, as for sdttrace; without any, all probes are
 shown. Events of several recordings are merged by the time at which they fired, and
@@ -60,6 +61,9 @@ flight recorders keep none.`,
 			probes, err := f.openReplay(args, dir)
 			if err != nil {
 				return err
+			}
+			for _, err := range f.replayed.unreadable {
+				fmt.Fprintf(printable.Writer(stderr), "sdttrace: %v; it is left out\n", err)
 			}
 			if err := f.checkGiven(cmd.Flags()); err != nil {
 				return usageError{err}
@@ -102,6 +106,9 @@ func (f *traceFlags) openReplay(args []string, dir string) (probes []string, err
 		}
 		if files == nil {
 			probes = append(probes, arg)
+		}
+		if info, err := os.Stat(arg); err == nil && info.IsDir() {
+			files = f.replayed.readable(files)
 		}
 		for _, file := range files {
 			if !slices.Contains(f.replayed.files, file) {
@@ -254,7 +261,45 @@ func pathOf(pid int, m *procfs.Mapping) string {
 }
 
 // replayed are recordings.
-type replayed struct{ files []string }
+type replayed struct {
+	files      []string
+	unreadable []error // of files that directories have
+}
+
+// readable returns those of a directory's files that can be read, and notes why others cannot.
+// It returns all if none can: the error will say why.
+func (r *replayed) readable(files []string) []string {
+	var some []string
+	var errs []error
+	for _, path := range files {
+		if err := readRecording(path); err != nil {
+			errs = append(errs, fmt.Errorf("read the recording %s: %w", path, err))
+			continue
+		}
+		some = append(some, path)
+	}
+	if len(some) == 0 {
+		return files
+	}
+	r.unreadable = append(r.unreadable, errs...)
+	return some
+}
+
+// readRecording returns why a file cannot be read as a recording of either kind.
+func readRecording(path string) error {
+	if tracefile.Is(path) {
+		f, err := tracefile.Open(path)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	f, err := ring.OpenRecording(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
 
 // announce says on stderr what the recordings have kept.
 func (r *replayed) announce(stderr io.Writer) {
