@@ -116,12 +116,15 @@ func (o *Options) obeyEnvironment() (disabled bool, err error) {
 		}
 		n, unit := sys.Number(size)
 		switch unit {
+		case "":
 		case "K":
 			n <<= 10
 		case "M":
 			n <<= 20
 		case "G":
 			n <<= 30
+		default:
+			return false, errorf("USDT_RECORDER has the size %q, want bytes, or a number with K, M or G", size)
 		}
 		o.Recorder = &Recorder{Dir: dir, Size: n}
 	}

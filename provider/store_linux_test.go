@@ -232,6 +232,13 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("got %v, want an error that says what USDT_BACKING may be", err)
 	}
 
+	t.Setenv("USDT_BACKING", "file")
+	t.Setenv("USDT_RECORDER", t.TempDir()+",1MB")
+	if err := load(); err == nil || !strings.Contains(err.Error(), `USDT_RECORDER has the size "1MB", want bytes, or a number with K, M or G`) {
+		t.Errorf("got %v, want an error that says what a size may be", err)
+	}
+	t.Setenv("USDT_RECORDER", "")
+
 	t.Setenv("USDT_DISABLE", "1")
 	before := mappings(t, "usdt:") + mappings(t, "stored-")
 	if err := load(); err != nil {
