@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -58,6 +59,13 @@ func Open(pids []int) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Whoever looks for watchers of probes takes an event without a program for one of perf's, whose
+	// probe the kernel does not tell (package watch). This program never runs, since the event never
+	// counts, and the events keep it.
+	program, _ := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "usdt_maps", Type: ebpf.PerfEvent, License: "Dual MIT/GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	defer program.Close()
 	for cpu := range cpus {
 		r, err := openRing(cpu)
 		if errors.Is(err, unix.ENODEV) {
@@ -68,6 +76,9 @@ func Open(pids []int) (*Log, error) {
 			return nil, err
 		}
 		l.rings = append(l.rings, r)
+		if program != nil {
+			unix.IoctlSetInt(r.fd, unix.PERF_EVENT_IOC_SET_BPF, program.FD()) // without it, only more is said than is sure
+		}
 	}
 	if l.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
 		l.release()

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/symbols"
 )
@@ -202,5 +203,25 @@ func TestCloseWaits(t *testing.T) {
 	<-l.shown
 	if calls != 1 {
 		t.Errorf("%d processes were looked at, want 1", calls)
+	}
+}
+
+// TestNoWatcher checks that the kernel tells the log's events from those of perf, which may watch
+// probes.
+func TestNoWatcher(t *testing.T) {
+	l := openLog(t, nil)
+	perf, err := openRing(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer perf.close()
+	for _, r := range append([]*ring{perf}, l.rings...) {
+		u, err := sys.TaskPerfUprobe(os.Getpid(), r.fd)
+		if errors.Is(err, unix.EPERM) {
+			needs.Skip(t, "needs CAP_SYS_ADMIN: %v", err)
+		}
+		if want := r == perf; errors.Is(err, unix.ENOENT) != want || u != nil {
+			t.Errorf("of an event the kernel tells %v, %v: without a program is %v", u, err, want)
+		}
 	}
 }
