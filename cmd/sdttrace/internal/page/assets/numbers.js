@@ -19,7 +19,7 @@ function quantile(values, part) {
     seen += n;
     if (seen >= want) {
       const [low, high] = bucketBounds(b);
-      return Math.min(values.Max, Math.max(values.Min, (low + high) / 2));
+      return (Math.max(values.Min, low) + Math.min(values.Max, high)) / 2;
     }
   }
   return values.Max;
