@@ -162,6 +162,15 @@ func TestRecordFull(t *testing.T) {
 	if n == 0 || n == 20000 {
 		t.Errorf("%d events", n)
 	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if st, err := r.Stats(); err != nil || st.Received != uint64(n) || st.Unread == 0 || st.Received+st.Unread+st.Lost != st.Fired {
+		t.Errorf("%d events of %+v, %v", n, st, err)
+	}
+	if st, err := s.Stats(); err != nil || st.Lost != 0 || st.Received != uint64(n) {
+		t.Errorf("replayed %d events, %+v, %v", n, st, err)
+	}
 }
 
 // TestRecordLimits checks that writing ends at a number of events, and at a size.

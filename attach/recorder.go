@@ -81,7 +81,8 @@ const (
 // end, a limit is reached or w returns an error. limits may be nil. It writes when 256 KiB
 // have been gathered, and ten times a second: whatever becomes of this process, what was
 // written can be read. If w is an [os.File], what could only be written in part is removed
-// again before the error is returned. Write is called once.
+// again before the error is returned. Events that could not be written are unread, as Stats
+// counts them. Write is called once.
 func (r *Recorder) Write(w io.Writer, limits *RecordLimits) error {
 	if limits == nil {
 		limits = &RecordLimits{}
@@ -223,13 +224,13 @@ func (o *fileOutput) flushNowAndThen(stop <-chan struct{}) {
 	}
 }
 
-// count writes what became of events.
+// count writes what became of events, behind those that have been gathered.
 func (o *fileOutput) count() {
 	st, err := o.r.Stats()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.failLocked(err)
-	o.failLocked(o.file.Count(&tracefile.Counts{Fired: st.Fired, Recorded: o.events, Lost: st.Lost, Filtered: st.Filtered, Missed: st.Missed}))
+	o.failLocked(cmp.Or(err, o.file.Flush()))
+	o.failLocked(o.file.Count(&tracefile.Counts{Fired: st.Fired, Recorded: o.file.Records(), Lost: st.Lost, Filtered: st.Filtered, Missed: st.Missed}))
 }
 
 func (o *fileOutput) fail(err error) {
@@ -253,5 +254,8 @@ func (o *fileOutput) end(w io.Writer) error {
 	}
 	o.count()
 	o.fail(o.file.End())
+	unwritten := o.events - o.file.Records()
+	o.r.unread.Add(unwritten)
+	o.r.received.Add(-unwritten)
 	return o.err
 }

@@ -2,6 +2,7 @@ package attach
 
 import (
 	"errors"
+	"math"
 
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
@@ -49,5 +50,8 @@ func (f traceFile) stack(number uint64) *event.Stack {
 func (f traceFile) stats() Stats {
 	c := &f.Counts
 	lost := c.Lost + f.Illegible
+	if lost < c.Lost {
+		lost = math.MaxUint64 // of a file that lies
+	}
 	return Stats{Fired: lost + c.Missed, Lost: lost, Missed: c.Missed, Full: c.Lost}
 }

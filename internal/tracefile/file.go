@@ -214,7 +214,7 @@ func (f *File) Records() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		numbers := map[uint32]uint32{}
 		sites, offset := uint32(0), uint64(0)
-		read, missing := uint64(0), uint64(0)
+		read := uint64(0)
 		f.calls, f.Illegible = calls{}, 0
 		for c, payload := range f.walk(func(t tag) bool { return t != tagInfo && t != tagEnd }) {
 			switch {
@@ -227,9 +227,8 @@ func (f *File) Records() iter.Seq2[[]byte, error] {
 			case c.tag == tagCount:
 				var counts Counts
 				if json.Unmarshal(payload, &counts) == nil && counts.Recorded >= read {
-					missing = counts.Recorded - read
+					f.Illegible = counts.Recorded - read
 				}
-				f.Illegible = missing
 			case c.tag == tagSite && int(sites) < len(f.Sites):
 				numbers[f.Sites[sites].Number] = sites
 				sites++

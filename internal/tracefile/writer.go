@@ -19,7 +19,9 @@ type Writer struct {
 	offset  int64      // of the last time chunk
 	timed   bool       // there is one
 	written int64
-	err     error // the first one; nothing is written behind it
+	waiting uint64 // records in buf
+	records uint64 // written
+	err     error  // the first one; nothing is written behind it
 }
 
 // NewWriter begins a file.
@@ -35,6 +37,9 @@ func NewWriter(w io.Writer, info *Info) (*Writer, error) {
 
 // Written returns the number of bytes of the whole chunks that have been written.
 func (f *Writer) Written() int64 { return f.written }
+
+// Records returns the number of records that have been written.
+func (f *Writer) Records() uint64 { return f.records }
 
 // Err returns the first error; nothing was written after it.
 func (f *Writer) Err() error { return f.err }
@@ -75,6 +80,7 @@ func (f *Writer) Add(rec []byte, at int64) error {
 	}
 	f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(rec)))
 	f.buf = append(f.buf, rec...)
+	f.waiting++
 	if len(f.buf) >= bufferSize {
 		return f.Flush()
 	}
@@ -112,8 +118,10 @@ func (f *Writer) Flush() error {
 	f.flushCalls()
 	if f.Waiting() {
 		putHeader(f.buf, tagData, f.buf[chunkSize:])
-		f.write(f.buf)
-		f.buf = f.buf[:chunkSize]
+		if f.write(f.buf); f.err == nil {
+			f.records += f.waiting
+		}
+		f.buf, f.waiting = f.buf[:chunkSize], 0
 	}
 	return f.err
 }
@@ -128,7 +136,7 @@ func (f *Writer) End() error {
 // Mend continues after an error, once the file has been cut off at Written: what could not
 // be written is lost.
 func (f *Writer) Mend() {
-	f.err, f.buf = nil, f.buf[:chunkSize]
+	f.err, f.buf, f.waiting = nil, f.buf[:chunkSize], 0
 	if f.calls != nil {
 		f.calls.begin() // some of the entries may be lost
 	}
