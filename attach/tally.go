@@ -199,6 +199,9 @@ func (a *totals) takeIntervals() ([]Group, error) {
 	a.endInterval()
 	all := a.adding.past
 	a.adding.past = nil
+	if a.options.Interval == 0 {
+		a.adding.begin = time.Time{} // of the events until the next Read
+	}
 	return all, nil
 }
 
