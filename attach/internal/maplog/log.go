@@ -285,7 +285,9 @@ func (l *Log) life(pid int) *life {
 type State struct {
 	Images  int
 	Changes uint64 // another number when it has got code since from a file
-	Losses  uint64 // another number when something was lost since, perhaps of this process
+	// Losses is another number when something was lost since, perhaps of this process, and
+	// the kernel has said so: it does before the next thing that it tells of that CPU.
+	Losses uint64
 }
 
 // State returns what is known of a process. It is as new as what the caller has learnt of the

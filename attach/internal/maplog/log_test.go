@@ -109,9 +109,6 @@ func TestRegions(t *testing.T) {
 // TestLost checks that what the kernel had no room to tell is counted, each time.
 func TestLost(t *testing.T) {
 	l := openLog(t, nil)
-	if n := l.Lost(); n != 0 {
-		t.Fatalf("%d records were lost before", n)
-	}
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +137,7 @@ func TestLost(t *testing.T) {
 	if err := unix.SchedSetaffinity(0, &cpus); err != nil {
 		t.Fatal(err)
 	}
-	last := uint64(0)
+	last := l.Lost() // perhaps of other processes
 	for range 3 {
 		before := l.State(os.Getpid())
 		l.mu.Lock() // so that nobody reads
