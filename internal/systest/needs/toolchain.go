@@ -34,6 +34,9 @@ func Toolchain(t testing.TB, version string) string {
 			t.Fatalf("%s: no program in %s: %v", version, pattern, err)
 		}
 		for _, program := range programs {
+			if info, err := os.Stat(program); err == nil && info.Mode()&0o111 != 0 {
+				continue
+			}
 			if err := os.Chmod(program, 0o755); err != nil {
 				t.Fatal(err)
 			}
