@@ -175,9 +175,30 @@ func headOf(t *testing.T, body string) (head struct {
 	return head
 }
 
+// await waits until the server has noted something.
+func await(t *testing.T, s *Server, what string, noted func() bool) {
+	t.Helper()
+	locked := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return noted()
+	}
+	for deadline := time.Now().Add(time.Minute); !locked(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the server has not seen %s", what)
+		}
+	}
+}
+
+// wait has a server wait for its pages, however slow the machine is.
+func wait(s *Server) {
+	s.farewell, s.lastAnswers, s.absent, s.away = time.Minute, time.Minute, time.Hour, time.Hour
+}
+
 // TestUpdate waits for events, and for the end.
 func TestUpdate(t *testing.T) {
 	s, p := serving(t, Options{})
+	wait(s)
 	_, body, _ := request(t, s, "GET", "/update?tab=a", nil)
 	first := headOf(t, body)
 	if first.Contents.Total != 1 || first.Ended {
@@ -217,16 +238,7 @@ func TestUpdate(t *testing.T) {
 	}()
 	awaitRequest := func(n uint64) {
 		t.Helper()
-		seen := func() bool {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.requests >= n
-		}
-		for deadline := time.Now().Add(time.Minute); !seen(); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("the server has not seen request %d", n)
-			}
-		}
+		await(t, s, fmt.Sprintf("request %d", n), func() bool { return s.requests >= n })
 	}
 	awaitRequest(3)
 	p.Add(&event.Event{Time: time.Unix(1e9, 2), Provider: "p", Name: "n"})
@@ -256,9 +268,53 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestAnew has a page give up its request to send another, and sdttrace end between the two:
+// the page gets the end.
+func TestAnew(t *testing.T) {
+	s, _ := serving(t, Options{})
+	wait(s)
+	_, body, _ := request(t, s, "GET", "/update?tab=a", nil)
+	first := headOf(t, body)
+	asking, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	r, err := http.NewRequestWithContext(asking, "GET", "http://"+s.hosts[0]+"/update?tab=a&until=end&tag="+first.Tag, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(tokenHeader, s.token)
+	gaveUp := make(chan error, 1)
+	go func() {
+		answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+		if err == nil {
+			answer.Body.Close()
+		}
+		gaveUp <- err
+	}()
+	await(t, s, "the request", func() bool { return s.requests == 2 })
+	giveUp()
+	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+		t.Fatalf("the request that is given up: %v, want %v", err, context.Canceled)
+	}
+	await(t, s, "that the request is given up", func() bool { return !s.tabs["a"].waiting })
+	if s.allComplete() {
+		t.Fatal("the server does not wait for the page to ask anew")
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	<-s.ended
+	_, body, _ = request(t, s, "GET", "/update?tab=a&tag="+first.Tag, nil)
+	if last := headOf(t, body); !last.Ended {
+		t.Errorf("the last update is %+v, want the end", last)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestComplete checks for which pages the server waits in the end.
 func TestComplete(t *testing.T) {
 	s, _ := serving(t, Options{})
+	wait(s)
 	check := func(what string, want bool) {
 		t.Helper()
 		if got := s.allComplete(); got != want {
@@ -277,8 +333,24 @@ func TestComplete(t *testing.T) {
 	check("another one", false)
 	s.answered("b", third, false, false)
 	check("one that will ask again", false)
-	s.answered("b", s.see("b"), false, true)
-	check("one that is gone", true)
+	s.answered("b", s.see("b"), true, true)
+	check("one that gave up the answer with everything", false)
+	s.away = 0
+	check("one that did so long ago", true)
+	s.answered("b", s.see("b"), false, false)
+	check("one that asked anew", false)
+	s.absent = 0
+	check("one that asked long ago", true)
+	s.see("b")
+	check("one that asks now", false)
+	s.answered("b", s.see("b"), true, false)
+	s.see("c")
+	s.answered("c", s.see("c"), false, false)
+	s.see("d")
+	if _, kept := s.tabs["c"]; kept {
+		t.Error("a page that asked long ago is kept")
+	}
+	s.farewell = 0 // the rest does not ask
 }
 
 // TestSlowBrowser has a browser that reads nothing of a large answer: events are added, other

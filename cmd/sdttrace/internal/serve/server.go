@@ -52,6 +52,9 @@ type Server struct {
 	// farewell is how long pages may take to draw what they have and to fetch the end,
 	// lastAnswers how long answers may take that are being written then.
 	farewell, lastAnswers time.Duration
+	// absent is after how long a page that does not ask has been closed, away after how long
+	// one has that gave up its request: one that pauses, or goes on, does that to ask anew.
+	absent, away time.Duration
 
 	mu       sync.Mutex
 	tabs     map[string]tab // pages that are shown
@@ -64,6 +67,7 @@ type tab struct {
 	request  uint64 // the number of its last one
 	waiting  bool   // has a request that is not yet answered
 	complete bool   // has all
+	gone     bool   // gave its last request up
 }
 
 const (
@@ -72,14 +76,15 @@ const (
 	// patience is how long an update waits for events, so that the page learns that the
 	// server lives.
 	patience = 15 * time.Second
-	// absent is after how long a page that does not ask has been closed.
-	absent  = 10 * time.Second
-	maxTabs = 64
+	maxTabs  = 64
 )
 
 // New returns a server for a listener of [Listen], which it closes in the end.
 func New(l net.Listener, o Options) *Server {
-	s := &Server{o: o, listener: l, token: newToken(), hosts: hostsOf(l), served: make(chan error, 1), ended: make(chan struct{}), farewell: 10 * time.Second, lastAnswers: 3 * time.Second, tabs: map[string]tab{}}
+	s := &Server{
+		o: o, listener: l, token: newToken(), hosts: hostsOf(l), served: make(chan error, 1), ended: make(chan struct{}),
+		farewell: 10 * time.Second, lastAnswers: 3 * time.Second, absent: 10 * time.Second, away: 2 * time.Second, tabs: map[string]tab{},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.document)
 	mux.HandleFunc("GET /update", s.update)
@@ -135,11 +140,20 @@ func (s *Server) allComplete() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tabs {
-		if !t.complete && (t.waiting || time.Since(t.seen) < absent) {
+		if !t.complete && s.shown(t) {
 			return false
 		}
 	}
 	return true
+}
+
+// shown reports whether a page asks, or may still do so.
+func (s *Server) shown(t tab) bool {
+	within := s.absent
+	if t.gone {
+		within = s.away
+	}
+	return t.waiting || time.Since(t.seen) < within
 }
 
 // see notes that a page asks, and returns the request's number.
@@ -147,7 +161,7 @@ func (s *Server) see(name string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for other, o := range s.tabs {
-		if !o.waiting && time.Since(o.seen) > absent {
+		if !s.shown(o) {
 			delete(s.tabs, other)
 		}
 	}
@@ -158,17 +172,12 @@ func (s *Server) see(name string) uint64 {
 	return s.requests
 }
 
-// answered notes that a page's request ended. If the page is gone, it does not ask again,
-// unless it did so already: one that goes on gives its request up and sends another.
+// answered notes that a page's request ended, unless the page has sent another one since.
 func (s *Server) answered(name string, request uint64, complete, gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch t, known := s.tabs[name]; {
-	case !known || t.request != request:
-	case gone:
-		delete(s.tabs, name)
-	default:
-		s.tabs[name] = tab{seen: time.Now(), request: request, complete: complete}
+	if t, known := s.tabs[name]; known && t.request == request {
+		s.tabs[name] = tab{seen: time.Now(), request: request, complete: complete && !gone, gone: gone}
 	}
 }
 
