@@ -24,7 +24,14 @@ type tab struct {
 	ctx context.Context
 
 	mu       sync.Mutex
-	problems []string // that the page reported
+	problems []string                      // that the page reported
+	requests map[network.RequestID]request // those without an answer
+}
+
+// request is how far a page's request is.
+type request struct {
+	url  string
+	sent bool // on a connection
 }
 
 // patience is how long the browser may take for one thing, on a busy machine.
@@ -42,7 +49,7 @@ func open(t testing.TB, address string) *tab {
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
 	ctx, _ = chromedp.NewContext(ctx)
-	b := &tab{t: t, ctx: ctx}
+	b := &tab{t: t, ctx: ctx, requests: map[network.RequestID]request{}}
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Errorf("end the browser: %v", err)
@@ -67,8 +74,10 @@ func open(t testing.TB, address string) *tab {
 	return b
 }
 
-// notice keeps what must not happen.
+// notice keeps what must not happen, and which requests have no answer yet.
 func (b *tab) notice(ev any, own string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	problem := ""
 	switch ev := ev.(type) {
 	case *runtime.EventExceptionThrown:
@@ -79,13 +88,18 @@ func (b *tab) notice(ev any, own string) {
 			problem += fmt.Sprintf(" %s %s", a.Value, a.Description)
 		}
 	case *network.EventRequestWillBeSent:
+		b.requests[ev.RequestID] = request{ev.Request.URL, b.requests[ev.RequestID].sent}
 		if !strings.HasPrefix(ev.Request.URL, own) && !strings.HasPrefix(ev.Request.URL, "blob:") && !strings.HasPrefix(ev.Request.URL, "data:") {
 			problem = "the page asks for " + ev.Request.URL
 		}
+	case *network.EventRequestWillBeSentExtraInfo: // before the event above, or after it
+		b.requests[ev.RequestID] = request{b.requests[ev.RequestID].url, true}
+	case *network.EventResponseReceived:
+		delete(b.requests, ev.RequestID)
+	case *network.EventLoadingFailed:
+		delete(b.requests, ev.RequestID)
 	}
 	if problem != "" {
-		b.mu.Lock()
-		defer b.mu.Unlock()
 		b.problems = append(b.problems, problem)
 	}
 }

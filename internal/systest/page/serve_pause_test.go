@@ -38,7 +38,7 @@ func TestServePaused(t *testing.T) {
 	// To pause and to go on, and that once more: what came meanwhile is shown.
 	pausing.press("p")
 	pausing.awaitLive("off")
-	pausing.await("live.asking?.pausing === true") // it waits for the end only
+	s.awaitAsking(pausing, true) // for the end only
 	hidden.hide(true)
 	p.Do(strconv.Itoa(requests))
 	complete.awaitShown(4 * requests)
@@ -51,13 +51,16 @@ func TestServePaused(t *testing.T) {
 	pausing.awaitShown(4 * requests)
 	pausing.awaitLive("on")
 	pausing.press("p")
-	pausing.await("live.asking?.pausing === true")
+	s.awaitAsking(pausing, true)
 	complete.press("p")
-	complete.await("live.asking?.pausing === true")
+	s.awaitAsking(complete, true)
 	complete.press("p") // which has nothing to catch up on
 	p.Do(strconv.Itoa(requests))
 	complete.awaitShown(6 * requests)
 	complete.press("p")
+	s.awaitAsking(pausing, true)
+	s.awaitAsking(complete, true)
+	s.awaitAsking(hidden, false)
 
 	s.end(syscall.SIGINT)
 	if want := fmt.Sprintf("sdttrace: %d events, 0 lost", 6*requests); !strings.Contains(s.stderr.String(), want) {

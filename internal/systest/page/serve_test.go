@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
@@ -50,6 +51,41 @@ func (s *served) end(signal syscall.Signal) {
 	if err := s.cmd.Wait(); err != nil {
 		s.t.Fatalf("%v\n%s", err, &s.stderr)
 	}
+}
+
+// awaitAsking waits until a page's request waits at sdttrace, for the next update or, if the
+// page pauses, for the end. However slow the browser is, the page gets the end, then.
+func (s *served) awaitAsking(b *tab, pausing bool) {
+	s.t.Helper()
+	asking := func() (all string, ok bool) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, r := range b.requests {
+			if r.sent && strings.Contains(r.url, "/update?") && strings.Contains(r.url, "&until=end") == pausing {
+				ok = true
+			}
+		}
+		return fmt.Sprintf("%+v", b.requests), ok
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		all, ok := asking()
+		if ok {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("no request of the page waits (pausing: %t); all are %s", pausing, all)
+		}
+	}
+	// sdttrace takes connections in the order in which they come: those before are taken, too.
+	r, err := http.NewRequestWithContext(s.t.Context(), "GET", s.address, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer.Body.Close()
 }
 
 // TestServe watches a page while events come by each way, and compares it with what was
@@ -103,6 +139,7 @@ func checkServe(t *testing.T, shop *exec.Cmd, provider string, flags ...string) 
 	b.awaitShown(6 * requests)
 
 	// What comes just before the end is shown after it.
+	s.awaitAsking(b, false)
 	p.Do(strconv.Itoa(requests))
 	s.end(syscall.SIGINT)
 	awaitCheck(b, "ended", "document.documentElement.dataset.live", "ended")
