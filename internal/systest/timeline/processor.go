@@ -2,6 +2,8 @@ package timeline
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	_ "embed"
 	"fmt"
 	"os"
@@ -9,14 +11,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"testing"
+	"sync"
+	"time"
 )
 
 // library is Perfetto's trace_processor, which Debian has in the package chromium-shell.
 const library = "/usr/lib/chromium/libtest_trace_processor.so"
 
-// Installed reports whether Perfetto's trace_processor can be run here.
-func Installed() bool {
+// installed reports whether Perfetto's trace_processor is there.
+func installed() bool {
 	_, err := exec.LookPath("g++") // the package, whose compiler gcc runs
 	if err == nil {
 		_, err = os.Stat(library)
@@ -29,36 +32,83 @@ func Installed() bool {
 //go:embed testdata/processor.cc
 var source []byte
 
-// Query opens a trace with Perfetto's trace_processor, which must be [Installed], and
-// returns the rows that it answers to each query of its SQL. A NULL is "[NULL]".
-func Query(t testing.TB, trace []byte, queries ...string) [][][]string {
-	t.Helper()
-	dir := t.TempDir()
-	processor, path := filepath.Join(dir, "processor"), filepath.Join(dir, "trace")
-	for name, b := range map[string][]byte{processor + ".cc": source, path: trace} {
-		if err := os.WriteFile(name, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+// processor is the program, which must be [installed], or why the library is not the one
+// that it knows. A process compiles and checks it once. Its file has no name any more, and
+// is gone when the process ends, however it does.
+var processor = sync.OnceValues(func() (*os.File, error) {
+	program, err := compile(library)
+	if err == nil {
+		err = check(program)
+	}
+	if err != nil {
+		version, _ := exec.Command("dpkg-query", "--show", "--showformat", "${Version}", "chromium-shell").Output()
+		return nil, fmt.Errorf("the trace_processor of chromium-shell %s is not the one that processor.cc knows: %w", version, err)
+	}
+	return program, nil
+})
+
+// compile compiles the program, and links it with a library.
+func compile(library string) (*os.File, error) {
+	dir, err := os.MkdirTemp("", "processor")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "processor")
+	if err := os.WriteFile(path+".cc", source, 0o600); err != nil {
+		return nil, err
 	}
 	// The library has its own C++ library; that of the compiler would take its place.
-	compile := exec.Command("gcc", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-o", processor, processor+".cc", library, "-Wl,-rpath,"+filepath.Dir(library))
-	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", compile, err, out)
+	if _, err := output("gcc", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-o", path, path+".cc", library, "-Wl,-rpath,"+filepath.Dir(library)); err != nil {
+		return nil, err
 	}
-	cmd := exec.Command(processor, append([]string{path}, queries...)...)
+	return os.Open(path)
+}
+
+// limit is how long a program may run. The compiler and the processor take a second.
+const limit = 5 * time.Minute
+
+// output returns what a program writes to stdout.
+func output(name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	cmd.Stderr, cmd.WaitDelay = &stderr, time.Second
 	out, err := cmd.Output()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s has not ended within %v: %w\n%s", name, limit, err, &stderr)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w\n%s", name, err, &stderr)
+	}
+	return out, nil
+}
+
+// ask opens a trace with the processor, and returns the rows that it answers to each query
+// of its SQL. A NULL is "[NULL]".
+func ask(program *os.File, trace []byte, queries ...string) ([][][]string, error) {
+	file, err := os.CreateTemp("", "trace")
 	if err != nil {
-		t.Fatalf("trace_processor: %v\n%s", err, &stderr)
+		return nil, err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(trace)
+	if err := cmp.Or(err, file.Close()); err != nil {
+		return nil, err
+	}
+	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), program.Fd())
+	out, err := output(path, append([]string{file.Name()}, queries...)...)
+	if err != nil {
+		return nil, fmt.Errorf("trace_processor: %w", err)
 	}
 	answers := make([][][]string, len(queries))
 	for i := range answers {
 		if answers[i], out, err = answer(out); err != nil {
-			t.Fatalf("%s: %v", queries[i], err)
+			return nil, fmt.Errorf("%s: %w", queries[i], err)
 		}
 	}
-	return answers
+	return answers, nil
 }
 
 // answer returns the rows of the first answer, without the names of columns, and what
@@ -73,6 +123,9 @@ func answer(out []byte) (rows [][]string, rest []byte, err error) {
 	width, err := strconv.Atoi(c)
 	if err != nil {
 		return nil, nil, err
+	}
+	if height < 0 || width < 0 || width > len(rest) {
+		return nil, nil, fmt.Errorf("%d rows of %d cells in %d bytes", height, width, len(rest))
 	}
 	for range height {
 		row := make([]string, width)

@@ -2,58 +2,67 @@ package timeline
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// needProcessor skips a test where tests with traces compare nothing.
-func needProcessor(t *testing.T) {
+// needProcessor returns the processor. It skips a test where tests with traces compare
+// nothing, and fails it if the library has changed.
+func needProcessor(t *testing.T) *os.File {
 	t.Helper()
-	if !Installed() {
+	if !installed() {
 		needs.Skip(t, "needs Perfetto's trace_processor: packages chromium-shell and g++")
 	}
+	program, err := processor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
 }
 
-// TestQuery checks texts of all lengths, whose memory is laid out in two ways, and answers
-// of no and of several rows.
+// TestQuery checks answers of several rows, and that an error is said.
 func TestQuery(t *testing.T) {
-	needProcessor(t)
-	const short, long = "0123456789012345678901", "01234567890123456789012"
-	got := Query(t, nil, "select '"+short+"', '"+long+"', '', null", "select 1 where 0", "select 1 union select 2")
-	for i, want := range [][][]string{{{short, long, "", none}}, nil, {{"1"}, {"2"}}} {
-		if !slices.EqualFunc(got[i], want, slices.Equal) {
-			t.Errorf("answer %d is %q, want %q", i, got[i], want)
+	program := needProcessor(t)
+	got, err := ask(program, nil, "select 1 union select 2")
+	if want := [][]string{{"1"}, {"2"}}; err != nil || !slices.EqualFunc(got[0], want, slices.Equal) {
+		t.Errorf("the answer is %q, error %v, want %q", got, err, want)
+	}
+	if got, err := ask(program, nil, "select missing"); err == nil || !strings.Contains(err.Error(), "no such column: missing") {
+		t.Errorf("the answer to no query is %q, error %v", got, err)
+	}
+}
+
+// TestChanged checks that a library that does not link, ends the program or answers otherwise
+// is refused.
+func TestChanged(t *testing.T) {
+	needs.Tools(t, "gcc", "g++")
+	if _, err := compile("-lm"); err == nil || !strings.Contains(err.Error(), "undefined reference") {
+		t.Errorf("compiled with another library: error %v", err)
+	}
+	for script, want := range map[string]string{
+		"kill -SEGV $$": "segmentation fault",
+		"exit 0":        "select '0123456789012345678901'",
+		`printf '1 4\na\0b\0c\0d\0'; for i in 1 2 3 4 5 6 7 8 9 10 11; do printf '1 1\na\0'; done`: "answers to queries",
+		`printf '2 4\na\0b\0c\0d\0%s\0%s\0\0[NULL]\0' 0123456789012345678901 01234567890123456789012
+		for i in 1 2 3 4 5 6 7 8 9 10 11; do printf '1 1\na\0'; done`: "what a trace shows",
+	} {
+		path := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
 		}
-	}
-}
-
-// packed is a field: a number or, with parts, a message.
-func packed(number protowire.Number, value uint64, parts ...[]byte) []byte {
-	if parts == nil {
-		return protowire.AppendVarint(protowire.AppendTag(nil, number, protowire.VarintType), value)
-	}
-	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), slices.Concat(parts...))
-}
-
-// example returns the packets of a trace of an instant and a slice on a thread.
-func example() [][]byte {
-	clock := func(id uint64) []byte { return packed(1, 0, packed(1, id), packed(2, 1000)) }
-	event := func(at uint64, fields ...[]byte) []byte {
-		return packed(1, 0, packed(8, at), packed(10, 5), packed(13, 2), packed(11, 0, append(fields, packed(11, 7))...))
-	}
-	text := []byte("text")
-	return [][]byte{
-		packed(1, 0, packed(10, 5), packed(13, 1), packed(59, 0, packed(58, 6)), packed(6, 0, clock(6), clock(1), packed(2, 6)),
-			packed(12, 0, packed(1, 0, packed(1, 1), packed(2, 0, text)), packed(2, 0, packed(1, 1), packed(2, 0, text)))),
-		packed(1, 0, packed(10, 5), packed(60, 0, packed(1, 7), packed(4, 0, packed(1, 10), packed(2, 11), packed(5, 0, text)))),
-		event(2000, packed(9, 3), packed(3, 1), packed(10, 1)),
-		event(3000, packed(9, 1), packed(3, 1), packed(10, 1)),
-		event(4000, packed(9, 2), packed(3, 1), packed(10, 1)),
+		program, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer program.Close()
+		if err := check(program); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q in it", script, err, want)
+		}
 	}
 }
 
