@@ -308,6 +308,7 @@ func (a *totals) takeLocked() (all *sums, past []Group, err error) {
 	if a.kept = nil; all == nil {
 		all = newSums(a.layout, map[string][]uint64{})
 	}
+	all.layout = a.layout
 	if a.source != nil {
 		err = a.takeTally(all)
 	}

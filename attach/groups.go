@@ -24,6 +24,9 @@ import (
 
 // sums are the words of groups by their keys.
 type sums struct {
+	// layout is what keys and words have been read by: that of tracing is another one when more
+	// sites are found.
+	layout  *bind.Layout
 	words   int
 	squares int // the first of the words of the sum of squares, -1 without
 	of      map[string][]uint64
@@ -33,7 +36,7 @@ type sums struct {
 
 func newSums(l *bind.Layout, of map[string][]uint64) *sums {
 	values := l.Wanted.Values()
-	return &sums{words: l.Words(), squares: values.SquaresAt(), of: of}
+	return &sums{layout: l, words: l.Words(), squares: values.SquaresAt(), of: of}
 }
 
 // add adds the words of each CPU to those of the group.
@@ -85,14 +88,14 @@ func (a *totals) readGroups(m *ebpf.Map, all *sums) error {
 // many.
 func (a *totals) groupsOf(all *sums) []Group {
 	a.unite(all)
-	if a.layout.KeySize > 0 {
-		all.fold(a.layout.MaxGroups())
+	if all.layout.KeySize > 0 {
+		all.fold(all.layout.MaxGroups())
 	}
 	groups := make([]Group, 0, len(all.of))
 	probes := a.sites.Load().probes
 	for key, words := range all.of {
 		if words[codegen.WordCount] > 0 {
-			groups = append(groups, groupOf(a.layout, []byte(key), words, probes, all.named))
+			groups = append(groups, groupOf(all.layout, []byte(key), words, probes, all.named))
 		}
 	}
 	sortGroups(groups)

@@ -168,7 +168,7 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 // files, and those that differ only in what is not shown. Keys have numbers in place of hashes
 // then. More groups may come, and all be united again.
 func (a *totals) unite(all *sums) {
-	part := a.layout.StackPart()
+	part := all.layout.StackPart()
 	if part == nil {
 		return
 	}
@@ -198,8 +198,8 @@ func (a *totals) unite(all *sums) {
 			numbers[hash] = number
 		}
 		binary.NativeEndian.PutUint64(b[part.Offset:], number)
-		for i := range a.layout.Parts {
-			if p := &a.layout.Parts[i]; p.In.Source == codegen.InputProbe {
+		for i := range all.layout.Parts {
+			if p := &all.layout.Parts[i]; p.In.Source == codegen.InputProbe {
 				site := b[p.Offset:]
 				if n := binary.NativeEndian.Uint64(site); n < uint64(len(sites.groups)) {
 					binary.NativeEndian.PutUint64(site, uint64(sites.groups[n]))

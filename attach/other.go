@@ -100,9 +100,9 @@ func (a *totals) isFull() (bool, error) {
 // Those by stack are united first: of many processes that each ran the same program for a moment,
 // no group is much used.
 func (a *totals) foldKept() {
-	most := 2 * a.layout.Room()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	most := 2 * a.layout.Room()
 	if a.closed || len(a.kept.of) <= most {
 		return
 	}
@@ -149,6 +149,7 @@ func (a *totals) keep(isTime func() (bool, error)) (pids map[int]bool, kept bool
 	if a.kept == nil {
 		a.kept = taken
 	} else {
+		a.kept.layout = taken.layout // which keys of sites that were found later need
 		for key, words := range taken.of {
 			a.kept.addWords(key, words)
 		}

@@ -25,6 +25,7 @@ type stream struct {
 
 	clock   clock       // as it was when the session was opened; each reader has its own
 	room    int         // in bytes, of the kernel's ring buffer; 0 without one
+	paired  bool        // records are those of starts and ends, which are matched
 	stopped atomic.Bool // nothing records any more
 
 	reading sync.Mutex // of what follows
@@ -94,6 +95,7 @@ func (s *Session) open(ctx context.Context, selectors []string, o *settings) err
 
 // begin attaches; layout is nil to record events.
 func (s *stream) begin(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
+	s.paired = layout != nil
 	if o.Target.Via == ViaRecording {
 		s.clock = wallClock()
 	} else if s.clock, err = newClock(); err != nil {
@@ -212,7 +214,7 @@ func (s *stream) next(buf []byte) (rec []byte, waiting bool, err error) {
 // take counts a record that was taken from the source. What becomes of those that are
 // matched is counted later.
 func (s *stream) take() {
-	if s.layout != nil {
+	if s.paired {
 		s.added.Add(1)
 		return
 	}
@@ -233,7 +235,7 @@ func (s *stream) Close() error {
 	if s.closed {
 		return err
 	}
-	if s.layout != nil {
+	if s.paired {
 		s.dropPairs()
 	} else {
 		s.unread.Add(s.source.drain())
