@@ -22,11 +22,13 @@ type generated struct {
 
 	mu      sync.Mutex
 	code    *jit.Code
-	read    time.Time
+	read    time.Time // both files
+	looked  time.Time // into the perf map
 	dump    jit.Dump
 	dumpID  procfs.ID
 	mapID   procfs.ID
-	mapRead int64 // bytes of the perf map
+	mapSize int64 // of the perf map, when it was read
+	mapRead int64 // bytes of it
 }
 
 // refresh reads what has come to the files since it read them last. maps are what the
@@ -38,6 +40,7 @@ func (g *generated) refresh(maps []procfs.Mapping) {
 		g.code = &jit.Code{}
 	}
 	g.read = time.Now()
+	g.looked = g.read
 	g.readMap()
 	for _, o := range procfs.Objects(g.pid, maps) {
 		// Agents map the file so that tracers see it.
@@ -59,10 +62,13 @@ func (g *generated) readMap() {
 		return
 	}
 	if id != g.mapID || info.Size() < g.mapRead {
-		g.code, g.mapID, g.mapRead = &jit.Code{}, id, 0
+		g.code, g.mapID, g.mapSize, g.mapRead = &jit.Code{}, id, 0, 0
 		g.dump, g.dumpID = jit.Dump{}, procfs.ID{}
 	}
-	g.mapRead, _ = g.code.ReadPerfMap(f, g.mapRead) // what was read is right
+	if info.Size() != g.mapSize {
+		g.mapSize = info.Size()
+		g.mapRead, _ = g.code.ReadPerfMap(f, g.mapRead) // what was read is right
+	}
 }
 
 func (g *generated) readDump(o *procfs.Object) {
@@ -88,16 +94,7 @@ func (g *generated) find(addr uint64) (name, file string, line int, ok bool) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	name, l, ok := g.code.Find(addr)
-	if !ok && time.Since(g.read) > refreshInterval {
-		if maps, err := mapsOf(g.pid, g.started); err == nil {
-			g.mu.Unlock()
-			g.refresh(maps)
-			g.mu.Lock()
-			name, l, ok = g.code.Find(addr)
-		}
-		g.read = time.Now()
-	}
+	name, l, ok := g.lookup(addr)
 	// CPython: py::FUNCTION:FILE
 	if rest, python := strings.CutPrefix(name, pythonPrefix); python {
 		if i := strings.Index(rest, ":/"); i > 0 {
@@ -105,6 +102,35 @@ func (g *generated) find(addr uint64) (name, file string, line int, ok bool) {
 		}
 	}
 	return name, l.File, l.Line, ok
+}
+
+// lookInterval is the shortest time between two looks into a perf map that may have grown. A
+// program may call a function as soon as it has written its line.
+const lookInterval = time.Millisecond
+
+// lookup finds the function at addr, also if its code has been generated since the files were
+// read. g.mu is locked, and for a moment is not.
+func (g *generated) lookup(addr uint64) (name string, l jit.Line, ok bool) {
+	if name, l, ok = g.code.Find(addr); ok {
+		return name, l, ok
+	}
+	switch now := time.Now(); {
+	case now.Sub(g.read) > refreshInterval:
+		g.read = now
+		maps, err := mapsOf(g.pid, g.started)
+		if err != nil {
+			return name, l, ok
+		}
+		g.mu.Unlock()
+		g.refresh(maps)
+		g.mu.Lock()
+	case now.Sub(g.looked) > lookInterval:
+		g.looked = now
+		g.readMap()
+	default:
+		return name, l, ok
+	}
+	return g.code.Find(addr)
 }
 
 // pythonPrefix begins names of CPython's functions.
@@ -117,6 +143,6 @@ func (g *generated) isPython(addr uint64) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	name, _, ok := g.code.Find(addr)
+	name, _, ok := g.lookup(addr)
 	return ok && strings.HasPrefix(name, pythonPrefix)
 }

@@ -53,5 +53,8 @@ func (r Root) Command(path string) ([]string, error) {
 	if err != nil || len(loaders) != 1 {
 		return nil, fmt.Errorf("found the loaders %q in %s, want one", loaders, r.dir)
 	}
-	return slices.Concat(loaders, []string{"--library-path", filepath.Dir(loaders[0]), filepath.Join(r.dir, path)}), nil
+	return slices.Concat(loaders, []string{"--library-path", filepath.Dir(loaders[0]), r.Path(path)}), nil
 }
+
+// Path returns where a file of the root is.
+func (r Root) Path(path string) string { return filepath.Join(r.dir, path) }
