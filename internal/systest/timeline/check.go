@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -12,7 +11,7 @@ import (
 // check returns how the library differs from the one that processor.cc and the queries know:
 // it asks for texts of all lengths, whose memory is laid out in two ways, for no row, and
 // for what a small trace shows, by all queries.
-func check(program *os.File) error {
+func check(program []byte) error {
 	const short, long = "0123456789012345678901", "01234567890123456789012"
 	a, err := ask(program, slices.Concat(example()...), append([]string{"select '" + short + "', '" + long + "', '', null", "select 1 where 0"}, queries...)...)
 	if err != nil {

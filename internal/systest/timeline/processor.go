@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -33,11 +33,10 @@ func installed() bool {
 var source []byte
 
 // processor is the program, which must be [installed], or why the library is not the one
-// that it knows. A process compiles and checks it once. Its file has no name any more, and
-// is gone when the process ends, however it does.
-var processor = sync.OnceValues(func() (*os.File, error) {
-	program, err := compile(library)
-	if err == nil {
+// that it knows. A process compiles and checks it once, and keeps it in memory: no file is
+// left behind, however the process ends.
+var processor = sync.OnceValues(func() (program []byte, err error) {
+	if program, err = compile(library); err == nil {
 		err = check(program)
 	}
 	if err != nil {
@@ -48,7 +47,7 @@ var processor = sync.OnceValues(func() (*os.File, error) {
 })
 
 // compile compiles the program, and links it with a library.
-func compile(library string) (*os.File, error) {
+func compile(library string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "processor")
 	if err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func compile(library string) (*os.File, error) {
 	if _, err := output("gcc", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-o", path, path+".cc", library, "-Wl,-rpath,"+filepath.Dir(library)); err != nil {
 		return nil, err
 	}
-	return os.Open(path)
+	return os.ReadFile(path)
 }
 
 // limit is how long a program may run. The compiler and the processor take a second.
@@ -87,18 +86,25 @@ func output(name string, args ...string) ([]byte, error) {
 
 // ask opens a trace with the processor, and returns the rows that it answers to each query
 // of its SQL. A NULL is "[NULL]".
-func ask(program *os.File, trace []byte, queries ...string) ([][][]string, error) {
-	file, err := os.CreateTemp("", "trace")
+func ask(program, trace []byte, queries ...string) ([][][]string, error) {
+	dir, err := os.MkdirTemp("", "trace")
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(trace)
-	if err := cmp.Or(err, file.Close()); err != nil {
+	defer os.RemoveAll(dir)
+	processor, path := filepath.Join(dir, "processor"), filepath.Join(dir, "trace")
+	// A child that another goroutine forks would hold the program open for writing, and a
+	// file that is open so cannot be run.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(processor, program, 0o700)
+	syscall.ForkLock.RUnlock()
+	if err == nil {
+		err = os.WriteFile(path, trace, 0o600)
+	}
+	if err != nil {
 		return nil, err
 	}
-	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), program.Fd())
-	out, err := output(path, append([]string{file.Name()}, queries...)...)
+	out, err := output(processor, append([]string{path}, queries...)...)
 	if err != nil {
 		return nil, fmt.Errorf("trace_processor: %w", err)
 	}
