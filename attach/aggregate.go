@@ -98,6 +98,7 @@ func openAggregate(ctx context.Context, selectors []string, what Aggregation, o 
 		err := a.open(ctx, selectors, o, &bind.Layout{Wanted: what.wanted})
 		if err != nil {
 			a.release()
+			a.code.close()
 		}
 		return err
 	})
@@ -275,6 +276,13 @@ func (a *totals) Close() error {
 	a.cancel() // of a rescan, too
 	err := a.Stop()
 	a.endSearch()
+	err = a.finish(err)
+	a.code.close()
+	return err
+}
+
+// finish is Close with a.mu locked. err is the error until now.
+func (a *totals) finish(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {

@@ -37,6 +37,42 @@ func TestHoldFails(t *testing.T) {
 	}
 }
 
+// TestCloseUnlocked checks that Close does not hold the lock that those may need for whom it waits.
+func TestCloseUnlocked(t *testing.T) {
+	LoadOwn(t, "closeunlocked")
+	a, err := OpenAggregate(t.Context(), []string{"closeunlocked:fired"}, Count().By("stack"), &Options{Target: Target{PIDs: []int{os.Getpid()}}})
+	if missing := (*privilege.Error)(nil); errors.As(err, &missing) {
+		needs.Skip(t, "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := make(chan bool, 1)
+	a.code.aside(func() {
+		for !a.code.over() {
+			time.Sleep(time.Millisecond)
+		}
+		for range 100 { // others have the lock for moments
+			if a.mu.TryLock() {
+				a.mu.Unlock()
+				free <- true
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		free <- false
+	})
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if !<-free {
+		t.Error("Close holds the lock while it waits")
+	}
+	if err := a.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
 // TestAggregateFails checks that Close of an aggregate returns an earlier error.
 func TestAggregateFails(t *testing.T) {
 	a, err := OpenAggregate(t.Context(), []string{"/proc/self/exe:no:probe"}, Count(), &Options{Await: true, Rescan: time.Hour})

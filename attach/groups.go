@@ -87,7 +87,7 @@ func (a *totals) readGroups(m *ebpf.Map, all *sums) error {
 // groupsOf returns the groups that have events, the least used ones as one if they are too
 // many.
 func (a *totals) groupsOf(all *sums) []Group {
-	a.unite(all)
+	a.unite(all, nil)
 	if all.layout.KeySize > 0 {
 		all.fold(all.layout.MaxGroups())
 	}

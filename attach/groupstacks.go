@@ -130,7 +130,7 @@ func (a *totals) meet() {
 func (a *totals) meetNew(met *uint64) error {
 	pids, err := a.newStacks(met)
 	for pid := range pids {
-		if a.code.closed.Load() {
+		if a.code.over() {
 			break
 		}
 		a.code.process(pid)
@@ -166,8 +166,9 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 
 // unite adds up groups whose stacks have the same frames: those of processes that run the same
 // files, and those that differ only in what is not shown. Keys have numbers in place of hashes
-// then. More groups may come, and all be united again.
-func (a *totals) unite(all *sums) {
+// then. More groups may come, and all be united again. unite ends early if over says that nobody
+// asks for groups any more; over may be nil.
+func (a *totals) unite(all *sums, over func() bool) {
 	part := all.layout.StackPart()
 	if part == nil {
 		return
@@ -181,6 +182,9 @@ func (a *totals) unite(all *sums) {
 	old := all.of
 	all.of = of
 	for key, words := range old {
+		if over != nil && over() {
+			return
+		}
 		if isOther([]byte(key)) {
 			all.addWords(key, words)
 			continue

@@ -114,6 +114,7 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 		err := l.open(ctx, []string{start, end}, o, &bind.Layout{Wanted: wanted.wanted, Pairs: &pairs, Value: codegen.Elapsed})
 		if err != nil {
 			l.release()
+			l.code.close()
 		}
 		return err
 	})

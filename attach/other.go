@@ -82,6 +82,9 @@ func (a *totals) drainFull() (bool, error) {
 	defer a.naming.Unlock()
 	pids, drained, err := a.keep(a.isFull)
 	for pid := range pids {
+		if a.code.over() {
+			break
+		}
 		a.code.process(pid) // while it may live
 	}
 	if drained {
@@ -111,7 +114,7 @@ func (a *totals) foldKept() {
 		kept := a.kept
 		a.kept, a.aside = nil, events(kept, nil)
 		a.mu.Unlock()
-		a.unite(kept) // which opens files
+		a.unite(kept, a.code.over) // which opens files
 		a.mu.Lock()
 		if a.closed {
 			return // they count as unread

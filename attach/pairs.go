@@ -86,6 +86,7 @@ func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *
 		err := p.open(ctx, []string{start, end}, o, &bind.Layout{Pairs: &pairs, Value: codegen.Elapsed})
 		if err != nil {
 			p.release()
+			p.code.close()
 		}
 		return err
 	})

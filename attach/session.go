@@ -72,6 +72,7 @@ func Open(ctx context.Context, selectors []string, opts *Options) (*Session, err
 		err := s.open(ctx, selectors, o)
 		if err != nil {
 			s.release()
+			s.code.close()
 		}
 		return err
 	})
@@ -228,6 +229,13 @@ func (s *stream) Close() error {
 	s.cancel() // of a rescan, too
 	err := s.Stop()
 	s.endSearch()
+	err = s.finish(err)
+	s.code.close()
+	return err
+}
+
+// finish is Close with the source locked. err is the error until now.
+func (s *stream) finish(err error) error {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	s.mu.Lock()

@@ -183,9 +183,12 @@ func (c *codeNames) aside(f func()) {
 	})
 }
 
+// over reports whether close was called.
+func (c *codeNames) over() bool { return c != nil && c.closed.Load() }
+
 // late closes what was opened after close.
 func (c *codeNames) late() {
-	if c.closed.Load() {
+	if c.over() {
 		c.resolver.Close()
 	}
 }
@@ -193,8 +196,11 @@ func (c *codeNames) late() {
 // maxAside is how long close waits for what was begun aside.
 const maxAside = time.Second
 
+// close closes all files. Nothing that asides need may be locked.
 func (c *codeNames) close() error {
-	c.closed.Store(true)
+	if c == nil || c.closed.Swap(true) {
+		return nil
+	}
 	c.log.Close()
 	done := make(chan struct{})
 	go func() {

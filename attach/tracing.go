@@ -132,10 +132,9 @@ func (t *tracing) Pending() int { return t.attached.Pending() }
 // [Attachment.Wait].
 func (t *tracing) Wait(ctx context.Context) error { return t.attached.Wait(ctx) }
 
+// release frees everything but the names of code: what those wait for may need t.mu, so they
+// are closed without it.
 func (t *tracing) release() {
-	if t.code != nil {
-		t.code.close()
-	}
 	if t.local != nil {
 		t.local.close()
 		if t.local.recordings != nil {
