@@ -239,6 +239,7 @@ func (a *totals) Read() ([]Group, error) {
 	defer a.naming.Unlock()
 	all, past, err := a.take()
 	if all != nil {
+		defer a.code.late()
 		return a.groupsOf(all), err // which may open files, so that Close need not wait
 	}
 	return past, err

@@ -92,6 +92,12 @@ func Keep(a *Aggregate) error {
 	}
 }
 
+// HoldCode has whoever names code wait until release is called.
+func HoldCode(a *Aggregate) (release func()) {
+	a.code.mu.Lock()
+	return a.code.mu.Unlock
+}
+
 // LoadOwn declares a probe of this process, for tests on both sides of the API.
 func LoadOwn(t *testing.T, name string) *provider.Probe1[uint64] {
 	t.Helper()
