@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
@@ -221,6 +223,7 @@ func TestServeTree(t *testing.T) {
 	a.await(fmt.Sprintf("document.querySelector(%q) !== null", done))
 	a.click(done + " > button")
 	attached(a, "true")
+	check(t, "the focus stays", get[bool](a, fmt.Sprintf("document.activeElement === document.querySelector(%q)", done+" > button")), true)
 	check(t, "watched sites", watched(s), 1)
 	by := fmt.Sprintf("document.querySelector(%q).dataset.by", done+" tr[data-pid='"+pid+"']")
 	for _, page := range []*tab{a, b} { // who only looks sees that, too
@@ -244,7 +247,21 @@ func TestServeTree(t *testing.T) {
 	a.write("0", "request_start")
 	awaitCheck(a, "found", "document.querySelector('#tree-sub').dataset.found", "1")
 
+	// Behind the end, no button can be pressed, also not one that was not found; the focus stays.
+	off := func(probe string) string {
+		return fmt.Sprintf("document.querySelector(%q).getAttribute('aria-disabled')", probe+" > button")
+	}
+	awaitCheck(a, "the button cannot be pressed", off(start), "false")
+	a.do(chromedp.Focus(chromedp.CSS(start + " > button")))
+	s.awaitAsking(a, false)
 	s.end(syscall.SIGINT)
+	a.awaitLive("ended")
+	awaitCheck(a, "the button cannot be pressed", off(start), "true")
+	check(t, "the focus stays", get[bool](a, fmt.Sprintf("document.activeElement === document.querySelector(%q)", start+" > button")), true)
+	a.write("0", "request")
+	awaitCheck(a, "found", "document.querySelector('#tree-sub').dataset.found", "2")
+	check(t, "the button cannot be pressed", get[string](a, off(done)), "true")
+	check(t, "a click asks for something", get[bool](a, fmt.Sprintf("(() => { let asked = false; ask = async () => { asked = true; }; document.querySelector(%q).click(); return asked; })()", done+" > button")), false)
 	check(t, "watchers behind the end", watched(s), 0)
 	if want := fmt.Sprintf("sdttrace: %d events, 0 lost", 4*requests); !strings.Contains(s.stderr.String(), want) {
 		t.Errorf("want %q in\n%s", want, &s.stderr)

@@ -63,7 +63,7 @@ function showState(error) {
   else if (live.rest) text = "sdttrace has ended while this page paused. What came meanwhile is here: “Show the rest” shows it.";
   else if (error) text = error.answered ? `sdttrace refuses: ${error.message}.` : "sdttrace does not answer: it may have been killed. This page has what came until then.";
   if (note.textContent !== text) note.textContent = text;
-  if (over) for (const button of document.querySelectorAll("#tree button")) button.disabled = true;
+  if (over) for (const key of tree.probes.keys()) enableButton(key);
 }
 
 function toggleLive() {

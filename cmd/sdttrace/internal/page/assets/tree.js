@@ -1,6 +1,6 @@
 // The tree of the machine's probes: which provider has them, which processes, who watches them.
 
-const tree = { data: null, attach: false, opened: new Map(), providers: new Map(), probes: new Map(), every: 2000 };
+const tree = { data: null, attach: false, opened: new Map(), providers: new Map(), probes: new Map(), changing: new Set(), every: 2000 };
 
 const keyOf = p => `${p.Provider}:${p.Name}`;
 const processesOf = probes => new Set(probes.flatMap(p => p.Processes.map(w => w.PID))).size;
@@ -44,7 +44,7 @@ function probeNode(p) {
     if (tree.attach) {
       const button = el("button", "");
       button.type = "button";
-      button.addEventListener("click", () => changeProbe(key, button));
+      button.addEventListener("click", () => changeProbe(key));
       node.append(button);
     }
     tree.probes.set(key, node);
@@ -70,6 +70,7 @@ function updateProbeNode(p) {
   if (button) {
     button.textContent = p.Attached ? "Detach" : "Attach";
     button.setAttribute("aria-label", `${button.textContent} ${keyOf(p)}`);
+    enableButton(keyOf(p));
   }
   return node;
 }
@@ -110,10 +111,20 @@ async function readTree() {
   drawTree();
 }
 
+// canChange reports whether the server would take a change of a probe.
+const canChange = key => !live.ended && !live.rest && !tree.changing.has(key);
+
+// enableButton shows whether a probe's button can be pressed. It keeps the focus if not.
+function enableButton(key) {
+  tree.probes.get(key).querySelector(":scope > button")?.setAttribute("aria-disabled", String(!canChange(key)));
+}
+
 // changeProbe attaches to a probe, or detaches from it.
-async function changeProbe(key, button) {
+async function changeProbe(key) {
+  if (!canChange(key)) return;
   const p = tree.data.Probes.find(p => keyOf(p) === key), error = $("tree-error");
-  button.disabled = true;
+  tree.changing.add(key);
+  enableButton(key);
   error.hidden = true;
   try {
     await ask("probes", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ Provider: p.Provider, Name: p.Name, Attach: !p.Attached }) });
@@ -122,7 +133,8 @@ async function changeProbe(key, button) {
     error.textContent = e.answered ? `${keyOf(p)}: ${e.message}` : "sdttrace does not answer.";
     error.hidden = false;
   }
-  button.disabled = false;
+  tree.changing.delete(key);
+  enableButton(key);
 }
 
 // setUpTree shows the tree, if the server has one, and then what changes.
