@@ -134,6 +134,7 @@ func checkNumbers(b *tab, provider string) {
 	check(b.t, "the sum of took", b.data(took, "sum"), sum)
 	// Of values that are all in one bucket, the middle is in the middle.
 	check(b.t, "the median of 1217 to 1240", get[float64](b, "quantile({ Count: 24, Min: 1217, Max: 1240, Buckets: [[8 * (1074 + 11) + 1, 24]] }, 0.5)"), 1228.5)
+	check(b.t, "the median of 1.7e308 and 1.75e308", get[float64](b, "quantile({ Count: 2, Min: 1.7e308, Max: 1.75e308, Buckets: [[8 * (1074 + 1024) + 7, 2]] }, 0.5)"), 1.725e308)
 	if text := b.text(took); !strings.Contains(text, "mean\u00a050.05\u00a0ms") {
 		b.t.Errorf("the card of took says %q, want a mean of 50.05 ms", text)
 	}

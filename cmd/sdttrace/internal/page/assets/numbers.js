@@ -19,7 +19,8 @@ function quantile(values, part) {
     seen += n;
     if (seen >= want) {
       const [low, high] = bucketBounds(b);
-      return (Math.max(values.Min, low) + Math.min(values.Max, high)) / 2;
+      const least = Math.max(values.Min, low), most = Math.min(values.Max, high), sum = least + most;
+      return Number.isFinite(sum) ? sum / 2 : least / 2 + most / 2; // halves of the smallest numbers are zero
     }
   }
   return values.Max;
