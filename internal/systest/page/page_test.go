@@ -80,6 +80,7 @@ func TestPage(t *testing.T) {
 		checkNumbers(b, "page_kernel")
 		checkFilter(b)
 		checkTable(b, "page_kernel")
+		checkScroll(b)
 		checkFlame(b)
 		checkTime(b)
 	})
@@ -206,6 +207,39 @@ func checkTable(b *tab, provider string) {
 	awaitCheck(b, "details are hidden", "document.querySelector('#detail').hidden", true)
 	b.click(fmt.Sprintf("#legend [data-probe='%s:request_start']", provider))
 	b.awaitShown(2 * requests)
+}
+
+// checkScroll scrolls the table twice before an event tells so, then as a user would, and turns
+// the wheel with what is not for the table's lines.
+func checkScroll(b *tab) {
+	b.t.Helper()
+	get[string](b, "scrollToLine(100), scrollToLine(1000), 'scrolled'")
+	// A frame's events come before it is drawn.
+	const frames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+	b.await(frames)
+	check(b.t, "the first line", get[float64](b, "grid.top"), 1000)
+	get[int](b, "document.querySelector('#grid').scrollTop = 0")
+	awaitCheck(b, "the first line", "grid.top", 0)
+	for _, wheel := range []struct {
+		init string
+		want bool // whether lines move
+	}{
+		{"deltaY: 260", true},
+		{"deltaY: 260, ctrlKey: true", false},
+		{"deltaY: 260, shiftKey: true", false},
+		{"deltaY: 260, deltaX: -300", false},
+		{"deltaY: 260, deltaX: 200", true},
+	} {
+		get[string](b, "scrollToLine(1000), 'scrolled'")
+		taken := get[bool](b, "!document.querySelector('#grid').dispatchEvent(new WheelEvent('wheel', { bubbles: true, cancelable: true, "+wheel.init+" }))")
+		check(b.t, "a wheel is taken: "+wheel.init, taken, wheel.want)
+		want := 1000.0
+		if wheel.want {
+			want += 10
+		}
+		check(b.t, "the first line behind a wheel: "+wheel.init, get[float64](b, "grid.top"), want)
+	}
+	get[string](b, "scrollToLine(0), 'scrolled'")
 }
 
 // checkFlame walks through the flame graph, and finds functions.

@@ -1,7 +1,8 @@
 // The table: as many lines as there is room for, of as many events as there are.
 
 let rows = new Uint32Array(0);
-const grid = { head: "", top: 0, picked: 0, height: 26, columns: [], own: 0, scrolled: 0 };
+// set is where the program has scrolled to, until the user scrolls.
+const grid = { head: "", top: 0, picked: 0, height: 26, columns: [], set: null };
 // Browsers bound the height of elements: what is higher scrolls by parts of the whole.
 const maxHeight = 4e6;
 
@@ -89,10 +90,8 @@ function scrollToLine(top) {
   grid.top = Math.max(0, Math.min(maxTop(), top));
   const view = $("grid"), range = view.scrollHeight - view.clientHeight;
   const want = maxTop() ? Math.round(grid.top / maxTop() * range) : 0;
-  if (Math.abs(view.scrollTop - want) > 1) {
-    grid.own++;
-    view.scrollTop = want;
-  }
+  if (Math.abs(view.scrollTop - want) > 1) view.scrollTop = want;
+  grid.set = view.scrollTop;
   drawRows();
 }
 
@@ -182,10 +181,9 @@ function showDetail() {
 function setUpTable() {
   const view = $("grid");
   view.addEventListener("scroll", () => {
-    const same = view.scrollTop === grid.scrolled; // only to the side
-    grid.scrolled = view.scrollTop;
-    if (same) return;
-    if (grid.own > 0) { grid.own--; return; }
+    // One event may stand for several scrolls, or for one to the side.
+    if (grid.set !== null && Math.abs(view.scrollTop - grid.set) <= 1) return;
+    grid.set = null;
     const range = view.scrollHeight - view.clientHeight;
     grid.top = range > 0 ? view.scrollTop / range * maxTop() : 0;
     drawRows();
@@ -199,6 +197,7 @@ function setUpTable() {
   });
   // A wheel moves by lines, however many a pixel of the scroll bar stands for.
   view.addEventListener("wheel", e => {
+    if (e.shiftKey || e.ctrlKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) return; // to the side, or a zoom
     const lines = e.deltaY / (e.deltaMode === 1 ? 1 : grid.height), before = grid.top;
     scrollToLine(grid.top + lines);
     if (grid.top !== before) e.preventDefault();
