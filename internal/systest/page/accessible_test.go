@@ -33,12 +33,16 @@ func TestAccessible(t *testing.T) {
 
 	// Tab leads through everything, once, and to nothing that is not seen.
 	var order []string
-	seen := map[string]bool{}
+	seen, all := map[string]bool{}, false
 	for range 200 {
 		b.do(tab)
 		at := get[string](b, focused)
 		if at == "" || at == "skip" && len(order) > 0 {
+			all = true
 			break
+		}
+		if n := get[int](b, "document.activeElement.visits = (document.activeElement.visits ?? 0) + 1"); n > 1 {
+			t.Errorf("Tab leads to %q %d times", at, n)
 		}
 		if strings.HasSuffix(at, " unseen") {
 			t.Errorf("the focus at %q cannot be seen", at)
@@ -47,6 +51,9 @@ func TestAccessible(t *testing.T) {
 			order = append(order, at)
 		}
 		seen[at] = true
+	}
+	if !all {
+		t.Errorf("Tab does not lead out of the page; all is %q", order)
 	}
 	got := " " + strings.Join(order, " ") + " "
 	for _, want := range []string{"skip", "Rate", "Events", "help-button", "page_keys:request_start", "rate-canvas", "span", "heat-canvas", "link", "flame-probe", "flame-search", "flame-canvas", "filter", "grid", "Time", "Probe"} {

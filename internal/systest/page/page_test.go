@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -49,7 +50,11 @@ func trace(t *testing.T, shop *exec.Cmd, n int, flags ...string) string {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
-	if want := " events, 0 lost, 0 filtered"; !strings.Contains(stderr.String(), want) {
+	events := 2 * n
+	if slices.Contains(flags, "--span") { // whose two probes are read once more
+		events *= 2
+	}
+	if want := fmt.Sprintf("sdttrace: %d events, 0 lost, 0 filtered", events); !strings.Contains(stderr.String(), want) {
 		t.Fatalf("want %q in\n%s", want, &stderr)
 	}
 	return page
