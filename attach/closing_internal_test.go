@@ -73,6 +73,43 @@ func TestCloseUnlocked(t *testing.T) {
 	}
 }
 
+// TestCloseUnanswered checks that Close does not wait for a Rescan whose look at processes waits for
+// one whose files are being opened, which may take for ever.
+func TestCloseUnanswered(t *testing.T) {
+	t.Setenv("USDT_LOCAL", "1")
+	LoadOwn(t, "closeunanswered")
+	s, err := Open(t.Context(), []string{"closeunanswered:fired"}, &Options{Stack: 1, Rescan: time.Hour, Target: Target{PIDs: []int{os.Getpid()}, Via: ViaLocal}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens, answer := make(chan bool), make(chan bool)
+	s.code.aside(func() { // as process does
+		s.code.mu.Lock()
+		defer s.code.mu.Unlock()
+		close(opens)
+		<-answer
+	})
+	defer s.code.asides.Wait()
+	defer close(answer)
+	<-opens
+	rescanned, closed := make(chan error, 1), make(chan error, 1)
+	go func() { rescanned <- s.Rescan(false) }()
+	for !s.code.refreshes.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	go func() { closed <- s.Close() }()
+	for _, end := range []chan error{rescanned, closed} {
+		select {
+		case err := <-end:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("Rescan or Close waits for what does not come")
+		}
+	}
+}
+
 // TestAggregateFails checks that Close of an aggregate returns an earlier error.
 func TestAggregateFails(t *testing.T) {
 	a, err := OpenAggregate(t.Context(), []string{"/proc/self/exe:no:probe"}, Count(), &Options{Await: true, Rescan: time.Hour})

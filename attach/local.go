@@ -179,7 +179,7 @@ func (l *local) begin(ctx context.Context, pid int) error {
 		return fmt.Errorf("share memory with process %d: %w", pid, err)
 	}
 	if l.code != nil {
-		l.code.process(pid) // while it lives
+		l.code.await(ctx, func() { l.code.process(pid) }) // while it lives
 	}
 	s := &shared{Session: session, pid: pid}
 	s.sites.Store(&[]localSite{})

@@ -42,6 +42,7 @@ type codeNames struct {
 	versions  atomic.Uint64
 	asides    sync.WaitGroup
 	closed    atomic.Bool
+	refreshes atomic.Bool   // one is under way
 	endings   atomic.Uint64 // processes that had ended when a stack of theirs was named
 }
 
@@ -160,15 +161,21 @@ func lives(pid int, started uint64) bool {
 }
 
 // refresh looks at the processes that are known again: they may have got new code.
-func (c *codeNames) refresh() {
-	if c == nil {
+func (c *codeNames) refresh(ctx context.Context) {
+	if c == nil || c.refreshes.Swap(true) {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.processes {
-		s.refresh(time.Now())
-	}
+	c.await(ctx, func() {
+		defer c.refreshes.Store(false)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, s := range c.processes {
+			if c.over() {
+				return
+			}
+			s.refresh(time.Now())
+		}
+	})
 }
 
 // version returns a number for names that are not those of before.
@@ -183,6 +190,21 @@ func (c *codeNames) aside(f func()) {
 	})
 }
 
+// await calls f aside, and waits for it until ctx is done, or for as long as close would: whoever
+// holds a lock that Close needs must not wait for a file system that does not answer.
+func (c *codeNames) await(ctx context.Context, f func()) {
+	done := make(chan struct{})
+	c.aside(func() {
+		defer close(done)
+		f()
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-time.After(maxAside):
+	}
+}
+
 // over reports whether close was called.
 func (c *codeNames) over() bool { return c != nil && c.closed.Load() }
 
@@ -193,7 +215,7 @@ func (c *codeNames) late() {
 	}
 }
 
-// maxAside is how long close waits for what was begun aside.
+// maxAside is how long close, and await, wait for what was begun aside.
 const maxAside = time.Second
 
 // close closes all files. Nothing that asides need may be locked.
