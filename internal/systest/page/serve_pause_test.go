@@ -39,6 +39,12 @@ func TestServePaused(t *testing.T) {
 	pausing.press("p")
 	pausing.awaitLive("off")
 	s.awaitAsking(pausing, true) // for the end only
+	get[bool](pausing, "(window.real = fetch, fetch = async () => { throw new TypeError(); }, live.asking.abort(), true)")
+	pausing.awaitLive("away")
+	get[bool](pausing, "(fetch = (...a) => { window.back = a[0].endsWith('&back=1'); fetch = real; return real(...a); }, true)")
+	pausing.awaitLive("off")
+	check(t, "the page asks to be answered at once", get[bool](pausing, "back"), true)
+	s.awaitAsking(pausing, true)
 	hidden.hide(true)
 	p.Do(strconv.Itoa(requests))
 	complete.awaitShown(4 * requests)

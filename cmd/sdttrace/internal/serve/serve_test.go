@@ -218,6 +218,14 @@ func TestUpdate(t *testing.T) {
 	if second.Contents.Total != 2 || second.Ended {
 		t.Fatalf("the next update is %+v, want two events", second)
 	}
+	// A page that had no answer learns at once that the server lives.
+	for _, until := range []string{"", "&until=end"} {
+		begin := time.Now()
+		status, _, _ := request(t, s, "GET", "/update?tab=a&back=1&tag="+second.Tag+until, nil)
+		if took := time.Since(begin); status != http.StatusNoContent || took >= patience {
+			t.Errorf("the first answer behind an error%s is %d after %v, want %d before %v", until, status, took, http.StatusNoContent, patience)
+		}
+	}
 	// A page that pauses asks for the end only; when it goes on, it gives that up.
 	pausing, giveUp := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(pausing, "GET", "http://"+s.hosts[0]+"/update?tab=a&until=end&tag="+second.Tag, nil)
@@ -240,7 +248,7 @@ func TestUpdate(t *testing.T) {
 		t.Helper()
 		await(t, s, fmt.Sprintf("request %d", n), func() bool { return s.requests >= n })
 	}
-	awaitRequest(3)
+	awaitRequest(5)
 	p.Add(&event.Event{Time: time.Unix(1e9, 2), Provider: "p", Name: "n"})
 	ask(second.Tag)
 	third := headOf(t, <-answers)
@@ -252,9 +260,9 @@ func TestUpdate(t *testing.T) {
 		t.Error(err)
 	}
 	ask(third.Tag) // nothing comes, but the end
-	awaitRequest(5)
+	awaitRequest(7)
 	ask(third.Tag + "&until=end")
-	awaitRequest(6)
+	awaitRequest(8)
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
 	for range 2 {

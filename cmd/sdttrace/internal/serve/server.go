@@ -193,15 +193,16 @@ func (s *Server) document(w http.ResponseWriter, _ *http.Request) {
 }
 
 // update answers as soon as there is something new, but not sooner than the last answer
-// allows; a page that pauses, as soon as nothing follows.
+// allows; a page that pauses, as soon as nothing follows; one that had no answer before, at once.
 func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	blocks, _ := strconv.ParseUint(query.Get("blocks"), 10, 64)
 	since, name, pauses := page.Position{Blocks: blocks, Tag: query.Get("tag")}, query.Get("tab"), query.Get("until") == "end"
+	back := query.Has("back")
 	request, ended := s.see(name), false
 	defer func() { s.answered(name, request, ended, r.Context().Err() != nil) }()
 	wait := pause
-	if since.Tag == "" {
+	if since.Tag == "" || back {
 		wait = 0
 	}
 	for begin := time.Now(); ; wait = pause {
@@ -225,7 +226,7 @@ func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/octet-stream")
 			ended = u.Write(w) == nil && ended
 			return
-		case ended || time.Since(begin) > patience:
+		case ended || back || time.Since(begin) > patience:
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}

@@ -74,11 +74,12 @@ function toggleLive() {
   showState();
 }
 
-// nextUpdate returns what is new, undefined if nothing is. A page that pauses waits for the end.
-async function nextUpdate() {
+// nextUpdate returns what is new, undefined if nothing is. A page that pauses waits for the end;
+// behind an error, nothing is waited for.
+async function nextUpdate(error) {
   const pausing = !live.on;
   live.asking = Object.assign(new AbortController(), { pausing });
-  const response = await ask(`update?tab=${tab}&blocks=${live.next}&tag=${encodeURIComponent(live.tag)}${pausing ? "&until=end" : ""}`, { signal: live.asking.signal });
+  const response = await ask(`update?tab=${tab}&blocks=${live.next}&tag=${encodeURIComponent(live.tag)}${pausing ? "&until=end" : ""}${error ? "&back=1" : ""}`, { signal: live.asking.signal });
   live.asking = null;
   if (response.status !== 204) return decodeUpdate(new Uint8Array(await response.arrayBuffer()));
 }
@@ -88,7 +89,7 @@ async function follow() {
   for (let error; !live.ended;) {
     let news;
     try {
-      news = await nextUpdate();
+      news = await nextUpdate(error);
       if (error) showState(error = null);
     } catch (e) {
       if (e.name === "AbortError") continue; // the page pauses, or goes on
