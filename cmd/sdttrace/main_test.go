@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,11 +144,17 @@ func readPID(ts *testscript.TestScript, _ bool, args []string) {
 func damage(ts *testscript.TestScript, _ bool, args []string) {
 	data, err := os.ReadFile(ts.MkAbs(args[0]))
 	ts.Check(err)
-	last := bytes.LastIndex(data, []byte("data"))
-	if last < 0 {
+	const header = 16 // of the file, and of each chunk: its tag, its length and checksums
+	last := 0
+	for at := header; at+header <= len(data); at += header + int(binary.LittleEndian.Uint32(data[at+4:])) {
+		if string(data[at:at+4]) == "data" {
+			last = at
+		}
+	}
+	if last == 0 || last+header+8 >= len(data) {
 		ts.Fatalf("%s has no records", args[0])
 	}
-	data[last+16+8] ^= 0xff // behind the header of the chunk
+	data[last+header+8] ^= 0xff
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
 }
 

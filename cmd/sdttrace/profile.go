@@ -73,20 +73,18 @@ func (o *profileOutputs) close() (err error) {
 	return err
 }
 
-// write writes the profile.
-func (o *profileOutputs) write(p *profile.Profile) error {
+// write writes the profile. An output that cannot be written, or has no reader any more, keeps
+// nothing from the other one.
+func (o *profileOutputs) write(p *profile.Profile) (err error) {
 	for i, write := range []func(io.Writer) error{p.WritePprof, p.WriteFolded} {
-		if o.files[i] == nil {
-			continue
-		}
-		if err := write(o.files[i]); err != nil {
-			return outputError(err)
+		if o.files[i] != nil {
+			err = errors.Join(err, outputError(write(o.files[i])))
 		}
 	}
-	if err := o.close(); err != nil {
-		return fmt.Errorf("write the profile: %w", err)
+	if failed := o.close(); failed != nil {
+		err = errors.Join(err, fmt.Errorf("write the profile: %w", failed))
 	}
-	return nil
+	return err
 }
 
 // printProfile adds up events until there are enough or no more, and writes the profile.
