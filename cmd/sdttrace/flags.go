@@ -45,6 +45,9 @@ func flagError(_ *cobra.Command, err error) error {
 		want = "numbers, as in 50,99.9"
 	case "duration":
 		want = "a time with its unit, such as 500ms, 10s or 1m30s"
+		if strings.Contains(value.Unwrap().Error(), "invalid") { // not just that the unit is missing
+			want += ", of at most 292 years"
+		}
 	default:
 		return usageError{err}
 	}
