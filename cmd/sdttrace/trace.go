@@ -219,12 +219,25 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	if _, n := s.PlanSince(0); traceErr == nil && n == 0 && !f.wait {
 		traceErr = f.nothing()
 	}
-	if where := (*attach.WhereError)(nil); errors.As(traceErr, &where) {
-		return usageError{traceErr} // --snapshot-on is compared with the probes here
-	}
-	if traceErr != nil {
+	where := (*attach.WhereError)(nil) // --snapshot-on is compared with the probes that were found
+	wrong := errors.As(traceErr, &where)
+	if traceErr != nil && !wrong {
 		fmt.Fprintf(stderr, "sdttrace: %v\n", traceErr)
 	}
+	err := f.summarize(s, stderr)
+	switch {
+	case wrong:
+		return errors.Join(usageError{traceErr}, err)
+	case err != nil:
+		return err
+	case traceErr != nil:
+		return errReported
+	}
+	return nil
+}
+
+// summarize prints on stderr what became of the events and, if wanted, details and the cost.
+func (f *traceFlags) summarize(s tracer, stderr io.Writer) error {
 	if f.aggregate.latency != "" {
 		if err := f.aggregate.printPairs(stderr, s); err != nil {
 			return err
@@ -244,12 +257,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 		}
 	}
 	if f.costs != nil {
-		if err := f.costs.print(stderr, s); err != nil {
-			return err
-		}
-	}
-	if traceErr != nil {
-		return errReported
+		return f.costs.print(stderr, s)
 	}
 	return nil
 }
@@ -279,7 +287,7 @@ func unattached(user context.Context, probes []string, err error) error {
 	}
 	if errors.Is(err, attach.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
 		for _, probe := range probes {
-			if kind, _, _ := strings.Cut(probe, ":"); slices.Contains(bpftraceKinds, kind) {
+			if kind, rest, _ := strings.Cut(probe, ":"); slices.Contains(bpftraceKinds, kind) || slices.Contains(bpftraceEvents, kind) && strings.Contains(rest, ":") {
 				err = fmt.Errorf("%w; %s: as in bpftrace is unknown here: USDT probes are [PATH:]PROVIDER:NAME, functions uprobe:PATH:FUNC, and those of the kernel are not traced", err, kind)
 				break
 			}
@@ -288,8 +296,12 @@ func unattached(user context.Context, probes []string, err error) error {
 	return openError(err)
 }
 
-// bpftraceKinds are kinds of probes that other tools have.
-var bpftraceKinds = []string{"usdt", "kprobe", "kretprobe", "tracepoint", "rawtracepoint", "fentry", "fexit", "kfunc", "kretfunc", "profile", "interval", "software", "hardware"}
+// bpftraceKinds are kinds of probes that other tools have, and bpftraceEvents those that may
+// as well be names of providers: bpftrace has them with three parts, as in interval:s:1.
+var (
+	bpftraceKinds  = []string{"usdt", "kprobe", "kretprobe", "tracepoint", "rawtracepoint", "fentry", "fexit", "kfunc", "kretfunc"}
+	bpftraceEvents = []string{"profile", "interval", "software", "hardware"}
+)
 
 // openError turns an error in an option into one of usage.
 func openError(err error) error {
