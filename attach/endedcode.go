@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/maplog"
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
 )
 
-// logged returns what names the code of a process that has ended, as the kernel has told it. old
-// is what was known before, nil for nothing, and is returned if the log knows no more. c.mu is
-// locked.
-func (c *codeNames) logged(pid int, old *processCode) *processCode {
+// logged returns what names the code of a process that cannot be read, as the kernel has told it. old
+// is what was known before, nil for nothing, and is returned if the log knows no more. over says
+// that the process has ended: it may also be out of reach. c.mu is locked.
+func (c *codeNames) logged(pid int, old *processCode, over bool) *processCode {
 	state := c.log.State(pid)
 	var space *symbols.Space
 	if known := c.log.Images(pid); len(known) > 0 {
@@ -21,13 +22,12 @@ func (c *codeNames) logged(pid int, old *processCode) *processCode {
 	if space == nil {
 		if old != nil {
 			old.known.Changes, old.known.Losses, old.checked = state.Changes, state.Losses, time.Now()
-			c.end(old)
+			old.over = old.over || over
 		}
 		return old
 	}
 	s := c.newProcess(space)
-	s.known, s.over = state, old != nil && old.over
-	c.end(s)
+	s.known, s.over, s.counted = state, over, old != nil && old.counted
 	c.keep(pid, s)
 	return s
 }
@@ -104,9 +104,10 @@ func (c *codeNames) ended(pid int, p *reader.Probe, pcs []uint64) *processCode {
 	s := c.newProcess(space)
 	state := c.log.State(pid)
 	s.known.Changes, s.known.Losses = state.Changes, state.Losses
+	started, err := procfs.StartTime(pid)
+	s.over = missing(err) || err == nil && gone(pid, started)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.end(s)
 	c.keep(pid, s)
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,9 +83,11 @@ func (c *codeNames) meet(ctx context.Context, pids map[int]bool) {
 // of returns what names the code of a process in which p fired with a stack.
 func (c *codeNames) of(pid int, p *reader.Probe, pcs []uint64) event.Code {
 	s := c.process(pid)
+	if s == nil {
+		s = c.ended(pid, p, pcs)
+	}
+	c.count(s)
 	switch {
-	case s == nil:
-		return c.ended(pid, p, pcs)
 	case s.known.Images > 1 && len(pcs) > 0 && !s.space.Maps(pcs[0]):
 		return c.before(pid, s, pcs[0])
 	}
@@ -107,7 +110,7 @@ func (c *codeNames) process(pid int) *processCode {
 	switch {
 	case same && err != nil:
 		s.checked, s.known.Losses = now, known.Losses
-		c.end(s)
+		s.over = s.over || missing(err)
 		return s
 	case same && s.started == started && s.known.Losses == known.Losses:
 		s.checked = now
@@ -139,15 +142,31 @@ func (c *codeNames) process(pid int) *processCode {
 		c.keep(pid, s)
 		return s
 	}
-	return c.logged(pid, s)
+	return c.logged(pid, s, missing(err) || err == nil && gone(pid, started))
 }
 
-// end counts a process that has ended. c.mu is locked.
-func (c *codeNames) end(s *processCode) {
-	if !s.over {
-		s.over = true
+// count counts a process whose stack is named if it has ended.
+func (c *codeNames) count(s *processCode) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.over && !s.counted {
+		s.counted = true
 		c.endings.Add(1)
 	}
+}
+
+// missing reports whether an error from under /proc says that there is no such process: that
+// there are too many open files does not.
+func missing(err error) bool { return errors.Is(err, os.ErrNotExist) }
+
+// gone reports whether a process has ended, as far as can be told.
+func gone(pid int, started uint64) bool {
+	maps, err := procfs.Maps(pid)
+	if err != nil || len(maps) == 0 {
+		return err == nil || missing(err)
+	}
+	now, err := procfs.StartTime(pid)
+	return missing(err) || err == nil && now != started
 }
 
 // lives reports whether a process has memory still.
@@ -254,7 +273,8 @@ type processCode struct {
 	started uint64         // as procfs.StartTime has it; 0 of a process that had ended
 	checked time.Time      // when it was known to be this process; guarded by codeNames.mu
 	known   maplog.State   // as the log had it
-	over    bool           // it had ended, and is counted; guarded by codeNames.mu
+	over    bool           // it had ended; guarded by codeNames.mu
+	counted bool           // in endings; guarded by codeNames.mu
 	reads   reads          // of what it has mapped, of its PID
 	earlier []*processCode // before it executed another file, once that is asked for; guarded by codeNames.mu
 

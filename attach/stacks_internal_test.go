@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // TestCodeAfterLoss checks that a process that lives is looked at again at once when something
@@ -63,11 +64,42 @@ func TestCodeAfterLoss(t *testing.T) {
 		}
 		s.known.Losses--
 	}
-	if n := c.endings.Load(); n != 1 {
-		t.Errorf("%d processes have ended, want 1", n)
+	if n := c.endings.Load(); n != 0 {
+		t.Errorf("%d processes had ended when a stack was named, and none was", n)
 	}
-	if c.process(os.Getpid()) == nil || c.endings.Load() != 1 {
-		t.Error("this process has ended")
+	for range 2 {
+		c.of(pid, &reader.Probe{}, nil)
+	}
+	c.of(os.Getpid(), &reader.Probe{}, nil)
+	if n := c.endings.Load(); n != 1 {
+		t.Errorf("%d processes had ended when a stack of theirs was named, want 1", n)
+	}
+}
+
+// TestCodeOutOfReach checks that a process does not count as ended because it cannot be read for
+// now.
+func TestCodeOutOfReach(t *testing.T) {
+	c := newCodeNames(nil, false)
+	defer c.close()
+	pid := os.Getpid()
+	s := c.process(pid)
+	if s == nil {
+		t.Fatal("this process cannot be read")
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: limit.Max}); err != nil {
+		t.Fatal(err)
+	}
+	s.checked = time.Time{}
+	c.of(pid, &reader.Probe{}, nil)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.endings.Load(); n != 0 {
+		t.Error("a process has ended because files cannot be opened")
 	}
 }
 

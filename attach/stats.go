@@ -22,9 +22,10 @@ type Stats struct {
 	Contended uint64 // part of Lost: goroutines were writing to all shards of that memory
 
 	// Of stacks, and no events: Ended counts the processes that had ended when a stack of theirs
-	// was named. What these had mapped the kernel has told, unless it had no room: that often,
-	// and of any process, something was not told, so that such stacks may lack names or have
-	// wrong ones. What lives is looked at again.
+	// was named, again if thousands of others were met before the next one. What these had mapped
+	// the kernel has told, unless it had no room: that often, and of any process, something was
+	// not told, so that such stacks may lack names or have wrong ones. What lives is looked at
+	// again.
 	Ended  uint64
 	Untold uint64
 }
