@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -106,11 +107,13 @@ func TestCodeOutOfReach(t *testing.T) {
 // TestCodeClosedLate checks that names of code are closed though a file system does not answer, and
 // that files which are opened when it does are closed, too.
 func TestCodeClosedLate(t *testing.T) {
+	path, pid := ownCat(t)
 	c := newCodeNames(nil, false)
-	answer, answered := make(chan bool), make(chan error)
+	answer, answered, looked := make(chan bool), make(chan error), make(chan bool)
 	c.aside(func() {
 		<-answer
-		answered <- c.resolver.Keep(os.Getpid())
+		answered <- c.resolver.Keep(pid)
+		<-looked
 	})
 	closed := make(chan error)
 	go func() { closed <- c.close() }()
@@ -122,19 +125,53 @@ func TestCodeClosedLate(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("close waits for what does not come")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := opened(t, self)
 	close(answer)
 	if err := <-answered; err != nil {
 		t.Fatal(err)
 	}
-	c.asides.Wait()
-	if after := opened(t, self); after != before {
-		t.Errorf("%s is open %d times, %d before", self, after, before)
+	if n := opened(t, path); n == 0 {
+		t.Errorf("%s is not open, which nobody has closed yet", path)
 	}
+	close(looked)
+	c.asides.Wait()
+	if n := opened(t, path); n > 0 {
+		t.Errorf("%s is open %d times", path, n)
+	}
+}
+
+// ownCat runs a cat whose file no other process has mapped, until the test ends.
+func ownCat(t *testing.T) (path string, pid int) {
+	t.Helper()
+	from, err := exec.LookPath("cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "cat")
+	// Whoever forks while this process had it open for writing would keep it from being run.
+	if out, err := exec.Command("cp", from, path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.Command(path)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	in.Write([]byte{1})
+	out.Read(make([]byte, 1)) // it has mapped what it needs
+	return path, cmd.Process.Pid
 }
 
 // opened returns how many descriptors of this process are of a file.
