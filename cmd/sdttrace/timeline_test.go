@@ -17,25 +17,6 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// readTimeline reads a trace of which nothing may be missing, and has Perfetto's own
-// trace_processor see the same.
-func readTimeline(t *testing.T, path string) *systest.Trace {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trace, err := systest.Read(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if trace.Cut != 0 {
-		t.Errorf("%d bytes of a packet at the end", trace.Cut)
-	}
-	trace.Compare(t, b)
-	return trace
-}
-
 // TestTimeline compares slices, instants, flows and counters with what the program says of
 // the pairs that it fires, by all ways in which events come.
 func TestTimeline(t *testing.T) {
@@ -49,7 +30,7 @@ func TestTimeline(t *testing.T) {
 			path := filepath.Join(p.t.TempDir(), "trace")
 			_, said, all := p.run(2, append([]string{"--perfetto", path, "--span", open + "," + shut + ":id", "--span", open + "," + shut,
 				"--flow", "id", "--counter", "code", shut}, way...)...)
-			trace := readTimeline(p.t, path)
+			trace := systest.ReadFile(p.t, path)
 			p.checkSlices(trace, all)
 
 			var wantCodes []float64
@@ -152,7 +133,7 @@ func TestRecordedTimeline(t *testing.T) {
 		if err != nil {
 			p.t.Fatalf("%v: %s", err, out)
 		}
-		trace := readTimeline(p.t, path)
+		trace := systest.ReadFile(p.t, path)
 		p.checkSlices(trace, all)
 		if trace.Clock != 1 || len(trace.Slices) != len(all) {
 			p.t.Errorf("%d slices by clock %d, want %d by the wall clock", len(trace.Slices), trace.Clock, len(all))
@@ -186,7 +167,7 @@ func TestTimelineKilled(t *testing.T) {
 	}
 	cmd.Process.Signal(syscall.SIGKILL)
 	cmd.Wait()
-	trace := readTimeline(t, path)
+	trace := systest.ReadFile(t, path)
 	ticks := trace.Named("timeline_killed:tick")
 	if len(ticks) < 10 || len(trace.Named("timeline_killed_pair:begin to end")) < 10 {
 		t.Fatalf("%d ticks and %d pairs", len(ticks), len(trace.Slices)-len(ticks))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/timeline"
 )
 
 var updateSession = flag.Bool("session", false, "write examples/shop/session.txt anew")
@@ -91,7 +92,7 @@ func TestTwoServices(t *testing.T) {
 // request to the lookup, which begins later and ends earlier, in another process.
 func checkArrows(t *testing.T, path string) {
 	t.Helper()
-	trace := readTimeline(t, path)
+	trace := timeline.ReadFile(t, path)
 	arrows := map[any]int{}
 	for _, f := range trace.Flows {
 		from, to := f[0], f[1]

@@ -1,7 +1,6 @@
 package targets_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -16,30 +15,11 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// readTimeline reads a trace of which nothing may be missing, and has Perfetto's own
-// trace_processor see the same.
-func readTimeline(t *testing.T, path string) *timeline.Trace {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trace, err := timeline.Read(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if trace.Cut != 0 {
-		t.Errorf("%d bytes of a packet at the end", trace.Cut)
-	}
-	trace.Compare(t, b)
-	return trace
-}
-
 // checkTimeline checks the trace that a recipe has written: a statement is a slice on the
 // track of its server process, and so is a wait for a lock within one.
 func (k *kitchen) checkTimeline(name string) {
 	k.t.Helper()
-	trace := readTimeline(k.t, filepath.Join(k.dir, name))
+	trace := timeline.ReadFile(k.t, filepath.Join(k.dir, name))
 	queries, commits := trace.Named("postgresql:query"), trace.Named("postgresql:transaction__commit")
 	if len(queries) < 40*7 || len(commits) < 40 {
 		k.t.Errorf("%s has %d statements and %d commits", name, len(queries), len(commits))
@@ -82,7 +62,7 @@ func testTimeline(t *testing.T, p *postgres) {
 	if err := cmd.Wait(); err != nil || !strings.Contains(stderr.String(), ", 0 lost,") {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
-	trace := readTimeline(t, file)
+	trace := timeline.ReadFile(t, file)
 
 	got, want := map[string]int{}, map[string]int{}
 	for _, s := range trace.Named("postgresql:query") {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,24 @@ const none = "[NULL]"
 type view struct {
 	Slices, Flows, Counters, Processes, Threads []string
 	Ahead                                       string
+}
+
+// ReadFile reads the trace of a test, of which nothing may be missing, and compares it.
+func ReadFile(tb testing.TB, path string) *Trace {
+	tb.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	trace, err := Read(b)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if trace.Cut != 0 {
+		tb.Errorf("%d bytes of a packet at the end", trace.Cut)
+	}
+	trace.Compare(tb, b)
+	return trace
 }
 
 // Compare has Perfetto's trace_processor read the trace, where it is installed and the one
