@@ -1,9 +1,15 @@
 package discover
 
-// hiddenScans says in which scans a process that may not be inspected was met.
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// hiddenScans says in which scans a process that may not, or cannot, be inspected was met.
 type hiddenScans struct{ first, last int }
 
-// hide notes that process pid may not be inspected.
+// hide notes that process pid may not, or cannot, be inspected.
 func (d *Search) hide(pid int) {
 	if d.hidden == nil {
 		d.hidden = map[int]hiddenScans{}
@@ -27,4 +33,12 @@ func (d *Search) sinceHidden() (newest int) {
 		newest = max(newest, scans.first)
 	}
 	return newest
+}
+
+// headless reports whether a process that shows no memory has threads other than its
+// first, which has ended: threads of the kernel have none. The directory of threads has a
+// link for each (fs/proc/base.c, proc_task_getattr), and two of its own.
+func headless(pid int) bool {
+	var st unix.Stat_t
+	return unix.Stat(fmt.Sprintf("/proc/%d/task", pid), &st) == nil && st.Nlink > 3
 }

@@ -145,6 +145,10 @@ func (d *Search) mappedBy(pid int) {
 		}
 		return
 	}
+	if len(maps) == 0 && headless(pid) {
+		d.hide(pid)
+		return
+	}
 	for _, o := range procfs.Objects(pid, maps) {
 		if d.interrupted() {
 			return

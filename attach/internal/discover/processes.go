@@ -134,10 +134,11 @@ func (d *Search) trouble(err error, pid int) {
 
 // changed reports whether the process may have mapped files since the last call.
 // A file that was unmapped meanwhile counts as a change: another file may get its
-// id.
+// id. Nothing can be said of a process that shows no memory: it is ending, or its
+// first thread has ended.
 func (d *Search) changed(pid int) bool {
 	maps, err := procfs.Maps(pid)
-	if err != nil {
+	if err != nil || len(maps) == 0 {
 		return true // reading the process says what is wrong
 	}
 	known, now := d.mapped[pid], map[procfs.ID]bool{}

@@ -58,7 +58,7 @@ type Search struct {
 	lower    map[overlay.Inode]*fileState // those of read that are on overlays
 	mappings map[mapping]mappingState     // those of read whose ids in /proc/PID/maps are others', too
 	inodes   overlay.Inodes
-	hidden   map[int]hiddenScans // processes that may not be inspected
+	hidden   map[int]hiddenScans // processes that may not, or cannot, be inspected
 }
 
 // New returns a search in the processes, or in all if procs names none.

@@ -1,0 +1,71 @@
+package attach_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/features"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+// TestHeadless checks that a process whose first thread has ended, and whose memory the
+// kernel shows to nobody since, is not taken for one that has unmapped its files.
+func TestHeadless(t *testing.T) {
+	needs.C(t)
+	path := filepath.Join(t.TempDir(), "headless")
+	needs.Run(t, "gcc", "-O1", "-o", path, "testdata/headless.c", "-pthread")
+	p := start(t, exec.Command(path))
+	p.Do("1")
+	if err := os.Remove(path); err != nil { // a site of a file that has a name would not be left
+		t.Fatal(err)
+	}
+	s := open(t, "headless:hit", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Rescan: time.Hour})
+	machine := open(t, "headless:hit", &attach.Options{Rescan: time.Hour})
+	p.Do("2")
+	p.Do("0")
+	end := time.Now().Add(20 * time.Second)
+	for shown := true; shown; {
+		if time.Now().After(end) {
+			t.Fatal("the first thread has not ended")
+		}
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown = len(maps) > 0
+	}
+	for range 4 {
+		if err := errors.Join(s.Rescan(false), machine.Rescan(false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Do("3")
+	check := func(s *attach.Session, of string, want []any) {
+		if plan := s.Plan(); len(plan) != 1 || plan.Attached() != 1 {
+			t.Errorf("%s: plan %+v, want one site", of, plan)
+		}
+		var got []any
+		for _, ev := range drain(t, s) {
+			got = append(got, ev.Args[0].Value)
+		}
+		if d := cmp.Diff(want, got[:min(len(got), len(want))]); d != "" {
+			t.Errorf("%s: events (-want +got):\n%s", of, d)
+		}
+		checkSum(t, s)
+	}
+	want := []any{int64(2), int64(0), int64(3)}
+	check(machine, "machine", want)
+	if errors.Is(features.HaveBPFLinkUprobeMulti(), ebpf.ErrNotSupported) {
+		want = want[:1] // perf events of a process end with the thread, see [attach.PerfLink]
+	}
+	check(s, "process", want)
+}
