@@ -20,6 +20,13 @@ func (g *generator) copySized(s record.String, to func(), limit int32, failed st
 		g.emit(asm.Mul.Imm(asm.R2, int32(s.Elem)))
 	}
 	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord))
+	somewhere := g.newLabel("somewhere")
+	g.loadStringPointer(&s)
+	g.emit(
+		asm.JGE.Imm(asm.R3, firstPage, somewhere),
+		asm.JNE.Imm(asm.R2, 0, failed),
+	)
+	g.label(somewhere)
 	for _, fn := range g.readers(g.kind.sleeps) {
 		g.loadStringPointer(&s)
 		g.emit(asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord))
@@ -81,6 +88,8 @@ const smallestPage = 4096
 func (g *generator) copyTerminated(slot int, to func(), limit int, failed string) {
 	ok := g.newLabel("copied")
 	pointer := func() { g.emit(asm.LoadMem(asm.R3, regRecord, recordSlot(slot), asm.DWord)) }
+	pointer()
+	g.emit(asm.JLT.Imm(asm.R3, firstPage, failed))
 	try := func() {
 		pointer()
 		g.emit(asm.Mov.Imm(asm.R2, int32(limit+2)))
@@ -89,7 +98,7 @@ func (g *generator) copyTerminated(slot int, to func(), limit int, failed string
 	}
 	try()
 	if g.kind.sleeps {
-		g.touchPages(pointer, limit+2)
+		g.touchPages(pointer, limit+2, failed)
 		try()
 	}
 	g.emit(asm.Ja.Label(failed))
@@ -98,8 +107,8 @@ func (g *generator) copyTerminated(slot int, to func(), limit int, failed string
 }
 
 // touchPages brings in the pages that n bytes of a string may reach, from the address
-// that load puts into R3.
-func (g *generator) touchPages(load func(), n int) {
+// that load puts into R3. It jumps to failed if there is nothing at that address.
+func (g *generator) touchPages(load func(), n int, failed string) {
 	for page := 0; page <= (n+smallestPage-1)/smallestPage; page++ {
 		load()
 		if page > 0 {
@@ -115,5 +124,8 @@ func (g *generator) touchPages(load func(), n int) {
 			asm.Add.Imm(asm.R1, stackKey),
 			asm.FnCopyFromUser.Call(),
 		)
+		if page == 0 {
+			g.emit(asm.JNE.Imm(asm.R0, 0, failed))
+		}
 	}
 }

@@ -2,12 +2,24 @@ package codegen
 
 import "github.com/cilium/ebpf/asm"
 
-// readUser copies size bytes from the address that load puts into R3, and sets
-// error bit i if it cannot.
+// firstPage is the size of the page at address 0, where nothing is mapped: an address in it
+// is null, or behind a pointer that is null. An attempt to read there faults, and a helper that
+// may sleep has the kernel look for what is mapped, which takes ten times as long as all else
+// that a program does.
+const firstPage = smallestPage
+
+// readUser copies size bytes from the address that load puts into R3. If it cannot, it clears
+// them and sets error bit i.
 func (g *generator) readUser(load func(), size int32, dst asm.Register, off int16, i int, mayCopy bool) {
 	ok := g.newLabel("read")
 	for _, fn := range g.readers(mayCopy) {
+		somewhere := g.newLabel("somewhere")
 		load()
+		g.emit(
+			asm.JGE.Imm(asm.R3, firstPage, somewhere),
+			asm.Mov.Imm(asm.R3, -1), // the kernel refuses its own addresses without a fault
+		)
+		g.label(somewhere)
 		g.emit(
 			asm.Mov.Imm(asm.R2, size),
 			asm.Mov.Reg(asm.R1, dst),
