@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/cilium/ebpf"
@@ -24,7 +25,11 @@ type maps struct {
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
 // page size, scratchSize 0 without strings, and events false to aggregate.
 func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
-	m := &maps{Refs: codegen.Refs{Namespace: kernel.OwnPIDNamespace()}}
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return nil, fmt.Errorf("count CPUs: %w", err)
+	}
+	m := &maps{Refs: codegen.Refs{Namespace: kernel.OwnPIDNamespace(), CPUs: cpus}}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -36,10 +41,7 @@ func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
 			return nil, fmt.Errorf("create a ring buffer of %d bytes: %w", ringSize, err)
 		}
 	}
-	m.Counters, err = ebpf.NewMap(&ebpf.MapSpec{
-		Name: "usdt_counters", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: codegen.CountersSize, MaxEntries: 1,
-	})
-	if err != nil {
+	if m.Counters, err = ebpf.NewMap(codegen.CountersSpec(cpus)); err != nil {
 		return nil, fmt.Errorf("create counters: %w", err)
 	}
 	if err := m.addScratch(scratchSize); err != nil {
@@ -105,16 +107,30 @@ func (m *maps) Close() error {
 }
 
 func (m *maps) count() (sum counters, err error) {
-	var perCPU []counters
-	if err := m.Counters.Lookup(uint32(0), &perCPU); err != nil {
-		return sum, fmt.Errorf("read event counters: %w", err)
-	}
+	perCPU, err := m.perCPU()
 	for i := range perCPU {
 		for j, n := range perCPU[i] {
 			sum[j] += n
 		}
 	}
-	return sum, nil
+	return sum, err
+}
+
+// perCPU returns the counters of each CPU, which programs may be adding to: the kernel copies
+// the value by memcpy, which copies words that are aligned as a whole.
+func (m *maps) perCPU() ([]counters, error) {
+	b, err := m.Counters.LookupBytes(uint32(0))
+	if err != nil {
+		return nil, fmt.Errorf("read event counters: %w", err)
+	}
+	all := make([]counters, m.CPUs)
+	for i := range all {
+		of := codegen.CountersOf(b, i)
+		for j := range all[i] {
+			all[i][j] = binary.NativeEndian.Uint64(of[8*j:])
+		}
+	}
+	return all, nil
 }
 
 // busy reports whether programs may still update groups[epoch], which is no
@@ -122,11 +138,13 @@ func (m *maps) count() (sum counters, err error) {
 // again which groups are in use: each CPU's two numbers need to be equal only once. What
 // has left is read first: if as many have entered later, none was updating then.
 func (m *maps) busy(epoch uint64) (bool, error) {
-	var left, entered []counters
-	for _, at := range []*[]counters{&left, &entered} { // in this order
-		if err := m.Counters.Lookup(uint32(0), at); err != nil {
-			return false, fmt.Errorf("read event counters: %w", err)
-		}
+	left, err := m.perCPU()
+	if err != nil {
+		return false, err
+	}
+	entered, err := m.perCPU()
+	if err != nil {
+		return false, err
 	}
 	for cpu := range left {
 		if left[cpu][codegen.CounterLeft/8+epoch] != entered[cpu][codegen.CounterEntered/8+epoch] {

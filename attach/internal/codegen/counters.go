@@ -1,6 +1,11 @@
 package codegen
 
-// Counters of events, one set per CPU: offsets in a value of Refs.Counters.
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+)
+
+// Counters of events, one set per CPU: offsets in [CountersOf] a CPU.
 const (
 	// Each event is counted once, as one of these, or as entered. Those of starts and ends
 	// are counted as fired when they fire, and may be lost or filtered, too.
@@ -31,4 +36,28 @@ const (
 	CounterLeft = 120 // two counters: programs that have updated each of Refs.Groups
 
 	CountersSize = 136
+
+	countersRoom = 256 // no two CPUs share cache lines, nor pairs of these
 )
+
+// CountersSpec describes Refs.Counters: an array with one value, in which each CPU has room.
+// Programs have the address of that value. To look into a map for each CPU they would have to
+// read its head and a table of addresses, too, which takes longer than to count.
+func CountersSpec(cpus int) *ebpf.MapSpec {
+	return &ebpf.MapSpec{Name: "usdt_counters", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(cpus * countersRoom), MaxEntries: 1}
+}
+
+// CountersOf returns the counters of a CPU in the value of Refs.Counters.
+func CountersOf(value []byte, cpu int) []byte { return value[cpu*countersRoom:][:CountersSize] }
+
+// loadCounters puts the address of the CPU's counters into regCounters. A program stays on its
+// CPU. It changes R0.
+func (g *generator) loadCounters() {
+	g.emit(
+		asm.FnGetSmpProcessorId.Call(),
+		asm.JGE.Imm(asm.R0, int32(g.refs.CPUs), "exit"), // for the verifier
+		asm.Mul.Imm(asm.R0, countersRoom),
+		asm.LoadMapValue(regCounters, g.refs.Counters.FD(), 0),
+		asm.Add.Reg(regCounters, asm.R0),
+	)
+}

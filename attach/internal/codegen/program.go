@@ -229,14 +229,8 @@ func (g *generator) prologue(site bool) {
 	g.emit(
 		asm.StoreImm(asm.R10, stackErrors, 0, asm.Word),
 		asm.StoreImm(asm.R10, stackErrors+4, 0, asm.Word),
-		asm.StoreImm(asm.R10, stackKey, 0, asm.Word),
-		asm.LoadMapPtr(asm.R1, g.refs.Counters.FD()),
-		asm.Mov.Reg(asm.R2, asm.R10),
-		asm.Add.Imm(asm.R2, stackKey),
-		asm.FnMapLookupElem.Call(),
-		asm.JEq.Imm(asm.R0, 0, "exit"),
-		asm.Mov.Reg(regCounters, asm.R0),
 	)
+	g.loadCounters()
 }
 
 // count adds one to a counter. It uses an atomic because tasks on one CPU may

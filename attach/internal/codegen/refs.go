@@ -10,7 +10,8 @@ import (
 // Programs do without those that are nil.
 type Refs struct {
 	Ring      *ebpf.Map            // of records, and of pairs; nil to aggregate
-	Counters  *ebpf.Map            // per CPU, see CounterFired
+	CPUs      int                  // how many are possible
+	Counters  *ebpf.Map            // see CountersSpec and CounterFired
 	Scratch   *ebpf.Map            // for records that are assembled first
 	Stopped   *ebpf.Map            // u64: not 0 once programs must do nothing any more
 	Namespace *kernel.PIDNamespace // whose PIDs are meant; nil for the initial one
