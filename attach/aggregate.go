@@ -78,7 +78,7 @@ type Group struct {
 // selector is left, OpenAggregate returns an error.
 //
 // When ctx is done, OpenAggregate returns its cause; afterwards tracing ends, as
-// by Stop. opts may be nil. RingSize, MaxString and Sample are refused, because no event
+// by Stop. opts may be nil. RingSize, MaxString, Sample and Omit are refused, because no event
 // is delivered, and Stack unless groups are by stack.
 func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, opts *Options) (*Aggregate, error) {
 	o, err := opts.ofTotals(ctx, what.wanted.By)
@@ -122,6 +122,8 @@ func (o *Options) ofTotals(ctx context.Context, by []string) (*settings, error) 
 			return nil, &OptionError{"Sample", recorded}
 		case o.MaxString != 0:
 			return nil, &OptionError{"MaxString", recorded}
+		case o.Omit != 0:
+			return nil, &OptionError{"Omit", recorded}
 		case o.Stack != 0 && !slices.Contains(by, bind.Stack):
 			return nil, &OptionError{"Stack", errors.New("it applies to recorded events, and to groups by stack")}
 		}
@@ -184,7 +186,7 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 		var kernel source
 		switch {
 		case o.recorded:
-			if kernel, err = newRing(m, a.countPrograms); err != nil {
+			if kernel, err = newRing(m, o.Omit.fields(), a.countPrograms); err != nil {
 				return err
 			}
 		case m != nil && a.local != nil:

@@ -180,7 +180,7 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 		hook = hookOf(t.kind)
 	}
 	schemas, err := bind.All(ctx, plan, &bind.Binder{
-		Hook: hook, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep,
+		Hook: hook, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep,
 	})
 	for i := range plan {
 		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {

@@ -113,6 +113,13 @@ type Options struct {
 	// shares memory takes the first of each N.
 	Sample int
 
+	// Omit leaves parts out of the events of [Open] that nobody looks at, which makes them
+	// cheaper for the process that fires: the kernel calls a function for each, and to read
+	// the clock takes it longer than to count the event. Events that come from shared memory
+	// or from recordings have these parts all the same. Snapshots need OmitTime unset, and
+	// Stack needs OmitProcess unset.
+	Omit Omit
+
 	// Interval divides an aggregate or a latency of [Target.Recordings] by the time at
 	// which events fired: each group is of one interval, and [Group.At] says of which.
 	// Intervals begin at whole multiples; of those without events there are no groups.
@@ -216,6 +223,9 @@ func (o *Options) settings() (*settings, error) {
 	}
 	if err := out.checkStack(); err != nil {
 		return fail("Stack", err)
+	}
+	if err := out.checkOmit(); err != nil {
+		return fail("Omit", err)
 	}
 	switch recorded := len(out.Target.Recordings) > 0; {
 	case out.Interval < 0:

@@ -54,7 +54,8 @@ type Pairs struct{ stream }
 // end comes, which for copies of stacks would take too much memory; through shared memory, and
 // with Options.Stack alone, both have.
 //
-// what and opts may be nil. Options.Sample is refused: it would tear pairs apart. In [Stats]
+// what and opts may be nil. Options.Sample is refused: it would tear pairs apart; and so is
+// Options.Omit, since pairs have times. In [Stats]
 // both events of a pair are received; those of fast pairs, and of starts and ends without a
 // partner, are filtered; see [Pairs.Counts].
 func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *Options) (*Pairs, error) {
@@ -67,6 +68,9 @@ func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *
 	}
 	if o.Sample > 1 {
 		return nil, &OptionError{"Sample", errors.New("it applies to single events, and would tear pairs apart")}
+	}
+	if err := o.refuseOmit("pairs have all parts of their events"); err != nil {
+		return nil, err
 	}
 	if what == nil {
 		what = &PairOptions{}

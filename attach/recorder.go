@@ -48,6 +48,9 @@ func Record(ctx context.Context, selectors []string, opts *Options) (*Recorder, 
 	if len(o.Target.Recordings) > 0 {
 		return nil, &OptionError{"Recordings", errors.New("they have been recorded")}
 	}
+	if err := o.refuseOmit("a file has all parts of events, since nobody knows what will be asked of it"); err != nil {
+		return nil, err
+	}
 	var r *Recorder
 	err = o.each(func(o *settings) error {
 		r = &Recorder{given: selectors}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf/ringbuf"
 
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 )
 
@@ -16,11 +17,12 @@ import (
 type kernelRing struct {
 	reader   *ringbuf.Reader
 	position *kernel.RingPosition
+	omit     codegen.Omit          // what its records lack
 	record   ringbuf.Record        // for next
 	count    func() (Stats, error) // by the programs
 }
 
-func newRing(m *maps, count func() (Stats, error)) (source, error) {
+func newRing(m *maps, omit codegen.Omit, count func() (Stats, error)) (source, error) {
 	reader, err := ringbuf.NewReader(m.Ring)
 	if err != nil {
 		return nil, fmt.Errorf("read ring buffer: %w", err)
@@ -30,7 +32,7 @@ func newRing(m *maps, count func() (Stats, error)) (source, error) {
 		reader.Close()
 		return nil, fmt.Errorf("read ring buffer: %w", err)
 	}
-	return &kernelRing{reader: reader, position: position, count: count}, nil
+	return &kernelRing{reader: reader, position: position, omit: omit, count: count}, nil
 }
 
 // nap relies on next having returned a record: the reader then looks into the buffer
@@ -46,7 +48,7 @@ func (r *kernelRing) next(buf []byte) (rec []byte, more bool, err error) {
 	case err != nil:
 		return nil, false, fmt.Errorf("read event: %w", err)
 	}
-	return r.record.RawSample, r.record.Remaining > 0, nil
+	return r.omit.Expand(r.record.RawSample), r.record.Remaining > 0, nil
 }
 
 // available relies on any record being longer than the step of nap.

@@ -105,7 +105,7 @@ func (s *stream) begin(ctx context.Context, selectors []string, o *settings, lay
 	err = s.attach(ctx, selectors, o, layout, func(m *maps) error {
 		var kernel source
 		if m != nil {
-			if kernel, err = newRing(m, s.countPrograms); err != nil {
+			if kernel, err = newRing(m, o.Omit.fields(), s.countPrograms); err != nil {
 				return err
 			}
 			s.room = int(m.Ring.MaxEntries())

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -134,6 +135,9 @@ func (s *Session) newSnapshooter(o SnapshotOptions) (*snapshooter, error) {
 	expr, err := parseWhere(o.On)
 	if err != nil {
 		return nil, err
+	}
+	if s.options.Omit&OmitTime != 0 {
+		return nil, &OptionError{"Omit", errors.New("snapshots go by the times of events")}
 	}
 	w := &snapshooter{s: s, options: o, expr: expr, conds: map[*bind.Schema]*codegen.Signature{}, decoder: s.decoder(), last: make([][]byte, o.Before)}
 	sites := s.sites.Load()

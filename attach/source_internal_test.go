@@ -51,7 +51,7 @@ func queued(t *testing.T) (*Session, *queue) {
 	q := &queue{}
 	for i := range 4 {
 		rec := make([]byte, record.Slot(1))
-		binary.NativeEndian.PutUint64(rec[record.Time:], uint64(i))
+		binary.NativeEndian.PutUint64(rec[record.Time:], uint64(1+i)) // 0 is no time
 		binary.NativeEndian.PutUint64(rec[record.Slot(0):], uint64(10+i))
 		q.records = append(q.records, rec)
 	}
@@ -59,7 +59,7 @@ func queued(t *testing.T) (*Session, *queue) {
 	sig := &codegen.Signature{Layout: record.Layout{Slots: 1}}
 	sc := bind.NewSchema(sig)
 	sc.Fields = []shape.Field{{Name: "n", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)}}
-	s := &Session{stream{clock: clock{until: 1 << 63, current: clockSample{offset: 100}}}}
+	s := &Session{stream{clock: clock{until: 1 << 63, current: clockSample{offset: 99}}}}
 	s.attached, s.cancel, s.source = site.Unattached(nil), func() {}, q
 	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))
 	t.Cleanup(func() { s.Close() })

@@ -60,7 +60,7 @@ func (d *Decoder) Decode(rec []byte) (Event, error) {
 		return Event{}, err
 	}
 	ev := Event{
-		Time:     d.wall(r.Time()),
+		Time:     d.time(r),
 		PID:      r.PID(),
 		TID:      r.TID(),
 		Comm:     d.comm(r.Comm()),
@@ -113,6 +113,14 @@ func (d *Decoder) site(b []byte) (record.Record, *shape.Shape, *reader.Probe, er
 		return nil, nil, nil, fmt.Errorf("event of site %d, which is not traced", rec.Site())
 	}
 	return rec, s, p, nil
+}
+
+// time returns when a record's probe fired, zero if the record does not say.
+func (d *Decoder) time(r record.Record) time.Time {
+	if at := r.Time(); at != 0 {
+		return d.wall(at)
+	}
+	return time.Time{}
 }
 
 func (d *Decoder) comm(raw [16]byte) string {

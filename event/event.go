@@ -8,13 +8,15 @@ import (
 
 // Event is one firing of a probe.
 type Event struct {
-	// Time is when the probe fired, by the wall clock as it was set then.
+	// Time is when the probe fired, by the wall clock as it was set then; zero if the session
+	// omits it.
 	Time time.Time
 	// PID and TID are the numbers of process and thread in the PID namespace of the
 	// tracing process; from Linux 6.5 on, also for processes in namespaces within it.
-	// They are 0, and null as JSON, if the thread that fired has no number there.
+	// They are 0, and null as JSON, if the thread that fired has no number there, or if the
+	// session omits them.
 	PID, TID int
-	// Comm is the name of the thread, at most 15 bytes.
+	// Comm is the name of the thread, at most 15 bytes; empty if the session omits it.
 	Comm string
 
 	// Provider and Name are those of the probe. For a function they are the base name

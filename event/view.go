@@ -21,9 +21,9 @@ type View struct {
 	pcs     []uint64 // memory for its addresses
 }
 
-// Time returns when the probe fired, by the wall clock.
+// Time returns when the probe fired, as in Event.
 func (v *View) Time() time.Time {
-	return v.decoder.wall(v.reading.rec.Time())
+	return v.decoder.time(v.reading.rec)
 }
 
 // PID returns the process id, as in Event.

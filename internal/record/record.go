@@ -13,7 +13,8 @@ const (
 	Task     = 16 // u64: process id << 32 | thread id
 	Comm     = 24 // char[16]: the thread's name
 
-	HeaderSize = 40
+	CommSize   = 16 // TASK_COMM_LEN, include/linux/sched.h
+	HeaderSize = Comm + CommSize
 )
 
 // Record holds the bytes of an event, at least its header: see [Check].
@@ -36,17 +37,17 @@ func (n errShort) Error() string {
 // Site returns the number of the site that fired.
 func (r Record) Site() uint32 { return binary.NativeEndian.Uint32(r[Site:]) }
 
-// Time returns when the probe fired, by CLOCK_MONOTONIC.
+// Time returns when the probe fired, by CLOCK_MONOTONIC; 0 if nobody asked for it.
 func (r Record) Time() uint64 { return binary.NativeEndian.Uint64(r[Time:]) }
 
-// PID returns the process id.
+// PID returns the process id; 0 if the thread has none here, or if nobody asked for it.
 func (r Record) PID() int { return int(binary.NativeEndian.Uint64(r[Task:]) >> 32) }
 
-// TID returns the thread id.
+// TID returns the thread id, as PID does.
 func (r Record) TID() int { return int(uint32(binary.NativeEndian.Uint64(r[Task:]))) }
 
-// Comm returns the thread's name, padded with NULs.
-func (r Record) Comm() [16]byte { return [16]byte(r[Comm:]) }
+// Comm returns the thread's name, padded with NULs; it is empty if nobody asked for it.
+func (r Record) Comm() [CommSize]byte { return [CommSize]byte(r[Comm:]) }
 
 // Slot returns the value of slot i.
 func (r Record) Slot(i int) uint64 { return binary.NativeEndian.Uint64(r[Slot(i):]) }

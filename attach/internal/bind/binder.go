@@ -30,7 +30,8 @@ type Binder struct {
 	Condition *filter.Expr
 	Aggregate *Layout // nil to record events
 	Objects   operand.Objects
-	Sample    int        // see codegen.Signature
+	Sample    int // see codegen.Signature
+	Omit      codegen.Omit
 	Stack     int        // addresses of the stack that records hold; 0 for no stack
 	Unwind    bool       // whether records hold a copy of the stack instead
 	Used      *OptionUse // nil if nobody asks
@@ -103,7 +104,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	}
 	b.Used.see(sc, p)
 	if !s.Local && b.Aggregate == nil {
-		sc.Sig.Sample = b.Sample
+		sc.Sig.Sample, sc.Sig.Omit = b.Sample, b.Omit
 	}
 	if err := b.bindCondition(sc, p); err != nil {
 		return nil, err

@@ -32,5 +32,10 @@ func (g *generator) readBlock(mayCopy bool) {
 		g.loadLocation(asm.R3, g.sig.BlockBase)
 		g.emit(asm.Add.Imm(asm.R3, g.sig.BlockDisp))
 	}
-	g.readUser(load, int32(g.sig.Block), regRecord, int16(g.sig.BlockOffset()), g.sig.BlockRead(), mayCopy)
+	g.readUser(load, int32(g.sig.Block), regRecord, g.inBlock(0), g.sig.BlockRead(), mayCopy)
+}
+
+// inBlock returns where in the record the byte at an offset from the start of the block lies.
+func (g *generator) inBlock(off uint32) int16 {
+	return g.sig.behindHeader(g.sig.BlockOffset() + int(off))
 }

@@ -50,13 +50,13 @@ func (g *generator) readers(mayCopy bool) []asm.BuiltinFunc {
 // failed if the length could not be read or is negative. It changes R1.
 func (g *generator) loadStringLength(s *record.String, failed string) {
 	if s.Sized {
-		g.emit(asm.LoadMem(asm.R2, regRecord, int16(g.sig.BlockOffset()+int(s.Length)), asm.DWord))
+		g.emit(asm.LoadMem(asm.R2, regRecord, g.inBlock(s.Length), asm.DWord))
 		return
 	}
 	if g.sig.Operands[s.LengthSlot].Kind == operand.Memory {
 		g.failedRead(s.LengthSlot, failed)
 	}
-	g.emit(asm.LoadMem(asm.R2, regRecord, recordSlot(s.LengthSlot), asm.DWord))
+	g.emit(asm.LoadMem(asm.R2, regRecord, g.recordSlot(s.LengthSlot), asm.DWord))
 	unused := int32(64 - 8*int(s.LengthSize))
 	g.emit(asm.LSh.Imm(asm.R2, unused))
 	if !s.LengthSigned {
@@ -71,9 +71,9 @@ func (g *generator) loadStringLength(s *record.String, failed string) {
 
 // loadStringPointer puts the address of a string into R3.
 func (g *generator) loadStringPointer(s *record.String) {
-	at := recordSlot(s.Slot)
+	at := g.recordSlot(s.Slot)
 	if s.Sized {
-		at = int16(g.sig.BlockOffset() + int(s.Pointer))
+		at = g.inBlock(s.Pointer)
 	}
 	g.emit(asm.LoadMem(asm.R3, regRecord, at, asm.DWord))
 }
@@ -87,7 +87,7 @@ const smallestPage = 4096
 // read, and changes R1 to R5.
 func (g *generator) copyTerminated(slot int, to func(), limit int, failed string) {
 	ok := g.newLabel("copied")
-	pointer := func() { g.emit(asm.LoadMem(asm.R3, regRecord, recordSlot(slot), asm.DWord)) }
+	pointer := func() { g.emit(asm.LoadMem(asm.R3, regRecord, g.recordSlot(slot), asm.DWord)) }
 	pointer()
 	g.emit(asm.JLT.Imm(asm.R3, firstPage, failed))
 	try := func() {

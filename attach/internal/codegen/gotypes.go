@@ -55,7 +55,7 @@ func (g *generator) loadGoTime(at int16) {
 // jumps to failed if the address could not be read, and changes R0 to R5.
 func (g *generator) loadGoAddr(in *Input, area int16, failed string) {
 	v4, done := g.newLabel("ipv4"), g.newLabel("address")
-	at := int16(g.sig.BlockOffset() + int(in.Offset))
+	at := g.inBlock(in.Offset)
 	g.failedRead(g.sig.RegionRead(in.Offset), failed)
 	g.loadOperand(asm.R3, &g.sig.Operands[shape.IPv4Slot])
 	g.emit(

@@ -15,10 +15,9 @@ func indirects() section {
 // readIndirects copies the memory that pointers in the block lead to. Memory that
 // cannot be read is zero, so that no pointer in it is followed.
 func (g *generator) readIndirects() {
-	start := g.sig.BlockOffset()
 	for i, in := range g.sig.Indirects {
 		bit := g.sig.BlockRead() + 1 + i
-		to, from := int16(start+int(in.Offset)), int16(start+int(in.Pointer))
+		to, from := g.inBlock(in.Offset), g.inBlock(in.Pointer)
 		load := func() { g.emit(asm.LoadMem(asm.R3, regRecord, from, asm.DWord)) }
 		switch {
 		case in.Size == 0:

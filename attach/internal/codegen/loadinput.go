@@ -43,17 +43,17 @@ func (g *generator) loadInput(in *Input, failed string) {
 		}
 		g.failedRead(in.Index, failed)
 		if g.scratch {
-			g.emit(asm.LoadMem(asm.R1, regRecord, recordSlot(in.Index), asm.DWord))
+			g.emit(asm.LoadMem(asm.R1, regRecord, g.recordSlot(in.Index), asm.DWord))
 		} else {
 			g.emit(asm.LoadMem(asm.R1, asm.R10, stackSlot(in.Index), asm.DWord))
 		}
 	case InputBlock:
 		g.failedRead(g.sig.RegionRead(in.Offset), failed)
-		at := int16(g.sig.BlockOffset() + int(in.Offset))
+		at := g.inBlock(in.Offset)
 		g.emit(asm.LoadMem(asm.R1, regRecord, at, sizes[size]))
 	case InputGoTime:
 		g.failedRead(g.sig.RegionRead(in.Offset), failed)
-		g.loadGoTime(int16(g.sig.BlockOffset() + int(in.Offset)))
+		g.loadGoTime(g.inBlock(in.Offset))
 	default:
 		// The jump is conditional because the verifier refuses code that nothing
 		// reaches.

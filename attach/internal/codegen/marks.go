@@ -87,7 +87,7 @@ func (g *generator) whyMissing(in *Input) {
 		}
 		pointed := g.newLabel("pointed")
 		g.emit(
-			asm.LoadMem(asm.R1, regRecord, recordSlot(in.String.Slot), asm.DWord),
+			asm.LoadMem(asm.R1, regRecord, g.recordSlot(in.String.Slot), asm.DWord),
 			asm.JNE.Imm(asm.R1, 0, pointed),
 			asm.Mov.Imm(asm.R3, MarkNil),
 			asm.Ja.Label(done),
@@ -99,7 +99,7 @@ func (g *generator) whyMissing(in *Input) {
 			}
 			unused := int32(64 - 8*int(in.String.LengthSize))
 			g.emit(
-				asm.LoadMem(asm.R1, regRecord, recordSlot(in.String.LengthSlot), asm.DWord),
+				asm.LoadMem(asm.R1, regRecord, g.recordSlot(in.String.LengthSlot), asm.DWord),
 				asm.LSh.Imm(asm.R1, unused),
 				asm.JSGE.Imm(asm.R1, 0, done),
 				asm.Mov.Imm(asm.R3, MarkNegative),
@@ -121,7 +121,7 @@ func (g *generator) nilOnTheWay(off uint32, done string) {
 		g.label(failed)
 		pointer := g.sig.Indirects[read-block-1].Pointer
 		g.emit(
-			asm.LoadMem(asm.R1, regRecord, int16(g.sig.BlockOffset()+int(pointer)), asm.DWord),
+			asm.LoadMem(asm.R1, regRecord, g.inBlock(pointer), asm.DWord),
 			asm.JNE.Imm(asm.R1, 0, done),
 		)
 		read = g.sig.RegionRead(pointer)

@@ -24,7 +24,7 @@ func (g *generator) emitFixed() {
 	}
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
-		asm.Mov.Imm(asm.R2, int32(g.sig.FixedSize())),
+		asm.Mov.Imm(asm.R2, int32(g.sig.behindHeader(g.sig.FixedSize()))),
 		asm.Mov.Imm(asm.R3, 0),
 		asm.FnRingbufReserve.Call(),
 		asm.JEq.Imm(asm.R0, 0, "lost"),

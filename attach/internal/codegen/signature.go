@@ -32,6 +32,9 @@ type Signature struct {
 	// Sample is N to record one in N of the events that pass, by chance; 0 and 1 mean all.
 	Sample int
 
+	// Omit is what nobody asked for.
+	Omit Omit
+
 	Aggregate *Aggregate // nil to record events
 
 	key string // key, once it has been asked for

@@ -20,8 +20,10 @@ func slots() section {
 	}
 }
 
-func stackSlot(i int) int16  { return int16(stackSlots - 8*(i+1)) }
-func recordSlot(i int) int16 { return int16(record.Slot(i)) }
+func stackSlot(i int) int16 { return int16(stackSlots - 8*(i+1)) }
+
+// recordSlot returns where a slot lies in the record.
+func (g *generator) recordSlot(i int) int16 { return g.sig.behindHeader(record.Slot(i)) }
 
 // readSlots reads operands that are in memory. With scratch memory it reads all,
 // since later sections expect pointers to strings there.
@@ -30,12 +32,12 @@ func (g *generator) readSlots() {
 		op := &g.sig.Operands[i]
 		switch {
 		case op.Kind == operand.Memory && g.scratch:
-			g.readOperand(op, i, regRecord, recordSlot(i))
+			g.readOperand(op, i, regRecord, g.recordSlot(i))
 		case op.Kind == operand.Memory:
 			g.readOperand(op, i, asm.R10, stackSlot(i))
 		case g.scratch:
 			g.loadOperand(asm.R3, op)
-			g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
+			g.emit(asm.StoreMem(regRecord, g.recordSlot(i), asm.R3, asm.DWord))
 		}
 	}
 }
@@ -50,7 +52,7 @@ func (g *generator) writeSlots() {
 		} else {
 			g.loadOperand(asm.R3, op)
 		}
-		g.emit(asm.StoreMem(regRecord, recordSlot(i), asm.R3, asm.DWord))
+		g.emit(asm.StoreMem(regRecord, g.recordSlot(i), asm.R3, asm.DWord))
 	}
 }
 
