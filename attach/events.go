@@ -1,8 +1,13 @@
 package attach
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"iter"
+	"strings"
 
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -47,6 +52,37 @@ func (s *Session) Views() iter.Seq2[*event.View, error] {
 			return yield(v, err) && v != nil
 		})
 	}
+}
+
+// CheckArgument returns why no site of the session has an argument at a path, as
+// [event.View.Argument] takes it; nil if one has, or if the session has no site yet.
+func (s *Session) CheckArgument(path string) error {
+	var misfit error
+	sites := s.sites.Load()
+	for i, sc := range sites.schemas {
+		if sc == nil {
+			continue
+		}
+		_, _, _, err := sc.Lookup(path)
+		if err == nil {
+			return nil
+		}
+		misfit = cmp.Or(misfit, noArgument(sites.probes[i], path, err))
+	}
+	return misfit
+}
+
+// noArgument says why a probe has no argument at a path.
+func noArgument(p *reader.Probe, path string, why error) error {
+	var none *shape.NoArgument
+	switch {
+	case !errors.As(why, &none):
+	case len(none.Has) == 0:
+		why = errors.New("it has none")
+	default:
+		why = errors.New("it has " + strings.Join(none.Has, ", "))
+	}
+	return fmt.Errorf("%s has no argument %s: %w", site.Name(p), path, why)
 }
 
 // decoder returns a decoder for one reader of events.

@@ -131,7 +131,9 @@ func (r *reading) stringValue(f *shape.Field, t *recordString) (any, error) {
 		whole := shape.Field{Parts: f.Parts, Stride: f.Stride, Whole: math.MaxInt}
 		return elements.elements(&whole, len(t.bytes)/f.Stride, 0, 0), t.err
 	case f.Wide:
-		t.narrow()
+		narrow := *t // which another call may ask for again
+		narrow.narrow()
+		t = &narrow
 	case f.Kind != reader.Bytes:
 		t.cut()
 	}

@@ -3,6 +3,7 @@ package event
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"time"
 
 	"github.com/go-usdt/usdt/internal/shape"
@@ -55,6 +56,22 @@ func (v *View) Lookup(path string) (Value, bool) {
 		return Value{}, false
 	}
 	return v.value(f, at, index), true
+}
+
+// Argument returns what is at a path, as Lookup does, in the form that it has in an [Event]:
+// it may be kept, and can be a [Struct] or a [List]. Its name is that of the argument or, of
+// what is within one, the path.
+func (v *View) Argument(path string) (Arg, bool) {
+	f, at, index, err := v.shape.Lookup(path)
+	if err != nil {
+		return Arg{}, false
+	}
+	a := Arg{Name: path}
+	if !strings.ContainsAny(path, ".[") {
+		a.Name = f.Name // path may be its place
+	}
+	a.Value, a.Err = v.reading.value(f, at, index)
+	return a, true
 }
 
 // Event returns the event with all its arguments, which may be kept.

@@ -30,6 +30,14 @@ func (s *Shape) Resolve(path string) (*Field, error) {
 	return &shifted, nil
 }
 
+// NoArgument is the error for a path that begins with no argument. Conditions and keys may name
+// the task that fires, too, as its text says.
+type NoArgument struct{ Has []string }
+
+func (e *NoArgument) Error() string {
+	return "it has " + strings.Join(slices.Concat(e.Has, []string{"pid", "tid", "comm", "cpu", "uid"}), ", ")
+}
+
 // Lookup returns the field at the end of a path, and the shifts of its offset and of
 // the index of its string: the field of an array's first element stands for all
 // elements.
@@ -39,7 +47,7 @@ func (s *Shape) Lookup(path string) (f *Field, at, index int, err error) {
 		end = len(path)
 	}
 	if f = s.argument(path[:end]); f == nil {
-		return nil, 0, 0, fmt.Errorf("it has %s", strings.Join(append(namesOf(s.Fields), "pid", "tid", "comm", "cpu", "uid"), ", "))
+		return nil, 0, 0, &NoArgument{namesOf(s.Fields)}
 	}
 	for rest := path[end:]; rest != ""; {
 		if f = behind(f); f.Err != nil {
