@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -53,14 +52,6 @@ func (f *profileFlags) outputs(stdout io.Writer) (*profileOutputs, error) {
 		o.files = append(o.files, file)
 	}
 	return o, nil
-}
-
-// createOutput creates a file; "-" is stdout, which stays open.
-func createOutput(path string, stdout io.Writer) (io.WriteCloser, error) {
-	if path == "-" {
-		return unclosed{stdout}, nil
-	}
-	return os.Create(path)
 }
 
 func (o *profileOutputs) close() (err error) {
@@ -238,8 +229,3 @@ func (f *traceFlags) groupProfile(ctx context.Context, a aggregate, stdout io.Wr
 	}
 	return to.write(p)
 }
-
-// unclosed is an output that others use, too.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }

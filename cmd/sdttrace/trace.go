@@ -44,6 +44,9 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	}
 	aggregation, err := f.aggregate.aggregation()
 	if err != nil {
+	if err := f.checkOutputs(); err != nil {
+		return err
+	}
 		return err
 	}
 	if f.cost || f.verbose {
