@@ -48,6 +48,7 @@ func registerCompletions(cmd *cobra.Command) {
 		"span":    completeInList(probes),
 		"by":      completeInList(argumentsBeside(groupKeys)),
 		"key":     completeInList(argumentsBeside(pairKeys)),
+		"fields":  completeInList(argumentsBeside(eventFields)),
 		"cgroup":  completeCgroup,
 	}
 	for _, name := range []string{"sum", "avg", "min", "max", "stddev", "hist", "lhist", "weigh", "flow", "counter"} {

@@ -15,9 +15,12 @@ import (
 
 // appendText appends an event as a line of text.
 func appendText(dst []byte, ev *event.Event) []byte {
-	dst = ev.Time.AppendFormat(dst, "15:04:05.000000")
+	dst = appendTime(dst, ev.Time)
 	return appendCalls(appendFired(appendProcess(dst, ev), ev), ev)
 }
+
+// appendTime appends the time of day.
+func appendTime(dst []byte, at time.Time) []byte { return at.AppendFormat(dst, "15:04:05.000000") }
 
 // appendCalls appends the calls that led to an event, if it has them.
 func appendCalls(dst []byte, ev *event.Event) []byte {
@@ -30,22 +33,42 @@ func appendCalls(dst []byte, ev *event.Event) []byte {
 // appendProcess appends the process in which an event fired.
 func appendProcess(dst []byte, ev *event.Event) []byte {
 	dst = printable.Append(append(dst, ' '), ev.Comm)
-	if dst = append(dst, '/'); ev.PID != 0 {
-		return strconv.AppendInt(dst, int64(ev.PID), 10)
+	return appendPID(append(dst, '/'), ev.PID)
+}
+
+// appendPID appends the number of a process or thread.
+func appendPID(dst []byte, id int) []byte {
+	if id != 0 {
+		return strconv.AppendInt(dst, int64(id), 10)
 	}
 	return append(dst, "?(no PID here)"...)
 }
 
 // appendFired appends what fired, and its arguments.
 func appendFired(dst []byte, ev *event.Event) []byte {
-	dst = append(dst, ' ')
+	dst = appendProbe(append(dst, ' '), ev)
+	if len(ev.Args) > 0 {
+		dst = appendArgs(append(dst, ' '), ev.Args)
+	}
+	return dst
+}
+
+// appendProbe appends what fired.
+func appendProbe(dst []byte, ev *event.Event) []byte {
 	if ev.Probe != nil {
 		dst = append(dst, kindPrefix(ev.Probe)...)
 	}
 	dst = printable.Append(dst, ev.Provider)
-	dst = printable.Append(append(dst, ':'), ev.Name)
-	for i := range ev.Args {
-		dst = appendNamed(append(dst, ' '), &ev.Args[i])
+	return printable.Append(append(dst, ':'), ev.Name)
+}
+
+// appendArgs appends arguments, with blanks between them.
+func appendArgs(dst []byte, args []event.Arg) []byte {
+	for i := range args {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = appendNamed(dst, &args[i])
 	}
 	return dst
 }

@@ -73,6 +73,9 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 	if err := f.record.check(flags); err != nil {
 		return err
 	}
+	if err := f.fields.checkNames(); err != nil {
+		return err
+	}
 	// Zero is no bound: a flag that sets none is left out.
 	for _, name := range []string{"record-size", "limit", "duration", "interval", "max-groups", "top", "max-string", "buffer", "snapshot-every", "sample"} {
 		if flag := flags.Lookup(name); given(name) && strings.Trim(flag.Value.String(), "0sKMG") == "" {
@@ -85,6 +88,7 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 		why   string
 	}{
 		{given("json") && given("format") && f.format != "json", "--json and --format " + f.format + " exclude each other"},
+		{given("fields") && !f.printsEvents(), "--fields is for events that are printed one by one"},
 		{aggregates && given("limit"), "--limit counts events that are printed: with an aggregation use --duration"},
 		{aggregates && given("buffer"), "--buffer is for events that are printed: an aggregation has none"},
 		{aggregates && given("sample"), "--sample is for events that are printed: an aggregation counts all"},
@@ -123,6 +127,11 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 		}
 	}
 	return f.timeline.check(f.page.wanted() || f.serve.wanted())
+}
+
+// printsEvents reports whether events are printed one by one.
+func (f *traceFlags) printsEvents() bool {
+	return !f.aggregate.wanted() && !f.profile.wanted() && !f.timeline.wanted() && !f.page.wanted() && f.snapshots.on == ""
 }
 
 // saysNothing reports whether a flag was set to an empty value.

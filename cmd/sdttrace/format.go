@@ -13,7 +13,9 @@ import (
 type format struct {
 	name  string
 	event func(dst []byte, ev *event.Event) []byte
-	group func(dst []byte, g *groupLine) []byte
+	// fields appends parts of an event only, or nothing if it has none of them.
+	fields func(f fields, dst []byte, p *picked) []byte
+	group  func(dst []byte, g *groupLine) []byte
 	// pair appends a start and its end.
 	pair func(dst []byte, pair *attach.Pair) []byte
 	// snapshot appends the n-th snapshot.
@@ -24,8 +26,8 @@ type format struct {
 
 // formats are the values of --format, the default first.
 var formats = []format{
-	{"text", appendEvent, appendGroup, appendPair, appendSnapshot, true},
-	{"json", appendEventJSON, appendGroupJSON, appendPairJSON, appendSnapshotJSON, false},
+	{"text", appendEvent, fields.appendText, appendGroup, appendPair, appendSnapshot, true},
+	{"json", appendEventJSON, fields.appendJSON, appendGroupJSON, appendPairJSON, appendSnapshotJSON, false},
 }
 
 // formatOf returns the format of a name.

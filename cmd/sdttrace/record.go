@@ -23,7 +23,7 @@ func (f *recordFlags) register(flags *pflag.FlagSet) {
 }
 
 // recordExcludes are flags that say what is made of events: replay has them.
-var recordExcludes = []string{"json", "format", "snapshot-on", "pprof", "folded", "html", "weigh", "perfetto", "span", "flow", "counter", "count", "sum", "avg", "min", "max", "hist", "lhist", "stddev", "quantiles", "latency", "slower", "key", "by", "interval", "top", "sort", "rate", "max-groups"}
+var recordExcludes = []string{"json", "format", "fields", "snapshot-on", "pprof", "folded", "html", "weigh", "perfetto", "span", "flow", "counter", "count", "sum", "avg", "min", "max", "hist", "lhist", "stddev", "quantiles", "latency", "slower", "key", "by", "interval", "top", "sort", "rate", "max-groups"}
 
 // check returns an error for a flag that has no effect beside others.
 func (f *recordFlags) check(flags *pflag.FlagSet) error {

@@ -78,6 +78,7 @@ flight recorders keep none.`,
 	f.snapshots.register(flags)
 	flags.StringVar(&f.format, "format", "text", "output format: text or json")
 	flags.BoolVar(&f.json, "json", false, "same as --format json: one object a line")
+	registerFields(flags, &f.fields)
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks on stderr but errors and the summary")
 	flags.IntVar(&f.maxString, "max-string", 0, "bytes to show of each string (default 1024, if so many were kept)")

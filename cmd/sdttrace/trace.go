@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -44,9 +42,9 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	}
 	aggregation, err := f.aggregate.aggregation()
 	if err != nil {
-	if err := f.checkOutputs(); err != nil {
 		return err
 	}
+	if err := f.checkOutputs(); err != nil {
 		return err
 	}
 	if f.cost || f.verbose {
@@ -147,6 +145,13 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		return unattached(user, probes, err)
 	}
 	print := func() error { return f.print(s, stdout) }
+	if len(f.fields) > 0 {
+		if err := f.fields.check(s); err != nil {
+			s.Close()
+			return err
+		}
+		print = func() error { return f.printFields(s, stdout) }
+	}
 	if f.profile.wanted() {
 		print = func() error { return f.printProfile(s, stdout, stderr) }
 	}
@@ -276,46 +281,6 @@ func (f *traceFlags) nothing() error {
 		return fmt.Errorf("%w in what could be seen of the command, which was looked at every %v", attach.ErrNoMatch, commandRescan)
 	}
 	return fmt.Errorf("%w in what the command has run; processes that it starts are not traced, so a shell has to exec the program", attach.ErrNoMatch)
-}
-
-// print writes events until there are enough or no more.
-func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
-	out := bufio.NewWriterSize(stdout, 64<<10)
-	var line []byte
-	n := uint64(0)
-	var first error // of an event; later events follow
-	for ev, err := range s.Events() {
-		if err != nil && ev.Probe == nil {
-			return errors.Join(err, out.Flush())
-		}
-		if first == nil {
-			first = err
-		}
-		if f.output.readable {
-			f.meanings.event(&ev)
-		}
-		line = f.output.event(line[:0], &ev)
-		_, err := out.Write(line)
-		if err == nil && s.Idle() {
-			err = out.Flush()
-		}
-		if err != nil {
-			return outputError(err)
-		}
-		if n++; n == f.limit {
-			break
-		}
-	}
-	return errors.Join(first, outputError(out.Flush()))
-}
-
-// outputError returns err as the error of the output, nil if its reader has closed it.
-// An error of [os] has the path.
-func outputError(err error) error {
-	if err == nil || errors.Is(err, syscall.EPIPE) {
-		return nil
-	}
-	return fmt.Errorf("write output: %w", err)
 }
 
 // awaitClose reports on perf events that the kernel is slow to remove: the process

@@ -20,6 +20,7 @@ type traceFlags struct {
 	pids      []int
 	format    string
 	output    *format // of that name
+	fields    fields
 	json      bool
 	limit     uint64
 	duration  time.Duration
@@ -94,6 +95,7 @@ func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
 	f.snapshots.register(flags)
 	flags.StringVar(&f.format, "format", "text", "output format: text or json")
 	flags.BoolVar(&f.json, "json", false, "same as --format json: one object a line")
+	registerFields(flags, &f.fields)
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
 	flags.IntVar(&f.sample, "sample", 0, "print one in so many events, e.g. 100")
 	registerStack(flags, &f.stack)
@@ -182,6 +184,7 @@ func (f *traceFlags) options() (*attach.Options, error) {
 		Args:      f.args,
 		Where:     f.where,
 		Sample:    f.sample,
+		Omit:      f.fields.omit(f.stack.calls > 0),
 		Stack:     f.stack.calls,
 		Unwind:    f.stack.unwind,
 		Force:     f.force,

@@ -10,6 +10,7 @@ const traceExample = `  sdttrace -p 4711 'myapp:request_*'           the probes 
   sdttrace --avg ms --quantiles 50,99 --by path --sort p99 --top 10 --interval 1s myapp:request_done   the slowest, live
   sdttrace --where 'query ~ "UPDATE*"' postgresql:query__start   known by name
   sdttrace --latency postgresql:query__start,postgresql:query__done --slower 50ms   which statements took longer
+  sdttrace --fields time,tid,query postgresql:query__start   these parts of each event only
   sdttrace --str arg0 -p 99 mine:request       arg0 is a pointer to a string
   sdttrace --wait 'myapp:*'                    a service that has not been started yet
   sdttrace 'python:*' -- python3 script.py     a command, from its start to its end
@@ -129,6 +130,13 @@ and, behind "->", END with its own. In JSON that is one object, with latency in
 nanoseconds and both events as start and end. The kernel decides: of pairs that were
 faster sdttrace only learns how many there were. --slower 0s prints all. --stack
 prints the calls that led to START and those that led to END, --stack=dwarf the latter.
+
+--fields time,pid,query prints these parts of each event only, in that order: time,
+comm, pid, tid, probe, args, or single arguments, named as in --where: peer.port,
+scores[0]. (An argument that is itself called time or pid is among args.) What is
+not named is not in JSON either. Events without any of it print nothing, and do not count
+for --limit. Time, process and name that are not asked for are not recorded, which makes
+an event cheaper for the traced program.
 
 --snapshot-on prints only what happened around events that fulfil a condition: as
 one unit, the --before events before such an event, of all probes, and the --after

@@ -64,6 +64,7 @@ func TestUserFlags(t *testing.T) {
 		"sample":         {args: "--sample 3 " + tick, prints: "flagged:tick seq="},
 		"stack":          {args: "--stack=dwarf " + tick, prints: "\tgithub.com/go-usdt/usdt/cmd/sdttrace.traced ("}, // by frame pointers, as ever
 		"pprof":          {args: "--pprof - " + tick, prints: "\x1f\x8b"},
+		"fields":         {args: "--fields comm,load " + tick, prints: "traced load=0.5\n"},
 		"folded":         {args: "--folded - " + tick, prints: ".traced 1\n"},
 		"record":         {args: "--record " + t.TempDir() + "/events " + tick, prints: ""},
 		"record-size":    {args: "--record " + t.TempDir() + "/events --record-size 2K flagged:tick", prints: ""},

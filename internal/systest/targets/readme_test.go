@@ -108,6 +108,7 @@ func TestReadmeCommands(t *testing.T) {
 	k.cook("status >= 500", 0, "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_done id=\d+ path="/api/order" status=503 `)
 	k.cook("peer.port", 0, "", requests, `myapp:request_done id=\d+ path="/api/order" .* peer=\{host="::1" port=443\}$`)
 	k.cook("took > 10ms", 0, "", requests, `myapp:dial_done took=15ms peer=10.0.0.1$`)
+	k.cook("--fields", 0, "", requests, `^[0-9:.]+ \d+ path="/api/order" ms=[0-9.]+$`)
 	k.cook("--hist ms", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+$`, `^ +2 - 4 +\d+ \|#+$`)
 	k.cook("--quantiles", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ avg=\d.* p50=\d.* p99=\d.* p99.9=\d`)
 	k.cook("status/100", 0, "", requests, `^[0-9:.]+ status/100=5 path\[:8\]="/api/ord" count=\d+$`)

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/reader"
+)
+
+const fieldsUsage = "print only these parts of each event, in this order: time, comm, pid, tid, probe, args, or arguments by name, e.g. time,pid,query (default time,comm,pid,probe,args)"
+
+// Parts of events that are not arguments.
+const (
+	fieldTime  = "time"
+	fieldComm  = "comm"
+	fieldPID   = "pid"
+	fieldTID   = "tid"
+	fieldProbe = "probe"
+	fieldArgs  = "args"
+)
+
+var eventFields = []string{fieldTime, fieldComm, fieldPID, fieldTID, fieldProbe, fieldArgs}
+
+// fields are the parts of events that --fields names, in its order: those above, and paths of
+// arguments, as conditions have them. There are none without the flag.
+type fields []string
+
+func registerFields(flags *pflag.FlagSet, f *fields) {
+	flags.StringSliceVar((*[]string)(f), "fields", nil, fieldsUsage)
+}
+
+// checkNames returns an error for names that are empty or given twice. It removes blanks around
+// them.
+func (f fields) checkNames() error {
+	for i, name := range f {
+		f[i] = strings.TrimSpace(name)
+		switch {
+		case f[i] == "":
+			return errors.New("--fields has an empty name")
+		case slices.Contains(f[:i], f[i]):
+			return fmt.Errorf("--fields names %s twice", f[i])
+		}
+	}
+	return nil
+}
+
+// omit returns what events need not have.
+func (f fields) omit(stack bool) (o attach.Omit) {
+	if len(f) == 0 {
+		return 0
+	}
+	if !slices.Contains(f, fieldTime) {
+		o |= attach.OmitTime
+	}
+	if !slices.Contains(f, fieldComm) {
+		o |= attach.OmitComm
+	}
+	if !slices.Contains(f, fieldPID) && !slices.Contains(f, fieldTID) && !stack {
+		o |= attach.OmitProcess
+	}
+	return o
+}
+
+// arguments returns the arguments that are named.
+func (f fields) arguments() (names []string) {
+	for _, name := range f {
+		if !slices.Contains(eventFields, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// check returns an error for an argument that none of the probes has which are known so far.
+func (f fields) check(s *attach.Session) error {
+	for _, path := range f.arguments() {
+		if err := s.CheckArgument(path); err != nil {
+			return usageError{fmt.Errorf("--fields: %w", err)}
+		}
+	}
+	return nil
+}
+
+// picked is what an event has of the fields.
+type picked struct {
+	event.Event             // Args has all, if they are wanted
+	named       []event.Arg // those of the arguments that are named which the event has
+	has         []bool      // which, in the order of the fields
+}
+
+// pick reads the fields of an event. It reuses the memory of p.
+func (f fields) pick(v *event.View, p *picked) (err error) {
+	probe := v.Probe()
+	p.Event = event.Event{
+		Time: v.Time(), PID: v.PID(), TID: v.TID(), Comm: v.Comm(), Provider: probe.Provider, Name: probe.Name, Probe: probe, Stack: v.Stack(),
+	}
+	p.named, p.has = p.named[:0], p.has[:0]
+	for _, name := range f {
+		has := name == fieldArgs
+		switch {
+		case has:
+			var all event.Event
+			all, err = v.Event()
+			p.Args = all.Args
+		case !slices.Contains(eventFields, name):
+			var a event.Arg
+			if a, has = v.Argument(name); has {
+				p.named = append(p.named, a)
+			}
+		}
+		p.has = append(p.has, has)
+	}
+	return err
+}
+
+// explain replaces numbers by what they mean.
+func (p *picked) explain(m *meanings) {
+	m.event(&p.Event)
+	m.event(&event.Event{Probe: p.Probe, Args: p.named})
+}
+
+// appendText appends the line of an event, or nothing if the event has none of the fields. The
+// numbers and the name of a thread stand together.
+func (f fields) appendText(dst []byte, p *picked) []byte {
+	named, begun, thread := p.named, false, false
+	for i, name := range f {
+		argument := !slices.Contains(eventFields, name)
+		if argument && !p.has[i] || name == fieldArgs && len(p.Args) == 0 {
+			continue
+		}
+		ofThread := name == fieldComm || name == fieldPID || name == fieldTID
+		switch {
+		case !begun:
+		case ofThread && thread:
+			dst = append(dst, '/')
+		default:
+			dst = append(dst, ' ')
+		}
+		begun, thread = true, ofThread
+		if argument {
+			dst, named = appendNamed(dst, &named[0]), named[1:]
+			continue
+		}
+		dst = appendField(dst, &p.Event, name)
+	}
+	if !begun && p.Stack == nil {
+		return dst
+	}
+	return append(appendCalls(dst, &p.Event), '\n')
+}
+
+// appendField appends a part of an event.
+func appendField(dst []byte, ev *event.Event, name string) []byte {
+	switch name {
+	case fieldTime:
+		return appendTime(dst, ev.Time)
+	case fieldComm:
+		return printable.Append(dst, ev.Comm)
+	case fieldPID:
+		return appendPID(dst, ev.PID)
+	case fieldTID:
+		return appendPID(dst, ev.TID)
+	case fieldProbe:
+		return appendProbe(dst, ev)
+	}
+	return appendArgs(dst, ev.Args)
+}
+
+// appendJSON appends an object with the keys that were asked for, or nothing if the event has
+// none of them.
+func (f fields) appendJSON(dst []byte, p *picked) []byte {
+	var keys event.Struct
+	add := func(name string, value any) { keys = append(keys, event.Arg{Name: name, Value: value}) }
+	args := event.Struct(p.named)
+	for _, name := range f {
+		switch name {
+		case fieldTime:
+			add(name, p.Time)
+		case fieldComm:
+			add(name, p.Comm)
+		case fieldPID:
+			add(name, idOrNil(p.PID))
+		case fieldTID:
+			add(name, idOrNil(p.TID))
+		case fieldProbe:
+			add("provider", p.Provider)
+			add("name", p.Name)
+			if p.Probe != nil && p.Probe.Kind != reader.USDT {
+				add("kind", p.Probe.Kind.String())
+			}
+		}
+	}
+	all := slices.Contains(f, fieldArgs)
+	if all {
+		args = slices.Clone(p.Args)
+		for _, a := range p.named {
+			if !slices.ContainsFunc(args, func(b event.Arg) bool { return a.Name == b.Name }) {
+				args = append(args, a)
+			}
+		}
+	}
+	if all || len(args) > 0 {
+		add("args", args)
+	}
+	if p.Stack != nil {
+		add("stack", p.Stack)
+		if p.Stack.Err != nil {
+			add("stack_error", p.Stack.Err.Error())
+		}
+	}
+	if len(keys) == 0 {
+		return dst
+	}
+	dst = keys.AppendJSON(dst)
+	if errors := args.AppendErrors(nil); len(errors) > 0 {
+		dst = append(dst[:len(dst)-1], `,"errors":`...)
+		dst = append(append(dst, errors...), '}')
+	}
+	return append(dst, '\n')
+}
+
+// idOrNil returns the number of a process or thread as JSON has it, nil if it has none.
+func idOrNil(id int) any {
+	if id == 0 {
+		return nil
+	}
+	return int64(id)
+}
