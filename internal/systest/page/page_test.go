@@ -111,6 +111,18 @@ func TestPage(t *testing.T) {
 	})
 }
 
+// TestPageSame checks that a number which is always the same is named, and takes no chart.
+func TestPageSame(t *testing.T) {
+	needs.Root(t)
+	b := open(t, trace(t, tracee.Self("shop", "page_same"), 1, "page_same:*"))
+	awaitCheck(b, "charts", "document.querySelectorAll('.card').length", 0)
+	for _, want := range []string{"page_same:request_start id = 0", fmt.Sprintf("page_same:request_done status = %d", statusOf(0))} {
+		if text := b.text("#numbers-same"); !strings.Contains(text, want) {
+			t.Errorf("always the same are %q, want %q", text, want)
+		}
+	}
+}
+
 func checkCounts(b *tab, provider string) {
 	b.t.Helper()
 	check(b.t, "events", b.data("#total-events", "value"), 2*requests)

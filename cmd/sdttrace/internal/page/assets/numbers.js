@@ -121,13 +121,18 @@ function setUpNumbers() {
 }
 
 function updateNumbers() {
-  const most = 60;
+  const most = 60, same = [];
   let all = 0;
   for (const p of trace.order) {
     for (const [a, arg] of (trace.Probes[p].Args || []).entries()) {
       const v = arg.Values, key = `${p} ${a}`;
       // Nobody asks how addresses are distributed.
-      if (!v || arg.Unit === "" && v.Min > 2 ** 40 && !cards.has(key) || all++ >= most && !cards.has(key)) continue;
+      if (!v || arg.Unit === "" && v.Min > 2 ** 40 && !cards.has(key)) continue;
+      if (v.Min === v.Max && !cards.has(key)) {
+        same.push(`${trace.Probes[p].Name} ${arg.Name} = ${quantity(v.Min, arg.Unit)}`);
+        continue;
+      }
+      if (all++ >= most && !cards.has(key)) continue;
       v.Buckets.sort((a, b) => a[0] - b[0]);
       if (!cards.has(key)) cards.set(key, cardOf(p, arg));
       const shown = cards.get(key), { card, canvas } = shown;
@@ -139,7 +144,9 @@ function updateNumbers() {
     }
   }
   $("numbers-sub").textContent = "of all events; medians and p99 are within 6 %" + (all > most ? `; ${all - most} more are not drawn` : "");
-  part("numbers", all > 0);
+  const more = same.length > most ? `, and ${same.length - most} more` : "";
+  $("numbers-same").textContent = same.length ? `Always the same: ${same.slice(0, most).join(", ")}${more}` : "";
+  part("numbers", all + same.length > 0);
 }
 
 // part shows a section and its link, or not.
