@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/cilium/ebpf"
 
@@ -45,17 +46,41 @@ func (m *maps) pairs(c *counters) (p PairStats, err error) {
 		unkept := c.at(codegen.CounterUnkept)
 		p.Pairs, p.Evicted, p.Fast = p.Pairs-unkept, p.Evicted+unkept, c.at(codegen.CounterFast)
 	}()
-	n, err := countStarts(m.Starts)
-	if err != nil {
-		return p, fmt.Errorf("count pending starts: %w", err)
+	p.Pending, p.Evicted, err = m.unended(c)
+	return p, err
+}
+
+// confirmations is how often a difference must show for starts to count as evicted: a
+// program that is held up between taking a start and counting it shows as one, too.
+const confirmations = 4
+
+// unended returns how many starts wait, and how many are gone without an end. before are
+// counters that were read earlier.
+func (m *maps) unended(before *counters) (pending, evicted uint64, err error) {
+	for try := range confirmations {
+		if try > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if pending, err = countStarts(m.Starts); err != nil {
+			return 0, 0, fmt.Errorf("count pending starts: %w", err)
+		}
+		// Programs go on. A start that was counted before and was not waiting any more
+		// has ended by now. Later starts may make the difference negative.
+		now, err := m.count()
+		if err != nil {
+			return 0, 0, err
+		}
+		started := before.at(codegen.CounterStarted)
+		gone := now.at(codegen.CounterMatched) + now.at(codegen.CounterTooDeep) + now.at(codegen.CounterDropped) + pending
+		if started <= gone {
+			return pending, 0, nil
+		}
+		if try == 0 || started-gone < evicted {
+			evicted = started - gone
+		}
+		before = &now
 	}
-	p.Pending = n
-	// The difference may be negative, since programs run between the reading of
-	// the counters and that of the entries.
-	if gone := p.Pairs + p.TooDeep + p.Dropped + p.Pending; c.at(codegen.CounterStarted) > gone {
-		p.Evicted = c.at(codegen.CounterStarted) - gone
-	}
-	return p, nil
+	return pending, evicted, nil
 }
 
 // countStarts returns the number of starts that wait.
