@@ -140,6 +140,20 @@ var needMore = map[string]string{
 	"TestNoPrivateStack":         "looks at machine code, which CAP_SYSLOG may",
 	"TestOwnStack":               "looks at machine code, which CAP_SYSLOG may",
 	"TestFunctionsGo":            "builds with the go tool, whose cache is another user's",
+
+	// What is computed of events, and what becomes of many, does not depend on who traces.
+	"TestByStackOfManyEnded":   "takes long; TestStackOfEnded names code of processes that have ended",
+	"TestEqual*":               "compares ways; TestAggregate, TestC and TestPairs go by the kernel's",
+	"TestExpressions*":         "computes keys and conditions; TestWhere has conditions, TestAggregate keys",
+	"TestLatencyEviction":      "fills maps; TestLatency has some",
+	"TestLatencyOfGoFunctions": "matches calls; TestLatency does",
+	"TestOther*":               "fills maps; TestAggregate has some",
+	"TestOverrun":              "fills the buffer; TestSample reads it",
+	"TestQuantiles*":           "computes of buckets; TestAggregate has some",
+	"TestRedZone":              "looks at the traced program; TestC does",
+	"TestSavedStacksForgotten": "is about files",
+	"TestViewsDoNotAllocate":   "counts allocations of this process",
+	"TestFlood":                "is about speed",
 }
 
 // TestSuiteUnprivileged runs the other tests once more, as nobody with the two

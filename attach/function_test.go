@@ -84,6 +84,9 @@ func TestFunctions(t *testing.T) {
 				t.Skip("the program is for x86-64")
 			}
 			path := build(t, "functions.c", test.command...)
+			if test.bits == 32 {
+				needs.Runs32Bit(t, path)
+			}
 			p := start(t, exec.Command(path))
 			s := openAll(t, &attach.Options{
 				Args:    []string{"arg0", "arg7", "arg2"},

@@ -43,6 +43,7 @@ func TestI386(t *testing.T) {
 	if d := cmp.Diff(map[string]bool{"pair": true, "GOTOFF": true, "index": true}, forms); d != "" {
 		t.Errorf("forms that this gcc writes (-want +got):\n%s", d)
 	}
+	needs.Runs32Bit(t, path)
 	p := start(t, exec.Command(path))
 	s := open(t, path+":wide:*", &attach.Options{Strings: []string{"wide:table:arg2"}})
 	p.Do("")

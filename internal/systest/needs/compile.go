@@ -1,12 +1,14 @@
 package needs
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -35,7 +37,21 @@ func Compile(t testing.TB, source string, command ...string) string {
 		}
 		t.Fatalf("%v: %v\n%s", cmd, err, msg)
 	}
+	if slices.Contains(command, "-m32") {
+		Runs32Bit(t, out)
+	}
 	return out
+}
+
+// Runs32Bit skips the test, in CI too, if the kernel does not run a 32-bit program, as under
+// hypervisors that have no such mode. The machines of "make test-kernels" do run it: there the
+// reason is not known, and a failure.
+func Runs32Bit(t testing.TB, program string) {
+	t.Helper()
+	cmd := exec.Command(program) // without input it ends
+	if err := cmd.Run(); errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("this kernel runs no 32-bit programs")
+	}
 }
 
 // CompileBPF compiles C for BPF with the libbpf-dev that is installed.

@@ -29,13 +29,13 @@ func As(t testing.TB, cmd *exec.Cmd, user uint32, capabilities ...uintptr) *exec
 	return cmd
 }
 
-// notShort finds the tests that skip with -test.short.
-var notShort = regexp.MustCompile(`(?m)^    \S+\.go:\d+: short: .*\n--- SKIP: (\S+) \(`)
+// skipped finds the tests that skip with -test.short, or for the kernel's sake in any case.
+var skipped = regexp.MustCompile(`(?m)^    \S+\.go:\d+: (?:short: .*|this kernel runs no 32-bit programs)\n--- SKIP: (\S+) \(`)
 
 // Suite runs the other tests of the calling test's package once more, as [Nobody] with
 // the two capabilities that attaching takes. All must pass, except for perf events,
 // which take more, shared memory, which takes nothing, the tests in leftOut, which says
-// why, and those that say they are not short. A name in leftOut that ends in '*' stands
+// why, and those that say they are not short, or not for this kernel. A name in leftOut that ends in '*' stands
 // for all that begin so. least is how many have to run at least.
 func Suite(t *testing.T, leftOut map[string]string, least int) {
 	t.Helper()
@@ -77,14 +77,14 @@ func Suite(t *testing.T, leftOut map[string]string, least int) {
 		}
 		return false
 	}
-	long := map[string]bool{}
-	for _, m := range notShort.FindAllSubmatch(out, -1) {
-		long[string(m[1])] = true
+	skips := map[string]bool{}
+	for _, m := range skipped.FindAllSubmatch(out, -1) {
+		skips[string(m[1])] = true
 	}
 	ran := 0
 	for name := range strings.Lines(string(names)) {
 		name = strings.TrimSpace(name)
-		if name == t.Name() || isLeftOut(name) || long[name] {
+		if name == t.Name() || isLeftOut(name) || skips[name] {
 			continue
 		}
 		ran++
