@@ -31,8 +31,8 @@ govulncheck:
 # more than there are processors uses these. What go test vets, check has vetted.
 test: export GORACE = atexit_sleep_ms=0
 test: tools check
-	$(GO) test -race -vet off -p $$(($$(nproc) + 1)) -timeout 15m ./...
-	timeout 10m $(MAKE) -j 3 -O test-reader test-dlopen fuzz FUZZTIME=10000x
+	$(GO) test -race -vet off -p $$(($$(nproc) + 1)) -timeout 30m ./...
+	timeout 30m $(MAKE) -j 3 -O test-reader test-dlopen fuzz FUZZTIME=10000x
 
 # test-reader runs without -race, which hides what hostile files cost.
 test-reader:

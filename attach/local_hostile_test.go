@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -99,6 +100,7 @@ type hostile struct {
 	random   *rand.Rand
 	listener atomic.Pointer[rendezvous.Listener]
 	sites    int
+	ending   atomic.Bool
 }
 
 func (h *hostile) Watch(w *ring.Writer, s *rendezvous.Site) uint32 {
@@ -119,7 +121,7 @@ func (h *hostile) Watch(w *ring.Writer, s *rendezvous.Site) uint32 {
 			go scribble()
 		case "unstoppable":
 			for range 4 {
-				go swamp(w)
+				go h.swamp(w)
 			}
 		default:
 			for range 2 {
@@ -135,6 +137,7 @@ func (h *hostile) Forget(*ring.Writer, uint32) {}
 func (h *hostile) End(w *ring.Writer) {
 	switch h.mode {
 	case "unstoppable": // it writes on, and does not say that it has stopped
+		h.ending.Store(true)
 		select {}
 	}
 }
@@ -170,12 +173,21 @@ func (h *hostile) flood(w *ring.Writer, random *rand.Rand) {
 	}
 }
 
-// swamp writes faster than anybody reads.
-func swamp(w *ring.Writer) {
+// swamp writes faster than anybody reads. Once a tracer has waited for the end for a
+// second, swamp leaves some of the processors to others.
+func (h *hostile) swamp(w *ring.Writer) {
 	var block [24]uint64
 	r := ring.Record{Block: unsafe.Pointer(&block[0]), Size: unsafe.Sizeof(block)}
 	r.Site(0, 0, false)
-	for w.Write(&r) != ring.Closed {
+	var waited time.Time
+	for n := 0; w.Write(&r) != ring.Closed; n++ {
+		switch {
+		case n%1024 != 0 || !h.ending.Load():
+		case waited.IsZero():
+			waited = time.Now().Add(time.Second)
+		case time.Now().After(waited):
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
 }
 
@@ -241,18 +253,26 @@ func TestLocalHostile(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			p := startChild(t, "localhostile")
 			p.Do("%s", mode)
-			o := &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}, Via: attach.ViaLocal}, RingSize: 1 << 20, Follow: []string{"*"}}
+			o := attach.Options{Target: attach.Target{PIDs: []int{p.PID()}, Via: attach.ViaLocal}, Follow: []string{"*"}}
+			small := o
+			small.RingSize = 1 << 20
 			before := held(t).heap
-			inTime(t, "a session", 20*time.Second, func() { hostileSession(t, o) })
-			if mode == "silent" {
-				return // it takes two seconds each time
+			switch mode {
+			case "silent": // two seconds are waited for an answer
+				inTime(t, "a session", 20*time.Second, func() { hostileSession(t, &small) })
+			case "unstoppable": // up to ten seconds
+				inTime(t, "a session and an aggregate", 20*time.Second, func() {
+					var both sync.WaitGroup
+					both.Go(func() { hostileSession(t, &small) })
+					both.Go(func() { hostileAggregate(t, &o) })
+					both.Wait()
+				})
+			default:
+				inTime(t, "a session", 20*time.Second, func() { hostileSession(t, &small) })
+				small.Where, small.Sample, small.MaxString = `s ~ "*a*" || small > 3`, 2, 16
+				inTime(t, "a session with a condition", 20*time.Second, func() { hostileSession(t, &small) })
+				inTime(t, "an aggregate", 20*time.Second, func() { hostileAggregate(t, &o) })
 			}
-			o.Where, o.Sample, o.MaxString = `s ~ "*a*" || small > 3`, 2, 16
-			if mode != "unstoppable" { // as above
-				inTime(t, "a session with a condition", 20*time.Second, func() { hostileSession(t, o) })
-			}
-			o.RingSize, o.Sample, o.MaxString, o.Where = 0, 0, 0, ""
-			inTime(t, "an aggregate", 20*time.Second, func() { hostileAggregate(t, o) })
 			if after := held(t).heap; after > before+8<<20 {
 				t.Errorf("the tracer has grown from %d to %d bytes", before, after)
 			}

@@ -18,6 +18,7 @@ import (
 func testLatencyQuantiles(t *testing.T, p *postgres) {
 	p.client("psql", "-qX", "-c", "create extension if not exists pg_stat_statements")
 	p.client("psql", "-qX", "-c", "select pg_stat_statements_reset()")
+	p.undisturbed()
 	before := len(p.settled())
 	percents := []float64{1, 25, 50, 90, 99, 99.9}
 	a, err := attach.OpenLatency(t.Context(), p.server+":postgresql:query__start", p.server+":postgresql:query__done",

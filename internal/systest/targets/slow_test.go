@@ -16,6 +16,7 @@ import (
 // the server's log says so, among many that are fast.
 func testSlowStatements(t *testing.T, p *postgres) {
 	const slower = 50 * time.Millisecond
+	p.undisturbed()
 	before := len(p.settled())
 	pairs, err := attach.OpenPairs(t.Context(), p.server+":postgresql:query__start", p.server+":postgresql:query__done",
 		&attach.PairOptions{Slower: slower}, &attach.Options{Prototypes: prototype.Known()})
