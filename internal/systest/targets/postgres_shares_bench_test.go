@@ -28,8 +28,8 @@ func (p *postgres) benchmarkShares(b *testing.B) {
 		{"untraced", func() func() { return func() {} }},
 		{"semaphores", func() func() { return p.raised(b) }},
 		{"empty-program", func() func() { return p.trapped(b) }},
-		{"count", func() func() { return p.traced(b, []string{sdttrace, "--count", "--by", "probe", all}) }},
-		{"print", func() func() { return p.traced(b, []string{sdttrace, all}) }},
+		{"count", func() func() { return p.tracedBy(b, sdttrace, "--count", "--by", "probe", all) }},
+		{"print", func() func() { return p.tracedBy(b, sdttrace, all) }},
 	}
 	var measure []func() float64
 	for _, tr := range tracers {
@@ -53,6 +53,12 @@ func (p *postgres) benchmarkShares(b *testing.B) {
 	b.StopTimer()
 }
 
+// tracedBy has the server traced until stop is called.
+func (p *postgres) tracedBy(b *testing.B, command ...string) (stop func()) {
+	end := p.traced(b, command)
+	return func() { end() }
+}
+
 // eventsPerTransaction returns how many of the selected probes a transaction fires.
 func (p *postgres) eventsPerTransaction(b *testing.B, selector string) float64 {
 	b.Helper()
@@ -61,14 +67,14 @@ func (p *postgres) eventsPerTransaction(b *testing.B, selector string) float64 {
 		b.Fatal(err)
 	}
 	defer a.Close()
-	const transactions = 500
-	p.client("pgbench", "-n", "-c", "2", "-t", fmt.Sprint(transactions/2))
+	const all = 500
+	p.client("pgbench", "-n", "-c", fmt.Sprint(clients), "-t", fmt.Sprint(all/clients))
 	p.settled()
 	groups, err := a.Read()
 	if err != nil || len(groups) != 1 {
 		b.Fatalf("groups %v, error %v, want one", groups, err)
 	}
-	return float64(groups[0].Count) / transactions
+	return float64(groups[0].Count) / all
 }
 
 // probes returns the server's probes, in the memory of its first process.
