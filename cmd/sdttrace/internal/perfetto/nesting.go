@@ -6,8 +6,13 @@ import (
 )
 
 // nesting are the times of slices that stand on the track of a thread, on which they nest,
-// in the order in which they came.
+// in the order in which they end.
 type nesting []interval
+
+// maxNested bounds the memory of a track, 96 KiB, as maxIntervals does. Slices of one pair of
+// probes may come thousands later than those of another: each session delivers its own, when
+// its goroutine has the CPU.
+const maxNested = 4096
 
 // add adds a slice, and reports whether it nests with all others. Pairs of different probes
 // come late, as each session delivers its own, and need not nest.
@@ -15,18 +20,23 @@ type nesting []interval
 // Readers take what is of one time in the order in which it is written, so that a slice comes
 // too late that begins with one within it, or ends with one around it or when one begins.
 func (all *nesting) add(began, ended uint64) bool {
-	for _, o := range *all {
-		switch {
-		case o.ended <= began || ended < o.began:
+	v := *all
+	at := len(v) // where the slice belongs
+	for i := len(v) - 1; i >= 0 && v[i].ended > began; i-- {
+		if v[i].ended > ended {
+			at = i
+		}
+		switch o := &v[i]; {
+		case ended < o.began:
 		case began < o.began && o.ended <= ended: // o is within it
 		case o.began <= began && ended < o.ended && !o.solid: // it is within o
 		default:
 			return false
 		}
 	}
-	v := append(*all, interval{began: began, ended: ended})
-	if len(v) > maxIntervals {
-		v = slices.Replace(v, 0, maxIntervals/2, outermost(v[:maxIntervals/2])...)
+	v = slices.Insert(v, at, interval{began: began, ended: ended})
+	if len(v) > maxNested {
+		v = slices.Replace(v, 0, maxNested/2, outermost(v[:maxNested/2])...)
 	}
 	*all = v
 	return true

@@ -108,6 +108,28 @@ func TestSameTimes(t *testing.T) {
 	}
 }
 
+// TestLateSpan writes what is within thousands of slices, of another span, when all of those
+// have been written: each is on the track of its thread, and within its own.
+func TestLateSpan(t *testing.T) {
+	const statements = maxNested / 2
+	trace := written(t, Options{}, func(w *Writer) {
+		for i := range statements {
+			w.Slice(fired(1, 1, 10*i, "query_start", arg("id", i)), fired(1, 1, 10*i+8, "query_done"), false)
+		}
+		for i := range statements {
+			w.Slice(fired(1, 1, 10*i+2, "wait_start", arg("id", i)), fired(1, 1, 10*i+4, "wait_done"), false)
+		}
+	})
+	for _, s := range trace.Named("p:wait") {
+		if s.Parent == nil || s.Parent.Name != "p:query" || s.Parent.Args["id"] != s.Args["id"] {
+			t.Fatalf("a wait is %+v, within %+v", s, s.Parent)
+		}
+	}
+	if n := len(trace.Named("p:wait")); n != statements {
+		t.Errorf("%d waits, want %d", n, statements)
+	}
+}
+
 // TestAnyOrder writes slices of three spans on one thread, each of which delivers its own as
 // they end, and the three in any order: whatever overlaps, each slice is as long as it was.
 func TestAnyOrder(t *testing.T) {

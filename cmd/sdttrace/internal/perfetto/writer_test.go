@@ -209,7 +209,7 @@ func TestBounded(t *testing.T) {
 				t.Fatalf("%d tracks, %d bytes interned, %d bytes buffered", len(w.tracks), w.interned.size, cap(w.buf))
 			}
 		}
-		for i := range 10 * maxIntervals { // one around all
+		for i := range 3 * maxNested { // one around all
 			w.Slice(fired(1, 1, 2*i+1, "in_start"), fired(1, 1, 2*i+2, "in_done"), false)
 		}
 		w.Slice(fired(1, 1, 0, "out_start"), fired(1, 1, 1e6, "out_done"), false)
@@ -217,12 +217,12 @@ func TestBounded(t *testing.T) {
 			w.Slice(fired(2, 2, i, "all_start"), fired(2, 2, 1e6+i, "all_done"), true)
 		}
 		for k, track := range w.tracks {
-			if n := len(track.busy) + len(track.nest); n > maxIntervals {
-				t.Errorf("track %v remembers %d slices", k, n)
+			if len(track.busy) > maxIntervals || len(track.nest) > maxNested {
+				t.Errorf("track %v remembers %d and %d slices", k, len(track.busy), len(track.nest))
 			}
 		}
 	})
-	if n := len(trace.Slices); n != events+10*maxIntervals+1+maxLanes+2 || trace.Restarts < 10 {
+	if n := len(trace.Slices); n != events+3*maxNested+1+maxLanes+2 || trace.Restarts < 10 {
 		t.Errorf("%d events, and %d times what was interned forgotten", n, trace.Restarts)
 	}
 	if len(trace.Processes) != events || len(trace.Counters) != events {
