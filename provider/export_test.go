@@ -34,6 +34,9 @@ func Registered(prefix string) (n int) {
 	return n
 }
 
+// TracerTime is how long programs wait for their tracer.
+var TracerTime = &tracerTime
+
 // Watch adds n to every semaphore of p, as a kernel does when tracers attach.
 func Watch(p *Provider, n int) { watch(p, n, func(string) bool { return true }) }
 

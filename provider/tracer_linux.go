@@ -8,8 +8,10 @@ import (
 	"github.com/go-usdt/usdt/internal/await"
 )
 
-// tracerTime is the longest time that a program waits for its tracer, in all.
-const tracerTime = 2 * time.Second
+// tracerTime is the longest time that a program waits for its tracer, in all. A tracer on a
+// busy machine may need seconds, and who has it start a program wants all events; one that
+// has ended is not waited for.
+var tracerTime = 10 * time.Second
 
 // tracerGone records that the tracer has not answered; it is not asked again.
 var tracerGone atomic.Bool

@@ -17,6 +17,8 @@ func TestFrozenTracer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	defer func(bound time.Duration) { *provider.TracerTime = bound }(*provider.TracerTime)
+	*provider.TracerTime = 2 * time.Second
 	t.Setenv(await.Variable, l.Addr().String())
 	var took [2]time.Duration
 	for i, name := range []string{"frozen_first", "frozen_second"} {
