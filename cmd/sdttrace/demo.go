@@ -53,7 +53,7 @@ func newDemoServiceCommand(stdout, stderr io.Writer) *cobra.Command {
 
 // runDemo traces a service that it starts and stops.
 func runDemo(ctx context.Context, stdout, stderr io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, 19*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	hello, stop, err := startService(ctx, stderr)
 	if err != nil {

@@ -69,9 +69,9 @@ func (l *newSites) announce() {
 
 // acquit reports which sites of a held command were late, once that is certain. A
 // site found by chance before the dynamic linker, or a provider, was ready is not
-// late: the command is held soon after.
+// late: the command is held soon after, unless others have the CPU for longer.
 func (l *newSites) acquit(after time.Duration) {
-	if l.since.IsZero() || time.Since(l.since) < l.delay+2*after {
+	if l.since.IsZero() || time.Since(l.since) < l.delay+20*after {
 		return
 	}
 	if l.held.lastHeld().Before(l.since) {
