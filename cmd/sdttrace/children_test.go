@@ -35,7 +35,7 @@ func TestChildren(t *testing.T) {
 		return b.String()
 	}
 	want := fmt.Sprintf("sdttrace: process %d has 1 children ", pid)
-	for deadline := time.Now().Add(20 * time.Second); !strings.HasPrefix(got(pid), want); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !strings.HasPrefix(got(pid), want); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("got %q, want %q", got(pid), want)
 		}

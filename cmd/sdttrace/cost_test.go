@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"strconv"
@@ -47,7 +48,8 @@ func TestCost(t *testing.T) {
 	nanos := func(flags ...string) int {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		args := append(flags, "-p", fmt.Sprint(os.Getpid()), "--duration", "300ms", "costs:hit")
+		args := append(flags, "-p", fmt.Sprint(os.Getpid()), "--duration", "200ms", "costs:hit")
+		begin := time.Now()
 		if code := run(t.Context(), args, &stdout, &stderr); code != exitDone {
 			t.Fatalf("%q: exit code %d: %s", flags, code, &stderr)
 		}
@@ -59,12 +61,17 @@ func TestCost(t *testing.T) {
 		each, _ := strconv.Atoi(said[1])
 		all, err := time.ParseDuration(said[2])
 		runs, _ := strconv.Atoi(said[3])
-		if n, _ := strconv.Atoi(fired[1]); err != nil || runs != n || runs < 100 || each < 10 || all > time.Second || each != int(all.Nanoseconds())/runs && (each-int(all.Nanoseconds())/runs)*(each-int(all.Nanoseconds())/runs) > 1 {
+		if n, _ := strconv.Atoi(fired[1]); err != nil || runs != n || runs < 100 || each < 10 || all > time.Since(begin) || each != int(all.Nanoseconds())/runs && (each-int(all.Nanoseconds())/runs)*(each-int(all.Nanoseconds())/runs) > 1 {
 			t.Errorf("%q: %d ns in %d runs, together %v, of %s events: %v", flags, each, runs, all, fired[1], err)
 		}
 		return each
 	}
-	whole, sampled, counted := nanos("-v", "--cost"), nanos("-v", "--sample", "1000"), nanos("-v", "--count")
+	whole, sampled, counted := math.MaxInt, math.MaxInt, math.MaxInt
+	for range 3 { // others slow them down
+		whole = min(whole, nanos("-v", "--cost"))
+		sampled = min(sampled, nanos("-v", "--sample", "1000"))
+		counted = min(counted, nanos("-v", "--count"))
+	}
 	t.Logf("%d ns per event, %d ns of one in 1000, %d ns counted", whole, sampled, counted)
 	if 4*sampled > 3*whole {
 		t.Errorf("with --sample 1000 an event costs %d ns, want less than three quarters of %d ns", sampled, whole)

@@ -206,7 +206,7 @@ func TestHeldStopped(t *testing.T) {
 		}
 	}
 	await := func(pid int) {
-		for deadline := time.Now().Add(20 * time.Second); stateOf(pid) != "T"; {
+		for deadline := time.Now().Add(2 * time.Minute); stateOf(pid) != "T"; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("process %d is in state %q", pid, stateOf(pid))
 			}

@@ -128,6 +128,7 @@ func TestScripts(t *testing.T) {
 			"readpid": readPID,
 			"events":  checkEvents,
 			"unpack":  unpack,
+			"until":   until,
 			"damage":  damage,
 		},
 	})
@@ -137,6 +138,23 @@ func TestScripts(t *testing.T) {
 // into the environment.
 func readPID(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[1], awaitFile(ts, args[0], "."))
+}
+
+// until is "until REGEXP sdttrace ARGS": it traces for a time, and for a longer one if what
+// is printed, or said on stderr, does not match, since others may have the CPU meanwhile.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP sdttrace ARGS")
+	}
+	re, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for _, lasting := range []string{"300ms", "3s", "30s"} {
+		ts.Check(ts.Exec(args[1], append([]string{"--duration", lasting}, args[2:]...)...))
+		if re.MatchString(ts.ReadFile("stdout")) || re.MatchString(ts.ReadFile("stderr")) {
+			return
+		}
+	}
+	ts.Fatalf("no match for %s in 30 s: %s%s", args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 }
 
 // damage is "damage FILE COPY": it copies a file of --record and changes a byte of the last

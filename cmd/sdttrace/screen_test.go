@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -104,9 +105,17 @@ func TestGroupsOnDumbTerminal(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
 	p := startTraced(t, dir, "dumbterminal")
 	var stdout, stderr tracee.Output
-	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(p.PID()), "--count", "--interval", "50ms", "--duration", "300ms", "dumbterminal:tick")
+	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(p.PID()), "--count", "--interval", "50ms", "dumbterminal:tick")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); strings.Count(stdout.String(), "\n") < 2 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+		skipRefused(t, &stderr)
+	}
+	cmd.Process.Signal(syscall.SIGINT)
+	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, &stderr)
 	}
 	if got := stdout.String(); strings.Contains(got, "\x1b") || strings.Count(got, "\n") < 2 {

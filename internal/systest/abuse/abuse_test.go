@@ -137,7 +137,7 @@ func (p *process) checkClean() {
 // what a killed process held a moment later.
 func eventually(t testing.TB, wrong func() string) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		why := wrong()
 		if why == "" {

@@ -88,7 +88,7 @@ func TestLifecycle(t *testing.T) {
 			// Close it while all goroutines fire it and it is traced.
 			err = current.Load().provider.Close()
 			current.Store(next)
-			for end := time.Now().Add(300 * time.Millisecond); traced.Load() != number && time.Now().Before(end); {
+			for end := time.Now().Add(3 * time.Second); traced.Load() != number && time.Now().Before(end); {
 				time.Sleep(time.Millisecond)
 			}
 			if err := errors.Join(err, next.loadLate()); err != nil {

@@ -30,7 +30,7 @@ func TestTargetsKilled(t *testing.T) {
 		if !traced {
 			kill()
 		}
-		within(t, 20*time.Second, "tracing a victim that is killed", func() {
+		within(t, 2*time.Minute, "tracing a victim that is killed", func() {
 			s, err := attach.Open(t.Context(), selectors, &attach.Options{Target: attach.Target{PIDs: []int{v.PID()}}})
 			if err != nil {
 				if traced || !errors.Is(err, attach.ErrNoMatch) && !errors.Is(err, attach.ErrNoSite) && !errors.Is(err, os.ErrNotExist) {
@@ -63,13 +63,13 @@ func TestTargetStopped(t *testing.T) {
 	for range 3 {
 		signal(syscall.SIGSTOP)
 		var s *attach.Session
-		within(t, 20*time.Second, "attaching to a stopped process", func() {
+		within(t, 2*time.Minute, "attaching to a stopped process", func() {
 			s = open(t, &attach.Options{Target: attach.Target{PIDs: []int{v.PID()}}})
 		})
 		signal(syscall.SIGCONT)
 		v.Do("fire 100")
 		signal(syscall.SIGSTOP)
-		within(t, 20*time.Second, "detaching from a stopped process", func() {
+		within(t, 2*time.Minute, "detaching from a stopped process", func() {
 			if st := finish(t, s); st.Fired != 200 {
 				t.Errorf("fired %d, want 200", st.Fired)
 			}

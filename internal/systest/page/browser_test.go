@@ -128,7 +128,7 @@ func (b *tab) await(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression)); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(0))); err != nil {
 		b.t.Fatalf("wait for %s: %v; %q", expression, err, get[string](b, "[document.querySelector('#loading'), document.querySelector('#shown'), document.querySelector('#filter-error'), document.querySelector('#time-reset')].map(e => e.textContent).join('; ') + '; ' + document.querySelector('#filter').value"))
 	}
 }

@@ -202,8 +202,8 @@ func TestTopEnds(t *testing.T) {
 }
 
 // maxDetach is how long sdttrace top may take to detach from thousands of probes and
-// end: it takes about 0.2 s.
-const maxDetach = 20 * time.Second
+// end: it takes about 0.2 s without other work.
+const maxDetach = time.Minute
 
 // TestTopMany leaves thousands of probes.
 func TestTopMany(t *testing.T) {
@@ -238,7 +238,9 @@ func TestTopCommand(t *testing.T) {
 	}
 	// The role ends with its input, which never ends.
 	s.begin(fmt.Sprintf("mkfifo %s/in; USDT_TEST_ROLE=fire %s top -- sh -c 'echo noise; exec %s screencommand <>%[1]s/in'", s.dir, sdttrace, exe))
-	shown := s.await("screencommand:often")
+	s.await("screencommand:often")
+	s.press("Enter")
+	shown := s.await("screencommand:often number=") // it fires once it is ready
 	if strings.Contains(shown, "noise") || strings.Contains(shown, "ready") {
 		t.Errorf("the command writes on the screen:\n%s", shown)
 	}
@@ -295,7 +297,14 @@ func TestTopWithoutTerminal(t *testing.T) {
 		{nil, `(?m)^\d\d:\d\d:\d\d\.\d{6} probe="?screenplain:often"? count=\d+.*\n(.*\n)*.* probe="?screenplain:seldom"? count=\d+`},
 		{[]string{"--json"}, `(?m)^\{"time":"[^"]+","by":\{"probe":"screenplain:often"\},"count":\d+`},
 	} {
-		out, err := exec.Command(sdttrace, append([]string{"top", "--interval", "200ms", "--duration", "1s", "-p", fmt.Sprint(p.PID())}, c.flags...)...).Output()
+		var out []byte
+		var err error
+		for _, lasting := range []string{"1s", "10s"} { // while others have the CPU, little fires
+			out, err = exec.Command(sdttrace, append([]string{"top", "--interval", "200ms", "--duration", lasting, "-p", fmt.Sprint(p.PID())}, c.flags...)...).Output()
+			if err != nil || regexp.MustCompile(c.want).Match(out) {
+				break
+			}
+		}
 		if err != nil || !regexp.MustCompile(c.want).Match(out) {
 			t.Errorf("%q: %v, got %s, want %s", c.flags, err, out, c.want)
 		}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -166,7 +167,7 @@ func TestRecipes(t *testing.T) {
 	k.cook("UPDATE*", 0, "", bench, `^[0-9:.]+ postgres/\d+ postgresql:query__start query="UPDATE pgbench_tellers SET `)
 	k.cook("query__done", 0, "", bench, `^[0-9:.]+ count=\d{3,} sum=`)
 	k.cook("--slower", 0, "", func() { p.client("psql", "-qX", "-c", "select pg_sleep(0.1)") },
-		`^[0-9:.]+ postgres/\d+ latency=1\d\d\.\d+ms postgresql:query__start query="select pg_sleep\(0.1\)" -> postgresql:query__done query="select pg_sleep\(0.1\)"$`)
+		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\d\.\d+ms|\d+\.\d+s) postgresql:query__start query="select pg_sleep\(0.1\)" -> postgresql:query__done query="select pg_sleep\(0.1\)"$`)
 	k.cook("transaction__", 0, "", bench, `probe="postgresql:transaction__start" count=\d\d+$`, `probe="postgresql:transaction__commit" count=\d\d+$`)
 	k.cook("lock__wait__done", 0, "", p.waitForLock, `^[0-9:.]+ count=\d+ sum=`)
 	k.cook("--perfetto", 0, "", bench)
@@ -206,20 +207,44 @@ func TestRecipes(t *testing.T) {
 	k.done()
 }
 
-// waitForLock makes one connection wait for a lock that another holds.
+// waitForLock makes one connection wait for a lock that another holds until then.
 func (p *postgres) waitForLock() {
 	p.t.Helper()
-	holder := p.clientCommand("psql", "-qX", "-c", "begin", "-c", "lock table pgbench_history", "-c", "select pg_sleep(1)", "-c", "commit")
+	holder := p.clientCommand("psql", "-qX")
+	commands, err := holder.StdinPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	if err := holder.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	defer func() {
-		if err := holder.Wait(); err != nil {
-			p.t.Errorf("hold a lock: %v", err)
+	waiter := p.clientCommand("psql", "-qX", "-c", "select count(*) from pgbench_history")
+	ended := func(which string, cmd *exec.Cmd) {
+		if err := cmd.Wait(); err != nil {
+			p.t.Errorf("%s a lock: %v", which, err)
 		}
+	}
+	func() {
+		defer ended("hold", holder)
+		defer commands.Close()
+		fmt.Fprintln(commands, "begin; lock table pgbench_history;")
+		p.eventually("holding the lock", func() bool { return p.locks("granted and mode = 'AccessExclusiveLock'") == 1 })
+		if err := waiter.Start(); err != nil {
+			p.t.Fatal(err)
+		}
+		p.eventually("waiting for the lock", func() bool { return p.locks("not granted") == 1 })
+		time.Sleep(500 * time.Millisecond) // whoever traces looks at the memory of the process that waits
+		fmt.Fprintln(commands, "commit;")
 	}()
-	p.eventually("holding the lock", func() bool {
-		return p.client("psql", "-qAtX", "-c", "select count(*) from pg_locks where relation = 'pgbench_history'::regclass and granted and mode = 'AccessExclusiveLock'") == "1\n"
-	})
-	p.client("psql", "-qX", "-c", "select count(*) from pgbench_history")
+	ended("wait for", waiter)
+}
+
+// locks returns how many locks of the table that fulfil a condition there are.
+func (p *postgres) locks(condition string) int {
+	p.t.Helper()
+	n, err := strconv.Atoi(strings.TrimSpace(p.client("psql", "-qAtX", "-c", "select count(*) from pg_locks where relation = 'pgbench_history'::regclass and "+condition)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
 }

@@ -73,7 +73,7 @@ func output(name string, args ...string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	var stderr bytes.Buffer
-	cmd.Stderr, cmd.WaitDelay = &stderr, time.Second
+	cmd.Stderr, cmd.WaitDelay = &stderr, time.Minute
 	out, err := cmd.Output()
 	switch {
 	case ctx.Err() != nil:
