@@ -173,7 +173,7 @@ func checkAggregateEnds(t *testing.T) {
 	}
 	select {
 	case <-a.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the aggregate did not notice that the process has ended")
 	}
 	if groups, err := a.Read(); err != nil || len(groups) != 1 || groups[0].Count != aggregateEvents {

@@ -259,19 +259,19 @@ func TestLocalHostile(t *testing.T) {
 			before := held(t).heap
 			switch mode {
 			case "silent": // two seconds are waited for an answer
-				inTime(t, "a session", 20*time.Second, func() { hostileSession(t, &small) })
+				inTime(t, "a session", time.Minute, func() { hostileSession(t, &small) })
 			case "unstoppable": // up to ten seconds
-				inTime(t, "a session and an aggregate", 20*time.Second, func() {
+				inTime(t, "a session and an aggregate", time.Minute, func() {
 					var both sync.WaitGroup
 					both.Go(func() { hostileSession(t, &small) })
 					both.Go(func() { hostileAggregate(t, &o) })
 					both.Wait()
 				})
 			default:
-				inTime(t, "a session", 20*time.Second, func() { hostileSession(t, &small) })
+				inTime(t, "a session", time.Minute, func() { hostileSession(t, &small) })
 				small.Where, small.Sample, small.MaxString = `s ~ "*a*" || small > 3`, 2, 16
-				inTime(t, "a session with a condition", 20*time.Second, func() { hostileSession(t, &small) })
-				inTime(t, "an aggregate", 20*time.Second, func() { hostileAggregate(t, &o) })
+				inTime(t, "a session with a condition", time.Minute, func() { hostileSession(t, &small) })
+				inTime(t, "an aggregate", time.Minute, func() { hostileAggregate(t, &o) })
 			}
 			if after := held(t).heap; after > before+8<<20 {
 				t.Errorf("the tracer has grown from %d to %d bytes", before, after)

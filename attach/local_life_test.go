@@ -52,7 +52,7 @@ func TestLocalCancelled(t *testing.T) {
 		s, err := attach.Open(ctx, []string{"localcancelled:done"}, localOwn())
 		switch {
 		case err == nil:
-			inTime(t, "the end of a session", 10*time.Second, func() {
+			inTime(t, "the end of a session", time.Minute, func() {
 				for _, err := range s.Events() {
 					if err != nil {
 						t.Error(err)
@@ -69,21 +69,27 @@ func TestLocalCancelled(t *testing.T) {
 		timer.Stop()
 		cancel(nil)
 	}
-	for deadline := time.Now().Add(10 * time.Second); probe.Enabled(); {
+	for deadline := time.Now().Add(time.Minute); probe.Enabled(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the probe is enabled though nobody watches it")
 		}
 	}
 	p := startChild(t, "localhostile")
 	p.Do("silent")
-	ctx, cancel := context.WithCancelCause(t.Context())
 	o := &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}, Via: attach.ViaLocal}}
-	time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
-	began := time.Now()
-	if _, err := attach.Open(ctx, []string{"localhostile:*"}, o); !errors.Is(err, cause) {
-		t.Errorf("of a process that does not answer: %v", err)
+	took := time.Hour
+	for range 5 { // an answer is waited for two seconds; others may have the CPU
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
+		began := time.Now()
+		if _, err := attach.Open(ctx, []string{"localhostile:*"}, o); !errors.Is(err, cause) {
+			t.Errorf("of a process that does not answer: %v", err)
+		}
+		if took = min(took, time.Since(began)); took < 1500*time.Millisecond {
+			break
+		}
 	}
-	if took := time.Since(began); took > 1500*time.Millisecond {
+	if took > 1500*time.Millisecond {
 		t.Errorf("cancelling takes %v", took)
 	}
 }
@@ -180,7 +186,7 @@ func TestLocalReloaded(t *testing.T) {
 	}()
 	const lives = 6
 	for life := range lives + 1 {
-		inTime(t, fmt.Sprintf("finding the probes of life %d", life), 10*time.Second, func() {
+		inTime(t, fmt.Sprintf("finding the probes of life %d", life), time.Minute, func() {
 			for s.Plan().Attached() != 1 {
 				runtime.Gosched()
 			}
@@ -194,7 +200,7 @@ func TestLocalReloaded(t *testing.T) {
 		} else {
 			p.Send("exec")
 		}
-		inTime(t, fmt.Sprintf("leaving the probes of life %d", life), 10*time.Second, func() {
+		inTime(t, fmt.Sprintf("leaving the probes of life %d", life), time.Minute, func() {
 			for s.Plan().Attached() != 0 {
 				runtime.Gosched()
 			}
@@ -202,7 +208,7 @@ func TestLocalReloaded(t *testing.T) {
 		p.Do("load")
 	}
 	p.Kill()
-	inTime(t, "the end", 10*time.Second, func() { <-done })
+	inTime(t, "the end", time.Minute, func() { <-done })
 	if st := checkSum(t, s); received.Load() != 3*(lives+1) || st.Received != 3*(lives+1) || st.Lost != 0 {
 		t.Errorf("%d events, stats %+v of %d lives", received.Load(), st, lives)
 	}
@@ -314,7 +320,7 @@ func TestLocalAnyMachine(t *testing.T) {
 	for range 2 {
 		p := start(t, become(t, tracee.Self("typed"), nobody))
 		p.Do("load")
-		inTime(t, "finding a process", 20*time.Second, func() {
+		inTime(t, "finding a process", time.Minute, func() {
 			for found := false; !found; _, found = seen.Load(fmt.Sprint(p.PID())) {
 				other.Do("bare")
 				p.Do("bare")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -93,7 +92,7 @@ func TestReusedPID(t *testing.T) {
 		stranger.Do("load new")
 		// A session that has found these looked at the first PID before.
 		second.Do("load old")
-		for deadline := time.Now().Add(10 * time.Second); !attachedIn(s.Plan(), second.PID(), 2); runtime.Gosched() {
+		for deadline := time.Now().Add(time.Minute); !attachedIn(s.Plan(), second.PID(), 2); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("via %v: plan %+v", way.via, s.Plan())
 			}

@@ -97,7 +97,7 @@ func checkSnapshotLimits(t *testing.T) {
 		}
 	}()
 	n := 0
-	for snap, err := range s.Snapshots(attach.SnapshotOptions{On: "status == 500", After: 3, Every: time.Hour, Wait: 50 * time.Millisecond}) {
+	for snap, err := range s.Snapshots(attach.SnapshotOptions{On: "status == 500", After: 3, Every: time.Hour, Wait: time.Minute}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -144,7 +144,7 @@ func TestPanicInFire(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("Close waits for a Fire that has panicked")
 	}
 }

@@ -33,7 +33,7 @@ func TestFrozenTracer(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if took[0] < time.Second || took[0] > 20*time.Second || took[1] > took[0]/2 {
+	if took[0] < time.Second || took[0] > time.Minute || took[1] > took[0]/2 {
 		t.Errorf("took %v, want about 2 s and next to nothing", took)
 	}
 }

@@ -293,7 +293,7 @@ func askJVM(t testing.TB, pid int, command string) {
 	}
 	var c net.Conn
 	err := error(os.ErrDeadlineExceeded)
-	for start := time.Now(); err != nil && time.Since(start) < 20*time.Second; {
+	for start := time.Now(); err != nil && time.Since(start) < time.Minute; {
 		c, err = net.Dial("unix", socket)
 	}
 	if err != nil {

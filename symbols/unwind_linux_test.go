@@ -100,7 +100,7 @@ func copyStack(t testing.TB, tid, size int) (*symbols.Registers, []byte) {
 func awaitBlocked(t testing.TB, tid int) {
 	t.Helper()
 	before := ""
-	for start := time.Now(); time.Since(start) < 10*time.Second; runtime.Gosched() {
+	for start := time.Now(); time.Since(start) < time.Minute; runtime.Gosched() {
 		now, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", tid))
 		if err != nil {
 			t.Fatal(err)

@@ -122,7 +122,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	feed.Close()
-	if err := drain.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := drain.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	got, err := io.ReadAll(drain)
