@@ -109,12 +109,15 @@ func TestLoneEvent(t *testing.T) {
 	p := readPaced(s, 1)
 	const apart, prompt = 600 * time.Microsecond, 390 * time.Microsecond
 	least := time.Hour
-	// While others have the CPUs, none arrives at once.
-	for end := time.Now().Add(30 * time.Second); least > prompt && time.Now().Before(end); {
+	// The first one follows none. While others have the CPUs, none arrives at once.
+	end := time.Now().Add(30 * time.Second)
+	for n := uint64(0); n < 2 || least > prompt && time.Now().Before(end); n++ {
 		fired := time.Now()
-		probe.Fire(0)
+		probe.Fire(n)
 		read := <-p.at
-		least = min(least, read.Sub(fired))
+		if n > 0 {
+			least = min(least, read.Sub(fired))
+		}
 		for time.Since(read) < apart {
 		}
 	}
