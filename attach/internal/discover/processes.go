@@ -139,7 +139,8 @@ func (d *Search) trouble(err error, pid int) {
 func (d *Search) changed(pid int) bool {
 	maps, err := procfs.Maps(pid)
 	if err != nil || len(maps) == 0 {
-		return true // reading the process says what is wrong
+		delete(d.mapped, pid) // it may be executing a program, whose files are new then
+		return true           // reading the process says what is wrong
 	}
 	known, now := d.mapped[pid], map[procfs.ID]bool{}
 	changed := known == nil
