@@ -53,8 +53,8 @@ func bounded(symbol string, length int, options []demangle.Option) (text string,
 	// A compiler's names grow to a few times their length; one that grows to more than
 	// 16 times its length would cost as much.
 	most := min(max(bits.Len(uint(length))+4, minLength), maxLength)
-	text, err := demangle.ToString(symbol, append(options[:len(options):len(options)], demangle.MaxLength(most))...)
-	return text, err == nil && len(text) < 1<<most // a longer one has been cut
+	text, ok = toString(symbol, append(options[:len(options):len(options)], demangle.MaxLength(most)))
+	return text, ok && len(text) < 1<<most // a longer one has been cut
 }
 
 // Is reports whether a symbol may be one of C++ or Rust.
