@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/gate"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -34,9 +35,8 @@ type command struct {
 // endGrace is how long a command has to end after SIGTERM.
 const endGrace = 5 * time.Second
 
-// startCommand starts a program and stops it where its own code begins: the
-// libraries that it is linked with are mapped then, and only constructors of
-// libraries have run. Its output goes to stderr. inBackground says that the terminal is
+// startCommand starts a program and stops it before its own code and the constructors of
+// the libraries that it is linked with, which are mapped and relocated then. Its output goes to stderr. inBackground says that the terminal is
 // in use: the program reads nothing.
 func startCommand(args []string, inBackground bool, stderr io.Writer) (*command, error) {
 	c := &command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
@@ -80,7 +80,7 @@ func (c *command) startStopped() error {
 		return err
 	}
 	c.hold.keep()
-	err := c.stopAtEntry()
+	err := c.stopAtStart()
 	if err != nil {
 		c.cmd.Process.Kill()
 		c.cmd.Wait()
@@ -100,9 +100,10 @@ func startUnblocked(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// stopAtEntry lets the process, which stands still behind its exec, go on to its
-// entry point, where an attached program stops it by a signal.
-func (c *command) stopAtEntry() error {
+// stopAtStart lets the process, which stands still behind its exec, go on until its
+// libraries are ready, or to its entry point if it has no dynamic linker: an attached
+// program stops it there by a signal.
+func (c *command) stopAtStart() error {
 	pid := c.pid()
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil {
@@ -111,7 +112,9 @@ func (c *command) stopAtEntry() error {
 	if !status.Stopped() {
 		return errors.New("it ended before its exec")
 	}
-	stopper, err := attachStopper(pid)
+	startup, err := gate.StartupOf(pid)
+	c.hold.passed = err
+	stopper, err := attachStopper(pid, startup.Ready)
 	if errors.Is(err, os.ErrPermission) {
 		return cmp.Or(lack(), err)
 	}
@@ -122,9 +125,24 @@ func (c *command) stopAtEntry() error {
 	if err := syscall.PtraceDetach(pid); err != nil {
 		return fmt.Errorf("continue it: %w", err)
 	}
-	// A process that ends before is not waited for here.
+	if err := c.awaitStop(); err != nil || !startup.Loading() {
+		return err
+	}
+	// The stop is consumed, or the next wait would report it again.
+	if err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WNOHANG, nil); err != nil {
+		return fmt.Errorf("wait for its stop: %w", err)
+	}
+	if err := c.resume(); err != nil {
+		return err
+	}
+	return c.awaitStop()
+}
+
+// awaitStop waits until the process stands still or has ended, and leaves both to be
+// waited for again.
+func (c *command) awaitStop() error {
 	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, c.pid(), nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
 		if err != unix.EINTR {
 			return err
 		}
@@ -144,18 +162,23 @@ func lack() error {
 	return nil
 }
 
-// attachStopper attaches a program that stops process pid at its entry point.
-func attachStopper(pid int) (*attach.Attachment, error) {
+// attachStopper attaches a program that stops process pid at its entry point and at
+// ready, which may be nil.
+func attachStopper(pid int, ready *reader.Probe) (*attach.Attachment, error) {
 	entry, err := entryPoint(pid)
 	if err != nil {
 		return nil, fmt.Errorf("find its entry point: %w", err)
+	}
+	probes := []reader.Probe{*entry}
+	if ready != nil {
+		probes = append(probes, *ready)
 	}
 	return attachCode(asm.Instructions{
 		asm.Mov.Imm(asm.R1, int32(unix.SIGSTOP)),
 		asm.FnSendSignal.Call(),
 		asm.Mov.Imm(asm.R0, 0),
 		asm.Return(),
-	}, entry, pid)
+	}, probes, pid)
 }
 
 // entryPoint returns the place where a process's own code begins, as a probe.

@@ -32,6 +32,8 @@ type hold struct {
 	// missing is why there is no gate: probes that the command maps are then
 	// found a little late
 	missing error
+	// passed is why the command was stopped at its entry point only
+	passed error
 
 	last atomic.Int64 // when it was last held, in nanoseconds since 1970
 
@@ -91,6 +93,9 @@ func (h *hold) begin(s searcher, stderr io.Writer) {
 	h.search, h.stderr = s, stderr
 	if h.missing != nil {
 		h.remark("what the command loads later is attached to some milliseconds late: %v", h.missing)
+	}
+	if h.passed != nil {
+		h.remark("what constructors of its libraries fired was not seen: %v", h.passed)
 	}
 	if h.gate != nil {
 		h.linker()

@@ -16,19 +16,19 @@ func attachEmpty(pid int, provider, name string) (*attach.Attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return attachCode(asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, probe, pid)
+	return attachCode(asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, []reader.Probe{*probe}, pid)
 }
 
-// attachCode attaches a program to a probe of a process. Kernels with uprobe_multi need
+// attachCode attaches a program to probes of a process. Kernels with uprobe_multi need
 // a program loaded for it, others one for perf events.
-func attachCode(code asm.Instructions, probe *reader.Probe, pid int) (*attach.Attachment, error) {
+func attachCode(code asm.Instructions, probes []reader.Probe, pid int) (*attach.Attachment, error) {
 	attachAs := func(typ ebpf.AttachType) (*attach.Attachment, error) {
 		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: typ, License: "Dual MIT/GPL", Instructions: code})
 		if err != nil {
 			return nil, err
 		}
 		defer prog.Close() // the link keeps the program
-		return attach.AttachProbes(prog, []reader.Probe{*probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
+		return attach.AttachProbes(prog, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
 	}
 	multi, err := attachAs(ebpf.AttachTraceUprobeMulti)
 	if err == nil {

@@ -229,6 +229,9 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	if traceErr != nil && !wrong {
 		fmt.Fprintf(stderr, "sdttrace: %v\n", traceErr)
 	}
+	if st, err := s.Stats(); err == nil && traceErr == nil && st.Fired+st.Missed == 0 && f.held != nil && !f.quiet {
+		fmt.Fprintln(stderr, "sdttrace: the command fired none of them; processes that it starts are not traced")
+	}
 	err := f.summarize(s, stderr)
 	switch {
 	case wrong:

@@ -48,7 +48,8 @@ as objdump prints it. An instruction must begin there, and has no arguments.
 sdttrace starts CMD, traces it without its children, and ends it if sdttrace has
 to end first. CMD is stopped, as by SIGSTOP, after each exec and each time its
 dynamic linker has mapped libraries, until their probes are attached to; where
-that is not possible, sdttrace prints how late it attached. (A process
+that is not possible, sdttrace prints how late it attached. Constructors of
+libraries have not run then, resolvers of their IFUNCs have. (A process
 "usdt-guard" continues CMD if sdttrace is killed.) CMD's output goes to stderr,
 and sdttrace fails if CMD fails. Signals are meant for CMD, which is traced until
 it ends: at the first Ctrl-C, which the terminal sends to both, sdttrace waits for

@@ -70,7 +70,7 @@ attach: attach/internal/bind attach/internal/codegen attach/internal/discover at
 attach/collection: attach attach/internal/discover attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site internal/selector notes reader
 internal/demo: provider
 internal/top: internal/printable
-internal/gate: attach internal/await internal/procfs reader
+internal/gate: attach internal/await internal/procfs notes reader
 internal/sdtdump: internal/printable internal/selector internal/version notes prototype reader
 internal/genman: internal/manpage internal/sdtdump
 cmd/sdtdump: internal/sdtdump
