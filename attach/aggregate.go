@@ -55,7 +55,9 @@ type Group struct {
 
 	// Sum, Avg, Min and Max are what the Aggregation asks for, and nil otherwise.
 	// Sum, Min and Max are an int64 of a signed argument, a uint64 of an unsigned
-	// one and a float64 of a floating-point number; Avg is a float64. Integers
+	// one and a float64 of a floating-point number; Avg is a float64. An argument that is
+	// signed at one site is signed, and an event whose unsigned number is 2^63 or more is then
+	// lost. Integers
 	// are added modulo 2^64, floating-point numbers in units of 2^-20; numbers
 	// beyond 2^43 are lost.
 	Sum, Avg, Min, Max any
@@ -75,7 +77,8 @@ type Group struct {
 // OpenAggregate attaches as [Open] does, to add events up instead of delivering each
 // one. Probes that lack an argument, or have it with another
 // type than those found first, are left out, as [Site.Reason] says; if none of a
-// selector is left, OpenAggregate returns an error.
+// selector is left, OpenAggregate returns an error. Integers are of one type, whatever their
+// sizes and signs.
 //
 // When ctx is done, OpenAggregate returns its cause; afterwards tracing ends, as
 // by Stop. opts may be nil. RingSize, MaxString, Sample and Omit are refused, because no event

@@ -168,12 +168,18 @@ func (g *Group) CompareKeys(other *Group) int {
 func compareArgs(x, y event.Arg) int {
 	switch a := x.Value.(type) {
 	case uint64:
-		if b, ok := y.Value.(uint64); ok {
+		switch b := y.Value.(type) {
+		case uint64:
 			return cmp.Compare(a, b)
+		case int64:
+			return -compareSigns(b, a)
 		}
 	case int64:
-		if b, ok := y.Value.(int64); ok {
+		switch b := y.Value.(type) {
+		case int64:
 			return cmp.Compare(a, b)
+		case uint64:
+			return compareSigns(a, b)
 		}
 	case float64:
 		if b, ok := y.Value.(float64); ok {
@@ -211,6 +217,14 @@ func compareArgs(x, y event.Arg) int {
 	return strings.Compare(fmt.Sprint(x.Value), fmt.Sprint(y.Value))
 }
 
+// compareSigns orders two numbers.
+func compareSigns(a int64, b uint64) int {
+	if a < 0 {
+		return -1
+	}
+	return cmp.Compare(uint64(a), b)
+}
+
 // merge adds words to the sum.
 func (s *sums) merge(sum []uint64, word func(i int) uint64) {
 	codegen.Merge(sum, s.squares, word)
@@ -219,8 +233,8 @@ func (s *sums) merge(sum []uint64, word func(i int) uint64) {
 // groupOf decodes a key and its words. named are the stacks by their numbers in keys.
 func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe, named map[uint64]*event.Stack) Group {
 	g := Group{Count: words[codegen.WordCount], By: make([]event.Arg, 0, len(l.Parts)), Other: isOther(key)}
-	for i, part := range l.Parts {
-		arg := event.Arg{Name: l.Wanted.By[i]}
+	for i := range l.Parts {
+		part, arg := l.Part(key, i), event.Arg{Name: l.Wanted.By[i]}
 		if g.Other {
 			// It has many keys.
 		} else if reason, missing := l.MissingPart(key, i); missing {

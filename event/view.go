@@ -83,7 +83,7 @@ func (v *View) value(f *shape.Field, at, index int) Value {
 	case f.Source == shape.FromNowhere:
 		return Value{Err: f.Err}
 	case f.Source == shape.FromConstant:
-		return NumberValue(f.Kind, reader.Plain, f.Bits, 8)
+		return NumberValue(f.Kind, f.Meaning, f.Bits, 8)
 	case f.Source == shape.FromString || f.Source == shape.FromSlice:
 		if index < 0 {
 			return Value{Err: shape.ErrTooManyParts}

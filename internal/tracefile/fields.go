@@ -105,7 +105,7 @@ func (r *fieldReader) check(f *shape.Field, d *Field, in region) (err error) {
 		}
 	case shape.FromConstant:
 		if ok = f.Kind != 0 && f.Kind < reader.String; ok {
-			f.Constant, _ = event.NumberValue(f.Kind, reader.Plain, f.Bits, 8).Any()
+			f.Constant, _ = event.NumberValue(f.Kind, f.Meaning, f.Bits, 8).Any()
 		}
 	case shape.FromRecord:
 		ok = isSize(int(f.Size)) && inside(int(f.Size))

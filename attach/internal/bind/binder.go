@@ -12,7 +12,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/site"
-	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
@@ -284,7 +283,7 @@ func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers
 			f.Err = fmt.Errorf("floating-point numbers of %d bytes are not supported", op.Size)
 		case op.Kind == operand.Const && str == nil:
 			f.Source = shape.FromConstant
-			f.Constant, _ = event.NumberValue(f.Kind, reader.Plain, op.Value, op.Size).Any()
+			f.Constant = constantOf(op.Value, op.Size, f.Kind, f.Meaning)
 			f.Bits = bitsOf(f.Constant)
 		case sc.Sig.Reads()+1+reads+str.reads() > record.MaxReads:
 			f.Err = errTooMany

@@ -70,9 +70,6 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 			return fmt.Errorf("%w: argument %s of %s:%s is a time, which has only a minimum and a maximum", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 		}
 	}
-	if words := code.Wanted.Words(code.Value.Kind); words > codegen.MaxWords {
-		return fmt.Errorf("%w: quantiles of %s leave room for %d bounds, and there are %d", ErrAggregation, l.Wanted.Value, len(l.Wanted.Bounds)-(words-codegen.MaxWords), len(l.Wanted.Bounds))
-	}
 	return nil
 }
 
@@ -90,18 +87,16 @@ func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part,
 	return parts, size, nil
 }
 
-// agree checks that all sites have keys and values of the same kinds.
+// agree checks that all sites have keys and values of the same kinds, or of kinds that they
+// can have in common. Once maps have been made, the common kinds stay.
 func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 	if code.Missing() {
 		return nil // no event of this site gets that far
 	}
 	if l.Pairs != nil {
-		if err := l.Pairs.agree(code, p); err != nil || code.Role == codegen.RoleStart {
+		if err := l.Pairs.agree(code, p, l.Made); err != nil || code.Role == codegen.RoleStart {
 			return err
 		}
-	}
-	differ := func(a, b *codegen.Input) bool {
-		return a.Kind != b.Kind || a.Meaning != b.Meaning || a.Kind == reader.Float && a.Size != b.Size
 	}
 	unreadBefore := func() error {
 		return fmt.Errorf("%w: the keys of groups of %s:%s could not be read at the probes found first", ErrAggregation, p.Provider, p.Name)
@@ -121,12 +116,31 @@ func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 		case known.In.Source == codegen.InputMissing:
 			l.Parts = slices.Clone(l.Parts) // a clone of l shares them
 			l.Parts[i] = *part
-		case differ(&known.In, &part.In):
-			return otherKind(l.Wanted.By[i], p)
+		default:
+			both, ok := known.In.Join(&part.In)
+			if !ok {
+				return otherKind(l.Wanted.By[i], p)
+			}
+			if !l.Made {
+				l.Parts = slices.Clone(l.Parts)
+				l.Parts[i].In = both
+			}
 		}
 	}
-	if differ(&l.Value, &code.Value) {
+	both, ok := l.Value.Join(&code.Value)
+	if !ok {
 		return otherKind(l.Wanted.Value, p)
+	}
+	if !l.Made {
+		l.Value = both
+	}
+	return l.wordsFit(code)
+}
+
+// wordsFit returns an error if groups have too many words, which depends on the value's kind.
+func (l *Layout) wordsFit(code *codegen.Aggregate) error {
+	if words := code.Wanted.Words(l.Value.Kind); words > codegen.MaxWords {
+		return fmt.Errorf("%w: quantiles of %s leave room for %d bounds, and there are %d", ErrAggregation, l.Wanted.Value, len(l.Wanted.Bounds)-(words-codegen.MaxWords), len(l.Wanted.Bounds))
 	}
 	return nil
 }
@@ -153,10 +167,16 @@ func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 	marks, marksSize := l.marksAt(size, len(l.Parts))
 	l.KeySize = size + marksSize
 	for i, sc := range schemas {
-		if sc == nil || sc.Sig.Aggregate.Role == codegen.RoleStart || sc.Sig.Aggregate.Missing() {
+		if sc == nil || sc.Sig.Aggregate.Missing() {
 			continue
 		}
 		code := sc.Sig.Aggregate
+		if code.Role == codegen.RoleStart {
+			widen(code.Parts, l.Pairs.startArgs)
+			continue
+		}
+		widen(code.Parts, l.Parts)
+		code.Value.Widen(l.Value.Kind)
 		for j := range code.Parts {
 			code.Parts[j].Offset, code.Parts[j].Size = l.Parts[j].Offset, l.Parts[j].Size
 		}
@@ -173,5 +193,12 @@ func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 		if err != nil {
 			plan[i].Reason, schemas[i] = err, nil
 		}
+	}
+}
+
+// widen gives parts of a key the kinds that all sites have in common.
+func widen(parts, common []codegen.Part) {
+	for i := range parts {
+		parts[i].In.Widen(common[i].In.Kind)
 	}
 }

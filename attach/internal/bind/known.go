@@ -31,9 +31,9 @@ func (s *Schema) bindKnown(known *prototype.Prototype, args []notes.Arg) {
 		f.Kind = kindOf(*arg)
 		s.name(param)
 		switch {
-		case param.Kind == prototype.Bool && arg.Size == 1:
+		case param.Kind == prototype.Bool && (arg.Size == 1 || arg.Kind == notes.Imm):
 			f.Kind = reader.Bool
-		case param.Unit == "ns" && arg.Size == 8 && !arg.Float:
+		case param.Unit == "ns" && !arg.Float && (arg.Size == 8 || arg.Kind == notes.Imm):
 			f.Kind, f.Meaning = reader.Int, reader.Duration
 		}
 	}
@@ -63,10 +63,15 @@ func (s *Schema) enumOf(name string) *prototype.Enum {
 }
 
 // narrow makes an argument what it was before the program passed it as a longer one, or
-// one of another sign.
+// one of another sign. A constant becomes what a variable would be: compilers give it the
+// type of a literal.
 func narrow(arg *notes.Arg, param *prototype.Param) {
-	if arg.Err != nil || arg.Float || arg.Kind == notes.Imm {
+	if arg.Err != nil || arg.Float {
 		return
+	}
+	if arg.Kind == notes.Imm && param.Size > arg.Size && arg.Symbol == "" {
+		arg.Value = bitsOf(constantOf(arg.Value, uint8(arg.Size), kindOf(*arg), reader.Plain))
+		arg.Size = param.Size
 	}
 	switch param.Kind {
 	case prototype.Signed, prototype.Unsigned, prototype.Enumeration:

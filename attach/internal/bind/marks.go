@@ -7,6 +7,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/reader"
 )
 
 var (
@@ -69,7 +70,7 @@ func (l *Layout) MissingPart(key []byte, i int) (reason error, missing bool) {
 		return nil, false
 	}
 	switch mark := codegen.MarkIn(key, len(l.Parts), i); mark {
-	case 0:
+	case 0, codegen.MarkSign:
 		return nil, false
 	case codegen.MarkFault:
 		return event.ErrFault, true
@@ -82,4 +83,18 @@ func (l *Layout) MissingPart(key []byte, i int) (reason error, missing bool) {
 	default:
 		return l.reasons[mark-codegen.MarkReason], true
 	}
+}
+
+// Part returns part i of the key: where its number has the other sign than those of most
+// events, with that sign.
+func (l *Layout) Part(key []byte, i int) codegen.Part {
+	part := l.Parts[i]
+	if l.marked() && codegen.MarkIn(key, len(l.Parts), i) == codegen.MarkSign {
+		if part.In.Kind == reader.Int {
+			part.In.Kind = reader.Uint
+		} else {
+			part.In.Kind = reader.Int
+		}
+	}
+	return part
 }

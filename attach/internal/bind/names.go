@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -86,6 +88,12 @@ func (s *Schema) lacks(p *reader.Probe, name string) error {
 	return err
 }
 
+// constantOf returns the value of a constant, for an event.Arg.
+func constantOf(bits uint64, size uint8, kind reader.FieldKind, meaning reader.Meaning) any {
+	v, _ := event.NumberValue(kind, meaning, bits, size).Any()
+	return v
+}
+
 // bitsOf returns the bits of a number of 64 bits.
 func bitsOf(v any) uint64 {
 	switch v := v.(type) {
@@ -95,6 +103,8 @@ func bitsOf(v any) uint64 {
 		return uint64(v)
 	case float64:
 		return math.Float64bits(v)
+	case time.Duration:
+		return uint64(v)
 	case bool:
 		if v {
 			return 1

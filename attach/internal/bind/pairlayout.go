@@ -149,14 +149,14 @@ func programWords(c site.Carrier, p *reader.Probe) ([2]codegen.Input, error) {
 
 // agree checks that the keys of starts and ends can be equal, and that all starts
 // note the same arguments.
-func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
+func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe, made bool) error {
 	if l.parts == nil {
 		if l.KeySize != 0 && l.KeySize != code.PairSize { // the map has been made
 			return fmt.Errorf("%w: the key of %s could not be read at the probes found first", ErrAggregation, site.Name(p))
 		}
 		l.parts, l.KeySize = code.Pair, code.PairSize
 	}
-	if i := differing(l.parts, code.Pair, true); i >= 0 {
+	if i := differing(l.parts, code.Pair); i >= 0 {
 		return otherKind(l.Key[i], p)
 	}
 	if code.Role == codegen.RoleStart && len(l.startArgs) > 0 {
@@ -166,23 +166,38 @@ func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 			}
 			code.Parts[i].Offset = l.startArgs[i].Offset
 		}
-		if i := differing(l.startArgs, code.Parts, false); i >= 0 {
+		if i := l.joinStartArgs(code.Parts, made); i >= 0 {
 			return fmt.Errorf("%w: what %s records for its end has another kind than at other probes", ErrAggregation, site.Name(p))
 		}
 	}
 	return nil
 }
 
-// differing returns the first part in which two keys are of different kinds, -1 if
-// there is none. Integers are equal whatever their size.
-func differing(a, b []codegen.Part, integers bool) int {
+// joinStartArgs has the arguments that starts keep be of kinds that parts can have, too. It
+// returns the first that cannot, -1 if there is none.
+func (l *PairLayout) joinStartArgs(parts []codegen.Part, made bool) int {
+	joined := slices.Clone(l.startArgs) // a restored layout has the original ones
+	for i := range joined {
+		both, ok := joined[i].In.Join(&parts[i].In)
+		if !ok || joined[i].Size != parts[i].Size {
+			return i
+		}
+		joined[i].In = both
+	}
+	if !made {
+		l.startArgs = joined
+	}
+	return -1
+}
+
+// differing returns the first part in which the keys of two sites are of different kinds, -1
+// if there is none. Integers are equal if their 64 bits are, whatever their sizes and signs.
+func differing(a, b []codegen.Part) int {
 	for i := range a {
 		x, y := &a[i].In, &b[i].In
 		float := x.Kind == reader.Float || y.Kind == reader.Float
 		switch {
 		case a[i].Size != b[i].Size || float && (x.Kind != y.Kind || x.Size != y.Size):
-			return i
-		case !integers && x.Kind != y.Kind:
 			return i
 		}
 	}

@@ -102,7 +102,7 @@ func (l *Layout) bindStartArgs(code *codegen.Aggregate, sc *Schema, p *reader.Pr
 		code.Marks, code.KeySize = marks, code.KeySize+size
 	}
 	if l.Pairs.startArgs == nil {
-		l.Pairs.startArgs, l.Pairs.StartArgsSize = code.Parts, code.KeySize
+		l.Pairs.startArgs, l.Pairs.StartArgsSize = slices.Clone(code.Parts), code.KeySize
 	}
 	code.StartArgs = l.Pairs.StartArgsSize
 	return nil

@@ -170,7 +170,9 @@ func (g *generator) computedPart(part *Part, key asm.Register, at, marks int16, 
 		}
 		return labels[step]
 	})
-	g.emit(asm.StoreMem(key, at+int16(part.Offset), asm.R1, asm.DWord), asm.Ja.Label(done))
+	g.emit(asm.StoreMem(key, at+int16(part.Offset), asm.R1, asm.DWord))
+	g.markSign(part, key, marks, i)
+	g.emit(asm.Ja.Label(done))
 	failing := false
 	for step := range part.Steps {
 		s := &part.Steps[step]

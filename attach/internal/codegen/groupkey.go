@@ -164,9 +164,11 @@ func (g *generator) groupKey(key asm.Register, at int16) {
 			g.computedPart(part, key, at, marks, i)
 		case !g.mayFail(&part.In):
 			g.keyPart(part, key, at, "")
+			g.markSign(part, key, marks, i)
 		default:
 			failed, done := g.newLabel("failed"), g.newLabel("part")
 			g.keyPart(part, key, at, failed)
+			g.markSign(part, key, marks, i)
 			g.emit(asm.Ja.Label(done))
 			g.label(failed)
 			g.whyMissing(&part.In)

@@ -14,6 +14,7 @@ func (g *generator) aggregateValue(lost string) {
 	agg := g.sig.Aggregate
 	in := &agg.Value
 	g.loadInput(in, lost)
+	g.unlessExceeds(in, lost)
 	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R1, asm.DWord))
 	if in.Kind != reader.Float {
 		g.emit(asm.StoreMem(asm.R10, stackSum, asm.R1, asm.DWord))

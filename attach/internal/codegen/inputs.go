@@ -42,6 +42,9 @@ type Input struct {
 	Index   int
 	Offset  uint32
 	String  record.String
+	// Widened says that the number has the other sign at the site: its Kind is that of all
+	// sites, see Join.
+	Widened bool
 }
 
 // Elapsed is the value of an end.

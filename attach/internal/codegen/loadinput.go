@@ -65,9 +65,9 @@ func (g *generator) loadInput(in *Input, failed string) {
 		return
 	}
 	g.emit(asm.LSh.Imm(asm.R1, unused))
-	switch in.Kind {
-	case reader.Float:
-	case reader.Int:
+	switch {
+	case in.Kind == reader.Float:
+	case in.Signed():
 		g.emit(asm.ArSh.Imm(asm.R1, unused))
 	default:
 		g.emit(asm.RSh.Imm(asm.R1, unused))

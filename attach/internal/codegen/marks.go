@@ -15,6 +15,7 @@ const (
 	MarkNil                 // the part lies behind a nil pointer
 	MarkNegative            // its length is less than 0
 	MarkDivision            // it is divided by zero
+	MarkSign                // it is there, and has the other sign than the part: see Input.Exceeds
 	MarkReason              // the first of a site's reasons, by their index
 
 	marksInWord = 8
@@ -61,6 +62,11 @@ func (g *generator) markPart(part *Part, key asm.Register, at, marks int16, i in
 	for off := 0; off < part.Size; off += 8 {
 		g.emit(asm.StoreMem(key, at+int16(part.Offset+off), asm.R1, asm.DWord))
 	}
+	g.setMark(key, marks, i)
+}
+
+// setMark marks part i of a key with R3. It changes R1 and R2.
+func (g *generator) setMark(key asm.Register, marks int16, i int) {
 	word := marks + int16(i/marksInWord*8)
 	g.emit(
 		asm.LSh.Imm(asm.R3, int32(i%marksInWord*8)),

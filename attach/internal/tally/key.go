@@ -23,6 +23,8 @@ func (r *reading) groupKey(key []byte) {
 		case !r.keyPart(part, key[part.Offset:part.Offset+part.Size]):
 			clear(key[part.Offset : part.Offset+part.Size])
 			setMark(key[agg.Marks:], i, r.partMark(part))
+		case part.In.Exceeds(binary.NativeEndian.Uint64(key[part.Offset:])):
+			setMark(key[agg.Marks:], i, codegen.MarkSign)
 		}
 	}
 }

@@ -78,10 +78,10 @@ func (r *reading) number(in *codegen.Input) (bits uint64, ok bool) {
 		return 0, false
 	}
 	unused := 64 - 8*int(in.Size)
-	switch bits <<= unused; in.Kind {
-	case reader.Float:
+	switch bits <<= unused; {
+	case in.Kind == reader.Float:
 		return bits, true
-	case reader.Int:
+	case in.Signed():
 		return uint64(int64(bits) >> unused), true
 	}
 	return bits >> unused, true

@@ -15,7 +15,7 @@ func (r *reading) value() (bits, sum uint64, ok bool) {
 	in := &r.sig.Aggregate.Value
 	bits, ok = r.number(in)
 	if !ok || in.Kind != reader.Float {
-		return bits, bits, ok
+		return bits, bits, ok && !in.Exceeds(bits)
 	}
 	f := math.Float64frombits(float(bits, in.Size))
 	if math.IsNaN(f) || math.IsInf(f, 0) {
