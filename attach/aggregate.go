@@ -296,8 +296,8 @@ func (a *totals) finish(err error) error {
 	}
 	rest, past, readErr := a.takeLocked()
 	a.unread.Add(events(rest, past) + a.aside)
-	if a.stopErr != nil && !errors.Is(err, a.stopErr) {
-		err = errors.Join(a.stopErr, err)
+	if failed := a.failure.get(); failed != nil && !errors.Is(err, failed) {
+		err = errors.Join(failed, err)
 	}
 	err = errors.Join(err, readErr, a.finishLocked())
 	a.release()

@@ -29,7 +29,9 @@ func (m *mixed) next(buf []byte) (rec []byte, more bool, err error) {
 		if stopped {
 			return nil, false, errEnd
 		}
-		time.Sleep(pause)
+		if !m.local.cut.Load() {
+			time.Sleep(pause)
+		}
 	}
 }
 

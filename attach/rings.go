@@ -26,6 +26,7 @@ type rings struct {
 	batch   batch       // what next returns, without a lock
 	rest    bool        // the round has more than the batch
 	pending atomic.Bool // the batch is not empty
+	cut     atomic.Bool // the last search ended at its last round: there may be records
 
 	reading sync.Mutex // of what follows
 	ready   batch      // what next returns after its batch
@@ -35,6 +36,7 @@ type rings struct {
 	until   uint64    // what first may return before others have their turn
 	cutoff  uint64    // the time when the round began
 	polled  time.Time // when the round began
+	last    uint64    // the round after which a search ends
 	rounds  atomic.Uint64
 
 	mu    sync.Mutex // of what follows
@@ -110,10 +112,26 @@ func (r *rings) next(buf []byte) (rec []byte, more bool, err error) {
 		if stopped {
 			return nil, false, errEnd
 		}
+		if r.cut.Load() {
+			continue
+		}
 		select {
 		case <-time.After(pause):
 		case <-r.wake:
 		}
+	}
+}
+
+// maxRounds is how many rounds a search for records takes: a process may write records that
+// nobody wants faster than they can be read.
+const maxRounds = 2
+
+// search begins a search. Once nothing is recorded any more, it goes on to the end. r.reading
+// is locked.
+func (r *rings) search() {
+	r.cut.Store(false)
+	if r.last = r.rounds.Load() + maxRounds; r.stopped.Load() {
+		r.last = math.MaxUint64
 	}
 }
 
@@ -123,6 +141,7 @@ func (r *rings) fill(patient bool) {
 	defer r.reading.Unlock()
 	r.batch, r.ready = r.ready, r.batch
 	r.ready.n, r.ready.at = 0, 0
+	r.search()
 	for r.batch.n < batchSize && r.fetch(&r.batch, patient) {
 		patient = true // what is there now is enough
 	}
@@ -138,6 +157,7 @@ func (r *rings) available() bool {
 	}
 	r.reading.Lock()
 	defer r.reading.Unlock()
+	r.search()
 	return r.ready.n > 0 || r.fetch(&r.ready, false)
 }
 
@@ -211,6 +231,10 @@ func (r *rings) close() error {
 func (r *rings) fetchInto(buf []byte, patient bool) []byte {
 	for {
 		if r.first == nil && !r.turn() {
+			if r.rounds.Load() >= r.last {
+				r.cut.Store(true)
+				return nil
+			}
 			if patient && time.Since(r.polled) < ringSoon || !r.poll() {
 				return nil
 			}

@@ -30,6 +30,9 @@ type stream struct {
 
 	reading sync.Mutex // of what follows
 	ended   bool       // the source has no more records
+
+	asking sync.RWMutex // of what follows: not mu, which Stats need while the source is asked
+	shut   bool         // the source is closed
 }
 
 // Open attaches to what selectors name:
@@ -204,9 +207,7 @@ func (s *stream) next(buf []byte) (rec []byte, waiting bool, err error) {
 		s.take()
 	case errEnd:
 		s.ended = true
-		s.mu.Lock()
-		err = cmp.Or(s.stopErr, errEnd)
-		s.mu.Unlock()
+		err = cmp.Or(s.failure.get(), errEnd)
 	}
 	s.reading.Unlock()
 	return rec, waiting, err
@@ -255,16 +256,19 @@ func (s *stream) finish(err error) error {
 }
 
 func (s *stream) release() {
+	s.asking.Lock()
+	s.shut = true
 	if s.source != nil {
 		s.source.close()
 	}
+	s.asking.Unlock()
 	s.tracing.release()
 }
 
 // Idle reports whether no event is waiting: the next one has yet to fire. A
 // program that buffers its output flushes it then.
 func (s *stream) Idle() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed || !s.source.available()
+	s.asking.RLock()
+	defer s.asking.RUnlock()
+	return s.shut || !s.source.available()
 }

@@ -50,13 +50,27 @@ type tracing struct {
 	added            atomic.Uint64 // the records that were taken to be added up
 	handled          atomic.Uint64 // the records taken that their readers are done with
 
-	mu      sync.Mutex // of what follows, and of the life of maps and progs
-	progs   programs
-	closed  bool
-	final   Stats
-	cost    Cost      // at the end
-	pairs   PairStats // as last counted
-	stopErr error
+	mu     sync.Mutex // of what follows, and of the life of maps and progs
+	progs  programs
+	closed bool
+	final  Stats
+	cost   Cost      // at the end
+	pairs  PairStats // as last counted
+
+	failure failure
+}
+
+// failure is why tracing has ended early. Its lock is the innermost one: sources fail in any
+// of their methods, which are called with others held.
+type failure struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *failure) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
 }
 
 // watch calls stop when ctx is done or all processes have ended.
@@ -160,7 +174,7 @@ func (t *tracing) taken() uint64 {
 
 // fail makes err the last error of Events.
 func (t *tracing) fail(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stopErr = err
+	t.failure.mu.Lock()
+	defer t.failure.mu.Unlock()
+	t.failure.err = err
 }
