@@ -1,8 +1,10 @@
 package shape
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -57,6 +59,7 @@ func OfBlock(t *reader.Type, limit int, follow Follow) (*Shape, error) {
 		s.IPv4, s.Layout.Slots = true, 1
 	}
 	s.AddBlock(t, follow)
+	s.Bound(0)
 	return s, nil
 }
 
@@ -77,16 +80,14 @@ func (s *Shape) AddBlock(t *reader.Type, follow Follow) {
 	s.Layout.Block = t.Record.BlockSize
 	b := blockBinder{sc: s, layout: s.Layout, follow: follow}
 	whole := region{base: s.Layout.BlockOffset(), size: s.Layout.Block, read: s.Layout.BlockRead(), fixed: true}
-	for i := range t.Fields {
-		f := &t.Fields[i]
-		s.Fields = append(s.Fields, b.field(f, whole, f.Name, 0))
-	}
+	s.Fields = append(s.Fields, b.members(t.Fields, whole, "", 0)...)
 }
 
 // Errors that say why an argument of a typed probe has no value.
 var (
-	errNoBlock = errors.New("the object does not say where the argument block is")
-	errTooDeep = errors.New("it lies behind more than one pointer without a fixed place")
+	errNoBlock  = errors.New("the object does not say where the argument block is")
+	errOverlaps = errors.New("it overlaps the member in front of it")
+	errTooDeep  = errors.New("it lies behind more than one pointer without a fixed place")
 
 	// ErrTooManyParts is the error of an argument that would need one read too many.
 	ErrTooManyParts = fmt.Errorf("more than %d strings, slices and pointers need a read of their own", record.MaxBlockReads-1)
@@ -100,6 +101,33 @@ type blockBinder struct {
 	fields  int  // number of fields so far
 	inArray bool // whether the region repeats, so that nothing in it is followed
 	unread  bool // whether a string has no fixed place
+}
+
+// members describes arguments, or the members of a struct, in a region. prefix leads to
+// them. A member that lies on one in front of it has no value: unions are bytes.
+func (b *blockBinder) members(all []reader.Field, in region, prefix string, depth int) []Field {
+	out := make([]Field, len(all))
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all[i].Offset, all[j].Offset) })
+	covered := make([]bool, len(all))
+	end := uint64(0)
+	for _, i := range order {
+		f := &all[i]
+		covered[i] = f.Size > 0 && uint64(f.Offset) < end
+		end = max(end, uint64(f.Offset)+uint64(f.Size))
+	}
+	for i := range all {
+		f := &all[i]
+		if covered[i] {
+			out[i] = Field{Name: f.Name, Kind: f.Kind, Err: errOverlaps}
+			continue
+		}
+		out[i] = b.field(f, in, prefix+f.Name, depth)
+	}
+	return out
 }
 
 // field describes an argument, or a member of a struct, in a region. path leads to
@@ -153,10 +181,7 @@ func (b *blockBinder) composite(f *Field, t *reader.Field, in region, path strin
 	switch typ := btf.UnderlyingType(t.Type).(type) {
 	case *btf.Struct:
 		parts := reader.Fields(typ)
-		f.Source = FromStruct
-		for i := range parts {
-			f.Parts = append(f.Parts, b.field(&parts[i], at, path+"."+parts[i].Name, depth+1))
-		}
+		f.Source, f.Parts = FromStruct, b.members(parts, at, path+".", depth+1)
 	case *btf.Array:
 		b.array(f, typ, at, path, depth)
 	case *btf.Pointer:

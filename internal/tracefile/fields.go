@@ -50,6 +50,7 @@ func (d *Site) shape(fields *int) (*shape.Shape, error) {
 	if s.Fields, err = r.fields(d.Fields, whole); err == nil {
 		s.Unshown, err = r.fields(d.Unshown, whole)
 	}
+	s.Bound(shape.NameText(d.Probe.Provider) + shape.NameText(d.Probe.Name))
 	return s, err
 }
 

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -14,6 +16,7 @@ import (
 // probe returns the probe that a description is of.
 func (d *Site) probe() (*reader.Probe, error) {
 	p := &d.Probe
+	p.Provider, p.Name = shorten(p.Provider), shorten(p.Name)
 	kind, err := numberOf[reader.ProbeKind](probeKinds, p.Kind, "the kind of probe")
 	if err != nil {
 		return nil, err
@@ -46,6 +49,17 @@ func (d *Site) probe() (*reader.Probe, error) {
 		return nil, fmt.Errorf("a %v has no function, or a probe has one", kind)
 	}
 	return out, nil
+}
+
+// maxName is the largest text of a provider or a name, which each event repeats.
+const maxName = 1 << 10
+
+// shorten returns the beginning of a name that is too long.
+func shorten(name string) string {
+	if shape.NameText(name) <= maxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:min(len(name), maxName/8)], "") + "..."
 }
 
 // Limits on layouts. A program's record has at most 32 KiB.

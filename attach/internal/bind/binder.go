@@ -142,8 +142,16 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 // attaches reports whether a program computes the condition and the aggregation.
 func (b *Binder) attaches(s *site.Site) bool { return !b.Recorded && !s.Local }
 
-// fields returns the arguments of the site, and how they are read.
+// fields returns the arguments of the site that events have room for, and how they are read.
 func (b *Binder) fields(s *site.Site) (*Schema, error) {
+	sc, err := b.arguments(s)
+	if sc != nil {
+		sc.Bound(shape.NameText(s.Probe.Provider) + shape.NameText(s.Probe.Name))
+	}
+	return sc, err
+}
+
+func (b *Binder) arguments(s *site.Site) (*Schema, error) {
 	if s.Saved != nil {
 		return b.saved(s), nil
 	}
