@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ import (
 // machine wakes up; clock notices that within clockInterval. Otherwise the times
 // of two events differ by exactly as much as the times that BPF programs read.
 type clock struct {
-	measure func() clockSample
+	measure func() clockSample // nil for the wall clock
 	current clockSample
 	since   uint64 // the time from which current.offset holds
 	before  int64  // the offset until then
@@ -51,11 +50,12 @@ func newClock() (clock, error) {
 	return c, nil
 }
 
-// wallClock returns a clock for records whose times are of the wall clock.
-func wallClock() clock { return clock{until: math.MaxUint64} }
+// wallClock returns a clock for records whose times are of the wall clock, which it never
+// measures.
+func wallClock() clock { return clock{} }
 
 func (c *clock) wall(monotonic uint64) time.Time {
-	if monotonic >= c.until {
+	if c.measure != nil && monotonic >= c.until {
 		c.check()
 	}
 	offset := c.current.offset

@@ -108,3 +108,13 @@ func TestMonotonicOffset(t *testing.T) {
 		}
 	}
 }
+
+// TestWallClock checks that any time of a recording is one.
+func TestWallClock(t *testing.T) {
+	c := wallClock()
+	for _, at := range []uint64{0, 1, 1 << 62, 1 << 63, 1<<64 - 2, 1<<64 - 1} {
+		if got, want := c.wall(at), time.Unix(0, int64(at)); !got.Equal(want) {
+			t.Errorf("%d is %v, want %v", at, got, want)
+		}
+	}
+}
