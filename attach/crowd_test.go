@@ -125,12 +125,7 @@ func TestCrowd(t *testing.T) {
 			t.Errorf("events of %d processes, want %d", len(fired), together)
 		}
 		p.Do("end")
-		for range 4 {
-			leaving += rescan()
-		}
-		if left := s.Plan(); len(left) > 0 {
-			t.Fatalf("%d sites of processes that have ended are in the plan", len(left))
-		}
+		awaitLeft(t, s, func() { leaving += rescan() })
 		if n < checkpoints[0] {
 			continue
 		}

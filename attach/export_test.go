@@ -24,6 +24,17 @@ func SiteNumbers(s *Session) int { return len(s.sites.Load().probes) }
 func AggregateSiteNumbers(a *Aggregate) int { return len(a.sites.Load().probes) }
 func LatencySiteNumbers(a *Latency) int     { return len(a.sites.Load().probes) }
 
+// Leaving returns how many sites have been left whose numbers other sites may not have
+// yet.
+func (t *tracing) Leaving() (n int) {
+	t.finding.Lock()
+	defer t.finding.Unlock()
+	for _, l := range t.numbers.left {
+		n += len(l.numbers)
+	}
+	return n
+}
+
 // Holding returns a function that evaluates a condition in Go on views of a
 // session. The session has one site, and a condition that reads the same
 // arguments.

@@ -119,16 +119,8 @@ func TestGrowth(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// The first rescan finds the files gone and the second confirms it. By
-		// the third no reader has an event of theirs.
-		for range 4 {
-			rescan()
-		}
-		if left, n := s.PlanSince(0); len(left) > 0 {
-			t.Fatalf("%d sites of processes that have ended are in the plan: %+v", len(left), left)
-		} else {
-			known = n
-		}
+		awaitLeft(t, s, rescan)
+		_, known = s.PlanSince(0)
 	}
 	// A leak grows with every round; the runtime's threads and their memory do
 	// not.

@@ -34,6 +34,22 @@ func awaitKnown(t *testing.T, s *attach.Session, n int) {
 	}
 }
 
+// awaitLeft rescans until a session has left all its sites, and their numbers may be given
+// to others. How many rescans that takes, others on the machine decide: a file is not taken
+// for gone while a process is there that began later and shows no memory, as all of several
+// threads do that are ending, and a reader may have an event for as long as it has no CPU.
+func awaitLeft(t *testing.T, s interface {
+	Plan() attach.Plan
+	Leaving() int
+}, rescan func()) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); len(s.Plan()) > 0 || s.Leaving() > 0; rescan() {
+		if time.Now().After(end) {
+			t.Fatalf("%d sites that nobody has any more are in the plan, and %d numbers are not free: %+v", len(s.Plan()), s.Leaving(), s.Plan())
+		}
+	}
+}
+
 // TestRescanProcess attaches to probes that a process declares later, after
 // another traced process has ended.
 func TestRescanProcess(t *testing.T) {

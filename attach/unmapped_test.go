@@ -86,14 +86,7 @@ func TestUnmapped(t *testing.T) {
 					t.Errorf("event with PID and number %s, want %s", got, want)
 				}
 				p.Do("close")
-				// The first rescan finds the file gone and the second confirms
-				// it. By the third no reader has an event of it.
-				for range 4 {
-					rescan()
-				}
-				if left := s.Plan(); len(left) > 0 {
-					t.Fatalf("%d sites of files that are unmapped are in the plan: %+v", len(left), left)
-				}
+				awaitLeft(t, s, rescan)
 			}
 			for range 3 {
 				turn()
