@@ -148,6 +148,7 @@ func (t *tracing) find(ctx context.Context) (discover.Sites, error) {
 		return t.findOffered(ctx)
 	}
 	t.discover = discover.New(t.selectors, t.procs)
+	t.discover.Exe, t.discover.Comm = t.options.Target.Exe, t.options.Target.Comm
 	if local := t.options.Target.Via == ViaLocal; t.options.Await {
 		t.discover.Await, t.discover.Passing = !local, local
 	}

@@ -81,6 +81,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		f.held = c.hold
 		opts.Target.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
 	}
+	f.warnBrief(probes, stderr)
 	if f.aggregate.wanted() {
 		f.warnHot(ctx, probes, opts, stderr)
 	}

@@ -31,6 +31,9 @@ that start later; a PATH with a '/', or the files that it names by '*', need not
 be running yet. --rescan finds probes that appear while sdttrace runs; with
 --wait sdttrace may start before any probe matches, and a PATH need not exist.
 --comm and --exe wait for processes, too, and the kernel selects events by them.
+The FILE of --exe, with the libraries that it is linked with, is attached to at
+once, so that no process ends unseen. --comm looks for a program of that name in
+PATH; processes of another may end before a rescan.
 -p selects processes with all their threads and whatever they execute, but
 not their children; --exe and --comm select children, too.
 

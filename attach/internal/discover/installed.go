@@ -23,18 +23,23 @@ func installed(name string) []string {
 			break
 		}
 	}
-	libraries := inDirectories(name)
-	if cache, err := os.ReadFile("/etc/ld.so.cache"); err == nil {
-		if found := cached(cache, name); len(found) > 0 {
-			libraries = found
-		}
-	}
-	for _, path := range libraries {
+	for _, path := range installedLibraries(name) {
 		if !slices.Contains(out, path) {
 			out = append(out, path)
 		}
 	}
 	return out
+}
+
+// installedLibraries returns the libraries called name that the dynamic linker would
+// find.
+func installedLibraries(name string) []string {
+	if cache, err := os.ReadFile("/etc/ld.so.cache"); err == nil {
+		if found := cached(cache, name); len(found) > 0 {
+			return found
+		}
+	}
+	return inDirectories(name)
 }
 
 // libraryDirectories are where dynamic linkers look for libraries that no cache

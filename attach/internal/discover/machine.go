@@ -47,6 +47,13 @@ func (d *Search) machine() error {
 	for _, name := range names {
 		d.installed(name)
 	}
+	if scan {
+		for _, path := range d.starting() {
+			if d.mayMatch(path) {
+				d.unmapped(path)
+			}
+		}
+	}
 	if !scan {
 		return nil
 	}
@@ -75,13 +82,18 @@ func (d *Search) matching(sel *selector.Selector) error {
 		return err
 	}
 	for _, path := range files {
-		// The state is as if the next scan had found the file mapped.
-		state := &fileState{path: path, found: d.scan + 1, seen: d.scan + 1}
-		if err := d.onDisk(path, state); err != nil && !errors.Is(err, reader.ErrNotELF) {
-			d.troubles = append(d.troubles, err)
-		}
+		d.unmapped(path)
 	}
 	return nil
+}
+
+// unmapped searches a file as if the next scan had found it mapped. It leaves out files
+// that cannot be read or are no ELF files.
+func (d *Search) unmapped(path string) {
+	state := &fileState{path: path, found: d.scan + 1, seen: d.scan + 1}
+	if err := d.onDisk(path, state); err != nil && !errors.Is(err, reader.ErrNotELF) {
+		d.troubles = append(d.troubles, err)
+	}
 }
 
 // settled is how long ago a file must have changed for its next change to show in

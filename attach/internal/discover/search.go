@@ -23,6 +23,9 @@ type Search struct {
 	// Await says that files which selectors name by path need not be mapped, or
 	// exist, yet.
 	Await bool
+	// Exe and Comm are the path of the program, or its name, that the processes run which
+	// are traced, if not all are: its files are searched before one of them starts.
+	Exe, Comm string
 	// Passing says that named processes may end at any time, also before they are
 	// read for the first time.
 	Passing bool

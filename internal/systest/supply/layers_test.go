@@ -58,7 +58,7 @@ event: internal/printable internal/record internal/shape notes reader symbols
 internal/tracefile: event internal/record internal/shape notes reader symbols
 provider/providertest: event internal/record internal/selector internal/shape internal/tap provider reader
 attach/internal/filter: event reader
-attach/internal/discover: attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
+attach/internal/discover: attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/safeelf internal/selector reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/operand internal/sys notes reader

@@ -1,0 +1,94 @@
+package discover
+
+import (
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/safeelf"
+)
+
+// maxLinked is how many libraries of a program are looked for, more than any has.
+const maxLinked = 4096
+
+// starting returns the files of the programs Exe and Comm, if there are any, and of the
+// libraries that they are linked with, by the paths that processes would show.
+func (d *Search) starting() (paths []string) {
+	var programs []string
+	if d.Exe != "" {
+		programs = append(programs, d.Exe)
+	} else if d.Comm != "" && !strings.Contains(d.Comm, "/") {
+		programs = installed(d.Comm)
+	}
+	for _, program := range programs {
+		paths = append(paths, linked(program)...)
+	}
+	return paths
+}
+
+// linked returns the path of a program and those of the libraries that it is linked
+// with, as the dynamic linker would find them with this process's directory and without
+// LD_LIBRARY_PATH.
+func linked(program string) []string {
+	paths := []string{resolved(program)}
+	var inherited []string // DT_RPATH of the program
+	for i := 0; i < len(paths) && len(paths) < maxLinked; i++ {
+		file, err := procfs.OpenFile(paths[i])
+		if err != nil {
+			continue
+		}
+		f, err := safeelf.NewFile(file)
+		if err == nil {
+			dirs := append(runPaths(f, elf.DT_RUNPATH, paths[i]), runPaths(f, elf.DT_RPATH, paths[i])...)
+			if i == 0 {
+				inherited = dirs
+			}
+			for _, name := range f.Dynamic(elf.DT_NEEDED) {
+				for _, path := range library(name, append(dirs, inherited...)) {
+					if path = resolved(path); !slices.Contains(paths, path) {
+						paths = append(paths, path)
+					}
+				}
+			}
+		}
+		file.Close()
+	}
+	return paths
+}
+
+// runPaths returns the directories in which an object's libraries are.
+func runPaths(f *safeelf.File, tag elf.DynTag, path string) (dirs []string) {
+	origin := strings.NewReplacer("$ORIGIN", filepath.Dir(path), "${ORIGIN}", filepath.Dir(path))
+	for _, list := range f.Dynamic(tag) {
+		dirs = append(dirs, filepath.SplitList(origin.Replace(list))...)
+	}
+	return dirs
+}
+
+// library returns where a library may be.
+func library(name string, dirs []string) []string {
+	if strings.Contains(name, "/") {
+		return []string{name}
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return []string{path}
+		}
+	}
+	return installedLibraries(name)
+}
+
+// resolved returns a path without symbolic links, if there is a file.
+func resolved(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return path
+}

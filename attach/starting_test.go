@@ -1,0 +1,115 @@
+package attach_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+const (
+	startingLibrary = `
+#include <sys/sdt.h>
+void fire(int x) { DTRACE_PROBE1(startinglib, hit, x); }
+__attribute__((constructor)) static void construct(void) { fire(0); }`
+	startingProgram = `
+#include <sys/sdt.h>
+void fire(int);
+int main(void) {
+	fire(1);
+	DTRACE_PROBE1(starting, hit, 2);
+	return 0;
+}`
+)
+
+// buildStarting compiles a program and its library, which is found by a run path, and
+// returns the program's path. Others' programs have another name.
+func buildStarting(t *testing.T) string {
+	t.Helper()
+	needs.C(t)
+	dir := t.TempDir()
+	program := filepath.Join(dir, "starting-brief")
+	for path, source := range map[string]string{program: startingProgram, filepath.Join(dir, "lib"): startingLibrary} {
+		if err := os.WriteFile(path+".c", []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	library := filepath.Join(dir, "libstarting.so")
+	needs.Run(t, "gcc", "-O1", "-shared", "-fPIC", "-Wl,-soname,libstarting.so", "-o", library, filepath.Join(dir, "lib.c"))
+	needs.Run(t, "gcc", "-O1", "-o", program, program+".c", library, "-Wl,-rpath,$ORIGIN")
+	return program
+}
+
+// TestStarting selects processes by what starts them, and checks that the events of
+// those arrive that have ended before any rescan, also those of a library.
+func TestStarting(t *testing.T) {
+	program := buildStarting(t)
+	t.Setenv("PATH", filepath.Dir(program)+":"+os.Getenv("PATH"))
+	for name, target := range map[string]attach.Target{"exe": {Exe: program}, "comm": {Comm: filepath.Base(program)}} {
+		t.Run(name, func(t *testing.T) {
+			s := openAll(t, &attach.Options{Target: target, Await: true, Rescan: time.Hour}, "starting:hit", "startinglib:hit")
+			if n := s.Plan().Attached(); n != 2 {
+				t.Errorf("attached to %d sites before a process runs, want 2: %+v", n, s.Plan())
+			}
+			const times = 20
+			for range times {
+				if err := exec.Command(program).Run(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := map[any]int{}
+			for _, ev := range drain(t, s) {
+				got[ev.Args[0].Value]++
+			}
+			for value := range int64(3) {
+				if got[value] != times {
+					t.Errorf("%d events with argument %d, want %d", got[value], value, times)
+				}
+			}
+			checkSum(t, s)
+		})
+	}
+}
+
+// TestStartingReplaced writes a program anew while it is traced, and runs each.
+func TestStartingReplaced(t *testing.T) {
+	program := buildStarting(t)
+	s := open(t, "starting:hit", &attach.Options{Target: attach.Target{Exe: program}, Await: true, Rescan: time.Hour})
+	run := func() {
+		t.Helper()
+		if err := exec.Command(program).Run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	data, err := os.ReadFile(program)
+	if err == nil {
+		err = os.Remove(program)
+	}
+	if err == nil {
+		err = os.WriteFile(program, data, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; {
+		if err := s.Rescan(false); err != nil {
+			t.Fatal(err)
+		}
+		if _, known := s.PlanSince(0); known == 2 && len(s.Plan()) == 1 {
+			break // the first file is left
+		}
+		if time.Now().After(end) {
+			t.Fatalf("plan %+v, want the site of the new file", s.Plan())
+		}
+	}
+	run()
+	if n := len(drain(t, s)); n != 2 {
+		t.Errorf("%d events, want 2", n)
+	}
+	checkSum(t, s)
+}
