@@ -9,8 +9,9 @@ import (
 )
 
 // AppendJSON appends JSON and escapes the characters that encoding/json leaves as
-// they are but a terminal might obey: DEL, the control characters from U+0080 on, and
-// the marks that change the direction of text.
+// they are but a terminal might obey: DEL, the control characters from U+0080 on,
+// the marks that change the direction of text; and U+FFFD, which encoding/json writes for
+// invalid text, as an escape only before Go 1.27.
 func AppendJSON(dst, json []byte) []byte {
 	for len(json) > 0 {
 		if c := json[0]; c < 0x7f { // the only control characters below are newlines between values
@@ -18,7 +19,7 @@ func AppendJSON(dst, json []byte) []byte {
 			continue
 		}
 		r, size := utf8.DecodeRune(json)
-		if strconv.IsPrint(r) {
+		if strconv.IsPrint(r) && r != utf8.RuneError {
 			dst = append(dst, json[:size]...)
 		} else if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
 			dst = fmt.Appendf(dst, `\u%04x\u%04x`, high, low)

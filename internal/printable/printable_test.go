@@ -43,7 +43,7 @@ func TestWriter(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	text := "\u009b31m \x7f \u202e é \U000e0001\x1b"
+	text := "\u009b31m \x7f \u202e é \U000e0001\x1b \ufffd"
 	data, err := json.Marshal(text)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestJSON(t *testing.T) {
 	if n, err := printable.JSONWriter(&out).Write(data); n != len(data) || err != nil {
 		t.Errorf("wrote %d bytes, %v, want %d", n, err, len(data))
 	}
-	if want := `"\u009b31m \u007f \u202e é \udb40\udc01\u001b"`; out.String() != want {
+	if want := `"\u009b31m \u007f \u202e é \udb40\udc01\u001b \ufffd"`; out.String() != want {
 		t.Errorf("got %s, want %s", &out, want)
 	}
 	var back string
