@@ -132,6 +132,15 @@ func (t *tracing) Plan() Plan {
 	return plan
 }
 
+// Refused returns what could not be read of files whose code stacks name, each once, and
+// which frames or names are missing for it.
+func (t *tracing) Refused() []error {
+	if t.code == nil {
+		return nil
+	}
+	return t.code.resolver.Refused()
+}
+
 // PlanSince is Plan for new sites, see [Attachment.PlanSince].
 func (t *tracing) PlanSince(n int) (Plan, int) {
 	a := Attachment{t.attached}

@@ -20,6 +20,8 @@ const (
 	GoRegisters
 	// GoStack is Go's ABI0, which functions in assembly and older versions use.
 	GoStack
+	// GoUnknown is that of a program whose version of Go is not known.
+	GoUnknown
 )
 
 // IsGo reports whether the function runs on the stack of a goroutine, which moves
@@ -71,7 +73,7 @@ func (fn *Function) Argument(i int) (notes.Arg, error) {
 	e := fn.file.elf
 	arg := callArgument(e.Machine, e.Class, fn.Convention, i)
 	if arg == "" {
-		return notes.Arg{}, fmt.Errorf("the calling convention of %v is not known", e.Machine)
+		return notes.Arg{}, fn.unknown()
 	}
 	return notes.ParseArgs(notes.Machine(e.Machine), notes.Class(e.Class), arg)[0], nil
 }
@@ -158,5 +160,13 @@ func (fn *Function) Result() (notes.Arg, error) {
 	case fn.Convention == GoStack:
 		return notes.Arg{}, errors.New("the function has its results on the stack, at an unknown address")
 	}
-	return notes.Arg{}, fmt.Errorf("the calling convention of %v is not known", e.Machine)
+	return notes.Arg{}, fn.unknown()
+}
+
+// unknown returns the error for arguments and results that are nobody knows where.
+func (fn *Function) unknown() error {
+	if fn.Convention == GoUnknown {
+		return fmt.Errorf("where functions have their arguments is not known: %w", errPclntab)
+	}
+	return fmt.Errorf("the calling convention of %v is not known", fn.file.elf.Machine)
 }

@@ -45,11 +45,11 @@ type File struct {
 	buildID func() string
 	types   func() (*types, error)
 	symbols func() *symbols
-	slots   func() map[string]uint64 // see Slot
-	own     func() map[uint64]uint64 // see OwnSlot
-	unwind  func() []uint64          // see unwindStart
-	got     func() (uint64, error)   // the address of the global offset table
-	calls   [GoStack + 1]func() call // by Convention
+	slots   func() map[string]uint64   // see Slot
+	own     func() map[uint64]uint64   // see OwnSlot
+	unwind  func() []uint64            // see unwindStart
+	got     func() (uint64, error)     // the address of the global offset table
+	calls   [GoUnknown + 1]func() call // by Convention
 }
 
 // Open opens the ELF file at path and reads its headers. Only regular files

@@ -59,6 +59,7 @@ func (f *File) Functions() iter.Seq2[Function, error] {
 			}
 		}
 		code := f.code()
+		isGo := code.IsGo()
 		base := Function{Path: f.path, file: f}
 		if code != f {
 			base.OpenPath = code.path
@@ -76,7 +77,9 @@ func (f *File) Functions() iter.Seq2[Function, error] {
 				}
 			}
 			fn.Symbols = names[first:len(names):len(names)]
-			fn.Convention = golang.convention(&fn)
+			if fn.Convention = golang.convention(&fn); golang == nil && isGo {
+				fn.Convention = GoUnknown
+			}
 			fn.Offset, fn.SiteErr = code.layout.site(fn.Address)
 			if !yield(fn, nil) {
 				return

@@ -125,7 +125,8 @@ func rich(t testing.TB) (data []byte, n int) {
 	for _, v := range []uint64{2, 0, 0, 72 + 36, 0, 0, 0, 72} {
 		golang = le.AppendUint64(golang, v)
 	}
-	for _, v := range []uint32{0, 20, 4, 28, 8, 0, 0, 4, 5} {
+	const entry = 0x1000 - text // of the file, as the table counts
+	for _, v := range []uint32{entry, 20, entry + 4, 28, entry + 8, entry, 0, entry + 4, 5} {
 		golang = le.AppendUint32(golang, v)
 	}
 	golang = append(golang, "main\x00main.work\x00"...)

@@ -40,10 +40,10 @@ const (
 // 180 MB.
 const maxPclntab = 384 << 20
 
-// errPclntab says that the table is not one of a Go program.
-var errPclntab = errors.New("not a table of Go functions")
+// errPclntab says that a table is not one of a known version of Go.
+var errPclntab = errors.New("Go's table of functions is not as the known versions of Go have it")
 
-// readPclntab reads .gopclntab. It returns nil if there is none that it understands.
+// readPclntab reads .gopclntab. It returns nil if there is none.
 func (f *File) readPclntab() (*pclntab, error) {
 	s := f.elf.Section(".gopclntab")
 	if s == nil {
@@ -57,9 +57,6 @@ func (f *File) readPclntab() (*pclntab, error) {
 		return nil, err
 	}
 	t, err := parsePclntab(data, f.elf.ByteOrder, func(count uint64) error { return f.elf.Spend(costSymbol * count) })
-	if errors.Is(err, errPclntab) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
 	}
@@ -68,7 +65,7 @@ func (f *File) readPclntab() (*pclntab, error) {
 	if magic == go12 || magic == go116 {
 		return t, nil // its addresses are whole
 	}
-	for text := range f.goText(s.Addr, data) {
+	for text := range f.goText(s.Addr, data, t) {
 		if text.sure || t.has(f.elf.Entry-text.addr) {
 			for i := range t.functions {
 				t.functions[i].addr += text.addr
@@ -77,7 +74,7 @@ func (f *File) readPclntab() (*pclntab, error) {
 			return t, nil
 		}
 	}
-	return nil, nil
+	return nil, fmt.Errorf("find where the text begins: %w", errPclntab)
 }
 
 // parsePclntab reads the table in data: runtime/symtab.go, pcHeader and functab, of
@@ -158,7 +155,7 @@ type goTextAddress struct {
 // goText yields candidates for the address of runtime.text. In programs that use cgo,
 // the linker puts C functions before it, and a wrong address would put probes into
 // the middle of instructions.
-func (f *File) goText(header uint64, data []byte) iter.Seq[goTextAddress] {
+func (f *File) goText(header uint64, data []byte, t *pclntab) iter.Seq[goTextAddress] {
 	return func(yield func(goTextAddress) bool) {
 		var text *elf.SectionHeader
 		if text = f.elf.Section(".text"); text == nil {
@@ -170,12 +167,9 @@ func (f *File) goText(header uint64, data []byte) iter.Seq[goTextAddress] {
 			return
 		}
 		size := uint64(data[7])
-		if s := f.elf.Section(".go.module"); s != nil {
-			// runtime/symtab.go: moduledata.text, from Go 1.26 on
-			if addr := f.pointer(s.Addr+22*size, size); in(addr) && f.pointer(s.Addr, size) == header {
-				yield(goTextAddress{addr, true})
-				return
-			}
+		if addr, ok := f.moduleText(header, size, t); ok && in(addr) {
+			yield(goTextAddress{addr, true})
+			return
 		}
 		// pcHeader.textStart, until Go 1.25
 		if addr := f.pointer(header+8+2*size, size); in(addr) {
@@ -184,6 +178,30 @@ func (f *File) goText(header uint64, data []byte) iter.Seq[goTextAddress] {
 		}
 		yield(goTextAddress{text.Addr, false})
 	}
+}
+
+// maxModuleWords is the number of words of moduledata among which moduleText looks.
+const maxModuleWords = 48
+
+// moduleText returns moduledata.text (runtime/symtab.go), which section .go.module has
+// since Go 1.26. It is known by its neighbours: moduledata also has where the first
+// function begins and the last one ends.
+func (f *File) moduleText(header, size uint64, t *pclntab) (uint64, bool) {
+	s := f.elf.Section(".go.module")
+	if s == nil || len(t.functions) == 0 || f.pointer(s.Addr, size) != header {
+		return 0, false
+	}
+	words := map[uint64]bool{}
+	for i := range uint64(maxModuleWords) {
+		words[f.pointer(s.Addr+i*size, size)] = true
+	}
+	first, last := t.functions[0].addr, t.functions[len(t.functions)-1].end
+	for i := range uint64(maxModuleWords) {
+		if addr := f.pointer(s.Addr+i*size, size); addr != 0 && words[addr+first] && words[addr+last] {
+			return addr, true
+		}
+	}
+	return 0, false
 }
 
 // appendFunctions appends the table's functions.

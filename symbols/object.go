@@ -3,6 +3,7 @@ package symbols
 import (
 	"cmp"
 	"debug/elf"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -59,7 +60,16 @@ func (r *Resolver) newObject(e *safeelf.File, k known) *object {
 	}
 	o.debugOnly = isDebugOnly(e)
 	o.golang = sync.OnceValue(func() *pcln.Table {
-		t, _ := pcln.Read(e) // an object without one has other names
+		if o.debugOnly {
+			return nil
+		}
+		t, err := pcln.Read(e)
+		switch {
+		case err != nil && t == nil:
+			r.refuse(o.path, fmt.Errorf("stacks lack functions, lines and callers that no other table has: %w", err))
+		case err != nil:
+			r.refuse(o.path, fmt.Errorf("stacks lack inlined functions: %w", err))
+		}
 		o.grow(t.Size())
 		return t
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -42,8 +43,9 @@ type Resolver struct {
 	cache     *cache
 	debugDirs []string
 
-	mu    sync.Mutex
-	known map[string]known // by build-id
+	mu      sync.Mutex
+	known   map[string]known // by build-id
+	refused map[string]error // by text
 }
 
 // known is a file that has a build-id.
@@ -63,7 +65,7 @@ func NewResolver(o *Options) *Resolver {
 	if len(dirs) == 0 {
 		dirs = []string{debugfile.Dir}
 	}
-	return &Resolver{cache: newCache(cmp.Or(o.Memory, DefaultMemory), maxFiles), debugDirs: dirs, known: map[string]known{}}
+	return &Resolver{cache: newCache(cmp.Or(o.Memory, DefaultMemory), maxFiles), debugDirs: dirs, known: map[string]known{}, refused: map[string]error{}}
 }
 
 // Close closes all files and forgets all symbols. The resolver, and spaces made by it,
@@ -71,6 +73,31 @@ func NewResolver(o *Options) *Resolver {
 func (r *Resolver) Close() error {
 	r.cache.clear()
 	return nil
+}
+
+// maxRefused is the number of errors that [Resolver.Refused] returns.
+const maxRefused = 100
+
+// Refused returns what could not be read of files with code that was asked for, each
+// once, and which frames or names are missing for it.
+func (r *Resolver) Refused() []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []error
+	for _, text := range slices.Sorted(maps.Keys(r.refused)) {
+		out = append(out, r.refused[text])
+	}
+	return out
+}
+
+// refuse remembers what could not be read of the file at path.
+func (r *Resolver) refuse(path string, err error) {
+	err = fmt.Errorf("%s: %w", path, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.refused) < maxRefused {
+		r.refused[err.Error()] = err
+	}
 }
 
 // Add remembers the file at path, so that [Resolver.AppendFrames] finds it, and looks

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/go-usdt/usdt/attach"
@@ -59,6 +60,19 @@ func (s *sessions) Stats() (sum attach.Stats, err error) {
 		sum.Add(st)
 	}
 	return sum, err
+}
+
+// Refused returns what could not be read, once, also if several sessions tried.
+func (s *sessions) Refused() (errs []error) {
+	for _, one := range s.all {
+		for _, err := range one.Refused() {
+			same := func(other error) bool { return other.Error() == err.Error() }
+			if !slices.ContainsFunc(errs, same) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errs
 }
 
 func (s *sessions) Pending() (n int) {

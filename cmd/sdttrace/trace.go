@@ -171,6 +171,7 @@ type tracer interface {
 	Via() attach.Via
 	Plan() attach.Plan
 	Stats() (attach.Stats, error)
+	Refused() []error
 	PlanSince(n int) (attach.Plan, int)
 	Pending() int
 	Wait(context.Context) error
@@ -309,6 +310,9 @@ func printSummary(stderr io.Writer, s tracer) error {
 	}
 	if st.Missed > 0 {
 		fmt.Fprintf(stderr, "sdttrace: %d events missed: the kernel suppressed them to prevent recursion\n", st.Missed)
+	}
+	for _, err := range s.Refused() {
+		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(err.Error()))
 	}
 	if st.Untold > 0 && st.Ended > 0 {
 		fmt.Fprintf(stderr, "sdttrace: %d times the kernel had no room to tell what a process mapped: stacks of processes that had ended, here %d, may have wrong names or none\n", st.Untold, st.Ended)

@@ -63,29 +63,43 @@ type inlinedCall struct {
 // inlined returns the innermost inlined call to which the instruction at addr, as the
 // table counts, belongs. ok is false if it belongs to fn itself.
 func (t *Table) inlined(fn *function, addr uint64) (call inlinedCall, ok bool) {
-	at := 4 * pcdataInlTreeIndex
-	if len(fn.pcdata) < at+4 || t.memory == nil {
+	if t.memory == nil {
 		return call, false
 	}
-	n := t.value(fn, t.bo.Uint32(fn.pcdata[at:]), addr)
-	if n < 0 {
+	tree, values := t.inlTree(fn)
+	n := t.value(fn, values, addr)
+	if n < 0 || tree == noTree {
 		return call, false
 	}
+	return t.inlinedCall(t.calls+tree, n)
+}
+
+// noTree is where functions without inlined calls have their table.
+const noTree = 1<<64 - 1
+
+// inlTree returns where the table of inlined calls of fn is, from where such tables
+// count, and the offset of the table of values that are its indices.
+func (t *Table) inlTree(fn *function) (tree uint64, values uint32) {
 	ptr, none := 4, uint64(1<<32-1)
 	if !t.counts() {
 		ptr, none = t.ptr, 0
 	}
-	tree := t.word(from(fn.funcdata, uint64(funcdataInlTree*ptr)), ptr)
-	if tree == none {
-		return call, false
+	at := 4 * pcdataInlTreeIndex
+	if tree = t.word(from(fn.funcdata, uint64(funcdataInlTree*ptr)), ptr); tree == none || len(fn.funcdata) < (funcdataInlTree+1)*ptr || len(fn.pcdata) < at+4 {
+		return noTree, 0
 	}
+	return tree, t.bo.Uint32(fn.pcdata[at:])
+}
+
+// inlinedCall reads entry n of the table of inlined calls at an address.
+func (t *Table) inlinedCall(tree uint64, n int32) (call inlinedCall, ok bool) {
 	// symtabinl.go; before Go 1.20, the file, the line and the parent were there, too.
 	size, name, site := 16, 4, 8
 	if t.version != go120 {
 		size, name, site = 20, 12, 16
 	}
 	var b [20]byte
-	if _, err := t.memory.ReadAt(b[:size], int64(t.calls+tree)+int64(n)*int64(size)); err != nil {
+	if _, err := t.memory.ReadAt(b[:size], int64(tree)+int64(n)*int64(size)); err != nil {
 		return call, false
 	}
 	call.name, call.site = uint64(t.bo.Uint32(b[name:])), uint64(t.bo.Uint32(b[site:]))

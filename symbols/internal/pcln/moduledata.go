@@ -12,7 +12,32 @@ const (
 	maxData = 256 << 20
 	// maxCandidates is the number of places that are looked at.
 	maxCandidates = 64
+	// words is the number of words that are looked at: moduledata had 67 or more since Go 1.18.
+	words = 64
 )
+
+// module returns the words of the program's moduledata, nil if there is none. It begins
+// with the addresses of the table and of its names.
+func (p *program) module(t *Table, data []byte) []uint64 {
+	names := p.header + t.word(from(data, uint64(8+3*t.ptr)), t.ptr)
+	for words := range p.candidates(t) {
+		if words[0] == p.header && words[1] == names {
+			return words[:]
+		}
+	}
+	return nil
+}
+
+// text finds where the program's text begins, from where addresses of functions count:
+// moduledata has it, and also where the first function begins and the last one ends.
+func (p *program) text(t *Table, words []uint64) (uint64, bool) {
+	for _, addr := range words {
+		if p.isCode(addr) && slices.Contains(words, addr+t.entry(0)) && slices.Contains(words, addr+t.entry(t.count)) {
+			return addr, true
+		}
+	}
+	return 0, false
+}
 
 // candidates yields the words at places that may be moduledata: where the address of
 // the table is.

@@ -1,8 +1,10 @@
 package pcln
 
 import (
+	"bytes"
 	"debug/elf"
-	"errors"
+	"encoding/binary"
+	"fmt"
 	"io"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
@@ -12,34 +14,58 @@ import (
 // MB has 180 MB.
 const maxTable = 384 << 20
 
-// Read reads the table of a Go program. It returns nil if the file has none that is
-// known. It reads tables of inlined calls from f later.
+// Read reads the table of a Go program. It returns nil if the file has none. It reads
+// tables of inlined calls from f later. The error, which wraps [ErrFormat] if the
+// program is of a version of Go that is not known, says what is missing: the table if
+// that is nil, else its inlined calls.
 func Read(f *safeelf.File) (*Table, error) {
 	p := &program{file: f}
 	data, err := p.find()
-	if data == nil || err != nil {
+	if err != nil || data == nil && f.Section(".go.buildinfo") == nil {
 		return nil, err
 	}
 	t, err := New(data, f.ByteOrder)
-	if errors.Is(err, ErrFormat) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the table of functions of %s is %w", p.version(), err)
 	}
 	t.memory, t.held = memory{f}, int64(len(data))
 	if !t.counts() {
 		return t, nil
 	}
-	text, calls, ok := p.module(t, data)
+	words := p.module(t, data)
+	text, ok := p.text(t, words)
 	if !ok {
 		if text, ok = p.textStart(t); !ok {
-			return nil, nil
+			return nil, fmt.Errorf("where the text of %s begins is %w", p.version(), ErrFormat)
 		}
-		t.memory = nil
 	}
-	t.text, t.calls = text, calls
-	return t, nil
+	t.text = text
+	trees := t.trees()
+	if len(trees) == 0 {
+		return t, nil
+	}
+	if t.calls, ok = t.findCalls(words, trees); !ok {
+		t.memory = nil
+		err = fmt.Errorf("where %s has inlined calls is %w", p.version(), ErrFormat)
+	}
+	return t, err
+}
+
+// version returns the version of Go that built the program, as its build information
+// has it (cmd/link/internal/ld/data.go, buildinfo, since Go 1.18).
+func (p *program) version() string {
+	const header = 32
+	if s := p.file.Section(".go.buildinfo"); s != nil {
+		var b [header + 64]byte
+		n, _ := p.file.ReadAt(b[:min(len(b), int(min(s.Size, uint64(len(b)))))], int64(s.Offset))
+		if b := b[:n]; bytes.HasPrefix(b, []byte("\xff Go buildinf:")) && n > header {
+			size, skip := binary.Uvarint(b[header:])
+			if b = b[header+max(skip, 0):]; skip > 0 && size > 0 && size <= uint64(len(b)) {
+				return string(b[:size])
+			}
+		}
+	}
+	return "this version of Go"
 }
 
 // find returns the table's bytes, nil if there is none.
@@ -102,31 +128,6 @@ func (m memory) ReadAt(b []byte, addr int64) (int, error) {
 type program struct {
 	file   *safeelf.File
 	header uint64 // the address of the table
-}
-
-// Indices of words in moduledata. covctrs and ecovctrs came with Go 1.20.
-const (
-	wordNames    = 1
-	wordText     = 22
-	wordCalls    = 38
-	wordCalls120 = 40
-	words        = 42
-)
-
-// module finds the program's moduledata and returns where the text begins, and from
-// where the addresses of tables of inlined calls count.
-func (p *program) module(t *Table, data []byte) (text, calls uint64, ok bool) {
-	at := uint64(wordCalls120)
-	if t.version == go118 {
-		at = wordCalls
-	}
-	names := p.header + t.word(from(data, uint64(8+3*t.ptr)), t.ptr)
-	for words := range p.candidates(t) {
-		if words[0] == p.header && words[wordNames] == names && p.isCode(words[wordText]) {
-			return words[wordText], words[at], true
-		}
-	}
-	return 0, 0, false
 }
 
 func (p *program) isCode(addr uint64) bool {

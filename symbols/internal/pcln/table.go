@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"iter"
 )
 
-// ErrFormat is the error for bytes that are no table, or one of an unknown version.
-var ErrFormat = errors.New("not a table of Go functions")
+// ErrFormat is wrapped by the error for bytes that are no table, or for what is not as
+// the known versions of Go have it.
+var ErrFormat = errors.New("not as the known versions of Go have it")
 
 // version is a format of the table.
 type version int
@@ -142,8 +144,13 @@ func (t *Table) find(addr uint64) (fn function, ok bool) {
 	if lo == 0 || addr >= t.entry(lo) { // the index ends with the end of the last function
 		return fn, false
 	}
-	fn.entry, fn.steps = t.entry(lo-1), maxSteps
-	info := from(t.functions, t.word(from(t.functions, uint64((2*lo-1)*t.field)), t.field))
+	return t.function(lo - 1)
+}
+
+// function returns function i of the index.
+func (t *Table) function(i int) (fn function, ok bool) {
+	fn.entry, fn.steps = t.entry(i), maxSteps
+	info := from(t.functions, t.word(from(t.functions, uint64((2*i+1)*t.field)), t.field))
 	fixed := t.field + 36 // up to the tables that follow, without startLine
 	if t.version == go120 {
 		fixed += 4
@@ -175,25 +182,38 @@ func (t *Table) find(addr uint64) (fn function, ok bool) {
 // value returns the value at addr, which counts as the table does, in the table of
 // values at off, -1 if there is none.
 func (t *Table) value(fn *function, off uint32, addr uint64) int32 {
-	if off == 0 {
-		return -1
-	}
-	p := from(t.values, uint64(off))
-	pc, value := fn.entry, int32(-1)
-	for first := true; ; first = false {
-		change, n := binary.Uvarint(p)
-		if fn.steps--; n <= 0 || change == 0 && !first || fn.steps < 0 {
-			return -1
-		}
-		p = p[n:]
-		more, n := binary.Uvarint(p)
-		if n <= 0 || more == 0 && !first {
-			return -1
-		}
-		p = p[n:]
-		value += int32(change>>1) ^ -int32(change&1)
-		if pc += more * t.quantum; addr < pc {
+	for end, value := range t.steps(fn, off) {
+		if addr < end {
 			return value
+		}
+	}
+	return -1
+}
+
+// steps yields the values of the table at off, each with the address, as the table
+// counts, before which it ends.
+func (t *Table) steps(fn *function, off uint32) iter.Seq2[uint64, int32] {
+	return func(yield func(uint64, int32) bool) {
+		if off == 0 {
+			return
+		}
+		p := from(t.values, uint64(off))
+		pc, value := fn.entry, int32(-1)
+		for first := true; ; first = false {
+			change, n := binary.Uvarint(p)
+			if fn.steps--; n <= 0 || change == 0 && !first || fn.steps < 0 {
+				return
+			}
+			p = p[n:]
+			more, n := binary.Uvarint(p)
+			if n <= 0 || more == 0 && !first {
+				return
+			}
+			p = p[n:]
+			value += int32(change>>1) ^ -int32(change&1)
+			if pc += more * t.quantum; !yield(pc, value) {
+				return
+			}
 		}
 	}
 }

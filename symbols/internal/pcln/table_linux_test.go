@@ -14,35 +14,53 @@ import (
 	"github.com/go-usdt/usdt/symbols/internal/pcln"
 )
 
-// own returns the table of this test, and its bytes.
-func own(t testing.TB) (*pcln.Table, []byte) {
+// self returns the bytes of this test.
+func self(t testing.TB) []byte {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(path)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
-	e, err := safeelf.NewFile(f)
+	return b
+}
+
+// read returns the table of a program with these bytes.
+func read(t testing.TB, program []byte) (*pcln.Table, error) {
+	t.Helper()
+	e, err := safeelf.NewFile(bytes.NewReader(program))
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := pcln.Read(e)
+	return pcln.Read(e)
+}
+
+// section returns the part of the program that is a section.
+func section(t testing.TB, program []byte, name string) []byte {
+	t.Helper()
+	e, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := e.Section(name)
+	if s == nil {
+		t.Fatalf("no section %s", name)
+	}
+	return program[s.Offset:][:s.Size]
+}
+
+// own returns the table of this test, and its bytes.
+func own(t testing.TB) (*pcln.Table, []byte) {
+	t.Helper()
+	program := self(t)
+	table, err := read(t, program)
 	if err != nil || table == nil {
 		t.Fatalf("got %v, %v", table, err)
 	}
-	s, err := elf.NewFile(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := s.Section(".gopclntab").Data()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table, data
+	return table, section(t, program, ".gopclntab")
 }
 
 // TestEverywhere compares all of this program's code with what the runtime says.
