@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test test-reader test-dlopen tools check govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
+.PHONY: all build test test-go test-reader test-dlopen tools check govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
 
 all: build
 
@@ -32,7 +32,16 @@ govulncheck:
 test: export GORACE = atexit_sleep_ms=0
 test: tools check
 	$(GO) test -race -vet off -p $$(($$(nproc) + 1)) -timeout 30m ./...
-	timeout 30m $(MAKE) -j 3 -O test-reader test-dlopen fuzz FUZZTIME=10000x
+	timeout 30m $(MAKE) -j 3 -O test-go test-reader test-dlopen fuzz FUZZTIME=10000x
+
+# test-go runs what depends on the compiler and the runtime with the other release of Go
+# that is supported, which the go command downloads.
+OTHERGO = $(if $(filter go1.27%,$(shell $(GO) env GOVERSION)),go1.26.8,go1.27.4)
+test-go: export GOTOOLCHAIN = $(OTHERGO)
+test-go:
+	$(GO) build ./...
+	$(GO) test -vet off ./event ./internal/printable ./internal/stub ./provider ./symbols/internal/pcln
+	$(GO) test -vet off -run 'Go' ./symbols ./reader ./attach ./cmd/sdttrace
 
 # test-reader runs without -race, which hides what hostile files cost.
 test-reader:
