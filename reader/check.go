@@ -60,6 +60,7 @@ func (f *File) Check() error {
 			}
 		}
 	}
+	c.shared()
 	return errors.Join(c.errs...)
 }
 

@@ -113,6 +113,7 @@ sdttrace would attach to, with their addresses in the file, or why it would not.
 			if err := l.readWatched(cmd.Context(), pids, stderr); err != nil {
 				return err
 			}
+			l.remarkShared(printable.Writer(stderr))
 			if asJSON {
 				return outputError(l.json(stdout))
 			}

@@ -118,6 +118,8 @@ type siteKey struct {
 	offset         uint64
 	file           procfs.ID
 	provider, name string
+	args           string // two notes of one site may differ, which the planner says
+	semaphore      uint64
 }
 
 // add keeps the probe if a selector names it, and returns its site.
@@ -140,7 +142,7 @@ func (d *Search) add(p *reader.Probe, pid int) *Site {
 func (d *Search) keep(p *reader.Probe, pid int) *Site {
 	var key siteKey
 	if pid != 0 {
-		key = siteKey{pid, p.Kind, p.Offset, d.fileOf(p), p.Provider, p.Name}
+		key = siteKey{pid, p.Kind, p.Offset, d.fileOf(p), p.Provider, p.Name, p.Args, p.Semaphore}
 		if d.seen[key] {
 			return nil
 		}

@@ -20,6 +20,7 @@ type Object struct {
 	Info    os.FileInfo
 	ELF     *safeelf.File
 	Symbols resolver
+	Probes  *reader.File
 
 	Window      []byte // part of the file, from WindowStart on
 	WindowStart uint64
@@ -66,7 +67,7 @@ func newObject(f *os.File) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Object{File: f, Info: st, ELF: e, Symbols: symbols}, nil
+	return &Object{File: f, Info: st, ELF: e, Symbols: symbols, Probes: symbols}, nil
 }
 
 // Path returns a path that leads to the open file and to no other, if /proc is

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -36,6 +37,8 @@ type Planner struct {
 	try          func(code []byte) (refused bool)
 	refused      map[string]bool // instructions, by opcode
 	site         site            // the last one, not one for each of a hundred thousand
+	shared       map[*operand.Object]map[uint64][]notes.Note
+	taken        map[takenSite]*reader.Probe
 }
 
 // New returns a Planner. With force it accepts sites where attaching does harm,
@@ -49,6 +52,8 @@ func New(force bool, try func(code []byte) (refused bool)) *Planner {
 		panics:       sys.PanicsOnWarning(),
 		pageSize:     uint64(os.Getpagesize()),
 		try:          try,
+		shared:       map[*operand.Object]map[uint64][]notes.Note{},
+		taken:        map[takenSite]*reader.Probe{},
 	}
 }
 
