@@ -36,7 +36,9 @@ type totals struct {
 	kept       *sums  // groups that were taken out of the maps before they are read; nil for none
 	aside      uint64 // events of such groups whose stacks are being named
 
-	naming sync.Mutex // of groups before they are read; locked before mu
+	naming sync.Mutex // of groups before they are read; locked before taking
+	taking sync.Mutex // of groups, which may wait for programs; locked before mu
+	behind bool       // the groups that programs no longer update have yet to be read
 }
 
 // Group is the result for all events that have equal values of [Aggregation.By].
@@ -210,14 +212,15 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 	if a.source != nil {
 		a.watches.Go(a.addUp)
 	}
+	// The maps may yet have to be made, when the first site is found.
 	switch {
-	case a.maps == nil || a.maps.Other == nil:
+	case a.maps == nil || o.recorded || len(layout.Wanted.By) == 0:
 	case a.code != nil:
 		a.code.aside(a.drain)
 	default:
 		a.watches.Go(a.drain)
 	}
-	if a.maps != nil && a.maps.Stacks[0] != nil {
+	if a.maps != nil && !o.recorded && layout.Wanted.ByStack() {
 		a.code.aside(a.meet)
 	}
 	return nil
@@ -238,7 +241,8 @@ func (a *totals) Done() <-chan struct{} { return a.done.Done() }
 
 // Read returns the events since the last call as groups, the largest first. Every
 // event is in the result of exactly one call: the programs change over to new
-// groups, and Read waits for those that still update the old ones.
+// groups, and Read waits for those that still update the old ones. After an error the
+// next call returns also what this one could not.
 func (a *totals) Read() ([]Group, error) {
 	a.naming.Lock()
 	defer a.naming.Unlock()
@@ -252,6 +256,8 @@ func (a *totals) Read() ([]Group, error) {
 
 // take takes all groups, which count as received: sums or, of recordings, groups by interval.
 func (a *totals) take() (all *sums, past []Group, err error) {
+	a.taking.Lock()
+	defer a.taking.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -289,13 +295,19 @@ func (a *totals) Close() error {
 
 // finish is Close with a.mu locked. err is the error until now.
 func (a *totals) finish(err error) error {
+	a.taking.Lock()
+	defer a.taking.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return err
 	}
 	rest, past, readErr := a.takeLocked()
-	a.unread.Add(events(rest, past) + a.aside)
+	if readErr == nil {
+		a.unread.Add(events(rest, past) + a.aside)
+	} else if st, err := a.countLocked(); err == nil { // they are what is missing
+		a.unread.Add(st.Fired - min(st.Fired, st.Received+st.Lost+st.Filtered+st.Missed+st.Unread))
+	}
 	if failed := a.failure.get(); failed != nil && !errors.Is(err, failed) {
 		err = errors.Join(failed, err)
 	}
@@ -313,6 +325,7 @@ func (a *totals) release() {
 const maxLinger = 30 * time.Second
 
 // takeLocked takes all groups, and begins anew: sums or, of recordings, groups by interval.
+// After an error it has kept what it took. a.taking and a.mu are locked.
 func (a *totals) takeLocked() (all *sums, past []Group, err error) {
 	if a.options.Target.Via == ViaRecording {
 		past, err = a.takeIntervals()
@@ -322,14 +335,15 @@ func (a *totals) takeLocked() (all *sums, past []Group, err error) {
 	if a.kept = nil; all == nil {
 		all = newSums(a.layout, map[string][]uint64{})
 	}
-	all.layout = a.layout
 	if a.source != nil {
 		err = a.takeTally(all)
 	}
 	if err == nil && a.maps != nil && a.maps.Control != nil {
 		err = a.takeMaps(all)
 	}
+	all.layout = a.layout // which has the sites that were found meanwhile
 	if err != nil {
+		a.kept = all
 		return nil, nil, err
 	}
 	return all, nil, nil
@@ -347,12 +361,36 @@ func (a *totals) takeCount(all *sums) error {
 	return nil
 }
 
-// takeMaps adds the groups that programs have made, and empties them.
+// takeMaps adds the groups that programs have made, and empties them. What it has taken before
+// an error is in all, and the next call takes the rest. a.mu is locked, except while programs
+// are waited for.
 func (a *totals) takeMaps(all *sums) error {
 	if a.layout.OnlyCounts() {
 		return a.takeCount(all)
 	}
-	old := a.epoch
+	for again := true; again; {
+		if again = a.behind; !again {
+			if err := a.exchange(); err != nil {
+				return err
+			}
+		}
+		old := 1 - a.epoch
+		if err := a.await(old); err != nil {
+			return err
+		}
+		if err := a.readGroups(a.maps.Groups[old], all); err != nil {
+			return err
+		}
+		if err := a.takeStacks(a.maps.Stacks[old], all); err != nil {
+			return err
+		}
+		a.behind = false
+	}
+	return nil
+}
+
+// exchange makes programs update the other groups.
+func (a *totals) exchange() error {
 	if a.layout.KeySize > 0 {
 		c, err := a.maps.count()
 		if err != nil {
@@ -360,25 +398,27 @@ func (a *totals) takeMaps(all *sums) error {
 		}
 		a.made, a.madeStacks = c.at(codegen.CounterGroups), c.at(codegen.CounterStacks)
 	}
-	if err := a.maps.Control.Put(uint32(0), 1-old); err != nil {
+	if err := a.maps.Control.Put(uint32(0), 1-a.epoch); err != nil {
 		return fmt.Errorf("exchange groups: %w", err)
 	}
-	a.epoch = 1 - old
+	a.epoch, a.behind = 1-a.epoch, true
+	return nil
+}
+
+// await waits until no program updates the groups any more that were exchanged. It unlocks
+// a.mu meanwhile, since that may take long.
+func (a *totals) await(epoch uint64) error {
+	maps := *a.maps // which stay open while a.taking is locked
+	a.mu.Unlock()
+	defer a.mu.Lock()
 	for start, pause := time.Now(), 20*time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
-		busy, err := a.maps.busy(old)
-		if err != nil {
+		busy, err := maps.busy(epoch)
+		if err != nil || !busy {
 			return err
-		}
-		if !busy {
-			break
 		}
 		if time.Since(start) > maxLinger {
 			return fmt.Errorf("exchange groups: a program has been running for %v", maxLinger)
 		}
 		time.Sleep(pause)
 	}
-	if err := a.readGroups(a.maps.Groups[old], all); err != nil {
-		return err
-	}
-	return a.takeStacks(a.maps.Stacks[old], all)
 }

@@ -106,7 +106,7 @@ func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, plan site
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.maps != nil {
-		*t.maps = m
+		t.maps.adoptGroups(&m)
 	}
 	if layout != nil {
 		t.layout = layout

@@ -59,6 +59,13 @@ func (m *maps) addGroups(l *bind.Layout) (err error) {
 	return nil
 }
 
+// adoptGroups takes what addGroups has made from a copy. Other maps are there from the start and
+// are used with nothing locked.
+func (m *maps) adoptGroups(from *maps) {
+	m.Groups, m.Other, m.Stacks, m.Control, m.Zeros = from.Groups, from.Other, from.Stacks, from.Control, from.Zeros
+	m.Bounds, m.Starts, m.StartArgs = from.Bounds, from.Starts, from.StartArgs
+}
+
 // addZeros creates the map of what is new in others.
 func (m *maps) addZeros(size int) (err error) {
 	m.Zeros, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_zeros", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(size), MaxEntries: 1})

@@ -74,13 +74,14 @@ func (a *totals) readGroups(m *ebpf.Map, all *sums) error {
 	if err := m.Lookup(uint32(0), &perCPU); err != nil {
 		return fmt.Errorf("read groups: %w", err)
 	}
-	all.add("", perCPU...)
-	for _, words := range perCPU {
-		clear(words)
+	empty := make([][]byte, len(perCPU))
+	for cpu := range empty {
+		empty[cpu] = make([]byte, len(perCPU[cpu]))
 	}
-	if err := m.Put(uint32(0), perCPU); err != nil {
+	if err := m.Put(uint32(0), empty); err != nil {
 		return fmt.Errorf("empty groups: %w", err)
 	}
+	all.add("", perCPU...)
 	return nil
 }
 

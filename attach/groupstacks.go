@@ -61,15 +61,17 @@ func (a *totals) takeStacks(m *ebpf.Map, all *sums) error {
 		return nil
 	}
 	stacks := map[uint64]codegen.GroupStack{}
+	var damaged error // one is not the reason to lose others, which the map has no more
 	err := eachStack(m, m.BatchLookupAndDelete, func(hash uint64, value []byte) error {
 		st, err := codegen.ReadGroupStack(value)
 		if err == nil {
 			stacks[hash] = st
 		}
-		return err
+		damaged = cmp.Or(damaged, err)
+		return nil
 	})
 	all.addStacks(stacks)
-	return err
+	return cmp.Or(err, damaged)
 }
 
 // stackBatch is how many stacks are asked for at once.
@@ -154,6 +156,9 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 		*met = n
 	}
 	m := a.maps.Stacks[a.epoch]
+	if m == nil {
+		return nil, nil
+	}
 	pids = map[int]bool{}
 	return pids, eachStack(m, m.BatchLookup, func(_ uint64, value []byte) error {
 		st, err := codegen.ReadGroupStack(value)

@@ -95,6 +95,9 @@ func (a *totals) drainFull() (bool, error) {
 
 // isFull reports whether groups fill half of the map. a.mu is locked.
 func (a *totals) isFull() (bool, error) {
+	if a.maps.Other == nil {
+		return false, nil // no site was found yet
+	}
 	c, err := a.maps.count()
 	return err == nil && (c.at(codegen.CounterGroups)-a.made >= uint64(a.layout.Room()+1)/2 || c.at(codegen.CounterStacks)-a.madeStacks >= maxStacks(a.layout)/2), err
 }
@@ -131,9 +134,11 @@ func (a *totals) foldKept() {
 // keep keeps the groups apart until they are read, if it is time, and reports whether it did. It
 // returns the processes whose stacks they have.
 func (a *totals) keep(isTime func() (bool, error)) (pids map[int]bool, kept bool, err error) {
-	if !a.mu.TryLock() {
-		return nil, false, nil // Read takes them, or Close, which may wait for this goroutine
+	if !a.taking.TryLock() {
+		return nil, false, nil // Read takes them, or Close
 	}
+	defer a.taking.Unlock()
+	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, false, nil
@@ -142,9 +147,8 @@ func (a *totals) keep(isTime func() (bool, error)) (pids map[int]bool, kept bool
 		return nil, false, err
 	}
 	taken := newSums(a.layout, map[string][]uint64{})
-	if err := a.takeMaps(taken); err != nil {
-		return nil, false, err
-	}
+	err = a.takeMaps(taken)
+	taken.layout = a.layout // which keys of sites that were found later need
 	pids = map[int]bool{}
 	for _, st := range taken.stacks {
 		pids[st.PID] = true
@@ -152,13 +156,13 @@ func (a *totals) keep(isTime func() (bool, error)) (pids map[int]bool, kept bool
 	if a.kept == nil {
 		a.kept = taken
 	} else {
-		a.kept.layout = taken.layout // which keys of sites that were found later need
+		a.kept.layout = taken.layout
 		for key, words := range taken.of {
 			a.kept.addWords(key, words)
 		}
 		a.kept.addStacks(taken.stacks)
 	}
-	return pids, true, nil
+	return pids, err == nil, err
 }
 
 // fold adds up all groups but the most used ones in one.

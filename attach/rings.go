@@ -39,11 +39,12 @@ type rings struct {
 	last    uint64    // the round after which a search ends
 	rounds  atomic.Uint64
 
-	mu    sync.Mutex // of what follows
-	all   []*shared  // replaced when it changes
-	past  Stats      // of processes that are gone
-	ended []*shared  // those, until takeEnded
-	fail  func(error)
+	mu     sync.Mutex // of what follows
+	closed bool       // processes are added no more
+	all    []*shared  // replaced when it changes
+	past   Stats      // of processes that are gone
+	ended  []*shared  // those, until takeEnded
+	fail   func(error)
 }
 
 // How long next waits for records. A process has room for those of some milliseconds,
@@ -166,6 +167,7 @@ func (r *rings) stop() error { return r.ending() }
 // stopAll makes all processes stop recording, and next return what they have recorded.
 func (r *rings) stopAll() error {
 	r.mu.Lock()
+	r.closed = true
 	all := r.all
 	r.mu.Unlock()
 	errs := make([]error, len(all))
@@ -350,7 +352,7 @@ func (r *rings) takeEnded() []*shared {
 func (r *rings) add(s *shared) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stopped.Load() {
+	if r.closed {
 		return errors.Join(errEnd, s.Close())
 	}
 	r.all = append(slices.Clip(r.all), s)

@@ -66,3 +66,31 @@ func TestManyProcesses(t *testing.T) {
 		t.Errorf("%d events of probes that were declared later, want 2", n)
 	}
 }
+
+// TestManyFoundLate finds probes in many processes while others of them end, for the race
+// detector.
+func TestManyFoundLate(t *testing.T) {
+	const n = 9 // more have a link each no longer
+	processes := make([]*tracee.Program, n)
+	var pids []int
+	for i := range processes {
+		processes[i] = startChild(t, "typed")
+		pids = append(pids, processes[i].PID())
+	}
+	a := openAggregate(t, []string{"typed:text"}, attach.Count().By("pid"),
+		&attach.Options{Target: attach.Target{PIDs: pids}, Rescan: time.Millisecond, Await: true})
+	for i, p := range processes {
+		p.Do("load")
+		if err := a.Rescan(false); err != nil {
+			t.Fatal(err)
+		}
+		p.Do("text")
+		if i%2 == 0 {
+			p.Kill()
+		}
+	}
+	groups, err := a.Read()
+	if err != nil || len(groups) != n {
+		t.Errorf("groups of %d processes, want %d; %v", len(groups), n, err)
+	}
+}

@@ -40,6 +40,7 @@ type Attachment struct {
 
 	released  []func()      // called once after Close has detached
 	pending   int           // perf events still to be closed
+	unclosed  error         // of perf events that could not be closed
 	completed chan struct{} // closed when pending is zero after Close
 	adopted   []*Attachment // adopted after Close, and closed
 }
@@ -212,10 +213,11 @@ func (a *Attachment) closeEvents(left []link.Link) {
 	eg.SetLimit(closers)
 	for _, l := range left {
 		eg.Go(func() error {
-			l.Close()
+			err := l.Close()
 			a.mu.Lock()
+			defer a.mu.Unlock()
 			a.pending--
-			a.mu.Unlock()
+			a.unclosed = errors.Join(a.unclosed, err)
 			return nil
 		})
 	}
@@ -237,7 +239,8 @@ func (a *Attachment) Pending() int {
 }
 
 // Wait waits after Close until nothing is pending, or until ctx is done. If this
-// process exits earlier, the kernel holds it until all perf events are removed.
+// process exits earlier, the kernel holds it until all perf events are removed. The error is
+// that of ctx, or says which events could not be closed.
 func (a *Attachment) Wait(ctx context.Context) error {
 	select {
 	case <-a.completed:
@@ -245,14 +248,15 @@ func (a *Attachment) Wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 	a.mu.Lock()
-	adopted := a.adopted
+	adopted, err := a.adopted, a.unclosed
 	a.mu.Unlock()
-	for _, more := range adopted {
-		if err := more.Wait(ctx); err != nil {
-			return err
-		}
+	if err != nil {
+		err = fmt.Errorf("detach: %w", err)
 	}
-	return nil
+	for _, more := range adopted {
+		err = errors.Join(err, more.Wait(ctx))
+	}
+	return err
 }
 
 // Programs returns the programs that have a link.
