@@ -285,6 +285,9 @@ func (c *command) finish(ctx context.Context) error {
 		if c.err == nil || c.interrupted(ctx) {
 			return nil
 		}
+		if exit := (*exec.ExitError)(nil); errors.As(c.err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGTRAP {
+			return fmt.Errorf("%s: %w: a program that copies its code, as for large pages, copies breakpoints of sdttrace with it", c.cmd.Path, c.err)
+		}
 		return fmt.Errorf("%s: %w", c.cmd.Path, c.err)
 	}
 	interruptsOf(ctx).askedToEnd()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // newSites reports the sites that are attached to while sdttrace runs.
@@ -18,6 +20,8 @@ type newSites struct {
 	suspects int           // sites of a held command that may be late
 	delay    time.Duration // by how much
 	since    time.Time     // when they appeared; zero without suspects
+
+	copied bool // whether the command runs a copy of its code
 }
 
 // announceEvery is the interval between reports.
@@ -45,6 +49,7 @@ func announceNewSites(s tracer, stderr io.Writer, known int, held *hold) *newSit
 
 func (l *newSites) announce() {
 	l.acquit(announceEvery)
+	l.announceCopied()
 	more, known := l.s.PlanSince(l.known)
 	l.known = known
 	if len(more) == 0 {
@@ -65,6 +70,17 @@ func (l *newSites) announce() {
 	}
 	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile%s\n", more.Attached(), len(more), lateness(delay))
 	printRemarks(l.stderr, more)
+}
+
+// announceCopied reports once that the command runs a copy of its code.
+func (l *newSites) announceCopied() {
+	if l.held == nil || l.copied || !l.held.c.running() {
+		return
+	}
+	if path := procfs.Copied(l.held.c.pid()); path != "" {
+		l.copied = true
+		printCopied(l.stderr, l.held.c.pid(), 0, path)
+	}
 }
 
 // acquit reports which sites of a held command were late, once that is certain. A

@@ -82,6 +82,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		opts.Target.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
 	}
 	f.warnBrief(probes, stderr)
+	f.warnCopied(probes, stderr)
 	if f.aggregate.wanted() {
 		f.warnHot(ctx, probes, opts, stderr)
 	}

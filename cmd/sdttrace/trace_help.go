@@ -37,6 +37,11 @@ PATH; processes of another may end before a rescan.
 -p selects processes with all their threads and whatever they execute, but
 not their children; --exe and --comm select children, too.
 
+A program that copies its code to anonymous memory when it starts, for large pages,
+copies breakpoints with it, and ends by SIGTRAP. sdttrace refuses files that are
+known to do so, such as node where --use-largepages is possible, and reports
+processes that run copied code, in which no probe fires.
+
 uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
 FUNC is compared with symbols and, for C++ and Rust, with names as the source has
 them, with the types of parameters or without. A PATH without '/' is a program or

@@ -13,16 +13,16 @@ type kind struct {
 // kinds are the kinds of sites. A probe has the first kind that fits.
 var kinds = []kind{
 	{"USDT", isUSDT, []func(*Planner, *site){
-		(*Planner).nops, (*Planner).semaphore, (*Planner).sharedSite,
+		(*Planner).nops, (*Planner).semaphore, (*Planner).copies, (*Planner).sharedSite,
 	}},
 	{"function return", isReturn, []func(*Planner, *site){
-		(*Planner).resolver, (*Planner).returnAddress, (*Planner).nops, (*Planner).opcode,
+		(*Planner).resolver, (*Planner).returnAddress, (*Planner).nops, (*Planner).opcode, (*Planner).copies,
 	}},
 	{"function entry", isEntry, []func(*Planner, *site){
-		(*Planner).resolver, (*Planner).stackCheck, (*Planner).nops, (*Planner).opcode,
+		(*Planner).resolver, (*Planner).stackCheck, (*Planner).nops, (*Planner).opcode, (*Planner).copies,
 	}},
 	{"instruction", isFunction, []func(*Planner, *site){
-		(*Planner).resolver, (*Planner).nops, (*Planner).opcode,
+		(*Planner).resolver, (*Planner).nops, (*Planner).opcode, (*Planner).copies,
 	}},
 }
 

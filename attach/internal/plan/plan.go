@@ -39,6 +39,8 @@ type Planner struct {
 	site         site            // the last one, not one for each of a hundred thousand
 	shared       map[*operand.Object]map[uint64][]notes.Note
 	taken        map[takenSite]*reader.Probe
+	copier       map[*operand.Object]string // what copies code in an object, "" for nothing
+	preloads     map[int]string             // and in a process
 }
 
 // New returns a Planner. With force it accepts sites where attaching does harm,
@@ -54,6 +56,8 @@ func New(force bool, try func(code []byte) (refused bool)) *Planner {
 		try:          try,
 		shared:       map[*operand.Object]map[uint64][]notes.Note{},
 		taken:        map[takenSite]*reader.Probe{},
+		copier:       map[*operand.Object]string{},
+		preloads:     map[int]string{},
 	}
 }
 

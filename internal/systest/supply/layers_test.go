@@ -61,7 +61,7 @@ attach/internal/filter: event reader
 attach/internal/discover: attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/safeelf internal/selector reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
-attach/internal/plan: attach/internal/operand internal/sys notes reader
+attach/internal/plan: attach/internal/operand internal/procfs internal/sys notes reader
 attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand event internal/fold internal/record internal/shape notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process internal/procfs internal/tracefile reader
 attach/internal/bind: attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/site event internal/fold internal/record internal/selector internal/shape internal/tracefile notes prototype reader

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/selector"
+)
+
+// warnCopied reports processes that run a copy of code which probes may be in: none fires
+// there. Without -p it looks at all processes, once.
+func (f *traceFlags) warnCopied(probes []string, stderr io.Writer) {
+	if f.quiet || f.user || len(f.command) > 0 {
+		return
+	}
+	pids := f.pids
+	if len(pids) == 0 {
+		pids, _ = procfs.PIDs() // what cannot be listed is reported by the search for probes
+	}
+	first, more := map[string]int{}, map[string]int{}
+	var paths []string
+	for _, pid := range pids {
+		path := procfs.Copied(pid)
+		switch {
+		case path == "" || !slices.ContainsFunc(probes, func(probe string) bool { sel, err := selector.Parse(probe); return err == nil && sel.MatchPath(path) }):
+		case first[path] != 0:
+			more[path]++
+		default:
+			first[path], paths = pid, append(paths, path)
+		}
+	}
+	for _, path := range paths {
+		printCopied(stderr, first[path], more[path], path)
+	}
+}
+
+func printCopied(w io.Writer, pid, more int, path string) {
+	others := ""
+	if more > 0 {
+		others = fmt.Sprintf(" (and %d more)", more)
+	}
+	fmt.Fprintf(w, "sdttrace: process %d%s runs code of %s that it has copied to anonymous memory, as for large pages: no probe fires there\n", pid, others, printable.String(path))
+}
