@@ -47,15 +47,27 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		origins := r.Header.Values("Origin")
 		switch {
 		case !slices.Contains(s.hosts, r.Host):
-			http.Error(w, "this address is served as "+s.hosts[0]+" only", http.StatusForbidden)
+			refuse(w, "this address is served as "+s.hosts[0]+" only")
+			return
 		case len(origins) > 1 || len(origins) == 1 && origins[0] != "http://"+r.Host:
-			http.Error(w, "requests of other pages are refused", http.StatusForbidden)
+			refuse(w, "requests of other pages are refused")
+			return
 		case subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1:
-			http.Error(w, "the token is missing or wrong: use the address that sdttrace has printed", http.StatusForbidden)
+			refuse(w, "the token is missing or wrong: use the address that sdttrace has printed")
+			return
+		}
+		acquainted(r.Context())
+		switch {
 		case r.Method != http.MethodGet && (s.o.Change == nil || r.Method != http.MethodPost):
 			http.Error(w, "the page is read-only: start sdttrace serve with --allow-attach", http.StatusMethodNotAllowed)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// refuse answers a stranger, who keeps no connection.
+func refuse(w http.ResponseWriter, why string) {
+	w.Header().Set("Connection", "close")
+	http.Error(w, why, http.StatusForbidden)
 }

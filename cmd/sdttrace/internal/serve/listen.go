@@ -33,7 +33,7 @@ func Listen(address string) (net.Listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s: %w", address, reason(err))
 	}
-	return &bounded{Listener: l, room: make(chan struct{}, maxConnections)}, nil
+	return &bounded{Listener: l}, nil
 }
 
 // reason returns an error without the operation and address that package net puts in front.
@@ -43,23 +43,4 @@ func reason(err error) error {
 		return op.Err
 	}
 	return err
-}
-
-// maxConnections bounds what processes that do not know the token take of this one's descriptors.
-const maxConnections = 64
-
-// bounded is a listener that waits while there are too many connections.
-type bounded struct {
-	net.Listener
-	room chan struct{}
-}
-
-func (b *bounded) Accept() (net.Conn, error) {
-	b.room <- struct{}{}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.room
-		return nil, err
-	}
-	return &connection{Conn: c, room: b.room}, nil
 }

@@ -91,7 +91,7 @@ func New(l net.Listener, o Options) *Server {
 	mux.HandleFunc("GET /probes", s.tree)
 	mux.HandleFunc("POST /probes", s.change)
 	s.http = http.Server{
-		Handler: s.guard(mux), ErrorLog: log.New(io.Discard, "", 0),
+		Handler: s.guard(mux), ConnContext: withConnection, ErrorLog: log.New(io.Discard, "", 0),
 		ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	return s
