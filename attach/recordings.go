@@ -2,12 +2,14 @@ package attach
 
 import (
 	"bytes"
+	"container/heap"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
@@ -32,6 +34,8 @@ type recordings struct {
 	stopped atomic.Bool
 
 	reading sync.Mutex // of what follows
+	begun   bool
+	merge   byTime // the files that have a record waiting
 	filter  tally.Filter
 	st      Stats
 	fail    func(error)
@@ -43,9 +47,9 @@ type recording struct {
 	path  string
 	sites map[uint32]*localSite // by their numbers in the file; those that are read
 
-	begun   bool
+	index   int // among the files
 	pull    func() ([]byte, error, bool)
-	stop    func()
+	stop    func()        // nil before the first record was read
 	waiting record.Record // the next record; nil if there is none
 }
 
@@ -111,10 +115,13 @@ func openRecordings(paths []string, tests bool, sample int, fail func(error)) (_
 	}()
 	for _, path := range paths {
 		f, err := openRecording(path)
+		if errors.Is(err, syscall.EMFILE) {
+			return nil, fmt.Errorf("read %d recordings at once: this process may not open more than %d files: name fewer, or raise the limit (ulimit -n)", len(paths), len(r.files))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read the recording %s: %w", path, err)
 		}
-		r.files = append(r.files, &recording{recordedFile: f, path: path, sites: map[uint32]*localSite{}})
+		r.files = append(r.files, &recording{recordedFile: f, path: path, sites: map[uint32]*localSite{}, index: len(r.files)})
 	}
 	return r, nil
 }
@@ -217,7 +224,7 @@ func (r *recordings) next(buf []byte) (rec []byte, more bool, err error) {
 			break
 		}
 		rec, ok := r.admit(f, append(buf[:0], f.waiting...))
-		f.advance(r)
+		r.advance()
 		if ok {
 			return rec, true, nil
 		}
@@ -250,22 +257,37 @@ func (r *recordings) admit(f *recording, rec []byte) ([]byte, bool) {
 }
 
 // earliest returns the file with the earliest record, nil if there are no more.
-func (r *recordings) earliest() (first *recording) {
-	for _, f := range r.files {
-		if !f.begun {
-			f.begun = true
+func (r *recordings) earliest() *recording {
+	if !r.begun {
+		r.begun = true
+		for _, f := range r.files {
 			f.pull, f.stop = iter.Pull2(f.Records())
-			f.advance(r)
+			f.read(r)
+			if f.waiting != nil {
+				r.merge = append(r.merge, f)
+			}
 		}
-		if f.waiting != nil && (first == nil || f.waiting.Time() < first.waiting.Time()) {
-			first = f
-		}
+		heap.Init(&r.merge)
 	}
-	return first
+	if len(r.merge) == 0 {
+		return nil
+	}
+	return r.merge[0]
 }
 
-// advance reads the next record of the file.
-func (f *recording) advance(r *recordings) {
+// advance reads the next record of the earliest file.
+func (r *recordings) advance() {
+	f := r.merge[0]
+	f.read(r)
+	if f.waiting == nil {
+		heap.Pop(&r.merge)
+		return
+	}
+	heap.Fix(&r.merge, 0)
+}
+
+// read reads the next record of the file.
+func (f *recording) read(r *recordings) {
 	rec, err, ok := f.pull()
 	switch {
 	case !ok:
@@ -276,6 +298,22 @@ func (f *recording) advance(r *recordings) {
 	default:
 		f.waiting = rec
 	}
+}
+
+// byTime is a heap of files by the times of their next records, and then by their order.
+type byTime []*recording
+
+func (h byTime) Len() int { return len(h) }
+func (h byTime) Less(i, j int) bool {
+	a, b := h[i].waiting.Time(), h[j].waiting.Time()
+	return a < b || a == b && h[i].index < h[j].index
+}
+func (h byTime) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *byTime) Push(x any)   { *h = append(*h, x.(*recording)) }
+func (h *byTime) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
 }
 
 func (r *recordings) nap() {} // nothing is written any more
@@ -300,7 +338,7 @@ func (r *recordings) drain() (n uint64) {
 		if buf, ok = r.admit(f, append(buf[:0], f.waiting...)); ok {
 			n++
 		}
-		f.advance(r)
+		r.advance()
 	}
 	return n
 }
@@ -322,12 +360,12 @@ func (r *recordings) close() error {
 	defer r.reading.Unlock()
 	var errs []error
 	for _, f := range r.files {
-		if f.begun {
+		if f.stop != nil {
 			f.stop()
 			f.waiting = nil
 		}
 		errs = append(errs, f.Close())
 	}
-	r.files = nil
+	r.files, r.merge = nil, nil
 	return errors.Join(errs...)
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -62,9 +61,7 @@ flight recorders keep none.`,
 			if err != nil {
 				return err
 			}
-			for _, err := range f.replayed.unreadable {
-				fmt.Fprintf(printable.Writer(stderr), "sdttrace: %v; it is left out\n", err)
-			}
+			f.replayed.announceUnreadable(printable.Writer(stderr))
 			if err := f.checkGiven(cmd.Flags()); err != nil {
 				return usageError{err}
 			}
@@ -100,6 +97,7 @@ func (f *traceFlags) openReplay(args []string, dir string) (probes []string, err
 		dir, _, _ = strings.Cut(os.Getenv("USDT_RECORDER"), ",")
 	}
 	f.replayed = &replayed{}
+	named := map[string]bool{}
 	for _, arg := range args {
 		files, err := recordingsOf(arg, dir)
 		if err != nil {
@@ -112,7 +110,8 @@ func (f *traceFlags) openReplay(args []string, dir string) (probes []string, err
 			files = f.replayed.readable(files)
 		}
 		for _, file := range files {
-			if !slices.Contains(f.replayed.files, file) {
+			if !named[file] {
+				named[file] = true
 				f.replayed.files = append(f.replayed.files, file)
 			}
 		}
@@ -224,10 +223,13 @@ func recordingsIn(dir, part string) (files []string, err error) {
 func recordingsOfProcess(pid int, dir string) (files []string, err error) {
 	maps, missing := procfs.Maps(pid)
 	err = missing
+	mapped := map[string]bool{}
 	for _, m := range maps {
-		if path := pathOf(pid, &m); strings.HasSuffix(m.Path, recordingSuffix) && !slices.Contains(files, path) {
-			files = append(files, path)
+		if !strings.HasSuffix(m.Path, recordingSuffix) || mapped[m.Path] {
+			continue
 		}
+		mapped[m.Path] = true
+		files = append(files, pathOf(pid, &m))
 	}
 	if len(files) == 0 && dir != "" {
 		if files, err = recordingsIn(dir, fmt.Sprintf("-%d-", pid)); err != nil {
@@ -302,9 +304,27 @@ func readRecording(path string) error {
 	return f.Close()
 }
 
+// maxAnnounced is how many recordings are announced one by one.
+const maxAnnounced = 20
+
+// announceUnreadable says on stderr which files of directories are left out.
+func (r *replayed) announceUnreadable(stderr io.Writer) {
+	some := r.unreadable[:min(len(r.unreadable), maxAnnounced)]
+	for _, err := range some {
+		fmt.Fprintf(stderr, "sdttrace: %v; it is left out\n", err)
+	}
+	if more := len(r.unreadable) - len(some); more > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d more files cannot be read as recordings; they are left out\n", more)
+	}
+}
+
 // announce says on stderr what the recordings have kept.
 func (r *replayed) announce(stderr io.Writer) {
-	for _, path := range r.files {
+	some := r.files[:min(len(r.files), maxAnnounced)]
+	if more := len(r.files) - len(some); more > 0 {
+		defer fmt.Fprintf(stderr, "sdttrace: and %d more recordings\n", more)
+	}
+	for _, path := range some {
 		if tracefile.Is(path) {
 			announceFile(stderr, path)
 			continue
