@@ -58,7 +58,7 @@ func (g *generated) readMap() {
 	defer f.Close()
 	id, err := procfs.IDOf(f)
 	info, statErr := f.Stat()
-	if err != nil || statErr != nil || !procfs.OwnedLike(info, g.pid) {
+	if err != nil || statErr != nil || !procfs.OwnedBy(info, g.pid) {
 		return
 	}
 	if id != g.mapID || info.Size() < g.mapRead {
@@ -77,7 +77,7 @@ func (g *generated) readDump(o *procfs.Object) {
 		return
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !procfs.OwnedLike(info, g.pid) {
+	if info, err := f.Stat(); err != nil || !procfs.OwnedBy(info, g.pid) {
 		return
 	}
 	if o.ID != g.dumpID {

@@ -11,14 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenIn opens the regular file at path as process pid sees it, in its root.
+// OpenIn opens the regular file at path as process pid sees it, in its root. The last part of
+// the path is no link, which might lead a privileged reader to what the process may not read.
 func OpenIn(pid int, path string) (*os.File, error) {
 	root, err := hold(unix.AT_FDCWD, fmt.Sprintf("/proc/%d/root", pid), 0)
 	if err != nil {
 		return nil, Error(pid, err)
 	}
 	defer root.close()
-	f, err := hold(root.fd, strings.TrimPrefix(path, "/"), unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
+	f, err := holdFlags(root.fd, strings.TrimPrefix(path, "/"), unix.O_NOFOLLOW, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
 	if err != nil {
 		return nil, err
 	}
@@ -28,32 +29,44 @@ func OpenIn(pid int, path string) (*os.File, error) {
 
 // NamespacePID returns the process's id as the process itself knows it.
 func NamespacePID(pid int) int {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
+	ids := statusNumbers(pid, "NSpid:")
+	if len(ids) == 0 {
 		return pid
 	}
-	for line := range bytes.Lines(status) {
-		if ids, ok := bytes.CutPrefix(line, []byte("NSpid:")); ok {
-			if fields := bytes.Fields(ids); len(fields) > 0 {
-				if n, err := strconv.Atoi(string(fields[len(fields)-1])); err == nil {
-					return n
-				}
-			}
-		}
-	}
-	return pid
+	return ids[len(ids)-1]
 }
 
-// OwnedLike reports whether a file belongs to the user of process pid, to root or to
-// this user, so that no stranger has written it.
-func OwnedLike(file os.FileInfo, pid int) bool {
+// OwnedBy reports whether a file belongs to the user as whom process pid runs, and nobody
+// else may write it: a stranger can neither have written it nor, by a hard link, chosen whose
+// file is read.
+func OwnedBy(file os.FileInfo, pid int) bool {
 	st, ok := file.Sys().(*syscall.Stat_t)
 	if !ok || st.Mode&0o022 != 0 {
 		return false
 	}
-	if st.Uid == 0 || st.Uid == uint32(os.Geteuid()) {
-		return true
+	uids := statusNumbers(pid, "Uid:") // real, effective, saved, of file systems
+	return len(uids) == 4 && uint32(uids[1]) == st.Uid
+}
+
+// statusNumbers returns the numbers in a line of the process's status; nil if there are none.
+func statusNumbers(pid int, key string) (numbers []int) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil
 	}
-	var p unix.Stat_t
-	return unix.Stat(fmt.Sprintf("/proc/%d", pid), &p) == nil && p.Uid == st.Uid
+	for line := range bytes.Lines(status) {
+		fields, ok := bytes.CutPrefix(line, []byte(key))
+		if !ok {
+			continue
+		}
+		for _, field := range bytes.Fields(fields) {
+			n, err := strconv.Atoi(string(field))
+			if err != nil {
+				return nil
+			}
+			numbers = append(numbers, n)
+		}
+		return numbers
+	}
+	return nil
 }

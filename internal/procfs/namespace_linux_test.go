@@ -2,12 +2,14 @@ package procfs_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestOpenIn opens files as this process sees them, and follows no link out of a root.
@@ -20,7 +22,11 @@ func TestOpenIn(t *testing.T) {
 	if err := os.Symlink("map", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []string{path, filepath.Join(dir, "link"), "/../.." + path} {
+	if err := os.Symlink(dir, dir+".link"); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(dir + ".link")
+	for _, p := range []string{path, filepath.Join(dir+".link", "map"), "/../.." + path} {
 		f, err := procfs.OpenIn(os.Getpid(), p)
 		if err != nil {
 			t.Fatal(err)
@@ -30,6 +36,9 @@ func TestOpenIn(t *testing.T) {
 			t.Errorf("%s: got %q, %v", p, got, err)
 		}
 	}
+	if f, err := procfs.OpenIn(os.Getpid(), filepath.Join(dir, "link")); !errors.Is(err, procfs.ErrNotRegular) {
+		t.Errorf("a link: got %v, %v", f, err)
+	}
 	if f, err := procfs.OpenIn(os.Getpid(), dir); !errors.Is(err, procfs.ErrNotRegular) {
 		t.Errorf("a directory: got %v, %v", f, err)
 	}
@@ -38,9 +47,19 @@ func TestOpenIn(t *testing.T) {
 	}
 }
 
-// TestOwnedLike checks that a file that others can write to is nobody's.
-func TestOwnedLike(t *testing.T) {
+// TestOwnedBy checks that a file that others can write to, or have, is nobody's.
+func TestOwnedBy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "map")
+	check := func(what string, want bool) {
+		t.Helper()
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := procfs.OwnedBy(info, os.Getpid()); got != want {
+			t.Errorf("%s: got %v, want %v", what, got, want)
+		}
+	}
 	for mode, want := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o622: false, 0o620: false} {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -48,30 +67,14 @@ func TestOwnedLike(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := procfs.OwnedLike(info, os.Getpid()); got != want {
-			t.Errorf("mode %o: got %v, want %v", mode, got, want)
-		}
+		check(fmt.Sprintf("mode %o", mode), want)
 	}
-}
-
-// TestStartTime compares this process with its parent, which is older.
-func TestStartTime(t *testing.T) {
-	own, err := procfs.StartTime(os.Getpid())
-	if err != nil {
+	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	parent, err := procfs.StartTime(os.Getppid())
-	if err != nil || parent > own || own == 0 {
-		t.Errorf("got %d, and %d, %v for the parent", own, parent, err)
+	needs.Root(t)
+	if err := os.Chown(path, 65534, 65534); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := procfs.StartTime(1 << 30); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no process: got %v", err)
-	}
-	if got := procfs.NamespacePID(os.Getpid()); got != os.Getpid() {
-		t.Errorf("got PID %d, want %d", got, os.Getpid())
-	}
+	check("nobody's file", false)
 }

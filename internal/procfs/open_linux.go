@@ -50,8 +50,12 @@ type heldFile struct {
 // hold returns the file to which path leads, relative to dir. A set of
 // unix.RESOLVE_… restricts the way there; before Linux 5.6 the error wraps ENOSYS.
 func hold(dir int, path string, resolve uint64) (*heldFile, error) {
+	return holdFlags(dir, path, 0, resolve)
+}
+
+func holdFlags(dir int, path string, flags, resolve uint64) (*heldFile, error) {
 	fd, err := retry(func() (int, error) {
-		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve}
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: resolve}
 		if resolve == 0 {
 			return unix.Openat(dir, path, int(how.Flags), 0)
 		}

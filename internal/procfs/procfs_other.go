@@ -87,8 +87,8 @@ func OpenIn(int, string) (*os.File, error) { return nil, errNoProcesses }
 // NamespacePID returns pid.
 func NamespacePID(pid int) int { return pid }
 
-// OwnedLike returns false.
-func OwnedLike(os.FileInfo, int) bool { return false }
+// OwnedBy returns false.
+func OwnedBy(os.FileInfo, int) bool { return false }
 
 // StartTime returns an error.
 func StartTime(int) (uint64, error) { return 0, errNoProcesses }
