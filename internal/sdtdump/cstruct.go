@@ -21,17 +21,18 @@ import (
 type cPrinter struct {
 	*options
 	w       *bufio.Writer
-	written map[string]bool
+	names   cNames
+	written map[string]bool // by name
 }
 
 func newC(w io.Writer, o *options) printer {
-	return &cPrinter{options: o, w: bufio.NewWriter(w), written: map[string]bool{}}
+	return &cPrinter{options: o, w: bufio.NewWriter(w), names: cNames{}, written: map[string]bool{}}
 }
 
 func (c *cPrinter) flush() error { return c.w.Flush() }
 
 func (c *cPrinter) probe(p *reader.Probe) error {
-	name := identifier(p.Provider) + "_" + identifier(p.Name)
+	name := c.names.unique(cName(identifier(p.Provider)+"_"+identifier(p.Name)), p.Provider+":"+p.Name)
 	if known := c.prototypeOf(p, nil); known != nil && !c.written[name] {
 		c.written[name] = true
 		return c.macro(name, known, p.Arguments())
@@ -51,27 +52,31 @@ func (c *cPrinter) probe(p *reader.Probe) error {
 func (c *cPrinter) macro(name string, known *prototype.Prototype, args []notes.Arg) error {
 	fmt.Fprintf(c.w, "/* %s: int BPF_USDT(program, %s) of libbpf's usdt.bpf.h */\n", comment(known.String()), name)
 	var params []string
+	names := cNames{}
 	for i := range args {
-		param := param(known, i)
+		param, name := param(known, i), argumentName(i)
+		if param != nil {
+			name = names.unique(cName(param.Name), argumentName(i))
+		}
 		switch {
 		case param == nil:
-			params = append(params, "unsigned long "+argumentName(i))
+			params = append(params, "unsigned long "+name)
 		case param.Follow || param.Kind == prototype.Pointer:
-			params = append(params, "const void *"+param.Name)
+			params = append(params, "const void *"+name)
 		case param.Kind == prototype.Text:
-			params = append(params, "const char *"+param.Name)
+			params = append(params, "const char *"+name)
 		case param.Kind == prototype.Text16:
-			params = append(params, "const unsigned short *"+param.Name)
+			params = append(params, "const unsigned short *"+name)
 		case param.Kind == prototype.Bool:
-			params = append(params, "_Bool "+param.Name)
+			params = append(params, "_Bool "+name)
 		case args[i].Err != nil || args[i].Float || args[i].Size > 8:
-			params = append(params, "unsigned long "+param.Name)
+			params = append(params, "unsigned long "+name)
 		default:
 			t := btf.Int{Size: uint32(args[i].Size)}
 			if args[i].Signed {
 				t.Encoding = btf.Signed
 			}
-			params = append(params, cInt(&t)+" "+param.Name)
+			params = append(params, cInt(&t)+" "+name)
 		}
 	}
 	_, err := fmt.Fprintf(c.w, "#define %s %s\n\n", name, strings.Join(params, ", "))
@@ -106,7 +111,7 @@ const maxNesting = 8
 
 // cMembers writes the members of a packed struct of size bytes.
 func cMembers(w io.Writer, members []btf.Member, size uint32, indent string, depth int) {
-	at, pads := uint32(0), 0
+	at, pads, names := uint32(0), 0, cNames{}
 	pad := func(to uint32) {
 		if to > at {
 			fmt.Fprintf(w, "%schar __pad%d[%d];\n", indent, pads, to-at)
@@ -114,15 +119,15 @@ func cMembers(w io.Writer, members []btf.Member, size uint32, indent string, dep
 			at = to
 		}
 	}
-	for _, m := range members {
+	for i, m := range members {
 		length, err := btf.Sizeof(m.Type)
 		off := m.Offset.Bytes()
-		if err != nil || m.BitfieldSize != 0 || off < at {
-			continue // its bytes become padding
+		if err != nil || m.BitfieldSize != 0 || off < at || length == 0 {
+			continue // its bytes, if there are any, become padding
 		}
 		pad(off)
 		fmt.Fprint(w, indent)
-		cDeclare(w, m.Type, identifier(m.Name), indent, depth)
+		cDeclare(w, m.Type, names.unique(cName(m.Name), fmt.Sprint(i)), indent, depth)
 		fmt.Fprint(w, ";\n")
 		at += uint32(length)
 	}

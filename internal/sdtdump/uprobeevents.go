@@ -67,7 +67,7 @@ func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
 			continue
 		}
 		name := fmt.Sprintf("arg%d", i)
-		if f := blockField(d, i); f != nil && !strings.HasPrefix(f.Name, "common_") {
+		if f := blockField(d, i); f != nil {
 			name = identifier(f.Name)
 		}
 		if a := param(known, i); a != nil {
@@ -100,8 +100,12 @@ const maxFetchArgName = 31
 type fetchArgNames map[string]bool
 
 // unique returns the name, cut to the kernel's limit and with a number if another
-// argument has it.
+// argument has it. The kernel has names of its own: reserved_field_names in
+// kernel/trace/trace_probe.c.
 func (used fetchArgNames) unique(name string) string {
+	if strings.HasPrefix(name, "common_") || strings.HasPrefix(name, "__probe_") {
+		name = "x" + name
+	}
 	out := name[:min(len(name), maxFetchArgName)]
 	for n := 1; used[out]; n++ {
 		number := fmt.Sprintf("_%d", n)
