@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"os"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/maplog"
@@ -93,7 +92,7 @@ func (c *codeNames) before(pid int, s *processCode, pc uint64) *processCode {
 // was mapped: the stack begins there. So are those that it mapped later.
 func (c *codeNames) ended(pid int, p *reader.Probe, pcs []uint64) *processCode {
 	var modules []symbols.Module
-	if info, err := os.Stat(p.Path); err == nil && len(pcs) > 0 && p.Type == nil && p.Kind != reader.Uretprobe {
+	if info, err := procfs.Stat(p.Path); err == nil && len(pcs) > 0 && p.Type == nil && p.Kind != reader.Uretprobe {
 		start := pcs[0] - p.Offset
 		modules = []symbols.Module{{Path: p.Path, BuildID: p.BuildID, Start: start, End: start + uint64(info.Size())}}
 	}

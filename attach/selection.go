@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // selection selects processes.
@@ -27,7 +28,7 @@ type exeFile struct{ Device, Inode uint64 }
 
 // exeAt returns the file that a path leads to.
 func exeAt(path string) (exeFile, error) {
-	info, err := os.Stat(path)
+	info, err := procfs.Stat(path)
 	if err != nil {
 		return exeFile{}, err
 	}

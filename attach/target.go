@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // Target says which processes are traced. The zero value means all of them,
@@ -100,11 +101,11 @@ func (t Target) selects(pid int) (bool, error) {
 		}
 	}
 	if t.Exe != "" {
-		want, err := os.Stat(t.Exe)
+		want, err := procfs.Stat(t.Exe)
 		if err != nil {
 			return false, err
 		}
-		exe, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+		exe, err := procfs.Stat(fmt.Sprintf("/proc/%d/exe", pid))
 		if err != nil || !os.SameFile(exe, want) {
 			return false, err
 		}

@@ -2,7 +2,6 @@ package reader
 
 import (
 	"debug/elf"
-	"os"
 
 	"github.com/go-usdt/usdt/internal/debugfile"
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -31,6 +30,6 @@ func (f *File) debugFile() (*symtab, error) {
 
 // isInstalled reports whether f is a file that only root and this user can change.
 func (f *File) isInstalled() bool {
-	r, ok := f.reader.(*os.File)
+	r, ok := f.reader.(procfs.Opened)
 	return ok && procfs.Installed(r)
 }

@@ -73,7 +73,7 @@ func Open(path string) (*File, error) {
 
 // newOSFile returns f, the file at path, as a File, which closes f unless there is an
 // error.
-func newOSFile(f *os.File, path string) (*File, error) {
+func newOSFile(f *procfs.File, path string) (*File, error) {
 	file, err := NewFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"sync"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -321,7 +320,7 @@ func (fs *files) open(o *procfs.Object) (*File, string, error) {
 }
 
 // read makes f the file if f has probes.
-func (e *openFile) read(f *os.File, path string) {
+func (e *openFile) read(f *procfs.File, path string) {
 	file, err := newOSFile(f, path)
 	switch {
 	case err == nil && file.hasProbes():

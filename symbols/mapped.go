@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"sync"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -27,7 +26,7 @@ type mapped struct {
 
 // opened is a file that has been opened.
 type opened struct {
-	file *os.File // nil for memory
+	file *procfs.File // nil for memory
 	elf  *safeelf.File
 	path string
 }
@@ -43,7 +42,7 @@ func newMapped(o *procfs.Object) *mapped {
 	}}
 }
 
-func newOpened(f *os.File, path string) (opened, error) {
+func newOpened(f *procfs.File, path string) (opened, error) {
 	e, err := safeelf.NewFile(f)
 	if err != nil {
 		f.Close()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"debug/elf"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 
@@ -43,7 +42,7 @@ type object struct {
 	tables  func() []*elfsym.Table // of symbols, the best first
 	stubs   func() *elfsym.Stubs
 	closing sync.Mutex
-	closers []*os.File
+	closers []*procfs.File
 
 	mu     sync.Mutex
 	recent map[uint64][]Frame // by address in the file, without what differs by process
@@ -278,7 +277,7 @@ func (o *object) close() {
 }
 
 // keep keeps a file open as long as the object.
-func (o *object) keep(f *os.File) {
+func (o *object) keep(f *procfs.File) {
 	o.closing.Lock()
 	defer o.closing.Unlock()
 	o.closers = append(o.closers, f)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 
@@ -174,7 +173,7 @@ func (it *item) append(dst []Frame, f Frame, offset uint64) []Frame {
 }
 
 // loaded returns what the cache keeps of a file that has been opened.
-func (r *Resolver) loaded(it *item, f *os.File, e *safeelf.File, k known, err error) (any, int64, error) {
+func (r *Resolver) loaded(it *item, f *procfs.File, e *safeelf.File, k known, err error) (any, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
@@ -191,7 +190,7 @@ var errNoFile = errors.New("no file with this build-id is known")
 
 // openKnown opens the file with a build-id: at path, or where systems install it or
 // its debug symbols.
-func (r *Resolver) openKnown(path, id string) (*os.File, *safeelf.File, error) {
+func (r *Resolver) openKnown(path, id string) (*procfs.File, *safeelf.File, error) {
 	paths := []string{path}
 	_, err := hex.DecodeString(id) // a record may have anything instead
 	installed := err == nil && len(id) > 2

@@ -32,6 +32,36 @@ type interrupts struct {
 	command *command  // takes signals while it runs
 	asked   escalation
 	stderr  io.Writer // for messages to the user; nil for none
+	// preparing is where to say that nothing is attached yet; nil if something may be.
+	preparing io.Writer
+}
+
+// unprepared is how long sdttrace may take to end while nothing is attached. Then what it
+// waits for does not answer, such as the file system of a path that the user names.
+const unprepared = 3 * time.Second
+
+// prepare says that nothing is attached until the function that it returns is called, so that
+// there is nothing to clean up when a signal comes.
+func (in *interrupts) prepare(stderr io.Writer) (done func()) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.preparing = stderr
+	return func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.preparing = nil
+	}
+}
+
+// giveUp ends this process by a signal if it is still preparing.
+func (in *interrupts) giveUp(sig syscall.Signal) {
+	in.mu.Lock()
+	stderr := in.preparing
+	in.mu.Unlock()
+	if stderr != nil {
+		fmt.Fprintln(stderr, "sdttrace: what it looks at, such as a file system, does not answer: it ends without having traced")
+		dieOf(sig)
+	}
 }
 
 // escalation is how firmly a command has been asked to end.
@@ -140,6 +170,9 @@ func (in *interrupts) take(sig os.Signal, now time.Time) {
 	case in.ending.IsZero():
 		in.ending = now
 		in.cancel(&interruption{sig.(syscall.Signal)})
+		if in.preparing != nil {
+			time.AfterFunc(unprepared, func() { in.giveUp(sig.(syscall.Signal)) })
+		}
 	case now.Sub(in.ending) >= sameInstant:
 		dieOf(sig.(syscall.Signal))
 	}

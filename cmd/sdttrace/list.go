@@ -57,7 +57,8 @@ sdttrace would attach to, with their addresses in the file, or why it would not.
   sdttrace list 'uprobe:/usr/lib/*/libssl.so*:SSL_*'   functions`,
 		ValidArgsFunction: completeProbes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l := lister{}
+			defer interruptsOf(cmd.Context()).prepare(stderr)()
+			l := lister{silent: silences{}}
 			if cmd.Flags().Changed("pid") && len(pids) == 0 {
 				return usageError{errors.New("--pid is empty")}
 			}
@@ -163,6 +164,7 @@ type lister struct {
 	prototypes *prototype.Table // of -v
 	selectors  []selector.Selector
 	probes     []liveProbe
+	silent     silences
 	near       string // what may have been meant if nothing matches
 	distance   int    // of near
 }
@@ -194,6 +196,7 @@ func (l *lister) read(ctx context.Context, pids []int, stderr io.Writer) error {
 				first = cmp.Or(first, err)
 			}
 		}
+		l.silent.announce(stderr)
 		switch {
 		case hidden == 1:
 			fmt.Fprintf(stderr, "sdttrace: one process could not be read: %v\n", first)

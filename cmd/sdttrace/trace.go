@@ -17,6 +17,10 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	user := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	f.prepared = interruptsOf(ctx).prepare(printable.Writer(stderr))
+	defer f.prepared()
+	f.silent = silences{}
+	defer func() { f.silent.announce(stderr) }()
 	opts, err := f.options()
 	if err != nil {
 		return err
@@ -182,6 +186,8 @@ type tracer interface {
 // follow prints what s traces until it ends, with remarks and a summary on stderr.
 func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Writer, print func() error) error {
 	defer s.Close()
+	f.prepared()
+	f.silent.announce(stderr)
 	first, known := s.PlanSince(0)
 	if !f.quiet && !f.user && s.Via() == attach.ViaLocal {
 		fmt.Fprintln(stderr, "sdttrace: without privileges, as by --user: only probes that Go services offer are seen, through shared memory, and not those of other programs")

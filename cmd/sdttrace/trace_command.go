@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/version"
 )
 
@@ -54,7 +55,9 @@ type traceFlags struct {
 	snapshots snapshotFlags
 	record    recordFlags
 	command   []string // behind "--"
-	held      *hold    // the command, once it has been started
+	silent    silences
+	prepared  func() // says that something is attached, or nothing will be
+	held      *hold  // the command, once it has been started
 
 	// Of "sdttrace top":
 	show         func(context.Context, aggregate) error // instead of printing groups
@@ -161,7 +164,7 @@ func (f *traceFlags) options() (*attach.Options, error) {
 	if f.rescan < 0 {
 		return nil, usageError{fmt.Errorf("rescan %v is negative", f.rescan)}
 	}
-	if _, err := os.Stat(f.exe); f.exe != "" && !f.wait && errors.Is(err, os.ErrNotExist) {
+	if _, err := procfs.Stat(f.exe); f.exe != "" && !f.wait && errors.Is(err, os.ErrNotExist) {
 		return nil, usageError{fmt.Errorf("--exe: %w; --wait waits for it", err)}
 	}
 	if f.comm != "" || f.exe != "" {

@@ -6,7 +6,6 @@ package debugfile
 import (
 	"hash/crc32"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -19,7 +18,7 @@ const Dir = "/usr/lib/debug"
 // File is an open file with debug symbols.
 type File struct {
 	ELF *safeelf.File
-	*os.File
+	*procfs.File
 }
 
 // ByID opens the file in dir with the build-id. It returns nil if there is none.

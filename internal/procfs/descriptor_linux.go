@@ -3,7 +3,6 @@ package procfs
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,7 +13,7 @@ const maxDescriptors = 4096
 
 // copyOf returns a copy of the descriptor that a path /proc/PID/fd/N names, if
 // it is of a regular file.
-func copyOf(path string) (f *os.File, ok bool) {
+func copyOf(path string) (f *File, ok bool) {
 	var pid, n int
 	if _, err := fmt.Sscanf(path, "/proc/%d/fd/%d", &pid, &n); err != nil {
 		return nil, false
@@ -33,7 +32,7 @@ func copyOf(path string) (f *os.File, ok bool) {
 		unix.Close(fd)
 		return nil, false
 	}
-	return os.NewFile(uintptr(fd), path), true
+	return newFile(fd, path, st.Dev), true
 }
 
 // descriptor returns the path of the process's open file that is the object. It tries
@@ -52,10 +51,11 @@ func (o *Object) descriptor() (path string, ok bool) {
 		if err != nil {
 			return "", false
 		}
-		var st unix.Stat_t
-		err = unix.Fstat(fd, &st)
+		// Descriptors of other files may be on a file system that does not answer, and need not.
+		var st unix.Statx_t
+		err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st)
 		unix.Close(fd)
-		if err == nil && st.Ino == o.ID.Inode && st.Dev == o.ID.Dev {
+		if err == nil && st.Ino == o.ID.Inode && unix.Mkdev(st.Dev_major, st.Dev_minor) == o.ID.Dev {
 			return o.proc(fmt.Sprintf("fd/%d", n)), true
 		}
 	}

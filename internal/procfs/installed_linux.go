@@ -9,7 +9,7 @@ import (
 // Installed reports whether only root and this user can change the open file, and its
 // path is of this mount namespace: no container's file, and none that a stranger
 // wrote.
-func Installed(f *os.File) bool {
+func Installed(f Opened) bool {
 	info, err := f.Stat()
 	if err != nil {
 		return false

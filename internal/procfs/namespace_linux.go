@@ -13,7 +13,11 @@ import (
 
 // OpenIn opens the regular file at path as process pid sees it, in its root. The last part of
 // the path is no link, which might lead a privileged reader to what the process may not read.
-func OpenIn(pid int, path string) (*os.File, error) {
+func OpenIn(pid int, path string) (*File, error) {
+	return ask(0, fmt.Sprintf("/proc/%d/root%s", pid, path), func() (*File, error) { return openIn(pid, path) }, lateFile)
+}
+
+func openIn(pid int, path string) (*File, error) {
 	root, err := hold(unix.AT_FDCWD, fmt.Sprintf("/proc/%d/root", pid), 0)
 	if err != nil {
 		return nil, Error(pid, err)

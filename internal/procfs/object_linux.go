@@ -15,7 +15,12 @@ import (
 const deleted = " (deleted)"
 
 // IDOf returns the id of an open file.
-func IDOf(f *os.File) (ID, error) {
+func IDOf(f *File) (ID, error) { return idOf(f) }
+
+func idOf(f interface {
+	Name() string
+	Stat() (os.FileInfo, error)
+}) (ID, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return ID{}, err
@@ -58,12 +63,18 @@ func Objects(pid int, maps []Mapping) []*Object {
 // Open opens the object by the first path that leads to it, and returns that
 // path: the object's own if this process sees the same file there, or one under
 // /proc/PID.
-func (o *Object) Open() (*os.File, string, error) {
+func (o *Object) Open() (*File, string, error) {
 	var why error
 	for path := range o.candidates() {
-		f, err := o.try(path)
+		f, err := ask(o.ID.Dev, o.Path, func() (*File, error) { return o.try(path) }, lateFile)
 		if err == nil {
+			if path.name == o.raw || path.name == o.proc("root")+o.raw {
+				o.Path = o.raw
+			}
 			return f, path.name, nil
+		}
+		if errors.Is(err, ErrSilent) {
+			return nil, "", fmt.Errorf("%s, mapped by process %d, cannot be opened: %w", o.Path, o.pid, ErrSilent)
 		}
 		if why == nil || errors.Is(err, os.ErrPermission) {
 			why = err
@@ -161,14 +172,14 @@ func (o *Object) descriptors() ([]string, error) {
 func (o *Object) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", o.pid, name) }
 
 // try opens the candidate if it is the object, and opens nothing else.
-func (o *Object) try(c candidate) (*os.File, error) {
+func (o *Object) try(c candidate) (*File, error) {
 	if c.copied {
 		f, ok := copyOf(c.name)
 		if !ok {
 			return nil, changed(c.name)
 		}
-		if id, err := IDOf(f); err != nil || id != o.ID {
-			f.Close()
+		if id, err := idOf(f.file); err != nil || id != o.ID {
+			f.file.Close()
 			return nil, changed(c.name)
 		}
 		return f, nil
@@ -191,11 +202,7 @@ func (o *Object) try(c candidate) (*os.File, error) {
 	if !o.is(p, device) {
 		return nil, changed(c.name)
 	}
-	f, err := p.open()
-	if err == nil && (c.name == o.raw || c.name == o.proc("root")+o.raw) {
-		o.Path = o.raw
-	}
-	return f, err
+	return p.open()
 }
 
 // hold returns the file at the candidate's path. The kernel prints paths without

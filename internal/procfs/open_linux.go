@@ -21,7 +21,14 @@ var errNoProc = errors.New("/proc is not mounted, or shows other processes")
 //
 // Without a /proc that shows this process, a device that replaces a regular file
 // between the check and the opening is opened, and closed at once.
-func OpenFile(path string) (*os.File, error) {
+func OpenFile(path string) (*File, error) {
+	return ask(0, path, func() (*File, error) { return openFile(path) }, lateFile)
+}
+
+// lateFile closes a file that nobody waits for any more.
+func lateFile(f *File) { f.file.Close() }
+
+func openFile(path string) (*File, error) {
 	p, err := hold(unix.AT_FDCWD, path, 0)
 	if errors.Is(err, os.ErrPermission) {
 		if f, ok := copyOf(path); ok {
@@ -78,12 +85,12 @@ func (p *heldFile) id() ID { return ID{p.st.Dev, p.st.Ino} }
 
 // open opens the file if it is a regular one. It looks nothing up by a name that
 // others could change.
-func (p *heldFile) open() (*os.File, error) {
+func (p *heldFile) open() (*File, error) {
 	return p.openBy(fmt.Sprintf("/proc/self/fd/%d", p.fd))
 }
 
 // openBy opens the file by a path that leads to it.
-func (p *heldFile) openBy(path string) (*os.File, error) {
+func (p *heldFile) openBy(path string) (*File, error) {
 	if err := p.regular(); err != nil {
 		return nil, err
 	}
@@ -96,12 +103,21 @@ func (p *heldFile) openBy(path string) (*os.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: p.path, Err: err}
 	}
-	f := os.NewFile(uintptr(fd), p.path)
-	if id, err := IDOf(f); err != nil || id != p.id() {
-		f.Close()
+	f := newFile(fd, p.path, p.st.Dev)
+	if id, err := idOf(f.file); err != nil || id != p.id() {
+		f.file.Close()
 		return nil, changed(p.path)
 	}
 	return f, nil
+}
+
+// newFile returns an open file that a file system's device has. It may wait.
+func newFile(fd int, path string, device uint64) *File {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(fd, &st); err != nil {
+		st.Type = 0
+	}
+	return &File{file: os.NewFile(uintptr(fd), path), device: device, fsType: int64(st.Type), asked: !local[int64(st.Type)]}
 }
 
 // regular returns an error unless the file is a regular one.

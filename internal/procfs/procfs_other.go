@@ -15,7 +15,7 @@ var errNoProcesses = fmt.Errorf("processes of %s cannot be read: %w", runtime.GO
 
 // OpenFile opens the regular file at path for reading. A file that takes its place
 // between the check and the opening may be opened, and is closed at once.
-func OpenFile(path string) (*os.File, error) {
+func OpenFile(path string) (*File, error) {
 	// Opening a FIFO would wait for a writer.
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func OpenFile(path string) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	return f, nil
+	return &File{file: f}, nil
 }
 
 func regular(path string, info fs.FileInfo) error {
@@ -47,8 +47,12 @@ func regular(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s is %w", path, ErrNotRegular)
 }
 
+type volume struct{ path string }
+
+func volumeOf(_ uint64, path string) volume { return volume{path} }
+
 // IDOf returns an error: open files have an id on Linux only.
-func IDOf(*os.File) (ID, error) { return ID{}, errNoProcesses }
+func IDOf(*File) (ID, error) { return ID{}, errNoProcesses }
 
 // Maps returns an error: there is no address space to read.
 func Maps(int) ([]Mapping, error) { return nil, errNoProcesses }
@@ -63,7 +67,7 @@ func Error(_ int, err error) error { return err }
 func Objects(int, []Mapping) []*Object { return nil }
 
 // Open returns an error.
-func (o *Object) Open() (*os.File, string, error) { return nil, "", errNoProcesses }
+func (o *Object) Open() (*File, string, error) { return nil, "", errNoProcesses }
 
 // Gone returns an error.
 func (o *Object) Gone() error { return errNoProcesses }
@@ -79,10 +83,10 @@ func PIDs() ([]int, error) { return nil, errNoProcesses }
 
 // Installed returns false, so that no file is trusted: on systems other than Linux,
 // the package cannot find out who can change a file.
-func Installed(*os.File) bool { return false }
+func Installed(Opened) bool { return false }
 
 // OpenIn returns an error.
-func OpenIn(int, string) (*os.File, error) { return nil, errNoProcesses }
+func OpenIn(int, string) (*File, error) { return nil, errNoProcesses }
 
 // NamespacePID returns pid.
 func NamespacePID(pid int) int { return pid }

@@ -2,11 +2,10 @@ package sdtdump
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -88,23 +87,33 @@ func open(path string, named bool) opened {
 // walk calls visit for target, or for the regular files below it if it is a
 // directory, until visit returns false.
 func walk(target string, visit func(path string, named bool, err error) bool) {
-	if info, err := os.Stat(target); err != nil || !info.IsDir() {
+	info, err := procfs.Stat(target)
+	if err != nil || !info.IsDir() {
 		visit(target, true, nil)
 		return
 	}
-	filepath.WalkDir(target, func(path string, e fs.DirEntry, err error) error {
+	walkDirectory(target, visit)
+}
+
+// walkDirectory calls visit for the regular files below dir, and for directories that cannot be
+// read. It follows no links.
+func walkDirectory(dir string, visit func(path string, named bool, err error) bool) bool {
+	entries, err := procfs.ReadDir(dir)
+	if err != nil {
+		return visit(dir, false, err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
 		switch {
-		case err != nil:
-		case path == target && e.Type()&fs.ModeSymlink != 0:
-			// A symbolic link to a directory is followed if the user named it.
-			walk(path+"/", visit)
-			return nil
-		case !e.Type().IsRegular():
-			return nil
+		case e.IsDir():
+			if !walkDirectory(path, visit) {
+				return false
+			}
+		case e.Type().IsRegular():
+			if !visit(path, false, nil) {
+				return false
+			}
 		}
-		if !visit(path, false, err) {
-			return fs.SkipAll
-		}
-		return nil
-	})
+	}
+	return true
 }

@@ -2,9 +2,10 @@ package selector
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // maxEntries is the largest number of directory entries with which one pattern of a
@@ -37,7 +38,7 @@ func (s *Selector) Files() ([]string, error) {
 				next = append(next, dir+"/"+pattern.literal)
 				continue
 			}
-			entries, err := os.ReadDir(dir + "/")
+			entries, err := procfs.ReadDir(dir + "/")
 			if err != nil {
 				continue
 			}
@@ -56,7 +57,7 @@ func (s *Selector) Files() ([]string, error) {
 	}
 	var files []string
 	for _, path := range dirs {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if info, err := procfs.Stat(path); err == nil && info.Mode().IsRegular() {
 			files = append(files, path)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // Kind says what a selector selects.
@@ -131,7 +133,7 @@ func (s *Selector) resolve() {
 	if !ok || !strings.Contains(path, "/") {
 		return
 	}
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+	if resolved, err := procfs.EvalSymlinks(path); err == nil {
 		if resolved, err = filepath.Abs(resolved); err == nil {
 			s.resolved = resolved
 		}
@@ -147,7 +149,7 @@ func Unite(selectors ...*Selector) {
 		if !ok || !strings.Contains(path, "/") {
 			continue
 		}
-		info, err := os.Stat(path)
+		info, err := procfs.Stat(path)
 		if err != nil {
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // Watcher is a process, or tracefs, that watches a site.
@@ -107,7 +109,7 @@ func (w *Watchers) same(p watchedSite, path, opens string) bool {
 func (w *Watchers) info(path string) os.FileInfo {
 	info, known := w.infos[path]
 	if !known {
-		info, _ = os.Stat(path) // nil if it leads nowhere
+		info, _ = procfs.Stat(path) // nil if it leads nowhere
 		w.infos[path] = info
 	}
 	return info

@@ -3,8 +3,7 @@ package discover
 import (
 	"errors"
 	"os"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"github.com/go-usdt/usdt/attach/internal/overlay"
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -18,7 +17,7 @@ type fileState struct {
 	shared   bool
 	named    bool // by a selector
 	matched  bool // has sites
-	changed  unix.Timespec
+	changed  syscall.Timespec
 	unlinked bool      // has no name, so that it comes only from a process that has it
 	path     string    // its name here, if it has one
 	own      procfs.ID // by stat
@@ -30,7 +29,7 @@ type fileState struct {
 // layers, if it was found there and has sites: what is attached there fires in
 // this one, too. Without such a file, or if the kernel does not say which it is,
 // lowest returns state.
-func (d *Search) lowest(file *os.File, number uint64, state *fileState) (*fileState, bool) {
+func (d *Search) lowest(file *procfs.File, number uint64, state *fileState) (*fileState, bool) {
 	if !overlay.Holds(file) {
 		return state, false
 	}
@@ -90,7 +89,6 @@ func (f *fileState) removed() bool {
 	if f.path == "" {
 		return false
 	}
-	var st unix.Stat_t
-	err := unix.Stat(f.path, &st)
+	st, err := statOf(f.path)
 	return errors.Is(err, os.ErrNotExist) || err == nil && f.own != procfs.ID{Dev: st.Dev, Inode: st.Ino}
 }

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -17,7 +18,7 @@ func TestStateOf(t *testing.T) {
 	if err := d.named("/proc/self/exe"); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open("/proc/self/exe")
+	file, err := procfs.OpenFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +29,7 @@ func TestStateOf(t *testing.T) {
 		t.Errorf("a file that has been named: known %t, state %+v, found by its id in maps %t", known, state, d.read[mapped] == state)
 	}
 
-	other, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
+	other := newFile(t)
 	mapped.Inode = 2
 	state, known = d.stateOf(&procfs.Object{ID: mapped}, os.Getpid(), other)
 	if known || state.named || state.unlinked || state.id == mapped || d.read[mapped] != state {
@@ -44,24 +41,35 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
+// newFile returns an empty file.
+func newFile(t *testing.T) *procfs.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := procfs.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
 // TestSubvolumes checks that files of two subvolumes to which /proc/PID/maps
 // gives one id, as on btrfs, are two files, each searched once, also if a
 // container has one by the same path as the other.
 func TestSubvolumes(t *testing.T) {
 	d := New(parsed(t, "none:none"), &process.Set{})
 	mapped := procfs.ID{Dev: unix.Mkdev(0, 1<<19), Inode: 1}
-	var files []*os.File
+	var files []*procfs.File
 	var states []*fileState
 	for _, path := range []string{"/a/lib.so", "/b/lib.so"} {
 		o := &procfs.Object{ID: mapped, Path: path}
 		if state := d.known(o, os.Getpid()); state != nil {
 			t.Errorf("%s is known as %+v", path, state)
 		}
-		file, err := os.CreateTemp(t.TempDir(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
+		file := newFile(t)
 		state, known := d.stateOf(o, os.Getpid(), file)
 		if known {
 			t.Errorf("%s was known when it was opened", path)

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // installed returns the programs and libraries called name that a shell and the
@@ -17,7 +19,7 @@ func installed(name string) []string {
 	var out []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(dir, name)
-		info, err := os.Stat(path)
+		info, err := procfs.Stat(path)
 		if err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
 			out = append(out, path)
 			break
@@ -59,7 +61,7 @@ func inDirectories(name string) []string {
 	}
 	for _, dir := range append(dirs, libraryDirectories...) {
 		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if info, err := procfs.Stat(path); err == nil && info.Mode().IsRegular() {
 			return []string{path}
 		}
 	}

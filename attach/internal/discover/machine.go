@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -109,8 +110,7 @@ func (d *Search) named(path string) error {
 // new. A file without a match is searched again when it has changed: it may have
 // been written only now.
 func (d *Search) onDisk(path string, state *fileState) error {
-	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err == nil {
+	if st, err := statOf(path); err == nil {
 		id := procfs.ID{Dev: st.Dev, Inode: st.Ino}
 		if f := d.read[id]; f != nil {
 			f.named, f.seen = f.named || state.named, max(f.seen, state.seen)
@@ -122,7 +122,7 @@ func (d *Search) onDisk(path string, state *fileState) error {
 			state.id, state.own = id, id
 			d.read[id] = state
 		}
-		state.changed = unix.Timespec{}
+		state.changed = syscall.Timespec{}
 		if changed := time.Unix(st.Ctim.Unix()); time.Since(changed).Abs() > settled {
 			state.changed = st.Ctim
 		}
@@ -142,6 +142,19 @@ func (d *Search) onDisk(path string, state *fileState) error {
 	}
 	d.file(f, state, path, "")
 	return nil
+}
+
+// statOf returns what the file system knows of the file at path.
+func statOf(path string) (*syscall.Stat_t, error) {
+	info, err := procfs.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return st, nil
 }
 
 // mappedBy searches the files that process pid has mapped and no other had.

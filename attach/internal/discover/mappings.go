@@ -2,7 +2,7 @@ package discover
 
 import (
 	"fmt"
-	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -55,15 +55,16 @@ func (d *Search) known(o *procfs.Object, pid int) *fileState {
 // /proc/PID/maps differs from that of stat, by which the files that selectors
 // name are known: both lead to one state. The state of a file on an overlay is
 // that of the file below.
-func (d *Search) stateOf(o *procfs.Object, pid int, file *os.File) (state *fileState, known bool) {
-	var st unix.Stat_t
-	own, unlinked := o.ID, false
-	if err := unix.Fstat(int(file.Fd()), &st); err == nil {
-		own, unlinked = procfs.ID{Dev: st.Dev, Inode: st.Ino}, st.Nlink == 0
+func (d *Search) stateOf(o *procfs.Object, pid int, file *procfs.File) (state *fileState, known bool) {
+	own, unlinked, changed := o.ID, false, syscall.Timespec{}
+	if info, err := file.Stat(); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			own, unlinked, changed = procfs.ID{Dev: st.Dev, Inode: st.Ino}, st.Nlink == 0, st.Ctim
+		}
 	}
 	shared := own != o.ID && !overlay.Holds(file)
 	if state, known = d.read[own]; !known {
-		state = &fileState{id: o.ID, own: own, unlinked: unlinked, found: d.scan, changed: st.Ctim}
+		state = &fileState{id: o.ID, own: own, unlinked: unlinked, found: d.scan, changed: changed}
 		if shared {
 			state.id = own
 		}

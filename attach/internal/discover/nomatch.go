@@ -3,9 +3,9 @@ package discover
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -148,7 +148,7 @@ func (d *Search) noFunction(s *selector.Selector) string {
 	case objects > 0:
 		return ", where there are no symbols of functions"
 	case literal && !strings.Contains(path, "/") && len(d.procs.PIDs) == 0:
-		if _, err := os.Stat(path); err == nil {
+		if _, err := procfs.Stat(path); err == nil {
 			return fmt.Sprintf("; for the file in this directory write ./%s", path)
 		}
 		return ", and nothing of that name is installed"

@@ -171,7 +171,7 @@ func (d *Search) fileOf(p *reader.Probe) (id procfs.ID) {
 	path := p.Attachable()
 	info, ok := d.infos[path]
 	if !ok {
-		info, _ = os.Stat(path)
+		info, _ = procfs.Stat(path)
 		d.infos[path] = info
 	}
 	if info == nil || !p.IsIn(info) {

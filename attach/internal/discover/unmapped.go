@@ -97,7 +97,7 @@ func (d *Search) leaveUnmapped() {
 // removed reports whether the path by which the file was found no longer leads to
 // it, or does so only through a descriptor.
 func (f *mappedFile) removed() bool {
-	info, err := os.Stat(f.probe.Attachable())
+	info, err := procfs.Stat(f.probe.Attachable())
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}

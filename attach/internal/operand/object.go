@@ -16,7 +16,7 @@ import (
 // its probes. It stays open until the kernel has attached, so that the file that
 // was read is attached to, even if files are renamed meanwhile.
 type Object struct {
-	File    *os.File
+	File    *procfs.File
 	Info    os.FileInfo
 	ELF     *safeelf.File
 	Symbols resolver
@@ -51,7 +51,7 @@ func OpenObject(path string) (*Object, error) {
 	return o, nil
 }
 
-func newObject(f *os.File) (*Object, error) {
+func newObject(f *procfs.File) (*Object, error) {
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
 		err = errors.New("not a regular file")
@@ -74,7 +74,7 @@ func newObject(f *os.File) (*Object, error) {
 // that of this process's PID namespace.
 func (o *Object) Path() string {
 	path := fmt.Sprintf("/proc/self/fd/%d", o.File.Fd())
-	if info, err := os.Stat(path); err != nil || !os.SameFile(info, o.Info) {
+	if info, err := procfs.Stat(path); err != nil || !os.SameFile(info, o.Info) {
 		return o.File.Name()
 	}
 	return path

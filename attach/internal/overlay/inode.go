@@ -2,7 +2,6 @@ package overlay
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"unsafe"
 
@@ -28,21 +27,27 @@ type Inodes struct {
 	err  error // why there is no program
 }
 
+// File is an open file.
+type File interface {
+	Name() string
+	Fd() uintptr
+	On(fsType int64) bool // statfs(2), f_type
+}
+
 // Holds reports whether the file is on an overlay.
-func Holds(f *os.File) bool {
-	var st unix.Statfs_t
-	return unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.OVERLAYFS_SUPER_MAGIC
+func Holds(f File) bool {
+	return f.On(unix.OVERLAYFS_SUPER_MAGIC)
 }
 
 // Of returns the inode of the file, which stat gives that number. No other inode
 // has its address while this one is in use, such as by a uprobe. Of maps a page
 // of the file while it asks.
-func (x *Inodes) Of(f *os.File, number uint64) (Inode, error) {
+func (x *Inodes) Of(f File, number uint64) (Inode, error) {
 	address, err := x.address(f)
 	return Inode{address, number}, err
 }
 
-func (x *Inodes) address(f *os.File) (uint64, error) {
+func (x *Inodes) address(f File) (uint64, error) {
 	if x.prog == nil && x.err == nil {
 		x.prog, x.err = newInodeProgram()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
@@ -14,7 +15,7 @@ import (
 // inodeOf returns the inode that the kernel has for the file at a path.
 func inodeOf(t *testing.T, x *Inodes, path string) (Inode, bool) {
 	t.Helper()
-	f, err := os.Open(path)
+	f, err := procfs.OpenFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ internal/printable
 internal/procfs
 internal/record
 internal/safeelf
-internal/selector
+internal/selector: internal/procfs
 internal/sys
 internal/version
 prototype: notes
@@ -39,7 +39,7 @@ attach/internal/privilege
 attach/internal/process: internal/procfs
 attach/internal/shield
 internal/stub: notes
-internal/watch: internal/sys
+internal/watch: internal/procfs internal/sys
 internal/tap: internal/record internal/stub
 internal/ring: internal/record internal/sys
 internal/rendezvous: internal/record internal/ring internal/sys notes
@@ -71,7 +71,7 @@ attach/collection: attach attach/internal/discover attach/internal/kernel attach
 internal/demo: provider
 internal/top: internal/printable
 internal/gate: attach internal/await internal/procfs notes reader
-internal/sdtdump: internal/printable internal/selector internal/version notes prototype reader
+internal/sdtdump: internal/printable internal/procfs internal/selector internal/version notes prototype reader
 internal/genman: internal/manpage internal/sdtdump
 cmd/sdtdump: internal/sdtdump
 cmd/sdttrace/internal/page: event symbols
