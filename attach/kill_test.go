@@ -17,7 +17,7 @@ func init() { roles["tracer"] = tracee.Obey(tracerChild()) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// tracerChild attaches to the process that its command names.
+// tracerChild attaches to the process that its command names, 0 for all.
 func tracerChild() func(string) error {
 	return func(command string) error {
 		var pid, kind int
@@ -26,7 +26,11 @@ func tracerChild() func(string) error {
 			return err
 		}
 		// The session is left open: the process is going to be killed.
-		_, err := attach.Open(context.Background(), []string{selector}, &attach.Options{Target: attach.Target{PIDs: []int{pid}}, Link: attach.LinkKind(kind)})
+		o := &attach.Options{Link: attach.LinkKind(kind)}
+		if pid != 0 {
+			o.Target.PIDs = []int{pid}
+		}
+		_, err := attach.Open(context.Background(), []string{selector}, o)
 		return err
 	}
 }

@@ -28,6 +28,10 @@ type Stats struct {
 	// again.
 	Ended  uint64
 	Untold uint64
+
+	// Silent counts processes that went on before their semaphores were raised, where the
+	// kernel does not do that (reader.ErrMiscounted): they may have left out events at first.
+	Silent uint64
 }
 
 // Stats returns the numbers of events until now.
@@ -57,6 +61,9 @@ func (t *tracing) countLocked() (Stats, error) {
 	st.Unread = t.unread.Load()
 	if t.code != nil {
 		st.Ended, st.Untold = t.code.endings.Load(), t.code.log.Lost()
+	}
+	if t.attached != nil {
+		st.Silent = t.attached.Silent()
 	}
 	return st, err
 }
@@ -107,6 +114,7 @@ func (st *Stats) Add(more Stats) {
 	st.Contended += more.Contended
 	st.Ended += more.Ended
 	st.Untold += more.Untold
+	st.Silent += more.Silent
 }
 
 // add adds the numbers of another source.

@@ -112,7 +112,7 @@ func (c *checker) note(n notes.Note) {
 		c.site(probe, n.Location, site)
 	}
 	if n.Semaphore != 0 {
-		c.semaphore(probe, n.Semaphore)
+		c.semaphore(probe, &n)
 	}
 	c.arguments(probe, n.Args)
 }
@@ -144,7 +144,8 @@ func (c *checker) site(probe string, addr uint64, seg *elf.ProgHeader) {
 	}
 }
 
-func (c *checker) semaphore(probe string, addr uint64) {
+func (c *checker) semaphore(probe string, n *notes.Note) {
+	addr := n.Semaphore
 	if i, ok := c.sections[notes.ProbeSectionName]; !ok || addr < c.f.elf.Sections[i].Addr || addr-c.f.elf.Sections[i].Addr >= c.f.elf.Sections[i].Size {
 		c.miss("bcc", "%s: the semaphore %#x is not in a section %s", probe, addr, notes.ProbeSectionName)
 	}
@@ -167,6 +168,24 @@ func (c *checker) semaphore(probe string, addr uint64) {
 			c.miss("linux", "%s: the semaphore %#x is read-only after relocation", probe, addr)
 		}
 	}
+	if err := c.miscounted(n); err != nil {
+		c.miss("linux", "%s: the %w", probe, err)
+	}
+}
+
+// miscounted says that tools which rely on the kernel's count miss events.
+func (c *checker) miscounted(n *notes.Note) error {
+	l := &c.f.layout
+	p := &Probe{Note: *n, Delta: l.delta(n)}
+	p.Offset, p.SiteErr = l.site(n.Location + p.Delta)
+	_, err := l.semaphore(n.Semaphore + p.Delta)
+	if err == nil {
+		err = l.counts(p)
+	}
+	if errors.Is(err, ErrMiscounted) || errors.Is(err, errShadowed) {
+		return err
+	}
+	return nil
 }
 
 func (c *checker) arguments(probe, args string) {

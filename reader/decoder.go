@@ -33,6 +33,9 @@ func (d *decoder) decode(n *notes.Note) error {
 	p.SemaphoreOffset, p.SemaphoreErr = 0, nil
 	if n.Semaphore != 0 {
 		p.SemaphoreOffset, p.SemaphoreErr = layout.semaphore(n.Semaphore + p.Delta)
+		if p.SemaphoreErr == nil {
+			p.SemaphoreErr = layout.counts(p)
+		}
 	}
 	var err error
 	if p.Type, err = d.types.of(n); err != nil {

@@ -25,6 +25,12 @@ var (
 	// ErrBss says that the semaphore is not in the file's bytes: a process that
 	// starts while a tracer is attached clears the count.
 	ErrBss = errors.New("in memory that the file does not hold (.bss)")
+	// ErrMiscounted says that segments share pages of the file, as linkers other than
+	// GNU ld lay them out. The kernel finds a semaphore by its offset in the file: in a
+	// process that starts while a tracer is attached it raises the copy that becomes
+	// read-only, or raises once what it lowers for each copy of the site. Package attach
+	// makes up for it, other tools do not.
+	ErrMiscounted = errors.New("miscounted in processes that start while a tracer is attached, since segments share pages of the file")
 	// ErrOdd says that the semaphore's file offset is odd, which the kernel refuses.
 	ErrOdd = errors.New("at an odd offset")
 
@@ -51,6 +57,7 @@ const pageSize = 4096
 type layout struct {
 	loads, exec []elf.ProgHeader // PT_LOAD by address; the executable ones
 	relro       []elf.ProgHeader
+	overlap     bool   // segments share pages of the file
 	base        uint64 // address of .stapsdt.base
 	hasBase     bool
 }
@@ -72,6 +79,7 @@ func newLayout(f *safeelf.File) layout {
 	slices.SortStableFunc(l.loads, byAddr)
 	slices.SortStableFunc(l.exec, byAddr)
 	slices.SortStableFunc(l.relro, byAddr)
+	l.overlap = overlap(l.loads)
 	for i := range f.Sections {
 		if f.Sections[i].Name == notes.BaseSectionName {
 			l.base, l.hasBase = f.Sections[i].Addr, true
@@ -147,7 +155,94 @@ func (l *layout) semaphore(addr uint64) (uint64, error) {
 	case off%2 != 0:
 		why = ErrOdd
 	default:
-		return off, nil
+		if why = l.first(s, off); why == nil {
+			return off, nil
+		}
 	}
 	return off, &addressError{"semaphore", addr, why}
+}
+
+// errShadowed says that no process counts in a semaphore.
+var errShadowed = errors.New("in a page of the file that another writable segment maps first, where the kernel counts")
+
+// first returns nil if the kernel, which raises the first writable copy of an offset
+// (kernel/events/uprobes.c: find_ref_ctr_vma), finds that in segment s.
+func (l *layout) first(s *elf.ProgHeader, off uint64) error {
+	if !l.overlap {
+		return nil
+	}
+	for i := range l.loads {
+		p := &l.loads[i]
+		if p.Vaddr >= s.Vaddr {
+			break
+		}
+		addr, ok := copyIn(p, off)
+		if !ok || p.Flags&elf.PF_W == 0 {
+			continue
+		}
+		if r := l.relroAt(addr); r == nil {
+			return errShadowed
+		}
+		return ErrMiscounted
+	}
+	return nil
+}
+
+// overlap reports whether segments share pages of the file. It does not look at files
+// of more segments than linkers make, which would take long for each probe.
+func overlap(loads []elf.ProgHeader) bool {
+	const most = 64
+	if len(loads) > most {
+		return false
+	}
+	for i := range loads {
+		for j := range loads[:i] {
+			_, after := copyIn(&loads[j], loads[i].Off)
+			if _, before := copyIn(&loads[i], loads[j].Off); after || before {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// relroAt returns the RELRO segment that makes the page with addr read-only.
+func (l *layout) relroAt(addr uint64) *elf.ProgHeader {
+	for i := range l.relro {
+		r := &l.relro[i]
+		if addr >= r.Vaddr&^(pageSize-1) && addr < (r.Vaddr+r.Memsz)&^(pageSize-1) {
+			return r
+		}
+	}
+	return nil
+}
+
+// copyIn returns the address of the byte at an offset in the pages that map p.
+func copyIn(p *elf.ProgHeader, off uint64) (addr uint64, ok bool) {
+	start := p.Off &^ (pageSize - 1)
+	end := (p.Off + p.Filesz + pageSize - 1) &^ (pageSize - 1)
+	if p.Filesz == 0 || off < start || off >= end {
+		return 0, false
+	}
+	return p.Vaddr - (p.Off - start) + (off - start), true
+}
+
+// counts returns nil if the kernel raises the semaphore of a site as often as it lowers
+// it: when a process maps the file, it puts a breakpoint into each read-only copy of the
+// site and raises the semaphore once.
+func (l *layout) counts(p *Probe) error {
+	if p.SiteErr != nil || !l.overlap {
+		return nil
+	}
+	copies := 0
+	for i := range l.loads {
+		s := &l.loads[i]
+		if _, ok := copyIn(s, p.Offset); ok && s.Flags&elf.PF_W == 0 {
+			copies++
+		}
+	}
+	if copies > 1 {
+		return &addressError{"semaphore", p.Semaphore + p.Delta, ErrMiscounted}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/go-usdt/usdt/reader"
@@ -30,7 +31,7 @@ func (d *Search) awaitFiles(pids []int) {
 func (d *Search) awaitFile(f *reader.File, path string, pids []int) {
 	if d.wantsProbes() {
 		for p, err := range f.Probes() {
-			if err != nil || p.SiteErr != nil || p.SemaphoreErr != nil {
+			if err != nil || p.SiteErr != nil || p.SemaphoreErr != nil && !errors.Is(p.SemaphoreErr, reader.ErrMiscounted) {
 				continue // a process that has it mapped may show more
 			}
 			p.Path = path

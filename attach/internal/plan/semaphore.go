@@ -11,7 +11,7 @@ import (
 func (pl *Planner) semaphore(s *site) {
 	err := s.probe.SemaphoreErr
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, reader.ErrMiscounted): // package semaphore makes up for it
 	case errors.Is(err, reader.ErrBss) && s.pid != 0 && s.probe.SemaphoreOffset != 0:
 		s.note(err.Error() + ": armed as long as the process runs")
 	default:

@@ -31,6 +31,7 @@ type Attachment struct {
 	mu       sync.Mutex // of what follows, and of plan
 	known    int        // sites that the plan has, or had
 	links    []link.Link
+	counts   counts // kept until the links are gone
 	detached bool
 	err      error
 
@@ -57,6 +58,9 @@ func Unattached(plan Plan) *Attachment {
 // is the cause of ctx if ctx is done before the end.
 func Attach(ctx context.Context, plan Plan, groups []*Group, kind link.Kind) (*Attachment, error) {
 	a := Unattached(plan)
+	var look func()
+	a.counts, look = count(ctx, groups, kind)
+	groups = remaining(groups)
 	made := make([][]link.Link, len(groups))
 	errs := make([]error, len(groups))
 	attach := func(i int) { made[i], errs[i] = groups[i].attachSites(ctx, kind) }
@@ -94,6 +98,7 @@ func Attach(ctx context.Context, plan Plan, groups []*Group, kind link.Kind) (*A
 			first = errs[i]
 		}
 	}
+	look()
 	interrupted := context.Cause(ctx)
 	if plan.Attached() > 0 && interrupted == nil {
 		return a, nil
@@ -133,6 +138,7 @@ func (a *Attachment) Adopt(more *Attachment) error {
 	if !a.detached {
 		defer a.mu.Unlock()
 		a.links = append(a.links, more.links...)
+		a.counts.adopt(more.counts)
 		a.released = append(a.released, more.released...)
 		return nil
 	}
@@ -176,6 +182,7 @@ func (a *Attachment) detach() (released []func()) {
 	defer a.mu.Unlock()
 	a.detached = true
 	released, a.released = a.released, nil
+	a.counts.settle()
 	now, later := a.links, []link.Link(nil)
 	a.links = nil
 	if a.Halt != nil && len(now) > 0 {
@@ -200,6 +207,9 @@ func (a *Attachment) detach() (released []func()) {
 	}
 	a.pending = len(later)
 	if a.pending == 0 {
+		if err := a.counts.close(); err != nil {
+			a.err = errors.Join(a.err, fmt.Errorf("detach: %w", err))
+		}
 		close(a.completed)
 		return released
 	}
@@ -222,6 +232,7 @@ func (a *Attachment) closeEvents(left []link.Link) {
 		})
 	}
 	eg.Wait()
+	a.counts.close()
 	close(a.completed)
 }
 

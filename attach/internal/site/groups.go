@@ -17,7 +17,8 @@ import (
 // Group is a group for links, with its sites.
 type Group struct {
 	link.Group
-	sites []groupSite
+	sites  []groupSite
+	object *operand.Object
 }
 
 // attachSites attaches the group and notes the result at each site. It returns
@@ -83,7 +84,7 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 			Returns: s.Probe.Kind == reader.Uretprobe, Session: g.Session, Prog: prog,
 		}}
 		if obj := g.Objects[s.Path]; obj != nil {
-			gr.Open = obj.Path()
+			gr.Open, gr.object = obj.Path(), obj
 		}
 		g.byKey[key] = gr
 		g.All = append(g.All, gr)

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"errors"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -20,15 +21,8 @@ func (a *Attachment) Retire(owners []discover.Owner) error {
 		ended[o] = true
 	}
 	a.mu.Lock()
-	var kept, gone []link.Link
-	for _, l := range a.links {
-		if ended[discover.Owner{File: l.File, PID: l.PID}] {
-			gone = append(gone, l)
-		} else {
-			kept = append(kept, l)
-		}
-	}
-	a.links = kept
+	var gone []link.Link
+	a.links, gone = split(a.links, ended)
 	plan := make(Plan, 0, len(a.plan))
 	for i := range a.plan {
 		if !ended[a.plan[i].Owner()] {
@@ -36,6 +30,7 @@ func (a *Attachment) Retire(owners []discover.Owner) error {
 		}
 	}
 	a.plan = plan
+	counting := a.counts.retire(ended)
 	a.mu.Unlock()
 	var eg errgroup.Group
 	eg.SetLimit(waiters)
@@ -47,7 +42,19 @@ func (a *Attachment) Retire(owners []discover.Owner) error {
 	for _, l := range gone {
 		eg.Go(l.Close)
 	}
-	return eg.Wait()
+	return errors.Join(eg.Wait(), closeLinks(counting))
+}
+
+// split returns the links that stay and those of the owners.
+func split(links []link.Link, ended map[discover.Owner]bool) (kept, gone []link.Link) {
+	for _, l := range links {
+		if ended[discover.Owner{File: l.File, PID: l.PID}] {
+			gone = append(gone, l)
+		} else {
+			kept = append(kept, l)
+		}
+	}
+	return kept, gone
 }
 
 // oldest returns the first of the links to each process: if it is not stranded,

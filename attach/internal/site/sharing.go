@@ -54,7 +54,7 @@ func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]
 	followers = map[int]*Site{}
 	for i := range plan {
 		s := &plan[i]
-		if s.Reason != nil || s.Local || s.Probe.SemaphoreErr != nil {
+		if s.Reason != nil || s.Local || s.Probe.SemaphoreErr != nil && !s.miscounted() {
 			continue // the kernel arms such a semaphore for one process
 		}
 		loc, ok := sh.locationOf(s, objects[s.Path])

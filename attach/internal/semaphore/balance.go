@@ -1,0 +1,102 @@
+package semaphore
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// copies returns where a process has mapped the file: for each copy what its addresses
+// lie above those in the file.
+func (f *File) copies(pid int) (biases []uint64) {
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		return nil
+	}
+	for i := range maps {
+		m := &maps[i]
+		if m.Inode == f.inode && m.Exec && m.Offset == f.code.Off&^(pageSize-1) {
+			biases = append(biases, m.Start-f.code.Vaddr&^(pageSize-1))
+		}
+	}
+	return biases
+}
+
+// balance makes the semaphores in a process what they must be.
+func (f *File) balance(pid int, copies []uint64) error {
+	if len(copies) == 0 {
+		return nil
+	}
+	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer mem.Close()
+	slices.Sort(copies)
+	for i := range f.counters {
+		c := &f.counters[i]
+		own, total := make([]uint16, len(copies)), uint16(0)
+		for j, bias := range copies {
+			if own[j], err = f.breakpoints(mem, bias, c); err != nil {
+				return err
+			}
+			total += own[j]
+		}
+		// The kernel lowers the first copy, for all.
+		own[0] = total
+		for j, bias := range copies {
+			if err := f.set(mem, bias+c.address, own[j], f.Library); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// breakpoints returns how many breakpoints the sites of a semaphore have.
+func (f *File) breakpoints(mem *os.File, bias uint64, c *counter) (n uint16, err error) {
+	for _, p := range c.places {
+		var b [1]byte
+		if _, err := mem.ReadAt(b[:], int64(bias+p.address)); err != nil {
+			return 0, fmt.Errorf("read a site: %w", err)
+		}
+		switch {
+		case b[0] == p.original:
+		case f.isBreakpoint(b[0]):
+			n++
+		default:
+			return 0, fmt.Errorf("the site at %#x is not that of the file", bias+p.address)
+		}
+	}
+	return n, nil
+}
+
+// isBreakpoint reports whether the first byte of an instruction is that of a breakpoint
+// or of the call that takes its place.
+func (f *File) isBreakpoint(b byte) bool {
+	if f.machine == elf.EM_AARCH64 {
+		return true // the lower bits of brk are any tracer's
+	}
+	// lea, before a call, is what the kernel makes of a nop of ten bytes
+	return b == 0xcc || b == 0xe8 || b == 0x48
+}
+
+// set sets a semaphore to n, unless it is higher and need not be exact.
+func (f *File) set(mem *os.File, addr uint64, n uint16, exact bool) error {
+	var b [2]byte
+	if _, err := mem.ReadAt(b[:], int64(addr)); err != nil {
+		return fmt.Errorf("read a semaphore: %w", err)
+	}
+	if is := binary.NativeEndian.Uint16(b[:]); is == n || is > n && !exact {
+		return nil
+	}
+	binary.NativeEndian.PutUint16(b[:], n)
+	if _, err := mem.WriteAt(b[:], int64(addr)); err != nil {
+		return fmt.Errorf("write a semaphore: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package attach_test
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
+)
+
+// guarded is a program, and its library, whose events fire only while their semaphores
+// are raised.
+type guarded struct{ program, library string }
+
+// linkers lay out files differently: GNU ld gives each segment pages of its own, the
+// others have segments share them.
+var linkers = []string{"bfd", "gold", "lld", "mold"}
+
+func compileGuarded(t *testing.T, linker string) guarded {
+	t.Helper()
+	needs.Tools(t, "ld."+linker)
+	use := "-fuse-ld=" + linker
+	return guarded{
+		compileC(t, "guarded", "gcc", "-O1", use, "-ldl"),
+		compileC(t, "guarded", "gcc", "-O1", "-shared", "-fPIC", "-DLIBRARY", use),
+	}
+}
+
+// model is a guarded program beside what it must do.
+type model struct {
+	t *testing.T
+	guarded
+	*tracee.Program
+	loaded  int // libraries
+	watched bool
+	fired   int // while it was watched
+	missed  int
+}
+
+func (m *model) start() {
+	m.Program = start(m.t, exec.Command(m.program))
+	m.expect(1, "began")
+}
+
+// expect has the program do what fires n events, if somebody watches.
+func (m *model) expect(n int, command string, args ...any) {
+	m.t.Helper()
+	for _, a := range args {
+		command += fmt.Sprint(" ", a)
+	}
+	got, err := strconv.Atoi(m.Do("%s", command))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if !m.watched {
+		n = 0
+	}
+	m.fired, m.missed = m.fired+got, m.missed+n-got
+	if got > n {
+		m.t.Errorf("%s fired %d events, want %d", command, got, n)
+	} else if got < n {
+		m.t.Logf("%s fired %d events of %d", command, got, n)
+	}
+}
+
+const times = 10
+
+// act does all that a program can do to semaphores.
+func (m *model) act() {
+	m.t.Helper()
+	m.expect(times*(1+m.loaded), "fire", times)
+	m.expect(times, "fork", times)
+	m.expect(1+times, "exec", times)
+}
+
+// load loads the library, and a second copy.
+func (m *model) load() {
+	m.t.Helper()
+	for _, how := range []string{"dlopen", "dlmopen"} {
+		m.expect(1+times, how, times, m.library)
+		m.loaded++
+		m.act()
+	}
+}
+
+// end checks that nothing is left of a tracer.
+func (m *model) end() {
+	m.t.Helper()
+	m.watched = false
+	if sum := m.Do("values"); sum != "0" {
+		m.t.Errorf("the semaphores add up to %s after the end, want 0", sum)
+	}
+	m.act()
+}
+
+// TestSemaphores compares the events of programs of several linkers with their own
+// count: they start before, while and after a session is attached, load the library
+// before or meanwhile, fork and execute.
+func TestSemaphores(t *testing.T) {
+	for _, linker := range linkers {
+		t.Run(linker, func(t *testing.T) {
+			g := compileGuarded(t, linker)
+			programs := map[string]*model{}
+			for _, name := range []string{"before", "loaded", "while", "after"} {
+				programs[name] = &model{t: t, guarded: g}
+			}
+			for _, name := range []string{"before", "loaded"} {
+				programs[name].start()
+			}
+			programs["loaded"].load()
+			programs["before"].act()
+			s, err := attach.Open(t.Context(), []string{g.program + ":guarded:hit", g.library + ":guarded:hit"}, by(t, nil))
+			if err != nil {
+				needPrivileges(t, err)
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for _, m := range programs {
+				m.watched = true
+			}
+			programs["while"].start()
+			for _, name := range []string{"before", "loaded", "while"} {
+				programs[name].act()
+			}
+			programs["while"].load()
+			programs["before"].load()
+			fired, missed := 0, 0
+			for _, m := range programs {
+				fired, missed = fired+m.fired, missed+m.missed
+			}
+			if n := len(drain(t, s)); n != fired {
+				t.Errorf("got %d events, the programs fired %d", n, fired)
+			}
+			if st := checkSum(t, s); missed > 0 && st.Silent == 0 {
+				t.Errorf("the programs left out %d events, and nothing says so: %+v", missed, st)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := s.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+			programs["after"].watched = false
+			programs["after"].start()
+			for _, m := range programs {
+				m.end()
+			}
+		})
+	}
+}
+
+// TestSemaphoresOfKilledTracer checks that the kernel lowers what was raised for it.
+func TestSemaphoresOfKilledTracer(t *testing.T) {
+	for _, linker := range linkers {
+		t.Run(linker, func(t *testing.T) {
+			g := compileGuarded(t, linker)
+			open(t, g.program+":guarded:hit", nil).Close() // or skip
+			before, while := &model{t: t, guarded: g}, &model{t: t, guarded: g}
+			before.start()
+			tracer := startChild(t, "tracer")
+			tracer.Do("0 0 %s:guarded:hit", g.program)
+			before.watched, while.watched = true, true
+			while.start()
+			while.act()
+			before.act()
+			if while.fired == 0 || before.fired == 0 {
+				t.Errorf("fired %d and %d events", before.fired, while.fired)
+			}
+			tracer.Kill()
+			before.end()
+			while.end()
+		})
+	}
+}
