@@ -78,9 +78,11 @@ interop-trixie:
 		go test ./internal/systest/interop -run '^TestMatrix$$' -update && go test -count=1 ./internal/systest/targets && go test -count=1 ./internal/sdtdump -run '^TestBpftrace$$'"
 
 # test-debian downloads Debian's packages with probes for eight architectures and
-# compares with readelf; UPDATE=-update writes the test data anew.
+# compares with readelf; UPDATE=-update writes the test data anew. It also downloads
+# debugging information, and compares names and lines with llvm-symbolizer and addr2line.
 test-debian:
 	SDTDUMP_DEBIAN=1 $(GO) test -run 'TestDebian$$$$' -timeout 60m -v ./internal/sdtdump $(UPDATE)
+	SYMBOLS_DEBIAN=1 $(GO) test -run 'TestDebian$$$$' -timeout 60m -v ./symbols
 
 # collection-object compiles C for BPF, of which tests have the objects, with the headers of libbpf
 # 1.7 or later in LIBBPF/bpf, which Debian does not have yet. It goes through the

@@ -200,7 +200,7 @@ func (f *File) openNotes() ([]*io.SectionReader, error) {
 		if f.elf.Type == elf.ET_REL {
 			return nil, errors.New("relocatable object file: its probes have addresses only once it is linked")
 		}
-		r, err := f.elf.Open(s, maxNotes)
+		r, _, err := f.elf.Open(s, maxNotes)
 		if err != nil {
 			return nil, err
 		}

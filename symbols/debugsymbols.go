@@ -1,8 +1,8 @@
 package symbols
 
 import (
-	"bytes"
-	"encoding/hex"
+	"errors"
+	"fmt"
 
 	"github.com/go-usdt/usdt/internal/debugfile"
 	"github.com/go-usdt/usdt/internal/safeelf"
@@ -15,30 +15,52 @@ type debugSymbols struct {
 	elf  *safeelf.File   // the separate file that has it, nil if the object itself has
 }
 
+var errSplit = errors.New("-gsplit-dwarf puts functions into .dwo files, which are not read")
+
 // readDebug reads the object's debugging information, its own or that of a separate
 // file. What is malformed says nothing.
 func (o *object) readDebug() *debugSymbols {
 	d := &debugSymbols{}
-	file := o.elf
-	d.info, _ = debuginfo.New(o.elf)
+	file, path := o.elf, o.path
+	var err error
+	d.info, err = debuginfo.New(o.elf)
 	if d.info == nil {
 		if f := o.debugFile(); f != nil {
 			o.keep(f.File)
-			file, d.elf = f.ELF, f.ELF
-			d.info, _ = debuginfo.New(f.ELF)
+			file, path, d.elf = f.ELF, f.Name(), f.ELF
+			d.info, err = debuginfo.New(f.ELF)
 		}
 	}
+	if err != nil {
+		o.refuse(path, err)
+	}
 	if d.info != nil {
-		if alt := o.altFile(file); alt != nil {
+		if d.info.Split() {
+			o.refuse(path, errSplit)
+		}
+		alt, err := debugfile.ByAltLink(file, path, o.resolver.debugDirs, o.trusted)
+		if alt != nil {
 			o.keep(alt.File)
-			if info, _ := debuginfo.New(alt.ELF); info != nil {
+			var info *debuginfo.Info
+			if info, err = debuginfo.New(alt.ELF); info != nil {
 				d.info.SetAlt(info)
 				o.grow(info.Size())
 			}
 		}
+		if err != nil {
+			o.refuse(path, err)
+		}
 	}
 	o.grow(d.info.Size())
 	return d
+}
+
+// refuse notes why the debugging information in the file at path names nothing, or less.
+func (o *object) refuse(path string, err error) {
+	if !o.trusted && errors.Is(err, safeelf.ErrBudget) {
+		err = fmt.Errorf("%w; a file may cost more that only root and you can write", err)
+	}
+	o.resolver.refuse(path, fmt.Errorf("stacks lack lines or inlined functions: %w", err))
 }
 
 // debugFile opens the separate file with the object's debug symbols. Whoever wrote the
@@ -58,29 +80,6 @@ func (o *object) debugFile() *debugfile.File {
 			if d := debugfile.ByLink(o.elf, o.path, dir); d != nil {
 				return d
 			}
-		}
-	}
-	return nil
-}
-
-// altFile opens the file that f shares parts of its debugging information with:
-// .gnu_debugaltlink has a path and a build-id, and only that is gone by.
-func (o *object) altFile(f *safeelf.File) *debugfile.File {
-	s := f.Section(".gnu_debugaltlink")
-	if s == nil {
-		return nil
-	}
-	data, err := f.Data(s, 4<<10)
-	if err != nil {
-		return nil
-	}
-	_, id, ok := bytes.Cut(data, []byte{0})
-	if !ok {
-		return nil
-	}
-	for _, dir := range o.resolver.debugDirs {
-		if d := debugfile.ByID(dir, hex.EncodeToString(id)); d != nil {
-			return d
 		}
 	}
 	return nil

@@ -52,6 +52,9 @@ type object struct {
 
 func (r *Resolver) newObject(e *safeelf.File, k known) *object {
 	o := &object{resolver: r, elf: e, buildID: e.BuildID(), path: k.path, trusted: k.trusted, named: k.named, recent: map[uint64][]Frame{}}
+	if k.trusted {
+		e.Trust()
+	}
 	for _, p := range e.Progs {
 		if p.Type == elf.PT_LOAD {
 			o.loads = append(o.loads, p)
@@ -246,6 +249,9 @@ func (o *object) fromDebug(addr uint64) []Frame {
 	c := o.resolver.cache
 	it := c.get(cacheKey{o.item.key.object, int32(n)}, o.item, func(*item) (any, int64, error) {
 		u, err := d.info.Load(n)
+		if err != nil {
+			o.refuse(o.path, err)
+		}
 		if u == nil {
 			return nil, 0, err
 		}

@@ -1,9 +1,11 @@
 package symbols_test
 
 import (
+	"bytes"
 	"debug/elf"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,14 +135,159 @@ func TestShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	needs.Run(t, "cp", common, filepath.Join(dirs, ".build-id", id[:2], id[2:]+".debug"))
+	compare("a third file by path", addrs, frames(a, addrs, t.TempDir()), want)
+	needs.Run(t, "mv", common, common+"~")
 	compare("a third file", addrs, frames(a, addrs, dirs), want)
 	if got := frames(a, addrs, t.TempDir()); slices.Equal(got, want) {
 		t.Error("nothing is in the third file")
+	}
+	none := symbols.NewResolver(&symbols.Options{DebugDirs: []string{t.TempDir()}})
+	defer none.Close()
+	if _, err := none.AppendFile(nil, a, addrs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if errs := none.Refused(); len(errs) != 1 || !strings.Contains(errs[0].Error(), common) || !strings.Contains(errs[0].Error(), a) {
+		t.Errorf("got %v, want one error with %s and %s", errs, a, common)
 	}
 
 	one := needs.Compile(t, "testdata/shop.cc", "g++", "-O2", "-g")
 	needs.Run(t, "dwz", one)
 	compare("one file", addrs, frames(one, addrs), want)
+}
+
+// TestSharedPaths finds the file that two share by its path: where it will be installed,
+// relative to the others, and as DWARF 5 has it.
+func TestSharedPaths(t *testing.T) {
+	needs.Tools(t, "dwz")
+	for _, c := range []struct {
+		name  string
+		dwz   []string
+		below string // the directory with debug files, where dwz's goes
+	}{
+		{"installed", []string{"-M", "/usr/lib/debug/.dwz/x/shop.debug"}, ".dwz/x"},
+		{"relative", []string{"-r"}, ""},
+		{".debug_sup", []string{"-5"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := needs.Compile(t, "testdata/shop.cc", "g++", "-O2", "-g", "-gdwarf-5")
+			b := needs.Compile(t, "testdata/shop.cc", "g++", "-O1", "-g", "-gdwarf-5")
+			addrs, _ := sample(t, a, 500)
+			names := func(dirs string) (out []string) {
+				r := symbols.NewResolver(&symbols.Options{DebugDirs: []string{dirs}})
+				defer r.Close()
+				for _, addr := range addrs {
+					f, err := r.AppendFile(nil, a, addr)
+					if err != nil {
+						t.Fatal(err)
+					}
+					out = append(out, fmt.Sprint(f))
+				}
+				for _, err := range r.Refused() {
+					t.Error(err)
+				}
+				return out
+			}
+			dirs := t.TempDir()
+			want := names(dirs)
+			common := filepath.Join(filepath.Dir(a), "shop.debug")
+			needs.Run(t, "dwz", append(c.dwz, "-m", common, a, b)...)
+			if c.below != "" {
+				if err := os.MkdirAll(filepath.Join(dirs, c.below), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				needs.Run(t, "mv", common, filepath.Join(dirs, c.below))
+			}
+			for i, got := range names(dirs) {
+				if got != want[i] {
+					t.Fatalf("%#x:\ngot  %s\nwant %s", addrs[i], got, want[i])
+				}
+			}
+		})
+	}
+}
+
+// TestPacked names code by sections that were compressed in each way, and large ones by
+// way of the disk.
+func TestPacked(t *testing.T) {
+	needs.Tools(t, "objcopy")
+	plain := needs.Compile(t, "testdata/shop.cc", "g++", "-O2", "-g")
+	addrs, _ := sample(t, plain, 500)
+	names := func(path string) (out []string) {
+		r := symbols.NewResolver(nil)
+		defer r.Close()
+		for _, addr := range addrs {
+			f, err := r.AppendFile(nil, path, addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, fmt.Sprint(f))
+		}
+		for _, err := range r.Refused() {
+			t.Error(err)
+		}
+		return out
+	}
+	want := names(plain)
+	for _, how := range []string{"zlib-gnu", "zlib-gabi", "zstd"} {
+		packed := filepath.Join(t.TempDir(), how)
+		if out, err := exec.Command("objcopy", "--compress-debug-sections="+how, plain, packed).CombinedOutput(); err != nil {
+			if how == "zstd" {
+				t.Logf("objcopy lacks zstd: %s", out) // before binutils 2.40, or without it
+				continue
+			}
+			t.Fatalf("%v: %s", err, out)
+		}
+		if how == "zlib-gnu" && !strings.Contains(needs.Run(t, "readelf", "-SW", packed), ".zdebug_info") {
+			t.Error("objcopy made no .zdebug_info")
+		}
+		if got := names(packed); !slices.Equal(got, want) {
+			t.Errorf("%s: names or lines differ: %q\nwant %q", how, got[0], want[0])
+		}
+	}
+}
+
+// TestRefused says which debugging information was not read.
+func TestRefused(t *testing.T) {
+	needs.Tools(t, "objcopy")
+	for name, c := range map[string]struct {
+		compile []string
+		change  func(path string)
+		want    string
+	}{
+		"split": {[]string{"g++", "-O2", "-g", "-gsplit-dwarf"}, func(string) {}, "-gsplit-dwarf"},
+		"lost alt": {[]string{"g++", "-O2", "-g"}, func(path string) {
+			link := filepath.Join(t.TempDir(), "link")
+			if err := os.WriteFile(link, []byte("/no/such.debug\x00aaaaaaaaaaaaaaaaaaaa"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			needs.Run(t, "objcopy", "--add-section", ".gnu_debugaltlink="+link, path)
+		}, "/no/such.debug"},
+		"budget": {[]string{"g++", "-O2", "-g"}, func(path string) {
+			raw := filepath.Join(t.TempDir(), "raw")
+			if err := os.WriteFile(raw, bytes.Repeat([]byte("a name\x00"), 200<<20/7), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			needs.Run(t, "objcopy", "--update-section", ".debug_str="+raw, path)
+			needs.Run(t, "objcopy", "--compress-debug-sections", path)
+			needs.Run(t, "chmod", "666", path)
+		}, "only root and you"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := needs.Compile(t, "testdata/shop.cc", c.compile...)
+			addrs, _ := sample(t, path, 10)
+			c.change(path)
+			r := symbols.NewResolver(nil)
+			defer r.Close()
+			for _, addr := range addrs {
+				if _, err := r.AppendFile(nil, path, addr); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if errs := r.Refused(); len(errs) != 1 || !strings.Contains(errs[0].Error(), c.want) || !strings.Contains(errs[0].Error(), path) {
+				t.Errorf("got %v, want one error with %q", errs, c.want)
+			}
+		})
+	}
 }
 
 // TestDynamic names all exported functions of libraries that have no other symbols.

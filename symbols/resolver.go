@@ -27,7 +27,8 @@ const maxKnown = 1 << 16
 type Options struct {
 	// Memory is the number of bytes that the resolver keeps of what it has read,
 	// DefaultMemory if 0. While a file is read, that takes memory, too: a few times
-	// its symbol table and the largest of its compilation units. Code that a process
+	// its symbol table and the largest of its compilation units. Large sections that are
+	// compressed go to a temporary file (see [os.TempDir]). Code that a process
 	// has generated takes up to 64 MiB for each [Space], beside that.
 	Memory int64
 	// DebugDirs are the directories with separate files of debug symbols, in the order

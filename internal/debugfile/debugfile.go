@@ -4,9 +4,11 @@
 package debugfile
 
 import (
+	"fmt"
 	"hash/crc32"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/safeelf"
@@ -62,6 +64,49 @@ func ByLink(f *safeelf.File, path, dir string) *File {
 	return nil
 }
 
+// ByAltLink opens the file with which f, the file at path, shares parts of its debugging
+// information, as dwz makes it (.gnu_debugaltlink, .debug_sup): by the build-id that f
+// has of it in dir, or by the path. It returns an error if f names a file that is not
+// found, and nothing if f names none.
+//
+// The author of a file chooses the path. So one that is not below dir is only followed
+// if beside says that f's author is trusted.
+func ByAltLink(f *safeelf.File, path string, dirs []string, beside bool) (*File, error) {
+	name, id, ok := f.AltLink()
+	if !ok {
+		return nil, nil
+	}
+	var paths []string
+	for _, dir := range dirs {
+		if d := ByID(dir, id); d != nil {
+			return d, nil
+		}
+		// dwz is told the path that the file will have once it is installed.
+		if _, below, ok := strings.Cut(name, Dir+"/"); ok {
+			paths = append(paths, filepath.Join(dir, filepath.Clean("/"+below)))
+		}
+	}
+	if beside {
+		if !filepath.IsAbs(name) {
+			for _, dir := range directories(path) {
+				paths = append(paths, filepath.Join(dir, name))
+			}
+		} else {
+			paths = append(paths, name)
+		}
+	}
+	for _, path := range paths {
+		d := open(path)
+		if d != nil && d.ELF.IsAlt(id) {
+			return d, nil
+		}
+		if d != nil {
+			d.Close()
+		}
+	}
+	return nil, fmt.Errorf("%s, with build-id %s, has parts of its debugging information and is not found", name, id)
+}
+
 func open(path string) *File {
 	f, err := procfs.OpenFile(path)
 	if err != nil {
@@ -72,6 +117,7 @@ func open(path string) *File {
 		f.Close()
 		return nil
 	}
+	e.Trust() // only the user and those whom the user trusts put files where this package looks
 	return &File{e, f}
 }
 

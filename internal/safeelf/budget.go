@@ -19,6 +19,10 @@ const (
 	perFile   = 8 << 20
 	perByte   = 64
 	maxBudget = 1 << 30
+	// A file that no stranger can have written may cost what it takes: packed debugging
+	// information grows to several times its size, of which each byte costs costUnpack.
+	perTrusted = 256
+	maxTrusted = 1 << 36
 )
 
 // Costs of bytes. Other packages add the cost of what they make of them; see
@@ -38,8 +42,9 @@ func Allowance(size uint64) uint64 {
 
 // budget is the cost that may still be spent on a file.
 type budget struct {
-	left atomic.Int64
-	size uint64 // of the file
+	left    atomic.Int64
+	size    uint64 // of the file
+	trusted atomic.Bool
 }
 
 func newBudget(size uint64) *budget {
@@ -51,13 +56,21 @@ func newBudget(size uint64) *budget {
 // Spend subtracts cost from the file's budget. The error wraps [ErrBudget] if the
 // budget has less.
 func (f *File) Spend(cost uint64) error {
-	if cost <= maxBudget && f.budget.left.Add(-int64(cost)) >= 0 {
+	if cost <= maxTrusted && f.budget.left.Add(-int64(cost)) >= 0 {
 		return nil
 	}
-	if cost <= maxBudget {
+	if cost <= maxTrusted {
 		f.budget.left.Add(int64(cost))
 	}
 	return fmt.Errorf("it takes more work than a file of %d bytes is worth: %w", f.budget.size, ErrBudget)
+}
+
+// Trust says that no stranger can have written the file: it may cost more, and what its
+// sections unpack to may take space on disk.
+func (f *File) Trust() {
+	if b := f.budget; !b.trusted.Swap(true) {
+		b.left.Add(int64(min(perFile+perTrusted*min(b.size, maxTrusted/perTrusted), maxTrusted)) - int64(Allowance(b.size)))
+	}
 }
 
 // Allowance returns the cost that reading the whole file may have.

@@ -2,46 +2,75 @@ package safeelf
 
 import (
 	"bytes"
+	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
 
-// uncompress returns the uncompressed contents of the SHF_COMPRESSED section s. It
-// uses debug/elf, which knows zlib and zstd, on a file made of just this section, so
-// that nothing else of a hostile file reaches debug/elf. It recovers from panics,
-// since debug/elf does not promise never to panic.
-func (f *File) uncompress(s *elf.SectionHeader, limit uint64) (out []byte, err error) {
+// uncompress writes the uncompressed contents of the compressed section s to what open
+// returns for their size. It recovers from panics, since the packages that decode do not
+// promise never to panic.
+func (f *File) uncompress(s *elf.SectionHeader, limit uint64, open func(size uint64) (io.Writer, error)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			out, err = nil, fmt.Errorf("debug/elf panics: %v", r)
+			err = fmt.Errorf("debug/elf panics: %v", r)
+		}
+		if err != nil {
+			err = fmt.Errorf("uncompress section %s: %w", s.Name, err)
 		}
 	}()
 	if err := f.has(s.Offset, s.FileSize); err != nil {
-		return nil, err
+		return err
 	}
 	if err := f.Spend(costUnpack * s.FileSize); err != nil {
-		return nil, err
+		return err
 	}
-	file, err := elf.NewFile(f.wrap(s))
+	r, size, err := f.unpacked(s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer file.Close()
-	u := file.Sections[1]
-	if u.Size > limit {
-		return nil, fmt.Errorf("it grows to %d bytes, more than the %d that are read", u.Size, limit)
+	if size > limit {
+		return fmt.Errorf("it grows to %d bytes, more than the %d that are read", size, limit)
 	}
-	if err := f.Spend(costUnpack * u.Size); err != nil {
-		return nil, err
+	if err := f.Spend(costUnpack * size); err != nil {
+		return err
+	}
+	w, err := open(size)
+	if err != nil {
+		return err
 	}
 	// The header's size may lie, so memory grows only with the output.
-	out, err = io.ReadAll(io.LimitReader(u.Open(), int64(u.Size)))
-	if err == nil && uint64(len(out)) < u.Size {
-		err = fmt.Errorf("%d bytes come out instead of %d: %w", len(out), u.Size, io.ErrUnexpectedEOF)
+	n, err := io.Copy(w, io.LimitReader(r, int64(size)))
+	if err == nil && uint64(n) < size {
+		err = fmt.Errorf("%d bytes come out instead of %d: %w", n, size, io.ErrUnexpectedEOF)
 	}
-	return out, err
+	return err
+}
+
+// unpacked returns the contents of a compressed section, and the size that it claims.
+// SHF_COMPRESSED is left to debug/elf, which knows zlib and zstd, on a file made of just
+// this section, so that nothing else of a hostile file reaches debug/elf. Others begin
+// with "ZLIB" and their size.
+func (f *File) unpacked(s *elf.SectionHeader) (r io.Reader, size uint64, err error) {
+	if s.Flags&elf.SHF_COMPRESSED != 0 {
+		file, err := elf.NewFile(f.wrap(s))
+		if err != nil {
+			return nil, 0, err
+		}
+		return file.Sections[1].Open(), file.Sections[1].Size, nil
+	}
+	head, err := f.read(s.Offset, min(s.FileSize, 12))
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(head) < 12 || string(head[:4]) != "ZLIB" {
+		return nil, 0, errors.New("it does not begin with ZLIB and a size")
+	}
+	r, err = zlib.NewReader(io.NewSectionReader(f.r, int64(s.Offset)+12, int64(s.FileSize)-12))
+	return r, binary.BigEndian.Uint64(head[4:]), err
 }
 
 // wrap returns an ELF file of f's class and byte order. Its section 1 is s, and

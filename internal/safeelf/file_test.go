@@ -106,7 +106,7 @@ func FuzzFile(f *testing.F) {
 		for i := range min(len(file.Sections), 64) {
 			s := &file.Sections[i]
 			contents, err := file.Data(s, limit)
-			opened, openErr := file.Open(s, limit)
+			opened, _, openErr := file.Open(s, limit)
 			if errors.Is(err, safeelf.ErrBudget) || errors.Is(openErr, safeelf.ErrBudget) {
 				break
 			}

@@ -30,6 +30,7 @@ type Info struct {
 	index *span.Table
 	alt   *Info // the file that several share parts in, nil if there is none
 	held  int64
+	split bool
 
 	info, abbrev, line, str, lineStr, ranges, rnglists, addr, strOffsets section
 
@@ -80,6 +81,9 @@ func New(f *safeelf.File) (*Info, error) {
 
 // SetAlt says which file has the parts that f shares with others (.gnu_debugaltlink).
 func (d *Info) SetAlt(alt *Info) { d.alt = alt }
+
+// Split reports whether functions are in other files (.dwo, .dwp), which are not read.
+func (d *Info) Split() bool { return d.split }
 
 // Size returns the number of bytes of memory that d takes, without its units.
 func (d *Info) Size() int64 {
@@ -189,6 +193,8 @@ func (d *Info) readRoot(f *safeelf.File, u *unit, shape *abbrev, b *buffer, span
 			u.strBase = v.num
 		case attrRnglistsBase:
 			u.rangeBase, u.hasBase = v.num, true
+		case attrDwoName, attrGNUDwoName:
+			d.split = true
 		}
 	}
 	if b.failed {

@@ -1,7 +1,6 @@
 package debuginfo
 
 import (
-	"debug/elf"
 	"io"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
@@ -11,7 +10,7 @@ import (
 const maxSection = 4 << 30
 
 // section is a section of debugging information: in the file or, if it was compressed
-// there, in memory.
+// there, in memory or a temporary file.
 type section struct {
 	r    *io.SectionReader // nil if there is no such section
 	held int64             // bytes of memory
@@ -22,15 +21,8 @@ func openSection(f *safeelf.File, name string) (section, error) {
 	if s == nil {
 		return section{}, nil
 	}
-	r, err := f.Open(s, maxSection)
-	if err != nil {
-		return section{}, err
-	}
-	out := section{r: r}
-	if s.Flags&elf.SHF_COMPRESSED != 0 {
-		out.held = r.Size()
-	}
-	return out, nil
+	r, held, err := f.Open(s, maxSection)
+	return section{r, held}, err
 }
 
 func (s *section) size() uint64 {

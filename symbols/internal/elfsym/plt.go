@@ -98,7 +98,7 @@ func (p *Stubs) slots(f *safeelf.File) (map[uint64]uint32, error) {
 			return nil, err
 		}
 		if p.names == nil {
-			names, err := f.Open(&f.Sections[dynsym.Link], maxStrings)
+			names, _, err := f.Open(&f.Sections[dynsym.Link], maxStrings)
 			if err != nil {
 				return nil, err
 			}

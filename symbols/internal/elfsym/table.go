@@ -66,14 +66,11 @@ func New(f *safeelf.File, typ elf.SectionType) (*Table, error) {
 		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
 	}
 	names := &f.Sections[s.Link]
-	strings, err := f.Open(names, maxStrings)
+	strings, held, err := f.Open(names, maxStrings)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{strings: strings}
-	if names.Flags&elf.SHF_COMPRESSED != 0 {
-		t.memory = strings.Size()
-	}
+	t := &Table{strings: strings, memory: held}
 	t.read(f, data, size)
 	return t, nil
 }
