@@ -32,6 +32,10 @@ type Site struct {
 	// Local says that events of the site come through memory that the process shares
 	// with this one, see [ViaLocal].
 	Local bool
+	// Uncomputed says what an [Aggregate] or a [Latency] cannot compute of the events of the
+	// site, which it counts all the same: an argument has another form there, or none that
+	// can be read.
+	Uncomputed []error
 }
 
 // Plan lists every probe site that a selector named.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -14,9 +15,14 @@ func printPlan(w io.Writer, plan attach.Plan) {
 	printRemarks(w, plan)
 }
 
-// printRemarks reports why sites are not traced, and the other remarks of the plan,
-// once per cause.
-func printRemarks(w io.Writer, plan attach.Plan) {
+// printRemarks reports why sites are not traced, what of their events cannot be computed, and
+// the other remarks of the plan, once per cause.
+func printRemarks(w io.Writer, plan attach.Plan) { printSome(w, plan, true) }
+
+// printIncomplete reports what sums and groups lack of the events of sites.
+func printIncomplete(w io.Writer, plan attach.Plan) { printSome(w, plan, false) }
+
+func printSome(w io.Writer, plan attach.Plan, all bool) {
 	type cause struct {
 		remark string
 		first  *attach.Site
@@ -24,22 +30,32 @@ func printRemarks(w io.Writer, plan attach.Plan) {
 	}
 	var causes []*cause
 	byRemark := map[string]*cause{}
-	add := func(s *attach.Site, remark string) {
-		c := byRemark[remark]
+	count := func(s *attach.Site, same, remark string) {
+		c := byRemark[same]
 		if c == nil {
 			c = &cause{remark: remark, first: s}
-			byRemark[remark] = c
+			byRemark[same] = c
 			causes = append(causes, c)
 		}
 		c.n++
 	}
+	add := func(s *attach.Site, remark string) { count(s, remark, remark) }
 	for i := range plan {
 		s := &plan[i]
-		if s.Reason != nil {
-			add(s, "not attached: "+s.Reason.Error())
+		switch remark := "not attached: " + fmt.Sprint(s.Reason); {
+		case s.Reason == nil:
+		case all:
+			add(s, remark)
+		case errors.Is(s.Reason, attach.ErrAggregation) || errors.As(s.Reason, new(*attach.WhereError)):
+			count(s, "unfit", remark)
+		}
+		for _, err := range s.Uncomputed {
+			add(s, err.Error())
 		}
 		for _, n := range s.Notes {
-			add(s, n)
+			if all {
+				add(s, n)
+			}
 		}
 	}
 	for _, c := range causes {

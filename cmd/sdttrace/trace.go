@@ -230,6 +230,9 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	}
 	awaitClose(s, stderr)
 	finish()
+	if f.quiet || f.replayed != nil {
+		printIncomplete(stderr, s.Plan())
+	}
 	if _, n := s.PlanSince(0); traceErr == nil && n == 0 && !f.wait {
 		traceErr = f.nothing()
 	}

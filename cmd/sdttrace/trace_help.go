@@ -106,6 +106,9 @@ prints p50 and p99 of the same argument: what 50 and 99 of 100 values do not exc
 They come from buckets that the kernel counts in, 32 from one power of two to the
 next, and are at most 1/64, 1.6 %, away from the exact ones; integers below 64 are
 exact, floating-point numbers below 1e-9 count as 0 and those from 4.3e9 on as that.
+Integers of one probe are signed if they are at one of its sites, and of 64 bits. Where a
+site has another form of the argument, or none, its events are lost, or have a group of
+their own: a line on stderr says so, with -q as well.
 
 Events of more groups than --max-groups are not lost: those of all but the largest
 groups are added up in one that is called (other), in JSON {"other": true}.

@@ -44,6 +44,7 @@ type Binder struct {
 	// Prototypes has the names of arguments whose objects do not name them; nil for none.
 	Prototypes *prototype.Table
 	schemas    map[schemaKey]*Schema
+	tolerant   bool // see bindOthers
 }
 
 // schemaKey identifies the argument forms of a site.
@@ -62,6 +63,7 @@ type schemaKey struct {
 	local       bool
 	recorded    site.Recorded
 	probe       string // if its arguments have names that the object does not have
+	tolerant    bool
 }
 
 // bind returns how to record a firing of the site and how to decode the
@@ -69,7 +71,7 @@ type schemaKey struct {
 // condition does not fit the probe.
 func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	p := &s.Probe
-	key := schemaKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded}
+	key := schemaKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded, tolerant: b.tolerant}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
 	}
@@ -93,6 +95,9 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	sc, err := b.fields(s)
 	if err != nil {
 		return nil, err
+	}
+	if b.tolerant {
+		sc.lacking = &lacking{arguments: map[string]error{}}
 	}
 	if sc.saved {
 		b.Used.see(sc, p)
@@ -186,7 +191,11 @@ func (b *Binder) bindCondition(sc *Schema, p *reader.Probe) error {
 	case b.Aggregate != nil && b.Aggregate.Pairs != nil:
 		return b.Aggregate.Pairs.bindCondition(b.Condition, sc, p)
 	}
-	return bindCondition(b.Condition, sc, p)
+	err := bindCondition(b.Condition, sc, p)
+	if err != nil && sc.lackCondition(err) {
+		return nil
+	}
+	return err
 }
 
 // bindRegisters reads the arguments of a typed probe from registers, if all are

@@ -28,7 +28,7 @@ func (l *Layout) bind(sc *Schema, s *site.Site, role codegen.Role) error {
 	if size := code.KeysSize(); size > maxGroupBytes {
 		return tooLong(p, size)
 	}
-	if err := l.agree(code, p); err != nil {
+	if err := l.agree(code, sc, p); err != nil {
 		return err
 	}
 	sc.Sig.Aggregate = code
@@ -60,15 +60,22 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 	case l.Pairs != nil:
 		code.Value = codegen.Elapsed
 	case code.Wanted.Value:
-		if code.Value, err = sc.Input(p, l.Wanted.Value, false); err != nil {
-			return fmt.Errorf("%w: %w", ErrAggregation, err)
+		if err := l.bindValue(code, sc, p); err != nil && !sc.lack(&code.Value, l.Wanted.Value, err) {
+			return err
 		}
-		if code.Value.IsString() || code.Value.Kind == reader.Other {
-			return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
-		}
-		if code.Value.Meaning == reader.Time && (code.Wanted.Sum || code.Wanted.Hist || code.Wanted.Fine) {
-			return fmt.Errorf("%w: argument %s of %s:%s is a time, which has only a minimum and a maximum", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
-		}
+	}
+	return nil
+}
+
+func (l *Layout) bindValue(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
+	if code.Value, err = sc.Input(p, l.Wanted.Value, false); err != nil {
+		return fmt.Errorf("%w: %w", ErrAggregation, err)
+	}
+	if code.Value.IsString() || code.Value.Kind == reader.Other {
+		return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
+	}
+	if code.Value.Meaning == reader.Time && (code.Wanted.Sum || code.Wanted.Hist || code.Wanted.Fine) {
+		return fmt.Errorf("%w: argument %s of %s:%s is a time, which has only a minimum and a maximum", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 	}
 	return nil
 }
@@ -77,8 +84,11 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part, size int, err error) {
 	for _, name := range names {
 		part, err := sc.part(p, name)
-		if err != nil {
+		if err != nil && !sc.lack(&part.In, name, err) {
 			return nil, 0, fmt.Errorf("%w: %w", ErrAggregation, err)
+		}
+		if err != nil {
+			part = codegen.Part{In: part.In, Size: 8}
 		}
 		part.Offset = size
 		parts = append(parts, part)
@@ -89,12 +99,12 @@ func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part,
 
 // agree checks that all sites have keys and values of the same kinds, or of kinds that they
 // can have in common. Once maps have been made, the common kinds stay.
-func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
+func (l *Layout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe) error {
 	if code.Missing() {
 		return nil // no event of this site gets that far
 	}
 	if l.Pairs != nil {
-		if err := l.Pairs.agree(code, p, l.Made); err != nil || code.Role == codegen.RoleStart {
+		if err := l.Pairs.agree(code, sc, p, l.Made); err != nil || code.Role == codegen.RoleStart {
 			return err
 		}
 	}
@@ -118,20 +128,23 @@ func (l *Layout) agree(code *codegen.Aggregate, p *reader.Probe) error {
 			l.Parts[i] = *part
 		default:
 			both, ok := known.In.Join(&part.In)
-			if !ok {
+			if !ok && !sc.lack(&part.In, l.Wanted.By[i], otherForm(&part.In, &known.In)) {
 				return otherKind(l.Wanted.By[i], p)
 			}
-			if !l.Made {
+			if !ok {
+				*part = codegen.Part{In: part.In, Mark: l.markOf(sc, l.Wanted.By[i]), Size: known.Size, Offset: part.Offset}
+			}
+			if ok && !l.Made {
 				l.Parts = slices.Clone(l.Parts)
 				l.Parts[i].In = both
 			}
 		}
 	}
 	both, ok := l.Value.Join(&code.Value)
-	if !ok {
+	if !ok && !sc.lack(&code.Value, l.Wanted.Value, otherForm(&code.Value, &l.Value)) {
 		return otherKind(l.Wanted.Value, p)
 	}
-	if !l.Made {
+	if ok && !l.Made {
 		l.Value = both
 	}
 	return l.wordsFit(code)

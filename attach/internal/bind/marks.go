@@ -44,6 +44,9 @@ func (l *Layout) markMissing(code *codegen.Aggregate, names []string, sc *Schema
 // markOf returns the mark of an argument that can never be read at a site.
 func (l *Layout) markOf(sc *Schema, name string) uint8 {
 	reason := shape.ErrTooManyParts // a string whose read would be one too many
+	if err := sc.lacking.of(name); err != nil {
+		reason = err
+	}
 	for _, name := range namesOf(name) {
 		if f, err := sc.Resolve(name); err == nil && f.Err != nil {
 			reason = f.Err

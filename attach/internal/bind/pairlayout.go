@@ -149,7 +149,7 @@ func programWords(c site.Carrier, p *reader.Probe) ([2]codegen.Input, error) {
 
 // agree checks that the keys of starts and ends can be equal, and that all starts
 // note the same arguments.
-func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe, made bool) error {
+func (l *PairLayout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe, made bool) error {
 	if l.parts == nil {
 		if l.KeySize != 0 && l.KeySize != code.PairSize { // the map has been made
 			return fmt.Errorf("%w: the key of %s could not be read at the probes found first", ErrAggregation, site.Name(p))
@@ -157,7 +157,10 @@ func (l *PairLayout) agree(code *codegen.Aggregate, p *reader.Probe, made bool) 
 		l.parts, l.KeySize = code.Pair, code.PairSize
 	}
 	if i := differing(l.parts, code.Pair); i >= 0 {
-		return otherKind(l.Key[i], p)
+		if !sc.lack(&code.Pair[i].In, l.Key[i], otherForm(&code.Pair[i].In, &l.parts[i].In)) {
+			return otherKind(l.Key[i], p)
+		}
+		return nil // none of the site's events has a partner
 	}
 	if code.Role == codegen.RoleStart && len(l.startArgs) > 0 {
 		for i := range code.Parts { // a start that cannot read a part leaves room for what others note

@@ -26,6 +26,7 @@ type Schema struct {
 	local    bool
 	saved    bool // in a file
 	recorded site.Recorded
+	lacking  *lacking // nil unless the site is bound though something does not fit it
 	// onlyRecords says that what is bound is tested on records of a layout that is settled.
 	onlyRecords bool
 }

@@ -47,8 +47,14 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 		}
 		schemas[i] = sc
 	}
+	b.bindOthers(plan, schemas)
 	if b.Aggregate != nil {
 		b.Aggregate.settle(plan, schemas)
+	}
+	for i, sc := range schemas {
+		if sc != nil {
+			plan[i].Uncomputed = b.uncomputed(sc)
+		}
 	}
 	shared, seen := map[string]*codegen.Signature{}, map[*Schema]bool{}
 	for _, sc := range schemas {

@@ -107,7 +107,7 @@ func (t *StringArg) reads() int {
 
 // stringArg returns how argument arg of p is to be read as a string, nil if it is not.
 // An option for some probes comes first; one for all applies to every argument
-// that may be a pointer, if the probe has the argument for the length. Then comes what
+// that may be a pointer, as NULL may, if the probe has the argument for the length. Then comes what
 // is known of the argument, nil if it is not known to be text.
 func (b *Binder) stringArg(p *reader.Probe, arg string, op *operand.Operand, isFloat bool, known *StringArg) *StringArg {
 	word := uint8(8)
@@ -126,7 +126,7 @@ func (b *Binder) stringArg(p *reader.Probe, arg string, op *operand.Operand, isF
 		switch {
 		case t.probes != nil && t.probes.Match(p.Path, p.Provider, p.Name):
 			return t
-		case t.probes != nil || general != nil || op.Kind == operand.Const || op.Size != word || isFloat:
+		case t.probes != nil || general != nil || op.Kind == operand.Const && op.Value != 0 || op.Size != word || isFloat:
 		case t.length == "" || lengthArg(p, t.length) != nil:
 			general = t
 		}

@@ -28,6 +28,8 @@ type Report struct {
 	Late     time.Duration
 	Notes    []string
 	Local    bool
+
+	Uncomputed []error
 }
 
 // Site is a probe site: what was decided and done about it, and what attaching
@@ -55,7 +57,7 @@ type Recorded struct {
 // probe points to, which does not change.
 func (s *Site) Snapshot() Report {
 	r := s.Report
-	r.Notes, r.ArgErrs = slices.Clone(r.Notes), slices.Clone(r.ArgErrs)
+	r.Notes, r.ArgErrs, r.Uncomputed = slices.Clone(r.Notes), slices.Clone(r.ArgErrs), slices.Clone(r.Uncomputed)
 	return r
 }
 
