@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/demo"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
@@ -107,7 +108,7 @@ func startService(ctx context.Context, stderr io.Writer) (hello demo.Hello, stop
 		return hello, nil, err
 	}
 	cmd := exec.CommandContext(ctx, exe, "demo-service")
-	cmd.Stderr = stderr
+	cmd.Stderr = printable.Behind(stderr)
 	cmd.Env = append([]string{"USDT_LOCAL=1"}, os.Environ()...) // the last value counts
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -197,6 +198,7 @@ func demoWithout(p *attach.PrivilegeError, hello demo.Hello, stdout, stderr io.W
 	}
 	fmt.Fprintf(stdout, "Attaching takes %s, which this process lacks. What can be seen without, by sdtdump -p %d --probe '%s':\n\n", missing, hello.PID, demoProbes)
 	sdtdump.Run([]string{"-p", fmt.Sprint(hello.PID), "--probe", demoProbes}, stdout, stderr)
-	fmt.Fprintf(stderr, "\nsdttrace: %v; run: %s\n", p, privileged([]string{"demo"}))
+	fmt.Fprintln(stderr)
+	fmt.Fprintf(stderr, "sdttrace: %v; run: %s\n", p, privileged([]string{"demo"}))
 	return errReported
 }

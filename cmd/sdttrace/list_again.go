@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // listing is a list that is made again and again.
@@ -22,7 +24,7 @@ func (l *listing) print(ctx context.Context, stdout, stderr io.Writer) error {
 	if !l.json {
 		on = newScreen(stdout)
 	}
-	stderr = on.above(stderr)
+	stderr = printable.Writer(on.above(printable.Behind(stderr)))
 	tick := time.NewTicker(l.interval)
 	defer tick.Stop()
 	changes, stop := on.changes()
@@ -30,7 +32,7 @@ func (l *listing) print(ctx context.Context, stdout, stderr io.Writer) error {
 	var said bytes.Buffer
 	for {
 		var says bytes.Buffer
-		found, err := l.read(&says)
+		found, err := l.read(printable.Writer(&says))
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -38,10 +40,10 @@ func (l *listing) print(ctx context.Context, stdout, stderr io.Writer) error {
 			return err
 		}
 		if !bytes.Equal(says.Bytes(), said.Bytes()) { // not the same again and again
-			if _, err := stderr.Write(says.Bytes()); err != nil {
+			said = says
+			if err := writeLines(stderr, says.Bytes()); err != nil {
 				return err
 			}
-			said = says
 		}
 		if err := l.write(found, on, stdout); err != nil {
 			return outputError(err)
@@ -57,6 +59,16 @@ func (l *listing) print(ctx context.Context, stdout, stderr io.Writer) error {
 			}
 		}
 	}
+}
+
+// writeLines writes messages, each by itself.
+func writeLines(w io.Writer, messages []byte) error {
+	for line := range bytes.Lines(messages) {
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write writes a list: in JSON with its time, as text below a line that has it.

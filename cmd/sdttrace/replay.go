@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/tracefile"
@@ -61,7 +60,7 @@ flight recorders keep none.`,
 			if err != nil {
 				return err
 			}
-			f.replayed.announceUnreadable(printable.Writer(stderr))
+			f.replayed.announceUnreadable(stderr)
 			if err := f.checkGiven(cmd.Flags()); err != nil {
 				return usageError{err}
 			}

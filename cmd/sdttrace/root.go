@@ -43,9 +43,11 @@ func (e usageError) Unwrap() error { return e.error }
 // errReported is the error of a command that has reported the reason on stderr.
 var errReported = errors.New("failed")
 
-// run runs the command and returns its exit code. When ctx is done, it detaches,
+// run runs the command and returns its exit code. All that it says on stderr passes through
+// package printable here, so that nothing that names files and programs can forget to. When ctx is done, it detaches,
 // prints a summary and returns.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	stderr = printable.Writer(stderr)
 	root := newRootCommand(stdout, stderr)
 	root.InitDefaultCompletionCmd()
 	checkArgs(root)
@@ -53,20 +55,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	var usage usageError
 	var interrupted *interruption
-	stderr = printable.Writer(stderr)
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "sdttrace: %v\nTry 'sdttrace --help'.\n", err)
+		report(stderr, err, "")
+		fmt.Fprintln(stderr, "Try 'sdttrace --help'.")
 		return exitUsage
 	case !errors.Is(err, errReported):
-		fmt.Fprintf(stderr, "sdttrace: %v%s\n", err, remedy(err, args))
+		report(stderr, err, remedy(err, args))
 	}
 	if errors.As(err, &interrupted) {
 		return exitSignal + int(interrupted.by)
 	}
 	return exitFailed
+}
+
+// report writes a line for each of the errors that are joined, and what helps behind the last.
+func report(stderr io.Writer, err error, remedy string) {
+	all := printable.Joined(err)
+	for i, err := range all {
+		if i < len(all)-1 {
+			fmt.Fprintf(stderr, "sdttrace: %v\n", err)
+		} else {
+			fmt.Fprintf(stderr, "sdttrace: %v%s\n", err, remedy)
+		}
+	}
 }
 
 func newRootCommand(stdout, stderr io.Writer) *cobra.Command {

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // screen is a part of a terminal, at its cursor, in which each frame takes the place of
@@ -34,7 +36,7 @@ const (
 // newScreen returns the screen of a writer, nil if that is no terminal on which text can
 // be drawn.
 func newScreen(w io.Writer) *screen {
-	f, ok := w.(*os.File)
+	f, ok := printable.Behind(w).(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
 		return nil
 	}

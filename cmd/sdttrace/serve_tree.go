@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/serve"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // treeAge is how old a tree may be that is shown again: several pages cost no more than one.
@@ -34,7 +35,7 @@ func (t *probeTree) read(ctx context.Context) (*serve.Tree, error) {
 		began := time.Now()
 		var l lister
 		var says bytes.Buffer
-		if err := l.readWatched(ctx, t.pids, &says); err != nil && !errors.Is(err, errNoneMatches) {
+		if err := l.readWatched(ctx, t.pids, printable.Writer(&says)); err != nil && !errors.Is(err, errNoneMatches) {
 			return nil, err
 		}
 		t.at, t.probes = began, l.probes

@@ -35,6 +35,6 @@ func (h *heldOutput) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.released = true
-	h.w.Write(h.held)
+	writeLines(h.w, h.held)
 	h.held = nil
 }

@@ -56,9 +56,9 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 		defer f.costs.close()
 	}
 	run := func(_ searcher, print func() error) error { return print() }
-	commandOutput := stderr
+	commandOutput := printable.Behind(stderr)
 	on := f.screen(stdout, stderr)
-	stderr = &serialWriter{w: printable.Writer(on.above(stderr))}
+	stderr = &serialWriter{w: printable.Writer(on.above(printable.Behind(stderr)))}
 	if len(f.command) > 0 {
 		c, err := f.startCommand(commandOutput)
 		if err != nil {
@@ -239,7 +239,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	where := (*attach.WhereError)(nil) // --snapshot-on is compared with the probes that were found
 	wrong := errors.As(traceErr, &where)
 	if traceErr != nil && !wrong {
-		fmt.Fprintf(stderr, "sdttrace: %v\n", traceErr)
+		report(stderr, traceErr, "")
 	}
 	if st, err := s.Stats(); err == nil && traceErr == nil && st.Fired+st.Missed == 0 && f.held != nil && !f.quiet {
 		fmt.Fprintln(stderr, "sdttrace: the command fired none of them; processes that it starts are not traced")

@@ -54,13 +54,13 @@ func (l *lister) readWatched(ctx context.Context, pids []int, stderr io.Writer) 
 	for attempt := 0; ; attempt++ {
 		var said bytes.Buffer
 		now := *l
-		err := now.read(ctx, pids, &said)
+		err := now.read(ctx, pids, printable.Writer(&said))
 		unknown, unseen := now.findWatchers()
 		if unknown > 0 && len(unseen) == 0 && err == nil && attempt < rereads {
 			continue
 		}
 		*l = now
-		stderr.Write(said.Bytes())
+		writeLines(stderr, said.Bytes())
 		if unknown > 0 {
 			why := "no BPF link, perf event or line of uprobe_events has them"
 			if len(unseen) > 0 {

@@ -1,6 +1,8 @@
 package printable
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -29,6 +31,41 @@ func AppendJSON(dst, json []byte) []byte {
 		json = json[size:]
 	}
 	return dst
+}
+
+// MarshalShown returns the JSON of v for programs that show all of its strings, as pages do. The
+// strings are escaped as by [Append]: decoded, U+202E is the six characters \u202e.
+func MarshalShown(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil || isPlain(string(text)) && !bytes.ContainsRune(text, '\\') {
+		return text, err
+	}
+	out := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == '\\' { // only in strings, as encoding/json writes it
+			size = 2
+			switch text[1] {
+			case 'u':
+				size = 6
+				n, _ := strconv.ParseUint(string(text[2:size]), 16, 16)
+				r = rune(n)
+			case 'b', 'f', 'n', 'r', 't':
+				r = 0
+			}
+		}
+		if !strconv.IsPrint(r) {
+			out = append(out, '\\')
+			if text[0] != '\\' {
+				quoted := strconv.Quote(string(r))
+				out = append(out, quoted[1:len(quoted)-1]...)
+				text = text[size:]
+				continue
+			}
+		}
+		out, text = append(out, text[:size]...), text[size:]
+	}
+	return out, nil
 }
 
 // JSONWriter returns a writer that passes whole values through [AppendJSON] to w.

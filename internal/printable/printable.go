@@ -24,14 +24,47 @@ func String(s string) string {
 	return string(Append(nil, s))
 }
 
-// Writer returns a writer that passes each piece of text through [Append] to w, but
-// keeps newlines and tabs. It is for messages that contain names.
+// Writer returns a writer of messages to w. What is written at a time is one line, or a part of
+// one, and passes through [Append]; a newline at its end and tabs are kept. A newline within it
+// comes from a name, and would begin a line that looks like a message.
 func Writer(w io.Writer) io.Writer { return writer{w} }
+
+// Behind returns the writer behind one of [Writer], for what other programs write and for the
+// terminal's own sequences; any other writer is its own.
+func Behind(w io.Writer) io.Writer {
+	if w, ok := w.(writer); ok {
+		return w.w
+	}
+	return w
+}
+
+// Joined returns the errors that errors.Join has joined to err, each for a line of its own; else
+// err alone.
+func Joined(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	var lines []string
+	for _, e := range joined.Unwrap() {
+		all, lines = append(all, Joined(e)...), append(lines, e.Error())
+	}
+	if err.Error() != strings.Join(lines, "\n") {
+		return []error{err}
+	}
+	return all
+}
 
 type writer struct{ w io.Writer }
 
 func (w writer) Write(data []byte) (int, error) {
-	n, err := w.w.Write(appendText(nil, string(data), "\n\t"))
+	text, newline := strings.CutSuffix(string(data), "\n")
+	out := appendText(nil, text, "\t")
+	if newline {
+		out = append(out, '\n')
+	}
+	n, err := w.w.Write(out)
 	if err == nil {
 		return len(data), nil
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,9 +38,32 @@ func TestString(t *testing.T) {
 
 func TestWriter(t *testing.T) {
 	var out strings.Builder
-	n, err := fmt.Fprintf(printable.Writer(&out), "a\tb\n%s\n", "\x1b[2J")
-	if want := "a\tb\n\\x1b[2J\n"; err != nil || n != 9 || out.String() != want {
-		t.Errorf("wrote %d bytes, %v: %q, want 9 and %q", n, err, &out, want)
+	w := printable.Writer(&out)
+	n, err := fmt.Fprintf(w, "a\tb %s\n", "x\nsdttrace: FAKE\n\x1b[2J\u202e")
+	if want := "a\tb x\\nsdttrace: FAKE\\n\\x1b[2J\\u202e\n"; err != nil || n != 29 || out.String() != want {
+		t.Errorf("wrote %d bytes, %v: %q, want 29 and %q", n, err, &out, want)
+	}
+	if printable.Behind(w) != io.Writer(&out) || printable.Behind(&out) != io.Writer(&out) {
+		t.Error("another writer is behind it")
+	}
+}
+
+func TestJoined(t *testing.T) {
+	a, b, c := errors.New("a\nb"), errors.New("b"), errors.New("c")
+	for _, test := range []struct {
+		err  error
+		want []error
+	}{
+		{a, []error{a}},
+		{errors.Join(a, b), []error{a, b}},
+		{errors.Join(errors.Join(a, b), c), []error{a, b, c}},
+	} {
+		if got := printable.Joined(test.err); !slices.Equal(got, test.want) {
+			t.Errorf("%q: got %q, want %q", test.err, got, test.want)
+		}
+	}
+	if wrapped := fmt.Errorf("%w and %w", a, b); len(printable.Joined(wrapped)) != 1 {
+		t.Errorf("%q is taken apart", wrapped)
 	}
 }
 
@@ -58,6 +83,25 @@ func TestJSON(t *testing.T) {
 	var back string
 	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != text {
 		t.Errorf("decoded %q, %v, want %q", back, err, text)
+	}
+}
+
+func TestMarshalShown(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                 "plain",
+		"héllo <b>\"q\" a\\b":   "héllo <b>\"q\" a\\b",
+		"\x1b]0;t\a\n\t\x7f":    `\u001b]0;t\u0007\n\t\x7f`,
+		"\u202e\u009b\u2028":    `\u202e\u009b\u2028`,
+		"\U000e0001\u200b\xff!": `\U000e0001\u200b` + "\ufffd!",
+	} {
+		data, err := printable.MarshalShown(map[string]any{in: []any{in, 1.5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string][]any
+		if err := json.Unmarshal(data, &got); err != nil || len(got[want]) != 2 || got[want][0] != want {
+			t.Errorf("%q: %s is %q, %v, want %q", in, data, got, err, want)
+		}
 	}
 }
 
@@ -90,6 +134,11 @@ func FuzzAppend(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var text string
+		if shown, err := printable.MarshalShown(s); err != nil || json.Unmarshal(shown, &text) != nil {
+			t.Errorf("%q: %s, %v", s, shown, err)
+		}
+		check("what is shown", text)
 		escaped := printable.AppendJSON(nil, data)
 		check("JSON", string(escaped))
 		var want, got string

@@ -49,13 +49,14 @@ func (e errUsage) Unwrap() error { return e.error }
 // Run runs sdtdump with args, which do not begin with its name, and returns its
 // exit code.
 func Run(args []string, stdout, stderr io.Writer) int {
+	stderr = printable.Writer(stderr)
 	code := exitDone
 	cmd := command(stdout, stderr, &code)
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	if err := cmd.Execute(); err != nil {
-		fmt.Fprintf(printable.Writer(stderr), "sdtdump: %v\n", err)
+		fmt.Fprintf(stderr, "sdtdump: %v\n", err)
 		if errors.As(err, &errUsage{}) {
 			return exitUsage
 		}

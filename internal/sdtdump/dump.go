@@ -16,14 +16,15 @@ import (
 func dump(o *options, stdout, stderr io.Writer) (int, error) {
 	o.color = wantsColor(stdout)
 	d := &dumper{options: o}
-	if isTerminal(stderr) {
-		d.progress = newProgress(stderr, progressAfter)
+	talk := printable.Behind(stderr)
+	if isTerminal(talk) {
+		d.progress = newProgress(talk, progressAfter)
 	}
 	printers := formatOf(o.format)
 	if o.check {
 		printers = newCheck
 	}
-	d.out, d.stderr = printers(d.progress.behind(stdout), o), printable.Writer(d.progress.behind(stderr))
+	d.out, d.stderr = printers(d.progress.behind(stdout), o), printable.Writer(d.progress.behind(talk))
 	err := d.read()
 	d.progress.stop()
 	switch {
@@ -76,7 +77,9 @@ type dumper struct {
 // report reports an error and goes on.
 func (d *dumper) report(err error) {
 	d.failed++
-	fmt.Fprintf(d.stderr, "sdtdump: %v\n", err)
+	for _, err := range printable.Joined(err) {
+		fmt.Fprintf(d.stderr, "sdtdump: %v\n", err)
+	}
 }
 
 // nothing says why no probe was printed.

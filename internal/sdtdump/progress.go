@@ -3,9 +3,10 @@ package sdtdump
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"sync"
 	"time"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 const (
@@ -52,14 +53,9 @@ func (p *progress) show() {
 	if p.files == 0 {
 		return
 	}
-	what := []rune(p.what)
+	what := []rune(printable.String(p.what))
 	if len(what) > maxWhat {
 		what = append([]rune("…"), what[len(what)-maxWhat+1:]...)
-	}
-	for i, r := range what {
-		if !strconv.IsPrint(r) {
-			what[i] = '?'
-		}
 	}
 	fmt.Fprintf(p.w, "%s%d read, %s", eraseLine, p.files, string(what))
 	p.shown = true

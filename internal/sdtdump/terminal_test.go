@@ -72,7 +72,7 @@ func TestProgress(t *testing.T) {
 	io.WriteString(p.behind(w), "an error\n")
 	p.stop()
 	got := w.String()
-	line := eraseLine + "1 read, dir/?file"
+	line := eraseLine + "1 read, dir/\\x1bfile"
 	if !strings.HasPrefix(got, line) || !strings.Contains(got, line+eraseLine+"an error\n") {
 		t.Errorf("got %q, want the line %q, erased before the error", got, line)
 	}

@@ -75,10 +75,10 @@ internal/gate: attach internal/await internal/procfs notes reader
 internal/sdtdump: internal/printable internal/procfs internal/selector internal/version notes prototype reader
 internal/genman: internal/manpage internal/sdtdump
 cmd/sdtdump: internal/sdtdump
-cmd/sdttrace/internal/page: event symbols
-cmd/sdttrace/internal/perfetto: event notes symbols
+cmd/sdttrace/internal/page: event internal/printable symbols
+cmd/sdttrace/internal/perfetto: event internal/printable notes symbols
 cmd/sdttrace/internal/profile: event internal/printable symbols
-cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page
+cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
 cmd/sdttrace: attach cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/serve event internal/demo internal/gate internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/top internal/tracefile internal/version internal/watch notes prototype reader
 `
 

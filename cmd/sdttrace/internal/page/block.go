@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
-	"encoding/json"
 	"strings"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // block holds events in columns: one each for when, what, who and where, and one for each
@@ -215,7 +215,7 @@ func (b *block) encode(probes []*probe) []byte {
 		}
 	}
 	// Nothing in a head fails to be encoded.
-	text, _ := json.Marshal(h)
+	text, _ := printable.MarshalShown(h)
 	out := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(text)+len(data)), uint32(len(text)))
 	return append(append(out, text...), data...)
 }

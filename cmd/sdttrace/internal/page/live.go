@@ -4,9 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // Live returns a page without contents, which fetches them from the server that it comes
@@ -71,7 +72,7 @@ func (p *Page) Update(s Summary, ended bool, since Position) (*Update, error) {
 	h.Tail = len(u.tail)
 	h.Contents.Kept += uint64(p.current.rows())
 	var err error
-	u.head, err = json.Marshal(h)
+	u.head, err = printable.MarshalShown(h)
 	return u, err
 }
 

@@ -3,12 +3,13 @@ package page
 import (
 	"bufio"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"strings"
 	"time"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // Summary is what the page says of the session.
@@ -85,7 +86,7 @@ func (p *Page) Write(w io.Writer, s Summary) error {
 	defer p.mu.Unlock()
 	p.seal()
 	// What is encoded has neither functions nor channels, and no number that is none.
-	text, err := json.Marshal(p.contents(s))
+	text, err := printable.MarshalShown(p.contents(s))
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,10 @@ package perfetto
 
 import (
 	"math"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 func appendUint(dst []byte, field protowire.Number, v uint64) []byte {
@@ -19,9 +20,9 @@ func appendDouble(dst []byte, field protowire.Number, v float64) []byte {
 	return appendFixed(dst, field, math.Float64bits(v))
 }
 
-// appendText appends a string, which in protobuf is UTF-8.
+// appendText appends a string, which in protobuf is UTF-8, as it is shown.
 func appendText(dst []byte, field protowire.Number, s string) []byte {
-	return protowire.AppendString(protowire.AppendTag(dst, field, protowire.BytesType), strings.ToValidUTF8(s, "\uFFFD"))
+	return protowire.AppendString(protowire.AppendTag(dst, field, protowire.BytesType), printable.String(s))
 }
 
 func appendBytes(dst []byte, field protowire.Number, b []byte) []byte {

@@ -3,10 +3,11 @@ package profile
 import (
 	"io"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // WritePprof writes the profile for pprof. The labels of samples are what tells them apart
@@ -88,5 +89,5 @@ func (b *builder) function(name, file string) *profile.Function {
 	return f
 }
 
-// valid returns text as protobuf's strings have to be.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// valid returns text that protobuf, and terminals, take.
+func valid(s string) string { return printable.String(s) }

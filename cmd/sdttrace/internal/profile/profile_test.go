@@ -63,7 +63,7 @@ func TestProfile(t *testing.T) {
 	}
 	wants := []string{
 		"[2 5000000000] 3 map[comm:[co;mm] probe:[p:n] text:[a]] map[pid:[1]]",
-		"[1 -1000000000] 2 map[comm:[co;mm] probe:[p:n] text:[b\uFFFD]] map[pid:[2]]",
+		"[1 -1000000000] 2 map[comm:[co;mm] probe:[p:n] text:[b\\xff]] map[pid:[2]]",
 		"[1 1000000000] 3 map[comm:[co;mm] probe:[p:n] text:[a]] map[pid:[2]]",
 	}
 	if d := cmp.Diff(wants, got); d != "" {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"slices"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // tokenHeader has the token in requests of the page's program.
@@ -69,5 +71,5 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // refuse answers a stranger, who keeps no connection.
 func refuse(w http.ResponseWriter, why string) {
 	w.Header().Set("Connection", "close")
-	http.Error(w, why, http.StatusForbidden)
+	http.Error(w, printable.String(why), http.StatusForbidden)
 }

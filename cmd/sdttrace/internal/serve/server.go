@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // Options are what a server shows.
@@ -184,7 +185,7 @@ func (s *Server) answered(name string, request uint64, complete, gone bool) {
 func (s *Server) document(w http.ResponseWriter, _ *http.Request) {
 	html, policy, err := page.Live()
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, printable.String(err.Error()), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -217,7 +218,7 @@ func (s *Server) update(w http.ResponseWriter, r *http.Request) {
 		if !pauses || ended {
 			var err error
 			if u, err = s.o.Page.Update(s.o.Summary(), ended, since); err != nil {
-				http.Error(w, err.Error(), http.StatusInternalServerError)
+				http.Error(w, printable.String(err.Error()), http.StatusInternalServerError)
 				return
 			}
 		}
@@ -240,12 +241,17 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) {
 	}
 	t, err := s.o.Tree(r.Context())
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, printable.String(err.Error()), http.StatusInternalServerError)
 		return
 	}
 	t.Attach = s.o.Change != nil
+	text, err := printable.MarshalShown(t)
+	if err != nil {
+		http.Error(w, printable.String(err.Error()), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(t) // the browser may be gone
+	w.Write(text) // the browser may be gone
 }
 
 // maxChange bounds a request.
@@ -258,16 +264,16 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxChange)).Decode(&c); err != nil {
-		http.Error(w, "want a probe as JSON: "+err.Error(), http.StatusBadRequest)
+		http.Error(w, printable.String("want a probe as JSON: "+err.Error()), http.StatusBadRequest)
 		return
 	}
 	err := s.o.Change(r.Context(), c)
 	var request RequestError
 	switch {
 	case errors.As(err, &request):
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		http.Error(w, printable.String(err.Error()), http.StatusBadRequest)
 	case err != nil:
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, printable.String(err.Error()), http.StatusInternalServerError)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
