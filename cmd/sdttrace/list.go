@@ -32,9 +32,9 @@ func newListCommand(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "list [flags] [PROBE...]",
 		Short: "List the probes of processes and who watches them",
 		Long: `list prints the probes that are mapped in processes, with the number of tracers
-that each semaphore counts, the state of the site, and who watches it. A site is
-clean, int3 (traced through a breakpoint) or call (traced through a call, which is
-faster). Watchers are the processes that hold BPF links or perf events, and
+where a semaphore says that there are some, the state of the site, and who watches
+it. A site is clean, int3 (traced through a breakpoint) or call (traced through a
+call, which is faster). Watchers are the processes that hold BPF links or perf events, and
 "tracefs" for an event that is enabled in uprobe_events, whose name follows in
 parentheses; "shared-memory" stands for a tracer without privileges, "recorder" for
 the flight recorder of the process, which is not counted. "?" marks a process that
@@ -317,7 +317,7 @@ func (l *lister) text(w io.Writer) error {
 		p := &l.probes[i]
 		watched := "-"
 		if p.Semaphore != nil {
-			watched = fmt.Sprint(int(*p.Semaphore) + int(p.Local))
+			watched = fmt.Sprint(p.count())
 		}
 		if l.verbose {
 			arguments = p.declared() + "\t"

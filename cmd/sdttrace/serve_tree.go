@@ -59,7 +59,7 @@ func (t *probeTree) tree() *serve.Tree {
 		}
 		watched := -1
 		if p.Semaphore != nil {
-			watched = int(*p.Semaphore) + int(p.Local)
+			watched = p.count()
 		}
 		out.Probes[n].Processes = append(out.Probes[n].Processes, serve.Process{
 			PID: p.PID, Comm: p.Comm, Path: p.Path, Watched: watched, State: p.State, By: p.by(),

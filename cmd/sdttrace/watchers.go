@@ -18,6 +18,26 @@ func (p *liveProbe) watched() bool {
 	return p.Semaphore != nil && *p.Semaphore > 0 || p.State == reader.Int3Site.String() || p.State == reader.CallSite.String()
 }
 
+// count returns how many tracers watch the probe, as far as its semaphore says that some
+// do. The semaphore itself counts breakpoints: one for each site that has it, and for each
+// copy of a site where segments of the file share pages.
+func (p *liveProbe) count() int {
+	if *p.Semaphore == 0 {
+		return int(p.Local)
+	}
+	tracers := map[watch.Watcher]bool{}
+	for _, w := range p.Watchers {
+		switch {
+		case w.Maybe:
+		case w.PID != 0:
+			tracers[watch.Watcher{PID: w.PID}] = true
+		default:
+			tracers[w] = true
+		}
+	}
+	return max(1, len(tracers)) + int(p.Local)
+}
+
 // findWatchers adds the watchers of the probes. It searches the machine only if
 // some probe is watched. It returns how many probes have watchers that it did not find,
 // and why not.

@@ -86,6 +86,38 @@ func TestWatchers(t *testing.T) {
 	awaitWatchers(t, pid, provider)
 }
 
+// TestWatchedOnce checks that one tracer counts once, and two as two, where the kernel
+// raises a semaphore for each copy of a site.
+func TestWatchedOnce(t *testing.T) {
+	needs.Tools(t, "ld.lld")
+	dir := commands(t, "sdttrace")
+	program := needs.Compile(t, "../../attach/testdata/guarded.c", "gcc", "-O1", "-fuse-ld=lld", "-ldl")
+	p := tracee.StartVictim(t, exec.Command(program))
+	p.Do("began")
+	await := func(want string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			stdout.Reset()
+			run(context.Background(), []string{"list", "-p", fmt.Sprint(p.PID()), "guarded:*"}, &stdout, &stderr)
+			if lines := strings.Split(stdout.String(), "\n"); len(lines) > 1 && len(strings.Fields(lines[1])) > 3 && strings.Fields(lines[1])[3] == want {
+				return
+			}
+		}
+		t.Fatalf("list prints %s and says %s, want %s watchers", &stdout, &stderr, want)
+	}
+	await("0")
+	sdttrace := filepath.Join(dir, "sdttrace")
+	_, stopFirst := startTracer(t, sdttrace, "-p", fmt.Sprint(p.PID()), "guarded:hit")
+	await("1")
+	_, stopSecond := startTracer(t, sdttrace, "--count", program+":guarded:hit")
+	await("2")
+	stopFirst()
+	await("1")
+	stopSecond()
+	await("0")
+}
+
 // TestWatchedByBpftrace does so with bpftrace.
 func TestWatchedByBpftrace(t *testing.T) {
 	needs.Tools(t, "bpftrace")
