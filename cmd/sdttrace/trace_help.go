@@ -51,7 +51,9 @@ are not known: an argument that the function does not have shows what is left in
 its register. sdttrace refuses returns where tracing them would crash the program:
 in Go, and where C++ exceptions or Rust panics may pass. uprobe:PATH:FUNC+0x1f
 traces one instruction, uprobe:PATH:0x401136 the one at that address in the file,
-as objdump prints it. An instruction must begin there, and has no arguments.
+as objdump prints it. An instruction must begin there, and has no arguments. Left out
+are instructions that Linux executes wrongly under a probe, as many vector instructions
+with which functions of libm and libc begin; sdttrace list says which, and why.
 
 sdttrace starts CMD, traces it without its children, and ends it if sdttrace has
 to end first. CMD is stopped, as by SIGSTOP, after each exec and each time its

@@ -125,6 +125,8 @@ func siteError(err error) error {
 	switch {
 	case errors.Is(err, enotsupp):
 		return fmt.Errorf("the kernel cannot probe the instruction at the site: %w", err)
+	case errors.Is(err, unix.ENOEXEC):
+		return fmt.Errorf("the kernel does not know the instruction at the site: %w", err)
 	case errors.Is(err, unix.EINVAL):
 		return fmt.Errorf("the kernel refused the site; another tracer may hold it with another semaphore: %w", err)
 	}

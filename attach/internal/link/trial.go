@@ -16,7 +16,10 @@ import (
 // Refuses reports whether the kernel refuses the instruction with which code
 // begins. It attaches to a copy that this process maps and never runs: the kernel
 // checks an instruction only where it is mapped.
-func Refuses(code []byte) bool { return errors.Is(tryProbe(code), enotsupp) }
+func Refuses(code []byte) bool {
+	err := tryProbe(code)
+	return errors.Is(err, enotsupp) || errors.Is(err, unix.ENOEXEC)
+}
 
 // trialOffset is where the code is.
 const trialOffset = 16

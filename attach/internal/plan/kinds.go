@@ -13,7 +13,7 @@ type kind struct {
 // kinds are the kinds of sites. A probe has the first kind that fits.
 var kinds = []kind{
 	{"USDT", isUSDT, []func(*Planner, *site){
-		(*Planner).nops, (*Planner).semaphore, (*Planner).copies, (*Planner).sharedSite,
+		(*Planner).nops, (*Planner).opcode, (*Planner).semaphore, (*Planner).copies, (*Planner).sharedSite,
 	}},
 	{"function return", isReturn, []func(*Planner, *site){
 		(*Planner).resolver, (*Planner).returnAddress, (*Planner).nops, (*Planner).opcode, (*Planner).copies,

@@ -93,10 +93,11 @@ func isNop5(code []byte) bool {
 	for i < len(code) && isPrefix(code[i]) {
 		i++
 	}
+	exchange := i > 0 && code[i-1]&0xf1 == 0x41 // of %r8
 	code = code[i:]
 	switch {
 	case len(code) > 0 && code[0] == 0x90:
-		return i+1 == 5
+		return i+1 == 5 && !exchange
 	case len(code) < 3 || code[0] != 0x0f || code[1] != 0x1f || code[2]>>3&7 != 0:
 		return false
 	}
@@ -117,4 +118,14 @@ func isNop5(code []byte) bool {
 		size += 4
 	}
 	return i+size == 5
+}
+
+// isPrefix reports whether c comes before the opcode of a 64-bit instruction
+// that can be probed.
+func isPrefix(c byte) bool {
+	switch c {
+	case 0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3: // %fs, %gs, sizes, repetition
+		return true
+	}
+	return c&0xf0 == 0x40 // REX
 }

@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// instructions are instructions at which the kernel does harm, or refuses to put a
+// probe, or neither.
+var instructions = []struct {
+	name    string
+	machine elf.Machine
+	code    string
+	reason  string // its beginning, "" for none
+}{
+	{"vmovd", elf.EM_X86_64, "c5f97ec0", "the kernel takes this vector instruction (opcode 7e) for a conditional jump"},
+	{"vpshufd", elf.EM_X86_64, "c5f970c044", "the kernel takes this vector instruction (opcode 70) for a conditional jump"},
+	{"vzeroupper", elf.EM_X86_64, "c5f877", "the kernel takes this vector instruction (opcode 77) for a conditional jump"},
+	{"vpbroadcastb with EVEX", elf.EM_X86_64, "62e27d487ac6", "the kernel takes this vector instruction (opcode 7a) for a conditional jump"},
+	{"vpgatherdd", elf.EM_X86_64, "c4e269900c87", "the kernel takes this vector instruction (opcode 90) for a nop"},
+	{"vpsubsb", elf.EM_X86_64, "c5f9e8c0", "the kernel takes this vector instruction (opcode e8) for a call"},
+	{"vpor", elf.EM_X86_64, "c5f9ebc1", "the kernel takes this vector instruction (opcode eb) for a jump"},
+	{"vcmpps", elf.EM_X86_64, "c5f8c2c100", "the kernel takes this vector instruction (opcode c2) for a return"},
+	{"vpminsw", elf.EM_X86_64, "c5f9eac1", "the kernel takes this vector instruction (opcode ea) for a jump"},
+	{"vfmsub132ps", elf.EM_X86_64, "c4e2719ac2", "the kernel takes this vector instruction (opcode 9a) for a call"},
+	{"vfnmadd132ss", elf.EM_X86_64, "c4e2719dc2", "the kernel takes this vector instruction (opcode 9d) for a popf"},
+	{"vmovd, 32 bits", elf.EM_386, "c5f97ec0", "the kernel takes this vector instruction (opcode 7e) for a conditional jump"},
+	{"les", elf.EM_386, "c47e00", "asked"},
+	{"vxorps", elf.EM_X86_64, "c5f857c0", ""},
+	{"vaddps with EVEX", elf.EM_X86_64, "62f17c4858c1", ""},
+	{"vpaddd", elf.EM_X86_64, "c5f9fec1", ""},
+	{"vmovd from a register", elf.EM_X86_64, "c5f96ec0", "asked"},
+	{"vpmaskmovd taken for mov to ss", elf.EM_X86_64, "c4e2718e17", "the kernel cannot probe an instruction that loads the stack segment"},
+	{"vpcomb of XOP", elf.EM_X86_64, "8fe870ccc100", "the kernel does not know the registers of XOP"},
+	{"mov with REX2", elf.EM_X86_64, "d5108bc1", "the kernel does not know the registers of XOP"},
+	{"add of APX", elf.EM_X86_64, "62f47c1801c1", "the kernel does not know the registers of XOP"},
+	{"pop", elf.EM_X86_64, "8f00", ""},
+	{"xchg %rax,%r8", elf.EM_X86_64, "4990", "the kernel takes this exchange"},
+	{"xchg with four prefixes", elf.EM_X86_64, "6666664990", "the kernel takes this exchange"},
+	{"xchg %rax,%r9", elf.EM_X86_64, "4991", ""},
+	{"nop", elf.EM_X86_64, "90", ""},
+	{"pause", elf.EM_X86_64, "f390", ""},
+	{"pushf", elf.EM_X86_64, "9c", "pushf would store"},
+	{"pushf, 32 bits", elf.EM_386, "9c", "pushf would store"},
+	{"syscall", elf.EM_X86_64, "0f05", "a system call would return"},
+	{"sgdt", elf.EM_X86_64, "0f0100", "the kernel emulates"},
+	{"smsw", elf.EM_X86_64, "0f01e0", "the kernel emulates"},
+	{"xgetbv", elf.EM_X86_64, "0f01d0", ""},
+	{"verr", elf.EM_X86_64, "0f00e0", ""},
+	{"rep movsb", elf.EM_X86_64, "f3a4", "the probe would fire at each repetition"},
+	{"rep stosq", elf.EM_X86_64, "f348ab", "the probe would fire at each repetition"},
+	{"movsb", elf.EM_X86_64, "a4", ""},
+	{"rep ret", elf.EM_X86_64, "f3c3", ""},
+	{"a REX prefix before another", elf.EM_X86_64, "48668b0500000000", "the kernel misses a REX prefix"},
+	{"two REX prefixes", elf.EM_X86_64, "4148e800000000", "the kernel misses a REX prefix"},
+	{"inc, dec, 32 bits", elf.EM_386, "4148", ""},
+	{"five prefixes", elf.EM_X86_64, "646667f2f38b00", "the kernel takes the fifth prefix"},
+	{"five equal prefixes", elf.EM_X86_64, "66666666668b00", ""},
+	{"far call", elf.EM_X86_64, "ff18", "the kernel does not mend the return address of a far call"},
+	{"call", elf.EM_X86_64, "ff10", ""},
+	{"seto behind rep", elf.EM_X86_64, "f30f900500000000", "the kernel misses the operand"},
+	{"in", elf.EM_X86_64, "ec", "asked"},
+	{"lock", elf.EM_X86_64, "f00fc100", "the kernel cannot probe an instruction with a lock"},
+	{"ldr of a vector register", elf.EM_AARCH64, "4000005c", "the kernel would load the vector register"},
+	{"ldr of a general register", elf.EM_AARCH64, "40000058", ""},
+	{"ldr from a base", elf.EM_AARCH64, "000040fd", ""},
+}
+
+// TestMisjudged checks what is decided about instructions at entries, within functions,
+// at returns, and at probes that are no nops.
+func TestMisjudged(t *testing.T) {
+	fn := &reader.Function{Symbols: []string{"f"}, Address: 0x1000}
+	sites := map[string]reader.Probe{"entry": fn.Entry(), "within": fn.At(4), "return": fn.Return(), "USDT": {}}
+	for _, test := range instructions {
+		for kind, p := range sites {
+			code, err := hex.DecodeString(test.code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Machine, p.Class = test.machine, elf.ELFCLASS64; test.machine == elf.EM_386 {
+				p.Class = elf.ELFCLASS32
+			}
+			asked := false
+			s := site{probe: &p, object: &operand.Object{Window: append(code, make([]byte, 64)...)}}
+			pl := &Planner{pageSize: 4096, try: func([]byte) bool { asked = true; return true }}
+			checks := kindOf(&p).checks
+			if test.reason == "" { // later checks want the whole file
+				checks = []func(*Planner, *site){(*Planner).nops, (*Planner).opcode}
+			}
+			for _, check := range checks {
+				if s.Reason == nil {
+					check(pl, &s)
+				}
+			}
+			switch {
+			case test.reason == "asked":
+				if !asked || s.Reason == nil || errors.Is(s.Reason, ErrUnsafe) {
+					t.Errorf("%s, %s: kernel asked: %t, reason %v; want its refusal", test.name, kind, asked, s.Reason)
+				}
+			case test.reason == "" && asked: // it refuses in this test
+			case test.reason == "" && s.Reason != nil, test.reason != "" && (s.Reason == nil || !strings.HasPrefix(s.Reason.Error(), test.reason)):
+				t.Errorf("%s, %s: reason %v, want %q", test.name, kind, s.Reason, test.reason)
+			case s.Reason != nil && !errors.Is(s.Reason, ErrUnsafe) && !strings.HasPrefix(test.reason, "the kernel cannot probe"):
+				t.Errorf("%s, %s: reason %v, want one that wraps ErrUnsafe", test.name, kind, s.Reason)
+			}
+		}
+	}
+}
