@@ -28,7 +28,8 @@ const traceHelp = `sdttrace attaches to USDT probes and prints an event each tim
 PROBE is [PATH:]PROVIDER:NAME; '*', '?' and [...] stand for any characters in
 each part. Without -p and CMD, probes are traced in all processes, also those
 that start later; a PATH with a '/', or the files that it names by '*', need not
-be running yet. --rescan finds probes that appear while sdttrace runs; with
+be running yet. --rescan finds probes that appear while sdttrace runs, except in
+programs that end before the next rescan: name these by a PATH or --exe. With
 --wait sdttrace may start before any probe matches, and a PATH need not exist.
 --comm and --exe wait for processes, too, and the kernel selects events by them.
 The FILE of --exe, with the libraries that it is linked with, is attached to at
