@@ -87,8 +87,9 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if err == nil {
 		err = t.maps.addSelection(o)
 	}
-	if err == nil && t.kind.Slow() {
-		err = t.maps.addStop()
+	together := t.together()
+	if err == nil && (together || t.kind.Slow()) {
+		t.maps.Stopped, err = newSwitch(together)
 	}
 	if err == nil && t.sharing != nil {
 		err = t.maps.addProcesses(t.procs)
@@ -129,10 +130,26 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if t.attached == nil {
 		t.attached = site.Unattached(plan)
 	}
-	if t.kind.Slow() {
-		t.attached.Halt = t.maps.stop
+	if together || t.kind.Slow() {
+		t.attached.Halt, t.attached.Slow = t.maps.stop, t.kind.Slow()
 	}
+	if !together {
+		return nil
+	}
+	if err := turn(t.maps.Stopped, 0); err != nil {
+		t.attached.Close()
+		t.attached.Wait(context.WithoutCancel(ctx))
+		return err
+	}
+	t.local.begun()
 	return nil
+}
+
+// together reports whether all sites begin and end at the same time: what is matched, now or
+// when a recording is read, would otherwise have starts whose ends were not seen, which later
+// ends would be taken for.
+func (t *tracing) together() bool {
+	return t.layout != nil && t.layout.Pairs != nil || t.options.keep
 }
 
 // find looks for sites for the first time.

@@ -40,6 +40,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	numbers, inKeys := t.give(plan, schemas)
 	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
 	t.local.watch(ctx, plan, schemas, numbers)
+	t.local.begun()
 	if t.maps == nil {
 		noteLate(plan, since)
 		t.attached.Adopt(site.Unattached(plan))
@@ -53,6 +54,13 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	if scratch > 0 {
 		defer m.Scratch.Close() // the programs that use the map hold it
 	}
+	if t.together() {
+		if m.Gate, err = newSwitch(true); err != nil {
+			refuse(err)
+			return
+		}
+		defer m.Gate.Close() // the programs that use it hold it
+	}
 	refused, err := t.load(ctx, signatures, &m)
 	if err == nil {
 		err = leaveOut(plan, schemas, refused)
@@ -65,6 +73,11 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	if err != nil {
 		refuse(err)
 		return
+	}
+	if m.Gate != nil {
+		if err := turn(m.Gate, 0); err != nil {
+			t.fail(err)
+		}
 	}
 	site.Follow(plan, followers)
 	noteLate(plan, since)

@@ -77,6 +77,9 @@ type Latency struct{ totals }
 // of its arguments. A pair counts if both its start and its end pass. Starts and
 // ends that do not pass are matched all the same.
 //
+// What fires before all sites are attached to is left out, and so is what fires once they
+// are being left: each pair has happened in full. Sites that are found later begin together.
+//
 // what and opts may be nil. In [Stats] both events of a pair are received. Starts
 // and ends without a partner, or that did not pass, are filtered, and forgotten
 // starts are lost; see [Latency.Pairs].

@@ -25,11 +25,11 @@ func signaturesOf(plan site.Plan, schemas []*bind.Schema) (signatures []*codegen
 	return signatures
 }
 
-// unknown returns those signatures for which there is no program yet, and the
-// size of the scratch memory that they need.
+// unknown returns the signatures that need a program, and the size of the scratch memory that
+// these need: those that have none yet or, where sites begin together, all.
 func (t *tracing) unknown(signatures []*codegen.Signature) (out []*codegen.Signature, scratch int) {
 	for _, sig := range signatures {
-		if _, ok := t.progs.find(sig); ok {
+		if _, ok := t.progs.find(sig); ok && !t.together() {
 			continue
 		}
 		out = append(out, sig)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -24,8 +25,9 @@ import (
 type local struct {
 	*rings
 	options    *settings
-	only       bool // sites of processes that offer nothing are refused
-	pairs      bool // a latency, which tests conditions itself
+	begins     *atomic.Uint64 // when the sites that are being watched record all, 0 before
+	only       bool           // sites of processes that offer nothing are refused
+	pairs      bool           // a latency, which tests conditions itself
 	offers     *offers
 	recordings *recordings   // nil if processes are traced
 	refusals   map[int]error // why there is no session with a process, during a look
@@ -45,6 +47,7 @@ func (t *tracing) newLocal(o *settings) (*local, error) {
 	}
 	now := func() uint64 { return ring.Now() - uint64(ahead) }
 	l := &local{rings: newRings(t.layout == nil, o.Sample, now, t.fail), options: o, only: !o.Target.Via.attaches()}
+	l.together = t.together()
 	l.pairs, l.opened = t.layout != nil && t.layout.Pairs != nil, make(chan struct{})
 	if o.Rescan > 0 {
 		l.loaded = func() { t.Rescan(false) }
@@ -245,6 +248,7 @@ func (t *tracing) attachLocal(ctx context.Context, plan site.Plan, schemas []*bi
 	numbers, inKeys := t.give(plan, schemas)
 	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
 	t.local.watch(ctx, plan, schemas, numbers)
+	t.local.begun()
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -22,6 +23,7 @@ func (l *local) watch(ctx context.Context, plan site.Plan, schemas []*bind.Schem
 		l.recordings.watch(plan, schemas, numbers)
 		return
 	}
+	l.begins = new(atomic.Uint64)
 	select {
 	case <-l.opened:
 	default: // Open waits for this
@@ -46,6 +48,13 @@ func (l *local) watch(ctx context.Context, plan site.Plan, schemas []*bind.Schem
 				plan[i].Reason = err
 			}
 		}
+	}
+}
+
+// begun says that processes record at all sites that were watched last. l may be nil.
+func (l *local) begun() {
+	if l != nil && l.begins != nil {
+		l.begins.CompareAndSwap(0, l.now())
 	}
 }
 
@@ -80,7 +89,7 @@ func (l *local) watchProcess(pid int, places []int, plan site.Plan, schemas []*b
 		if l.options.Sample > 1 && whole {
 			s.Sample = uint32(l.options.Sample)
 		}
-		known = append(known, localSite{number: uint32(numbers[i]), schema: sc, tested: whole, sampled: new(uint64)})
+		known = append(known, localSite{number: uint32(numbers[i]), schema: sc, tested: whole, sampled: new(uint64), begun: l.begins})
 		sites, wanted = append(sites, s), append(wanted, i)
 	}
 	process.sites.Store(&known) // records may come at once

@@ -64,11 +64,22 @@ func (m *maps) addScratch(size int) (err error) {
 	return nil
 }
 
-// addStop creates the map by which programs are told to do nothing any more.
-func (m *maps) addStop() (err error) {
-	m.Stopped, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_stopped", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+// newSwitch creates a map by which programs are told to do nothing, and tells them so if off.
+func newSwitch(off bool) (*ebpf.Map, error) {
+	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_stopped", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	if err == nil && off {
+		err = turn(m, 1)
+	}
 	if err != nil {
-		return fmt.Errorf("create the switch of programs: %w", err)
+		return nil, fmt.Errorf("create the switch of programs: %w", err)
+	}
+	return m, nil
+}
+
+// turn turns a switch off, by 1, or on again, by 0.
+func turn(m *ebpf.Map, off uint64) error {
+	if err := m.Put(uint32(0), off); err != nil {
+		return fmt.Errorf("switch programs: %w", err)
 	}
 	return nil
 }
@@ -89,12 +100,7 @@ func (m *maps) addProcesses(procs *process.Set) (err error) {
 }
 
 // stop makes programs do nothing any more. Those that run already go on.
-func (m *maps) stop() error {
-	if err := m.Stopped.Put(uint32(0), uint64(1)); err != nil {
-		return fmt.Errorf("stop programs: %w", err)
-	}
-	return nil
-}
+func (m *maps) stop() error { return turn(m.Stopped, 1) }
 
 func (m *maps) Close() error {
 	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs} {

@@ -20,8 +20,11 @@ type rings struct {
 	sample  int           // one in so many events that pass here is delivered; 0 for all
 	now     func() uint64 // the clock of records
 	stopped atomic.Bool   // nothing is recorded any more
-	ending  func() error  // stopAll, once
-	wake    chan struct{} // closed by stop
+
+	together bool          // records from before all sites record, or after stop, are left out
+	closing  atomic.Uint64 // when stop began, 0 before
+	ending   func() error  // stopAll, once
+	wake     chan struct{} // closed by stop
 
 	batch   batch       // what next returns, without a lock
 	rest    bool        // the round has more than the batch
@@ -166,6 +169,7 @@ func (r *rings) stop() error { return r.ending() }
 
 // stopAll makes all processes stop recording, and next return what they have recorded.
 func (r *rings) stopAll() error {
+	r.closing.Store(r.now())
 	r.mu.Lock()
 	r.closed = true
 	all := r.all
@@ -183,6 +187,15 @@ func (r *rings) stopAll() error {
 	r.stopped.Store(true)
 	close(r.wake)
 	return errors.Join(errs...)
+}
+
+// within reports whether a record was made while all sites recorded.
+func (r *rings) within(s *localSite, at uint64) bool {
+	if !r.together {
+		return true
+	}
+	began, closing := s.begun.Load(), r.closing.Load()
+	return began != 0 && at >= began && (closing == 0 || at < closing)
 }
 
 // hangUp ends the connections with all processes.

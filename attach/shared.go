@@ -31,7 +31,8 @@ type localSite struct {
 	schema *bind.Schema
 	tested bool // the process has tested the condition, and sampled
 
-	sampled *uint64 // events that have passed, of which one in so many is delivered
+	begun   *atomic.Uint64 // when all sites recorded that were found with it, 0 before
+	sampled *uint64        // events that have passed, of which one in so many is delivered
 }
 
 // isGone reports whether the process has ended the session.
@@ -56,6 +57,10 @@ func (s *shared) admit(rec []byte, r *rings) ([]byte, bool) {
 	}
 	site := &sites[number]
 	binary.NativeEndian.PutUint32(rec[record.Site:], site.number)
+	if !r.within(site, record.Record(rec).Time()) {
+		s.filtered.Add(1)
+		return rec, false
+	}
 	if !r.tests {
 		return rec, true
 	}

@@ -74,8 +74,11 @@ func (f *traceFlags) lossRemedy(lost, full, contended uint64) string {
 		return "an argument cannot be read"
 	}
 	size := "4M"
-	if f.ringSize != 0 {
+	switch {
+	case f.ringSize != 0:
 		size = formatBytes(int(f.ringSize))
+	case f.stack.unwind:
+		size = "64M"
 	}
 	return fmt.Sprintf("the buffer of %s is full: a larger --buffer helps against bursts, --where or --count against a flood", size)
 }

@@ -216,12 +216,14 @@ func (g *generator) prologue(site bool) {
 	g.emit(asm.Mov.Reg(regContext, asm.R1))
 	g.onlyProcesses()
 	g.onlySelected()
-	if g.refs.Stopped != nil {
-		g.emit(
-			asm.LoadMapValue(asm.R2, g.refs.Stopped.FD(), 0),
-			asm.LoadMem(asm.R2, asm.R2, 0, asm.DWord),
-			asm.JNE.Imm(asm.R2, 0, "exit"),
-		)
+	for _, stopped := range []*ebpf.Map{g.refs.Stopped, g.refs.Gate} {
+		if stopped != nil {
+			g.emit(
+				asm.LoadMapValue(asm.R2, stopped.FD(), 0),
+				asm.LoadMem(asm.R2, asm.R2, 0, asm.DWord),
+				asm.JNE.Imm(asm.R2, 0, "exit"),
+			)
+		}
 	}
 	if site {
 		g.emit(asm.FnGetAttachCookie.Call(), asm.Mov.Reg(regSite, asm.R0))

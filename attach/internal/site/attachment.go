@@ -35,9 +35,10 @@ type Attachment struct {
 	detached bool
 	err      error
 
-	// Halt makes the programs do nothing from now on, so that links may be closed
-	// later; nil if that is not possible.
+	// Halt makes the programs do nothing from now on, all at the same time; nil if that is
+	// not possible. Slow says that links may then be closed later.
 	Halt func() error
+	Slow bool
 
 	released  []func()      // called once after Close has detached
 	pending   int           // perf events still to be closed
@@ -144,7 +145,7 @@ func (a *Attachment) Adopt(more *Attachment) error {
 	}
 	a.adopted = append(a.adopted, more)
 	a.mu.Unlock()
-	more.Halt = a.Halt
+	more.Halt, more.Slow = a.Halt, a.Slow
 	return more.Close()
 }
 
@@ -188,7 +189,7 @@ func (a *Attachment) detach() (released []func()) {
 	if a.Halt != nil && len(now) > 0 {
 		// Some kernels close links one after the other, with a grace period for
 		// each. The first grace period is for the programs that run already.
-		if a.err = a.Halt(); a.err == nil {
+		if a.err = a.Halt(); a.err == nil && a.Slow {
 			now, later = now[:1], now[1:]
 		}
 	}
