@@ -78,7 +78,7 @@ func TestLocalUnprivileged(t *testing.T) {
 	p.Do("text")
 	tracer.Send("")
 	got := tracer.Rest()
-	for _, want := range []string{"typed bare []\n", "\n4 typed:text\n1 typed:bare\n{Fired:5 Received:5 Lost:0 Filtered:0 Missed:0 Unread:0 Unmatched:0 Full:0 Contended:0 Ended:0 Untold:0}\n"} {
+	for _, want := range []string{"typed bare []\n", "\n4 typed:text\n1 typed:bare\n{Fired:5 Received:5 Lost:0 Filtered:0 Missed:0 Unread:0 Unmatched:0 Full:0 Contended:0 Ended:0 Untold:0 Silent:0}\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it says %s, want %s", got, want)
 		}
