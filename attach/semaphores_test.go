@@ -100,8 +100,9 @@ func (m *model) end() {
 // count: they start before, while and after a session is attached, load the library
 // before or meanwhile, fork and execute.
 func TestSemaphores(t *testing.T) {
-	for _, linker := range linkers {
-		t.Run(linker, func(t *testing.T) {
+	for i := range 2 * len(linkers) {
+		linker, kind := linkers[i/2], []attach.LinkKind{attach.AutoLink, attach.PerfLink}[i%2]
+		t.Run(linker+"-"+kind.String(), func(t *testing.T) {
 			g := compileGuarded(t, linker)
 			programs := map[string]*model{}
 			for _, name := range []string{"before", "loaded", "while", "after"} {
@@ -112,7 +113,7 @@ func TestSemaphores(t *testing.T) {
 			}
 			programs["loaded"].load()
 			programs["before"].act()
-			s, err := attach.Open(t.Context(), []string{g.program + ":guarded:hit", g.library + ":guarded:hit"}, by(t, nil))
+			s, err := attach.Open(t.Context(), []string{g.program + ":guarded:hit", g.library + ":guarded:hit"}, by(t, &attach.Options{Link: kind}))
 			if err != nil {
 				needPrivileges(t, err)
 				t.Fatal(err)
