@@ -12,6 +12,7 @@ import (
 //	{"time": …, "by": {name: value}, "count": …, "sum": …, "avg": …, "min": …, "max": …,
 //	 "stddev": …, "quantiles": {"p50": …, "p99.9": …}, "hist": [{"lo": …, "hi": …, "n": …}], "errors": {name: why}}
 //
+// "truncated" says, behind "by", why a stack in that lacks callers.
 // A member that was not asked for is absent, as is errors if there are none. The group of
 // all but the largest groups has "other": true, and null for each value of "by".
 // Values are written as in events: NaN, +Inf and -Inf are strings.
@@ -27,6 +28,11 @@ func (g Group) MarshalJSON() ([]byte, error) { return g.appendRest([]byte{'{'}),
 func (g *Group) appendRest(dst []byte) []byte {
 	by := event.Struct(g.By)
 	dst = by.AppendJSON(append(dst, `"by":`...))
+	for i := range g.By {
+		if s, ok := g.By[i].Value.(*event.Stack); ok {
+			dst = s.AppendError(dst)
+		}
+	}
 	if g.Other {
 		dst = append(dst, `,"other":true`...)
 	}

@@ -221,15 +221,15 @@ func (a *totals) unite(all *sums, over func() bool) {
 }
 
 // unwind appends the addresses to which the copy of the stack in a record leads to dst.
-func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) ([]uint64, error) {
+func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) (symbols.Calls, error) {
 	registers, stack, err := st.Copy(rec)
 	if err != nil {
-		return dst, err
+		return symbols.Calls{}, err
 	}
 	probe := a.sites.Load().probes[rec.Site()]
 	regs, err := symbols.NewRegisters(probe.Machine, registers)
 	if err != nil {
-		return dst, err
+		return symbols.Calls{}, err
 	}
 	return a.code.of(rec.PID(), probe, append(dst, regs.PC())).Unwind(dst, regs, stack), nil
 }
@@ -245,7 +245,7 @@ func (a *totals) nameStack(st *codegen.GroupStack, sites *siteTable) *event.Stac
 	if st.Site < len(sites.schemas) && sites.schemas[st.Site] != nil {
 		probe, layout = sites.probes[st.Site], &sites.schemas[st.Site].Layout.Stack
 	}
-	stack := event.NamedStack(st.PCs, layout, a.code.of(st.PID, probe, st.PCs))
+	stack := event.NamedStack(st.Calls, layout, a.code.of(st.PID, probe, st.PCs))
 	stack.DropUnmapped()
 	return stack
 }
@@ -270,6 +270,9 @@ func identify(s *event.Stack, pid int) uint64 {
 			number(uint64(pid))
 			number(f.Address)
 		}
+	}
+	if s.Err != nil {
+		text(s.Err.Error())
 	}
 	sum := sha256.Sum256(b)
 	return max(1, binary.NativeEndian.Uint64(sum[:]))

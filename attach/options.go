@@ -64,7 +64,7 @@ type Options struct {
 
 	// Stack is the largest number of addresses that events, and groups by stack, hold of
 	// the stack that led to the probe, see [event.Stack]; 0 means none, for groups by stack
-	// all, and [MaxStack] is the most. The kernel
+	// all, and [MaxStack] is the most, with Unwind [MaxUnwound]. The kernel
 	// follows frame pointers, which Go has, and C, C++ and Rust if they are compiled with
 	// -fno-omit-frame-pointer or -C force-frame-pointers. A process that shares memory does
 	// so itself. Files of [Target.Recordings] have stacks if a [Recorder] had this option;

@@ -20,11 +20,18 @@ import (
 // MaxStack is the largest [Options.Stack].
 const MaxStack = record.MaxStack
 
+// MaxUnwound is the largest [Options.Stack] with Unwind.
+const MaxUnwound = 1024
+
 // checkStack returns why the option Stack cannot be used.
 func (o *Options) checkStack() error {
+	most := MaxStack
+	if o.Unwind {
+		most = MaxUnwound
+	}
 	switch {
-	case o.Stack < 0 || o.Stack > MaxStack:
-		return fmt.Errorf("%d is not between 0 and %d addresses", o.Stack, MaxStack)
+	case o.Stack < 0 || o.Stack > most:
+		return fmt.Errorf("%d is not between 0 and %d addresses", o.Stack, most)
 	case o.Stack == 0 && o.Unwind:
 		return errors.New("0 asks for no stacks, and Unwind is for them")
 	case o.Unwind && len(o.Target.Recordings) > 0:
@@ -382,6 +389,6 @@ func (s *processCode) Names(pc uint64, call bool) []symbols.Frame {
 }
 
 // Unwind implements event.Code.
-func (s *processCode) Unwind(dst []uint64, registers *symbols.Registers, stack []byte) []uint64 {
+func (s *processCode) Unwind(dst []uint64, registers *symbols.Registers, stack []byte) symbols.Calls {
 	return s.space.Unwind(dst, registers, stack)
 }

@@ -25,7 +25,7 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 //
 //	{"time": …, "pid": …, "tid": …, "comm": …, "provider": …, "name": …,
 //	 "args": {name: value}, "errors": {name: why},
-//	 "stack": [{"addr": …, "func": …}], "stack_error": why}
+//	 "stack": [{"addr": …, "func": …}], "truncated": why, "stack_error": why}
 //
 // Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes are
 // base64; durations are nanoseconds, times RFC 3339 in UTC, addresses text, or null
@@ -33,8 +33,8 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 // null. "errors" names what is wrong within them by its path, as "peer.host" or
 // "tags[1]", and is absent if nothing is. Events of functions have, behind their
 // name, "kind": "uprobe" or "uretprobe". "stack" is that of [Stack.AppendJSON], and
-// absent if the session does not ask for stacks; "stack_error" says why it is null, or
-// why callers may be missing.
+// absent if the session does not ask for stacks; "stack_error" says why it is null,
+// "truncated" why callers are missing behind its last frame.
 func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
 // AppendJSON appends to dst what MarshalJSON returns.
@@ -60,9 +60,7 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	}
 	if e.Stack != nil {
 		dst = e.Stack.AppendJSON(append(dst, `,"stack":`...))
-		if e.Stack.Err != nil {
-			dst = appendString(append(dst, `,"stack_error":`...), e.Stack.Err.Error())
-		}
+		dst = e.Stack.AppendError(dst)
 	}
 	return append(dst, '}')
 }

@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 func TestJSON(t *testing.T) {
@@ -56,6 +58,26 @@ func TestJSON(t *testing.T) {
 		if want := head + test.want; string(got) != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	}
+}
+
+// TestStackJSON says of stacks why they lack callers, or addresses.
+func TestStackJSON(t *testing.T) {
+	why := errors.New("it is cut")
+	frames := [][]symbols.Frame{{{Address: 5, Func: "f"}}}
+	for want, stack := range map[string]*event.Stack{
+		`,"stack":[{"addr":5,"func":"f"}]}`:                         event.SavedStack([]uint64{5}, frames, nil),
+		`,"stack":[{"addr":5,"func":"f"}],"truncated":"it is cut"}`: event.SavedStack([]uint64{5}, frames, why),
+		`,"stack":null,"stack_error":"it is cut"}`:                  event.SavedStack(nil, nil, why),
+	} {
+		data, err := json.Marshal(event.Event{Stack: stack})
+		if err != nil || !strings.HasSuffix(string(data), want) {
+			t.Errorf("got %s and %v, want …%s", data, err, want)
+		}
+	}
+	marked := event.SavedStack([]uint64{5}, frames, why).AppendMarked(nil)
+	if len(marked) != 2 || marked[1].Func != "[truncated: it is cut]" {
+		t.Errorf("got %v, want a mark", marked)
 	}
 }
 

@@ -33,7 +33,9 @@ func (s *Stack) Named(most int) *Stack {
 // first returns the first addresses of a saved stack.
 func (s *Stack) first(most int) Stack {
 	n := *s
-	n.PCs = s.PCs[:min(len(s.PCs), most)]
+	if len(s.PCs) > most {
+		n.cut(most)
+	}
 	return n
 }
 

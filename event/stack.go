@@ -1,7 +1,10 @@
 package event
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,13 +19,15 @@ type Stack struct {
 	// then those to which calls return. If the probe was declared by package provider, whose
 	// frames are left out, all are of calls.
 	PCs []uint64
-	// Err says why there are none, or why callers may be missing; usually nil.
+	// Err says why there are none, or why callers are missing behind the last one; nil if
+	// the stack is whole, as far as its frame pointers tell.
 	Err error
 
 	code  Code
 	named []symbols.Frame   // if code is not needed any more
 	saved [][]symbols.Frame // of each address, if it was named when it was recorded
 	calls bool              // whether the first address, too, is one to which a call returns
+	exact []int             // indices of addresses at which signals interrupted functions
 	own   bool              // whether the first frames may be those of package provider
 }
 
@@ -32,7 +37,7 @@ type Code interface {
 	// at the call that returns there. What it returns is not changed.
 	Names(pc uint64, call bool) []symbols.Frame
 	// Unwind is that of [symbols.Space].
-	Unwind(dst []uint64, registers *symbols.Registers, stack []byte) []uint64
+	Unwind(dst []uint64, registers *symbols.Registers, stack []byte) symbols.Calls
 }
 
 // Frames returns the functions on the stack, the innermost first: more than PCs, where
@@ -48,6 +53,16 @@ func (s *Stack) AppendFrames(dst []symbols.Frame) []symbols.Frame {
 	}
 	for i := range s.PCs {
 		dst = append(dst, s.at(i)...)
+	}
+	return dst
+}
+
+// AppendMarked appends to dst what Frames returns, and if callers are missing behind the last
+// frame, one more whose Func says so: "[truncated: WHY]". It is for what adds stacks up.
+func (s *Stack) AppendMarked(dst []symbols.Frame) []symbols.Frame {
+	dst = s.AppendFrames(dst)
+	if len(s.PCs) > 0 && s.Err != nil {
+		dst = append(dst, symbols.Frame{Func: "[truncated: " + s.Err.Error() + "]"})
 	}
 	return dst
 }
@@ -70,17 +85,14 @@ func (s *Stack) names(pc uint64, i int) []symbols.Frame {
 	if s.code == nil {
 		return []symbols.Frame{{Address: pc}}
 	}
-	return s.code.Names(pc, i > 0 || s.calls)
+	return s.code.Names(pc, (i > 0 || s.calls) && !slices.Contains(s.exact, i))
 }
 
 // NamedStack returns the stack with such addresses, of a record that holds stacks as st says.
 // Its frames are named at once; code may be nil. It is for sources of events in this module.
-func NamedStack(pcs []uint64, st *record.Stack, code Code) *Stack {
-	s := &Stack{PCs: pcs, calls: st.Returns, own: st.Own > 0, code: code}
-	if s.own {
-		s.dropOwn(st)
-	}
-	s.PCs = s.PCs[:min(len(s.PCs), st.Most-st.Own)]
+func NamedStack(calls symbols.Calls, st *record.Stack, code Code) *Stack {
+	s := &Stack{PCs: calls.PCs, Err: calls.Cut, exact: calls.Exact, calls: st.Returns, own: st.Own > 0, code: code}
+	s.limit(st)
 	s.named, s.code = s.AppendFrames([]symbols.Frame{}), nil
 	return s
 }
@@ -123,7 +135,9 @@ func (d *Decoder) stackOf(r record.Record, st *record.Stack, p *reader.Probe, me
 	}
 	s := Stack{calls: st.Returns, own: st.Own > 0}
 	if st.Copied > 0 {
-		s.PCs, s.Err = d.unwind((*memory)[:0], &s, r, st, p)
+		var calls symbols.Calls
+		calls, s.Err = d.unwind((*memory)[:0], &s, r, st, p)
+		s.PCs, s.exact, s.Err = calls.PCs, calls.Exact, cmp.Or(s.Err, calls.Cut)
 	} else {
 		s.PCs, s.Err = st.Append((*memory)[:0], r)
 		if d.code != nil {
@@ -131,34 +145,49 @@ func (d *Decoder) stackOf(r record.Record, st *record.Stack, p *reader.Probe, me
 		}
 	}
 	*memory = s.PCs
+	s.limit(st)
+	return s
+}
+
+// limit leaves out the code that fired the probe, and what is beyond the number of calls
+// that is wanted. A stack with as many addresses as were read may have more.
+func (s *Stack) limit(st *record.Stack) {
+	full := len(s.PCs) >= st.Most
 	if s.own {
 		s.dropOwn(st)
 	}
-	return s
+	if most := max(st.Most-st.Own, 0); full || len(s.PCs) > most {
+		s.cut(most)
+	}
+}
+
+// cut leaves out what is beyond a number of calls.
+func (s *Stack) cut(most int) {
+	s.PCs = s.PCs[:min(len(s.PCs), most)]
+	s.Err = fmt.Errorf("no more than %d calls are read", most)
 }
 
 // errNoCode says that nobody knows what the process had mapped.
 var errNoCode = errors.New("nothing says what the process had mapped, which unwinding needs")
 
 // unwind appends the addresses to which a copy of the stack leads to dst.
-func (d *Decoder) unwind(dst []uint64, s *Stack, r record.Record, st *record.Stack, p *reader.Probe) ([]uint64, error) {
+func (d *Decoder) unwind(dst []uint64, s *Stack, r record.Record, st *record.Stack, p *reader.Probe) (symbols.Calls, error) {
 	registers, stack, err := st.Copy(r)
 	if err != nil {
-		return dst, err
+		return symbols.Calls{PCs: dst}, err
 	}
 	regs, err := symbols.NewRegisters(p.Machine, registers)
 	if err != nil {
-		return dst, err
+		return symbols.Calls{PCs: dst}, err
 	}
 	dst = append(dst, regs.PC())
 	if d.code != nil {
 		s.code = d.code(r.PID(), p, dst)
 	}
 	if s.code == nil {
-		return dst, errNoCode
+		return symbols.Calls{PCs: dst}, errNoCode
 	}
-	dst = s.code.Unwind(dst[:0], regs, stack)
-	return dst[:min(len(dst), st.Most)], nil
+	return s.code.Unwind(dst[:0], regs, stack), nil
 }
 
 // dropOwn leaves out the frames of the code that fired the probe: its stub, and then
@@ -176,7 +205,9 @@ func (s *Stack) dropOwn(st *record.Stack) {
 		own++
 	}
 	s.PCs = s.PCs[own:]
-	s.PCs = s.PCs[:min(len(s.PCs), st.Most-st.Own)]
+	for i := range s.exact {
+		s.exact[i] -= own
+	}
 }
 
 // NameCode makes events name code. code returns what names that of a process, in which
@@ -212,6 +243,24 @@ func (s *Stack) AppendJSON(dst []byte) []byte {
 		dst = appendFrame(dst, &f)
 	}
 	return append(dst, ']')
+}
+
+// AppendError appends the member of a JSON object that says what the stack lacks, with a comma
+// before it: "truncated", or "stack_error" if it has no addresses. It appends nothing if Err is nil.
+func (s *Stack) AppendError(dst []byte) []byte {
+	if s.Err == nil {
+		return dst
+	}
+	dst = append(append(append(dst, `,"`...), s.ErrorKey()...), `":`...)
+	return appendString(dst, s.Err.Error())
+}
+
+// ErrorKey returns the name of that member.
+func (s *Stack) ErrorKey() string {
+	if len(s.PCs) == 0 {
+		return "stack_error"
+	}
+	return "truncated"
 }
 
 func appendFrame(dst []byte, f *symbols.Frame) []byte {

@@ -179,7 +179,7 @@ func BenchmarkUnwind(b *testing.B) {
 			var dst []uint64
 			b.ReportAllocs()
 			for b.Loop() {
-				dst = s.Unwind(dst[:0], regs, stack)
+				dst = s.Unwind(dst[:0], regs, stack).PCs
 			}
 			b.ReportMetric(float64(len(dst)), "frames")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "stacks/s")

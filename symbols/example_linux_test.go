@@ -22,7 +22,7 @@ func ExampleSpace_Stack() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, f := range space.Stack([]uint64{uint64(pcs[0] - 1)}) {
+	for _, f := range space.Stack(symbols.Calls{PCs: []uint64{uint64(pcs[0] - 1)}}) {
 		fmt.Println(f.Func, filepath.Base(f.File), f.Line)
 	}
 	// Output: github.com/go-usdt/usdt/symbols_test.ExampleSpace_Stack example_linux_test.go 17

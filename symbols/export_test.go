@@ -50,6 +50,6 @@ func (r *Resolver) Data(data []byte) (at func(addr uint64, regs *Registers, stac
 		if o, ok := it.value.(*object); ok {
 			frames = append(frames, o.frames(addr)...)
 		}
-		return frames, s.Unwind(nil, regs, stack)
+		return frames, s.Unwind(nil, regs, stack).PCs
 	}, true
 }

@@ -44,10 +44,11 @@ type object struct {
 	closing sync.Mutex
 	closers []*procfs.File
 
-	mu     sync.Mutex
-	recent map[uint64][]Frame // by address in the file, without what differs by process
-	held   int64              // bytes of recent
-	told   int64              // of which the cache knows
+	mu        sync.Mutex
+	recent    map[uint64][]Frame // by address in the file, without what differs by process
+	held      int64              // bytes of recent
+	told      int64              // of which the cache knows
+	restorers map[uint64]bool    // whether the code at an address is one
 }
 
 func (r *Resolver) newObject(e *safeelf.File, k known) *object {

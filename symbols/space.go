@@ -214,14 +214,13 @@ func (s *Space) AppendFrames(dst []Frame, addr uint64) []Frame { return s.append
 // dst, as [Space.AppendFrames] does.
 func (s *Space) AppendCall(dst []Frame, addr uint64) []Frame { return s.append(dst, addr, addr-1) }
 
-// Stack returns the frames of a stack. Its first address is that of the instruction
-// that runs, the others are return addresses, for which Stack looks up the calls before
+// Stack returns the frames of a stack. For return addresses it looks up the calls before
 // them.
-func (s *Space) Stack(addrs []uint64) []Frame {
-	out := make([]Frame, 0, len(addrs)+len(addrs)/2)
-	for i, addr := range addrs {
+func (s *Space) Stack(calls Calls) []Frame {
+	out := make([]Frame, 0, len(calls.PCs)+len(calls.PCs)/2)
+	for i, addr := range calls.PCs {
 		at := addr
-		if i > 0 {
+		if i > 0 && !slices.Contains(calls.Exact, i) {
 			at--
 		}
 		out = s.append(out, addr, at)
@@ -241,6 +240,14 @@ func (s *Space) append(dst []Frame, addr, at uint64) []Frame {
 		it := s.resolver.objectOf(g.mapped)
 		if o, ok := it.value.(*object); ok {
 			f.BuildID = o.buildID
+			if next, ok := o.address(addr - g.Start + g.Offset); ok && at != addr && o.isRestorer(next) {
+				at = addr // no call is before it
+				if o.golang() == nil {
+					s.resolver.cache.release(it)
+					f.Func = restorerName
+					return append(dst, f)
+				}
+			}
 		}
 		dst = it.append(dst, f, at-g.Start+g.Offset)
 		s.resolver.cache.release(it)

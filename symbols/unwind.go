@@ -1,6 +1,10 @@
 package symbols
 
 import (
+	"errors"
+	"fmt"
+	"path"
+
 	"github.com/go-usdt/usdt/symbols/internal/cfi"
 	"github.com/go-usdt/usdt/symbols/internal/pcln"
 )
@@ -8,39 +12,94 @@ import (
 // maxStack is the number of frames that are unwound.
 const maxStack = 1024
 
-// Unwind appends the addresses of a stack, as [Space.Stack] takes them, to dst: the
-// program counter and then the addresses to which calls return. stack is a copy of the
-// stack's memory from the stack pointer on. Unwind ends where the copy ends, where the
-// stack does, or where nothing says who the caller is.
+// Calls are the addresses of a stack.
+type Calls struct {
+	// PCs are the program counter and then the addresses to which calls return.
+	PCs []uint64
+	// Exact are indices of PCs behind the first: of instructions that ran when a signal
+	// interrupted their function, and that are therefore no return addresses.
+	Exact []int
+	// Cut says why callers are missing, nil if the stack was unwound to its end.
+	Cut error
+}
+
+// Reasons for which callers are missing.
+var (
+	errTooDeep   = fmt.Errorf("it has more than %d calls", maxStack)
+	errCopyEnds  = errors.New("the part of the stack that was copied ends")
+	errElsewhere = errors.New("it goes on in memory that was not copied: another stack")
+	errNoCode    = errors.New("a call returns to where no code is mapped")
+)
+
+// Unwind appends the addresses of a stack to dst, as [Space.Stack] takes them. stack is a
+// copy of the stack's memory from the stack pointer on. Unwind ends where the copy ends,
+// where the stack does, or where nothing says who the caller is.
 //
 // C, C++ and Rust are unwound by .eh_frame or .debug_frame, Go by .gopclntab, code
-// without either by frame pointers.
-func (s *Space) Unwind(dst []uint64, regs *Registers, stack []byte) []uint64 {
+// without either by frame pointers, and what a signal interrupted by what the kernel has
+// put on the stack.
+func (s *Space) Unwind(dst []uint64, regs *Registers, stack []byte) Calls {
 	u := unwinder{space: s, machine: regs.machine, regs: regs.values, stack: cfi.Stack{Start: regs.SP(), Data: stack}}
 	s.mu.Lock()
 	u.regions = s.regions
 	s.mu.Unlock()
 	defer u.release()
-	dst = append(dst, regs.PC())
-	exact := true // whether the program counter is that of an instruction that runs
-	for range maxStack {
+	calls := Calls{PCs: append(dst, regs.PC())}
+	for exact, n := true, 1; ; n++ { // exact: the program counter is that of an instruction that runs
+		if n > maxStack {
+			calls.Cut = errTooDeep
+			return calls
+		}
 		before := u.regs[u.machine.SP]
 		pc := u.regs[cfi.PC]
 		if !exact {
 			pc--
 		}
+		u.last, u.away = false, false
 		var ok bool
-		if exact, ok = u.step(pc); !ok || u.regs[cfi.PC] == 0 {
-			break
+		if exact, ok = u.step(pc, exact); !ok {
+			calls.Cut = u.cut(pc)
+			return calls
+		}
+		if u.regs[cfi.PC] == 0 {
+			return calls
 		}
 		// Callers are above, but for functions that keep the return address in a
 		// register, of which there is one.
-		if sp := u.regs[u.machine.SP]; sp < before || sp == before && len(dst) > 1 {
-			break
+		if sp := u.regs[u.machine.SP]; !exact && (sp < before || sp == before && n > 1) {
+			calls.Cut = errElsewhere
+			return calls
 		}
-		dst = append(dst, u.regs[cfi.PC])
+		if exact {
+			calls.Exact = append(calls.Exact, len(calls.PCs)-len(dst))
+		}
+		calls.PCs = append(calls.PCs, u.regs[cfi.PC])
 	}
-	return dst
+}
+
+// near is how far above the copy a stack pointer may be that belongs to the same stack.
+const near = 1 << 20
+
+// cut returns why the code at pc has no caller, nil if it is the outermost.
+func (u *unwinder) cut(pc uint64) error {
+	g := regionAt(u.regions, pc)
+	sp, fp := u.regs[u.machine.SP], u.regs[u.machine.FP]
+	switch {
+	case u.last:
+		return nil
+	case g == nil:
+		return errNoCode
+	case u.away || sp-u.stack.Start > uint64(len(u.stack.Data))+near:
+		return errElsewhere
+	case u.stray:
+		if fp == 0 {
+			return nil // as the ABI has it where stacks end
+		}
+		if fp < sp || fp%8 != 0 {
+			return fmt.Errorf("nothing says who called %s, which has neither tables nor frame pointers", path.Base(g.Path))
+		}
+	}
+	return errCopyEnds
 }
 
 // unwinder unwinds one stack.
@@ -50,6 +109,9 @@ type unwinder struct {
 	machine *cfi.Machine
 	regs    cfi.Registers
 	stack   cfi.Stack
+	away    bool // whether it is known to have come from another stack
+	last    bool // whether the function of the last step is known to have no caller
+	stray   bool // whether the last step was by a frame pointer, which need not be one
 
 	held  [8]heldFrames // what was used last
 	count int
@@ -75,9 +137,10 @@ func (u *unwinder) release() {
 	}
 }
 
-// step goes to the caller of the code at pc. exact reports that a signal interrupted
-// the caller.
-func (u *unwinder) step(pc uint64) (exact, ok bool) {
+// step goes to the caller of the code at pc, which is in front of a return address unless
+// it is exact. interrupted reports that a signal interrupted the caller.
+func (u *unwinder) step(pc uint64, exact bool) (interrupted, ok bool) {
+	u.stray = false
 	g := regionAt(u.regions, pc)
 	if g == nil || g.mapped == nil {
 		return false, u.byTrampoline(pc) || u.byFramePointer()
@@ -90,13 +153,18 @@ func (u *unwinder) step(pc uint64) (exact, ok bool) {
 	if !ok {
 		return false, u.byFramePointer()
 	}
+	if next := addr + 1; !exact && t.object.isRestorer(next) {
+		return true, u.bySignalFrame()
+	}
 	if t.golang != nil {
-		if size, top, ok := t.golang.FrameSize(addr); ok {
-			return false, !top && u.byFrameSize(size)
+		size, top, away, ok := t.golang.FrameSize(addr)
+		if u.last, u.away = top, away; ok || away {
+			return false, ok && !top && u.byFrameSize(size)
 		}
 	}
 	if t.cfi != nil && t.cfi.Machine() == u.machine {
 		if row := t.cfi.Row(addr); row != nil {
+			u.last = row.Last(u.machine)
 			return row.Step(u.machine, &u.regs, &u.stack)
 		}
 	}
@@ -160,6 +228,7 @@ func (u *unwinder) byTrampoline(pc uint64) bool {
 // byFramePointer goes to the caller by the frame pointer, which leads to the caller's,
 // with the return address behind it.
 func (u *unwinder) byFramePointer() bool {
+	u.stray = true
 	fp := u.regs[u.machine.FP]
 	if fp < u.regs[u.machine.SP] || fp%8 != 0 {
 		return false

@@ -163,7 +163,7 @@ func checkUnwind(t *testing.T, pid, least int) {
 	if len(want) < least {
 		t.Errorf("elfutils found only %#x", want)
 	}
-	if g, w := fmt.Sprintf("%#x", got), fmt.Sprintf("%#x", want); g != w {
+	if g, w := fmt.Sprintf("%#x", got.PCs), fmt.Sprintf("%#x", want); g != w {
 		t.Errorf("got  %s\nwant %s\n%v", g, w, s.Stack(got))
 	}
 }

@@ -212,7 +212,7 @@ func (f fields) appendJSON(dst []byte, p *picked) []byte {
 	if p.Stack != nil {
 		add("stack", p.Stack)
 		if p.Stack.Err != nil {
-			add("stack_error", p.Stack.Err.Error())
+			add(p.Stack.ErrorKey(), p.Stack.Err.Error())
 		}
 	}
 	if len(keys) == 0 {

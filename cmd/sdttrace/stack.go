@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -29,21 +30,28 @@ func (v *stackValue) Set(s string) error {
 		*v = stackValue{attach.MaxStack, true}
 		return nil
 	}
-	n, err := strconv.Atoi(s)
+	number, unwind := strings.CutPrefix(s, "dwarf,")
+	most := attach.MaxStack
+	if unwind {
+		most = attach.MaxUnwound
+	}
+	n, err := strconv.Atoi(number)
 	if err != nil {
-		return errors.New("want a number of calls, dwarf, or nothing")
+		return errors.New("want a number of calls, dwarf, dwarf and a number (dwarf,400), or nothing")
 	}
-	if n < 1 || n > attach.MaxStack {
-		return fmt.Errorf("%d is not between 1 and %d calls", n, attach.MaxStack)
+	if n < 1 || n > most {
+		return fmt.Errorf("%d is not between 1 and %d calls", n, most)
 	}
-	*v = stackValue{n, false}
+	*v = stackValue{n, unwind}
 	return nil
 }
 
 func (v *stackValue) String() string {
 	switch {
-	case v.unwind:
+	case v.unwind && v.calls == attach.MaxStack:
 		return "dwarf"
+	case v.unwind:
+		return "dwarf," + strconv.Itoa(v.calls)
 	case v.calls == 0:
 		return ""
 	}
@@ -58,7 +66,11 @@ func appendStack(dst []byte, s *event.Stack) []byte {
 	for _, f := range s.Frames() {
 		dst = printable.Append(append(dst, "\n\t"...), f.String())
 	}
-	if s.Err != nil {
+	switch {
+	case s.Err == nil:
+	case len(s.PCs) > 0:
+		dst = append(printable.Append(append(dst, "\n\t[truncated: "...), s.Err.Error()), ']')
+	default:
 		dst = append(printable.Append(append(dst, "\n\t?("...), s.Err.Error()), ')')
 	}
 	return dst

@@ -164,9 +164,11 @@ frame pointers: Go code has them, code of C, C++ and Rust only if it was compile
 with -fno-omit-frame-pointer, or -C force-frame-pointers; without them callers are
 missing or wrong. --stack=dwarf has the kernel copy 12 to 16 KiB of the stack, in which
 sdttrace finds the callers by the tables that compilers write for exceptions: for
-Debian's libraries and programs, among others. Each event takes that much of the
-buffer, see --buffer. Code of the JVM, Node.js and Python has names if they write a perf
-map (-XX:+DumpPerfMapAtExit is too late; --perf-basic-prof; -X perf).
+Debian's libraries and programs, among others; --stack=dwarf,400 finds more than 127.
+Each event takes that much of the buffer, see --buffer. Where callers are known to be
+missing, the last line, the last frame of profiles or, in JSON, "truncated" says why.
+Code of the JVM, Node.js and Python has names if they write a perf map
+(-XX:+DumpPerfMapAtExit is too late; --perf-basic-prof; -X perf).
 
 --pprof and --folded write a profile when sdttrace ends: how many events came from
 where, or with --weigh the sum of an argument, for go tool pprof -http=: FILE, and for

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/symbols"
 )
 
@@ -38,7 +37,7 @@ const (
 
 	maxText   = 64 << 10 // bytes of a text; longer ones are cut
 	maxFrames = 1 << 10  // functions at an address
-	maxPlaces = 2 * record.MaxStack
+	maxPlaces = 1 << 10  // addresses of a stack
 )
 
 // What entries cost whoever reads them, in bytes.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // A group by stack has the stack's hash in its key. The stack itself is a value of
@@ -33,7 +34,7 @@ func GroupStackSize(most int) int { return groupStackAddresses + 8*most }
 // GroupStack is a stack that groups have.
 type GroupStack struct {
 	PID, Site int
-	PCs       []uint64
+	symbols.Calls
 	// Saved is the stack if a recording has it, with what names it, and nil otherwise.
 	Saved *event.Stack
 }
@@ -61,10 +62,18 @@ const hashFactor = 0x9e3779b97f4a7c15
 // StackHash returns what tells the stacks of processes apart; it is never 0, which stands for a
 // stack that could not be read. At a function's entry, programs hash the return address in
 // front of the others.
-func StackHash(pid int, pcs []uint64) uint64 {
+func StackHash(pid int, calls symbols.Calls) uint64 {
 	h := hashWord(hashWord(0, uint64(pid)), 0)
-	for _, pc := range pcs {
+	for _, pc := range calls.PCs {
 		h = hashWord(h, pc)
+	}
+	for _, i := range calls.Exact { // which no program finds
+		h = hashWord(h, uint64(i))
+	}
+	if calls.Cut != nil {
+		for _, b := range []byte(calls.Cut.Error()) {
+			h = hashWord(h, uint64(b))
+		}
 	}
 	return max(h, 1)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // TestNoStackNoCode checks that programs of those who ask for no stacks are the same,
@@ -92,8 +93,8 @@ func TestReadGroupStack(t *testing.T) {
 		want  GroupStack
 		ok    bool
 	}{
-		{"two", words(7, 3, 0, 16, 1, 2, 99), GroupStack{PID: 7, Site: 3, PCs: []uint64{1, 2}}, true},
-		{"at an entry", words(7, 3, 5, 16, 1, 2, 99), GroupStack{PID: 7, Site: 3, PCs: []uint64{1, 5, 2}}, true},
+		{"two", words(7, 3, 0, 16, 1, 2, 99), GroupStack{PID: 7, Site: 3, Calls: symbols.Calls{PCs: []uint64{1, 2}}}, true},
+		{"at an entry", words(7, 3, 5, 16, 1, 2, 99), GroupStack{PID: 7, Site: 3, Calls: symbols.Calls{PCs: []uint64{1, 5, 2}}}, true},
 		{"too large", words(7, 3, 0, 32, 1, 2, 99), GroupStack{}, false},
 		{"an error", words(7, 3, 0, 1<<64-14, 1), GroupStack{}, false},
 		{"short", words(7, 3, 0), GroupStack{}, false},
@@ -111,7 +112,7 @@ func TestReadGroupStack(t *testing.T) {
 func TestStackHash(t *testing.T) {
 	seen := map[uint64]string{}
 	check := func(pid int, pcs ...uint64) {
-		h, what := StackHash(pid, pcs), fmt.Sprint(pid, pcs)
+		h, what := StackHash(pid, symbols.Calls{PCs: pcs}), fmt.Sprint(pid, pcs)
 		if other, ok := seen[h]; ok || h == 0 {
 			t.Errorf("%s and %s have the hash %#x", what, other, h)
 		}

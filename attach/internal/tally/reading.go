@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // reading reads the inputs of conditions and aggregates from a record.
@@ -18,12 +19,12 @@ type reading struct {
 	sig     *codegen.Signature
 	rec     record.Record
 	failed  uint64
-	probe   int      // stands for the probe in keys
-	elapsed uint64   // since the start, of an end
-	address [16]byte // memory for one as a string
-	folded  []byte   // memory for the result of a function
-	stack   []uint64 // memory for a stack
-	unwind  func(dst []uint64, st *record.Stack, rec record.Record) ([]uint64, error)
+	probe   int           // stands for the probe in keys
+	elapsed uint64        // since the start, of an end
+	address [16]byte      // memory for one as a string
+	folded  []byte        // memory for the result of a function
+	stack   symbols.Calls // with memory for the next one
+	unwind  func(dst []uint64, st *record.Stack, rec record.Record) (symbols.Calls, error)
 	saved   *event.Stack // of a recording; nil for none
 	savedOf func(number uint64) *event.Stack
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // stackHash returns the hash of the stack in the record, or the number of a saved one, 0 if
@@ -14,18 +15,19 @@ func (r *reading) stackHash() uint64 {
 	var err error
 	if r.saved = nil; st.Saved {
 		number := st.Number(r.rec)
-		if r.saved = r.savedOf(number); r.saved == nil || r.saved.Err != nil || len(r.saved.PCs) == 0 {
+		if r.saved = r.savedOf(number); r.saved == nil || len(r.saved.PCs) == 0 {
 			return 0
 		}
 		return number
 	}
 	if st.Copied > 0 {
-		r.stack, err = r.unwind(r.stack[:0], st, r.rec)
-		r.stack = r.stack[:min(len(r.stack), st.Most)]
+		r.stack, err = r.unwind(r.stack.PCs[:0], st, r.rec)
+		r.stack.PCs = r.stack.PCs[:min(len(r.stack.PCs), st.Most)]
 	} else {
-		r.stack, err = st.Append(r.stack[:0], r.rec)
+		r.stack = symbols.Calls{PCs: r.stack.PCs[:0]}
+		r.stack.PCs, err = st.Append(r.stack.PCs, r.rec)
 	}
-	if err != nil || len(r.stack) == 0 {
+	if err != nil || len(r.stack.PCs) == 0 {
 		return 0
 	}
 	return codegen.StackHash(r.rec.PID(), r.stack)
@@ -47,7 +49,8 @@ func (t *Tally) keepStack(key []byte) {
 	}
 	st := codegen.GroupStack{PID: r.rec.PID(), Site: int(r.rec.Site()), Saved: r.saved}
 	if r.saved == nil {
-		st.PCs = slices.Clone(r.stack)
+		st.Calls = r.stack
+		st.PCs = slices.Clone(r.stack.PCs)
 	}
 	t.stacks[hash] = st
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // Tally adds up records in groups. Any number of goroutines may use it.
@@ -18,7 +19,7 @@ type Tally struct {
 
 	// Unwind appends the addresses to which the copy of the stack in a record leads to dst.
 	// It is set before the first record is added, if records have such copies.
-	Unwind func(dst []uint64, st *record.Stack, rec record.Record) ([]uint64, error)
+	Unwind func(dst []uint64, st *record.Stack, rec record.Record) (symbols.Calls, error)
 	// Saved returns the stack whose number records of a recording have, nil if it is not known
 	// any more. It is set before the first record is added.
 	Saved func(number uint64) *event.Stack

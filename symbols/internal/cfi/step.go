@@ -35,7 +35,7 @@ func (r *Row) Step(m *Machine, regs *Registers, stack *Stack) (signal, ok bool) 
 			out[u.reg] = v
 		}
 	}
-	if ra.kind == undefined || ra.kind == same && m.Link != r.ra {
+	if noCaller(&ra, m, r) {
 		return false, false
 	}
 	out[PC] = out[r.ra] & m.Mask
@@ -44,6 +44,22 @@ func (r *Row) Step(m *Machine, regs *Registers, stack *Stack) (signal, ok bool) 
 	}
 	*regs = out
 	return r.signal, true
+}
+
+// Last reports whether the function has no caller: the outermost ones of threads say so.
+func (r *Row) Last(m *Machine) bool {
+	ra := rule{}
+	for i := range r.rules {
+		if r.rules[i].reg == r.ra {
+			ra = r.rules[i]
+		}
+	}
+	return noCaller(&ra, m, r)
+}
+
+// noCaller reports whether the rule of a return address says that there is none.
+func noCaller(ra *rule, m *Machine, r *Row) bool {
+	return ra.kind == undefined || ra.kind == same && m.Link != r.ra
 }
 
 // value returns the register's value in the caller. known is false if it is lost.

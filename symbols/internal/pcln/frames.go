@@ -110,15 +110,16 @@ func (t *Table) inlinedCall(tree uint64, n int32) (call inlinedCall, ok bool) {
 // where it was when the function was entered: below the return address on machines
 // that keep it on the stack. top reports that the function is the outermost of its
 // stack. ok is false if the table does not say, or the function changes to another
-// stack.
-func (t *Table) FrameSize(addr uint64) (size uint64, top, ok bool) {
+// stack, which away reports.
+func (t *Table) FrameSize(addr uint64) (size uint64, top, away, ok bool) {
 	fn, found := t.find(addr)
 	if !found {
-		return 0, false, false
+		return 0, false, false, false
 	}
 	if t.counts() {
 		addr -= t.text
 	}
 	n := t.value(&fn, fn.sp, addr)
-	return uint64(max(n, 0)), fn.top, n >= 0 && (fn.top || !fn.spWrite)
+	away = fn.spWrite && !fn.top
+	return uint64(max(n, 0)), fn.top, away, n >= 0 && !away
 }

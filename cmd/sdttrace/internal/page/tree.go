@@ -35,7 +35,7 @@ func (t *tree) add(s *event.Stack) int32 {
 		return 0
 	}
 	at := int32(0)
-	t.frames = s.AppendFrames(t.frames[:0])
+	t.frames = s.AppendMarked(t.frames[:0])
 	for i := len(t.frames) - 1; i >= 0; i-- {
 		if len(t.nodes) >= maxNodes && !t.has(at, &t.frames[i]) {
 			t.cut++

@@ -157,7 +157,7 @@ func (w *Writer) appendStack(dst []byte, s *event.Stack) []byte {
 	if s == nil {
 		return dst
 	}
-	w.frames = s.AppendFrames(w.frames[:0])
+	w.frames = s.AppendMarked(w.frames[:0])
 	if n := w.interned.stack(w.frames); n != 0 {
 		dst = appendUint(dst, eventCallstack, n)
 	}

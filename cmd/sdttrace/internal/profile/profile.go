@@ -192,7 +192,7 @@ func (p *Profile) stack(s *event.Stack) (stack []*calls) {
 	if s == nil {
 		return nil
 	}
-	p.frames = s.AppendFrames(p.frames[:0])
+	p.frames = s.AppendMarked(p.frames[:0])
 	for rest := p.frames; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n-1].Inlined {
