@@ -56,6 +56,19 @@ func (f *traceFlags) announceLosses(s tracer, stderr io.Writer) (finish func()) 
 	}
 }
 
+// printLost reports the events that a sum lacks because of their argument. Replayed files may
+// have lost others.
+func (f *traceFlags) printLost(stderr io.Writer, s tracer) error {
+	if f.aggregate.value == "" || f.replayed != nil {
+		return nil
+	}
+	st, err := s.Stats()
+	if n := st.Lost - st.Full - st.Contended; err == nil && n > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d events lost: their %s could not be read, is not finite, or is beyond what can be added up\n", n, f.aggregate.value)
+	}
+	return err
+}
+
 // lossRemedy says why most of the lost events were lost, and names the flags by which
 // fewer are. full and contended are those of [attach.Stats].
 func (f *traceFlags) lossRemedy(lost, full, contended uint64) string {

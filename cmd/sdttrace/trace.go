@@ -268,6 +268,9 @@ func (f *traceFlags) summarize(s tracer, stderr io.Writer) error {
 			return err
 		}
 	}
+	if err := f.printLost(stderr, s); err != nil {
+		return err
+	}
 	if err := printSummary(stderr, s); err != nil {
 		return err
 	}
