@@ -5,6 +5,7 @@ import (
 	"context"
 	"debug/elf"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,7 +84,13 @@ func TestDebianInstalled(t *testing.T) {
 // largest returns the largest debug files of a directory, which have code.
 func largest(t *testing.T, dir string, count int) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, ".build-id/*/*.debug"))
+	var paths []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && !strings.Contains(path, "/.dwz/") && !strings.HasSuffix(path, ".py") {
+			paths = append(paths, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,17 +218,21 @@ func agrees(got []symbols.Frame, i int, peers [][][]string, aliases map[string]u
 		}
 		known = true
 		place := func(g, w int) bool {
-			_, at, _ := strings.Cut(want[w], " ")
+			at := want[w][strings.LastIndexByte(want[w], ' ')+1:]
 			if _, line, ok := strings.Cut(at, "<artificial>:"); ok { // LTO's, which addr2line takes for a file
 				return line == fmt.Sprint(got[g].Line)
 			}
 			file, line, _ := strings.Cut(at, ":")
-			return clean(file) == clean(got[g].File) && line == fmt.Sprint(got[g].Line) || line == "0" && got[g].Line == 0
+			// Units have a path of their own to what several include.
+			return filepath.Base(clean(file)) == filepath.Base(clean(got[g].File)) && line == fmt.Sprint(got[g].Line) || line == "0" && got[g].Line == 0
 		}
 		name := func(g, w int) bool {
-			n, _, _ := strings.Cut(want[w], " ")
+			n, _, _ := strings.Cut(want[w][:strings.LastIndexByte(want[w], ' ')], "@")
 			n = mangled.Source(clones.ReplaceAllString(n, ""))
 			f := clones.ReplaceAllString(got[g].Func, "")
+			if ofFile.MatchString(n) {
+				return true
+			}
 			return n == f || aliases[n] != 0 && aliases[n] == aliases[f] || short(n) == short(f)
 		}
 		last, wantLast := len(got)-1, len(want)-1
@@ -244,6 +255,9 @@ func clean(file string) string {
 	}
 	return filepath.Clean(file)
 }
+
+// ofFile is the symbol that link-time optimisation gives a file.
+var ofFile = regexp.MustCompile(`\.c\.[0-9a-f]+$`)
 
 var parameters = regexp.MustCompile(`[(<].*`)
 
