@@ -52,6 +52,13 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%q for %q: got %v, want an error with %q", tt.new, tt.old, err, tt.want)
 		}
 	}
+	// A note has the site, the base and the semaphore before its names.
+	noBase := bytes.Clone(object)
+	at := bytes.Index(noBase, []byte("checked\x00none\x00"))
+	clear(noBase[at-16 : at-8])
+	if err := check(noBase); err == nil || !strings.Contains(err.Error(), "gdb, libbpf before 1.7: checked:none: the note's base is 0") {
+		t.Errorf("without a base: got %v", err)
+	}
 	if err := check(object[:len(object)/2]); err == nil {
 		t.Error("half an object passes")
 	}

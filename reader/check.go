@@ -111,6 +111,10 @@ func (c *checker) note(n notes.Note) {
 	} else {
 		c.site(probe, n.Location, site)
 	}
+	if i, ok := c.sections[notes.BaseSectionName]; ok && n.Base == 0 && c.f.elf.Sections[i].Addr != 0 {
+		// Both add the section's address less the base, gdb to semaphores also.
+		c.miss("gdb, libbpf before 1.7", "%s: the note's base is 0 and %s is at %#x, by which they look too far behind the site", probe, notes.BaseSectionName, c.f.elf.Sections[i].Addr)
+	}
 	if n.Semaphore != 0 {
 		c.semaphore(probe, &n)
 	}
