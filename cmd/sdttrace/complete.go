@@ -12,13 +12,14 @@ import (
 
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // completeFunctions completes PATH:FUNC behind a kind: names of files that
 // processes run, or paths, and then symbols of the file.
 func completeFunctions(kind, prefix string) ([]string, cobra.ShellCompDirective) {
-	name, function, ok := strings.Cut(prefix, ":")
+	name, function, ok := selector.CutPath(prefix)
 	var out []string
 	switch {
 	case ok:

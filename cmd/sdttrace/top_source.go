@@ -186,12 +186,12 @@ func selectorOf(text string, p *reader.Probe) string {
 		if sel.Kind.String() != p.Kind.String() {
 			return ""
 		}
-		return p.Kind.String() + ":" + selector.Quote(p.Path) + ":" + selector.Quote(p.Name)
+		return selector.Function(p.Kind.String(), p.Path, p.Name)
 	}
 	if sel.Kind != selector.USDT || !sel.Match(p.Path, p.Provider, p.Name) {
 		return ""
 	}
-	one := selector.Quote(p.Provider) + ":" + selector.Quote(p.Name)
+	one := selector.Probe("", p.Provider, p.Name)
 	if sel.Path != "" {
 		one = sel.Path + ":" + one
 	}

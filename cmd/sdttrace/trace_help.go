@@ -45,8 +45,10 @@ processes that run copied code, in which no probe fires.
 
 uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
 FUNC is compared with symbols and, for C++ and Rust, with names as the source has
-them, with the types of parameters or without. A PATH without '/' is a program or
-library that runs or is installed. arg0, arg1 ... are the words that the
+them, with the types of parameters or without; a symbol's version may follow, as in
+memcpy@GLIBC_2.2.5. A backslash before a ':' of PATH, or before '*', '?' and '[', takes
+it as it is, and list prints it so. A PATH without '/' is a program or library that
+runs or is installed. arg0, arg1 ... are the words that the
 platform's calling convention, or Go's, passes; retval is the result. Their types
 are not known: an argument that the function does not have shows what is left in
 its register. sdttrace refuses returns where tracing them would crash the program:

@@ -2,7 +2,6 @@ package selector
 
 import (
 	"errors"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -26,11 +25,6 @@ var (
 	errBackslash = errors.New("a backslash ends the pattern")
 	errRange     = errors.New("a range of characters runs backwards")
 )
-
-var escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
-
-// Quote returns the pattern that matches only s.
-func Quote(s string) string { return escapes.Replace(s) }
 
 // invalid plus a byte stands for a byte that is not UTF-8, which paths may have. It
 // lies among the surrogates, which no text decodes to.

@@ -27,7 +27,7 @@ func (s *Selector) parseInstruction() (function string, err error) {
 // cutOffset splits FUNC+0x1f or FUNC+31. In C++ operators, no number follows the '+'.
 func cutOffset(s string) (function string, offset uint64, ok bool) {
 	plus := strings.LastIndexByte(s, '+')
-	if plus <= 0 || plus+1 == len(s) || s[plus+1] < '0' || s[plus+1] > '9' {
+	if plus <= 0 || s[plus-1] == '\\' || plus+1 == len(s) || s[plus+1] < '0' || s[plus+1] > '9' {
 		return s, 0, false
 	}
 	offset, err := strconv.ParseUint(s[plus+1:], 0, 64)

@@ -22,9 +22,9 @@ func (s *Selector) Near(provider, name string) (instead string, distance int, ok
 	if !nearProvider {
 		byProvider = farProvider
 	}
-	instead = provider + ":" + name
+	instead = Probe("", provider, name)
 	if s.name.tokens != nil {
-		instead = provider + ":" + s.Name
+		instead = Quote(provider) + ":" + s.Name
 	}
 	return instead, byProvider + byName, true
 }

@@ -67,7 +67,7 @@ func parse(s string) (sel Selector, err error) {
 		}
 		// Only the first colon separates: C++ names have more.
 		var ok bool
-		sel.Path, sel.Function, ok = strings.Cut(rest, ":")
+		sel.Path, sel.Function, ok = CutPath(rest)
 		if !ok {
 			return sel, fmt.Errorf("want %s:PATH:FUNC; for a file that is called %[1]s, write ./%[1]s", first)
 		}
@@ -79,13 +79,13 @@ func parse(s string) (sel Selector, err error) {
 		}
 	default:
 		// A path may have colons; providers and names have none.
-		name := strings.LastIndexByte(s, ':')
+		name := lastColon(s)
 		if name < 0 {
 			return sel, fmt.Errorf("want [PATH:]PROVIDER:NAME, with '*' for any: there is no ':'")
 		}
 		sel.Name, s = s[name+1:], s[:name]
 		hasPath := false
-		if provider := strings.LastIndexByte(s, ':'); provider >= 0 {
+		if provider := lastColon(s); provider >= 0 {
 			hasPath = true
 			sel.Path, s = s[:provider], s[provider+1:]
 		}

@@ -48,7 +48,7 @@ func (d *Search) matchName(i int, function string) bool {
 		return false
 	}
 	if distance, ok := s.NearName(function); ok && (n.instead == "" || distance < n.distance) {
-		n.instead, n.distance = s.Kind.String()+":"+s.Path+":"+function, distance
+		n.instead, n.distance = s.Kind.String()+":"+s.Path+":"+selector.QuoteFunction(function), distance
 	}
 	return false
 }
@@ -78,7 +78,7 @@ func (d *Search) noMatch(i int) error {
 		err = fmt.Errorf("%w%s", err, what)
 	}
 	if n := &d.near[i]; n.instead != "" {
-		err = fmt.Errorf("%w, but %s would", err, n.instead)
+		err = fmt.Errorf("%w, but %s would", err, selector.Shell(n.instead))
 	} else if n.others > 0 {
 		err = fmt.Errorf("%w, where %s has %d other probes", err, d.selectors[i].Provider, n.others)
 	}
@@ -149,7 +149,7 @@ func (d *Search) noFunction(s *selector.Selector) string {
 		return ", where there are no symbols of functions"
 	case literal && !strings.Contains(path, "/") && len(d.procs.PIDs) == 0:
 		if _, err := procfs.Stat(path); err == nil {
-			return fmt.Sprintf("; for the file in this directory write ./%s", path)
+			return "; for the file in this directory write " + selector.Shell("./"+selector.QuotePath(path))
 		}
 		return ", and nothing of that name is installed"
 	}
