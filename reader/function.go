@@ -38,8 +38,9 @@ type Function struct {
 	Live *Live
 
 	file      *File
-	unbounded bool   // whether nothing says that an instruction begins at Address
-	asked     uint64 // the address that [Process.Instructions] looked up
+	versions  []string // symbols with their versions
+	unbounded bool     // whether nothing says that an instruction begins at Address
+	asked     uint64   // the address that [Process.Instructions] looked up
 }
 
 // Functions returns the functions that the object defines, by address, each once
@@ -75,6 +76,9 @@ func (f *File) Functions() iter.Seq2[Function, error] {
 				if len(names)-first < maxAliases && !slices.Contains(names[first:], e.name) {
 					names = append(names, e.name)
 				}
+				if e.version != "" && len(fn.versions) < maxAliases && !slices.Contains(fn.versions, e.name+e.version) {
+					fn.versions = append(fn.versions, e.name+e.version)
+				}
 			}
 			fn.Symbols = names[first:len(names):len(names)]
 			if fn.Convention = golang.convention(&fn); golang == nil && isGo {
@@ -95,6 +99,7 @@ const maxAliases = 64
 type functionSymbol struct {
 	addr, size  uint64
 	name        string
+	version     string // with '@' or '@@' before it
 	typ         elf.SymType
 	local       bool
 	underscores int
@@ -171,15 +176,16 @@ func (t *symtab) appendFunctions(out []functionSymbol) ([]functionSymbol, error)
 		if left < 0 {
 			return out, errOverlap
 		}
+		version := t.versionOf(s)
 		// GNU ld writes versions into .symtab: "name@VERSION", "name@@VERSION".
 		if at := strings.IndexByte(name, '@'); at > 0 {
-			name = name[:at]
+			name, version = name[:at], name[at:]
 		}
 		if name == "" || isPart(name) || isBoundary(name) {
 			continue
 		}
 		out = append(out, functionSymbol{
-			addr: s.addr, size: s.size, name: name, typ: s.typ, local: s.local,
+			addr: s.addr, size: s.size, name: name, version: version, typ: s.typ, local: s.local,
 			underscores: len(name) - len(strings.TrimLeft(name, "_")),
 		})
 	}
@@ -208,13 +214,31 @@ func (fn *Function) Name() string {
 	return mangled.Source(fn.Symbols[0])
 }
 
+// Versioned returns the symbol with its version ("memcpy@GLIBC_2.2.5", or "@@" for the
+// version that programs are linked with), "" if it has none. Functions of several
+// addresses may have one symbol, each in versions of its own.
+func (fn *Function) Versioned(symbol string) string {
+	for _, v := range fn.versions {
+		if name, _, _ := strings.Cut(v, "@"); name == symbol {
+			return v
+		}
+	}
+	return ""
+}
+
 // Match calls match with the function's names until it returns true: with its
-// symbols, then with each of them demangled, with and without the types of
-// parameters. It returns the symbol's name as [Function.Name] would.
+// symbols, with these and their versions, then with each of them demangled, with and
+// without the types of parameters. It returns the symbol's name as [Function.Name]
+// would.
 func (fn *Function) Match(match func(name string) bool) (name string, ok bool) {
 	for _, s := range fn.Symbols {
 		if match(s) {
 			return mangled.Source(s), true
+		}
+	}
+	for _, s := range fn.versions {
+		if match(s) {
+			return s, true
 		}
 	}
 	for _, s := range fn.Symbols {

@@ -22,6 +22,7 @@ type symbol struct {
 	name       uint32 // offset in the table's strings
 	typ        elf.SymType
 	local      bool
+	version    uint16 // in .gnu.version; hidden if it is not the default one
 }
 
 // symtab is a symbol table, by address.
@@ -29,6 +30,7 @@ type symtab struct {
 	symbols   []symbol
 	undefined []symbol
 	strings   []byte
+	versions  map[uint16]string // by index
 
 	functions []uint32 // indices of the symbols that are functions
 
@@ -64,8 +66,15 @@ func newSymtab(f *safeelf.File, typ elf.SectionType) (*symtab, error) {
 		return nil, err
 	}
 	t := &symtab{strings: strings, symbols: make([]symbol, 0, len(data)/size)}
+	var indices []byte
+	if typ == elf.SHT_DYNSYM {
+		indices = t.readVersions(f)
+	}
 	for ; len(data) >= size; data = data[size:] {
 		sym, defined, ok := decodeSymbol(f, data)
+		if len(indices) >= 2 {
+			sym.version, indices = f.ByteOrder.Uint16(indices), indices[2:]
+		}
 		switch {
 		case ok && defined:
 			t.symbols = append(t.symbols, sym)

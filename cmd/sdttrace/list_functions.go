@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,7 @@ type listedFunction struct {
 
 // selector names the function, and no other, for sdttrace.
 func (f *listedFunction) selector() string {
-	return f.Kind + ":" + selector.Quote(f.Path) + ":" + selector.Quote(f.Name)
+	return selector.Function(f.Kind, f.Path, f.Name)
 }
 
 // listFunctions prints the functions, or instructions, that selectors name.
@@ -54,6 +55,7 @@ func listFunctions(ctx context.Context, selectors []string, pids []int, asJSON b
 			f.Reason = s.Reason.Error()
 		}
 	}
+	nameVersions(functions, plan)
 	if asJSON {
 		enc := json.NewEncoder(printable.JSONWriter(stdout))
 		enc.SetEscapeHTML(false)
@@ -72,9 +74,33 @@ func listFunctions(ctx context.Context, selectors []string, pids []int, asJSON b
 		if reason == "" {
 			reason = "-"
 		}
-		fmt.Fprintf(tw, "%#x\t%d\t%s\t%s\n", f.Location, f.Size, printable.String(f.selector()), reason)
+		fmt.Fprintf(tw, "%#x\t%d\t%s\t%s\n", f.Location, f.Size, printable.String(selector.Shell(f.selector())), reason)
 	}
 	return outputError(tw.Flush())
+}
+
+// nameVersions gives functions of one name their versions: libraries keep what programs
+// were linked with long ago (memcpy@GLIBC_2.2.5).
+func nameVersions(functions []listedFunction, plan attach.Plan) {
+	type name struct {
+		pid              int
+		kind, path, name string
+	}
+	at := map[name]map[uint64]bool{}
+	of := func(f *listedFunction) name { return name{f.PID, f.Kind, f.Path, f.Name} }
+	for i := range functions {
+		n := of(&functions[i])
+		if at[n] == nil {
+			at[n] = map[uint64]bool{}
+		}
+		at[n][functions[i].Location] = true
+	}
+	for i := range functions {
+		f := &functions[i]
+		if target := plan[i].Probe.Target; target != nil && len(at[of(f)]) > 1 {
+			f.Name = cmp.Or(target.Versioned(f.Name), f.Name)
+		}
+	}
 }
 
 // sizeOf returns the size in bytes of the function, 0 for an instruction.
