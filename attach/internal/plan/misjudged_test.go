@@ -88,7 +88,10 @@ func TestMisjudged(t *testing.T) {
 			}
 			asked := false
 			s := site{probe: &p, object: &operand.Object{Window: append(code, make([]byte, 64)...)}}
-			pl := &Planner{pageSize: 4096, try: func([]byte) bool { asked = true; return true }}
+			pl := &Planner{
+				pageSize: 4096, switches: map[*operand.Object]bool{s.object: false},
+				try: func([]byte) bool { asked = true; return true },
+			}
 			checks := kindOf(&p).checks
 			if test.reason == "" { // later checks want the whole file
 				checks = []func(*Planner, *site){(*Planner).nops, (*Planner).opcode}

@@ -17,6 +17,8 @@ func (pl *Planner) returnAddress(s *site) {
 		s.Reason = fmt.Errorf("a return probe replaces a return address on the stack, which Go reads when it moves stacks: %w", ErrUnsafe)
 	case keepsReturn(fn):
 		s.Reason = fmt.Errorf("the function reads its return address, or has none, and a return probe replaces it: %w", ErrUnsafe)
+	case pl.switchesStacks(s.object):
+		s.Reason = fmt.Errorf("the object has, or imports, functions that switch stacks, as coroutines do, and a function that is left in this way would lose its return: %w", ErrUnsafe)
 	case throws(fn, s.object):
 		s.Reason = fmt.Errorf("an exception or panic could pass through the function, whose return address a return probe replaces, and would not be caught: %w", ErrUnsafe)
 	}
@@ -34,12 +36,15 @@ func throws(fn *reader.Function, obj *operand.Object) bool {
 func keepsReturn(fn *reader.Function) bool {
 	return slices.ContainsFunc(fn.Symbols, func(s string) bool {
 		switch strings.TrimLeft(s, "_") {
-		case "setjmp", "sigsetjmp", "getcontext", "swapcontext":
+		case "setjmp", "sigsetjmp", "getcontext", "swapcontext", "setcontext", "start_context", "co_switch", "coro_transfer":
 			return true
 		case "cxa_throw", "cxa_rethrow", "rust_start_panic": // through which every exception passes
 			return true
 		case "start":
 			return s == "_start"
+		}
+		if strings.HasSuffix(s, "jump_fcontext") || strings.HasSuffix(s, "ontop_fcontext") {
+			return true
 		}
 		// Position-independent code of i386 calls it to learn its own address.
 		if strings.Contains(s, ".get_pc_thunk.") {
