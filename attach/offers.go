@@ -2,12 +2,13 @@ package attach
 
 import (
 	"errors"
+	"fmt"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/rendezvous"
 )
 
@@ -32,15 +33,14 @@ func newOffers(o *settings) *offers {
 // have ended.
 func (f *offers) scan() (ended []int, err error) {
 	ended = f.procs.DropEnded()
-	entries, err := os.ReadDir("/proc")
+	pids, err := procfs.PIDs()
 	if err != nil {
 		return ended, err
 	}
 	now, uid := time.Now(), os.Geteuid()
 	seen := make(map[int]*look, len(f.others))
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || f.procs.Has(pid) {
+	for _, pid := range pids {
+		if f.procs.Has(pid) {
 			continue
 		}
 		known := f.others[pid]
@@ -51,7 +51,7 @@ func (f *offers) scan() (ended []int, err error) {
 			continue
 		}
 		known.next = now.Add(min(now.Sub(known.first)/4, maxLook))
-		if info, err := e.Info(); err != nil || uid != 0 && int(info.Sys().(*syscall.Stat_t).Uid) != uid {
+		if info, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err != nil || uid != 0 && int(info.Sys().(*syscall.Stat_t).Uid) != uid {
 			continue
 		}
 		if selected, err := f.target.selects(pid); err != nil || !selected {

@@ -6,6 +6,7 @@ package main
 import (
 	"os"
 
+	_ "github.com/go-usdt/usdt/internal/limits" // first of all
 	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/watch"
 	"github.com/go-usdt/usdt/notes"
@@ -191,6 +192,8 @@ func (l *lister) read(ctx context.Context, pids []int, stderr io.Writer) error {
 				return context.Cause(ctx)
 			case err == nil:
 				l.process(p)
+			case errors.Is(err, procfs.ErrNoProc):
+				return err
 			case errors.Is(err, os.ErrPermission):
 				hidden++
 				first = cmp.Or(first, err)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	_ "github.com/go-usdt/usdt/internal/limits" // first of all
 )
 
 func main() {

@@ -1,19 +1,57 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// createOutput creates a file; "-" is stdout, which stays open.
-func createOutput(path string, stdout io.Writer) (io.WriteCloser, error) {
+// outputs creates files.
+type outputs struct {
+	pipes map[string]*os.File // opened before attaching, by their paths
+}
+
+// create creates a file; "-" is stdout, which stays open.
+func (o *outputs) create(path string, stdout io.Writer) (io.WriteCloser, error) {
 	if path == "-" {
 		return unclosed{stdout}, nil
 	}
+	if pipe := o.pipes[path]; pipe != nil {
+		delete(o.pipes, path)
+		return pipe, nil
+	}
 	return os.Create(path)
+}
+
+// openPipe opens a FIFO, which takes until somebody reads it, and says so.
+func (o *outputs) openPipe(ctx context.Context, path string, stderr io.Writer) error {
+	if o.pipes == nil {
+		o.pipes = map[string]*os.File{}
+	}
+	for said := false; ; said = true {
+		file, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0)
+		if err == nil {
+			o.pipes[path] = file
+			return nil
+		}
+		if !errors.Is(err, unix.ENXIO) {
+			return err
+		}
+		if !said {
+			fmt.Fprintf(stderr, "sdttrace: nobody reads the pipe %s yet; waiting, Ctrl-C ends\n", path)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // unclosed is an output that others use, too.
@@ -22,14 +60,22 @@ type unclosed struct{ io.Writer }
 func (unclosed) Close() error { return nil }
 
 // checkOutputs returns an error if a file could not be created at the end, or after attaching.
-func (f *traceFlags) checkOutputs() error {
+// It waits for the readers of pipes.
+func (f *traceFlags) checkOutputs(ctx context.Context, stderr io.Writer) error {
 	for _, o := range []struct{ flag, path string }{
 		{"pprof", f.profile.pprof}, {"folded", f.profile.folded}, {"perfetto", f.timeline.path}, {"html", f.page.path},
+		{"record", f.record.path},
 	} {
 		if o.path == "" || o.path == "-" {
 			continue
 		}
-		if err := checkOutput(o.path); err != nil {
+		var err error
+		if info, missing := os.Stat(o.path); missing == nil && info.Mode().Type() == os.ModeNamedPipe {
+			err = f.outputs.openPipe(ctx, o.path, stderr)
+		} else if o.flag != "record" { // which is opened before anything is attached
+			err = checkOutput(o.path)
+		}
+		if err != nil {
 			return fmt.Errorf("--%s: %w", o.flag, err)
 		}
 	}
@@ -37,7 +83,6 @@ func (f *traceFlags) checkOutputs() error {
 }
 
 // checkOutput returns why a file cannot be created or written. It leaves behind what was there.
-// A pipe is not tried: its reader would take that for the end.
 func checkOutput(path string) error {
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.Mode().IsRegular() && !info.IsDir():

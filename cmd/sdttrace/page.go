@@ -26,7 +26,7 @@ func (f *pageFlags) wanted() bool { return f.path != "" }
 
 // printPage adds up events and pairs until there are enough or no more, and writes the page.
 func (f *traceFlags) printPage(t *timeline, cancel context.CancelFunc, stdout io.Writer) (err error) {
-	out, err := createOutput(f.page.path, stdout)
+	out, err := f.outputs.create(f.page.path, stdout)
 	if err != nil {
 		return err
 	}

@@ -38,14 +38,14 @@ type profileOutputs struct {
 }
 
 // outputs creates the files.
-func (f *profileFlags) outputs(stdout io.Writer) (*profileOutputs, error) {
+func (f *profileFlags) outputs(to *outputs, stdout io.Writer) (*profileOutputs, error) {
 	o := &profileOutputs{pprof: f.pprof, folded: f.folded}
 	for _, path := range []string{f.pprof, f.folded} {
 		if path == "" {
 			o.files = append(o.files, nil)
 			continue
 		}
-		file, err := createOutput(path, stdout)
+		file, err := to.create(path, stdout)
 		if err != nil {
 			return nil, errors.Join(err, o.close())
 		}
@@ -80,7 +80,7 @@ func (o *profileOutputs) write(p *profile.Profile) (err error) {
 
 // printProfile adds up events until there are enough or no more, and writes the profile.
 func (f *traceFlags) printProfile(s *attach.Session, stdout, stderr io.Writer) error {
-	to, err := f.profile.outputs(stdout)
+	to, err := f.profile.outputs(&f.outputs, stdout)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (f *traceFlags) printHeap(s *attach.Session, to *profileOutputs, stderr io.
 
 // groupProfile reads groups by stack, each interval and at the end, and writes their profile.
 func (f *traceFlags) groupProfile(ctx context.Context, a aggregate, stdout io.Writer) error {
-	to, err := f.profile.outputs(stdout)
+	to, err := f.profile.outputs(&f.outputs, stdout)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,10 @@ func (f *recordFlags) check(flags *pflag.FlagSet) error {
 }
 
 // open opens the file, before anything is attached to. What is in it stays until begin.
-func (f *recordFlags) open() (*os.File, error) {
+func (f *recordFlags) open(o *outputs) (*os.File, error) {
+	if pipe := o.pipes[f.path]; pipe != nil {
+		return pipe, nil
+	}
 	file, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
@@ -69,9 +72,9 @@ func (f *traceFlags) writeRecord(r *attach.Recorder, file *os.File, stderr io.Wr
 		}
 	}
 	err := r.Write(file, &attach.RecordLimits{Events: f.limit, Bytes: int64(f.record.size)})
-	size := int64(0)
+	size, sized := int64(0), false
 	if info, statErr := file.Stat(); statErr == nil {
-		size = info.Size()
+		size, sized = info.Size(), info.Mode().IsRegular()
 	}
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
@@ -79,7 +82,7 @@ func (f *traceFlags) writeRecord(r *attach.Recorder, file *os.File, stderr io.Wr
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w; what was written before can be read by sdttrace replay", err)
-	case !f.quiet:
+	case !f.quiet && sized:
 		fmt.Fprintf(stderr, "sdttrace: wrote %d bytes to %s\n", size, f.record.path)
 	}
 	return nil

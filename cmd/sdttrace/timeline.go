@@ -166,7 +166,7 @@ func (t *timeline) read(events func(*attach.Session), pairs func(span int, p *at
 
 // printTimeline writes events and slices until there are enough or no more.
 func (f *traceFlags) printTimeline(t *timeline, cancel context.CancelFunc, stdout, stderr io.Writer) (err error) {
-	out, err := createOutput(f.timeline.path, stdout)
+	out, err := f.outputs.create(f.timeline.path, stdout)
 	if err != nil {
 		return err
 	}

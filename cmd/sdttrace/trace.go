@@ -48,7 +48,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	if err := f.checkOutputs(); err != nil {
+	if err := f.checkOutputs(ctx, stderr); err != nil {
 		return err
 	}
 	if f.cost || f.verbose {
@@ -133,7 +133,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	}
 	f.warnHot(ctx, probes, opts, stderr)
 	if f.record.path != "" {
-		file, err := f.record.open()
+		file, err := f.record.open(&f.outputs)
 		if err != nil {
 			return err
 		}

@@ -56,6 +56,7 @@ type traceFlags struct {
 	record    recordFlags
 	command   []string // behind "--"
 	silent    silences
+	outputs   outputs
 	prepared  func() // says that something is attached, or nothing will be
 	held      *hold  // the command, once it has been started
 

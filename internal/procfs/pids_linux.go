@@ -1,12 +1,16 @@
 package procfs
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strconv"
 )
 
-// PIDs returns the processes of the machine, by id.
+// ErrNoProc says that /proc shows no process, not even this one.
+var ErrNoProc = errors.New("/proc is not mounted, and there processes are found: mount -t proc proc /proc")
+
+// PIDs returns the processes of the machine, by id. Without any, the error is ErrNoProc.
 func PIDs() ([]int, error) {
 	d, err := os.Open("/proc")
 	if err != nil {
@@ -19,6 +23,9 @@ func PIDs() ([]int, error) {
 		if pid, err := strconv.Atoi(n); err == nil {
 			pids = append(pids, pid)
 		}
+	}
+	if err == nil && len(pids) == 0 {
+		err = ErrNoProc
 	}
 	slices.Sort(pids)
 	return pids, err

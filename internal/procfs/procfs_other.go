@@ -78,6 +78,9 @@ func ReadMemory(int, uint64, []byte) error { return errNoProcesses }
 // AwaitExec does nothing.
 func AwaitExec(int) {}
 
+// ErrNoProc is of Linux only.
+var ErrNoProc = errors.New("there is no /proc")
+
 // PIDs returns an error.
 func PIDs() ([]int, error) { return nil, errNoProcesses }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
@@ -35,17 +36,13 @@ type holders struct {
 // holders reads the descriptors of all processes.
 func (w *Watchers) holders() *holders {
 	h := &holders{links: map[uint32][]holder{}}
-	entries, err := os.ReadDir("/proc")
+	pids, err := procfs.PIDs()
 	if err != nil {
 		w.Unseen = append(w.Unseen, err)
 		return h
 	}
 	hidden := 0
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
+	for _, pid := range pids {
 		if err := h.scan(pid); errors.Is(err, os.ErrPermission) {
 			hidden++
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -58,18 +57,16 @@ func (d *Search) machine() error {
 	if !scan {
 		return nil
 	}
-	entries, err := os.ReadDir("/proc")
+	pids, err := procfs.PIDs()
 	if err != nil {
 		return err
 	}
 	d.scan++
-	for _, e := range entries {
+	for _, pid := range pids {
 		if d.interrupted() {
 			return nil
 		}
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			d.mappedBy(pid)
-		}
+		d.mappedBy(pid)
 	}
 	d.forgetUnmapped()
 	return nil

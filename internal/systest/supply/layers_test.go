@@ -22,6 +22,7 @@ internal/cdecl
 internal/await
 internal/mangled
 internal/fold: internal/mangled
+internal/limits
 internal/manpage
 internal/printable
 internal/procfs
@@ -74,12 +75,12 @@ internal/top: internal/printable
 internal/gate: attach internal/await internal/procfs notes reader
 internal/sdtdump: internal/printable internal/procfs internal/selector internal/version notes prototype reader
 internal/genman: internal/manpage internal/sdtdump
-cmd/sdtdump: internal/sdtdump
+cmd/sdtdump: internal/limits internal/sdtdump
 cmd/sdttrace/internal/page: event internal/printable symbols
 cmd/sdttrace/internal/perfetto: event internal/printable notes symbols
 cmd/sdttrace/internal/profile: event internal/printable symbols
 cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
-cmd/sdttrace: attach cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/serve event internal/demo internal/gate internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/top internal/tracefile internal/version internal/watch notes prototype reader
+cmd/sdttrace: attach cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/top internal/tracefile internal/version internal/watch notes prototype reader
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a
