@@ -41,7 +41,7 @@ const (
 const maxPclntab = 384 << 20
 
 // errPclntab says that a table is not one of a known version of Go.
-var errPclntab = errors.New("Go's table of functions is not as the known versions of Go have it")
+var errPclntab = errors.New("the table of Go's functions is not as the known versions of Go have it")
 
 // readPclntab reads .gopclntab. It returns nil if there is none.
 func (f *File) readPclntab() (*pclntab, error) {
