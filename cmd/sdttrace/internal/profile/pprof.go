@@ -82,7 +82,9 @@ func (b *builder) mapping(path, id string) *profile.Mapping {
 func (b *builder) function(name, file string) *profile.Function {
 	f := b.functions[[2]string{name, file}]
 	if f == nil {
-		f = &profile.Function{ID: uint64(len(b.out.Function) + 1), Name: valid(name), SystemName: valid(name), Filename: valid(file)}
+		// A SystemName that equals the name would have pprof take template arguments out of it
+		// (internal/symbolizer, demangleSingleFunction).
+		f = &profile.Function{ID: uint64(len(b.out.Function) + 1), Name: valid(name), Filename: valid(file)}
 		b.functions[[2]string{name, file}] = f
 		b.out.Function = append(b.out.Function, f)
 	}

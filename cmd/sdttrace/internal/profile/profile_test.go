@@ -87,6 +87,11 @@ func TestInlined(t *testing.T) {
 	if folded != "c;out;in 3\n" {
 		t.Errorf("folded %q", folded)
 	}
+	for _, f := range read.Function {
+		if f.SystemName == f.Name {
+			t.Errorf("%s is the name of the system, too, and pprof shortens it", f.Name)
+		}
+	}
 	l := read.Location[0]
 	if got := fmt.Sprintln(len(read.Location), l.Address, l.Mapping.File, l.Line[0].Function.Name, l.Line[0].Line, l.Line[1].Function.Name, l.Line[1].Line); got != "1 7 /m in 1 out 2\n" {
 		t.Errorf("location %s", got)
