@@ -171,7 +171,8 @@ func checkDebug(t *testing.T, dir string, paths []string, count int) {
 	}
 	t.Logf("%d files, %d addresses named in %v, %d functions inlined there; peers know %d, of which %d differ (%d KiB)",
 		len(paths), all, took.Round(time.Millisecond), inlined, compared, differ, total>>10)
-	if compared == 0 || differ*100 > compared {
+	// A C library's functions have several names, of which versions make more.
+	if compared == 0 || differ*50 > compared {
 		t.Errorf("%d of %d addresses have other functions or lines than every peer says", differ, compared)
 	}
 }
