@@ -26,7 +26,7 @@ import (
 // partly shared by dwz: C, C++ and what is generated, up to 229 MB a file.
 var debugPackages = []string{
 	"binutils-x86-64-linux-gnu-dbg", "ceph-mon-dbg", "ceph-osd-dbg", "graphicsmagick-dbg", "libbinutils-dbg", "libc6-dbg", "libcephfs2-dbg", "libdb5.3-dbg",
-	"libgsl-dbg", "libkrb5-dbg", "liblua5.4-0-dbg", "libnl-3-200-dbg", "libpcre3-dbg", "librados2-dbg", "libstdc++6-12-dbg", "mono-runtime-dbg",
+	"libgsl-dbg", "libkrb5-dbg", "liblua5.4-0-dbg", "libnl-3-200-dbg", "libpcre3-dbg", "librados2-dbg", "mono-runtime-dbg",
 	"openjdk-17-dbg", "python3.11-dbg", "syslog-ng-dbg", "uwsgi-dbg", "valgrind-dbg",
 }
 
