@@ -50,7 +50,7 @@ func checkStack(t *testing.T, ev *event.Event, most int) {
 	case most == 0 && s == nil:
 	case most == 0 || s == nil:
 		t.Errorf("%s: stack %v, asked for %d addresses", ev.Name, s, most)
-	case s.Err != nil || len(s.PCs) == 0 || len(s.PCs) > most:
+	case (s.Err != nil) != (len(s.PCs) == most) || len(s.PCs) == 0 || len(s.PCs) > most:
 		t.Errorf("%s: %d addresses, %v, asked for %d", ev.Name, len(s.PCs), s.Err, most)
 	}
 }

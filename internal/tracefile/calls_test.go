@@ -149,7 +149,7 @@ func TestLargeStacks(t *testing.T) {
 	long := strings.Repeat("long", 100<<10)
 	for i := range 3 {
 		s := &tracefile.Stack{Err: long}
-		for pc := range uint64(300) {
+		for pc := range uint64(1100) {
 			var names []symbols.Frame
 			for j := range 30 {
 				names = append(names, symbols.Frame{Address: pc, Func: fmt.Sprint(i, pc, j, long[:3000]), Inlined: j < 29})
@@ -160,7 +160,7 @@ func TestLargeStacks(t *testing.T) {
 	}
 	f.w.End()
 	for i, s := range f.read(t, f.Len()) {
-		if s == nil || len(s.PCs) != 254 || len(s.Err) != 64<<10 || !strings.HasPrefix(s.Names[0][29].Func, fmt.Sprint(i, 0, 29)) {
+		if s == nil || len(s.PCs) != 1024 || len(s.Err) != 64<<10 || !strings.HasPrefix(s.Names[0][29].Func, fmt.Sprint(i, 0, 29)) {
 			t.Errorf("event %d has the stack of %+.100v", i, s)
 		}
 	}

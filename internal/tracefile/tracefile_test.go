@@ -306,7 +306,7 @@ func TestWrongSites(t *testing.T) {
 			d.Layout.Strings[0] = tracefile.String{Counted: true, LengthSlot: 1, LengthSize: 3}
 		},
 		"sized":    func(d *tracefile.Site) { d.Layout.Strings[0].Sized = true },
-		"stack":    func(d *tracefile.Site) { d.Layout.Stacks = 255 },
+		"stack":    func(d *tracefile.Site) { d.Layout.Stacks = 1025 },
 		"offset":   func(d *tracefile.Site) { d.Fields[1].Offset = 61 },
 		"before":   func(d *tracefile.Site) { d.Fields[1].Offset = -8 },
 		"size":     func(d *tracefile.Site) { d.Fields[1].Size = 3 },
