@@ -24,8 +24,8 @@ func (in *instruction) misjudged() string {
 		}
 	case in.encoding == twoByte:
 		switch {
-		case c&0xf0 == 0x90 && modRM&0xc7 == 5 && (in.has(0xf2) || in.has(0xf3)):
-			return "the kernel misses the operand of a set instruction behind a repetition prefix"
+		case (c&0xf0 == 0x40 || c&0xf0 == 0x90) && modRM&0xc7 == 5 && (in.has(0xf2) || in.has(0xf3)):
+			return "the kernel misses the operand of a conditional instruction behind a repetition prefix"
 		case c == 0x05, c == 0x34:
 			return "a system call would return to the kernel's copy of the instruction"
 		case c == 0x00 && reg <= 1, c == 0x01 && memory && (reg <= 1 || reg == 4), c == 0x01 && reg == 4:
@@ -33,6 +33,8 @@ func (in *instruction) misjudged() string {
 		}
 	case c == 0x90 && in.rex&1 != 0:
 		return "the kernel takes this exchange of registers for a nop"
+	case c&0xfc == 0xe0 && in.has(0x66):
+		return "a 16-bit loop would go on from the kernel's copy of the instruction"
 	case c == 0x9c:
 		return "pushf would store the trap flag with which the kernel executes it"
 	case c == 0xff && reg == 3:
