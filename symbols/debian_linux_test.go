@@ -37,7 +37,7 @@ const perPackage = 2
 // It downloads a gigabyte.
 func TestDebian(t *testing.T) {
 	if os.Getenv("SYMBOLS_DEBIAN") == "" {
-		needs.Skip(t, "downloads a gigabyte of debugging information; set SYMBOLS_DEBIAN to do so")
+		t.Skip("downloads a gigabyte of debugging information: make test-debian")
 	}
 	needs.Tools(t, "llvm-symbolizer", "addr2line", "apt-get", "dpkg-deb")
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 
 // skipConditions are what a test may skip itself for without package needs, which
 // fails it in CI: how it is run, and the machine's architecture.
-var skipConditions = []string{"testing.Short()", "runtime.GOARCH", `os.Getenv("SDTDUMP_DEBIAN")`}
+var skipConditions = []string{"testing.Short()", "runtime.GOARCH", `os.Getenv("SDTDUMP_DEBIAN")`, `os.Getenv("SYMBOLS_DEBIAN")`}
 
 // TestSkips checks that tests which lack something skip themselves through package
 // needs, so that none of them is skipped in CI.
