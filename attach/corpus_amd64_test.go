@@ -29,8 +29,8 @@ const corpusBatch = 4096
 // TestCorpus executes every form of instructions with and without a probe at it, and
 // compares all registers, memory and signals. What differs must be refused.
 func TestCorpus(t *testing.T) {
-	total, refused := 0, 0
-	for forms := range executable(t, *corpusShare) {
+	total, refused, share := 0, 0, share()
+	for forms := range executable(t, share) {
 		r := compare(t, forms, false)
 		total, refused = total+len(forms), refused+r.refused
 		for _, d := range r.differ {
@@ -41,16 +41,19 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 	t.Logf("%d forms that the processor knows, %d refused", total, refused)
-	if total < 1000 {
-		t.Errorf("only %d forms were executed", total)
+	if total*share < 200_000 {
+		t.Errorf("only %d forms were executed, one in %d", total, share)
 	}
 }
 
 // TestCorpusRefused attaches to refused instructions by force, and checks that the
 // corpus finds what they do wrong: for each reason, an instruction that differs.
 func TestCorpusRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: executes thousands of instructions that differ")
+	}
 	wrong, right := map[string]int{}, map[string]int{}
-	for forms := range executable(t, *corpusShare) {
+	for forms := range executable(t, share()) {
 		r := compare(t, forms, true)
 		for why, n := range r.wrong {
 			wrong[why] += n
@@ -73,12 +76,21 @@ func TestCorpusRefused(t *testing.T) {
 	}
 }
 
-// executable yields the instructions of one in share of the corpus that this processor
-// knows, in batches. Each opcode is in the share with some of its operands.
-func executable(t *testing.T, share int) func(func([]form) bool) {
+// share returns what the processor and the kernel have time for: one in so many forms.
+func share() int {
+	share := *corpusShare
 	if err := features.HaveBPFLinkUprobeMulti(); errors.Is(err, ebpf.ErrNotSupported) {
 		share *= 20
 	}
+	if testing.Short() {
+		share *= 4
+	}
+	return share
+}
+
+// executable yields the instructions of one in share of the corpus that this processor
+// knows, in batches. Each opcode is in the share with some of its operands.
+func executable(t *testing.T, share int) func(func([]form) bool) {
 	return func(yield func([]form) bool) {
 		var all, known []form
 		stopped := false

@@ -29,6 +29,7 @@ var rules = []rule{
 	{regexp.MustCompile(`^this kernel has no kernel.warn_limit: `), "the kernel has no kernel.warn_limit"},
 	{regexp.MustCompile(`^this kernel tells of files that are not opened$`), "the kernel reports O_PATH as opening"},
 	{regexp.MustCompile(`^a second run of the suite takes long$`), "the suite runs a second time, unprivileged, on the running kernel only"},
+	{regexp.MustCompile(`^needs a processor with AVX2$`), "the processor that is emulated has no AVX2"},
 	{regexp.MustCompile(`^the program is for x86-64$`), "the program is for x86-64"},
 	{regexp.MustCompile(`^short: `), "would take too long in an emulated machine"},
 }
