@@ -3,10 +3,12 @@ package attach_test
 import (
 	"errors"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestCoroutineReturns asks for the returns of functions that coroutines leave, and of
@@ -18,6 +20,9 @@ func TestCoroutineReturns(t *testing.T) {
 		if !errors.Is(err, attach.ErrNoSite) || !strings.Contains(err.Error(), "switch stacks") {
 			t.Errorf("%s: got %v, want that the object switches stacks", selector, err)
 		}
+	}
+	if !testing.Short() { // who compiles for emulated machines has no library of theirs
+		checkLinkedSwitch(t)
 	}
 	p := start(t, exec.Command(build(t, "instructions.c", "gcc", "-O1")))
 	p.Do("") // now libc is mapped
@@ -38,5 +43,19 @@ func TestCoroutineReturns(t *testing.T) {
 	}
 	if checked < 3 {
 		t.Errorf("%d functions of the C library were found", checked)
+	}
+}
+
+// checkLinkedSwitch asks for the return of a function of a program that is linked with a
+// library which switches stacks.
+func checkLinkedSwitch(t *testing.T) {
+	t.Helper()
+	needs.C(t)
+	dir := t.TempDir()
+	switches, program := filepath.Join(dir, "libfibre.so"), filepath.Join(dir, "fibre")
+	needs.Run(t, "gcc", "-O1", "-shared", "-fPIC", "-DLIBRARY", "-Wl,-soname,libfibre.so", "-o", switches, "testdata/fibre.c")
+	needs.Run(t, "gcc", "-O1", "-o", program, "testdata/fibre.c", "-L"+dir, "-Wl,-rpath,$ORIGIN", "-lfibre")
+	if _, err := attach.Open(t.Context(), []string{"uretprobe:" + program + ":handle"}, nil); !errors.Is(err, attach.ErrNoSite) || !strings.Contains(err.Error(), switches+" has, or imports, functions that switch stacks") {
+		t.Errorf("a program that is linked with %s: got %v, want that the library switches stacks", switches, err)
 	}
 }

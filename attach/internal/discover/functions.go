@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/library"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -136,7 +137,7 @@ func (d *Search) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 // installed searches programs and libraries by a name without a directory. They
 // need not be running.
 func (d *Search) installed(name string) {
-	for _, path := range installed(name) {
+	for _, path := range library.Installed(name) {
 		if err := d.named(path); err != nil {
 			d.troubles = append(d.troubles, err)
 		}

@@ -93,7 +93,7 @@ func TestMisjudged(t *testing.T) {
 			asked := false
 			s := site{probe: &p, object: &operand.Object{Window: append(code, make([]byte, 64)...)}}
 			pl := &Planner{
-				pageSize: 4096, switches: map[*operand.Object]bool{s.object: false},
+				pageSize: 4096, switches: map[*operand.Object]string{s.object: ""},
 				try: func([]byte) bool { asked = true; return true },
 			}
 			checks := kindOf(&p).checks

@@ -35,9 +35,9 @@ type Planner struct {
 	panics       bool // warnings of the kernel may end the host
 	pageSize     uint64
 	try          func(code []byte) (refused bool)
-	refused      map[opcodeKey]bool       // instructions
-	switches     map[*operand.Object]bool // stacks
-	site         site                     // the last one, not one for each of a hundred thousand
+	refused      map[opcodeKey]bool         // instructions
+	switches     map[*operand.Object]string // see switchesStacks
+	site         site                       // the last one, not one for each of a hundred thousand
 	shared       map[*operand.Object]map[uint64][]notes.Note
 	taken        map[takenSite]*reader.Probe
 	copier       map[*operand.Object]string // what copies code in an object, "" for nothing

@@ -35,6 +35,7 @@ prototype: notes
 internal/debugfile: internal/procfs internal/safeelf
 attach/internal/kernel
 attach/internal/libbpf
+attach/internal/library: internal/procfs internal/safeelf
 attach/internal/overlay: attach/internal/kernel
 attach/internal/privilege
 attach/internal/process: internal/procfs
@@ -59,10 +60,10 @@ event: internal/printable internal/record internal/shape notes reader symbols
 internal/tracefile: event internal/record internal/shape notes reader symbols
 provider/providertest: event internal/record internal/selector internal/shape internal/tap provider reader
 attach/internal/filter: event reader
-attach/internal/discover: attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/safeelf internal/selector reader
+attach/internal/discover: attach/internal/library attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
-attach/internal/plan: attach/internal/operand internal/procfs internal/sys notes reader
+attach/internal/plan: attach/internal/library attach/internal/operand internal/procfs internal/safeelf internal/sys notes reader
 attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand event internal/fold internal/record internal/shape notes reader symbols
 attach/internal/semaphore: attach/internal/kernel attach/internal/operand internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/semaphore internal/procfs internal/tracefile reader

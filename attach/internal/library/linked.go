@@ -1,8 +1,7 @@
-package discover
+package library
 
 import (
 	"debug/elf"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,25 +13,10 @@ import (
 // maxLinked is how many libraries of a program are looked for, more than any has.
 const maxLinked = 4096
 
-// starting returns the files of the programs Exe and Comm, if there are any, and of the
-// libraries that they are linked with, by the paths that processes would show.
-func (d *Search) starting() (paths []string) {
-	var programs []string
-	if d.Exe != "" {
-		programs = append(programs, d.Exe)
-	} else if d.Comm != "" && !strings.Contains(d.Comm, "/") {
-		programs = installed(d.Comm)
-	}
-	for _, program := range programs {
-		paths = append(paths, linked(program)...)
-	}
-	return paths
-}
-
-// linked returns the path of a program and those of the libraries that it is linked
+// Linked returns the path of a program and those of the libraries that it is linked
 // with, as the dynamic linker would find them with this process's directory and without
 // LD_LIBRARY_PATH.
-func linked(program string) []string {
+func Linked(program string) []string {
 	paths := []string{resolved(program)}
 	var inherited []string // DT_RPATH of the program
 	for i := 0; i < len(paths) && len(paths) < maxLinked; i++ {
@@ -47,7 +31,7 @@ func linked(program string) []string {
 				inherited = dirs
 			}
 			for _, name := range f.Dynamic(elf.DT_NEEDED) {
-				for _, path := range library(name, append(dirs, inherited...)) {
+				for _, path := range find(name, append(dirs, inherited...)) {
 					if path = resolved(path); !slices.Contains(paths, path) {
 						paths = append(paths, path)
 					}
@@ -68,14 +52,14 @@ func runPaths(f *safeelf.File, tag elf.DynTag, path string) (dirs []string) {
 	return dirs
 }
 
-// library returns where a library may be.
-func library(name string, dirs []string) []string {
+// find returns where a library may be.
+func find(name string, dirs []string) []string {
 	if strings.Contains(name, "/") {
 		return []string{name}
 	}
 	for _, dir := range dirs {
 		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if info, err := procfs.Stat(path); err == nil && info.Mode().IsRegular() {
 			return []string{path}
 		}
 	}
@@ -87,7 +71,7 @@ func resolved(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
+	if target, err := procfs.EvalSymlinks(path); err == nil {
 		path = target
 	}
 	return path

@@ -1,4 +1,4 @@
-package discover
+package library
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// installed returns the programs and libraries called name that a shell and the
+// Installed returns the programs and libraries called name that a shell and the
 // dynamic linker would find.
-func installed(name string) []string {
+func Installed(name string) []string {
 	var out []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(dir, name)

@@ -1,0 +1,2 @@
+// Package library finds the files of libraries as a dynamic linker would.
+package library
