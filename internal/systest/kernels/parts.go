@@ -24,12 +24,20 @@ var (
 // commands are the tests of sdttrace that hold a command until it is traced.
 const commands = "-test.run=^Test(Held|Command|Split|Watched|Interrupted)|^TestScripts$/^(held|command|command-c|children|functions|trace)$"
 
+// untried are tests of attach whose time, or whose results, on machines nobody has looked at:
+// "make test-kernels" with -only attach and -run chooses them.
+var untried = []string{
+	"Corpus.*", "CoroutineReturns", "Integers.*", "ManyFoundLate", "OtherForms", "PairsModel", "ReadFails", "ReadWaits",
+	"Semaphores.*", "SharedSite", "Starting.*", "VectorFunctions",
+}
+
 // leaveOut returns the flag that leaves out tests of attach, by what their names have
 // behind Test, and all of the tests that go one of these ways. What comes through shared
 // memory or from recordings is always left out: internal/ring, internal/rendezvous and
 // provider, which do the part of the kernel in it, are tested on each machine.
 func leaveOut(tests []string, ways ...string) string {
 	tests = append([]string{"Equal.*", "Local.*", "Record.*", "Snapshot.*"}, tests...)
+	tests = append(tests, untried...)
 	ways = append([]string{"local"}, ways...)
 	return "-test.skip=^Test(" + strings.Join(tests, "|") + ")$|^Test.*$/^(" + strings.Join(ways, "|") + ")$"
 }
