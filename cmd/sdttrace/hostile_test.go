@@ -44,6 +44,7 @@ var (
 // hostile makes files of bytes.
 type hostile struct {
 	rest     []byte
+	left     int    // bytes for the fields of a site
 	recorder []byte // the file of a flight recorder, whose shared memory and objects it has
 	object   []byte
 }
@@ -111,6 +112,7 @@ func (h *hostile) site(number uint32) *tracefile.Site {
 	} else {
 		start = record.HeaderSize
 	}
+	h.left = 400 << 10
 	d.Fields = h.fields(start, size, 0)
 	return d
 }
@@ -147,12 +149,22 @@ func (h *hostile) fields(start, size, depth int) []tracefile.Field {
 			f.Parts = h.fields(start, size, depth+1)
 		}
 		for range pick(h, 1, 1, 3, 1000, 9000) {
-			if all = append(all, f); len(all)*(len(f.Name)+100) > 400<<10 {
-				break
+			if h.left -= described(&f); h.left < 0 {
+				return append(all, constant)
 			}
+			all = append(all, f)
 		}
 	}
 	return all
+}
+
+// described returns about how many bytes describe a field.
+func described(f *tracefile.Field) int {
+	n := 100 + 6*len(f.Name) + 6*len(f.Err)
+	for i := range f.Parts {
+		n += described(&f.Parts[i])
+	}
+	return n
 }
 
 func (h *hostile) record() []byte {
@@ -308,19 +320,25 @@ func costOf(f func()) cost {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		panic(err)
 	}
+	before := resident("VmRSS:") // cobra keeps something of each command
 	began := processorTime()
 	f()
 	c := cost{time: processorTime() - began}
+	c.memory = max(resident("VmHWM:"), before) - before
+	return c
+}
+
+// resident returns bytes of /proc/self/status.
+func resident(what string) (n uint64) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		panic(err)
 	}
-	_, peak, _ := strings.Cut(string(status), "VmHWM:")
-	if _, err := fmt.Sscan(peak, &c.memory); err != nil {
+	_, rest, _ := strings.Cut(string(status), what)
+	if _, err := fmt.Sscan(rest, &n); err != nil {
 		panic(err)
 	}
-	c.memory <<= 10 // from kB
-	return c
+	return n << 10 // from kB
 }
 
 func processorTime() time.Duration {
