@@ -1,8 +1,9 @@
 package selector
 
 import (
-	"os"
 	"strings"
+
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 var (
@@ -68,7 +69,7 @@ func CutPath(s string) (path, function string, ok bool) {
 			if first < 0 {
 				first = i
 			}
-			if info, err := os.Stat(s[:i]); err == nil && info.Mode().IsRegular() {
+			if info, err := procfs.Stat(s[:i]); err == nil && info.Mode().IsRegular() {
 				return s[:i], s[i+1:], true
 			}
 		}
