@@ -3,6 +3,7 @@ package hostile_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,6 +64,25 @@ func (s *stops) answer(t *testing.T, answers bool) {
 	if err := s.server.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
+	for !answers && !s.stopped(t) { // each of its threads stops when it runs next
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// stopped reports whether all threads of the server have stopped.
+func (s *stops) stopped(t *testing.T) bool {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.server.Pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("the file system has ended: %v", err)
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil || !strings.Contains(string(stat), ") T ") {
+			return false
+		}
+	}
+	return true
 }
 
 // TestSilent asks for a file of a file system that does not answer, in each way that there is,
