@@ -70,7 +70,7 @@ func TestDebian(t *testing.T) {
 // file of dwz's to which only a path leads.
 func TestDebianInstalled(t *testing.T) {
 	needs.Tools(t, "llvm-symbolizer", "addr2line")
-	libs, _ := filepath.Glob("/usr/lib/*-linux-gnu/libbfd-2.*.so")
+	libs, _ := filepath.Glob("/usr/lib/*-linux-gnu/libbfd-2.*-system.so")
 	if len(libs) == 0 {
 		needs.Skip(t, "needs libbinutils")
 	}
