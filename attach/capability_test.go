@@ -137,12 +137,17 @@ var needMore = map[string]string{
 	"TestTimeNamespace":          "makes time namespaces, which takes CAP_SYS_ADMIN",
 	"TestPlanCopy":               "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestManyProcesses":          "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestPairsModel":             "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestSemaphores*":            "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestNoPrivateStack":         "looks at machine code, which CAP_SYSLOG may",
 	"TestOwnStack":               "looks at machine code, which CAP_SYSLOG may",
 	"TestFunctionsGo":            "builds with the go tool, whose cache is another user's",
 
 	// What is computed of events, and what becomes of many, does not depend on who traces.
 	"TestByStackOfManyEnded":   "takes long; TestStackOfEnded names code of processes that have ended",
+	"TestCorpus*":              "executes instructions by the thousand; TestInstructions does some",
+	"TestIntegers*":            "computes of integers; TestAggregate has some",
+	"TestOtherForms":           "computes of what does not fit; TestVersionsAggregate does",
 	"TestEqual*":               "compares ways; TestAggregate, TestC and TestPairs go by the kernel's",
 	"TestExpressions*":         "computes keys and conditions; TestWhere has conditions, TestAggregate keys",
 	"TestLatencyEviction":      "fills maps; TestLatency has some",
