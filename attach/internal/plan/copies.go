@@ -104,6 +104,7 @@ func find(r io.Reader, words []string) string {
 
 // asksForLargePages reports whether a process has node's option, or may have it.
 func asksForLargePages(pid int) bool {
+	procfs.AwaitExec(pid) // until then there is neither
 	for _, file := range []string{"cmdline", "environ"} {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 		if err != nil || bytes.Contains(b, []byte("use-largepages")) {
