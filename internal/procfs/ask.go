@@ -49,16 +49,16 @@ func ask[T any](device uint64, path string, f func() (T, error), late func(T)) (
 		value T
 		err   error
 	}
-	answers := make(chan answer) // an answer is taken, or late
-	abandoned := make(chan struct{})
+	answers := make(chan answer)      // an answer is taken, or late
+	abandoned := make(chan volume, 1) // what owes the answer, as it was called then
 	go func() {
 		value, err := f()
 		select {
 		case answers <- answer{value, err}:
 			return
-		case <-abandoned:
+		case v := <-abandoned:
+			owe(v, -1)
 		}
-		owe(volumeOf(device, path), -1)
 		if late != nil && err == nil {
 			late(value)
 		}
@@ -70,9 +70,10 @@ func ask[T any](device uint64, path string, f func() (T, error), late func(T)) (
 		return a.value, a.err
 	case <-deadline.C:
 	}
-	owe(volumeOf(device, path), 1)
-	note(device, path)
-	close(abandoned)
+	v := volumeOf(device, path)
+	owe(v, 1)
+	note(v, path)
+	abandoned <- v
 	return none, silent(path)
 }
 
@@ -93,8 +94,7 @@ func owe(v volume, n int) {
 // maxSilent bounds what is kept of paths that nobody can tell apart.
 const maxSilent = 64
 
-func note(device uint64, path string) {
-	v := volumeOf(device, path)
+func note(v volume, path string) {
 	silence.Lock()
 	defer silence.Unlock()
 	if silence.paths[v] == "" && len(silence.paths) < maxSilent {
