@@ -36,7 +36,8 @@ type command struct {
 const endGrace = 5 * time.Second
 
 // startCommand starts a program and stops it before its own code and the constructors of
-// the libraries that it is linked with, which are mapped and relocated then. Its output goes to stderr. inBackground says that the terminal is
+// the libraries that it is linked with, which are mapped and relocated then. Its output
+// goes to stderr. inBackground says that the terminal is
 // in use: the program reads nothing.
 func startCommand(args []string, inBackground bool, stderr io.Writer) (*command, error) {
 	c := &command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}

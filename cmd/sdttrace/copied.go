@@ -20,12 +20,18 @@ func (f *traceFlags) warnCopied(probes []string, stderr io.Writer) {
 	if len(pids) == 0 {
 		pids, _ = procfs.PIDs() // what cannot be listed is reported by the search for probes
 	}
+	var selectors []selector.Selector
+	for _, probe := range probes {
+		if sel, err := selector.Parse(probe); err == nil {
+			selectors = append(selectors, sel)
+		}
+	}
 	first, more := map[string]int{}, map[string]int{}
 	var paths []string
 	for _, pid := range pids {
 		path := procfs.Copied(pid)
 		switch {
-		case path == "" || !slices.ContainsFunc(probes, func(probe string) bool { sel, err := selector.Parse(probe); return err == nil && sel.MatchPath(path) }):
+		case path == "" || !slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.MatchPath(path) }):
 		case first[path] != 0:
 			more[path]++
 		default:

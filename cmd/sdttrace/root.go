@@ -43,8 +43,9 @@ func (e usageError) Unwrap() error { return e.error }
 // errReported is the error of a command that has reported the reason on stderr.
 var errReported = errors.New("failed")
 
-// run runs the command and returns its exit code. All that it says on stderr passes through
-// package printable here, so that nothing that names files and programs can forget to. When ctx is done, it detaches,
+// run runs the command and returns its exit code. All messages to stderr pass through package
+// printable here, so that none can forget to escape names of files and programs. When ctx is
+// done, it detaches,
 // prints a summary and returns.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stderr = printable.Writer(stderr)
