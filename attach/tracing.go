@@ -133,12 +133,16 @@ func (t *tracing) Plan() Plan {
 }
 
 // Refused returns what could not be read of files whose code stacks name, each once, and
-// which frames or names are missing for it.
-func (t *tracing) Refused() []error {
-	if t.code == nil {
-		return nil
+// which frames or names are missing for it; in a session of the whole machine also which
+// processes run a copy of their code, where no probe fires.
+func (t *tracing) Refused() (errs []error) {
+	if t.code != nil {
+		errs = t.code.resolver.Refused()
 	}
-	return t.code.resolver.Refused()
+	if t.discover != nil {
+		errs = append(errs, t.discover.Copied()...)
+	}
+	return errs
 }
 
 // PlanSince is Plan for new sites, see [Attachment.PlanSince].

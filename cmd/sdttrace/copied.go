@@ -1,25 +1,35 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 
+	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// warnCopied reports processes that run a copy of code which probes may be in: none fires
-// there. Without -p it looks at all processes, once.
+// warnCopied reports the processes of -p that run a copy of code which probes may be in: none
+// fires there. A session of the whole machine reports others itself, at its end.
 func (f *traceFlags) warnCopied(probes []string, stderr io.Writer) {
-	if f.quiet || f.user || len(f.command) > 0 {
+	if !f.quiet && !f.user && len(f.command) == 0 {
+		reportCopied(f.pids, probes, stderr)
+	}
+}
+
+// explainCopied reports them all when a session of the whole machine has found nothing.
+func (f *traceFlags) explainCopied(err error, probes []string, stderr io.Writer) {
+	if f.user || len(f.command)+len(f.pids) > 0 || f.replayed != nil || !errors.Is(err, attach.ErrNoMatch) && !errors.Is(err, attach.ErrNoSite) {
 		return
 	}
-	pids := f.pids
-	if len(pids) == 0 {
-		pids, _ = procfs.PIDs() // what cannot be listed is reported by the search for probes
-	}
+	pids, _ := procfs.PIDs() // the error says what cannot be listed
+	reportCopied(pids, probes, stderr)
+}
+
+func reportCopied(pids []int, probes []string, stderr io.Writer) {
 	var selectors []selector.Selector
 	for _, probe := range probes {
 		if sel, err := selector.Parse(probe); err == nil {

@@ -87,6 +87,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	}
 	f.warnBrief(probes, stderr)
 	f.warnCopied(probes, stderr)
+	defer func() { f.explainCopied(failed, probes, stderr) }()
 	if f.aggregate.wanted() {
 		f.warnHot(ctx, probes, opts, stderr)
 	}

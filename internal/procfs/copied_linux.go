@@ -3,6 +3,7 @@ package procfs
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,14 @@ import (
 func Copied(pid int) string {
 	maps, err := Maps(pid)
 	if err != nil {
+		return ""
+	}
+	return CopiedIn(pid, maps)
+}
+
+// CopiedIn is Copied for who has the process's maps.
+func CopiedIn(pid int, maps []Mapping) string {
+	if !slices.ContainsFunc(maps, func(m Mapping) bool { return m.copy() }) {
 		return ""
 	}
 	if auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid)); err == nil {

@@ -102,3 +102,6 @@ func StartTime(int) (uint64, error) { return 0, errNoProcesses }
 
 // Copied returns "" here.
 func Copied(int) string { return "" }
+
+// CopiedIn returns "" here.
+func CopiedIn(int, []Mapping) string { return "" }

@@ -171,6 +171,9 @@ func (d *Search) mappedBy(pid int) {
 		d.hide(pid)
 		return
 	}
+	if path := procfs.CopiedIn(pid, maps); path != "" && d.mayMatch(path) {
+		d.copied.note(pid, path)
+	}
 	for _, o := range procfs.Objects(pid, maps) {
 		if d.interrupted() {
 			return

@@ -62,6 +62,7 @@ type Search struct {
 	mappings map[mapping]mappingState     // those of read whose ids in /proc/PID/maps are others', too
 	inodes   overlay.Inodes
 	hidden   map[int]hiddenScans // processes that may not, or cannot, be inspected
+	copied   copiedCode
 }
 
 // New returns a search in the processes, or in all if procs names none.
