@@ -157,7 +157,7 @@ type outcome struct {
 	wrong, right map[string]int // by the reason for which instructions were to be refused
 }
 
-// compare executes forms with and without probes, with force those that are refused.
+// compare executes forms with and without probes; with force, also the refused forms.
 func compare(t *testing.T, forms []form, force bool) (r outcome) {
 	r.wrong, r.right = map[string]int{}, map[string]int{}
 	m := newCorpusMachine(t, forms)

@@ -33,7 +33,7 @@ var debugPackages = []string{
 // perPackage is the number of files of a package that are looked at, the largest first.
 const perPackage = 2
 
-// TestDebian compares the names and lines in Debian's packages with those of two peers.
+// TestDebian compares the names and lines in Debian's packages with two peers' names and lines.
 // It downloads a gigabyte.
 func TestDebian(t *testing.T) {
 	if os.Getenv("SYMBOLS_DEBIAN") == "" {

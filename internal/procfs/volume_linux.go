@@ -57,5 +57,5 @@ func volumeOf(device uint64, path string) volume {
 	return volume{device: device}
 }
 
-// escapes are those of mountinfo.
+// escapes are the escape sequences of mountinfo.
 var escapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// cKeywords are the words of C23 (ISO/IEC 9899:2024, 6.4.1) that are no identifiers, those of
-// C++ (headers may be included there), and words that GNU C defines or reserves.
+// cKeywords are the words of C23 (ISO/IEC 9899:2024, 6.4.1) that are no identifiers, the
+// words of C++ (headers may be included there), and words that GNU C defines or reserves.
 var cKeywords = func() map[string]bool {
 	words := map[string]bool{}
 	for _, word := range strings.Fields(`

@@ -176,7 +176,7 @@ func (l *PairLayout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe,
 	return nil
 }
 
-// joinStartArgs has the arguments that starts keep be of kinds that parts can have, too. It
+// joinStartArgs has the arguments that starts keep be of kinds that parts can also have. It
 // returns the first that cannot, -1 if there is none.
 func (l *PairLayout) joinStartArgs(parts []codegen.Part, made bool) int {
 	joined := slices.Clone(l.startArgs) // a restored layout has the original ones

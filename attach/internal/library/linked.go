@@ -13,7 +13,7 @@ import (
 // maxLinked is how many libraries of a program are looked for, more than any has.
 const maxLinked = 4096
 
-// Linked returns the path of a program and those of the libraries that it is linked
+// Linked returns the paths of a program and of the libraries that it is linked
 // with, as the dynamic linker would find them with this process's directory and without
 // LD_LIBRARY_PATH.
 func Linked(program string) []string {

@@ -32,7 +32,7 @@ var copiers = []string{
 	"InitHugepagesAndMlockSelf", // ChromiumOS
 }
 
-// copyingLibraries are those that copy the code of the program that has them linked or
+// copyingLibraries copy the code of the program that has them linked or
 // preloaded: Intel's iodlr and libhugetlbfs.
 var copyingLibraries = []string{"liblppreload.so", "libhugetlbfs.so"}
 

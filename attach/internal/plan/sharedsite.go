@@ -35,7 +35,7 @@ func (pl *Planner) sharedSite(s *site) {
 	}
 	anyName := takenSite{path: s.Path, offset: s.Offset, pid: s.pid}
 	if first := pl.taken[anyName]; first != nil && first.SemaphoreOffset != p.SemaphoreOffset {
-		s.Reason = fmt.Errorf("%s:%s is at this address with another semaphore, and the kernel counts one for each address: events there are those of either", first.Provider, first.Name)
+		s.Reason = fmt.Errorf("%s:%s is at this address with another semaphore, and the kernel counts one for each address: an event there may be of either", first.Provider, first.Name)
 		return
 	}
 	pl.taken[at] = p

@@ -11,7 +11,7 @@ import (
 )
 
 // copies returns where a process has mapped the file: for each copy what its addresses
-// lie above those in the file.
+// lie above the addresses in the file.
 func (f *File) copies(pid int) (biases []uint64) {
 	maps, err := procfs.Maps(pid)
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 // call is a record: a process needs semaphores raised.
 type call struct {
 	PID, File uint32
-	Bias      uint64 // between addresses in the process and those in the file
+	Bias      uint64 // of addresses in the process over the addresses in the file
 }
 
 const callSize = 16

@@ -45,7 +45,7 @@ func (a *Attachment) Retire(owners []discover.Owner) error {
 	return errors.Join(eg.Wait(), closeLinks(counting))
 }
 
-// split returns the links that stay and those of the owners.
+// split returns the links that stay, and the links of the owners.
 func split(links []link.Link, ended map[discover.Owner]bool) (kept, gone []link.Link) {
 	for _, l := range links {
 		if ended[discover.Owner{File: l.File, PID: l.PID}] {

@@ -89,7 +89,7 @@ func TestInlined(t *testing.T) {
 	}
 	for _, f := range read.Function {
 		if f.SystemName == f.Name {
-			t.Errorf("%s is the name of the system, too, and pprof shortens it", f.Name)
+			t.Errorf("%s is also the name of the system, and pprof shortens it", f.Name)
 		}
 	}
 	l := read.Location[0]
