@@ -12,7 +12,8 @@ const (
 	// files are the descriptors that a command needs before it opens the first file of others.
 	files = 64
 	// space is what Go's runtime reserves of the address space, rather than uses, for a command
-	// of a dozen threads. It ends with a dump at an unforeseeable moment where it cannot.
+	// of a dozen threads. It ends with a dump at an unforeseeable moment where it cannot, with
+	// less than about 1.5 GiB even before this package is initialised.
 	space = 2 << 30
 )
 
