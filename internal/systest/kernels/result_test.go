@@ -1,6 +1,10 @@
 package main
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -111,6 +115,30 @@ func TestExplain(t *testing.T) {
 		if got != want {
 			t.Errorf("%q is explained by %q, want %q", reason, got, want)
 		}
+	}
+}
+
+// TestTools checks that a rule explains each tool that some test of the repository asks for.
+func TestTools(t *testing.T) {
+	calls := regexp.MustCompile(`needs\.Tools\(t((?:, *"[^"]+")+)`)
+	tools := 0
+	err := filepath.WalkDir("../../..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, call := range calls.FindAllSubmatch(source, -1) {
+			for name := range strings.SplitSeq(strings.Trim(string(call[1]), `", `), `", "`) {
+				tools++
+				if explain(test{output: "    a_test.go:1: needs " + name + "\n"}) == nil {
+					t.Errorf("%s: no rule explains that a machine has no %s", path, name)
+				}
+			}
+		}
+		return err
+	})
+	if err != nil || tools < 20 {
+		t.Fatalf("found %d tools in the repository's tests, error %v", tools, err)
 	}
 }
 

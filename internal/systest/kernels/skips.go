@@ -16,7 +16,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{regexp.MustCompile(`^needs (.*executable file not found|[\w+-]+$|gcc and sys/sdt.h$)`), "needs a tool that the machine does not have"},
+	{regexp.MustCompile(`^needs (.*executable file not found|[\w.+-]+$|gcc and sys/sdt.h$)`), "needs a tool that the machine does not have"},
 	{regexp.MustCompile(`^needs openjdk-`), "needs a tool that the machine does not have"},
 	{regexp.MustCompile(`^(no namespaces here|the shell and sleep are one program)`), "needs more than busybox's unshare and shell"},
 	{regexp.MustCompile(`^(needs|without) uprobe_multi: `), "perf events are slow to close, and need CAP_SYS_ADMIN"},
