@@ -40,6 +40,12 @@ func BenchmarkFireUnwatched(b *testing.B) {
 			probe6.Fire(uint64(i), s, 1.5, i, by, s)
 		}
 	})
+	b.Run("lazy", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range b.N {
+			probe.FireFunc(func() (uint64, string, float64) { return uint64(i), s + s, 1.5 })
+		}
+	})
 	b.Run("text", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := range b.N {

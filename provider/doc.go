@@ -27,7 +27,13 @@
 //
 // A probe has up to six arguments. A [Record] passes the fields of a struct. Enabled
 // reports whether a tracer is attached, so that arguments need to be computed only
-// then; [Group.Enabled] does so for several probes. The zero value of a probe, and a
+// then; [Group.Enabled] does so for several probes, and FireFunc calls a function for the
+// arguments:
+//
+//	flushed.FireFunc(func() (int, string) { return len(batch), summary(batch) })
+//
+// The closure allocates nothing. It runs as a part of its function: if it panics, so does
+// the program. The zero value of a probe, and a
 // probe that is declared in a nil provider or group, does nothing.
 //
 // While nobody watches, Fire inlines to two loads and a compare, less than a

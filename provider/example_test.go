@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"strings"
 
 	"github.com/go-usdt/usdt/provider"
 )
@@ -38,8 +39,8 @@ func ExampleProvider_Load() {
 	defer store.Close()
 	order.Fire(2, "Ada")
 	// Output:
-	// declare probe store:check-out at example_test.go:34: probe name "check-out" is not a C identifier (letters, digits and _, no digit first)
-	// declare probe store:refund at example_test.go:35: argument name "items" is used twice
+	// declare probe store:check-out at example_test.go:35: probe name "check-out" is not a C identifier (letters, digits and _, no digit first)
+	// declare probe store:refund at example_test.go:36: argument name "items" is used twice
 }
 
 // Errors, and values with a method String, become text when somebody watches, and not
@@ -80,6 +81,15 @@ func ExampleNewRecord() {
 	if done.Enabled() {
 		done.Fire(&request{ID: 7, Path: "/index.html", Peer: address{"::1", 8080}})
 	}
+	// Output:
+}
+
+// FireFunc calls its function only if somebody is there to see what it returns.
+func ExampleProbe2_FireFunc() {
+	store := provider.New("store", nil)
+	flushed := provider.NewProbe2[int, string](store, "flushed", "items", "keys")
+	batch := []string{"a", "b"} // stored elsewhere
+	flushed.FireFunc(func() (int, string) { return len(batch), strings.Join(batch, ",") })
 	// Output:
 }
 

@@ -32,8 +32,12 @@ func TestInlining(t *testing.T) {
 			quoted = `, "` + strings.Join(names[:n], `", "`) + `"`
 		}
 		fmt.Fprintf(&src, "\tp%d := provider.NewProbe%d%s(p, \"p%d\"%s)\n", n, n, inst, n, quoted)
+		if n > 0 {
+			fmt.Fprintf(&src, "\tp%d.FireFunc(func() (%s) { return %s })\n", n, strings.Join(types[:n], ", "), strings.Join(values[:n], ", "))
+		}
 		fmt.Fprintf(&src, "\tif p%d.Enabled() {\n\t\tprintln()\n\t}\n\tp%d.Fire(%s)\n", n, n, strings.Join(values[:n], ", "))
 	}
+	src.WriteString("\tr := provider.NewRecord[struct{ N int }](p, \"r\")\n\tr.FireFunc(func() struct{ N int } { return struct{ N int }{1} })\n")
 	src.WriteString("\tg := p.Group(\"g\")\n\tif p.Enabled() || g.Enabled() {\n\t\tprintln()\n\t}\n}\n")
 	file := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(file, []byte(src.String()), 0o644); err != nil {
@@ -44,13 +48,16 @@ func TestInlining(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	for n := range len(types) + 1 {
-		for _, method := range []string{"Fire", "Enabled"} {
+		for _, method := range []string{"Fire", "Enabled", "FireFunc"}[:min(n, 1)+2] {
 			generic := fmt.Sprintf("inlining call to provider.(*Probe%d[", n)
 			plain := fmt.Sprintf("inlining call to provider.(*Probe%d).%s", n, method)
 			if !containsLine(string(out), generic, "])."+method) && !strings.Contains(string(out), plain) {
 				t.Errorf("Probe%d.%s is not inlined", n, method)
 			}
 		}
+	}
+	if !containsLine(string(out), "inlining call to provider.(*Record[", "]).FireFunc") {
+		t.Error("Record.FireFunc is not inlined")
 	}
 	for _, inlined := range []string{"provider.(*Group).Enabled", "stub.(*Any).Active", "provider.(*Provider).Enabled", "stub.(*Many).Active"} {
 		if !strings.Contains(string(out), "inlining call to "+inlined) {
