@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -181,6 +182,9 @@ func openEqual(t *testing.T, name, where string) *equalSessions {
 	t.Helper()
 	o := own()
 	o.Where, o.RingSize = where, 1<<20
+	if name == "text" {
+		o.MaxString = notes.MaxString
+	}
 	if name == "record" || name == "*" {
 		o.Follow = []string{"Next", "Self", "everykind:record:Self.Next"}
 	}

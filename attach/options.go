@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
 )
 
@@ -165,7 +166,7 @@ const (
 	unwindRingSize   = 64 << 20 // an event takes 16 KiB
 	maxRingSize      = 1 << 30
 	defaultMaxString = 1024
-	maxMaxString     = 8 << 10
+	maxMaxString     = notes.MaxString
 )
 
 // settings are checked options, with what they mean.

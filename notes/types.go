@@ -36,6 +36,9 @@ const (
 	MaxFields = 4096
 	// MaxNesting is the largest depth of structs and arrays within each other.
 	MaxNesting = 16
+	// MaxString is the number of bytes that tracers read of a string argument at most,
+	// and that a provider therefore copies.
+	MaxString = 8 << 10
 )
 
 // Names of typedefs that say what a value means. Readers that do not know a name see

@@ -12,7 +12,7 @@ import (
 // is converted to these, which costs nothing.
 //
 // A tracer sees int, uint and uintptr as 64 bits. A string arrives as a pointer to a
-// NUL-terminated copy, a []byte as a pointer to its bytes and their number. A
+// NUL-terminated copy of its first 8 KiB ([notes.MaxString]), a []byte as a pointer to its bytes and their number. A
 // duration is nanoseconds. A time is nanoseconds since 1970, between 1677 and 2262
 // (the zero time is the smallest int64). An address is a pointer to its 4 or 16 bytes
 // and their number, which is 0 for the zero IP.

@@ -38,6 +38,9 @@ func (p *probe) pass(args []unsafe.Pointer) {
 	var f frame
 	sig.put(&f.Slot, &f, args)
 	stub.Call(&p.site, &f.Block, sig.addresses)
+	if f.long != nil {
+		f.release()
+	}
 }
 
 // passOthers passes what fires to local tracers and listeners. It reports whether

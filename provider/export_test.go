@@ -140,3 +140,15 @@ func StaleAddresses(text string) int {
 
 // ProbeSize is the size in bytes of a probe.
 const ProbeSize = unsafe.Sizeof(Probe6[int, int, int, int, int, int]{})
+
+// Terminated returns what readers that look for a NUL find of a string that a watched
+// Fire passes.
+func Terminated(s string) string {
+	var f frame
+	defer f.release()
+	var b []byte
+	for at := f.terminated(s); *(*byte)(at) != 0; at = unsafe.Add(at, 1) {
+		b = append(b, *(*byte)(at))
+	}
+	return string(b)
+}

@@ -119,12 +119,13 @@ func (w *watcher) pass(s *signature, args []unsafe.Pointer) {
 }
 
 // passConverted is passTexts for arguments of which some are Texts or addresses, which
-// it converts. It replaces each argument that is a [Text] by one that is made.
+// it converts. Each [Text] becomes one that is made: Fire's copy of the argument, not the
+// caller's.
 //
 //go:noinline
 func (w *watcher) passConverted(s *signature, args []unsafe.Pointer) {
 	var converted [maxArgs]unsafe.Pointer
-	var addrs [maxArgs]struct {
+	var texts [maxArgs]struct {
 		text  ring.Text
 		bytes [16]byte
 	}
@@ -132,14 +133,15 @@ func (w *watcher) passConverted(s *signature, args []unsafe.Pointer) {
 		converted[i] = v
 		switch s.args[i].kind {
 		case kindText:
-			m := made((*Text)(v).string())
-			args[i] = unsafe.Pointer(&m)
-			converted[i] = unsafe.Pointer(&ring.Text{At: m.value, Length: uintptr(m.length)})
+			t := (*Text)(v)
+			*t = made(t.string())
+			texts[i].text = ring.Text{At: t.value, Length: uintptr(t.length)}
+			converted[i] = noescape(unsafe.Pointer(&texts[i].text))
 		case kindAddr:
 			b, n := (*IP)(v).of()
-			addrs[i].bytes = b
-			addrs[i].text = ring.Text{At: noescape(unsafe.Pointer(&addrs[i].bytes)), Length: uintptr(n)}
-			converted[i] = unsafe.Pointer(&addrs[i].text)
+			texts[i].bytes = b
+			texts[i].text = ring.Text{At: noescape(unsafe.Pointer(&texts[i].bytes)), Length: uintptr(n)}
+			converted[i] = noescape(unsafe.Pointer(&texts[i].text))
 		}
 	}
 	w.passTexts(s, converted[:len(args)])

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"math"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -14,7 +15,20 @@ type frame struct {
 	stub.Block
 	used    int
 	strings [192]byte // copies of strings that fit
+	long    *longCopy // the others
+	listens bool      // whether nobody but listeners sees the frame: they take strings whole
 }
+
+// longCopy is a NUL-terminated copy of a string of which tracers ask for notes.MaxString
+// bytes at most. Tracers that look for the NUL find that the string goes on.
+type longCopy struct {
+	next  *longCopy
+	bytes [notes.MaxString + len(goesOn) + 1]byte
+}
+
+const goesOn = "..."
+
+var longCopies = sync.Pool{New: func() any { return new(longCopy) }}
 
 // put writes arguments into their slots: args points to values of the Go types that
 // belong to the kinds of s.args. put keeps no pointer to the values themselves. Texts, bytes
@@ -95,15 +109,42 @@ func nanoseconds(t time.Time) int64 {
 func (f *frame) terminated(s string) unsafe.Pointer {
 	n := len(s) + 1
 	if n > len(f.strings)-f.used {
-		b := make([]byte, n)
-		copy(b, s)
-		return unsafe.Pointer(unsafe.SliceData(b))
+		return f.longer(s)
 	}
 	b := f.strings[f.used : f.used+n]
 	b[copy(b, s)] = 0
 	f.used += n
 	// A pointer from the frame to the frame: they live and move together.
 	return noescape(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
+// longer is terminated for a string that does not fit into the frame.
+//
+//go:noinline
+func (f *frame) longer(s string) unsafe.Pointer {
+	if f.listens {
+		// Whoever fires holds s until the listeners return.
+		return noescape(unsafe.Pointer(unsafe.StringData(s)))
+	}
+	c := longCopies.Get().(*longCopy)
+	c.next, f.long = f.long, c
+	n := copy(c.bytes[:notes.MaxString], s)
+	if n < len(s) {
+		n += copy(c.bytes[n:], goesOn)
+	}
+	c.bytes[n] = 0
+	return unsafe.Pointer(&c.bytes)
+}
+
+// release gives the copies of long strings back.
+//
+//go:noinline
+func (f *frame) release() {
+	for c := f.long; c != nil; {
+		next := c.next
+		longCopies.Put(c)
+		c = next
+	}
 }
 
 // noescape returns p and hides from escape analysis that it does. The caller must

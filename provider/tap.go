@@ -106,16 +106,16 @@ func (p *probe) attach(counter *uint32) {
 	p.semaphore().Attach(counter)
 }
 
-// tap passes arguments to the listeners. It replaces each argument that is a [Text] by
-// one that is made.
+// tap passes arguments to the listeners. Each [Text] among them becomes one that is made:
+// Fire's copy of the argument, not the caller's.
 func (p *probe) tap(args []unsafe.Pointer) {
 	for i, a := range p.sig.args {
 		if a.kind == kindText {
-			m := made((*Text)(args[i]).string())
-			args[i] = unsafe.Pointer(&m)
+			t := (*Text)(args[i])
+			*t = made(t.string())
 		}
 	}
-	var f frame
+	f := frame{listens: true}
 	p.sig.put(&f.Slot, &f, args)
 	// The frame stays where it is, and moves with its stack, until callTaps returns.
 	p.callTaps(tap.Slots((*stub.Block)(noescape(unsafe.Pointer(&f.Block))), p.sig.addresses))

@@ -3,7 +3,6 @@
 package tap
 
 import (
-	"encoding/binary"
 	"runtime/debug"
 	"unsafe"
 
@@ -52,24 +51,23 @@ func Slots(b *stub.Block, addresses uint64) Block { return Block{slots: b, addre
 // notes.IPv4Register would hold.
 func Record(at unsafe.Pointer, ipv4 uintptr) Block { return Block{record: at, ipv4: ipv4} }
 
-// appendBytes appends the first size bytes of the block, or nothing if there is none.
-// Addresses in the copy may be out of date at once; pointer returns what they lead
-// to.
-func (b Block) appendBytes(dst []byte, size int) []byte {
+// bytes returns the first size bytes of the block, or nothing if there is none. Those of
+// slots are a copy in words. Addresses in the copy may be out of date at once; pointer
+// returns what they lead to.
+func (b Block) bytes(words *[stub.Slots]uint64, size int) []byte {
 	if b.slots == nil {
 		if b.record == nil {
-			return dst
+			return nil
 		}
-		return append(dst, unsafe.Slice((*byte)(b.record), size)...)
+		return unsafe.Slice((*byte)(b.record), size)
 	}
-	for i := range size / 8 {
-		word := b.slots.Slot[i]
+	*words = b.slots.Slot
+	for i := range words {
 		if b.addresses&(1<<i) != 0 {
-			word = uint64(uintptr(b.slots.Ptr[i]))
+			words[i] = uint64(uintptr(b.slots.Ptr[i]))
 		}
-		dst = binary.NativeEndian.AppendUint64(dst, word)
 	}
-	return dst
+	return unsafe.Slice((*byte)(unsafe.Pointer(words)), min(size, len(words)*8))
 }
 
 // AppendRecord appends a record of the block to dst, in the format that BPF programs
@@ -82,7 +80,8 @@ func (b Block) AppendRecord(dst []byte, l *record.Layout, h *record.Header) []by
 // marked as failed: other goroutines may change what pointers lead to, and a length may
 // then belong to another pointer.
 func (b Block) Capture(dst []byte, l *record.Layout, h *record.Header, slots []uint64) []byte {
-	c := l.Begin(dst, h, slots, b.appendBytes(nil, int(l.Block)))
+	var words [stub.Slots]uint64
+	c := l.Begin(dst, h, slots, b.bytes(&words, int(l.Block)))
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for c.Next() {
 		if !b.copy(&c, l) {
