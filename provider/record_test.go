@@ -281,12 +281,11 @@ func TestNamesBehindPointers(t *testing.T) {
 }
 
 func TestHugeRecord(t *testing.T) {
-	p := newProvider("huge")
-	provider.NewRecord[struct {
+	_, err := provider.DescribeRecord(reflect.TypeFor[struct {
 		A [600 << 20]byte
 		B int64
-	}](p, "a")
-	if err := p.Load(); err == nil || !strings.Contains(err.Error(), "has 629145608 bytes, and tracers read at most 15360") {
+	}]())
+	if err == nil || !strings.Contains(err.Error(), "has 629145608 bytes, and tracers read at most 15360") {
 		t.Errorf("got %v, want an error about its size", err)
 	}
 }
