@@ -15,6 +15,8 @@ type cache struct {
 	open  int
 	items map[cacheKey]*item
 	order list.List // of *item, the last used first
+
+	closing []*object // to be closed by unlock
 }
 
 // cacheKey is an object, or a part of one.
@@ -84,7 +86,7 @@ const itemSize = 512
 // grow says that the item takes more memory than before.
 func (c *cache) grow(it *item, size int64) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	if it.place == nil {
 		return
 	}
@@ -98,7 +100,7 @@ func (c *cache) grow(it *item, size int64) {
 // forget drops the item.
 func (c *cache) forget(it *item) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	c.drop(it)
 }
 
@@ -124,7 +126,7 @@ func (c *cache) drop(it *item) {
 // release says that the caller does not use the item any more.
 func (c *cache) release(it *item) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	it.uses--
 	c.finish(it)
 }
@@ -135,6 +137,17 @@ func (c *cache) finish(it *item) {
 		return // it may yet be loaded
 	}
 	if o, ok := it.value.(*object); ok {
+		c.closing = append(c.closing, o)
+	}
+}
+
+// unlock unlocks mu, and then closes files: a file system may not answer, and others need the
+// cache meanwhile.
+func (c *cache) unlock() {
+	closing := c.closing
+	c.closing = nil
+	c.mu.Unlock()
+	for _, o := range closing {
 		o.close()
 	}
 }
@@ -142,7 +155,7 @@ func (c *cache) finish(it *item) {
 // clear drops everything.
 func (c *cache) clear() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	for c.order.Len() > 0 {
 		c.drop(c.order.Back().Value.(*item))
 	}
