@@ -9,10 +9,11 @@ import (
 	"github.com/go-usdt/usdt/symbols"
 )
 
-// logged returns what names the code of a process that cannot be read, as the kernel has told it. old
-// is what was known before, nil for nothing, and is returned if the log knows no more. over says
-// that the process has ended: it may also be out of reach. c.mu is locked.
-func (c *codeNames) logged(pid int, old *processCode, over bool) *processCode {
+// logged returns what names the code of a process that cannot be read, as the kernel has told it. What
+// was known before is returned if the log knows no more. over says that the process has ended: it
+// may also be out of reach. p.mu is locked.
+func (c *codeNames) logged(pid int, p *knownProcess, over bool) *processCode {
+	old := p.code.Load()
 	state := c.log.State(pid)
 	var space *symbols.Space
 	if known := c.log.Images(pid); len(known) > 0 {
@@ -21,13 +22,17 @@ func (c *codeNames) logged(pid int, old *processCode, over bool) *processCode {
 	if space == nil {
 		if old != nil {
 			old.known.Changes, old.known.Losses, old.checked = state.Changes, state.Losses, time.Now()
-			old.over = old.over || over
+			if over {
+				old.over.Store(true)
+			}
 		}
 		return old
 	}
 	s := c.newProcess(space)
-	s.known, s.over, s.counted = state, over, old != nil && old.counted
-	c.keep(pid, s)
+	s.known = state
+	s.over.Store(over)
+	s.counted.Store(old != nil && old.counted.Load())
+	p.code.Store(s)
 	return s
 }
 
@@ -36,17 +41,20 @@ const maxParents = 8
 
 // spaceOf returns what a process had mapped: what the log knows and, of what is older than the
 // log, what is known of the process itself or of the one that forked it. It is nil if nothing is
-// known of that. c.mu is locked.
+// known of that.
 func (c *codeNames) spaceOf(im *maplog.Image, old *processCode, forks int) *symbols.Space {
+	if im.Whole {
+		return c.resolver.Recorded(im.Modules)
+	}
+	from := old
+	if im.Parent != 0 {
+		from = c.known(im.Parent).code.Load()
+	}
 	var base *symbols.Space
 	switch {
-	case im.Whole:
-		return c.resolver.Recorded(im.Modules)
-	case im.Parent == 0 && old != nil:
-		base = old.space
+	case from != nil && forks <= maxParents:
+		base = from.space
 	case im.Parent == 0 || forks > maxParents:
-	case c.processes[im.Parent] != nil:
-		base = c.processes[im.Parent].space
 	default:
 		var err error
 		if base, err = c.resolver.Process(im.Parent); err == nil {
@@ -66,10 +74,7 @@ func (c *codeNames) spaceOf(im *maplog.Image, old *processCode, forks int) *symb
 // before returns what names the code of a process as it was before it executed another file, if
 // it had some at pc then; else s.
 func (c *codeNames) before(pid int, s *processCode, pc uint64) *processCode {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s.earlier == nil {
-		s.earlier = []*processCode{}
+	s.lookBack.Do(func() {
 		for i, im := range c.log.Images(pid) {
 			if i == 0 {
 				continue // that is s
@@ -78,7 +83,7 @@ func (c *codeNames) before(pid int, s *processCode, pc uint64) *processCode {
 				s.earlier = append(s.earlier, c.newProcess(space))
 			}
 		}
-	}
+	})
 	for _, e := range s.earlier {
 		if e.space.Maps(pc) {
 			return e
@@ -104,9 +109,10 @@ func (c *codeNames) ended(pid int, p *reader.Probe, pcs []uint64) *processCode {
 	state := c.log.State(pid)
 	s.known.Changes, s.known.Losses = state.Changes, state.Losses
 	started, err := procfs.StartTime(pid)
-	s.over = missing(err) || err == nil && gone(pid, started)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keep(pid, s)
+	s.over.Store(missing(err) || err == nil && gone(pid, started))
+	at := c.known(pid)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	at.code.Store(s)
 	return s
 }

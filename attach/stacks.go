@@ -45,8 +45,8 @@ type codeNames struct {
 	resolver *symbols.Resolver
 	log      *maplog.Log // nil if the kernel does not tell
 
-	mu        sync.Mutex
-	processes map[int]*processCode
+	mu        sync.Mutex // no file is read while it is locked
+	processes map[int]*knownProcess
 	versions  atomic.Uint64
 	asides    sync.WaitGroup
 	closed    atomic.Bool
@@ -54,14 +54,11 @@ type codeNames struct {
 	endings   atomic.Uint64 // processes that had ended when a stack of theirs was named
 }
 
-// maxProcesses is the number of processes whose code is known.
-const maxProcesses = 4096
-
 // newCodeNames returns what names code. Of processes that are known from the start it looks at
 // once, since they may end soon. With logged, it knows also those that have ended before anybody
 // looked at them, if the kernel tells this process.
 func newCodeNames(pids []int, logged bool) *codeNames {
-	c := &codeNames{resolver: symbols.NewResolver(nil), processes: map[int]*processCode{}}
+	c := &codeNames{resolver: symbols.NewResolver(nil), processes: map[int]*knownProcess{}}
 	if logged {
 		if log, err := maplog.Open(pids); err == nil {
 			c.log = log
@@ -105,10 +102,11 @@ func (c *codeNames) of(pid int, p *reader.Probe, pcs []uint64) event.Code {
 // known before, or may not be read.
 func (c *codeNames) process(pid int) *processCode {
 	known := c.log.State(pid)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	p := c.known(pid)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	now := time.Now()
-	s := c.processes[pid]
+	s := p.code.Load()
 	same := s != nil && s.known.Changes == known.Changes
 	if same && s.known.Losses == known.Losses && now.Sub(s.checked) < checkInterval || s.busy(now) {
 		return s
@@ -117,7 +115,9 @@ func (c *codeNames) process(pid int) *processCode {
 	switch {
 	case same && err != nil:
 		s.checked, s.known.Losses = now, known.Losses
-		s.over = s.over || missing(err)
+		if missing(err) {
+			s.over.Store(true)
+		}
 		return s
 	case same && s.started == started && s.known.Losses == known.Losses:
 		s.checked = now
@@ -134,7 +134,7 @@ func (c *codeNames) process(pid int) *processCode {
 		// It has ended meanwhile: what it had before may be in files that are gone now.
 		s = c.newProcess(before)
 		s.started = started
-		c.keep(pid, s)
+		p.code.Store(s)
 	case err == nil:
 		space, err := c.resolver.Process(pid)
 		if err != nil {
@@ -146,18 +146,15 @@ func (c *codeNames) process(pid int) *processCode {
 		reads := s.readsAt(now)
 		s = c.newProcess(space)
 		s.started, s.read, s.reads, s.known = started, now, reads, known
-		c.keep(pid, s)
+		p.code.Store(s)
 		return s
 	}
-	return c.logged(pid, s, missing(err) || err == nil && gone(pid, started))
+	return c.logged(pid, p, missing(err) || err == nil && gone(pid, started))
 }
 
 // count counts a process whose stack is named if it has ended.
 func (c *codeNames) count(s *processCode) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s.over && !s.counted {
-		s.counted = true
+	if s.over.Load() && !s.counted.Swap(true) {
 		c.endings.Add(1)
 	}
 }
@@ -194,12 +191,18 @@ func (c *codeNames) refresh(ctx context.Context) {
 	c.await(ctx, func() {
 		defer c.refreshes.Store(false)
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, s := range c.processes {
+		all := make([]*knownProcess, 0, len(c.processes))
+		for _, p := range c.processes {
+			all = append(all, p)
+		}
+		c.mu.Unlock()
+		for _, p := range all {
 			if c.over() {
 				return
 			}
-			s.refresh(time.Now())
+			if s := p.code.Load(); s != nil {
+				s.refresh(time.Now())
+			}
 		}
 	})
 }
@@ -262,28 +265,19 @@ func (c *codeNames) close() error {
 	return c.resolver.Close()
 }
 
-// keep makes s that of a process. c.mu is locked.
-func (c *codeNames) keep(pid int, s *processCode) {
-	if len(c.processes) >= maxProcesses {
-		for old := range c.processes { // any of them
-			delete(c.processes, old)
-			break
-		}
-	}
-	c.processes[pid] = s
-}
-
 // processCode names the code of a process.
 type processCode struct {
 	code    *codeNames
 	space   *symbols.Space
-	started uint64         // as procfs.StartTime has it; 0 of a process that had ended
-	checked time.Time      // when it was known to be this process; guarded by codeNames.mu
-	known   maplog.State   // as the log had it
-	over    bool           // it had ended; guarded by codeNames.mu
-	counted bool           // in endings; guarded by codeNames.mu
-	reads   reads          // of what it has mapped, of its PID
-	earlier []*processCode // before it executed another file, once that is asked for; guarded by codeNames.mu
+	started uint64       // as procfs.StartTime has it; 0 of a process that had ended
+	checked time.Time    // when it was known to be this process; guarded by knownProcess.mu
+	known   maplog.State // as the log had it
+	over    atomic.Bool  // it had ended
+	counted atomic.Bool  // in endings
+	reads   reads        // of what it has mapped, of its PID
+
+	lookBack sync.Once
+	earlier  []*processCode // before it executed another file, once that is asked for
 
 	mu      sync.Mutex
 	read    time.Time // what the process has mapped

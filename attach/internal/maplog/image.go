@@ -31,8 +31,6 @@ func (l *Log) Images(pid int) (out []Image) {
 	}
 	images := slices.Clone(p.images) // whose mappings are only appended to
 	l.mu.Unlock()
-	l.identifying.Lock()
-	defer l.identifying.Unlock()
 	for _, im := range slices.Backward(images) {
 		modules := []symbols.Module{}
 		for _, m := range regions(im.maps) {
@@ -57,13 +55,17 @@ func (l *Log) module(f file) (path, buildID string) {
 	case f.buildID != "":
 		return strings.TrimSuffix(f.path, deleted), f.buildID
 	}
+	l.identifying.Lock()
 	id, known := l.ids[f]
+	l.identifying.Unlock()
 	if !known {
+		id.ok, id.buildID = identify(f) // the file may be on a file system that does not answer
+		l.identifying.Lock()
 		if len(l.ids) >= maxFiles {
 			clear(l.ids)
 		}
-		id.ok, id.buildID = identify(f)
 		l.ids[f] = id
+		l.identifying.Unlock()
 	}
 	if !id.ok {
 		return strings.TrimSuffix(f.path, deleted) + deleted, ""
