@@ -120,7 +120,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		if err != nil && !(o.Await && plan.Gone()) {
 			return err
 		}
-		site.Follow(plan, followers)
+		t.sharing.Follow(plan, followers)
 	}
 	if err := layout.Half(plan); err != nil && t.attached != nil && !o.Await {
 		t.attached.Close()
@@ -244,7 +244,7 @@ func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
 
 // share decides which sites share another site's link, and refuses those that
 // cannot.
-func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.Objects) (followers map[int]*site.Site) {
+func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.Objects) (followers map[int]*site.SharedLink) {
 	followers = t.sharing.Share(plan, objects)
 	for i := range plan {
 		if followers[i] == nil && plan[i].Reason != nil {
@@ -256,7 +256,7 @@ func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.
 
 // groups returns the sites by link. A site that shares another one's link has
 // none.
-func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[int]*site.Site, objects operand.Objects, numbers []int) []*site.Group {
+func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[int]*site.SharedLink, objects operand.Objects, numbers []int) []*site.Group {
 	groups := site.Groups{Objects: objects, Procs: t.procs}
 	codes := map[*codegen.Signature]code{}
 	for i := range plan {

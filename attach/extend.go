@@ -79,7 +79,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 			t.fail(err)
 		}
 	}
-	site.Follow(plan, followers)
+	t.sharing.Follow(plan, followers)
 	noteLate(plan, since)
 	if err := t.attached.Adopt(more); err != nil {
 		t.fail(err)

@@ -277,7 +277,7 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 		c.specs.release(ids)
 		return nil, err
 	}
-	site.Follow(t.plan, followers)
+	t.sharing.Follow(t.plan, followers)
 	a.WhenReleased(func() { c.specs.release(ids) })
 	return a, nil
 }

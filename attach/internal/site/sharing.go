@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
@@ -31,8 +32,20 @@ type sharedLocation struct {
 // Sharing has the links that serve several processes. A nil Sharing has none.
 type Sharing struct {
 	inodes overlay.Inodes
-	first  map[sharedLocation]*Site              // the site that has the link
-	users  map[procfs.ID]map[discover.Owner]bool // users of the links in a file of first
+	links  map[sharedLocation]*SharedLink
+	users  map[procfs.ID]map[discover.Owner]bool // users of the links in a file
+
+	unsettled map[int]sharedLocation // by the site in the plan that was shared last, until Follow
+}
+
+// SharedLink is the link of the first site of a location. It does not lead to the site,
+// which would keep its plan in memory as long as the link.
+type SharedLink struct {
+	file     procfs.ID
+	carrier  Carrier
+	notes    []string
+	attached bool
+	reason   error
 }
 
 // NewSharing returns nil if the processes are few.
@@ -40,18 +53,22 @@ func NewSharing(procs *process.Set) *Sharing {
 	if len(procs.PIDs) <= ManyProcesses {
 		return nil
 	}
-	return &Sharing{first: map[sharedLocation]*Site{}, users: map[procfs.ID]map[discover.Owner]bool{}}
+	return &Sharing{links: map[sharedLocation]*SharedLink{}, users: map[procfs.ID]map[discover.Owner]bool{}}
 }
 
 // Share makes the sites of one location in several processes share a link. The first
 // site has it, for those that follow in this plan and in later ones. Share
 // returns the sites that follow another one.
-func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]*Site) {
+func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]*SharedLink) {
 	if sh == nil {
 		return nil
 	}
 	defer sh.inodes.Close()
-	followers = map[int]*Site{}
+	followers = map[int]*SharedLink{}
+	for _, loc := range sh.unsettled { // of a plan that nothing has come of
+		delete(sh.links, loc)
+	}
+	sh.unsettled = map[int]sharedLocation{}
 	for i := range plan {
 		s := &plan[i]
 		if s.Reason != nil || s.Local || s.Probe.SemaphoreErr != nil && !s.miscounted() {
@@ -61,22 +78,23 @@ func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]
 		if !ok {
 			continue
 		}
-		first := sh.first[loc]
-		if first != nil && first.Carrier != s.Carrier {
-			s.Reason = fmt.Errorf("one link serves more than %d processes, and matches starts and ends by their %v, not by their %v: trace fewer processes", ManyProcesses, first.Carrier, s.Carrier)
+		first := sh.links[loc]
+		if first != nil && first.carrier != s.Carrier {
+			s.Reason = fmt.Errorf("one link serves more than %d processes, and matches starts and ends by their %v, not by their %v: trace fewer processes", ManyProcesses, first.carrier, s.Carrier)
 			continue
 		}
 		if first != nil {
 			followers[i] = first
 			sh.use(first, s)
-			s.Notes = append(s.Notes, first.Notes...)
-			s.Attached, s.Reason = first.Attached, first.Reason // of an earlier plan
+			s.Notes = append(s.Notes, first.notes...)
+			s.Attached, s.Reason = first.attached, first.reason // of an earlier plan
 			continue
 		}
-		sh.first[loc] = s
-		sh.use(s, s)
 		s.Shared = true
 		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: other processes that run the file pay for the probe, too, and give no events", ManyProcesses))
+		first = &SharedLink{file: s.file, carrier: s.Carrier, notes: slices.Clone(s.Notes)}
+		sh.links[loc], sh.unsettled[i] = first, loc
+		sh.use(first, s)
 	}
 	return followers
 }
@@ -105,10 +123,19 @@ func (sh *Sharing) locationOf(s *Site, obj *operand.Object) (loc sharedLocation,
 	return loc, true
 }
 
-// Follow gives sites the outcome of those that they follow.
-func Follow(plan Plan, followers map[int]*Site) {
+// Follow notes what came of the links of the plan that was shared last, and gives it to
+// the sites that follow them.
+func (sh *Sharing) Follow(plan Plan, followers map[int]*SharedLink) {
+	if sh == nil {
+		return
+	}
+	for i, loc := range sh.unsettled {
+		link := sh.links[loc]
+		link.notes, link.attached, link.reason = slices.Clone(plan[i].Notes), plan[i].Attached, plan[i].Reason
+	}
+	sh.unsettled = nil
 	for i, first := range followers {
-		plan[i].Attached, plan[i].Reason = first.Attached, first.Reason
+		plan[i].Attached, plan[i].Reason = first.attached, first.reason
 	}
 }
 
@@ -135,9 +162,9 @@ func (sh *Sharing) Leave(left []discover.Owner, procs *process.Set) (unused []di
 			continue
 		}
 		delete(sh.users, file)
-		for loc, first := range sh.first {
-			if first.file == file {
-				delete(sh.first, loc)
+		for loc, link := range sh.links {
+			if link.file == file {
+				delete(sh.links, loc)
 			}
 		}
 		unused = append(unused, discover.Owner{File: file})
@@ -145,8 +172,8 @@ func (sh *Sharing) Leave(left []discover.Owner, procs *process.Set) (unused []di
 	return unused
 }
 
-// use notes that a site depends on the link of the first site of its place.
-func (sh *Sharing) use(first, s *Site) {
+// use notes that a site depends on the link of its place.
+func (sh *Sharing) use(first *SharedLink, s *Site) {
 	if first.file == (procfs.ID{}) {
 		return // the link stays
 	}
