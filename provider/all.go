@@ -3,6 +3,7 @@ package provider
 import (
 	"strings"
 	"sync"
+	"unsafe"
 	"weak"
 )
 
@@ -72,14 +73,16 @@ func forget() {
 	all.providers, all.most = known, 2*len(known)+8
 }
 
-// orphan records that a probe was declared without a provider.
-func orphan(name string, at sourceLine) {
+// orphan records that a probe was declared without a provider, and returns one that does
+// nothing.
+func orphan(name string, at sourceLine) unsafe.Pointer {
 	all.Lock()
 	defer all.Unlock()
 	if all.orphans == nil {
 		all.orphans = map[sourceLine]error{}
 	}
 	all.orphans[at] = errorf("declare probe %s at %v: its provider or group is nil", name, at)
+	return unsafe.Pointer(new(handle))
 }
 
 // overriding returns the options of LoadAll, or opts if there are none.

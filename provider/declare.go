@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"reflect"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -8,15 +10,20 @@ import (
 	"github.com/go-usdt/usdt/internal/tap"
 )
 
-// probe is the part of a probe that does not depend on its argument types. The
-// semaphore lies in front of it in the same value, not in it: in an embedded struct it
-// would make Fire too large to be inlined.
+// handle is what every type of probe is. Its semaphore lies in front of the embedded part,
+// not in it: there it would make Fire too large to be inlined.
+type handle struct {
+	sem stub.Semaphore
+	probe
+}
+
+// probe is the part of a probe that does not depend on its argument types.
 type probe struct {
-	_        [0]func() // without a function that compares two
-	name     string
-	sig      *signature // nil if the declaration was wrong
-	group    *Group     // whose provider lives as long as its probes do
-	declared sourceLine
+	_     [0]func() // without a function that compares two
+	name  string
+	sig   *signature // nil if the declaration was wrong
+	group *Group     // whose provider lives as long as its probes do
+	next  *probe     // of the same name in another group, or with another signature
 
 	site  uintptr        // address of the stub; 0 while not loaded
 	local unsafe.Pointer // *watcher: the first of the local tracers' interests; nil for none
@@ -76,11 +83,10 @@ func (p *probe) callOthersAt(record unsafe.Pointer) bool {
 	return true
 }
 
-// semaphore returns the probe's semaphore. Each type of probe has it right in front of
-// the embedded part. (A pointer to it would be the word that makes a probe of 64 bytes
-// one of 80.)
+// semaphore returns the probe's semaphore. (A pointer to it would be the word that makes a
+// probe of 64 bytes one of 80.)
 func (p *probe) semaphore() *stub.Semaphore {
-	return (*stub.Semaphore)(unsafe.Add(unsafe.Pointer(p), -int(unsafe.Sizeof(stub.Semaphore(0)))))
+	return (*stub.Semaphore)(unsafe.Add(unsafe.Pointer(p), -int(unsafe.Offsetof(handle{}.probe))))
 }
 
 // others reports whether somebody else than tracers of the kernel watches the probe, or
@@ -99,48 +105,81 @@ func scopeOf(in Scope) *Group {
 	return in.scope()
 }
 
-// declare adds a probe to its provider, or an error that each Load reports. It calls
-// sign for the probe's signature while the provider is locked. Neither declare nor
-// its callers, NewProbe0 …, may be inlined, because the recorded place is the address
-// that they return to.
+// declare returns the probe whose arguments travel in slots, a *handle, which every type of
+// probe is. A declaration that is wrong becomes an error that each Load reports, and a
+// probe that does nothing. Neither declare nor its callers, NewProbe0 …, may be inlined,
+// because the recorded place is the address that they return to.
 //
 //go:noinline
-func declare(in Scope, pr *probe, name string, sign func(*Provider) (*signature, error)) {
+func declare(in Scope, name string, names []string, kinds ...kind) unsafe.Pointer {
 	at := sourceLine(stub.Caller(1))
 	g := scopeOf(in)
 	if g == nil {
-		orphan(name, at)
-		return
+		return orphan(name, at)
 	}
 	p := g.provider
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	sig, err := sign(p)
-	pr.name, pr.sig, pr.group, pr.declared = name, sig, g, at
+	sig, err := p.signature(names, kinds)
+	return g.declare(name, at, sig, err)
+}
+
+// declareRecord is declare for a struct type.
+//
+//go:noinline
+func declareRecord(in Scope, name string, t reflect.Type) unsafe.Pointer {
+	at := sourceLine(stub.Caller(1))
+	g := scopeOf(in)
+	if g == nil {
+		return orphan(name, at)
+	}
+	p := g.provider
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sig, err := p.recordSignature(t)
+	return g.declare(name, at, sig, err)
+}
+
+// declare returns the group's probe with a name and a signature, the same one each time.
+// err is what is wrong with the signature. The provider is locked.
+func (g *Group) declare(name string, at sourceLine, sig *signature, err error) unsafe.Pointer {
+	p := g.provider
+	for pr := p.probes[name]; pr != nil; pr = pr.next {
+		if pr.sig == sig && pr.group == g {
+			return unsafe.Pointer(pr.semaphore())
+		}
+	}
+	h := &handle{probe: probe{name: name, sig: sig, group: g}}
 	if bad := checkName("probe", name, maxProbeName); bad != nil {
 		err = bad
 	}
 	p.wrong.forgive(name)
-	if old := p.probes[name]; err == nil && old != nil {
-		err = errorf("it is declared already at %v", old.declared)
-	}
 	if err != nil {
 		p.wrong.add(name, at, errorf("declare probe %s:%s at %v: %w", p.name, name, at, err))
-		return
+		return unsafe.Pointer(h)
 	}
-	p.probes[name] = pr
-	pr.attach(nil)
-	p.pending = append(p.pending, pr)
-	if old := p.earlier[name]; old != nil {
-		old.semaphore().Attach(nil) // also if it was tapped
-		p.earlier[name] = nil
-	}
+	h.next = p.probes[name]
+	p.probes[name] = &h.probe
+	h.attach(nil)
+	p.pending = append(p.pending, &h.probe)
+	return unsafe.Pointer(h)
 }
 
-// slots returns the function that makes the signature of a probe whose arguments
-// travel in slots.
-func slots(names []string, kinds ...kind) func(*Provider) (*signature, error) {
-	return func(p *Provider) (*signature, error) { return p.signature(names, kinds) }
+// compareProbes orders the probes of a provider, of which no two are equal.
+func compareProbes(a, b *probe) int {
+	if c := strings.Compare(a.name, b.name); c != 0 || a == b {
+		return c
+	}
+	if c := strings.Compare(a.sig.key, b.sig.key); c != 0 {
+		return c
+	}
+	if a.group.shares() && b.group.shares() {
+		return strings.Compare(a.group.name, b.group.name)
+	}
+	if b.group.shares() {
+		return -1
+	}
+	return 1
 }
 
 // signature returns the signature for these names and kinds. Equal lists share one.

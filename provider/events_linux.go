@@ -86,23 +86,32 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 		return shown, err
 	}
 	defer parent.Close()
-	for _, p := range probes {
-		if err := unix.Mkdirat(int(parent.Fd()), p.name, 0o755); err == unix.EEXIST {
-			return shown, errorf("%s is there already: another provider of this process has that name", inside(parent, p.name))
-		} else if err != nil {
-			return shown, pathError("mkdir", inside(parent, p.name), err)
+	n := 1
+	for i, p := range probes {
+		if i == 0 || probes[i-1].name != p.name {
+			n = 1
 		}
-		shown.probes = append(shown.probes, p.name)
-		if err := showProbe(parent, p); err != nil {
+		name := p.name
+		err := unix.Mkdirat(int(parent.Fd()), name, 0o755)
+		for err == unix.EEXIST { // a probe with other arguments has that name
+			n++
+			name = p.name + "." + strconv.Itoa(n)
+			err = unix.Mkdirat(int(parent.Fd()), name, 0o755)
+		}
+		if err != nil {
+			return shown, pathError("mkdir", inside(parent, name), err)
+		}
+		shown.probes = append(shown.probes, name)
+		if err := showProbe(parent, name, p); err != nil {
 			return shown, err
 		}
 	}
 	return shown, nil
 }
 
-// showProbe makes a probe's directory in parent and writes its files.
-func showProbe(parent *os.File, p loadedProbe) error {
-	at, err := subdirectory(parent, p.name)
+// showProbe writes the files of a probe into its directory in parent.
+func showProbe(parent *os.File, name string, p loadedProbe) error {
+	at, err := subdirectory(parent, name)
 	if err != nil {
 		return err
 	}

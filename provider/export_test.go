@@ -43,6 +43,16 @@ func Watch(p *Provider, n int) { watch(p, n, func(string) bool { return true }) 
 // WatchOne adds n to the semaphore of one probe.
 func WatchOne(p *Provider, name string, n int) { watch(p, n, func(s string) bool { return s == name }) }
 
+// WatchFirst adds n to the semaphore of the first probe with this name.
+func WatchFirst(p *Provider, name string, n int) {
+	first := true
+	watch(p, n, func(s string) bool {
+		is := s == name && first
+		first = first && !is
+		return is
+	})
+}
+
 func watch(p *Provider, n int, match func(name string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -33,21 +33,41 @@ type image struct {
 func (im *image) site(i int) uint64      { return im.stubs.Addr + uint64(i)*im.code.Stride }
 func (im *image) semaphore(i int) uint64 { return im.probes.Addr + uint64(im.slots[i])*semaphoreSize }
 
-// assignSemaphores numbers the semaphores: one for each probe outside groups, and one
-// for each group. It returns how many there are.
+// assignSemaphores numbers the semaphores: one for each name, as in C, since bcc raises the
+// semaphore of a name's first probe only, and one for each group. A group that shares a
+// name shares the semaphore. It returns how many there are.
 func assignSemaphores(probes []*probe) (slots []uint32, n uint64) {
-	slots = make([]uint32, len(probes))
-	groups := map[string]uint32{}
-	for i, p := range probes {
-		slot, ok := groups[p.group.name]
-		if !ok || !p.group.shares() {
-			slot = uint32(n)
-			n++
-			if p.group.shares() {
-				groups[p.group.name] = slot
-			}
+	same := make([]int, len(probes)) // leads to an earlier probe with the same semaphore, or to itself
+	first := func(i int) int {
+		for same[i] != i {
+			i = same[i]
 		}
-		slots[i] = slot
+		return i
+	}
+	groups := map[*Group]int{}
+	for i, p := range probes {
+		same[i] = i
+		if i > 0 && probes[i-1].name == p.name {
+			same[i] = first(i - 1)
+		}
+		if !p.group.shares() {
+			continue
+		}
+		if member, ok := groups[p.group]; ok {
+			a, b := first(i), first(member)
+			same[max(a, b)] = min(a, b)
+		} else {
+			groups[p.group] = i
+		}
+	}
+	slots = make([]uint32, len(probes))
+	for i := range probes {
+		if f := first(i); f < i {
+			slots[i] = slots[f]
+		} else {
+			slots[i] = uint32(n)
+			n++
+		}
 	}
 	return slots, n
 }

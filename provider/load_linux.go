@@ -152,11 +152,11 @@ func (o *object) replace(objects []*object) (kept []*object, err error) {
 }
 
 // leave takes probes away from o. Nothing fires at their places in it. Both lists are in
-// the order of the probes' names.
+// the order of compareProbes.
 func (o *object) leave(probes []loadedProbe) {
 	left := o.probes[:0]
 	for _, p := range o.probes {
-		for len(probes) > 0 && probes[0].name < p.name {
+		for len(probes) > 0 && compareProbes(probes[0].probe, p.probe) < 0 {
 			probes = probes[1:]
 		}
 		if len(probes) == 0 || probes[0].probe != p.probe {

@@ -23,9 +23,6 @@ import (
 // kills is how often either side is killed.
 var kills = flag.Int("kills", 20, "number of processes that TestKilled… kill")
 
-// raced says that the race detector is there.
-var raced bool
-
 func init() { roles["flood"], roles["watcher"] = flooding, watchingUntilKilled }
 
 const floodGoroutines = 4

@@ -22,3 +22,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(leftover.Run(m))
 }
+
+// raced says that the race detector is there.
+var raced bool

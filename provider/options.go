@@ -38,7 +38,8 @@ type Options struct {
 
 	// EventsDir, unless empty, is a directory that shows every loaded probe to tools
 	// that read no ELF. EventsDir/PID/PROVIDER/PROBE has a file "address" with the
-	// site's address, and a file "format" like a tracepoint's. Close removes them; if
+	// site's address, and a file "format" like a tracepoint's; further probes of that
+	// name with other arguments are PROBE.2 and so on. Close removes them; if
 	// a process died without Close, the next process that loads probes with the same
 	// EventsDir does. The directory must belong to this user or to root, and others
 	// must not be able to write to it; Load makes it if it is missing. Processes that

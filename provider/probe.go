@@ -23,9 +23,7 @@ type Probe0 struct {
 //
 //go:noinline
 func NewProbe0(in Scope, name string) *Probe0 {
-	pr := new(Probe0)
-	declare(in, &pr.probe, name, slots(nil))
-	return pr
+	return (*Probe0)(declare(in, name, nil))
 }
 
 // Enabled reports whether somebody watches the probe.
@@ -54,9 +52,7 @@ type Probe1[A Arg] struct {
 //
 //go:noinline
 func NewProbe1[A Arg](in Scope, name, a string) *Probe1[A] {
-	pr := new(Probe1[A])
-	declare(in, &pr.probe, name, slots([]string{a}, kindOf[A]()))
-	return pr
+	return (*Probe1[A])(declare(in, name, []string{a}, kindOf[A]()))
 }
 
 // Enabled reports whether somebody watches the probe.
@@ -85,9 +81,7 @@ type Probe2[A, B Arg] struct {
 //
 //go:noinline
 func NewProbe2[A, B Arg](in Scope, name, a, b string) *Probe2[A, B] {
-	pr := new(Probe2[A, B])
-	declare(in, &pr.probe, name, slots([]string{a, b}, kindOf[A](), kindOf[B]()))
-	return pr
+	return (*Probe2[A, B])(declare(in, name, []string{a, b}, kindOf[A](), kindOf[B]()))
 }
 
 // Enabled reports whether somebody watches the probe.
@@ -116,9 +110,7 @@ type Probe3[A, B, C Arg] struct {
 //
 //go:noinline
 func NewProbe3[A, B, C Arg](in Scope, name, a, b, c string) *Probe3[A, B, C] {
-	pr := new(Probe3[A, B, C])
-	declare(in, &pr.probe, name, slots([]string{a, b, c}, kindOf[A](), kindOf[B](), kindOf[C]()))
-	return pr
+	return (*Probe3[A, B, C])(declare(in, name, []string{a, b, c}, kindOf[A](), kindOf[B](), kindOf[C]()))
 }
 
 // Enabled reports whether somebody watches the probe.
@@ -147,9 +139,7 @@ type Probe4[A, B, C, D Arg] struct {
 //
 //go:noinline
 func NewProbe4[A, B, C, D Arg](in Scope, name, a, b, c, d string) *Probe4[A, B, C, D] {
-	pr := new(Probe4[A, B, C, D])
-	declare(in, &pr.probe, name, slots([]string{a, b, c, d}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]()))
-	return pr
+	return (*Probe4[A, B, C, D])(declare(in, name, []string{a, b, c, d}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D]()))
 }
 
 // Enabled reports whether somebody watches the probe.
@@ -178,9 +168,7 @@ type Probe5[A, B, C, D, E Arg] struct {
 //
 //go:noinline
 func NewProbe5[A, B, C, D, E Arg](in Scope, name, a, b, c, d, e string) *Probe5[A, B, C, D, E] {
-	pr := new(Probe5[A, B, C, D, E])
-	declare(in, &pr.probe, name, slots([]string{a, b, c, d, e}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]()))
-	return pr
+	return (*Probe5[A, B, C, D, E])(declare(in, name, []string{a, b, c, d, e}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E]()))
 }
 
 // Enabled reports whether somebody watches the probe.
@@ -209,9 +197,7 @@ type Probe6[A, B, C, D, E, F Arg] struct {
 //
 //go:noinline
 func NewProbe6[A, B, C, D, E, F Arg](in Scope, name, a, b, c, d, e, f string) *Probe6[A, B, C, D, E, F] {
-	pr := new(Probe6[A, B, C, D, E, F])
-	declare(in, &pr.probe, name, slots([]string{a, b, c, d, e, f}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]()))
-	return pr
+	return (*Probe6[A, B, C, D, E, F])(declare(in, name, []string{a, b, c, d, e, f}, kindOf[A](), kindOf[B](), kindOf[C](), kindOf[D](), kindOf[E](), kindOf[F]()))
 }
 
 // Enabled reports whether somebody watches the probe.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-usdt/usdt/internal/stub"
@@ -28,8 +27,7 @@ type Provider struct {
 	opts       Options
 	given      sourceLine        // where opts were given, if they were
 	givenOnce  bool              // whether that was before the last Close: the next New sets the options
-	probes     map[string]*probe // by name: those of the last Load, and those to be loaded
-	earlier    map[string]*probe // by name: those from before the last Close, for the next Load, nil if declared again
+	probes     map[string]*probe // by name, the last one that was declared first
 	wrong      wrongs
 	alone      *Group // the probes that have a semaphore each
 	groups     map[string]*Group
@@ -105,9 +103,7 @@ func (p *Provider) Name() string {
 // adds one that stays.
 //
 // The error joins those of all wrong declarations, on each Load again, and counts
-// those beyond the first 64; the other probes are published all the same. For a probe
-// that is declared twice, the error names both places in the source, and the first
-// one counts. If the object cannot be loaded, the probes remain for the next Load. A
+// those beyond the first 64; the other probes are published all the same. If the object cannot be loaded, the probes remain for the next Load. A
 // program need not stop at an error: probes that are not loaded do nothing when
 // fired.
 //
@@ -138,13 +134,6 @@ func (p *Provider) load() (published bool, err error) {
 	if p.err != nil {
 		return false, join(errs...)
 	}
-	for name, pr := range p.earlier {
-		if pr != nil {
-			p.probes[name] = pr
-			p.pending = append(p.pending, pr)
-		}
-	}
-	p.earlier = nil
 	if len(p.pending) > 0 {
 		err := p.publish()
 		if err != nil {
@@ -176,7 +165,7 @@ func (p *Provider) replace(opts *Options, replaced []*object) error {
 		}
 	}
 	// The same probes give the same object, in whatever order they were declared.
-	sortFunc(probes, func(a, b *probe) int { return strings.Compare(a.name, b.name) })
+	sortFunc(probes, compareProbes)
 	o, kept, err := load(p, opts, probes, replaced)
 	if o != nil {
 		p.objects = remove(p.objects, func(o *object) bool {
@@ -263,8 +252,8 @@ func (p *Provider) Enabled() bool { return p != nil && p.semaphores.Active((*stu
 
 // Close withdraws all probes. It waits for those that are being fired, which takes as
 // long as a tracer's program runs and stops the world for a moment. Probes fired
-// later do nothing. Load may be called again. A probe that is declared after Close
-// replaces an earlier one of its name. Closing twice is not an error.
+// later do nothing, until Load publishes all of them again: what was declared before Close
+// fires then as what is declared after it. Closing twice is not an error.
 func (p *Provider) Close() error {
 	if !p.made() {
 		return nil
@@ -281,13 +270,12 @@ func (p *Provider) close() error {
 	p.endLocal()
 	p.stopRecording()
 	objects := p.objects
-	for name, pr := range p.earlier {
-		if pr != nil {
-			p.probes[name] = pr
+	p.objects, p.pending = nil, nil
+	for _, pr := range p.probes {
+		for ; pr != nil; pr = pr.next {
+			p.pending = append(p.pending, pr)
 		}
 	}
-	p.objects, p.pending = nil, nil
-	p.probes, p.earlier = map[string]*probe{}, p.probes
 	p.givenOnce = p.given != 0
 	p.wrong.close()
 	p.updateEnabled()

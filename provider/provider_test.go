@@ -52,7 +52,6 @@ func TestDeclarationErrors(t *testing.T) {
 		{"dash", func(p *provider.Provider) { provider.NewProbe0(p, "a-b") }, `probe name "a-b" is not a C identifier`},
 		{"digit", func(p *provider.Provider) { provider.NewProbe0(p, "1a") }, `probe name "1a" is not a C identifier`},
 		{"nul", func(p *provider.Provider) { provider.NewProbe0(p, "a\x00") }, `probe name "a\x00" is not a C identifier`},
-		{"twice", func(p *provider.Provider) { provider.NewProbe0(p, "a"); provider.NewProbe1[int](p, "a", "x") }, ": it is declared already at "},
 		{"arg twice", func(p *provider.Provider) { provider.NewProbe2[int, int](p, "a", "x", "x") }, `argument name "x" is used twice`},
 		{"hidden arg", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "__x") }, `argument name "__x" begins with __`},
 		{"GNU keyword", func(p *provider.Provider) { provider.NewProbe1[int](p, "a", "asm") }, `argument name "asm" is a keyword of C`},

@@ -1,4 +1,4 @@
-//go:build race && !usdt_nolocal
+//go:build race
 
 package provider_test
 

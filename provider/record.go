@@ -32,11 +32,7 @@ type Record[T any] struct {
 //
 //go:noinline
 func NewRecord[T any](in Scope, name string) *Record[T] {
-	pr := new(Record[T])
-	declare(in, &pr.probe, name, func(p *Provider) (*signature, error) {
-		return p.recordSignature(reflect.TypeFor[T]())
-	})
-	return pr
+	return (*Record[T])(declareRecord(in, name, reflect.TypeFor[T]()))
 }
 
 // Enabled reports whether somebody watches the probe.

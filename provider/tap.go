@@ -87,9 +87,9 @@ func (p *Provider) setTaps(listeners []*tap.Listener) {
 			elsewhere[l.probe] = true
 		}
 	}
-	for _, probes := range p.declared() {
-		for _, pr := range probes {
-			if pr != nil && !elsewhere[pr] {
+	for _, pr := range p.probes {
+		for ; pr != nil; pr = pr.next {
+			if !elsewhere[pr] {
 				pr.attach(nil)
 			}
 		}
@@ -135,21 +135,11 @@ func (p *Provider) names() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var names []string
-	for _, probes := range p.declared() {
-		for name, pr := range probes {
-			if pr != nil {
-				names = append(names, name)
-			}
-		}
+	for name := range p.probes {
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names
-}
-
-// declared returns the probes of p, including those that Close has withdrawn. Some of
-// these may be nil.
-func (p *Provider) declared() [2]map[string]*probe {
-	return [2]map[string]*probe{p.probes, p.earlier}
 }
 
 // object returns an object with one probe.

@@ -55,10 +55,10 @@ func CallAt(site *uintptr, block unsafe.Pointer, word uintptr) { callAt(site, bl
 //
 // Calls read the address and enter the stub in assembly code, where the runtime
 // neither preempts nor stops a goroutine: to stop the world, the runtime waits until
-// they have left. ReadMemStats stops the world. A test checks both.
+// they have left. Stack stops the world for all goroutines' stacks, also if there is no room
+// for them. A test checks both.
 func Quiesce() {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
+	runtime.Stack(nil, true)
 }
 
 // Code describes the stubs on this machine for one kind of site.

@@ -195,13 +195,13 @@ func TestLater(t *testing.T) {
 	enabled(false)
 	try(p.Close())
 	enabled(false)
-	t.Run("replaced", func(t *testing.T) {
+	t.Run("beside", func(t *testing.T) {
 		rec := providertest.Record(t, p)
 		first.Fire(1)
-		again := provider.NewProbe1[string](p, "first", "n")
+		other := provider.NewProbe1[string](p, "first", "n")
 		first.Fire(2)
-		again.Fire("x")
-		check(t, rec.All(), "rectestlater:first 1", `rectestlater:first "x"`)
+		other.Fire("x")
+		check(t, rec.All(), "rectestlater:first 1", "rectestlater:first 2", `rectestlater:first "x"`)
 	})
 	enabled(false)
 }
