@@ -166,10 +166,11 @@ object.
 --stack prints below each event the calls that led to it, the innermost first, with
 functions, files and lines as far as the programs have them. The kernel follows
 frame pointers: Go code has them, code of C, C++ and Rust only if it was compiled
-with -fno-omit-frame-pointer, or -C force-frame-pointers; without them callers are
-missing or wrong. --stack=dwarf has the kernel copy 12 to 16 KiB of the stack, in which
-sdttrace finds the callers by the tables that compilers write for exceptions: for
-Debian's libraries and programs, among others; --stack=dwarf,400 finds more than 127.
+with -fno-omit-frame-pointer, or -C force-frame-pointers; without them the callers of
+the probe's caller are missing or wrong. --stack=dwarf has the kernel copy 12 to 16 KiB
+of the stack, in which sdttrace finds the callers by the tables that compilers write for
+exceptions: for Debian's libraries and programs, among others; --stack=dwarf,400 finds
+more than 127.
 Each event takes that much of the buffer, see --buffer. Where callers are known to be
 missing, the last line, the last frame of profiles or, in JSON, "truncated" says why.
 Code of the JVM, Node.js and Python has names if they write a perf map

@@ -29,8 +29,8 @@ type Stack struct {
 	// Own is how many of them are for the frames of the code that fires the probe, which
 	// is not part of the program: Most − Own are the program's.
 	Own int
-	// Entry says that the probe is at the entry of a function, which does not have a frame
-	// of its own yet: its return address stands apart. 0 if it could not be read.
+	// Entry says that the probe is where a function may have no frame of its own, as at its
+	// entry: its return address stands apart. 0 if it has one, or it could not be read.
 	Entry bool
 	// Returns says that the first address, too, is one to which a call returns.
 	Returns bool

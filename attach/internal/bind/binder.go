@@ -17,6 +17,7 @@ import (
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // Binder turns probes into signatures and schemas.
@@ -44,7 +45,8 @@ type Binder struct {
 	// Prototypes has the names of arguments whose objects do not name them; nil for none.
 	Prototypes *prototype.Table
 	schemas    map[schemaKey]*Schema
-	tolerant   bool // see bindOthers
+	callers    map[string]*symbols.Callers // by path, nil if they are not known
+	tolerant   bool                        // see bindOthers
 }
 
 // schemaKey identifies the argument forms of a site.
@@ -63,6 +65,7 @@ type schemaKey struct {
 	local       bool
 	recorded    site.Recorded
 	probe       string // if its arguments have names that the object does not have
+	caller      caller
 	tolerant    bool
 }
 
@@ -71,7 +74,7 @@ type schemaKey struct {
 // condition does not fit the probe.
 func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	p := &s.Probe
-	key := schemaKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded, tolerant: b.tolerant}
+	key := schemaKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded, tolerant: b.tolerant, caller: b.callerOf(s)}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
 	}

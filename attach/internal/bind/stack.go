@@ -56,19 +56,5 @@ func (b *Binder) bindStack(sc *Schema, s *site.Site, regs *operand.Registers) {
 		}
 		return
 	}
-	if s.Local || p.Kind != reader.Uprobe || p.Displacement() != 0 {
-		return
-	}
-	st.Entry = true
-	size := uint8(8)
-	if p.Class == elf.ELFCLASS32 {
-		size = 4
-	}
-	for _, name := range []string{"rsp", "esp"} {
-		if off, ok := regs.ByName[name]; ok {
-			sc.Sig.Return = operand.Operand{Kind: operand.Memory, Size: size, HasBase: true, Base: operand.Location{Off: off, Size: size}}
-			return
-		}
-	}
-	sc.Sig.Return = operand.Operand{Kind: operand.Register, Size: 8, HasBase: true, Base: operand.Location{Off: regs.ByName["x30"], Size: 8}}
+	b.callerOf(s).read(sc.Sig, p, regs)
 }

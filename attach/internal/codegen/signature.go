@@ -19,8 +19,10 @@ type Signature struct {
 	Operands  []operand.Operand // the operands that the slots hold
 	BlockBase operand.Location  // where an address is; the block is BlockDisp bytes further
 	BlockDisp int32
-	// Return is where the return address is, if Stack.Entry.
-	Return operand.Operand
+	// Return is where the return address is, if Stack.Entry. If Frame is not 0, the function
+	// may have a frame, to which FramePointer then leads: Frame.
+	Return, Frame operand.Operand
+	FramePointer  operand.Location
 	// StackPointer is where it is in the context, if Stack.Copied.
 	StackPointer int16
 

@@ -109,20 +109,26 @@ func (g *generator) copyStack() {
 	)
 }
 
-// returnAddress stores the return address of a function that has just been called at
-// stackLength; 0 if it cannot be read, as the helper stores then.
+// returnAddress stores the return address of a function that has no frame at stackLength; 0 if
+// it has one, or the address cannot be read, as the helper stores then.
 func (g *generator) returnAddress() {
-	op := &g.sig.Return
+	op, done := &g.sig.Return, g.newLabel("returns")
 	g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.R10, stackLength, asm.R1, asm.DWord))
-	if op.Kind != operand.Memory {
+	if frame := &g.sig.Frame; frame.HasBase {
+		g.loadAddress(asm.R3, frame)
+		g.loadLocation(asm.R4, g.sig.FramePointer)
+		g.emit(asm.JEq.Reg(asm.R3, asm.R4, done))
+	}
+	if op.Kind == operand.Memory {
+		g.loadAddress(asm.R3, op)
+		g.emit(
+			asm.Mov.Imm(asm.R2, int32(op.Size)),
+			asm.Mov.Reg(asm.R1, asm.R10), asm.Add.Imm(asm.R1, stackLength),
+			asm.FnProbeReadUser.Call(),
+		)
+	} else {
 		g.loadOperand(asm.R3, op)
 		g.emit(asm.StoreMem(asm.R10, stackLength, asm.R3, asm.DWord))
-		return
 	}
-	g.loadAddress(asm.R3, op)
-	g.emit(
-		asm.Mov.Imm(asm.R2, int32(op.Size)),
-		asm.Mov.Reg(asm.R1, asm.R10), asm.Add.Imm(asm.R1, stackLength),
-		asm.FnProbeReadUser.Call(),
-	)
+	g.label(done)
 }
