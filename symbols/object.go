@@ -227,17 +227,21 @@ func (o *object) tableSymbol(addr uint64) string {
 	return ""
 }
 
-// publicName returns the symbol of the function at addr, which debugging information
-// calls by name, if the symbol is the better name: C libraries give functions names of
-// their own and then others to users (malloc is __libc_malloc there), and compilers
-// leave out the symbols of some functions of C++ (and say "operator()"). It is not if it
-// is that of a part or copy of a function (main.cold).
-func (o *object) publicName(addr uint64, name string) string {
+// alias returns the symbol of the function at addr if it is a better name than that of
+// debugging information: C libraries give functions names of their own, which begin with
+// underscores, and then others to users (malloc is __libc_malloc there), and compilers leave
+// out the symbols of some functions of C++ (and say "operator()"). It is not if it is that
+// of a part or copy of a function (main.cold).
+func (o *object) alias(addr uint64, f *debuginfo.Frame) string {
 	symbol := o.tableSymbol(addr)
-	if strings.HasPrefix(symbol, name+".") || !mangled.Is(symbol) && strings.ContainsRune(symbol, '.') {
-		return ""
+	better := strings.HasPrefix(f.Func, "_") && !strings.HasPrefix(symbol, "_") && !strings.ContainsRune(symbol, '.')
+	if mangled.Is(symbol) {
+		better = !f.Symbol && !strings.HasPrefix(symbol, f.Func+".")
 	}
-	return symbol
+	if f.Func == "" || better {
+		return mangled.Source(symbol)
+	}
+	return ""
 }
 
 // fromDebug finds the functions that run at addr in debugging information.
@@ -265,8 +269,8 @@ func (o *object) fromDebug(addr uint64) []Frame {
 	}
 	var out []Frame
 	for _, f := range u.Append(nil, addr) {
-		if !f.Inlined && !f.Symbol {
-			f.Func = cmp.Or(mangled.Source(o.publicName(addr, f.Func)), f.Func)
+		if !f.Inlined {
+			f.Func = cmp.Or(o.alias(addr, &f), f.Func)
 		}
 		out = append(out, Frame{Func: f.Func, File: f.File, Line: f.Line, Inlined: f.Inlined})
 	}

@@ -210,9 +210,9 @@ func (t *Table) Function(addr uint64) (name string, start uint64, ok bool) {
 		if s.addr != best.addr || s.rank != best.rank {
 			break
 		}
-		other, ok := safeelf.String(t.strings, uint64(s.name), MaxName)
-		if ok && other != "" && (name == "" || underscores(other) < underscores(name)) {
-			name = withoutVersion(other)
+		other, _ := safeelf.String(t.strings, uint64(s.name), MaxName)
+		if other = withoutVersion(other); other != "" && (name == "" || compareAliases(other, name) < 0) {
+			name = other
 		}
 	}
 	return name, best.addr, name != ""
@@ -220,6 +220,11 @@ func (t *Table) Function(addr uint64) (name string, start uint64, ok bool) {
 
 // maxAliases is the number of symbols of one function that are looked at.
 const maxAliases = 32
+
+// compareAliases is negative if a is the better name of a function that has both.
+func compareAliases(a, b string) int {
+	return cmp.Or(cmp.Compare(underscores(a), underscores(b)), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
 
 // underscores returns the number of underscores with which a name begins: names with
 // fewer are for users. A name that the compiler made counts as one with many.
