@@ -22,7 +22,7 @@ import (
 // sample returns addresses all over the functions in the symbol table of the file at
 // path, up to count of them.
 // It returns the addresses by name, too.
-func sample(t testing.TB, path string, count int) (addrs []uint64, bySymbol map[string]uint64) {
+func sample(t testing.TB, path string, count int) (addrs []uint64, bySymbol aliases) {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {
@@ -33,7 +33,7 @@ func sample(t testing.TB, path string, count int) (addrs []uint64, bySymbol map[
 	if err != nil {
 		t.Fatal(err)
 	}
-	bySymbol = map[string]uint64{}
+	bySymbol = aliases{}
 	var code uint64
 	functions := slices.DeleteFunc(all, func(s elf.Symbol) bool {
 		return elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 || s.Section == elf.SHN_UNDEF
@@ -41,7 +41,8 @@ func sample(t testing.TB, path string, count int) (addrs []uint64, bySymbol map[
 	for _, s := range functions {
 		code += s.Size
 		name, _, _ := strings.Cut(s.Name, "@")
-		bySymbol[mangled.Source(name)] = s.Value
+		name = mangled.Source(name)
+		bySymbol[name] = append(bySymbol[name], s.Value)
 	}
 	step := max(code/uint64(count), 1)
 	at := uint64(0) // the next address, counted from the first function
@@ -52,6 +53,14 @@ func sample(t testing.TB, path string, count int) (addrs []uint64, bySymbol map[
 		at -= s.Size
 	}
 	return addrs, bySymbol
+}
+
+// aliases are the addresses of functions by name: versions of a function share theirs.
+type aliases map[string][]uint64
+
+// same reports whether two names are of one function.
+func (a aliases) same(name, other string) bool {
+	return slices.ContainsFunc(a[name], func(addr uint64) bool { return slices.Contains(a[other], addr) })
 }
 
 // peerFrames returns what llvm-symbolizer says about addresses: for each, the functions
@@ -98,7 +107,7 @@ var zero = regexp.MustCompile(` \S+:0$`)
 // are.
 func checkFrames(t *testing.T, path, table string, share float64) {
 	t.Helper()
-	addrs, aliases := sample(t, table, 3000/(4+slowdown))
+	addrs, known := sample(t, table, 3000/(4+slowdown))
 	want := peerFrames(t, path, addrs)
 	if len(want) != len(addrs) {
 		t.Fatalf("llvm-symbolizer has %d answers to %d questions", len(want), len(addrs))
@@ -120,7 +129,7 @@ func checkFrames(t *testing.T, path, table string, share float64) {
 				name, place, _ := strings.Cut(want[i][j], " ")
 				name = mangled.Source(clones.ReplaceAllString(name, ""))
 				w = name + " " + place
-				if j < len(got) && name != got[j].Func && aliases[name] != 0 && aliases[name] == aliases[got[j].Func] {
+				if j < len(got) && known.same(name, got[j].Func) {
 					w = got[j].Func + " " + place
 				}
 			}
