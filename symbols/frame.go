@@ -15,6 +15,8 @@ type Frame struct {
 	// parameters, if the language is C++ or Rust. A stub that jumps to another object's
 	// function has that one's name, followed by "@plt". Func is empty if unknown.
 	Func string
+	// Symbol is the symbol that Func was made of, empty if that is the same or not known.
+	Symbol string
 	// File and Line are where in the source the code of the address is, or, in a frame
 	// into which the one before it is inlined, the call. They are empty and 0 if
 	// unknown.

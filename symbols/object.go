@@ -1,7 +1,6 @@
 package symbols
 
 import (
-	"cmp"
 	"debug/elf"
 	"fmt"
 	"strings"
@@ -167,7 +166,7 @@ func (o *object) frames(addr uint64) []Frame {
 	frames = o.find(addr)
 	size := int64(64)
 	for i := range frames {
-		size += 136 + int64(len(frames[i].Func)+len(frames[i].File))
+		size += 152 + int64(len(frames[i].Func)+len(frames[i].Symbol)+len(frames[i].File))
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -197,23 +196,33 @@ func (o *object) find(addr uint64) []Frame {
 		}
 	}
 	out := o.fromDebug(addr)
-	if n := len(out); n == 0 {
-		out = []Frame{{Func: o.symbol(addr)}}
-	} else if out[n-1].Func == "" {
-		out[n-1].Func = o.symbol(addr)
+	if len(out) == 0 {
+		out = []Frame{{}}
+	}
+	if last := &out[len(out)-1]; last.Func == "" {
+		last.name(o.symbol(addr))
 	}
 	return out
 }
 
-// symbol returns the name of the function at addr by the tables of symbols.
-func (o *object) symbol(addr uint64) string {
-	if name := o.tableSymbol(addr); name != "" {
-		return mangled.Source(name)
+// name names the function by a symbol; what stands behind the name, of a stub, is at.
+func (f *Frame) name(symbol, at string) {
+	f.Func, f.Symbol = mangled.Source(symbol)+at, symbol
+	if f.Func == symbol+at {
+		f.Symbol = ""
 	}
-	if name, _, ok := o.stubs().Function(addr); ok {
-		return mangled.Source(name) + "@plt"
+}
+
+// symbol returns the symbol of the function at addr by the tables of symbols, and what stands
+// behind it if the function is a stub.
+func (o *object) symbol(addr uint64) (symbol, at string) {
+	if symbol := o.tableSymbol(addr); symbol != "" {
+		return symbol, ""
 	}
-	return ""
+	if symbol, _, ok := o.stubs().Function(addr); ok {
+		return symbol, "@plt"
+	}
+	return "", ""
 }
 
 // tableSymbol returns the symbol of the function at addr, as the first table that has
@@ -236,10 +245,10 @@ func (o *object) alias(addr uint64, f *debuginfo.Frame) string {
 	symbol := o.tableSymbol(addr)
 	better := strings.HasPrefix(f.Func, "_") && !strings.HasPrefix(symbol, "_") && !strings.ContainsRune(symbol, '.')
 	if mangled.Is(symbol) {
-		better = !f.Symbol && !strings.HasPrefix(symbol, f.Func+".")
+		better = f.Symbol == "" && !strings.HasPrefix(symbol, f.Func+".")
 	}
 	if f.Func == "" || better {
-		return mangled.Source(symbol)
+		return symbol
 	}
 	return ""
 }
@@ -269,10 +278,16 @@ func (o *object) fromDebug(addr uint64) []Frame {
 	}
 	var out []Frame
 	for _, f := range u.Append(nil, addr) {
-		if !f.Inlined {
-			f.Func = cmp.Or(o.alias(addr, &f), f.Func)
+		frame := Frame{Func: f.Func, File: f.File, Line: f.Line, Inlined: f.Inlined}
+		if f.Symbol != f.Func {
+			frame.Symbol = f.Symbol
 		}
-		out = append(out, Frame{Func: f.Func, File: f.File, Line: f.Line, Inlined: f.Inlined})
+		if !f.Inlined {
+			if symbol := o.alias(addr, &f); symbol != "" {
+				frame.name(symbol, "")
+			}
+		}
+		out = append(out, frame)
 	}
 	return out
 }

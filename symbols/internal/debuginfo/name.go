@@ -9,7 +9,7 @@ const maxReferences = 8
 // name is the name of a function.
 type name struct {
 	text   string // demangled
-	symbol bool   // whether debugging information has the function's symbol
+	symbol string // the function's symbol, if debugging information has it
 }
 
 // name returns the function's name. Functions that are inlined in several places refer
@@ -66,8 +66,12 @@ const maxDemangled = 1 << 13
 
 // demangled returns the name that a symbol stands for.
 func (d *Info) demangled(u *unit, symbol value) *name {
+	read := func() *name {
+		s := d.string(u, symbol)
+		return &name{mangled.Source(s), s}
+	}
 	if symbol.form != formStrp {
-		return &name{mangled.Source(d.string(u, symbol)), true}
+		return read()
 	}
 	d.mu.Lock()
 	n := d.names[symbol.num]
@@ -75,19 +79,19 @@ func (d *Info) demangled(u *unit, symbol value) *name {
 	if n != nil {
 		return n
 	}
-	n = &name{mangled.Source(d.string(u, symbol)), true}
+	n = read()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.names) >= maxDemangled {
 		clear(d.names)
 	}
-	if len(n.text) <= maxKept {
+	if len(n.text)+len(n.symbol) <= maxKept {
 		d.names[symbol.num] = n
 	}
 	return n
 }
 
-// maxKept is the length in bytes of the longest name that is kept for all units.
+// maxKept is the length in bytes of the longest name and symbol that are kept for all units.
 const maxKept = 1 << 10
 
 // nameEntry is what an entry says about a name.

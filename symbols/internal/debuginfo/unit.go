@@ -35,7 +35,7 @@ type function struct {
 // Frame is a function that runs at an address.
 type Frame struct {
 	Func    string // demangled
-	Symbol  bool   // whether Func is made of the function's symbol
+	Symbol  string // the symbol that Func is made of, if any
 	File    string
 	Line    int
 	Inlined bool // into the function of the next frame

@@ -8,6 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // WritePprof writes the profile for pprof. The labels of samples are what tells them apart
@@ -61,7 +62,7 @@ func (b *builder) location(c *calls) {
 	}
 	for i := range c.frames {
 		f := &c.frames[i]
-		l.Line = append(l.Line, profile.Line{Function: b.function(nameOf(f), f.File), Line: int64(f.Line)})
+		l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: int64(f.Line)})
 	}
 	b.out.Location = append(b.out.Location, l)
 }
@@ -79,12 +80,13 @@ func (b *builder) mapping(path, id string) *profile.Mapping {
 	return m
 }
 
-func (b *builder) function(name, file string) *profile.Function {
+func (b *builder) function(frame *symbols.Frame) *profile.Function {
+	name, file := nameOf(frame), frame.File
 	f := b.functions[[2]string{name, file}]
 	if f == nil {
 		// A SystemName that equals the name would have pprof take template arguments out of it
 		// (internal/symbolizer, demangleSingleFunction).
-		f = &profile.Function{ID: uint64(len(b.out.Function) + 1), Name: valid(name), Filename: valid(file)}
+		f = &profile.Function{ID: uint64(len(b.out.Function) + 1), Name: valid(name), SystemName: valid(frame.Symbol), Filename: valid(file)}
 		b.functions[[2]string{name, file}] = f
 		b.out.Function = append(b.out.Function, f)
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/symbols"
 )
 
@@ -142,5 +145,45 @@ func TestGroups(t *testing.T) {
 	}
 	if v := read.SampleType[1]; v.Unit != "nanoseconds" || read.DefaultSampleType != "took" {
 		t.Errorf("the sum is in %s, shown is %s", v.Unit, read.DefaultSampleType)
+	}
+}
+
+// TestDemangled checks that pprof shows names of C++ and Rust whole, and has their symbols.
+func TestDemangled(t *testing.T) {
+	names := map[string]string{
+		"std::function<int (int)>::operator()(int) const":           "_ZNKSt8functionIFiiEEclEi",
+		"int Deep<3>::go<main::{lambda()#1}&>(main::{lambda()#1}&)": "_ZN4DeepILi3EE2goIRZ4mainEUlvE_EEiOT_",
+		"operator new(unsigned long)":                               "_Znwm",
+		"plain":                                                     "", "main.(*T[...]).Do": "", "r::main::{closure#0}": "_RNCNvCs1_1r4main0",
+	}
+	p := New("")
+	for name, symbol := range names {
+		p.samples[name] = &sample{stack: []*calls{p.callsOf([]symbols.Frame{{Func: name, Symbol: symbol, Module: "/m", Offset: uint64(len(name))}})}, comm: "c", values: []int64{3}}
+	}
+	_, read := written(t, p)
+	for _, f := range read.Function {
+		if want, ok := names[f.Name]; !ok || f.SystemName != want {
+			t.Errorf("function %q has the symbol %q, want %q", f.Name, f.SystemName, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "p.pb.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := p.WritePprof(f); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"", "full", "none"} {
+		top := needs.Run(t, "go", "tool", "pprof", "-top", "-nodefraction=0", "-symbolize=demangle="+mode, path)
+		for name, symbol := range names {
+			if mode == "none" && symbol != "" {
+				name = symbol
+			}
+			if !strings.Contains(top, " "+name+"\n") {
+				t.Errorf("demangle=%s: pprof does not show %q:\n%s", mode, name, top)
+			}
+		}
 	}
 }
