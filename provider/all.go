@@ -2,15 +2,16 @@ package provider
 
 import (
 	"strings"
-	"sync"
 	"unsafe"
 	"weak"
+
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // all holds the providers of this process. It is global because tools see the probes
 // of a process as one set, whichever packages declare them.
 var all struct {
-	sync.Mutex
+	sys.Mutex
 	providers map[string]registration
 	most      int                  // how many there may be before forget looks for those that are gone
 	opts      *Options             // those of LoadAll, nil if it was given none

@@ -89,20 +89,29 @@ var runtimeCalls = []uint32{
 // The signal lets the runtime report where.
 func allow(t *testing.T, calls []uint32) {
 	t.Helper()
+	if err := confine(calls, unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_TRAP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// confine makes the kernel do one thing at these system calls, in all threads, and another
+// at all others.
+func confine(calls []uint32, at, otherwise uint32) error {
 	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}} // the call's number
 	for _, nr := range calls {
 		filter = append(filter,
 			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: nr, Jt: 0, Jf: 1},
-			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: at})
 	}
-	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_TRAP})
+	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: otherwise})
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog))); errno != 0 {
-		t.Fatal(errno)
+		return errno
 	}
+	return nil
 }
 
 // TestMemfdNoexec checks that Load works where executable memory files are forbidden

@@ -46,8 +46,9 @@
 // notes by which tracers find the probes
 // (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation) and BTF that
 // names and types the arguments. Load uses no cgo and no dynamic linker. FORMAT.md in
-// the module's root describes the object. A service that seccomp confines has to
-// allow memfd_create, fcntl and uname besides the system calls of every Go program.
+// the module's root describes the object. A service that seccomp confines has to allow
+// memfd_create and fcntl besides the system calls of every Go program, and others for some
+// options: docs/services.md lists them.
 //
 // Package providertest records what probes fire, for tests.
 //

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -17,7 +16,7 @@ import (
 
 // events guards this process's work in events directories and records what they show.
 var events struct {
-	sync.Mutex
+	sys.Mutex
 	shown []*shownEvents
 }
 

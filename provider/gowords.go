@@ -2,11 +2,11 @@ package provider
 
 import (
 	"reflect"
-	"sync"
 	"time"
 	"unsafe"
 
 	"github.com/go-usdt/usdt/internal/btfgen"
+	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -23,7 +23,7 @@ type goWords struct {
 // Such a type is described as any other struct. The descriptions are made when they are
 // first needed, so that programs without records link none of this.
 var known struct {
-	sync.Mutex
+	sys.Mutex
 	words map[string]*goWords
 }
 

@@ -134,6 +134,7 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	return im, nil
 }
 
+//go:noinline
 func section(name string, typ elfgen.SectionType, flags elfgen.SectionFlag, align, size uint64) *elfgen.Section {
 	return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
 }

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"os"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -35,7 +34,7 @@ type loadedProbe struct {
 // its provider and still fire its probes; if the object were collected, its file
 // would be closed and tracers would no longer find it.
 var loaded struct {
-	sync.Mutex
+	sys.Mutex
 	objects []*object
 }
 

@@ -5,7 +5,6 @@ package provider
 import (
 	"encoding/hex"
 	"os"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -17,7 +16,7 @@ import (
 // offering is this process's offer to local tracers. There is one for all providers,
 // while one of them has Options.Local.
 var offering struct {
-	sync.Mutex
+	sys.Mutex
 	users    int
 	listener *rendezvous.Listener
 }
@@ -27,18 +26,17 @@ var offering struct {
 func (p *Provider) offer() error {
 	offering.Lock()
 	defer offering.Unlock()
-	if !p.offered {
-		if offering.listener == nil {
-			l, err := rendezvous.Listen(&tracers, sys.ReadLine("/proc/self/comm"), socketDirs())
-			if err != nil {
-				return errorf("offer probes to local tracers: %w (they fire all the same)", err)
-			}
-			offering.listener = l
+	if offering.listener == nil || !offering.listener.Loaded() {
+		l, err := rendezvous.Listen(&tracers, sys.ReadLine("/proc/self/comm"), socketDirs())
+		if err != nil {
+			return errorf("offer probes to local tracers: %w (they fire all the same)", err)
 		}
+		offering.listener = l
+	}
+	if !p.offered {
 		p.offered = true
 		offering.users++
 	}
-	offering.listener.Loaded()
 	return nil
 }
 
@@ -64,7 +62,10 @@ func (p *Provider) withdraw() error {
 	if l == nil {
 		return nil
 	}
-	return l.Close()
+	if err := l.Close(); err != nil {
+		return errorf("withdraw the offer to local tracers: %w", err)
+	}
+	return nil
 }
 
 // socketDirs are the directories in which a socket may be made for a moment.
@@ -80,7 +81,7 @@ func socketDirs() []string {
 var tracers handler
 
 type handler struct {
-	sync.Mutex
+	sys.Mutex
 	watched []watched
 }
 

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/go-usdt/usdt/internal/stub"
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // ErrNotSupported is wrapped by the error of Load where probes cannot be loaded:
@@ -23,7 +23,7 @@ type Provider struct {
 	name string
 	err  error // what is wrong with the name; every Load reports it
 
-	mu         sync.Mutex
+	mu         sys.Mutex
 	opts       Options
 	given      sourceLine        // where opts were given, if they were
 	givenOnce  bool              // whether that was before the last Close: the next New sets the options

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -25,7 +24,7 @@ import (
 
 // recording is the recorder of this process.
 var recording struct {
-	sync.Mutex
+	sys.Mutex
 	users   int // providers
 	ring    *ring.Writer
 	file    *os.File
@@ -167,8 +166,6 @@ func beginRecording(r *Recorder) error {
 	if size <= 0 {
 		size = defaultRecorder
 	}
-	// Whoever looks for old files sees that this one has its process.
-	unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	w, err := ring.NewRecorder(int(f.Fd()), ring.GeometryFor(size, runtime.GOMAXPROCS(0)), ring.ClockHere(), comm)
 	if err != nil {
 		unix.Unlinkat(int(dir.Fd()), name, 0)

@@ -157,8 +157,9 @@ func create(d *os.File, name string, contents []byte) error {
 		if err == nil {
 			return nil
 		}
-		if err == unix.EINVAL || err == unix.ENOSYS {
-			// Not every file system knows RENAME_NOREPLACE.
+		if err == unix.EINVAL || err == unix.ENOSYS || err == unix.EPERM {
+			// Not every file system knows RENAME_NOREPLACE, nor every filter of system
+			// calls this one.
 			err = unix.Linkat(int(d.Fd()), temp, int(d.Fd()), name, 0)
 		}
 		if err != nil {

@@ -3,7 +3,7 @@ package rendezvous
 import (
 	"os"
 	"runtime"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,9 +45,11 @@ type Listener struct {
 	file    int // of the socket; -1 if it has none
 	offer   *os.File
 	ended   chan struct{}
+	closing atomic.Bool
 
-	mu    sync.Mutex // of what follows, between serve and Loaded
-	peers []peer
+	mu       sys.Mutex // of what follows, between serve and the methods
+	peers    []peer
+	released bool // whether the descriptors are closed
 }
 
 // peer is a connection.
@@ -64,12 +66,15 @@ func Listen(h Handler, comm string, dirs []string) (*Listener, error) {
 	if err := sys.Random(l.secret[:]); err != nil {
 		return nil, err
 	}
+	err := permitted()
+	if err != nil {
+		return nil, err
+	}
 	var name string
-	var err error
 	if l.socket, l.file, name, err = bind(dirs); err != nil {
 		return nil, err
 	}
-	if err = os.NewSyscallError("listen", unix.Listen(l.socket, maxConnections)); err == nil {
+	if err = sys.Failed("listen", unix.Listen(l.socket, maxConnections)); err == nil {
 		o := offer{version: Version, socket: int32(l.file), secret: l.secret, name: name}
 		l.offer, err = sys.Memfd(offerName, o.encode())
 	}
@@ -82,14 +87,28 @@ func Listen(h Handler, comm string, dirs []string) (*Listener, error) {
 }
 
 // Close ends all sessions and withdraws the offer. No handler must be waiting for the
-// caller.
+// caller. Where a filter of system calls has come into force meanwhile that refuses to
+// interrupt serve, Close only hides the offer.
 func (l *Listener) Close() error {
-	unix.Shutdown(l.socket, unix.SHUT_RDWR) // which serve sees
+	l.closing.Store(true)
+	l.mu.Lock()
+	var err error
+	if !l.released {
+		err = unix.Shutdown(l.socket, unix.SHUT_RDWR) // which serve sees
+	}
+	l.mu.Unlock()
+	if err != nil {
+		l.offer.Close()
+		return sys.Failed("shutdown", err)
+	}
 	<-l.ended
 	return nil
 }
 
 func (l *Listener) release() {
+	l.mu.Lock()
+	l.released = true
+	l.mu.Unlock()
 	unix.Close(l.socket)
 	if l.offer != nil {
 		l.offer.Close()
@@ -99,19 +118,23 @@ func (l *Listener) release() {
 	}
 }
 
-// Loaded tells the tracers that there may be probes that were not there before.
-func (l *Listener) Loaded() {
+// Loaded tells the tracers that there may be probes that were not there before. It reports
+// whether there is anybody who serves them.
+func (l *Listener) Loaded() bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	for _, p := range l.peers {
 		if p.ring != nil {
 			// A tracer that does not read has such a message waiting.
 			sys.Send(p.socket, []byte{msgLoaded, 0, 0, 0}, nil)
 		}
 	}
+	serves := !l.released
+	l.mu.Unlock()
+	return serves
 }
 
-// serve serves all connections, until Close.
+// serve serves all connections, until Close, or until the process may not wait for them any
+// more.
 func (l *Listener) serve() {
 	buf := make([]byte, maxMessage+1)
 	var fds []unix.PollFd
@@ -128,9 +151,15 @@ func (l *Listener) serve() {
 				timeout = int(acceptDelay.Milliseconds())
 			}
 		}
-		if _, err := unix.Poll(fds, timeout); err != nil {
-			runtime.Gosched() // interrupted
+		_, err := unix.Poll(fds, timeout)
+		if l.closing.Load() {
+			break
+		}
+		if err == unix.EINTR {
 			continue
+		}
+		if err != nil {
+			break
 		}
 		if fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
 			break
@@ -151,11 +180,12 @@ func (l *Listener) serve() {
 	close(l.ended)
 }
 
-// accept accepts a connection. It returns false if there is no descriptor for it.
+// accept accepts a connection. It returns false if it has to be tried again later: there is
+// no descriptor, or the process may not accept any more.
 func (l *Listener) accept() bool {
 	fd, err := sys.Accept(l.socket)
 	if err != nil {
-		return err != unix.EMFILE && err != unix.ENFILE && err != unix.ENOMEM && err != unix.ENOBUFS
+		return err == unix.EAGAIN || err == unix.EINTR || err == unix.ECONNABORTED
 	}
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	switch {

@@ -1,8 +1,6 @@
 package rendezvous
 
 import (
-	"os"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/sys"
@@ -55,11 +53,11 @@ func bind(dirs []string) (socket, file int, name string, err error) {
 	}
 	socket, err = unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return -1, -1, "", os.NewSyscallError("socket", err)
+		return -1, -1, "", sys.Failed("socket", err)
 	}
 	if err = unix.Bind(socket, &unix.SockaddrUnix{Name: "@" + string(unique)}); err != nil {
 		unix.Close(socket)
-		return -1, -1, "", os.NewSyscallError("bind", err)
+		return -1, -1, "", sys.Failed("bind", err)
 	}
 	return socket, -1, "@" + string(unique), nil
 }

@@ -89,6 +89,8 @@ type Geometry struct{ Shards, Size int }
 // GeometryFor returns the geometry of a ring of about total bytes into which
 // goroutines on procs CPUs write. It has two shards for each CPU, so that a goroutine
 // that the kernel preempts while it writes takes a shard away from nobody.
+//
+//go:noinline
 func GeometryFor(total, procs int) Geometry {
 	g := Geometry{Shards: min(ceil(2*max(procs, 1)), MaxShards)}
 	g.Size = min(max(floor(total/g.Shards), MinSize), MaxSize, MaxTotal/g.Shards)

@@ -2,27 +2,34 @@ package ring
 
 import (
 	"errors"
-	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
-// NewRecorder returns a Writer that keeps the last records in a file, which outlives
-// the process. The file must be empty, and nobody may truncate it. FORMAT.md describes
-// it.
+// NewRecorder returns a Writer that keeps the last records in a file, which it locks and
+// which outlives the process. The file must be empty, and nobody may truncate it. FORMAT.md
+// describes it.
 func NewRecorder(file int, g Geometry, clock Clock, comm string) (*Writer, error) {
 	w := &Writer{Files: [2]int32{-1, -1}}
 	size := g.dataSize()
-	if !mayHave(size + MaxObjects) {
-		return nil, os.NewSyscallError("fallocate", unix.EFBIG)
+	if err := mayHave("fallocate", size+MaxObjects); err != nil {
+		return nil, err
+	}
+	// Whoever looks for old files sees that this one has its process. A file system without
+	// locks shows none of either.
+	if err := unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB); err == unix.EPERM || err == unix.ENOSYS {
+		return nil, sys.Failed("flock", err)
 	}
 	// Without memory of its own, a page of the file could fail to be written, which ends
 	// the process.
-	if copiesOnWrite(file) {
+	if copies, err := copiesOnWrite(file); err != nil {
+		return nil, sys.Failed("fstatfs", err)
+	} else if copies {
 		return nil, errors.New("the file system writes to other places each time (btrfs, ZFS, bcachefs), and a full disk would end the process: choose a directory of another one, such as /dev/shm")
 	}
 	err := unix.Fallocate(file, 0, 0, int64(size))
@@ -30,11 +37,11 @@ func NewRecorder(file int, g Geometry, clock Clock, comm string) (*Writer, error
 		return nil, errors.New("the file system cannot allocate a file's memory in advance (fallocate): choose a directory of another one")
 	}
 	if err != nil {
-		return nil, os.NewSyscallError("fallocate", err)
+		return nil, sys.Failed("fallocate", err)
 	}
 	w.data.size = size
 	if w.data.at, err = unix.MmapPtr(file, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
-		return nil, os.NewSyscallError("mmap", err)
+		return nil, sys.Failed("mmap", err)
 	}
 	w.data.touch()
 	w.begin(g, clock, comm)
@@ -54,21 +61,21 @@ func NewRecorder(file int, g Geometry, clock Clock, comm string) (*Writer, error
 
 // copiesOnWrite reports whether a file is on a file system that allocates memory whenever
 // a page is written, also where there is some already.
-func copiesOnWrite(file int) bool {
+func copiesOnWrite(file int) (bool, error) {
 	const zfs, bcachefs = 0x2fc12fc1, 0xca451a4e // sys/fs/zfs.h, fs/bcachefs/bcachefs_format.h
 	var fs unix.Statfs_t
-	if unix.Fstatfs(file, &fs) != nil {
-		return false
+	if err := unix.Fstatfs(file, &fs); err != nil {
+		return false, err
 	}
 	kind := uint32(fs.Type)
-	return kind == unix.BTRFS_SUPER_MAGIC || kind == zfs || kind == bcachefs
+	return kind == unix.BTRFS_SUPER_MAGIC || kind == zfs || kind == bcachefs, nil
 }
 
 // parts are those of a recorder's file, which shards take in turn: so all of it is
 // used, whichever CPUs are busy.
 type parts struct {
 	_ [0]func() // without a function that compares two
-	sync.Mutex
+	sys.Mutex
 	first unsafe.Pointer
 	n     uint64
 	last  uint64 // the number of the newest one; the first one is 1

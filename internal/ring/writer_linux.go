@@ -4,9 +4,12 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // Writer writes records. All methods may be called by any goroutine, also after
@@ -79,15 +82,15 @@ func (w *Writer) begin(g Geometry, clock Clock, comm string) {
 // make makes a memory file of size bytes, maps it, and seals it: it keeps its size.
 // seals are further ones.
 func (m *mapped) make(name string, size, prot, seals int) (file int32, err error) {
-	if !mayHave(size) {
-		return -1, os.NewSyscallError("ftruncate", unix.EFBIG)
+	if err := mayHave("ftruncate", size); err != nil {
+		return -1, err
 	}
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
 	if err == unix.EINVAL { // before Linux 6.3
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
-		return -1, os.NewSyscallError("memfd_create", err)
+		return -1, sys.Failed("memfd_create", err)
 	}
 	what := "ftruncate"
 	if err = unix.Ftruncate(fd, int64(size)); err == nil {
@@ -101,14 +104,20 @@ func (m *mapped) make(name string, size, prot, seals int) (file int32, err error
 		}
 	}
 	unix.Close(fd)
-	return -1, os.NewSyscallError(what, err)
+	return -1, sys.Failed(what, err)
 }
 
-// mayHave reports whether the process may have a file of size bytes. A signal ends one
-// that exceeds the limit.
-func mayHave(size int) bool {
-	var limit unix.Rlimit
-	return unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && limit.Cur >= uint64(size)
+// mayHave returns an error of a call that makes a file of size bytes, unless the process may
+// have one. A signal ends one that exceeds the limit.
+func mayHave(call string, size int) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+		return sys.Failed("prlimit64", err)
+	}
+	if limit.Cur < uint64(size) {
+		return sys.Failed(call, unix.EFBIG)
+	}
+	return nil
 }
 
 func (m *mapped) unmap() error {

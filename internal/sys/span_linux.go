@@ -2,7 +2,6 @@ package sys
 
 import (
 	"os"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +18,7 @@ type Span struct {
 // idle holds the released spans. It is global because address space belongs to the
 // process: if each user had a list, each would leave its spans behind.
 var idle struct {
-	sync.Mutex
+	Mutex
 	spans []*Span
 	stuck []*Span // spans that could not be cleared yet
 }
