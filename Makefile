@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test test-go test-reader test-dlopen tools check govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
+.PHONY: all build test test-most test-waiting test-go test-reader test-dlopen tools check govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
 
 all: build
 
@@ -27,12 +27,21 @@ govulncheck:
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
 
 # Programs with the race detector sleep for a second before they end, and the
-# tests run very many. They wait for the kernel and for other programs, too: a package
-# more than there are processors uses these. What go test vets, check has vetted.
+# tests run very many.
 test: export GORACE = atexit_sleep_ms=0
 test: tools check
-	$(GO) test -race -vet off -p $$(($$(nproc) + 1)) -timeout 30m ./...
+	timeout 40m $(MAKE) -j 2 test-most test-waiting
 	timeout 30m $(MAKE) -j 3 -O test-go test-reader test-dlopen fuzz FUZZTIME=10000x
+
+# Tests wait for the kernel and for other programs: a package more than there are processors
+# uses these. What go test vets, check has vetted.
+test-most:
+	$(GO) test -race -vet off -p $$(($$(nproc) + 1)) -timeout 30m -skip '$(WAITING)' ./...
+
+# test-waiting runs the tests of attach that wait longest, so that nobody waits for them.
+WAITING = ^Test(Corpus|CorpusRefused|EndedProcesses|EqualEvents|Integers|Semaphores|StackOfEnded|SuiteUnprivileged)$$
+test-waiting:
+	$(GO) test -race -vet off -timeout 30m -run '$(WAITING)' ./attach
 
 # test-go runs what depends on the compiler and the runtime with the other release of Go
 # that is supported, which the go command downloads.
