@@ -1,0 +1,98 @@
+// Package fired shows tests what the probes of their own process fired: the modules in
+// contrib are traced by the command as their users trace them.
+package fired
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
+	"github.com/go-usdt/usdt/provider"
+)
+
+// Args returns the arguments of an event by name.
+func Args(ev event.Event) map[string]any {
+	args := map[string]any{}
+	for _, a := range ev.Args {
+		args[a.Name] = a.Value
+	}
+	return args
+}
+
+// NoAllocs checks that a wrapped call allocates what the bare one does while the probes are
+// loaded and nobody watches them.
+func NoAllocs(t *testing.T, bare, wrapped func()) {
+	t.Helper()
+	if err := provider.LoadAll(nil); err != nil {
+		t.Fatal(err)
+	}
+	defer provider.CloseAll()
+	const n = 1000
+	if got, want := testing.AllocsPerRun(n, wrapped), testing.AllocsPerRun(n, bare); got != want {
+		t.Errorf("%v allocations, want %v as of what is wrapped", got, want)
+	}
+}
+
+// Tracer is sdttrace, tracing this process.
+type Tracer struct {
+	t       testing.TB
+	program *tracee.Program
+	out     tracee.Output
+}
+
+// Trace loads all probes of this process and has sdttrace trace them with these
+// arguments, by the kernel, until Stop. The test lies in contrib/NAME.
+func Trace(t testing.TB, args ...string) *Tracer {
+	t.Helper()
+	needs.Root(t)
+	if err := provider.LoadAll(nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { provider.CloseAll() })
+	exe := filepath.Join(t.TempDir(), "sdttrace")
+	build := exec.Command("go", "build", "-o", exe, "./cmd/sdttrace")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	tr := &Tracer{t: t}
+	cmd := exec.Command(exe, append([]string{"--json", "-p", strconv.Itoa(os.Getpid())}, args...)...)
+	cmd.Stdout = &tr.out
+	tr.program = tracee.StartVictim(t, cmd)
+	tr.program.Stderr().Await(t, "; Ctrl-C ends\n")
+	return tr
+}
+
+// Event is one that sdttrace prints.
+type Event struct {
+	Provider string         `json:"provider"`
+	Name     string         `json:"name"`
+	Args     map[string]any `json:"args"`
+}
+
+// Stop ends sdttrace and returns the events that it printed, of which none is lost.
+func (tr *Tracer) Stop() (events []Event) {
+	tr.t.Helper()
+	tr.program.Signal(os.Interrupt)
+	if err := tr.program.End(); err != nil {
+		tr.t.Fatalf("sdttrace: %v", err)
+	}
+	if stderr := tr.program.Stderr().String(); !strings.Contains(stderr, " 0 lost") {
+		tr.t.Errorf("sdttrace: %s", stderr)
+	}
+	for line := range strings.Lines(tr.out.String()) {
+		var ev Event
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			tr.t.Fatalf("%s: %v", line, err)
+		}
+		events = append(events, ev)
+	}
+	return events
+}
