@@ -1,0 +1,76 @@
+package usdthttp
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-usdt/usdt/provider"
+)
+
+// Handler returns a handler that serves by next, http.DefaultServeMux if it is nil, and
+// whose requests fire probes. Put it inside the handler that begins the request's span, so
+// that the context has it.
+//
+// The http.ResponseWriter that next gets while somebody watches implements http.Flusher,
+// http.Hijacker, http.Pusher and http.CloseNotifier if the one below does, and
+// http.ResponseController reaches that one.
+func Handler(next http.Handler, opts *Options) http.Handler {
+	if next == nil {
+		next = http.DefaultServeMux
+	}
+	return &handler{next, opts}
+}
+
+type handler struct {
+	next http.Handler
+	opts *Options
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !server.Enabled() {
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	h.serve(w, r)
+}
+
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
+	done := serverRequestDone{ID: requests.Add(1), Method: method(r), Host: r.Host, Path: path(r)}
+	done.TraceID, done.SpanID = h.opts.of(r.Context())
+	serverStart.Fire(&serverRequestStart{done.ID, done.TraceID, done.SpanID, done.Method, done.Host, done.Path, r.RemoteAddr})
+	begin := time.Now()
+	to := &writer{ResponseWriter: w}
+	returned := false
+	defer func() {
+		done.Duration = time.Since(begin)
+		done.Route, done.Status, done.Bytes = r.Pattern, to.status, to.bytes
+		if !returned {
+			// Goexit has no reason.
+			if v := recover(); v != nil {
+				done.Error = provider.As(v, panicked)
+				defer panic(v) // in the panicking function's calls: a trace has them
+			}
+		} else if err := r.Context().Err(); err != nil {
+			done.Error = provider.Error(err)
+		}
+		serverDone.Fire(&done)
+	}()
+	h.next.ServeHTTP(to.like(), r)
+	returned = true
+	to.sent()
+}
+
+func panicked(v any) string { return fmt.Sprint("panic: ", v) }
+
+// method returns the method of a request; a client's may name none.
+func method(r *http.Request) string { return cmp.Or(r.Method, http.MethodGet) }
+
+// path returns the path of a request; a test's may have no URL.
+func path(r *http.Request) string {
+	if r.URL == nil {
+		return ""
+	}
+	return r.URL.Path
+}
