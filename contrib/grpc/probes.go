@@ -1,0 +1,60 @@
+package usdtgrpc
+
+import (
+	"time"
+
+	"github.com/go-usdt/usdt/provider"
+)
+
+// side are the probes of servers or of clients.
+type side struct {
+	provider       *provider.Provider
+	start          *provider.Record[requestStart]
+	done           *provider.Record[requestDone]
+	sent, received *provider.Record[message]
+}
+
+var (
+	server = newSide("grpc_server")
+	client = newSide("grpc_client")
+)
+
+func newSide(name string) *side {
+	p := provider.New(name, nil)
+	return &side{
+		p,
+		provider.NewRecord[requestStart](p, "request_start"),
+		provider.NewRecord[requestDone](p, "request_done"),
+		provider.NewRecord[message](p, "message_sent"),
+		provider.NewRecord[message](p, "message_received"),
+	}
+}
+
+type requestStart struct {
+	ID      uint64 `usdt:"id"`
+	TraceID string `usdt:"trace_id"`
+	SpanID  string `usdt:"span_id"`
+	Method  string `usdt:"method"`
+	Peer    string `usdt:"peer"`
+}
+
+type requestDone struct {
+	ID       uint64        `usdt:"id"`
+	TraceID  string        `usdt:"trace_id"`
+	SpanID   string        `usdt:"span_id"`
+	Method   string        `usdt:"method"`
+	Peer     string        `usdt:"peer"`
+	Status   string        `usdt:"status"`
+	Sent     uint64        `usdt:"sent"`
+	Received uint64        `usdt:"received"`
+	Duration time.Duration `usdt:"duration_ns"`
+	Error    string        `usdt:"error"`
+}
+
+type message struct {
+	ID      uint64 `usdt:"id"`
+	TraceID string `usdt:"trace_id"`
+	SpanID  string `usdt:"span_id"`
+	Method  string `usdt:"method"`
+	Bytes   int    `usdt:"bytes"`
+}
