@@ -1,0 +1,106 @@
+package usdtsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/hex"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-usdt/usdt/provider"
+)
+
+var (
+	probes   = provider.New("sql", nil)
+	start    = provider.NewRecord[requestStart](probes, "request_start")
+	done     = provider.NewRecord[requestDone](probes, "request_done")
+	rowsDone = provider.NewRecord[rowsEnd](probes, "rows_done")
+
+	requests atomic.Uint64
+)
+
+type requestStart struct {
+	ID        uint64 `usdt:"id"`
+	TraceID   string `usdt:"trace_id"`
+	SpanID    string `usdt:"span_id"`
+	Method    string `usdt:"method"`
+	DB        string `usdt:"db"`
+	Statement string `usdt:"statement"`
+}
+
+type requestDone struct {
+	ID        uint64        `usdt:"id"`
+	TraceID   string        `usdt:"trace_id"`
+	SpanID    string        `usdt:"span_id"`
+	Method    string        `usdt:"method"`
+	DB        string        `usdt:"db"`
+	Statement string        `usdt:"statement"`
+	Status    string        `usdt:"status"`
+	Duration  time.Duration `usdt:"duration_ns"`
+	Error     provider.Text `usdt:"error"`
+}
+
+type rowsEnd struct {
+	ID        uint64        `usdt:"id"`
+	TraceID   string        `usdt:"trace_id"`
+	SpanID    string        `usdt:"span_id"`
+	Method    string        `usdt:"method"`
+	DB        string        `usdt:"db"`
+	Statement string        `usdt:"statement"`
+	Rows      uint64        `usdt:"rows"`
+	Duration  time.Duration `usdt:"duration_ns"`
+	Error     provider.Text `usdt:"error"`
+}
+
+// Options say what calls pass. Nil means the default.
+type Options struct {
+	// DB is passed as db, for services that have several databases.
+	DB string
+
+	// IDs returns the identifiers of the span in a call's context. The function of that
+	// name in contrib/otel is one. If it is nil, trace_id and span_id are empty.
+	IDs func(context.Context) (traceID [16]byte, spanID [8]byte)
+}
+
+// request is a call that began while somebody watched; nil for any other.
+type request struct {
+	requestStart
+	begin time.Time
+}
+
+// request begins a call.
+func (o *Options) request(ctx context.Context, method, statement string) *request {
+	if !probes.Enabled() {
+		return nil
+	}
+	return o.watched(ctx, method, statement)
+}
+
+func (o *Options) watched(ctx context.Context, method, statement string) *request {
+	r := &request{requestStart{ID: requests.Add(1), Method: method, DB: o.DB, Statement: statement}, time.Now()}
+	if o.IDs != nil {
+		if traceID, spanID := o.IDs(ctx); traceID != [16]byte{} {
+			r.TraceID, r.SpanID = hex.EncodeToString(traceID[:]), hex.EncodeToString(spanID[:])
+		}
+	}
+	start.Fire(&r.requestStart)
+	return r
+}
+
+// end ends a call whose result is err.
+func (r *request) end(err error) {
+	if r != nil {
+		r.fire(err)
+	}
+}
+
+func (r *request) fire(err error) {
+	status := "ok"
+	switch {
+	case err == driver.ErrSkip:
+		status, err = "skip", nil
+	case err != nil:
+		status = "error"
+	}
+	done.Fire(&requestDone{r.ID, r.TraceID, r.SpanID, r.Method, r.DB, r.Statement, status, time.Since(r.begin), provider.Error(err)})
+}
