@@ -1,7 +1,10 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test test-most test-waiting test-go test-reader test-dlopen tools check govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
+.PHONY: all build test test-most test-waiting test-go test-reader test-dlopen test-contrib tools check tidy contrib-requires govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
+
+# Modules of their own, for services that have these libraries.
+CONTRIB = $(wildcard contrib/*)
 
 all: build
 
@@ -19,7 +22,17 @@ check:
 	@cd internal/systest/peers && if [ "$$CI" = true ] || GOPROXY=off $(GO) list -deps -test ./... >/dev/null 2>&1; then $(GO) vet ./...; \
 		else echo "internal/systest/peers is not vetted: make bench downloads its modules"; fi
 	$(GO) tool staticcheck ./...
+	@staticcheck=$$($(GO) tool -n staticcheck) && for m in $(CONTRIB); do \
+		(cd $$m && $(GO) vet ./... && $$staticcheck ./...) || exit 1; done
 	$(GO) mod verify
+
+# tidy adds what a change of go.mod means for the other modules of the repository.
+tidy:
+	for m in . internal/systest/peers $(CONTRIB); do (cd $$m && $(GO) mod tidy) || exit 1; done
+
+# contrib-requires has the modules in contrib require VERSION of this one.
+contrib-requires:
+	for m in $(CONTRIB); do (cd $$m && $(GO) mod edit -require github.com/go-usdt/usdt@$(VERSION)) || exit 1; done
 
 # govulncheck asks Go's vulnerability database, which is on the network, about
 # the code that our packages call.
@@ -31,7 +44,7 @@ govulncheck:
 test: export GORACE = atexit_sleep_ms=0
 test: tools check
 	timeout 40m $(MAKE) -j 2 test-most test-waiting
-	timeout 30m $(MAKE) -j 3 -O test-go test-reader test-dlopen fuzz FUZZTIME=10000x
+	timeout 30m $(MAKE) -j 3 -O test-go test-contrib test-reader test-dlopen fuzz FUZZTIME=10000x
 
 # Tests wait for the kernel and for other programs: a package more than there are processors
 # uses these. What go test vets, check has vetted.
@@ -51,6 +64,7 @@ test-go:
 	$(GO) build ./...
 	$(GO) test -vet off ./event ./internal/printable ./internal/stub ./provider ./symbols/internal/pcln
 	$(GO) test -vet off -run 'Go' ./symbols ./reader ./attach ./cmd/sdttrace
+	cd contrib/sql && $(GO) test -vet off -run 'Scanner|Interfaces' .
 
 # test-reader runs without -race, which hides what hostile files cost.
 test-reader:
@@ -59,10 +73,15 @@ test-reader:
 test-dlopen:
 	$(GO) test -race -tags usdt_dlopen ./provider -loader dlopen
 
+# test-contrib traces the real libraries.
+test-contrib:
+	for m in $(CONTRIB); do (cd $$m && $(GO) test -race -vet off ./...) || exit 1; done
+
 # bench prints each thing that is measured beside its peer, in one run.
 bench: tools
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	cd internal/systest/peers && $(GO) test -run '^$$' -bench . -benchtime 1x ./...
+	for m in $(CONTRIB); do (cd $$m && $(GO) test -run '^$$' -bench . ./...) || exit 1; done
 
 # fuzz runs every fuzz test for FUZZTIME: "make fuzz FUZZTIME=8h" for a night.
 # Before Go 1.27, a test whose time ends may fail with "context deadline exceeded"
