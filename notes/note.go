@@ -74,6 +74,9 @@ func decodeDesc(n *Note, desc []byte, order binary.ByteOrder, class Class, texts
 		ends[i] = pos + length
 		pos = ends[i] + 1
 	}
+	if texts == nil {
+		return nil
+	}
 	text := texts.string(desc[:ends[2]])
 	n.Provider, n.Name, n.Args = text[:ends[0]], text[ends[0]+1:ends[1]], text[ends[1]+1:]
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,8 +59,15 @@ func TestRead(t *testing.T) {
 			}
 			for _, data := range [][]byte{data, data[:len(data)-7], data[:len(data)-20]} {
 				var want []string
+				var locations []uint64
 				for n, err := range All(data, order, class) {
 					want = append(want, fmt.Sprintf("%+v, %v", n, err))
+					if err == nil {
+						locations = append(locations, n.Location)
+					}
+				}
+				if got := slices.Collect(Locations(bytes.NewReader(data), int64(len(data)), order, class)); !slices.Equal(got, locations) {
+					t.Errorf("%v %v: %d locations, want %d, or others", order, class, len(got), len(locations))
 				}
 				r := &counted{data: bytes.NewReader(data)}
 				got := results(int64(len(data)), r, order, class)

@@ -11,9 +11,13 @@ import (
 // linker has folded functions of equal code: no tracer can tell which of the probes fired
 // there. It leaves out what cannot be read.
 func (f *File) SharedSites() map[uint64][]notes.Note {
+	sections, err := f.notes()
+	if err != nil {
+		return nil
+	}
 	var all []uint64
-	for n := range f.legible {
-		all = append(all, n.Location)
+	for _, s := range sections {
+		all = slices.AppendSeq(all, notes.Locations(s, s.Size(), f.elf.ByteOrder, notes.Class(f.elf.Class)))
 	}
 	slices.Sort(all)
 	shared := map[uint64][]notes.Note{}
@@ -25,27 +29,14 @@ func (f *File) SharedSites() map[uint64][]notes.Note {
 	if len(shared) == 0 {
 		return nil
 	}
-	for n := range f.legible {
-		if known, ok := shared[n.Location]; ok {
-			shared[n.Location] = append(known, n)
-		}
-	}
-	return shared
-}
-
-// legible yields the notes that can be read.
-func (f *File) legible(yield func(notes.Note) bool) {
-	sections, err := f.notes()
-	if err != nil {
-		return
-	}
 	for _, s := range sections {
 		for n, err := range notes.Read(s, s.Size(), f.elf.ByteOrder, notes.Class(f.elf.Class)) {
-			if err == nil && !yield(n) {
-				return
+			if known, ok := shared[n.Location]; ok && err == nil {
+				shared[n.Location] = append(known, n)
 			}
 		}
 	}
+	return shared
 }
 
 // shared reports locations whose notes are of different probes, or differ otherwise.
