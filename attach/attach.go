@@ -25,6 +25,12 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if t.local, err = t.newLocal(o); err != nil {
 		return err
 	}
+	if t.losses, err = t.newLosses(); err != nil {
+		return err
+	}
+	if t.tally != nil {
+		t.tally.Torn = t.losses.between
+	}
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return err
 	}
@@ -198,7 +204,7 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 		hook = hookOf(t.kind)
 	}
 	schemas, err := bind.All(ctx, plan, &bind.Binder{
-		Hook: hook, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep,
+		Hook: hook, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep, Keys: o.keys, Spanned: t.spanned(),
 	})
 	for i := range plan {
 		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {

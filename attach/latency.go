@@ -63,6 +63,7 @@ type PairStats struct {
 	Evicted   uint64 // starts that were forgotten because there was no room
 	Unstarted uint64 // ends without a start
 	Fast      uint64 // part of Pairs: those that PairOptions.Slower leaves out
+	Torn      uint64 // pairs that were left out: of their key, events between may be lost
 }
 
 // Latency is two sets of probes, starts and ends. The time between them is added up,

@@ -46,15 +46,16 @@ func (t *tracing) newLocal(o *settings) (*local, error) {
 		return nil, err
 	}
 	now := func() uint64 { return ring.Now() - uint64(ahead) }
-	l := &local{rings: newRings(t.layout == nil, o.Sample, now, t.fail), options: o, only: !o.Target.Via.attaches()}
+	tests := t.layout == nil && !o.spanned
+	l := &local{rings: newRings(tests, o.Sample, now, t.fail), options: o, only: !o.Target.Via.attaches()}
 	l.together = t.together()
-	l.pairs, l.opened = t.layout != nil && t.layout.Pairs != nil, make(chan struct{})
+	l.pairs, l.opened = o.spanned || t.layout != nil && t.layout.Pairs != nil, make(chan struct{})
 	if o.Rescan > 0 {
 		l.loaded = func() { t.Rescan(false) }
 	}
 	switch {
 	case o.Target.Via == ViaRecording:
-		if l.recordings, err = openRecordings(o.Target.Recordings, t.layout == nil, o.Sample, t.fail); err != nil || o.Stack == 0 {
+		if l.recordings, err = openRecordings(o.Target.Recordings, tests, o.Sample, t.fail); err != nil || o.Stack == 0 {
 			break
 		}
 		l.recordings.stacks = newSavedStacks()

@@ -178,6 +178,9 @@ type settings struct {
 	recorded     bool              // events are recorded, and added up here instead of by the kernel
 	tests        bool              // the kernel tests conditions of such events
 	keep         bool              // events are recorded for a file
+	spanned      bool              // events are those of Spans:
+	events       int               // how many of the selectors are of events
+	keys         []string          // of spans
 }
 
 // Validate checks the options without looking at processes and files. The error is

@@ -185,7 +185,7 @@ func (p *Pairs) match(b []byte) (start, end record.Record, ok bool, err error) {
 }
 
 // schema returns what is read at the site of a number, nil if it is not known.
-func (p *Pairs) schema(number uint32) *bind.Schema {
+func (p *stream) schema(number uint32) *bind.Schema {
 	sites := p.sites.Load()
 	if uint64(number) >= uint64(len(sites.schemas)) {
 		return nil
@@ -194,7 +194,7 @@ func (p *Pairs) schema(number uint32) *bind.Schema {
 }
 
 // shorten leaves of a record's strings what events hold of them.
-func (p *Pairs) shorten(rec record.Record) record.Record {
+func (p *stream) shorten(rec record.Record) record.Record {
 	sc := p.schema(rec.Site())
 	if sc == nil || sc.Computed == nil || sc.Sig.Limit >= sc.Computed.Limit {
 		return rec

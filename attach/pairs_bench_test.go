@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkPairs fires pairs, one in 10,000 of which is slow, as statements of a database
-// with their text. It traces them as events, as slow pairs, as all pairs and as a latency. It
+// with their text. It traces them as events, as events with their pairs, as slow pairs, as all pairs and as a latency. It
 // reports what a pair costs the goroutine that fires it, what it costs this process, which
 // both fires and traces, and how many events are delivered.
 func BenchmarkPairs(b *testing.B) {
@@ -49,6 +49,13 @@ func BenchmarkPairs(b *testing.B) {
 			s, err := attach.Open(b.Context(), []string{start, done}, opts)
 			return s, func() {
 				for range s.Events() {
+				}
+			}, err
+		}},
+		{"spans", func() (tracing, func(), error) {
+			s, err := attach.OpenSpans(b.Context(), []string{start, done}, []attach.Span{{Start: start, End: done}}, opts)
+			return s, func() {
+				for range s.All() {
 				}
 			}, err
 		}},

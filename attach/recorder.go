@@ -95,7 +95,7 @@ func (r *Recorder) Write(w io.Writer, limits *RecordLimits) error {
 	if err != nil {
 		return err
 	}
-	out := fileOutput{r: r, file: file}
+	out := fileOutput{r: r, file: file, wall: r.clock}
 	out.stacks = newRecordedStacks(r, file, out.site)
 	out.describe()
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -139,6 +139,7 @@ type fileOutput struct {
 	table  *siteTable // whose sites are in the file
 	sites  []savedSite
 	events uint64
+	wall   clock // of losses
 }
 
 // savedSite is what a number stands for in the file.
@@ -234,7 +235,11 @@ func (o *fileOutput) count() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.failLocked(cmp.Or(err, o.file.Flush()))
-	o.failLocked(o.file.Count(&tracefile.Counts{Fired: st.Fired, Recorded: o.file.Records(), Lost: st.Lost, Filtered: st.Filtered, Missed: st.Missed}))
+	c := &tracefile.Counts{Fired: st.Fired, Recorded: o.file.Records(), Lost: st.Lost, Filtered: st.Filtered, Missed: st.Missed}
+	for _, l := range o.r.losses.take(o.wall.wall) {
+		c.Losses = append(c.Losses, tracefile.Loss{From: l.From.UnixNano(), To: l.To.UnixNano(), N: l.N})
+	}
+	o.failLocked(o.file.Count(c))
 }
 
 func (o *fileOutput) fail(err error) {

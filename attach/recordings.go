@@ -39,6 +39,7 @@ type recordings struct {
 	filter  tally.Filter
 	st      Stats
 	fail    func(error)
+	lost    *losses
 }
 
 // recording is a file of a flight recorder or of a Recorder.
@@ -51,6 +52,7 @@ type recording struct {
 	pull    func() ([]byte, error, bool)
 	stop    func()        // nil before the first record was read
 	waiting record.Record // the next record; nil if there is none
+	known   int           // of its losses
 }
 
 // recordedFile is one of the two kinds of files.
@@ -62,8 +64,10 @@ type recordedFile interface {
 	// find returns the sites of the file at path. An error that stands beside others costs
 	// the records of some sites.
 	find(path string) (probes []reader.Probe, sites []recordedSite, err error)
-	// stats returns the numbers of events that the file lacks.
+	// stats returns the numbers of events that the file lacks, and losses when these fired, as
+	// far as that is known.
 	stats() Stats
+	losses() []tracefile.Loss
 	// lacksStacks returns why there are no stacks; nil if there are.
 	lacksStacks() error
 	// stack returns the stack with the number that the record which was read last has.
@@ -99,6 +103,8 @@ func (f flightRecorder) stats() Stats {
 	return Stats{Fired: c.Large + c.Contended, Lost: c.Large + c.Contended, Full: c.Large, Contended: c.Contended}
 }
 
+func (flightRecorder) losses() []tracefile.Loss { return nil }
+
 func (flightRecorder) lacksStacks() error {
 	return errors.New("flight recorders keep none")
 }
@@ -107,7 +113,7 @@ func (flightRecorder) stack(uint64) *event.Stack { return nil }
 
 // openRecordings opens the files of flight recorders.
 func openRecordings(paths []string, tests bool, sample int, fail func(error)) (_ *recordings, err error) {
-	r := &recordings{tests: tests, sample: sample, fail: fail}
+	r := &recordings{tests: tests, sample: sample, fail: fail, lost: &losses{}}
 	defer func() {
 		if err != nil {
 			r.close()
@@ -122,6 +128,7 @@ func openRecordings(paths []string, tests bool, sample int, fail func(error)) (_
 			return nil, fmt.Errorf("read the recording %s: %w", path, err)
 		}
 		r.files = append(r.files, &recording{recordedFile: f, path: path, sites: map[uint32]*localSite{}, index: len(r.files)})
+		r.files[len(r.files)-1].learn(r)
 	}
 	return r, nil
 }
@@ -289,6 +296,7 @@ func (r *recordings) advance() {
 // read reads the next record of the file.
 func (f *recording) read(r *recordings) {
 	rec, err, ok := f.pull()
+	f.learn(r)
 	switch {
 	case !ok:
 		f.waiting = nil
@@ -297,6 +305,14 @@ func (f *recording) read(r *recordings) {
 		r.fail(fmt.Errorf("read the recording %s: %w", f.path, err))
 	default:
 		f.waiting = rec
+	}
+}
+
+// learn notes which losses are known since the last call.
+func (f *recording) learn(r *recordings) {
+	if all := f.losses(); len(all) > f.known {
+		r.lost.know(all[f.known:])
+		f.known = len(all)
 	}
 }
 

@@ -126,6 +126,7 @@ func (p *PairStats) add(more *PairStats) {
 	p.Evicted += more.Evicted
 	p.Unstarted += more.Unstarted
 	p.Fast += more.Fast
+	p.Torn += more.Torn
 }
 
 // addPairs adds the events of starts and ends. Those of ends that passed are counted
@@ -138,8 +139,8 @@ func (t *tracing) addPairs(st *Stats, p *PairStats) {
 		st.Received += p.Pairs
 	}
 	st.Lost += p.Evicted + p.TooDeep
-	st.Filtered += p.Dropped + p.Pending + p.Unstarted
-	st.Unmatched += p.Pending + p.Unstarted
+	st.Filtered += p.Dropped + p.Torn + p.Pending + p.Unstarted
+	st.Unmatched += 2*p.Torn + p.Pending + p.Unstarted
 }
 
 // finishLocked fixes the statistics before maps and programs are released.

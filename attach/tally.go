@@ -41,7 +41,7 @@ func (t *tracing) countTally(st *Stats) {
 	if t.layout.Pairs == nil {
 		return
 	}
-	p := PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Evicted: c.Evicted, Unstarted: c.Unstarted, Fast: c.Fast}
+	p := PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Evicted: c.Evicted, Unstarted: c.Unstarted, Fast: c.Fast, Torn: c.Torn}
 	t.addPairs(st, &p)
 	t.pairs.add(&p)
 }

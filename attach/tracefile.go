@@ -55,3 +55,5 @@ func (f traceFile) stats() Stats {
 	}
 	return Stats{Fired: lost + c.Missed, Lost: lost, Missed: c.Missed, Full: c.Lost}
 }
+
+func (f traceFile) losses() []tracefile.Loss { return f.Losses }

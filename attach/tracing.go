@@ -45,6 +45,7 @@ type tracing struct {
 	tally     *tally.Tally  // of records; nil if the kernel aggregates
 	local     *local        // nil if all events come via the kernel
 	code      *codeNames    // names that of stacks; nil if there are none
+	losses    *losses
 
 	received, unread atomic.Uint64
 	added            atomic.Uint64 // the records that were taken to be added up
@@ -101,6 +102,9 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	if o.Rescan > 0 {
 		t.searching = ctx
 		t.watches.Go(func() { t.rescan(ctx) })
+	}
+	if t.source != nil && t.losses.now != nil {
+		t.watches.Go(func() { t.losses.watch(ctx) })
 	}
 	if t.code != nil && len(o.Target.PIDs) == 0 {
 		having := map[int]bool{} // probes, and perhaps for no longer than until the first event
@@ -162,6 +166,9 @@ func (t *tracing) Wait(ctx context.Context) error { return t.attached.Wait(ctx) 
 // release frees everything but the names of code: what those wait for may need t.mu, so they
 // are closed without it.
 func (t *tracing) release() {
+	if t.losses != nil {
+		t.losses.close()
+	}
 	if t.local != nil {
 		t.local.close()
 		if t.local.recordings != nil {

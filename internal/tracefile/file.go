@@ -30,6 +30,7 @@ type File struct {
 	Info   Info
 	Sites  []SavedSite // their places are the numbers that Records gives them
 	Counts Counts      // the last ones
+	Losses []Loss      // of all Counts; Records adds where it leaves out what is damaged
 	Ended  bool        // the file ended in order
 	// Torn is the number of bytes behind the last whole chunk. Damaged is the number of
 	// those that are left out within the file.
@@ -129,7 +130,9 @@ func read(r io.ReaderAt, size int64) (*File, error) {
 		case c.tag == tagInfo:
 			err = json.Unmarshal(payload, &f.Info)
 		case c.tag == tagCount:
+			f.Counts = Counts{}
 			err = json.Unmarshal(payload, &f.Counts)
+			f.Losses = append(f.Losses, f.Counts.Losses...)
 		case c.tag == tagEnd:
 			f.Ended = true
 		case c.tag == tagSite:
@@ -215,6 +218,7 @@ func (f *File) Records() iter.Seq2[[]byte, error] {
 		numbers := map[uint32]uint32{}
 		sites, offset := uint32(0), uint64(0)
 		read := uint64(0)
+		last, missing := int64(0), uint64(0) // when the last record fired, and what was Illegible then
 		f.calls, f.Illegible = calls{}, 0
 		for c, payload := range f.walk(func(t tag) bool { return t != tagInfo && t != tagEnd }) {
 			switch {
@@ -254,7 +258,12 @@ func (f *File) Records() iter.Seq2[[]byte, error] {
 					}
 					read++
 					binary.LittleEndian.PutUint32(rec[record.Site:], number)
-					binary.LittleEndian.PutUint64(rec[record.Time:], binary.LittleEndian.Uint64(rec[record.Time:])+offset)
+					at := binary.LittleEndian.Uint64(rec[record.Time:]) + offset
+					binary.LittleEndian.PutUint64(rec[record.Time:], at)
+					if f.Illegible > missing {
+						f.Losses = append(f.Losses, Loss{From: last, To: int64(at), N: f.Illegible - missing})
+					}
+					last, missing = int64(at), f.Illegible
 					if !yield(rec, nil) {
 						return
 					}

@@ -22,4 +22,13 @@ type Counts struct {
 	Filtered uint64 `json:"filtered"`
 	Missed   uint64 `json:"missed"`
 	Unread   uint64 `json:"unread"`
+
+	Losses []Loss `json:"losses,omitempty"` // since the chunk before
+}
+
+// Loss is a time in which events were lost, in nanoseconds of the wall clock.
+type Loss struct {
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+	N    uint64 `json:"n"`
 }

@@ -42,6 +42,10 @@ type Binder struct {
 	Tests bool
 	// Keep says that records are for a file: they hold what anything may ask for later.
 	Keep bool
+	// Spanned says which probes are starts and ends that are matched here, by Keys: see
+	// Layout.Matched. They need not fit the condition.
+	Spanned func(*reader.Probe) bool
+	Keys    []string
 	// Prototypes has the names of arguments whose objects do not name them; nil for none.
 	Prototypes *prototype.Table
 	schemas    map[schemaKey]*Schema
@@ -99,7 +103,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.tolerant {
+	if b.tolerant || b.Spanned != nil && b.Spanned(p) {
 		sc.lacking = &lacking{arguments: map[string]error{}}
 	}
 	if sc.saved {

@@ -94,5 +94,8 @@ func (b *Binder) namesUsed() (names []string) {
 			}
 		}
 	}
+	for _, key := range b.Keys {
+		names = append(names, namesOf(key)...)
+	}
 	return names
 }

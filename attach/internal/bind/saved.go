@@ -32,6 +32,7 @@ func (b *Binder) saved(s *site.Site) *Schema {
 		sc.Sig.Stack = record.Stack{Most: b.Stack, Saved: true}
 	}
 	sc.saved, sc.local, sc.recorded = true, d.Local, s.Recorded
+	sc.carrier = carrierIn(d)
 	sc.Carrier, sc.cpu, sc.uid = d.CarrierSlot, d.CPU, d.UID
 	if known := b.known(&s.Probe); known != nil {
 		for _, param := range known.Params {

@@ -122,7 +122,8 @@ func (t *Tally) end() {
 }
 
 // match takes the last start of the key of the event that is being read, unless one of the
-// two does not pass the condition. It returns what the start has kept.
+// two does not pass the condition, or events between them may be lost. It returns what the
+// start has kept.
 func (t *Tally) match() (kept []byte, ok bool) {
 	r, agg := &t.reading, t.reading.sig.Aggregate
 	key := t.buffer(agg.PairSize)
@@ -150,6 +151,10 @@ func (t *Tally) match() (kept []byte, ok bool) {
 		return nil, false
 	case s.unwanted || !r.passes():
 		t.counts.Dropped++
+		t.counts.Filtered++
+		return nil, false
+	case t.Torn != nil && t.Torn(s.at, r.rec.Time()):
+		t.counts.Torn++
 		t.counts.Filtered++
 		return nil, false
 	}

@@ -24,6 +24,10 @@ type Tally struct {
 	// any more. It is set before the first record is added.
 	Saved func(number uint64) *event.Stack
 
+	// Torn reports whether events between two times may be lost, so that a start and an end
+	// with these times need not belong together; nil if none are. It is set as Unwind is.
+	Torn func(from, to uint64) bool
+
 	mu      sync.Mutex // of what follows
 	counts  Counts
 	groups  map[string][]uint64
@@ -39,6 +43,7 @@ type Counts struct {
 	Lost, Filtered uint64
 
 	Started, TooDeep, Matched, Dropped, Unstarted uint64 // of starts and ends
+	Torn                                          uint64 // of pairs
 	Fast                                          uint64 // of pairs
 	Evicted, Pending                              uint64
 }

@@ -1,0 +1,74 @@
+package bind
+
+import (
+	"fmt"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Matched returns a signature by which package tally matches records of a schema, whose
+// Binder had Keep, as those of starts or of ends; nil if p is neither. A pair passes a
+// condition as it does where pairs are all that is recorded.
+func (l *Layout) Matched(condition *filter.Expr, sc *Schema, p *reader.Probe) (*codegen.Signature, error) {
+	pairs := l.Pairs
+	if !pairs.Names(p) {
+		return nil, nil
+	}
+	role, err := pairs.role(p)
+	if err != nil {
+		return nil, err
+	}
+	carrier := sc.carrier
+	switch {
+	case pairs.Key != nil:
+	case carrier == site.NoCarrier:
+		return nil, unmatched("%s is in a Go program, whose goroutines change threads, and does not record its goroutine", site.Name(p))
+	case carrier == site.ByFrame && !pairs.calls():
+		carrier = site.ByThread
+	}
+	sig := *sc.Sig
+	sig.Condition, sig.Inputs, sig.Aggregate = nil, nil, nil
+	other := *sc
+	other.share(&sig)
+	other.onlyRecords, other.lacking = true, nil
+	before := l.Clone()
+	if condition != nil {
+		err = pairs.bindCondition(condition, &other, p)
+	}
+	if err == nil {
+		err = l.bind(&other, &site.Site{Report: site.Report{Probe: *p}, Carrier: carrier}, role)
+	}
+	if err != nil {
+		l.restore(before) // the next site may be the first that fits
+		return nil, err
+	}
+	for i := range sig.Aggregate.Pair {
+		if sig.Aggregate.Pair[i].In.Source == codegen.InputRegister {
+			l.restore(before)
+			return nil, fmt.Errorf("%w: %s has so many arguments that there is no room for its %v", ErrAggregation, site.Name(p), carrier)
+		}
+	}
+	if pairs.Key == nil {
+		pairs.carried[role-codegen.RoleStart][carrier] = true
+	}
+	pairs.StartArgsSize = max(pairs.StartArgsSize, min(sig.RecordSize()-sig.Stack.Size(), maxStartRecord))
+	return &sig, nil
+}
+
+// Names reports whether p is a start or an end.
+func (l *PairLayout) Names(p *reader.Probe) bool {
+	return discover.Selects(&l.Start, p) || discover.Selects(&l.End, p)
+}
+
+// Overlap returns an error if the starts and the ends until now are matched by different
+// things, so that there are no pairs.
+func (l *PairLayout) Overlap() error {
+	if l.carried.overlap() {
+		return nil
+	}
+	return unmatched("starts are matched by something else than ends")
+}

@@ -1,0 +1,331 @@
+package attach
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/tally"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Span names starts and ends whose pairs are delivered beside events.
+type Span struct {
+	Start, End string   // selectors
+	Key        []string // matches as [LatencyOptions.Key] does
+}
+
+// Spanned is an event, and the pairs whose end it is.
+type Spanned struct {
+	Event event.Event
+	Only  bool // no selector of events names the probe: it only starts and ends spans
+	Pairs []SpanPair
+}
+
+// SpanPair is a pair of a span. Its end is the event that it stands beside.
+type SpanPair struct {
+	Span  int // which of those that were given to OpenSpans
+	Start event.Event
+	Took  time.Duration
+}
+
+// Spans is a set of probes whose events are recorded, and of pairs among them.
+type Spans struct {
+	stream
+	spans    []*spanMatch
+	filtered atomic.Uint64 // of what was recorded, that does not pass Options.Where
+	filter   tally.Filter
+	table    *siteTable // that matches are of
+	matches  []spanSite // by the numbers of sites
+}
+
+// spanMatch matches the starts and ends of a span.
+type spanMatch struct {
+	Span
+	layout *bind.Layout
+	tally  *tally.Tally
+}
+
+// spanSite says what records of a site are matched by.
+type spanSite struct {
+	schema *bind.Schema
+	probe  *reader.Probe
+	event  bool                 // it is shown by itself
+	spans  []*codegen.Signature // by span; nil where the site is neither start nor end
+	errs   []error              // by span: why not
+}
+
+// OpenSpans attaches to what selectors name, as [Open] does, and to the starts and ends of
+// spans, each site once: every event is recorded once, and pairs are made of events here.
+// Where events were lost, what they would have been part of is not known: a pair between
+// whose start and end something was lost is left out, and counted, see [PairStats]. Many
+// pairs under load are better counted by [OpenLatency] or delivered by [OpenPairs], which
+// have the kernel match them.
+//
+// An event passes Options.Where as one of Open does, and a pair as one of OpenPairs. Options
+// that OpenPairs refuses are refused.
+func OpenSpans(ctx context.Context, selectors []string, spans []Span, opts *Options) (*Spans, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
+	o, err := opts.used()
+	if err != nil {
+		return nil, err
+	}
+	if o.Sample > 1 {
+		return nil, &OptionError{"Sample", errors.New("it applies to single events, and would tear pairs apart")}
+	}
+	if err := o.refuseOmit("pairs have all parts of their events"); err != nil {
+		return nil, err
+	}
+	all := slices.Clone(selectors)
+	for _, span := range spans {
+		all = append(all, span.Start, span.End)
+	}
+	var s *Spans
+	err = o.each(func(o *settings) error {
+		s = &Spans{}
+		err := s.open(ctx, all, len(selectors), spans, o)
+		if err != nil {
+			s.release()
+			s.code.close()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// open attaches to what all selectors name; the first n are those of events.
+func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *settings) error {
+	out := *o
+	out.keep, out.spanned, out.events = true, true, n
+	for _, span := range spans {
+		pairs, err := pairLayout(span.Start, span.End, span.Key, 0)
+		if err != nil {
+			return err
+		}
+		pairs.Whole = true
+		m := &spanMatch{Span: span, layout: &bind.Layout{Pairs: pairs, Value: codegen.Elapsed}}
+		s.spans = append(s.spans, m)
+		out.keys = append(out.keys, pairs.Key...)
+		out.strings = append(slices.Clip(out.strings), bind.KeyStrings(pairs.Key)...)
+		if len(pairs.Key) > 0 {
+			out.MaxString = max(out.MaxString, codegen.KeyString)
+		}
+	}
+	if out.condition != nil {
+		out.recorded = true
+	}
+	if err := s.begin(ctx, all, &out, nil); err != nil {
+		return err
+	}
+	if err := s.match(); err != nil {
+		s.Close()
+		return err
+	}
+	for _, m := range s.spans {
+		m.tally = newTally(m.layout)
+		m.tally.Torn = s.losses.between
+	}
+	return nil
+}
+
+// match finds out what the sites have to do with spans. It is an error if a span has no starts
+// or no ends, or if no site tests a part of the condition.
+func (s *Spans) match() error {
+	n := s.options.events
+	for i, m := range s.spans {
+		m.layout.Pairs.Start, m.layout.Pairs.End = s.selectors[n+2*i], s.selectors[n+2*i+1]
+	}
+	s.know(s.sites.Load())
+	if s.options.Await && len(s.matches) == 0 {
+		return nil
+	}
+	for i, m := range s.spans {
+		if err := s.check(i, m.layout); err != nil {
+			return fmt.Errorf("span %s,%s: %w", m.Start, m.End, err)
+		}
+	}
+	return nil
+}
+
+// check returns why there are no pairs of a span.
+func (s *Spans) check(i int, l *bind.Layout) error {
+	var found [codegen.RoleEnd + 1]bool
+	var misfit error
+	for _, at := range s.matches {
+		switch {
+		case at.spans != nil && at.spans[i] != nil:
+			found[at.spans[i].Aggregate.Role] = true
+		case at.errs != nil && at.errs[i] != nil:
+			misfit = at.errs[i]
+		}
+	}
+	switch complete := found[codegen.RoleStart] && found[codegen.RoleEnd]; {
+	case complete:
+		if err := l.Fits(); err != nil {
+			return whereError(err)
+		}
+		return l.Pairs.Overlap()
+	case misfit != nil:
+		return misfit
+	case s.options.Await:
+		return nil
+	}
+	var err error
+	s.attached.LookAt(0, func(plan site.Plan) { err = l.Half(plan) })
+	return err
+}
+
+// know finds out what sites have to do with spans, if they have not been known before. Starts
+// come first, as they do where sites are bound.
+func (s *Spans) know(table *siteTable) {
+	if table == s.table {
+		return
+	}
+	s.table = table
+	n := s.options.events
+	s.matches = append(s.matches, make([]spanSite, max(0, len(table.probes)-len(s.matches)))...)
+	var news []int
+	for i, p := range table.probes {
+		if at := &s.matches[i]; at.probe != p || at.schema != table.schemas[i] {
+			*at = spanSite{schema: table.schemas[i], probe: p}
+			if p != nil {
+				at.event = selects(s.selectors[:n], p)
+				news = append(news, i)
+			}
+		}
+	}
+	for k, m := range s.spans {
+		for _, ends := range []bool{false, true} {
+			for _, i := range news {
+				at := &s.matches[i]
+				if m.layout.Pairs.Names(at.probe) && discover.Selects(&m.layout.Pairs.Start, at.probe) != ends {
+					at.match(k, m, len(s.spans), s.options.condition)
+				}
+			}
+		}
+	}
+}
+
+// match finds out what the site has to do with span k of n.
+func (at *spanSite) match(k int, m *spanMatch, n int, condition *filter.Expr) {
+	if at.spans == nil {
+		at.spans, at.errs = make([]*codegen.Signature, n), make([]error, n)
+	}
+	at.spans[k], at.errs[k] = m.layout.Matched(condition, at.schema, at.probe)
+}
+
+// spanned returns what says which probes are starts and ends of spans; nil without spans.
+func (t *tracing) spanned() func(*reader.Probe) bool {
+	if !t.options.spanned {
+		return nil
+	}
+	return func(p *reader.Probe) bool { return selects(t.selectors[t.options.events:], p) }
+}
+
+func selects(selectors []selector.Selector, p *reader.Probe) bool {
+	return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return discover.Selects(&s, p) })
+}
+
+// All yields the events as they fire. It ends when [Session.Events] would, and treats errors
+// as that does. Only one of them should run at a time.
+func (s *Spans) All() iter.Seq2[Spanned, error] {
+	return func(yield func(Spanned, error) bool) {
+		d := s.decoder()
+		s.records(func(b []byte, _ bool, err error) bool {
+			var out Spanned
+			if err != nil {
+				return yield(out, err)
+			}
+			rec, err := record.Check(b)
+			if err != nil {
+				return yield(out, err)
+			}
+			s.know(s.sites.Load())
+			number := rec.Site()
+			if uint64(number) >= uint64(len(s.matches)) || s.matches[number].schema == nil {
+				s.received.Add(^uint64(0))
+				s.unread.Add(1)
+				return true
+			}
+			at := &s.matches[number]
+			sc := at.schema
+			out.Only = !at.event
+			out.Pairs, err = s.pairs(d, at, rec)
+			passes := sc.Computed == nil || s.filter.Passes(sc.Computed, rec)
+			if !passes || out.Only && len(out.Pairs) == 0 {
+				if !passes {
+					s.filtered.Add(1)
+				}
+				if len(out.Pairs) == 0 {
+					return err == nil || yield(out, err)
+				}
+				out.Only = true
+			}
+			var ownErr error
+			out.Event, ownErr = d.Decode(s.shorten(rec))
+			err = cmp.Or(ownErr, err)
+			return yield(out, err) && (err == nil || out.Event.Probe != nil)
+		})
+	}
+}
+
+// pairs returns the pairs that a record completes.
+func (s *Spans) pairs(d *event.Decoder, at *spanSite, rec record.Record) (pairs []SpanPair, failed error) {
+	bare := rec
+	if st := &at.schema.Layout.Stack; st.Copied > 0 { // too large to be kept
+		if begins, err := st.Start(rec); err == nil {
+			bare = rec[:begins]
+		}
+	}
+	for k, sig := range at.spans {
+		if sig == nil {
+			continue
+		}
+		kept, elapsed, ok := s.spans[k].tally.Match(sig, bare)
+		if !ok {
+			continue
+		}
+		ev, err := d.Decode(s.shorten(kept))
+		if at.schema.Layout.Stack.Copied > 0 {
+			ev.Stack = nil
+		}
+		failed = cmp.Or(failed, err)
+		if ev.Probe != nil {
+			pairs = append(pairs, SpanPair{Span: k, Start: ev, Took: time.Duration(elapsed)})
+		}
+	}
+	return pairs, failed
+}
+
+// Counts returns what became of the starts and ends of a span until now.
+func (s *Spans) Counts(span int) PairStats {
+	c := s.spans[span].tally.Counts()
+	return PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Evicted: c.Evicted, Unstarted: c.Unstarted, Torn: c.Torn}
+}
+
+// Stats returns the numbers of events until now.
+func (s *Spans) Stats() (Stats, error) {
+	st, err := s.stream.Stats()
+	filtered := s.filtered.Load()
+	st.Received -= filtered
+	st.Filtered += filtered
+	return st, err
+}
