@@ -76,5 +76,8 @@ func (f *aggregateFlags) printPairs(stderr io.Writer, s tracer) error {
 func printUnpaired(stderr io.Writer, pairs string, p *attach.PairStats) error {
 	_, err := fmt.Fprintf(stderr, "sdttrace: %s, %d filtered by --where; %d starts without an end, %d ends without a start; %d starts evicted because the table was full, %d because more than %d nested\n",
 		pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, nesting)
+	if err == nil && p.Torn > 0 {
+		_, err = fmt.Fprintf(stderr, "sdttrace: %d more pairs are left out: events were lost between start and end, so that another end or start may be the right one\n", p.Torn)
+	}
 	return err
 }

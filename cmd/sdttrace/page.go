@@ -42,63 +42,58 @@ func (f *traceFlags) printPage(t *timeline, cancel context.CancelFunc, stdout io
 
 // addPage adds events and pairs until there are enough or no more. Counts are complete then.
 func (f *traceFlags) addPage(p *page.Page, t *timeline, cancel context.CancelFunc) error {
-	failed := make([]error, len(t.pairs)+1) // the first one of each session
-	t.read(
-		func(s *attach.Session) { failed[0] = f.addPageEvents(p, s, cancel) },
-		func(i int, pairs *attach.Pairs) { failed[i+1] = f.addPagePairs(p, pairs, t.events == nil) },
-	)
-	return errors.Join(errors.Join(failed...), t.Close())
+	return errors.Join(f.addPageEvents(p, t, cancel), t.Close())
 }
 
-// summary returns what a page says of the sessions.
+// addPageEvents does so, and returns the first error of an event; later events follow.
+func (f *traceFlags) addPageEvents(p *page.Page, t *timeline, cancel context.CancelFunc) (first error) {
+	n := uint64(0)
+	t.each(func(one *delivered, err error) bool {
+		first = cmp.Or(first, err)
+		if one.event != nil && one.event.Probe != nil {
+			f.meanings.event(one.event)
+			p.Add(one.event)
+			n++
+		}
+		for i := range one.pairs {
+			pair := &one.pairs[i]
+			if pair.Start.Probe == nil || one.end.Probe == nil {
+				continue
+			}
+			if t.pairs != nil { // no other session delivers their events
+				p.Add(&pair.Start)
+				p.Add(one.end)
+			}
+			p.AddPair(&pair.Start, one.end, pair.Took)
+		}
+		if n == f.limit && n > 0 {
+			cancel()
+			return false
+		}
+		return true
+	})
+	return first
+}
+
+// summary returns what a page says of the session.
 func (t *timeline) summary() (page.Summary, error) {
 	st, err := t.Stats()
 	if err != nil {
 		return page.Summary{}, err
 	}
 	summary := page.Summary{Command: commandLine(os.Args), Lost: st.Lost, Version: version.String()}
-	if t.events == nil {
-		return summary, nil
+	summary.Losses = pageLosses(t.Losses())
+	if t.pairs == nil {
+		summary.Filtered = st.Filtered // not what pairs have left out
 	}
-	st, err = t.events.Stats()
-	summary.Filtered = st.Filtered // not what pairs have left out
-	return summary, err
+	return summary, nil
 }
 
-// addPageEvents adds the events of a session to a page. It returns the first error of an event;
-// later events follow.
-func (f *traceFlags) addPageEvents(p *page.Page, s *attach.Session, cancel context.CancelFunc) (first error) {
-	n := uint64(0)
-	for ev, err := range s.Events() {
-		if err != nil && ev.Probe == nil {
-			return errors.Join(first, err)
-		}
-		first = cmp.Or(first, err)
-		f.meanings.event(&ev)
-		p.Add(&ev)
-		if n++; n == f.limit {
-			cancel()
-			break
-		}
+func pageLosses(losses []attach.Loss) (all []page.Loss) {
+	for _, l := range losses {
+		all = append(all, page.LossOf(l.From, l.To, l.N))
 	}
-	return first
-}
-
-// addPagePairs adds the pairs of a session to a page and, if no other session delivers events,
-// their starts and ends.
-func (f *traceFlags) addPagePairs(p *page.Page, s *attach.Pairs, events bool) (first error) {
-	for pair, err := range s.All() {
-		if err != nil && (pair.Start.Probe == nil || pair.End.Probe == nil) {
-			return errors.Join(first, err)
-		}
-		first = cmp.Or(first, err)
-		if events {
-			p.Add(&pair.Start)
-			p.Add(&pair.End)
-		}
-		p.AddPair(&pair.Start, &pair.End, pair.Took)
-	}
-	return first
+	return all
 }
 
 // commandLine returns the command as a shell takes it.

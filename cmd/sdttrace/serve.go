@@ -183,7 +183,7 @@ func (f *traceFlags) serveTree(ctx context.Context, stdout, stderr io.Writer) er
 		Page: p, Tree: (&probeTree{pids: f.pids, attached: clicked}).read,
 		Summary: func() page.Summary {
 			st := clicked.stats()
-			return page.Summary{Command: commandLine(os.Args), Lost: st.Lost, Filtered: st.Filtered, Version: version.String(), Tree: true}
+			return page.Summary{Command: commandLine(os.Args), Lost: st.Lost, Filtered: st.Filtered, Version: version.String(), Tree: true, Losses: clicked.losses()}
 		},
 	}
 	if f.serve.attach {

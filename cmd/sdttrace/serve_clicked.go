@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type clicked struct {
 	sessions map[serve.Probe]*click
 	changed  time.Time
 	past     attach.Stats // of sessions that have ended
+	lost     []attach.Loss
 }
 
 // click is a session of a page.
@@ -72,7 +74,7 @@ func (c *clicked) change(_ context.Context, wanted serve.Change) error {
 		defer close(running.done)
 		own := *c.f // which knows what numbers mean, for one session at a time
 		own.limit, own.meanings.of = 0, nil
-		running.err = own.addPageEvents(c.page, s, nil)
+		running.err = own.addPageEvents(c.page, &timeline{watched: s, events: s}, nil)
 	}()
 	return nil
 }
@@ -87,6 +89,7 @@ func (c *clicked) detach(probe serve.Probe, running *click) error {
 	delete(c.sessions, probe)
 	c.changed = time.Now()
 	c.past.Add(st)
+	c.lost = append(c.lost, running.session.Losses()...)
 	return errors.Join(running.err, err, failed)
 }
 
@@ -129,4 +132,16 @@ func (c *clicked) stats() attach.Stats {
 		}
 	}
 	return sum
+}
+
+// losses returns when events of all sessions were lost.
+func (c *clicked) losses() []page.Loss {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := slices.Clone(c.lost)
+	for _, running := range c.sessions {
+		all = append(all, running.session.Losses()...)
+	}
+	slices.SortFunc(all, func(a, b attach.Loss) int { return a.From.Compare(b.From) })
+	return pageLosses(all)
 }

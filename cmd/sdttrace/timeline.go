@@ -9,13 +9,12 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/perfetto"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -114,54 +113,94 @@ func (f *timelineFlags) probes(events []string) []string {
 	return all
 }
 
-// timeline is sessions whose events are written to one trace.
+// timeline is a session whose events, and whose pairs, are shown.
 type timeline struct {
-	sessions
-	events *attach.Session // nil if only spans are traced
-	spans  []span
-	pairs  []*attach.Pairs // of each span
+	watched
+	spans []span
+
+	events  *attach.Session // without spans
+	spanned *attach.Spans   // of events and of spans
+	pairs   *attach.Pairs   // of one span alone, which the kernel matches
+}
+
+// watched is a session whatever it delivers.
+type watched interface {
+	tracer
+	searcher
+	Idle() bool
+	Losses() []attach.Loss
 }
 
 // openTimeline attaches to the probes of events and of spans.
-func (f *traceFlags) openTimeline(ctx context.Context, probes []string, opts *attach.Options) (_ *timeline, err error) {
-	opened := &timeline{}
-	defer func() {
-		if err != nil {
-			opened.Close()
-		}
-	}()
-	if len(probes) > 0 {
-		if opened.events, err = attach.Open(ctx, probes, opts); err != nil {
-			return nil, err
-		}
-		opened.sessions.add(opened.events)
-	}
+func (f *traceFlags) openTimeline(ctx context.Context, probes []string, opts *attach.Options) (t *timeline, err error) {
+	t = &timeline{}
+	var spans []attach.Span
 	for _, text := range f.timeline.spans {
 		s, err := parseSpan(text)
 		if err != nil {
 			return nil, err
 		}
-		p, err := attach.OpenPairs(ctx, s.start, s.end, &attach.PairOptions{Key: s.key}, opts)
-		if err != nil {
-			return nil, fmt.Errorf("--span %s: %w", text, err)
-		}
-		opened.spans, opened.pairs = append(opened.spans, s), append(opened.pairs, p)
-		opened.sessions.add(p)
+		t.spans, spans = append(t.spans, s), append(spans, attach.Span{Start: s.start, End: s.end, Key: s.key})
 	}
-	return opened, nil
+	switch {
+	case len(spans) == 0:
+		t.events, err = attach.Open(ctx, probes, opts)
+		t.watched = t.events
+	case len(spans) == 1 && len(probes) == 0:
+		t.pairs, err = attach.OpenPairs(ctx, spans[0].Start, spans[0].End, &attach.PairOptions{Key: spans[0].Key}, opts)
+		if t.watched = t.pairs; err != nil {
+			err = fmt.Errorf("--span %s: %w", f.timeline.spans[0], err)
+		}
+	default:
+		t.spanned, err = attach.OpenSpans(ctx, probes, spans, opts)
+		t.watched = t.spanned
+	}
+	return t, err
 }
 
-// read reads all sessions at once, until nothing follows: that of events, if there is one,
-// and that of each span.
-func (t *timeline) read(events func(*attach.Session), pairs func(span int, p *attach.Pairs)) {
-	var wait sync.WaitGroup
-	if t.events != nil {
-		wait.Go(func() { events(t.events) })
+// delivered is what a session delivers at a time.
+type delivered struct {
+	event *event.Event // nil if only its pairs are shown
+	end   *event.Event // of the pairs
+	pairs []attach.SpanPair
+}
+
+// each yields what the session delivers until nothing follows. An error without an event, or
+// without a pair, is the last.
+func (t *timeline) each(yield func(one *delivered, err error) bool) {
+	switch {
+	case t.events != nil:
+		for ev, err := range t.events.Events() {
+			if !yield(&delivered{event: &ev}, err) || err != nil && ev.Probe == nil {
+				return
+			}
+		}
+	case t.pairs != nil:
+		for p, err := range t.pairs.All() {
+			one := &delivered{end: &p.End, pairs: []attach.SpanPair{{Start: p.Start, Took: p.Took}}}
+			if !yield(one, err) || err != nil && (p.Start.Probe == nil || p.End.Probe == nil) {
+				return
+			}
+		}
+	default:
+		for s, err := range t.spanned.All() {
+			one := &delivered{event: &s.Event, end: &s.Event, pairs: s.Pairs}
+			if s.Only {
+				one.event = nil
+			}
+			if !yield(one, err) || err != nil && s.Event.Probe == nil {
+				return
+			}
+		}
 	}
-	for i, p := range t.pairs {
-		wait.Go(func() { pairs(i, p) })
+}
+
+// counts returns what became of the starts and ends of a span.
+func (t *timeline) counts(span int) (attach.PairStats, error) {
+	if t.pairs != nil {
+		return t.pairs.Counts()
 	}
-	wait.Wait()
+	return t.spanned.Counts(span), nil
 }
 
 // printTimeline writes events and slices until there are enough or no more.
@@ -176,7 +215,10 @@ func (f *traceFlags) printTimeline(t *timeline, cancel context.CancelFunc, stdou
 		o.Names = nameOfProcess
 	}
 	w := &timelineWriter{w: perfetto.New(out, o), limit: f.limit, cancel: cancel}
-	t.read(w.writeEvents, func(i int, p *attach.Pairs) { w.writePairs(p, len(t.spans[i].key) > 0) })
+	w.writeAll(t)
+	for _, l := range t.Losses() {
+		w.w.Loss(l.From, l.To, l.N)
+	}
 	if flows, counters := w.w.Missing(); !f.quiet {
 		for _, path := range flows {
 			fmt.Fprintf(stderr, "sdttrace: --flow %s drew nothing: no event had this argument\n", path)
@@ -188,64 +230,45 @@ func (f *traceFlags) printTimeline(t *timeline, cancel context.CancelFunc, stdou
 	return errors.Join(w.failed, outputError(w.w.Flush()))
 }
 
-// timelineWriter is what several sessions write to.
+// timelineWriter writes what a session delivers.
 type timelineWriter struct {
-	mu     sync.Mutex
 	w      *perfetto.Writer
 	failed error // the first one
 	n      uint64
 	limit  uint64
-	ended  atomic.Bool
 	cancel context.CancelFunc
 }
 
-// fail keeps the first error.
-func (w *timelineWriter) fail(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.failed = cmp.Or(w.failed, err)
+// writeAll writes until there is enough or no more. What is buffered is written if nothing
+// follows now.
+func (w *timelineWriter) writeAll(t *timeline) {
+	flushes := t.pairs != nil && t.Via() != attach.ViaKernel
+	t.each(func(one *delivered, err error) bool {
+		w.failed = cmp.Or(w.failed, err)
+		if one.event != nil && one.event.Probe != nil && w.another() {
+			w.w.Event(one.event)
+		}
+		for i := range one.pairs {
+			if p := &one.pairs[i]; p.Start.Probe != nil && one.end.Probe != nil && w.another() {
+				w.w.Slice(&p.Start, one.end, len(t.spans[p.Span].key) > 0)
+			}
+		}
+		idle := flushes || t.Idle()
+		if w.limit > 0 && w.n == w.limit || idle && w.w.Flush() != nil || w.w.Err() != nil {
+			w.cancel()
+			return false
+		}
+		return true
+	})
 }
 
-// write writes something, and what is buffered if nothing follows now. It reports whether
-// there may be more.
-func (w *timelineWriter) write(add func(*perfetto.Writer), flush bool) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ended.Load() {
+// another counts what is to be written, unless there is enough.
+func (w *timelineWriter) another() bool {
+	if w.limit > 0 && w.n == w.limit {
 		return false
 	}
-	add(w.w)
 	w.n++
-	if w.n == w.limit || flush && w.w.Flush() != nil || w.w.Err() != nil {
-		w.ended.Store(true)
-		w.cancel()
-	}
-	return !w.ended.Load()
-}
-
-func (w *timelineWriter) writeEvents(s *attach.Session) {
-	for ev, err := range s.Events() {
-		if err != nil {
-			w.fail(err)
-		}
-		if err != nil && ev.Probe == nil || !w.write(func(w *perfetto.Writer) { w.Event(&ev) }, s.Idle()) {
-			return
-		}
-	}
-}
-
-func (w *timelineWriter) writePairs(p *attach.Pairs, keyed bool) {
-	for pair, err := range p.All() {
-		if err != nil {
-			w.fail(err)
-		}
-		if err != nil && (pair.Start.Probe == nil || pair.End.Probe == nil) {
-			return
-		}
-		if !w.write(func(w *perfetto.Writer) { w.Slice(&pair.Start, &pair.End, keyed) }, p.Via() != attach.ViaKernel || p.Idle()) {
-			return
-		}
-	}
+	return true
 }
 
 // nameOfProcess returns the name of a process's first thread, "" if it has ended.
@@ -259,8 +282,8 @@ func nameOfProcess(pid int) string {
 
 // printSpans reports what became of starts and ends.
 func (t *timeline) printSpans(stderr io.Writer) error {
-	for i, p := range t.pairs {
-		c, err := p.Counts()
+	for i := range t.spans {
+		c, err := t.counts(i)
 		if err != nil {
 			return err
 		}

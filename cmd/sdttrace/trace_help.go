@@ -201,7 +201,9 @@ track, on which each event is an instant, with its arguments and, with --stack, 
 calls. --span START,END shows each pair of two probes as a slice, matched as --latency
 matches them: pairs of a thread on its track, nested as its calls are, and those of
 goroutines, or of a key as in --span START,END:id, on tracks of their process. A start
-without an end is not drawn, unless it is a PROBE, too. --flow request draws arrows from
+without an end is not drawn, unless it is a PROBE, too. Spans that are
+not alone are made of the events, each of which is recorded and counted once: a pair
+between whose start and end events were lost is left out, and counted. --flow request draws arrows from
 event to event, in all processes, in which that argument has the same value, if it is not
 empty or 0. --counter draws a number over time. Times are those of the boot clock, as in
 Perfetto's traces of the kernel: cat makes one trace of both. Durations are nanoseconds.

@@ -60,6 +60,17 @@ func TestUpdate(t *testing.T) {
 	if u, err := p.Update(Summary{}, true, often); u == nil || err != nil {
 		t.Errorf("an update at the end: %v, %v", u, err)
 	}
+	last := time.Unix(1e9, 0).Add(time.Minute)
+	losses := []Loss{LossOf(last, last.Add(time.Millisecond), 5), LossOf(last.Add(time.Second), last, 2), LossOf(last.Add(2*time.Minute), last.Add(3*time.Minute), 1)}
+	u, err := p.Update(Summary{Lost: 8, Losses: losses}, false, often)
+	var lossy updateHead
+	if err != nil || json.Unmarshal(u.head, &lossy) != nil {
+		t.Fatal(err)
+	}
+	end := lossy.Contents.Time.Begin + lossy.Contents.Time.Width*int64(lossy.Contents.Time.Bins)
+	if got := lossy.Contents.Losses; len(got) != 3 || got[0] != losses[0] || got[2] != losses[2] || end < losses[2].To || lossy.Contents.Time.Bins > maxBins {
+		t.Errorf("losses %+v, want %+v, in charts that end at %d", got, losses, end)
+	}
 	if h, _ := update(Position{Blocks: 1}); h.First != 3 || len(h.Blocks) != 1 {
 		t.Errorf("for who has asked early only: blocks from %d on, %d of them new, want 3 and 1", h.First, len(h.Blocks))
 	}

@@ -98,6 +98,13 @@ func (p *Page) probeOf(provider, name string) *probe {
 	return pr
 }
 
+// LossOf returns a loss from one time to another.
+func LossOf(from, to time.Time, n uint64) Loss {
+	l := Loss{From: nanos(from), To: nanos(to), N: n}
+	l.To = max(l.From, l.To)
+	return l
+}
+
 // nanos returns a time in nanoseconds since 1970. Recordings may be damaged: what is far
 // from all times at which computers ran is cut off, so that differences do not overflow.
 func nanos(t time.Time) int64 {

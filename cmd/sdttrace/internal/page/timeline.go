@@ -50,6 +50,27 @@ func (t *timeline) include(at int64) {
 	}
 }
 
+// includeAll makes room for the times of losses, and returns the losses as charts show them:
+// those that are closer than an interval are one.
+func (t *timeline) includeAll(losses []Loss) (shown []Loss) {
+	for i := range losses {
+		l := &losses[i]
+		if t.bins == 0 {
+			t.begin, t.width, t.bins = l.From&^1023, 1024, 1
+		}
+		t.include(l.From)
+		t.include(l.To)
+	}
+	for _, l := range losses {
+		if n := len(shown); n > 0 && l.From-shown[n-1].To < t.width {
+			shown[n-1].To, shown[n-1].N = max(shown[n-1].To, l.To), shown[n-1].N+l.N
+			continue
+		}
+		shown = append(shown, l)
+	}
+	return shown
+}
+
 func (t *timeline) divide(begin, width int64, bins int) {
 	if begin != t.begin || width != t.width {
 		for _, s := range t.all {

@@ -17,7 +17,14 @@ type Summary struct {
 	Command        string // that wrote the page
 	Lost, Filtered uint64 // events
 	Version        string
-	Tree           bool `json:",omitempty"` // of a server: it has the tree of probes, too
+	Tree           bool   `json:",omitempty"` // of a server: it has the tree of probes, too
+	Losses         []Loss // when Lost were lost, by time
+}
+
+// Loss is a time in which N events were lost, in nanoseconds since 1970.
+type Loss struct {
+	From, To int64 `json:",string"`
+	N        uint64
 }
 
 // contents is what the page shows beside the events.
@@ -115,6 +122,7 @@ func (p *Page) contents(s Summary) *contents {
 	now := time.Now()
 	_, zone := now.Zone()
 	s.Command = strings.ToValidUTF8(s.Command, "\uFFFD")
+	s.Losses = p.time.includeAll(s.Losses)
 	c := &contents{
 		Summary: s, Written: now, Zone: zone, First: p.first, Last: p.last, Total: p.total, Kept: p.kept, Most: p.most,
 		Complete: p.oldest, Cut: p.calls.cut, Names: p.calls.names,

@@ -54,6 +54,68 @@ function timeAxis(g, box, from, to) {
   }
 }
 
+// lossBands returns where events were lost in a chart. Bands that are close are one.
+function lossBands(box, from, to) {
+  const x = t => box.x + Math.min(1, Math.max(0, (t - from) / (to - from))) * box.width;
+  const bands = [];
+  for (const { from: a, to: b, N: n } of trace.Losses) {
+    const left = Math.min(x(a), box.x + box.width - 3), right = Math.max(left + 3, x(b)), last = bands.at(-1);
+    if (last && left - last.right < 6) {
+      last.right = Math.max(last.right, right);
+      last.n += n;
+    } else bands.push({ left, right, n });
+  }
+  return bands;
+}
+
+// hatchLosses marks where events were lost, behind what a chart shows.
+function hatchLosses(g, box, from, to) {
+  g.save();
+  for (const { left, right } of lossBands(box, from, to)) {
+    g.fillStyle = colors["mark-soft"];
+    g.fillRect(left, box.y, right - left, box.height);
+    g.save();
+    g.beginPath();
+    g.rect(left, box.y, right - left, box.height);
+    g.clip();
+    g.strokeStyle = colors.mark;
+    g.lineWidth = 1;
+    g.beginPath();
+    for (let d = Math.floor((left - box.height) / 7) * 7; d < right; d += 7) {
+      g.moveTo(d, box.y + box.height);
+      g.lineTo(d + box.height, box.y);
+    }
+    g.stroke();
+    g.restore();
+  }
+  g.restore();
+}
+
+// nameLosses says how many events were lost, where there is room.
+function nameLosses(g, box, from, to) {
+  g.save();
+  g.textAlign = "center";
+  g.textBaseline = "top";
+  for (const { left, right, n } of lossBands(box, from, to)) {
+    const text = `${count(n)} lost`, room = g.measureText(text).width + 8, middle = (left + right) / 2;
+    if (room > right - left) continue;
+    g.fillStyle = colors.card;
+    g.fillRect(middle - room / 2, box.y + 2, room, 15);
+    g.fillStyle = colors.mark;
+    g.fillText(text, middle, box.y + 4);
+  }
+  g.restore();
+}
+
+// lossNote says what hatching means; "" if there is none.
+const lossNote = () => trace.Losses.length ? `; hatched where ${plural(trace.Lost, "more was", "more were")} lost` : "";
+
+// lostAt says how many events were lost about an interval; "" if none were.
+function lostAt(bin) {
+  const from = binAt(bin), to = from + trace.Time.Width;
+  return trace.Losses.filter(l => l.from < to && l.to >= from).map(l => ` · ${plural(l.N, "event")} lost from ${clock(l.from)} to ${clock(l.to)}`).join("");
+}
+
 function selectionOver(g, box, from, to) {
   if (state.from === null) return;
   const x = t => box.x + Math.min(1, Math.max(0, (t - from) / (to - from))) * box.width;

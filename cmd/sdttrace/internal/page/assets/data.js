@@ -87,6 +87,7 @@ class Trace {
     if (!this.Total) this.first = BigInt(contents.Total ? contents.First : contents.Time.Begin);
     Object.assign(this, contents);
     this.Probes ||= [];
+    this.Losses = (this.Losses || []).map(l => ({ ...l, from: Number(BigInt(l.From) - this.first), to: Number(BigInt(l.To) - this.first) }));
     for (const p of this.Probes) p.Rate ||= [];
     const known = new Set(this.order);
     const more = this.Probes.map((_, i) => i).filter(i => !known.has(i));

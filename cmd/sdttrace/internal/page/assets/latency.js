@@ -28,6 +28,7 @@ function drawHeat() {
   }
   g.fillStyle = colors.line;
   g.fillRect(box.x, box.y + box.height, box.width, 1);
+  hatchLosses(g, box, timeFrom(), timeTo());
   const w = merge / bins * box.width;
   for (const [row, sums] of cells) {
     const y = box.y + (high - row) * h;
@@ -52,6 +53,7 @@ function drawHeat() {
     g.fillStyle = colors.soft;
     g.fillText(durationText(v), box.x - 8, y);
   }
+  nameLosses(g, box, timeFrom(), timeTo());
   selectionOver(g, box, timeFrom(), timeTo());
   cursorOver(g, box, $("heat-canvas").cursor);
   timeAxis(g, box, timeFrom(), timeTo());
@@ -60,7 +62,7 @@ function drawHeat() {
 function readHeat(bin, y) {
   const all = span.Heat.map(h => [h.Row, h.Counts[bin] || 0]).filter(h => h[1]).sort((a, b) => a[0] - b[0]);
   const n = all.reduce((s, h) => s + h[1], 0);
-  if (!n) return `${clock(binAt(bin))}: no pair`;
+  if (!n) return `${clock(binAt(bin))}: no pair` + lostAt(bin);
   const bound = row => durationText(2 ** (row / heatPerOctave));
   let text = `${clock(binAt(bin))}, ${durationText(trace.Time.Width)}: ${plural(n, "pair")}, ${bound(all[0][0])} to ${bound(all.at(-1)[0] + 1)}`;
   if (y !== undefined) {
@@ -68,7 +70,7 @@ function readHeat(bin, y) {
     const here = all.find(h => h[0] === row);
     if (here) text += ` · ${count(here[1])} from ${bound(row)} to ${bound(row + 1)}`;
   }
-  return text;
+  return text + lostAt(bin);
 }
 
 function showSpan(i) {

@@ -32,6 +32,7 @@ function drawRate() {
     g.fillStyle = colors.soft;
     if (y > 10) g.fillText(perSecond(v), box.x - 8, y);
   }
+  hatchLosses(g, box, timeFrom(), timeTo());
   for (let c = 0; c < columns; c++) {
     let y = box.y + box.height;
     const x = box.x + c * merge / bins * box.width, w = width(c) / bins * box.width;
@@ -43,6 +44,7 @@ function drawRate() {
       y -= h;
     }
   }
+  nameLosses(g, box, timeFrom(), timeTo());
   selectionOver(g, box, timeFrom(), timeTo());
   cursorOver(g, box, $("rate-canvas").cursor);
   timeAxis(g, box, timeFrom(), timeTo());
@@ -58,7 +60,7 @@ function readRate(bin) {
   const parts = visibleProbes().map(p => [trace.Probes[p].Name, trace.Probes[p].Rate[bin] || 0]).filter(p => p[1]);
   const sum = parts.reduce((s, p) => s + p[1], 0), seconds = trace.Time.Width / 1e9;
   const more = parts.length > 6 ? `, ${parts.length - 6} more` : "";
-  return `${clock(binAt(bin))}, ${durationText(trace.Time.Width)}: ${plural(sum, "event")} (${perSecond(sum / seconds)})` + (parts.length ? " · " + parts.slice(0, 6).map(([name, n]) => `${name} ${count(n)}`).join(" · ") + more : "");
+  return `${clock(binAt(bin))}, ${durationText(trace.Time.Width)}: ${plural(sum, "event")} (${perSecond(sum / seconds)})` + (parts.length ? " · " + parts.slice(0, 6).map(([name, n]) => `${name} ${count(n)}`).join(" · ") + more : "") + lostAt(bin);
 }
 
 // legendOf makes the button that shows and hides a probe.
@@ -95,7 +97,7 @@ function updateRate() {
     button.querySelector(".n").textContent = count(trace.Probes[p].Count);
   });
   updateProbes(true);
-  $("rate-sub").textContent = `of all ${plural(trace.Total, "event")}`;
+  $("rate-sub").textContent = `of all ${plural(trace.Total, "event")}` + lossNote();
   $("rate-canvas").setAttribute("aria-label", `Events by time and probe: ${trace.order.slice(0, 8).map(p => `${trace.Probes[p].Name} ${trace.Probes[p].Count}`).join(", ")}`);
 }
 

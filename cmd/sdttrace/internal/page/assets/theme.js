@@ -5,7 +5,7 @@ function readTheme() {
   const style = getComputedStyle(document.documentElement);
   const get = name => style.getPropertyValue("--" + name).trim();
   colors = { probes: [0, 1, 2, 3, 4, 5, 6, 7].map(i => get("c" + i)), heat: [0, 1, 2, 3, 4].map(i => rgb(get("heat" + i))) };
-  for (const name of ["ink", "soft", "line", "grid", "card", "accent", "accent-soft", "mark", "flame-ink", "flame-hit", "flame-hit-ink", "sans", "mono"]) colors[name] = get(name);
+  for (const name of ["ink", "soft", "line", "grid", "card", "accent", "accent-soft", "mark", "mark-soft", "flame-ink", "flame-hit", "flame-hit-ink", "sans", "mono"]) colors[name] = get(name);
   colors.flame = [rgb(get("flame0")), rgb(get("flame1"))];
 }
 
