@@ -1,13 +1,12 @@
 package reader
 
 import (
-	"bytes"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
 
-	"golang.org/x/arch/x86/x86asm"
+	"github.com/go-usdt/usdt/internal/x86"
 )
 
 // ErrBoundary is wrapped by [Probe.SiteErr] if it is not known whether an
@@ -77,38 +76,11 @@ func (fn *Function) walk(off uint64) (before, after uint64, err error) {
 	for after <= off {
 		before = after
 		rest := code[min(before, uint64(len(code))):]
-		size := x86Size(rest[:min(longest, len(rest))], e.Class == elf.ELFCLASS64)
+		size := x86.Size(rest[:min(longest, len(rest))], e.Class == elf.ELFCLASS64)
 		if size == 0 {
 			return before, after, ErrBoundary
 		}
 		after += uint64(size)
 	}
 	return before, after, nil
-}
-
-// x86Size returns the size of the first instruction of code, 0 if it is unknown.
-func x86Size(code []byte, is64 bool) (size int) {
-	defer func() {
-		if recover() != nil { // a disassembler's tables may have holes
-			size = 0
-		}
-	}()
-	if n, ok := vexSize(code, is64); ok {
-		return n
-	}
-	// x86asm does not know these: endbr64 and endbr32, rdpkru, wrpkru.
-	for _, insn := range []string{"\xf3\x0f\x1e\xfa", "\xf3\x0f\x1e\xfb", "\x0f\x01\xee", "\x0f\x01\xef"} {
-		if bytes.HasPrefix(code, []byte(insn)) {
-			return len(insn)
-		}
-	}
-	mode := 32
-	if is64 {
-		mode = 64
-	}
-	inst, err := x86asm.Decode(code, mode)
-	if err != nil || inst.Op == 0 {
-		return 0
-	}
-	return inst.Len
 }

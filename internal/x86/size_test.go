@@ -1,4 +1,4 @@
-package reader
+package x86
 
 import (
 	"bufio"
@@ -52,7 +52,7 @@ func TestInstructionSizes(t *testing.T) {
 				want = 1
 			}
 			compared++
-			if got := x86Size(rest[:min(15, len(rest))], f.Class == elf.ELFCLASS64); got != want {
+			if got := Size(rest[:min(15, len(rest))], f.Class == elf.ELFCLASS64); got != want {
 				t.Errorf("%s: %s has %d bytes, want %d", path, columns[2], got, want)
 			}
 		}
@@ -66,11 +66,11 @@ func TestInstructionSizes(t *testing.T) {
 func TestInstructionSizesCut(t *testing.T) {
 	for _, insn := range []string{"\xc5\xf8\x77", "\x62\xf1\x7c\x48\x10\x84\xc4\x00\x01\x02\x03", "\xc4\xe3\x79\x0f\x44\x8b\x01\x02", "\x8f\xea\x78\x10\x05\x00\x00\x00\x00\x01\x00\x00\x00"} {
 		for n := range len(insn) {
-			if got := x86Size([]byte(insn[:n]), true); got != 0 {
+			if got := Size([]byte(insn[:n]), true); got != 0 {
 				t.Errorf("% x: got %d bytes, want none", insn[:n], got)
 			}
 		}
-		if got := x86Size([]byte(insn), true); got != len(insn) {
+		if got := Size([]byte(insn), true); got != len(insn) {
 			t.Errorf("% x: got %d bytes, want %d", insn, got, len(insn))
 		}
 	}

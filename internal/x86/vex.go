@@ -1,4 +1,4 @@
-package reader
+package x86
 
 // vexSize returns the size in bytes of an x86 instruction with a VEX, EVEX or XOP
 // prefix, 0 if it is cut off. ok reports whether code begins with such a prefix.
