@@ -52,10 +52,11 @@ runs or is installed. arg0, arg1 ... are the words that the
 platform's calling convention, or Go's, passes; retval is the result. Their types
 are not known: an argument that the function does not have shows what is left in
 its register. sdttrace refuses returns where tracing them would crash the program:
-in Go, where C++ exceptions or Rust panics may pass, and in files that have, or are
-linked with, functions that switch stacks, as swapcontext does. A switch in a file's
-own code, or by a program of whose libraries one is traced, is not recognised: a return
-probe crashes functions that coroutines leave. uprobe:PATH:FUNC+0x1f
+in Go, where C++ exceptions or Rust panics may pass, and in files that switch stacks,
+as swapcontext does, or are linked with one that does; with -p and CMD also where the
+process has mapped one. Not seen are switches by longjmp, in code that is generated or
+loaded later, and in programs that run a traced library without -p: a return probe
+crashes functions that coroutines leave. uprobe:PATH:FUNC+0x1f
 traces one instruction, uprobe:PATH:0x401136 the one at that address in the file,
 as objdump prints it. An instruction must begin there, and has no arguments. Left out
 are instructions that Linux executes wrongly under a probe, as many vector instructions

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -37,7 +38,9 @@ type Planner struct {
 	try          func(code []byte) (refused bool)
 	refused      map[opcodeKey]bool         // instructions
 	switches     map[*operand.Object]string // see switchesStacks
-	site         site                       // the last one, not one for each of a hundred thousand
+	switching    map[int]string             // by process
+	switchFiles  map[procfs.ID]bool
+	site         site // the last one, not one for each of a hundred thousand
 	shared       map[*operand.Object]map[uint64][]notes.Note
 	taken        map[takenSite]*reader.Probe
 	copier       map[*operand.Object]string // what copies code in an object, "" for nothing
@@ -57,6 +60,9 @@ func New(force bool, try func(code []byte) (refused bool)) *Planner {
 		try:          try,
 		shared:       map[*operand.Object]map[uint64][]notes.Note{},
 		taken:        map[takenSite]*reader.Probe{},
+		switches:     map[*operand.Object]string{},
+		switching:    map[int]string{},
+		switchFiles:  map[procfs.ID]bool{},
 		copier:       map[*operand.Object]string{},
 		preloads:     map[int]string{},
 	}

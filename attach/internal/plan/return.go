@@ -17,8 +17,8 @@ func (pl *Planner) returnAddress(s *site) {
 		s.Reason = fmt.Errorf("a return probe replaces a return address on the stack, which Go reads when it moves stacks: %w", ErrUnsafe)
 	case keepsReturn(fn):
 		s.Reason = fmt.Errorf("the function reads its return address, or has none, and a return probe replaces it: %w", ErrUnsafe)
-	case pl.switchesStacks(s.object) != "":
-		s.Reason = fmt.Errorf("%s has, or imports, functions that switch stacks, as coroutines do, and a function that is left in this way would lose its return: %w", pl.switchesStacks(s.object), ErrUnsafe)
+	case pl.switchesStacks(s) != "":
+		s.Reason = fmt.Errorf("%s has, or imports, functions that switch stacks, as coroutines do, and a function that is left in this way would lose its return: %w", pl.switchesStacks(s), ErrUnsafe)
 	case throws(fn, s.object):
 		s.Reason = fmt.Errorf("an exception or panic could pass through the function, whose return address a return probe replaces, and would not be caught: %w", ErrUnsafe)
 	}

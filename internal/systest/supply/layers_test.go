@@ -31,11 +31,13 @@ internal/safeelf
 internal/selector: internal/procfs
 internal/sys
 internal/version
+internal/x86
 prototype: notes
 internal/debugfile: internal/procfs internal/safeelf
 attach/internal/kernel
 attach/internal/libbpf
 attach/internal/library: internal/procfs internal/safeelf
+attach/internal/stackswitch: internal/safeelf internal/x86
 attach/internal/overlay: attach/internal/kernel
 attach/internal/privilege
 attach/internal/process: internal/procfs
@@ -46,7 +48,7 @@ internal/tap: internal/record internal/stub
 internal/ring: internal/record internal/sys
 internal/rendezvous: internal/record internal/ring internal/sys notes
 provider: elfgen internal/await internal/btfgen internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
-reader: internal/cdecl internal/debugfile internal/mangled internal/procfs internal/safeelf internal/sys notes
+reader: internal/cdecl internal/debugfile internal/mangled internal/procfs internal/safeelf internal/sys internal/x86 notes
 symbols/internal/span
 symbols/internal/cfi: internal/safeelf
 symbols/internal/jit: symbols/internal/span
@@ -63,7 +65,7 @@ attach/internal/filter: event reader
 attach/internal/discover: attach/internal/library attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
-attach/internal/plan: attach/internal/library attach/internal/operand internal/procfs internal/safeelf internal/sys notes reader
+attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/stackswitch internal/procfs internal/safeelf internal/sys notes reader
 attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand event internal/fold internal/record internal/shape notes reader symbols
 attach/internal/semaphore: attach/internal/kernel attach/internal/operand internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/semaphore internal/procfs internal/tracefile reader
