@@ -14,7 +14,10 @@ var all struct {
 	sys.Mutex
 	providers map[string]registration
 	most      int                  // how many there may be before forget looks for those that are gone
+	life      sys.Mutex            // held by LoadAll and CloseAll, around all others
 	opts      *Options             // those of LoadAll, nil if it was given none
+	live      bool                 // whether providers that are made now publish what they have
+	early     bool                 // whether that is so by USDT_LOAD alone
 	orphans   map[sourceLine]error // probes without a provider, by where they are declared
 }
 
@@ -38,12 +41,23 @@ func (r registration) provider() *Provider {
 func registered(name string) *Provider {
 	all.Lock()
 	defer all.Unlock()
-	p := all.providers[name].provider()
+	if all.providers == nil {
+		all.providers = map[string]registration{}
+		if !all.live {
+			all.live = loadsEarly()
+			all.early = all.live
+		}
+	}
+	r, known := all.providers[name]
+	p := r.provider()
 	if p == nil {
 		if len(all.providers) >= all.most {
 			forget()
 		}
 		p = newProvider(name)
+		if !known { // and not closed
+			p.live, p.early = all.live, all.early
+		}
 	}
 	p.hold()
 	return p
@@ -51,9 +65,6 @@ func registered(name string) *Provider {
 
 // hold keeps p alive until it is closed; letGo ends that. The registry is locked.
 func (p *Provider) hold() {
-	if all.providers == nil {
-		all.providers = map[string]registration{}
-	}
 	all.providers[p.name] = registration{open: p}
 }
 
@@ -114,36 +125,46 @@ func sorted() (list []*Provider, orphans []error) {
 	return list, orphans
 }
 
-// LoadAll loads all providers that New has made. The main function of a program whose
-// packages declare probes calls it. If opts is not nil, it replaces the options given
-// to New, also for probes and providers that are declared later, until CloseAll. The
-// error joins those of each [Provider.Load] and names the probes that were declared
+// LoadAll loads all providers that New has made, and those that it will make, until CloseAll:
+// see [Provider.Load]. The main function of a program whose packages declare probes calls
+// it. If opts is not nil, it replaces the options given to New, also for later probes and
+// providers. A provider that was closed by itself stays so until its next Load. The error
+// joins those of each [Provider.Load] and names the probes that were declared
 // in a nil provider or group.
 func LoadAll(opts *Options) error {
-	if opts != nil {
-		all.Lock()
-		o := *opts
-		all.opts = &o
-		all.Unlock()
-	}
-	providers, errs := sorted()
-	any := false
-	for _, p := range providers {
-		published, err := p.load()
-		any = any || published
-		errs = append(errs, err)
-	}
-	if any {
+	published, err := loadAll(opts)
+	if published {
 		awaitTracer()
 	}
-	return join(errs...)
+	return err
+}
+
+func loadAll(opts *Options) (published bool, err error) {
+	all.life.Lock()
+	defer all.life.Unlock()
+	all.Lock()
+	if opts != nil {
+		o := *opts
+		all.opts = &o
+	}
+	all.live, all.early = true, false
+	all.Unlock()
+	providers, errs := sorted()
+	for _, p := range providers {
+		some, err := p.load()
+		published = published || some
+		errs = append(errs, err)
+	}
+	return published, join(errs...)
 }
 
 // CloseAll closes all providers and drops the options of LoadAll. LoadAll may be
 // called again.
 func CloseAll() error {
+	all.life.Lock()
+	defer all.life.Unlock()
 	all.Lock()
-	all.opts = nil
+	all.opts, all.live, all.early = nil, false, false
 	all.Unlock()
 	providers, _ := sorted()
 	var errs []error

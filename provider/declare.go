@@ -112,57 +112,64 @@ func scopeOf(in Scope) *Group {
 //
 //go:noinline
 func declare(in Scope, name string, names []string, kinds ...kind) unsafe.Pointer {
-	at := sourceLine(stub.Caller(1))
-	g := scopeOf(in)
-	if g == nil {
-		return orphan(name, at)
-	}
-	p := g.provider
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	sig, err := p.signature(names, kinds)
-	return g.declare(name, at, sig, err)
+	return declareAt(sourceLine(stub.Caller(1)), in, name, names, kinds, nil, nil)
 }
 
 // declareRecord is declare for a struct type.
 //
 //go:noinline
 func declareRecord(in Scope, name string, t reflect.Type) unsafe.Pointer {
-	at := sourceLine(stub.Caller(1))
+	return declareAt(sourceLine(stub.Caller(1)), in, name, nil, nil, t, (*Provider).recordSignature)
+}
+
+// signRecord is recordSignature. Programs without records are spared its code, which weighs
+// more than the rest of this package.
+type signRecord func(*Provider, reflect.Type) (*signature, error)
+
+func declareAt(at sourceLine, in Scope, name string, names []string, kinds []kind, record reflect.Type, sign signRecord) unsafe.Pointer {
 	g := scopeOf(in)
 	if g == nil {
 		return orphan(name, at)
 	}
+	pr, late := g.probe(at, name, names, kinds, record, sign)
+	if late {
+		g.provider.publishLate()
+	}
+	return unsafe.Pointer(pr.semaphore())
+}
+
+// probe returns the group's probe with a name and arguments, the same one each time. late
+// reports that the caller has to publish it.
+func (g *Group) probe(at sourceLine, name string, names []string, kinds []kind, record reflect.Type, sign signRecord) (pr *probe, late bool) {
 	p := g.provider
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	sig, err := p.recordSignature(t)
-	return g.declare(name, at, sig, err)
-}
-
-// declare returns the group's probe with a name and a signature, the same one each time.
-// err is what is wrong with the signature. The provider is locked.
-func (g *Group) declare(name string, at sourceLine, sig *signature, err error) unsafe.Pointer {
-	p := g.provider
-	for pr := p.probes[name]; pr != nil; pr = pr.next {
+	var sig *signature
+	var err error
+	if sign != nil {
+		sig, err = sign(p, record)
+	} else {
+		sig, err = p.signature(names, kinds)
+	}
+	for pr = p.probes[name]; pr != nil; pr = pr.next {
 		if pr.sig == sig && pr.group == g {
-			return unsafe.Pointer(pr.semaphore())
+			return pr, false
 		}
 	}
-	h := &handle{probe: probe{name: name, sig: sig, group: g}}
+	pr = &(&handle{probe: probe{name: name, sig: sig, group: g}}).probe
 	if bad := checkName("probe", name, maxProbeName); bad != nil {
 		err = bad
 	}
 	p.wrong.forgive(name)
 	if err != nil {
 		p.wrong.add(name, at, errorf("declare probe %s:%s at %v: %w", p.name, name, at, err))
-		return unsafe.Pointer(h)
+		return pr, false
 	}
-	h.next = p.probes[name]
-	p.probes[name] = &h.probe
-	h.attach(nil)
-	p.pending = append(p.pending, &h.probe)
-	return unsafe.Pointer(h)
+	pr.next = p.probes[name]
+	p.probes[name] = pr
+	pr.attach(nil)
+	p.pending = append(p.pending, pr)
+	return pr, p.live && p.mustPublish()
 }
 
 // compareProbes orders the probes of a provider, of which no two are equal.

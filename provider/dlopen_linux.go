@@ -5,7 +5,6 @@ package provider
 import (
 	"fmt"
 	"os"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -29,7 +28,7 @@ type libraryKey struct {
 // parked holds the libraries of closed providers for reuse by providers with the same
 // probes. They belong to the process, as the dynamic linker does.
 var parked struct {
-	sync.Mutex
+	sys.Mutex
 	libraries map[libraryKey][]*library
 }
 

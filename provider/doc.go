@@ -2,7 +2,7 @@
 // them.
 //
 // Probes belong to a [Provider]. They are declared with the types and names of
-// their arguments, at package level or later, and published by Load:
+// their arguments, at package level or later, and published by LoadAll:
 //
 //	var (
 //		myapp = provider.New("myapp", nil)
@@ -10,16 +10,19 @@
 //	)
 //
 //	func main() {
-//		if err := myapp.Load(); err != nil {
-//			log.Print(err) // the service runs on; its probes do nothing
+//		if err := provider.LoadAll(nil); err != nil {
+//			log.Print(err) // the service runs on; the probes that it names do nothing
 //		}
-//		defer myapp.Close()
+//		defer provider.CloseAll()
 //		start.Fire(7, "/x")
 //	}
 //
 // In a program of many packages, each package declares its probes in the provider
-// that [New] returns for the program's name, and main loads all of them with one
-// [LoadAll]. Options are main's: libraries pass none.
+// that [New] returns for the program's name, and main alone calls [LoadAll]. Options are
+// main's: libraries pass none. A declaration that is repeated, by a
+// constructor for instance, returns the probe that is there; one that differs from another
+// of its name makes a probe beside it. What is declared after LoadAll is published by
+// itself.
 //
 // Errors, and values with a method String, are fired as [Text]: start.Fire(7,
 // provider.Error(err)) calls err.Error only while somebody watches. A netip.Addr is

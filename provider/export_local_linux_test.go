@@ -46,3 +46,12 @@ func Layouts(t reflect.Type) (got, want *record.Layout, err error) {
 
 // Matches is matches.
 var Matches = matches
+
+// Offers reports whether p has objects, and whether it offers them to local tracers.
+func Offers(p *Provider) (loaded, offered bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	offering.Lock()
+	defer offering.Unlock()
+	return len(p.objects) > 0, p.offered && offering.users > 0 && offering.listener != nil
+}

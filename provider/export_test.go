@@ -53,6 +53,17 @@ func WatchFirst(p *Provider, name string, n int) {
 	})
 }
 
+// WatchAll watches the probes of p that nobody watches yet.
+func WatchAll(p *Provider) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range p.objects {
+		for _, d := range o.probes {
+			atomic.CompareAndSwapUint32(d.counter, 0, 1)
+		}
+	}
+}
+
 func watch(p *Provider, n int, match func(name string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,6 +95,16 @@ func Sites(p *Provider) (sites []uintptr) {
 	return sites
 }
 
+// Loaded returns how many objects p has, and how many probes are in them.
+func Loaded(p *Provider) (objects, probes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range p.objects {
+		probes += len(o.probes)
+	}
+	return len(p.objects), probes
+}
+
 // DescribeRecord returns the description of a record's type, as readers of BTF see
 // it.
 func DescribeRecord(t reflect.Type) (*btf.Struct, error) {
@@ -105,6 +126,8 @@ func DescribeRecord(t reflect.Type) (*btf.Struct, error) {
 
 // Files returns the memfds of the loaded objects.
 func Files(p *Provider) []*os.File {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var files []*os.File
 	for _, o := range p.objects {
 		files = append(files, o.memory.backing())

@@ -28,4 +28,10 @@ func privileged() bool { return false }
 
 func awaitTracer() {}
 
+// Nothing is published here.
+
+func loadsEarly() bool                { return false }
+func (p *Provider) mustPublish() bool { return false }
+func (p *Provider) publishLate()      {}
+
 func fastestSite() Site { return SiteNop }

@@ -12,6 +12,7 @@ import (
 // operator can override some of them by environment variables, which Load reads:
 //
 //	USDT_DISABLE=1            load nothing; all probes stay silent
+//	USDT_LOAD=1               load what is declared, also if the program never calls Load
 //	USDT_BACKING=memfd|file   Options.Backing
 //	USDT_DIR=DIR              Options.Dir
 //	USDT_LOCAL=1              Options.Local

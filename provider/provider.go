@@ -23,8 +23,14 @@ type Provider struct {
 	name string
 	err  error // what is wrong with the name; every Load reports it
 
+	life sys.Mutex // held by what loads and closes, around mu
+
 	mu         sys.Mutex
+	live       bool // whether what is declared is published without another Load
+	due        bool // whether a goroutine is about to publish
+	early      bool // whether it was USDT_LOAD that published, and no Load yet
 	opts       Options
+	used       Options           // those that the last object was loaded with
 	given      sourceLine        // where opts were given, if they were
 	givenOnce  bool              // whether that was before the last Close: the next New sets the options
 	probes     map[string]*probe // by name, the last one that was declared first
@@ -91,24 +97,26 @@ func (p *Provider) Name() string {
 	return p.name
 }
 
-// Load publishes the probes that were declared since the last Load: from now on
-// tracers find them. After Close, Load publishes all probes again.
+// Load publishes the probes that are declared: from now on tracers find them. What is
+// declared later is published by itself, until Close: within some milliseconds, together
+// with all that is declared meanwhile, or before the declaration returns if a tracer has
+// started the program. After Close, Load publishes all probes again.
 //
 // Load does not disturb probes that are loaded already. Those that nobody watches may
-// move into the new object, so that a program which declares and loads again and
-// again has few objects; those that are watched stay where they are. While a tracer
-// attaches to every probe that it finds, each Load therefore adds an object, which
-// takes a descriptor (Options.Backing) and three mappings; the first Load after the
-// tracer has gone merges them. Objects of [LoaderDlopen] are not moved: each Load
-// adds one that stays.
+// move into a new object, so that a program which declares again and again has few
+// objects; those that are watched stay where they are. While a tracer attaches to every
+// probe that it finds, each publication therefore adds an object, which takes a descriptor
+// (Options.Backing) and three mappings; the first one after the tracer has gone merges
+// them. A provider that has more than 64 publishes less and less often. Objects of
+// [LoaderDlopen] are not moved: each publication adds one that stays.
 //
 // The error joins those of all wrong declarations, on each Load again, and counts
-// those beyond the first 64; the other probes are published all the same. If the object cannot be loaded, the probes remain for the next Load. A
-// program need not stop at an error: probes that are not loaded do nothing when
-// fired.
+// those beyond the first 64; the other probes are published all the same. If the object
+// cannot be loaded, the probes remain for the next Load or declaration. A program need not
+// stop at an error: probes that are not loaded do nothing when fired.
 //
 // If a tracer has started the program and says so in its environment (USDT_TRACER),
-// Load returns once the tracer has attached, or after two seconds.
+// Load returns once the tracer has attached, or after ten seconds.
 func (p *Provider) Load() error {
 	published, err := p.load()
 	if published {
@@ -121,11 +129,20 @@ func (p *Provider) load() (published bool, err error) {
 	if !p.made() {
 		return false, errors.New("load provider: it is nil or zero: make one with New")
 	}
+	p.life.Lock()
+	published, err = p.begin()
+	p.life.Unlock()
+	return published, err
+}
+
+// begin publishes what is pending, and what will be declared.
+func (p *Provider) begin() (published bool, err error) {
 	all.Lock()
 	p.hold()
 	all.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.live = true
 	var errs []error
 	if p.err != nil {
 		errs = append(errs, p.err)
@@ -134,8 +151,10 @@ func (p *Provider) load() (published bool, err error) {
 	if p.err != nil {
 		return false, join(errs...)
 	}
-	if len(p.pending) > 0 {
-		err := p.publish()
+	early := p.early
+	p.early = false
+	if len(p.pending) > 0 || early {
+		err := p.publish(early)
 		if err != nil {
 			errs = append(errs, errorf("load provider %q: %w", p.name, err))
 		}
@@ -145,14 +164,25 @@ func (p *Provider) load() (published bool, err error) {
 }
 
 // publish loads an object with the pending probes and those of the objects that it
-// replaces. If it cannot or may not load one, the probes stay pending.
-func (p *Provider) publish() error {
+// replaces. If it cannot or may not load one, the probes stay pending. again says that
+// what is loaded already had no options but the environment's.
+func (p *Provider) publish(again bool) error {
 	opts := overriding(p.opts)
 	disabled, err := opts.obeyEnvironment()
 	if err != nil || disabled {
 		return err
 	}
-	return p.replace(&opts, p.replaceable(len(p.pending)))
+	var replaced []*object
+	if again && opts != p.used {
+		replaced = p.idle()
+	} else {
+		replaced = p.replaceable(len(p.pending))
+	}
+	if len(p.pending)+len(replaced) == 0 {
+		return nil
+	}
+	p.used = opts
+	return p.replace(&opts, replaced)
 }
 
 // replace loads an object with the pending probes and those of the objects in
@@ -193,12 +223,7 @@ const smallObject = 64
 // none while there are few, then those that are small or no larger than what is added
 // to them. So many Loads of many probes do not make each object anew many times.
 func (p *Provider) replaceable(n int) []*object {
-	var idle []*object
-	for _, o := range p.objects {
-		if !o.stays && !o.watched() {
-			idle = append(idle, o)
-		}
-	}
+	idle := p.idle()
 	if len(idle) < maxIdle {
 		return nil
 	}
@@ -208,6 +233,16 @@ func (p *Provider) replaceable(n int) []*object {
 			return idle[:i]
 		}
 		n += len(o.probes)
+	}
+	return idle
+}
+
+// idle returns the objects that may be replaced, since nobody watches them.
+func (p *Provider) idle() (idle []*object) {
+	for _, o := range p.objects {
+		if !o.stays && !o.watched() {
+			idle = append(idle, o)
+		}
 	}
 	return idle
 }
@@ -258,7 +293,10 @@ func (p *Provider) Close() error {
 	if !p.made() {
 		return nil
 	}
-	return join(p.close(), p.withdraw())
+	p.life.Lock()
+	err := join(p.close(), p.withdraw())
+	p.life.Unlock()
+	return err
 }
 
 func (p *Provider) close() error {
@@ -267,6 +305,7 @@ func (p *Provider) close() error {
 	all.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.live, p.early = false, false
 	p.endLocal()
 	p.stopRecording()
 	objects := p.objects

@@ -16,15 +16,16 @@ var tracerTime = 10 * time.Second
 // tracerGone records that the tracer has not answered; it is not asked again.
 var tracerGone atomic.Bool
 
+// tracerWaits reports whether a tracer has started this program, and answers.
+func tracerWaits() bool {
+	return os.Getenv(await.Variable) != "" && !privileged() && !tracerGone.Load()
+}
+
 // awaitTracer waits for the tracer that has started this program, if one has, to
 // attach to probes that have just been loaded.
 func awaitTracer() {
-	address := os.Getenv(await.Variable)
-	if address == "" || privileged() || tracerGone.Load() {
-		return
-	}
 	// A missing tracer is no error of the program.
-	if await.Tracer(address, tracerTime) != nil {
+	if tracerWaits() && await.Tracer(os.Getenv(await.Variable), tracerTime) != nil {
 		tracerGone.Store(true)
 	}
 }
