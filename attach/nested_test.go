@@ -117,7 +117,7 @@ func checkNested(t *testing.T) {
 	up["Next"] = uint64(0)
 	want := map[string]any{
 		"ID": uint64(7), "Peer": map[string]any{"Host": "here", "Port": uint64(80), "Next": uint64(0)},
-		"Small": map[string]any{"A": int64(-1), "B": int64(2)}, "Scores": []any{1.5, 2.0, -3.0}, "Key": []byte{1, 2, 3, 255},
+		"Small": map[string]any{"A": int64(-1), "B": int64(2)}, "Scores": []any{1.5, 2.0, -3.0}, "Key": event.Hex{1, 2, 3, 255},
 		"Names": []any{"one", "two"}, "Up": map[string]any{"Host": "up", "Port": uint64(8080), "Next": uint64(0)},
 		"Count": int64(-42), "Nobody": nil, "Tags": []any{"x", "", "three"}, "Sizes": []any{int64(-1), int64(0), int64(1)},
 		"Peers": []any{map[string]any{"Host": "p0", "Port": uint64(1), "Next": uint64(0)}, map[string]any{"Host": "p1", "Port": uint64(2), "Next": uint64(0)}},

@@ -85,7 +85,7 @@ func checkNestedViews(t *testing.T) {
 		}
 		for path, want := range map[string]any{
 			"ID": uint64(7), "Peer.Host": "here", "Small.A": int64(-1), "Scores[2]": -3.0, "Names[1]": "two",
-			"Up.Port": uint64(8080), "Up.Host": "up", "Key": []byte{1, 2, 3, 255}, "Inner.Deep.Text": "deep",
+			"Up.Port": uint64(8080), "Up.Host": "up", "Key": event.Hex{1, 2, 3, 255}, "Inner.Deep.Text": "deep",
 			"Peer": nil, "Sizes": nil, "Tags": nil, "Nobody": nil,
 		} {
 			if got, ok := v.Lookup(path); !ok || got.Err != nil || !cmp.Equal(kept(got), want) {

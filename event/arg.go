@@ -1,6 +1,9 @@
 package event
 
-import "errors"
+import (
+	"encoding/hex"
+	"errors"
+)
 
 // ErrTruncated is wrapped by Arg.Err if Value holds only the beginning of a
 // string, of bytes or of a slice.
@@ -18,7 +21,7 @@ type Arg struct {
 	// a function's arguments, and "retval" for a function's result.
 	Name string
 	// Value is a uint64 (also for addresses), int64, float64, bool, string, []byte,
-	// [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List]. It is
+	// [Hex], [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List]. It is
 	// nil for a followed pointer that points to nothing, and if Err says why there is
 	// no value. An untyped argument of 16 bytes, as C compilers pass structs and
 	// __int128, is a Struct of its words, low and high.
@@ -26,6 +29,16 @@ type Arg struct {
 	// Err says why the value is missing or, if it wraps ErrTruncated, incomplete.
 	Err error
 }
+
+// Hex is the value of an argument that is an identifier: an array of bytes, or bytes that
+// the program says to be one. It is shown as hexadecimal digits.
+type Hex []byte
+
+// String returns the digits.
+func (h Hex) String() string { return hex.EncodeToString(h) }
+
+// MarshalText returns the digits, which are the value in JSON.
+func (h Hex) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h), nil }
 
 // Struct is the value of an argument that is a struct: its fields, in order.
 type Struct []Arg

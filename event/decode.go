@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -77,7 +76,7 @@ func (r *reading) value(f *shape.Field, at, index int) (any, error) {
 	case shape.FromRecord:
 		return NumberValue(f.Kind, f.Meaning, number(here, f.Size), f.Size).Any()
 	case shape.FromRaw:
-		return slices.Clone(here[:f.Count]), nil
+		return BytesValue(reader.Bytes, f.Meaning, here[:f.Count], nil).Any()
 	case shape.FromChars:
 		chars, _, _ := bytes.Cut(here[:f.Count], []byte{0})
 		return string(chars), nil

@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 //	 "stack": [{"addr": …, "func": …}], "truncated": why, "stack_error": why}
 //
 // Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes are
-// base64; durations are nanoseconds, times RFC 3339 in UTC, addresses text, or null
+// base64, identifiers hexadecimal digits; durations are nanoseconds, times RFC 3339 in UTC, addresses text, or null
 // for the zero address; a Struct is an object, a List an array, a pointer to nothing
 // null. "errors" names what is wrong within them by its path, as "peer.host" or
 // "tags[1]", and is absent if nothing is. Events of functions have, behind their
@@ -184,6 +185,9 @@ func (a *Arg) AppendJSON(dst []byte) []byte {
 	case []byte:
 		dst = append(dst, '"')
 		dst = base64.StdEncoding.AppendEncode(dst, v)
+		return append(dst, '"')
+	case Hex:
+		dst = hex.AppendEncode(append(dst, '"'), v)
 		return append(dst, '"')
 	case Struct:
 		return v.AppendJSON(dst)

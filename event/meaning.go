@@ -30,10 +30,13 @@ func meaningOfInt(m reader.Meaning, n int64) (any, error) {
 // addressOf returns the [netip.Addr] that b stands for, and reports whether there is
 // one.
 func addressOf(m reader.Meaning, b []byte) (netip.Addr, bool) {
-	if m != reader.Address {
+	if m != reader.Address && m != reader.NetIP {
 		return netip.Addr{}, false
 	}
 	a, ok := netip.AddrFromSlice(b)
+	if m == reader.NetIP {
+		a = a.Unmap()
+	}
 	return a, ok || len(b) == 0
 }
 

@@ -85,8 +85,8 @@ func (v Value) Bool() bool { return v.Kind == reader.Bool && v.bits != 0 }
 func (v Value) Bytes() []byte { return v.data }
 
 // Any returns the value as the Value and Err of an [Arg], which may be kept. It
-// copies strings and bytes, and converts what stands for a [time.Duration], [time.Time]
-// or [netip.Addr]. It returns nil for structs, arrays and slices.
+// copies strings and bytes, and converts what stands for a [Hex], [time.Duration],
+// [time.Time] or [netip.Addr]. It returns nil for structs, arrays and slices.
 func (v Value) Any() (any, error) {
 	switch v.Kind {
 	case reader.Uint:
@@ -104,7 +104,11 @@ func (v Value) Any() (any, error) {
 		if a, ok := addressOf(v.Meaning, v.data); ok && v.Err == nil {
 			return a, nil
 		}
-		return slices.Clone(v.data), v.Err
+		data := slices.Clone(v.data)
+		if v.Meaning == reader.Hex {
+			return Hex(data), v.Err
+		}
+		return data, v.Err
 	}
 	return nil, v.Err
 }

@@ -110,7 +110,7 @@ func (v *View) value(f *shape.Field, at, index int) Value {
 	case shape.FromRecord:
 		return NumberValue(f.Kind, f.Meaning, number(here, f.Size), f.Size)
 	case shape.FromRaw:
-		return BytesValue(reader.Bytes, reader.Plain, here[:f.Count:f.Count], nil)
+		return BytesValue(reader.Bytes, f.Meaning, here[:f.Count:f.Count], nil)
 	case shape.FromChars:
 		end := bytes.IndexByte(here[:f.Count], 0)
 		if end < 0 {

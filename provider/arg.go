@@ -6,22 +6,32 @@ import (
 )
 
 // Arg is the set of types that a probe's arguments can have: integers, floating-point
-// numbers, bool, string and []byte, and types defined from them; [time.Duration] and
-// [time.Time], which typed readers show as such; [IP], for a netip.Addr; and [Text],
-// for errors and Stringers. A value of a type defined from time.Time or time.Duration
-// is converted to these, which costs nothing.
+// numbers, bool, string and []byte, arrays of up to 64 bytes, which are identifiers, and
+// types defined from them; [time.Duration] and [time.Time], which typed readers show as
+// such; [IP], for a netip.Addr; and [Text], for errors and Stringers. A value of a type
+// defined from time.Time or time.Duration is converted to these, which costs nothing.
 //
 // A tracer sees int, uint and uintptr as 64 bits. A string arrives as a pointer to a
-// NUL-terminated copy of its first 8 KiB ([notes.MaxString]), a []byte as a pointer to its bytes and their number. A
-// duration is nanoseconds. A time is nanoseconds since 1970, between 1677 and 2262
-// (the zero time is the smallest int64). An address is a pointer to its 4 or 16 bytes
-// and their number, which is 0 for the zero IP.
+// NUL-terminated copy of its first 8 KiB ([notes.MaxString]), a []byte or an array as a
+// pointer to its bytes and their number. A duration is nanoseconds. A time is nanoseconds
+// since 1970, between 1677 and 2262 (the zero time is the smallest int64). An address is a
+// pointer to its 4 or 16 bytes and their number, which is 0 for the zero IP.
+//
+// Typed readers show the bytes of an array, such as a trace.TraceID or uuid.UUID, as
+// hexadecimal digits, and those of a slice as they are. [Hex] and [UTF8] are slices that
+// are shown otherwise, and id[:] is an array as plain bytes. A net.IP is shown as an
+// address, a json.RawMessage as text.
 type Arg interface {
-	time.Time | IP | Text |
+	orUseErrorStringerAsOrAddr |
+		time.Time | IP | Text |
 		~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
-		~float32 | ~float64 | ~bool | ~string | ~[]byte
+		~float32 | ~float64 | ~bool | ~string | ~[]byte | Array
 }
+
+// orUseErrorStringerAsOrAddr stands first in Arg because compilers list the types of Arg
+// where another one is used: the name says what makes an Arg of it.
+type orUseErrorStringerAsOrAddr struct{ Text }
 
 // kind is how an argument is passed.
 type kind uint8
@@ -44,11 +54,20 @@ const (
 	kindTime
 	kindAddr
 	kindText
+	kindHex
+	kindUTF8
+	kindNetIP
+	kindArray // of no bytes; kindArray+n is one of n
 )
+
+// isArray reports whether an argument is an array of bytes.
+func (k kind) isArray() bool { return k >= kindArray }
 
 // counted reports whether an argument takes two slots of the note: the address and
 // the length.
-func (k kind) counted() bool { return k == kindBytes || k == kindAddr }
+func (k kind) counted() bool {
+	return k == kindBytes || k == kindAddr || k >= kindHex
+}
 
 // terminated reports whether an argument takes a slot with the address of
 // NUL-terminated text and a hidden slot with its length.
@@ -81,7 +100,14 @@ var kindInfos = [...]kindInfo{
 	kindTime:     {8, true},
 	kindAddr:     {8, false}, // the pointer, and then the length
 	kindText:     {8, false}, // the pointer
+	kindHex:      {8, false}, // as kindBytes
+	kindUTF8:     {8, false},
+	kindNetIP:    {8, false},
+	kindArray:    {8, false}, // and all others
 }
+
+// info returns what a note says about k.
+func (k kind) info() kindInfo { return kindInfos[min(k, kindArray)] }
 
 // kindOf returns the kind of T.
 func kindOf[T Arg]() kind { return kindOfType(reflect.TypeFor[T]()) }
@@ -95,6 +121,8 @@ func kindOfType(t reflect.Type) kind {
 		return kindAddr
 	}
 	switch t.Kind() {
+	case reflect.Array:
+		return kindArray + kind(t.Len())
 	case reflect.Struct:
 		return kindTime
 	case reflect.Int8:
@@ -129,8 +157,10 @@ func kindOfType(t reflect.Type) kind {
 	case reflect.String:
 		return kindString
 	}
-	return kindBytes
+	return kindsOfForms[formOfName(t)]
 }
+
+var kindsOfForms = [...]kind{formOfType: kindBytes, formHex: kindHex, formText: kindUTF8, formAddress: kindNetIP}
 
 // qualifiedName returns the name of t with its package's path. Types of the standard
 // library are recognized by this name, since reflect.TypeFor would make the linker

@@ -39,6 +39,10 @@ var (
 		kindDuration: btfgen.Typedef{Name: notes.DurationType, Of: longLongType},
 		kindTime:     btfgen.Typedef{Name: notes.TimeType, Of: longLongType},
 		kindAddr:     btfgen.Typedef{Name: notes.AddrType, Of: btfgen.Pointer{To: btfgen.Const{Of: ucharType}}},
+		kindHex:      btfgen.Typedef{Name: notes.HexType, Of: btfgen.Pointer{To: btfgen.Const{Of: ucharType}}},
+		kindUTF8:     btfgen.Pointer{To: btfgen.Const{Of: charType}},
+		kindNetIP:    btfgen.Typedef{Name: notes.AddrType, Of: btfgen.Pointer{To: btfgen.Const{Of: ucharType}}},
+		kindArray:    btfgen.Typedef{Name: notes.HexType, Of: btfgen.Pointer{To: btfgen.Const{Of: ucharType}}}, // and all others
 	}
 )
 
@@ -52,7 +56,7 @@ func slotStruct(names []string, args []argument, slots int) *btfgen.Struct {
 		members[slot] = btfgen.Member{Name: name, Type: t, Offset: uint32(slot) * 8}
 	}
 	for i, a := range args {
-		member(a.slot, names[i], kindTypes[a.kind])
+		member(a.slot, names[i], kindTypes[min(a.kind, kindArray)])
 		if a.kind.terminated() || a.kind.counted() {
 			member(a.lenSlot, lengthName(names[i]), countType)
 		}

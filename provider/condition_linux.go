@@ -29,7 +29,7 @@ func (s *signature) compile(ranges []rendezvous.Range) (compiled []term, ok bool
 		}
 		t := term{r, noArgument}
 		for n, a := range s.args {
-			if 8*uint32(a.slot) == r.Offset && kindInfos[a.kind].size == int(r.Size) && a.kind != kindTime && s.addresses&(1<<a.slot) == 0 {
+			if 8*uint32(a.slot) == r.Offset && a.kind.info().size == int(r.Size) && a.kind != kindTime && s.addresses&(1<<a.slot) == 0 {
 				t.argument = uint8(n)
 			}
 		}

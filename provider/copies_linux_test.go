@@ -4,6 +4,7 @@ package provider_test
 
 import (
 	"errors"
+	"net"
 	"net/netip"
 	"os"
 	"strings"
@@ -31,6 +32,7 @@ func TestWatchedAllocations(t *testing.T) {
 			N     int
 			Names []string
 		}](p, "texts")
+		ids := provider.NewProbe3[[16]byte, provider.Hex, net.IP](p, "ids", "trace", "hex", "ip")
 		load(t, p)
 		switch way {
 		case "kernel":
@@ -39,6 +41,7 @@ func TestWatchedAllocations(t *testing.T) {
 			attachTo(t, os.Getpid(), p.Name(), watching{size: 1 << 20, limit: 8192})
 		}
 		short, page, huge := strings.Repeat("s", 300), strings.Repeat("p", 4096), strings.Repeat("h", 1<<20)
+		trace := [16]byte{10: 0xff, 11: 0xff, 12: 10}
 		err, ip, now := errors.New(short), netip.MustParseAddr("::1"), time.Now()
 		m := made{1, huge, provider.Error(err)}
 		names := struct {
@@ -52,6 +55,7 @@ func TestWatchedAllocations(t *testing.T) {
 			"six strings":        func() { six.Fire(page, short, page, huge, huge, page) },
 			"errors":             func() { converted.Fire(provider.Error(err), provider.Addr(ip), now) },
 			"records with texts": func() { record.Fire(&m) },
+			"identifiers":        func() { ids.Fire(trace, trace[:], trace[:]) },
 			"records":            func() { texts.Fire(&names) },
 		} {
 			if n := testing.AllocsPerRun(100, fire); n != 0 && !raced { // which lets sync.Pool forget

@@ -36,10 +36,23 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 	}
 	d.describeReferences()
 	if len(typ.Members) == 0 {
+		if hidesAll(t) {
+			return nil, errors.New("has no exported fields: export some, or give them a tag `usdt:\"name\"`")
+		}
 		typ = nil
 	}
 	// The key is the description, not t, since types of the same name may differ.
 	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ, ipv4: d.refs.ipv4, texts: d.texts}, nil
+}
+
+// hidesAll reports whether a struct that shows no fields has some that are not exported.
+func hidesAll(t reflect.Type) bool {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.PkgPath != "" && f.Name != "_" && f.Tag.Get("usdt") != "-" {
+			return true
+		}
+	}
+	return false
 }
 
 // Limits on what is described of the types behind pointers.
@@ -58,6 +71,7 @@ type describer struct {
 	refs *references
 
 	texts []uint32 // where in the block a Text is
+	form  form     // of bytes, by the tag of their field
 	// These count what is described of the block itself: the number of fields, the
 	// present depth, and the largest depth.
 	fields, depth, nesting int
@@ -78,7 +92,7 @@ type references struct {
 func (d *describer) reference(t reflect.Type) *btfgen.Struct {
 	i, ok := d.refs.index[t]
 	if !ok {
-		names := fieldNames(t)
+		names := namesOf(fieldsOf(t))
 		if len(d.refs.structs) == maxReferences || t.Size() > maxRecord || 2*len(names) > btfgen.MaxMembers || checkArgNames(names, len(names)) != nil {
 			return nil
 		}
@@ -106,7 +120,7 @@ func (d *describer) describeReferences() {
 func (d *describer) structType(t reflect.Type, level int, base uintptr) (*btfgen.Struct, error) {
 	s := &btfgen.Struct{Name: structName(t), Bytes: uint32(t.Size())}
 	err := d.members(s, t, level, base)
-	names := fieldNames(t)
+	names := namesOf(fieldsOf(t))
 	return s, join(err, checkArgNames(names, len(names)))
 }
 
@@ -115,65 +129,54 @@ func (d *describer) members(s *btfgen.Struct, t reflect.Type, level int, base ui
 	fmt.Fprintf(&d.key, "%s %d{", s.Name, t.Size())
 	defer d.key.WriteByte('}')
 	var errs []error
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, ok := fieldName(f)
-		if !ok {
-			continue
+	for _, f := range fieldsOf(t) {
+		d.form = f.form
+		err := d.field(s, f.typ, f.name, f.offset, level, base)
+		if err == nil && level == 0 {
+			err = f.err
 		}
-		if err := d.field(s, f, name, level, base); err != nil {
-			errs = append(errs, errorf("field %s: %w", f.Name, err))
+		if err != nil {
+			errs = append(errs, errorf("field %s: %w", f.goName, err))
 		}
 	}
 	return join(errs...)
 }
 
-// fieldName returns the name of a field's argument and reports whether the field is
-// one.
-func fieldName(f reflect.StructField) (name string, ok bool) {
-	name = f.Name
-	if tag, ok := f.Tag.Lookup("usdt"); ok {
-		name = tag
-	}
-	return name, f.Name != "_" && name != "-"
-}
-
-func fieldNames(t reflect.Type) []string {
+func namesOf(fields []field) []string {
 	var names []string
-	for i := range t.NumField() {
-		if name, ok := fieldName(t.Field(i)); ok {
-			names = append(names, name)
-		}
+	for i := range fields {
+		names = append(names, fields[i].name)
 	}
 	return names
 }
 
-// field adds a field of t to s, and its length if it has one.
-func (d *describer) field(s *btfgen.Struct, f reflect.StructField, name string, level int, base uintptr) error {
+// field adds a field to s, and its length if it has one. It lies offset bytes from the
+// start of s.
+func (d *describer) field(s *btfgen.Struct, t reflect.Type, name string, offset uintptr, level int, base uintptr) error {
 	if level == 0 {
 		d.fields++
 	}
-	fmt.Fprintf(&d.key, "%s@%d:", name, f.Offset)
+	fmt.Fprintf(&d.key, "%s@%d:", name, offset)
 	member := func(name string, t btfgen.Type, offset uintptr) {
 		s.Members = append(s.Members, btfgen.Member{Name: name, Type: t, Offset: uint32(offset)})
 	}
-	if behind, ok := lengthBehind(f.Type, level); ok {
-		t, err := d.pointee(f.Type, level)
+	if behind, ok := lengthBehind(t, level); ok {
+		pointer, err := d.pointee(t, level)
 		if err != nil {
 			return err
 		}
-		d.show(level, kindInfo{size: 8}, base+f.Offset)
-		d.show(level, kindInfo{size: 8}, base+f.Offset+behind)
-		d.text(f.Type, base+f.Offset)
-		member(name, t, f.Offset)
-		member(lengthName(name), countType, f.Offset+behind)
+		d.show(level, kindInfo{size: 8}, base+offset)
+		d.show(level, kindInfo{size: 8}, base+offset+behind)
+		d.text(t, base+offset)
+		member(name, pointer, offset)
+		member(lengthName(name), countType, offset+behind)
 		return nil
 	}
-	t, err := d.value(f.Type, level, base+f.Offset)
+	v, err := d.value(t, level, base+offset)
 	if err != nil {
 		return err
 	}
-	member(name, t, f.Offset)
+	member(name, v, offset)
 	return nil
 }
 
@@ -231,7 +234,7 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btfgen.Type,
 		}
 		fmt.Fprintf(&d.key, "[%d]", t.Len())
 		// Elements are for typed readers only: one array could fill the note.
-		sub := describer{refs: d.refs, fields: d.fields + 1, depth: d.depth, nesting: d.nesting}
+		sub := describer{refs: d.refs, fields: d.fields + 1, depth: d.depth, nesting: d.nesting, form: d.form}
 		elem, err := sub.value(t.Elem(), level, 0)
 		d.fields, d.nesting = sub.fields, sub.nesting
 		d.key.WriteString(sub.key.String())
@@ -240,17 +243,22 @@ func (d *describer) value(t reflect.Type, level int, base uintptr) (btfgen.Type,
 				d.texts = append(d.texts, uint32(base)+uint32(i)*uint32(t.Elem().Size())+at)
 			}
 		}
+		if t.Elem().Kind() == reflect.Uint8 {
+			fmt.Fprintf(&d.key, "f%d;", d.form)
+			switch d.form {
+			case formText:
+				elem = charType
+			case formBytes:
+				return btfgen.Typedef{Name: notes.BytesType, Of: btfgen.Array{Elem: elem, Len: uint32(t.Len())}}, err
+			}
+		}
 		return btfgen.Array{Elem: elem, Len: uint32(t.Len())}, err
 	case reflect.Pointer, reflect.UnsafePointer:
 		d.show(level, kindInfo{size: 8}, base)
 		return d.pointee(t, level)
 	}
 	if level == 0 {
-		hint := ""
-		if t.Kind() == reflect.Interface {
-			hint = ": make the field a provider.Text, of an error or fmt.Stringer for example"
-		}
-		return nil, errorf("tracers cannot read values of kind %v%s", t.Kind(), hint)
+		return nil, errorf("tracers cannot read values of kind %v: make the field a provider.Text, set by provider.%s, or leave it out by the tag `usdt:\"-\"`", t.Kind(), converter(t))
 	}
 	return d.opaque(t), nil
 }
@@ -287,17 +295,44 @@ func (d *describer) pointee(t reflect.Type, level int) (btfgen.Type, error) {
 		d.key.WriteString("t;")
 		return kindTypes[kindText], nil
 	case t.Kind() == reflect.String:
-		d.key.WriteString("s;")
-		return kindTypes[kindString], nil
+		return d.bytes(formText), nil
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
-		d.key.WriteString("b;")
-		return kindTypes[kindBytes], nil
+		return d.bytes(formOfName(t)), nil
 	case t.Kind() == reflect.UnsafePointer || level == maxLevel:
 		d.key.WriteString("v;")
 		return btfgen.Pointer{}, nil
 	}
 	elem, err := d.value(t.Elem(), level+1, 0)
 	return btfgen.Pointer{To: elem}, err
+}
+
+// bytes describes the pointer to bytes that have a form by their type, unless their field
+// has one.
+func (d *describer) bytes(f form) btfgen.Type {
+	if d.form != formOfType {
+		f = d.form
+	}
+	fmt.Fprintf(&d.key, "f%d;", f)
+	switch f {
+	case formText:
+		return kindTypes[kindString]
+	case formHex:
+		return kindTypes[kindHex]
+	case formAddress:
+		return btfgen.Typedef{Name: notes.NetIPType, Of: kindTypes[kindBytes]}
+	}
+	return kindTypes[kindBytes]
+}
+
+// converter returns what makes a Text of a value of type t.
+func converter(t reflect.Type) string {
+	switch {
+	case t.Kind() != reflect.Interface:
+		return "As"
+	case t.Name() == "error" && t.PkgPath() == "":
+		return "Error"
+	}
+	return "Stringer or As"
 }
 
 // scalarKind returns the kind of a number or bool.

@@ -22,8 +22,8 @@ func TestInlining(t *testing.T) {
 	dir := t.TempDir()
 	var src strings.Builder
 	src.WriteString("package main\n\nimport \"github.com/go-usdt/usdt/provider\"\n\nvar p = provider.New(\"p\", nil)\n\nfunc main() {\n")
-	types := []string{"int", "string", "[]byte", "float64", "uint8", "provider.Text"}
-	values := []string{"1", `"x"`, "nil", "1.5", "2", "provider.Error(nil)"}
+	types := []string{"int", "string", "[]byte", "float64", "[16]byte", "provider.Text"}
+	values := []string{"1", `"x"`, "nil", "1.5", "[16]byte{1}", "provider.Error(nil)"}
 	names := []string{"a", "b", "c", "d", "e", "f"}
 	for n := range len(types) + 1 {
 		inst, quoted := "", ""
@@ -100,5 +100,25 @@ func TestNoAllocs(t *testing.T) {
 	provider.Watch(p, 1)
 	if n := testing.AllocsPerRun(1000, fire); n != 0 {
 		t.Errorf("watched: %v allocations, want 0", n)
+	}
+}
+
+// TestNoArg checks that the compiler says what makes an argument of a type that is none.
+func TestNoArg(t *testing.T) {
+	needs.Tools(t, "go")
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "main.go")
+	src := `package main
+
+import "github.com/go-usdt/usdt/provider"
+
+func main() { provider.NewProbe1[struct{ X int }](nil, "a", "a") }
+`
+	if err := os.WriteFile(file, []byte(src), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "build", "-o", os.DevNull, file).CombinedOutput()
+	if want := "missing in github.com/go-usdt/usdt/provider.orUseErrorStringerAsOrAddr | time.Time"; err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("go build: %v\n%.200s\nwant %q", err, out, want)
 	}
 }

@@ -63,10 +63,10 @@ type words [ring.MaxSlots + stub.Slots]uint64
 
 func (w *words) block() *[stub.Slots]uint64 { return (*[stub.Slots]uint64)(w[ring.MaxSlots:]) }
 
-// converted reports whether Fire converts one of the arguments.
+// converted reports whether one of the arguments does not begin as a [ring.Text].
 func (s *signature) converted() bool {
 	for _, a := range s.args {
-		if a.kind == kindText || a.kind == kindAddr {
+		if a.kind == kindText || a.kind == kindAddr || a.kind >= kindNetIP {
 			return true
 		}
 	}
@@ -118,8 +118,8 @@ func (w *watcher) pass(s *signature, args []unsafe.Pointer) {
 	}
 }
 
-// passConverted is passTexts for arguments of which some are Texts or addresses, which
-// it converts. Each [Text] becomes one that is made: Fire's copy of the argument, not the
+// passConverted is passTexts for arguments of which some are Texts, addresses or arrays,
+// which it converts. Each [Text] becomes one that is made: Fire's copy of the argument, not the
 // caller's.
 //
 //go:noinline
@@ -142,6 +142,15 @@ func (w *watcher) passConverted(s *signature, args []unsafe.Pointer) {
 			texts[i].bytes = b
 			texts[i].text = ring.Text{At: noescape(unsafe.Pointer(&texts[i].bytes)), Length: uintptr(n)}
 			converted[i] = noescape(unsafe.Pointer(&texts[i].text))
+		case kindNetIP:
+			b := unmapped(*(*[]byte)(v))
+			texts[i].text = ring.Text{At: unsafe.Pointer(unsafe.SliceData(b)), Length: uintptr(len(b))}
+			converted[i] = noescape(unsafe.Pointer(&texts[i].text))
+		default:
+			if k := s.args[i].kind; k.isArray() {
+				texts[i].text = ring.Text{At: noescape(v), Length: uintptr(k - kindArray)}
+				converted[i] = noescape(unsafe.Pointer(&texts[i].text))
+			}
 		}
 	}
 	w.passTexts(s, converted[:len(args)])

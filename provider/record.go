@@ -15,11 +15,17 @@ type Record[T any] struct {
 }
 
 // NewRecord declares a probe in a provider or group whose arguments are the
-// fields of the struct type T, named as there or by a tag `usdt:"name"`; fields
-// tagged `usdt:"-"` and blank ones are left out.
+// fields of the struct type T, named as there or by a tag `usdt:"name"`. Fields tagged
+// `usdt:"-"`, blank ones, and those that are neither exported nor tagged are left out.
+// Fields of embedded structs are promoted by the rules of encoding/json; an embedded
+// pointer is a field with its type's name.
 //
-// Fields may have any type of [Arg] but [IP], and be structs, arrays, slices and pointers.
-// Typed readers see all of them, and what pointers and slices point to, as they lie
+// A tag `usdt:",hex"`, or `usdt:"name,hex"`, shows bytes as hexadecimal digits, text shows
+// them as text, up to a NUL in arrays, and bytes as they are. For a field of bytes the word
+// alone does: `usdt:"text"`. By themselves, arrays are shown as digits, slices as they are.
+//
+// Fields may have any type of [Arg] but [IP], arrays of any size, and be structs, arrays,
+// slices and pointers. Typed readers see all of them, and what pointers and slices point to, as they lie
 // in memory. They recognize a [time.Duration], a [time.Time] with types defined from it,
 // and a netip.Addr anywhere; a netip.AddrPort or netip.Prefix is a struct of an
 // address and a number. A [Text] is converted where it lies in the

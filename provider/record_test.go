@@ -36,7 +36,7 @@ type request struct {
 	Scores   [3]float32
 	Upstream *peer
 	Secret   int32 `usdt:"-"`
-	retries  int8
+	retries  int8  `usdt:"retries"`
 	Tags     []string
 }
 
@@ -161,6 +161,20 @@ func TestRecordRefused(t *testing.T) {
 				X int `usdt:"a-b"`
 			}](p, "a")
 		}, `argument name "a-b" is not a C identifier`},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ E error }](p, "a") }, "set by provider.Error, or leave it out"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ M map[string]int }](p, "a") }, "set by provider.As, or leave it out"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ S fmt.Stringer }](p, "a") }, "set by provider.Stringer or As, or leave it out"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ a, b int }](p, "a") }, "has no exported fields: export some"},
+		{func(p *provider.Provider) {
+			provider.NewRecord[struct {
+				B []byte `usdt:",base64"`
+			}](p, "a")
+		}, `field B: tag ",base64": behind the comma stands text, hex or bytes`},
+		{func(p *provider.Provider) {
+			provider.NewRecord[struct {
+				N int `usdt:"n,hex"`
+			}](p, "a")
+		}, `field N: tag "n,hex": hex is for bytes, and the field is of type int`},
 		{func(p *provider.Provider) {
 			provider.NewRecord[struct {
 				X int

@@ -115,7 +115,7 @@ func TestBeside(t *testing.T) {
 	p := fresh("beside", opts)
 	a, b := newCache[string](p), newCache[int](p)
 	named := provider.NewProbe1[int](p, "hit", "number")
-	record := provider.NewRecord[struct{ key int }](p, "hit")
+	record := provider.NewRecord[struct{ Key int }](p, "hit")
 	none := provider.NewProbe0(p, "hit")
 	grouped := newCache[int](p.Group("g"))
 	other := provider.NewProbe0(p.Group("g"), "other")

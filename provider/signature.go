@@ -48,7 +48,7 @@ func newSignature(key string, names []string, kinds []kind) *signature {
 		return uint8(slots - 1)
 	}
 	for i, k := range kinds {
-		a := argument{kind: k, slot: show(kindInfos[k])}
+		a := argument{kind: k, slot: show(k.info())}
 		if k.counted() {
 			a.lenSlot = show(kindInfos[kindUint64])
 		}

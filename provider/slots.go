@@ -75,8 +75,11 @@ func (s *signature) put(slots *[stub.Slots]uint64, f *frame, args []unsafe.Point
 // text writes an argument that leads to bytes, an address or a made text.
 func (f *frame) text(a argument, v unsafe.Pointer) {
 	switch a.kind {
-	case kindBytes:
+	case kindBytes, kindHex, kindUTF8, kindNetIP:
 		b := *(*[]byte)(v)
+		if a.kind == kindNetIP {
+			b = unmapped(b)
+		}
 		f.Slot[a.lenSlot] = uint64(len(b))
 		// The caller holds b until Fire returns, longer than f is used.
 		f.Ptr[a.slot] = noescape(unsafe.Pointer(unsafe.SliceData(b)))
@@ -88,6 +91,9 @@ func (f *frame) text(a argument, v unsafe.Pointer) {
 		s := (*Text)(v).string()
 		f.Slot[a.lenSlot] = uint64(len(s))
 		f.Ptr[a.slot] = f.terminated(s)
+	default: // an array, which is Fire's own copy of the argument
+		f.Slot[a.lenSlot] = uint64(a.kind - kindArray)
+		f.Ptr[a.slot] = noescape(v)
 	}
 }
 

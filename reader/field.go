@@ -56,6 +56,8 @@ const (
 	Duration         // an Int of 8 bytes: nanoseconds
 	Time             // an Int of 8 bytes: nanoseconds since 1970, see notes.TimeType; an Other: notes.GoTimeType
 	Address          // Bytes: an IP address of 4 or 16, or none; an Other: notes.GoAddrType
+	NetIP            // Bytes: as Address, but an IPv4 address may have 16, see notes.NetIPType
+	Hex              // Bytes: an identifier, shown as hexadecimal digits; an Other: an array of unsigned char
 )
 
 // meanings maps typedefs to their meanings, and says whether they are of Go's words.
@@ -68,6 +70,8 @@ var meanings = map[string]struct {
 	notes.AddrType:     {Address, false},
 	notes.GoTimeType:   {Time, true},
 	notes.GoAddrType:   {Address, true},
+	notes.NetIPType:    {NetIP, false},
+	notes.HexType:      {Hex, false},
 }
 
 // maxTypedefs bounds a chain of typedefs, which hostile BTF may close to a loop.
@@ -82,11 +86,19 @@ func meaning(t btf.Type) (m Meaning, words bool) {
 			if m, ok := meanings[u.Name]; ok {
 				return m.Meaning, m.words
 			}
+			if u.Name == notes.BytesType {
+				return Plain, false
+			}
 			t = u.Type
 		case *btf.Const:
 			t = u.Type
 		case *btf.Volatile:
 			t = u.Type
+		case *btf.Array:
+			if i, ok := btf.UnderlyingType(u.Type).(*btf.Int); ok && i.Size == 1 && i.Name == "unsigned char" {
+				return Hex, false
+			}
+			return Plain, false
 		default:
 			return Plain, false
 		}
@@ -99,8 +111,11 @@ func (f *Field) means(words bool) bool {
 	switch {
 	case words:
 		return f.Kind == Other && f.LenOffset == 0 && f.Size == notes.GoWords
-	case f.Meaning == Address:
+	case f.Meaning == Address || f.Meaning == NetIP:
 		return f.Kind == Bytes
+	case f.Meaning == Hex:
+		_, array := btf.UnderlyingType(f.Type).(*btf.Array)
+		return f.Kind == Bytes || array && f.LenOffset == 0
 	}
 	return f.Kind == Int && f.Size == 8
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math"
 	"net/netip"
@@ -96,6 +97,11 @@ func appendValue(dst []byte, a *event.Arg) []byte {
 		dst = strconv.AppendQuote(dst, v)
 	case []byte:
 		dst = strconv.AppendQuote(append(dst, 'b'), string(v))
+	case event.Hex:
+		if len(v) == 0 {
+			dst = append(dst, `""`...)
+		}
+		dst = hex.AppendEncode(dst, v)
 	case uint64:
 		if v > math.MaxUint32 && isUntyped(a.Name) {
 			dst = append(dst, "0x"...)

@@ -33,6 +33,9 @@ func (t *goType) field(f *reader.Field, depth int) {
 	case reader.Address:
 		t.WriteString("netip.Addr")
 		return
+	case reader.NetIP:
+		t.WriteString("net.IP")
+		return
 	}
 	switch f.Kind {
 	case reader.String:

@@ -137,6 +137,8 @@ func (b *blockBinder) field(t *reader.Field, in region, path string, depth int) 
 	inside := func(off, size uint32) bool { return off <= in.size && size <= in.size-off }
 	b.fields++
 	switch {
+	case inside(t.Offset, t.Size) && t.Size == 0 && t.Kind == reader.Other && b.fields < maxFields && depth < maxNesting:
+		b.composite(&f, t, in, path, depth) // it has no elements, or no fields
 	case !inside(t.Offset, t.Size) || t.Size == 0:
 		f.Err = fmt.Errorf("field at byte %d with %d bytes is not within the %d bytes around it", t.Offset, t.Size, in.size)
 	case t.LenOffset != 0 || t.Kind == reader.String || t.Kind == reader.Bytes:
@@ -215,6 +217,10 @@ func (b *blockBinder) array(f *Field, typ *btf.Array, at region, path string, de
 		}
 	}
 	size, err := btf.Sizeof(typ.Type)
+	if at.size == 0 {
+		f.Source, f.Stride, f.Count, f.Parts = FromArray, 1, 0, []Field{{Source: FromRaw, Read: f.Read, Offset: f.Offset}}
+		return
+	}
 	if err != nil || size <= 0 || typ.Nelems == 0 || uint64(size)*uint64(typ.Nelems) != uint64(at.size) {
 		return
 	}

@@ -127,7 +127,7 @@ func (r *fieldReader) check(f *shape.Field, d *Field, in region) (err error) {
 		ok = inside(8) && len(d.Parts) == 1 && !in.element && !in.repeated
 		inner.from, inner.to = record.HeaderSize, r.layout.FixedSize()
 	case shape.FromCounted, shape.FromArray:
-		ok = f.Count > 0 && f.Stride > 0 && f.Count <= notes.MaxBlockSize && f.Stride <= notes.MaxBlockSize && inside(f.Count*f.Stride) &&
+		ok = (f.Count > 0 || f.Count == 0 && f.Source == shape.FromArray) && f.Stride > 0 && f.Count <= notes.MaxBlockSize && f.Stride <= notes.MaxBlockSize && inside(f.Count*f.Stride) &&
 			len(d.Parts) == 1 && f.Strings >= 0 && f.Strings <= len(r.layout.Strings) && f.Whole >= 0 && f.Whole <= f.Count
 		if ok && f.Source == shape.FromCounted {
 			ok = f.Length >= record.HeaderSize && f.Length <= r.layout.FixedSize()-8 && !in.element

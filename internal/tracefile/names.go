@@ -12,7 +12,7 @@ import (
 // module. A file of a later version may have others.
 var (
 	kinds      = []string{reader.Uint: "uint", reader.Int: "int", reader.Bool: "bool", reader.Float: "float", reader.String: "string", reader.Bytes: "bytes", reader.Other: "other"}
-	meanings   = []string{reader.Plain: "", reader.Duration: "duration", reader.Time: "time", reader.Address: "address"}
+	meanings   = []string{reader.Plain: "", reader.Duration: "duration", reader.Time: "time", reader.Address: "address", reader.NetIP: "ip", reader.Hex: "hex"}
 	probeKinds = []string{reader.USDT: "usdt", reader.Uprobe: "uprobe", reader.Uretprobe: "uretprobe"}
 	sources    = []string{
 		shape.FromNowhere: "nowhere", shape.FromConstant: "constant", shape.FromRecord: "number", shape.FromRaw: "raw", shape.FromChars: "chars",

@@ -57,7 +57,9 @@ func formOf(in *codegen.Input) string {
 		return "a duration"
 	case in.Meaning == reader.Time:
 		return "a time"
-	case in.Meaning == reader.Address:
+	case in.Meaning == reader.Hex:
+		return "an identifier"
+	case in.Meaning == reader.Address || in.Meaning == reader.NetIP:
 		return "an address"
 	case in.IsString():
 		return "text"

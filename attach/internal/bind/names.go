@@ -55,6 +55,14 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (codegen.Inp
 		in.Source, in.Offset = codegen.InputGoTime, uint32(f.Offset-s.Sig.BlockOffset())
 	case shape.FromGoAddr:
 		in.Source, in.Offset = codegen.InputGoAddr, uint32(f.Offset-s.Sig.BlockOffset())
+	case shape.FromRaw, shape.FromChars:
+		if !in.IsString() {
+			return in, fmt.Errorf("argument %s of %s:%s is neither a number nor a string", name, p.Provider, p.Name)
+		}
+		in.Source, in.Offset, in.Value = codegen.InputBytes, uint32(f.Offset-s.Sig.BlockOffset()), uint64(f.Count)
+		if f.Source == shape.FromChars {
+			in.Source = codegen.InputChars
+		}
 	case shape.FromString:
 		if f.Wide {
 			return in, fmt.Errorf("argument %s of %s:%s is UTF-16, which events hold, but which cannot be compared", name, p.Provider, p.Name)

@@ -71,6 +71,8 @@ func (g *generator) keyString(p *Part, at int16, lost string) {
 	switch {
 	case in.Source == InputGoAddr:
 		g.loadGoAddr(in, at, lost)
+	case in.Source == InputBytes || in.Source == InputChars:
+		g.loadArray(in, at, int(most), lost)
 	case in.Source != InputString:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 		return

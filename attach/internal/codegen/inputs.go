@@ -16,6 +16,8 @@ const (
 	InputBlock                  // at Offset in the argument block
 	InputGoTime                 // a notes.GoTimeType at Offset there
 	InputGoAddr                 // a notes.GoAddrType at Offset there
+	InputBytes                  // an array of Value bytes at Offset there
+	InputChars                  // text in an array of Value bytes at Offset there, up to a NUL
 	InputString                 // the string that String reads
 	InputComm
 	InputPID
@@ -52,7 +54,7 @@ var Elapsed = Input{Source: InputElapsed, Kind: reader.Uint, Size: 8}
 
 // InBlock reports whether the input lies at Offset in the argument block.
 func (in *Input) InBlock() bool {
-	return in.Source == InputBlock || in.Source == InputGoTime || in.Source == InputGoAddr
+	return in.Source >= InputBlock && in.Source <= InputChars
 }
 
 // IsString reports whether the input is a string or bytes.
@@ -67,6 +69,10 @@ func (in *Input) FilterKind() filter.Kind {
 		return filter.Time
 	case reader.Address:
 		return filter.Address
+	case reader.NetIP:
+		return filter.NetIP
+	case reader.Hex:
+		return filter.Hex
 	}
 	switch in.Kind {
 	case reader.Int:

@@ -131,6 +131,8 @@ func (g *generator) loadString(in *Input, area int16, failed string) {
 		)
 	case in.Source == InputGoAddr:
 		g.loadGoAddr(in, area, failed)
+	case in.Source == InputBytes || in.Source == InputChars:
+		g.loadArray(in, area, filter.MaxString, failed)
 	case in.Source != InputString:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
 	case in.String.Sized || in.String.Counted:
@@ -138,6 +140,31 @@ func (g *generator) loadString(in *Input, area int16, failed string) {
 	default:
 		g.loadTerminated(in, area, filter.MaxString, failed)
 	}
+}
+
+// loadArray copies an array in the argument block, limit bytes at most, to the string area at
+// regRecord+area, after its length.
+func (g *generator) loadArray(in *Input, area int16, limit int, failed string) {
+	g.failedRead(g.sig.RegionRead(in.Offset), failed)
+	g.toArea(area)()
+	g.emit(asm.Mov.Reg(asm.R3, regRecord), asm.Add.Imm(asm.R3, int32(g.inBlock(in.Offset))))
+	if in.Source == InputBytes {
+		g.emit(
+			asm.Mov.Imm(asm.R2, int32(min(in.Value, uint64(limit)))),
+			asm.FnProbeReadKernel.Call(),
+			asm.Mov.Imm(asm.R0, int32(in.Value)),
+			asm.StoreMem(regRecord, area, asm.R0, asm.DWord),
+		)
+		return
+	}
+	g.emit(
+		// The NUL, and one byte that shows whether the text goes on.
+		asm.Mov.Imm(asm.R2, int32(min(in.Value+1, uint64(limit)+2))),
+		asm.FnProbeReadKernelStr.Call(),
+		asm.JSLE.Imm(asm.R0, 0, failed), // never jumps
+		asm.Sub.Imm(asm.R0, 1),
+		asm.StoreMem(regRecord, area, asm.R0, asm.DWord),
+	)
 }
 
 func (g *generator) loadSized(in *Input, area int16, limit int32, failed string) {

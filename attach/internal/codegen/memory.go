@@ -100,7 +100,7 @@ func (s *Signature) stringArea() int {
 func (s *Signature) comparesStrings() bool {
 	for i := range s.Inputs {
 		switch s.Inputs[i].Source {
-		case InputString, InputComm, InputGoAddr:
+		case InputString, InputComm, InputGoAddr, InputBytes, InputChars:
 			return true
 		}
 	}

@@ -172,7 +172,7 @@ func (e *Expr) compare(c *Condition) error {
 	k := &e.constant
 	name := e.lexer.input[e.value.pos:e.value.end]
 	mismatch := e.lexer.fail(e.constPos, "%s is %v, and is compared with %v", name, c.Value.Kind, k.Kind)
-	if e.operator == "~" && (c.Value.Kind != String || k.Kind != String) {
+	if e.operator == "~" && (c.Value.Kind != String && c.Value.Kind != Hex || k.Kind != String) {
 		return e.lexer.fail(e.opPos, "~ compares a string with a pattern, and %s is %v", name, c.Value.Kind)
 	}
 	c.Op = compareOps[e.operator]
@@ -183,7 +183,9 @@ func (e *Expr) compare(c *Condition) error {
 			return e.lexer.fail(e.constPos, "%s is %v: compare it with one, such as %s", name, c.Value.Kind, examples[c.Value.Kind])
 		}
 		c.compareInteger(&meant, true)
-	case Address:
+	case Hex:
+		return e.compareHex(c)
+	case Address, NetIP:
 		meant, ok := k.as(Address)
 		if !ok {
 			return e.lexer.fail(e.constPos, "%s is an address: compare it with one, such as %s", name, examples[Address])
@@ -197,6 +199,9 @@ func (e *Expr) compare(c *Condition) error {
 			return e.lexer.fail(e.opPos, "addresses are compared by == and != only")
 		}
 		c.Pattern = Pattern{Pieces: []string{meant.Literal}}
+		if c.Value.Kind == NetIP {
+			c.orMapped()
+		}
 	case String:
 		if k.Kind != String {
 			return mismatch

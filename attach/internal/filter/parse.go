@@ -20,6 +20,8 @@ const (
 	Duration // nanoseconds, a signed integer
 	Time     // nanoseconds since 1970, a signed integer; see notes.TimeType
 	Address  // as a string: the bytes of an IP address
+	NetIP    // as Address, but an IPv4 address may have 16 bytes
+	Hex      // as a string: the bytes of an identifier
 )
 
 func (k Kind) String() string {
@@ -38,8 +40,10 @@ func (k Kind) String() string {
 		return "a duration"
 	case Time:
 		return "a time"
-	case Address:
+	case Address, NetIP:
 		return "an address"
+	case Hex:
+		return "an identifier"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }

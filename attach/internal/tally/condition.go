@@ -21,7 +21,8 @@ func (r *reading) passes() bool { return r.sig.Condition == nil || r.sig.Conditi
 // operand returns a value that a condition compares.
 func (r *reading) operand(v filter.Value) filter.Operand {
 	in := &r.sig.Inputs[v.Index]
-	if v.Kind == filter.String || v.Kind == filter.Address {
+	switch v.Kind {
+	case filter.String, filter.Address, filter.NetIP, filter.Hex:
 		b, length, ok := r.str(in)
 		if !ok {
 			return filter.Operand{}

@@ -119,6 +119,15 @@ func (r *reading) str(in *codegen.Input) (b []byte, length uint64, ok bool) {
 		var n int
 		r.address, n = notes.GoAddr(r.word(in.Offset), r.word(in.Offset+8), r.word(in.Offset+16), r.rec.Slot(shape.IPv4Slot))
 		return r.address[:n], uint64(n), true
+	case codegen.InputBytes, codegen.InputChars:
+		if r.hasFailed(r.sig.RegionRead(in.Offset)) {
+			return nil, 0, false
+		}
+		b = r.rec[r.sig.BlockOffset()+int(in.Offset):][:in.Value]
+		if end := slices.Index(b, 0); end >= 0 && in.Source == codegen.InputChars {
+			b = b[:end]
+		}
+		return b, uint64(len(b)), true
 	case codegen.InputString:
 		return r.recorded(slices.Index(r.sig.Strings, in.String))
 	}

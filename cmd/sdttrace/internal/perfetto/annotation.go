@@ -52,6 +52,8 @@ func (w *Writer) appendValue(dst []byte, a *event.Arg) []byte {
 		return appendText(dst, annotationString, v+more)
 	case []byte:
 		return appendText(dst, annotationString, "b"+strconv.Quote(string(v))+more)
+	case event.Hex:
+		return appendText(dst, annotationString, v.String()+more)
 	case time.Time:
 		return appendText(dst, annotationString, v.Format(time.RFC3339Nano))
 	case netip.Addr:

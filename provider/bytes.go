@@ -1,0 +1,74 @@
+package provider
+
+import "reflect"
+
+// Hex is an argument, or a field of a [Record], whose bytes tracers show as hexadecimal
+// digits: an identifier. Arrays of bytes are shown so by themselves.
+type Hex []byte
+
+// UTF8 is an argument, or a field of a [Record], whose bytes are text.
+type UTF8 []byte
+
+var (
+	hexType  = reflect.TypeFor[Hex]()
+	utf8Type = reflect.TypeFor[UTF8]()
+)
+
+// Array is the set of arrays of bytes that can be arguments. Longer ones are passed as
+// a[:], or as Hex(a[:]).
+type Array interface {
+	~[0]byte | ~[1]byte | ~[2]byte | ~[3]byte | ~[4]byte | ~[5]byte | ~[6]byte | ~[7]byte |
+		~[8]byte | ~[9]byte | ~[10]byte | ~[11]byte | ~[12]byte | ~[13]byte | ~[14]byte | ~[15]byte |
+		~[16]byte | ~[17]byte | ~[18]byte | ~[19]byte | ~[20]byte | ~[21]byte | ~[22]byte | ~[23]byte |
+		~[24]byte | ~[25]byte | ~[26]byte | ~[27]byte | ~[28]byte | ~[29]byte | ~[30]byte | ~[31]byte |
+		~[32]byte | ~[33]byte | ~[34]byte | ~[35]byte | ~[36]byte | ~[37]byte | ~[38]byte | ~[39]byte |
+		~[40]byte | ~[41]byte | ~[42]byte | ~[43]byte | ~[44]byte | ~[45]byte | ~[46]byte | ~[47]byte |
+		~[48]byte | ~[49]byte | ~[50]byte | ~[51]byte | ~[52]byte | ~[53]byte | ~[54]byte | ~[55]byte |
+		~[56]byte | ~[57]byte | ~[58]byte | ~[59]byte | ~[60]byte | ~[61]byte | ~[62]byte | ~[63]byte |
+		~[64]byte
+}
+
+// form is how bytes are shown.
+type form uint8
+
+const (
+	formOfType  form = iota // arrays as digits, slices as they are
+	formHex                 // digits
+	formBytes               // as they are
+	formText                // text
+	formAddress             // an IP address, of which IPv4 ones may have 16 bytes
+)
+
+// formOfName returns the form of a slice of bytes by the type's name.
+func formOfName(t reflect.Type) form {
+	switch pkg := t.PkgPath(); t.Name() {
+	case "Hex":
+		if t == hexType {
+			return formHex
+		}
+	case "UTF8":
+		if t == utf8Type {
+			return formText
+		}
+	case "RawMessage", "Value":
+		if pkg == "encoding/json" || pkg == "encoding/json/jsontext" {
+			return formText
+		}
+	case "IP":
+		if pkg == "net" {
+			return formAddress
+		}
+	}
+	return formOfType
+}
+
+// unmapped returns the bytes of a net.IP, 4 if it is an IPv4 address.
+func unmapped(ip []byte) []byte {
+	if len(ip) == 16 && string(ip[:12]) == "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff" {
+		return ip[12:]
+	}
+	if len(ip) != 4 && len(ip) != 16 {
+		return nil // no address, as netip.Addr's zero value
+	}
+	return ip
+}
