@@ -42,6 +42,9 @@ the flight recorder of the process, which is not counted. "?" marks a process th
 has perf events and may be the one that uses such an event. Seeing watchers takes
 root, except for the last two.
 
+An "!" behind the state marks a site to which sdttrace does not attach, since the kernel
+cannot or would harm the program; -v and --json say why.
+
 With -v, list shows the arguments of each probe, with names and types as the object
 has them or as they are known of its program, or as the note has them.
 
@@ -108,6 +111,7 @@ sdttrace would attach to, with their addresses in the file, or why it would not.
 					if errors.Is(err, errNoneMatches) {
 						err = nil
 					}
+					now.markRefused(cmd.Context(), pids)
 					return &now, err
 				}}
 				return again.print(cmd.Context(), stdout, stderr)
@@ -115,6 +119,7 @@ sdttrace would attach to, with their addresses in the file, or why it would not.
 			if err := l.readWatched(cmd.Context(), pids, stderr); err != nil {
 				return err
 			}
+			l.markRefused(cmd.Context(), pids)
 			l.remarkShared(printable.Writer(stderr))
 			if asJSON {
 				return outputError(l.json(stdout))
@@ -144,6 +149,7 @@ type liveProbe struct {
 	Recorded  bool       `json:"recorded,omitempty"`
 	State     string     `json:"state,omitempty"`
 	Args      string     `json:"args"`
+	Reason    string     `json:"reason,omitempty"` // why it cannot be traced
 	// Arguments are those that have names, with -v.
 	Arguments []listedArgument `json:"arguments,omitempty"`
 
@@ -322,11 +328,18 @@ func (l *lister) text(w io.Writer) error {
 		if p.Semaphore != nil {
 			watched = fmt.Sprint(p.count())
 		}
+		state, path := p.State, printable.String(p.Path)
+		if p.Reason != "" {
+			state += "!"
+		}
 		if l.verbose {
 			arguments = p.declared() + "\t"
+			if p.Reason != "" {
+				path += " (refused: " + printable.String(p.Reason) + ")"
+			}
 		}
 		fmt.Fprintf(tw, "%d\t%s\t%s:%s\t%s%s\t%s\t%s\t%s\n", p.PID, printable.String(p.Comm),
-			printable.String(p.Provider), printable.String(p.Name), arguments, watched, p.State, p.by(), printable.String(p.Path))
+			printable.String(p.Provider), printable.String(p.Name), arguments, watched, state, p.by(), path)
 	}
 	return tw.Flush()
 }

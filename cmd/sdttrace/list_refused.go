@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// markRefused notes at which probes sdttrace would not attach, and why. What it cannot
+// find out, such as about processes that have ended meanwhile, it leaves out: the list is
+// of what is mapped.
+func (l *lister) markRefused(ctx context.Context, pids []int) {
+	var selectors []string
+	for i := range l.selectors {
+		selectors = append(selectors, l.selectors[i].String())
+	}
+	if len(selectors) == 0 {
+		selectors = []string{"*:*"}
+	}
+	plan, err := attach.Find(ctx, selectors, &attach.FindOptions{Target: attach.Target{PIDs: pids}})
+	if err != nil {
+		return
+	}
+	refused := map[uint64][]*attach.Site{} // by the site's offset in its file
+	for i := range plan {
+		if s := &plan[i]; s.Reason != nil {
+			refused[s.Probe.Offset] = append(refused[s.Probe.Offset], s)
+		}
+	}
+	files := map[string]os.FileInfo{}
+	for i := range l.probes {
+		p := &l.probes[i]
+		for _, s := range refused[p.offset] {
+			if s.Probe.Provider != p.Provider || s.Probe.Name != p.Name || s.PID != 0 && s.PID != p.PID {
+				continue
+			}
+			if _, known := files[p.opens]; !known {
+				files[p.opens], _ = procfs.Stat(p.opens)
+			}
+			if info := files[p.opens]; info != nil && s.Probe.IsIn(info) {
+				p.Reason = s.Reason.Error()
+			}
+		}
+	}
+}
