@@ -48,6 +48,7 @@ type File struct {
 	slots   func() map[string]uint64   // see Slot
 	own     func() map[uint64]uint64   // see OwnSlot
 	unwind  func() []uint64            // see unwindStart
+	sorted  func() []Function          // see functionAt
 	got     func() (uint64, error)     // the address of the global offset table
 	calls   [GoUnknown + 1]func() call // by Convention
 }
@@ -103,6 +104,7 @@ func NewFile(r io.ReaderAt) (*File, error) {
 	f.slots = sync.OnceValue(f.readSlots)
 	f.own = sync.OnceValue(f.readOwnSlots)
 	f.unwind = sync.OnceValue(func() []uint64 { return readUnwind(f.elf) })
+	f.sorted = sync.OnceValue(f.allFunctions)
 	f.got = sync.OnceValues(f.gotAddress)
 	for c := range f.calls {
 		f.calls[c] = sync.OnceValue(func() call { return newCall(e.Machine, e.Class, Convention(c)) })

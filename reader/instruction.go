@@ -1,9 +1,11 @@
 package reader
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
 )
@@ -93,10 +95,11 @@ func (p *Process) Instructions(addresses func(path string) []uint64) iter.Seq2[P
 // and an unwinding table, the function is unbounded and begins there.
 func (f *File) functionAt(addr uint64) Function {
 	var last Function
-	for fn, err := range f.Functions() {
-		if err == nil && fn.Address <= addr {
-			last = fn
-		}
+	all := f.sorted() // read once for a thousand addresses
+	if n, found := slices.BinarySearchFunc(all, addr, func(fn Function, addr uint64) int { return cmp.Compare(fn.Address, addr) }); found {
+		last = all[n]
+	} else if n > 0 {
+		last = all[n-1]
 	}
 	named := last.file != nil
 	if named && addr-last.Address < last.Size {
@@ -116,6 +119,16 @@ func (f *File) functionAt(addr uint64) Function {
 	}
 	fn.Offset, fn.SiteErr = f.code().layout.site(fn.Address)
 	return fn
+}
+
+// allFunctions returns the functions of which something is known, by address.
+func (f *File) allFunctions() (all []Function) {
+	for fn, err := range f.Functions() {
+		if err == nil {
+			all = append(all, fn)
+		}
+	}
+	return all
 }
 
 // unwindStart returns the greatest address ≤ addr in the unwinding table, where a

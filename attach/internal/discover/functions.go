@@ -91,7 +91,7 @@ func (d *Search) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 	var inside []reader.Probe
 	for i := range d.selectors {
 		sel := &d.selectors[i]
-		if sel.Kind == selector.USDT {
+		if sel.Kind == selector.USDT || sel.ByAddress {
 			continue
 		}
 		if !sel.MatchPath(fn.Path) {
