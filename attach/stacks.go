@@ -47,6 +47,7 @@ type codeNames struct {
 
 	mu        sync.Mutex // no file is read while it is locked
 	processes map[int]*knownProcess
+	names     nameCache
 	versions  atomic.Uint64
 	asides    sync.WaitGroup
 	closed    atomic.Bool
@@ -280,13 +281,14 @@ type processCode struct {
 	earlier  []*processCode // before it executed another file, once that is asked for
 
 	mu      sync.Mutex
-	read    time.Time // what the process has mapped
-	names   map[address][]symbols.Frame
-	version uint64 // of names, unlike that of any other process
+	read    time.Time     // what the process has mapped
+	version atomic.Uint64 // of names, unlike that of any other process
 }
 
 func (c *codeNames) newProcess(space *symbols.Space) *processCode {
-	return &processCode{code: c, space: space, checked: time.Now(), names: map[address][]symbols.Frame{}, version: c.version()}
+	s := &processCode{code: c, space: space, checked: time.Now()}
+	s.version.Store(c.version())
+	return s
 }
 
 // reads counts how often a process was read because it had got code.
@@ -312,12 +314,6 @@ func (s *processCode) busy(now time.Time) bool {
 	return s != nil && s.reads.n >= maxReads && now.Sub(s.reads.since) < checkInterval
 }
 
-// address is where something was looked up: the address itself or the call before it.
-type address struct {
-	pc   uint64
-	call bool
-}
-
 const (
 	// checkInterval is how often a process is looked at: it may have ended, and another
 	// may have its number.
@@ -325,8 +321,6 @@ const (
 	// readInterval is how long names are kept: the process may have executed another file,
 	// or mapped another one at the same address.
 	readInterval = time.Second
-	// maxNames is the number of addresses whose names are kept.
-	maxNames = 1 << 16
 )
 
 // expire reads what the process has mapped if that was long ago.
@@ -347,24 +341,17 @@ func (s *processCode) refresh(now time.Time) bool {
 		return false
 	}
 	s.read = now
-	clear(s.names)
-	s.version = s.code.version()
+	s.version.Store(s.code.version())
 	return true
 }
 
 // current returns the version of the names.
-func (s *processCode) current() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.version
-}
+func (s *processCode) current() uint64 { return s.version.Load() }
 
 // Names implements event.Code.
 func (s *processCode) Names(pc uint64, call bool) []symbols.Frame {
-	at := address{pc, call}
-	s.mu.Lock()
-	names, ok := s.names[at]
-	s.mu.Unlock()
+	at := place{s.version.Load(), pc, call}
+	names, ok := s.code.names.find(at)
 	if ok {
 		return names
 	}
@@ -373,12 +360,7 @@ func (s *processCode) Names(pc uint64, call bool) []symbols.Frame {
 	} else {
 		names = s.space.AppendFrames(nil, pc)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.names) >= maxNames {
-		clear(s.names)
-	}
-	s.names[at] = names
+	s.code.names.keep(at, names)
 	return names
 }
 

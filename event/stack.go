@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
 )
@@ -43,7 +44,8 @@ type Code interface {
 // Frames returns the functions on the stack, the innermost first: more than PCs, where
 // functions are inlined, and at least one for each. It names code as the process has it
 // mapped now or, if it has ended, as the session has last seen it or the kernel has told,
-// so it is best called soon after the event.
+// so it is best called soon after the event. If the names are too long for a stack, the
+// outermost frames are left out, and Err says so from then on.
 func (s *Stack) Frames() []symbols.Frame { return s.AppendFrames(nil) }
 
 // AppendFrames appends to dst what Frames returns.
@@ -51,11 +53,22 @@ func (s *Stack) AppendFrames(dst []symbols.Frame) []symbols.Frame {
 	if s.named != nil {
 		return append(dst, s.named...)
 	}
+	left := shape.StackText(len(s.PCs))
 	for i := range s.PCs {
-		dst = append(dst, s.at(i)...)
+		for _, f := range s.at(i) {
+			if left -= shape.FrameText + len(f.Func) + len(f.File) + len(f.Module) + len(f.BuildID); left < 0 {
+				s.Err = errLong
+				return dst
+			}
+			dst = append(dst, f)
+		}
 	}
 	return dst
 }
+
+// errLong says why frames are missing. Files, and recordings, can say that any number of
+// functions with long names run at each address.
+var errLong = errors.New("its functions have more, or longer, names than a stack has room for")
 
 // AppendMarked appends to dst what Frames returns, and if callers are missing behind the last
 // frame, one more whose Func says so: "[truncated: WHY]". It is for what adds stacks up.

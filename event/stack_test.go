@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-usdt/usdt/event"
@@ -31,6 +32,40 @@ func TestNoCode(t *testing.T) {
 		s := event.NamedStack(symbols.Calls{PCs: slices.Clone(test.pcs)}, &record.Stack{Most: 4, Copied: test.copied}, nil)
 		if len(s.PCs) != test.want || (s.Err != nil) != test.cut {
 			t.Errorf("%s: %d addresses, %v, want %d, cut %t", test.name, len(s.PCs), s.Err, test.want, test.cut)
+		}
+	}
+}
+
+// names is code of which one address has very many functions with long names.
+type names []symbols.Frame
+
+func (n names) Names(uint64, bool) []symbols.Frame { return n }
+
+func (names) Unwind([]uint64, *symbols.Registers, []byte) symbols.Calls { return symbols.Calls{} }
+
+// TestStackBound checks that the text of a stack is bounded, whatever its functions are called,
+// and that deep stacks of templates are whole.
+func TestStackBound(t *testing.T) {
+	named := func(inlined, length int) names {
+		return slices.Repeat(names{{Func: strings.Repeat("n", length), File: "/usr/include/c++/12/bits/stl_algo.h", Module: "/usr/bin/program"}}, inlined)
+	}
+	for _, test := range []struct {
+		name    string
+		code    names
+		calls   int
+		cut     bool
+		longest int
+	}{
+		{"templates", named(5, 300), 127, false, 1 << 20},
+		{"long names", named(1, 64<<10), 127, true, 1 << 20},
+		{"very many functions", named(4000, 1), 127, true, 2 << 20},
+		{"one address", named(256, 64<<10), 1, true, 128 << 10},
+		{"deep", named(1, 60), 1024, false, 1 << 20},
+	} {
+		s := event.NamedStack(symbols.Calls{PCs: slices.Repeat([]uint64{0x10000}, test.calls)}, &record.Stack{Most: test.calls + 1}, test.code)
+		text := s.AppendError(s.AppendJSON(nil))
+		if (s.Err != nil) != test.cut || len(text) > test.longest || len(s.Frames()) == 0 || strings.Contains(string(text), `"truncated"`) != test.cut {
+			t.Errorf("%s: %d bytes of text, %d frames, %v, want at most %d bytes, cut %t", test.name, len(text), len(s.Frames()), s.Err, test.longest, test.cut)
 		}
 	}
 }

@@ -210,6 +210,7 @@ func (f fields) appendJSON(dst []byte, p *picked) []byte {
 		add("args", args)
 	}
 	if p.Stack != nil {
+		p.Stack.Frames() // after which Err is known
 		add("stack", p.Stack)
 		if p.Stack.Err != nil {
 			add(p.Stack.ErrorKey(), p.Stack.Err.Error())

@@ -18,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/internal/sdtdump"
 	"github.com/go-usdt/usdt/internal/tracefile"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // What a verb may cost for a file: CPU time, since others may use the machine; memory, the most that
@@ -266,20 +267,29 @@ type bomb struct {
 	record  int // bytes behind the header, the first of which are a string's length
 	records int
 	time    uint64
+	stack   *tracefile.Stack // of each record
 }
 
 var (
 	constant = tracefile.Field{From: "constant", Kind: "uint"}
 	bombs    = []bomb{
 		{tracefile.Layout{Block: 15360}, tracefile.Field{Name: "a", From: "array", Offset: 48, Count: 15360, Stride: 1, Whole: 15360,
-			Parts: []tracefile.Field{{From: "struct", Parts: slices.Repeat([]tracefile.Field{constant}, 11000)}}}, 1, 8 + 15360, 1, 1000},
-		{tracefile.Layout{Slots: 1, Limit: 65536, Strings: make([]tracefile.String, 1)}, tracefile.Field{From: "string", Kind: "string"}, 9000, 8 + 65536, 20, 1000},
-		{tracefile.Layout{Block: 15360}, tracefile.Field{From: "raw", Offset: 48, Count: 15360}, 9000, 8 + 15360, 40, 1000},
-		{tracefile.Layout{}, constant, 9000, 0, 20000, 1000},
-		{tracefile.Layout{}, tracefile.Field{Name: strings.Repeat("\x01", 100000), From: "nowhere"}, 1, 0, 10000, 1000},
-		{tracefile.Layout{}, constant, 1, 0, 1, 1<<64 - 1},
+			Parts: []tracefile.Field{{From: "struct", Parts: slices.Repeat([]tracefile.Field{constant}, 11000)}}}, 1, 8 + 15360, 1, 1000, nil},
+		{tracefile.Layout{Slots: 1, Limit: 65536, Strings: make([]tracefile.String, 1)}, tracefile.Field{From: "string", Kind: "string"}, 9000, 8 + 65536, 20, 1000, nil},
+		{tracefile.Layout{Block: 15360}, tracefile.Field{From: "raw", Offset: 48, Count: 15360}, 9000, 8 + 15360, 40, 1000, nil},
+		{tracefile.Layout{}, constant, 9000, 0, 20000, 1000, nil},
+		{tracefile.Layout{}, tracefile.Field{Name: strings.Repeat("\x01", 100000), From: "nowhere"}, 1, 0, 10000, 1000, nil},
+		{tracefile.Layout{}, constant, 1, 0, 1, 1<<64 - 1, nil},
+		{tracefile.Layout{Stacks: 254}, constant, 0, 8, 1, 1000, deepStack()},
 	}
 )
+
+// deepStack returns a stack on which one address is many times. Very many functions with long
+// names run there.
+func deepStack() *tracefile.Stack {
+	f := symbols.Frame{Func: strings.Repeat("\x01", 60000), File: strings.Repeat("f", 60000), Module: "/m"}
+	return &tracefile.Stack{PCs: slices.Repeat([]uint64{0x10000}, 254), Names: slices.Repeat([][]symbols.Frame{slices.Repeat([]symbols.Frame{f}, 1000)}, 254)}
+}
 
 func (b *bomb) file(t testing.TB) []byte {
 	var out bytes.Buffer
@@ -297,6 +307,13 @@ func (b *bomb) file(t testing.TB) []byte {
 	binary.LittleEndian.PutUint64(rec[record.Time:], b.time)
 	if b.layout.Slots > 0 {
 		binary.LittleEndian.PutUint64(rec[record.HeaderSize:], uint64(b.record-8))
+	}
+	if b.stack != nil {
+		number, err := w.Stack(b.stack)
+		if err != nil {
+			t.Fatal(err)
+		}
+		binary.LittleEndian.PutUint64(rec[len(rec)-8:], number)
 	}
 	for range b.records {
 		if err := w.Add(rec, 0); err != nil {
@@ -320,7 +337,7 @@ func costOf(f func()) cost {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		panic(err)
 	}
-	before := resident("VmRSS:") // cobra keeps something of each command
+	before := resident("VmRSS:")
 	began := processorTime()
 	f()
 	c := cost{time: processorTime() - began}

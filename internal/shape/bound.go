@@ -58,6 +58,13 @@ func (s *Shape) Bound(taken int) {
 	s.Fields = fields
 }
 
+// FrameText is what a frame of a stack takes as text beside its names and paths.
+const FrameText = 64
+
+// StackText returns how many bytes the frames of a stack with so many addresses may take as text:
+// for each of them, several inlined functions whose names are templates.
+func StackText(addresses int) int { return 64<<10 + addresses<<11 }
+
 // NameText returns how many bytes a name takes in the output at most: a byte that is no plain
 // character is escaped, as \u0001.
 func NameText(name string) int {
