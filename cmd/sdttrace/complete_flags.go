@@ -22,6 +22,23 @@ var (
 	pairKeys  = []string{"pid", "tid", "machine"}
 )
 
+// completing are the commands whose flags have values that shells complete, beside sdttrace itself.
+var completing = []string{"top", "replay", "serve"}
+
+// registerAll makes the values of flags known if a shell asks for them. Package cobra keeps what
+// is registered, and with it all that the command has, for as long as the process lives.
+func registerAll(root *cobra.Command, args []string) {
+	if len(args) == 0 || !strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return
+	}
+	registerCompletions(root)
+	for _, cmd := range root.Commands() {
+		if slices.Contains(completing, cmd.Name()) {
+			registerCompletions(cmd)
+		}
+	}
+}
+
 // registerCompletions makes the values of a command's flags known to shells.
 func registerCompletions(cmd *cobra.Command) {
 	type complete func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective)

@@ -85,7 +85,6 @@ flight recorders keep none.`,
 	f.profile.register(flags)
 	flags.StringSliceVar(&f.providers, "providers", nil, providersUsage)
 	flags.String("dir", "", "where recordings of processes are (default that of USDT_RECORDER)")
-	registerCompletions(cmd)
 	flags.Lookup("interval").Usage = "print the groups of each interval of the recorded time, e.g. 1s (default one of all)"
 	return cmd
 }

@@ -52,6 +52,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand(stdout, stderr)
 	root.InitDefaultCompletionCmd()
 	checkArgs(root)
+	registerAll(root, args)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError

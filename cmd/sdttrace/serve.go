@@ -96,7 +96,6 @@ func newServeCommand(stdout, stderr io.Writer) *cobra.Command {
 	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
 	flags.IntVar(&f.sample, "sample", 0, "show one in so many events, e.g. 100")
 	f.registerSession(flags)
-	registerCompletions(cmd)
 	return cmd
 }
 

@@ -97,7 +97,6 @@ Without a terminal top prints what fired as sdttrace --count --by probe --rate
 	flags.StringSliceVar(&f.providers, "providers", nil, providersUsage)
 	flags.StringVar(&f.link, "link", "auto", "how to attach: auto, multi or perf")
 	flags.Lookup("link").Hidden = true
-	registerCompletions(cmd)
 	return cmd
 }
 

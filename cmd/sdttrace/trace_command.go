@@ -108,7 +108,6 @@ func newTraceCommand(stdout, stderr io.Writer) *cobra.Command {
 	f.timeline.register(flags)
 	f.page.register(flags)
 	f.registerSession(flags)
-	registerCompletions(cmd)
 	cmd.Version = version.String()
 	cmd.SetVersionTemplate("sdttrace {{.Version}}\n")
 	flags.Bool("version", false, "print the version and exit")

@@ -52,6 +52,10 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	stderr = printable.Writer(stderr)
 	code := exitDone
 	cmd := command(stdout, stderr, &code)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // cobra keeps commands that complete
+		cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
+		cmd.RegisterFlagCompletionFunc("probe", completeProbes)
+	}
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
@@ -123,8 +127,6 @@ matched or --check found faults, 2 bad usage.`,
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return errUsage{fmt.Errorf("%w; see sdtdump --help", err)}
 	})
-	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("probe", completeProbes)
 	return cmd
 }
 
