@@ -142,7 +142,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if !together {
 		return nil
 	}
-	if err := turn(t.maps.Stopped, 0); err != nil {
+	if err := turn(t.maps.Stopped, 0, 0); err != nil {
 		t.attached.Close()
 		t.attached.Wait(context.WithoutCancel(ctx))
 		return err

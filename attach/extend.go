@@ -2,6 +2,8 @@ package attach
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -39,9 +41,11 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	followers := t.share(plan, schemas, planner.Objects)
 	numbers, inKeys := t.give(plan, schemas)
 	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
+	began := t.losses.time()
 	t.local.watch(ctx, plan, schemas, numbers)
 	t.local.begun()
 	if t.maps == nil {
+		t.losses.unseen(began, processesOf(plan, since))
 		noteLate(plan, since)
 		t.attached.Adopt(site.Unattached(plan))
 		return
@@ -75,7 +79,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		return
 	}
 	if m.Gate != nil {
-		if err := turn(m.Gate, 0); err != nil {
+		if err := t.begin(&m, processesOf(plan, since)); err != nil {
 			t.fail(err)
 		}
 	}
@@ -84,6 +88,44 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	if err := t.attached.Adopt(more); err != nil {
 		t.fail(err)
 	}
+}
+
+// begin has the programs of sites that were found later begin, in processes where such sites
+// may have fired before. Starts from before are left out there: an end may be that of another
+// one, which nobody saw.
+func (t *tracing) begin(m *maps, late []int) error {
+	forget := func() error {
+		if t.layout == nil || t.layout.Pairs == nil {
+			return nil
+		}
+		return t.maps.forgetStarts(t.layout.Pairs, late)
+	}
+	began, err := t.losses.time(), forget()
+	since := began
+	if len(late) == 0 {
+		since = 0
+	}
+	err = errors.Join(err, turn(m.Gate, 0, since), forget())
+	t.losses.unseen(began, late)
+	return err
+}
+
+// processesOf returns the processes that have sites of a plan, unless these cannot have fired.
+func processesOf(plan site.Plan, since time.Time) (pids []int) {
+	if since.IsZero() {
+		return nil
+	}
+	for i := range plan {
+		s := &plan[i]
+		pid := s.Process()
+		if live := s.Probe.Live; pid == 0 && live != nil {
+			pid = live.PID
+		}
+		if s.Reason == nil && pid != 0 && !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // noteLate notes how long sites may have fired unseen, unless since is zero.

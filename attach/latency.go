@@ -63,7 +63,7 @@ type PairStats struct {
 	Evicted   uint64 // starts that were forgotten because there was no room
 	Unstarted uint64 // ends without a start
 	Fast      uint64 // part of Pairs: those that PairOptions.Slower leaves out
-	Torn      uint64 // pairs that were left out: of their key, events between may be lost
+	Torn      uint64 // pairs, or starts, that were left out since others between may be unseen or lost
 }
 
 // Latency is two sets of probes, starts and ends. The time between them is added up,
@@ -79,7 +79,9 @@ type Latency struct{ totals }
 // ends that do not pass are matched all the same.
 //
 // What fires before all sites are attached to is left out, and so is what fires once they
-// are being left: each pair has happened in full. Sites that are found later begin together.
+// are being left: each pair has happened in full. Sites that are found later begin together; starts
+// that wait in their processes then are left out, since others may have fired there unseen, to
+// which the next ends belong.
 //
 // what and opts may be nil. In [Stats] both events of a pair are received. Starts
 // and ends without a partner, or that did not pass, are filtered, and forgotten

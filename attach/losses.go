@@ -32,7 +32,11 @@ type losses struct {
 	all    []lossAt
 }
 
-type lossAt struct{ from, to, n uint64 }
+// lossAt is a loss, or with an n of 0 a time before which events of a process fired unseen.
+type lossAt struct {
+	from, to, n uint64
+	pid         int // 0 for all
+}
 
 const (
 	// lossInterval is how often is looked for losses, which are shown where they were.
@@ -58,7 +62,7 @@ func (l *losses) lookLocked() {
 		return // Stats says so
 	}
 	if lost > l.seen {
-		l.add(lossAt{l.looked, l.now(), lost - l.seen})
+		l.add(lossAt{from: l.looked, to: l.now(), n: lost - l.seen})
 		l.seen = lost
 	}
 	l.looked = began
@@ -66,27 +70,37 @@ func (l *losses) lookLocked() {
 
 // add adds a loss, whose end is not before that of the others.
 func (l *losses) add(next lossAt) {
-	if n := len(l.all); n > 0 && next.from <= l.all[n-1].to {
+	if n := len(l.all); n > 0 && next.from <= l.all[n-1].to && next.pid == l.all[n-1].pid {
 		last := &l.all[n-1]
 		last.from, last.to, last.n = min(last.from, next.from), max(last.to, next.to), last.n+next.n
 		return
 	}
 	if l.all = append(l.all, next); len(l.all) > maxLosses {
-		l.all[1].from, l.all[1].n = l.all[0].from, l.all[0].n+l.all[1].n
+		l.all[1].from, l.all[1].n, l.all[1].pid = l.all[0].from, l.all[0].n+l.all[1].n, 0
 		l.all = l.all[1:]
 	}
 }
 
-// between reports whether events may have been lost between two times, of which the second is
-// not later than now.
-func (l *losses) between(from, to uint64) bool {
+// unseen says that events of processes fired unseen, until now at the latest.
+func (l *losses) unseen(since uint64, pids []int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lookLocked()
+	for _, pid := range pids {
+		l.add(lossAt{from: since, to: l.now(), pid: pid})
+	}
+}
+
+// between reports whether events of a process may have been lost, or have fired unseen, between
+// two times, of which the second is not later than now.
+func (l *losses) between(from, to uint64, pid int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if to > l.looked {
 		l.lookLocked()
 	}
 	for i := len(l.all) - 1; i >= 0 && l.all[i].to >= from; i-- {
-		if l.all[i].from <= to {
+		if at := &l.all[i]; at.from <= to && (at.pid == 0 || at.pid == pid) {
 			return true
 		}
 	}
@@ -116,15 +130,14 @@ func (l *losses) watch(ctx context.Context) {
 }
 
 // list returns all losses, in the time that wall makes of that of records. They do not overlap.
-func (l *losses) list(wall func(uint64) time.Time) []Loss {
+func (l *losses) list(wall func(uint64) time.Time) (all []Loss) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lookLocked()
-	return l.listLocked(wall)
-}
-
-func (l *losses) listLocked(wall func(uint64) time.Time) (all []Loss) {
 	for _, at := range l.all {
+		if at.n == 0 {
+			continue
+		}
 		next := Loss{From: wall(at.from), To: wall(at.to), N: at.n}
 		for n := len(all); n > 0 && !next.From.After(all[n-1].To); n-- {
 			if last := all[n-1]; last.From.Before(next.From) {
@@ -138,13 +151,22 @@ func (l *losses) listLocked(wall func(uint64) time.Time) (all []Loss) {
 	return all
 }
 
-// take returns what list does, and forgets it.
-func (l *losses) take(wall func(uint64) time.Time) []Loss {
+// time returns the present time.
+func (l *losses) time() uint64 {
+	if l.now == nil {
+		return 0
+	}
+	return l.now()
+}
+
+// take returns all, and forgets it.
+func (l *losses) take() []lossAt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer func() { l.all = nil }()
 	l.lookLocked()
-	return l.listLocked(wall)
+	all := l.all
+	l.all = nil
+	return all
 }
 
 // know adds losses of recordings, which come in no order.
@@ -153,7 +175,7 @@ func (l *losses) know(more []tracefile.Loss) {
 	defer l.mu.Unlock()
 	for _, next := range more {
 		if next.From <= next.To {
-			l.all = append(l.all, lossAt{uint64(next.From), uint64(next.To), next.N})
+			l.all = append(l.all, lossAt{uint64(next.From), uint64(next.To), next.N, next.PID})
 		}
 	}
 	slices.SortFunc(l.all, func(a, b lossAt) int { return cmp.Compare(a.to, b.to) })

@@ -3,6 +3,7 @@ package attach
 import (
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/cilium/ebpf"
 
@@ -19,7 +20,8 @@ func (c *counters) at(off int) uint64 { return c[off/8] }
 // maps are what the programs of a session share.
 type maps struct {
 	codegen.Refs
-	selection *selection // nil for all processes
+	selection *selection     // nil for all processes
+	forgotten *atomic.Uint64 // starts
 }
 
 // newMaps creates the maps; ringSize is a power of two and a multiple of the
@@ -29,7 +31,7 @@ func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("count CPUs: %w", err)
 	}
-	m := &maps{Refs: codegen.Refs{Namespace: kernel.OwnPIDNamespace(), CPUs: cpus}}
+	m := &maps{forgotten: new(atomic.Uint64), Refs: codegen.Refs{Namespace: kernel.OwnPIDNamespace(), CPUs: cpus}}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -66,9 +68,9 @@ func (m *maps) addScratch(size int) (err error) {
 
 // newSwitch creates a map by which programs are told to do nothing, and tells them so if off.
 func newSwitch(off bool) (*ebpf.Map, error) {
-	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_stopped", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_stopped", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
 	if err == nil && off {
-		err = turn(m, 1)
+		err = turn(m, 1, 0)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create the switch of programs: %w", err)
@@ -76,9 +78,10 @@ func newSwitch(off bool) (*ebpf.Map, error) {
 	return m, nil
 }
 
-// turn turns a switch off, by 1, or on again, by 0.
-func turn(m *ebpf.Map, off uint64) error {
-	if err := m.Put(uint32(0), off); err != nil {
+// turn turns a switch off, by 1, or on again, by 0. Starts from before a time have no ends
+// then; 0 for none.
+func turn(m *ebpf.Map, off, since uint64) error {
+	if err := m.Put(uint32(0), [2]uint64{off, since}); err != nil {
 		return fmt.Errorf("switch programs: %w", err)
 	}
 	return nil
@@ -100,7 +103,7 @@ func (m *maps) addProcesses(procs *process.Set) (err error) {
 }
 
 // stop makes programs do nothing any more. Those that run already go on.
-func (m *maps) stop() error { return turn(m.Stopped, 1) }
+func (m *maps) stop() error { return turn(m.Stopped, 1, 0) }
 
 func (m *maps) Close() error {
 	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs} {

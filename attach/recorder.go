@@ -236,8 +236,8 @@ func (o *fileOutput) count() {
 	defer o.mu.Unlock()
 	o.failLocked(cmp.Or(err, o.file.Flush()))
 	c := &tracefile.Counts{Fired: st.Fired, Recorded: o.file.Records(), Lost: st.Lost, Filtered: st.Filtered, Missed: st.Missed}
-	for _, l := range o.r.losses.take(o.wall.wall) {
-		c.Losses = append(c.Losses, tracefile.Loss{From: l.From.UnixNano(), To: l.To.UnixNano(), N: l.N})
+	for _, l := range o.r.losses.take() {
+		c.Losses = append(c.Losses, tracefile.Loss{From: o.wall.wall(l.from).UnixNano(), To: o.wall.wall(l.to).UnixNano(), N: l.n, PID: l.pid})
 	}
 	o.failLocked(o.file.Count(c))
 }

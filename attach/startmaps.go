@@ -1,9 +1,11 @@
 package attach
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -37,7 +39,7 @@ func (m *maps) addStarts(l *bind.PairLayout) (err error) {
 func (m *maps) pairs(c *counters) (p PairStats, err error) {
 	p = PairStats{
 		Pairs: c.at(codegen.CounterMatched), TooDeep: c.at(codegen.CounterTooDeep),
-		Dropped: c.at(codegen.CounterDropped), Unstarted: c.at(codegen.CounterUnstarted),
+		Dropped: c.at(codegen.CounterDropped), Unstarted: c.at(codegen.CounterUnstarted), Torn: c.at(codegen.CounterTorn),
 	}
 	if m.Starts == nil {
 		return p, nil
@@ -45,6 +47,11 @@ func (m *maps) pairs(c *counters) (p PairStats, err error) {
 	defer func() { // of pairs that are recorded
 		unkept := c.at(codegen.CounterUnkept)
 		p.Pairs, p.Evicted, p.Fast = p.Pairs-unkept, p.Evicted+unkept, c.at(codegen.CounterFast)
+	}()
+	forgotten := m.forgotten.Load()
+	defer func() { // what is forgotten is evicted, too
+		torn := min(forgotten, p.Evicted)
+		p.Torn, p.Evicted = p.Torn+torn, p.Evicted-torn
 	}()
 	p.Pending, p.Evicted, err = m.unended(c)
 	return p, err
@@ -71,7 +78,7 @@ func (m *maps) unended(before *counters) (pending, evicted uint64, err error) {
 			return 0, 0, err
 		}
 		started := before.at(codegen.CounterStarted)
-		gone := now.at(codegen.CounterMatched) + now.at(codegen.CounterTooDeep) + now.at(codegen.CounterDropped) + pending
+		gone := now.at(codegen.CounterMatched) + now.at(codegen.CounterTooDeep) + now.at(codegen.CounterDropped) + now.at(codegen.CounterTorn) + pending
 		if started <= gone {
 			return pending, 0, nil
 		}
@@ -85,24 +92,55 @@ func (m *maps) unended(before *counters) (pending, evicted uint64, err error) {
 
 // countStarts returns the number of starts that wait.
 func countStarts(m *ebpf.Map) (total uint64, err error) {
+	return total, eachStarts(m, func(_ []byte, waiting uint64) { total += waiting })
+}
+
+// forgetStarts forgets the starts of processes that wait: others have fired there unseen.
+func (m *maps) forgetStarts(l *bind.PairLayout, pids []int) error {
+	if m.Starts == nil || len(pids) == 0 {
+		return nil
+	}
+	var keys [][]byte
+	err := eachStarts(m.Starts, func(key []byte, waiting uint64) {
+		if pid, known := l.ProcessOf(key, m.Namespace != nil); waiting > 0 && (!known || slices.Contains(pids, pid)) {
+			keys = append(keys, slices.Clone(key))
+			m.forgotten.Add(waiting)
+		}
+	})
+	for _, key := range keys {
+		if failed := m.Starts.Delete(key); failed != nil && !errors.Is(failed, ebpf.ErrKeyNotExist) {
+			err = cmp.Or(err, failed)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("forget starts: %w", err)
+	}
+	return nil
+}
+
+// eachStarts calls do for each key, with the number of its starts that wait.
+func eachStarts(m *ebpf.Map, do func(key []byte, waiting uint64)) error {
 	const batch = 1024
-	key := reflect.ArrayOf(int(m.KeySize()), reflect.TypeFor[byte]())
-	keys, values := reflect.MakeSlice(reflect.SliceOf(key), batch, batch).Interface(), make([]codegen.Starts, batch)
+	size := int(m.KeySize())
+	key := reflect.ArrayOf(size, reflect.TypeFor[byte]())
+	keys, values := reflect.MakeSlice(reflect.SliceOf(key), batch, batch), make([]codegen.Starts, batch)
 	var cursor ebpf.MapBatchCursor
 	for {
-		n, err := m.BatchLookup(&cursor, keys, values, nil)
+		n, err := m.BatchLookup(&cursor, keys.Interface(), values, nil)
 		for i := range values[:n] {
+			waiting := uint64(0)
 			for _, at := range values[i][1:] {
 				if at != 0 {
-					total++
+					waiting++
 				}
 			}
+			do(keys.Index(i).Slice(0, size).Bytes(), waiting)
 		}
 		if errors.Is(err, ebpf.ErrKeyNotExist) {
-			return total, nil
+			return nil
 		}
 		if err != nil {
-			return total, err
+			return err
 		}
 	}
 }

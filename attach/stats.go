@@ -140,7 +140,7 @@ func (t *tracing) addPairs(st *Stats, p *PairStats) {
 	}
 	st.Lost += p.Evicted + p.TooDeep
 	st.Filtered += p.Dropped + p.Torn + p.Pending + p.Unstarted
-	st.Unmatched += 2*p.Torn + p.Pending + p.Unstarted
+	st.Unmatched += p.Torn + p.Pending + p.Unstarted
 }
 
 // finishLocked fixes the statistics before maps and programs are released.

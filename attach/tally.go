@@ -43,6 +43,7 @@ func (t *tracing) countTally(st *Stats) {
 	}
 	p := PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Evicted: c.Evicted, Unstarted: c.Unstarted, Fast: c.Fast, Torn: c.Torn}
 	t.addPairs(st, &p)
+	st.Unmatched += c.Torn // the ends; programs count those as without a start
 	t.pairs.add(&p)
 }
 

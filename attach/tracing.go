@@ -78,9 +78,6 @@ func (f *failure) get() error {
 func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	t.cancel = cancel
-	if t.local != nil {
-		close(t.local.opened)
-	}
 	if len(o.Target.PIDs) > 0 {
 		var eg errgroup.Group
 		for _, pid := range o.Target.PIDs {
@@ -123,6 +120,9 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 			t.fail(err)
 		}
 	})
+	if t.local != nil {
+		close(t.local.opened) // who waits for it looks for sites
+	}
 }
 
 // Via returns the way by which events come: that of [Target.Via] or, of ViaAny, the one

@@ -77,7 +77,7 @@ func printUnpaired(stderr io.Writer, pairs string, p *attach.PairStats) error {
 	_, err := fmt.Fprintf(stderr, "sdttrace: %s, %d filtered by --where; %d starts without an end, %d ends without a start; %d starts evicted because the table was full, %d because more than %d nested\n",
 		pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, nesting)
 	if err == nil && p.Torn > 0 {
-		_, err = fmt.Fprintf(stderr, "sdttrace: %d more pairs are left out: events were lost between start and end, so that another end or start may be the right one\n", p.Torn)
+		_, err = fmt.Fprintf(stderr, "sdttrace: %d more pairs are left out: events between start and end were lost, or fired before their probes were found, so that start and end need not belong together\n", p.Torn)
 	}
 	return err
 }

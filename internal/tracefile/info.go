@@ -30,5 +30,6 @@ type Counts struct {
 type Loss struct {
 	From int64  `json:"from"`
 	To   int64  `json:"to"`
-	N    uint64 `json:"n"`
+	N    uint64 `json:"n"`             // 0 if events fired before the probes were attached to
+	PID  int    `json:"pid,omitempty"` // of them; 0 for all
 }

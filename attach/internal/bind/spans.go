@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
@@ -71,4 +72,17 @@ func (l *PairLayout) Overlap() error {
 		return nil
 	}
 	return unmatched("starts are matched by something else than ends")
+}
+
+// ProcessOf returns the process whose start has a key, or one of its threads; known is false if
+// the key does not say. apart says that the process may have another number here.
+func (l *PairLayout) ProcessOf(key []byte, apart bool) (pid int, known bool) {
+	word := binary.NativeEndian.Uint64(key)
+	switch {
+	case l.Key != nil:
+		return int(word), l.Key[0] == "pid"
+	case word>>32 == 0: // of a goroutine
+		return int(word), true
+	}
+	return int(word >> 32), !apart
 }

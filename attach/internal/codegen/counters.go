@@ -35,7 +35,9 @@ const (
 
 	CounterLeft = 120 // two counters: programs that have updated each of Refs.Groups
 
-	CountersSize = 136
+	CounterTorn = 136 // starts from before these programs began, when others fired unseen
+
+	CountersSize = 144
 
 	countersRoom = 256 // no two CPUs share cache lines, nor pairs of these
 )

@@ -13,8 +13,8 @@ type Refs struct {
 	CPUs      int                  // how many are possible
 	Counters  *ebpf.Map            // see CountersSpec and CounterFired
 	Scratch   *ebpf.Map            // for records that are assembled first
-	Stopped   *ebpf.Map            // u64: not 0 while programs must do nothing
-	Gate      *ebpf.Map            // u64: as Stopped, for these programs only; nil without
+	Stopped   *ebpf.Map            // u64: not 0 while programs must do nothing; u64: starts from before have no ends here
+	Gate      *ebpf.Map            // as Stopped, for these programs only; nil without
 	Namespace *kernel.PIDNamespace // whose PIDs are meant; nil for the initial one
 	Processes *ebpf.Map            // by PID: when each one was started; nil for all processes
 	Lifetimes bool                 // processes are identified by when they were started, too

@@ -151,7 +151,8 @@ func (g *generator) findStarts(base asm.Register, at int16, lost string) {
 const popTries = 8
 
 // pop takes the last start of the key, and stores its time at stackLength and its
-// slot behind the key. It jumps to unstarted if none waits.
+// slot behind the key. It jumps to unstarted if none waits, or if the end may be that of
+// another one which fired before the end's programs were attached.
 func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	agg := g.sig.Aggregate
 	popped, kept := g.newLabel("popped"), g.newLabel("kept")
@@ -197,6 +198,19 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 		asm.LoadMem(asm.R2, asm.R10, stackLength, asm.DWord),
 		asm.JEq.Imm(asm.R2, 0, unstarted), // more nested than there is room for
 	)
+	if g.refs.Gate == nil {
+		return
+	}
+	fresh := g.newLabel("fresh")
+	g.emit(
+		asm.LoadMapValue(asm.R1, g.refs.Gate.FD(), 8),
+		asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord),
+		asm.Mov.Reg(asm.R3, asm.R2), asm.LSh.Imm(asm.R3, 1), asm.RSh.Imm(asm.R3, 1), // without unwantedStart
+		asm.JGE.Reg(asm.R3, asm.R1, fresh),
+	)
+	g.count(CounterTorn)
+	g.emit(asm.Ja.Label(unstarted))
+	g.label(fresh)
 }
 
 // emitEnd takes the start and adds the time since to a group, unless one of the

@@ -153,7 +153,7 @@ func (t *Tally) match() (kept []byte, ok bool) {
 		t.counts.Dropped++
 		t.counts.Filtered++
 		return nil, false
-	case t.Torn != nil && t.Torn(s.at, r.rec.Time()):
+	case t.Torn != nil && t.Torn(s.at, r.rec.Time(), r.rec.PID()):
 		t.counts.Torn++
 		t.counts.Filtered++
 		return nil, false

@@ -24,9 +24,10 @@ type Tally struct {
 	// any more. It is set before the first record is added.
 	Saved func(number uint64) *event.Stack
 
-	// Torn reports whether events between two times may be lost, so that a start and an end
-	// with these times need not belong together; nil if none are. It is set as Unwind is.
-	Torn func(from, to uint64) bool
+	// Torn reports whether events of a process between two times may be missing, so that a
+	// start and an end with these times need not belong together; nil if none are. It is set
+	// as Unwind is.
+	Torn func(from, to uint64, pid int) bool
 
 	mu      sync.Mutex // of what follows
 	counts  Counts
