@@ -128,16 +128,14 @@ type tx struct {
 	ctx   context.Context // in which it began
 }
 
-func (t *tx) Commit() error {
-	r := t.opts.request(t.ctx, "commit", "")
-	err := t.below.Commit()
-	r.end(err)
-	return err
-}
+func (t *tx) Commit() error { return t.end("commit", t.below.Commit) }
 
-func (t *tx) Rollback() error {
-	r := t.opts.request(t.ctx, "rollback", "")
-	err := t.below.Rollback()
+func (t *tx) Rollback() error { return t.end("rollback", t.below.Rollback) }
+
+func (t *tx) end(method string, end func() error) error {
+	r := t.opts.request(t.ctx, method, "")
+	t.ctx = context.Background() // the connection lives longer than what began it
+	err := end()
 	r.end(err)
 	return err
 }

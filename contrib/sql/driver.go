@@ -47,7 +47,8 @@ func orDefault(opts *Options) *Options {
 	if opts == nil {
 		return &Options{}
 	}
-	return opts
+	o := *opts
+	return &o
 }
 
 type wrappedDriver struct {
