@@ -85,7 +85,8 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
 	}
-	return &handler{h.next.WithAttrs(attrs), h.ids, append(slices.Clip(h.with), with{attrs: attrs})}
+	own := settled(attrs) // next may change attrs
+	return &handler{h.next.WithAttrs(attrs), h.ids, append(slices.Clip(h.with), with{attrs: own})}
 }
 
 func (h *handler) WithGroup(name string) slog.Handler {

@@ -114,6 +114,29 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestWith checks that values are those of the time of With, whatever the wrapped handler
+// does with them.
+func TestWith(t *testing.T) {
+	rec := providertest.Record(t, logs)
+	value := &changing{N: 1}
+	log := slog.New(usdtslog.NewHandler(redacting{slog.DiscardHandler}, nil)).With("v", value, slog.Group("g", "v", value), "secret", "plain", slog.Attr{}, "nil", nil)
+	value.N = 2
+	log.Info("m", "v", value)
+	if got, want := fired.Args(rec.Events("record")[0])["attrs"], `v=&{N:1} g.v=&{N:1} secret=plain nil=<nil> v=&{N:2}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+type changing struct{ N int }
+
+// redacting changes the attributes that it is given, which are its own.
+type redacting struct{ slog.Handler }
+
+func (r redacting) WithAttrs(attrs []slog.Attr) slog.Handler {
+	clear(attrs)
+	return r
+}
+
 type panics struct{}
 
 func (panics) MarshalText() ([]byte, error) { panic("at the disco") }

@@ -3,6 +3,8 @@ package usdtslog
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,9 +17,18 @@ type entry struct {
 
 // text returns the attributes as slog.TextHandler writes them.
 func (e entry) text() string {
+	var attrs []slog.Attr
+	e.record.Attrs(func(a slog.Attr) bool {
+		attrs = append(attrs, a)
+		return true
+	})
+	return text(e.with, attrs)
+}
+
+func text(with []with, attrs []slog.Attr) string {
 	var b strings.Builder
 	var h slog.Handler = slog.NewTextHandler(&b, nil)
-	for _, w := range e.with {
+	for _, w := range with {
 		if w.group != "" {
 			h = h.WithGroup(w.group)
 		} else {
@@ -26,11 +37,32 @@ func (e entry) text() string {
 	}
 	// A record without a time; its level and message are cut off.
 	r := slog.NewRecord(time.Time{}, slog.LevelInfo, "", 0)
-	e.record.Attrs(func(a slog.Attr) bool {
-		r.AddAttrs(a)
-		return true
-	})
+	r.AddAttrs(attrs...)
 	h.Handle(context.Background(), r) // b takes all
-	_, attrs, _ := strings.Cut(b.String(), `msg=""`)
-	return strings.TrimSpace(attrs)
+	_, out, _ := strings.Cut(b.String(), `msg=""`)
+	return strings.TrimSpace(out)
+}
+
+// settled returns a copy of attributes in which values that may change later have the text
+// that they have now, as in handlers that write it at once.
+func settled(attrs []slog.Attr) []slog.Attr {
+	own := slices.Clone(attrs)
+	for i := range own {
+		v := &own[i].Value
+		*v = v.Resolve()
+		switch v.Kind() {
+		case slog.KindGroup:
+			*v = slog.GroupValue(settled(v.Group())...)
+		case slog.KindAny:
+			if own[i].Equal(slog.Attr{}) {
+				continue // left out
+			}
+			written := strings.TrimPrefix(text(nil, []slog.Attr{{Key: "v", Value: *v}}), "v=")
+			if unquoted, err := strconv.Unquote(written); err == nil {
+				written = unquoted
+			}
+			*v = slog.StringValue(written)
+		}
+	}
+	return own
 }
