@@ -15,7 +15,8 @@ import (
 //
 // The http.ResponseWriter that next gets while somebody watches implements http.Flusher,
 // http.Hijacker, http.Pusher and http.CloseNotifier if the one below does, and
-// http.ResponseController reaches that one.
+// http.ResponseController reaches that one. As behind any handler that has a writer of its
+// own, http.MaxBytesReader does not close the connection of a request that is too large.
 func Handler(next http.Handler, opts *Options) http.Handler {
 	if next == nil {
 		next = http.DefaultServeMux
@@ -52,7 +53,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 				done.Error = provider.As(v, panicked)
 				defer panic(v) // in the panicking function's calls: a trace has them
 			}
-		} else if err := r.Context().Err(); err != nil {
+		} else if err := r.Context().Err(); err != nil && !to.hijacked { // which ends with what is read
 			done.Error = provider.Error(err)
 		}
 		serverDone.Fire(&done)

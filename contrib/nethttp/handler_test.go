@@ -67,8 +67,8 @@ func site(t *testing.T, unblock <-chan bool) http.Handler {
 		defer c.Close()
 		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n")
 		rw.Flush()
-		line, _ := rw.ReadString('\n')
-		rw.WriteString(line)
+		all, _ := io.ReadAll(rw) // until the client closes its half
+		rw.Write(all)
 		rw.Flush()
 	})
 	mux.HandleFunc("/panic", func(w http.ResponseWriter, r *http.Request) { panic(errors.New("sold out")) })
@@ -180,6 +180,9 @@ func TestHijack(t *testing.T) {
 			}
 			rw := resp.Body.(io.ReadWriteCloser)
 			fmt.Fprintln(rw, "hello")
+			if err := rw.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+				t.Error(err)
+			}
 			if line, err := bufio.NewReader(rw).ReadString('\n'); line != "hello\n" || err != nil {
 				t.Errorf("got %q: %v", line, err)
 			}

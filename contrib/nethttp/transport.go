@@ -81,7 +81,7 @@ func (t *roundTripper) roundTrip(r *http.Request) (*http.Response, error) {
 	case nil:
 		x.end(provider.Text{})
 	case io.ReadWriteCloser: // the connection, after 101 Switching Protocols
-		resp.Body = &connection{body{below, x}, below}
+		resp.Body = newConnection(below, x)
 	default:
 		if below == http.NoBody {
 			x.end(provider.Text{})
@@ -131,4 +131,17 @@ func (b *body) Close() error {
 type connection struct {
 	body
 	io.Writer
+}
+
+type closeWriter interface{ CloseWrite() error }
+
+func newConnection(below io.ReadWriteCloser, x *exchange) io.ReadWriteCloser {
+	c := &connection{body{below, x}, below}
+	if w, ok := below.(closeWriter); ok {
+		return struct {
+			*connection
+			closeWriter
+		}{c, w}
+	}
+	return c
 }
