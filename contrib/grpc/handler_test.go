@@ -67,14 +67,14 @@ func (s service) FullDuplexCall(stream grpc.BidiStreamingServer[pb.StreamingOutp
 
 // start starts a server, and a client that is connected to it. stop returns when the
 // server has answered all calls.
-func start(t testing.TB, s service, server, client stats.Handler) (c pb.TestServiceClient, stop func()) {
+func start(t testing.TB, s service, server, client stats.Handler, options ...grpc.DialOption) (c pb.TestServiceClient, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var serverOptions []grpc.ServerOption
-	options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
+	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if server != nil {
 		serverOptions = append(serverOptions, grpc.StatsHandler(server))
 	}
@@ -187,6 +187,30 @@ func TestCalls(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAttempts checks that a call which is retried fires for each attempt, and that one
+// which reaches nobody fires as well.
+func TestAttempts(t *testing.T) {
+	const retry = `{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 3, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["NOT_FOUND"]}}]}`
+	c, stop := start(t, service{}, nil, usdtgrpc.ClientHandler(nil), grpc.WithDefaultServiceConfig(retry))
+	for _, test := range []struct {
+		body, status string
+		calls        int
+	}{{"missing", "NotFound", 3}, {"hello", "Unavailable", 1}} {
+		rec := providertest.Record(t, atClient)
+		c.UnaryCall(t.Context(), text(test.body))
+		done := all(rec.Events("request_done"))
+		if len(done) != test.calls || len(rec.Events("request_start")) != test.calls {
+			t.Errorf("%d calls, want %d", len(done), test.calls)
+		}
+		for _, d := range done {
+			if d["status"] != test.status {
+				t.Errorf("got %v, want %s", d, test.status)
+			}
+		}
+		stop()
 	}
 }
 
