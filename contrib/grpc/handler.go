@@ -2,7 +2,6 @@ package usdtgrpc
 
 import (
 	"context"
-	"encoding/hex"
 	"net"
 	"sync/atomic"
 
@@ -44,11 +43,9 @@ var calls atomic.Uint64
 // call is one that began while somebody watched. Its messages are counted by the
 // goroutines that send and receive.
 type call struct {
-	id              uint64
-	traceID, spanID string
-	method          string
-	peer            atomic.Pointer[net.Addr]
-	sent, received  atomic.Uint64
+	request
+	peer           atomic.Pointer[net.Addr]
+	sent, received atomic.Uint64
 }
 
 // key is that of a handler's call in a context. A context may have calls of several
@@ -59,7 +56,7 @@ func (h *handler) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Co
 	if !h.provider.Enabled() {
 		return ctx
 	}
-	return context.WithValue(ctx, key{h}, &call{id: calls.Add(1), method: info.FullMethodName})
+	return context.WithValue(ctx, key{h}, &call{request: request{ID: calls.Add(1), Method: info.FullMethodName}})
 }
 
 func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
@@ -79,10 +76,10 @@ func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
 		}
 	case *stats.OutPayload:
 		c.sent.Add(1)
-		h.sent.Fire(&message{c.id, c.traceID, c.spanID, c.method, s.Length})
+		h.sent.Fire(&message{c.request, s.Length})
 	case *stats.InPayload:
 		c.received.Add(1)
-		h.received.Fire(&message{c.id, c.traceID, c.spanID, c.method, s.Length})
+		h.received.Fire(&message{c.request, s.Length})
 	case *stats.End:
 		h.end(c, s)
 	}
@@ -90,14 +87,12 @@ func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
 
 func (h *handler) begin(ctx context.Context, c *call, s *stats.Begin) {
 	if h.ids != nil {
-		if traceID, spanID := h.ids(ctx); traceID != [16]byte{} {
-			c.traceID, c.spanID = hex.EncodeToString(traceID[:]), hex.EncodeToString(spanID[:])
-		}
+		c.TraceID, c.SpanID = h.ids(ctx)
 	}
 	if p, ok := peer.FromContext(ctx); ok && !s.Client {
 		c.peer.Store(&p.Addr)
 	}
-	h.start.Fire(&requestStart{c.id, c.traceID, c.spanID, c.method, c.address()})
+	h.start.Fire(&requestStart{c.request, c.address()})
 }
 
 func (h *handler) end(c *call, s *stats.End) {
@@ -106,7 +101,7 @@ func (h *handler) end(c *call, s *stats.End) {
 		state = status.FromContextError(s.Error)
 	}
 	h.done.Fire(&requestDone{
-		c.id, c.traceID, c.spanID, c.method, c.address(), state.Code().String(),
+		c.request, c.address(), state.Code().String(),
 		c.sent.Load(), c.received.Load(), s.EndTime.Sub(s.BeginTime), state.Message(),
 	})
 }

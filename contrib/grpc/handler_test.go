@@ -308,6 +308,12 @@ func TestTraced(t *testing.T) {
 	}
 }
 
+// TestKnown checks that package prototype knows the probes.
+func TestKnown(t *testing.T) {
+	fired.Known(t, "grpc_server", 4)
+	fired.Known(t, "grpc_client", 4)
+}
+
 // TestAllocs checks that a handler allocates nothing while nobody watches. What gRPC
 // allocates for it is the same for any.
 func TestAllocs(t *testing.T) {

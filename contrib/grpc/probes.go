@@ -30,19 +30,21 @@ func newSide(name string) *side {
 	}
 }
 
+// request is what all probes say of a call.
+type request struct {
+	ID      uint64   `usdt:"id"`
+	TraceID [16]byte `usdt:"trace_id"`
+	SpanID  [8]byte  `usdt:"span_id"`
+	Method  string   `usdt:"method"`
+}
+
 type requestStart struct {
-	ID      uint64 `usdt:"id"`
-	TraceID string `usdt:"trace_id"`
-	SpanID  string `usdt:"span_id"`
-	Method  string `usdt:"method"`
-	Peer    string `usdt:"peer"`
+	request
+	Peer string `usdt:"peer"`
 }
 
 type requestDone struct {
-	ID       uint64        `usdt:"id"`
-	TraceID  string        `usdt:"trace_id"`
-	SpanID   string        `usdt:"span_id"`
-	Method   string        `usdt:"method"`
+	request
 	Peer     string        `usdt:"peer"`
 	Status   string        `usdt:"status"`
 	Sent     uint64        `usdt:"sent"`
@@ -52,9 +54,6 @@ type requestDone struct {
 }
 
 type message struct {
-	ID      uint64 `usdt:"id"`
-	TraceID string `usdt:"trace_id"`
-	SpanID  string `usdt:"span_id"`
-	Method  string `usdt:"method"`
-	Bytes   int    `usdt:"bytes"`
+	request
+	Bytes int `usdt:"bytes"`
 }

@@ -1,7 +1,6 @@
 package usdthttp
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -38,9 +37,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
-	done := serverRequestDone{ID: requests.Add(1), Method: method(r), Host: r.Host, Path: path(r)}
-	done.TraceID, done.SpanID = h.opts.of(r.Context())
-	serverStart.Fire(&serverRequestStart{done.ID, done.TraceID, done.SpanID, done.Method, done.Host, done.Path, r.RemoteAddr})
+	done := serverRequestDone{request: h.opts.request(r)}
+	serverStart.Fire(&serverRequestStart{done.request, r.RemoteAddr})
 	begin := time.Now()
 	to := &writer{ResponseWriter: w}
 	returned := false
@@ -64,14 +62,3 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func panicked(v any) string { return fmt.Sprint("panic: ", v) }
-
-// method returns the method of a request; a client's may name none.
-func method(r *http.Request) string { return cmp.Or(r.Method, http.MethodGet) }
-
-// path returns the path of a request; a test's may have no URL.
-func path(r *http.Request) string {
-	if r.URL == nil {
-		return ""
-	}
-	return r.URL.Path
-}

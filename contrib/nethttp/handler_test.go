@@ -313,6 +313,12 @@ type failing struct{ *httptest.ResponseRecorder }
 
 func (failing) FlushError() error { return net.ErrClosed }
 
+// TestKnown checks that package prototype knows the probes.
+func TestKnown(t *testing.T) {
+	fired.Known(t, "http_server", 2)
+	fired.Known(t, "http_client", 3)
+}
+
 // TestAllocs checks that unwatched requests take no allocation more, at both ends.
 func TestAllocs(t *testing.T) {
 	serve := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) })

@@ -1,8 +1,9 @@
 package usdthttp
 
 import (
+	"cmp"
 	"context"
-	"encoding/hex"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -15,30 +16,30 @@ var (
 	serverDone  = provider.NewRecord[serverRequestDone](server, "request_done")
 
 	client         = provider.New("http_client", nil)
-	clientStart    = provider.NewRecord[clientRequestStart](client, "request_start")
+	clientStart    = provider.NewRecord[request](client, "request_start")
 	clientResponse = provider.NewRecord[clientResponseReceived](client, "response_received")
 	clientDone     = provider.NewRecord[clientRequestDone](client, "request_done")
 
 	requests atomic.Uint64
 )
 
+// request is what all probes say of a request.
+type request struct {
+	ID      uint64   `usdt:"id"`
+	TraceID [16]byte `usdt:"trace_id"`
+	SpanID  [8]byte  `usdt:"span_id"`
+	Method  string   `usdt:"method"`
+	Host    string   `usdt:"host"`
+	Path    string   `usdt:"path"`
+}
+
 type serverRequestStart struct {
-	ID      uint64 `usdt:"id"`
-	TraceID string `usdt:"trace_id"`
-	SpanID  string `usdt:"span_id"`
-	Method  string `usdt:"method"`
-	Host    string `usdt:"host"`
-	Path    string `usdt:"path"`
-	Peer    string `usdt:"peer"`
+	request
+	Peer string `usdt:"peer"`
 }
 
 type serverRequestDone struct {
-	ID       uint64        `usdt:"id"`
-	TraceID  string        `usdt:"trace_id"`
-	SpanID   string        `usdt:"span_id"`
-	Method   string        `usdt:"method"`
-	Host     string        `usdt:"host"`
-	Path     string        `usdt:"path"`
+	request
 	Route    string        `usdt:"route"`
 	Status   int           `usdt:"status"`
 	Bytes    int64         `usdt:"bytes"`
@@ -46,33 +47,14 @@ type serverRequestDone struct {
 	Error    provider.Text `usdt:"error"`
 }
 
-type clientRequestStart struct {
-	ID      uint64 `usdt:"id"`
-	TraceID string `usdt:"trace_id"`
-	SpanID  string `usdt:"span_id"`
-	Method  string `usdt:"method"`
-	Host    string `usdt:"host"`
-	Path    string `usdt:"path"`
-}
-
 type clientResponseReceived struct {
-	ID       uint64        `usdt:"id"`
-	TraceID  string        `usdt:"trace_id"`
-	SpanID   string        `usdt:"span_id"`
-	Method   string        `usdt:"method"`
-	Host     string        `usdt:"host"`
-	Path     string        `usdt:"path"`
+	request
 	Status   int           `usdt:"status"`
 	Duration time.Duration `usdt:"duration_ns"`
 }
 
 type clientRequestDone struct {
-	ID       uint64        `usdt:"id"`
-	TraceID  string        `usdt:"trace_id"`
-	SpanID   string        `usdt:"span_id"`
-	Method   string        `usdt:"method"`
-	Host     string        `usdt:"host"`
-	Path     string        `usdt:"path"`
+	request
 	Status   int           `usdt:"status"`
 	Bytes    int64         `usdt:"bytes"`
 	Duration time.Duration `usdt:"duration_ns"`
@@ -82,18 +64,18 @@ type clientRequestDone struct {
 // Options say what requests pass. Nil means the default.
 type Options struct {
 	// IDs returns the identifiers of the span in a request's context. The function of that
-	// name in contrib/otel is one. If it is nil, trace_id and span_id are empty.
+	// name in contrib/otel is one. If it is nil, trace_id and span_id are zeros.
 	IDs func(context.Context) (traceID [16]byte, spanID [8]byte)
 }
 
-// of returns the identifiers of the span in ctx as text.
-func (o *Options) of(ctx context.Context) (traceID, spanID string) {
-	if o == nil || o.IDs == nil {
-		return "", ""
+// request begins what a request fires.
+func (o *Options) request(r *http.Request) request {
+	begun := request{ID: requests.Add(1), Method: cmp.Or(r.Method, http.MethodGet), Host: r.Host}
+	if r.URL != nil { // in a test there may be none
+		begun.Host, begun.Path = cmp.Or(r.Host, r.URL.Host), r.URL.Path
 	}
-	t, s := o.IDs(ctx)
-	if t == [16]byte{} {
-		return "", ""
+	if o != nil && o.IDs != nil {
+		begun.TraceID, begun.SpanID = o.IDs(r.Context())
 	}
-	return hex.EncodeToString(t[:]), hex.EncodeToString(s[:])
+	return begun
 }

@@ -1,7 +1,6 @@
 package usdthttp
 
 import (
-	"cmp"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -49,13 +48,8 @@ type exchange struct {
 
 func (t *roundTripper) roundTrip(r *http.Request) (*http.Response, error) {
 	x := &exchange{begin: time.Now()}
-	host := r.Host
-	if r.URL != nil {
-		host = cmp.Or(host, r.URL.Host)
-	}
-	x.done = clientRequestDone{ID: requests.Add(1), Method: method(r), Host: host, Path: path(r)}
-	x.done.TraceID, x.done.SpanID = t.opts.of(r.Context())
-	clientStart.Fire(&clientRequestStart{x.done.ID, x.done.TraceID, x.done.SpanID, x.done.Method, host, x.done.Path})
+	x.done.request = t.opts.request(r)
+	clientStart.Fire(&x.done.request)
 	returned := false
 	defer func() {
 		if returned {
@@ -74,9 +68,7 @@ func (t *roundTripper) roundTrip(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	x.done.Status = resp.StatusCode
-	clientResponse.Fire(&clientResponseReceived{
-		x.done.ID, x.done.TraceID, x.done.SpanID, x.done.Method, host, x.done.Path, resp.StatusCode, time.Since(x.begin),
-	})
+	clientResponse.Fire(&clientResponseReceived{x.done.request, resp.StatusCode, time.Since(x.begin)})
 	switch below := resp.Body.(type) {
 	case nil:
 		x.end(provider.Text{})

@@ -12,29 +12,30 @@ import (
 
 var (
 	spans = provider.New("otel", nil).Group("span")
-	start = provider.NewRecord[spanStart](spans, "span_start")
+	start = provider.NewRecord[span](spans, "span_start")
 	done  = provider.NewRecord[spanDone](spans, "span_done")
 )
 
-type spanStart struct {
-	TraceID  string `usdt:"trace_id"`
-	SpanID   string `usdt:"span_id"`
-	ParentID string `usdt:"parent_span_id"`
-	Name     string `usdt:"name"`
-	Kind     string `usdt:"kind"`
-	Scope    string `usdt:"scope"`
-}
-
-type spanDone struct {
-	TraceID  string        `usdt:"trace_id"`
-	SpanID   string        `usdt:"span_id"`
-	ParentID string        `usdt:"parent_span_id"`
+// span is what both probes say of a span.
+type span struct {
+	TraceID  trace.TraceID `usdt:"trace_id"`
+	SpanID   trace.SpanID  `usdt:"span_id"`
+	ParentID trace.SpanID  `usdt:"parent_span_id"`
 	Name     string        `usdt:"name"`
 	Kind     string        `usdt:"kind"`
 	Scope    string        `usdt:"scope"`
+}
+
+type spanDone struct {
+	span
 	Status   string        `usdt:"status"`
 	Duration time.Duration `usdt:"duration_ns"`
 	Error    string        `usdt:"error"`
+}
+
+func of(s sdktrace.ReadOnlySpan) span {
+	id := s.SpanContext()
+	return span{id.TraceID(), id.SpanID(), s.Parent().SpanID(), s.Name(), s.SpanKind().String(), s.InstrumentationScope().Name}
 }
 
 // NewSpanProcessor returns a span processor whose spans fire probes. It has no state:
@@ -45,26 +46,17 @@ func NewSpanProcessor() sdktrace.SpanProcessor { return processor{} }
 type processor struct{}
 
 func (processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
-	if !spans.Enabled() {
-		return
+	if spans.Enabled() {
+		fired := of(s)
+		start.Fire(&fired)
 	}
-	id := s.SpanContext()
-	start.Fire(&spanStart{
-		TraceID: id.TraceID().String(), SpanID: id.SpanID().String(), ParentID: s.Parent().SpanID().String(),
-		Name: s.Name(), Kind: s.SpanKind().String(), Scope: s.InstrumentationScope().Name,
-	})
 }
 
 func (processor) OnEnd(s sdktrace.ReadOnlySpan) {
-	if !spans.Enabled() {
-		return
+	if spans.Enabled() {
+		status := s.Status()
+		done.Fire(&spanDone{of(s), status.Code.String(), s.EndTime().Sub(s.StartTime()), status.Description})
 	}
-	id, status := s.SpanContext(), s.Status()
-	done.Fire(&spanDone{
-		TraceID: id.TraceID().String(), SpanID: id.SpanID().String(), ParentID: s.Parent().SpanID().String(),
-		Name: s.Name(), Kind: s.SpanKind().String(), Scope: s.InstrumentationScope().Name,
-		Status: status.Code.String(), Duration: s.EndTime().Sub(s.StartTime()), Error: status.Description,
-	})
 }
 
 func (processor) Shutdown(context.Context) error { return nil }
@@ -86,15 +78,8 @@ func (s sampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingRe
 	return r
 }
 
-// IDs returns the identifiers of the span in ctx, zeros if there is none. Probes have
-// arguments of such types:
-//
-//	looked := provider.NewProbe3[[16]byte, [8]byte, string](shop, "cache_lookup", "trace_id", "span_id", "key")
-//	…
-//	if looked.Enabled() {
-//		traceID, spanID := usdtotel.IDs(ctx)
-//		looked.Fire(traceID, spanID, key)
-//	}
+// IDs returns the identifiers of the span in ctx, zeros if there is none, as the arguments
+// of a probe.
 func IDs(ctx context.Context) (traceID [16]byte, spanID [8]byte) {
 	id := trace.SpanContextFromContext(ctx)
 	return id.TraceID(), id.SpanID()

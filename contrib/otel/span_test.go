@@ -143,6 +143,11 @@ func TestSampler(t *testing.T) {
 	}
 }
 
+var (
+	own    = provider.New("own", nil)
+	looked = provider.NewProbe2[[16]byte, [8]byte](own, "cache_lookup", "trace_id", "span_id")
+)
+
 // TestIDs checks that a probe of one's own carries the identifiers of the span in a
 // context.
 func TestIDs(t *testing.T) {
@@ -151,6 +156,11 @@ func TestIDs(t *testing.T) {
 	traceID, spanID := usdtotel.IDs(ctx)
 	if traceID != s.SpanContext().TraceID() || spanID != s.SpanContext().SpanID() {
 		t.Errorf("got %x and %x, want those of %v", traceID, spanID, s.SpanContext())
+	}
+	rec := providertest.Record(t, own)
+	looked.FireFunc(func() ([16]byte, [8]byte) { return usdtotel.IDs(ctx) })
+	if got, want := fmt.Sprint(fired.Args(rec.Events("cache_lookup")[0])), fmt.Sprintf("map[span_id:%v trace_id:%v]", s.SpanContext().SpanID(), s.SpanContext().TraceID()); got != want {
+		t.Errorf("the probe fired %s, want %s", got, want)
 	}
 	if traceID, spanID := usdtotel.IDs(context.Background()); traceID != [16]byte{} || spanID != [8]byte{} {
 		t.Errorf("got %x and %x of no span", traceID, spanID)
@@ -173,6 +183,9 @@ func TestProcessors(t *testing.T) {
 		t.Errorf("%d events, want 100", n)
 	}
 }
+
+// TestKnown checks that package prototype knows the probes.
+func TestKnown(t *testing.T) { fired.Known(t, "otel", 2) }
 
 // TestAllocs checks that unwatched spans take no allocation more.
 func TestAllocs(t *testing.T) {

@@ -2,7 +2,6 @@ package usdtslog
 
 import (
 	"context"
-	"encoding/hex"
 	"log/slog"
 	"slices"
 
@@ -15,8 +14,8 @@ var (
 )
 
 type logRecord struct {
-	TraceID string        `usdt:"trace_id"`
-	SpanID  string        `usdt:"span_id"`
+	TraceID [16]byte      `usdt:"trace_id"`
+	SpanID  [8]byte       `usdt:"span_id"`
 	Level   int           `usdt:"level"`
 	Msg     string        `usdt:"msg"`
 	Attrs   provider.Text `usdt:"attrs"`
@@ -25,7 +24,7 @@ type logRecord struct {
 // Options say what records pass. Nil means the default.
 type Options struct {
 	// IDs returns the identifiers of the span in a record's context. The function of that
-	// name in contrib/otel is one. If it is nil, trace_id and span_id are empty.
+	// name in contrib/otel is one. If it is nil, trace_id and span_id are zeros.
 	IDs func(context.Context) (traceID [16]byte, spanID [8]byte)
 }
 
@@ -74,9 +73,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 func (h *handler) fire(ctx context.Context, r slog.Record) {
 	fired := logRecord{Level: int(r.Level), Msg: r.Message, Attrs: provider.As(entry{h.with, &r}, entry.text)}
 	if h.ids != nil {
-		if traceID, spanID := h.ids(ctx); traceID != [16]byte{} {
-			fired.TraceID, fired.SpanID = hex.EncodeToString(traceID[:]), hex.EncodeToString(spanID[:])
-		}
+		fired.TraceID, fired.SpanID = h.ids(ctx)
 	}
 	record.Fire(&fired)
 }

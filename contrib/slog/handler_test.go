@@ -216,6 +216,9 @@ func TestTraced(t *testing.T) {
 	}
 }
 
+// TestKnown checks that package prototype knows the probes.
+func TestKnown(t *testing.T) { fired.Known(t, "slog", 1) }
+
 // TestAllocs checks that unwatched records take no allocation more.
 func TestAllocs(t *testing.T) {
 	bare := slog.NewTextHandler(io.Discard, nil)

@@ -124,6 +124,9 @@ func TestSkip(t *testing.T) {
 	}
 }
 
+// TestKnown checks that package prototype knows the probes.
+func TestKnown(t *testing.T) { fired.Known(t, "sql", 3) }
+
 // TestAllocs checks that unwatched statements and transactions take no allocation more.
 func TestAllocs(t *testing.T) {
 	use := func(c driver.Connector) func() {

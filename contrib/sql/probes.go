@@ -3,7 +3,6 @@ package usdtsql
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/hex"
 	"sync/atomic"
 	"time"
 
@@ -12,44 +11,35 @@ import (
 
 var (
 	probes   = provider.New("sql", nil)
-	start    = provider.NewRecord[requestStart](probes, "request_start")
+	start    = provider.NewRecord[call](probes, "request_start")
 	done     = provider.NewRecord[requestDone](probes, "request_done")
 	rowsDone = provider.NewRecord[rowsEnd](probes, "rows_done")
 
 	requests atomic.Uint64
 )
 
-type requestStart struct {
-	ID        uint64 `usdt:"id"`
-	TraceID   string `usdt:"trace_id"`
-	SpanID    string `usdt:"span_id"`
-	Method    string `usdt:"method"`
-	DB        string `usdt:"db"`
-	Statement string `usdt:"statement"`
+// call is what all probes say of a call.
+type call struct {
+	ID        uint64   `usdt:"id"`
+	TraceID   [16]byte `usdt:"trace_id"`
+	SpanID    [8]byte  `usdt:"span_id"`
+	Method    string   `usdt:"method"`
+	DB        string   `usdt:"db"`
+	Statement string   `usdt:"statement"`
 }
 
 type requestDone struct {
-	ID        uint64        `usdt:"id"`
-	TraceID   string        `usdt:"trace_id"`
-	SpanID    string        `usdt:"span_id"`
-	Method    string        `usdt:"method"`
-	DB        string        `usdt:"db"`
-	Statement string        `usdt:"statement"`
-	Status    string        `usdt:"status"`
-	Duration  time.Duration `usdt:"duration_ns"`
-	Error     provider.Text `usdt:"error"`
+	call
+	Status   string        `usdt:"status"`
+	Duration time.Duration `usdt:"duration_ns"`
+	Error    provider.Text `usdt:"error"`
 }
 
 type rowsEnd struct {
-	ID        uint64        `usdt:"id"`
-	TraceID   string        `usdt:"trace_id"`
-	SpanID    string        `usdt:"span_id"`
-	Method    string        `usdt:"method"`
-	DB        string        `usdt:"db"`
-	Statement string        `usdt:"statement"`
-	Rows      uint64        `usdt:"rows"`
-	Duration  time.Duration `usdt:"duration_ns"`
-	Error     provider.Text `usdt:"error"`
+	call
+	Rows     uint64        `usdt:"rows"`
+	Duration time.Duration `usdt:"duration_ns"`
+	Error    provider.Text `usdt:"error"`
 }
 
 // Options say what calls pass. Nil means the default.
@@ -58,13 +48,13 @@ type Options struct {
 	DB string
 
 	// IDs returns the identifiers of the span in a call's context. The function of that
-	// name in contrib/otel is one. If it is nil, trace_id and span_id are empty.
+	// name in contrib/otel is one. If it is nil, trace_id and span_id are zeros.
 	IDs func(context.Context) (traceID [16]byte, spanID [8]byte)
 }
 
 // request is a call that began while somebody watched; nil for any other.
 type request struct {
-	requestStart
+	call
 	begin time.Time
 }
 
@@ -77,13 +67,11 @@ func (o *Options) request(ctx context.Context, method, statement string) *reques
 }
 
 func (o *Options) watched(ctx context.Context, method, statement string) *request {
-	r := &request{requestStart{ID: requests.Add(1), Method: method, DB: o.DB, Statement: statement}, time.Now()}
+	r := &request{call{ID: requests.Add(1), Method: method, DB: o.DB, Statement: statement}, time.Now()}
 	if o.IDs != nil {
-		if traceID, spanID := o.IDs(ctx); traceID != [16]byte{} {
-			r.TraceID, r.SpanID = hex.EncodeToString(traceID[:]), hex.EncodeToString(spanID[:])
-		}
+		r.TraceID, r.SpanID = o.IDs(ctx)
 	}
-	start.Fire(&r.requestStart)
+	start.Fire(&r.call)
 	return r
 }
 
@@ -102,5 +90,5 @@ func (r *request) fire(err error) {
 	case err != nil:
 		status = "error"
 	}
-	done.Fire(&requestDone{r.ID, r.TraceID, r.SpanID, r.Method, r.DB, r.Statement, status, time.Since(r.begin), provider.Error(err)})
+	done.Fire(&requestDone{r.call, status, time.Since(r.begin), provider.Error(err)})
 }

@@ -47,7 +47,7 @@ func (r *rows) Close() error {
 		if r.err == nil {
 			r.err = err
 		}
-		rowsDone.Fire(&rowsEnd{of.ID, of.TraceID, of.SpanID, of.Method, of.DB, of.Statement, r.n, time.Since(of.begin), provider.Error(r.err)})
+		rowsDone.Fire(&rowsEnd{of.call, r.n, time.Since(of.begin), provider.Error(r.err)})
 	}
 	return err
 }

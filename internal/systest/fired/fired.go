@@ -34,8 +34,15 @@ func NoAllocs(t *testing.T, bare, wrapped func()) {
 		t.Fatal(err)
 	}
 	defer provider.CloseAll()
-	const n = 1000
-	if got, want := testing.AllocsPerRun(n, wrapped), testing.AllocsPerRun(n, bare); got != want {
+	// A goroutine that a call starts may be a new one, or one that has ended.
+	least := func(f func()) float64 {
+		n := testing.AllocsPerRun(200, f)
+		for range 9 {
+			n = min(n, testing.AllocsPerRun(200, f))
+		}
+		return n
+	}
+	if got, want := least(wrapped), least(bare); got != want {
 		t.Errorf("%v allocations, want %v as of what is wrapped", got, want)
 	}
 }
