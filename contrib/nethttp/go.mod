@@ -2,7 +2,7 @@ module github.com/go-usdt/usdt/contrib/nethttp
 
 go 1.26.0
 
-require github.com/go-usdt/usdt v0.0.0-20261125205014-1cd1b4ef8b49
+require github.com/go-usdt/usdt v0.0.0-20261125211219-adfa37fd1640
 
 require (
 	github.com/cilium/ebpf v0.22.0 // indirect

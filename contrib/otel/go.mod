@@ -3,7 +3,7 @@ module github.com/go-usdt/usdt/contrib/otel
 go 1.26.0
 
 require (
-	github.com/go-usdt/usdt v0.0.0-20261125205014-1cd1b4ef8b49
+	github.com/go-usdt/usdt v0.0.0-20261125211219-adfa37fd1640
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0

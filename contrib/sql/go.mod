@@ -3,7 +3,7 @@ module github.com/go-usdt/usdt/contrib/sql
 go 1.26.0
 
 require (
-	github.com/go-usdt/usdt v0.0.0-20261125205014-1cd1b4ef8b49
+	github.com/go-usdt/usdt v0.0.0-20261125211219-adfa37fd1640
 	github.com/lib/pq v1.12.3
 )
 
