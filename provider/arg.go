@@ -122,7 +122,7 @@ func kindOfType(t reflect.Type) kind {
 	}
 	switch t.Kind() {
 	case reflect.Array:
-		return kindArray + kind(t.Len())
+		return kindArray + kind(t.Size())
 	case reflect.Struct:
 		return kindTime
 	case reflect.Int8:

@@ -41,23 +41,17 @@ const (
 
 // formOfName returns the form of a slice of bytes by the type's name.
 func formOfName(t reflect.Type) form {
-	switch pkg := t.PkgPath(); t.Name() {
-	case "Hex":
-		if t == hexType {
-			return formHex
-		}
-	case "UTF8":
-		if t == utf8Type {
-			return formText
-		}
-	case "RawMessage", "Value":
-		if pkg == "encoding/json" || pkg == "encoding/json/jsontext" {
-			return formText
-		}
-	case "IP":
-		if pkg == "net" {
-			return formAddress
-		}
+	switch t {
+	case hexType:
+		return formHex
+	case utf8Type:
+		return formText
+	}
+	switch pkg := t.PkgPath(); {
+	case pkg == "encoding/json" || pkg == "encoding/json/jsontext":
+		return formText
+	case pkg == "net" && t.Name() == "IP":
+		return formAddress
 	}
 	return formOfType
 }

@@ -45,8 +45,10 @@ func (p *probe) pass(args []unsafe.Pointer) {
 	var f frame
 	sig.put(&f.Slot, &f, args)
 	stub.Call(&p.site, &f.Block, sig.addresses)
-	if f.long != nil {
-		f.release()
+	for c := f.long; c != nil; {
+		next := c.next
+		longCopies.Put(c)
+		c = next
 	}
 }
 

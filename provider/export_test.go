@@ -178,7 +178,6 @@ const ProbeSize = unsafe.Sizeof(Probe6[int, int, int, int, int, int]{})
 // Fire passes.
 func Terminated(s string) string {
 	var f frame
-	defer f.release()
 	var b []byte
 	for at := f.terminated(s); *(*byte)(at) != 0; at = unsafe.Add(at, 1) {
 		b = append(b, *(*byte)(at))
