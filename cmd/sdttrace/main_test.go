@@ -112,8 +112,8 @@ func TestScripts(t *testing.T) {
 				_, err := attach.Open(t.Context(), []string{"/proc/self/exe:no:probe"}, nil)
 				var p *attach.PrivilegeError
 				ok = !errors.As(err, &p) && os.Geteuid() == 0
-			case "gcc":
-				_, err := exec.LookPath("gcc")
+			case "gcc", "musl-gcc":
+				_, err := exec.LookPath(cond)
 				ok = err == nil
 			default:
 				return false, fmt.Errorf("unknown condition %q", cond)
