@@ -3,6 +3,7 @@ package attach_test
 import (
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -21,11 +22,14 @@ var linkers = []string{"bfd", "gold", "lld", "mold"}
 
 func compileGuarded(t *testing.T, linker string) guarded {
 	t.Helper()
-	needs.Tools(t, "ld."+linker)
-	use := "-fuse-ld=" + linker
+	command := []string{"gcc", "-O1"}
+	if linker != "bfd" { // gcc's own, which emulated machines need not have
+		needs.Tools(t, "ld."+linker)
+		command = append(command, "-fuse-ld="+linker)
+	}
 	return guarded{
-		compileC(t, "guarded", "gcc", "-O1", use, "-ldl"),
-		compileC(t, "guarded", "gcc", "-O1", "-shared", "-fPIC", "-DLIBRARY", use),
+		compileC(t, "guarded", append(slices.Clone(command), "-ldl")...),
+		compileC(t, "guarded", append(slices.Clone(command), "-shared", "-fPIC", "-DLIBRARY")...),
 	}
 }
 
@@ -173,6 +177,29 @@ func TestSemaphoresOfKilledTracer(t *testing.T) {
 			tracer.Kill()
 			before.end()
 			while.end()
+		})
+	}
+}
+
+// TestCopiesOfKilledTracer kills a tracer of a library that a process has loaded twice: the
+// kernel lowers the first copy's semaphores, and the next tracer the others.
+func TestCopiesOfKilledTracer(t *testing.T) {
+	for _, linker := range []string{"bfd", "lld"} {
+		t.Run(linker, func(t *testing.T) {
+			g := compileGuarded(t, linker)
+			m := &model{t: t, guarded: g}
+			m.start()
+			m.load()
+			tracer := startChild(t, "tracer")
+			tracer.Do("%d 0 %s:guarded:hit", m.PID(), g.library)
+			m.watched = true
+			if m.act(); m.fired == 0 {
+				t.Error("fired no events")
+			}
+			tracer.Kill()
+			t.Logf("the semaphores add up to %s after the tracer's end", m.Do("values"))
+			open(t, g.library+":guarded:hit", &attach.Options{Target: attach.Target{PIDs: []int{m.PID()}}}).Close()
+			m.end()
 		})
 	}
 }
