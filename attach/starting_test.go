@@ -1,9 +1,11 @@
 package attach_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,4 +114,50 @@ func TestStartingReplaced(t *testing.T) {
 		t.Errorf("%d events, want 2", n)
 	}
 	checkSum(t, s)
+}
+
+// TestStartingUnknown selects processes by a name that no program in PATH has: what the first
+// of them maps is attached to soon, though it lives for milliseconds.
+func TestStartingUnknown(t *testing.T) {
+	program := buildStarting(t)
+	own := filepath.Join(filepath.Dir(program), "renames-itself") // as servers call their workers
+	source := strings.Replace(startingProgram, "int main(void) {", "#include <sys/prctl.h>\nint main(void) { prctl(PR_SET_NAME, \"own-name\");", 1)
+	if err := os.WriteFile(own+".c", []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	needs.Run(t, "gcc", "-O1", "-o", own, own+".c", filepath.Join(filepath.Dir(program), "libstarting.so"), "-Wl,-rpath,$ORIGIN")
+	for comm, run := range map[string]struct {
+		program string
+		events  int // of one run
+	}{"starting-brief": {program, 3}, "own-name": {own, 2}} {
+		t.Run(comm, func(t *testing.T) {
+			s := openAll(t, &attach.Options{Target: attach.Target{Comm: comm}, Await: true, Rescan: time.Hour}, "starting:hit", "startinglib:hit")
+			for end := time.Now().Add(20 * time.Second); s.Plan().Attached() < 2; {
+				if err := exec.Command(run.program).Run(); err != nil {
+					t.Fatal(err)
+				}
+				if time.Now().After(end) {
+					t.Fatal("nothing is attached to, although processes of that name ran")
+				}
+			}
+			const times = 20
+			want, got := map[int]int{}, map[int]int{}
+			for range times {
+				cmd := exec.Command(run.program)
+				if err := cmd.Run(); err != nil {
+					t.Fatal(err)
+				}
+				want[cmd.Process.Pid] = run.events
+			}
+			for _, ev := range drain(t, s) {
+				if want[ev.PID] > 0 { // it ran when all was attached to
+					got[ev.PID]++
+				}
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("events by process %v, want %v", got, want)
+			}
+			checkSum(t, s)
+		})
+	}
 }

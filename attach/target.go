@@ -26,8 +26,9 @@ type Target struct {
 	// process starts, gets its name or executes the file. With [Options.Await]
 	// the file need not exist yet; with [Options.Rescan] each rescan looks up the
 	// path again. The file of Exe, or a program in PATH called Comm, is attached to at
-	// once, with the libraries that it is linked with; any other file, which a process
-	// maps, at the next rescan. Comm and Exe select events of generated programs:
+	// once, with the libraries that it is linked with; any other file that a process called
+	// Comm maps, within milliseconds where the kernel tells this process (CAP_PERFMON), else
+	// at the next rescan. Comm and Exe select events of generated programs:
 	// [AttachProbes], [Find] and collections refuse them.
 	Comm, Exe string
 	// Cgroup is the directory of a control group of version 2, such as

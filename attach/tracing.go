@@ -99,6 +99,9 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	if o.Rescan > 0 {
 		t.searching = ctx
 		t.watches.Go(func() { t.rescan(ctx) })
+		if o.Target.Comm != "" && t.maps != nil {
+			t.watches.Go(func() { t.watchNamed(ctx) })
+		}
 	}
 	if t.source != nil && t.losses.now != nil {
 		t.watches.Go(func() { t.losses.watch(ctx) })

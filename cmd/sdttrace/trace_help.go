@@ -34,7 +34,8 @@ programs that end before the next rescan: name these by a PATH or --exe. With
 --comm and --exe wait for processes, too, and the kernel selects events by them.
 The FILE of --exe, with the libraries that it is linked with, is attached to at
 once, so that no process ends unseen. --comm looks for a program of that name in
-PATH; processes of another may end before a rescan.
+PATH; what else processes of that name map is attached to some milliseconds after the
+first has mapped it.
 -p selects processes with all their threads and whatever they execute, but
 not their children; --exe and --comm select children, too.
 

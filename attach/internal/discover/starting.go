@@ -1,6 +1,8 @@
 package discover
 
 import (
+	"context"
+	"os"
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/library"
@@ -19,4 +21,17 @@ func (d *Search) starting() (paths []string) {
 		paths = append(paths, library.Linked(program)...)
 	}
 	return paths
+}
+
+// MoreIn returns the sites in files that have not been returned before: those of paths that
+// processes have just mapped, which may have ended.
+func (d *Search) MoreIn(ctx context.Context, paths []string) (Sites, error) {
+	d.ctx, d.found, d.troubles, d.infos, d.Ended = ctx, nil, nil, map[string]os.FileInfo{}, nil
+	defer d.inodes.Close()
+	for _, path := range paths {
+		if d.mayMatch(path) {
+			d.unmapped(path)
+		}
+	}
+	return d.found, context.Cause(ctx)
 }

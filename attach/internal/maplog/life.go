@@ -39,6 +39,7 @@ type life struct {
 	pid     int
 	images  []image // the last one is the present one
 	changes uint64
+	comm    string // "" if it is not known
 }
 
 const (

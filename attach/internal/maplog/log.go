@@ -36,6 +36,8 @@ type Log struct {
 	lost   uint64         // that the kernel had no room to tell
 	losses uint64         // how often that was
 
+	named named // what processes of a name have mapped
+
 	identifying sync.Mutex // of what follows; never held by who holds mu
 	ids         map[file]identity
 }
@@ -221,6 +223,13 @@ func (l *Log) apply(h *happening) {
 			l.forgetFirst()
 		}
 	}()
+	if h.what == unix.PERF_RECORD_COMM {
+		p.comm = h.comm
+		if !h.exec {
+			l.renamed(p)
+			return
+		}
+	}
 	if h.what != unix.PERF_RECORD_MMAP2 || h.mapped.file.regular() {
 		l.count++
 		p.changes = l.count
@@ -228,8 +237,11 @@ func (l *Log) apply(h *happening) {
 	switch h.what {
 	case unix.PERF_RECORD_FORK:
 		im := image{parent: h.parent}
-		if parent := l.lives[h.parent]; parent != nil && len(parent.images) > 0 {
-			im = parent.child()
+		if parent := l.lives[h.parent]; parent != nil {
+			p.comm = parent.comm
+			if len(parent.images) > 0 {
+				im = parent.child()
+			}
 		}
 		p.begin(im)
 	case unix.PERF_RECORD_COMM:
@@ -251,6 +263,7 @@ func (l *Log) apply(h *happening) {
 		}
 		m.file = *known // which shares its strings
 		p.add(m)
+		l.mapped(p, m.file)
 	}
 }
 

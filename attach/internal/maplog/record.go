@@ -23,11 +23,13 @@ func recordSize(header []byte) int { return int(binary.NativeEndian.Uint16(heade
 
 // happening is something that changed what a process has mapped.
 type happening struct {
-	what   uint32 // PERF_RECORD_MMAP2, PERF_RECORD_COMM for an exec, PERF_RECORD_FORK, PERF_RECORD_LOST
+	what   uint32 // PERF_RECORD_MMAP2, PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_LOST
 	at     uint64 // in nanoseconds of CLOCK_MONOTONIC
 	pid    int
 	parent int // of a fork
 	mapped mapping
+	comm   string // the new name of a process
+	exec   bool   // which it has got by executing a program
 	lost   uint64 // records, by PERF_RECORD_LOST, which has no process
 }
 
@@ -52,12 +54,19 @@ func parse(rec []byte) (h happening, ok bool) {
 		h.parent = int(int32(binary.NativeEndian.Uint32(body[4:])))
 		return h, h.pid > 0 && h.pid != h.parent // and not a thread
 	case unix.PERF_RECORD_COMM:
-		return h, h.pid > 0 && misc&miscExec != 0
+		h.exec = misc&miscExec != 0
+		name, _, _ := bytes.Cut(body[8:], []byte{0})
+		h.comm = string(name[:min(len(name), maxComm)])
+		first := binary.NativeEndian.Uint32(body[4:]) == uint32(h.pid)
+		return h, h.pid > 0 && (h.exec || first) // the name of its first thread
 	case unix.PERF_RECORD_MMAP2:
 		return h, h.pid > 0 && h.mapped.parse(body, misc)
 	}
 	return h, false
 }
+
+// maxComm is the length of the longest name (TASK_COMM_LEN).
+const maxComm = 15
 
 // maxPath is the length of the longest path.
 const maxPath = unix.PathMax

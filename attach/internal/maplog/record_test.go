@@ -23,9 +23,11 @@ func encode(h happening) []byte {
 		two(h.pid, h.parent) // threads
 		word(h.at)
 	case unix.PERF_RECORD_COMM:
-		misc = miscExec
+		if h.exec {
+			misc = miscExec
+		}
 		two(h.pid, h.pid)
-		b = append(b, "comm\x00\x00\x00\x00"...)
+		b = append(append(b, h.comm...), make([]byte, 16-len(h.comm))...)
 	case unix.PERF_RECORD_LOST:
 		word(1) // of the event
 		word(h.lost)
@@ -62,7 +64,8 @@ var happenings = []happening{
 	{what: unix.PERF_RECORD_MMAP2, at: 1 << 63, pid: 1, mapped: mapping{start: 0, end: 1<<64 - 1, offset: 1<<64 - 1, file: file{path: "/home/a b\n", inode: 1<<64 - 1}}},
 	{what: unix.PERF_RECORD_MMAP2, at: 3, pid: 1, mapped: mapping{start: 1, end: 2, file: file{path: "//anon"}}},
 	{what: unix.PERF_RECORD_FORK, at: 5, pid: 8, parent: 7},
-	{what: unix.PERF_RECORD_COMM, at: 6, pid: 8},
+	{what: unix.PERF_RECORD_COMM, at: 6, pid: 8, comm: "comm", exec: true},
+	{what: unix.PERF_RECORD_COMM, at: 6, pid: 8, comm: "fifteen letters"},
 	{what: unix.PERF_RECORD_LOST, at: 7, lost: 9},
 }
 

@@ -36,7 +36,7 @@ func forked(at uint64, pid, parent int) happening {
 }
 
 func executed(at uint64, pid int) happening {
-	return happening{what: unix.PERF_RECORD_COMM, at: at, pid: pid}
+	return happening{what: unix.PERF_RECORD_COMM, at: at, pid: pid, exec: true}
 }
 
 func maps(at uint64, pid int, path string) happening {
