@@ -91,7 +91,7 @@ func TestMisjudged(t *testing.T) {
 				p.Class = elf.ELFCLASS32
 			}
 			asked := false
-			s := site{probe: &p, object: &operand.Object{Window: append(code, make([]byte, 64)...)}}
+			s := site{probe: &p, object: &operand.Object{Window: append(code, make([]byte, maxReading)...)}}
 			pl := &Planner{
 				pageSize: 4096, switches: map[*operand.Object]string{s.object: ""},
 				try: func([]byte) bool { asked = true; return true },

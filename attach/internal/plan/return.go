@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ func (pl *Planner) returnAddress(s *site) {
 	switch fn := s.probe.Target; {
 	case fn.Convention.IsGo():
 		s.Reason = fmt.Errorf("a return probe replaces a return address on the stack, which Go reads when it moves stacks: %w", ErrUnsafe)
-	case keepsReturn(fn):
+	case keepsReturn(fn), s.isX86() && readsReturn(s.object.BytesAt(s.Offset, int(min(cmp.Or(fn.Size, maxReading), maxReading))), s.isX86_64()):
 		s.Reason = fmt.Errorf("the function reads its return address, or has none, and a return probe replaces it: %w", ErrUnsafe)
 	case pl.switchesStacks(s) != "":
 		s.Reason = fmt.Errorf("%s has, or imports, functions that switch stacks, as coroutines do, and a function that is left in this way would lose its return: %w", pl.switchesStacks(s), ErrUnsafe)
@@ -37,6 +38,8 @@ func keepsReturn(fn *reader.Function) bool {
 	return slices.ContainsFunc(fn.Symbols, func(s string) bool {
 		switch strings.TrimLeft(s, "_") {
 		case "setjmp", "sigsetjmp", "getcontext", "swapcontext", "setcontext", "start_context", "co_switch", "coro_transfer":
+			return true
+		case "dlsym", "dlvsym", "dlopen", "dlmopen", "mcount", "fentry", "fentry__", "backtrace": // see readsReturn
 			return true
 		case "cxa_throw", "cxa_rethrow", "rust_start_panic": // through which every exception passes
 			return true
