@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // misjudged refuses instructions that Linux executes wrongly under a uprobe. The kernel
 // emulates some, and executes a copy of all others elsewhere, step by step; which of
@@ -24,8 +27,8 @@ func (in *instruction) misjudged() string {
 		}
 	case in.encoding == twoByte:
 		switch {
-		case (c&0xf0 == 0x40 || c&0xf0 == 0x90) && modRM&0xc7 == 5 && (in.has(0xf2) || in.has(0xf3)):
-			return "the kernel misses the operand of a conditional instruction behind a repetition prefix"
+		case modRM&0xc7 == 5 && (in.has(0xf2) && !known(c, afterF2) || in.has(0xf3) && !known(c, afterF3)):
+			return "the kernel misses the operand of an instruction that it does not know behind a repetition prefix"
 		case c == 0x05, c == 0x34:
 			return "a system call would return to the kernel's copy of the instruction"
 		case c == 0x00 && reg <= 1, c == 0x01 && memory && (reg <= 1 || reg == 4), c == 0x01 && reg == 4:
@@ -48,6 +51,24 @@ func (in *instruction) misjudged() string {
 		}
 	}
 	return ""
+}
+
+// Opcodes behind 0f that the kernel's decoder knows with these prefixes, as other
+// instructions than without, in arch/x86/lib/x86-opcode-map.txt. AMD has more: movntss.
+const (
+	afterF2 = "\x10\x11\x12\x2a\x2c\x2d\x51\x58\x59\x5a\x5c\x5d\x5e\x5f\x70\x7c\x7d\xc2\xd0\xd6\xe6\xf0"
+	afterF3 = "\x10\x11\x12\x16\x2a\x2c\x2d\x51\x52\x53\x58\x59\x5a\x5b\x5c\x5d\x5e\x5f\x6f\x70\x7e\x7f\xc2\xd6\xe6"
+)
+
+// known reports whether the decoder knows the operands of an opcode behind 0f and a prefix
+// with which it knows those opcodes: it also does where the prefix has no meaning.
+func known(opcode byte, with string) bool {
+	switch {
+	case opcode < 0x10, opcode >= 0x18 && opcode < 0x28, opcode >= 0x30 && opcode < 0x40, opcode >= 0x80 && opcode < 0x90,
+		opcode >= 0xa0 && opcode < 0xc2, opcode == 0xc3, opcode >= 0xc7 && opcode < 0xd0:
+		return true
+	}
+	return strings.IndexByte(with, opcode) >= 0
 }
 
 // takenFor returns as which instruction the kernel executes a vector instruction with

@@ -62,14 +62,21 @@ func findAccount(t testing.TB, names ...string) account {
 	return account{}
 }
 
+// findServer returns PostgreSQL's server; its other programs lie beside it.
+func findServer(t testing.TB) string {
+	t.Helper()
+	server := find(t, "postgresql", "/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/17/bin/postgres", "postgres")
+	if resolved, err := filepath.EvalSymlinks(server); err == nil {
+		server = resolved
+	}
+	return server
+}
+
 // startPostgres starts a server with pgbench's tables, which logs every
 // statement.
 func startPostgres(t testing.TB) *postgres {
 	t.Helper()
-	server := find(t, "postgresql", "/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/17/bin/postgres", "postgres")
-	if resolved, err := filepath.EvalSymlinks(server); err == nil {
-		server = resolved // the other programs lie beside it
-	}
+	server := findServer(t)
 	p := &postgres{t: t, bin: filepath.Dir(server), account: findAccount(t, "postgres", "nobody")}
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
