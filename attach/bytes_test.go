@@ -122,7 +122,9 @@ func TestBytes(t *testing.T) {
 	p, fire := bytesProvider(t, &provider.Options{Local: true, Recorder: &provider.Recorder{Dir: dir}})
 	o := own()
 	o.MaxString = 200
-	two := both(t, o, func(o *attach.Options) (*attach.Session, error) { return attach.Open(t.Context(), []string{"bytes:*"}, o) })
+	two := both(t, o, func(o *attach.Options) (*attach.Session, error) {
+		return attach.Open(t.Context(), []string{"bytes:*"}, o)
+	})
 	for _, s := range two {
 		defer s.Close()
 	}

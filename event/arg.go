@@ -14,6 +14,15 @@ var ErrTruncated = errors.New("truncated")
 // moment.
 var ErrFault = errors.New("memory not readable")
 
+// ErrNil is the Err of all arguments of a probe that has fired a record, a pointer to a
+// struct, that is nil. It wraps ErrFault.
+var ErrNil error = nilRecord{}
+
+type nilRecord struct{}
+
+func (nilRecord) Error() string { return "the record is nil" }
+func (nilRecord) Unwrap() error { return ErrFault }
+
 // Arg is one argument of an event, a field of a [Struct] or an element of a [List].
 type Arg struct {
 	// Name is the argument's name if the object names it, or package prototype does for
@@ -42,6 +51,10 @@ func (h Hex) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h), ni
 
 // Struct is the value of an argument that is a struct: its fields, in order.
 type Struct []Arg
+
+// IsNil reports whether the fields, such as the arguments of an event, are those of a record
+// that is nil: the Err of each is ErrNil.
+func (s Struct) IsNil() bool { return len(s) > 0 && s[0].Err == ErrNil }
 
 // List is the value of an array or a slice: its elements, which have no names.
 type List []Arg

@@ -18,6 +18,7 @@ type reading struct {
 	failed  uint64
 	strings []recordString
 	ipv4    uint64 // see notes.IPv4Register
+	fault   error  // of what could not be read
 }
 
 // set prepares r for decoding the fields of rec. It reuses the memory of r.
@@ -27,6 +28,9 @@ func (r *reading) set(s *shape.Shape, rec record.Record) error {
 	}
 	r.rec, r.failed = rec, s.Layout.Failed(rec)
 	r.strings = r.strings[:0]
+	if r.fault = ErrFault; s.Layout.IsNil(rec) {
+		r.fault = ErrNil
+	}
 	if s.IPv4 {
 		r.ipv4 = rec.Slot(shape.IPv4Slot)
 	}
@@ -69,7 +73,7 @@ func (r *reading) value(f *shape.Field, at, index int) (any, error) {
 		}
 		return r.stringValue(f, &r.strings[f.Index+index])
 	case r.failed&(1<<f.Read) != 0:
-		return nil, ErrFault
+		return nil, r.fault
 	}
 	here := []byte(r.rec[f.Offset+at:])
 	switch f.Source {
@@ -86,7 +90,7 @@ func (r *reading) value(f *shape.Field, at, index int) (any, error) {
 		return r.elements(f, f.Count, at, index), nil
 	case shape.FromCounted:
 		if r.failed&(1<<f.Counted) != 0 {
-			return nil, ErrFault // none were requested
+			return nil, r.fault // none were requested
 		}
 		n := binary.NativeEndian.Uint64(r.rec[f.Length:])
 		if n <= uint64(f.Count) {

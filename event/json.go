@@ -31,7 +31,7 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 // Integers are exact, also beyond 2^53; NaN, +Inf and -Inf are strings; bytes are
 // base64, identifiers hexadecimal digits; durations are nanoseconds, times RFC 3339 in UTC, addresses text, or null
 // for the zero address; a Struct is an object, a List an array, a pointer to nothing
-// null. "errors" names what is wrong within them by its path, as "peer.host" or
+// null. "args" is null if the program has fired a nil record. "errors" names what is wrong within them by its path, as "peer.host" or
 // "tags[1]", and is absent if nothing is. Events of functions have, behind their
 // name, "kind": "uprobe" or "uretprobe". "stack" is that of [Stack.AppendJSON], and
 // absent if the session does not ask for stacks; "stack_error" says why it is null,
@@ -74,12 +74,16 @@ func appendID(dst []byte, id int) []byte {
 	return strconv.AppendInt(dst, int64(id), 10)
 }
 
-// MarshalJSON returns the fields as one JSON object, with the values of [Event]'s.
+// MarshalJSON returns the fields as one JSON object, with the values of [Event]'s, or null
+// for a nil record.
 func (s Struct) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil), nil }
 
 // AppendJSON appends to dst what MarshalJSON returns: Struct(ev.Args) gives the
 // "args" of an event.
 func (s Struct) AppendJSON(dst []byte) []byte {
+	if s.IsNil() {
+		return append(dst, "null"...)
+	}
 	dst = append(dst, '{')
 	for i := range s {
 		if i > 0 {
@@ -95,6 +99,9 @@ func (s Struct) AppendJSON(dst []byte) []byte {
 // them, are missing or incomplete, by their paths: {"peer.host": why, "tags[1]":
 // why}. It appends nothing if all are complete.
 func (s Struct) AppendErrors(dst []byte) []byte {
+	if s.IsNil() {
+		return dst
+	}
 	start := len(dst)
 	for i := range s {
 		dst = s[i].appendErrors(dst, start, s[i].Name)

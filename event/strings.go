@@ -112,7 +112,7 @@ func stringLength(l *record.Layout, rec record.Record, str *record.String) uint6
 // stringError returns why a string could not be read, nil for a null pointer.
 func (r *reading) stringError(l *record.Layout, str *record.String) error {
 	if str.Sized || r.failed&(1<<str.Slot) != 0 {
-		return ErrFault
+		return r.fault
 	}
 	if r.rec.Slot(str.Slot) == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (r *reading) stringError(l *record.Layout, str *record.String) error {
 			return fmt.Errorf("its length is %d", n)
 		}
 	}
-	return ErrFault
+	return r.fault
 }
 
 // truncation says how much of a value there is.

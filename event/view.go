@@ -103,7 +103,7 @@ func (v *View) value(f *shape.Field, at, index int) Value {
 		}
 		return BytesValue(f.Kind, f.Meaning, t.bytes, t.err)
 	case r.failed&(1<<f.Read) != 0:
-		return Value{Err: ErrFault}
+		return Value{Err: r.fault}
 	}
 	here := r.rec[f.Offset+at:]
 	switch f.Source {
@@ -130,7 +130,7 @@ func (v *View) value(f *shape.Field, at, index int) Value {
 		return v.value(&f.Parts[0], at, index)
 	case shape.FromCounted:
 		if r.failed&(1<<f.Counted) != 0 {
-			return Value{Err: ErrFault}
+			return Value{Err: r.fault}
 		}
 	}
 	return Value{Kind: reader.Other}

@@ -46,7 +46,7 @@ func (p *Record[T]) Enabled() bool { return p.sem.Active() }
 
 // Fire passes the record to attached tracers. It copies nothing, unless there is a
 // [Text] in the record: tracers read r where it lies, before Fire returns. They see
-// the arguments of a nil r as unreadable.
+// that a nil r is nil.
 func (p *Record[T]) Fire(r *T) {
 	if p.sem.Active() {
 		p.fire(r)

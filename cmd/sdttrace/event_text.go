@@ -63,8 +63,12 @@ func appendProbe(dst []byte, ev *event.Event) []byte {
 	return printable.Append(append(dst, ':'), ev.Name)
 }
 
-// appendArgs appends arguments, with blanks between them.
+// appendArgs appends arguments, with blanks between them, or that there are none in a nil
+// record.
 func appendArgs(dst []byte, args []event.Arg) []byte {
+	if event.Struct(args).IsNil() {
+		return append(dst, "nil"...)
+	}
 	for i := range args {
 		if i > 0 {
 			dst = append(dst, ' ')

@@ -26,7 +26,7 @@ type Memory func(address uint64, b []byte) bool
 
 // Capture appends a record of an argument block in the format that BPF programs
 // write. slots has a value for each slot. What cannot be read is zero and marked as
-// failed, as is a block with fewer bytes than the layout has. Layouts with strings
+// failed, as is a block with fewer bytes than the layout has; one of none is nil. Layouts with strings
 // that are not Sized are for BPF programs only: such strings fail here.
 func (l *Layout) Capture(rec []byte, h *Header, slots []uint64, block []byte, memory Memory) []byte {
 	c := l.Begin(rec, h, slots, block)
@@ -78,6 +78,9 @@ func (l *Layout) Begin(rec []byte, h *Header, slots []uint64, block []byte) Capt
 		c.next = l.Reads()
 	case len(block) < int(l.Block):
 		c.failed |= 1 << l.BlockRead()
+		if len(block) == 0 {
+			c.failed |= 1 << NilBlock
+		}
 	default:
 		copy(c.area(), block[:l.Block])
 	}

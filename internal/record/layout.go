@@ -123,4 +123,16 @@ func (l *Layout) Failed(r Record) uint64 {
 	return uint64(binary.NativeEndian.Uint32(r[Failures:]))
 }
 
+// NilBlock is the bit that says, beside the one for the read of the block, that there is no
+// block: the program has passed a nil pointer. With as many reads as there are bits, the
+// last one that fails has that bit, too.
+const NilBlock = MaxBlockReads - 1
+
+// IsNil reports whether a record that has the whole fixed part is one of a nil pointer to a
+// block.
+func (l *Layout) IsNil(r Record) bool {
+	const none = 1 << NilBlock
+	return l.Block > 0 && l.Failed(r)&none != 0 && l.Failed(r)&(1<<l.BlockRead()) != 0
+}
+
 func pad(size uint32) uint32 { return (size + 7) &^ 7 }

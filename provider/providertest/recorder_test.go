@@ -139,7 +139,7 @@ func TestRecords(t *testing.T) {
 	ship.Fire(&shipment{})
 	ship.Fire(nil)
 	s.To, s.Boxes[0].X, s.Named[0].Name = "changed", 99, "changed"
-	const fault = "<nil>(memory not readable)"
+	const fault = "<nil>(the record is nil)"
 	check(t, rec.Events("ship"),
 		`rectestrecords:ship 1 "home" [{1 2} {3 4}] [{"a"} {""} {"ccc"}] 1970-01-01 00:00:01 +0000 UTC ::1 "file already exists" [{5 6} {7 8}] 0`,
 		`rectestrecords:ship 0 "" [] [] 0001-01-01 00:00:00 +0000 UTC invalid IP "" [{0 0} {0 0}] 0`,

@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/cilium/ebpf/asm"
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/internal/record"
+)
 
 // block is the argument block of a typed probe. The thread has just written it to
 // its stack, so it is resident: a record that needs nothing else can be reserved
@@ -33,6 +37,11 @@ func (g *generator) readBlock(mayCopy bool) {
 		g.emit(asm.Add.Imm(asm.R3, g.sig.BlockDisp))
 	}
 	g.readUser(load, int32(g.sig.Block), regRecord, g.inBlock(0), g.sig.BlockRead(), mayCopy)
+	some := g.newLabel("some")
+	load()
+	g.emit(asm.JNE.Imm(asm.R3, 0, some))
+	g.markError(record.NilBlock)
+	g.label(some)
 }
 
 // inBlock returns where in the record the byte at an offset from the start of the block lies.

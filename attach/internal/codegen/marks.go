@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/record"
 )
 
 // Marks say why a part of a group's key is missing. A missing part is zero. The
@@ -115,8 +116,8 @@ func (g *generator) whyMissing(in *Input) {
 	g.label(done)
 }
 
-// nilOnTheWay sets R3 to MarkNil and jumps to done if a pointer on the way to
-// offset off from the start of the block is nil. If the read of the pointer
+// nilOnTheWay sets R3 to MarkNil if the block is nil, or a pointer on the way to offset off
+// from the start of the block, and then jumps to done. If the read of the pointer
 // failed, the pointer is zero, and that read's failure counts.
 func (g *generator) nilOnTheWay(off uint32, done string) {
 	block := g.sig.BlockRead()
@@ -135,4 +136,9 @@ func (g *generator) nilOnTheWay(off uint32, done string) {
 		g.emit(asm.Mov.Imm(asm.R3, MarkNil), asm.Ja.Label(done))
 		g.label(further)
 	}
+	none := g.newLabel("none")
+	g.failedRead(record.NilBlock, none)
+	g.emit(asm.Ja.Label(done))
+	g.label(none)
+	g.emit(asm.Mov.Imm(asm.R3, MarkNil))
 }

@@ -212,6 +212,9 @@ func (r *reading) onTheWay(offset uint32) uint8 {
 			return codegen.MarkNil
 		}
 	}
+	if r.sig.IsNil(r.rec) {
+		return codegen.MarkNil
+	}
 	return codegen.MarkFault
 }
 

@@ -84,6 +84,9 @@ func heatRow(took time.Duration) int {
 // line returns arguments as text.
 func (p *Page) line(args []event.Arg) string {
 	var b []byte
+	if event.Struct(args).IsNil() {
+		return "nil"
+	}
 	for i := range args {
 		if i > 0 {
 			b = append(b, ' ')

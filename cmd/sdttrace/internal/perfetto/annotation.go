@@ -14,6 +14,9 @@ import (
 
 // appendArgs appends arguments as annotations of an event.
 func (w *Writer) appendArgs(dst []byte, args []event.Arg) []byte {
+	if event.Struct(args).IsNil() {
+		return w.appendNamed(dst, eventAnnotation, "record", &event.Arg{})
+	}
 	for i := range args {
 		dst = w.appendNamed(dst, eventAnnotation, args[i].Name, &args[i])
 	}
