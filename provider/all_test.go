@@ -79,6 +79,24 @@ func TestOptionsTwice(t *testing.T) {
 	load(t, p)
 }
 
+// TestOptionsOverridden checks that main mends libraries that disagree about options by
+// giving its own.
+func TestOptionsOverridden(t *testing.T) {
+	if cmd := tracee.Again(t); cmd != nil {
+		tracee.Pass(t, cmd)
+		return
+	}
+	p := provider.New("overridden", &provider.Options{Site: provider.SiteNop})
+	provider.New("overridden", &provider.Options{Dir: "/elsewhere"})
+	provider.NewProbe0(p, "a")
+	if err := provider.LoadAll(nil); err == nil {
+		t.Error("LoadAll without options reports nothing")
+	}
+	if err := errors.Join(provider.LoadAll(&provider.Options{}), provider.CloseAll()); err != nil {
+		t.Errorf("LoadAll with options: %v", err)
+	}
+}
+
 // TestNothing checks that nil and zero providers, groups and probes do nothing.
 func TestNothing(t *testing.T) {
 	var none *provider.Provider

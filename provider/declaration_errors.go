@@ -37,10 +37,21 @@ func (w *wrongs) add(name string, at sourceLine, err error) {
 }
 
 // report returns the errors. Those that were reported since the last Close stay until
-// the next.
-func (w *wrongs) report() (errs []error) {
+// the next. Options that LoadAll overrides are forgotten: main has mended them.
+func (w *wrongs) report() []error {
+	all.Lock()
+	overridden := all.opts != nil
+	all.Unlock()
+	w.list = remove(w.list, func(w *wrong) bool { return overridden && w.name == "" })
 	for _, wrong := range w.list {
 		wrong.earlier = false
+	}
+	return w.errors()
+}
+
+// errors returns the errors.
+func (w *wrongs) errors() (errs []error) {
+	for _, wrong := range w.list {
 		errs = append(errs, wrong.err)
 	}
 	if w.more > 0 {

@@ -28,10 +28,7 @@ func listen(p *Provider, listener tap.Listener) (tap.Source, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	errs := []error{p.err}
-	for _, w := range p.wrong.list {
-		errs = append(errs, w.err)
-	}
+	errs := append(p.wrong.errors(), p.err)
 	if err := join(errs...); err != nil {
 		return tap.Source{}, err
 	}

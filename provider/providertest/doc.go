@@ -24,4 +24,6 @@
 // Arguments are read when a probe fires. An event's time is that of [time.Now], also
 // in a bubble of package testing/synctest. Tests that record the same provider at
 // once see each other's events; see [Recorder.Own].
+//
+// [Check] finds wrong declarations, for a library's tests that fire nothing.
 package providertest

@@ -57,22 +57,32 @@ func ExampleRecorder_Reset() {
 	// 2
 }
 
-// Tests that run in parallel see each other's events. Own returns only their own.
+// Tests that run in parallel see each other's events. Own returns only their own, also of
+// goroutines that the test has started.
 func ExampleRecorder_Own() {
 	t, end := exampleTest()
 	defer end()
+	work := make(chan string)
+	go func() { // another test
+		for path := range work {
+			readFile(path)
+			work <- "done"
+		}
+	}()
 
 	rec := providertest.Record(t, files)
+	work <- "/of/another/test"
+	<-work
 	done := make(chan bool)
 	go func() {
-		readFile("/of/another/test")
+		readFile("/of/this/one")
 		close(done)
 	}()
 	<-done
-	readFile("/of/this/one")
 	for _, ev := range rec.Own("read_done") {
 		fmt.Println(ev.Args[0].Value)
 	}
+	close(work)
 	// Output: /of/this/one
 }
 

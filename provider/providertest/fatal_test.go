@@ -14,11 +14,15 @@ import (
 type failing struct {
 	testing.TB
 	fatal    string
+	err      string
 	cleanups []func()
 }
 
 func (f *failing) Helper()          {}
 func (f *failing) Cleanup(c func()) { f.cleanups = append(f.cleanups, c) }
+func (f *failing) Errorf(format string, args ...any) {
+	f.err += fmt.Sprintf(format, args...)
+}
 func (f *failing) Fatalf(format string, args ...any) {
 	f.fatal = fmt.Sprintf(format, args...)
 	runtime.Goexit()

@@ -1,7 +1,9 @@
 package providertest
 
 import (
+	"context"
 	"errors"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +22,8 @@ import (
 type Recorder struct {
 	t        testing.TB
 	provider string
+	mark     string // of the goroutines that the test has started
+	maker    string // the goroutine that called Record
 
 	mu     sync.Mutex
 	source tap.Source
@@ -33,6 +37,8 @@ type firing struct {
 	record    []byte
 	at        time.Time
 	goroutine string
+	bubble    string // of testing/synctest, "" for none
+	marks     string // of recorders
 }
 
 // Record records what the probes of p fire until the test and its subtests have
@@ -40,10 +46,11 @@ type firing struct {
 // watched: Enabled of each, of their groups and of p returns true.
 //
 // If a declaration is wrong, the test fails at once with the error that Load would
-// return. On an architecture without probes, the test is skipped.
+// return. If one is wrong that is made later, the test fails when it ends. On an
+// architecture without probes, the test is skipped.
 func Record(t testing.TB, p *provider.Provider) *Recorder {
 	t.Helper()
-	r := &Recorder{t: t, provider: p.Name(), probes: map[described]*probe{}}
+	r := &Recorder{t: t, provider: p.Name(), mark: newMark(), probes: map[described]*probe{}}
 	r.mu.Lock() // no firing is noted before there is a source
 	defer r.mu.Unlock()
 	source, err := listen(p, r.note)
@@ -54,16 +61,33 @@ func Record(t testing.TB, p *provider.Provider) *Recorder {
 		t.Fatalf("record provider %q: %v", r.provider, err)
 	}
 	r.source = source
-	t.Cleanup(source.Stop)
+	before := here()
+	r.maker, _ = goroutine()
+	pprof.SetGoroutineLabels(withMark(before, r.mark))
+	t.Cleanup(func() {
+		source.Stop()
+		if now, _ := goroutine(); now == r.maker {
+			pprof.SetGoroutineLabels(before)
+		}
+		if err := p.Check(); err != nil {
+			t.Errorf("record provider %q: %v", r.provider, err)
+		}
+	})
 	return r
 }
+
+// Context returns a context that makes work the test's own, see [Recorder.Own]: that of
+// goroutines on which [pprof.Do] or [pprof.SetGoroutineLabels] is called with the context,
+// or with one that is derived from it, and that of goroutines which these start.
+func (r *Recorder) Context(ctx context.Context) context.Context { return withMark(ctx, r.mark) }
 
 // note records a firing. The goroutine that fires calls it.
 func (r *Recorder) note(f tap.Fired) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.probe(described{f.Name, f.Signature})
-	n := firing{probe: p, at: time.Now().Round(0), goroutine: goroutine()}
+	n := firing{probe: p, at: time.Now().Round(0), marks: marks(here())}
+	n.goroutine, n.bubble = goroutine()
 	if p.err == nil {
 		n.record = f.Block.AppendRecord(nil, p.shape.Layout, &record.Header{PID: pid, TID: tid(), Comm: comm})
 	}
@@ -77,13 +101,25 @@ func (r *Recorder) Events(name string) []event.Event {
 	return r.of(name, func(*firing) bool { return true })
 }
 
-// Own returns those of [Recorder.Events] that the goroutine calling Own fired. Tests
-// that run in parallel see what any of them fires: Own separates their events if each
-// test itself calls the code that fires.
+// Own returns those of [Recorder.Events] that the test itself caused. Tests that run in
+// parallel see what any of them fires, and Own separates their events. A test's own are
+// what these goroutines fire:
+//
+//   - the one that calls Own,
+//   - those in the bubble of testing/synctest in which Own is called,
+//   - if it is called where Record was: those that this goroutine has started since, and
+//     those that they have started: a server of the test with its connections, for example,
+//   - if it is called where Record was: those that work with a [Recorder.Context].
+//
+// What other goroutines fire for the test cannot be told apart: those of a server or of
+// workers that tests share, unless they take the labels of a request's context, and timers
+// outside of bubbles.
 func (r *Recorder) Own(name string) []event.Event {
 	r.t.Helper()
-	own := goroutine()
-	return r.of(name, func(f *firing) bool { return f.goroutine == own })
+	own, bubble := goroutine()
+	return r.of(name, func(f *firing) bool {
+		return f.goroutine == own || bubble != "" && f.bubble == bubble || own == r.maker && marked(f.marks, r.mark)
+	})
 }
 
 // All returns what all probes of the provider fired, in the order of firing.

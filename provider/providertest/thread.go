@@ -13,11 +13,15 @@ var (
 	comm = filepath.Base(os.Args[0])
 )
 
-// goroutine returns the number of the goroutine that calls it. A stack trace is the
-// only source of this number.
-func goroutine() string {
-	var b [64]byte
-	trace := b[:runtime.Stack(b[:], false)]
-	number, _, _ := bytes.Cut(bytes.TrimPrefix(trace, []byte("goroutine ")), []byte(" "))
-	return string(number)
+// goroutine returns the number of the goroutine that calls it, and that of its bubble of
+// testing/synctest, "" for none. A stack trace is the only source of these numbers:
+//
+//	goroutine 7 [running, synctest bubble 6]:
+func goroutine() (number, bubble string) {
+	var b [128]byte
+	trace, _, _ := bytes.Cut(b[:runtime.Stack(b[:], false)], []byte("]"))
+	trace, inBubble, _ := bytes.Cut(bytes.TrimPrefix(trace, []byte("goroutine ")), []byte(", synctest bubble "))
+	first, _, _ := bytes.Cut(trace, []byte(" "))
+	inBubble, _, _ = bytes.Cut(inBubble, []byte(","))
+	return string(first), string(inBubble)
 }
