@@ -41,8 +41,10 @@ not their children; --exe and --comm select children, too.
 
 A program that copies its code to anonymous memory when it starts, for large pages,
 copies breakpoints with it, and ends by SIGTRAP. sdttrace refuses files that are
-known to do so, such as node where --use-largepages is possible, and reports
-processes that run copied code, in which no probe fires.
+known to do so, such as node where --use-largepages is possible, and programs whose
+calls of mprotect, mmap and mremap show it (on x86-64, where they are linked with the
+C library dynamically). It reports processes that run copied code, in which no probe
+fires. Another program that ends by SIGTRAP while it is traced must not be traced.
 
 uprobe:PATH:FUNC traces the entry of functions, uretprobe:PATH:FUNC their return.
 FUNC is compared with symbols and, for C++ and Rust, with names as the source has

@@ -79,7 +79,7 @@ func copierIn(o *operand.Object) string {
 			return by
 		}
 	}
-	return ""
+	return copyingCode(o)
 }
 
 // find returns the first of the words that it reads, a part at a time.
