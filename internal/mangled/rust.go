@@ -20,9 +20,17 @@ func plain(symbol string, options []demangle.Option) (text string, ok bool) {
 			return text, true
 		}
 	}
-	text, err := demangle.ToString(symbol, options...)
-	return text, err == nil
+	if !strings.HasPrefix(symbol, "_R") {
+		text, err := demangle.ToString(symbol, options...)
+		return text, err == nil
+	}
+	text, err := demangle.ToString(separated(symbol), options...)
+	return strings.TrimSuffix(nameless.Replace(text), "::"), err == nil
 }
+
+// nameless leaves out the separator in front of what has no name, as constructors of variants
+// (Option::Some) have none in their namespace.
+var nameless = strings.NewReplacer("::,", ",", "::>", ">", "::)", ")", "::]", "]", ":: as ", " as ")
 
 // underscored returns a symbol of Rust with another underscore before each identifier that
 // begins with one, since the demangler takes one for a separator.
