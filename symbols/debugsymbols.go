@@ -15,8 +15,6 @@ type debugSymbols struct {
 	elf  *safeelf.File   // the separate file that has it, nil if the object itself has
 }
 
-var errSplit = errors.New("-gsplit-dwarf puts functions into .dwo files, which are not read")
-
 // readDebug reads the object's debugging information, its own or that of a separate
 // file. What is malformed says nothing.
 func (o *object) readDebug() *debugSymbols {
@@ -36,7 +34,7 @@ func (o *object) readDebug() *debugSymbols {
 	}
 	if d.info != nil {
 		if d.info.Split() {
-			o.refuse(path, errSplit)
+			d.info.SetSplits(o.splits(path))
 		}
 		alt, err := debugfile.ByAltLink(file, path, o.resolver.debugDirs, o.trusted)
 		if alt != nil {

@@ -10,7 +10,8 @@
 //     files and lines included
 //   - DWARF 2 to 5, for C, C++, Rust and others: inlined functions, files and lines. It
 //     may be in the file or in a separate one, found by build-id or .gnu_debuglink,
-//     and share parts with others, as dwz does. Split DWARF (.dwo) is not read
+//     share parts with others, as dwz does, and be split (.dwo, FILE.dwp) if only root
+//     and this user can write the files
 //   - symbol tables: .symtab, of the file, of its separate debug file, or in
 //     .gnu_debugdata; .dynsym; the procedure linkage table
 //   - perf maps and jitdump files, of code that a process generates: the JVM, Node.js,

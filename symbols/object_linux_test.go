@@ -254,7 +254,12 @@ func TestRefused(t *testing.T) {
 		change  func(path string)
 		want    string
 	}{
-		"split": {[]string{"g++", "-O2", "-g", "-gsplit-dwarf"}, func(string) {}, "-gsplit-dwarf"},
+		"split": {[]string{"g++", "-O2", "-g", "-gsplit-dwarf"}, func(path string) {
+			files, _ := filepath.Glob(filepath.Dir(path) + "/*.dwo")
+			for _, f := range files {
+				os.Remove(f)
+			}
+		}, "-gsplit-dwarf"},
 		"lost alt": {[]string{"g++", "-O2", "-g"}, func(path string) {
 			link := filepath.Join(t.TempDir(), "link")
 			if err := os.WriteFile(link, []byte("/no/such.debug\x00aaaaaaaaaaaaaaaaaaaa"), 0o600); err != nil {

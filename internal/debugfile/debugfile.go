@@ -107,6 +107,17 @@ func ByAltLink(f *safeelf.File, path string, dirs []string, beside bool) (*File,
 	return nil, fmt.Errorf("%s, with build-id %s, has parts of its debugging information and is not found", name, id)
 }
 
+// ByPath opens the file at path if only root and this user can change it. It returns nil if there
+// is none.
+func ByPath(path string) *File {
+	d := open(path)
+	if d != nil && !procfs.Installed(d.File) {
+		d.Close()
+		return nil
+	}
+	return d
+}
+
 func open(path string) *File {
 	f, err := procfs.OpenFile(path)
 	if err != nil {

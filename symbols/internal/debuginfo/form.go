@@ -23,6 +23,9 @@ const (
 	attrDwoName        = 0x76
 	attrMIPSLinkage    = 0x2007
 	attrGNUDwoName     = 0x2130
+	attrGNUDwoID       = 0x2131
+	attrGNURangesBase  = 0x2132
+	attrGNUAddrBase    = 0x2133
 
 	formAddr          = 0x01
 	formBlock2        = 0x03

@@ -30,7 +30,9 @@ type Info struct {
 	index *span.Table
 	alt   *Info // the file that several share parts in, nil if there is none
 	held  int64
-	split bool
+
+	skeletons map[int]*skeleton // by the numbers of their units
+	splits    *Splits           // nil if nobody opens the files with their functions
 
 	info, abbrev, line, str, lineStr, ranges, rnglists, addr, strOffsets section
 
@@ -50,7 +52,8 @@ type unit struct {
 	addrBase  uint64
 	strBase   uint64
 	rangeBase uint64
-	hasBase   bool // whether rangeBase is known
+	hasBase   bool   // whether rangeBase is known
+	id        uint64 // of a skeleton, and of the unit with its functions
 }
 
 const noLines = ^uint64(0)
@@ -58,7 +61,7 @@ const noLines = ^uint64(0)
 // New reads which units f has and what code each is about. It returns nil if there is
 // no debugging information.
 func New(f *safeelf.File) (*Info, error) {
-	d := &Info{bo: f.ByteOrder, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}}
+	d := &Info{bo: f.ByteOrder, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}, skeletons: map[int]*skeleton{}}
 	for name, s := range map[string]*section{
 		".debug_info": &d.info, ".debug_abbrev": &d.abbrev, ".debug_line": &d.line, ".debug_str": &d.str,
 		".debug_line_str": &d.lineStr, ".debug_ranges": &d.ranges, ".debug_rnglists": &d.rnglists,
@@ -82,15 +85,12 @@ func New(f *safeelf.File) (*Info, error) {
 // SetAlt says which file has the parts that f shares with others (.gnu_debugaltlink).
 func (d *Info) SetAlt(alt *Info) { d.alt = alt }
 
-// Split reports whether functions are in other files (.dwo, .dwp), which are not read.
-func (d *Info) Split() bool { return d.split }
-
 // Size returns the number of bytes of memory that d takes, without its units.
 func (d *Info) Size() int64 {
 	if d == nil {
 		return 0
 	}
-	return d.held + int64(cap(d.units))*128 + d.index.Size() + maxShapes*16<<10 + maxDemangled*256
+	return d.held + int64(cap(d.units))*136 + int64(len(d.skeletons))*160 + d.index.Size() + maxShapes*16<<10 + maxDemangled*256
 }
 
 // readUnits reads the headers of units and the first entry of each.
@@ -140,7 +140,7 @@ func (d *Info) readUnits(f *safeelf.File) error {
 // known.
 func readHeader(b *buffer, off uint64) (u unit, ok bool) {
 	const (
-		compile, partial, skeleton = 1, 3, 4
+		compile, partial, skeleton, split = 1, 3, 4, 5
 	)
 	all := len(b.data)
 	n, size := b.length()
@@ -159,10 +159,10 @@ func readHeader(b *buffer, off uint64) (u unit, ok bool) {
 		typ := b.u8()
 		u.enc.addr = int(b.u8())
 		u.abbrev = b.uint(size)
-		if typ == skeleton {
-			b.u64() // the id of the file with the rest
+		if typ == skeleton || typ == split {
+			u.id = b.u64()
 		}
-		if typ != compile && typ != partial && typ != skeleton {
+		if typ != compile && typ != partial && typ != skeleton && typ != split {
 			return u, false
 		}
 	default:
@@ -175,6 +175,7 @@ func readHeader(b *buffer, off uint64) (u unit, ok bool) {
 // readRoot decodes the first entry of u, and appends the code that u is about.
 func (d *Info) readRoot(f *safeelf.File, u *unit, shape *abbrev, b *buffer, spans []span.Span) ([]span.Span, error) {
 	var low, high, ranges value
+	var sk skeleton
 	for i := range shape.specs {
 		s := &shape.specs[i]
 		v := u.enc.read(b, s)
@@ -194,7 +195,15 @@ func (d *Info) readRoot(f *safeelf.File, u *unit, shape *abbrev, b *buffer, span
 		case attrRnglistsBase:
 			u.rangeBase, u.hasBase = v.num, true
 		case attrDwoName, attrGNUDwoName:
-			d.split = true
+			sk.name = v
+		case attrCompDir:
+			sk.dir = v
+		case attrGNUDwoID:
+			u.id = v.num
+		case attrGNURangesBase:
+			sk.ranges = v.num
+		case attrGNUAddrBase:
+			u.addrBase = v.num
 		}
 	}
 	if b.failed {
@@ -202,6 +211,10 @@ func (d *Info) readRoot(f *safeelf.File, u *unit, shape *abbrev, b *buffer, span
 	}
 	if low.form != 0 {
 		u.low = d.address(u, low)
+	}
+	if sk.name.form != 0 {
+		sk.id = u.id
+		d.skeletons[len(d.units)] = &sk
 	}
 	id, limit := uint32(len(d.units)), maxRanges-len(spans)
 	before := limit

@@ -20,7 +20,7 @@ func (d *Info) code(u *unit, low, high, ranges value, limit *int) (raw []extent)
 		}
 		raw = d.list(&d.rnglists, off, limit, u, d.rnglist)
 	case ranges.form != 0:
-		raw = d.list(&d.ranges, ranges.num, limit, u, d.rangeList)
+		raw = d.list(&d.ranges, u.rangeBase+ranges.num, limit, u, d.rangeList)
 	case low.form != 0 && high.form != 0:
 		lo, hi := d.address(u, low), high.num
 		if high.isAddress() {

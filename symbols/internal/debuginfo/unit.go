@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -52,16 +53,31 @@ func (d *Info) Load(number int) (*Unit, error) {
 	if u.end-u.off > maxUnitSize {
 		return nil, errUnit
 	}
-	out := &Unit{info: d, unit: u, shapes: d.shapesOf(u), names: map[uint64]*name{}}
-	data := d.info.read(make([]byte, u.end-u.off), u.off)
-	if len(data) < int(u.header) {
+	info, of, comp := d, u, ""
+	var size int64
+	var missing error
+	if sk := d.skeletons[number]; sk != nil {
+		comp = d.string(u, sk.dir)
+		var split *Info
+		var whole *unit
+		if split, whole, size, missing = d.split(u, sk); split != nil {
+			info, of = split, whole
+		}
+		if of.end-of.off > maxUnitSize {
+			return nil, errUnit
+		}
+	}
+	out := &Unit{info: info, unit: of, shapes: info.shapesOf(of), names: map[uint64]*name{}}
+	data := info.info.read(make([]byte, of.end-of.off), of.off)
+	if len(data) < int(of.header) {
 		return nil, errUnit
 	}
-	b := buffer{data: data[u.header:], bo: d.bo}
-	comp := out.readFunctions(&b)
+	b := buffer{data: data[of.header:], bo: d.bo}
+	comp = cmp.Or(out.readFunctions(&b), comp)
 	var err error
 	out.lines, err = d.readLines(u, comp, number)
-	out.held = out.spans.Size() + int64(32*cap(out.functions)) + out.shapes.size
+	err = cmp.Or(err, missing)
+	out.held = out.spans.Size() + int64(32*cap(out.functions)) + out.shapes.size + size
 	if out.lines != nil {
 		out.held += out.lines.size()
 	}
