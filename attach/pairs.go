@@ -152,15 +152,26 @@ func (p *Pairs) All() iter.Seq2[Pair, error] {
 				err = endErr
 			}
 			pair.Took = time.Duration(end.Time() - start.Time())
-			p.received.Add(2)
-			return yield(pair, err) && (err == nil || pair.Start.Probe != nil && pair.End.Probe != nil)
+			whole := pair.Start.Probe != nil && pair.End.Probe != nil
+			if whole {
+				p.received.Add(2)
+			} else {
+				p.unread.Add(2)
+			}
+			return yield(pair, err) && (err == nil || whole)
 		})
 	}
 }
 
 // match returns the records of the pair that a record of the source completes, if it does.
-// They are valid until the next call. A record of a site that is not known counts as unread.
+// They are valid until the next call. A record that is damaged, or of a site that is not known,
+// counts as unread.
 func (p *Pairs) match(b []byte) (start, end record.Record, ok bool, err error) {
+	defer func() {
+		if err != nil {
+			p.unread.Add(p.events(b))
+		}
+	}()
 	end, err = record.Check(b)
 	if err != nil {
 		return nil, nil, false, err
@@ -229,8 +240,10 @@ func setTimes(start, end record.Record, started, elapsed uint64) {
 // recorded is two.
 func (p *stream) events(b []byte) uint64 {
 	rec, err := record.Check(b)
-	if err != nil {
-		return 1
+	if err != nil && p.tally != nil {
+		return 1 // most likely
+	} else if err != nil {
+		return 2
 	}
 	sites := p.sites.Load()
 	if number := rec.Site(); uint64(number) < uint64(len(sites.schemas)) {

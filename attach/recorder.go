@@ -107,6 +107,10 @@ func (r *Recorder) Write(w io.Writer, limits *RecordLimits) error {
 	r.records(func(b []byte, _ bool, err error) bool {
 		rec, short := record.Check(b)
 		if err = cmp.Or(err, short); err != nil {
+			if len(b) > 0 { // it was taken, and is not in the file
+				r.received.Add(^uint64(0))
+				r.unread.Add(1)
+			}
 			out.fail(err)
 			return false
 		}

@@ -164,3 +164,48 @@ func TestNap(t *testing.T) {
 		}
 	}
 }
+
+// TestDamagedPairs reads pairs whose records are damaged: each event is counted, as received or
+// as unread, and whole pairs are delivered.
+func TestDamagedPairs(t *testing.T) {
+	session, q := queued(t)
+	whole := append(append([]byte(nil), q.records[0]...), q.records[1]...)
+	whole = binary.NativeEndian.AppendUint64(whole, 5)
+	whole = binary.NativeEndian.AppendUint64(whole, 2)
+	whole = binary.NativeEndian.AppendUint64(whole, uint64(len(q.records[1])))
+	with := func(at int, value byte) []byte {
+		rec := append([]byte(nil), whole...)
+		rec[at] = value
+		return rec
+	}
+	for _, test := range []struct {
+		name             string
+		rec              []byte
+		pairs            int
+		received, unread uint64
+	}{
+		{"whole", whole, 1, 2, 0},
+		{"no header", whole[:record.HeaderSize-1], 0, 0, 2},
+		{"no footer", whole[:record.HeaderSize], 0, 0, 2},
+		{"a start that is too short", with(len(whole)-8, 1), 0, 0, 2},
+		{"a start that is too long", with(len(whole)-7, 9), 0, 0, 2},
+		{"an end of no site", with(record.Site, 9), 0, 0, 2},
+		{"a start of no site", with(len(q.records[0])+record.Site, 9), 0, 0, 2},
+	} {
+		p := &Pairs{stream{clock: session.clock, paired: true}}
+		p.layout = &bind.Layout{Pairs: &bind.PairLayout{Whole: true}}
+		p.attached, p.cancel, p.source, p.options = site.Unattached(nil), func() {}, &queue{records: [][]byte{test.rec}}, &settings{}
+		p.sites.Store(session.sites.Load())
+		pairs := 0
+		for pair, err := range p.All() {
+			if err == nil {
+				pairs++
+			} else if pair.Start.Probe != nil && pair.End.Probe != nil {
+				t.Errorf("%s: %v", test.name, err)
+			}
+		}
+		if received, unread := p.received.Load(), p.unread.Load(); pairs != test.pairs || received != test.received || unread != test.unread {
+			t.Errorf("%s: %d pairs, %d received, %d unread, want %+v", test.name, pairs, received, unread, test)
+		}
+	}
+}

@@ -254,15 +254,19 @@ func (s *Spans) All() iter.Seq2[Spanned, error] {
 			if err != nil {
 				return yield(out, err)
 			}
+			unread := func() {
+				s.received.Add(^uint64(0))
+				s.unread.Add(1)
+			}
 			rec, err := record.Check(b)
 			if err != nil {
+				unread()
 				return yield(out, err)
 			}
 			s.know(s.sites.Load())
 			number := rec.Site()
 			if uint64(number) >= uint64(len(s.matches)) || s.matches[number].schema == nil {
-				s.received.Add(^uint64(0))
-				s.unread.Add(1)
+				unread()
 				return true
 			}
 			at := &s.matches[number]
