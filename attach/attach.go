@@ -93,6 +93,9 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if err == nil {
 		err = t.maps.addSelection(o)
 	}
+	if err == nil && (o.condition != nil || layout != nil) {
+		err = t.maps.addFaults()
+	}
 	together := t.together()
 	if err == nil && (together || t.kind.Slow()) {
 		t.maps.Stopped, err = newSwitch(together)

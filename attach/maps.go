@@ -52,6 +52,14 @@ func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
 	return m, nil
 }
 
+// addFaults makes room for what conditions cannot read.
+func (m *maps) addFaults() (err error) {
+	if m.Faults, err = ebpf.NewMap(codegen.FaultsSpec()); err != nil {
+		return fmt.Errorf("create the map of faults: %w", err)
+	}
+	return nil
+}
+
 // addScratch creates the scratch memory.
 func (m *maps) addScratch(size int) (err error) {
 	if size == 0 {
@@ -106,7 +114,7 @@ func (m *maps) addProcesses(procs *process.Set) (err error) {
 func (m *maps) stop() error { return turn(m.Stopped, 1, 0) }
 
 func (m *maps) Close() error {
-	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs} {
+	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs, m.Faults} {
 		if e != nil {
 			e.Close()
 		}

@@ -47,9 +47,8 @@ type Spans struct {
 	stream
 	spans    []*spanMatch
 	filtered atomic.Uint64 // of what was recorded, that does not pass Options.Where
-	filter   tally.Filter
-	table    *siteTable // that matches are of
-	matches  []spanSite // by the numbers of sites
+	table    *siteTable    // that matches are of
+	matches  []spanSite    // by the numbers of sites
 }
 
 // spanMatch matches the starts and ends of a span.

@@ -147,6 +147,6 @@ func (t *tracing) addPairs(st *Stats, p *PairStats) {
 func (t *tracing) finishLocked() error {
 	st, err := t.countLocked()
 	runs, costErr := t.progs.count()
-	t.final, t.cost, t.closed = st, runs.cost, true
+	t.final, t.cost, t.faults, t.closed = st, runs.cost, t.countFaults(), true
 	return cmp.Or(err, costErr)
 }

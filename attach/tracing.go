@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/process"
@@ -46,6 +47,7 @@ type tracing struct {
 	local     *local        // nil if all events come via the kernel
 	code      *codeNames    // names that of stacks; nil if there are none
 	losses    *losses
+	filter    tally.Filter // of Spans
 
 	received, unread atomic.Uint64
 	added            atomic.Uint64 // the records that were taken to be added up
@@ -55,8 +57,9 @@ type tracing struct {
 	progs  programs
 	closed bool
 	final  Stats
-	cost   Cost      // at the end
-	pairs  PairStats // as last counted
+	cost   Cost                     // at the end
+	pairs  PairStats                // as last counted
+	faults map[codegen.Fault]uint64 // at the end
 
 	failure failure
 }

@@ -15,6 +15,27 @@ func printPlan(w io.Writer, plan attach.Plan) {
 	printRemarks(w, plan)
 }
 
+// maxFaultsShown bounds the faults that are named.
+const maxFaultsShown = 20
+
+// printFaults reports which arguments of the condition could not be read when events fired.
+func printFaults(w io.Writer, s tracer) {
+	faults := s.Faults()
+	for i := range faults {
+		f := &faults[i]
+		if i == maxFaultsShown {
+			fmt.Fprintf(w, "sdttrace: and %d more arguments that could not be read\n", len(faults)-i)
+			return
+		}
+		p, fate := &f.Site.Probe, "did not pass"
+		if f.Lost {
+			fate = "are lost"
+		}
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x: %d events %s, as %s could not be read: %v", kindPrefix(p), p.Provider, p.Name, p.Path, f.Site.Offset, f.Events, fate, f.Argument, f.Err)
+		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
+	}
+}
+
 // printRemarks reports why sites are not traced, what of their events cannot be computed, and
 // the other remarks of the plan, once per cause.
 func printRemarks(w io.Writer, plan attach.Plan) { printSome(w, plan, true) }

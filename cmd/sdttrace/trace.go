@@ -178,6 +178,7 @@ type tracer interface {
 	Plan() attach.Plan
 	Stats() (attach.Stats, error)
 	Refused() []error
+	Faults() []attach.Fault
 	PlanSince(n int) (attach.Plan, int)
 	Pending() int
 	Wait(context.Context) error
@@ -269,6 +270,7 @@ func (f *traceFlags) summarize(s tracer, stderr io.Writer) error {
 			return err
 		}
 	}
+	printFaults(stderr, s)
 	if err := f.printLost(stderr, s); err != nil {
 		return err
 	}

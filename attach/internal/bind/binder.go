@@ -120,6 +120,9 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	if err := b.bindCondition(sc, p); err != nil {
 		return nil, err
 	}
+	if regs, err := operand.HostRegisters(p.Machine, p.Class); err == nil && (sc.Sig.Condition != nil || b.Aggregate != nil) && b.attaches(s) {
+		sc.Sig.IP = regs.IP
+	}
 	if b.Aggregate != nil {
 		if err := b.Aggregate.bind(sc, s, key.role); err != nil {
 			return nil, err

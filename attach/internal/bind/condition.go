@@ -15,6 +15,7 @@ func bindCondition(expr *filter.Expr, sc *Schema, p *reader.Probe) error {
 			return filter.Value{}, err
 		}
 		sc.Sig.Inputs = append(sc.Sig.Inputs, in)
+		sc.compared = append(sc.compared[:len(sc.Sig.Inputs)-1:len(sc.Sig.Inputs)-1], name)
 		v := filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(sc.Sig.Inputs) - 1}
 		if enum := sc.enumOf(name); isString && enum != nil {
 			v.Names = enum

@@ -68,6 +68,7 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 }
 
 func (l *Layout) bindValue(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
+	sc.valued = l.Wanted.Value
 	if code.Value, err = sc.Input(p, l.Wanted.Value, false); err != nil {
 		return fmt.Errorf("%w: %w", ErrAggregation, err)
 	}

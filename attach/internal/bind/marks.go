@@ -72,20 +72,43 @@ func (l *Layout) MissingPart(key []byte, i int) (reason error, missing bool) {
 	if !l.marked() {
 		return nil, false
 	}
-	switch mark := codegen.MarkIn(key, len(l.Parts), i); mark {
-	case 0, codegen.MarkSign:
+	switch mark := codegen.MarkIn(key, len(l.Parts), i); {
+	case mark == 0 || mark == codegen.MarkSign:
 		return nil, false
-	case codegen.MarkFault:
-		return event.ErrFault, true
-	case codegen.MarkNil:
+	case mark == codegen.MarkNil:
 		return nil, true
-	case codegen.MarkNegative:
-		return errNegative, true
-	case codegen.MarkDivision:
-		return errDivision, true
+	case mark < codegen.MarkReason:
+		return markError(mark), true
 	default:
 		return l.reasons[mark-codegen.MarkReason], true
 	}
+}
+
+// markError returns what a mark says of any site.
+func markError(mark uint8) error {
+	switch mark {
+	case codegen.MarkNil:
+		return errNil
+	case codegen.MarkNegative:
+		return errNegative
+	case codegen.MarkDivision:
+		return errDivision
+	}
+	return event.ErrFault
+}
+
+var errNil = errors.New("its pointer, or one on the way to it, is NULL")
+
+// Fault returns the name of the argument that a fault is of, and what was wrong; "" if the
+// schema does not know.
+func (s *Schema) Fault(f *codegen.Fault) (name string, err error) {
+	if f.Input == codegen.ValueInput {
+		return s.valued, markError(f.Mark)
+	}
+	if f.Input < 0 || f.Input >= len(s.compared) {
+		return "", nil
+	}
+	return s.compared[f.Input], markError(f.Mark)
 }
 
 // Part returns part i of the key: where its number has the other sign than those of most

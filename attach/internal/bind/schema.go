@@ -26,6 +26,8 @@ type Schema struct {
 	local    bool
 	saved    bool // in a file
 	recorded site.Recorded
+	compared []string // names of the Inputs
+	valued   string   // the name of the aggregate's value
 	lacking  *lacking // nil unless the site is bound though something does not fit it
 	// onlyRecords says that what is bound is tested on records of a layout that is settled.
 	onlyRecords bool

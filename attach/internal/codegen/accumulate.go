@@ -73,8 +73,20 @@ func (g *generator) addToGroup(to exits) {
 	g.unlessMissing(to.lost)
 	key, at := g.keyAt(false)
 	g.groupKey(key, at)
+	fault := func() {}
 	if agg.Wanted.Value {
-		g.aggregateValue(to.lost)
+		counted := g.newLabel("unread")
+		unread, note := g.onFault(ValueInput, counted)
+		if unread == counted { // it cannot be
+			unread = to.lost
+		} else {
+			fault = func() {
+				note()
+				g.label(counted)
+				g.countFault(to.lost)
+			}
+		}
+		g.aggregateValue(to.lost, unread)
 	}
 	abandon, done := g.newLabel("abandon"), g.newLabel("done")
 	g.enter(to.lost)
@@ -91,6 +103,7 @@ func (g *generator) addToGroup(to exits) {
 		asm.Mov.Imm(asm.R2, 1), fetchAdd(asm.R1, asm.R2, CounterLeft),
 		asm.Ja.Label(to.done),
 	)
+	fault()
 }
 
 // countOnly counts the event as one that has fired, which is all that is asked for. There

@@ -12,8 +12,16 @@ func (g *generator) filter(unwanted string) {
 	if g.sig.Condition == nil {
 		return
 	}
-	wanted := g.newLabel("wanted")
-	g.condition(g.sig.Condition, wanted, unwanted)
+	wanted, no := g.newLabel("wanted"), unwanted
+	if g.mayFault() {
+		no = g.newLabel("unwanted")
+		g.noFault()
+	}
+	g.condition(g.sig.Condition, wanted, no)
+	if g.mayFault() {
+		g.label(no)
+		g.countFault(unwanted)
+	}
 	g.label(wanted)
 }
 
@@ -34,19 +42,32 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 		g.condition(c.Left, no, yes)
 	case filter.Match, filter.Miss:
 		in := &g.sig.Inputs[c.Value.Index]
-		g.loadString(in, int16(g.sig.stringArea()), no)
+		failed, fault := g.onFault(c.Value.Index, no)
+		g.loadString(in, int16(g.sig.stringArea()), failed)
 		g.cutString(regRecord, int16(g.sig.stringArea()), c.Prefix)
 		if c.Op == filter.Match {
 			g.match(c.Pattern, yes, no)
 		} else {
 			g.match(c.Pattern, no, yes)
 		}
+		fault()
 	default:
+		var faults []func()
+		failed := func(input int) string {
+			label, fault := g.onFault(input, no)
+			faults = append(faults, fault)
+			return label
+		}
 		if c.Steps != nil {
-			g.compute(c.Steps, g.sig.Inputs, func(int) string { return no })
+			g.compute(c.Steps, g.sig.Inputs, func(step int) string {
+				if c.Steps[step].Op != filter.Load {
+					return no // what is divided by zero
+				}
+				return failed(c.Steps[step].Value.Index)
+			})
 		} else {
 			in := &g.sig.Inputs[c.Value.Index]
-			g.loadInput(in, no)
+			g.loadInput(in, failed(c.Value.Index))
 			if in.Kind == reader.Float {
 				g.orderFloat(in, no)
 			}
@@ -56,6 +77,9 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 			jumps[jump{c.Op, c.Signed}].Reg(asm.R1, asm.R2, yes),
 			asm.Ja.Label(no),
 		)
+		for _, fault := range faults {
+			fault()
+		}
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 )
 
 // aggregateValue stores the value at stackLength, and the amount to add to the
-// sum at stackSum.
-func (g *generator) aggregateValue(lost string) {
+// sum at stackSum. It jumps to unread if there is no value.
+func (g *generator) aggregateValue(lost, unread string) {
 	agg := g.sig.Aggregate
 	in := &agg.Value
-	g.loadInput(in, lost)
+	g.loadInput(in, unread)
 	g.unlessExceeds(in, lost)
 	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R1, asm.DWord))
 	if in.Kind != reader.Float {

@@ -19,6 +19,7 @@ type Refs struct {
 	Processes *ebpf.Map            // by PID: when each one was started; nil for all processes
 	Lifetimes bool                 // processes are identified by when they were started, too
 	Selected  *Selected            // nil for all processes
+	Faults    *ebpf.Map            // see FaultsSpec; nil without a condition
 
 	// For aggregates:
 	Groups    [2]*ebpf.Map // programs update one while the other is read

@@ -30,6 +30,8 @@ type Signature struct {
 	// that it compares: a Value's Index is one of Inputs.
 	Condition *filter.Condition
 	Inputs    []Input
+	// IP is where the context has the address of the site, for faults of the condition.
+	IP int16
 
 	// Sample is N to record one in N of the events that pass, by chance; 0 and 1 mean all.
 	Sample int

@@ -1,6 +1,8 @@
 package tally
 
 import (
+	"sync"
+
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/internal/record"
@@ -8,15 +10,62 @@ import (
 )
 
 // Filter tests the conditions of signatures. One goroutine at a time may use it.
-type Filter struct{ reading reading }
+type Filter struct {
+	reading reading
+	Faults  Faults // of records that did not pass
+}
+
+// Faults counts what conditions could not read. Any number of goroutines may use it.
+type Faults struct {
+	mu sync.Mutex
+	n  map[codegen.Fault]uint64
+}
+
+// maxFaults bounds the faults that are told apart.
+const maxFaults = 1024
+
+func (f *Faults) add(fault codegen.Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n == nil {
+		f.n = map[codegen.Fault]uint64{}
+	}
+	if _, known := f.n[fault]; known || len(f.n) < maxFaults {
+		f.n[fault]++
+	}
+}
+
+// AddTo adds how often there was each fault.
+func (f *Faults) AddTo(all map[codegen.Fault]uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for fault, n := range f.n {
+		all[fault] += n
+	}
+}
 
 // Passes reports whether a record passes the condition of its signature. A record
 // that is not whole passes, so that its decoder says what is wrong.
 func (f *Filter) Passes(sig *codegen.Signature, rec record.Record) bool {
-	return sig.Condition == nil || !f.reading.set(sig, rec) || f.reading.passes()
+	if sig.Condition == nil || !f.reading.set(sig, rec) || f.reading.passes() {
+		return true
+	}
+	f.reading.noteFault(&f.Faults)
+	return false
 }
 
-func (r *reading) passes() bool { return r.sig.Condition == nil || r.sig.Condition.Holds(r.operand) }
+func (r *reading) passes() bool {
+	r.fault = codegen.Fault{Input: -1}
+	return r.sig.Condition == nil || r.sig.Condition.Holds(r.operand)
+}
+
+// noteFault counts what could not be read of a record that did not pass, if that is so.
+func (r *reading) noteFault(faults *Faults) {
+	if r.fault.Input >= 0 {
+		r.fault.Site = r.rec.Site()
+		faults.add(r.fault)
+	}
+}
 
 // operand returns a value that a condition compares.
 func (r *reading) operand(v filter.Value) filter.Operand {
@@ -25,16 +74,25 @@ func (r *reading) operand(v filter.Value) filter.Operand {
 	case filter.String, filter.Address, filter.NetIP, filter.Hex:
 		b, length, ok := r.str(in)
 		if !ok {
+			r.fails(v.Index)
 			return filter.Operand{}
 		}
 		return filter.StringOperand(b, length > uint64(len(b)))
 	}
 	bits, ok := r.number(in)
 	if !ok {
+		r.fails(v.Index)
 		return filter.Operand{}
 	}
 	if in.Kind == reader.Float {
 		bits = float(bits, in.Size)
 	}
 	return filter.NumberOperand(bits)
+}
+
+// fails notes that an input could not be read.
+func (r *reading) fails(input int) {
+	if in := &r.sig.Inputs[input]; in.Source != codegen.InputMissing { // which is said of the site
+		r.fault = codegen.Fault{Input: input, Mark: r.mark(in)}
+	}
 }

@@ -21,6 +21,7 @@ type reading struct {
 	failed  uint64
 	probe   int           // stands for the probe in keys
 	elapsed uint64        // since the start, of an end
+	fault   codegen.Fault // of the condition
 	address [16]byte      // memory for one as a string
 	folded  []byte        // memory for the result of a function
 	stack   symbols.Calls // with memory for the next one

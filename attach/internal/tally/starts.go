@@ -97,7 +97,7 @@ func (t *Tally) start() {
 	} else {
 		t.starts.pending++
 	}
-	*s = start{waits: true, unwanted: !r.passes(), at: r.rec.Time(), kept: s.kept}
+	*s = start{waits: true, unwanted: t.unwanted(), at: r.rec.Time(), kept: s.kept}
 	switch {
 	case agg.Whole:
 		s.kept = append(s.kept[:0], r.rec...)
@@ -149,7 +149,7 @@ func (t *Tally) match() (kept []byte, ok bool) {
 	case !s.waits: // more nested than there is room for
 		t.counts.Unstarted++
 		return nil, false
-	case s.unwanted || !r.passes():
+	case s.unwanted || t.unwanted():
 		t.counts.Dropped++
 		t.counts.Filtered++
 		return nil, false
@@ -183,4 +183,13 @@ func recall(agg *codegen.Aggregate, key, kept []byte) {
 			setMark(key[agg.Marks:], i, codegen.MarkIn(kept, len(from), j))
 		}
 	}
+}
+
+// unwanted reports whether the event that is being read does not pass.
+func (t *Tally) unwanted() bool {
+	if t.reading.passes() {
+		return false
+	}
+	t.reading.noteFault(&t.Faults)
+	return true
 }

@@ -29,6 +29,8 @@ type Tally struct {
 	// as Unwind is.
 	Torn func(from, to uint64, pid int) bool
 
+	Faults Faults // of conditions
+
 	mu      sync.Mutex // of what follows
 	counts  Counts
 	groups  map[string][]uint64
@@ -71,6 +73,7 @@ func (t *Tally) Add(sig *codegen.Signature, rec record.Record, probe int) {
 	case agg.Role == codegen.RoleEnd:
 		t.end()
 	case !r.passes():
+		r.noteFault(&t.Faults)
 		t.counts.Filtered++
 	default:
 		t.add(t.buffer(agg.KeySize))
@@ -100,6 +103,10 @@ func (t *Tally) add(key []byte) {
 		}
 	}
 	if !ok {
+		if _, read := t.reading.number(&agg.Value); agg.Wanted.Value && !agg.Missing() && !read {
+			t.reading.fault = codegen.Fault{Input: codegen.ValueInput, Mark: t.reading.mark(&agg.Value)}
+			t.reading.noteFault(&t.Faults)
+		}
 		t.counts.Lost++
 		return
 	}

@@ -1,0 +1,93 @@
+package attach
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/site"
+)
+
+// Fault is an argument that [Options.Where] compares, and that could not be read when events
+// fired, so that these did not pass, or one that an [Aggregate] adds up.
+type Fault struct {
+	Site     Site   // where they fired
+	Argument string // its name in the condition, or the aggregation
+	Lost     bool   // it is the aggregation's, and the events are lost
+	Err      error  // why it could not be read
+	Events   uint64 // part of Stats.Lost or Stats.Filtered; that many, or more if very many faults differ
+}
+
+// Faults returns what conditions and sums could not read until now. What a site cannot read at all is
+// among its [Site.Uncomputed].
+func (t *tracing) Faults() []Fault {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.faults
+	if !t.closed {
+		all = t.countFaults()
+	}
+	table := t.sites.Load()
+	if table == nil || t.attached == nil {
+		return nil
+	}
+	var out []Fault
+	for fault, n := range all {
+		if int(fault.Site) >= len(table.schemas) || table.schemas[fault.Site] == nil {
+			continue
+		}
+		name, err := table.schemas[fault.Site].Fault(&fault)
+		if name == "" {
+			continue
+		}
+		out = append(out, Fault{Site: t.faultSite(table, &fault), Argument: name, Lost: fault.Input == codegen.ValueInput, Err: err, Events: n})
+	}
+	slices.SortFunc(out, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(b.Events, a.Events), cmp.Compare(a.Site.Offset, b.Site.Offset), cmp.Compare(a.Argument, b.Argument))
+	})
+	return out
+}
+
+// faultSite returns the site of a fault. Sites of one probe share a number in aggregates, and are
+// told apart by their addresses within a page.
+func (t *tracing) faultSite(table *siteTable, fault *codegen.Fault) (found Site) {
+	p := table.probes[fault.Site]
+	found = Site{Probe: *p, Path: p.Path, Offset: p.Offset}
+	t.attached.LookAt(0, func(plan site.Plan) {
+		for i := range plan {
+			s := &plan[i]
+			same := s.Probe.Location == p.Location && s.Probe.Path == p.Path
+			if fault.Low != 0 {
+				same = uint32(s.Offset&0xfff) == fault.Low
+			}
+			if same && site.Name(&s.Probe) == site.Name(p) && s.Reason == nil {
+				found = Site(s.Snapshot())
+				return
+			}
+		}
+	})
+	return found
+}
+
+// countFaults returns how often there was each fault. t.mu is locked.
+func (t *tracing) countFaults() map[codegen.Fault]uint64 {
+	all := map[codegen.Fault]uint64{}
+	if t.maps != nil && t.maps.Faults != nil {
+		var key [4]uint32
+		var n uint64
+		for faults := t.maps.Faults.Iterate(); faults.Next(&key, &n); {
+			all[codegen.FaultOf(key)] += n
+		}
+	}
+	if t.tally != nil {
+		t.tally.Faults.AddTo(all)
+	}
+	t.filter.Faults.AddTo(all)
+	if t.local != nil {
+		t.local.filter.Faults.AddTo(all)
+		if t.local.recordings != nil {
+			t.local.recordings.filter.Faults.AddTo(all)
+		}
+	}
+	return all
+}
