@@ -20,7 +20,7 @@ import (
 // Typed readers show the bytes of an array, such as a trace.TraceID or uuid.UUID, as
 // hexadecimal digits, and those of a slice as they are. [Hex] and [UTF8] are slices that
 // are shown otherwise, and id[:] is an array as plain bytes. A net.IP is shown as an
-// address, a json.RawMessage as text.
+// address, a net.HardwareAddr as digits, a json.RawMessage as text.
 type Arg interface {
 	orUseErrorStringerAsOrAddr |
 		time.Time | IP | Text |

@@ -50,8 +50,11 @@ func formOfName(t reflect.Type) form {
 	switch pkg := t.PkgPath(); {
 	case pkg == "encoding/json" || pkg == "encoding/json/jsontext":
 		return formText
-	case pkg == "net" && t.Name() == "IP":
+	case pkg != "net":
+	case t.Name() == "IP":
 		return formAddress
+	default:
+		return formHex // HardwareAddr, IPMask
 	}
 	return formOfType
 }

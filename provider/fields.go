@@ -41,6 +41,9 @@ func newRecordSignature(t reflect.Type) (*signature, error) {
 		}
 		typ = nil
 	}
+	if t.Size() == 0 {
+		typ = nil // tracers read no blocks of no bytes
+	}
 	// The key is the description, not t, since types of the same name may differ.
 	return &signature{key: "struct " + d.key.String(), note: strings.Join(d.note, " "), typ: typ, ipv4: d.refs.ipv4, texts: d.texts}, nil
 }
@@ -332,7 +335,7 @@ func converter(t reflect.Type) string {
 	case t.Name() == "error" && t.PkgPath() == "":
 		return "Error"
 	}
-	return "Stringer or As"
+	return "Error, Stringer or As"
 }
 
 // scalarKind returns the kind of a number or bool.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/provider/providertest"
 )
 
 type (
@@ -31,6 +32,24 @@ type (
 	Code           uint8
 	Generic[T any] struct{ Value T }
 )
+
+// TestNoBytes checks that a record whose fields have no bytes is one without arguments.
+func TestNoBytes(t *testing.T) {
+	p := newProvider("nobytes")
+	r := provider.NewRecord[struct {
+		A [0]byte
+		B struct{}
+	}](p, "r")
+	load(t, p)
+	rec := providertest.Record(t, p)
+	r.Fire(new(struct {
+		A [0]byte
+		B struct{}
+	}))
+	if all := rec.Events("r"); len(all) != 1 || len(all[0].Args) != 0 {
+		t.Errorf("events %v, want one without arguments", all)
+	}
+}
 
 // TestPromoted checks which fields of embedded structs are fields of the record: those that
 // package encoding/json has.

@@ -163,7 +163,7 @@ func TestRecordRefused(t *testing.T) {
 		}, `argument name "a-b" is not a C identifier`},
 		{func(p *provider.Provider) { provider.NewRecord[struct{ E error }](p, "a") }, "set by provider.Error, or leave it out"},
 		{func(p *provider.Provider) { provider.NewRecord[struct{ M map[string]int }](p, "a") }, "set by provider.As, or leave it out"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ S fmt.Stringer }](p, "a") }, "set by provider.Stringer or As, or leave it out"},
+		{func(p *provider.Provider) { provider.NewRecord[struct{ S fmt.Stringer }](p, "a") }, "set by provider.Error, Stringer or As, or leave it out"},
 		{func(p *provider.Provider) { provider.NewRecord[struct{ a, b int }](p, "a") }, "has no exported fields: export some"},
 		{func(p *provider.Provider) {
 			provider.NewRecord[struct {

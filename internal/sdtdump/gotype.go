@@ -41,6 +41,10 @@ func (t *goType) field(f *reader.Field, depth int) {
 	case reader.String:
 		t.WriteString("string")
 	case reader.Bytes:
+		if f.Meaning == reader.Hex {
+			t.WriteString("provider.Hex")
+			return
+		}
 		t.WriteString("[]byte")
 	case reader.Other:
 		if p, ok := btf.UnderlyingType(f.Type).(*btf.Pointer); ok && f.LenOffset != 0 {

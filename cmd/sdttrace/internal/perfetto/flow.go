@@ -1,7 +1,9 @@
 package perfetto
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/hex"
 
 	"github.com/go-usdt/usdt/event"
 )
@@ -23,9 +25,12 @@ func (w *Writer) appendFlows(dst []byte, args, end []event.Arg) []byte {
 		}
 		// Other programs may have other types for it: the text of the value counts.
 		w.other = append(append(w.other[:0], path...), 0)
-		if s, ok := a.Value.(string); ok {
-			w.other = append(w.other, s...)
-		} else {
+		switch v := a.Value.(type) {
+		case string:
+			w.other = append(w.other, v...)
+		case event.Hex:
+			w.other = hex.AppendEncode(w.other, v)
+		default:
 			w.other = a.AppendJSON(w.other)
 		}
 		dst = appendFixed(dst, eventFlow, hash(w.other)|1) // 0 is none
@@ -44,6 +49,8 @@ func isNone(a *event.Arg) bool {
 		return v == 0
 	case int64:
 		return v == 0
+	case event.Hex:
+		return len(bytes.Trim(v, "\x00")) == 0
 	}
 	return false
 }

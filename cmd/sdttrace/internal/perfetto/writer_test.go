@@ -120,12 +120,16 @@ func TestFlows(t *testing.T) {
 		w.Slice(fired(3, 3, 5, "d_start"), fired(3, 3, 30, "d_done", arg("id", uint64(7))), false)
 		w.Event(fired(1, 1, 40, "e", arg("peer", event.Struct{arg("id", "9")})))
 		w.Event(fired(1, 1, 50, "f", arg("peer", event.Struct{arg("id", "9")}), arg("id", "8")))
+		w.Event(fired(1, 1, 60, "g", arg("id", event.Hex{0x8c, 0x17})))
+		w.Event(fired(2, 2, 70, "h", arg("id", "8c17")))
+		w.Event(fired(1, 1, 80, "i", arg("id", event.Hex{0, 0})))
+		w.Event(fired(2, 2, 90, "j", arg("id", event.Hex{0, 0})))
 	})
 	var got []string
 	for _, f := range trace.Flows {
 		got = append(got, f[0].Name+" "+f[1].Name)
 	}
-	if want := []string{"p:a p:d", "p:d p:b", "p:c p:f", "p:e p:f"}; !slices.Equal(got, want) {
+	if want := []string{"p:a p:d", "p:d p:b", "p:c p:f", "p:e p:f", "p:g p:h"}; !slices.Equal(got, want) {
 		t.Errorf("arrows %q, want %q", got, want)
 	}
 }
