@@ -9,11 +9,6 @@ type Hex []byte
 // UTF8 is an argument, or a field of a [Record], whose bytes are text.
 type UTF8 []byte
 
-var (
-	hexType  = reflect.TypeFor[Hex]()
-	utf8Type = reflect.TypeFor[UTF8]()
-)
-
 // Array is the set of arrays of bytes that can be arguments. Longer ones are passed as
 // a[:], or as Hex(a[:]).
 type Array interface {
@@ -39,22 +34,18 @@ const (
 	formAddress             // an IP address, of which IPv4 ones may have 16 bytes
 )
 
-// formOfName returns the form of a slice of bytes by the type's name.
+// formOfName returns the form of a slice of bytes by the type's name: variables for Hex and
+// UTF8 would have the linker keep their types.
 func formOfName(t reflect.Type) form {
-	switch t {
-	case hexType:
-		return formHex
-	case utf8Type:
-		return formText
-	}
 	switch pkg := t.PkgPath(); {
 	case pkg == "encoding/json" || pkg == "encoding/json/jsontext":
 		return formText
-	case pkg != "net":
-	case t.Name() == "IP":
+	case pkg == "net" && t.Name() == "IP":
 		return formAddress
-	default:
-		return formHex // HardwareAddr, IPMask
+	case pkg == "net" || pkg == textType.PkgPath() && t.Name() == "Hex": // HardwareAddr, IPMask
+		return formHex
+	case pkg == textType.PkgPath(): // UTF8
+		return formText
 	}
 	return formOfType
 }
