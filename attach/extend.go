@@ -21,7 +21,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 			return
 		}
 		plan.Refuse(err)
-		t.attached.Adopt(site.Unattached(plan))
+		t.attached.Adopt(t.dropWithdrawn(site.Unattached(plan)))
 	}
 	claimed, err := t.local.claim(ctx, plan, t.discover.Forget)
 	if err != nil {
@@ -47,7 +47,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	if t.maps == nil {
 		t.losses.unseen(began, processesOf(plan, since))
 		noteLate(plan, since)
-		t.attached.Adopt(site.Unattached(plan))
+		t.attached.Adopt(t.dropWithdrawn(site.Unattached(plan)))
 		return
 	}
 	m := *t.maps
@@ -85,7 +85,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	}
 	t.sharing.Follow(plan, followers)
 	noteLate(plan, since)
-	if err := t.attached.Adopt(more); err != nil {
+	if err := t.attached.Adopt(t.dropWithdrawn(more)); err != nil {
 		t.fail(err)
 	}
 }

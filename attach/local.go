@@ -156,6 +156,21 @@ func ofProvider(p *reader.Probe) bool {
 	return p.Type != nil && p.Type.Record.Flags&notes.GoroutineRegister != 0
 }
 
+// dropWithdrawn leaves out sites of processes that have withdrawn their offer while they were
+// to be watched. The search finds them again.
+func (t *tracing) dropWithdrawn(more *site.Attachment) *site.Attachment {
+	if t.local != nil {
+		more.Drop(func(s *site.Site) bool {
+			withdrawn := s.Local && (errors.Is(s.Reason, rendezvous.ErrNotOffered) || errors.Is(s.Reason, os.ErrProcessDone))
+			if withdrawn {
+				t.discover.Leave(s.Owner())
+			}
+			return withdrawn
+		})
+	}
+	return more
+}
+
 // connect begins a session with a process unless there is one.
 func (l *local) connect(ctx context.Context, pid int) error {
 	if err, known := l.refusals[pid]; known {
@@ -211,6 +226,7 @@ func (l *local) awaitLoads(s *shared) {
 			return
 		}
 		began := time.Now()
+		s.reloaded.Store(true)
 		l.loaded()
 		// A process may say so all the time. It gets a tenth of this one's.
 		select {
@@ -300,21 +316,49 @@ func (t *tracing) scanOffers() (any bool, err error) {
 	return len(f.procs.PIDs) > 0, err
 }
 
-// leaveEnded makes the sites of processes whose sessions have ended leave the plan.
-func (t *tracing) leaveEnded() error {
+// leaveEnded makes the search find anew the files whose sites sessions had that are gone,
+// except those that the process's present session has. A process that has published probes is
+// asked again for its sites: found anew are the files of those that were not there before.
+func (t *tracing) leaveEnded() (anew []discover.Owner) {
 	if t.local == nil {
 		return nil
 	}
-	var ended []discover.Owner
-	for _, s := range t.local.takeEnded() {
-		t.discover.Forget(s.pid) // it may offer its probes again
-		again := t.local.of(s.pid)
-		for _, o := range s.owners {
-			if again == nil || !slices.Contains(again.owners, o) {
-				ended = append(ended, o)
-			}
+	for _, s := range t.local.sessions() {
+		switch gone := s.isGone(); {
+		case gone && !s.left:
+			s.left = true
+			anew = append(anew, t.local.others(s)...)
+		case !gone && s.reloaded.Swap(false):
+			anew = append(anew, s.rewatch()...)
 		}
 	}
-	t.numbers.take(ended)
-	return t.attached.Retire(ended)
+	for _, o := range anew {
+		t.discover.Leave(o)
+	}
+	return anew
+}
+
+// others returns the files with which the sites of a session end that is gone, except those
+// that the process's present session has.
+func (l *local) others(s *shared) []discover.Owner {
+	present := l.of(s.pid)
+	return slices.DeleteFunc(slices.Clone(s.owners), func(o discover.Owner) bool {
+		return present != nil && slices.Contains(present.owners, o)
+	})
+}
+
+// leave makes processes record no more at the sites of files that they have closed. l may be
+// nil.
+func (l *local) leave(files []discover.Owner) {
+	if l == nil || len(files) == 0 {
+		return
+	}
+	l.mu.Lock()
+	all := l.all
+	l.mu.Unlock()
+	for _, s := range all {
+		if !s.isGone() {
+			s.leave(files) // of one that does not answer no event comes
+		}
+	}
 }

@@ -106,6 +106,9 @@ func (l *local) watchProcess(pid int, places []int, plan site.Plan, schemas []*b
 		} else {
 			plan[i].Attached, plan[i].Reason = refused[j] == nil, refused[j]
 		}
+		if there := plan[i].Attached; there || refused[j] == rendezvous.NotThere {
+			process.asked = append(process.asked, askedSite{sites[j], plan[i].Owner(), there})
+		}
 	}
 	return nil
 }

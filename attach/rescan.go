@@ -67,9 +67,7 @@ func (t *tracing) scan() (found scanned, err error) {
 			return found, err
 		}
 	}
-	if err := t.leaveEnded(); err != nil {
-		return found, err
-	}
+	found.stranded = append(found.stranded, t.leaveEnded()...)
 	if any, err := t.scanOffers(); err != nil || !any {
 		return found, err
 	}
@@ -93,6 +91,7 @@ func (t *tracing) attachMore(ctx context.Context, found scanned) {
 		t.extend(ctx, plan, found.since)
 	}
 	ended := append(t.discover.Ended, t.sharing.Leave(t.discover.Ended, t.procs)...)
+	t.local.leave(ended)
 	if err := t.attached.Retire(ended); err != nil {
 		t.fail(err)
 	}

@@ -46,7 +46,7 @@ type rings struct {
 	closed bool       // processes are added no more
 	all    []*shared  // replaced when it changes
 	past   Stats      // of processes that are gone
-	ended  []*shared  // those, until takeEnded
+	ended  []*shared  // those, until sessions returns them
 	fail   func(error)
 }
 
@@ -352,13 +352,13 @@ func (r *rings) leave(s *shared, reason error) {
 	}
 }
 
-// takeEnded returns the processes that are gone since the last call.
-func (r *rings) takeEnded() []*shared {
+// sessions returns the sessions with processes, and those that have left since the last call.
+func (r *rings) sessions() []*shared {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ended := r.ended
+	all := slices.Concat(r.ended, r.all)
 	r.ended = nil
-	return ended
+	return all
 }
 
 // add adds a process. It returns an error if nothing is recorded any more.

@@ -2,6 +2,7 @@ package attach
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync/atomic"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -17,12 +18,53 @@ type shared struct {
 	pid   int
 	sites atomic.Pointer[[]localSite] // by their numbers in the ring
 
-	owners []discover.Owner // with which its sites end; the search for sites has them
+	owners   []discover.Owner // with which its sites end; the search for sites has them
+	asked    []askedSite      // that are there, or were or may be while a provider is loaded
+	reloaded atomic.Bool      // it has published probes
+	left     bool             // the search finds its sites again
 
 	read     uint64 // records taken from the ring
 	held     bool   // left out of the last round
 	filtered atomic.Uint64
 	strange  atomic.Uint64 // records that no site has
+}
+
+// askedSite is what a process was asked to record at.
+type askedSite struct {
+	rendezvous.Site
+	owner discover.Owner
+	there bool // or the process had closed its provider already
+}
+
+// rewatch asks the process again for all sites: those that it has closed and loaded again
+// record no more. It returns the files of sites that were not there before.
+func (s *shared) rewatch() (there []discover.Owner) {
+	sites := make([]rendezvous.Site, len(s.asked))
+	for i := range sites {
+		sites[i] = s.asked[i].Site
+	}
+	refused, _ := s.Watch(sites) // of a process that does not answer no event comes
+	for i, why := range refused {
+		if a := &s.asked[i]; why == nil && !a.there && !slices.Contains(there, a.owner) {
+			there = append(there, a.owner)
+		}
+	}
+	s.asked = slices.DeleteFunc(s.asked, func(a askedSite) bool { return slices.Contains(there, a.owner) })
+	return there
+}
+
+// leave makes the process record no more at the sites of files that it has closed. Else it
+// would take a file of the same contents for the one that it has closed.
+func (s *shared) leave(files []discover.Owner) error {
+	var numbers []uint32
+	s.asked = slices.DeleteFunc(s.asked, func(a askedSite) bool {
+		gone := slices.Contains(files, a.owner)
+		if gone {
+			numbers = append(numbers, a.Number)
+		}
+		return gone
+	})
+	return s.Forget(numbers)
 }
 
 // localSite is a site whose records are in a ring.

@@ -78,7 +78,7 @@ type numbering struct {
 // still be waiting for a reader.
 type leftNumbers struct {
 	numbers []int
-	drained bool // the ring has been empty since
+	drained int // how often the ring was empty since, of which the first time may have been too early
 }
 
 // give returns the numbers of the sites of plan, -1 for refused ones. groups are those
@@ -151,7 +151,7 @@ func (t *tracing) recycle() (again []int) {
 	idle := t.taken() == t.handled.Load()
 	empty := !t.source.available()
 	t.numbers.left = slices.DeleteFunc(t.numbers.left, func(l leftNumbers) bool {
-		if idle && l.drained {
+		if idle && l.drained > 1 {
 			again = append(again, l.numbers...)
 			return true
 		}
@@ -159,7 +159,9 @@ func (t *tracing) recycle() (again []int) {
 	})
 	for i := range t.numbers.left {
 		l := &t.numbers.left[i]
-		l.drained = l.drained || empty
+		if empty {
+			l.drained++
+		}
 	}
 	t.numbers.free = append(t.numbers.free, again...)
 	return again

@@ -85,13 +85,14 @@ type described struct {
 
 // part is n values of a type, at an offset from the start of the block.
 type part struct {
+	_      [0]func() // without a function that compares two
 	offset uint32
 	typ    btfgen.Type
 	n      uint64
 }
 
 func (d *described) add(offset uint32, t btfgen.Type, n uint64) {
-	d.parts = append(d.parts, part{offset, t, n})
+	d.parts = append(d.parts, part{offset: offset, typ: t, n: n})
 }
 
 // pointer returns what the pointer at an offset points to, and the offset of its

@@ -2,7 +2,8 @@ package provider
 
 // wrong is a declaration that each Load reports.
 type wrong struct {
-	name    string // the probe's name, empty for the provider's options
+	_       [0]func() // without a function that compares two
+	name    string    // the probe's name, empty for the provider's options
 	at      sourceLine
 	err     error
 	earlier bool // whether it was made before the last Close, and not reported since

@@ -5,6 +5,7 @@ package provider
 import (
 	"encoding/hex"
 	"os"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -77,34 +78,29 @@ func socketDirs() []string {
 	return dirs
 }
 
-// tracers makes probes record for local tracers. It knows what each of them watches.
+// tracers makes probes record for local tracers.
 var tracers handler
 
-type handler struct {
-	sys.Mutex
-	watched []watched
-}
+type handler struct{ sys.Mutex }
 
-// watched is a probe that a local tracer watches, or did until Close.
-type watched struct {
-	ring   *ring.Writer
-	number uint32 // of the site in records
-	probe  *probe
-}
+// watching is the number of sites that tracers watch.
+var watching atomic.Int32
 
-// maxWatched is the largest number of sites that tracers may watch.
+// maxWatched is the largest such number.
 const maxWatched = 1 << 17
 
 // localWatcher is what a local tracer adds to a semaphore, for each site: the kernel
 // counts in the low 16 bits.
 const localWatcher = 1 << 16
 
-// Watch makes a probe record to a ring.
+// Watch makes a probe record to a ring. A tracer may ask for a site that it watches already,
+// since it cannot know what the process has closed and loaded again meanwhile: each ring has
+// one watcher of a probe, whatever the order, so that no event comes twice.
 func (h *handler) Watch(w *ring.Writer, s *rendezvous.Site) (refusal uint32) {
 	h.Lock()
 	defer h.Unlock()
 	switch {
-	case len(h.watched) == maxWatched:
+	case watching.Load() >= maxWatched:
 		return uint32(rendezvous.TooMany)
 	case s.Number > ring.MaxSite:
 		return uint32(rendezvous.BadNumber)
@@ -121,15 +117,11 @@ func (h *handler) Watch(w *ring.Writer, s *rendezvous.Site) (refusal uint32) {
 	if o == nil {
 		return uint32(rendezvous.NotThere)
 	}
-	probe, refusal := o.provider.watch(o, w, s)
-	if refusal == uint32(rendezvous.Armed) {
-		h.watched = append(h.watched, watched{w, s.Number, probe})
-	}
-	return refusal
+	return o.provider.watch(o, w, s)
 }
 
-// watch adds a watcher to the probe that o has at a location.
-func (p *Provider) watch(o *object, w *ring.Writer, s *rendezvous.Site) (*probe, uint32) {
+// watch makes w the ring's watcher of the probe that o has at a location.
+func (p *Provider) watch(o *object, w *ring.Writer, s *rendezvous.Site) (refusal uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	address := o.memory.Address(s.Location)
@@ -143,19 +135,20 @@ func (p *Provider) watch(o *object, w *ring.Writer, s *rendezvous.Site) (*probe,
 	}
 	// What Close has withdrawn has no site any more.
 	if i == len(o.probes) || o.probes[i].address != address || atomic.LoadUintptr(&o.probes[i].site) != address {
-		return nil, uint32(rendezvous.NotThere)
+		return uint32(rendezvous.NotThere)
 	}
 	l := &o.probes[i]
+	others, replaced := l.watchers().without(w, allSites)
 	added := &watcher{
-		next: l.watchers(), ring: w, counter: l.counter, number: s.Number, limit: s.Layout.Limit, slots: s.Slots,
+		next: others, ring: w, counter: l.counter, number: s.Number, limit: s.Layout.Limit, slots: s.Slots,
 		stack: s.Layout.Stack.Most,
 	}
 	var ok bool
 	if added.layout, ok = l.sig.accept(s.Layout, s.Slots); !ok {
-		return nil, uint32(rendezvous.BadLayout)
+		return uint32(rendezvous.BadLayout)
 	}
 	if added.where, ok = l.sig.compile(s.Ranges); !ok {
-		return nil, uint32(rendezvous.BadWhere)
+		return uint32(rendezvous.BadWhere)
 	}
 	if s.Sample > 1 {
 		added.sample = ring.NewSample(s.Sample)
@@ -163,8 +156,11 @@ func (p *Provider) watch(o *object, w *ring.Writer, s *rendezvous.Site) (*probe,
 	added.prepare(l.sig)
 	// The list comes first: whoever sees the semaphore raised finds the watcher.
 	atomic.StorePointer(&l.local, unsafe.Pointer(added))
-	atomic.AddUint32(l.counter, localWatcher)
-	return l.probe, uint32(rendezvous.Armed)
+	if replaced == nil {
+		atomic.AddUint32(l.counter, localWatcher)
+		watching.Add(1)
+	}
+	return uint32(rendezvous.Armed)
 }
 
 // Forget ends what Watch began.
@@ -178,32 +174,42 @@ const allSites = ring.MaxSite + 1
 func (h *handler) end(w *ring.Writer, number uint32) {
 	h.Lock()
 	defer h.Unlock()
-	kept := h.watched[:0]
-	for _, o := range h.watched {
-		if o.ring != w || number != allSites && o.number != number {
-			kept = append(kept, o)
-			continue
+	loaded.Lock()
+	objects := slices.Clone(loaded.objects)
+	loaded.Unlock()
+	for _, o := range objects {
+		if o.local {
+			o.provider.unwatch(o, w, number)
 		}
-		p := o.probe.group.provider
-		p.mu.Lock()
-		list, found := o.probe.watchers().without(w, o.number)
-		if found != nil { // Close has not ended it
-			atomic.StorePointer(&o.probe.local, unsafe.Pointer(list))
-			atomic.AddUint32(found.counter, ^uint32(localWatcher-1))
-		}
-		p.mu.Unlock()
 	}
-	clear(h.watched[len(kept):])
-	h.watched = kept
 }
 
-// without returns the list without the watcher of a site, and that watcher. Watchers
+// unwatch ends what watch began for a site of the ring, or for all, as far as they are in o.
+func (p *Provider) unwatch(o *object, w *ring.Writer, number uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range o.probes {
+		if others, found := l.watchers().without(w, number); found != nil {
+			atomic.StorePointer(&l.local, unsafe.Pointer(others))
+			found.end()
+		}
+	}
+}
+
+// end takes a watcher that nobody finds any more from the semaphore.
+func (w *watcher) end() {
+	atomic.AddUint32(w.counter, ^uint32(localWatcher-1))
+	watching.Add(-1)
+}
+
+// without returns the list without the watcher of a site of the ring, or without the ring's,
+// and that watcher. Watchers
 // behind it are shared, those before it are copied.
 func (w *watcher) without(r *ring.Writer, number uint32) (list, found *watcher) {
 	if w == nil {
 		return nil, nil
 	}
-	if w.ring == r && w.number == number {
+	if w.ring == r && (w.number == number || number == allSites) {
 		return w.next, w
 	}
 	next, found := w.next.without(r, number)
@@ -222,7 +228,7 @@ func (p *Provider) endLocal() {
 		for _, l := range o.probes {
 			for w := l.watchers(); w != nil; w = w.next {
 				if w.counter != nil {
-					atomic.AddUint32(w.counter, ^uint32(localWatcher-1))
+					w.end()
 				}
 			}
 			atomic.AndUint32(l.counter, ^uint32(recorderBit))

@@ -91,11 +91,12 @@ func (p *Provider) recordSignature(t reflect.Type) (*signature, error) {
 	} else {
 		p.signatures[sig.key] = sig
 	}
-	p.records[t] = recordSignature{sig, err}
+	p.records[t] = recordSignature{sig: sig, err: err}
 	return sig, err
 }
 
 type recordSignature struct {
+	_   [0]func() // without a function that compares two
 	sig *signature
 	err error
 }

@@ -58,6 +58,7 @@ type Struct struct {
 
 // Member is a field of a struct, Offset bytes from its start.
 type Member struct {
+	_      [0]func() // without a function that compares two
 	Name   string
 	Type   Type
 	Offset uint32

@@ -91,6 +91,7 @@ func Listen(h Handler, comm string, dirs []string) (*Listener, error) {
 // interrupt serve, Close only hides the offer.
 func (l *Listener) Close() error {
 	l.closing.Store(true)
+	l.offer.Close() // before a tracer can see anything else end
 	l.mu.Lock()
 	var err error
 	if !l.released {
@@ -98,7 +99,6 @@ func (l *Listener) Close() error {
 	}
 	l.mu.Unlock()
 	if err != nil {
-		l.offer.Close()
 		return sys.Failed("shutdown", err)
 	}
 	<-l.ended
@@ -173,6 +173,7 @@ func (l *Listener) serve() {
 		}
 		full = fds[0].Revents != 0 && !l.accept()
 	}
+	l.offer.Close()
 	for len(l.peers) > 0 {
 		l.drop(len(l.peers) - 1)
 	}

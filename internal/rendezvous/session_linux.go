@@ -118,7 +118,7 @@ func Connect(ctx context.Context, pid int, opts *Options) (*Session, error) {
 	}
 	c, err := dial(pid, dir, offered)
 	if err != nil {
-		return nil, err
+		return nil, unlessWithdrawn(dir, offered, err)
 	}
 	stop := context.AfterFunc(ctx, func() { c.close() })
 	s, err := greet(pid, c, offered, &o)
@@ -128,9 +128,18 @@ func Connect(ctx context.Context, pid int, opts *Options) (*Session, error) {
 	}
 	if err != nil {
 		c.close()
-		return nil, err
+		return nil, unlessWithdrawn(dir, offered, err)
 	}
 	return s, nil
+}
+
+// unlessWithdrawn returns why an offer could not be taken: ErrNotOffered if the process has
+// withdrawn it meanwhile, whether or not it has made another one.
+func unlessWithdrawn(dir *os.File, o *offer, err error) error {
+	if now, again := find(dir); errors.Is(again, ErrNotOffered) || again == nil && now.secret != o.secret {
+		return ErrNotOffered
+	}
+	return err
 }
 
 // dial connects to the socket of an offer and checks who listens.

@@ -156,8 +156,12 @@ func (d *Search) keep(p *reader.Probe, pid int) *Site {
 	}
 	d.found[last] = append(d.found[last], Site{Probe: *p, PID: pid})
 	s := &d.found[last][len(d.found[last])-1]
-	if pid != 0 {
-		d.keepMapped(s, key)
+	if pid != 0 && !d.keepMapped(s, key) {
+		// The process has unmapped the file, and may map it again before the next look.
+		delete(d.seen, key)
+		delete(d.mapped, pid)
+		d.found[last] = d.found[last][:len(d.found[last])-1]
+		return nil
 	}
 	return s
 }

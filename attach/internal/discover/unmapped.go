@@ -3,6 +3,7 @@ package discover
 import (
 	"errors"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -33,21 +34,22 @@ func (d *Search) objectOf(p *reader.Probe) *procfs.Object {
 }
 
 // keepMapped notes which mapped file of a named process has the site, so that the
-// site can end with the file.
-func (d *Search) keepMapped(s *Site, key siteKey) {
+// site can end with the file. It reports whether the site is still there.
+func (d *Search) keepMapped(s *Site, key siteKey) bool {
 	if s.Probe.Live == nil {
-		return // the site waits for its file, see awaitFiles
+		return true // the site waits for its file, see awaitFiles
 	}
 	o := d.objectOf(&s.Probe)
 	if o == nil {
 		// The file was mapped after the process's maps were read for d.objects.
 		maps, err := procfs.Maps(s.PID)
 		if err != nil {
-			return
+			return true
 		}
 		d.objects = procfs.Objects(s.PID, maps)
 		if o = d.objectOf(&s.Probe); o == nil {
-			return
+			at := s.Probe.Live.Address
+			return slices.ContainsFunc(maps, func(m procfs.Mapping) bool { return at >= m.Start && at < m.End && m.Path != "" })
 		}
 	}
 	s.File = o.ID
@@ -62,6 +64,7 @@ func (d *Search) keepMapped(s *Site, key siteKey) {
 		files[o.ID] = f
 	}
 	f.keys = append(f.keys, key)
+	return true
 }
 
 // missing counts the looks at process pid that have not found each of its files
@@ -118,4 +121,17 @@ func (d *Search) Forget(pid int) {
 	delete(d.mapped, pid)
 	delete(d.files, pid)
 	d.awaited = nil
+}
+
+// Leave makes the search find the sites of a file in one process again.
+func (d *Search) Leave(o Owner) {
+	f := d.files[o.PID][o.File]
+	if f == nil {
+		return
+	}
+	for _, key := range f.keys {
+		delete(d.seen, key)
+	}
+	delete(d.files[o.PID], o.File)
+	delete(d.mapped, o.PID)
 }

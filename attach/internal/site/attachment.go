@@ -127,6 +127,17 @@ func (a *Attachment) LookAt(n int, look func(Plan)) (known int) {
 	return a.known
 }
 
+// Drop leaves sites out of a plan that nobody has seen yet.
+func (a *Attachment) Drop(which func(*Site) bool) {
+	kept := a.plan[:0:0]
+	for i := range a.plan {
+		if !which(&a.plan[i]) {
+			kept = append(kept, a.plan[i])
+		}
+	}
+	a.plan = kept
+}
+
 // Adopt takes over the links and sites of more. It closes more if a has detached;
 // events until then came from sites that the plan has.
 func (a *Attachment) Adopt(more *Attachment) error {
