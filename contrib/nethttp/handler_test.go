@@ -93,7 +93,12 @@ func serve(t *testing.T, h http.Handler, http2 bool) (s *httptest.Server, log *t
 	t.Helper()
 	log, served = new(tracee.Output), make(chan bool, 1000)
 	s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { served <- true }()
+		defer func() {
+			select {
+			case served <- true:
+			default: // nobody waits
+			}
+		}()
 		h.ServeHTTP(w, r)
 	}))
 	s.Config.ErrorLog = stdlog.New(log, "", 0)
