@@ -74,7 +74,9 @@ test-dlopen:
 	$(GO) test -race -tags usdt_dlopen ./provider -loader dlopen
 
 # test-contrib traces the real libraries.
+test-contrib: export SDTTRACE = $(CURDIR)/bin/test/sdttrace
 test-contrib:
+	$(GO) build -o $(SDTTRACE) ./cmd/sdttrace
 	for m in $(CONTRIB); do (cd $$m && $(GO) test -race -vet off ./...) || exit 1; done
 
 # bench prints each thing that is measured beside its peer, in one run.

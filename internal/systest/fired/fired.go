@@ -63,18 +63,27 @@ func Trace(t testing.TB, args ...string) *Tracer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { provider.CloseAll() })
-	exe := filepath.Join(t.TempDir(), "sdttrace")
-	build := exec.Command("go", "build", "-o", exe, "./cmd/sdttrace")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
 	tr := &Tracer{t: t}
-	cmd := exec.Command(exe, append([]string{"--json", "-p", strconv.Itoa(os.Getpid())}, args...)...)
+	cmd := exec.Command(build(t), append([]string{"--json", "-p", strconv.Itoa(os.Getpid())}, args...)...)
 	cmd.Stdout = &tr.out
 	tr.program = tracee.StartVictim(t, cmd)
 	tr.program.Stderr().Await(t, "; Ctrl-C ends\n")
 	return tr
+}
+
+// build returns the path of sdttrace: make test-contrib has built it for all modules.
+func build(t testing.TB) string {
+	t.Helper()
+	if exe := os.Getenv("SDTTRACE"); exe != "" {
+		return exe
+	}
+	exe := filepath.Join(t.TempDir(), "sdttrace")
+	cmd := exec.Command("go", "build", "-o", exe, "./cmd/sdttrace")
+	cmd.Dir = "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return exe
 }
 
 // Event is one that sdttrace prints.
