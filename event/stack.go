@@ -166,7 +166,7 @@ func (d *Decoder) stackOf(r record.Record, st *record.Stack, p *reader.Probe, me
 // that is wanted. A stack with as many addresses as were read may have more.
 func (s *Stack) limit(st *record.Stack) {
 	full := len(s.PCs) >= st.Most
-	if end := slices.IndexFunc(s.PCs, noCode); end > 0 && st.Copied == 0 {
+	if end := slices.IndexFunc(s.PCs, symbols.NoCode); end > 0 && st.Copied == 0 {
 		s.PCs, s.Err, full = s.PCs[:end], errNoFrame, false
 	}
 	if s.own {
@@ -180,11 +180,6 @@ func (s *Stack) limit(st *record.Stack) {
 // errNoFrame says why callers are missing. It does not name the word that was taken for an
 // address, which may be another each time.
 var errNoFrame = errors.New("frame pointers lead on to what is no code: a caller was compiled without them")
-
-// noCode reports whether no process can have code at an address: below what may be mapped
-// (/proc/sys/vm/mmap_min_addr), or above what user space has (5-level page tables, or arm64's
-// 52 bits).
-func noCode(pc uint64) bool { return pc < 1<<12 || pc >= 1<<56 }
 
 // cut leaves out what is beyond a number of calls.
 func (s *Stack) cut(most int) {

@@ -64,6 +64,10 @@ func (s *Space) Unwind(dst []uint64, regs *Registers, stack []byte) Calls {
 		if u.regs[cfi.PC] == 0 {
 			return calls
 		}
+		if u.stray && NoCode(u.regs[cfi.PC]) {
+			calls.Cut = errNoCode
+			return calls
+		}
 		// Callers are above, but for functions that keep the return address in a
 		// register, of which there is one.
 		if sp := u.regs[u.machine.SP]; !exact && (sp < before || sp == before && n > 1) {
@@ -76,6 +80,11 @@ func (s *Space) Unwind(dst []uint64, regs *Registers, stack []byte) Calls {
 		calls.PCs = append(calls.PCs, u.regs[cfi.PC])
 	}
 }
+
+// NoCode reports whether no process can have code at an address: below what may be mapped
+// (/proc/sys/vm/mmap_min_addr), or above what user space has (5-level page tables, or arm64's
+// 52 bits). Frame pointers that are none lead to such addresses.
+func NoCode(addr uint64) bool { return addr < 1<<12 || addr >= 1<<56 }
 
 // near is how far above the copy a stack pointer may be that belongs to the same stack.
 const near = 1 << 20
