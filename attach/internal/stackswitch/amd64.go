@@ -92,7 +92,28 @@ func amd64At(c *code, from, i int) bool {
 		}
 		return s.saved && (n > 0 && moved(&next) || s.movedFrame)
 	}
-	return s.stored > 0 && s.stored <= closely || (s.saved || in.Op == x86asm.XCHG) && returns(c, i+size)
+	return s.stored > 0 && s.stored <= closely || (s.saved || in.Op == x86asm.XCHG) && returns(c, i+size, s.framed())
+}
+
+// keeps reports whether the code behind an exchange stores the old stack pointer, unless the
+// exchange has.
+func keeps(c *code, i int, exchange *x86asm.Inst) bool {
+	to, from := exchange.Args[0], exchange.Args[1]
+	if isMemory(to) || isMemory(from) {
+		return true
+	}
+	old := number(to) + number(from) - rsp
+	for range soon {
+		in, size := decode(c, i)
+		if in.Op == x86asm.MOV && isMemory(in.Args[0]) && number(in.Args[1]) == old {
+			return true
+		}
+		i += max(size, 1)
+		if i >= len(c.bytes) {
+			break
+		}
+	}
+	return false
 }
 
 // closely is within how many instructions nobody stores the stack pointer and loads another
@@ -105,9 +126,9 @@ const (
 )
 
 // returns reports whether the code at i goes on at the other stack: it returns or jumps
-// there, and does not reset the stack pointer from the frame pointer before.
-func returns(c *code, i int) bool {
-	unknown, framed := 0, true
+// there, and does not reset the stack pointer from the frame pointer before, if there is one.
+func returns(c *code, i int, framed bool) bool {
+	unknown := 0
 	for n := 0; n < goOn && i >= 0 && i < len(c.bytes); n++ {
 		in, size := decode(c, i)
 		if size == 0 {

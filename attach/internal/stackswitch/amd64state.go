@@ -49,12 +49,17 @@ type amd64State struct {
 	state
 	pushed     bool // the last instruction has pushed another value
 	movedFrame bool // the last instruction has added to the frame pointer
+	loaded     int  // instructions since %rbp was loaded with what is no address of the stack; 0 if it was not
 }
+
+// framed reports whether %rbp may be the frame pointer: compilers use it for anything else also,
+// and have loaded it with that not long before then.
+func (s *amd64State) framed() bool { return s.loaded == 0 || s.loaded > closely }
 
 // onStack reports whether memory is that of the stack.
 func (s *amd64State) onStack(a x86asm.Arg) bool {
 	b := base(a)
-	return b == rsp || b == rbp || s.addresses.has(b)
+	return b == rsp || b == rbp && s.framed() || s.addresses.has(b)
 }
 
 // isAddress reports whether an operand is an address in the stack's memory.
@@ -76,7 +81,7 @@ func (s *amd64State) switches(in *x86asm.Inst) bool {
 		}
 	case x86asm.LEA:
 		b := base(from)
-		return number(to) == rsp && b != none && b != rsp && b != rbp && !s.addresses.has(b) && !s.slots.has(b)
+		return number(to) == rsp && b != none && b != rbp && !s.onStack(from) && !s.slots.has(b)
 	case x86asm.ADD:
 		return number(to) == rsp && number(from) != none
 	case x86asm.MOV:
@@ -101,6 +106,9 @@ func (s *amd64State) step(in *x86asm.Inst) {
 	if s.stored > 0 {
 		s.stored++
 	}
+	if s.loaded > 0 {
+		s.loaded++
+	}
 	to, from := in.Args[0], in.Args[1]
 	n := number(to)
 	s.movedFrame = in.Op == x86asm.ADD && n == rbp && reads(from)
@@ -108,6 +116,7 @@ func (s *amd64State) step(in *x86asm.Inst) {
 	switch in.Op {
 	case x86asm.RET, x86asm.UD2, x86asm.HLT, x86asm.INT:
 		s.returned()
+		s.loaded = 0
 	case x86asm.JMP:
 		s.jumped()
 	case x86asm.CALL:
@@ -126,10 +135,15 @@ func (s *amd64State) step(in *x86asm.Inst) {
 			s.saved = s.saved || number(from) == rsp && n != rbp && n != none
 			slot := isMemory(from) && s.onStack(from) || s.slots.has(number(from))
 			s.write(n, s.isAddress(from), slot)
+			if n == rbp {
+				s.loaded = 0
+				if !s.isAddress(from) && !slot {
+					s.loaded = 1
+				}
+			}
 		}
 	case x86asm.LEA:
-		b := base(from)
-		s.write(n, b == rsp || b == rbp || s.addresses.has(b), false)
+		s.write(n, s.onStack(from), false)
 	case x86asm.POP:
 		s.write(n, false, true)
 	case x86asm.XCHG:
