@@ -41,7 +41,7 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 	t.Logf("%d forms that the processor knows, %d refused", total, refused)
-	if total*share < 200_000 {
+	if total*share < 200_000 && !testing.Short() || total < 500 {
 		t.Errorf("only %d forms were executed, one in %d", total, share)
 	}
 }
@@ -82,9 +82,6 @@ func share() int {
 	if err := features.HaveBPFLinkUprobeMulti(); errors.Is(err, ebpf.ErrNotSupported) {
 		share *= 20
 	}
-	if testing.Short() {
-		share *= 4
-	}
 	return share
 }
 
@@ -92,6 +89,14 @@ func share() int {
 // knows, in batches. Each opcode is in the share with some of its operands.
 func executable(t *testing.T, share int) func(func([]form) bool) {
 	return func(yield func([]form) bool) {
+		if testing.Short() { // emulated machines take a minute to go through the whole corpus
+			for seed := range uint64(16) {
+				if !yield(executed(t, randomForms(seed))) {
+					return
+				}
+			}
+			return
+		}
 		var all, known []form
 		stopped := false
 		try := func() {
@@ -172,6 +177,10 @@ func compare(t *testing.T, forms []form, force bool) (r outcome) {
 	}
 	opts := &attach.Options{Force: force}
 	a, err := attach.OpenAggregate(t.Context(), []string{"uprobe:" + m.path + ":piece_*"}, attach.Count().By("probe").MaxGroups(2*corpusBatch), opts)
+	if errors.Is(err, attach.ErrNoSite) {
+		r.refused = len(forms)
+		return r
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,6 +290,9 @@ func (m *corpusMachine) extended() []byte {
 		}
 	}
 	fill(v[legacySSE:legacySSE+256], 1)
+	if len(v) <= header {
+		return v
+	}
 	features := binary.LittleEndian.Uint64(v[464:]) // XCR0
 	binary.LittleEndian.PutUint64(v[header:], features&0xe7|3)
 	if features&4 != 0 && len(v) >= 832 {
@@ -329,7 +341,7 @@ func (m *corpusMachine) difference(want, got *bare.State) string {
 	left, right := bytes.Clone(want.Vector), bytes.Clone(got.Vector)
 	for _, v := range [][]byte{left, right} {
 		clear(v[6:24])
-		clear(v[464:520])
+		clear(v[464:min(520, len(v))])
 	}
 	if !bytes.Equal(left, right) {
 		return "the extended state differs"

@@ -33,7 +33,7 @@ func (f form) hash() uint32 {
 // operands are ModRM bytes without the field reg, and what follows them. Registers that
 // lead to memory are those of [beginning].
 var operands = [][]byte{
-	{0xc1}, {0xc6}, // registers
+	{0xc1}, {0xc6}, {0xc2}, // registers; endbr64
 	{0x07},                // (%rdi)
 	{0x43, 0x10},          // 16(%rbx)
 	{0x86, 0x40, 0, 0, 0}, // 64(%rsi)
@@ -54,6 +54,7 @@ func legacyForms(yield func(form) bool) {
 	prefixes := []string{
 		"", "\x66", "\xf2", "\xf3", "\x67", "\x64", "\x40", "\x41", "\x42", "\x44", "\x48", "\x49", "\x4c", "\x4f",
 		"\x66\x48", "\x66\x41", "\xf2\x48", "\xf3\x48", "\xf3\x4c", "\x66\xf2", "\x67\x66", "\x48\x66", "\x41\x48", "\x64\x66\x67\xf2\xf3",
+		"\x26", "\x2e", "\x36", "\x3e", "\x65", "\xf0", "\xf0\x48", "\x66\x66", "\x66\x66\x66\x66\x66\x66", "\x66\x2e", "\xf3\xf3", "\x67\x48", "\xf2\xf3",
 	}
 	for _, prefix := range prefixes {
 		for space, escape := range []string{"", "\x0f", "\x0f\x38", "\x0f\x3a"} {

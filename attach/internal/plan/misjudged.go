@@ -27,6 +27,8 @@ func (in *instruction) misjudged() string {
 		}
 	case in.encoding == twoByte:
 		switch {
+		case modRM&0xc7 == 5 && in.hidden():
+			return "the kernel misses the operand of an instruction whose 66, f2 or f3 is not its last prefix"
 		case modRM&0xc7 == 5 && (in.has(0xf2) && !known(c, afterF2) || in.has(0xf3) && !known(c, afterF3)):
 			return "the kernel misses the operand of an instruction that it does not know behind a repetition prefix"
 		case c == 0x05, c == 0x34:

@@ -68,6 +68,8 @@ var instructions = []struct {
 	{"cmove behind rep", elf.EM_X86_64, "f3480f441d00000000", "the kernel misses the operand"},
 	{"movntsd of AMD", elf.EM_X86_64, "f20f2b0500000000", "the kernel misses the operand"},
 	{"movntss of AMD to a register's memory", elf.EM_X86_64, "f30f2b07", ""},
+	{"pmaxud behind a segment", elf.EM_X86_64, "66640f383f3d00000000", "the kernel misses the operand"},
+	{"pmaxud", elf.EM_X86_64, "64660f383f3d00000000", ""},
 	{"movss", elf.EM_X86_64, "f30f100500000000", ""},
 	{"popcnt", elf.EM_X86_64, "f30fb80500000000", ""},
 	{"movups", elf.EM_X86_64, "0f100500000000", ""},

@@ -81,10 +81,26 @@ func (in *instruction) opcode() byte { return in.code[0] }
 
 // modRM returns the byte behind the opcode, and its field reg.
 func (in *instruction) modRM() (b, reg byte) {
-	if len(in.code) < 2 {
+	at := 1
+	if in.encoding == twoByte && (in.code[0] == 0x38 || in.code[0] == 0x3a) { // three-byte opcodes
+		at = 2
+	}
+	if len(in.code) <= at {
 		return 0, 0
 	}
-	return in.code[1], in.code[1] >> 3 & 7
+	return in.code[at], in.code[at] >> 3 & 7
+}
+
+// hidden reports whether a prefix that makes another instruction of an opcode stands
+// before another prefix: the kernel's decoder looks at the last one alone
+// (arch/x86/lib/insn.c: insn_get_opcode).
+func (in *instruction) hidden() bool {
+	for _, c := range in.legacy {
+		if (c == 0x66 || c == 0xf2 || c == 0xf3) && c != in.legacy[len(in.legacy)-1] {
+			return true
+		}
+	}
+	return false
 }
 
 func (in *instruction) has(prefix byte) bool {

@@ -15,7 +15,7 @@ import (
 // State is what code can change: registers and memory, and how it ended.
 type State struct {
 	Regs   unix.PtraceRegs
-	Vector []byte // the processor's extended state, as XSAVE writes it
+	Vector []byte // the processor's extended state, as XSAVE writes it, or FXSAVE on old ones
 	Data   []byte // the memory at DataAt
 	Signal unix.Signal
 	Code   int32  // of the signal
@@ -27,8 +27,9 @@ type Process struct {
 	PID    int
 	Vector []byte // the extended state with which it began
 
-	cmd  *exec.Cmd
-	last State
+	cmd   *exec.Cmd
+	last  State
+	state uintptr // the register set that is the extended state
 }
 
 // Start starts a program that [Program] has made, on one processor. It ties the calling
@@ -66,8 +67,17 @@ func Start(path string) (*Process, error) {
 	if err = unix.PtraceGetRegs(p.PID, &p.last.Regs); err != nil {
 		return nil, err
 	}
-	p.Vector, err = p.vector(make([]byte, 16<<10))
-	return p, err
+	const fxsave, xsave = 2, 0x202 // NT_PRFPREG, NT_X86_XSTATE
+	for _, p.state = range []uintptr{xsave, fxsave} {
+		if p.Vector, err = p.vector(make([]byte, 16<<10)); err != unix.ENODEV {
+			break
+		}
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // Close ends the process.
@@ -150,10 +160,9 @@ func (p *Process) vector(buf []byte) ([]byte, error) {
 
 // regset reads or writes the extended state.
 func (p *Process) regset(request int, buf *[]byte) error {
-	const xstate = 0x202 // NT_X86_XSTATE
 	iov := unix.Iovec{Base: &(*buf)[0]}
 	iov.SetLen(len(*buf))
-	if _, _, e := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(p.PID), xstate, uintptr(unsafe.Pointer(&iov)), 0, 0); e != 0 {
+	if _, _, e := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(p.PID), p.state, uintptr(unsafe.Pointer(&iov)), 0, 0); e != 0 {
 		return e
 	}
 	*buf = (*buf)[:iov.Len]

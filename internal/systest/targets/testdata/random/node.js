@@ -40,7 +40,7 @@ async function language() {
 	const { a, ...rest } = { a: 1, b: 2, c: [3] }; show(a, rest, rest?.c?.[0] ?? 9, structuredClone({ d: new Date(0), m: new Map([[1, 2]]) }));
 	const p = new Proxy({}, { get: (t, k) => k + '!' }); show(p.hello, Reflect.ownKeys({ x: 1, [Symbol.for('y')]: 2 }));
 	const order = []; setImmediate(() => order.push('immediate')); process.nextTick(() => order.push('tick')); Promise.resolve().then(() => order.push('promise'));
-	await new Promise(r => setTimeout(r, 20)); show(order);
+	await new Promise(r => setImmediate(r)); await new Promise(r => setTimeout(r, 1)); show(order);
 	show(await Promise.allSettled([Promise.resolve(1), Promise.reject(new Error('no'))]), eval('1+1'), new Function('x', 'return x*2')(21), vm.runInNewContext('x + 1', { x: 41 }));
 	show(new Date(86400000 * 365.25 * 30).toISOString(), new Intl.NumberFormat('de-DE').format(1234567.891), new Intl.DateTimeFormat('en-US', { timeZone: 'UTC' }).format(0), 'a'.localeCompare('B'));
 	const sieve = new Uint8Array(100000); let primes = 0; for (let i = 2; i < 100000; i++) if (!sieve[i]) { primes++; for (let j = i * 2; j < 100000; j += i) sieve[j] = 1; } assert.strictEqual(primes, 9592);
