@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"strings"
 	"unsafe"
 	"weak"
 
@@ -64,11 +63,17 @@ func registered(name string) *Provider {
 }
 
 // hold keeps p alive until it is closed; letGo ends that. The registry is locked.
+//
+//go:noinline
 func (p *Provider) hold() {
 	all.providers[p.name] = registration{open: p}
+	p.enter()
 }
 
-func (p *Provider) letGo() { all.providers[p.name] = registration{closed: weak.Make(p)} }
+func (p *Provider) letGo() {
+	all.providers[p.name] = registration{closed: weak.Make(p)}
+	p.leave()
+}
 
 // forget removes the closed providers that no longer exist from the registry, which is
 // locked. It is called when the registry has doubled, so that about half of the entries
@@ -117,11 +122,11 @@ func sorted() (list []*Provider, orphans []error) {
 			list = append(list, p)
 		}
 	}
-	sortFunc(list, func(a, b *Provider) int { return strings.Compare(a.name, b.name) })
+	sortFunc(list, func(a, b *Provider) int { return compareText(a.name, b.name) })
 	for _, err := range all.orphans {
 		orphans = append(orphans, err)
 	}
-	sortFunc(orphans, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	sortFunc(orphans, func(a, b error) int { return compareText(a.Error(), b.Error()) })
 	return list, orphans
 }
 
@@ -132,16 +137,7 @@ func sorted() (list []*Provider, orphans []error) {
 // joins those of each [Provider.Load] and names the probes that were declared
 // in a nil provider or group.
 func LoadAll(opts *Options) error {
-	published, err := loadAll(opts)
-	if published {
-		awaitTracer()
-	}
-	return err
-}
-
-func loadAll(opts *Options) (published bool, err error) {
 	all.life.Lock()
-	defer all.life.Unlock()
 	all.Lock()
 	if opts != nil {
 		o := *opts
@@ -150,12 +146,17 @@ func loadAll(opts *Options) (published bool, err error) {
 	all.live, all.early = true, false
 	all.Unlock()
 	providers, errs := sorted()
+	any := false
 	for _, p := range providers {
-		some, err := p.load()
-		published = published || some
+		published, err := p.load()
+		any = any || published
 		errs = append(errs, err)
 	}
-	return published, join(errs...)
+	all.life.Unlock()
+	if any {
+		awaitTracer()
+	}
+	return join(errs...)
 }
 
 // CloseAll closes all providers and drops the options of LoadAll. LoadAll may be

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"reflect"
-	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -176,19 +175,14 @@ func (g *Group) probe(at sourceLine, name string, names []string, kinds []kind, 
 
 // compareProbes orders the probes of a provider, of which no two are equal.
 func compareProbes(a, b *probe) int {
-	if c := strings.Compare(a.name, b.name); c != 0 || a == b {
-		return c
+	c := compareText(a.name, b.name)
+	if c == 0 {
+		c = compareText(a.sig.key, b.sig.key)
 	}
-	if c := strings.Compare(a.sig.key, b.sig.key); c != 0 {
-		return c
+	if c == 0 {
+		c = compareText(a.group.name, b.group.name)
 	}
-	if a.group.shares() && b.group.shares() {
-		return strings.Compare(a.group.name, b.group.name)
-	}
-	if b.group.shares() {
-		return -1
-	}
-	return 1
+	return c
 }
 
 // signature returns the signature for these names and kinds. Equal lists share one.

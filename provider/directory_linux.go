@@ -23,6 +23,8 @@ func stat(f *os.File, st *unix.Stat_t) error {
 
 // inside returns the path of name in d, for messages. What package path/filepath
 // does beyond that would add 8 kB to each service that declares probes.
+//
+//go:noinline
 func inside(d *os.File, name string) string { return d.Name() + "/" + name }
 
 // pathError returns an [fs.PathError]. It is not inlined, because each of its calls would

@@ -5,6 +5,7 @@ package provider
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"reflect"
 	"slices"
@@ -122,6 +123,20 @@ func DescribeRecord(t reflect.Type) (*btf.Struct, error) {
 	}
 	var s *btf.Struct
 	return s, spec.TypeByName("usdt_args_0", &s)
+}
+
+// Objects returns the contents of the loaded objects, while none is replaced.
+func Objects(p *Provider) (all [][]byte, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range p.objects {
+		b, err := io.ReadAll(io.NewSectionReader(o.memory.backing(), 0, 1<<40))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, nil
 }
 
 // Files returns the memfds of the loaded objects.

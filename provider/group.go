@@ -34,7 +34,7 @@ type Group struct {
 	// inliner's budget.
 	semaphores stub.Any
 	provider   *Provider
-	name       string
+	name       string    // behind a "g"; empty for the probes that are in no group
 	counters   []*uint32 // those of semaphores, once updateEnabled has found them all
 }
 
@@ -49,7 +49,7 @@ func (p *Provider) Group(name string) *Group {
 	defer p.mu.Unlock()
 	g := p.groups[name]
 	if g == nil {
-		g = &Group{provider: p, name: name}
+		g = &Group{provider: p, name: "g" + name}
 		p.groups[name] = g
 	}
 	return g

@@ -3,7 +3,6 @@ package provider
 import (
 	"encoding/binary"
 	"os"
-	"strings"
 
 	"github.com/go-usdt/usdt/elfgen"
 	"github.com/go-usdt/usdt/internal/stub"
@@ -150,7 +149,7 @@ func signatureTypes(probes []*probe) (map[string]uint32, []byte, error) {
 			sigs = append(sigs, p.sig)
 		}
 	}
-	sortFunc(sigs, func(a, b *signature) int { return strings.Compare(a.key, b.key) })
+	sortFunc(sigs, func(a, b *signature) int { return compareText(a.key, b.key) })
 	raw, err := marshalTypes(sigs)
 	for i, s := range sigs {
 		ids[s.key] = uint32(i + 1)

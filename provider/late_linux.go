@@ -39,7 +39,7 @@ func (p *Provider) publishLate() {
 	objects := len(p.objects)
 	p.mu.Unlock()
 	if tracerWaits() && objects < manyObjects {
-		p.publishNow()
+		p.publishAfter(0)
 		return
 	}
 	delay := lateDelay
@@ -49,16 +49,12 @@ func (p *Provider) publishLate() {
 	go p.publishAfter(delay)
 }
 
+// publishAfter publishes what is pending after a delay in milliseconds, unless the provider
+// has been closed meanwhile. What cannot be loaded stays pending: the next Load reports why.
 func (p *Provider) publishAfter(delay int) {
 	// Package time has another time in a bubble of testing/synctest, where this goroutine
 	// may be, while others declare outside of it.
 	unix.Poll(nil, delay)
-	p.publishNow()
-}
-
-// publishNow publishes what is pending, unless the provider has been closed meanwhile. What
-// cannot be loaded stays pending: the next Load reports why.
-func (p *Provider) publishNow() {
 	p.life.Lock()
 	p.mu.Lock()
 	p.due = false

@@ -5,7 +5,6 @@ package provider_test
 import (
 	"bytes"
 	"debug/elf"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -19,13 +18,9 @@ import (
 // objects returns the contents of the objects that p has loaded.
 func objects(t testing.TB, p *provider.Provider) [][]byte {
 	t.Helper()
-	var all [][]byte
-	for _, f := range provider.Files(p) {
-		b, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<40))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, b)
+	all, err := provider.Objects(p)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }

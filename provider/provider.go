@@ -23,6 +23,9 @@ type Provider struct {
 	name string
 	err  error // what is wrong with the name; every Load reports it
 
+	next *Provider // in the registry, which all guards
+	open bool      // whether it is there
+
 	life sys.Mutex // held by what loads and closes, around mu
 
 	mu         sys.Mutex
@@ -130,36 +133,21 @@ func (p *Provider) load() (published bool, err error) {
 		return false, errors.New("load provider: it is nil or zero: make one with New")
 	}
 	p.life.Lock()
-	published, err = p.begin()
-	p.life.Unlock()
-	return published, err
-}
-
-// begin publishes what is pending, and what will be declared.
-func (p *Provider) begin() (published bool, err error) {
 	all.Lock()
 	p.hold()
 	all.Unlock()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.live = true
-	var errs []error
-	if p.err != nil {
-		errs = append(errs, p.err)
-	}
-	errs = append(errs, p.wrong.report()...)
-	if p.err != nil {
-		return false, join(errs...)
-	}
-	early := p.early
-	p.early = false
-	if len(p.pending) > 0 || early {
-		err := p.publish(early)
-		if err != nil {
+	errs := append(p.wrong.report(), p.err)
+	if early := p.early; p.err == nil && (len(p.pending) > 0 || early) {
+		p.early = false
+		if err := p.publish(early); err != nil {
 			errs = append(errs, errorf("load provider %q: %w", p.name, err))
 		}
 		published = len(p.pending) == 0
 	}
+	p.mu.Unlock()
+	p.life.Unlock()
 	return published, join(errs...)
 }
 
@@ -238,6 +226,8 @@ func (p *Provider) replaceable(n int) []*object {
 }
 
 // idle returns the objects that may be replaced, since nobody watches them.
+//
+//go:noinline
 func (p *Provider) idle() (idle []*object) {
 	for _, o := range p.objects {
 		if !o.stays && !o.watched() {

@@ -1,6 +1,9 @@
 package provider
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // sortFunc sorts a list and keeps the order of equal elements. An instance of
 // slices.SortFunc would add 11 kB to each service that declares probes.
@@ -11,6 +14,11 @@ func sortFunc[E any](list []E, compare func(a, b E) int) {
 		mergeSort(list, slices.Clone(list), compare)
 	}
 }
+
+// compareText is strings.Compare, not inlined into each function that sorts.
+//
+//go:noinline
+func compareText(a, b string) int { return strings.Compare(a, b) }
 
 // remove is slices.DeleteFunc, whose instances differ for each type of pointers.
 //

@@ -279,8 +279,10 @@ type files struct {
 }
 
 type openFile struct {
-	file *File // nil if the file has no probes
-	err  error // the error of reading it
+	isGo     bool   // whether Go's linker wrote it, until registry has looked
+	registry uint64 // see Process.Declared
+	file     *File  // nil if the file has no probes
+	err      error  // the error of reading it
 	// sole reports that no other file has the id by which maps name this one. On
 	// btrfs, maps give the device of the whole file system, whose subvolumes each
 	// number their own files.
@@ -295,8 +297,17 @@ func newFiles() *files { return &files{byID: map[procfs.ID]*openFile{}} }
 func (fs *files) open(o *procfs.Object) (*File, string, error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
+	e, opened, err := fs.entry(o)
+	if err != nil {
+		return nil, "", err
+	}
+	return e.file, opened, e.err
+}
+
+// entry is open; fs is locked.
+func (fs *files) entry(o *procfs.Object) (*openFile, string, error) {
 	if e := fs.byID[o.ID]; e != nil && e.sole {
-		return e.file, "", e.err
+		return e, "", nil
 	}
 	f, opened, err := o.Open()
 	if err != nil {
@@ -316,12 +327,13 @@ func (fs *files) open(o *procfs.Object) (*File, string, error) {
 	if e.file == nil || e.file.closer != f {
 		f.Close()
 	}
-	return e.file, opened, e.err
+	return e, opened, nil
 }
 
 // read makes f the file if f has probes.
 func (e *openFile) read(f *procfs.File, path string) {
 	file, err := newOSFile(f, path)
+	e.isGo = err == nil && file.IsGo()
 	switch {
 	case err == nil && file.hasProbes():
 		e.file = file

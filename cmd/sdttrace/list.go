@@ -42,6 +42,9 @@ the flight recorder of the process, which is not counted. "?" marks a process th
 has perf events and may be the one that uses such an event. Seeing watchers takes
 root, except for the last two.
 
+"declared" is a probe that its Go program has declared and not loaded; start it with
+USDT_LOAD=1 if it does not call provider.LoadAll.
+
 An "!" behind the state marks a site to which sdttrace does not attach, since the kernel
 cannot or would harm the program; -v and --json say why.
 
@@ -262,7 +265,20 @@ func (l *lister) process(proc *reader.Process) {
 		}
 		l.probes = append(l.probes, lp)
 	}
+	for _, d := range proc.Declared() {
+		var p reader.Probe
+		p.Provider, p.Name = d.Provider, d.Name
+		if l.wants(&p) {
+			l.probes = append(l.probes, liveProbe{
+				PID: proc.PID(), Comm: strings.TrimSpace(string(comm)), Provider: d.Provider, Name: d.Name,
+				State: stateDeclared, Reason: d.NotLoaded(proc.PID(), 0),
+			})
+		}
+	}
 }
+
+// stateDeclared is the state of a probe that its process has not loaded.
+const stateDeclared = "declared"
 
 // arguments returns the arguments of a probe that have names.
 func (l *lister) arguments(p *reader.Probe) (all []listedArgument) {
@@ -329,7 +345,7 @@ func (l *lister) text(w io.Writer) error {
 			watched = fmt.Sprint(p.count())
 		}
 		state, path := p.State, printable.String(p.Path)
-		if p.Reason != "" {
+		if p.Reason != "" && state != stateDeclared {
 			state += "!"
 		}
 		if l.verbose {

@@ -14,6 +14,9 @@ func (l *lister) remarkShared(stderr io.Writer) {
 	first, said := map[place]*liveProbe{}, map[string]bool{}
 	for i := range l.probes {
 		p := &l.probes[i]
+		if p.State == stateDeclared {
+			continue // and nowhere yet
+		}
 		at := place{p.PID, p.Address}
 		other := first[at]
 		if other == nil {

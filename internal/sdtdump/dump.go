@@ -70,6 +70,7 @@ type dumper struct {
 	found       int       // probes
 	matched     int       // probes that were selected
 	failed      int       // errors reported
+	declared    string    // what a process has declared and not loaded, for people
 	denied      int       // processes that may not be read, with -a
 	deniedFirst error     // the first error of a denied process
 }
@@ -92,6 +93,9 @@ func (d *dumper) nothing() error {
 		searched = "the processes that this user may read"
 	case len(d.targets) == 1:
 		searched = d.targets[0]
+	}
+	if d.declared != "" {
+		return fmt.Errorf("no such USDT probes in %s: %s", searched, d.declared)
 	}
 	if d.near != "" {
 		return fmt.Errorf("no probe matches %q, but %s would; %s has %d others", d.probe, d.near, searched, d.found)
@@ -145,7 +149,29 @@ func (d *dumper) process() error {
 		return err
 	}
 	defer p.Close()
-	return d.probes(p.Probes())
+	if err := d.probes(p.Probes()); err != nil {
+		return err
+	}
+	d.notLoaded(p)
+	return nil
+}
+
+// notLoaded notes the selected probes that a process has declared and not loaded. Beside
+// others they are talk, and without others the error.
+func (d *dumper) notLoaded(p *reader.Process) {
+	var selected []reader.Declared
+	for _, declared := range p.Declared() {
+		if d.selector == nil || d.selector.Match("", declared.Provider, declared.Name) {
+			selected = append(selected, declared)
+		}
+	}
+	if len(selected) == 0 || d.declared != "" {
+		return
+	}
+	d.declared = selected[0].NotLoaded(p.PID(), len(selected)-1)
+	if d.matched > 0 && d.pid != 0 {
+		fmt.Fprintf(d.stderr, "sdtdump: %s\n", d.declared)
+	}
 }
 
 func (d *dumper) processes() error {
@@ -163,6 +189,7 @@ func (d *dumper) processes() error {
 		if err := d.probes(p.Probes()); err != nil {
 			return err
 		}
+		d.notLoaded(p)
 	}
 	switch {
 	case d.denied == 1:

@@ -3,6 +3,7 @@ package discover
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -77,7 +78,9 @@ func (d *Search) noMatch(i int) error {
 	if what := cmp.Or(d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i])); what != "" && d.where == "" {
 		err = fmt.Errorf("%w%s", err, what)
 	}
-	if n := &d.near[i]; n.instead != "" {
+	if what := d.declared(&d.selectors[i]); what != "" {
+		err = fmt.Errorf("%w; %s", err, what)
+	} else if n := &d.near[i]; n.instead != "" {
 		err = fmt.Errorf("%w, but %s would", err, selector.Shell(n.instead))
 	} else if n.others > 0 {
 		err = fmt.Errorf("%w, where %s has %d other probes", err, d.selectors[i].Provider, n.others)
@@ -154,4 +157,43 @@ func (d *Search) noFunction(s *selector.Selector) string {
 		return ", and nothing of that name is installed"
 	}
 	return ""
+}
+
+// declared names a process that has declared what a selector names, and has not loaded it,
+// "" if there is none.
+func (d *Search) declared(s *selector.Selector) string {
+	if s.Kind != selector.USDT {
+		return ""
+	}
+	for p, err := range d.inspected() {
+		if err != nil {
+			continue
+		}
+		for _, declared := range p.Declared() {
+			if s.Match("", declared.Provider, declared.Name) {
+				return declared.NotLoaded(p.PID(), 0)
+			}
+		}
+	}
+	return ""
+}
+
+// inspected returns the processes in which probes are looked for. The next iteration closes
+// each.
+func (d *Search) inspected() iter.Seq2[*reader.Process, error] {
+	if len(d.procs.PIDs) == 0 {
+		return reader.Processes()
+	}
+	return func(yield func(*reader.Process, error) bool) {
+		for _, pid := range d.procs.PIDs {
+			p, err := reader.OpenProcess(pid)
+			more := yield(p, err)
+			if p != nil {
+				p.Close()
+			}
+			if !more {
+				return
+			}
+		}
+	}
 }
