@@ -28,7 +28,7 @@ type (
 		Same  int
 		Right int `usdt:"OnlyLeft"` // a tag's name counts before a field's
 	}
-	inner          struct{ Promoted, private int }
+	inner          struct{ Promoted, _ int }
 	Code           uint8
 	Generic[T any] struct{ Value T }
 )

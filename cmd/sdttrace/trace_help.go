@@ -81,7 +81,9 @@ with constants: == != < <= > >=, for strings == != and ~ with a pattern in which
 '*' stands for any characters; && || ! and parentheses combine. The kernel
 tests the condition. Durations, times and addresses, as Go programs declare them,
 are compared as such: 'took > 10ms', 'at > 2026-01-31', 'peer == "::1"' (times are
-UTC unless they name a zone). A comparison with NaN, or with what cannot be read,
+UTC unless they name a zone). Identifiers, which are arrays of bytes, are compared with
+their hexadecimal digits: 'trace_id == "8c17..."', 'trace_id ~ "8c17*"'; dashes and colons
+between digits do not matter. A comparison with NaN, or with what cannot be read,
 is false; a line at the end says which argument that was, at which site and why. The first 512 bytes of a string are compared. An untyped argument that
 is compared with a string is read as a pointer to one, and shown as that string.
 Parts of structs and arrays are named as in 'peer.port == 80 && scores[0] > 1'.
