@@ -92,7 +92,7 @@ func amd64At(c *code, from, i int) bool {
 		}
 		return s.saved && (n > 0 && moved(&next) || s.movedFrame)
 	}
-	return s.stored > 0 && s.stored <= closely || (s.saved || in.Op == x86asm.XCHG) && returns(c, i+size, s.framed())
+	return s.stored > 0 && s.stored <= closely || (s.saved || in.Op == x86asm.XCHG && keeps(c, i+size, &in)) && returns(c, i+size, s.framed())
 }
 
 // keeps reports whether the code behind an exchange stores the old stack pointer, unless the
