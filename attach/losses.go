@@ -75,9 +75,15 @@ func (l *losses) add(next lossAt) {
 		last.from, last.to, last.n = min(last.from, next.from), max(last.to, next.to), last.n+next.n
 		return
 	}
-	if l.all = append(l.all, next); len(l.all) > maxLosses {
-		l.all[1].from, l.all[1].n, l.all[1].pid = l.all[0].from, l.all[0].n+l.all[1].n, 0
-		l.all = l.all[1:]
+	l.all = append(l.all, next)
+	l.bound()
+}
+
+// bound makes one of the oldest, if there are too many.
+func (l *losses) bound() {
+	for ; len(l.all) > maxLosses; l.all = l.all[1:] {
+		first, second := &l.all[0], &l.all[1]
+		second.from, second.n, second.pid = min(first.from, second.from), first.n+second.n, 0
 	}
 }
 
@@ -173,12 +179,17 @@ func (l *losses) take() []lossAt {
 func (l *losses) know(more []tracefile.Loss) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	late := false
 	for _, next := range more {
 		if next.From <= next.To {
+			late = late || len(l.all) > 0 && l.all[len(l.all)-1].to > uint64(next.To)
 			l.all = append(l.all, lossAt{uint64(next.From), uint64(next.To), next.N, next.PID})
 		}
 	}
-	slices.SortFunc(l.all, func(a, b lossAt) int { return cmp.Compare(a.to, b.to) })
+	if late {
+		slices.SortFunc(l.all, func(a, b lossAt) int { return cmp.Compare(a.to, b.to) })
+	}
+	l.bound()
 }
 
 // newLosses returns the losses of a tracing that is about to begin.

@@ -1,0 +1,82 @@
+package attach
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-usdt/usdt/internal/tracefile"
+)
+
+// TestLosses looks at a number of lost events that grows, and asks about times.
+func TestLosses(t *testing.T) {
+	now, lost, broken := uint64(100), uint64(0), false
+	l := &losses{now: func() uint64 { now++; return now }, looked: 100, count: func() (uint64, error) {
+		if broken {
+			return 0, errors.New("broken")
+		}
+		return lost, nil
+	}}
+	wall := func(at uint64) time.Time { return time.Unix(0, int64(at)) }
+	at := func(when, n uint64) {
+		now, lost = when, n
+		l.look()
+	}
+	at(200, 0)
+	at(300, 5)
+	at(400, 7) // goes on
+	at(500, 7)
+	at(600, 8)
+	broken = true
+	at(700, 9)
+	broken = false
+	l.unseen(690, []int{4})
+	for _, test := range []struct {
+		from, to uint64
+		pid      int
+		want     bool
+	}{
+		{100, 200, 1, false}, {100, 202, 1, true}, {250, 260, 1, true}, {420, 499, 1, false}, {420, 550, 1, true}, {605, 606, 1, true},
+	} {
+		if got := l.between(test.from, test.to, test.pid); got != test.want {
+			t.Errorf("between %d and %d: %t, want %t", test.from, test.to, got, test.want)
+		}
+	}
+	all := l.list(wall)
+	if n := len(all); n == 0 || all[0].N != 7 {
+		t.Errorf("losses %+v", all)
+	}
+	sum := uint64(0)
+	for _, one := range all {
+		sum += one.N
+	}
+	if sum != 9 {
+		t.Errorf("losses of %d events, want 9: %+v", sum, all)
+	}
+	later := &losses{now: func() uint64 { return 3 }, count: func() (uint64, error) { return 0, nil }}
+	later.unseen(0, []int{4})
+	if !later.between(0, 5, 4) || later.between(0, 5, 5) || len(later.list(wall)) != 0 {
+		t.Error("what fired unseen in one process is of another one, or is shown")
+	}
+}
+
+// TestLossesBound reads the losses of files that lie: work and memory are bounded, and no loss
+// is forgotten.
+func TestLossesBound(t *testing.T) {
+	l := &losses{}
+	const n = 50_000
+	began := time.Now()
+	for i := range n {
+		l.know([]tracefile.Loss{{From: int64(i * 10), To: int64(i*10 + 1), N: 1}, {From: 9, To: 3, N: 7}})
+	}
+	if took := time.Since(began); took > 5*time.Second || len(l.all) > maxLosses {
+		t.Errorf("%d losses take %v, and %d are kept", n, took, len(l.all))
+	}
+	sum := uint64(0)
+	for _, one := range l.list(func(at uint64) time.Time { return time.Unix(0, int64(at)) }) {
+		sum += one.N
+	}
+	if sum != n || !l.between(15, 16, 1) || !l.between(10*n-10, 10*n, 1) || l.between(10*n, 10*n+5, 1) || l.between(10*n-15, 10*n-12, 1) {
+		t.Errorf("%d events were lost, want %d", sum, n)
+	}
+}
