@@ -36,8 +36,8 @@ func (r registration) provider() *Provider {
 	return r.closed.Value()
 }
 
-// registered returns the provider with this name.
-func registered(name string) *Provider {
+// registered returns the provider with this name, which is declared at a place.
+func registered(name string, at sourceLine) *Provider {
 	all.Lock()
 	defer all.Unlock()
 	if all.providers == nil {
@@ -53,7 +53,7 @@ func registered(name string) *Provider {
 		if len(all.providers) >= all.most {
 			forget()
 		}
-		p = newProvider(name)
+		p = newProvider(name, at)
 		if !known { // and not closed
 			p.live, p.early = all.live, all.early
 		}

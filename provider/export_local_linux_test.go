@@ -22,7 +22,7 @@ func Layouts(t reflect.Type) (got, want *record.Layout, err error) {
 		return nil, nil, err
 	}
 	code, _ := stub.CodeFor(notes.SiteNop)
-	im, err := newImage("layouts", code, []*probe{{name: "x", sig: sig, group: newProvider("layouts").alone}})
+	im, err := newImage("layouts", code, []*probe{{name: "x", sig: sig, group: newProvider("layouts", 0).alone}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -59,7 +59,7 @@ type Provider struct {
 //go:noinline
 func New(name string, opts *Options) *Provider {
 	at := sourceLine(stub.Caller(0))
-	p := registered(name)
+	p := registered(name, at)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.givenOnce {
@@ -76,7 +76,7 @@ func New(name string, opts *Options) *Provider {
 	return p
 }
 
-func newProvider(name string) *Provider {
+func newProvider(name string, at sourceLine) *Provider {
 	p := &Provider{
 		name:       name,
 		err:        checkName("provider", name, maxProviderName),
@@ -84,6 +84,9 @@ func newProvider(name string) *Provider {
 		groups:     map[string]*Group{},
 		signatures: map[string]*signature{},
 		records:    map[reflect.Type]recordSignature{},
+	}
+	if p.err != nil {
+		p.err = errorf("declare provider at %v: %w", at, p.err)
 	}
 	p.alone = &Group{provider: p}
 	return p

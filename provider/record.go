@@ -42,13 +42,13 @@ func NewRecord[T any](in Scope, name string) *Record[T] {
 }
 
 // Enabled reports whether somebody watches the probe.
-func (p *Record[T]) Enabled() bool { return p.sem.Active() }
+func (p *Record[T]) Enabled() bool { return p != nil && p.sem.Active() }
 
 // Fire passes the record to attached tracers. It copies nothing, unless there is a
 // [Text] in the record: tracers read r where it lies, before Fire returns. They see
 // that a nil r is nil.
 func (p *Record[T]) Fire(r *T) {
-	if p.sem.Active() {
+	if p != nil && p.sem.Active() {
 		p.fire(r)
 	}
 }
