@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"syscall"
 )
 
 // Stack says what a record holds of the stack that led to the probe, behind all else:
@@ -71,7 +70,7 @@ func (s *Stack) Append(dst []uint64, r Record) ([]uint64, error) {
 	}
 	size := int64(binary.NativeEndian.Uint64(r[end:]))
 	if size < 0 {
-		return dst, fmt.Errorf("the kernel could not read the stack: %w", syscall.Errno(-size))
+		return dst, fmt.Errorf("the kernel could not read the stack: %w", errno(-size))
 	}
 	caller := uint64(0)
 	if s.Entry {
