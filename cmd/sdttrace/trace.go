@@ -301,7 +301,7 @@ func (f *traceFlags) nothing() error {
 	if f.held != nil && f.held.missing != nil {
 		return fmt.Errorf("%w in what could be seen of the command, which was looked at every %v", attach.ErrNoMatch, commandRescan)
 	}
-	return fmt.Errorf("%w in what the command has run; processes that it starts are not traced, so a shell has to exec the program", attach.ErrNoMatch)
+	return fmt.Errorf("%w in what the command has run; processes that it starts are not traced, so a shell has to exec the program, and a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)", attach.ErrNoMatch)
 }
 
 // awaitClose reports on perf events that the kernel is slow to remove: the process

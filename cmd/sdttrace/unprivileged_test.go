@@ -68,7 +68,7 @@ func TestCommandUnprivileged(t *testing.T) {
 	// What the hint says works, and so does the next one.
 	cmd = nobody("traced")
 	out, _ = nobody("sdttrace", "unpriv:*", "--user", "--", "sh", "-c", cmd.Path+" /dev/null 1; true").CombinedOutput()
-	if want := "processes that it starts are not traced, so a shell has to exec the program\n"; !strings.Contains(string(out), want) {
+	if want := "processes that it starts are not traced, so a shell has to exec the program, and a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)\n"; !strings.Contains(string(out), want) {
 		t.Errorf("of what a shell starts, got %q, want %q in it", out, want)
 	}
 	trace := nobody("sdttrace", "unpriv:tick", "--user", "--limit", "1", "--", "sh", "-c", "exec "+cmd.Path+" "+filepath.Join(dir, "pid"))
