@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/overlay"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
@@ -82,13 +83,31 @@ func (d *Search) First(ctx context.Context) (Sites, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, ok := range d.matched {
-		if !ok {
+	for try := 0; ; try++ {
+		i := slices.Index(d.matched, false)
+		if i < 0 {
+			return found, nil
+		}
+		if len(d.procs.PIDs) == 0 || try == reloadTries || try > reloadTries/2 && d.declared(&d.selectors[i]) == "" {
 			return found, d.noMatch(i)
 		}
+		// A service may be closing its providers and loading them again.
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(time.Duration(try+1) * time.Millisecond): // never in step with the service
+		}
+		more, err := d.More(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
 	}
-	return found, nil
 }
+
+// reloadTries is how often a service is looked at that may be closing and loading its probes,
+// in a second in all, or in a quarter of that if it has not declared what is looked for.
+const reloadTries = 45
 
 // More returns the sites that have not been returned before. Processes must not
 // have ended when it is first called. When ctx is done, More returns its cause.
