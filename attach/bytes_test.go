@@ -75,7 +75,7 @@ func bytesProvider(t *testing.T, o *provider.Options) (p *provider.Provider, fir
 	trace, span := traceID{0x8c, 0x17, 15: 0xff}, spanID{1, 2, 3, 4, 5, 6, 7, 8}
 	ip := net.ParseIP("10.0.0.1")
 	r := &bytesRecord{
-		Trace: trace, Span: span, Times: Times{time.Second, 2}, hidden: hidden{Shown: 3}, bytesIn: &bytesIn{span}, private: 4, Tagged: 5, secret: -6, Skipped: "no",
+		Trace: trace, Span: span, Times: Times{time.Second, 2}, hidden: hidden{Shown: 3, not: 1}, bytesIn: &bytesIn{span}, private: 4, Tagged: 5, secret: -6, Skipped: "no",
 		Raw: [3]byte{'r', 0, 0xff}, Name: [8]byte{'n', 'a'}, Body: []byte("bo\ndy"), Sum: []byte{0xca, 0xfe}, Key: "\x00k", Doc: json.RawMessage(`{"a":1}`),
 		Peer: ip, Peers: []net.IP{ip, ip.To4(), net.IPv6loopback, nil}, Spans: []spanID{span, {}}, Ring: [2][2]spanID{{span}, {{}, span}},
 		Addr: netip.MustParseAddrPort("10.0.0.2:80"), Elements: []provider.Hex{{1}, nil}, Text: provider.UTF8("ü"),
