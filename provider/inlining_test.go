@@ -51,7 +51,7 @@ func TestInlining(t *testing.T) {
 		for _, method := range []string{"Fire", "Enabled", "FireFunc"}[:min(n, 1)+2] {
 			generic := fmt.Sprintf("inlining call to provider.(*Probe%d[", n)
 			plain := fmt.Sprintf("inlining call to provider.(*Probe%d).%s", n, method)
-			if !containsLine(string(out), generic, "])."+method) && !strings.Contains(string(out), plain) {
+			if !containsLine(string(out), generic, "])."+method+"\n") && !strings.Contains(string(out), plain) {
 				t.Errorf("Probe%d.%s is not inlined", n, method)
 			}
 		}

@@ -11,7 +11,8 @@ import (
 // inliner's budget, each has its semaphore as a field of its own, outside the
 // embedded part, and Fire is a test and one call. With arguments, the test is
 // sem.Active spelled out: a call of it would cost more of the budget than there is. A nil
-// probe does nothing. What fire passes on are pointers to
+// probe does nothing, except that Fire panics
+// with four arguments or more, where the inliner's budget has no room for a test. What fire passes on are pointers to
 // the arguments, so that the code behind it exists once.
 
 // Probe0 is a probe of no arguments. Make one with NewProbe0.
@@ -147,9 +148,9 @@ func NewProbe4[A, B, C, D Arg](in Scope, name, a, b, c, d string) *Probe4[A, B, 
 // Enabled reports whether somebody watches the probe.
 func (p *Probe4[A, B, C, D]) Enabled() bool { return p != nil && p.sem.Active() }
 
-// Fire passes its arguments to attached tracers.
+// Fire passes its arguments to attached tracers. It panics if p is nil.
 func (p *Probe4[A, B, C, D]) Fire(a A, b B, c C, d D) {
-	if p != nil && *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
+	if *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
 		p.fire(a, b, c, d)
 	}
 }
@@ -176,9 +177,9 @@ func NewProbe5[A, B, C, D, E Arg](in Scope, name, a, b, c, d, e string) *Probe5[
 // Enabled reports whether somebody watches the probe.
 func (p *Probe5[A, B, C, D, E]) Enabled() bool { return p != nil && p.sem.Active() }
 
-// Fire passes its arguments to attached tracers.
+// Fire passes its arguments to attached tracers. It panics if p is nil.
 func (p *Probe5[A, B, C, D, E]) Fire(a A, b B, c C, d D, e E) {
-	if p != nil && *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
+	if *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
 		p.fire(a, b, c, d, e)
 	}
 }
@@ -207,9 +208,9 @@ func (p *Probe6[A, B, C, D, E, F]) Enabled() bool {
 	return p != nil && (*stub.Semaphore)(&p.sem).Active()
 }
 
-// Fire passes its arguments to attached tracers.
+// Fire passes its arguments to attached tracers. It panics if p is nil.
 func (p *Probe6[A, B, C, D, E, F]) Fire(a A, b B, c C, d D, e E, f F) {
-	if p != nil && *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr(&p.sem))) != 0 {
+	if *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr(&p.sem))) != 0 {
 		p.fire(a, b, c, d, e, f)
 	}
 }
