@@ -18,6 +18,7 @@ func TestExtendTooLate(t *testing.T) {
 	s.attached = a
 	s.options, s.kind, s.maps = &settings{}, link.Multi, &maps{}
 	s.sites.Store(&siteTable{})
+	s.losses = &losses{}
 	s.extend(t.Context(), site.Plan{{Report: site.Report{Path: "missing"}}}, time.Time{})
 	if n := len(s.Plan()); n != 1 {
 		t.Errorf("%d sites in the plan, want the refused one", n)
