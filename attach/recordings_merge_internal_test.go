@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/tracefile"
 )
 
 // times is a file whose records have these times.
@@ -28,6 +29,8 @@ func (f times) Records() iter.Seq2[[]byte, error] {
 		}
 	}
 }
+
+func (times) losses() []tracefile.Loss { return nil }
 
 func (times) Close() error { return nil }
 
