@@ -50,7 +50,8 @@ func (p *Provider) publishLate() {
 }
 
 // publishAfter publishes what is pending after a delay in milliseconds, unless the provider
-// has been closed meanwhile. What cannot be loaded stays pending: the next Load reports why.
+// has been closed or loaded meanwhile. What cannot be loaded stays pending: the next Load
+// reports why. Where nothing is pending, objects stay: a tracer may be about to attach.
 func (p *Provider) publishAfter(delay int) {
 	// Package time has another time in a bubble of testing/synctest, where this goroutine
 	// may be, while others declare outside of it.
@@ -58,13 +59,13 @@ func (p *Provider) publishAfter(delay int) {
 	p.life.Lock()
 	p.mu.Lock()
 	p.due = false
-	live := p.live && p.err == nil
-	if live {
+	late := p.live && p.err == nil && len(p.pending) > 0
+	if late {
 		p.publish(false)
 	}
 	p.mu.Unlock()
 	p.life.Unlock()
-	if live {
+	if late {
 		awaitTracer()
 	}
 }
