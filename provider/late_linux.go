@@ -59,13 +59,13 @@ func (p *Provider) publishAfter(delay int) {
 	p.life.Lock()
 	p.mu.Lock()
 	p.due = false
-	late := p.live && p.err == nil && len(p.pending) > 0
-	if late {
+	live := p.live && p.err == nil
+	if live && len(p.pending) > 0 {
 		p.publish(false)
 	}
 	p.mu.Unlock()
 	p.life.Unlock()
-	if late {
+	if live { // another goroutine may have published what this one declared, and still wait
 		awaitTracer()
 	}
 }

@@ -73,7 +73,8 @@ func TestSameProbe(t *testing.T) {
 	}
 }
 
-// TestSameProbeCosts checks what declaring a probe costs that is declared already.
+// TestSameProbeCosts checks what declaring a probe allocates that is declared already;
+// BenchmarkDeclareAgain has the time.
 func TestSameProbeCosts(t *testing.T) {
 	fresh("same_client", nil)
 	newClient()
@@ -83,20 +84,6 @@ func TestSameProbeCosts(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, declare); n > 2 {
 		t.Errorf("%v allocations, want at most 2", n)
-	}
-	if raced {
-		return
-	}
-	best := time.Hour
-	for range 20 {
-		begun := time.Now()
-		for range 1000 {
-			declare()
-		}
-		best = min(best, time.Since(begun)/1000)
-	}
-	if best > time.Microsecond {
-		t.Errorf("%v, want at most 1µs", best)
 	}
 }
 

@@ -53,6 +53,9 @@ func needed(t *testing.T, feature string) (must, may []string) {
 // works where no others are allowed, and where one of those is refused, Load says so: none
 // is missed only later, when nobody is told any more.
 func TestSystemCalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: runs each feature with each of its system calls refused")
+	}
 	for feature := range features {
 		t.Run(feature, func(t *testing.T) {
 			t.Parallel()
