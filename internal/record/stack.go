@@ -87,14 +87,21 @@ func (s *Stack) Append(dst []uint64, r Record) ([]uint64, error) {
 	return dst[:min(len(dst), before+s.Most)], nil
 }
 
+// CallerAlone is set in a caller's address that the kernel does not find: no address of the
+// program has it.
+const CallerAlone = 1 << 63
+
 // AppendAddresses appends the addresses of a stack to dst. caller is the return address at a
-// function's entry, 0 for none.
+// function's entry, 0 for none. Without CallerAlone the kernel may have found it, too; then
+// one of two equal addresses in a recursion is missing.
 func AppendAddresses(dst []uint64, addresses []byte, caller uint64) []uint64 {
+	alone := caller&CallerAlone != 0
+	caller &^= CallerAlone
 	for i := 0; i < len(addresses); i += 8 {
 		address := binary.NativeEndian.Uint64(addresses[i:])
 		// Linux 6.11 and later find the return address themselves at some entries
 		// (arch/x86/events/core.c, is_uprobe_at_func_entry).
-		if i == 8 && caller != 0 && address != caller {
+		if i == 8 && caller != 0 && (alone || address != caller) {
 			dst = append(dst, caller)
 		}
 		dst = append(dst, address)

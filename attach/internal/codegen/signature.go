@@ -23,6 +23,9 @@ type Signature struct {
 	// may have a frame, to which FramePointer then leads: Frame.
 	Return, Frame operand.Operand
 	FramePointer  operand.Location
+	// Alone says that the kernel does not find the return address itself, so that an equal
+	// one behind it is another frame's.
+	Alone bool
 	// StackPointer is where it is in the context, if Stack.Copied.
 	StackPointer int16
 

@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"math"
+
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
@@ -129,6 +131,13 @@ func (g *generator) returnAddress() {
 	} else {
 		g.loadOperand(asm.R3, op)
 		g.emit(asm.StoreMem(asm.R10, stackLength, asm.R3, asm.DWord))
+	}
+	if g.sig.Alone {
+		g.emit(
+			asm.LoadMem(asm.R1, asm.R10, stackLength, asm.DWord), asm.JEq.Imm(asm.R1, 0, done),
+			asm.LoadImm(asm.R2, math.MinInt64, asm.DWord), asm.Or.Reg(asm.R1, asm.R2), // record.CallerAlone
+			asm.StoreMem(asm.R10, stackLength, asm.R1, asm.DWord),
+		)
 	}
 	g.label(done)
 }

@@ -27,7 +27,7 @@ const commands = "-test.run=^Test(Held|Command|Split|Watched|Interrupted)|^TestS
 // untried are tests of attach whose time, or whose results, on machines nobody has looked at:
 // "make test-kernels" with -only attach and -run chooses them.
 var untried = []string{
-	"BareCallers", "ChurnModel", "CopiesOfKilledTracer", "CopyingCode", "Corpus.*", "CoroutineReturns", "ForcedSwitches", "Integers.*",
+	"ChurnModel", "CopiesOfKilledTracer", "CopyingCode", "Corpus.*", "CoroutineReturns", "ForcedSwitches", "Integers.*",
 	"ManyFoundLate", "NoSwitches", "OpenChurning", "OtherForms", "PairsModel", "ReadFails", "ReadWaits", "Semaphores.*",
 	"SharedSite", "Starting.*", "SwitchesOfStacks", "VectorFunctions",
 }
