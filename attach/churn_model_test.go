@@ -55,7 +55,7 @@ func churn() func(command string) error {
 		case "close":
 			return providers[i].Close()
 		case "await":
-			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Microsecond) {
+			for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Microsecond) {
 				if probes[i][0].Enabled() && probes[i][1].Enabled() {
 					return nil
 				}
