@@ -99,7 +99,7 @@ func AppendAddresses(dst []uint64, addresses []byte, caller uint64) []uint64 {
 	caller &^= CallerAlone
 	for i := 0; i < len(addresses); i += 8 {
 		address := binary.NativeEndian.Uint64(addresses[i:])
-		// Linux 6.11 and later find the return address themselves at some entries
+		// Linux 6.11 and later, and releases of 6.1, find the return address themselves at some entries
 		// (arch/x86/events/core.c, is_uprobe_at_func_entry).
 		if i == 8 && caller != 0 && (alone || address != caller) {
 			dst = append(dst, caller)

@@ -43,11 +43,6 @@ func findOptimization() Optimization {
 	return NoOptimization
 }
 
-// FindsCallers reports whether the running kernel's stacks have the caller of a function at
-// whose entry an uprobe is, where its first instruction is push %rbp or endbr
-// (arch/x86/events/core.c, is_uprobe_at_func_entry).
-func FindsCallers() bool { return runtime.GOARCH == "amd64" && kernelAtLeast(6, 11) }
-
 // kernelAtLeast reports whether uname returns this version or a later one.
 func kernelAtLeast(major, minor int) bool {
 	var u unix.Utsname

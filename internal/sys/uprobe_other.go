@@ -4,6 +4,3 @@ package sys
 
 // UprobeOptimization returns NoOptimization: this kernel has no uprobes.
 func UprobeOptimization() Optimization { return NoOptimization }
-
-// FindsCallers returns false: this kernel has no uprobes.
-func FindsCallers() bool { return false }

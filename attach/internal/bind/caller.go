@@ -6,7 +6,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/site"
-	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
@@ -52,7 +51,7 @@ func (c caller) read(sig *codegen.Signature, p *reader.Probe, regs *operand.Regi
 	if sig.Stack.Entry = c.known; !c.known {
 		return
 	}
-	sig.Alone = p.Kind == reader.USDT || p.Machine == elf.EM_AARCH64 || !sys.FindsCallers()
+	sig.Alone = p.Kind == reader.USDT || p.Machine == elf.EM_AARCH64
 	sp, fp, size := regs.ByName["rsp"], regs.ByName["rbp"], uint8(8)
 	switch {
 	case p.Machine == elf.EM_AARCH64:
