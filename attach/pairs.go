@@ -66,10 +66,7 @@ func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *
 	if err != nil {
 		return nil, err
 	}
-	if o.Sample > 1 {
-		return nil, &OptionError{"Sample", errors.New("it applies to single events, and would tear pairs apart")}
-	}
-	if err := o.refuseOmit("pairs have all parts of their events"); err != nil {
+	if err := o.refuseForPairs(); err != nil {
 		return nil, err
 	}
 	if what == nil {
@@ -272,4 +269,12 @@ func (p *Pairs) Counts() (PairStats, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pairs, err
+}
+
+// refuseForPairs refuses options that pairs cannot have.
+func (o *settings) refuseForPairs() error {
+	if o.Sample > 1 {
+		return &OptionError{"Sample", errors.New("it applies to single events, and would tear pairs apart")}
+	}
+	return o.refuseOmit("pairs have all parts of their events")
 }

@@ -3,7 +3,6 @@ package attach
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -84,10 +83,7 @@ func OpenSpans(ctx context.Context, selectors []string, spans []Span, opts *Opti
 	if err != nil {
 		return nil, err
 	}
-	if o.Sample > 1 {
-		return nil, &OptionError{"Sample", errors.New("it applies to single events, and would tear pairs apart")}
-	}
-	if err := o.refuseOmit("pairs have all parts of their events"); err != nil {
+	if err := o.refuseForPairs(); err != nil {
 		return nil, err
 	}
 	all := slices.Clone(selectors)
