@@ -11,9 +11,9 @@ import (
 // inliner's budget, each has its semaphore as a field of its own, outside the
 // embedded part, and Fire is a test and one call. With arguments, the test is
 // sem.Active spelled out: a call of it would cost more of the budget than there is. A nil
-// probe does nothing, except that Fire panics
-// with four arguments or more, where the inliner's budget has no room for a test. What fire passes on are pointers to
-// the arguments, so that the code behind it exists once.
+// probe does nothing, except that Fire panics with four arguments or more, where the budget
+// has no room for the test. What fire passes on are pointers to the arguments, so that the
+// code behind it exists once.
 
 // Probe0 is a probe of no arguments. Make one with NewProbe0.
 type Probe0 struct {
