@@ -94,20 +94,39 @@ func (r *Resolver) Recorded(modules []Module) *Space {
 	return s
 }
 
-// With returns a space with what this one was last seen to have, and with these modules in place
-// of what was where they are. Like one that was recorded, it is not read again.
+// With returns a space with what this one was last seen to have, and with these modules, which
+// do not overlap, in place of what was where they are. Like one that was recorded, it is not read
+// again.
 func (s *Space) With(modules []Module) *Space {
 	out := s.resolver.Recorded(modules)
 	over := slices.Clone(out.regions)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, g := range s.regions {
-		if !slices.ContainsFunc(over, func(m region) bool { return g.Start < m.End && m.Start < g.End }) {
-			out.regions = append(out.regions, g)
-		}
+		out.regions = appendWithout(out.regions, g, over)
 	}
 	slices.SortStableFunc(out.regions, func(a, b region) int { return cmp.Compare(a.Start, b.Start) })
 	return out
+}
+
+// appendWithout appends the parts of a region that are not in others, which are ordered by
+// address.
+func appendWithout(dst []region, g region, others []region) []region {
+	for _, o := range others {
+		if o.End <= g.Start || g.End <= o.Start {
+			continue
+		}
+		if g.Start < o.Start {
+			before := g
+			before.End = o.Start
+			dst = append(dst, before)
+		}
+		if g.End <= o.End {
+			return dst
+		}
+		g.Start, g.Offset = o.End, g.Offset+o.End-g.Start
+	}
+	return append(dst, g)
 }
 
 // Refresh reads what the process has mapped, and the code that it has generated, as it

@@ -1,6 +1,8 @@
 // A program whose probe fires below functions that have frame pointers.
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/sdt.h>
 
 volatile int depth;
@@ -18,9 +20,21 @@ __attribute__((noinline)) int leaf(int i)
 __attribute__((noinline)) int middle(int i) { return leaf(i) + depth; }
 __attribute__((noinline)) int deep(int i) { return i > 200 ? middle(i) : deep(i + 1) + depth; }
 
+// generate maps memory for code right behind the program, where its file still has bytes
+// that are not mapped, such as its symbols.
+static void generate(void)
+{
+	extern char end[];
+	uintptr_t behind = ((uintptr_t)end + 0xffff) & ~(uintptr_t)0xffff;
+	if (mmap((void *)behind, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+		exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	getchar();
+	if (argc > 1)
+		generate();
 	middle(argc);
 	deep(argc);
 	puts("done");
