@@ -61,7 +61,7 @@
 // strings of USDT, and elfgen, which writes ELF shared objects.
 //
 // Tracing takes no program at all: the commands sdttrace and sdtdump are in cmd.
-// The documents beside this package say more: README.md has recipes, docs has
+// The documents beside this package say more: docs/recipes.md has commands, docs has
 // guides for authors of services and of tools, ARCHITECTURE.md says how the
 // packages fit together, FORMAT.md has the bytes and RATIONALE.md the reasons, and
 // SECURITY.md what hostile programs can do.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,16 +20,37 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-const (
-	declaring = "Declare probes"
-	tracing   = "Trace them, and everybody else's"
-)
+// uncommented returns a command without the comment behind it.
+func uncommented(command string) string {
+	command, _, _ = strings.Cut(command, "    #")
+	return strings.TrimSpace(regexp.MustCompile(` +# .*$`).ReplaceAllString(command, ""))
+}
+
+// TestReadmeOnPages checks that each command of README stands on a page whose commands the other
+// tests run, except the demo, which has tests of its own.
+func TestReadmeOnPages(t *testing.T) {
+	var run []string
+	for _, path := range []string{tracing, unprivileged, recording, recipes} {
+		for _, c := range commands(t, path) {
+			run = append(run, uncommented(c))
+		}
+	}
+	all := commands(t, readme)
+	if len(all) < 10 {
+		t.Fatalf("README has %d commands", len(all))
+	}
+	for _, c := range all {
+		if c := uncommented(c); !slices.Contains(run, c) && c != "go run ./cmd/sdttrace demo" {
+			t.Errorf("README's %s is on no page whose commands are run", c)
+		}
+	}
+}
 
 // TestReadmeProgram builds README's program and checks that its events look like
-// those in README.
+// those in docs/tracing.md.
 func TestReadmeProgram(t *testing.T) {
 	k := newKitchen(t, tracing)
-	_, source, _ := strings.Cut(section(t, declaring), "```go\n")
+	_, source, _ := strings.Cut(document(t, readme), "```go\n")
 	source, _, _ = strings.Cut(source, "```\n")
 	main := filepath.Join(k.dir, "main.go")
 	if err := os.WriteFile(main, []byte(source), 0o644); err != nil {
@@ -48,7 +70,7 @@ func TestReadmeProgram(t *testing.T) {
 		return string(out)
 	}
 	var text, object string
-	for line := range strings.Lines(section(t, tracing)) {
+	for line := range strings.Lines(document(t, tracing)) {
 		switch {
 		case strings.Contains(line, " myapp:request_start "):
 			text = strings.TrimSpace(line)
@@ -87,7 +109,7 @@ func withoutNumbers(t *testing.T, event string) map[string]any {
 	return m
 }
 
-// TestReadmeCommands runs README's first commands as they are written.
+// TestReadmeCommands runs the commands of docs/tracing.md as they are written.
 func TestReadmeCommands(t *testing.T) {
 	k := newKitchen(t, tracing)
 	needs.Run(t, "go", "build", "-o", k.dir, "./testdata/myapp")
@@ -141,12 +163,12 @@ func TestReadmeCommands(t *testing.T) {
 	k.done()
 }
 
-// TestReadmePage runs README's command that writes a page, of the demo's web shop.
+// TestReadmePage runs the command of docs/tracing.md that writes a page, of the demo's web shop.
 func TestReadmePage(t *testing.T) {
 	k := newKitchen(t, tracing)
-	command := regexp.MustCompile("`(sdttrace --html [^`]+)`").FindStringSubmatch(section(t, tracing))
+	command := regexp.MustCompile("`(sdttrace --html [^`]+)`").FindStringSubmatch(document(t, tracing))
 	if command == nil {
-		t.Fatal("README has no command that writes a page")
+		t.Fatal("there is no command that writes a page")
 	}
 	k.all = command[1:]
 	shop := exec.Command(filepath.Join(k.dir, "sdttrace"), "demo-service")

@@ -16,27 +16,30 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// section returns README's text below a heading.
-func section(t *testing.T, heading string) string {
+// The documents whose commands tests run as they are written.
+const (
+	readme       = "README.md"
+	tracing      = "docs/tracing.md"
+	unprivileged = "docs/unprivileged.md"
+	recording    = "docs/flight-recorder.md"
+	recipes      = "docs/recipes.md"
+)
+
+// document returns the text of one of the module's documents.
+func document(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../../README.md")
+	b, err := os.ReadFile("../../../" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, ok := strings.Cut(string(b), "\n## "+heading+"\n")
-	if !ok {
-		t.Fatalf("README has no heading %q", heading)
-	}
-	text, _, _ = strings.Cut(text, "\n## ")
-	return text
+	return string(b)
 }
 
-// commands returns README's commands below a heading.
-func commands(t *testing.T, heading string) []string {
+// commands returns a document's commands.
+func commands(t *testing.T, path string) []string {
 	t.Helper()
-	text := section(t, heading)
 	var all []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(document(t, path)) {
 		if command, ok := strings.CutPrefix(line, "$ "); ok {
 			all = append(all, strings.TrimSpace(command))
 		}
@@ -44,19 +47,20 @@ func commands(t *testing.T, heading string) []string {
 	return all
 }
 
-// kitchen runs commands of README.
+// kitchen runs the commands of a document.
 type kitchen struct {
 	t    *testing.T
+	path string // of the document
 	dir  string
 	all  []string
 	used []string
 }
 
-// newKitchen returns a kitchen for the commands below a heading.
-func newKitchen(t *testing.T, heading string) *kitchen {
+// newKitchen returns a kitchen for the commands of a document.
+func newKitchen(t *testing.T, path string) *kitchen {
 	t.Helper()
 	needs.Root(t)
-	k := &kitchen{t: t, dir: t.TempDir(), all: commands(t, heading)}
+	k := &kitchen{t: t, path: path, dir: t.TempDir(), all: commands(t, path)}
 	needs.Run(t, "go", "build", "-o", k.dir, "github.com/go-usdt/usdt/cmd/sdttrace", "github.com/go-usdt/usdt/cmd/sdtdump")
 	return k
 }
@@ -77,7 +81,7 @@ func (k *kitchen) choose(names string, pid int) *exec.Cmd {
 			return cmd
 		}
 	}
-	k.t.Fatalf("README has no command with %q that was not run", names)
+	k.t.Fatalf("%s has no command with %q that was not run", k.path, names)
 	return nil
 }
 
@@ -86,7 +90,7 @@ func (k *kitchen) done() {
 	k.t.Helper()
 	for _, c := range k.all {
 		if !slices.Contains(k.used, c) {
-			k.t.Errorf("nothing tests README's %s", c)
+			k.t.Errorf("nothing tests the command of %s: %s", k.path, c)
 		}
 	}
 }
@@ -152,9 +156,9 @@ func (k *kitchen) match(command, stdout, stderr string, patterns ...string) {
 	}
 }
 
-// TestRecipes runs README's recipes as they are written.
+// TestRecipes runs the recipes as they are written.
 func TestRecipes(t *testing.T) {
-	k := newKitchen(t, "Recipes")
+	k := newKitchen(t, recipes)
 	for _, name := range []string{"Work.class", "work.py"} {
 		copied(t, "testdata/"+name, k.dir)
 	}

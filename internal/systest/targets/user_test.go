@@ -27,10 +27,10 @@ cd $root/app
 exec chroot $root "$@"
 `
 
-// TestReadmeUser runs README's commands for users without privileges and those of the
+// TestReadmeUser runs the documented commands for users without privileges and those of the
 // flight recorder in fresh containers: other mount, PID, network, IPC and UTS namespaces,
 // a root file system without tracefs, and no capability that counts. What each prints is
-// like what README shows of it.
+// like what its page shows of it.
 func TestReadmeUser(t *testing.T) {
 	needs.Root(t)
 	needs.Tools(t, "unshare", "setpriv", "mkfifo", "chroot", "mount", "timeout")
@@ -73,7 +73,7 @@ func TestReadmeUser(t *testing.T) {
 			for i, want := range shown {
 				for _, line := range want.lines {
 					if !like(line).MatchString(parts[i+1]) {
-						t.Errorf("%s\nprints no line like README's\n%s\nbut\n%s", want.command, line, parts[i+1])
+						t.Errorf("%s\nprints no line like\n%s\nbut\n%s", want.command, line, parts[i+1])
 					}
 				}
 			}
@@ -84,14 +84,14 @@ func TestReadmeUser(t *testing.T) {
 	}
 }
 
-// command is a command of README, and the lines that README shows of its output.
+// command is a command of a page, and the lines that the page shows of its output.
 type command struct {
 	command string
 	lines   []string
 }
 
-// userScript returns a script with README's commands, which introduces the output of each
-// by a line, and what README shows of it.
+// userScript returns a script with the commands of both pages, which introduces the output of
+// each by a line, and what the pages show of it.
 func userScript(t *testing.T) (script string, shown []command) {
 	t.Helper()
 	// myapp answers lines: it gets them as long as a command runs.
@@ -99,8 +99,8 @@ func userScript(t *testing.T) (script string, shown []command) {
 # Open for reading, too: so the writer outlives a service that is killed.
 mkfifo in; exec 3<>in; (while :; do echo request; sleep 0.02; done) >&3 & requests=$!
 `
-	for _, heading := range []string{"Without privileges", "Flight recorder"} {
-		for line := range strings.Lines(section(t, heading)) {
+	for _, path := range []string{unprivileged, recording} {
+		for line := range strings.Lines(document(t, path)) {
 			line = strings.TrimRight(line, "\n")
 			text, isCommand := strings.CutPrefix(line, "$ ")
 			switch {
@@ -126,12 +126,12 @@ mkfifo in; exec 3<>in; (while :; do echo request; sleep 0.02; done) >&3 & reques
 		}
 	}
 	if len(shown) < 8 {
-		t.Fatalf("README has %d commands", len(shown))
+		t.Fatalf("the pages have %d commands", len(shown))
 	}
 	return script + "kill $requests\n", shown
 }
 
-// isOutput reports whether a line of a section is what a command prints, and not text.
+// isOutput reports whether a line of a page is what a command prints, and not text.
 func isOutput(line string) bool {
 	return regexp.MustCompile(`^(sdttrace: |\d\d:\d\d:\d\d\.|[> ] |\{|snapshot )`).MatchString(line)
 }

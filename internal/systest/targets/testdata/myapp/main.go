@@ -1,4 +1,4 @@
-// Myapp has the probes that README's commands trace. It fires them for each
+// Myapp has the probes that the documents' commands trace. It fires them for each
 // line of its input, which it answers with a line: requests of two paths, with
 // different status.
 package main
