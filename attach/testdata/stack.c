@@ -1,4 +1,5 @@
 // A program whose probe fires below functions that have frame pointers.
+#include <errno.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,12 +22,13 @@ __attribute__((noinline)) int middle(int i) { return leaf(i) + depth; }
 __attribute__((noinline)) int deep(int i) { return i > 200 ? middle(i) : deep(i + 1) + depth; }
 
 // generate maps memory for code right behind the program, where its file still has bytes
-// that are not mapped, such as its symbols.
+// that are not mapped, such as its symbols. The vDSO may be there already.
 static void generate(void)
 {
 	extern char end[];
 	uintptr_t behind = ((uintptr_t)end + 0xffff) & ~(uintptr_t)0xffff;
-	if (mmap((void *)behind, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+	if (mmap((void *)behind, 4096, PROT_READ | PROT_EXEC, flags, -1, 0) == MAP_FAILED && errno != EEXIST)
 		exit(1);
 }
 
