@@ -1,7 +1,7 @@
 // A program whose probe fires below functions that have frame pointers.
 #include <errno.h>
-#include <stdio.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/sdt.h>
