@@ -62,7 +62,7 @@ OTHERGO = $(if $(filter go1.27%,$(shell $(GO) env GOVERSION)),go1.26.8,go1.27.4)
 test-go: export GOTOOLCHAIN = $(OTHERGO)
 test-go:
 	$(GO) build ./...
-	$(GO) test -vet off ./event ./internal/printable ./internal/stub ./provider ./symbols/internal/pcln
+	$(GO) test -vet off ./event ./internal/printable ./internal/stub ./provider ./internal/pcln
 	$(GO) test -vet off -run 'Go' ./symbols ./reader ./attach ./cmd/sdttrace
 	cd contrib/sql && $(GO) test -vet off -run 'Scanner|Interfaces' .
 

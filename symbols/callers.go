@@ -4,9 +4,9 @@ import (
 	"debug/elf"
 	"io"
 
+	"github.com/go-usdt/usdt/internal/pcln"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/symbols/internal/cfi"
-	"github.com/go-usdt/usdt/symbols/internal/pcln"
 )
 
 // Callers knows where the functions of an ELF file have their return addresses.

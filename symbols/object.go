@@ -7,11 +7,11 @@ import (
 	"sync"
 
 	"github.com/go-usdt/usdt/internal/mangled"
+	"github.com/go-usdt/usdt/internal/pcln"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/symbols/internal/debuginfo"
 	"github.com/go-usdt/usdt/symbols/internal/elfsym"
-	"github.com/go-usdt/usdt/symbols/internal/pcln"
 )
 
 // objectKey says which file an object is. A file that others than root and this user

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/go-usdt/usdt/internal/pcln"
 	"github.com/go-usdt/usdt/symbols/internal/cfi"
-	"github.com/go-usdt/usdt/symbols/internal/pcln"
 )
 
 // maxStack is the number of frames that are unwound.

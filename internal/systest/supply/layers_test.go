@@ -34,6 +34,7 @@ internal/version
 internal/x86
 prototype: notes
 internal/debugfile: internal/procfs internal/safeelf
+internal/pcln: internal/safeelf
 attach/internal/kernel
 attach/internal/libbpf
 attach/internal/library: internal/procfs internal/safeelf
@@ -52,10 +53,9 @@ reader: internal/cdecl internal/debugfile internal/mangled internal/procfs inter
 symbols/internal/span
 symbols/internal/cfi: internal/safeelf
 symbols/internal/jit: symbols/internal/span
-symbols/internal/pcln: internal/safeelf
 symbols/internal/elfsym: internal/safeelf symbols/internal/span
 symbols/internal/debuginfo: internal/mangled internal/safeelf symbols/internal/span
-symbols: internal/debugfile internal/mangled internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit symbols/internal/pcln
+symbols: internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit
 attach/internal/maplog: internal/procfs internal/safeelf symbols
 internal/shape: internal/record notes reader
 event: internal/printable internal/record internal/shape notes reader symbols

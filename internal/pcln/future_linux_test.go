@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-usdt/usdt/symbols/internal/pcln"
+	"github.com/go-usdt/usdt/internal/pcln"
 )
 
 // wordMoved is the index of a word of moduledata, enoptrbss, in front of those that come

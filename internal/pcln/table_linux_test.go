@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/internal/pcln"
 	"github.com/go-usdt/usdt/internal/safeelf"
-	"github.com/go-usdt/usdt/symbols/internal/pcln"
 )
 
 // self returns the bytes of this test.
