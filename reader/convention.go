@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/pcln"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -166,7 +167,7 @@ func (fn *Function) Result() (notes.Arg, error) {
 // unknown returns the error for arguments and results that are nobody knows where.
 func (fn *Function) unknown() error {
 	if fn.Convention == GoUnknown {
-		return fmt.Errorf("where functions have their arguments is not known: %w", errPclntab)
+		return fmt.Errorf("the table of Go's functions is %w: where functions have their arguments is not known", pcln.ErrFormat)
 	}
 	return fmt.Errorf("the calling convention of %v is not known", fn.file.elf.Machine)
 }

@@ -18,9 +18,9 @@ const (
 
 // module returns the words of the program's moduledata, nil if there is none. It begins
 // with the addresses of the table and of its names.
-func (p *program) module(t *Table, data []byte) []uint64 {
+func (p *program) module(t *Table, data []byte, sections []string) []uint64 {
 	names := p.header + t.word(from(data, uint64(8+3*t.ptr)), t.ptr)
-	for words := range p.candidates(t) {
+	for words := range p.candidates(t, sections) {
 		if words[0] == p.header && words[1] == names {
 			return words[:]
 		}
@@ -39,12 +39,19 @@ func (p *program) text(t *Table, words []uint64) (uint64, bool) {
 	return 0, false
 }
 
-// candidates yields the words at places that may be moduledata: where the address of
-// the table is.
-func (p *program) candidates(t *Table) iter.Seq[*[words]uint64] {
+// ownSections is the section that moduledata has to itself since Go 1.26, dataSections
+// are all those in which it may be.
+var (
+	ownSections  = dataSections[:1]
+	dataSections = []string{".go.module", ".noptrdata", ".data", ".data.rel.ro"}
+)
+
+// candidates yields the words at places in sections that may be moduledata: where the
+// address of the table is.
+func (p *program) candidates(t *Table, sections []string) iter.Seq[*[words]uint64] {
 	return func(yield func(*[words]uint64) bool) {
 		tried := 0
-		for _, name := range []string{".go.module", ".noptrdata", ".data", ".data.rel.ro"} {
+		for _, name := range sections {
 			s := p.file.Section(name)
 			if s == nil {
 				continue

@@ -20,35 +20,54 @@ const maxTable = 384 << 20
 // that is nil, else its inlined calls.
 func Read(f *safeelf.File) (*Table, error) {
 	p := &program{file: f}
-	data, err := p.find()
-	if err != nil || data == nil && f.Section(".go.buildinfo") == nil {
+	t, data, err := p.read(go116)
+	if t == nil || !t.counts() {
+		return t, err
+	}
+	words := p.module(t, data, dataSections)
+	if err := p.findText(t, words); err != nil {
 		return nil, err
 	}
-	t, err := New(data, f.ByteOrder)
-	if err != nil {
-		return nil, fmt.Errorf("the table of functions of %s is %w", p.version(), err)
-	}
-	t.memory, t.held = memory{f}, int64(len(data))
-	if !t.counts() {
-		return t, nil
-	}
-	words := p.module(t, data)
-	text, ok := p.text(t, words)
-	if !ok {
-		if text, ok = p.textStart(t); !ok {
-			return nil, fmt.Errorf("where the text of %s begins is %w", p.version(), ErrFormat)
-		}
-	}
-	t.text = text
 	trees := t.trees()
 	if len(trees) == 0 {
 		return t, nil
 	}
+	var ok bool
 	if t.calls, ok = t.findCalls(words, trees); !ok {
 		t.memory = nil
 		err = fmt.Errorf("where %s has inlined calls is %w", p.version(), ErrFormat)
 	}
 	return t, err
+}
+
+// read reads the table, of that version at least, but not where its text is.
+func (p *program) read(least version) (*Table, []byte, error) {
+	data, err := p.find()
+	if err != nil || data == nil && p.file.Section(".go.buildinfo") == nil {
+		return nil, nil, err
+	}
+	t, err := New(data, p.file.ByteOrder)
+	if err == nil && t.version < least {
+		err = ErrFormat
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the table of functions of %s is %w", p.version(), err)
+	}
+	t.memory, t.held = memory{p.file}, int64(len(data))
+	return t, data, nil
+}
+
+// findText finds from where addresses of functions count. words are those of
+// moduledata.
+func (p *program) findText(t *Table, words []uint64) error {
+	text, ok := p.text(t, words)
+	if !ok {
+		if text, ok = p.textStart(t); !ok {
+			return fmt.Errorf("where the text of %s begins is %w", p.version(), ErrFormat)
+		}
+	}
+	t.text = text
+	return nil
 }
 
 // version returns the version of Go that built the program, as its build information
@@ -151,7 +170,7 @@ func (p *program) textStart(t *Table) (uint64, bool) {
 	if s := p.file.Section(".text"); s != nil {
 		t.text = s.Addr
 		// A wrong guess would give wrong names: the program's entry must be a function.
-		if fn, ok := t.find(p.file.Entry); ok && fn.entry+t.text == p.file.Entry {
+		if i, ok := t.search(p.file.Entry); ok && t.entry(i)+t.text == p.file.Entry {
 			return s.Addr, true
 		}
 	}

@@ -16,13 +16,14 @@ var ErrFormat = errors.New("not as the known versions of Go have it")
 type version int
 
 const (
-	go116 version = iota // Go 1.16 and 1.17: addresses are whole
+	go12  version = iota // until Go 1.15: only ReadFunctions reads it
+	go116                // Go 1.16 and 1.17: addresses are whole
 	go118                // Go 1.18 and 1.19: addresses are distances from the text
 	go120                // since Go 1.20: functions have the line where they begin
 )
 
 // magics are the numbers with which tables begin (internal/abi/symtab.go).
-var magics = map[uint32]version{0xfffffffa: go116, 0xfffffff0: go118, 0xfffffff1: go120}
+var magics = map[uint32]version{0xfffffffb: go12, 0xfffffffa: go116, 0xfffffff0: go118, 0xfffffff1: go120}
 
 const (
 	// maxName is the length in bytes of the longest name of a function or file: names
@@ -42,8 +43,9 @@ type Table struct {
 	text    uint64 // from which addresses count
 
 	names, units, files, values, functions []byte
-	count                                  int // of functions
-	field                                  int // size of a number in the index, which is where functions begin
+	index                                  []byte // of functions, by address; it has offsets in functions
+	count                                  int    // of functions
+	field                                  int    // size of a number in the index
 
 	calls  uint64      // from which the addresses of tables of inlined calls count
 	memory io.ReaderAt // what the program has at an address, which has those tables
@@ -59,10 +61,14 @@ func New(data []byte, bo binary.ByteOrder) (*Table, error) {
 	t := &Table{version: v, bo: bo, quantum: uint64(data[6]), ptr: int(data[7]), field: 4}
 	header := func(n int) uint64 { return t.word(from(data, uint64(8+n*t.ptr)), t.ptr) }
 	first := 3 // of the offsets of tables, behind textStart
-	if v == go116 {
+	if v <= go116 {
 		first, t.field = 2, t.ptr
 	}
 	count := header(0)
+	if v == go12 {
+		t.names, t.functions, t.index = data, data, from(data, uint64(8+t.ptr))
+		return t, t.setCount(count)
+	}
 	var offs [6]uint64
 	for i := range 5 {
 		offs[i] = header(first + i)
@@ -76,11 +82,16 @@ func New(data []byte, bo binary.ByteOrder) (*Table, error) {
 		return b
 	}
 	t.names, t.units, t.files, t.values, t.functions = part(0), part(1), part(2), part(3), part(4)
-	if count > uint64(len(t.functions)/t.field)/2 {
-		return nil, ErrFormat
+	t.index = t.functions
+	return t, t.setCount(count)
+}
+
+func (t *Table) setCount(n uint64) error {
+	if n > uint64(len(t.index)/t.field)/2 {
+		return ErrFormat
 	}
-	t.count = int(count)
-	return t, nil
+	t.count = int(n)
+	return nil
 }
 
 // isHeader reports whether data begins as a table does.
@@ -94,7 +105,7 @@ func isHeader(data []byte, bo binary.ByteOrder) bool {
 
 // counts reports whether addresses in the table count from the beginning of the
 // program's text: runtime.text, which is not always the beginning of .text.
-func (t *Table) counts() bool { return t.version != go116 }
+func (t *Table) counts() bool { return t.version > go116 }
 
 // from returns b from offset off on, empty if b is not so long.
 func from(b []byte, off uint64) []byte { return b[min(off, uint64(len(b))):] }
@@ -112,7 +123,12 @@ func (t *Table) word(b []byte, size int) uint64 {
 }
 
 // entry returns where function i of the index begins, as the table counts.
-func (t *Table) entry(i int) uint64 { return t.word(from(t.functions, uint64(2*i*t.field)), t.field) }
+func (t *Table) entry(i int) uint64 { return t.word(from(t.index, uint64(2*i*t.field)), t.field) }
+
+// info returns the entry of function i of the index: runtime2.go, _func.
+func (t *Table) info(i int) []byte {
+	return from(t.functions, t.word(from(t.index, uint64((2*i+1)*t.field)), t.field))
+}
 
 // function is an entry of the table: runtime2.go, _func.
 type function struct {
@@ -127,9 +143,18 @@ type function struct {
 
 // find returns the function that holds addr.
 func (t *Table) find(addr uint64) (fn function, ok bool) {
+	i, ok := t.search(addr)
+	if !ok {
+		return fn, false
+	}
+	return t.function(i)
+}
+
+// search returns the index of the function that holds addr.
+func (t *Table) search(addr uint64) (i int, ok bool) {
 	if t.counts() {
 		if addr < t.text {
-			return fn, false
+			return 0, false
 		}
 		addr -= t.text
 	}
@@ -142,15 +167,15 @@ func (t *Table) find(addr uint64) (fn function, ok bool) {
 		}
 	}
 	if lo == 0 || addr >= t.entry(lo) { // the index ends with the end of the last function
-		return fn, false
+		return 0, false
 	}
-	return t.function(lo - 1)
+	return lo - 1, true
 }
 
 // function returns function i of the index.
 func (t *Table) function(i int) (fn function, ok bool) {
 	fn.entry, fn.steps = t.entry(i), maxSteps
-	info := from(t.functions, t.word(from(t.functions, uint64((2*i+1)*t.field)), t.field))
+	info := t.info(i)
 	fixed := t.field + 36 // up to the tables that follow, without startLine
 	if t.version == go120 {
 		fixed += 4
