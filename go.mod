@@ -46,4 +46,7 @@ require (
 	honnef.co/go/tools v0.8.2 // indirect
 )
 
-tool honnef.co/go/tools/cmd/staticcheck
+tool (
+	github.com/go-usdt/usdt/attach/collection/usdt2go
+	honnef.co/go/tools/cmd/staticcheck
+)

@@ -144,7 +144,8 @@ func LoadSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 
 // New loads spec into the kernel and finds the sites that its programs name,
 // which [Collection.Plan] then lists. It does not change spec, and attaches
-// nothing: Attach does. The map of argument specs, __bpf_usdt_specs, has room for
+// nothing: Attach does. The spec is one of LoadSpec, of a loader that usdt2go or
+// bpf2go has written, or one that was put together in Go. The map of argument specs, __bpf_usdt_specs, has room for
 // all of these sites, and for 256 more, or as many as its MaxEntries says, that
 // AttachProgram may add.
 //
@@ -158,6 +159,9 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 		return nil, err
 	}
 	spec = spec.Copy()
+	if err := adopt(spec); err != nil {
+		return nil, err
+	}
 	c := &Collection{programs: map[string]*program{}, attachments: map[*site.Attachment]*program{}}
 	if m := spec.Maps[libbpf.SpecMap]; m != nil {
 		if o.Collection.MapReplacements[libbpf.SpecMap] != nil {

@@ -15,6 +15,9 @@ const SpecMap = "__bpf_usdt_specs"
 // none.
 const AddressMap = "__bpf_usdt_ip_to_spec_id"
 
+// FunctionPrefix is what the names of the header's functions begin with.
+const FunctionPrefix = "bpf_usdt_"
+
 // ArgFunction is the name of the function that reads an argument.
 const ArgFunction = "bpf_usdt_arg"
 

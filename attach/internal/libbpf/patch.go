@@ -13,9 +13,9 @@ const (
 	// passes them cookies.
 	CookieExtern = "LINUX_HAS_BPF_COOKIE"
 
-	// answerSection holds the answer. Loaders make a constant map of a section
+	// AnswerSection is the section that holds the answer. Loaders make a constant map of a section
 	// of this prefix, so that the verifier sees which branch is dead.
-	answerSection = ".rodata.usdt"
+	AnswerSection = ".rodata.usdt"
 )
 
 // maxZero bounds sections that hold no bytes in the file (.bss): a loader
@@ -221,7 +221,7 @@ func (o *object) define(externs [][]byte) ([]byte, error) {
 	// stay.
 	names := &o.sections[o.header.Shstrndx]
 	name := len(o.names)
-	grown := slices.Concat(o.names, []byte(answerSection), []byte{0})
+	grown := slices.Concat(o.names, []byte(AnswerSection), []byte{0})
 	names.Off, names.Size = add(grown), uint64(len(grown))
 	o.sections = append(o.sections, elf.Section64{
 		Name: uint32(name), Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_ALLOC),

@@ -73,6 +73,7 @@ attach/internal/bind: attach/internal/codegen attach/internal/discover attach/in
 attach/internal/tally: attach/internal/codegen attach/internal/filter event internal/fold internal/record internal/shape notes reader symbols
 attach: attach/internal/bind attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site attach/internal/tally event internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols
 attach/collection: attach attach/internal/discover attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site internal/selector notes reader
+attach/collection/usdt2go: attach/internal/libbpf internal/printable
 internal/demo: provider
 internal/top: internal/printable
 internal/gate: attach internal/await internal/procfs notes reader

@@ -17,8 +17,8 @@ const root = "../../.."
 // ways are functions and variables that show text without package printable, and the files that
 // may name them: the boundaries behind which that package is.
 var ways = map[string][]string{
-	"os.Stdout":       {"cmd/sdttrace/main.go", "cmd/sdtdump/main.go"}, // Run and run escape
-	"os.Stderr":       {"cmd/sdttrace/main.go", "cmd/sdtdump/main.go"},
+	"os.Stdout":       {"cmd/sdttrace/main.go", "cmd/sdtdump/main.go", "attach/collection/usdt2go/main.go"}, // Run, run and main escape
+	"os.Stderr":       {"cmd/sdttrace/main.go", "cmd/sdtdump/main.go", "attach/collection/usdt2go/main.go"},
 	"fmt.Print":       nil,
 	"fmt.Printf":      nil,
 	"fmt.Println":     {"internal/gate/guardprocess.go"}, // to the process that started it
