@@ -1,3 +1,5 @@
+//go:build linux && (amd64 || arm64)
+
 // Till is a tool in C and Go: a BPF program reads the arguments of till:order, in every
 // process that has it, and adds them up. usdt2go makes typed Go of till.bpf.c.
 package main
