@@ -21,9 +21,6 @@ func block() section {
 				g.readBlock(false)
 			}
 		},
-		scratch: func(s *Signature) bool {
-			return s.Block > 0 && (s.Aggregate != nil || s.Condition != nil && !s.filtersEarly())
-		},
 	}
 }
 

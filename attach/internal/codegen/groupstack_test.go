@@ -65,7 +65,7 @@ func TestNoStackNoCode(t *testing.T) {
 				return fmt.Sprint(specs[0].Instructions)
 			}
 			without := slices.Delete(slices.Clone(all), 5, 6) // the stack's
-			if len(without) != len(all)-1 || all[5].scratch == nil || all[5].read != nil {
+			if len(without) != len(all)-1 || all[5].write == nil || all[5].read != nil {
 				t.Fatal("the sixth section is not the stack's any more")
 			}
 			got := program(all, 0)

@@ -7,10 +7,7 @@ import (
 )
 
 // indirects is the section of the memory that pointers in the block lead to.
-func indirects() section {
-	any := func(s *Signature) bool { return len(s.Indirects) > 0 }
-	return section{read: (*generator).readIndirects, scratch: any, memory: any}
-}
+func indirects() section { return section{read: (*generator).readIndirects} }
 
 // readIndirects copies the memory that pointers in the block lead to. Memory that
 // cannot be read is zero, so that no pointer in it is followed.

@@ -3,8 +3,10 @@ package codegen
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/operand"
 )
 
 // Limits on a record with strings, whose scratch memory is a value of a per-CPU
@@ -28,14 +30,12 @@ func (s *Signature) LimitStrings() {
 // the fixed part. With a mask the verifier need not follow all combinations of
 // lengths.
 func (s *Signature) cursorMask() int {
-	end := s.FixedSize()
-	for _, sec := range sections {
-		if sec.behind != nil {
-			end += sec.behind(s)
-		}
-	}
-	return 1<<bits.Len(uint(end)) - 1
+	return 1<<bits.Len(uint(s.FixedSize()+s.stringsSize())) - 1
 }
+
+// stringsSize returns the most bytes of the strings behind the fixed part. A terminated
+// string is copied with its NUL.
+func (s *Signature) stringsSize() int { return len(s.Strings) * (s.Limit + 1) }
 
 // ScratchSize returns the number of bytes of scratch memory that the code needs.
 func (s *Signature) ScratchSize() int {
@@ -123,20 +123,19 @@ func (s *Signature) filters() bool {
 // NeedsScratch reports whether records, or the inputs of conditions, are
 // assembled in scratch memory.
 func (s *Signature) NeedsScratch() bool {
-	for _, sec := range sections {
-		if sec.scratch != nil && sec.scratch(s) {
-			return true
-		}
+	agg := s.Aggregate
+	switch {
+	case len(s.Indirects) > 0, len(s.Strings) > 0, s.Stack.Most > 0, s.comparesStrings(), s.spills():
+		return true
+	case agg == nil:
+		return s.Block > 0 && s.Condition != nil && !s.filtersEarly()
 	}
-	return s.comparesStrings() || s.spills() || s.Aggregate != nil && (s.Aggregate.Whole || s.Aggregate.readsStrings() || s.Aggregate.StackPart() != nil || s.Aggregate.KeysSize() > maxStackKey)
+	return s.Block > 0 || agg.Whole || agg.readsStrings() || agg.StackPart() != nil || agg.KeysSize() > maxStackKey
 }
 
 // readsMemory reports whether the program reads memory that need not be resident.
 func (s *Signature) readsMemory() bool {
-	for _, sec := range sections {
-		if sec.memory != nil && sec.memory(s) {
-			return true
-		}
-	}
-	return s.comparesStrings() || s.Aggregate != nil && s.Aggregate.readsStrings()
+	inMemory := func(op operand.Operand) bool { return op.Kind == operand.Memory }
+	return len(s.Indirects) > 0 || len(s.Strings) > 0 || slices.ContainsFunc(s.Operands, inMemory) ||
+		s.comparesStrings() || s.Aggregate != nil && s.Aggregate.readsStrings()
 }

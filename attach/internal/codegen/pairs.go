@@ -41,13 +41,7 @@ func (s *Signature) LimitRecord(size int) bool {
 
 // RecordSize returns the most bytes of a record.
 func (s *Signature) RecordSize() int {
-	size := s.FixedSize() + s.Stack.Size()
-	for _, sec := range sections {
-		if sec.behind != nil {
-			size += sec.behind(s)
-		}
-	}
-	return size
+	return s.FixedSize() + s.stringsSize() + s.Stack.Size()
 }
 
 // assembleStart assembles the record that a start keeps for its end, unless the start does

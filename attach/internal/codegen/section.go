@@ -1,7 +1,7 @@
 package codegen
 
-// section is a part of a record, see package record: how it is read and written,
-// and what that needs. A nil function is not needed.
+// section is a part of a record, see package record: how it is read and written.
+// A nil function is not needed. The memory that it takes is in memory.go.
 type section struct {
 	// read reads memory that may have to be brought in, before the condition is
 	// tested: into the record if it is assembled in scratch memory, otherwise
@@ -9,17 +9,9 @@ type section struct {
 	read func(*generator)
 	// write completes the record, if the event is wanted, with what read has not
 	// put there. Outside scratch memory it must not sleep: a record that is
-	// reserved in the ring holds up those behind it.
+	// reserved in the ring holds up those behind it. Bytes behind the fixed part begin
+	// at regCursor, which write moves and then bounds by the generator's cursorMask.
 	write func(*generator)
-
-	// scratch reports whether records have to be assembled in scratch memory.
-	scratch func(*Signature) bool
-	// memory reports whether read reads memory that need not be resident.
-	memory func(*Signature) bool
-	// behind returns the maximal size of the section's bytes behind the fixed
-	// part. They begin at regCursor, which write moves and then bounds by the
-	// generator's cursorMask.
-	behind func(*Signature) int
 }
 
 // sections are the sections of a record in the order of their code. A new one

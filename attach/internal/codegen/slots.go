@@ -1,8 +1,6 @@
 package codegen
 
 import (
-	"slices"
-
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
@@ -11,13 +9,7 @@ import (
 
 // slots is the section of operands: values, or pointers to strings.
 func slots() section {
-	return section{
-		read:  (*generator).readSlots,
-		write: (*generator).writeSlots,
-		memory: func(s *Signature) bool {
-			return slices.ContainsFunc(s.Operands, func(op operand.Operand) bool { return op.Kind == operand.Memory })
-		},
-	}
+	return section{read: (*generator).readSlots, write: (*generator).writeSlots}
 }
 
 func stackSlot(i int) int16 { return int16(stackSlots - 8*(i+1)) }

@@ -11,12 +11,7 @@ import (
 
 // stackSection is the section of the stack that led to the probe: addresses, which the
 // kernel reads by frame pointers, or a copy of the stack. See record.Stack.
-func stackSection() section {
-	return section{
-		write:   (*generator).writeStack,
-		scratch: func(s *Signature) bool { return s.Stack.Most > 0 },
-	}
-}
+func stackSection() section { return section{write: (*generator).writeStack} }
 
 func (g *generator) writeStack() {
 	st := &g.sig.Stack

@@ -9,17 +9,12 @@ import (
 // stringSection is the section of strings behind the fixed part: strings, bytes and elements
 // of slices.
 func stringSection() section {
-	any := func(s *Signature) bool { return len(s.Strings) > 0 }
 	return section{
 		write: func(g *generator) {
 			for i, s := range g.sig.Strings {
 				g.readString(s, g.sig.FirstString()+i)
 			}
 		},
-		scratch: any,
-		memory:  any,
-		// A terminated string is copied with its NUL.
-		behind: func(s *Signature) int { return len(s.Strings) * (s.Limit + 1) },
 	}
 }
 
