@@ -112,7 +112,7 @@ func (s *Signature) groupStackAt() int16 {
 
 // hashCost returns about how many instructions the verifier walks through for the loop over
 // the addresses: 11 for each.
-func (s *Signature) hashCost() int {
+func hashCost(s *Signature) int {
 	if s.Aggregate.StackPart() == nil {
 		return 0
 	}

@@ -64,7 +64,7 @@ type Hook struct {
 func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Entry) {
 	var specs []*ebpf.ProgramSpec
 	entries := make(map[*Signature]Entry, len(sigs))
-	for _, k := range kindsOf(sigs) {
+	for _, k := range kindsOfAll(sigs) {
 		g := &generator{refs: r, kind: k}
 		var bodies []asm.Instructions
 		size, walk, filters, site := 0, 0, false, false
@@ -75,11 +75,11 @@ func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Entr
 			}
 		}
 		for _, sig := range sigs {
-			if sig.kind() != k {
+			if kindOf(sig) != k {
 				continue
 			}
 			body := g.body(sig)
-			cost := len(body) + searchCost(sig.Condition) + sig.hashCost()
+			cost := len(body) + searchCost(sig.Condition) + hashCost(sig)
 			if size+len(body) > maxInstructions || walk+cost > maxWalk {
 				flush()
 			}
@@ -101,14 +101,14 @@ type programKind struct {
 	sleeps bool
 }
 
-func (s *Signature) kind() programKind {
+func kindOf(s *Signature) programKind {
 	return programKind{s.Hook, s.Hook.Sleeps && s.readsMemory()}
 }
 
-// kindsOf returns the kinds of programs that signatures need, in their order.
-func kindsOf(sigs []*Signature) (kinds []programKind) {
+// kindsOfAll returns the kinds of programs that signatures need, in their order.
+func kindsOfAll(sigs []*Signature) (kinds []programKind) {
 	for _, sig := range sigs {
-		if k := sig.kind(); !slices.Contains(kinds, k) {
+		if k := kindOf(sig); !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
 		}
 	}
