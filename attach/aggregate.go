@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -277,7 +278,7 @@ func events(all *sums, past []Group) (n uint64) {
 	}
 	if all != nil {
 		for _, words := range all.of {
-			n += words[codegen.WordCount]
+			n += words[query.WordCount]
 		}
 	}
 	return n
@@ -358,7 +359,7 @@ func (a *totals) takeCount(all *sums) error {
 		return err
 	}
 	counted := c.at(codegen.CounterEntered)
-	all.group("")[codegen.WordCount] += counted - a.counted
+	all.group("")[query.WordCount] += counted - a.counted
 	a.counted = counted
 	return nil
 }

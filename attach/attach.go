@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
@@ -202,7 +202,7 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 		return nil, err
 	}
 	o := t.options
-	var hook codegen.Hook
+	var hook query.Hook
 	if o.Target.Via.attaches() {
 		hook = hookOf(t.kind)
 	}
@@ -267,7 +267,7 @@ func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.
 // none.
 func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[int]*site.SharedLink, objects operand.Objects, numbers []int) []*site.Group {
 	groups := site.Groups{Objects: objects, Procs: t.procs}
-	codes := map[*codegen.Signature]code{}
+	codes := map[*query.Signature]code{}
 	for i := range plan {
 		sc := schemas[i]
 		if sc == nil || followers[i] != nil || plan[i].Local {

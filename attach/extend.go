@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/plan"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
@@ -144,7 +144,7 @@ func noteLate(plan site.Plan, since time.Time) {
 // planMore is plan for sites found later. The first sites of an aggregate decide
 // the layout of its groups. planMore does not hold t.mu, which readers of events
 // need: planning large files takes long.
-func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, plan site.Plan) ([]*bind.Schema, []*codegen.Signature, int, error) {
+func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, plan site.Plan) ([]*bind.Schema, []*query.Signature, int, error) {
 	layout := t.layout.Clone() // only this goroutine changes the original
 	schemas, err := t.plan(ctx, planner, plan, layout, nil)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
@@ -40,7 +41,7 @@ func (t *tracing) Faults() []Fault {
 		if name == "" {
 			continue
 		}
-		out = append(out, Fault{Site: t.faultSite(table, &fault), Argument: name, Lost: fault.Input == codegen.ValueInput, Err: err, Events: n})
+		out = append(out, Fault{Site: t.faultSite(table, &fault), Argument: name, Lost: fault.Input == query.ValueInput, Err: err, Events: n})
 	}
 	slices.SortFunc(out, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(b.Events, a.Events), cmp.Compare(a.Site.Offset, b.Site.Offset), cmp.Compare(a.Argument, b.Argument))
@@ -50,7 +51,7 @@ func (t *tracing) Faults() []Fault {
 
 // faultSite returns the site of a fault. Sites of one probe share a number in aggregates, and are
 // told apart by their addresses within a page.
-func (t *tracing) faultSite(table *siteTable, fault *codegen.Fault) (found Site) {
+func (t *tracing) faultSite(table *siteTable, fault *query.Fault) (found Site) {
 	p := table.probes[fault.Site]
 	found = Site{Probe: *p, Path: p.Path, Offset: p.Offset}
 	t.attached.LookAt(0, func(plan site.Plan) {
@@ -70,8 +71,8 @@ func (t *tracing) faultSite(table *siteTable, fault *codegen.Fault) (found Site)
 }
 
 // countFaults returns how often there was each fault. t.mu is locked.
-func (t *tracing) countFaults() map[codegen.Fault]uint64 {
-	all := map[codegen.Fault]uint64{}
+func (t *tracing) countFaults() map[query.Fault]uint64 {
+	all := map[query.Fault]uint64{}
 	if t.maps != nil && t.maps.Faults != nil {
 		var key [4]uint32
 		var n uint64

@@ -6,13 +6,13 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // addGroups creates the maps of groups, or what pairs that are recorded need.
 func (m *maps) addGroups(l *bind.Layout) (err error) {
 	if l.Whole() {
-		if err = m.addZeros(codegen.StartsSize); err == nil {
+		if err = m.addZeros(query.StartsSize); err == nil {
 			err = m.addStarts(l.Pairs)
 		}
 		l.Made = err == nil
@@ -42,7 +42,7 @@ func (m *maps) addGroups(l *bind.Layout) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = m.addZeros(max(8*l.Words(), codegen.StartsSize)); err != nil {
+	if err = m.addZeros(max(8*l.Words(), query.StartsSize)); err != nil {
 		return err
 	}
 	if l.Wanted.Hist && l.Wanted.Bounds != nil {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
@@ -30,8 +30,8 @@ type sums struct {
 	words   int
 	squares int // the first of the words of the sum of squares, -1 without
 	of      map[string][]uint64
-	stacks  map[uint64]codegen.GroupStack // that keys have the hashes of
-	named   map[uint64]*event.Stack       // those of groups that are united, by the numbers that keys have
+	stacks  map[uint64]query.GroupStack // that keys have the hashes of
+	named   map[uint64]*event.Stack     // those of groups that are united, by the numbers that keys have
 }
 
 func newSums(l *bind.Layout, of map[string][]uint64) *sums {
@@ -95,7 +95,7 @@ func (a *totals) groupsOf(all *sums) []Group {
 	groups := make([]Group, 0, len(all.of))
 	probes := a.sites.Load().probes
 	for key, words := range all.of {
-		if words[codegen.WordCount] > 0 {
+		if words[query.WordCount] > 0 {
 			groups = append(groups, groupOf(all.layout, []byte(key), words, probes, all.named))
 		}
 	}
@@ -228,19 +228,19 @@ func compareSigns(a int64, b uint64) int {
 
 // merge adds words to the sum.
 func (s *sums) merge(sum []uint64, word func(i int) uint64) {
-	codegen.Merge(sum, s.squares, word)
+	query.Merge(sum, s.squares, word)
 }
 
 // groupOf decodes a key and its words. named are the stacks by their numbers in keys.
 func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe, named map[uint64]*event.Stack) Group {
-	g := Group{Count: words[codegen.WordCount], By: make([]event.Arg, 0, len(l.Parts)), Other: isOther(key)}
+	g := Group{Count: words[query.WordCount], By: make([]event.Arg, 0, len(l.Parts)), Other: isOther(key)}
 	for i := range l.Parts {
 		part, arg := l.Part(key, i), event.Arg{Name: l.Wanted.By[i]}
 		if g.Other {
 			// It has many keys.
 		} else if reason, missing := l.MissingPart(key, i); missing {
 			arg.Err = reason
-		} else if part.In.Source == codegen.InputStack {
+		} else if part.In.Source == query.InputStack {
 			decodeStack(&arg, binary.NativeEndian.Uint64(key[part.Offset:]), named)
 		} else {
 			decodePart(&part, &arg, key[part.Offset:part.Offset+part.Size], probes)
@@ -256,11 +256,11 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe,
 		v, _ := event.NumberValue(kind, meaning, bits, 8).Any()
 		return v
 	}
-	sum := words[codegen.WordSum]
+	sum := words[query.WordSum]
 	avg := float64(sum)
 	switch i := int64(sum); kind {
 	case reader.Float:
-		avg = math.Ldexp(float64(i), -codegen.SumFraction)
+		avg = math.Ldexp(float64(i), -query.SumFraction)
 		sum = math.Float64bits(avg)
 	case reader.Int:
 		avg = float64(i)
@@ -276,16 +276,16 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe,
 		}
 	}
 	if l.Wanted.Min {
-		g.Min = number(unorder(^words[codegen.WordMin], kind, l.Value.Size))
+		g.Min = number(unorder(^words[query.WordMin], kind, l.Value.Size))
 	}
 	if l.Wanted.Max {
-		g.Max = number(unorder(words[codegen.WordMax], kind, l.Value.Size))
+		g.Max = number(unorder(words[query.WordMax], kind, l.Value.Size))
 	}
 	if l.Wanted.Stddev {
 		g.Stddev = stddevOf(l, words)
 	}
 	values := l.Wanted.Values()
-	g.Hist = bucketsOf(l, words[codegen.WordHist:values.HistEnd()])
+	g.Hist = bucketsOf(l, words[query.WordHist:values.HistEnd()])
 	if len(l.Wanted.Quantiles) > 0 {
 		g.Quantiles = quantilesOf(l, words, number)
 		g.clamp()
@@ -317,16 +317,16 @@ func unorder(u uint64, kind reader.FieldKind, size uint8) uint64 {
 var errNoPID = errors.New("it has no PID in the PID namespace of the tracer")
 
 // decodePart sets the value of a part of a key.
-func decodePart(p *codegen.Part, arg *event.Arg, b []byte, probes []*reader.Probe) {
+func decodePart(p *query.Part, arg *event.Arg, b []byte, probes []*reader.Probe) {
 	switch {
-	case p.In.Source == codegen.InputProbe:
+	case p.In.Source == query.InputProbe:
 		probe := probes[binary.NativeEndian.Uint64(b)]
 		arg.Value = site.Name(probe)
-	case p.Size == codegen.KeyComm:
+	case p.Size == query.KeyComm:
 		arg.Value = unix.ByteSliceToString(b)
 	case p.IsString():
 		n, most := binary.NativeEndian.Uint64(b), uint64(p.Most())
-		str := b[codegen.StringData:][:min(n, most)]
+		str := b[query.StringData:][:min(n, most)]
 		if p.Shown != nil && n <= most {
 			str = p.Shown.Append(nil, str) // the kernel has made groups of what it is of
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
@@ -84,7 +84,7 @@ func fill(t testing.TB, l *bind.Layout, m *ebpf.Map, n int) {
 	key, words := make([]byte, l.KeySize), make([]byte, 8*l.Words())
 	for i := range n {
 		binary.NativeEndian.PutUint64(key, uint64(i+1)) // no process is 0
-		binary.NativeEndian.PutUint64(words[8*codegen.WordCount:], uint64(i+1))
+		binary.NativeEndian.PutUint64(words[8*query.WordCount:], uint64(i+1))
 		var value any = words
 		if m.Type() == ebpf.PerCPUHash {
 			value = [][]byte{words}
@@ -98,7 +98,7 @@ func fill(t testing.TB, l *bind.Layout, m *ebpf.Map, n int) {
 // newGroups returns an aggregate by a number that has maps and nothing else.
 func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 	t.Helper()
-	l := &bind.Layout{Wanted: wanted.wanted, CPUs: cpus, Bound: true, Parts: []codegen.Part{{In: codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, KeySize: 8}
+	l := &bind.Layout{Wanted: wanted.wanted, CPUs: cpus, Bound: true, Parts: []query.Part{{In: query.Input{Source: query.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, KeySize: 8}
 	l.Wanted.By = []string{"pid"}
 	m := &maps{}
 	t.Cleanup(func() { m.Close() })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
@@ -34,7 +35,7 @@ func (m *maps) addStacks(l *bind.Layout) (err error) {
 		return nil
 	}
 	spec := ebpf.MapSpec{
-		Name: "usdt_stacks", Type: ebpf.Hash, KeySize: 8, ValueSize: uint32(codegen.GroupStackSize(l.Stack)), MaxEntries: uint32(maxStacks(l)),
+		Name: "usdt_stacks", Type: ebpf.Hash, KeySize: 8, ValueSize: uint32(query.GroupStackSize(l.Stack)), MaxEntries: uint32(maxStacks(l)),
 	}
 	for i := range m.Stacks {
 		if m.Stacks[i], err = ebpf.NewMap(&spec); err != nil {
@@ -45,7 +46,7 @@ func (m *maps) addStacks(l *bind.Layout) (err error) {
 }
 
 // addStacks adds stacks by their hashes.
-func (s *sums) addStacks(stacks map[uint64]codegen.GroupStack) {
+func (s *sums) addStacks(stacks map[uint64]query.GroupStack) {
 	if s.stacks == nil {
 		s.stacks = stacks
 		return
@@ -60,10 +61,10 @@ func (a *totals) takeStacks(m *ebpf.Map, all *sums) error {
 	if m == nil {
 		return nil
 	}
-	stacks := map[uint64]codegen.GroupStack{}
+	stacks := map[uint64]query.GroupStack{}
 	var damaged error // one is not the reason to lose others, which the map has no more
 	err := eachStack(m, m.BatchLookupAndDelete, func(hash uint64, value []byte) error {
-		st, err := codegen.ReadGroupStack(value)
+		st, err := query.ReadGroupStack(value)
 		if err == nil {
 			stacks[hash] = st
 		}
@@ -161,7 +162,7 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 	}
 	pids = map[int]bool{}
 	return pids, eachStack(m, m.BatchLookup, func(_ uint64, value []byte) error {
-		st, err := codegen.ReadGroupStack(value)
+		st, err := query.ReadGroupStack(value)
 		if err == nil {
 			pids[st.PID] = true
 		}
@@ -208,7 +209,7 @@ func (a *totals) unite(all *sums, over func() bool) {
 		}
 		binary.NativeEndian.PutUint64(b[part.Offset:], number)
 		for i := range all.layout.Parts {
-			if p := &all.layout.Parts[i]; p.In.Source == codegen.InputProbe {
+			if p := &all.layout.Parts[i]; p.In.Source == query.InputProbe {
 				site := b[p.Offset:]
 				if n := binary.NativeEndian.Uint64(site); n < uint64(len(sites.groups)) {
 					binary.NativeEndian.PutUint64(site, uint64(sites.groups[n]))
@@ -235,7 +236,7 @@ func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) (symb
 }
 
 // nameStack names the frames of a stack.
-func (a *totals) nameStack(st *codegen.GroupStack, sites *siteTable) *event.Stack {
+func (a *totals) nameStack(st *query.GroupStack, sites *siteTable) *event.Stack {
 	if st.Saved != nil {
 		stack := st.Saved.Named(a.options.Stack)
 		stack.DropUnmapped()

@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -73,7 +73,7 @@ func bucketsOf(l *bind.Layout, counts []uint64) []Bucket {
 	var all []Bucket
 	for i := first; i <= last; i++ {
 		b := Bucket{}
-		b.Lo, b.Hi = codegen.BucketOfPower(i, l.Value.Kind)
+		b.Lo, b.Hi = query.BucketOfPower(i, l.Value.Kind)
 		if l.Wanted.Bounds != nil {
 			b = bucketOfBounds(i, l.Wanted.Bounds)
 		}
@@ -96,7 +96,7 @@ func bucketOfBounds(i int, bounds []float64) Bucket {
 
 // newBounds creates the table in which programs look for a value's bucket.
 func newBounds(bounds []float64, kind reader.FieldKind, size uint8) (*ebpf.Map, error) {
-	table := codegen.BoundsTable(bounds, kind, size)
+	table := query.BoundsTable(bounds, kind, size)
 	m, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "usdt_bounds", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(len(table)), MaxEntries: 1,
 		Contents: []ebpf.MapKV{{Key: uint32(0), Value: table}},

@@ -1,13 +1,13 @@
 package attach
 
 import (
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // hookOf returns the hook that programs need for a link of kind k. All may sleep,
 // where the kernel lets them.
-func hookOf(k link.Kind) codegen.Hook {
-	return codegen.Hook{Type: k.ProgramType(), Attach: k.AttachType(), Sleeps: kernel.Sleepable.Require() == nil}
+func hookOf(k link.Kind) query.Hook {
+	return query.Hook{Type: k.ProgramType(), Attach: k.AttachType(), Sleeps: kernel.Sleepable.Require() == nil}
 }

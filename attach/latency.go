@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // LatencyOptions say how the time from one probe to another is aggregated. An end
@@ -117,7 +117,7 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	err = o.each(func(o *settings) error {
 		l = &Latency{}
 		pairs := *pairs
-		err := l.open(ctx, []string{start, end}, o, &bind.Layout{Wanted: wanted.wanted, Pairs: &pairs, Value: codegen.Elapsed})
+		err := l.open(ctx, []string{start, end}, o, &bind.Layout{Wanted: wanted.wanted, Pairs: &pairs, Value: query.Elapsed})
 		if err != nil {
 			l.release()
 			l.code.close()

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -23,8 +23,8 @@ func TestLoadOthers(t *testing.T) {
 	if tr.kind, err = link.Choose(link.Auto, false); err != nil {
 		t.Fatal(err)
 	}
-	good := &codegen.Signature{Hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, Operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
-	bad := &codegen.Signature{Hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, Operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
+	good := &query.Signature{Hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, Operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
+	bad := &query.Signature{Hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, Operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
 	if tr.maps, err = newMaps(os.Getpagesize(), 0, true); errors.Is(err, os.ErrPermission) {
 		needs.Root(t)
 	}
@@ -32,7 +32,7 @@ func TestLoadOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tr.release()
-	refused, err := tr.load(context.Background(), []*codegen.Signature{good, bad}, tr.maps)
+	refused, err := tr.load(context.Background(), []*query.Signature{good, bad}, tr.maps)
 	if err != nil {
 		t.Fatal(err)
 	}

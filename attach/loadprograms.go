@@ -10,12 +10,13 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
 // signaturesOf returns the different signatures of sites that need programs.
-func signaturesOf(plan site.Plan, schemas []*bind.Schema) (signatures []*codegen.Signature) {
-	seen := map[*codegen.Signature]bool{}
+func signaturesOf(plan site.Plan, schemas []*bind.Schema) (signatures []*query.Signature) {
+	seen := map[*query.Signature]bool{}
 	for i, sc := range schemas {
 		if sc != nil && !plan[i].Local && !seen[sc.Sig] {
 			seen[sc.Sig] = true
@@ -27,7 +28,7 @@ func signaturesOf(plan site.Plan, schemas []*bind.Schema) (signatures []*codegen
 
 // unknown returns the signatures that need a program, and the size of the scratch memory that
 // these need: those that have none yet or, where sites begin together, all.
-func (t *tracing) unknown(signatures []*codegen.Signature) (out []*codegen.Signature, scratch int) {
+func (t *tracing) unknown(signatures []*query.Signature) (out []*query.Signature, scratch int) {
 	for _, sig := range signatures {
 		if _, ok := t.progs.find(sig); ok && !t.together() {
 			continue
@@ -42,14 +43,14 @@ func (t *tracing) unknown(signatures []*codegen.Signature) (out []*codegen.Signa
 
 // load creates programs for the signatures. It returns why some have none; the
 // error concerns all.
-func (t *tracing) load(ctx context.Context, signatures []*codegen.Signature, m *maps) (refused map[*codegen.Signature]error, err error) {
-	refuse := func(sig *codegen.Signature, err error) {
+func (t *tracing) load(ctx context.Context, signatures []*query.Signature, m *maps) (refused map[*query.Signature]error, err error) {
+	refuse := func(sig *query.Signature, err error) {
 		if refused == nil {
-			refused = map[*codegen.Signature]error{}
+			refused = map[*query.Signature]error{}
 		}
 		refused[sig] = err
 	}
-	var untried []*codegen.Signature
+	var untried []*query.Signature
 	for _, sig := range signatures {
 		if err := t.progs.refusal(sig); err != nil {
 			refuse(sig, t.loadError(err))
@@ -63,7 +64,7 @@ func (t *tracing) load(ctx context.Context, signatures []*codegen.Signature, m *
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		var in []*codegen.Signature // the program
+		var in []*query.Signature // the program
 		for _, sig := range signatures {
 			if entries[sig].Program == i {
 				in = append(in, sig)
@@ -87,7 +88,7 @@ func (t *tracing) load(ctx context.Context, signatures []*codegen.Signature, m *
 		}
 		// One of them is refused: load each in a program of its own.
 		for _, sig := range in {
-			alone, err := t.load(ctx, []*codegen.Signature{sig}, m)
+			alone, err := t.load(ctx, []*query.Signature{sig}, m)
 			if err != nil {
 				return nil, err
 			}
@@ -109,7 +110,7 @@ func (t *tracing) loadError(err error) error {
 
 // leaveOut refuses the sites of signatures without a program. It returns an error
 // if the condition is the reason and no site is left.
-func leaveOut(plan site.Plan, schemas []*bind.Schema, refused map[*codegen.Signature]error) error {
+func leaveOut(plan site.Plan, schemas []*bind.Schema, refused map[*query.Signature]error) error {
 	var where *WhereError
 	left := false
 	for i, sc := range schemas {

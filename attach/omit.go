@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // Omit is a set of parts that events need not have, see [Options.Omit].
@@ -19,8 +19,8 @@ const (
 )
 
 // fields returns the fields of records that hold these parts.
-func (o Omit) fields() codegen.Omit {
-	return codegen.Omit{Time: o&OmitTime != 0, Task: o&OmitProcess != 0, Comm: o&OmitComm != 0}
+func (o Omit) fields() query.Omit {
+	return query.Omit{Time: o&OmitTime != 0, Task: o&OmitProcess != 0, Comm: o&OmitComm != 0}
 }
 
 // checkOmit returns what is wrong with Omit.

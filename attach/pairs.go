@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -84,7 +84,7 @@ func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *
 	err = o.each(func(o *settings) error {
 		p = &Pairs{}
 		pairs := *layout
-		err := p.open(ctx, []string{start, end}, o, &bind.Layout{Pairs: &pairs, Value: codegen.Elapsed})
+		err := p.open(ctx, []string{start, end}, o, &bind.Layout{Pairs: &pairs, Value: query.Elapsed})
 		if err != nil {
 			p.release()
 			p.code.close()
@@ -212,18 +212,18 @@ func (p *stream) shorten(rec record.Record) record.Record {
 
 // splitPair returns the records of a pair that a program has recorded.
 func splitPair(b []byte) (start, end record.Record, err error) {
-	foot := len(b) - codegen.PairFooter
+	foot := len(b) - query.PairFooter
 	if foot < 2*record.HeaderSize {
 		return nil, nil, fmt.Errorf("a pair of %d bytes is shorter than two events", len(b))
 	}
 	word := func(at int) uint64 { return binary.NativeEndian.Uint64(b[foot+at:]) }
-	length := word(codegen.PairLength)
+	length := word(query.PairLength)
 	if length < record.HeaderSize || length > uint64(foot-record.HeaderSize) {
 		return nil, nil, fmt.Errorf("a pair of %d bytes has a start of %d", len(b), length)
 	}
 	middle := foot - int(length)
 	start, end = b[middle:foot], b[:middle]
-	setTimes(start, end, word(codegen.PairStarted), word(codegen.PairElapsed))
+	setTimes(start, end, word(query.PairStarted), word(query.PairElapsed))
 	return start, end, nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 const (
@@ -34,10 +35,10 @@ type programs struct {
 	gone     programRuns      // of programs that have been closed
 
 	// create loads a program with the code of signatures; nil means newProgram.
-	create func(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf.Program, error)
+	create func(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.Program, error)
 }
 
-func (p *programs) new(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf.Program, error) {
+func (p *programs) new(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.Program, error) {
 	if p.create != nil {
 		return p.create(spec, in)
 	}
@@ -57,13 +58,13 @@ type code struct {
 }
 
 // find returns the code of a signature, if it has been loaded.
-func (p *programs) find(sig *codegen.Signature) (code, bool) {
+func (p *programs) find(sig *query.Signature) (code, bool) {
 	c, ok := p.codes[sig.Key()]
 	return c, ok
 }
 
 // add adds a program and the signatures whose code it has.
-func (p *programs) add(prog *ebpf.Program, in []*codegen.Signature, entries map[*codegen.Signature]codegen.Entry) {
+func (p *programs) add(prog *ebpf.Program, in []*query.Signature, entries map[*query.Signature]codegen.Entry) {
 	if p.codes == nil {
 		p.codes = map[string]code{}
 	}
@@ -74,10 +75,10 @@ func (p *programs) add(prog *ebpf.Program, in []*codegen.Signature, entries map[
 }
 
 // refusal returns why the kernel refused the signature before; nil if it did not.
-func (p *programs) refusal(sig *codegen.Signature) error { return p.refusals[sig.Key()] }
+func (p *programs) refusal(sig *query.Signature) error { return p.refusals[sig.Key()] }
 
 // refuse notes why the kernel refuses a signature, if it would refuse it again.
-func (p *programs) refuse(sig *codegen.Signature, err error) {
+func (p *programs) refuse(sig *query.Signature, err error) {
 	var verifier *ebpf.VerifierError
 	if !errors.As(err, &verifier) && !errors.Is(err, unix.E2BIG) {
 		return

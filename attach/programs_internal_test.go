@@ -18,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -42,13 +43,13 @@ func TestPrune(t *testing.T) {
 	var p programs
 	busy := map[*ebpf.Program]bool{}
 	const all = 3 * idlePrograms
-	signatures := make([]*codegen.Signature, all)
+	signatures := make([]*query.Signature, all)
 	for i := range signatures {
-		sig := &codegen.Signature{Operands: []operand.Operand{{Kind: operand.Const, Size: 8, Value: uint64(i)}}}
+		sig := &query.Signature{Operands: []operand.Operand{{Kind: operand.Const, Size: 8, Value: uint64(i)}}}
 		signatures[i] = sig
 		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, Instructions: kernel.EmptyProgram(), License: kernel.License})
 		mayLoad(t, err)
-		p.add(prog, []*codegen.Signature{sig}, map[*codegen.Signature]codegen.Entry{})
+		p.add(prog, []*query.Signature{sig}, map[*query.Signature]codegen.Entry{})
 		if i == 0 {
 			busy[prog] = true
 		}
@@ -65,7 +66,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("%d programs are loaded, want %d", n, 1+idlePrograms)
 	}
 	for i := range 3 * maxRefusals {
-		p.refuse(&codegen.Signature{Operands: []operand.Operand{{Value: uint64(i)}}}, unix.E2BIG)
+		p.refuse(&query.Signature{Operands: []operand.Operand{{Value: uint64(i)}}}, unix.E2BIG)
 		if len(p.refusals) > maxRefusals {
 			t.Fatalf("%d refusals are kept, want at most %d", len(p.refusals), maxRefusals)
 		}
@@ -79,9 +80,9 @@ func TestPrune(t *testing.T) {
 // refuser has the verifier refuse programs for six arguments.
 type refuser struct{ tried int }
 
-func refuses(sig *codegen.Signature) bool { return len(sig.Operands) == 6 }
+func refuses(sig *query.Signature) bool { return len(sig.Operands) == 6 }
 
-func (r *refuser) create(spec *ebpf.ProgramSpec, in []*codegen.Signature) (*ebpf.Program, error) {
+func (r *refuser) create(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.Program, error) {
 	if slices.ContainsFunc(in, refuses) {
 		r.tried++
 		spec.Instructions = append(spec.Instructions, asm.Return()) // which nothing reaches
@@ -237,7 +238,7 @@ func TestRefusedAll(t *testing.T) {
 			if pairs.End, err = selector.Parse("refused0:done"); err != nil {
 				return err
 			}
-			layout := &bind.Layout{Wanted: Sum("latency").wanted, Pairs: pairs, Value: codegen.Elapsed, CPUs: 1}
+			layout := &bind.Layout{Wanted: Sum("latency").wanted, Pairs: pairs, Value: query.Elapsed, CPUs: 1}
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 )
 
@@ -67,7 +67,7 @@ func quantilesOf(l *bind.Layout, words []uint64, number func(bits uint64) any) [
 		for left := rank(percent, n); bucket < len(fine)-1 && fine[bucket] < left; bucket++ {
 			left -= fine[bucket]
 		}
-		all = append(all, Quantile{percent, number(codegen.FineMiddle(bucket, l.Value.Kind))})
+		all = append(all, Quantile{percent, number(query.FineMiddle(bucket, l.Value.Kind))})
 	}
 	return all
 }

@@ -9,20 +9,20 @@ import (
 
 	"github.com/cilium/ebpf/ringbuf"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // kernelRing is the source that programs in the kernel write to.
 type kernelRing struct {
 	reader   *ringbuf.Reader
 	position *kernel.RingPosition
-	omit     codegen.Omit          // what its records lack
+	omit     query.Omit            // what its records lack
 	record   ringbuf.Record        // for next
 	count    func() (Stats, error) // by the programs
 }
 
-func newRing(m *maps, omit codegen.Omit, count func() (Stats, error)) (source, error) {
+func newRing(m *maps, omit query.Omit, count func() (Stats, error)) (source, error) {
 	reader, err := ringbuf.NewReader(m.Ring)
 	if err != nil {
 		return nil, fmt.Errorf("read ring buffer: %w", err)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/rendezvous"
@@ -42,7 +42,7 @@ func BenchmarkRings(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	sig := &codegen.Signature{Layout: record.Layout{Block: 24}}
+	sig := &query.Signature{Layout: record.Layout{Block: 24}}
 	sc := bind.NewSchema(sig)
 	sc.Computed = sig
 	for i, name := range []string{"a", "b", "c"} {

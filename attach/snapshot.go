@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
@@ -90,7 +90,7 @@ type snapshooter struct {
 	s       *Session
 	options SnapshotOptions
 	expr    *filter.Expr
-	conds   map[*bind.Schema]*codegen.Signature // nil where the condition does not fit
+	conds   map[*bind.Schema]*query.Signature // nil where the condition does not fit
 	filter  tally.Filter
 	decoder *event.Decoder
 	rec     []byte // memory for one
@@ -139,7 +139,7 @@ func (s *Session) newSnapshooter(o SnapshotOptions) (*snapshooter, error) {
 	if s.options.Omit&OmitTime != 0 {
 		return nil, &OptionError{"Omit", errors.New("snapshots go by the times of events")}
 	}
-	w := &snapshooter{s: s, options: o, expr: expr, conds: map[*bind.Schema]*codegen.Signature{}, decoder: s.decoder(), last: make([][]byte, o.Before)}
+	w := &snapshooter{s: s, options: o, expr: expr, conds: map[*bind.Schema]*query.Signature{}, decoder: s.decoder(), last: make([][]byte, o.Before)}
 	sites := s.sites.Load()
 	var misfit error
 	for i, sc := range sites.schemas {

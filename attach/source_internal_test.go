@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -56,7 +56,7 @@ func queued(t *testing.T) (*Session, *queue) {
 		q.records = append(q.records, rec)
 	}
 	q.records[3][record.Site] = 9
-	sig := &codegen.Signature{Layout: record.Layout{Slots: 1}}
+	sig := &query.Signature{Layout: record.Layout{Slots: 1}}
 	sc := bind.NewSchema(sig)
 	sc.Fields = []shape.Field{{Name: "n", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)}}
 	s := &Session{stream{clock: clock{until: 1 << 63, current: clockSample{offset: 99}}}}

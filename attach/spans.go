@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/event"
@@ -61,9 +61,9 @@ type spanMatch struct {
 type spanSite struct {
 	schema *bind.Schema
 	probe  *reader.Probe
-	event  bool                 // it is shown by itself
-	spans  []*codegen.Signature // by span; nil where the site is neither start nor end
-	errs   []error              // by span: why not
+	event  bool               // it is shown by itself
+	spans  []*query.Signature // by span; nil where the site is neither start nor end
+	errs   []error            // by span: why not
 }
 
 // OpenSpans attaches to what selectors name, as [Open] does, and to the starts and ends of
@@ -116,12 +116,12 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 			return err
 		}
 		pairs.Whole = true
-		m := &spanMatch{Span: span, layout: &bind.Layout{Pairs: pairs, Value: codegen.Elapsed}}
+		m := &spanMatch{Span: span, layout: &bind.Layout{Pairs: pairs, Value: query.Elapsed}}
 		s.spans = append(s.spans, m)
 		out.keys = append(out.keys, pairs.Key...)
 		out.strings = append(slices.Clip(out.strings), bind.KeyStrings(pairs.Key)...)
 		if len(pairs.Key) > 0 {
-			out.MaxString = max(out.MaxString, codegen.KeyString)
+			out.MaxString = max(out.MaxString, query.KeyString)
 		}
 	}
 	if out.condition != nil {
@@ -162,7 +162,7 @@ func (s *Spans) match() error {
 
 // check returns why there are no pairs of a span.
 func (s *Spans) check(i int, l *bind.Layout) error {
-	var found [codegen.RoleEnd + 1]bool
+	var found [query.RoleEnd + 1]bool
 	var misfit error
 	for _, at := range s.matches {
 		switch {
@@ -172,7 +172,7 @@ func (s *Spans) check(i int, l *bind.Layout) error {
 			misfit = at.errs[i]
 		}
 	}
-	switch complete := found[codegen.RoleStart] && found[codegen.RoleEnd]; {
+	switch complete := found[query.RoleStart] && found[query.RoleEnd]; {
 	case complete:
 		if err := l.Fits(); err != nil {
 			return whereError(err)
@@ -222,7 +222,7 @@ func (s *Spans) know(table *siteTable) {
 // match finds out what the site has to do with span k of n.
 func (at *spanSite) match(k int, m *spanMatch, n int, condition *filter.Expr) {
 	if at.spans == nil {
-		at.spans, at.errs = make([]*codegen.Signature, n), make([]error, n)
+		at.spans, at.errs = make([]*query.Signature, n), make([]error, n)
 	}
 	at.spans[k], at.errs[k] = m.layout.Matched(condition, at.schema, at.probe)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // addStarts creates the maps of starts and of the arguments that they keep for their ends.
@@ -21,7 +22,7 @@ func (m *maps) addStarts(l *bind.PairLayout) (err error) {
 		l.KeySize = 8 * max(2, len(l.Key))
 	}
 	spec := ebpf.MapSpec{
-		Name: "usdt_starts", Type: ebpf.LRUHash, KeySize: uint32(l.KeySize), ValueSize: codegen.StartsSize, MaxEntries: uint32(l.MaxPending()),
+		Name: "usdt_starts", Type: ebpf.LRUHash, KeySize: uint32(l.KeySize), ValueSize: query.StartsSize, MaxEntries: uint32(l.MaxPending()),
 	}
 	if m.Starts, err = ebpf.NewMap(&spec); err == nil && l.StartArgsSize > 0 {
 		spec.Name, spec.KeySize, spec.ValueSize = "usdt_start_args", spec.KeySize+8, uint32(l.StartArgsSize)
@@ -123,7 +124,7 @@ func eachStarts(m *ebpf.Map, do func(key []byte, waiting uint64)) error {
 	const batch = 1024
 	size := int(m.KeySize())
 	key := reflect.ArrayOf(size, reflect.TypeFor[byte]())
-	keys, values := reflect.MakeSlice(reflect.SliceOf(key), batch, batch), make([]codegen.Starts, batch)
+	keys, values := reflect.MakeSlice(reflect.SliceOf(key), batch, batch), make([]query.Starts, batch)
 	var cursor ebpf.MapBatchCursor
 	for {
 		n, err := m.BatchLookup(&cursor, keys.Interface(), values, nil)

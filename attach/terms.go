@@ -1,8 +1,8 @@
 package attach
 
 import (
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/rendezvous"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -10,7 +10,7 @@ import (
 // termsOf returns what of a signature's condition the process that fires can test:
 // comparisons of numbers in the argument block. whole reports that this is all of the
 // condition.
-func termsOf(sig *codegen.Signature) (terms []rendezvous.Term, whole bool) {
+func termsOf(sig *query.Signature) (terms []rendezvous.Term, whole bool) {
 	whole = true
 	for _, clause := range clauses(sig.Condition, filter.And) {
 		alternatives := clauses(clause, filter.Or)
@@ -46,13 +46,13 @@ var termOps = map[filter.Op]rendezvous.Op{
 }
 
 // termOf returns a comparison as the process tests it.
-func termOf(sig *codegen.Signature, c *filter.Condition) (rendezvous.Term, bool) {
+func termOf(sig *query.Signature, c *filter.Condition) (rendezvous.Term, bool) {
 	op, ok := termOps[c.Op]
 	if !ok || c.Steps != nil {
 		return rendezvous.Term{}, false
 	}
 	in := &sig.Inputs[c.Value.Index]
-	if in.Source != codegen.InputBlock || sig.RegionRead(in.Offset) != sig.BlockRead() {
+	if in.Source != query.InputBlock || sig.RegionRead(in.Offset) != sig.BlockRead() {
 		return rendezvous.Term{}, false
 	}
 	t := rendezvous.Term{Offset: in.Offset, Size: in.Size, Op: op, Value: c.Bits}

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -57,9 +57,9 @@ type tracing struct {
 	progs  programs
 	closed bool
 	final  Stats
-	cost   Cost                     // at the end
-	pairs  PairStats                // as last counted
-	faults map[codegen.Fault]uint64 // at the end
+	cost   Cost                   // at the end
+	pairs  PairStats              // as last counted
+	faults map[query.Fault]uint64 // at the end
 
 	failure failure
 }

@@ -1,8 +1,8 @@
 package bind
 
 import (
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -28,7 +28,7 @@ func (s *Schema) useRegisters(p *reader.Probe, regs *operand.Registers) {
 		args.text(&s.Sig.Inputs[i])
 	}
 	args.number(&agg.Value)
-	for _, parts := range [][]codegen.Part{agg.Parts, agg.Pair} {
+	for _, parts := range [][]query.Part{agg.Parts, agg.Pair} {
 		for i := range parts {
 			args.number(&parts[i].In)
 			args.text(&parts[i].In)
@@ -41,7 +41,7 @@ func (s *Schema) useRegisters(p *reader.Probe, regs *operand.Registers) {
 
 // argumentRegisters are the registers that hold what the block's first slots do.
 type argumentRegisters struct {
-	sig  *codegen.Signature
+	sig  *query.Signature
 	args []notes.Arg
 	regs *operand.Registers
 }
@@ -54,20 +54,20 @@ func (a *argumentRegisters) noted(offset uint32, size uint8) bool {
 }
 
 // number takes a number from its register.
-func (a *argumentRegisters) number(in *codegen.Input) {
-	if in.Source != codegen.InputBlock || !a.noted(in.Offset, in.Size) {
+func (a *argumentRegisters) number(in *query.Input) {
+	if in.Source != query.InputBlock || !a.noted(in.Offset, in.Size) {
 		return
 	}
 	if at, ok := a.regs.Slot(int(in.Offset / 8)); ok {
-		in.Source, in.Offset, in.Value = codegen.InputRegister, uint32(at.Off), 0
+		in.Source, in.Offset, in.Value = query.InputRegister, uint32(at.Off), 0
 	}
 }
 
 // text takes the address and the length of a text from their registers. The length may be
 // in a slot that the note does not name.
-func (a *argumentRegisters) text(in *codegen.Input) {
+func (a *argumentRegisters) text(in *query.Input) {
 	str := in.String
-	if in.Source != codegen.InputString || !str.Sized || str.Elem > 1 || !a.noted(str.Pointer, 8) ||
+	if in.Source != query.InputString || !str.Sized || str.Elem > 1 || !a.noted(str.Pointer, 8) ||
 		str.Length%8 != 0 || str.Length >= a.sig.Block || len(a.sig.Operands)+2 > record.MaxReads {
 		return
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -20,19 +20,19 @@ func TestUseRegisters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := func(offset uint32, size uint8) codegen.Input {
-		return codegen.Input{Source: codegen.InputBlock, Kind: reader.Int, Size: size, Offset: offset}
+	block := func(offset uint32, size uint8) query.Input {
+		return query.Input{Source: query.InputBlock, Kind: reader.Int, Size: size, Offset: offset}
 	}
-	register := func(name string, size uint8) codegen.Input {
-		return codegen.Input{Source: codegen.InputRegister, Kind: reader.Int, Size: size, Offset: uint32(regs.ByName[name])}
+	register := func(name string, size uint8) query.Input {
+		return query.Input{Source: query.InputRegister, Kind: reader.Int, Size: size, Offset: uint32(regs.ByName[name])}
 	}
-	text := func(s record.String) codegen.Input {
-		return codegen.Input{Source: codegen.InputString, Kind: reader.String, String: s}
+	text := func(s record.String) query.Input {
+		return query.Input{Source: query.InputString, Kind: reader.String, String: s}
 	}
 	const stub, rec = "-4@%edi 8@%rsi 8@%rdx 1@%cl 8@%r8 8@%r9 8@48(%rax)", "-4@0(%rax) 8@8(%rax)"
 	for name, tt := range map[string]struct {
 		args     string
-		in, want codegen.Input
+		in, want query.Input
 		block    bool // whether it is still read
 	}{
 		"number":        {stub, block(0, 4), register("rdi", 4), false},
@@ -48,9 +48,9 @@ func TestUseRegisters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &reader.Probe{Machine: elf.EM_X86_64, Class: elf.ELFCLASS64, Note: notes.Note{Args: tt.args}, Type: &reader.Type{}}
-			sc := NewSchema(&codegen.Signature{
+			sc := NewSchema(&query.Signature{
 				Layout:    record.Layout{Block: 64},
-				Aggregate: &codegen.Aggregate{Parts: []codegen.Part{{In: tt.in}}},
+				Aggregate: &query.Aggregate{Parts: []query.Part{{In: tt.in}}},
 			})
 			sc.useRegisters(p, regs)
 			sc.Sig.DropUnneeded()

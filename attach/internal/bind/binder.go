@@ -8,9 +8,9 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -22,7 +22,7 @@ import (
 
 // Binder turns probes into signatures and schemas.
 type Binder struct {
-	Hook      codegen.Hook
+	Hook      query.Hook
 	MaxString int
 	Strings   []StringArg
 	Follow    []string
@@ -30,8 +30,8 @@ type Binder struct {
 	Condition *filter.Expr
 	Aggregate *Layout // nil to record events
 	Objects   operand.Objects
-	Sample    int // see codegen.Signature
-	Omit      codegen.Omit
+	Sample    int // see query.Signature
+	Omit      query.Omit
 	Stack     int        // addresses of the stack that records hold; 0 for no stack
 	Unwind    bool       // whether records hold a copy of the stack instead
 	Used      *OptionUse // nil if nobody asks
@@ -64,7 +64,7 @@ type schemaKey struct {
 	blockOffset int32
 	blockSize   uint32
 	flags       notes.TypeFlags
-	role        codegen.Role
+	role        query.Role
 	carrier     site.Carrier
 	local       bool
 	recorded    site.Recorded
@@ -110,7 +110,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		b.Used.see(sc, p)
 		return b.bindSaved(sc, s, key.role)
 	}
-	if key.role == codegen.RoleStart && b.Aggregate.Whole() && sc.Sig.Stack.Copied > 0 {
+	if key.role == query.RoleStart && b.Aggregate.Whole() && sc.Sig.Stack.Copied > 0 {
 		sc.Sig.Stack = record.Stack{} // what starts keep has no room for copies of stacks
 	}
 	b.Used.see(sc, p)
@@ -175,7 +175,7 @@ func (b *Binder) arguments(s *site.Site) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc := NewSchema(&codegen.Signature{Layout: record.Layout{Limit: b.MaxString}, Hook: b.Hook})
+	sc := NewSchema(&query.Signature{Layout: record.Layout{Limit: b.MaxString}, Hook: b.Hook})
 	switch {
 	case s.Local:
 		err := b.bindLocal(sc, s)

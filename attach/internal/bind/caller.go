@@ -3,8 +3,8 @@ package bind
 import (
 	"debug/elf"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -47,7 +47,7 @@ func (b *Binder) callerOf(s *site.Site) caller {
 }
 
 // read makes programs read the return address, unless the function has a frame.
-func (c caller) read(sig *codegen.Signature, p *reader.Probe, regs *operand.Registers) {
+func (c caller) read(sig *query.Signature, p *reader.Probe, regs *operand.Registers) {
 	if sig.Stack.Entry = c.known; !c.known {
 		return
 	}

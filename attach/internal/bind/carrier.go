@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -112,8 +112,8 @@ func (l *PairLayout) carry(plan site.Plan) {
 		if processes[pid] == nil {
 			processes[pid] = &carried{}
 		}
-		processes[pid][role-codegen.RoleStart][s.Carrier] = true
-		l.carried[role-codegen.RoleStart][s.Carrier] = true
+		processes[pid][role-query.RoleStart][s.Carrier] = true
+		l.carried[role-query.RoleStart][s.Carrier] = true
 	}
 	for i := range plan {
 		s := &plan[i]
@@ -126,30 +126,30 @@ func (l *PairLayout) carry(plan site.Plan) {
 // carrierInputs returns the two words that identify a carrier among all
 // processes: the thread and the place of the frame for threads and calls, the
 // process and the goroutine's address for goroutines.
-func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (words [2]codegen.Input, err error) {
-	word := func(source codegen.Source) codegen.Input {
-		return codegen.Input{Source: source, Kind: reader.Uint, Size: 8}
+func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (words [2]query.Input, err error) {
+	word := func(source query.Source) query.Input {
+		return query.Input{Source: source, Kind: reader.Uint, Size: 8}
 	}
-	register := func(name string, add int64) (in codegen.Input, err error) {
+	register := func(name string, add int64) (in query.Input, err error) {
 		off, ok := regs.ByName[name]
 		if !ok {
 			return in, errors.New("register " + name + " is not among those that a BPF program can read")
 		}
-		in = word(codegen.InputRegister)
+		in = word(query.InputRegister)
 		in.Offset, in.Value = uint32(off), uint64(add)
 		return in, nil
 	}
 	arm := p.Machine == elf.EM_AARCH64
 	switch c {
 	case site.ByGoroutine:
-		words[0] = codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}
+		words[0] = query.Input{Source: query.InputPID, Kind: reader.Uint, Size: 4}
 		name := "r14"
 		if arm {
 			name = "x28"
 		}
 		words[1], err = register(name, 0)
 	case site.ByFrame:
-		words[0] = word(codegen.InputThread)
+		words[0] = word(query.InputThread)
 		switch {
 		case arm:
 			words[1], err = register("sp", 0)
@@ -159,7 +159,7 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (wo
 			words[1], err = register("rsp", 0)
 		}
 	default:
-		words[0], words[1] = word(codegen.InputThread), word(codegen.InputConstant)
+		words[0], words[1] = word(query.InputThread), word(query.InputConstant)
 	}
 	return words, err
 }
@@ -180,7 +180,7 @@ func (b *Binder) recordCarrier(sc *Schema, s *site.Site, regs *operand.Registers
 		return // bindPair says so
 	}
 	for _, in := range words {
-		if in.Source == codegen.InputRegister {
+		if in.Source == query.InputRegister {
 			sc.Carrier = sc.Sig.Read(operand.Operand{
 				Kind: operand.Address, Size: 8, HasBase: true, Base: operand.Location{Off: int16(in.Offset)}, Disp: int64(in.Value),
 			})

@@ -1,8 +1,8 @@
 package bind
 
 import (
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -28,7 +28,7 @@ func bindCondition(expr *filter.Expr, sc *Schema, p *reader.Probe) error {
 
 // Tested returns a signature by which package tally tests another condition on records
 // of a schema. The error may be a [*filter.Error].
-func Tested(expr *filter.Expr, sc *Schema, p *reader.Probe) (*codegen.Signature, error) {
+func Tested(expr *filter.Expr, sc *Schema, p *reader.Probe) (*query.Signature, error) {
 	sig := *sc.Sig
 	sig.Condition, sig.Inputs, sig.Aggregate = nil, nil, nil
 	other := *sc

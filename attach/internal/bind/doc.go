@@ -1,5 +1,5 @@
 // Package bind decides what programs read at sites: it turns probes, options,
-// conditions and aggregations into descriptions of code (package codegen) and of
+// conditions and aggregations into descriptions of code (package query) and of
 // records (package shape). It attaches nothing, and makes no maps.
 //
 //   - a [Binder] has what a session asks for, and [All] binds it to sites: the

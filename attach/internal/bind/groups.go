@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -14,13 +14,13 @@ import (
 const maxGroupBytes = 512
 
 // bind fits the aggregation to what is read at a site.
-func (l *Layout) bind(sc *Schema, s *site.Site, role codegen.Role) error {
+func (l *Layout) bind(sc *Schema, s *site.Site, role query.Role) error {
 	p := &s.Probe
-	code := &codegen.Aggregate{Role: role, StackMost: l.Stack}
+	code := &query.Aggregate{Role: role, StackMost: l.Stack}
 	if err := l.bindGroup(code, sc, p); err != nil {
 		return err
 	}
-	if role != codegen.RoleNone {
+	if role != query.RoleNone {
 		if err := l.Pairs.bindPair(code, sc, s); err != nil {
 			return err
 		}
@@ -40,13 +40,13 @@ func tooLong(p *reader.Probe, size int) error {
 }
 
 // bindGroup binds the key by which events are grouped, and the value.
-func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
+func (l *Layout) bindGroup(code *query.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	switch {
-	case code.Role == codegen.RoleStart && l.Pairs.fromStart != nil:
+	case code.Role == query.RoleStart && l.Pairs.fromStart != nil:
 		return l.bindStartArgs(code, sc, p)
-	case code.Role == codegen.RoleStart:
+	case code.Role == query.RoleStart:
 		return nil
-	case code.Role == codegen.RoleEnd:
+	case code.Role == query.RoleEnd:
 		err = l.Pairs.bindGroup(code, l.Wanted.By, sc, p)
 	default:
 		code.Parts, code.KeySize, err = bindKey(l.Wanted.By, sc, p)
@@ -58,7 +58,7 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 	code.Wanted = l.Wanted.Values()
 	switch {
 	case l.Pairs != nil:
-		code.Value = codegen.Elapsed
+		code.Value = query.Elapsed
 	case code.Wanted.Value:
 		if err := l.bindValue(code, sc, p); err != nil && !sc.lack(&code.Value, l.Wanted.Value, err) {
 			return err
@@ -67,7 +67,7 @@ func (l *Layout) bindGroup(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 	return nil
 }
 
-func (l *Layout) bindValue(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
+func (l *Layout) bindValue(code *query.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	sc.valued = l.Wanted.Value
 	if code.Value, err = sc.Input(p, l.Wanted.Value, false); err != nil {
 		return fmt.Errorf("%w: %w", ErrAggregation, err)
@@ -82,14 +82,14 @@ func (l *Layout) bindValue(code *codegen.Aggregate, sc *Schema, p *reader.Probe)
 }
 
 // bindKey lays out a key that consists of the values of names.
-func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part, size int, err error) {
+func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []query.Part, size int, err error) {
 	for _, name := range names {
 		part, err := sc.part(p, name)
 		if err != nil && !sc.lack(&part.In, name, err) {
 			return nil, 0, fmt.Errorf("%w: %w", ErrAggregation, err)
 		}
 		if err != nil {
-			part = codegen.Part{In: part.In, Size: 8}
+			part = query.Part{In: part.In, Size: 8}
 		}
 		part.Offset = size
 		parts = append(parts, part)
@@ -100,12 +100,12 @@ func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []codegen.Part,
 
 // agree checks that all sites have keys and values of the same kinds, or of kinds that they
 // can have in common. Once maps have been made, the common kinds stay.
-func (l *Layout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe) error {
+func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error {
 	if code.Missing() {
 		return nil // no event of this site gets that far
 	}
 	if l.Pairs != nil {
-		if err := l.Pairs.agree(code, sc, p, l.Made); err != nil || code.Role == codegen.RoleStart {
+		if err := l.Pairs.agree(code, sc, p, l.Made); err != nil || code.Role == query.RoleStart {
 			return err
 		}
 	}
@@ -121,10 +121,10 @@ func (l *Layout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe) err
 	for i := range code.Parts {
 		known, part := &l.Parts[i], &code.Parts[i]
 		switch {
-		case part.In.Source == codegen.InputMissing:
-		case known.In.Source == codegen.InputMissing && l.Made:
+		case part.In.Source == query.InputMissing:
+		case known.In.Source == query.InputMissing && l.Made:
 			return unreadBefore()
-		case known.In.Source == codegen.InputMissing:
+		case known.In.Source == query.InputMissing:
 			l.Parts = slices.Clone(l.Parts) // a clone of l shares them
 			l.Parts[i] = *part
 		default:
@@ -133,7 +133,7 @@ func (l *Layout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe) err
 				return otherKind(l.Wanted.By[i], p)
 			}
 			if !ok {
-				*part = codegen.Part{In: part.In, Mark: l.markOf(sc, l.Wanted.By[i]), Size: known.Size, Offset: part.Offset}
+				*part = query.Part{In: part.In, Mark: l.markOf(sc, l.Wanted.By[i]), Size: known.Size, Offset: part.Offset}
 			}
 			if ok && !l.Made {
 				l.Parts = slices.Clone(l.Parts)
@@ -152,9 +152,9 @@ func (l *Layout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe) err
 }
 
 // wordsFit returns an error if groups have too many words, which depends on the value's kind.
-func (l *Layout) wordsFit(code *codegen.Aggregate) error {
-	if words := code.Wanted.Words(l.Value.Kind); words > codegen.MaxWords {
-		return fmt.Errorf("%w: quantiles of %s leave room for %d bounds, and there are %d", ErrAggregation, l.Wanted.Value, len(l.Wanted.Bounds)-(words-codegen.MaxWords), len(l.Wanted.Bounds))
+func (l *Layout) wordsFit(code *query.Aggregate) error {
+	if words := code.Wanted.Words(l.Value.Kind); words > query.MaxWords {
+		return fmt.Errorf("%w: quantiles of %s leave room for %d bounds, and there are %d", ErrAggregation, l.Wanted.Value, len(l.Wanted.Bounds)-(words-query.MaxWords), len(l.Wanted.Bounds))
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 			continue
 		}
 		code := sc.Sig.Aggregate
-		if code.Role == codegen.RoleStart {
+		if code.Role == query.RoleStart {
 			widen(code.Parts, l.Pairs.startArgs)
 			continue
 		}
@@ -211,7 +211,7 @@ func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 }
 
 // widen gives parts of a key the kinds that all sites have in common.
-func widen(parts, common []codegen.Part) {
+func widen(parts, common []query.Part) {
 	for i := range parts {
 		parts[i].In.Widen(common[i].In.Kind)
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/fold"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -64,10 +64,10 @@ func KeyStrings(keys []string) (args []StringArg) {
 }
 
 // part returns the part of a key that stands for what the text says at a site of p.
-func (s *Schema) part(p *reader.Probe, text string) (part codegen.Part, err error) {
+func (s *Schema) part(p *reader.Probe, text string) (part query.Part, err error) {
 	part.Size = 8
 	if text == "probe" {
-		part.In = codegen.Input{Source: codegen.InputProbe, Kind: reader.String, Size: 4}
+		part.In = query.Input{Source: query.InputProbe, Kind: reader.String, Size: 4}
 		return part, nil
 	}
 	k, err := ParseKey(text)
@@ -86,29 +86,29 @@ func (s *Schema) part(p *reader.Probe, text string) (part codegen.Part, err erro
 }
 
 // bindText says how much of a text is in a part of a key, and what is made of it.
-func (s *Schema) bindText(part *codegen.Part, k *Key, p *reader.Probe) error {
-	comm := part.In.Source == codegen.InputComm
+func (s *Schema) bindText(part *query.Part, k *Key, p *reader.Probe) error {
+	comm := part.In.Source == query.InputComm
 	if part.In.IsString() {
-		part.Size = codegen.KeyStringSize
+		part.Size = query.KeyStringSize
 	}
 	if comm {
-		part.Size = codegen.KeyComm
+		part.Size = query.KeyComm
 	}
 	switch {
 	case k.Fold != nil && (part.In.Kind != reader.String || comm):
 		return fmt.Errorf("%s is of text, and %s of %s:%s is none; --str says that an argument points to text", k.Text, k.Name, p.Provider, p.Name)
 	case k.Fold != nil && k.Fold.Many:
-		part.Fold, part.Size = k.Fold, codegen.KeyFoldedSize
+		part.Fold, part.Size = k.Fold, query.KeyFoldedSize
 	case k.Fold != nil:
 		part.Shown = k.Fold
-	case k.Prefix > codegen.KeyString:
-		return fmt.Errorf("%s: groups are told apart by at most %d bytes of a text", k.Text, codegen.KeyString)
+	case k.Prefix > query.KeyString:
+		return fmt.Errorf("%s: groups are told apart by at most %d bytes of a text", k.Text, query.KeyString)
 	case k.Prefix > 0 && (!part.In.IsString() || part.In.Meaning != reader.Plain):
 		return fmt.Errorf("%s is the beginning of a text, and %s of %s:%s is none; --str says that an argument points to text", k.Text, k.Name, p.Provider, p.Name)
 	case k.Prefix > 0:
 		part.Prefix = k.Prefix
 		if !comm {
-			part.Size = codegen.PrefixSize(k.Prefix)
+			part.Size = query.PrefixSize(k.Prefix)
 		}
 	}
 	return nil
@@ -116,15 +116,15 @@ func (s *Schema) bindText(part *codegen.Part, k *Key, p *reader.Probe) error {
 
 // bindComputed binds the arguments of an expression. If one can never be read, the part is
 // missing.
-func (s *Schema) bindComputed(part *codegen.Part, k *Key, p *reader.Probe) error {
-	source := codegen.InputComputed
+func (s *Schema) bindComputed(part *query.Part, k *Key, p *reader.Probe) error {
+	source := query.InputComputed
 	steps, kind, err := k.Steps(func(name string) (filter.Value, error) {
 		in, err := s.Input(p, name, false)
 		if err != nil {
 			return filter.Value{}, err
 		}
-		if in.Source == codegen.InputMissing {
-			source = codegen.InputMissing
+		if in.Source == query.InputMissing {
+			source = query.InputMissing
 		}
 		part.Inputs = append(part.Inputs, in)
 		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(part.Inputs) - 1}, nil
@@ -132,14 +132,14 @@ func (s *Schema) bindComputed(part *codegen.Part, k *Key, p *reader.Probe) error
 	if err != nil {
 		return fmt.Errorf("key %v", err) // no error of a condition
 	}
-	part.In = codegen.Input{Source: source, Kind: reader.Uint, Size: 8}
+	part.In = query.Input{Source: source, Kind: reader.Uint, Size: 8}
 	switch kind {
 	case filter.Int:
 		part.In.Kind = reader.Int
 	case filter.Duration:
 		part.In.Kind, part.In.Meaning = reader.Int, reader.Duration
 	}
-	if part.Steps = steps; source == codegen.InputMissing {
+	if part.Steps = steps; source == query.InputMissing {
 		part.Steps, part.Inputs = nil, nil
 	}
 	return nil

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -26,11 +26,11 @@ func (l *lacking) of(name string) error {
 
 // lack makes an input one that cannot be read, for a reason, if the site is to be bound
 // whatever does not fit it. It reports whether that is so.
-func (s *Schema) lack(in *codegen.Input, name string, err error) bool {
+func (s *Schema) lack(in *query.Input, name string, err error) bool {
 	if s.lacking == nil {
 		return false
 	}
-	*in = codegen.Input{Source: codegen.InputMissing, Kind: in.Kind, Size: 8}
+	*in = query.Input{Source: query.InputMissing, Kind: in.Kind, Size: 8}
 	s.lacking.arguments[name] = plainly(err)
 	return true
 }
@@ -40,18 +40,18 @@ func (s *Schema) lackCondition(err error) bool {
 	if s.lacking == nil {
 		return false
 	}
-	s.Sig.Inputs = []codegen.Input{{Source: codegen.InputMissing, Kind: reader.Uint, Size: 8}}
+	s.Sig.Inputs = []query.Input{{Source: query.InputMissing, Kind: reader.Uint, Size: 8}}
 	s.Sig.Condition = &filter.Condition{Op: filter.Less, Value: filter.Value{Kind: filter.Uint, Size: 8}}
 	s.lacking.condition = err
 	return true
 }
 
 // otherForm says that an argument differs from what it is elsewhere.
-func otherForm(here, elsewhere *codegen.Input) error {
+func otherForm(here, elsewhere *query.Input) error {
 	return fmt.Errorf("it is %s, and %s elsewhere", formOf(here), formOf(elsewhere))
 }
 
-func formOf(in *codegen.Input) string {
+func formOf(in *query.Input) string {
 	switch {
 	case in.Meaning == reader.Duration:
 		return "a duration"
@@ -130,8 +130,8 @@ func (b *Binder) uncomputed(sc *Schema) (all []error) {
 		return all
 	}
 	code := sc.Sig.Aggregate
-	say := func(name string, in *codegen.Input, events string) {
-		if in.Source != codegen.InputMissing {
+	say := func(name string, in *query.Input, events string) {
+		if in.Source != query.InputMissing {
 			return
 		}
 		reason := sc.lacking.of(name)
@@ -153,7 +153,7 @@ func (b *Binder) uncomputed(sc *Schema) (all []error) {
 			say(b.Aggregate.Pairs.Key[i], &code.Pair[i].In, "are lost")
 		}
 	}
-	if code.Role != codegen.RoleStart {
+	if code.Role != query.RoleStart {
 		for i := range code.Parts {
 			if pairs := b.Aggregate.Pairs; pairs == nil || !pairs.fromStart[i] {
 				say(b.Aggregate.Wanted.By[i], &code.Parts[i].In, "have a group without it")

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // ErrAggregation is wrapped by the errors of aggregations that are not possible.
@@ -31,10 +31,10 @@ type Layout struct {
 	CPUs  int // that the machine may have
 	Stack int // the most addresses of a stack by which events are grouped
 
-	Made    bool           // the maps
-	Bound   bool           // the following
-	Parts   []codegen.Part // of the first site that has them
-	Value   codegen.Input
+	Made    bool         // the maps
+	Bound   bool         // the following
+	Parts   []query.Part // of the first site that has them
+	Value   query.Input
 	KeySize int
 	reasons []error // why parts of keys are missing; their marks begin with markReason
 }
@@ -70,8 +70,8 @@ func (l *Layout) restore(clone *Layout) {
 func (c *Computation) ByStack() bool { return slices.Contains(c.By, Stack) }
 
 // Values returns the sums that make what is computed.
-func (c *Computation) Values() codegen.Values {
-	return codegen.Values{
+func (c *Computation) Values() query.Values {
+	return query.Values{
 		Value: c.Value != "", Sum: c.Sum || c.Avg || c.Stddev, Min: c.Min, Max: c.Max, Hist: c.Hist,
 		Squares: c.Stddev, Fine: len(c.Quantiles) > 0, Bounds: len(c.Bounds),
 	}
@@ -85,14 +85,14 @@ func (l *Layout) Words() int {
 }
 
 // OnlyCounts reports whether nothing is asked for but the number of all events; see
-// codegen.Aggregate.
+// query.Aggregate.
 func (l *Layout) OnlyCounts() bool {
 	return l.Pairs == nil && len(l.Wanted.By) == 0 && l.Wanted.Value == ""
 }
 
 // StackPart returns the part of keys that is a stack's hash, nil if there is none.
-func (l *Layout) StackPart() *codegen.Part {
-	return (&codegen.Aggregate{Parts: l.Parts}).StackPart()
+func (l *Layout) StackPart() *query.Part {
+	return (&query.Aggregate{Parts: l.Parts}).StackPart()
 }
 
 // MaxGroups returns how many groups are told apart when they are read.
@@ -114,7 +114,7 @@ func (l *Layout) defaultGroups() int {
 	case !l.Wanted.Hist:
 		return 8192
 	}
-	return min(1024, max(64, 1024*(codegen.WordHist+codegen.HistBuckets)/l.Words()))
+	return min(1024, max(64, 1024*(query.WordHist+query.HistBuckets)/l.Words()))
 }
 
 // sharedBytes is the total size of groups, on all CPUs, beyond which CPUs share

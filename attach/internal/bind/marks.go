@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -29,13 +29,13 @@ func (l *Layout) marksAt(size, parts int) (at, bytes int) {
 	if !l.marked() {
 		return 0, 0
 	}
-	return size, codegen.MarksSize(parts)
+	return size, query.MarksSize(parts)
 }
 
 // markMissing marks the parts that can never be read at a site.
-func (l *Layout) markMissing(code *codegen.Aggregate, names []string, sc *Schema) {
+func (l *Layout) markMissing(code *query.Aggregate, names []string, sc *Schema) {
 	for i := range code.Parts {
-		if part := &code.Parts[i]; part.In.Source == codegen.InputMissing {
+		if part := &code.Parts[i]; part.In.Source == query.InputMissing {
 			part.Mark = l.markOf(sc, names[i])
 		}
 	}
@@ -56,14 +56,14 @@ func (l *Layout) markOf(sc *Schema, name string) uint8 {
 	same := func(err error) bool { return err.Error() == reason.Error() }
 	i := slices.IndexFunc(l.reasons, same)
 	if i < 0 {
-		if len(l.reasons) == codegen.MaxMark-codegen.MarkReason {
+		if len(l.reasons) == query.MaxMark-query.MarkReason {
 			reason = errMissing
 		}
 		if i = slices.IndexFunc(l.reasons, same); i < 0 {
 			i, l.reasons = len(l.reasons), append(l.reasons, reason)
 		}
 	}
-	return uint8(codegen.MarkReason + i)
+	return uint8(query.MarkReason + i)
 }
 
 // MissingPart returns why part i of a key is missing. A nil error means that it
@@ -72,26 +72,26 @@ func (l *Layout) MissingPart(key []byte, i int) (reason error, missing bool) {
 	if !l.marked() {
 		return nil, false
 	}
-	switch mark := codegen.MarkIn(key, len(l.Parts), i); {
-	case mark == 0 || mark == codegen.MarkSign:
+	switch mark := query.MarkIn(key, len(l.Parts), i); {
+	case mark == 0 || mark == query.MarkSign:
 		return nil, false
-	case mark == codegen.MarkNil:
+	case mark == query.MarkNil:
 		return nil, true
-	case mark < codegen.MarkReason:
+	case mark < query.MarkReason:
 		return markError(mark), true
 	default:
-		return l.reasons[mark-codegen.MarkReason], true
+		return l.reasons[mark-query.MarkReason], true
 	}
 }
 
 // markError returns what a mark says of any site.
 func markError(mark uint8) error {
 	switch mark {
-	case codegen.MarkNil:
+	case query.MarkNil:
 		return errNil
-	case codegen.MarkNegative:
+	case query.MarkNegative:
 		return errNegative
-	case codegen.MarkDivision:
+	case query.MarkDivision:
 		return errDivision
 	}
 	return event.ErrFault
@@ -101,8 +101,8 @@ var errNil = errors.New("its pointer, or one on the way to it, is NULL")
 
 // Fault returns the name of the argument that a fault is of, and what was wrong; "" if the
 // schema does not know.
-func (s *Schema) Fault(f *codegen.Fault) (name string, err error) {
-	if f.Input == codegen.ValueInput {
+func (s *Schema) Fault(f *query.Fault) (name string, err error) {
+	if f.Input == query.ValueInput {
 		return s.valued, markError(f.Mark)
 	}
 	if f.Input < 0 || f.Input >= len(s.compared) {
@@ -113,9 +113,9 @@ func (s *Schema) Fault(f *codegen.Fault) (name string, err error) {
 
 // Part returns part i of the key: where its number has the other sign than those of most
 // events, with that sign.
-func (l *Layout) Part(key []byte, i int) codegen.Part {
+func (l *Layout) Part(key []byte, i int) query.Part {
 	part := l.Parts[i]
-	if l.marked() && codegen.MarkIn(key, len(l.Parts), i) == codegen.MarkSign {
+	if l.marked() && query.MarkIn(key, len(l.Parts), i) == query.MarkSign {
 		if part.In.Kind == reader.Int {
 			part.In.Kind = reader.Uint
 		} else {

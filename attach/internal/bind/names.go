@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
@@ -17,29 +17,29 @@ import (
 
 // Input finds what name stands for at a site of p: what taskInput knows, an
 // argument's name, or argN. isString says that a string is wanted.
-func (s *Schema) Input(p *reader.Probe, name string, isString bool) (codegen.Input, error) {
+func (s *Schema) Input(p *reader.Probe, name string, isString bool) (query.Input, error) {
 	if in, ok, err := s.taskInput(name); ok {
 		return in, err
 	}
 	f, err := s.Resolve(name)
 	if err != nil {
-		return codegen.Input{}, fmt.Errorf("%s has no argument %s: %w", site.Name(p), name, err)
+		return query.Input{}, fmt.Errorf("%s has no argument %s: %w", site.Name(p), name, err)
 	}
-	in := codegen.Input{Kind: f.Kind, Meaning: f.Meaning, Size: f.Size}
+	in := query.Input{Kind: f.Kind, Meaning: f.Meaning, Size: f.Size}
 	if isString && p.Type == nil && f.Source == shape.FromNowhere {
 		in.Kind = reader.String
 	}
 	switch f.Source {
 	case shape.FromNowhere:
 	case shape.FromConstant:
-		in.Source, in.Value, in.Size = codegen.InputConstant, f.Bits, 8
+		in.Source, in.Value, in.Size = query.InputConstant, f.Bits, 8
 	case shape.FromRecord:
 		start := s.Sig.BlockOffset()
 		if f.Offset >= start {
-			in.Source, in.Offset = codegen.InputBlock, uint32(f.Offset-start)
+			in.Source, in.Offset = query.InputBlock, uint32(f.Offset-start)
 			break
 		}
-		in.Source, in.Index = codegen.InputOperand, f.Read
+		in.Source, in.Index = query.InputOperand, f.Read
 		word := uint8(8)
 		if p.Class == elf.ELFCLASS32 {
 			word = 4
@@ -49,19 +49,19 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (codegen.Inp
 			return in, fmt.Errorf("argument %s of %s:%s was recorded as a number: record text by --str", name, p.Provider, p.Name)
 		}
 		if text {
-			in.Source, in.Kind, in.String = codegen.InputString, reader.String, record.String{Slot: f.Read}
+			in.Source, in.Kind, in.String = query.InputString, reader.String, record.String{Slot: f.Read}
 		}
 	case shape.FromGoTime:
-		in.Source, in.Offset = codegen.InputGoTime, uint32(f.Offset-s.Sig.BlockOffset())
+		in.Source, in.Offset = query.InputGoTime, uint32(f.Offset-s.Sig.BlockOffset())
 	case shape.FromGoAddr:
-		in.Source, in.Offset = codegen.InputGoAddr, uint32(f.Offset-s.Sig.BlockOffset())
+		in.Source, in.Offset = query.InputGoAddr, uint32(f.Offset-s.Sig.BlockOffset())
 	case shape.FromRaw, shape.FromChars:
 		if !in.IsString() {
 			return in, fmt.Errorf("argument %s of %s:%s is neither a number nor a string", name, p.Provider, p.Name)
 		}
-		in.Source, in.Offset, in.Value = codegen.InputBytes, uint32(f.Offset-s.Sig.BlockOffset()), uint64(f.Count)
+		in.Source, in.Offset, in.Value = query.InputBytes, uint32(f.Offset-s.Sig.BlockOffset()), uint64(f.Count)
 		if f.Source == shape.FromChars {
-			in.Source = codegen.InputChars
+			in.Source = query.InputChars
 		}
 	case shape.FromString:
 		if f.Wide {
@@ -70,7 +70,7 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (codegen.Inp
 		if f.Index < 0 {
 			break // its read would be one too many
 		}
-		in.Source, in.String = codegen.InputString, s.Sig.Strings[f.Index]
+		in.Source, in.String = query.InputString, s.Sig.Strings[f.Index]
 	default:
 		return in, fmt.Errorf("argument %s of %s:%s is neither a number nor a string", name, p.Provider, p.Name)
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -26,12 +26,12 @@ type PairLayout struct {
 	Whole  bool          // pairs are recorded and not added up; StartArgsSize are the most bytes of a start's record
 	Slower time.Duration // pairs that took no longer are not recorded; 0 to record all
 
-	parts   []codegen.Part
+	parts   []query.Part
 	KeySize int
 
 	fromStart     []bool // which of Aggregation.By; nil until an end is known
 	lacks         error  // of the end, why
-	startArgs     []codegen.Part
+	startArgs     []query.Part
 	StartArgsSize int
 
 	conditions []pairCondition
@@ -74,18 +74,18 @@ func KeyNames(key []string) ([]string, error) {
 var ErrBothRoles = errors.New("is named as start and as end")
 
 // role returns whether the probe is a start or an end.
-func (l *PairLayout) role(p *reader.Probe) (codegen.Role, error) {
+func (l *PairLayout) role(p *reader.Probe) (query.Role, error) {
 	if l == nil {
-		return codegen.RoleNone, nil
+		return query.RoleNone, nil
 	}
 	start, end := discover.Selects(&l.Start, p), discover.Selects(&l.End, p)
 	switch {
 	case start && end:
-		return codegen.RoleNone, fmt.Errorf("%w: %s:%s %w", ErrAggregation, p.Provider, p.Name, ErrBothRoles)
+		return query.RoleNone, fmt.Errorf("%w: %s:%s %w", ErrAggregation, p.Provider, p.Name, ErrBothRoles)
 	case start:
-		return codegen.RoleStart, nil
+		return query.RoleStart, nil
 	}
-	return codegen.RoleEnd, nil
+	return query.RoleEnd, nil
 }
 
 // Half returns why all starts, or all ends, of a latency have been refused: without
@@ -94,7 +94,7 @@ func (l *Layout) Half(plan site.Plan) error {
 	if l == nil || l.Pairs == nil {
 		return nil
 	}
-	for _, role := range []codegen.Role{codegen.RoleStart, codegen.RoleEnd} {
+	for _, role := range []query.Role{query.RoleStart, query.RoleEnd} {
 		var of site.Plan
 		for i := range plan {
 			if r, err := l.Pairs.role(&plan[i].Probe); err == nil && r == role {
@@ -109,28 +109,28 @@ func (l *Layout) Half(plan site.Plan) error {
 }
 
 // bindPair binds what a start and its end have in common.
-func (l *PairLayout) bindPair(code *codegen.Aggregate, sc *Schema, s *site.Site) (err error) {
+func (l *PairLayout) bindPair(code *query.Aggregate, sc *Schema, s *site.Site) (err error) {
 	p := &s.Probe
 	code.Whole, code.Slower = l.Whole, uint64(l.Slower)
 	if l.Key != nil {
 		code.Pair, code.PairSize, err = bindKey(l.Key, sc, p)
 		code.Lasting = slices.Equal(l.Key, []string{"tid"})
-		if i := slices.IndexFunc(code.Pair, func(p codegen.Part) bool { return p.In.Source == codegen.InputStack }); err == nil && i >= 0 {
+		if i := slices.IndexFunc(code.Pair, func(p query.Part) bool { return p.In.Source == query.InputStack }); err == nil && i >= 0 {
 			err = fmt.Errorf("%w: %s makes groups, and matches no starts and ends", ErrAggregation, l.Key[i])
 		}
 		return err
 	}
-	var words [2]codegen.Input
+	var words [2]query.Input
 	if sc.saved {
 		words, err = sc.savedWords(s.Carrier, p)
 	} else {
 		words, err = programWords(s.Carrier, p)
 	}
 	for i, in := range words {
-		if in.Source == codegen.InputRegister && sc.Carrier >= 0 {
-			in = codegen.Input{Source: codegen.InputOperand, Kind: reader.Uint, Size: 8, Index: sc.Carrier}
+		if in.Source == query.InputRegister && sc.Carrier >= 0 {
+			in = query.Input{Source: query.InputOperand, Kind: reader.Uint, Size: 8, Index: sc.Carrier}
 		}
-		code.Pair = append(code.Pair, codegen.Part{In: in, Offset: 8 * i, Size: 8})
+		code.Pair = append(code.Pair, query.Part{In: in, Offset: 8 * i, Size: 8})
 	}
 	code.PairSize = 8 * len(words)
 	// Threads and goroutines come again and again, calls do not.
@@ -139,17 +139,17 @@ func (l *PairLayout) bindPair(code *codegen.Aggregate, sc *Schema, s *site.Site)
 }
 
 // programWords returns the words that identify a carrier for programs on this machine.
-func programWords(c site.Carrier, p *reader.Probe) ([2]codegen.Input, error) {
+func programWords(c site.Carrier, p *reader.Probe) ([2]query.Input, error) {
 	regs, err := operand.HostRegisters(p.Machine, p.Class)
 	if err != nil {
-		return [2]codegen.Input{}, err
+		return [2]query.Input{}, err
 	}
 	return carrierInputs(c, p, regs)
 }
 
 // agree checks that the keys of starts and ends can be equal, and that all starts
 // note the same arguments.
-func (l *PairLayout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe, made bool) error {
+func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe, made bool) error {
 	if l.parts == nil {
 		if l.KeySize != 0 && l.KeySize != code.PairSize { // the map has been made
 			return fmt.Errorf("%w: the key of %s could not be read at the probes found first", ErrAggregation, site.Name(p))
@@ -162,9 +162,9 @@ func (l *PairLayout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe,
 		}
 		return nil // none of the site's events has a partner
 	}
-	if code.Role == codegen.RoleStart && len(l.startArgs) > 0 {
+	if code.Role == query.RoleStart && len(l.startArgs) > 0 {
 		for i := range code.Parts { // a start that cannot read a part leaves room for what others note
-			if part := &code.Parts[i]; part.In.Source == codegen.InputMissing {
+			if part := &code.Parts[i]; part.In.Source == query.InputMissing {
 				part.In.Kind, part.In.Size, part.Size = l.startArgs[i].In.Kind, l.startArgs[i].In.Size, l.startArgs[i].Size
 			}
 			code.Parts[i].Offset = l.startArgs[i].Offset
@@ -178,7 +178,7 @@ func (l *PairLayout) agree(code *codegen.Aggregate, sc *Schema, p *reader.Probe,
 
 // joinStartArgs has the arguments that starts keep be of kinds that parts can also have. It
 // returns the first that cannot, -1 if there is none.
-func (l *PairLayout) joinStartArgs(parts []codegen.Part, made bool) int {
+func (l *PairLayout) joinStartArgs(parts []query.Part, made bool) int {
 	joined := slices.Clone(l.startArgs) // a restored layout has the original ones
 	for i := range joined {
 		both, ok := joined[i].In.Join(&parts[i].In)
@@ -195,7 +195,7 @@ func (l *PairLayout) joinStartArgs(parts []codegen.Part, made bool) int {
 
 // differing returns the first part in which the keys of two sites are of different kinds, -1
 // if there is none. Integers are equal if their 64 bits are, whatever their sizes and signs.
-func differing(a, b []codegen.Part) int {
+func differing(a, b []query.Part) int {
 	for i := range a {
 		x, y := &a[i].In, &b[i].In
 		float := x.Kind == reader.Float || y.Kind == reader.Float

@@ -3,7 +3,7 @@ package bind
 import (
 	"fmt"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 )
@@ -23,7 +23,7 @@ const (
 // are known. It refuses starts whose arguments have no room.
 func (l *Layout) settleRecords(plan site.Plan, schemas []*Schema) {
 	pairs := l.Pairs
-	each := func(do func(i int, sc *Schema, code *codegen.Aggregate)) {
+	each := func(do func(i int, sc *Schema, code *query.Aggregate)) {
 		for i, sc := range schemas {
 			if sc != nil && !sc.arrives() {
 				do(i, sc, sc.Sig.Aggregate)
@@ -32,17 +32,17 @@ func (l *Layout) settleRecords(plan site.Plan, schemas []*Schema) {
 	}
 	if pairs.StartArgsSize == 0 || !l.Made {
 		size := max(roomForArgs, pairs.StartArgsSize)
-		each(func(_ int, sc *Schema, code *codegen.Aggregate) {
+		each(func(_ int, sc *Schema, code *query.Aggregate) {
 			size = max(size, roomForArgs+sc.Sig.Limit)
-			if code.Role == codegen.RoleStart {
+			if code.Role == query.RoleStart {
 				size = max(size, min(sc.Sig.RecordSize(), maxStartRecord))
 			}
 		})
 		pairs.StartArgsSize = (size + 7) &^ 7
 	}
-	each(func(i int, sc *Schema, code *codegen.Aggregate) {
+	each(func(i int, sc *Schema, code *query.Aggregate) {
 		code.StartArgs = pairs.StartArgsSize
-		if code.Role == codegen.RoleStart && !sc.Sig.LimitRecord(code.StartArgs) {
+		if code.Role == query.RoleStart && !sc.Sig.LimitRecord(code.StartArgs) {
 			plan[i].Reason = &Misfit{fmt.Errorf("%w: the arguments of %s take %d bytes, and %d are kept until the end of a pair: follow fewer pointers", ErrAggregation, site.Name(&plan[i].Probe), sc.Sig.FixedSize(), code.StartArgs)}
 			schemas[i] = nil
 			return

@@ -4,7 +4,7 @@ import (
 	"debug/elf"
 	"fmt"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/tracefile"
@@ -25,7 +25,7 @@ func (s *Schema) Save(p *reader.Probe) *tracefile.Site {
 // saved returns the schema of a site of a file.
 func (b *Binder) saved(s *site.Site) *Schema {
 	d := s.Saved
-	sc := NewSchema(&codegen.Signature{Layout: *d.Shape.Layout})
+	sc := NewSchema(&query.Signature{Layout: *d.Shape.Layout})
 	sc.Shape = *d.Shape
 	sc.Layout = &sc.Sig.Layout
 	if b.Stack > 0 && d.Layout.Stacks > 0 {
@@ -43,7 +43,7 @@ func (b *Binder) saved(s *site.Site) *Schema {
 }
 
 // bindSaved binds a condition and an aggregation to records of a file.
-func (b *Binder) bindSaved(sc *Schema, s *site.Site, role codegen.Role) (*Schema, error) {
+func (b *Binder) bindSaved(sc *Schema, s *site.Site, role query.Role) (*Schema, error) {
 	if err := b.bindCondition(sc, &s.Probe); err != nil {
 		return nil, err
 	}
@@ -80,21 +80,21 @@ func (l *PairLayout) savedCarrier(s *site.Site) (site.Carrier, error) {
 
 // savedWords returns the words that identify a carrier in records of a file, as
 // carrierInputs does for programs.
-func (s *Schema) savedWords(c site.Carrier, p *reader.Probe) (words [2]codegen.Input, err error) {
-	word := func(source codegen.Source) codegen.Input {
-		return codegen.Input{Source: source, Kind: reader.Uint, Size: 8}
+func (s *Schema) savedWords(c site.Carrier, p *reader.Probe) (words [2]query.Input, err error) {
+	word := func(source query.Source) query.Input {
+		return query.Input{Source: source, Kind: reader.Uint, Size: 8}
 	}
-	words[0], words[1] = word(codegen.InputThread), word(codegen.InputConstant)
+	words[0], words[1] = word(query.InputThread), word(query.InputConstant)
 	if c == site.ByThread {
 		return words, nil
 	}
 	if s.Carrier < 0 {
 		return words, fmt.Errorf("%s has so many arguments that there is no room for its %v: %w", site.Name(p), c, ErrAggregation)
 	}
-	words[1] = word(codegen.InputOperand)
+	words[1] = word(query.InputOperand)
 	words[1].Index = s.Carrier
 	if c == site.ByGoroutine {
-		words[0] = codegen.Input{Source: codegen.InputPID, Kind: reader.Uint, Size: 4}
+		words[0] = query.Input{Source: query.InputPID, Kind: reader.Uint, Size: 4}
 	}
 	return words, nil
 }

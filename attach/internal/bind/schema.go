@@ -1,7 +1,7 @@
 package bind
 
 import (
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
@@ -12,11 +12,11 @@ import (
 // Schema is what is read at a site, and how its records are decoded.
 type Schema struct {
 	shape.Shape // of records by the Layout of Sig
-	Sig         *codegen.Signature
+	Sig         *query.Signature
 	// Computed has what Sig lacks if conditions and aggregations are computed from
 	// records: Condition, Inputs and Aggregate. Otherwise it is nil. The records of local
 	// sites have the layout of Computed, which may keep more of strings.
-	Computed *codegen.Signature
+	Computed *query.Signature
 	// Carrier is the slot of what identifies the carrier, if it is recorded; -1 if not.
 	Carrier int
 
@@ -37,12 +37,12 @@ type Schema struct {
 func (s *Schema) arrives() bool { return s.local || s.saved }
 
 // NewSchema returns a schema that reads nothing yet.
-func NewSchema(sig *codegen.Signature) *Schema {
+func NewSchema(sig *query.Signature) *Schema {
 	return &Schema{Shape: shape.Shape{Layout: &sig.Layout}, Sig: sig, Carrier: -1, cpu: notRecorded, uid: notRecorded}
 }
 
 // share makes the schema use sig, an equal signature of another site.
-func (s *Schema) share(sig *codegen.Signature) { s.Sig, s.Layout = sig, &sig.Layout }
+func (s *Schema) share(sig *query.Signature) { s.Sig, s.Layout = sig, &sig.Layout }
 
 // compute leaves the condition and the aggregation to package tally; the condition not,
 // if programs test it.

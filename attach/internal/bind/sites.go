@@ -3,7 +3,7 @@ package bind
 import (
 	"context"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
@@ -56,7 +56,7 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 			plan[i].Uncomputed = b.uncomputed(sc)
 		}
 	}
-	shared, seen := map[string]*codegen.Signature{}, map[*Schema]bool{}
+	shared, seen := map[string]*query.Signature{}, map[*Schema]bool{}
 	for _, sc := range schemas {
 		if sc == nil || seen[sc] {
 			continue

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -14,7 +14,7 @@ import (
 // Matched returns a signature by which package tally matches records of a schema, whose
 // Binder had Keep, as those of starts or of ends; nil if p is neither. A pair passes a
 // condition as it does where pairs are all that is recorded.
-func (l *Layout) Matched(condition *filter.Expr, sc *Schema, p *reader.Probe) (*codegen.Signature, error) {
+func (l *Layout) Matched(condition *filter.Expr, sc *Schema, p *reader.Probe) (*query.Signature, error) {
 	pairs := l.Pairs
 	if !pairs.Names(p) {
 		return nil, nil
@@ -48,13 +48,13 @@ func (l *Layout) Matched(condition *filter.Expr, sc *Schema, p *reader.Probe) (*
 		return nil, err
 	}
 	for i := range sig.Aggregate.Pair {
-		if sig.Aggregate.Pair[i].In.Source == codegen.InputRegister {
+		if sig.Aggregate.Pair[i].In.Source == query.InputRegister {
 			l.restore(before)
 			return nil, fmt.Errorf("%w: %s has so many arguments that there is no room for its %v", ErrAggregation, site.Name(p), carrier)
 		}
 	}
 	if pairs.Key == nil {
-		pairs.carried[role-codegen.RoleStart][carrier] = true
+		pairs.carried[role-query.RoleStart][carrier] = true
 	}
 	pairs.StartArgsSize = max(pairs.StartArgsSize, min(sig.RecordSize()-sig.Stack.Size(), maxStartRecord))
 	return &sig, nil

@@ -4,8 +4,8 @@ import (
 	"debug/elf"
 	"errors"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -25,8 +25,8 @@ var (
 )
 
 // stackPart returns the part of a key that stands for the stack.
-func (s *Schema) stackPart() (codegen.Part, error) {
-	part := codegen.Part{Size: 8, In: codegen.Input{Source: codegen.InputStack, Kind: reader.Other, Size: 8}}
+func (s *Schema) stackPart() (query.Part, error) {
+	part := query.Part{Size: 8, In: query.Input{Source: query.InputStack, Kind: reader.Other, Size: 8}}
 	switch {
 	case s.Sig.Stack.Most > 0:
 		return part, nil
@@ -49,7 +49,7 @@ func (b *Binder) bindStack(sc *Schema, s *site.Site, regs *operand.Registers) {
 		st.Most += st.Own
 	}
 	if b.Unwind && !s.Local && p.Class == elf.ELFCLASS64 {
-		st.Copied, st.Registers = codegen.StackCopy, 8*21 // struct pt_regs
+		st.Copied, st.Registers = query.StackCopy, 8*21 // struct pt_regs
 		sc.Sig.StackPointer = regs.ByName["rsp"]
 		if p.Machine == elf.EM_AARCH64 {
 			st.Registers, sc.Sig.StackPointer = 8*34, regs.ByName["sp"] // struct user_pt_regs

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -33,7 +33,7 @@ func (l *Layout) order(plan site.Plan) []int {
 	return order
 }
 
-func (l *Layout) rank(s *site.Site) codegen.Role {
+func (l *Layout) rank(s *site.Site) query.Role {
 	role, _ := l.Pairs.role(&s.Probe)
 	return role
 }
@@ -44,9 +44,9 @@ func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error
 	if l.Pairs.fromStart != nil || len(l.Wanted.By) == 0 {
 		return nil
 	}
-	wanted, of := l.Wanted.By, codegen.RoleEnd
-	if !slices.ContainsFunc(plan, func(s site.Site) bool { return s.Reason == nil && l.rank(&s) == codegen.RoleEnd }) {
-		of = codegen.RoleStart // ends will be found later, and need not have the arguments of starts
+	wanted, of := l.Wanted.By, query.RoleEnd
+	if !slices.ContainsFunc(plan, func(s site.Site) bool { return s.Reason == nil && l.rank(&s) == query.RoleEnd }) {
+		of = query.RoleStart // ends will be found later, and need not have the arguments of starts
 	}
 	lacks := make([]error, len(wanted))
 	first := true
@@ -73,8 +73,8 @@ func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error
 	}
 	l.Pairs.fromStart = make([]bool, len(wanted))
 	for j := range wanted {
-		l.Pairs.fromStart[j] = (lacks[j] != nil) == (of == codegen.RoleEnd) && wanted[j] != Stack
-		if of == codegen.RoleEnd && l.Pairs.lacks == nil {
+		l.Pairs.fromStart[j] = (lacks[j] != nil) == (of == query.RoleEnd) && wanted[j] != Stack
+		if of == query.RoleEnd && l.Pairs.lacks == nil {
 			l.Pairs.lacks = lacks[j]
 		}
 	}
@@ -82,7 +82,7 @@ func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error
 }
 
 // bindStartArgs binds the arguments that a start keeps for its end.
-func (l *Layout) bindStartArgs(code *codegen.Aggregate, sc *Schema, p *reader.Probe) (err error) {
+func (l *Layout) bindStartArgs(code *query.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	var names []string
 	for i, name := range l.Wanted.By {
 		if l.Pairs.fromStart[i] {
@@ -110,10 +110,10 @@ func (l *Layout) bindStartArgs(code *codegen.Aggregate, sc *Schema, p *reader.Pr
 
 // bindGroup lays out the key of an end's group, which consists of arguments that
 // the start has kept and arguments of the end.
-func (l *PairLayout) bindGroup(code *codegen.Aggregate, by []string, sc *Schema, p *reader.Probe) error {
+func (l *PairLayout) bindGroup(code *query.Aggregate, by []string, sc *Schema, p *reader.Probe) error {
 	kept := l.startArgs
 	for i, name := range by {
-		part := codegen.Part{In: codegen.Input{Source: codegen.InputMissing}, Size: 8}
+		part := query.Part{In: query.Input{Source: query.InputMissing}, Size: 8}
 		switch {
 		case !l.fromStart[i]:
 			parts, _, err := bindKey([]string{name}, sc, p)
@@ -122,7 +122,7 @@ func (l *PairLayout) bindGroup(code *codegen.Aggregate, by []string, sc *Schema,
 			}
 			part = parts[0]
 		case len(kept) > 0:
-			part = codegen.Part{In: codegen.Input{Source: codegen.InputStart, Kind: kept[0].In.Kind, Size: kept[0].In.Size, Meaning: kept[0].In.Meaning, Offset: uint32(kept[0].Offset)}, Size: kept[0].Size, Prefix: kept[0].Prefix, Shown: kept[0].Shown}
+			part = query.Part{In: query.Input{Source: query.InputStart, Kind: kept[0].In.Kind, Size: kept[0].In.Size, Meaning: kept[0].In.Meaning, Offset: uint32(kept[0].Offset)}, Size: kept[0].Size, Prefix: kept[0].Prefix, Shown: kept[0].Shown}
 			kept = kept[1:]
 		}
 		part.Offset = code.KeySize

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -24,17 +24,17 @@ var (
 // taskInput returns the input for what a name says of the task that fires: pid, tid, comm,
 // cpu or uid. The last two came later: if an argument has such a name, it is the
 // argument's, and ok is false.
-func (s *Schema) taskInput(name string) (in codegen.Input, ok bool, err error) {
-	number := codegen.Input{Kind: reader.Uint, Size: 4}
+func (s *Schema) taskInput(name string) (in query.Input, ok bool, err error) {
+	number := query.Input{Kind: reader.Uint, Size: 4}
 	switch name {
 	case "pid":
-		number.Source = codegen.InputPID
+		number.Source = query.InputPID
 	case "tid":
-		if number.Source = codegen.InputTID; s.local {
+		if number.Source = query.InputTID; s.local {
 			return number, true, errNoThread
 		}
 	case "comm":
-		return codegen.Input{Source: codegen.InputComm, Kind: reader.String}, true, nil
+		return query.Input{Source: query.InputComm, Kind: reader.String}, true, nil
 	case "cpu", "uid":
 		if _, err := s.Resolve(name); err == nil {
 			return number, false, nil
@@ -47,10 +47,10 @@ func (s *Schema) taskInput(name string) (in codegen.Input, ok bool, err error) {
 }
 
 // besideArguments returns where the number of the CPU or of the user comes from.
-func (s *Schema) besideArguments(name string, in *codegen.Input) (codegen.Source, error) {
-	source, slot, unknown := codegen.InputCPU, s.cpu, errNoCPU
+func (s *Schema) besideArguments(name string, in *query.Input) (query.Source, error) {
+	source, slot, unknown := query.InputCPU, s.cpu, errNoCPU
 	if name == "uid" {
-		source, slot, unknown = codegen.InputUID, s.uid, errNoUser
+		source, slot, unknown = query.InputUID, s.uid, errNoUser
 	}
 	switch {
 	case s.local:
@@ -59,7 +59,7 @@ func (s *Schema) besideArguments(name string, in *codegen.Input) (codegen.Source
 		return source, errNoSlot
 	case slot >= 0:
 		in.Index = slot
-		return codegen.InputOperand, nil
+		return query.InputOperand, nil
 	case s.onlyRecords, s.saved:
 		return source, errUnrecorded
 	}

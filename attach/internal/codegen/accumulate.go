@@ -3,6 +3,8 @@ package codegen
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // Registers of the code that aggregates. regEpoch takes the place of regSite.
@@ -21,8 +23,8 @@ type exits struct {
 func (g *generator) emitAggregate() {
 	agg := g.sig.Aggregate
 	to := exits{"lost", "filtered", "exit"}
-	early := g.sig.filtersEarly()
-	if agg.Role != RoleNone {
+	early := g.sig.FiltersEarly()
+	if agg.Role != query.RoleNone {
 		g.count(CounterFired)
 	} else if early {
 		g.filter(to.unwanted)
@@ -30,16 +32,16 @@ func (g *generator) emitAggregate() {
 	if g.scratch {
 		to = exits{g.newLabel("lost"), g.newLabel("unwanted"), g.newLabel("done")}
 		g.takeScratch()
-		g.emit(asm.Add.Imm(regRecord, scratchPad))
+		g.emit(asm.Add.Imm(regRecord, query.ScratchPad))
 	}
-	if agg.Role == RoleEnd {
+	if agg.Role == query.RoleEnd {
 		g.stamp()
 	}
 	g.readSections()
 	switch agg.Role {
-	case RoleStart:
+	case query.RoleStart:
 		g.emitStart(to)
-	case RoleEnd:
+	case query.RoleEnd:
 		g.emitEnd(to)
 	default:
 		if !early {
@@ -53,7 +55,7 @@ func (g *generator) emitAggregate() {
 	g.label(to.lost)
 	g.releaseScratch()
 	g.emit(asm.Ja.Label("lost"))
-	if g.sig.filters() && !early {
+	if g.sig.Filters() && !early {
 		g.label(to.unwanted)
 		g.releaseScratch()
 		g.emit(asm.Ja.Label("filtered"))
@@ -76,7 +78,7 @@ func (g *generator) addToGroup(to exits) {
 	fault := func() {}
 	if agg.Wanted.Value {
 		counted := g.newLabel("unread")
-		unread, note := g.onFault(ValueInput, counted)
+		unread, note := g.onFault(query.ValueInput, counted)
 		if unread == counted { // it cannot be
 			unread = to.lost
 		} else {
@@ -117,7 +119,7 @@ func (g *generator) countOnly(to exits) {
 // unenter takes away, from the events that fired, one that was counted as entered and is
 // counted otherwise.
 func (g *generator) unenter() {
-	if g.sig.Aggregate.Role == RoleNone {
+	if g.sig.Aggregate.Role == query.RoleNone {
 		g.uncount(CounterFired)
 	}
 }

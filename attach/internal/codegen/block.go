@@ -43,5 +43,5 @@ func (g *generator) readBlock(mayCopy bool) {
 
 // inBlock returns where in the record the byte at an offset from the start of the block lies.
 func (g *generator) inBlock(off uint32) int16 {
-	return g.sig.behindHeader(g.sig.BlockOffset() + int(off))
+	return g.sig.BehindHeader(g.sig.BlockOffset() + int(off))
 }

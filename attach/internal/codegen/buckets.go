@@ -1,134 +1,22 @@
 package codegen
 
 import (
-	"encoding/binary"
-	"math"
-	"math/bits"
-
 	"github.com/cilium/ebpf/asm"
 
-	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Buckets of a histogram by powers of two: negative numbers, zero, and the
-// powers. The powers of floating-point numbers begin with 2^-32; smaller numbers
-// count as zero.
-const (
-	bucketNegative = iota
-	bucketZero
-	bucketPowers
-
-	firstPower  = -32
-	powers      = 96 // of floating-point numbers; integers need 64
-	HistBuckets = bucketPowers + powers
-)
-
-// BucketOfPower returns the bounds of bucket i of a histogram by powers of two,
-// which counts numbers from lo to less than hi.
-func BucketOfPower(i int, kind reader.FieldKind) (lo, hi float64) {
-	first := 0
-	if kind == reader.Float {
-		first = firstPower
-	}
-	switch i {
-	case bucketNegative:
-		return math.Inf(-1), 0
-	case bucketZero:
-		return 0, math.Ldexp(1, first)
-	}
-	lo, hi = math.Ldexp(1, first+i-bucketPowers), math.Ldexp(1, first+i-bucketPowers+1)
-	if kind == reader.Float && i == HistBuckets-1 {
-		hi = math.Inf(1)
-	}
-	return lo, hi
-}
-
-// PowerBucket returns the index of a number's bucket in a histogram by powers of two.
-// value is extended to 64 bits by the number's sign; a floating-point number is one of
-// 64 bits.
-func PowerBucket(value uint64, kind reader.FieldKind) int {
-	switch {
-	case kind == reader.Float:
-		f := math.Float64frombits(value)
-		if f < 0 {
-			return bucketNegative
-		}
-		exponent := int(value>>52) - 1023
-		if f == 0 || exponent < firstPower {
-			return bucketZero
-		}
-		return min(bucketPowers+exponent-firstPower, HistBuckets-1)
-	case kind != reader.Uint && kind != reader.Bool && int64(value) < 0:
-		return bucketNegative
-	case value == 0:
-		return bucketZero
-	}
-	return bucketPowers + bits.Len64(value) - 1
-}
-
-// BoundsTable returns the table in which programs look up a value's bucket: the
-// bounds as order keys, see [generator.orderValue], filled up with a key that no
-// value exceeds.
-func BoundsTable(bounds []float64, kind reader.FieldKind, size uint8) []byte {
-	table := make([]byte, 0, 8*boundsEntries(len(bounds)))
-	for _, b := range bounds {
-		table = binary.NativeEndian.AppendUint64(table, orderBound(b, kind, size))
-	}
-	for len(table) < cap(table) {
-		table = binary.NativeEndian.AppendUint64(table, math.MaxUint64)
-	}
-	return table
-}
-
-// boundsEntries is the number of entries of a table of n bounds: all that a
-// binary search with steps of powers of two can look at.
-func boundsEntries(n int) int { return 1<<bits.Len(uint(n)) - 1 }
-
-// orderBound returns the smallest order key of a value ≥ b, or the greatest key
-// if there is no such value.
-func orderBound(b float64, kind reader.FieldKind, size uint8) uint64 {
-	switch kind {
-	case reader.Float:
-		bits := math.Float64bits(b)
-		if size == 4 {
-			narrow := float32(b)
-			if float64(narrow) < b {
-				narrow = math.Nextafter32(narrow, float32(math.Inf(1)))
-			}
-			bits = uint64(math.Float32bits(narrow)) << 32
-		}
-		return uint64(filter.FloatOrder(bits)) ^ 1<<63
-	case reader.Int:
-		b = math.Ceil(b)
-		switch {
-		case b < math.MinInt64:
-			return 0
-		case b >= 1<<63:
-			return math.MaxUint64
-		}
-		return uint64(int64(b)) ^ 1<<63
-	}
-	b = math.Ceil(b)
-	switch {
-	case b < 0:
-		return 0
-	case b >= 1<<64:
-		return math.MaxUint64
-	}
-	return uint64(b)
-}
-
 // searchBucket puts the number of bounds that are less than or equal to the value
 // into R2. It changes R0, R1, R3 and regValue.
-func (g *generator) searchBucket(in *Input, bounds int) {
+func (g *generator) searchBucket(in *query.Input, bounds int) {
 	g.orderValue(in)
 	g.emit(
 		asm.Mov.Reg(regValue, asm.R1),
 		asm.LoadMapValue(asm.R3, g.refs.Bounds.FD(), 0),
 		asm.Mov.Imm(asm.R2, 0),
 	)
-	table := boundsEntries(bounds)
+	table := query.BoundsEntries(bounds)
 	for step := (table + 1) / 2; step > 0; step /= 2 {
 		less := g.newLabel("less")
 		g.emit(
@@ -146,18 +34,18 @@ func (g *generator) searchBucket(in *Input, bounds int) {
 
 // powerBucket puts the index of the value's bucket into R2. It changes R1, R3
 // and regValue.
-func (g *generator) powerBucket(in *Input) {
+func (g *generator) powerBucket(in *query.Input) {
 	done := g.newLabel("bucket")
-	g.emit(asm.Mov.Imm(asm.R2, bucketZero))
+	g.emit(asm.Mov.Imm(asm.R2, query.BucketZero))
 	if in.Kind == reader.Float { // there is a negative zero
 		g.emit(asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.JEq.Imm(asm.R3, 0, done))
 	} else {
 		g.emit(asm.JEq.Imm(regValue, 0, done))
 	}
 	if in.Kind != reader.Uint && in.Kind != reader.Bool {
-		g.emit(asm.Mov.Imm(asm.R2, bucketNegative), asm.JSLT.Imm(regValue, 0, done))
+		g.emit(asm.Mov.Imm(asm.R2, query.BucketNegative), asm.JSLT.Imm(regValue, 0, done))
 	}
-	g.emit(asm.Mov.Imm(asm.R2, bucketZero))
+	g.emit(asm.Mov.Imm(asm.R2, query.BucketZero))
 	if in.Kind == reader.Float {
 		bits, bias := int32(53), int32(1023)
 		if in.Size == 4 {
@@ -166,14 +54,14 @@ func (g *generator) powerBucket(in *Input) {
 		highest := g.newLabel("highest")
 		g.emit(
 			asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.RSh.Imm(asm.R3, bits),
-			asm.JLT.Imm(asm.R3, bias+firstPower, done),
-			asm.Mov.Reg(asm.R2, asm.R3), asm.Sub.Imm(asm.R2, bias+firstPower-bucketPowers),
-			asm.JLT.Imm(asm.R2, HistBuckets, highest),
-			asm.Mov.Imm(asm.R2, HistBuckets-1),
+			asm.JLT.Imm(asm.R3, bias+query.FirstPower, done),
+			asm.Mov.Reg(asm.R2, asm.R3), asm.Sub.Imm(asm.R2, bias+query.FirstPower-query.BucketPowers),
+			asm.JLT.Imm(asm.R2, query.HistBuckets, highest),
+			asm.Mov.Imm(asm.R2, query.HistBuckets-1),
 		)
 		g.label(highest)
 	} else {
-		g.emit(asm.Mov.Imm(asm.R2, bucketPowers))
+		g.emit(asm.Mov.Imm(asm.R2, query.BucketPowers))
 		for shift := int32(32); shift > 0; shift /= 2 {
 			less := g.newLabel("less")
 			g.emit(
@@ -187,7 +75,7 @@ func (g *generator) powerBucket(in *Input) {
 	}
 	g.label(done)
 	g.forget(asm.R2)
-	g.bound(asm.R2, HistBuckets)
+	g.bound(asm.R2, query.HistBuckets)
 }
 
 // bound shows the verifier that r is less than n, which always holds.

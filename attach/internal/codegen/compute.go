@@ -4,44 +4,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
-	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
-
-// pending returns how many results of steps wait for others at a time, at most.
-func pending(steps []filter.Step) (most int) {
-	n := 0
-	for _, s := range steps {
-		if s.Op == filter.Load || s.Op == filter.Push {
-			n++
-		} else {
-			n--
-		}
-		most = max(most, n-1)
-	}
-	return most
-}
-
-// conditionPending is pending for the expressions of a condition.
-func conditionPending(c *filter.Condition) int {
-	if c == nil {
-		return 0
-	}
-	return max(pending(c.Steps), conditionPending(c.Left), conditionPending(c.Right))
-}
-
-// spills reports whether results that wait have no room on the stack behind the operands,
-// so that the operands have to be elsewhere.
-func (s *Signature) spills() bool {
-	most := conditionPending(s.Condition)
-	if s.Aggregate != nil {
-		for _, parts := range [][]Part{s.Aggregate.Parts, s.Aggregate.Pair} {
-			for i := range parts {
-				most = max(most, pending(parts[i].Steps))
-			}
-		}
-	}
-	return most > 0 && len(s.Operands)+most > record.MaxReads
-}
 
 // waiting returns the place of a result that waits for another. Operands are on the stack
 // only if there is no scratch memory.
@@ -54,7 +18,7 @@ func (g *generator) waiting(i int) int16 {
 
 // compute puts the result of steps into R1, as [filter.Compute] returns it. failed returns
 // where to jump to if a step fails. It changes R0 to R5.
-func (g *generator) compute(steps []filter.Step, inputs []Input, failed func(step int) string) {
+func (g *generator) compute(steps []filter.Step, inputs []query.Input, failed func(step int) string) {
 	n := 0 // results, of which the last one is in R1
 	wait := func() {
 		if n > 0 {
@@ -161,7 +125,7 @@ func (g *generator) divide(s *filter.Step) {
 
 // computedPart stores part i of a key, which steps compute, or marks it with why it cannot
 // be computed.
-func (g *generator) computedPart(part *Part, key asm.Register, at, marks int16, i int) {
+func (g *generator) computedPart(part *query.Part, key asm.Register, at, marks int16, i int) {
 	labels := make([]string, len(part.Steps))
 	mark, done := g.newLabel("mark"), g.newLabel("part")
 	g.compute(part.Steps, part.Inputs, func(step int) string {
@@ -182,7 +146,7 @@ func (g *generator) computedPart(part *Part, key asm.Register, at, marks int16, 
 		}
 		g.label(labels[step])
 		if divides {
-			g.emit(asm.Mov.Imm(asm.R3, MarkDivision))
+			g.emit(asm.Mov.Imm(asm.R3, query.MarkDivision))
 		} else {
 			g.whyMissing(&part.Inputs[s.Value.Index])
 		}

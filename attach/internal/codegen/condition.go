@@ -43,8 +43,8 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 	case filter.Match, filter.Miss:
 		in := &g.sig.Inputs[c.Value.Index]
 		failed, fault := g.onFault(c.Value.Index, no)
-		g.loadString(in, int16(g.sig.stringArea()), failed)
-		g.cutString(regRecord, int16(g.sig.stringArea()), c.Prefix)
+		g.loadString(in, int16(g.sig.StringArea()), failed)
+		g.cutString(regRecord, int16(g.sig.StringArea()), c.Prefix)
 		if c.Op == filter.Match {
 			g.match(c.Pattern, yes, no)
 		} else {

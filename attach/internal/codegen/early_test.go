@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // TestEarlyCondition checks that an event whose condition compares a register has been
@@ -23,14 +24,14 @@ func TestEarlyCondition(t *testing.T) {
 		early    bool
 	}{{"register", 0, true}, {"memory", 1, false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			sig := &Signature{
-				Hook:      Hook{Type: ebpf.Kprobe},
+			sig := &query.Signature{
+				Hook:      query.Hook{Type: ebpf.Kprobe},
 				Condition: &filter.Condition{Op: filter.Equal, Bits: 1 << 40},
-				Inputs:    []Input{{Source: InputOperand, Index: tt.compared, Size: 8}},
+				Inputs:    []query.Input{{Source: query.InputOperand, Index: tt.compared, Size: 8}},
 			}
 			sig.Read(register)
 			sig.Read(memory)
-			specs, _ := Specs([]*Signature{sig}, newRefs(t))
+			specs, _ := Specs([]*query.Signature{sig}, newRefs(t))
 			code := specs[0].Instructions
 			compares := slices.IndexFunc(code, func(in asm.Instruction) bool {
 				return in.OpCode.IsDWordLoad() && in.Constant == 1<<40

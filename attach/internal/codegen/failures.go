@@ -26,6 +26,6 @@ func (g *generator) writeFailures() {
 		asm.StoreMem(regRecord, record.Failures, asm.R1, asm.Word),
 	)
 	if g.sig.Block > 0 {
-		g.emit(asm.StoreMem(regRecord, g.sig.behindHeader(g.sig.FailuresOffset()), asm.R1, asm.DWord))
+		g.emit(asm.StoreMem(regRecord, g.sig.BehindHeader(g.sig.FailuresOffset()), asm.R1, asm.DWord))
 	}
 }

@@ -3,19 +3,9 @@ package codegen
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
-
-// ValueInput stands for the value of an aggregate among inputs that have faults.
-const ValueInput = 0xfffe
-
-// Fault is an argument that a condition could not read, so that an event did not pass, or the
-// value of an aggregate, so that it was lost.
-type Fault struct {
-	Site  uint32 // the number
-	Low   uint32 // the lowest 12 bits of the address at which it is, which files have as well; of records 0
-	Input int    // of Signature.Inputs, or ValueInput
-	Mark  uint8  // why
-}
 
 // stackFault holds which input could not be read while a condition is tested, and why: an
 // index + 1, and in the upper half a mark; 0 for none. Nothing else uses these 4 bytes then.
@@ -31,8 +21,8 @@ func FaultsSpec() *ebpf.MapSpec {
 }
 
 // FaultOf returns the fault that is a key of Refs.Faults.
-func FaultOf(key [4]uint32) Fault {
-	return Fault{Site: key[0], Low: key[1], Input: int(key[3]&0xffff) - 1, Mark: uint8(key[3] >> 16)}
+func FaultOf(key [4]uint32) query.Fault {
+	return query.Fault{Site: key[0], Low: key[1], Input: int(key[3]&0xffff) - 1, Mark: uint8(key[3] >> 16)}
 }
 
 // mayFault reports whether the condition may compare what cannot be read.
@@ -51,8 +41,8 @@ func (g *generator) mayFault() bool {
 // onFault returns where to jump if an input cannot be read, and what emits the code there, which
 // goes on at no.
 func (g *generator) onFault(input int, no string) (failed string, emit func()) {
-	var in *Input
-	if input == ValueInput {
+	var in *query.Input
+	if input == query.ValueInput {
 		in = &g.sig.Aggregate.Value
 	} else {
 		in = &g.sig.Inputs[input]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 )
@@ -53,7 +54,7 @@ func (g *generator) loadGoTime(at int16) {
 // loadGoAddr puts the bytes of the notes.GoAddrType in the argument block into
 // the string area at regRecord+area, after their number, as notes.GoAddr does. It
 // jumps to failed if the address could not be read, and changes R0 to R5.
-func (g *generator) loadGoAddr(in *Input, area int16, failed string) {
+func (g *generator) loadGoAddr(in *query.Input, area int16, failed string) {
 	v4, done := g.newLabel("ipv4"), g.newLabel("address")
 	at := g.inBlock(in.Offset)
 	g.failedRead(g.sig.RegionRead(in.Offset), failed)
@@ -66,16 +67,16 @@ func (g *generator) loadGoAddr(in *Input, area int16, failed string) {
 		asm.JEq.Imm(asm.R5, 0, done),
 		asm.JEq.Reg(asm.R5, asm.R3, v4),
 		asm.HostTo(asm.BE, asm.R1, asm.DWord),
-		asm.StoreMem(regRecord, area+StringData, asm.R1, asm.DWord),
+		asm.StoreMem(regRecord, area+query.StringData, asm.R1, asm.DWord),
 		asm.HostTo(asm.BE, asm.R2, asm.DWord),
-		asm.StoreMem(regRecord, area+StringData+8, asm.R2, asm.DWord),
+		asm.StoreMem(regRecord, area+query.StringData+8, asm.R2, asm.DWord),
 		asm.Mov.Imm(asm.R0, 16),
 		asm.Ja.Label(done),
 	)
 	g.label(v4)
 	g.emit(
 		asm.HostTo(asm.BE, asm.R2, asm.Word),
-		asm.StoreMem(regRecord, area+StringData, asm.R2, asm.Word),
+		asm.StoreMem(regRecord, area+query.StringData, asm.R2, asm.Word),
 		asm.Mov.Imm(asm.R0, 4),
 	)
 	g.label(done)

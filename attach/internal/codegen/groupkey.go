@@ -3,6 +3,7 @@ package codegen
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -18,37 +19,37 @@ func (g *generator) keyAt(pair bool) (base asm.Register, at int16) {
 	case !pair && agg.KeySize == 0:
 		return asm.R10, stackKey
 	case g.scratch:
-		return regRecord, int16(g.sig.ScratchSize() - scratchPad - size)
+		return regRecord, int16(g.sig.ScratchSize() - query.ScratchPad - size)
 	}
 	return asm.R10, int16(stackGroup - size)
 }
 
 // keyPart stores a part of the key at key+at.
-func (g *generator) keyPart(p *Part, key asm.Register, at int16, lost string) {
+func (g *generator) keyPart(p *query.Part, key asm.Register, at int16, lost string) {
 	at += int16(p.Offset)
 	switch {
-	case p.In.Source == InputStart: // recall has copied it
-	case p.In.Source == InputProbe:
+	case p.In.Source == query.InputStart: // recall has copied it
+	case p.In.Source == query.InputProbe:
 		g.emit(
 			asm.Mov.Reg(asm.R1, regSite), asm.LSh.Imm(asm.R1, 32), asm.RSh.Imm(asm.R1, 32),
 			asm.StoreMem(key, at, asm.R1, asm.DWord),
 		)
-	case p.In.Source == InputComm:
+	case p.In.Source == query.InputComm:
 		// Before Linux 6.3 the helper leaves what is behind the name as it was.
-		g.clearBytes(key, at, 0, KeyComm)
+		g.clearBytes(key, at, 0, query.KeyComm)
 		g.emit(
 			asm.Mov.Reg(asm.R1, key), asm.Add.Imm(asm.R1, int32(at)),
-			asm.Mov.Imm(asm.R2, KeyComm),
+			asm.Mov.Imm(asm.R2, query.KeyComm),
 			asm.FnGetCurrentComm.Call(),
 		)
 		if p.Prefix > 0 {
-			g.clearBytes(key, at, p.Prefix, KeyComm)
+			g.clearBytes(key, at, p.Prefix, query.KeyComm)
 		}
-	case p.In.Source == InputStack:
+	case p.In.Source == query.InputStack:
 		g.keyStack(key, at)
 	case p.IsString():
 		g.keyString(p, at, lost)
-	case p.In.Source == InputComputed:
+	case p.In.Source == query.InputComputed:
 		g.compute(p.Steps, p.Inputs, func(int) string { return lost })
 		g.emit(asm.StoreMem(key, at, asm.R1, asm.DWord))
 	default:
@@ -62,18 +63,18 @@ func (g *generator) keyPart(p *Part, key asm.Register, at int16, lost string) {
 
 // keyString stores a string, padded, after its length. A string longer than the part has
 // the part's length, and one more if the string is to be whole.
-func (g *generator) keyString(p *Part, at int16, lost string) {
+func (g *generator) keyString(p *query.Part, at int16, lost string) {
 	in, most := &p.In, int32(p.Most())
 	g.emit(asm.Mov.Imm(asm.R1, 0))
 	for off := int16(0); off < int16(p.Size); off += 8 {
 		g.emit(asm.StoreMem(regRecord, at+off, asm.R1, asm.DWord))
 	}
 	switch {
-	case in.Source == InputGoAddr:
+	case in.Source == query.InputGoAddr:
 		g.loadGoAddr(in, at, lost)
-	case in.Source == InputBytes || in.Source == InputChars:
+	case in.Source == query.InputBytes || in.Source == query.InputChars:
 		g.loadArray(in, at, int(most), lost)
-	case in.Source != InputString:
+	case in.Source != query.InputString:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, lost))
 		return
 	case in.String.Sized || in.String.Counted:
@@ -83,16 +84,16 @@ func (g *generator) keyString(p *Part, at int16, lost string) {
 	}
 	if p.Prefix > 0 {
 		g.cutString(regRecord, at, p.Prefix)
-		g.clearBytes(regRecord, at+StringData, p.Prefix, p.Size-StringData) // more may have been copied
+		g.clearBytes(regRecord, at+query.StringData, p.Prefix, p.Size-query.StringData) // more may have been copied
 		return
 	}
 	short := g.newLabel("short")
 	g.emit(
 		asm.Mov.Imm(asm.R2, 0),
-		asm.StoreMem(regRecord, at+StringData+KeyString, asm.R2, asm.DWord),
+		asm.StoreMem(regRecord, at+query.StringData+query.KeyString, asm.R2, asm.DWord),
 		asm.LoadMem(asm.R1, regRecord, at, asm.DWord),
-		asm.JLE.Imm(asm.R1, KeyString, short),
-		asm.Mov.Imm(asm.R1, KeyString+1),
+		asm.JLE.Imm(asm.R1, query.KeyString, short),
+		asm.Mov.Imm(asm.R1, query.KeyString+1),
 		asm.StoreMem(regRecord, at, asm.R1, asm.DWord),
 	)
 	g.label(short)
@@ -126,7 +127,7 @@ func (g *generator) clearBytes(base asm.Register, at int16, from, to int) {
 
 // plainFloat makes the bits of equal numbers in R1 equal, and those of all NaNs.
 // It changes R2 and R3.
-func (g *generator) plainFloat(in *Input) {
+func (g *generator) plainFloat(in *query.Input) {
 	inf := infinity(in)
 	nonzero, number := g.newLabel("nonzero"), g.newLabel("number")
 	g.emit(
@@ -153,16 +154,16 @@ func (g *generator) groupKey(key asm.Register, at int16) {
 		return
 	}
 	marks := at + int16(agg.Marks)
-	if agg.Role != RoleEnd || agg.StartArgs == 0 { // otherwise recall has
+	if agg.Role != query.RoleEnd || agg.StartArgs == 0 { // otherwise recall has
 		g.clearMarks(key, at)
 	}
 	for i := range agg.Parts {
 		part := &agg.Parts[i]
 		switch {
-		case part.In.Source == InputMissing:
+		case part.In.Source == query.InputMissing:
 			g.emit(asm.Mov.Imm(asm.R3, int32(part.Mark)))
 			g.markPart(part, key, at, marks, i)
-		case part.In.Source == InputComputed:
+		case part.In.Source == query.InputComputed:
 			g.computedPart(part, key, at, marks, i)
 		case !g.mayFail(&part.In):
 			g.keyPart(part, key, at, "")

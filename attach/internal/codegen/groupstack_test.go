@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
-	"github.com/go-usdt/usdt/symbols"
 )
 
 // TestNoStackNoCode checks that programs of those who ask for no stacks are the same,
@@ -37,18 +36,18 @@ func TestNoStackNoCode(t *testing.T) {
 		}
 	}
 	register := operand.Operand{Kind: operand.Register, Size: 8, HasBase: true, Base: operand.Location{Size: 8}}
-	number := Input{Source: InputOperand, Kind: reader.Uint, Size: 8}
+	number := query.Input{Source: query.InputOperand, Kind: reader.Uint, Size: 8}
 	text := record.String{Slot: 0}
-	sigs := map[string]func(*Signature){
-		"number": func(*Signature) {},
-		"text":   func(s *Signature) { s.Limit, s.Strings = 100, []record.String{text} },
-		"count":  func(s *Signature) { s.Aggregate = &Aggregate{} },
-		"groups": func(s *Signature) {
-			s.Aggregate = &Aggregate{Parts: []Part{{In: number, Size: 8}}, KeySize: 8, Value: number, Wanted: Values{Value: true, Sum: true, Hist: true}}
+	sigs := map[string]func(*query.Signature){
+		"number": func(*query.Signature) {},
+		"text":   func(s *query.Signature) { s.Limit, s.Strings = 100, []record.String{text} },
+		"count":  func(s *query.Signature) { s.Aggregate = &query.Aggregate{} },
+		"groups": func(s *query.Signature) {
+			s.Aggregate = &query.Aggregate{Parts: []query.Part{{In: number, Size: 8}}, KeySize: 8, Value: number, Wanted: query.Values{Value: true, Sum: true, Hist: true}}
 		},
-		"groups by text": func(s *Signature) {
+		"groups by text": func(s *query.Signature) {
 			s.Limit, s.Strings = 100, []record.String{text}
-			s.Aggregate = &Aggregate{Parts: []Part{{In: Input{Source: InputString, Kind: reader.String, String: text}, Size: KeyStringSize}}, KeySize: KeyStringSize}
+			s.Aggregate = &query.Aggregate{Parts: []query.Part{{In: query.Input{Source: query.InputString, Kind: reader.String, String: text}, Size: query.KeyStringSize}}, KeySize: query.KeyStringSize}
 		},
 	}
 	all := sections
@@ -57,11 +56,11 @@ func TestNoStackNoCode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			program := func(of []section, stack int) string {
 				sections = of
-				sig := &Signature{Hook: Hook{Type: ebpf.Kprobe}}
+				sig := &query.Signature{Hook: query.Hook{Type: ebpf.Kprobe}}
 				sig.Read(register)
 				sig.Stack.Most = stack
 				change(sig)
-				specs, _ := Specs([]*Signature{sig}, refs)
+				specs, _ := Specs([]*query.Signature{sig}, refs)
 				return fmt.Sprint(specs[0].Instructions)
 			}
 			without := slices.Delete(slices.Clone(all), 5, 6) // the stack's
@@ -77,54 +76,4 @@ func TestNoStackNoCode(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestReadGroupStack checks which addresses are read of what programs keep.
-func TestReadGroupStack(t *testing.T) {
-	words := func(w ...uint64) (b []byte) {
-		for _, v := range w {
-			b = binary.NativeEndian.AppendUint64(b, v)
-		}
-		return b
-	}
-	for _, test := range []struct {
-		name  string
-		value []byte
-		want  GroupStack
-		ok    bool
-	}{
-		{"two", words(7, 3, 0, 16, 1, 2, 99), GroupStack{PID: 7, Site: 3, Calls: symbols.Calls{PCs: []uint64{1, 2}}}, true},
-		{"at an entry", words(7, 3, 5, 16, 1, 2, 99), GroupStack{PID: 7, Site: 3, Calls: symbols.Calls{PCs: []uint64{1, 5, 2}}}, true},
-		{"too large", words(7, 3, 0, 32, 1, 2, 99), GroupStack{}, false},
-		{"an error", words(7, 3, 0, 1<<64-14, 1), GroupStack{}, false},
-		{"short", words(7, 3, 0), GroupStack{}, false},
-		{"odd", words(7, 3, 0, 5, 1), GroupStack{}, false},
-	} {
-		st, err := ReadGroupStack(test.value)
-		if d := cmp.Diff(test.want, st); test.ok && d != "" || (err == nil) != test.ok {
-			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, d)
-		}
-	}
-}
-
-// TestStackHash checks that what differs has another hash: an address, the order, the length,
-// the process.
-func TestStackHash(t *testing.T) {
-	seen := map[uint64]string{}
-	check := func(pid int, pcs ...uint64) {
-		h, what := StackHash(pid, symbols.Calls{PCs: pcs}), fmt.Sprint(pid, pcs)
-		if other, ok := seen[h]; ok || h == 0 {
-			t.Errorf("%s and %s have the hash %#x", what, other, h)
-		}
-		seen[h] = what
-	}
-	check(1)
-	for i := range uint64(1000) {
-		check(1, 0x400000+i)
-		check(1, 0x400000+i, 0x400000)
-		check(1, 0x7fff00000000+i<<12, 0x400000, i+1)
-		check(2, 0x400000+i, 0x400000)
-	}
-	check(1, 0)
-	check(1, 0, 0)
 }

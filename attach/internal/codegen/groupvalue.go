@@ -5,6 +5,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -51,7 +52,7 @@ func (g *generator) aggregateValue(lost, unread string) {
 	if in.Size == 4 {
 		g.emit(asm.Add.Imm(asm.R2, 1023-127))
 	}
-	const even = 1023 + 52 - SumFraction // the exponent of a number that need not be shifted
+	const even = 1023 + 52 - query.SumFraction // the exponent of a number that need not be shifted
 	g.emit(
 		asm.JGE.Imm(asm.R2, even, left),
 		asm.JLT.Imm(asm.R2, even-60, zero),
@@ -82,7 +83,7 @@ func (g *generator) aggregateValue(lost, unread string) {
 // may preempt each other within the program.
 func (g *generator) update() {
 	agg := g.sig.Aggregate
-	g.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*WordCount))
+	g.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*query.WordCount))
 	if !agg.Wanted.Value {
 		return
 	}
@@ -90,7 +91,7 @@ func (g *generator) update() {
 	if agg.Wanted.Sum {
 		g.emit(
 			asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord),
-			asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*WordSum),
+			asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*query.WordSum),
 		)
 	}
 	if at := agg.Wanted.SquaresAt(); at >= 0 {
@@ -103,11 +104,11 @@ func (g *generator) update() {
 	if agg.Wanted.Min || agg.Wanted.Max {
 		g.orderValue(&agg.Value)
 		if agg.Wanted.Max {
-			g.raise(8 * WordMax)
+			g.raise(8 * query.WordMax)
 		}
 		if agg.Wanted.Min {
 			g.emit(asm.Xor.Imm(asm.R1, -1))
-			g.raise(8 * WordMin)
+			g.raise(8 * query.WordMin)
 		}
 	}
 	if agg.Wanted.Hist {
@@ -116,7 +117,7 @@ func (g *generator) update() {
 		} else {
 			g.powerBucket(&agg.Value)
 		}
-		g.addToBucket(WordHist)
+		g.addToBucket(query.WordHist)
 	}
 }
 
@@ -132,7 +133,7 @@ func (g *generator) addToBucket(first int) {
 
 // orderValue puts the value's order key into R1: a number whose unsigned order is
 // the value's. It changes R2 and R3.
-func (g *generator) orderValue(in *Input) {
+func (g *generator) orderValue(in *query.Input) {
 	g.emit(asm.Mov.Reg(asm.R1, regValue))
 	if in.Kind == reader.Float {
 		g.orderFloat(in, "exit") // it is a number

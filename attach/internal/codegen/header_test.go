@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 )
 
@@ -16,21 +17,21 @@ import (
 func TestOmittedTail(t *testing.T) {
 	refs := newRefs(t)
 	for _, test := range []struct {
-		omit Omit
+		omit query.Omit
 		size int32
 	}{
-		{Omit{}, 48},
-		{Omit{Time: true}, 48},
-		{Omit{Task: true}, 48},
-		{Omit{Time: true, Task: true}, 48},
-		{Omit{Comm: true}, 32},
-		{Omit{Comm: true, Time: true}, 32},
-		{Omit{Comm: true, Task: true}, 24},
-		{Omit{Comm: true, Task: true, Time: true}, 16},
+		{query.Omit{}, 48},
+		{query.Omit{Time: true}, 48},
+		{query.Omit{Task: true}, 48},
+		{query.Omit{Time: true, Task: true}, 48},
+		{query.Omit{Comm: true}, 32},
+		{query.Omit{Comm: true, Time: true}, 32},
+		{query.Omit{Comm: true, Task: true}, 24},
+		{query.Omit{Comm: true, Task: true, Time: true}, 16},
 	} {
-		sig := &Signature{Hook: Hook{Type: ebpf.Kprobe}, Omit: test.omit}
+		sig := &query.Signature{Hook: query.Hook{Type: ebpf.Kprobe}, Omit: test.omit}
 		sig.Read(operand.Operand{Kind: operand.Const})
-		specs, _ := Specs([]*Signature{sig}, refs)
+		specs, _ := Specs([]*query.Signature{sig}, refs)
 		if got := reserved(specs[0].Instructions); got != test.size {
 			t.Errorf("%+v: the program takes %d bytes, want %d", test.omit, got, test.size)
 		}

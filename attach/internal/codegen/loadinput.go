@@ -5,37 +5,38 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // loadInput puts a number into R1, extended to 64 bits by its sign; a
 // floating-point number's bits lie in the upper half if it has only 32. It
 // jumps to failed if the number could not be read, and changes R0 to R5.
-func (g *generator) loadInput(in *Input, failed string) {
+func (g *generator) loadInput(in *query.Input, failed string) {
 	size := in.Size
 	switch in.Source {
-	case InputPID, InputTID:
+	case query.InputPID, query.InputTID:
 		g.loadTask()
 		g.emit(asm.Mov.Reg(asm.R1, asm.R0))
-		if in.Source == InputPID {
+		if in.Source == query.InputPID {
 			g.emit(asm.RSh.Imm(asm.R1, 32))
 		}
-	case InputCPU:
+	case query.InputCPU:
 		g.emit(asm.FnGetSmpProcessorId.Call(), asm.Mov.Reg(asm.R1, asm.R0))
-	case InputUID:
+	case query.InputUID:
 		g.emit(asm.FnGetCurrentUidGid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
-	case InputThread:
+	case query.InputThread:
 		g.emit(asm.FnGetCurrentPidTgid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
-	case InputRegister:
+	case query.InputRegister:
 		g.emit(asm.LoadMem(asm.R1, regContext, int16(in.Offset), asm.DWord))
 		if in.Value != 0 {
 			g.emit(asm.Add.Imm(asm.R1, int32(in.Value)))
 		}
-	case InputElapsed:
+	case query.InputElapsed:
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackClock, asm.DWord))
-	case InputConstant:
+	case query.InputConstant:
 		g.emit(asm.LoadImm(asm.R1, int64(in.Value), asm.DWord))
-	case InputOperand:
+	case query.InputOperand:
 		op := &g.sig.Operands[in.Index]
 		if op.Kind != operand.Memory {
 			g.loadOperand(asm.R1, op)
@@ -47,11 +48,11 @@ func (g *generator) loadInput(in *Input, failed string) {
 		} else {
 			g.emit(asm.LoadMem(asm.R1, asm.R10, stackSlot(in.Index), asm.DWord))
 		}
-	case InputBlock:
+	case query.InputBlock:
 		g.failedRead(g.sig.RegionRead(in.Offset), failed)
 		at := g.inBlock(in.Offset)
 		g.emit(asm.LoadMem(asm.R1, regRecord, at, sizes[size]))
-	case InputGoTime:
+	case query.InputGoTime:
 		g.failedRead(g.sig.RegionRead(in.Offset), failed)
 		g.loadGoTime(g.inBlock(in.Offset))
 	default:
@@ -92,7 +93,7 @@ func (g *generator) failedRead(i int, failed string) {
 // orderFloat turns the floating-point number in R1 into the integer that
 // [filter.FloatOrder] makes of it, and jumps if it is not a number. It changes
 // R2 and R3.
-func (g *generator) orderFloat(in *Input, failed string) {
+func (g *generator) orderFloat(in *query.Input, failed string) {
 	positive, zero := g.newLabel("positive"), g.newLabel("zero")
 	g.emit(
 		asm.Mov.Reg(asm.R2, asm.R1),
@@ -114,26 +115,26 @@ func (g *generator) orderFloat(in *Input, failed string) {
 // loadString copies a string to the string area at regRecord+area, after its length, and
 // jumps to failed if it could not be read. A length beyond [filter.MaxText] means
 // that the string goes on. It changes R0 to R5.
-func (g *generator) loadString(in *Input, area int16, failed string) {
+func (g *generator) loadString(in *query.Input, area int16, failed string) {
 	switch {
-	case in.Source == InputComm:
+	case in.Source == query.InputComm:
 		g.emit(
-			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+StringData+filter.MaxString),
+			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+query.StringData+filter.MaxString),
 			asm.Mov.Imm(asm.R2, 16),
 			asm.FnGetCurrentComm.Call(),
-			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+StringData),
+			asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+query.StringData),
 			asm.Mov.Imm(asm.R2, 16),
-			asm.Mov.Reg(asm.R3, regRecord), asm.Add.Imm(asm.R3, int32(area)+StringData+filter.MaxString),
+			asm.Mov.Reg(asm.R3, regRecord), asm.Add.Imm(asm.R3, int32(area)+query.StringData+filter.MaxString),
 			asm.FnProbeReadKernelStr.Call(),
 			asm.JSLE.Imm(asm.R0, 0, failed),
 			asm.Sub.Imm(asm.R0, 1),
 			asm.StoreMem(regRecord, area, asm.R0, asm.DWord),
 		)
-	case in.Source == InputGoAddr:
+	case in.Source == query.InputGoAddr:
 		g.loadGoAddr(in, area, failed)
-	case in.Source == InputBytes || in.Source == InputChars:
+	case in.Source == query.InputBytes || in.Source == query.InputChars:
 		g.loadArray(in, area, filter.MaxString, failed)
-	case in.Source != InputString:
+	case in.Source != query.InputString:
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))
 	case in.String.Sized || in.String.Counted:
 		g.loadSized(in, area, filter.MaxString, failed)
@@ -144,11 +145,11 @@ func (g *generator) loadString(in *Input, area int16, failed string) {
 
 // loadArray copies an array in the argument block, limit bytes at most, to the string area at
 // regRecord+area, after its length.
-func (g *generator) loadArray(in *Input, area int16, limit int, failed string) {
+func (g *generator) loadArray(in *query.Input, area int16, limit int, failed string) {
 	g.failedRead(g.sig.RegionRead(in.Offset), failed)
 	g.toArea(area)()
 	g.emit(asm.Mov.Reg(asm.R3, regRecord), asm.Add.Imm(asm.R3, int32(g.inBlock(in.Offset))))
-	if in.Source == InputBytes {
+	if in.Source == query.InputBytes {
 		g.emit(
 			asm.Mov.Imm(asm.R2, int32(min(in.Value, uint64(limit)))),
 			asm.FnProbeReadKernel.Call(),
@@ -167,7 +168,7 @@ func (g *generator) loadArray(in *Input, area int16, limit int, failed string) {
 	)
 }
 
-func (g *generator) loadSized(in *Input, area int16, limit int32, failed string) {
+func (g *generator) loadSized(in *query.Input, area int16, limit int32, failed string) {
 	if in.String.Sized {
 		g.failedRead(g.sig.RegionRead(in.String.Length), failed)
 	} else if g.sig.Operands[in.String.Slot].Kind == operand.Memory {
@@ -180,7 +181,7 @@ func (g *generator) loadSized(in *Input, area int16, limit int32, failed string)
 	g.copySized(in.String, g.toArea(area), limit, failed)
 }
 
-func (g *generator) loadTerminated(in *Input, area int16, limit int32, failed string) {
+func (g *generator) loadTerminated(in *query.Input, area int16, limit int32, failed string) {
 	if op := &g.sig.Operands[in.String.Slot]; op.Kind == operand.Memory {
 		g.failedRead(in.String.Slot, failed)
 	}
@@ -191,12 +192,12 @@ func (g *generator) loadTerminated(in *Input, area int16, limit int32, failed st
 // toArea returns a function that emits code to put the address of a string's bytes
 // into R1.
 func (g *generator) toArea(area int16) func() {
-	return func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+StringData)) }
+	return func() { g.emit(asm.Mov.Reg(asm.R1, regRecord), asm.Add.Imm(asm.R1, int32(area)+query.StringData)) }
 }
 
 // infinity returns the bits of a floating-point number's infinity, shifted by one, so
 // that the sign is left out. The bits of numbers that are none are greater.
-func infinity(in *Input) uint64 {
+func infinity(in *query.Input) uint64 {
 	if in.Size == 4 {
 		return 0xff << 56
 	}

@@ -1,38 +1,12 @@
 package codegen
 
 import (
-	"encoding/binary"
-
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 )
-
-// Marks say why a part of a group's key is missing. A missing part is zero. The
-// marks follow the parts, one byte for each.
-const (
-	MarkFault    = 1 + iota // event.ErrFault
-	MarkNil                 // the part lies behind a nil pointer
-	MarkNegative            // its length is less than 0
-	MarkDivision            // it is divided by zero
-	MarkSign                // it is there, and has the other sign than the part: see Input.Exceeds
-	MarkReason              // the first of a site's reasons, by their index
-
-	marksInWord = 8
-	MaxMark     = 254 // the last of the reasons; all ones are in no key of an event
-)
-
-// MarksSize returns the number of bytes that the marks of parts take, in whole
-// words.
-func MarksSize(parts int) int { return 8 * ((parts + marksInWord - 1) / marksInWord) }
-
-// MarkIn returns the mark of part i in a key of that many parts.
-func MarkIn(key []byte, parts, i int) uint8 {
-	marks := key[len(key)-MarksSize(parts):]
-	word := binary.NativeEndian.Uint64(marks[i/marksInWord*8:])
-	return uint8(word >> (i % marksInWord * 8))
-}
 
 // clearMarks marks all parts of the key at key+at as present.
 func (g *generator) clearMarks(key asm.Register, at int16) {
@@ -41,24 +15,24 @@ func (g *generator) clearMarks(key asm.Register, at int16) {
 		return
 	}
 	g.emit(asm.Mov.Imm(asm.R1, 0))
-	for i := 0; i < MarksSize(len(agg.Parts)); i += 8 {
+	for i := 0; i < query.MarksSize(len(agg.Parts)); i += 8 {
 		g.emit(asm.StoreMem(key, at+int16(agg.Marks+i), asm.R1, asm.DWord))
 	}
 }
 
 // mayFail reports whether reading the input may fail.
-func (g *generator) mayFail(in *Input) bool {
+func (g *generator) mayFail(in *query.Input) bool {
 	switch {
-	case in.InBlock(), in.Source == InputString:
+	case in.InBlock(), in.Source == query.InputString:
 		return true
-	case in.Source == InputOperand:
+	case in.Source == query.InputOperand:
 		return g.sig.Operands[in.Index].Kind == operand.Memory
 	}
 	return false
 }
 
 // markPart clears part i of a key and marks it with R3. It changes R1 and R2.
-func (g *generator) markPart(part *Part, key asm.Register, at, marks int16, i int) {
+func (g *generator) markPart(part *query.Part, key asm.Register, at, marks int16, i int) {
 	g.emit(asm.Mov.Imm(asm.R1, 0))
 	for off := 0; off < part.Size; off += 8 {
 		g.emit(asm.StoreMem(key, at+int16(part.Offset+off), asm.R1, asm.DWord))
@@ -68,9 +42,9 @@ func (g *generator) markPart(part *Part, key asm.Register, at, marks int16, i in
 
 // setMark marks part i of a key with R3. It changes R1 and R2.
 func (g *generator) setMark(key asm.Register, marks int16, i int) {
-	word := marks + int16(i/marksInWord*8)
+	word := marks + int16(i/query.MarksInWord*8)
 	g.emit(
-		asm.LSh.Imm(asm.R3, int32(i%marksInWord*8)),
+		asm.LSh.Imm(asm.R3, int32(i%query.MarksInWord*8)),
 		asm.LoadMem(asm.R2, key, word, asm.DWord),
 		asm.Or.Reg(asm.R2, asm.R3),
 	)
@@ -80,15 +54,15 @@ func (g *generator) setMark(key asm.Register, marks int16, i int) {
 
 // whyMissing puts the mark of an input that could not be read into R3. It
 // changes R1 and R2.
-func (g *generator) whyMissing(in *Input) {
+func (g *generator) whyMissing(in *query.Input) {
 	done := g.newLabel("why")
-	g.emit(asm.Mov.Imm(asm.R3, MarkFault))
+	g.emit(asm.Mov.Imm(asm.R3, query.MarkFault))
 	switch {
 	case in.InBlock():
 		g.nilOnTheWay(in.Offset, done)
-	case in.Source == InputString && in.String.Sized:
+	case in.Source == query.InputString && in.String.Sized:
 		g.nilOnTheWay(in.String.Length, done)
-	case in.Source == InputString:
+	case in.Source == query.InputString:
 		if g.sig.Operands[in.String.Slot].Kind == operand.Memory {
 			g.failedRead(in.String.Slot, done)
 		}
@@ -96,7 +70,7 @@ func (g *generator) whyMissing(in *Input) {
 		g.emit(
 			asm.LoadMem(asm.R1, regRecord, g.recordSlot(in.String.Slot), asm.DWord),
 			asm.JNE.Imm(asm.R1, 0, pointed),
-			asm.Mov.Imm(asm.R3, MarkNil),
+			asm.Mov.Imm(asm.R3, query.MarkNil),
 			asm.Ja.Label(done),
 		)
 		g.label(pointed)
@@ -109,7 +83,7 @@ func (g *generator) whyMissing(in *Input) {
 				asm.LoadMem(asm.R1, regRecord, g.recordSlot(in.String.LengthSlot), asm.DWord),
 				asm.LSh.Imm(asm.R1, unused),
 				asm.JSGE.Imm(asm.R1, 0, done),
-				asm.Mov.Imm(asm.R3, MarkNegative),
+				asm.Mov.Imm(asm.R3, query.MarkNegative),
 			)
 		}
 	}
@@ -133,12 +107,12 @@ func (g *generator) nilOnTheWay(off uint32, done string) {
 		)
 		read = g.sig.RegionRead(pointer)
 		g.failedRead(read, further)
-		g.emit(asm.Mov.Imm(asm.R3, MarkNil), asm.Ja.Label(done))
+		g.emit(asm.Mov.Imm(asm.R3, query.MarkNil), asm.Ja.Label(done))
 		g.label(further)
 	}
 	none := g.newLabel("none")
 	g.failedRead(record.NilBlock, none)
 	g.emit(asm.Ja.Label(done))
 	g.label(none)
-	g.emit(asm.Mov.Imm(asm.R3, MarkNil))
+	g.emit(asm.Mov.Imm(asm.R3, query.MarkNil))
 }

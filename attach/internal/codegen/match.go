@@ -7,22 +7,23 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // match compares the string area with a pattern. R4 is how much of the string is
 // behind the last piece found, R5 its length as far as it is known.
 func (g *generator) match(p filter.Pattern, yes, no string) {
-	area := int16(g.sig.stringArea())
+	area := int16(g.sig.StringArea())
 	first, last := p.Pieces[0], p.Pieces[len(p.Pieces)-1]
 	g.emit(asm.LoadMem(asm.R5, regRecord, area, asm.DWord))
 	if len(p.Pieces) == 1 {
 		g.emit(asm.JNE.Imm(asm.R5, int32(len(first)), no))
-		g.compareString(first, regRecord, area+StringData, no)
+		g.compareString(first, regRecord, area+query.StringData, no)
 		g.emit(asm.Ja.Label(yes))
 		return
 	}
 	g.emit(asm.JLT.Imm(asm.R5, int32(len(first)), no))
-	g.compareString(first, regRecord, area+StringData, no)
+	g.compareString(first, regRecord, area+query.StringData, no)
 	middle := p.Pieces[1 : len(p.Pieces)-1]
 	if len(middle) == 0 && last == "" {
 		g.emit(asm.Ja.Label(yes))
@@ -52,7 +53,7 @@ func (g *generator) match(p filter.Pattern, yes, no string) {
 			asm.JGT.Imm(asm.R3, filter.MaxString, no),
 			asm.Add.Reg(asm.R3, regRecord),
 		)
-		g.compareString(last, asm.R3, area+StringData, no)
+		g.compareString(last, asm.R3, area+query.StringData, no)
 	}
 	g.emit(asm.Ja.Label(yes))
 }
@@ -86,7 +87,7 @@ func (g *generator) search(piece string, area int16, no string) {
 		asm.Mov.Reg(asm.R3, regRecord),
 		asm.Add.Reg(asm.R3, asm.R4),
 	)
-	g.compareString(piece, asm.R3, area+StringData, next)
+	g.compareString(piece, asm.R3, area+query.StringData, next)
 	g.emit(asm.Ja.Label(found))
 	g.label(next)
 	g.emit(

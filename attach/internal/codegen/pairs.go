@@ -3,46 +3,13 @@ package codegen
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
-)
-
-// A pair that is recorded takes one place in the ring: the record of its end, the record of
-// its start, and a footer. In the records only the time does not count: that of a start is
-// taken when its record has been kept, and that of an end before anything is read.
-const (
-	PairStarted = 0  // u64: when the start fired
-	PairElapsed = 8  // u64: nanoseconds from there to the end
-	PairLength  = 16 // u64: bytes of the start's record
-
-	PairFooter = 24
 )
 
 // stackStarted holds when the start fired, while its end is recorded. Operands are not kept
 // on the stack then, but in scratch memory.
 const stackStarted = stackSlots - 8
-
-// pairRoom is the number of bytes in which a start's record is kept, or stands behind that
-// of its end.
-func (s *Signature) pairRoom() int {
-	if s.Aggregate == nil || !s.Aggregate.Whole {
-		return 0
-	}
-	return s.Aggregate.StartArgs + PairFooter
-}
-
-// LimitRecord lowers the limit of each string until the record has no more than size bytes.
-// It reports whether the rest of the record has so few.
-func (s *Signature) LimitRecord(size int) bool {
-	if n := len(s.Strings); n > 0 {
-		s.Limit = max(0, min(s.Limit, (size-s.FixedSize()-s.Stack.Size())/n-1))
-	}
-	return s.RecordSize() <= size
-}
-
-// RecordSize returns the most bytes of a record.
-func (s *Signature) RecordSize() int {
-	return s.FixedSize() + s.stringsSize() + s.Stack.Size()
-}
 
 // assembleStart assembles the record that a start keeps for its end, unless the start does
 // not pass the condition. The record's length stands in the place of the time.
@@ -123,12 +90,12 @@ func (g *generator) appendStart(base asm.Register, at int16, unkept string) {
 	)
 	g.toCursor()
 	g.emit(
-		asm.StoreMem(asm.R1, PairLength, asm.R2, asm.DWord),
+		asm.StoreMem(asm.R1, query.PairLength, asm.R2, asm.DWord),
 		asm.LoadMem(asm.R2, asm.R10, stackStarted, asm.DWord),
-		asm.StoreMem(asm.R1, PairStarted, asm.R2, asm.DWord),
+		asm.StoreMem(asm.R1, query.PairStarted, asm.R2, asm.DWord),
 		asm.LoadMem(asm.R2, asm.R10, stackClock, asm.DWord),
-		asm.StoreMem(asm.R1, PairElapsed, asm.R2, asm.DWord),
-		asm.Add.Imm(regCursor, PairFooter),
+		asm.StoreMem(asm.R1, query.PairElapsed, asm.R2, asm.DWord),
+		asm.Add.Imm(regCursor, query.PairFooter),
 	)
 }
 

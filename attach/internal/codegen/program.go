@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 )
 
@@ -52,18 +53,11 @@ type Entry struct {
 // Cookie returns the cookie with which a link attaches a site.
 func (f Entry) Cookie(site int) uint64 { return uint64(f.index)<<32 | uint64(uint32(site)) }
 
-// Hook says what the kernel requires of programs that a link runs.
-type Hook struct {
-	Type   ebpf.ProgramType
-	Attach ebpf.AttachType // 0 for perf events
-	Sleeps bool            // programs may have memory brought in that is not resident
-}
-
 // Specs generates programs for the signatures and says where each one is. No program
 // has more instructions than jumps reach, nor more than the verifier walks through.
-func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Entry) {
+func Specs(sigs []*query.Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*query.Signature]Entry) {
 	var specs []*ebpf.ProgramSpec
-	entries := make(map[*Signature]Entry, len(sigs))
+	entries := make(map[*query.Signature]Entry, len(sigs))
 	for _, k := range kindsOfAll(sigs) {
 		g := &generator{refs: r, kind: k}
 		var bodies []asm.Instructions
@@ -86,8 +80,8 @@ func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Entr
 			size, walk = size+len(body), walk+cost
 			entries[sig] = Entry{Program: len(specs), index: len(bodies)}
 			bodies = append(bodies, body)
-			filters = filters || sig.filters()
-			site = site || sig.namesSite()
+			filters = filters || sig.Filters()
+			site = site || sig.NamesSite()
 		}
 		flush()
 	}
@@ -97,16 +91,16 @@ func Specs(sigs []*Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*Signature]Entr
 // programKind is what signatures must have in common for their code to be in one
 // program. A program that may sleep costs a little more than others.
 type programKind struct {
-	hook   Hook
+	hook   query.Hook
 	sleeps bool
 }
 
-func kindOf(s *Signature) programKind {
-	return programKind{s.Hook, s.Hook.Sleeps && s.readsMemory()}
+func kindOf(s *query.Signature) programKind {
+	return programKind{s.Hook, s.Hook.Sleeps && s.ReadsMemory()}
 }
 
 // kindsOfAll returns the kinds of programs that signatures need, in their order.
-func kindsOfAll(sigs []*Signature) (kinds []programKind) {
+func kindsOfAll(sigs []*query.Signature) (kinds []programKind) {
 	for _, sig := range sigs {
 		if k := kindOf(sig); !slices.Contains(kinds, k) {
 			kinds = append(kinds, k)
@@ -119,9 +113,9 @@ func kindsOfAll(sigs []*Signature) (kinds []programKind) {
 type generator struct {
 	refs       *Refs
 	kind       programKind
-	sig        *Signature // of the body being written
-	scratch    bool       // sig needs scratch memory
-	cursorMask int32      // of sig
+	sig        *query.Signature // of the body being written
+	scratch    bool             // sig needs scratch memory
+	cursorMask int32            // of sig
 	ins        asm.Instructions
 	labels     int
 	next       string // label for the next instruction
@@ -129,9 +123,9 @@ type generator struct {
 
 // body returns the code for one signature. It ends by a jump to "exit", "lost"
 // or "filtered".
-func (g *generator) body(sig *Signature) asm.Instructions {
+func (g *generator) body(sig *query.Signature) asm.Instructions {
 	g.sig, g.ins = sig, nil
-	g.scratch, g.cursorMask = sig.NeedsScratch(), int32(sig.cursorMask())
+	g.scratch, g.cursorMask = sig.NeedsScratch(), int32(sig.CursorMask())
 	if sig.Aggregate != nil {
 		g.emitAggregate()
 	} else {

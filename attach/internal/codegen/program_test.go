@@ -11,15 +11,16 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
 // TestManyForms loads the code for many signatures, more than jumps in one
 // program reach.
 func TestManyForms(t *testing.T) {
-	var sigs []*Signature
+	var sigs []*query.Signature
 	for i := range 700 {
-		sig := &Signature{Hook: Hook{Type: ebpf.Kprobe, Sleeps: kernel.Sleepable.Require() == nil}}
+		sig := &query.Signature{Hook: query.Hook{Type: ebpf.Kprobe, Sleeps: kernel.Sleepable.Require() == nil}}
 		for j := range 12 {
 			sig.Read(operand.Operand{
 				Kind: operand.Memory, Size: 8, HasBase: true, Disp: int64(i*100 + j), Base: operand.Location{Off: 0, Size: 8},
@@ -70,8 +71,8 @@ func newRefs(t *testing.T) *Refs {
 // TestOnlyCounts checks that a program that only counts does so by one addition: it needs
 // no maps of groups, and does not ask which site fired.
 func TestOnlyCounts(t *testing.T) {
-	sig := &Signature{Hook: Hook{Type: ebpf.Kprobe}, Aggregate: &Aggregate{}}
-	specs, _ := Specs([]*Signature{sig}, newRefs(t))
+	sig := &query.Signature{Hook: query.Hook{Type: ebpf.Kprobe}, Aggregate: &query.Aggregate{}}
+	specs, _ := Specs([]*query.Signature{sig}, newRefs(t))
 	additions := 0
 	for _, in := range specs[0].Instructions {
 		switch {

@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/cilium/ebpf/asm"
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach/internal/query"
+)
 
 // emitRecord records the event.
 func (g *generator) emitRecord() {
@@ -13,7 +17,7 @@ func (g *generator) emitRecord() {
 
 // emitFixed sends a record whose size is known, written in place.
 func (g *generator) emitFixed() {
-	early := g.sig.filtersEarly()
+	early := g.sig.FiltersEarly()
 	if !early {
 		g.readSections()
 	}
@@ -24,7 +28,7 @@ func (g *generator) emitFixed() {
 	}
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
-		asm.Mov.Imm(asm.R2, int32(g.sig.behindHeader(g.sig.FixedSize()))),
+		asm.Mov.Imm(asm.R2, int32(g.sig.BehindHeader(g.sig.FixedSize()))),
 		asm.Mov.Imm(asm.R3, 0),
 		asm.FnRingbufReserve.Call(),
 		asm.JEq.Imm(asm.R0, 0, "lost"),
@@ -42,14 +46,14 @@ func (g *generator) emitFixed() {
 
 // emitVariable assembles a record in scratch memory and sends the bytes used.
 func (g *generator) emitVariable() {
-	early, sent := g.sig.filtersEarly(), g.newLabel("sent")
+	early, sent := g.sig.FiltersEarly(), g.newLabel("sent")
 	unwanted := g.newLabel("unwanted")
 	if early {
 		g.filter("filtered")
 		g.sample("filtered")
 	}
 	g.takeScratch()
-	g.emit(asm.Add.Imm(regRecord, scratchPad))
+	g.emit(asm.Add.Imm(regRecord, query.ScratchPad))
 	g.readSections()
 	if !early {
 		g.filter(unwanted)
@@ -70,7 +74,7 @@ func (g *generator) emitVariable() {
 	g.emit(asm.Ja.Label("lost"))
 	g.label(sent)
 	g.emit(asm.Ja.Label("exit"))
-	if g.sig.filters() && !early {
+	if g.sig.Filters() && !early {
 		g.label(unwanted)
 		g.releaseScratch()
 		g.emit(asm.Ja.Label("filtered"))

@@ -1,6 +1,10 @@
 package codegen
 
-import "github.com/cilium/ebpf/asm"
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/go-usdt/usdt/attach/internal/query"
+)
 
 // ScratchSlots per CPU: a task that is preempted within a program keeps its
 // own, and those that run meanwhile take the next.
@@ -37,6 +41,6 @@ func (g *generator) takeScratch() {
 func (g *generator) releaseScratch() {
 	g.emit(
 		asm.Mov.Imm(asm.R1, 0),
-		asm.StoreMem(regRecord, -scratchPad, asm.R1, asm.DWord),
+		asm.StoreMem(regRecord, -query.ScratchPad, asm.R1, asm.DWord),
 	)
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 )
 
 // TestReservedRecords checks that a program which may sleep does not do so
 // between the reservation of a record in the ring and its submission.
 func TestReservedRecords(t *testing.T) {
-	sig := &Signature{Layout: record.Layout{Slots: 2, Block: 24}, Hook: Hook{Sleeps: true}, Operands: []operand.Operand{
+	sig := &query.Signature{Layout: record.Layout{Slots: 2, Block: 24}, Hook: query.Hook{Sleeps: true}, Operands: []operand.Operand{
 		{Kind: operand.Const, Size: 8},
 		{Kind: operand.Memory, Size: 8, HasBase: true, Base: operand.Location{Size: 8}},
 	}}
-	specs, _ := Specs([]*Signature{sig}, newRefs(t))
+	specs, _ := Specs([]*query.Signature{sig}, newRefs(t))
 	if len(specs) != 1 || specs[0].Flags == 0 {
 		t.Fatalf("%d programs, want one that may sleep", len(specs))
 	}
@@ -50,10 +51,10 @@ func TestReservedRecords(t *testing.T) {
 // TestKinds checks that signatures share a program only if it is attached as each
 // requires.
 func TestKinds(t *testing.T) {
-	multi, perf := Hook{Type: ebpf.Kprobe, Attach: ebpf.AttachTraceUprobeMulti}, Hook{Type: ebpf.Kprobe}
-	var sigs []*Signature
-	for i, hook := range []Hook{multi, perf, multi} {
-		sig := &Signature{Hook: hook}
+	multi, perf := query.Hook{Type: ebpf.Kprobe, Attach: ebpf.AttachTraceUprobeMulti}, query.Hook{Type: ebpf.Kprobe}
+	var sigs []*query.Signature
+	for i, hook := range []query.Hook{multi, perf, multi} {
+		sig := &query.Signature{Hook: hook}
 		sig.Read(operand.Operand{Kind: operand.Const, Size: 8, Value: uint64(i)})
 		sigs = append(sigs, sig)
 	}

@@ -15,7 +15,7 @@ func slots() section {
 func stackSlot(i int) int16 { return int16(stackSlots - 8*(i+1)) }
 
 // recordSlot returns where a slot lies in the record.
-func (g *generator) recordSlot(i int) int16 { return g.sig.behindHeader(record.Slot(i)) }
+func (g *generator) recordSlot(i int) int16 { return g.sig.BehindHeader(record.Slot(i)) }
 
 // readSlots reads operands that are in memory. With scratch memory it reads all,
 // since later sections expect pointers to strings there.

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // stackSection is the section of the stack that led to the probe: addresses, which the
@@ -51,12 +52,6 @@ func (g *generator) writeStack() {
 	)
 }
 
-// stackPage is what the stack is copied by: memory is there, or not, by pages.
-const stackPage = 4096
-
-// StackCopy is how many bytes of the stack are copied, a multiple of stackPage.
-const StackCopy = 4 * stackPage
-
 // copyStack copies the registers, and the stack from its pointer on: up to the end of the
 // page and then whole pages, until one cannot be read.
 func (g *generator) copyStack() {
@@ -74,8 +69,8 @@ func (g *generator) copyStack() {
 	size := func() { // puts that of the first piece into R2
 		g.emit(
 			asm.LoadMem(asm.R3, regContext, g.sig.StackPointer, asm.DWord),
-			asm.Mov.Reg(asm.R4, asm.R3), asm.And.Imm(asm.R4, stackPage-1),
-			asm.Mov.Imm(asm.R2, stackPage), asm.Sub.Reg(asm.R2, asm.R4),
+			asm.Mov.Reg(asm.R4, asm.R3), asm.And.Imm(asm.R4, query.StackPage-1),
+			asm.Mov.Imm(asm.R2, query.StackPage), asm.Sub.Reg(asm.R2, asm.R4),
 		)
 	}
 	size()
@@ -83,17 +78,17 @@ func (g *generator) copyStack() {
 	g.emit(asm.FnProbeReadUser.Call(), asm.JNE.Imm(asm.R0, 0, done))
 	size()
 	g.emit(asm.Add.Reg(regCursor, asm.R2))
-	for page := 1; page < st.Copied/stackPage; page++ {
+	for page := 1; page < st.Copied/query.StackPage; page++ {
 		g.emit(
 			asm.LoadMem(asm.R3, regContext, g.sig.StackPointer, asm.DWord),
-			asm.And.Imm(asm.R3, -stackPage), asm.Add.Imm(asm.R3, int32(page*stackPage)),
-			asm.Mov.Imm(asm.R2, stackPage),
+			asm.And.Imm(asm.R3, -query.StackPage), asm.Add.Imm(asm.R3, int32(page*query.StackPage)),
+			asm.Mov.Imm(asm.R2, query.StackPage),
 		)
 		g.toCursor()
 		g.emit(
 			asm.FnProbeReadUser.Call(),
 			asm.JNE.Imm(asm.R0, 0, done),
-			asm.Add.Imm(regCursor, stackPage),
+			asm.Add.Imm(regCursor, query.StackPage),
 		)
 	}
 	g.label(done)

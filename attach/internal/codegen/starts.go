@@ -4,21 +4,8 @@ import (
 	"math"
 
 	"github.com/cilium/ebpf/asm"
-)
 
-// maxWaiting is how many starts of one key may wait for their ends at a time, as
-// recursive calls do. If there are more, the outermost are forgotten, and
-// counted.
-const maxWaiting = 32
-
-// Starts are the starts of one key that wait for their end: the number of starts,
-// and then the time of each of the last ones, by its own number modulo
-// maxWaiting; 0 where none waits.
-type Starts [1 + maxWaiting]uint64
-
-const (
-	startsAt   = 8
-	StartsSize = startsAt + 8*maxWaiting
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // unwantedStart is the bit in a start's time that says that the pair does not
@@ -69,10 +56,10 @@ func (g *generator) unwanted() {
 }
 
 // slot turns R1, the number of a start, into the address of its time minus
-// startsAt, in the starts that base points to.
+// query.StartsAt, in the starts that base points to.
 func (g *generator) slot(base asm.Register) {
 	g.emit(
-		asm.And.Imm(asm.R1, maxWaiting-1), asm.LSh.Imm(asm.R1, 3),
+		asm.And.Imm(asm.R1, query.MaxWaiting-1), asm.LSh.Imm(asm.R1, 3),
 		asm.Add.Reg(asm.R1, base),
 	)
 }
@@ -101,7 +88,7 @@ func (g *generator) emitStart(to exits) {
 		number()
 		slot := at + int16(agg.PairSize)
 		g.emit(
-			asm.And.Imm(asm.R1, maxWaiting-1),
+			asm.And.Imm(asm.R1, query.MaxWaiting-1),
 			asm.StoreMem(base, slot, asm.R1, asm.DWord),
 			asm.Mov.Reg(asm.R3, value), asm.Add.Imm(asm.R3, int32(valueAt)),
 			asm.Mov.Imm(asm.R4, 0), // BPF_ANY
@@ -119,7 +106,7 @@ func (g *generator) emitStart(to exits) {
 	number()
 	g.slot(regStarts)
 	g.emit(
-		exchange(asm.R1, asm.R0, startsAt),
+		exchange(asm.R1, asm.R0, query.StartsAt),
 		asm.JEq.Imm(asm.R0, 0, fresh),
 	)
 	g.count(CounterTooDeep)
@@ -178,7 +165,7 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	g.emit(asm.Sub.Imm(asm.R4, 1))
 	if agg.StartArgs > 0 {
 		g.emit(
-			asm.Mov.Reg(asm.R1, asm.R4), asm.And.Imm(asm.R1, maxWaiting-1),
+			asm.Mov.Reg(asm.R1, asm.R4), asm.And.Imm(asm.R1, query.MaxWaiting-1),
 			asm.StoreMem(base, at+int16(agg.PairSize), asm.R1, asm.DWord),
 		)
 	}
@@ -186,7 +173,7 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 	g.slot(asm.R3)
 	g.emit(
 		asm.Mov.Imm(asm.R2, 0),
-		exchange(asm.R1, asm.R2, startsAt),
+		exchange(asm.R1, asm.R2, query.StartsAt),
 		asm.StoreMem(asm.R10, stackLength, asm.R2, asm.DWord),
 	)
 	if !agg.Lasting {
@@ -263,7 +250,7 @@ func (g *generator) recall(base asm.Register, at int16, lost string) {
 	var kept []int
 	for i := range agg.Parts {
 		part := &agg.Parts[i]
-		if part.In.Source != InputStart {
+		if part.In.Source != query.InputStart {
 			continue
 		}
 		kept = append(kept, i)
@@ -275,14 +262,14 @@ func (g *generator) recall(base asm.Register, at int16, lost string) {
 		}
 	}
 	if agg.Marks > 0 {
-		marks := agg.StartArgs - MarksSize(len(kept))
+		marks := agg.StartArgs - query.MarksSize(len(kept))
 		for j, i := range kept {
-			to := keyAt + int16(agg.Marks+i/marksInWord*8)
+			to := keyAt + int16(agg.Marks+i/query.MarksInWord*8)
 			g.emit(
-				asm.LoadMem(asm.R1, asm.R0, int16(marks+j/marksInWord*8), asm.DWord),
-				asm.RSh.Imm(asm.R1, int32(j%marksInWord*8)),
+				asm.LoadMem(asm.R1, asm.R0, int16(marks+j/query.MarksInWord*8), asm.DWord),
+				asm.RSh.Imm(asm.R1, int32(j%query.MarksInWord*8)),
 				asm.And.Imm(asm.R1, 0xff),
-				asm.LSh.Imm(asm.R1, int32(i%marksInWord*8)),
+				asm.LSh.Imm(asm.R1, int32(i%query.MarksInWord*8)),
 				asm.LoadMem(asm.R2, key, to, asm.DWord),
 				asm.Or.Reg(asm.R2, asm.R1),
 				asm.StoreMem(key, to, asm.R2, asm.DWord),

@@ -3,70 +3,24 @@ package codegen
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
-// Join returns what stands for the values of two sites, if they can be of one kind. Integers
-// of different signs are signed together; a constant that is not negative has either sign.
-func (in *Input) Join(other *Input) (both Input, ok bool) {
-	switch {
-	case in.Meaning != other.Meaning, in.Kind == reader.Float && in.Size != other.Size:
-		return *in, false
-	case in.Kind != other.Kind && !(in.isInteger() && other.isInteger()):
-		return *in, false
-	case in.hasEitherSign():
-		return *other, true
-	case in.Kind == other.Kind || other.hasEitherSign():
-		return *in, true
-	}
-	both = *in
-	both.Kind = reader.Int
-	return both, true
-}
-
-func (in *Input) isInteger() bool {
-	return in.Kind == reader.Int || in.Kind == reader.Uint
-}
-
-func (in *Input) hasEitherSign() bool {
-	return in.Source == InputConstant && in.isInteger() && int64(in.Value) >= 0
-}
-
-// Widen gives an integer the kind that all sites have in common.
-func (in *Input) Widen(kind reader.FieldKind) {
-	if in.Kind == kind || in.Source == InputMissing || !in.isInteger() {
-		return
-	}
-	in.Kind, in.Widened = kind, !in.hasEitherSign()
-}
-
-// Signed reports whether the site has a signed number.
-func (in *Input) Signed() bool { return (in.Kind == reader.Int) != in.Widened }
-
-// Exceeds reports whether a value, extended to 64 bits by the sign that it has at the site, is
-// no number of the common kind: one of 2^63 and more is not signed, one less than 0 not
-// unsigned.
-func (in *Input) Exceeds(bits uint64) bool { return in.mayExceed() && int64(bits) < 0 }
-
-func (in *Input) mayExceed() bool {
-	return in.Widened && (in.Size == 8 || in.Kind == reader.Uint)
-}
-
 // unlessExceeds jumps to lost if R1 is no number of the common kind.
-func (g *generator) unlessExceeds(in *Input, lost string) {
-	if in.mayExceed() {
+func (g *generator) unlessExceeds(in *query.Input, lost string) {
+	if in.MayExceed() {
 		g.emit(asm.JSLT.Imm(asm.R1, 0, lost))
 	}
 }
 
 // markSign marks part i of a key, whose value is in R1, if that has the other sign. It changes
 // R1 to R3.
-func (g *generator) markSign(part *Part, key asm.Register, marks int16, i int) {
-	if !part.In.mayExceed() {
+func (g *generator) markSign(part *query.Part, key asm.Register, marks int16, i int) {
+	if !part.In.MayExceed() {
 		return
 	}
 	fits := g.newLabel("fits")
-	g.emit(asm.JSGE.Imm(asm.R1, 0, fits), asm.Mov.Imm(asm.R3, MarkSign))
+	g.emit(asm.JSGE.Imm(asm.R1, 0, fits), asm.Mov.Imm(asm.R3, query.MarkSign))
 	g.setMark(key, marks, i)
 	g.label(fits)
 }

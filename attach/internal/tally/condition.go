@@ -3,8 +3,8 @@ package tally
 import (
 	"sync"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -18,17 +18,17 @@ type Filter struct {
 // Faults counts what conditions could not read. Any number of goroutines may use it.
 type Faults struct {
 	mu sync.Mutex
-	n  map[codegen.Fault]uint64
+	n  map[query.Fault]uint64
 }
 
 // maxFaults bounds the faults that are told apart.
 const maxFaults = 1024
 
-func (f *Faults) add(fault codegen.Fault) {
+func (f *Faults) add(fault query.Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n == nil {
-		f.n = map[codegen.Fault]uint64{}
+		f.n = map[query.Fault]uint64{}
 	}
 	if _, known := f.n[fault]; known || len(f.n) < maxFaults {
 		f.n[fault]++
@@ -36,7 +36,7 @@ func (f *Faults) add(fault codegen.Fault) {
 }
 
 // AddTo adds how often there was each fault.
-func (f *Faults) AddTo(all map[codegen.Fault]uint64) {
+func (f *Faults) AddTo(all map[query.Fault]uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for fault, n := range f.n {
@@ -46,7 +46,7 @@ func (f *Faults) AddTo(all map[codegen.Fault]uint64) {
 
 // Passes reports whether a record passes the condition of its signature. A record
 // that is not whole passes, so that its decoder says what is wrong.
-func (f *Filter) Passes(sig *codegen.Signature, rec record.Record) bool {
+func (f *Filter) Passes(sig *query.Signature, rec record.Record) bool {
 	if sig.Condition == nil || !f.reading.set(sig, rec) || f.reading.passes() {
 		return true
 	}
@@ -55,7 +55,7 @@ func (f *Filter) Passes(sig *codegen.Signature, rec record.Record) bool {
 }
 
 func (r *reading) passes() bool {
-	r.fault = codegen.Fault{Input: -1}
+	r.fault = query.Fault{Input: -1}
 	return r.sig.Condition == nil || r.sig.Condition.Holds(r.operand)
 }
 
@@ -92,7 +92,7 @@ func (r *reading) operand(v filter.Value) filter.Operand {
 
 // fails notes that an input could not be read.
 func (r *reading) fails(input int) {
-	if in := &r.sig.Inputs[input]; in.Source != codegen.InputMissing { // which is said of the site
-		r.fault = codegen.Fault{Input: input, Mark: r.mark(in)}
+	if in := &r.sig.Inputs[input]; in.Source != query.InputMissing { // which is said of the site
+		r.fault = query.Fault{Input: input, Mark: r.mark(in)}
 	}
 }

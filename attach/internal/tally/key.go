@@ -3,8 +3,8 @@ package tally
 import (
 	"encoding/binary"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/fold"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
@@ -17,14 +17,14 @@ func (r *reading) groupKey(key []byte) {
 	for i := range agg.Parts {
 		part := &agg.Parts[i]
 		switch {
-		case part.In.Source == codegen.InputStart:
-		case part.In.Source == codegen.InputMissing:
+		case part.In.Source == query.InputStart:
+		case part.In.Source == query.InputMissing:
 			setMark(key[agg.Marks:], i, part.Mark)
 		case !r.keyPart(part, key[part.Offset:part.Offset+part.Size]):
 			clear(key[part.Offset : part.Offset+part.Size])
 			setMark(key[agg.Marks:], i, r.partMark(part))
 		case part.In.Exceeds(binary.NativeEndian.Uint64(key[part.Offset:])):
-			setMark(key[agg.Marks:], i, codegen.MarkSign)
+			setMark(key[agg.Marks:], i, query.MarkSign)
 		}
 	}
 }
@@ -49,22 +49,22 @@ func (r *reading) pairKey(key []byte) bool {
 
 // keyPart writes a part of a key to b, which is zero, and reports whether it could be
 // read.
-func (r *reading) keyPart(p *codegen.Part, b []byte) bool {
+func (r *reading) keyPart(p *query.Part, b []byte) bool {
 	switch {
-	case p.In.Source == codegen.InputProbe:
+	case p.In.Source == query.InputProbe:
 		binary.NativeEndian.PutUint64(b, uint64(r.probe))
 		return true
-	case p.In.Source == codegen.InputComm:
+	case p.In.Source == query.InputComm:
 		comm := r.rec[record.Comm:record.HeaderSize]
 		if p.Prefix > 0 {
 			comm = comm[:min(p.Prefix, len(comm))]
 		}
 		copy(b, comm)
 		return true
-	case p.In.Source == codegen.InputStack:
+	case p.In.Source == query.InputStack:
 		binary.NativeEndian.PutUint64(b, r.stackHash())
 		return true
-	case p.In.Source == codegen.InputComputed:
+	case p.In.Source == query.InputComputed:
 		bits, failed := r.compute(p)
 		binary.NativeEndian.PutUint64(b, bits)
 		return failed < 0
@@ -78,7 +78,7 @@ func (r *reading) keyPart(p *codegen.Part, b []byte) bool {
 			length = min(length, uint64(most))
 		}
 		binary.NativeEndian.PutUint64(b, min(length, uint64(most)+1))
-		copy(b[codegen.StringData:], str[:min(len(str), most)])
+		copy(b[query.StringData:], str[:min(len(str), most)])
 		return ok
 	}
 	bits, ok := r.number(&p.In)
@@ -90,20 +90,20 @@ func (r *reading) keyPart(p *codegen.Part, b []byte) bool {
 }
 
 // compute returns the result of an expression, or the step that failed; -1 if none has.
-func (r *reading) compute(p *codegen.Part) (result uint64, failed int) {
+func (r *reading) compute(p *query.Part) (result uint64, failed int) {
 	return filter.Compute(p.Steps, func(v filter.Value) (uint64, bool) { return r.number(&p.Inputs[v.Index]) })
 }
 
 // partMark returns the mark of a part of a key that could not be read.
-func (r *reading) partMark(p *codegen.Part) uint8 {
-	if p.In.Source != codegen.InputComputed {
+func (r *reading) partMark(p *query.Part) uint8 {
+	if p.In.Source != query.InputComputed {
 		return r.mark(&p.In)
 	}
 	_, failed := r.compute(p)
 	if s := &p.Steps[failed]; s.Op == filter.Load {
 		return r.mark(&p.Inputs[s.Value.Index])
 	}
-	return codegen.MarkDivision
+	return query.MarkDivision
 }
 
 // fold returns what a function makes of a string, and its length. If the record lacks the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // OtherKey returns the key, of so many bytes, of the group in which the least used ones are
@@ -14,7 +14,7 @@ import (
 func OtherKey(size int) string { return strings.Repeat("\xff", size) }
 
 // Fold adds up all groups but the most used ones in the group of OtherKey. Of groups that
-// are used equally, those stay whose keys come first. squares is that of [codegen.Merge].
+// are used equally, those stay whose keys come first. squares is that of [query.Merge].
 func Fold(groups map[string][]uint64, most, squares int) {
 	if len(groups) <= most {
 		return
@@ -31,14 +31,14 @@ func Fold(groups map[string][]uint64, most, squares int) {
 		return
 	}
 	slices.SortFunc(keys, func(a, b string) int {
-		return cmp.Or(cmp.Compare(groups[b][codegen.WordCount], groups[a][codegen.WordCount]), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(groups[b][query.WordCount], groups[a][query.WordCount]), strings.Compare(a, b))
 	})
 	for _, key := range keys[most:] {
 		words := groups[key]
 		if sum := groups[other]; sum == nil {
 			groups[other] = words
 		} else {
-			codegen.Merge(sum, squares, func(i int) uint64 { return words[i] })
+			query.Merge(sum, squares, func(i int) uint64 { return words[i] })
 		}
 		delete(groups, key)
 	}

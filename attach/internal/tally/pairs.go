@@ -1,14 +1,14 @@
 package tally
 
 import (
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 )
 
 // Match matches a record of a signature whose pairs are recorded. If the record is that of
 // an end, and the pair took longer than it has to, Match returns the record of its start,
 // which is the caller's, and the nanoseconds between them.
-func (t *Tally) Match(sig *codegen.Signature, rec record.Record) (start record.Record, elapsed uint64, ok bool) {
+func (t *Tally) Match(sig *query.Signature, rec record.Record) (start record.Record, elapsed uint64, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	agg := sig.Aggregate
@@ -16,7 +16,7 @@ func (t *Tally) Match(sig *codegen.Signature, rec record.Record) (start record.R
 	case !t.reading.set(sig, rec):
 		t.counts.Lost++
 		return nil, 0, false
-	case agg.Role == codegen.RoleStart:
+	case agg.Role == query.RoleStart:
 		t.start()
 		return nil, 0, false
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -16,12 +16,12 @@ import (
 
 // reading reads the inputs of conditions and aggregates from a record.
 type reading struct {
-	sig     *codegen.Signature
+	sig     *query.Signature
 	rec     record.Record
 	failed  uint64
 	probe   int           // stands for the probe in keys
 	elapsed uint64        // since the start, of an end
-	fault   codegen.Fault // of the condition
+	fault   query.Fault   // of the condition
 	address [16]byte      // memory for one as a string
 	folded  []byte        // memory for the result of a function
 	stack   symbols.Calls // with memory for the next one
@@ -31,7 +31,7 @@ type reading struct {
 }
 
 // set prepares the reading of a record, which it reports to be whole.
-func (r *reading) set(sig *codegen.Signature, rec record.Record) bool {
+func (r *reading) set(sig *query.Signature, rec record.Record) bool {
 	if len(rec) < sig.FixedSize() {
 		return false
 	}
@@ -49,29 +49,29 @@ func (r *reading) word(offset uint32) uint64 {
 // number returns a number, extended to 64 bits by its sign. The bits of a
 // floating-point number of 32 bits lie in the upper half. number reports whether the
 // number could be read.
-func (r *reading) number(in *codegen.Input) (bits uint64, ok bool) {
+func (r *reading) number(in *query.Input) (bits uint64, ok bool) {
 	switch in.Source {
-	case codegen.InputPID:
+	case query.InputPID:
 		bits = uint64(r.rec.PID())
-	case codegen.InputTID:
+	case query.InputTID:
 		bits = uint64(r.rec.TID())
-	case codegen.InputThread:
+	case query.InputThread:
 		bits = binary.NativeEndian.Uint64(r.rec[record.Task:])
-	case codegen.InputElapsed:
+	case query.InputElapsed:
 		bits = r.elapsed
-	case codegen.InputConstant:
+	case query.InputConstant:
 		bits = in.Value
-	case codegen.InputOperand:
+	case query.InputOperand:
 		if r.hasFailed(in.Index) {
 			return 0, false
 		}
 		bits = r.rec.Slot(in.Index)
-	case codegen.InputBlock:
+	case query.InputBlock:
 		if r.hasFailed(r.sig.RegionRead(in.Offset)) {
 			return 0, false
 		}
 		bits = load(r.rec[r.sig.BlockOffset()+int(in.Offset):], in.Size)
-	case codegen.InputGoTime:
+	case query.InputGoTime:
 		if r.hasFailed(r.sig.RegionRead(in.Offset)) {
 			return 0, false
 		}
@@ -105,31 +105,31 @@ func load(b []byte, size uint8) uint64 {
 // str returns the beginning of a string and its length, which is more than the
 // beginning's if the record lacks the rest. str reports whether it could be read.
 // What it returns is valid until the next call.
-func (r *reading) str(in *codegen.Input) (b []byte, length uint64, ok bool) {
+func (r *reading) str(in *query.Input) (b []byte, length uint64, ok bool) {
 	switch in.Source {
-	case codegen.InputComm:
+	case query.InputComm:
 		comm := r.rec[record.Comm:record.HeaderSize]
 		if end := slices.Index(comm, 0); end >= 0 {
 			comm = comm[:end]
 		}
 		return comm, uint64(len(comm)), true
-	case codegen.InputGoAddr:
+	case query.InputGoAddr:
 		if r.hasFailed(r.sig.RegionRead(in.Offset)) {
 			return nil, 0, false
 		}
 		var n int
 		r.address, n = notes.GoAddr(r.word(in.Offset), r.word(in.Offset+8), r.word(in.Offset+16), r.rec.Slot(shape.IPv4Slot))
 		return r.address[:n], uint64(n), true
-	case codegen.InputBytes, codegen.InputChars:
+	case query.InputBytes, query.InputChars:
 		if r.hasFailed(r.sig.RegionRead(in.Offset)) {
 			return nil, 0, false
 		}
 		b = r.rec[r.sig.BlockOffset()+int(in.Offset):][:in.Value]
-		if end := slices.Index(b, 0); end >= 0 && in.Source == codegen.InputChars {
+		if end := slices.Index(b, 0); end >= 0 && in.Source == query.InputChars {
 			b = b[:end]
 		}
 		return b, uint64(len(b)), true
-	case codegen.InputString:
+	case query.InputString:
 		return r.recorded(slices.Index(r.sig.Strings, in.String))
 	}
 	return nil, 0, false
@@ -180,21 +180,21 @@ func (r *reading) length(s *record.String) uint64 {
 }
 
 // mark returns the mark of an input that could not be read.
-func (r *reading) mark(in *codegen.Input) uint8 {
+func (r *reading) mark(in *query.Input) uint8 {
 	s := &in.String
 	switch {
 	case in.InBlock():
 		return r.onTheWay(in.Offset)
-	case in.Source != codegen.InputString:
+	case in.Source != query.InputString:
 	case s.Sized:
 		return r.onTheWay(s.Length)
 	case r.hasFailed(s.Slot):
 	case r.rec.Slot(s.Slot) == 0:
-		return codegen.MarkNil
+		return query.MarkNil
 	case s.Counted && s.LengthSigned && !r.hasFailed(s.LengthSlot) && int64(r.length(s)) < 0:
-		return codegen.MarkNegative
+		return query.MarkNegative
 	}
-	return codegen.MarkFault
+	return query.MarkFault
 }
 
 // onTheWay returns the mark of what lies at an offset from the start of the block:
@@ -210,13 +210,13 @@ func (r *reading) onTheWay(offset uint32) uint8 {
 			break
 		}
 		if read = r.sig.RegionRead(pointer); !r.hasFailed(read) {
-			return codegen.MarkNil
+			return query.MarkNil
 		}
 	}
 	if r.sig.IsNil(r.rec) {
-		return codegen.MarkNil
+		return query.MarkNil
 	}
-	return codegen.MarkFault
+	return query.MarkFault
 }
 
 // float returns the bits of a floating-point number as number returns them as those

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/symbols"
 )
 
@@ -30,7 +30,7 @@ func (r *reading) stackHash() uint64 {
 	if err != nil || len(r.stack.PCs) == 0 {
 		return 0
 	}
-	return codegen.StackHash(r.rec.PID(), r.stack)
+	return query.StackHash(r.rec.PID(), r.stack)
 }
 
 // keepStack keeps the stack of the event that is being read, whose group has such a key.
@@ -45,9 +45,9 @@ func (t *Tally) keepStack(key []byte) {
 		return
 	}
 	if t.stacks == nil {
-		t.stacks = map[uint64]codegen.GroupStack{}
+		t.stacks = map[uint64]query.GroupStack{}
 	}
-	st := codegen.GroupStack{PID: r.rec.PID(), Site: int(r.rec.Site()), Saved: r.saved}
+	st := query.GroupStack{PID: r.rec.PID(), Site: int(r.rec.Site()), Saved: r.saved}
 	if r.saved == nil {
 		st.Calls = r.stack
 		st.PCs = slices.Clone(r.stack.PCs)
@@ -56,7 +56,7 @@ func (t *Tally) keepStack(key []byte) {
 }
 
 // KeepStacks removes the stacks that no group has. part is that of keys, nil for none.
-func KeepStacks[S any](stacks map[uint64]S, groups map[string][]uint64, part *codegen.Part) {
+func KeepStacks[S any](stacks map[uint64]S, groups map[string][]uint64, part *query.Part) {
 	if part == nil {
 		return
 	}

@@ -4,11 +4,11 @@ import (
 	"container/list"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // maxWaiting is how many starts of one key may wait for their ends at a time.
-const maxWaiting = len(codegen.Starts{}) - 1
+const maxWaiting = len(query.Starts{}) - 1
 
 // starts are the starts that wait for their ends. The zero value has none.
 type starts struct {
@@ -167,20 +167,20 @@ func (t *Tally) match() (kept []byte, ok bool) {
 }
 
 // recall copies what a start has kept, with its marks, into the key of a group.
-func recall(agg *codegen.Aggregate, key, kept []byte) {
+func recall(agg *query.Aggregate, key, kept []byte) {
 	if agg.StartArgs == 0 {
 		return
 	}
 	var from []int
 	for i := range agg.Parts {
-		if part := &agg.Parts[i]; part.In.Source == codegen.InputStart {
+		if part := &agg.Parts[i]; part.In.Source == query.InputStart {
 			from = append(from, i)
 			copy(key[part.Offset:part.Offset+part.Size], kept[part.In.Offset:])
 		}
 	}
 	if agg.Marks > 0 {
 		for j, i := range from {
-			setMark(key[agg.Marks:], i, codegen.MarkIn(kept, len(from), j))
+			setMark(key[agg.Marks:], i, query.MarkIn(kept, len(from), j))
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"sync"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/symbols"
@@ -34,7 +34,7 @@ type Tally struct {
 	mu      sync.Mutex // of what follows
 	counts  Counts
 	groups  map[string][]uint64
-	stacks  map[uint64]codegen.GroupStack // by their hashes in keys
+	stacks  map[uint64]query.GroupStack // by their hashes in keys
 	starts  starts
 	reading reading
 	key     []byte
@@ -60,7 +60,7 @@ func New(room int, bounds []float64, pending int) *Tally {
 
 // Add adds a record of a signature with an aggregate. probe is the number that stands
 // for its probe in keys of groups.
-func (t *Tally) Add(sig *codegen.Signature, rec record.Record, probe int) {
+func (t *Tally) Add(sig *query.Signature, rec record.Record, probe int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	agg := sig.Aggregate
@@ -68,9 +68,9 @@ func (t *Tally) Add(sig *codegen.Signature, rec record.Record, probe int) {
 	switch r := &t.reading; {
 	case !r.set(sig, rec):
 		t.counts.Lost++
-	case agg.Role == codegen.RoleStart:
+	case agg.Role == query.RoleStart:
 		t.start()
-	case agg.Role == codegen.RoleEnd:
+	case agg.Role == query.RoleEnd:
 		t.end()
 	case !r.passes():
 		r.noteFault(&t.Faults)
@@ -104,7 +104,7 @@ func (t *Tally) add(key []byte) {
 	}
 	if !ok {
 		if _, read := t.reading.number(&agg.Value); agg.Wanted.Value && !agg.Missing() && !read {
-			t.reading.fault = codegen.Fault{Input: codegen.ValueInput, Mark: t.reading.mark(&agg.Value)}
+			t.reading.fault = query.Fault{Input: query.ValueInput, Mark: t.reading.mark(&agg.Value)}
 			t.reading.noteFault(&t.Faults)
 		}
 		t.counts.Lost++
@@ -127,8 +127,8 @@ func (t *Tally) add(key []byte) {
 }
 
 // boundsOf returns the bounds of a histogram as order keys.
-func boundsOf(bounds []float64, agg *codegen.Aggregate) []uint64 {
-	table := codegen.BoundsTable(bounds, agg.Value.Kind, agg.Value.Size)
+func boundsOf(bounds []float64, agg *query.Aggregate) []uint64 {
+	table := query.BoundsTable(bounds, agg.Value.Kind, agg.Value.Size)
 	keys := make([]uint64, len(bounds))
 	for i := range keys {
 		keys[i] = binary.NativeEndian.Uint64(table[8*i:])
@@ -138,7 +138,7 @@ func boundsOf(bounds []float64, agg *codegen.Aggregate) []uint64 {
 
 // Take returns the words of the groups by their keys, and the stacks that keys have the hashes
 // of, and begins anew.
-func (t *Tally) Take() (groups map[string][]uint64, stacks map[uint64]codegen.GroupStack) {
+func (t *Tally) Take() (groups map[string][]uint64, stacks map[uint64]query.GroupStack) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	groups, stacks = t.groups, t.stacks

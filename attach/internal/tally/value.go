@@ -4,8 +4,8 @@ import (
 	"math"
 	"sort"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -28,18 +28,18 @@ func (r *reading) value() (bits, sum uint64, ok bool) {
 	return bits, sum, ok
 }
 
-// fixed returns a number in units of 2^-codegen.SumFraction, rounded to the nearest
+// fixed returns a number in units of 2^-query.SumFraction, rounded to the nearest
 // and halves away from zero. It reports whether the number is less than 2^43.
 func fixed(f float64) (uint64, bool) {
 	if math.Abs(f) >= 1<<43 {
 		return 0, false
 	}
-	return uint64(int64(math.Round(math.Ldexp(f, codegen.SumFraction)))), true
+	return uint64(int64(math.Round(math.Ldexp(f, query.SumFraction)))), true
 }
 
 // order returns the order key of a value: a number whose unsigned order is the
 // value's.
-func order(in *codegen.Input, bits uint64) uint64 {
+func order(in *query.Input, bits uint64) uint64 {
 	switch in.Kind {
 	case reader.Float:
 		return uint64(filter.FloatOrder(bits)) ^ 1<<63
@@ -51,7 +51,7 @@ func order(in *codegen.Input, bits uint64) uint64 {
 
 // bucket returns the index of a value's bucket. bounds are order keys, none for
 // powers of two.
-func bucket(in *codegen.Input, bits uint64, bounds []uint64) int {
+func bucket(in *query.Input, bits uint64, bounds []uint64) int {
 	if len(bounds) > 0 {
 		key := order(in, bits)
 		return sort.Search(len(bounds), func(i int) bool { return bounds[i] > key })
@@ -59,29 +59,29 @@ func bucket(in *codegen.Input, bits uint64, bounds []uint64) int {
 	if in.Kind == reader.Float {
 		bits = float(bits, in.Size)
 	}
-	return codegen.PowerBucket(bits, in.Kind)
+	return query.PowerBucket(bits, in.Kind)
 }
 
 // fineBucket returns the index of a value's fine bucket.
-func fineBucket(in *codegen.Input, bits uint64) int {
+func fineBucket(in *query.Input, bits uint64) int {
 	if in.Kind == reader.Float {
 		bits = float(bits, in.Size)
 	}
-	return codegen.FineBucket(bits, in.Kind)
+	return query.FineBucket(bits, in.Kind)
 }
 
 // update adds an event's value to the words of a group.
-func update(words []uint64, agg *codegen.Aggregate, bits, sum uint64, bounds []uint64) {
-	words[codegen.WordCount]++
+func update(words []uint64, agg *query.Aggregate, bits, sum uint64, bounds []uint64) {
+	words[query.WordCount]++
 	if !agg.Wanted.Value {
 		return
 	}
 	if agg.Wanted.Sum {
-		words[codegen.WordSum] += sum
+		words[query.WordSum] += sum
 	}
 	if at := agg.Wanted.SquaresAt(); at >= 0 {
-		hi, lo := codegen.Square(sum, agg.Value.Kind)
-		codegen.AddSquares(words[at:], lo, hi)
+		hi, lo := query.Square(sum, agg.Value.Kind)
+		query.AddSquares(words[at:], lo, hi)
 	}
 	if agg.Wanted.Fine {
 		words[agg.Wanted.FineAt()+fineBucket(&agg.Value, bits)]++
@@ -89,13 +89,13 @@ func update(words []uint64, agg *codegen.Aggregate, bits, sum uint64, bounds []u
 	if agg.Wanted.Min || agg.Wanted.Max {
 		key := order(&agg.Value, bits)
 		if agg.Wanted.Max {
-			words[codegen.WordMax] = max(words[codegen.WordMax], key)
+			words[query.WordMax] = max(words[query.WordMax], key)
 		}
 		if agg.Wanted.Min {
-			words[codegen.WordMin] = max(words[codegen.WordMin], ^key)
+			words[query.WordMin] = max(words[query.WordMin], ^key)
 		}
 	}
 	if agg.Wanted.Hist {
-		words[codegen.WordHist+bucket(&agg.Value, bits, bounds)]++
+		words[query.WordHist+bucket(&agg.Value, bits, bounds)]++
 	}
 }

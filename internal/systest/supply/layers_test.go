@@ -66,12 +66,13 @@ attach/internal/discover: attach/internal/library attach/internal/overlay attach
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/stackswitch internal/procfs internal/safeelf internal/sys notes reader
-attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand event internal/fold internal/record internal/shape notes reader symbols
+attach/internal/query: attach/internal/filter attach/internal/operand event internal/fold internal/record internal/shape reader symbols
+attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand attach/internal/query internal/record internal/shape notes reader
 attach/internal/semaphore: attach/internal/kernel attach/internal/operand internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/semaphore internal/procfs internal/tracefile reader
-attach/internal/bind: attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/site event internal/fold internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
-attach/internal/tally: attach/internal/codegen attach/internal/filter event internal/fold internal/record internal/shape notes reader symbols
-attach: attach/internal/bind attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site attach/internal/tally event internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols
+attach/internal/bind: attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/fold internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
+attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
+attach: attach/internal/bind attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/query attach/internal/site attach/internal/tally event internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols
 attach/collection: attach attach/internal/discover attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
 internal/demo: provider

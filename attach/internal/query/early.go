@@ -1,12 +1,12 @@
-package codegen
+package query
 
 import "github.com/go-usdt/usdt/attach/internal/operand"
 
-// filtersEarly reports whether the condition is tested before anything is read: it
+// FiltersEarly reports whether the condition is tested before anything is read: it
 // compares nothing but what registers hold and what is known of the task. An event that
 // does not pass costs least then. Starts and ends are matched all the same, so theirs is
 // tested later.
-func (s *Signature) filtersEarly() bool {
+func (s *Signature) FiltersEarly() bool {
 	if s.Aggregate != nil && s.Aggregate.Role != RoleNone {
 		return false
 	}
@@ -24,16 +24,25 @@ func (s *Signature) filtersEarly() bool {
 	return true
 }
 
-// namesSite reports whether the code needs to know which site fired: a record says so,
+// NamesSite reports whether the code needs to know which site fired: a record says so,
 // and so may a key, or a group's stack.
-func (s *Signature) namesSite() bool {
+func (s *Signature) NamesSite() bool {
 	if s.Aggregate == nil || s.Aggregate.Whole {
 		return true
 	}
-	for in := range s.Aggregate.inputs {
+	for in := range s.Aggregate.Inputs {
 		if in.Source == InputProbe || in.Source == InputStack {
 			return true
 		}
 	}
 	return false
+}
+
+// Filters reports whether a condition, or sampling, may reject an event. A start is
+// kept even then.
+func (s *Signature) Filters() bool {
+	if s.Aggregate == nil || s.Aggregate.Role == RoleNone {
+		return s.Condition != nil || s.Sample > 1
+	}
+	return s.Aggregate.Role == RoleEnd
 }

@@ -1,4 +1,4 @@
-package codegen
+package query
 
 import (
 	"github.com/go-usdt/usdt/attach/internal/filter"

@@ -1,4 +1,4 @@
-package codegen
+package query
 
 import (
 	"fmt"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/record"
 )
 
 // Limits on a record with strings, whose scratch memory is a value of a per-CPU
 // map: PCPU_MIN_UNIT_SIZE (include/linux/percpu.h) bounds that to 32 KiB.
 const (
 	maxScratch = 32 << 10
-	scratchPad = 8 // the lock in front of the record
+	ScratchPad = 8 // the lock in front of the record
 )
 
 // LimitStrings lowers the limit of each string if several would not fit a record.
@@ -26,10 +27,10 @@ func (s *Signature) LimitStrings() {
 	}
 }
 
-// cursorMask returns a mask that bounds the position of the next string behind
+// CursorMask returns a mask that bounds the position of the next string behind
 // the fixed part. With a mask the verifier need not follow all combinations of
 // lengths.
-func (s *Signature) cursorMask() int {
+func (s *Signature) CursorMask() int {
 	return 1<<bits.Len(uint(s.FixedSize()+s.stringsSize())) - 1
 }
 
@@ -39,7 +40,7 @@ func (s *Signature) stringsSize() int { return len(s.Strings) * (s.Limit + 1) }
 
 // ScratchSize returns the number of bytes of scratch memory that the code needs.
 func (s *Signature) ScratchSize() int {
-	size := scratchPad + s.stringArea()
+	size := ScratchPad + s.StringArea()
 	if s.comparesStrings() {
 		size += stringAreaSize
 	}
@@ -73,7 +74,7 @@ func (s *Signature) ComparedString() int {
 		}
 	}
 	if s.Aggregate != nil {
-		for in := range s.Aggregate.inputs {
+		for in := range s.Aggregate.Inputs {
 			if isString(in) {
 				return KeyString + 1
 			}
@@ -90,11 +91,11 @@ const (
 	stringAreaSize = StringData + 3*filter.MaxString + 16
 )
 
-// stringArea is the offset of the string area from the record. A string at the last
+// StringArea is the offset of the string area from the record. A string at the last
 // possible position is copied with its NUL and one byte that shows whether it
 // goes on. The stack follows the strings.
-func (s *Signature) stringArea() int {
-	return (s.cursorMask()+1+s.Limit+2+7)&^7 + s.Stack.Size() + s.pairRoom()
+func (s *Signature) StringArea() int {
+	return (s.CursorMask()+1+s.Limit+2+7)&^7 + s.Stack.Size() + s.pairRoom()
 }
 
 func (s *Signature) comparesStrings() bool {
@@ -111,16 +112,7 @@ func (s *Signature) comparesStrings() bool {
 // bytes.
 const maxStackKey = 128
 
-// filters reports whether a condition, or sampling, may reject an event. A start is
-// kept even then.
-func (s *Signature) filters() bool {
-	if s.Aggregate == nil || s.Aggregate.Role == RoleNone {
-		return s.Condition != nil || s.Sample > 1
-	}
-	return s.Aggregate.Role == RoleEnd
-}
-
-// NeedsScratch reports whether records, or the inputs of conditions, are
+// NeedsScratch reports whether records, or the Inputs of conditions, are
 // assembled in scratch memory.
 func (s *Signature) NeedsScratch() bool {
 	agg := s.Aggregate
@@ -128,14 +120,78 @@ func (s *Signature) NeedsScratch() bool {
 	case len(s.Indirects) > 0, len(s.Strings) > 0, s.Stack.Most > 0, s.comparesStrings(), s.spills():
 		return true
 	case agg == nil:
-		return s.Block > 0 && s.Condition != nil && !s.filtersEarly()
+		return s.Block > 0 && s.Condition != nil && !s.FiltersEarly()
 	}
 	return s.Block > 0 || agg.Whole || agg.readsStrings() || agg.StackPart() != nil || agg.KeysSize() > maxStackKey
 }
 
-// readsMemory reports whether the program reads memory that need not be resident.
-func (s *Signature) readsMemory() bool {
+// ReadsMemory reports whether the program reads memory that need not be resident.
+func (s *Signature) ReadsMemory() bool {
 	inMemory := func(op operand.Operand) bool { return op.Kind == operand.Memory }
 	return len(s.Indirects) > 0 || len(s.Strings) > 0 || slices.ContainsFunc(s.Operands, inMemory) ||
 		s.comparesStrings() || s.Aggregate != nil && s.Aggregate.readsStrings()
+}
+
+// pending returns how many results of steps wait for others at a time, at most.
+func pending(steps []filter.Step) (most int) {
+	n := 0
+	for _, s := range steps {
+		if s.Op == filter.Load || s.Op == filter.Push {
+			n++
+		} else {
+			n--
+		}
+		most = max(most, n-1)
+	}
+	return most
+}
+
+// conditionPending is pending for the expressions of a condition.
+func conditionPending(c *filter.Condition) int {
+	if c == nil {
+		return 0
+	}
+	return max(pending(c.Steps), conditionPending(c.Left), conditionPending(c.Right))
+}
+
+// spills reports whether results that wait have no room on the stack behind the operands,
+// so that the operands have to be elsewhere.
+func (s *Signature) spills() bool {
+	most := conditionPending(s.Condition)
+	if s.Aggregate != nil {
+		for _, parts := range [][]Part{s.Aggregate.Parts, s.Aggregate.Pair} {
+			for i := range parts {
+				most = max(most, pending(parts[i].Steps))
+			}
+		}
+	}
+	return most > 0 && len(s.Operands)+most > record.MaxReads
+}
+
+// GroupStackBytes returns the bytes of scratch memory that a stack takes before it is known
+// whether it is new.
+func (s *Signature) groupStackSize() int {
+	if s.Aggregate.StackPart() == nil {
+		return 0
+	}
+	return GroupStackSize(s.Aggregate.StackMost)
+}
+
+// GroupStackAt is where that memory is, from the record on.
+func (s *Signature) GroupStackAt() int16 {
+	return int16(s.ScratchSize() - ScratchPad - s.Aggregate.KeysSize() - s.groupStackSize())
+}
+
+// LimitRecord lowers the limit of each string until the record has no more than size bytes.
+// It reports whether the rest of the record has so few.
+func (s *Signature) LimitRecord(size int) bool {
+	if n := len(s.Strings); n > 0 {
+		s.Limit = max(0, min(s.Limit, (size-s.FixedSize()-s.Stack.Size())/n-1))
+	}
+	return s.RecordSize() <= size
+}
+
+// RecordSize returns the most bytes of a record.
+func (s *Signature) RecordSize() int {
+	return s.FixedSize() + s.stringsSize() + s.Stack.Size()
 }

@@ -1,4 +1,4 @@
-package codegen
+package query
 
 import (
 	"math"
@@ -21,7 +21,7 @@ func TestFineBucket(t *testing.T) {
 		{reader.Uint, func() uint64 { return random.Uint64() >> random.IntN(64) }, func(b uint64) float64 { return float64(b) }},
 		{reader.Int, func() uint64 { return uint64(int64(random.Uint64()) >> random.IntN(64)) }, func(b uint64) float64 { return float64(int64(b)) }},
 		{reader.Float, func() uint64 {
-			f := math.Ldexp(1+random.Float64(), random.IntN(finePowers)+fineFirst)
+			f := math.Ldexp(1+random.Float64(), random.IntN(finePowers)+FineFirst)
 			return math.Float64bits(math.Copysign(f, random.Float64()-0.5))
 		}, math.Float64frombits},
 	} {
@@ -32,7 +32,7 @@ func TestFineBucket(t *testing.T) {
 		case reader.Int:
 			numbers = append(numbers, 1<<63, math.MaxUint64)
 		case reader.Float:
-			numbers = []uint64{0, 1 << 63, math.Float64bits(math.Ldexp(1, fineFirst)), math.Float64bits(-math.Ldexp(1, fineFirst))}
+			numbers = []uint64{0, 1 << 63, math.Float64bits(math.Ldexp(1, FineFirst)), math.Float64bits(-math.Ldexp(1, FineFirst))}
 		}
 		for range 100_000 {
 			numbers = append(numbers, test.number())

@@ -1,4 +1,4 @@
-package codegen
+package query
 
 import (
 	"github.com/go-usdt/usdt/attach/internal/filter"
@@ -14,19 +14,6 @@ const (
 	KeyFoldedSize = 8 + 240 + 8
 	KeyComm       = 16
 )
-
-// Words of a group's value. Max holds a number whose unsigned order is that of
-// the argument, and min the complement of one, so that both start from 0.
-const (
-	WordCount = iota
-	WordSum   // of floating-point numbers: in units of 2^-20
-	WordMin
-	WordMax
-	WordHist
-)
-
-// SumFraction is the number of fraction bits in a sum of floating-point numbers.
-const SumFraction = 20
 
 // Aggregate says what the code of a signature adds up, and by what.
 type Aggregate struct {
@@ -45,16 +32,6 @@ type Aggregate struct {
 
 	Whole  bool   // pairs are recorded and not added up; StartArgs are the most bytes of a start's record
 	Slower uint64 // nanoseconds; pairs that took no longer are not recorded, 0 to record all
-}
-
-// Values are the sums that a group has. Without Value a group has only the number
-// of events.
-type Values struct {
-	Value, Sum, Min, Max, Hist bool
-	Squares                    bool // of what is added to the sum
-	Fine                       bool // buckets, for quantiles
-
-	Bounds int // of the histogram; 0 for powers of two
 }
 
 // Part is a part of a key.
@@ -102,8 +79,8 @@ func (c *Aggregate) KeysSize() int {
 	return c.KeySize + c.PairSize + 8
 }
 
-// inputs yields all inputs of the aggregate.
-func (c *Aggregate) inputs(yield func(*Input) bool) {
+// Inputs yields all Inputs of the aggregate.
+func (c *Aggregate) Inputs(yield func(*Input) bool) {
 	for _, parts := range [][]Part{c.Parts, c.Pair} {
 		for i := range parts {
 			if !yield(&parts[i].In) {
@@ -127,7 +104,7 @@ func (c *Aggregate) OnlyCounts() bool {
 }
 
 func (c *Aggregate) readsStrings() bool {
-	for in := range c.inputs {
+	for in := range c.Inputs {
 		if in.Source == InputString {
 			return true
 		}
@@ -144,6 +121,19 @@ func (c *Aggregate) Missing() bool {
 		}
 	}
 	return c.Wanted.Value && c.Value.Source == InputMissing
+}
+
+// StackPart returns the part of the key that is a stack's hash, nil if there is none.
+func (c *Aggregate) StackPart() *Part {
+	if c == nil || c.Role == RoleStart {
+		return nil
+	}
+	for i := range c.Parts {
+		if c.Parts[i].In.Source == InputStack {
+			return &c.Parts[i]
+		}
+	}
+	return nil
 }
 
 // Role says whether the events of a site are starts or ends of a latency.

@@ -1,7 +1,9 @@
-package codegen
+package query
 
 import (
 	"fmt"
+
+	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
@@ -70,7 +72,7 @@ func (s *Signature) DropUnneeded() {
 	for i := range s.Inputs {
 		need(&s.Inputs[i])
 	}
-	for in := range s.Aggregate.inputs {
+	for in := range s.Aggregate.Inputs {
 		need(in)
 	}
 	for i := range s.Operands {
@@ -110,7 +112,7 @@ func (s *Signature) dropIndirects() {
 	for i := range s.Inputs {
 		need(&s.Inputs[i])
 	}
-	for in := range s.Aggregate.inputs {
+	for in := range s.Aggregate.Inputs {
 		need(in)
 	}
 	for i := range needed {
@@ -152,4 +154,11 @@ func (s *Signature) Key() string {
 	}
 	s.key = key
 	return key
+}
+
+// Hook says what the kernel requires of programs that a link runs.
+type Hook struct {
+	Type   ebpf.ProgramType
+	Attach ebpf.AttachType // 0 for perf events
+	Sleeps bool            // programs may have memory brought in that is not resident
 }
