@@ -38,7 +38,7 @@ type Options struct {
 	Site Site
 
 	// EventsDir, unless empty, is a directory that shows every loaded probe to tools
-	// that read no ELF. EventsDir/PID/PROVIDER/PROBE has a file "address" with the
+	// that read no ELF, and to users who may not read this process: sdtdump DIR. EventsDir/PID/PROVIDER/PROBE has a file "address" with the
 	// site's address, and a file "format" like a tracepoint's; further probes of that
 	// name with other arguments are PROBE.2 and so on. Close removes them; if
 	// a process died without Close, the next process that loads probes with the same

@@ -88,7 +88,8 @@ func command(stdout, stderr io.Writer, code *int) *cobra.Command {
 addresses and decoded arguments, with names and types where the object has them or
 they are known of its program.
 
-A TARGET is an ELF file, or a directory, which is walked.
+A TARGET is an ELF file, a directory, which is walked, or an events directory, in
+which services of package provider show their probes to everybody.
 On a terminal the text is coloured, unless NO_COLOR is set.
 
 Exit status: 0 done, 1 something could not be read, nothing

@@ -2,6 +2,7 @@ package sdtdump
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"runtime"
 
@@ -11,9 +12,10 @@ import (
 
 // opened is a file whose headers have been read, nil if it is not wanted.
 type opened struct {
-	path string
-	file *reader.File
-	err  error
+	path   string
+	file   *reader.File
+	events bool // path is an events directory
+	err    error
 }
 
 // files prints the probes of the targets, in the order of the targets and of
@@ -58,6 +60,11 @@ func (d *dumper) files() error {
 		if first == nil && o.err != nil {
 			d.report(o.err)
 		}
+		if o.events && first == nil {
+			if first = d.eventsDir(o.path); first != nil {
+				close(stop)
+			}
+		}
 		if o.file == nil {
 			continue
 		}
@@ -74,6 +81,9 @@ func (d *dumper) files() error {
 // open opens the file at path. Files of other formats are an error only if the
 // user named them.
 func open(path string, named bool) opened {
+	if named && reader.IsEventsDir(path) {
+		return opened{path: path, events: true}
+	}
 	f, err := reader.Open(path)
 	if err != nil {
 		if !named && errors.Is(err, reader.ErrNotELF) {
@@ -84,11 +94,20 @@ func open(path string, named bool) opened {
 	return opened{path: path, file: f}
 }
 
+// eventsDir prints the probes that an events directory shows.
+func (d *dumper) eventsDir(path string) error {
+	if d.check || d.format != "text" && d.format != "json" && d.format != "markdown" {
+		d.report(fmt.Errorf("%s: %w, which --check and --format %s need: look at its process (-p PID)", path, reader.ErrNoObject, d.format))
+		return nil
+	}
+	return d.probes(reader.EventsDirProbes(path))
+}
+
 // walk calls visit for target, or for the regular files below it if it is a
-// directory, until visit returns false.
+// directory and no events directory, until visit returns false.
 func walk(target string, visit func(path string, named bool, err error) bool) {
 	info, err := procfs.Stat(target)
-	if err != nil || !info.IsDir() {
+	if err != nil || !info.IsDir() || reader.IsEventsDir(target) {
 		visit(target, true, nil)
 		return
 	}

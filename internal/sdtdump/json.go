@@ -22,14 +22,14 @@ type jsonProbe struct {
 	PID             int            `json:"pid,omitempty"`
 	Provider        string         `json:"provider"`
 	Name            string         `json:"name"`
-	Location        uint64         `json:"location"`
+	Location        *uint64        `json:"location,omitempty"`
 	Address         uint64         `json:"address,omitempty"`
 	Base            uint64         `json:"base,omitempty"`
 	Semaphore       uint64         `json:"semaphore,omitempty"`
 	Offset          *uint64        `json:"offset,omitempty"`
 	SemaphoreOffset uint64         `json:"semaphore_offset,omitempty"`
 	SemaphoreValue  *uint16        `json:"semaphore_value,omitempty"`
-	Args            string         `json:"args"`
+	Args            *string        `json:"args,omitempty"`
 	Arguments       []jsonArgument `json:"arguments,omitempty"`
 	Function        *jsonFunction  `json:"function,omitempty"`
 	Site            *jsonSite      `json:"site,omitempty"`
@@ -107,14 +107,15 @@ func (j *jsonPrinter) probe(p *reader.Probe) error {
 		BuildID:         p.BuildID,
 		Provider:        p.Provider,
 		Name:            p.Name,
-		Location:        p.Location,
 		Base:            p.Base,
 		Semaphore:       p.Semaphore,
 		SemaphoreOffset: p.SemaphoreOffset,
-		Args:            p.Args,
 	}
-	if !errors.Is(p.SiteErr, reader.ErrNotLoaded) {
-		out.Offset = &p.Offset
+	if p.SiteErr != reader.ErrNoObject {
+		out.Location, out.Args = &p.Location, &p.Args
+		if !errors.Is(p.SiteErr, reader.ErrNotLoaded) {
+			out.Offset = &p.Offset
+		}
 	}
 	if p.Live != nil {
 		out.PID, out.Address = p.Live.PID, p.Live.Address

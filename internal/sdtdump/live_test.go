@@ -138,7 +138,7 @@ func TestContainer(t *testing.T) {
 	if err := json.Unmarshal([]byte(output(t, "--json", "--probe", "sdtdump_service:tick", p.Open)), &same); err != nil {
 		t.Fatal(err)
 	}
-	if same.BuildID != p.BuildID || same.Location != p.Location {
-		t.Errorf("%s has build-id %s and location %#x, want %s and %#x", p.Open, same.BuildID, same.Location, p.BuildID, p.Location)
+	if same.BuildID != p.BuildID || *same.Location != *p.Location {
+		t.Errorf("%s has build-id %s and location %#x, want %s and %#x", p.Open, same.BuildID, *same.Location, p.BuildID, *p.Location)
 	}
 }

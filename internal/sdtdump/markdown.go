@@ -42,8 +42,11 @@ func (m *markdownPrinter) probe(p *reader.Probe) error {
 		provider: strings.Clone(p.Provider), name: strings.Clone(p.Name),
 		args: m.arguments(p), semaphore: "no",
 	}
-	if p.Semaphore != 0 {
+	switch {
+	case p.Semaphore != 0:
 		row.semaphore = "yes"
+	case p.SiteErr == reader.ErrNoObject:
+		row.semaphore = "" // not known
 	}
 	if m.symbols {
 		if name, _, err := p.Function(); err == nil {

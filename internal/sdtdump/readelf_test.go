@@ -54,7 +54,7 @@ func compareReadelf(t *testing.T, path string) int {
 		if err := dec.Decode(&p); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		got = append(got, site{p.Provider, p.Name, p.Location, p.Base, p.Semaphore, p.Args})
+		got = append(got, site{p.Provider, p.Name, *p.Location, p.Base, p.Semaphore, *p.Args})
 		for _, a := range p.Arguments {
 			if a.Error != "" {
 				t.Errorf("%s: %s:%s: argument %q: %s", path, p.Provider, p.Name, a.Text, a.Error)

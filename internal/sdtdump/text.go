@@ -42,7 +42,9 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 	b = printable.Append(b, p.Provider)
 	b = append(b, ':')
 	b = t.end(printable.Append(b, p.Name))
-	b = appendHex(append(b, "  "...), p.Location)
+	if p.SiteErr != reader.ErrNoObject {
+		b = appendHex(append(b, "  "...), p.Location)
+	}
 	if p.Live != nil {
 		b = appendHex(append(b, "  at "...), p.Live.Address)
 	}
@@ -54,10 +56,10 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 			}
 		}
 	}
-	b = append(b, "  ("...)
 	args := t.args.of(p)
-	b = append(b, args.text...)
-	b = append(b, ')')
+	if p.SiteErr != reader.ErrNoObject {
+		b = append(append(append(b, "  ("...), args.text...), ')')
+	}
 	if t.symbols {
 		if name, offset, err := p.Function(); err == nil {
 			b = printable.Append(append(b, "  in "...), name)
@@ -75,7 +77,9 @@ func (t *textPrinter) probe(p *reader.Probe) error {
 		b = append(appendPrototype(append(b, "      "...), known), '\n')
 	}
 	for _, err := range []error{p.SiteErr, p.SemaphoreErr} {
-		b = t.complain(b, err)
+		if err != reader.ErrNoObject {
+			b = t.complain(b, err)
+		}
 	}
 	for _, err := range args.errs {
 		b = t.complain(b, err)
