@@ -103,7 +103,7 @@ func openAggregate(ctx context.Context, selectors []string, what Aggregation, o 
 	var a *Aggregate
 	err := o.each(func(o *settings) error {
 		a = &Aggregate{}
-		err := a.open(ctx, selectors, o, &bind.Layout{Wanted: what.wanted})
+		err := a.open(ctx, selectors, o, &bind.Layout{Layout: query.Layout{Wanted: what.wanted}})
 		if err != nil {
 			a.release()
 			a.code.close()
@@ -132,7 +132,7 @@ func (o *Options) ofTotals(ctx context.Context, by []string) (*settings, error) 
 			return nil, &OptionError{"MaxString", recorded}
 		case o.Omit != 0:
 			return nil, &OptionError{"Omit", recorded}
-		case o.Stack != 0 && !slices.Contains(by, bind.Stack):
+		case o.Stack != 0 && !slices.Contains(by, query.Stack):
 			return nil, &OptionError{"Stack", errors.New("it applies to recorded events, and to groups by stack")}
 		}
 	}

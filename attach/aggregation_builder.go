@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // Aggregation says what is computed of events, instead of delivering each one: attach.Hist("ms").By("path"). The zero value counts them, as Count does.
 // An Aggregation does not change: its methods return a new one.
 type Aggregation struct {
-	wanted bind.Computation
+	wanted query.Computation
 	err    error
 }
 
@@ -19,21 +19,29 @@ type Aggregation struct {
 func Count() Aggregation { return Aggregation{} }
 
 // Sum returns an Aggregation that adds up an argument.
-func Sum(arg string) Aggregation { return Aggregation{wanted: bind.Computation{Value: arg, Sum: true}} }
+func Sum(arg string) Aggregation {
+	return Aggregation{wanted: query.Computation{Value: arg, Sum: true}}
+}
 
 // Avg returns an Aggregation that takes the average of an argument.
-func Avg(arg string) Aggregation { return Aggregation{wanted: bind.Computation{Value: arg, Avg: true}} }
+func Avg(arg string) Aggregation {
+	return Aggregation{wanted: query.Computation{Value: arg, Avg: true}}
+}
 
 // Min returns an Aggregation that keeps the smallest value of an argument.
-func Min(arg string) Aggregation { return Aggregation{wanted: bind.Computation{Value: arg, Min: true}} }
+func Min(arg string) Aggregation {
+	return Aggregation{wanted: query.Computation{Value: arg, Min: true}}
+}
 
 // Max returns an Aggregation that keeps the largest value of an argument.
-func Max(arg string) Aggregation { return Aggregation{wanted: bind.Computation{Value: arg, Max: true}} }
+func Max(arg string) Aggregation {
+	return Aggregation{wanted: query.Computation{Value: arg, Max: true}}
+}
 
 // Hist returns an Aggregation that counts the values of an argument in the buckets
 // of a histogram, whose bounds are powers of two, or those of Bounds.
 func Hist(arg string) Aggregation {
-	return Aggregation{wanted: bind.Computation{Value: arg, Hist: true}}
+	return Aggregation{wanted: query.Computation{Value: arg, Hist: true}}
 }
 
 // And returns an Aggregation that also computes what others compute, of the same
@@ -106,7 +114,7 @@ func (a Aggregation) MaxGroups(n int) Aggregation {
 func (a *Aggregation) check() error {
 	a.wanted.By = slices.Clone(a.wanted.By)
 	for i, text := range a.wanted.By {
-		k, err := bind.ParseKey(text)
+		k, err := query.ParseKey(text)
 		if err != nil {
 			return cmp.Or(a.err, err)
 		}

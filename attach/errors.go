@@ -1,9 +1,9 @@
 package attach
 
 import (
-	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/plan"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
@@ -29,4 +29,4 @@ var ErrPanic = plan.ErrPanic
 
 // ErrAggregation is wrapped by the error of OpenAggregate if the aggregation
 // makes no sense, in itself or for the probes.
-var ErrAggregation = bind.ErrAggregation
+var ErrAggregation = query.ErrAggregation

@@ -98,7 +98,7 @@ func fill(t testing.TB, l *bind.Layout, m *ebpf.Map, n int) {
 // newGroups returns an aggregate by a number that has maps and nothing else.
 func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 	t.Helper()
-	l := &bind.Layout{Wanted: wanted.wanted, CPUs: cpus, Bound: true, Parts: []query.Part{{In: query.Input{Source: query.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, KeySize: 8}
+	l := &bind.Layout{Layout: query.Layout{Wanted: wanted.wanted, CPUs: cpus, Bound: true, Parts: []query.Part{{In: query.Input{Source: query.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, KeySize: 8}}
 	l.Wanted.By = []string{"pid"}
 	m := &maps{}
 	t.Cleanup(func() { m.Close() })
@@ -181,7 +181,7 @@ func TestSharedGroups(t *testing.T) {
 		{Hist("").MaxGroups(1 << 20), 2, true},
 		{Count(), 256, false},
 	} {
-		l := &bind.Layout{Wanted: test.wanted.wanted, CPUs: test.cpus, KeySize: 8}
+		l := &bind.Layout{Layout: query.Layout{Wanted: test.wanted.wanted, CPUs: test.cpus, KeySize: 8}}
 		if got := l.Shared(); got != test.want {
 			t.Errorf("%+v with %d CPUs: shared %t, want %t", test.wanted, test.cpus, got, test.want)
 		}

@@ -98,7 +98,7 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	if what == nil {
 		what = &LatencyOptions{}
 	}
-	wanted := Aggregation{wanted: bind.Computation{
+	wanted := Aggregation{wanted: query.Computation{
 		Value: "latency", Sum: true, Avg: true, Min: true, Max: true, Hist: true,
 		Stddev: what.Stddev, Quantiles: slices.Clone(what.Quantiles), Bounds: what.Bounds, By: what.By, MaxGroups: what.MaxGroups,
 	}}
@@ -117,7 +117,7 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	err = o.each(func(o *settings) error {
 		l = &Latency{}
 		pairs := *pairs
-		err := l.open(ctx, []string{start, end}, o, &bind.Layout{Wanted: wanted.wanted, Pairs: &pairs, Value: query.Elapsed})
+		err := l.open(ctx, []string{start, end}, o, &bind.Layout{Layout: query.Layout{Wanted: wanted.wanted, Value: query.Elapsed}, Pairs: &pairs})
 		if err != nil {
 			l.release()
 			l.code.close()

@@ -84,7 +84,7 @@ func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *
 	err = o.each(func(o *settings) error {
 		p = &Pairs{}
 		pairs := *layout
-		err := p.open(ctx, []string{start, end}, o, &bind.Layout{Pairs: &pairs, Value: query.Elapsed})
+		err := p.open(ctx, []string{start, end}, o, &bind.Layout{Layout: query.Layout{Value: query.Elapsed}, Pairs: &pairs})
 		if err != nil {
 			p.release()
 			p.code.close()

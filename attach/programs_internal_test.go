@@ -228,7 +228,7 @@ func TestRefusedAll(t *testing.T) {
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()
-			return a.open(t.Context(), []string{"refused0:start"}, o, &bind.Layout{Wanted: Count().By("probe").wanted, CPUs: 1})
+			return a.open(t.Context(), []string{"refused0:start"}, o, &bind.Layout{Layout: query.Layout{Wanted: Count().By("probe").wanted, CPUs: 1}})
 		},
 		"latency whose starts are refused": func() error {
 			pairs := &bind.PairLayout{Pending: defaultMaxPending, Key: []string{"id"}}
@@ -238,7 +238,7 @@ func TestRefusedAll(t *testing.T) {
 			if pairs.End, err = selector.Parse("refused0:done"); err != nil {
 				return err
 			}
-			layout := &bind.Layout{Wanted: Sum("latency").wanted, Pairs: pairs, Value: query.Elapsed, CPUs: 1}
+			layout := &bind.Layout{Layout: query.Layout{Wanted: Sum("latency").wanted, Value: query.Elapsed, CPUs: 1}, Pairs: pairs}
 			a := &Aggregate{}
 			a.progs.create = r.create
 			defer a.release()

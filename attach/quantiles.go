@@ -34,7 +34,7 @@ func (q *Quantile) Name() string {
 // count as zero, and those from 2^32 on, 4.3e9, as 2^32. A group takes 16 kB for each CPU
 // of unsigned numbers, and 32 kB of others.
 func Quantiles(arg string, percents ...float64) Aggregation {
-	return Aggregation{wanted: bind.Computation{Value: arg, Quantiles: append([]float64{}, percents...)}}
+	return Aggregation{wanted: query.Computation{Value: arg, Quantiles: append([]float64{}, percents...)}}
 }
 
 // checkQuantiles returns a usage error.

@@ -116,7 +116,7 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 			return err
 		}
 		pairs.Whole = true
-		m := &spanMatch{Span: span, layout: &bind.Layout{Pairs: pairs, Value: query.Elapsed}}
+		m := &spanMatch{Span: span, layout: &bind.Layout{Layout: query.Layout{Value: query.Elapsed}, Pairs: pairs}}
 		s.spans = append(s.spans, m)
 		out.keys = append(out.keys, pairs.Key...)
 		out.strings = append(slices.Clip(out.strings), bind.KeyStrings(pairs.Key)...)

@@ -12,7 +12,7 @@ import (
 
 // Stddev returns an Aggregation that takes the standard deviation of an argument.
 func Stddev(arg string) Aggregation {
-	return Aggregation{wanted: bind.Computation{Value: arg, Stddev: true}}
+	return Aggregation{wanted: query.Computation{Value: arg, Stddev: true}}
 }
 
 // stddevOf returns the standard deviation for the words of a group. It is computed with

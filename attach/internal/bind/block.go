@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
@@ -85,17 +86,17 @@ func (b *Binder) namesUsed() (names []string) {
 	}
 	if b.Aggregate != nil {
 		for _, key := range b.Aggregate.Wanted.By {
-			names = append(names, namesOf(key)...)
+			names = append(names, query.NamesOf(key)...)
 		}
 		names = append(names, b.Aggregate.Wanted.Value)
 		if b.Aggregate.Pairs != nil {
 			for _, key := range b.Aggregate.Pairs.Key {
-				names = append(names, namesOf(key)...)
+				names = append(names, query.NamesOf(key)...)
 			}
 		}
 	}
 	for _, key := range b.Keys {
-		names = append(names, namesOf(key)...)
+		names = append(names, query.NamesOf(key)...)
 	}
 	return names
 }

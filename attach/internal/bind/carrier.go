@@ -16,7 +16,7 @@ import (
 
 // unmatched returns why a site's starts and ends cannot be matched without a key.
 func unmatched(format string, args ...any) error {
-	return fmt.Errorf("%w: %s: name a key that matches starts and ends (--key, Latency.Key)", ErrAggregation, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s: name a key that matches starts and ends (--key, Latency.Key)", query.ErrAggregation, fmt.Sprintf(format, args...))
 }
 
 // calls reports whether the starts are entries of functions and the ends returns

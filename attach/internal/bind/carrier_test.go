@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
@@ -61,7 +62,7 @@ func TestCarriers(t *testing.T) {
 		for i := range plan {
 			s := &plan[i]
 			switch {
-			case test.want == site.NoCarrier && i == 1 && (!errors.Is(s.Reason, ErrAggregation) || !strings.Contains(s.Reason.Error(), "--key")):
+			case test.want == site.NoCarrier && i == 1 && (!errors.Is(s.Reason, query.ErrAggregation) || !strings.Contains(s.Reason.Error(), "--key")):
 				t.Errorf("%s: %v, want an error that names --key", test.what, s.Reason)
 			case test.want != site.NoCarrier && (s.Reason != nil || s.Carrier != test.want):
 				t.Errorf("%s: by %v (error %v), want %v", test.what, s.Carrier, s.Reason, test.want)

@@ -36,7 +36,7 @@ func (l *Layout) bind(sc *Schema, s *site.Site, role query.Role) error {
 }
 
 func tooLong(p *reader.Probe, size int) error {
-	return fmt.Errorf("%w: the groups of %s:%s have keys of %d bytes, and at most %d are possible", ErrAggregation, p.Provider, p.Name, size, maxGroupBytes)
+	return fmt.Errorf("%w: the groups of %s:%s have keys of %d bytes, and at most %d are possible", query.ErrAggregation, p.Provider, p.Name, size, maxGroupBytes)
 }
 
 // bindGroup binds the key by which events are grouped, and the value.
@@ -70,13 +70,13 @@ func (l *Layout) bindGroup(code *query.Aggregate, sc *Schema, p *reader.Probe) (
 func (l *Layout) bindValue(code *query.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	sc.valued = l.Wanted.Value
 	if code.Value, err = sc.Input(p, l.Wanted.Value, false); err != nil {
-		return fmt.Errorf("%w: %w", ErrAggregation, err)
+		return fmt.Errorf("%w: %w", query.ErrAggregation, err)
 	}
 	if code.Value.IsString() || code.Value.Kind == reader.Other {
-		return fmt.Errorf("%w: argument %s of %s:%s is not a number", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
+		return fmt.Errorf("%w: argument %s of %s:%s is not a number", query.ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 	}
 	if code.Value.Meaning == reader.Time && (code.Wanted.Sum || code.Wanted.Hist || code.Wanted.Fine) {
-		return fmt.Errorf("%w: argument %s of %s:%s is a time, which has only a minimum and a maximum", ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
+		return fmt.Errorf("%w: argument %s of %s:%s is a time, which has only a minimum and a maximum", query.ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func bindKey(names []string, sc *Schema, p *reader.Probe) (parts []query.Part, s
 	for _, name := range names {
 		part, err := sc.part(p, name)
 		if err != nil && !sc.lack(&part.In, name, err) {
-			return nil, 0, fmt.Errorf("%w: %w", ErrAggregation, err)
+			return nil, 0, fmt.Errorf("%w: %w", query.ErrAggregation, err)
 		}
 		if err != nil {
 			part = query.Part{In: part.In, Size: 8}
@@ -110,7 +110,7 @@ func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error
 		}
 	}
 	unreadBefore := func() error {
-		return fmt.Errorf("%w: the keys of groups of %s:%s could not be read at the probes found first", ErrAggregation, p.Provider, p.Name)
+		return fmt.Errorf("%w: the keys of groups of %s:%s could not be read at the probes found first", query.ErrAggregation, p.Provider, p.Name)
 	}
 	if !l.Bound && l.Made && (len(code.Parts) > 0 || code.Wanted.Fine) {
 		return unreadBefore()
@@ -154,13 +154,13 @@ func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error
 // wordsFit returns an error if groups have too many words, which depends on the value's kind.
 func (l *Layout) wordsFit(code *query.Aggregate) error {
 	if words := code.Wanted.Words(l.Value.Kind); words > query.MaxWords {
-		return fmt.Errorf("%w: quantiles of %s leave room for %d bounds, and there are %d", ErrAggregation, l.Wanted.Value, len(l.Wanted.Bounds)-(words-query.MaxWords), len(l.Wanted.Bounds))
+		return fmt.Errorf("%w: quantiles of %s leave room for %d bounds, and there are %d", query.ErrAggregation, l.Wanted.Value, len(l.Wanted.Bounds)-(words-query.MaxWords), len(l.Wanted.Bounds))
 	}
 	return nil
 }
 
 func otherKind(name string, p *reader.Probe) error {
-	return fmt.Errorf("%w: argument %s has another kind at %s than at other probes", ErrAggregation, name, site.Name(p))
+	return fmt.Errorf("%w: argument %s has another kind at %s than at other probes", query.ErrAggregation, name, site.Name(p))
 }
 
 // settle gives the keys of all sites one layout, once the kinds of parts that

@@ -2,60 +2,17 @@ package bind
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/query"
-	"github.com/go-usdt/usdt/internal/fold"
 	"github.com/go-usdt/usdt/reader"
 )
-
-// Key is a key of groups or of pairs.
-type Key struct {
-	*filter.Key
-	Fold *fold.Function // of the argument; nil for none
-}
-
-// ParseKey parses a key. It wraps ErrAggregation.
-func ParseKey(text string) (Key, error) {
-	parsed, err := filter.ParseKey(text)
-	if err != nil {
-		return Key{}, fmt.Errorf("%w: key %v", ErrAggregation, err)
-	}
-	k := Key{Key: parsed}
-	if k.Function == "" {
-		return k, nil
-	}
-	if k.Fold = fold.Of(k.Function); k.Fold == nil {
-		return k, fmt.Errorf("%w: %s is no key: want an argument, sql(ARGUMENT) for a statement without its literals, cxx(ARGUMENT) for the name of a C++ type, path[:16] for the beginning of a text, or an expression such as size/4096", ErrAggregation, text)
-	}
-	return k, nil
-}
-
-// namesOf returns the names in a key, which has been parsed before.
-func namesOf(key string) []string {
-	k, err := ParseKey(key)
-	if err != nil {
-		return nil
-	}
-	return k.Names()
-}
-
-// Folds reports whether groups are made of the results of a function that programs do not
-// have, so that events have to be recorded and added up here. Groups of a function that
-// gives each text a result of its own can be made of the texts.
-func (c *Computation) Folds() bool {
-	return slices.ContainsFunc(c.By, func(text string) bool {
-		k, err := ParseKey(text)
-		return err == nil && k.Fold != nil && k.Fold.Many
-	})
-}
 
 // KeyStrings returns the arguments of untyped probes that are text because of how keys use
 // them.
 func KeyStrings(keys []string) (args []StringArg) {
 	for _, text := range keys {
-		k, err := ParseKey(text)
+		k, err := query.ParseKey(text)
 		if err == nil && (k.Fold != nil || k.Prefix > 0) && (isArgName(k.Name) || k.Name == retval) {
 			args = append(args, StringArg{arg: k.Name, implied: true})
 		}
@@ -70,11 +27,11 @@ func (s *Schema) part(p *reader.Probe, text string) (part query.Part, err error)
 		part.In = query.Input{Source: query.InputProbe, Kind: reader.String, Size: 4}
 		return part, nil
 	}
-	k, err := ParseKey(text)
+	k, err := query.ParseKey(text)
 	if err != nil {
 		return part, err
 	}
-	if k.Text == Stack && !s.has(Stack) {
+	if k.Text == query.Stack && !s.has(query.Stack) {
 		return s.stackPart()
 	}
 	if k.Computed() {
@@ -86,7 +43,7 @@ func (s *Schema) part(p *reader.Probe, text string) (part query.Part, err error)
 }
 
 // bindText says how much of a text is in a part of a key, and what is made of it.
-func (s *Schema) bindText(part *query.Part, k *Key, p *reader.Probe) error {
+func (s *Schema) bindText(part *query.Part, k *query.Key, p *reader.Probe) error {
 	comm := part.In.Source == query.InputComm
 	if part.In.IsString() {
 		part.Size = query.KeyStringSize
@@ -116,7 +73,7 @@ func (s *Schema) bindText(part *query.Part, k *Key, p *reader.Probe) error {
 
 // bindComputed binds the arguments of an expression. If one can never be read, the part is
 // missing.
-func (s *Schema) bindComputed(part *query.Part, k *Key, p *reader.Probe) error {
+func (s *Schema) bindComputed(part *query.Part, k *query.Key, p *reader.Probe) error {
 	source := query.InputComputed
 	steps, kind, err := k.Steps(func(name string) (filter.Value, error) {
 		in, err := s.Input(p, name, false)

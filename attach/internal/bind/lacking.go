@@ -74,7 +74,7 @@ func formOf(in *query.Input) string {
 // plainly returns an error without ErrAggregation, which says nothing about a site.
 func plainly(err error) error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		if parts := all.Unwrap(); len(parts) == 2 && errors.Is(parts[0], ErrAggregation) {
+		if parts := all.Unwrap(); len(parts) == 2 && errors.Is(parts[0], query.ErrAggregation) {
 			return parts[1]
 		}
 	}
@@ -135,7 +135,7 @@ func (b *Binder) uncomputed(sc *Schema) (all []error) {
 			return
 		}
 		reason := sc.lacking.of(name)
-		for _, name := range namesOf(name) {
+		for _, name := range query.NamesOf(name) {
 			if f, err := sc.Resolve(name); err == nil && reason == nil {
 				reason = f.Err
 			}

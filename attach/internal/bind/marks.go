@@ -47,7 +47,7 @@ func (l *Layout) markOf(sc *Schema, name string) uint8 {
 	if err := sc.lacking.of(name); err != nil {
 		reason = err
 	}
-	for _, name := range namesOf(name) {
+	for _, name := range query.NamesOf(name) {
 		if f, err := sc.Resolve(name); err == nil && f.Err != nil {
 			reason = f.Err
 			break

@@ -48,12 +48,12 @@ func KeyNames(key []string) ([]string, error) {
 			process = false
 			continue
 		}
-		k, err := ParseKey(text)
+		k, err := query.ParseKey(text)
 		if err != nil {
 			return nil, err
 		}
 		if k.Fold != nil {
-			return nil, fmt.Errorf("%w: %s makes groups, and matches no starts and ends", ErrAggregation, text)
+			return nil, fmt.Errorf("%w: %s makes groups, and matches no starts and ends", query.ErrAggregation, text)
 		}
 		if k.Text == "pid" || k.Text == "tid" {
 			process = false
@@ -61,7 +61,7 @@ func KeyNames(key []string) ([]string, error) {
 		names = append(names, k.Text)
 	}
 	if len(key) > 0 && names == nil {
-		return nil, fmt.Errorf("%w: the key machine needs an argument beside it", ErrAggregation)
+		return nil, fmt.Errorf("%w: the key machine needs an argument beside it", query.ErrAggregation)
 	}
 	if process && names != nil {
 		names = append([]string{"pid"}, names...)
@@ -81,7 +81,7 @@ func (l *PairLayout) role(p *reader.Probe) (query.Role, error) {
 	start, end := discover.Selects(&l.Start, p), discover.Selects(&l.End, p)
 	switch {
 	case start && end:
-		return query.RoleNone, fmt.Errorf("%w: %s:%s %w", ErrAggregation, p.Provider, p.Name, ErrBothRoles)
+		return query.RoleNone, fmt.Errorf("%w: %s:%s %w", query.ErrAggregation, p.Provider, p.Name, ErrBothRoles)
 	case start:
 		return query.RoleStart, nil
 	}
@@ -116,7 +116,7 @@ func (l *PairLayout) bindPair(code *query.Aggregate, sc *Schema, s *site.Site) (
 		code.Pair, code.PairSize, err = bindKey(l.Key, sc, p)
 		code.Lasting = slices.Equal(l.Key, []string{"tid"})
 		if i := slices.IndexFunc(code.Pair, func(p query.Part) bool { return p.In.Source == query.InputStack }); err == nil && i >= 0 {
-			err = fmt.Errorf("%w: %s makes groups, and matches no starts and ends", ErrAggregation, l.Key[i])
+			err = fmt.Errorf("%w: %s makes groups, and matches no starts and ends", query.ErrAggregation, l.Key[i])
 		}
 		return err
 	}
@@ -152,7 +152,7 @@ func programWords(c site.Carrier, p *reader.Probe) ([2]query.Input, error) {
 func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe, made bool) error {
 	if l.parts == nil {
 		if l.KeySize != 0 && l.KeySize != code.PairSize { // the map has been made
-			return fmt.Errorf("%w: the key of %s could not be read at the probes found first", ErrAggregation, site.Name(p))
+			return fmt.Errorf("%w: the key of %s could not be read at the probes found first", query.ErrAggregation, site.Name(p))
 		}
 		l.parts, l.KeySize = code.Pair, code.PairSize
 	}
@@ -170,7 +170,7 @@ func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe, m
 			code.Parts[i].Offset = l.startArgs[i].Offset
 		}
 		if i := l.joinStartArgs(code.Parts, made); i >= 0 {
-			return fmt.Errorf("%w: what %s records for its end has another kind than at other probes", ErrAggregation, site.Name(p))
+			return fmt.Errorf("%w: what %s records for its end has another kind than at other probes", query.ErrAggregation, site.Name(p))
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func (l *Layout) settleRecords(plan site.Plan, schemas []*Schema) {
 	each(func(i int, sc *Schema, code *query.Aggregate) {
 		code.StartArgs = pairs.StartArgsSize
 		if code.Role == query.RoleStart && !sc.Sig.LimitRecord(code.StartArgs) {
-			plan[i].Reason = &Misfit{fmt.Errorf("%w: the arguments of %s take %d bytes, and %d are kept until the end of a pair: follow fewer pointers", ErrAggregation, site.Name(&plan[i].Probe), sc.Sig.FixedSize(), code.StartArgs)}
+			plan[i].Reason = &Misfit{fmt.Errorf("%w: the arguments of %s take %d bytes, and %d are kept until the end of a pair: follow fewer pointers", query.ErrAggregation, site.Name(&plan[i].Probe), sc.Sig.FixedSize(), code.StartArgs)}
 			schemas[i] = nil
 			return
 		}

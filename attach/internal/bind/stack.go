@@ -15,10 +15,6 @@ import (
 // the stack when one of its probes fires.
 const OwnFrames = 8
 
-// Stack is the key of groups by the calls that led to the probe. An argument of that name
-// comes first.
-const Stack = "stack"
-
 var (
 	errNoStacks   = errors.New("flight recorders keep no stacks, by which events could be grouped")
 	errNotStacked = errors.New("the events were recorded without their stacks, by which they could be grouped: record with --stack")

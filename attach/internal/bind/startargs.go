@@ -73,7 +73,7 @@ func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error
 	}
 	l.Pairs.fromStart = make([]bool, len(wanted))
 	for j := range wanted {
-		l.Pairs.fromStart[j] = (lacks[j] != nil) == (of == query.RoleEnd) && wanted[j] != Stack
+		l.Pairs.fromStart[j] = (lacks[j] != nil) == (of == query.RoleEnd) && wanted[j] != query.Stack
 		if of == query.RoleEnd && l.Pairs.lacks == nil {
 			l.Pairs.lacks = lacks[j]
 		}
@@ -92,7 +92,7 @@ func (l *Layout) bindStartArgs(code *query.Aggregate, sc *Schema, p *reader.Prob
 	code.Parts, code.KeySize, err = bindKey(names, sc, p)
 	switch {
 	case err != nil && l.Pairs.lacks != nil:
-		return fmt.Errorf("%w: %w; and %w", ErrAggregation, l.Pairs.lacks, err)
+		return fmt.Errorf("%w: %w; and %w", query.ErrAggregation, l.Pairs.lacks, err)
 	case err != nil:
 		return err
 	}

@@ -1,0 +1,42 @@
+package query
+
+import (
+	"errors"
+	"slices"
+)
+
+// ErrAggregation is wrapped by the errors of aggregations that are not possible.
+var ErrAggregation = errors.New("aggregation")
+
+// Computation is what is computed of events.
+type Computation struct {
+	Value                    string // the argument that the following are of
+	Sum, Avg, Min, Max, Hist bool
+	Stddev                   bool
+
+	Quantiles []float64 // in percent
+	Bounds    []float64 // of hist; nil for powers of two
+	By        []string  // what events are grouped by
+	MaxGroups int       // 0 for the default
+}
+
+// ByStack reports whether groups are told apart by stack, unless an argument is called so.
+func (c *Computation) ByStack() bool { return slices.Contains(c.By, Stack) }
+
+// Values returns the sums that make what is computed.
+func (c *Computation) Values() Values {
+	return Values{
+		Value: c.Value != "", Sum: c.Sum || c.Avg || c.Stddev, Min: c.Min, Max: c.Max, Hist: c.Hist,
+		Squares: c.Stddev, Fine: len(c.Quantiles) > 0, Bounds: len(c.Bounds),
+	}
+}
+
+// Folds reports whether groups are made of the results of a function that programs do not
+// have, so that events have to be recorded and added up here. Groups of a function that
+// gives each text a result of its own can be made of the texts.
+func (c *Computation) Folds() bool {
+	return slices.ContainsFunc(c.By, func(text string) bool {
+		k, err := ParseKey(text)
+		return err == nil && k.Fold != nil && k.Fold.Many
+	})
+}
