@@ -30,6 +30,7 @@ type Group struct {
 	Session bool        // the program runs at their entry and again when they return
 	Prog    *ebpf.Program
 	Sites   []Site
+	Calls   Calls // nil for the kernel's
 }
 
 // Site is a place in a group's file.
@@ -46,7 +47,10 @@ type Site struct {
 // an error, which concerns the whole group. refused says, by the index of the
 // site, why it was not attached to; nil if it was.
 func (g *Group) Attach(ctx context.Context, kind Kind) (links []Link, refused []error, err error) {
-	a := &attempt{Group: g, outcomes: make([]error, len(g.Sites))}
+	a := &attempt{Group: g, calls: g.Calls, outcomes: make([]error, len(g.Sites))}
+	if a.calls == nil {
+		a.calls = kernelCalls{}
+	}
 	for i := range a.outcomes {
 		a.outcomes[i] = errUntried
 	}
@@ -65,6 +69,7 @@ var errUntried = errors.New("not tried")
 // attempt is the state of attaching a group.
 type attempt struct {
 	*Group
+	calls    Calls
 	links    []Link
 	outcomes []error          // by site: nil if it is attached to
 	opcodes  map[string]error // why the kernel refused an opcode

@@ -51,8 +51,10 @@ func (l Link) Close() error {
 // Stranded reports whether the first thread of the process of a uprobe_multi link
 // is gone, as far as the kernel says so (6.8).
 func (l Link) Stranded() bool {
-	// linkInfo is the part of struct bpf_link_info (include/uapi/linux/bpf.h)
-	// that is filled for these links.
+	// Info of cilium/ebpf would give the same, but takes the descriptor over, and copies
+	// the offsets, cookies and semaphores of all sites at each rescan. linkInfo is the
+	// part of struct bpf_link_info (include/uapi/linux/bpf.h) that is filled for these
+	// links.
 	type linkInfo struct {
 		typ, id, prog, _                      uint32
 		path, offsets, refCtrOffsets, cookies uint64

@@ -62,27 +62,18 @@ func chunks(n int) iter.Seq2[int, int] {
 // attachMulti finds a refused site by halving, and does not try others with its
 // opcode.
 func (a *attempt) attachMulti(start, end int) error {
-	m := multi{path: a.Open, prog: a.Prog, pid: a.PID, session: a.Session}
-	if a.Returns {
-		m.flags = multiReturn
-	}
 	sites := make([]int, 0, end-start)
-	m.cookies, m.offsets, m.refCtrOffsets = make([]uint64, 0, end-start), make([]uint64, 0, end-start), make([]uint64, 0, end-start)
 	for i := start; i < end; i++ {
-		s := &a.Sites[i]
-		if err := a.opcodes[s.Opcode]; err != nil {
+		if err := a.opcodes[a.Sites[i].Opcode]; err != nil {
 			a.outcomes[i] = err
 			continue
 		}
 		sites = append(sites, i)
-		m.cookies = append(m.cookies, s.Cookie)
-		m.offsets = append(m.offsets, s.Offset)
-		m.refCtrOffsets = append(m.refCtrOffsets, s.RefCtrOffset)
 	}
 	if len(sites) == 0 {
 		return nil
 	}
-	fd, err := m.create()
+	fd, err := a.calls.LinkMulti(a.Group, sites)
 	if err == nil && a.ended() {
 		err = errors.Join(unix.ESRCH, shield.Close(fd))
 	}

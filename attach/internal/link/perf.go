@@ -64,22 +64,17 @@ func attachPerf(ctx context.Context, a *attempt) error {
 }
 
 // attachEvent opens a perf event for a site and links the program to it.
-func (g *Group) attachEvent(s *Site) (Link, error) {
-	event, err := openUprobe(g.Open, s.Offset, s.RefCtrOffset, g.PID, g.Returns)
+func (a *attempt) attachEvent(s *Site) (Link, error) {
+	event, err := a.calls.OpenUprobe(a.Group, s)
 	if err != nil {
-		return Link{}, fmt.Errorf("perf_event_open: %w", err)
+		return Link{}, err
 	}
-	// See multi.create.
-	attr := struct {
-		prog, target, attachType, flags uint32
-		cookie                          uint64
-	}{uint32(g.Prog.FD()), uint32(event), uint32(ebpf.AttachPerfEvent), 0, s.Cookie}
-	fd, err := createLink(g.Prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+	fd, err := a.calls.LinkEvent(a.Group, event, s.Cookie)
 	if err != nil {
 		return Link{}, errors.Join(err, shield.Close(event))
 	}
-	l := Link{File: g.File, PID: g.PID, Prog: g.Prog, fd: fd, event: event}
-	if g.ended() {
+	l := Link{File: a.File, PID: a.PID, Prog: a.Prog, fd: fd, event: event}
+	if a.ended() {
 		return Link{}, errors.Join(unix.ESRCH, l.Stop(), shield.Close(event))
 	}
 	return l, nil
