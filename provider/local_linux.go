@@ -186,9 +186,6 @@ func (w *watcher) passTexts(s *signature, args []unsafe.Pointer) {
 	}
 }
 
-// maxArgs is the largest number of arguments that travel in slots.
-const maxArgs = 6
-
 // record records an argument block of size bytes with its texts.
 func (w *watcher) record(all *words, size int, texts []*ring.Text) {
 	if w.stack > 0 {

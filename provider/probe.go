@@ -15,6 +15,12 @@ import (
 // has no room for the test. What fire passes on are pointers to the arguments, so that the
 // code behind it exists once.
 
+// maxArgs is the largest number of arguments of a probe, except of a record. Each takes up to
+// two slots of an argument block, which does not compile if they are too many.
+const maxArgs = 6
+
+var _ [stub.Slots - 2*maxArgs]struct{}
+
 // Probe0 is a probe of no arguments. Make one with NewProbe0.
 type Probe0 struct {
 	sem stub.Semaphore
