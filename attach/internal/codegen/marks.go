@@ -116,3 +116,15 @@ func (g *generator) nilOnTheWay(off uint32, done string) {
 	g.label(none)
 	g.emit(asm.Mov.Imm(asm.R3, query.MarkNil))
 }
+
+// markSign marks part i of a key, whose value is in R1, if that has the other sign. It changes
+// R1 to R3.
+func (g *generator) markSign(part *query.Part, key asm.Register, marks int16, i int) {
+	if !part.In.MayExceed() {
+		return
+	}
+	fits := g.newLabel("fits")
+	g.emit(asm.JSGE.Imm(asm.R1, 0, fits), asm.Mov.Imm(asm.R3, query.MarkSign))
+	g.setMark(key, marks, i)
+	g.label(fits)
+}
