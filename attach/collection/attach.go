@@ -38,11 +38,14 @@ var errClosed = fmt.Errorf("the collection is %w", attach.ErrClosed)
 // Attach attaches every program whose section names what to attach to. The error
 // joins what went wrong, once for each cause; programs that could be attached
 // stay attached. When ctx is done, Attach returns its cause; afterwards the
-// programs are detached.
+// programs are detached. Attach may be called again: it attaches what is not
+// attached, or not any more.
 func (c *Collection) Attach(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
+	c.attaching.Lock()
+	defer c.attaching.Unlock()
 	if c.isClosed() {
 		return errClosed
 	}
@@ -50,17 +53,10 @@ func (c *Collection) Attach(ctx context.Context) error {
 	causes := map[string]error{}
 	for _, name := range sortedKeys(c.programs) {
 		p := c.programs[name]
-		c.mu.Lock()
-		t, err := p.target, p.err
-		p.target = nil // once
-		c.mu.Unlock()
-		if t != nil {
-			if _, err = c.attach(ctx, p, t); err != nil {
-				c.refuse(p, t.plan, err)
-			}
-			t.objects.Close()
+		if p.section.selector == "" || p.ended != nil && p.ended() == nil { // it is attached
+			continue
 		}
-		if err != nil {
+		if err := c.attachOwn(ctx, p); err != nil {
 			programs[err.Error()] = append(programs[err.Error()], name)
 			causes[err.Error()] = err
 		}
@@ -72,9 +68,47 @@ func (c *Collection) Attach(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
+// attachOwn attaches a program to what its section names.
+func (c *Collection) attachOwn(ctx context.Context, p *program) error {
+	if p.section.kernel != nil {
+		if err := c.attachKernel(ctx, p); err != nil {
+			return err
+		}
+		p.ended = ctx.Err
+		return nil
+	}
+	if p.own != nil {
+		p.own.Close() // which its context does at this moment
+		p.own = nil
+	}
+	c.mu.Lock()
+	t, err := p.target, p.err
+	p.target, p.err, p.refused = nil, nil, nil
+	c.mu.Unlock()
+	if t == nil && err == nil { // it was attached before
+		t, err = c.newTarget(ctx, p, p.section.selector, &c.options)
+	}
+	if err != nil {
+		return err
+	}
+	defer t.objects.Close()
+	a, err := c.attach(ctx, p, t)
+	if err != nil {
+		c.refuse(p, t.plan, err)
+		return err
+	}
+	p.own, p.ended = a, ctx.Err
+	return nil
+}
+
+// Left returns the names of the programs that neither Attach nor AttachProgram attaches,
+// since nothing is known of their sections, or their sections name nothing: the caller does.
+func (c *Collection) Left() []string { return slices.Clone(c.left) }
+
 // AttachProgram attaches a program to what a selector names: a program of section
 // "usdt" or "usdt/…" to probes, as [attach.Open] takes them, and a program of the
-// sections for functions to PATH:FUNC. It may be called any number of times.
+// sections for functions to PATH:FUNC, or uprobe:PATH:FUNC, or uretprobe:PATH:FUNC if its
+// section is for returns. It may be called any number of times.
 // Closing the result, or the collection, detaches.
 //
 // In a collection loaded for more than eight PIDs, a program whose section names
@@ -91,6 +125,9 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 	p := c.programs[program]
 	if p == nil {
 		return nil, fmt.Errorf("the collection has no program %q in a section that it attaches", program)
+	}
+	if p.section.kernel != nil {
+		return nil, fmt.Errorf("program %s is attached to %s by Attach, and to nothing else", program, p.section.selector)
 	}
 	o, err := opts.attaching()
 	if err != nil {
@@ -114,7 +151,7 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 			return nil, privilege.Explain("ask the kernel for uprobe_multi", err)
 		}
 	}
-	t, err := c.newTarget(ctx, p, p.section.prefix()+selector, &o)
+	t, err := c.newTarget(ctx, p, selectorFor(p, selector), &o)
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +163,23 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 	return &Attachment{a}, nil
 }
 
+// selectorFor returns a selector as newTarget takes it: one of the program's kind may lack
+// the word that says so.
+func selectorFor(p *program, expr string) string {
+	first, _, _ := strings.Cut(expr, ":")
+	if prefix := p.section.prefix(); prefix != "" && first != selector.Uprobe.String() && first != selector.Uretprobe.String() {
+		return prefix + expr
+	}
+	return expr
+}
+
 // newTarget finds the sites that expr selects, and decides about them.
 func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *Options) (*target, error) {
 	t := &target{options: o, note: p.note}
 	sel, err := selector.Parse(expr)
+	if err == nil && sel.Kind != p.section.kind {
+		err = fmt.Errorf("the program is in a section for %s", p.section.takes())
+	}
 	if err != nil {
 		return nil, &attach.SelectorError{Selector: expr, Err: err}
 	}
@@ -354,6 +404,9 @@ func (c *Collection) Close() error {
 		}
 		c.mu.Unlock()
 		var all []error
+		for _, p := range c.programs {
+			all = append(all, c.detachKernel(p, nil))
+		}
 		for _, a := range attached {
 			all = append(all, a.Close())
 		}

@@ -15,6 +15,8 @@ import (
 var needMore = map[string]string{
 	"TestCloseMeanwhile":       "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestManyProcesses":        "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestSections":             "traces the kernel, which takes more than the two capabilities",
+	"TestSectionsRefused":      "traces the kernel, which takes more than the two capabilities",
 	"TestSessionManyProcesses": "counts runs of programs, which takes CAP_SYS_ADMIN",
 	"TestStack":                "looks at machine code, which CAP_SYSLOG may",
 	"TestStackTooSmall":        "looks at machine code, which CAP_SYSLOG may",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/cilium/ebpf"
@@ -45,15 +46,23 @@ import (
 // all processes. A program that AttachProgram attaches has a link for each
 // process, at the cost that [attach.AttachProbes] describes.
 //
-// Programs of all other sections are the caller's to attach.
+// Sections "uprobe/PATH:FUNC" and "uretprobe/PATH:FUNC" are attached likewise, and
+// "kprobe/", "kretprobe/", "tracepoint/", "raw_tp/", "tp_btf/", "fentry/", "fexit/",
+// "fmod_ret/" and "lsm/" with what follows, as libbpf's skeletons attach them: in all
+// processes, whatever the target is. bpf_get_attach_cookie returns the cookie, except
+// at raw tracepoints. The programs of all other sections are the caller's to attach:
+// [Collection.Left].
 type Collection struct {
 	*ebpf.Collection
 
+	options  Options // of New
 	kind     link.Kind
 	specs    *specTable // nil without usdt.bpf.h
 	programs map[string]*program
+	left     []string // programs that the caller attaches
 
-	processes *ebpf.Map // that programs look up, nil if they are few
+	attaching sync.Mutex // held by Attach
+	processes *ebpf.Map  // that programs look up, nil if they are few
 
 	mu          sync.Mutex // of what follows, and of targets
 	attachments map[*site.Attachment]*program
@@ -75,6 +84,9 @@ type program struct {
 	// target is what Attach is to attach to: sites, or why there are none.
 	target *target
 	err    error
+	own    *site.Attachment // what Attach has attached last
+	link   io.Closer        // the same, to something of the kernel's
+	ended  func() error     // of the context of Attach; nil before
 	// refused are the sites that Attach could not attach to.
 	refused site.Plan
 }
@@ -162,7 +174,7 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 	if err := adopt(spec); err != nil {
 		return nil, err
 	}
-	c := &Collection{programs: map[string]*program{}, attachments: map[*site.Attachment]*program{}}
+	c := &Collection{options: o, programs: map[string]*program{}, attachments: map[*site.Attachment]*program{}}
 	if m := spec.Maps[libbpf.SpecMap]; m != nil {
 		if o.Collection.MapReplacements[libbpf.SpecMap] != nil {
 			return nil, fmt.Errorf("map %s cannot be replaced: it belongs to one collection", libbpf.SpecMap)
@@ -176,8 +188,11 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 		if s, ok := sectionOf(p); ok {
 			c.programs[name] = &program{section: s}
 			later = later || s.selector == ""
+		} else {
+			c.left = append(c.left, name)
 		}
 	}
+	slices.Sort(c.left)
 	// Later attachments may be restricted to processes.
 	if c.kind, err = link.Choose(link.Kind(o.Link), later || len(o.Target.PIDs) > 0); err != nil {
 		return nil, err
@@ -215,6 +230,7 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 // setLink makes the program load for the kind of link that will be used.
 func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	switch {
+	case s.kernel != nil:
 	case s.session:
 		err := link.Sessions.Require()
 		if errors.Is(err, ebpf.ErrNotSupported) {
@@ -251,7 +267,7 @@ func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (cha
 // findSites finds the sites that programs name.
 func (c *Collection) findSites(ctx context.Context, o *Options) {
 	for _, p := range c.programs {
-		if p.section.selector != "" {
+		if p.section.kernel == nil && p.section.selector != "" {
 			p.target, p.err = c.newTarget(ctx, p, p.section.selector, o)
 		}
 	}

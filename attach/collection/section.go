@@ -11,27 +11,44 @@ import (
 // section is what SEC(…) says about a program that a collection attaches.
 type section struct {
 	kind     selector.Kind
-	session  bool   // one program for the entry of a function and the return from it
-	selector string // as newTarget takes it, empty if the section names nothing
+	session  bool       // one program for the entry of a function and the return from it
+	single   bool       // one that libbpf loads for one instruction, and users attach themselves if it names none
+	kernel   kernelLink // attaches to something of the kernel's; nil for sites of files
+	selector string     // as newTarget takes it, or what kernel takes; empty if the section names nothing
+}
+
+// sections are those of programs that a collection attaches, without ".s".
+var sections = map[string]section{
+	"usdt":            {kind: selector.USDT},
+	"uprobe":          {kind: selector.Uprobe, single: true},
+	"uretprobe":       {kind: selector.Uretprobe, single: true},
+	"uprobe.multi":    {kind: selector.Uprobe},
+	"uretprobe.multi": {kind: selector.Uretprobe},
+	"uprobe.session":  {kind: selector.Uprobe, session: true},
+	"kprobe":          {kernel: kprobe},
+	"kretprobe":       {kernel: kretprobe},
+	"tracepoint":      {kernel: tracepoint},
+	"tp":              {kernel: tracepoint},
+	"raw_tracepoint":  {kernel: rawTracepoint},
+	"raw_tp":          {kernel: rawTracepoint},
+	"tp_btf":          {kernel: tracing},
+	"fentry":          {kernel: tracing},
+	"fexit":           {kernel: tracing},
+	"fmod_ret":        {kernel: tracing},
+	"lsm":             {kernel: lsm},
 }
 
 // sectionOf returns false for a program that the caller attaches.
 func sectionOf(p *ebpf.ProgramSpec) (s section, ok bool) {
 	name, optional := strings.CutPrefix(p.SectionName, "?")
 	name, _, _ = strings.Cut(name, "/")
-	switch strings.TrimSuffix(name, ".s") {
-	case "usdt":
-		s.kind = selector.USDT
-	case "uprobe.multi":
-		s.kind = selector.Uprobe
-	case "uretprobe.multi":
-		s.kind = selector.Uretprobe
-	case "uprobe.session":
-		s.kind, s.session = selector.Uprobe, true
-	default:
-		return s, false
-	}
-	if p.AttachTo != "" && !optional {
+	s, ok = sections[strings.TrimSuffix(name, ".s")]
+	switch own := s.kernel != nil || s.single; {
+	case !ok || own && (p.AttachTo == "" || optional):
+		return section{}, false
+	case s.kernel != nil:
+		s.selector = p.AttachTo
+	case p.AttachTo != "" && !optional:
 		s.selector = s.prefix() + p.AttachTo
 	}
 	return s, true
@@ -47,8 +64,16 @@ func onUprobe(p *ebpf.ProgramSpec) bool {
 
 // prefix is what selectors of this kind begin with.
 func (s *section) prefix() string {
-	if s.kind == selector.USDT {
+	if s.kernel != nil || s.kind == selector.USDT {
 		return ""
 	}
 	return s.kind.String() + ":"
+}
+
+// takes returns what selectors of this kind look like.
+func (s *section) takes() string {
+	if s.kind == selector.USDT {
+		return "PROVIDER:NAME"
+	}
+	return s.prefix() + "PATH:FUNC"
 }

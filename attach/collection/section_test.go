@@ -20,8 +20,17 @@ func TestSectionOf(t *testing.T) {
 		{name: "uprobe.multi/libc.so.6:mem*", attachTo: "libc.so.6:mem*", want: "uprobe:libc.so.6:mem*"},
 		{name: "uretprobe.multi.s/a:b", attachTo: "a:b", want: "uretprobe:a:b"},
 		{name: "uprobe.session/a:b", attachTo: "a:b", want: "uprobe:a:b", session: true},
-		{name: "uprobe/a:b", attachTo: "a:b", left: true},
+		{name: "uprobe/a:b+0x10", attachTo: "a:b+0x10", want: "uprobe:a:b+0x10"},
+		{name: "uretprobe.s/a:b", attachTo: "a:b", want: "uretprobe:a:b"},
+		{name: "uprobe", left: true},
+		{name: "?uprobe/a:b", attachTo: "a:b", left: true},
+		{name: "kprobe/f", attachTo: "f", want: "f"},
+		{name: "tp/g/n", attachTo: "g/n", want: "g/n"},
+		{name: "fentry.s/f", attachTo: "f", want: "f"},
+		{name: "kprobe", left: true},
+		{name: "?fentry/f", attachTo: "f", left: true},
 		{name: "kprobe.multi/f*", attachTo: "f*", left: true},
+		{name: "perf_event", left: true},
 		{name: "usdtx/a:b:c", attachTo: "a:b:c", left: true},
 	} {
 		s, ok := sectionOf(&ebpf.ProgramSpec{SectionName: test.name, AttachTo: test.attachTo})

@@ -89,8 +89,8 @@ int BPF_USDT(ints, long s8, long u8, long s16)
 }
 
 // Not a section that a collection attaches.
-SEC("uprobe/args:fire")
-int left(struct pt_regs *ctx)
+SEC("perf_event/cycle")
+int left(void *ctx)
 {
 	return 0;
 }

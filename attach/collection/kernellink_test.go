@@ -1,0 +1,131 @@
+package collection_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+// sectionCounts are the programs of testdata/sections.bpf.c that Attach attaches.
+var sectionCounts = []string{"kprobed", "kretprobed", "traced", "exited", "raw", "entered", "left", "called", "returned"}
+
+// TestSections attaches what a skeleton of libbpf attaches, twice: programs of the kernel's
+// functions and tracepoints beside those of a file's functions.
+func TestSections(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/sections.bpf.c"))
+	for _, name := range []string{"called", "returned"} {
+		spec.Programs[name].AttachTo = path + ":fire"
+	}
+	if err := spec.Variables["pid"].Set(int32(os.Getpid())); err != nil {
+		t.Fatal(err)
+	}
+	missing := map[string]bool{}
+	for _, name := range []string{"entered", "left"} { // which Linux has on arm64 since 6.4
+		only := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{name: spec.Programs[name]}, Maps: spec.Maps, Types: spec.Types}
+		c, err := collection.New(t.Context(), only, nil)
+		needPrivileges(t, err)
+		if err == nil {
+			err = c.Attach(t.Context())
+			c.Close()
+		}
+		if errors.Is(err, ebpf.ErrNotSupported) {
+			t.Log(err)
+			delete(spec.Programs, name)
+			missing[name] = true
+		}
+	}
+	c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	if d := cmp.Diff([]string{"anywhere", "sampled"}, c.Left()); d != "" {
+		t.Errorf("left to the caller (-want +got):\n%s", d)
+	}
+	counts := func() (n [9]uint64) {
+		t.Helper()
+		if err := c.Variables["seen"].Get(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	act := func() {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if err := c.Variables["pid"].Set(int32(p.PID())); err != nil {
+			t.Fatal(err)
+		}
+		p.Do("")
+		if err := c.Variables["pid"].Set(int32(os.Getpid())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 2 { // the second call finds everything attached
+			if err := c.Attach(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := counts()
+		act()
+		now := counts()
+		for i, name := range sectionCounts {
+			n := now[i] - before[i]
+			if missing[name] != (n == 0) || slices.Contains([]string{"called", "returned"}, name) && n != 1 {
+				t.Errorf("round %d: %s ran %d times", round, name, n)
+			}
+		}
+		cancel()
+		awaitSites(t, c, "called", 0)
+		awaitSites(t, c, "returned", 0)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSectionsRefused attaches to what does not exist, or is not for the program's section.
+func TestSectionsRefused(t *testing.T) {
+	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/sections.bpf.c"))
+	for name := range spec.Programs {
+		if name != "kprobed" && name != "traced" && name != "called" {
+			delete(spec.Programs, name)
+		}
+	}
+	spec.Programs["kprobed"].AttachTo = "no_such_function"
+	spec.Programs["traced"].AttachTo = "sys_enter_openat"
+	path := compile(t, "gcc", "-O2")
+	spec.Programs["called"].AttachTo = path + ":fire"
+	c := newCollection(t, spec, nil)
+	err := c.Attach(t.Context())
+	for _, want := range []string{"attach kprobed: attach to no_such_function", `attach traced: attach to sys_enter_openat: "sys_enter_openat" is no tracepoint: want GROUP/NAME`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want one with %q", err, want)
+		}
+	}
+	for _, test := range []struct{ program, selector, want string }{
+		{"kprobed", "do_sys_openat2", "program kprobed is attached to no_such_function by Attach, and to nothing else"},
+		{"called", "uretprobe:" + path + ":fire", "the program is in a section for uprobe:PATH:FUNC"},
+		{"called", "uprobe:" + path + ":fire", ""},
+		{"called", path + ":fire", ""},
+	} {
+		_, err := c.AttachProgram(t.Context(), test.program, test.selector, nil)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("attach %s to %s: %v, want %q", test.program, test.selector, err, test.want)
+		}
+	}
+}

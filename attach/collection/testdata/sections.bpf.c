@@ -1,0 +1,30 @@
+// Programs in the sections that libbpf's skeletons attach, each of which counts the
+// calls that process pid makes.
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+volatile int pid;
+volatile __u64 seen[9];
+
+#define COUNTS(section, name, number) \
+	SEC(section) int name(void *ctx) \
+	{ \
+		if (bpf_get_current_pid_tgid() >> 32 == pid) \
+			__sync_fetch_and_add(&seen[number], 1); \
+		return 0; \
+	}
+
+COUNTS("kprobe/do_sys_openat2", kprobed, 0)
+COUNTS("kretprobe/do_sys_openat2", kretprobed, 1)
+COUNTS("tracepoint/syscalls/sys_enter_openat", traced, 2)
+COUNTS("tp/syscalls/sys_exit_openat", exited, 3)
+COUNTS("raw_tp/sys_enter", raw, 4)
+COUNTS("fentry/do_sys_openat2", entered, 5)
+COUNTS("fexit/do_sys_openat2", left, 6)
+COUNTS("uprobe/a:fire", called, 7)
+COUNTS("uretprobe/a:fire", returned, 8)
+COUNTS("perf_event", sampled, 0)
+COUNTS("kprobe", anywhere, 0)
+
+char LICENSE[] SEC("license") = "GPL";
