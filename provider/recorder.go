@@ -1,7 +1,7 @@
 package provider
 
 // Recorder makes a process keep its last events in a file that survives it: a flight
-// recorder. `sdttrace replay` reads the file, of a live process and of one that was
+// recorder. `sdttrace --from` reads the file, of a live process and of one that was
 // killed. All providers of a process share the file, and the first one that loads
 // decides about it.
 type Recorder struct {

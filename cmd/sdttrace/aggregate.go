@@ -4,151 +4,229 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/go-usdt/usdt/attach"
 )
 
-// aggregateFlags are the flags that make the kernel aggregate.
-type aggregateFlags struct {
-	count                    bool
-	sum, avg, min, max, hist string
-	stddev, lhist, latency   string
-	quantiles                []float64
-	key, by                  []string
-	interval                 time.Duration
-	maxGroups                int
-	bounds                   []float64 // of --lhist
-	value                    string    // the argument that is aggregated; empty to count
-	order                    orderFlags
-	slower                   threshold
+// sums is a deed that adds events up, in groups. Verbs say what is computed.
+type sums struct {
+	defaults
+	*traceFlags
+	by        []string
+	interval  time.Duration
+	maxGroups int
+	order     orderFlags
+	show      showFlags
+
+	value string // the argument that is added up; "latency" of pairs; empty to count
+	shown values
+	start string // of a latency; empty otherwise
+	what  attach.Aggregation
 }
 
-func (f *aggregateFlags) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.count, "count", false, "count events instead of printing them")
-	flags.StringVar(&f.sum, "sum", "", "sum of this argument, e.g. --sum bytes --by path")
-	flags.StringVar(&f.avg, "avg", "", "average of this argument")
-	flags.StringVar(&f.min, "min", "", "least value of this argument")
-	flags.StringVar(&f.max, "max", "", "greatest value of this argument")
-	flags.StringVar(&f.stddev, "stddev", "", "standard deviation of this argument")
-	flags.StringVar(&f.hist, "hist", "", "histogram of this argument by powers of two, e.g. --hist ms --by path")
-	flags.StringVar(&f.lhist, "lhist", "", "histogram in equal steps, ARG,LO,HI,STEP, e.g. --lhist status,100,600,100")
-	flags.Float64SliceVar(&f.quantiles, "quantiles", nil, "with --hist, --latency or another of one argument: quantiles in percent, at most 1/64 (1.6 %) off, e.g. 50,99,99.9")
-	flags.StringVar(&f.latency, "latency", "", "histogram of the time from one probe to another, START,END, grouped by --by")
-	flags.StringSliceVar(&f.key, "key", nil, "with --latency: the arguments that match an end to its start, e.g. id, or what is computed of them (default the goroutine, call or thread)")
-	flags.Var(&f.slower, "slower", "with --latency: print each pair that took longer than this, e.g. 50ms, with the arguments of both probes; 0s for all")
-	flags.StringSliceVar(&f.by, "by", nil, "a group for each value of these arguments, pid, tid, cpu, uid, comm, probe or stack (the calls that led there), or of what is computed of them: status/100, 'size & 4095', path[:16]; sql(ARG) for statements without their literals, cxx(ARG) for types of C++")
-	flags.DurationVar(&f.interval, "interval", 0, "print the groups of each interval, e.g. 1s (default once, at the end)")
-	f.order.register(flags)
-	flags.IntVar(&f.maxGroups, "max-groups", 0, "groups to tell apart, the largest ones (default 8192, fewer with histograms and quantiles); the others are added up as (other)")
+// grouping registers how events are grouped, and how groups are printed.
+func (d *sums) grouping(set wordSet) {
+	set.add("by", &d.by)
+	set.add("interval", &d.interval)
+	d.order.register(set)
+	set.add("max-groups", &d.maxGroups)
+	set.add("stack", &d.stack)
 }
 
-// wanted reports whether events are to be aggregated.
-func (f *aggregateFlags) wanted() bool {
-	for _, argument := range []string{f.sum, f.avg, f.min, f.max, f.stddev, f.hist, f.lhist, f.latency} {
-		if argument != "" {
-			return true
+// rest registers what all verbs that add up share.
+func (d *sums) rest(set wordSet) {
+	d.addedUp(set)
+	d.said(set, lineFormats())
+	d.arguments(set)
+}
+
+// every is how often the groups are printed.
+func (d *sums) every() time.Duration { return d.interval }
+
+// prepare decides what is computed, with what the verb shows by itself.
+func (d *sums) prepare(own values) (err error) {
+	if d.shown, err = d.show.values(own); err != nil {
+		return err
+	}
+	return d.compute()
+}
+
+// compute makes the aggregation of what is shown.
+func (d *sums) compute() error {
+	if d.interval < 0 {
+		return fmt.Errorf("interval %v is negative", d.interval)
+	}
+	a := attach.Count()
+	for _, v := range computed {
+		if d.value != "" && slices.Contains(d.shown.names, v.name) {
+			a = a.And(v.of(d.value))
 		}
 	}
-	return f.count
+	if d.value != "" && d.shown.hist {
+		a = a.And(attach.Hist(d.value))
+	}
+	if d.value != "" && len(d.shown.percents) > 0 {
+		a = a.And(attach.Quantiles(d.value, d.shown.percents...))
+	}
+	for i, key := range d.by {
+		if slices.Contains(d.by[:i], key) {
+			return fmt.Errorf("--by names %s twice", key)
+		}
+	}
+	d.what = a.Bounds(d.shown.bounds...).By(d.by...).MaxGroups(d.maxGroups)
+	switch {
+	case d.given("max-groups") && len(d.by) == 0:
+		return errors.New("--max-groups has no effect without --by: there is one group")
+	case d.given("stack") && !d.byStack():
+		return errors.New("--stack says how stacks are read that --by stack groups by")
+	case d.replayed != nil && d.shown.rate && d.interval == 0:
+		return errors.New("--show rate of recordings needs --interval, which says of how long")
+	}
+	return d.order.check(d.shown.names, len(d.by) > 0)
 }
 
 // byStack reports whether groups are by stack.
-func (f *aggregateFlags) byStack() bool { return slices.Contains(f.by, "stack") }
+func (d *sums) byStack() bool { return slices.Contains(d.by, "stack") }
 
-// profiled reports whether a profile has all that is computed of groups.
-func (f *aggregateFlags) profiled() bool {
-	for _, argument := range []string{f.avg, f.min, f.max, f.hist, f.stddev, f.lhist} {
-		if argument != "" {
-			return false
-		}
-	}
-	return len(f.quantiles) == 0
+func (d *sums) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+	a, err := attach.OpenAggregate(ctx, probes, d.what, opts)
+	return a, func() error { return d.print(ctx, a, to) }, err
 }
 
-// adds reports whether events are to be added up, and not printed as pairs.
-func (f *aggregateFlags) adds() bool { return f.wanted() && !f.slower.given }
+// conclude reports the events that a sum lacks because of their argument. Recordings may have
+// lost others.
+func (d *sums) conclude(s tracer, stderr io.Writer) error {
+	if d.value == "" || d.start != "" || d.replayed != nil {
+		return nil
+	}
+	st, err := s.Stats()
+	if n := st.Lost - st.Full - st.Contended; err == nil && n > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d events lost: their %s could not be read, is not finite, or is beyond what can be added up\n", n, d.value)
+	}
+	return err
+}
 
-// aggregation returns what the kernel is to compute, nil to print events.
-func (f *aggregateFlags) aggregation() (*attach.Aggregation, error) {
-	if f.interval < 0 {
-		return nil, usageError{fmt.Errorf("interval %v is negative", f.interval)}
-	}
-	wanted := f.count
-	linear, err := f.linear()
-	if err != nil {
-		return nil, usageError{err}
-	}
-	a := attach.Count()
-	for _, v := range []struct {
-		argument string
-		of       func(string) attach.Aggregation
-	}{{f.sum, attach.Sum}, {f.avg, attach.Avg}, {f.min, attach.Min}, {f.max, attach.Max}, {f.stddev, attach.Stddev}, {f.hist, attach.Hist}, {linear, attach.Hist}} {
-		if v.argument == "" {
-			continue
+// computed are the values of one argument that a group may have, beside quantiles.
+var computed = []struct {
+	name string
+	of   func(argument string) attach.Aggregation
+}{
+	{"sum", attach.Sum}, {"avg", attach.Avg}, {"min", attach.Min}, {"max", attach.Max}, {"stddev", attach.Stddev},
+}
+
+// showFlags say which values groups have.
+type showFlags struct {
+	names     []string
+	quantiles []float64
+	hist      bool
+	steps     string
+}
+
+// values are what groups are shown with.
+type values struct {
+	names    []string // as in --show, without rate
+	percents []float64
+	hist     bool
+	bounds   []float64 // of the histogram; nil for powers of two
+	rate     bool
+}
+
+// values returns what is shown: what is named or, if nothing is, what the verb shows by itself.
+func (f *showFlags) values(own values) (v values, err error) {
+	v = own
+	if len(f.names) > 0 {
+		v = values{hist: f.hist}
+		if own.hist && len(own.names) == 0 { // it is the verb's purpose
+			v.hist = true
 		}
-		if f.value != "" && f.value != v.argument {
-			return nil, usageError{fmt.Errorf("--sum, --avg, --min, --max, --stddev, --hist and --lhist are of one argument at a time, not of %s and %s", f.value, v.argument)}
+		for _, name := range f.names {
+			if err := v.add(name); err != nil {
+				return v, err
+			}
 		}
-		a, f.value, wanted = a.And(v.of(v.argument)), v.argument, true
+	} else if len(f.quantiles) > 0 {
+		v = values{names: slices.DeleteFunc(slices.Clone(own.names), func(name string) bool { return percentOf(name) > 0 }), hist: own.hist}
 	}
-	if len(f.quantiles) > 0 && f.latency == "" {
-		if f.value == "" {
-			return nil, usageError{errors.New("--quantiles does not say of which argument: name it by --hist, --avg or another")}
+	for _, percent := range f.quantiles {
+		v.names = append(v.names, (&attach.Quantile{Percent: percent}).Name())
+	}
+	v.percents = nil
+	for _, name := range v.names {
+		if percent := percentOf(name); percent > 0 {
+			v.percents = append(v.percents, percent)
 		}
-		a = a.And(attach.Quantiles(f.value, f.quantiles...))
 	}
-	for i, key := range f.by {
-		if slices.Contains(f.by[:i], key) {
-			return nil, usageError{fmt.Errorf("--by names %s twice", key)}
-		}
-	}
-	a = a.Bounds(f.bounds...).By(f.by...).MaxGroups(f.maxGroups)
+	v.percents = append(v.percents, slices.DeleteFunc(slices.Clone(f.quantiles), func(p float64) bool { return p > 0 })...) // which are refused
+	v.hist = v.hist || f.hist || f.steps != ""
+	v.bounds, err = linear(f.steps)
+	return v, err
+}
+
+// add adds a value by its name.
+func (v *values) add(name string) error {
+	name = strings.TrimSpace(name)
 	switch {
-	case f.latency == "" && len(f.key) > 0:
-		return nil, usageError{errors.New("--key is for --latency; --by groups")}
-	case f.latency == "" && f.slower.given:
-		return nil, usageError{errors.New("--slower is for --latency: it prints each pair that took longer")}
-	case wanted || f.latency != "":
-		if err := f.checkOrder(); err != nil {
-			return nil, usageError{err}
+	case name == "count": // which all groups have
+	case name == "rate":
+		v.rate = true
+	case name == "hist":
+		v.hist = true
+	case slices.Contains(v.names, name):
+		return fmt.Errorf("--show names %s twice", name)
+	case percentOf(name) > 0:
+		v.names = append(v.names, name)
+	default:
+		for _, c := range computed {
+			if c.name == name {
+				v.names = append(v.names, name)
+				return nil
+			}
 		}
-		return &a, nil
-	case len(f.by) > 0 || f.interval > 0 || f.maxGroups > 0 || f.order != orderFlags{sort: "count"}:
-		return nil, usageError{errors.New("--by, --interval, --max-groups, --sort, --top and --rate are for --count, --sum, --avg, --min, --max, --stddev, --hist, --lhist and --latency")}
+		return fmt.Errorf("--show %s: want count, sum, avg, min, max, stddev, rate, hist, or a quantile such as p50 or p99.9", name)
 	}
-	return nil, nil
+	return nil
 }
 
-// linear sets the bounds that --lhist asks for, and returns its argument.
-func (f *aggregateFlags) linear() (argument string, err error) {
-	if f.lhist == "" {
-		return "", nil
+// percentOf returns the percentage of a quantile's name, as in p99.9; 0 of another name.
+func percentOf(name string) float64 {
+	number, ok := strings.CutPrefix(name, "p")
+	percent, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil {
+		return 0
 	}
-	if f.hist != "" {
-		return "", errors.New("--hist and --lhist exclude each other")
+	return percent
+}
+
+// linear returns the bounds of --steps, nil if it is empty.
+func linear(steps string) ([]float64, error) {
+	if steps == "" {
+		return nil, nil
 	}
-	parts := strings.Split(f.lhist, ",")
+	parts := strings.Split(steps, ",")
 	var numbers [3]float64
-	if len(parts) != 1+len(numbers) || parts[0] == "" {
-		return "", fmt.Errorf("--lhist %s: want ARG,LO,HI,STEP", f.lhist)
+	if len(parts) != len(numbers) {
+		return nil, fmt.Errorf("--steps %s: want LO,HI,STEP", steps)
 	}
-	for i, number := range parts[1:] {
-		if numbers[i], err = f.number(number); err != nil {
-			return "", fmt.Errorf("--lhist %s: %q is not a number", f.lhist, number)
+	for i, number := range parts {
+		var err error
+		if numbers[i], err = bound(number); err != nil {
+			return nil, fmt.Errorf("--steps %s: %q is not a number", steps, number)
 		}
 	}
-	f.bounds, err = attach.Linear(numbers[0], numbers[1], numbers[2])
-	return parts[0], err
+	bounds, err := attach.Linear(numbers[0], numbers[1], numbers[2])
+	if err != nil {
+		return nil, fmt.Errorf("--steps %s: %w", steps, err)
+	}
+	return bounds, nil
 }
 
-// number parses a bound, of durations in nanoseconds or with a unit.
-func (f *aggregateFlags) number(s string) (float64, error) {
+// bound parses a bound, of durations in nanoseconds or with a unit.
+func bound(s string) (float64, error) {
 	if d, err := time.ParseDuration(s); err == nil {
 		return float64(d), nil
 	}
@@ -162,14 +240,4 @@ type aggregate interface {
 	Read() ([]attach.Group, error)
 	Stop() error
 	Done() <-chan struct{}
-}
-
-// open attaches to the probes, or to those that --latency names.
-func (f *aggregateFlags) open(ctx context.Context, probes []string, what *attach.Aggregation, opts *attach.Options) (aggregate, error) {
-	if f.latency == "" {
-		return attach.OpenAggregate(ctx, probes, *what, opts)
-	}
-	return attach.OpenLatency(ctx, probes[0], probes[1], &attach.LatencyOptions{
-		Key: f.key, Bounds: f.bounds, Quantiles: f.quantiles, Stddev: f.stddev != "", By: f.by, MaxGroups: f.maxGroups,
-	}, opts)
 }

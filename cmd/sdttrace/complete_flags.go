@@ -18,12 +18,9 @@ import (
 
 // Keys that every probe has, and functions of keys.
 var (
-	groupKeys = []string{"pid", "tid", "cpu", "uid", "comm", "probe", "sql(", "cxx("}
+	groupKeys = []string{"pid", "tid", "cpu", "uid", "comm", "probe", "stack", "sql(", "cxx("}
 	pairKeys  = []string{"pid", "tid", "machine"}
 )
-
-// completing are the commands whose flags have values that shells complete, beside sdttrace itself.
-var completing = []string{"top", "replay", "serve"}
 
 // registerAll makes the values of flags known if a shell asks for them. Package cobra keeps what
 // is registered, and with it all that the command has, for as long as the process lives.
@@ -33,10 +30,29 @@ func registerAll(root *cobra.Command, args []string) {
 	}
 	registerCompletions(root)
 	for _, cmd := range root.Commands() {
-		if slices.Contains(completing, cmd.Name()) {
-			registerCompletions(cmd)
-		}
+		registerCompletions(cmd)
 	}
+}
+
+// completeWords completes the words of a verb: an argument in front of probes, or probes.
+func completeWords(v *verb, cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	_, words, _ := strings.Cut(v.use, " ")
+	switch {
+	case strings.HasPrefix(words, "EXPR") && len(args) == 0:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	case strings.HasPrefix(words, "ARG") && len(args) == 0:
+		var out []string
+		for _, name := range argumentsOf(cmd, []string{"*:*"}) {
+			if strings.HasPrefix(name, prefix) {
+				out = append(out, name)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+	if clicks, err := cmd.Flags().GetBool("allow-attach"); err == nil && clicks { // the page has the tree
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completeProbes(cmd, args, prefix)
 }
 
 // registerCompletions makes the values of a command's flags known to shells.
@@ -51,9 +67,9 @@ func registerCompletions(cmd *cobra.Command) {
 		probes, _ := completeProbes(cmd, args, last)
 		return probes
 	}
-	var names []string
-	for i := range formats {
-		names = append(names, formats[i].name)
+	names := lineFormats()
+	if cmd.Name() == profileVerb.name() {
+		names = profileFormats
 	}
 	ports := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"127.0.0.1:", "[::1]:", "localhost:"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -61,14 +77,16 @@ func registerCompletions(cmd *cobra.Command) {
 	all := map[string]complete{
 		"listen": ports,
 		"sort":   fixed(orders...), "format": fixed(names...), "link": fixed("auto", "multi", "perf"), "stack": fixed("dwarf"),
-		"latency": completeInList(probes),
-		"span":    completeInList(probes),
-		"by":      completeInList(argumentsBeside(groupKeys)),
-		"key":     completeInList(argumentsBeside(pairKeys)),
-		"fields":  completeInList(argumentsBeside(eventFields)),
-		"cgroup":  completeCgroup,
+		"show": completeInList(func(*cobra.Command, []string, string) []string {
+			return append(slices.Clone(orders), "rate", "p50", "p99")
+		}),
+		"span":   completeInList(probes),
+		"by":     completeInList(argumentsBeside(groupKeys)),
+		"key":    completeInList(argumentsBeside(pairKeys)),
+		"fields": completeInList(argumentsBeside(eventFields)),
+		"cgroup": completeCgroup,
 	}
-	for _, name := range []string{"sum", "avg", "min", "max", "stddev", "hist", "lhist", "weigh", "flow", "counter"} {
+	for _, name := range []string{"weigh", "flow", "counter"} {
 		all[name] = completeInList(argumentsBeside(nil))
 	}
 	for name, f := range all {
@@ -109,9 +127,6 @@ func argumentsBeside(keys []string) func(*cobra.Command, []string, string) []str
 
 // argumentsOf returns the names of the arguments that the probes on the command line have.
 func argumentsOf(cmd *cobra.Command, args []string) []string {
-	if flag := cmd.Flags().Lookup("latency"); flag != nil && flag.Changed {
-		args = append(slices.Clone(args), strings.Split(flag.Value.String(), ",")...)
-	}
 	spans, _ := cmd.Flags().GetStringArray("span") // "list" has no such flag
 	for _, text := range spans {
 		if s, err := parseSpan(text); err == nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// costLine is what --cost says.
+// costLine is what -v says of the cost.
 var costLine = regexp.MustCompile(`(?m)^sdttrace: cost: (\d+) ns per event in sdttrace's programs, (\S+) in (\d+) runs, [\d.]+ % of the traced processes' CPU time \(\S+\); the trap into the kernel before each run is not in it$`)
 
-// TestCost checks that --cost and -v say what the kernel measures, of all events that
+// TestCost checks that -v says what the kernel measures, of all events that
 // fired, and that --sample saves a good part of it: here about half.
 func TestCost(t *testing.T) {
 	needs.Root(t)
@@ -68,9 +68,9 @@ func TestCost(t *testing.T) {
 	}
 	whole, sampled, counted := math.MaxInt, math.MaxInt, math.MaxInt
 	for range 3 { // others slow them down
-		whole = min(whole, nanos("-v", "--cost"))
+		whole = min(whole, nanos("-v", "--force"))
 		sampled = min(sampled, nanos("-v", "--sample", "1000"))
-		counted = min(counted, nanos("-v", "--count"))
+		counted = min(counted, nanos("count", "-v"))
 	}
 	t.Logf("%d ns per event, %d ns of one in 1000, %d ns counted", whole, sampled, counted)
 	if 4*sampled > 3*whole {

@@ -25,8 +25,8 @@ func TestCutStack(t *testing.T) {
 		{[]string{"--stack=dwarf"}, `(?s)hit arg0=1\n\thit .*\n\truntime\.asmcgocall[^\n]*\n\t\[truncated: it goes on in memory that was not copied: another stack\]\n`},
 		{[]string{"--stack=dwarf", "--json"}, `"func":"runtime\.asmcgocall"[^{}]*\}\],"truncated":"it goes on in memory that was not copied: another stack"\}`},
 		{[]string{"--stack=2", "--json"}, `\}\],"truncated":"no more than 2 calls are read"\}`},
-		{[]string{"--stack=dwarf", "--count", "--by", "stack", "--json"}, `"by":\{"stack":\[.*\]\},"truncated":"it goes on in memory that was not copied: another stack","count":1\}`},
-		{[]string{"--stack=dwarf", "--folded", "-"}, `callback;\[truncated: it goes on in memory that was not copied: another stack\];runtime\.asmcgocall;.*;hit 1\n`},
+		{[]string{"count", "--stack=dwarf", "--by", "stack", "--json"}, `"by":\{"stack":\[.*\]\},"truncated":"it goes on in memory that was not copied: another stack","count":1\}`},
+		{[]string{"profile", "--stack=dwarf", "--format", "folded"}, `callback;\[truncated: it goes on in memory that was not copied: another stack\];runtime\.asmcgocall;.*;hit 1\n`},
 	} {
 		cmd := exec.Command(filepath.Join(dir, "sdttrace"), append(test.flags, prog+":callback:hit", "--", prog)...)
 		out, err := cmd.CombinedOutput()

@@ -6,15 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
-
-const fieldsUsage = "print only these parts of each event, in this order: time, comm, pid, tid, probe, args, or arguments by name, e.g. time,pid,query (default time,comm,pid,probe,args)"
 
 // Parts of events that are not arguments.
 const (
@@ -31,10 +27,6 @@ var eventFields = []string{fieldTime, fieldComm, fieldPID, fieldTID, fieldProbe,
 // fields are the parts of events that --fields names, in its order: those above, and paths of
 // arguments, as conditions have them. There are none without the flag.
 type fields []string
-
-func registerFields(flags *pflag.FlagSet, f *fields) {
-	flags.StringSliceVar((*[]string)(f), "fields", nil, fieldsUsage)
-}
 
 // checkNames returns an error for names that are empty or given twice. It removes blanks around
 // them.

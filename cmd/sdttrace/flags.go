@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,10 @@ func optionError(err error) error {
 
 // flagError returns the error of usage for a flag that cannot be parsed. It says which values
 // the flag takes, where package strconv or time would not.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		return usageError{elsewhere(cmd, unknown)}
+	}
 	var value *pflag.InvalidValueError
 	number := (*strconv.NumError)(nil)
 	if !errors.As(err, &value) || !errors.As(err, &number) && !strings.HasPrefix(value.Unwrap().Error(), "time: ") {
@@ -57,11 +61,11 @@ func flagError(_ *cobra.Command, err error) error {
 	return usageError{fmt.Errorf("%s %q: want %s", name, value.GetValue(), want)}
 }
 
-// checkGiven returns an error for flags that are wrong whatever is traced:
-// without a value, or without an effect beside others.
-func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
+// checkGiven returns an error for flags that are wrong whatever is traced: without a value, or
+// without an effect beside others. It finds the format.
+func (f *traceFlags) checkGiven() error {
 	var err error
-	flags.Visit(func(flag *pflag.Flag) {
+	f.flags.Visit(func(flag *pflag.Flag) {
 		if err == nil && saysNothing(flag) {
 			err = fmt.Errorf("--%s is empty", flag.Name)
 		}
@@ -69,69 +73,45 @@ func (f *traceFlags) checkGiven(flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	given := flags.Changed
-	if err := f.record.check(flags); err != nil {
-		return err
-	}
-	if err := f.fields.checkNames(); err != nil {
-		return err
-	}
 	// Zero is no bound: a flag that sets none is left out.
-	for _, name := range []string{"record-size", "limit", "duration", "interval", "max-groups", "top", "max-string", "buffer", "snapshot-every", "sample"} {
-		if flag := flags.Lookup(name); given(name) && strings.Trim(flag.Value.String(), "0sKMG") == "" {
+	for _, name := range []string{"size", "limit", "duration", "interval", "max-groups", "top", "max-string", "buffer", "every", "sample"} {
+		if flag := f.flags.Lookup(name); f.given(name) && strings.Trim(flag.Value.String(), "0sKMG") == "" {
 			return fmt.Errorf("--%s %s is not positive", name, flag.Value)
 		}
 	}
-	aggregates := f.aggregate.adds()
 	for _, c := range []struct {
 		wrong bool
 		why   string
 	}{
-		{given("json") && given("format") && f.format != "json", "--json and --format " + f.format + " exclude each other"},
-		{given("fields") && !f.printsEvents(), "--fields is for events that are printed one by one"},
-		{aggregates && given("limit"), "--limit counts events that are printed: with an aggregation use --duration"},
-		{aggregates && given("buffer"), "--buffer is for events that are printed: an aggregation has none"},
-		{aggregates && given("sample"), "--sample is for events that are printed: an aggregation counts all"},
-		{aggregates && given("stack") && !f.aggregate.byStack(), "--stack is for events that are printed: an aggregation has stacks by --by stack"},
-		{f.profile.wanted() && (given("snapshot-on") || given("json") || given("format") || given("top") || given("sort") || given("rate")), "--pprof and --folded take the place of all other output"},
-		{f.profile.wanted() && aggregates && !f.aggregate.byStack(), "--pprof and --folded have stacks: groups have them by --by stack"},
-		{f.profile.wanted() && aggregates && !f.aggregate.profiled(), "--pprof and --folded have the count, a sum and a latency of groups: use --count, --sum or --latency, without --quantiles"},
-		{given("weigh") && aggregates, "--weigh is for single events: groups have the sum of an argument by --sum"},
-		{f.timeline.wanted() && (f.aggregate.wanted() || f.profile.wanted() || given("snapshot-on") || given("json") || given("format")), "--perfetto takes the place of all other output"},
-		{len(f.timeline.spans) > 0 && given("sample"), "--sample is for single events: it would tear the pairs of --span apart"},
-		{f.page.wanted() && (f.aggregate.wanted() || f.profile.wanted() || f.timeline.wanted() || given("snapshot-on") || given("json") || given("format")), "--html takes the place of all other output"},
-		{f.profile.pprof == "-" && f.profile.folded == "-", "--pprof and --folded cannot both be written to stdout"},
-		{given("weigh") && !f.profile.wanted(), "--weigh is for --pprof and --folded"},
-		{aggregates && given("max-string"), "--max-string is for events that are printed: groups are told apart by the first 120 bytes of a text"},
-		{f.aggregate.slower.given && f.profile.wanted(), "--slower prints pairs: --pprof and --folded are for single events"},
-		{f.aggregate.slower.given && given("sample"), "--sample is for single events: it would tear the pairs of --slower apart"},
-		{f.aggregate.slower.given && given("snapshot-on"), "--snapshot-on is for events, and --slower prints pairs of them"},
-		{given("max-groups") && len(f.aggregate.by) == 0, "--max-groups has no effect without --by: there is one group"},
-		{f.replayed != nil && f.aggregate.order.rate && f.aggregate.interval == 0, "--rate of recordings needs --interval, which says of how long"},
-		{aggregates && given("snapshot-on"), "--snapshot-on is for events that are printed, not for an aggregation"},
-		{!given("snapshot-on") && (given("before") || given("after") || given("snapshot-every")), "--before, --after and --snapshot-every are for --snapshot-on"},
-		{f.snapshots.before < 0, fmt.Sprintf("--before %d is negative", f.snapshots.before)},
-		{f.snapshots.after < 0, fmt.Sprintf("--after %d is negative", f.snapshots.after)},
-		{f.snapshots.every < 0, fmt.Sprintf("--snapshot-every %v is negative", f.snapshots.every)},
-		{f.record.path == "-", "--record - is no file: what it writes is not for a pipe; ./- is a file of that name"},
-		{f.user && given("link"), "--link is how the kernel attaches: with --user it attaches to nothing"},
-		{f.user && given("force"), "--force is for sites that the kernel attaches to: with --user it attaches to none"},
-		{f.user && given("args"), "--args is for functions, which only the kernel traces, and not for --user"},
-		{f.user && given("str"), "--str is for probes without types, which only the kernel traces, and not for --user"},
-		{given("wait") && len(f.command) > 0, "--wait has no effect with a command, whose probes are always waited for"},
-		{(given("comm") || given("exe")) && len(f.command)+len(f.pids) > 0, "--comm and --exe are for processes that neither -p nor a command names"},
-		{given("rescan") && len(f.command) > 0, "--rescan has no effect with a command, which is always looked at"},
+		{f.json && f.given("format") && f.format != "json", "--json and --format " + f.format + " exclude each other"},
+		{f.user && f.given("link"), "--link is how the kernel attaches: with --user it attaches to nothing"},
+		{f.user && f.given("force"), "--force is for sites that the kernel attaches to: with --user it attaches to none"},
+		{f.user && f.given("args"), "--args is for functions, which only the kernel traces, and not for --user"},
+		{f.user && f.given("str"), "--str is for probes without types, which only the kernel traces, and not for --user"},
+		{f.given("wait") && len(f.command) > 0, "--wait has no effect with a command, whose probes are always waited for"},
+		{(f.given("comm") || f.given("exe")) && len(f.command)+len(f.pids) > 0, "--comm and --exe are for processes that neither -p nor a command names"},
+		{f.given("rescan") && len(f.command) > 0, "--rescan has no effect with a command, which is always looked at"},
 	} {
 		if c.wrong {
 			return errors.New(c.why)
 		}
 	}
-	return f.timeline.check(f.page.wanted() || f.serve.wanted())
-}
-
-// printsEvents reports whether events are printed one by one.
-func (f *traceFlags) printsEvents() bool {
-	return !f.aggregate.wanted() && !f.profile.wanted() && !f.timeline.wanted() && !f.page.wanted() && f.snapshots.on == ""
+	for _, name := range liveWords {
+		if len(f.from) > 0 && f.given(name) {
+			return fmt.Errorf("--%s is for live processes, and --from reads recordings", name)
+		}
+	}
+	if len(f.from) > 0 && len(f.command) > 0 {
+		return errors.New("--from reads recordings, and starts no command")
+	}
+	if f.json {
+		f.format = "json"
+	}
+	if len(f.formats) > 0 && !slices.Contains(f.formats, f.format) {
+		return fmt.Errorf("unknown format %q: want %s", f.format, strings.Join(f.formats, " or "))
+	}
+	f.output = formatOf(f.format)
+	return nil
 }
 
 // saysNothing reports whether a flag was set to an empty value.

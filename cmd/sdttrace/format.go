@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
 )
@@ -24,22 +21,28 @@ type format struct {
 	readable bool
 }
 
-// formats are the values of --format, the default first.
+// formats are the values of --format of verbs that print lines, the default first.
 var formats = []format{
 	{"text", appendEvent, fields.appendText, appendGroup, appendPair, appendSnapshot, true},
 	{"json", appendEventJSON, fields.appendJSON, appendGroupJSON, appendPairJSON, appendSnapshotJSON, false},
 }
 
-// formatOf returns the format of a name.
-func formatOf(name string) (*format, error) {
-	var names []string
+// lineFormats are their names.
+func lineFormats() (names []string) {
 	for i := range formats {
-		if formats[i].name == name {
-			return &formats[i], nil
-		}
 		names = append(names, formats[i].name)
 	}
-	return nil, fmt.Errorf("unknown format %q: want %s", name, strings.Join(names, " or "))
+	return names
+}
+
+// formatOf returns the format of a name, text if events are not written in it one by one.
+func formatOf(name string) *format {
+	for i := range formats {
+		if formats[i].name == name {
+			return &formats[i]
+		}
+	}
+	return &formats[0]
 }
 
 func appendEvent(dst []byte, ev *event.Event) []byte { return append(appendText(dst, ev), '\n') }

@@ -7,50 +7,34 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/go-usdt/usdt/attach"
 )
 
-// orderFlags say in which order groups are printed, how many, and with what.
+// orderFlags say in which order groups are printed, and how many.
 type orderFlags struct {
 	sort string
 	top  int
-	rate bool
 }
 
 // orders are the values of --sort, beside the names of quantiles.
 var orders = []string{"count", "key", "sum", "avg", "min", "max", "stddev"}
 
-func (f *orderFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.sort, "sort", "count", "order of the groups: count, key, or a value that is computed, such as sum, max or p99, the greatest first")
-	flags.IntVar(&f.top, "top", 0, "print only so many groups, the first ones, e.g. 10")
-	flags.BoolVar(&f.rate, "rate", false, "print how many events fired in a second, too, and with --sum how much that is")
+func (f *orderFlags) register(set wordSet) {
+	f.sort = orders[0]
+	set.add("sort", &f.sort)
+	set.add("top", &f.top)
 }
 
-// values returns what a group has, as --sort names it.
-func (f *aggregateFlags) values() []string {
-	values := []string{"count", "key"}
-	for _, v := range []struct{ name, of string }{{"sum", f.sum}, {"avg", f.avg}, {"min", f.min}, {"max", f.max}, {"stddev", f.stddev}} {
-		if v.of != "" || f.latency != "" && v.name != "stddev" {
-			values = append(values, v.name)
-		}
-	}
-	for _, percent := range f.quantiles {
-		values = append(values, (&attach.Quantile{Percent: percent}).Name())
-	}
-	return values
-}
-
-// checkOrder returns an error of usage.
-func (f *aggregateFlags) checkOrder() error {
-	values := f.values()
+// check returns an error of usage. The names are those of the values that groups have, beside
+// their count and key.
+func (f *orderFlags) check(names []string, grouped bool) error {
+	values := append([]string{"count", "key"}, names...)
 	switch {
-	case f.order.top < 0:
-		return fmt.Errorf("--top %d is negative", f.order.top)
-	case !slices.Contains(values, f.order.sort):
-		return fmt.Errorf("--sort %s: the groups have %s", f.order.sort, strings.Join(values, ", "))
-	case len(f.by) == 0 && (f.order.top > 0 || f.order.sort != "count"):
+	case f.top < 0:
+		return fmt.Errorf("--top %d is negative", f.top)
+	case !slices.Contains(values, f.sort):
+		return fmt.Errorf("--sort %s: the groups have %s", f.sort, strings.Join(values, ", "))
+	case !grouped && (f.top > 0 || f.sort != "count"):
 		return errors.New("--top and --sort have no effect without --by: there is one group")
 	}
 	return nil

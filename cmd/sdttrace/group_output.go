@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
+	"slices"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -12,19 +12,18 @@ import (
 
 // groupOutput prints the groups of an aggregate.
 type groupOutput struct {
-	flags    *aggregateFlags
-	format   *format
-	meanings *meanings
-	out      *bufio.Writer
-	screen   *screen // nil unless groups are drawn in place
-	idle     idleGroups
-	read     time.Time // when groups were last read
-	line     []byte
+	*sums
+	out    *bufio.Writer
+	screen *screen // nil unless groups are drawn in place
+	idle   idleGroups
+	read   time.Time // when groups were last read
+	line   []byte
 }
 
 // print writes groups, each interval and at the end.
-func (f *aggregateFlags) print(ctx context.Context, a aggregate, output *format, m *meanings, on *screen, stdout io.Writer) error {
-	o := &groupOutput{flags: f, format: output, meanings: m, out: bufio.NewWriter(stdout), screen: on, read: time.Now()}
+func (f *sums) print(ctx context.Context, a aggregate, to *showing) error {
+	on := to.screen
+	o := &groupOutput{sums: f, out: bufio.NewWriter(to.stdout), screen: on, read: time.Now()}
 	var tick <-chan time.Time
 	if f.interval > 0 && a.Via() != attach.ViaRecording {
 		t := time.NewTicker(f.interval)
@@ -66,7 +65,7 @@ func (o *groupOutput) write(a aggregate, whole bool) error {
 	took := now.Sub(o.read)
 	o.read = now
 	if a.Via() == attach.ViaRecording {
-		took = o.flags.interval
+		took = o.interval
 	}
 	plan := a.Plan()
 	for first := true; first || len(groups) > 0; first = false {
@@ -81,7 +80,7 @@ func (o *groupOutput) write(a aggregate, whole bool) error {
 		if n == 0 && a.Via() == attach.ViaRecording {
 			break
 		}
-		if err := o.interval(groups[:n:n], at, took, whole, plan); err != nil {
+		if err := o.writeInterval(groups[:n:n], at, took, whole, plan); err != nil {
 			return err
 		}
 		groups = groups[n:]
@@ -89,20 +88,20 @@ func (o *groupOutput) write(a aggregate, whole bool) error {
 	return o.out.Flush()
 }
 
-// interval writes the groups of an interval that ends at a time.
-func (o *groupOutput) interval(groups []attach.Group, at time.Time, took time.Duration, whole bool, plan attach.Plan) error {
-	f := o.flags
+// writeInterval writes the groups of an interval that ends at a time.
+func (o *groupOutput) writeInterval(groups []attach.Group, at time.Time, took time.Duration, whole bool, plan attach.Plan) error {
+	f := o.sums
 	if f.interval > 0 && whole {
 		groups = o.idle.fill(groups, len(f.by) > 0)
 	}
 	f.order.arrange(groups)
 	some, others, events := f.order.first(groups)
 	line := groupLine{at: at}
-	if f.order.rate {
+	if f.shown.rate {
 		line.seconds = took.Seconds()
 	}
-	if o.format.readable {
-		line.unit = f.unit(o.meanings, plan)
+	if o.sums.output.readable {
+		line.unit = f.unit(plan)
 		if len(f.by) > 0 {
 			o.meanings.groups(some, plan)
 		}
@@ -113,7 +112,8 @@ func (o *groupOutput) interval(groups []attach.Group, at time.Time, took time.Du
 	text := o.line[:0]
 	for i := range some {
 		line.Group = &some[i]
-		text = o.format.group(text, &line)
+		f.shown.hide(line.Group)
+		text = o.sums.output.group(text, &line)
 		if o.screen == nil {
 			if _, err := o.out.Write(text); err != nil {
 				return err
@@ -121,7 +121,7 @@ func (o *groupOutput) interval(groups []attach.Group, at time.Time, took time.Du
 			text = text[:0]
 		}
 	}
-	if others > 0 && o.format.readable {
+	if others > 0 && o.sums.output.readable {
 		if !line.at.IsZero() {
 			text = append(line.at.AppendFormat(text, "15:04:05.000000"), ' ')
 		}
@@ -145,8 +145,9 @@ func title(groups []attach.Group, at time.Time, took time.Duration) string {
 }
 
 // unit returns the unit of the value.
-func (f *aggregateFlags) unit(m *meanings, plan attach.Plan) unit {
-	if f.latency != "" {
+func (f *sums) unit(plan attach.Plan) unit {
+	m := &f.meanings
+	if f.start != "" {
 		return "ns"
 	}
 	if m.table == nil || f.value == "" {
@@ -156,4 +157,19 @@ func (f *aggregateFlags) unit(m *meanings, plan attach.Plan) unit {
 		return unit(param.Unit)
 	}
 	return ""
+}
+
+// hide removes from a group what is not shown: the time of pairs is always added up.
+func (v *values) hide(g *attach.Group) {
+	for _, c := range []struct {
+		name  string
+		value *any
+	}{{"sum", &g.Sum}, {"avg", &g.Avg}, {"min", &g.Min}, {"max", &g.Max}} {
+		if !slices.Contains(v.names, c.name) {
+			*c.value = nil
+		}
+	}
+	if !v.hist {
+		g.Hist = nil
+	}
 }

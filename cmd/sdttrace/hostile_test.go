@@ -34,13 +34,18 @@ const (
 // replays are the verbs of recordings, dumps the formats of objects. FILE is written by them.
 var (
 	replays = []string{
-		"", "--json", "--fields a", "--html FILE", "--perfetto FILE", "--perfetto FILE --span p:n,p:n", "--count", "--count --by comm", "--count --by a",
-		"--sum a", "--hist a --json", "--avg a.b --by pid --interval 1ms", "--latency p:n,p:n", "--span p:n,p:n", "--slower 1ns", "--where arg0>0 --json",
-		"--stack", "--stack --json", "--stack --folded FILE", "--stack --pprof FILE", "--stack --html FILE", "--count --by stack", "--max-string 8", "--limit 3",
-		"--snapshot a --json", "--snapshot-on p:n --json", "--where comm=='x'", "--count --by a.b,a[0] --interval 1s",
+		"", "--json", "--fields a", "page -o FILE", "timeline -o FILE", "timeline -o FILE --span p:n,p:n", "count",
+		"count --by comm", "count --by a", "stats a --show sum", "hist a --json", "stats a.b --show avg --by pid --interval 1ms", "latency p:n p:n", "profile --span p:n,p:n",
+		"latency p:n p:n --slower 1ns", "--where arg0>0 --json", "--stack", "--stack --json", "profile --format folded -o FILE", "profile -o FILE", "page --stack -o FILE",
+		"count --by stack", "--max-string 8", "--limit 3", "stats a --hist --show p50,p99.9", "snapshot p:n --json", "--where comm=='x'", "count --by a.b,a[0] --interval 1s",
 	}
 	dumps = []string{"", "--json", "--format markdown", "--format bpftrace", "--format c", "--format uprobe_events", "--check", "--symbols", "--disasm"}
 )
+
+// replaying returns the arguments of a verb that reads a recording, and writes to out.
+func replaying(verb int, path, out string) []string {
+	return append(strings.Fields(strings.Replace(replays[verb%len(replays)], "FILE", out, 1)), "-q", "--from", path)
+}
 
 // hostile makes files of bytes.
 type hostile struct {
@@ -228,7 +233,7 @@ func FuzzVerbs(f *testing.F) {
 		if kind%4 == 2 {
 			args = append([]string{path}, strings.Fields(dumps[int(verb)%len(dumps)])...)
 		} else {
-			args = append([]string{"replay", path, "-q"}, strings.Fields(strings.Replace(replays[int(verb)%len(replays)], "FILE", out, 1))...)
+			args = replaying(int(verb), path, out)
 		}
 		if err := os.WriteFile(path, file, 0o600); err != nil {
 			t.Fatal(err)

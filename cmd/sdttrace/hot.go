@@ -53,7 +53,7 @@ func (f *traceFlags) warnHot(ctx context.Context, probes []string, opts *attach.
 	for i := range groups {
 		if rate := float64(groups[i].Count) / took.Seconds(); rate > hotRate {
 			advice := "most of that is the trap into the kernel, which only a short --duration, such as 100ms, bounds"
-			if !f.aggregate.wanted() {
+			if f.flags.Lookup("sample") != nil {
 				advice = fmt.Sprintf("--sample %d records one in so many, which saves the recording but not the trap into the kernel; a short --duration, such as 100ms, bounds both", sampleFor(rate))
 			}
 			fmt.Fprintf(stderr, "sdttrace: %v is called %s times a second, and each call costs its program a microsecond or more: %s\n",

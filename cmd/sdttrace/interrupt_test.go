@@ -50,8 +50,8 @@ func TestInterruptedBefore(t *testing.T) {
 	}{
 		{syscall.SIGINT, []string{"-p", pid, "x:y"}, "sdttrace: interrupted before anything was attached\n"},
 		{syscall.SIGINT, []string{"--wait", "--duration", "1h", "x:y"}, "sdttrace: interrupted before anything was attached\n"},
-		{syscall.SIGTERM, []string{"--count", "-p", pid, "x:y"}, "sdttrace: interrupted by SIGTERM before anything was attached\n"},
-		{syscall.SIGHUP, []string{"--latency", "x:y,x:z", "-p", pid}, "sdttrace: interrupted by SIGHUP before anything was attached\n"},
+		{syscall.SIGTERM, []string{"count", "-p", pid, "x:y"}, "sdttrace: interrupted by SIGTERM before anything was attached\n"},
+		{syscall.SIGHUP, []string{"latency", "x:y", "x:z", "-p", pid}, "sdttrace: interrupted by SIGHUP before anything was attached\n"},
 		{syscall.SIGINT, []string{"list", "x:y"}, "sdttrace: interrupted\n"},
 		{syscall.SIGINT, []string{"list", "-p", pid, "uprobe:*:main.main"}, "sdttrace: interrupted\n"},
 	} {
@@ -72,7 +72,7 @@ func TestInterruptedAttaching(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
 	traced := fmt.Sprint(startTraced(t, dir, "attaching").PID())
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		cmd := exec.Command(filepath.Join(dir, "sdttrace"), "--count", "-p", traced, "uprobe:*:*")
+		cmd := exec.Command(filepath.Join(dir, "sdttrace"), "count", "-p", traced, "uprobe:*:*")
 		p := tracee.StartVictim(t, cmd)
 		for deadline := time.Now().Add(time.Minute); !holdsProcess(p.PID()); {
 			if time.Now().After(deadline) {

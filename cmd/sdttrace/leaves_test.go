@@ -24,7 +24,7 @@ func TestNothingStays(t *testing.T) {
 	}
 	objects := func(runs int) uint64 {
 		for i := range runs {
-			args := append([]string{"replay", path, "-q"}, strings.Fields(strings.Replace(replays[i%len(replays)], "FILE", out, 1))...)
+			args := replaying(i, path, out)
 			run(t.Context(), args, io.Discard, io.Discard)
 			sdtdump.Run(append([]string{elf}, strings.Fields(dumps[i%len(dumps)])...), io.Discard, io.Discard)
 		}

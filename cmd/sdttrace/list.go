@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -24,118 +25,120 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-func newListCommand(stdout, stderr io.Writer) *cobra.Command {
-	var pids []int
-	var asJSON, verbose bool
-	var interval time.Duration
-	var providers []string
-	cmd := &cobra.Command{
-		Use:   "list [flags] [PROBE...]",
-		Short: "List the probes of processes and who watches them",
-		Long: `list prints the probes that are mapped in processes, with the number of tracers
-where a semaphore says that there are some, the state of the site, and who watches
-it. A site is clean, int3 (traced through a breakpoint) or call (traced through a
-call, which is faster). Watchers are the processes that hold BPF links or perf events, and
-"tracefs" for an event that is enabled in uprobe_events, whose name follows in
-parentheses; "shared-memory" stands for a tracer without privileges, "recorder" for
-the flight recorder of the process, which is not counted. "?" marks a process that
-has perf events and may be the one that uses such an event. Seeing watchers takes
-root, except for the last two.
+var listVerb = verb{
+	use:   "list [PROBE...]",
+	short: "List the probes of processes, and who watches them",
+	about: `list prints the probes that processes have mapped, how many tracers watch each, where a
+semaphore counts them, the state of the site (clean; int3, a breakpoint; call, faster), and
+who watches: the processes that hold BPF links or perf events, "tracefs" for uprobe_events,
+"shared-memory" for a tracer without privileges, "recorder" for a flight recorder. "?" marks
+a process that may be the one. Seeing watchers takes root, except for the last two.
 
-"declared" is a probe that its Go program has declared and not loaded; start it with
-USDT_LOAD=1 if it does not call provider.LoadAll.
+"declared" is a probe that its Go program has not loaded: start it with USDT_LOAD=1. "!"
+marks a site to which sdttrace does not attach; -v and --json say why. -v shows arguments.
 
-An "!" behind the state marks a site to which sdttrace does not attach, since the kernel
-cannot or would harm the program; -v and --json say why.
-
-With -v, list shows the arguments of each probe, with names and types as the object
-has them or as they are known of its program, or as the note has them.
-
-With --interval, list prints the list again and again until Ctrl-C ends it: on a
-terminal in place, as many lines as it has, and in JSON each probe with the time. It
-goes on when no probe matches any more.
-
-For uprobe:PATH:FUNC and the like, list prints the functions or instructions that
-sdttrace would attach to, with their addresses in the file, or why it would not.`,
-		Example: `  sdttrace list               every probe of the machine
+For uprobe:PATH:FUNC list prints the functions or instructions that sdttrace would attach
+to, with their addresses in the file, or why it would not. --interval prints the list again
+and again, on a terminal in place.`,
+	examples: `  sdttrace list               every probe of the machine
   sdttrace list -p 4711 'myapp:*'
   sdttrace list --interval 2s 'postgresql:*'   who comes and goes
-  sdttrace list -v 'postgresql:query__*'   with their arguments
+  sdttrace list -v 'postgresql:query__*'       with their arguments
   sdttrace list 'uprobe:/usr/lib/*/libssl.so*:SSL_*'   functions`,
-		ValidArgsFunction: completeProbes,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			defer interruptsOf(cmd.Context()).prepare(stderr)()
-			l := lister{silent: silences{}}
-			if cmd.Flags().Changed("pid") && len(pids) == 0 {
-				return usageError{errors.New("--pid is empty")}
-			}
-			for _, pid := range pids {
-				if pid <= 0 {
-					return usageError{fmt.Errorf("process id %d is not positive", pid)}
-				}
-			}
-			functions := 0
-			for _, a := range args {
-				sel, err := selector.Parse(a)
-				if err != nil {
-					return usageError{err}
-				}
-				if sel.Kind != selector.USDT {
-					functions++
-				}
-				l.selectors = append(l.selectors, sel)
-			}
-			switch {
-			case cmd.Flags().Changed("interval") && interval <= 0:
-				return usageError{fmt.Errorf("--interval %v is not positive", interval)}
-			case functions > 0 && interval > 0:
-				return usageError{errors.New("--interval is for probes, whose watchers come and go, and not for functions")}
-			}
-			switch functions {
-			case 0:
-			case len(args):
-				return interruptionOf(cmd.Context(), listFunctions(cmd.Context(), args, pids, asJSON, stdout))
-			default:
-				return usageError{errors.New("list shows probes or functions, not both: list them by two commands")}
-			}
-			if verbose {
-				var err error
-				if l.prototypes, err = loadPrototypes(providers); err != nil {
-					return err
-				}
-				l.verbose = true
-			} else if len(providers) > 0 {
-				return usageError{errors.New("--providers names arguments, which list shows with -v")}
-			}
-			if interval > 0 {
-				again := &listing{interval: interval, json: asJSON, read: func(stderr io.Writer) (*lister, error) {
-					now := l
-					err := now.readWatched(cmd.Context(), pids, stderr)
-					if errors.Is(err, errNoneMatches) {
-						err = nil
-					}
-					now.markRefused(cmd.Context(), pids)
-					return &now, err
-				}}
-				return again.print(cmd.Context(), stdout, stderr)
-			}
-			if err := l.readWatched(cmd.Context(), pids, stderr); err != nil {
-				return err
-			}
-			l.markRefused(cmd.Context(), pids)
-			l.remarkShared(printable.Writer(stderr))
-			if asJSON {
-				return outputError(l.json(stdout))
-			}
-			return outputError(l.text(stdout))
-		},
+	does: func(f *traceFlags) deed { return &listing{traceFlags: f} },
+}
+
+// listing lists probes and functions.
+type listing struct {
+	defaults
+	*traceFlags
+	interval time.Duration
+}
+
+func (d *listing) words(set wordSet) {
+	set.add("interval", &d.interval)
+	set.add("pid", &d.pids)
+	d.said(set, lineFormats())
+	set.add("providers", &d.providers)
+}
+
+func (d *listing) open(context.Context, []string, *attach.Options, *showing) (session, func() error, error) {
+	return nil, nil, errors.ErrUnsupported // it traces nothing
+}
+
+func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Writer) (err error) {
+	defer interruptsOf(ctx).prepare(stderr)()
+	l := lister{silent: silences{}}
+	functions := 0
+	for _, a := range probes {
+		sel, err := selector.Parse(a)
+		if err != nil {
+			return usageError{err}
+		}
+		if sel.Kind != selector.USDT {
+			functions++
+		}
+		l.selectors = append(l.selectors, sel)
 	}
-	cmd.Flags().IntSliceVarP(&pids, "pid", "p", nil, "these processes only")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the arguments of each probe")
-	cmd.Flags().StringSliceVar(&providers, "providers", nil, "with -v: "+providersUsage)
-	cmd.Flags().DurationVar(&interval, "interval", 0, "print the list again and again, e.g. 2s")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	return cmd
+	for _, pid := range d.pids {
+		if pid <= 0 {
+			return usageError{fmt.Errorf("process id %d is not positive", pid)}
+		}
+	}
+	switch {
+	case len(d.command) > 0:
+		return usageError{errors.New("list starts no command: it shows what runs")}
+	case d.interval < 0:
+		return usageError{fmt.Errorf("--interval %v is not positive", d.interval)}
+	case functions > 0 && d.interval > 0:
+		return usageError{errors.New("--interval is for probes, whose watchers come and go, and not for functions")}
+	case functions > 0 && functions < len(probes):
+		return usageError{errors.New("list shows probes or functions, not both: list them by two commands")}
+	case len(d.providers) > 0 && !d.verbose:
+		return usageError{errors.New("--providers names arguments, which list shows with -v")}
+	}
+	if err := d.checkOutput(ctx, stderr); err != nil {
+		return err
+	}
+	if d.verbose {
+		if l.prototypes, err = loadPrototypes(d.providers); err != nil {
+			return err
+		}
+		l.verbose = true
+	}
+	if d.out != "" {
+		file, err := d.outputs.create(d.out, stdout)
+		if err != nil {
+			return err
+		}
+		defer func() { err = cmp.Or(err, file.Close()) }()
+		stdout = file
+	}
+	asJSON := d.format == "json"
+	switch {
+	case functions > 0:
+		return interruptionOf(ctx, listFunctions(ctx, probes, d.pids, asJSON, stdout))
+	case d.interval > 0:
+		again := &relisting{interval: d.interval, json: asJSON, read: func(stderr io.Writer) (*lister, error) {
+			now := l
+			err := now.readWatched(ctx, d.pids, stderr)
+			if errors.Is(err, errNoneMatches) {
+				err = nil
+			}
+			now.markRefused(ctx, d.pids)
+			return &now, err
+		}}
+		return again.print(ctx, stdout, stderr)
+	}
+	if err := l.readWatched(ctx, d.pids, stderr); err != nil {
+		return err
+	}
+	l.markRefused(ctx, d.pids)
+	l.remarkShared(printable.Writer(stderr))
+	if asJSON {
+		return outputError(l.json(stdout))
+	}
+	return outputError(l.text(stdout))
 }
 
 // liveProbe is a line of the list.

@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
-// listing is a list that is made again and again.
-type listing struct {
+// relisting is a list that is made again and again.
+type relisting struct {
 	interval time.Duration
 	json     bool
 	// read returns the probes of now. What it says goes to stderr.
@@ -19,7 +19,7 @@ type listing struct {
 }
 
 // print prints the list each interval until ctx is done: on a terminal in place.
-func (l *listing) print(ctx context.Context, stdout, stderr io.Writer) error {
+func (l *relisting) print(ctx context.Context, stdout, stderr io.Writer) error {
 	var on *screen
 	if !l.json {
 		on = newScreen(stdout)
@@ -72,7 +72,7 @@ func writeLines(w io.Writer, messages []byte) error {
 }
 
 // write writes a list: in JSON with its time, as text below a line that has it.
-func (l *listing) write(found *lister, on *screen, stdout io.Writer) error {
+func (l *relisting) write(found *lister, on *screen, stdout io.Writer) error {
 	now := time.Now()
 	var text bytes.Buffer
 	if l.json {

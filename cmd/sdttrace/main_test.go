@@ -157,7 +157,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("no match for %s in 30 s: %s%s", args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 }
 
-// damage is "damage FILE COPY": it copies a file of --record and changes a byte of the last
+// damage is "damage FILE COPY": it copies a file of sdttrace record and changes a byte of the last
 // records.
 func damage(ts *testscript.TestScript, _ bool, args []string) {
 	data, err := os.ReadFile(ts.MkAbs(args[0]))

@@ -17,9 +17,9 @@ type outputs struct {
 	pipes map[string]*os.File // opened before attaching, by their paths
 }
 
-// create creates a file; "-" is stdout, which stays open.
+// create creates a file; "-" and none is stdout, which stays open.
 func (o *outputs) create(path string, stdout io.Writer) (io.WriteCloser, error) {
-	if path == "-" {
+	if path == "-" || path == "" {
 		return unclosed{stdout}, nil
 	}
 	if pipe := o.pipes[path]; pipe != nil {
@@ -59,25 +59,20 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// checkOutputs returns an error if a file could not be created at the end, or after attaching.
-// It waits for the readers of pipes.
-func (f *traceFlags) checkOutputs(ctx context.Context, stderr io.Writer) error {
-	for _, o := range []struct{ flag, path string }{
-		{"pprof", f.profile.pprof}, {"folded", f.profile.folded}, {"perfetto", f.timeline.path}, {"html", f.page.path},
-		{"record", f.record.path},
-	} {
-		if o.path == "" || o.path == "-" {
-			continue
-		}
-		var err error
-		if info, missing := os.Stat(o.path); missing == nil && info.Mode().Type() == os.ModeNamedPipe {
-			err = f.outputs.openPipe(ctx, o.path, stderr)
-		} else if o.flag != "record" { // which is opened before anything is attached
-			err = checkOutput(o.path)
-		}
-		if err != nil {
-			return fmt.Errorf("--%s: %w", o.flag, err)
-		}
+// checkOutput returns an error if the file could not be created at the end, or after attaching.
+// It waits for the reader of a pipe.
+func (f *traceFlags) checkOutput(ctx context.Context, stderr io.Writer) error {
+	if f.out == "" || f.out == "-" {
+		return nil
+	}
+	var err error
+	if info, missing := os.Stat(f.out); missing == nil && info.Mode().Type() == os.ModeNamedPipe {
+		err = f.outputs.openPipe(ctx, f.out, stderr)
+	} else {
+		err = checkOutput(f.out)
+	}
+	if err != nil {
+		return fmt.Errorf("-o: %w", err)
 	}
 	return nil
 }

@@ -4,35 +4,52 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"strings"
-
-	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
 	"github.com/go-usdt/usdt/internal/version"
 )
 
-// pageFlags are the flags that write what was traced as a page.
-type pageFlags struct{ path string }
-
-func (f *pageFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "html", "", "instead of printing events, write a page for browsers to this file: rates, latencies of --span, histograms, stacks, and a table of events")
+var pageVerb = verb{
+	use:   "page [PROBE...]",
+	short: "Write a page for browsers: rates, latencies, histograms, stacks, events",
+	about: `page writes a page when sdttrace ends, one file that needs no network: how often probes
+fired over time, histograms of arguments that are numbers, with --span how long pairs of
+probes took and the slowest of them, with --stack a flame graph, and a table of the events,
+to sort and filter. "?" in the page lists its keys. sdttrace serve shows the same live.`,
+	examples: `  sdttrace page -o page.html --duration 5s 'myapp:*'
+  sdttrace page -o page.html --stack --duration 10s -p 4711 'myapp:*'
+  sdttrace page -o page.html --span myapp:request_start,myapp:request_done:id
+  sdttrace page -o test.html 'myapp:*' -- ./myapp --selftest
+  sdttrace page -o crash.html --from /var/crash/myapp-4711-1795361234567.usdt`,
+	does: func(f *traceFlags) deed { return &paging{spanning{traceFlags: f}} },
 }
 
-func (f *pageFlags) wanted() bool { return f.path != "" }
+// paging writes what was traced as a page.
+type paging struct{ spanning }
 
-// printPage adds up events and pairs until there are enough or no more, and writes the page.
-func (f *traceFlags) printPage(t *timeline, cancel context.CancelFunc, stdout io.Writer) (err error) {
-	out, err := f.outputs.create(f.page.path, stdout)
+func (d *paging) words(set wordSet) {
+	d.spanning.words(set)
+	d.recordings(set)
+	d.said(set, nil)
+}
+
+func (d *paging) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+	t, err := d.watch(ctx, probes, opts)
+	return t, func() error { return d.write(t, to) }, err
+}
+
+// write adds up events and pairs until there are enough or no more, and writes the page.
+func (f *paging) write(t *timeline, to *showing) (err error) {
+	out, err := f.outputs.create(f.out, to.stdout)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, out.Close()) }()
 	p := page.New(appendValue)
-	first := f.addPage(p, t, cancel)
+	first := f.addPage(p, t, to.cancel)
 	summary, err := t.summary()
 	if err != nil {
 		return errors.Join(first, err)

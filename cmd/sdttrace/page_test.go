@@ -13,7 +13,7 @@ import (
 
 var pageData = regexp.MustCompile(`<script type="application/gzip;base64"[^>]*>([^<]*)</script>`)
 
-// unpack is "unpack PAGE FILE": it writes what a page of --html holds to the file.
+// unpack is "unpack PAGE FILE": it writes what a page holds to the file.
 func unpack(ts *testscript.TestScript, _ bool, args []string) {
 	page, err := os.ReadFile(ts.MkAbs(args[0]))
 	ts.Check(err)

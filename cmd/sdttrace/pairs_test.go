@@ -65,7 +65,7 @@ func (p *pairing) rough(d int64) int64 {
 // returns the lines that sdttrace printed and the truth.
 func (p *pairing) trace(rounds int, flags ...string) (lines []string, said string, all []truth) {
 	p.t.Helper()
-	return p.run(rounds, append([]string{"--latency", p.provider + ":open," + p.provider + ":shut", "--json"}, flags...)...)
+	return p.run(rounds, append([]string{"latency", p.provider + ":open", p.provider + ":shut", "--json"}, flags...)...)
 }
 
 // run is like trace, with these arguments beside those that name the program.
@@ -84,7 +84,7 @@ func (p *pairing) run(rounds int, args ...string) (lines []string, said string, 
 	switch {
 	case p.crash != "":
 		fire()
-		args = append([]string{"replay", p.crash}, args...)
+		args = append(args, "--from", p.crash)
 	case p.user:
 		args = append(args, "--user", "-p", fmt.Sprint(p.program.PID()))
 	default:

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,57 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
+var printVerb = verb{
+	use:   "print PROBE...",
+	short: "Print each event, with its arguments",
+	about: `print prints a line for each event of the probes: when, in which thread, which probe,
+and its arguments by name. It is what sdttrace does without a verb.`,
+	examples: `  sdttrace -p 4711 'myapp:request_*'                the probes of a process
+  sdttrace --where 'status >= 500 && path ~ "/api/*"' myapp:request_done
+  sdttrace --fields time,tid,query postgresql:query__start   these parts only
+  sdttrace --wait 'myapp:*'                         a service that starts later
+  sdttrace --stack --limit 5 python:gc__start       with the calls that led there
+  sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions
+  sdttrace 'python:*' -- python3 script.py          a command, from start to end
+  sdttrace --json --from /var/crash 'myapp:*'       what recordings have kept`,
+	does: func(f *traceFlags) deed { return &printing{traceFlags: f} },
+}
+
+// printing prints events.
+type printing struct {
+	defaults
+	*traceFlags
+	fields fields
+}
+
+func (d *printing) words(set wordSet) {
+	set.add("fields", (*[]string)(&d.fields))
+	d.target(set)
+	d.single(set)
+	d.recordings(set)
+	d.said(set, lineFormats())
+	d.arguments(set)
+}
+
+func (d *printing) check([]string) error { return d.fields.checkNames() }
+
+func (d *printing) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+	opts.Omit = d.fields.omit(d.stack.calls > 0)
+	s, err := attach.Open(ctx, probes, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(d.fields) == 0 {
+		return s, func() error { return d.print(s, to.stdout) }, nil
+	}
+	if err := d.fields.check(s); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, func() error { return d.printFields(s, to.stdout) }, nil
+}
+
 // print writes events until there are enough or no more.
-func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
+func (f *printing) print(s *attach.Session, stdout io.Writer) error {
 	out := bufio.NewWriterSize(stdout, 64<<10)
 	var line []byte
 	n := uint64(0)
@@ -37,7 +87,7 @@ func (f *traceFlags) print(s *attach.Session, stdout io.Writer) error {
 }
 
 // printFields writes parts of events until there are enough lines or no more events.
-func (f *traceFlags) printFields(s *attach.Session, stdout io.Writer) error {
+func (f *printing) printFields(s *attach.Session, stdout io.Writer) error {
 	out := bufio.NewWriterSize(stdout, 64<<10)
 	var line []byte
 	var p picked

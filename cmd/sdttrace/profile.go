@@ -8,106 +8,180 @@ import (
 	"io"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/profile"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// profileFlags are the flags that add events up by stack, and write a profile.
-type profileFlags struct {
-	pprof, folded string
-	weight        string
-	heap          bool // a profile of memory
+var profileVerb = verb{
+	use:   "profile PROBE...",
+	short: "Where events come from: a profile of stacks, for pprof and flame graphs",
+	about: `profile adds events up by the calls that led to them and writes a profile when it ends:
+how many came from where or, with --weigh, the sum of an argument. Text arguments are tags
+in pprof. With --by the kernel adds up, by stack and the other keys, and sends no events.
+--span adds up the time from one probe to another. The probes otel_memory:* of allocators
+give a profile of memory, as Go's heap profiles are.`,
+	examples: `  sdttrace profile -o calls.pb.gz --duration 10s 'myapp:*'   then: go tool pprof -http=: calls.pb.gz
+  sdttrace profile --format folded -o calls.txt 'myapp:*'    for scripts that draw flame graphs
+  sdttrace profile -o bytes.pb.gz --weigh bytes myapp:alloc
+  sdttrace profile -o hot.pb.gz --by stack --stack=dwarf uprobe:./srv:handle   often: in the kernel
+  sdttrace profile -o wait.pb.gz --span myapp:lock,myapp:locked:id --by comm
+  sdttrace profile -o heap.pb.gz -p 4711 'otel_memory:*'
+  sdttrace profile -o day.pb.gz --from day.usdt              of a recording with stacks`,
+	does: func(f *traceFlags) deed { return &profiling{sums: sums{traceFlags: f}} },
 }
 
-func (f *profileFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.pprof, "pprof", "", "instead of printing events, or groups by stack, write a profile of their stacks to this file, - for stdout, for go tool pprof")
-	flags.StringVar(&f.folded, "folded", "", "instead of printing events, or groups by stack, write their stacks to this file, - for stdout, a line for each with its number of events, for flame graphs")
-	flags.StringVar(&f.weight, "weigh", "", "with --pprof and --folded: the argument to add up by stack, e.g. bytes")
+// profileFormats are the values of its --format, the default first.
+var profileFormats = []string{"pprof", "folded"}
+
+// profiling adds events up by stack, and writes a profile.
+type profiling struct {
+	sums
+	span   string
+	weight string
+	heap   bool // a profile of memory
 }
 
-func (f *profileFlags) wanted() bool { return f.pprof != "" || f.folded != "" }
-
-// profileOutputs are the files of a profile.
-type profileOutputs struct {
-	pprof, folded string
-	files         []io.WriteCloser // in this order, nil for those that are not wanted
+func (d *profiling) words(set wordSet) {
+	set.add("by", &d.by)
+	set.add("weigh", &d.weight)
+	set.add("span", &d.span)
+	set.add("interval", &d.interval)
+	set.add("max-groups", &d.maxGroups)
+	d.target(set)
+	d.single(set)
+	d.recordings(set)
+	d.said(set, profileFormats)
+	d.arguments(set)
 }
 
-// outputs creates the files.
-func (f *profileFlags) outputs(to *outputs, stdout io.Writer) (*profileOutputs, error) {
-	o := &profileOutputs{pprof: f.pprof, folded: f.folded}
-	for _, path := range []string{f.pprof, f.folded} {
-		if path == "" {
-			o.files = append(o.files, nil)
-			continue
+// groups reports whether the kernel adds up, or what reads recordings in its place.
+func (d *profiling) groups() bool { return len(d.by) > 0 || d.span != "" }
+
+func (d *profiling) traces(probes []string) []string {
+	if s, err := parseSpan(d.span); err == nil {
+		return append([]string{s.start, s.end}, probes...)
+	}
+	return probes
+}
+
+func (d *profiling) check(probes []string) error {
+	if !d.groups() {
+		if d.stack.calls == 0 {
+			d.stack.calls = attach.MaxStack
 		}
-		file, err := to.create(path, stdout)
+		for _, name := range []string{"interval", "max-groups"} {
+			if d.given(name) {
+				return fmt.Errorf("--%s is for groups: add up in the kernel by --by stack", name)
+			}
+		}
+		return d.checkHeap(probes)
+	}
+	for _, name := range []string{"sample", "limit", "max-string", "buffer"} {
+		if d.given(name) {
+			return fmt.Errorf("--%s is for single events: with --by and --span the kernel adds all up", name)
+		}
+	}
+	if !d.byStack() {
+		d.by = append(d.by, "stack")
+	}
+	if d.span != "" {
+		s, err := parseSpan(d.span)
+		switch {
+		case err != nil:
+			return err
+		case len(probes) > 0:
+			return fmt.Errorf("--span names the probes to trace: %s is one too many", probes[0])
+		case d.weight != "":
+			return errors.New("--weigh is for events: --span adds up the time of pairs")
+		}
+		d.start, d.value = s.start, "latency"
+	} else if d.weight != "" {
+		d.value, d.shown.names = d.weight, []string{"sum"}
+	}
+	d.order.sort = "count"
+	return d.compute()
+}
+
+// every is how often groups are read, which are not drawn.
+func (d *profiling) every() time.Duration { return 0 }
+
+func (d *profiling) writes() bool { return true }
+
+func (d *profiling) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+	switch {
+	case d.format == profileFormats[0] && d.out == "" && terminal(to.stdout) != nil:
+		return nil, nil, usageError{errors.New("a profile for pprof is not for a terminal: name a file by -o FILE, or write --format folded")}
+	case d.span != "":
+		s, err := parseSpan(d.span)
 		if err != nil {
-			return nil, errors.Join(err, o.close())
+			return nil, nil, err
 		}
-		o.files = append(o.files, file)
+		opts.Interval = d.interval
+		l, err := attach.OpenLatency(ctx, s.start, s.end, &attach.LatencyOptions{Key: s.key, By: d.by, MaxGroups: d.maxGroups}, opts)
+		return l, func() error { return d.writeGroups(ctx, l, to.stdout) }, err
+	case d.groups():
+		opts.Interval = d.interval
+		a, err := attach.OpenAggregate(ctx, probes, d.what, opts)
+		return a, func() error { return d.writeGroups(ctx, a, to.stdout) }, err
 	}
-	return o, nil
+	s, err := attach.Open(ctx, probes, opts)
+	return s, func() error { return d.writeEvents(s, to) }, err
 }
 
-func (o *profileOutputs) close() (err error) {
-	for _, file := range o.files {
-		if file != nil {
-			err = cmp.Or(err, file.Close())
-		}
+func (d *profiling) conclude(s tracer, stderr io.Writer) error {
+	if l, ok := s.(*attach.Latency); ok {
+		return printLatencyPairs(stderr, l)
 	}
-	o.files = nil
-	return err
+	if d.groups() {
+		return d.sums.conclude(s, stderr)
+	}
+	return nil
 }
 
-// write writes the profile. An output that cannot be written, or has no reader any more, keeps
-// nothing from the other one.
-func (o *profileOutputs) write(p *profile.Profile) (err error) {
-	for i, write := range []func(io.Writer) error{p.WritePprof, p.WriteFolded} {
-		if o.files[i] != nil {
-			err = errors.Join(err, outputError(write(o.files[i])))
-		}
+// writeProfile writes a profile to the file of --output.
+func (d *profiling) writeProfile(p *profile.Profile, stdout io.Writer) error {
+	write := p.WritePprof
+	if d.format == profileFormats[1] {
+		write = p.WriteFolded
 	}
-	if failed := o.close(); failed != nil {
+	file, err := d.outputs.create(d.out, stdout)
+	if err != nil {
+		return err
+	}
+	err = outputError(write(file))
+	if failed := file.Close(); failed != nil {
 		err = errors.Join(err, fmt.Errorf("write the profile: %w", failed))
 	}
 	return err
 }
 
-// printProfile adds up events until there are enough or no more, and writes the profile.
-func (f *traceFlags) printProfile(s *attach.Session, stdout, stderr io.Writer) error {
-	to, err := f.profile.outputs(&f.outputs, stdout)
-	if err != nil {
-		return err
+// writeEvents adds up events until there are enough or no more, and writes the profile.
+func (f *profiling) writeEvents(s *attach.Session, to *showing) error {
+	if f.heap {
+		return f.writeHeap(s, to)
 	}
-	defer to.close()
-	if f.profile.heap {
-		return f.printHeap(s, to, stderr)
-	}
-	p := profile.New(f.profile.weight)
+	p := profile.New(f.weight)
 	first := f.addEvents(s, p, p.Add)
-	if f.profile.weight != "" {
-		f.meanings.setUnit(p, f.profile.weight, s.Plan())
+	if f.weight != "" {
+		f.meanings.setUnit(p, f.weight, s.Plan())
 	}
-	if err := to.write(p); err != nil {
+	if err := f.writeProfile(p, to.stdout); err != nil {
 		return errors.Join(first, err)
 	}
 	if p.Left > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d events have no number %s, and are not in the profile\n", p.Left, f.profile.weight)
+		fmt.Fprintf(to.stderr, "sdttrace: %d events have no number %s, and are not in the profile\n", p.Left, f.weight)
 	}
 	if p.Unlike > 0 {
-		fmt.Fprintf(stderr, "sdttrace: the profile is large: %d events are in it without the text of their arguments\n", p.Unlike)
+		fmt.Fprintf(to.stderr, "sdttrace: the profile is large: %d events are in it without the text of their arguments\n", p.Unlike)
 	}
 	return first
 }
 
 // addEvents adds events to a profile until there are enough or no more. The error is the first of an event,
 // which others follow, and that of the session.
-func (f *traceFlags) addEvents(s *attach.Session, p *profile.Profile, add func(*event.Event)) (first error) {
+func (f *profiling) addEvents(s *attach.Session, p *profile.Profile, add func(*event.Event)) (first error) {
 	n := uint64(0)
 	for ev, err := range s.Events() {
 		if err != nil && ev.Probe == nil {
@@ -135,25 +209,24 @@ func ofHeap(probes []string) bool {
 }
 
 // checkHeap decides whether the profile is one of memory, and returns an error of usage.
-func (f *traceFlags) checkHeap(probes []string) error {
-	f.profile.heap = f.profile.wanted() && !f.aggregate.wanted() && ofHeap(probes)
-	if !f.profile.heap {
+func (f *profiling) checkHeap(probes []string) error {
+	if f.heap = ofHeap(probes); !f.heap {
 		return nil
 	}
 	if f.sample > 1 {
 		return errors.New("--sample would miss frees of what is in use: the program samples allocations itself")
 	}
-	if _, ok := profile.NewHeap(f.profile.weight); !ok {
-		return fmt.Errorf("--weigh %s: a profile of %s has alloc_objects, alloc_space, inuse_objects and inuse_space", f.profile.weight, profile.HeapProvider)
+	if _, ok := profile.NewHeap(f.weight); !ok {
+		return fmt.Errorf("--weigh %s: a profile of %s has alloc_objects, alloc_space, inuse_objects and inuse_space", f.weight, profile.HeapProvider)
 	}
 	return nil
 }
 
-// printHeap adds up allocations until there are enough or no more, and writes the profile.
-func (f *traceFlags) printHeap(s *attach.Session, to *profileOutputs, stderr io.Writer) error {
-	p, _ := profile.NewHeap(f.profile.weight)
+// writeHeap adds up allocations until there are enough or no more, and writes the profile.
+func (f *profiling) writeHeap(s *attach.Session, to *showing) error {
+	p, _ := profile.NewHeap(f.weight)
 	first := f.addEvents(s, p.Profile, p.Add)
-	if err := to.write(p.Profile); err != nil {
+	if err := f.writeProfile(p.Profile, to.stdout); err != nil {
 		return errors.Join(first, err)
 	}
 	for _, c := range []struct {
@@ -165,25 +238,20 @@ func (f *traceFlags) printHeap(s *attach.Session, to *profileOutputs, stderr io.
 		{p.Left, "%d events are no allocations and frees, and are not in the profile"},
 	} {
 		if c.n > 0 {
-			fmt.Fprintf(stderr, "sdttrace: "+c.say+"\n", c.n)
+			fmt.Fprintf(to.stderr, "sdttrace: "+c.say+"\n", c.n)
 		}
 	}
 	return first
 }
 
-// groupProfile reads groups by stack, each interval and at the end, and writes their profile.
-func (f *traceFlags) groupProfile(ctx context.Context, a aggregate, stdout io.Writer) error {
-	to, err := f.profile.outputs(&f.outputs, stdout)
-	if err != nil {
-		return err
-	}
-	defer to.close()
+// writeGroups reads groups by stack, each interval and at the end, and writes their profile.
+func (f *profiling) writeGroups(ctx context.Context, a aggregate, stdout io.Writer) error {
 	values := []profile.Value{{Type: "events", Unit: "count"}}
 	switch {
-	case f.aggregate.latency != "":
+	case f.span != "":
 		values = append(values, profile.Value{Type: "latency", Unit: "nanoseconds"})
-	case f.aggregate.sum != "":
-		values = append(values, profile.Value{Type: f.aggregate.sum, Unit: "count"})
+	case f.weight != "":
+		values = append(values, profile.Value{Type: f.weight, Unit: "count"})
 	}
 	p := profile.Of(values...)
 	add := func() error {
@@ -202,8 +270,8 @@ func (f *traceFlags) groupProfile(ctx context.Context, a aggregate, stdout io.Wr
 		return nil
 	}
 	var tick <-chan time.Time
-	if f.aggregate.interval > 0 {
-		t := time.NewTicker(f.aggregate.interval)
+	if f.interval > 0 {
+		t := time.NewTicker(f.interval)
 		defer t.Stop()
 		tick = t.C
 	}
@@ -224,8 +292,8 @@ func (f *traceFlags) groupProfile(ctx context.Context, a aggregate, stdout io.Wr
 			return err
 		}
 	}
-	if f.aggregate.sum != "" {
-		f.meanings.setUnit(p, f.aggregate.sum, a.Plan())
+	if f.weight != "" {
+		f.meanings.setUnit(p, f.weight, a.Plan())
 	}
-	return to.write(p)
+	return f.writeProfile(p, stdout)
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/go-usdt/usdt/prototype"
 )
 
-const providersUsage = "file that names arguments of probes, as in 'mine:request(char *path, long took ns)', beside those that are known; none for no names"
-
 // prototypes returns the names of arguments that --providers asks for.
 func (f *traceFlags) prototypes() (*prototype.Table, error) {
 	table, err := loadPrototypes(f.providers)

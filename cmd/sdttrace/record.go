@@ -1,77 +1,102 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
-	"github.com/spf13/pflag"
-
 	"github.com/go-usdt/usdt/attach"
 )
 
-// recordFlags are the flags that write events to a file as they are.
-type recordFlags struct {
-	path string
+var recordVerb = verb{
+	use:   "record -o FILE PROBE...",
+	short: "Write events to a file, to ask of it later",
+	about: `record writes events to a file as they arrive, with all that decodes them, which costs
+less than printing them. Verbs with --from FILE then print, filter, count and draw them as
+live ones, as often as wanted and on another machine. The file can be read while it grows,
+and if sdttrace is killed. With --stack it has the stacks, with their names.`,
+	examples: `  sdttrace record -o day.usdt 'postgres*:query__*'   and later:
+  sdttrace count --by comm --from day.usdt
+  sdttrace --where 'query ~ "UPDATE*"' --from day.usdt
+  sdttrace record -o slow.usdt --where 'took > 10ms' --duration 1h 'myapp:*'
+  sdttrace record -o some.usdt --sample 100 --size 100MB 'myapp:*'
+  sdttrace record -o day.usdt --stack 'myapp:*'      with stacks, and later:
+  sdttrace profile -o day.pb.gz --from day.usdt`,
+	does: func(f *traceFlags) deed { return &recording{traceFlags: f} },
+}
+
+// recording writes events to a file as they are.
+type recording struct {
+	defaults
+	*traceFlags
 	size bytesValue
 }
 
-func (f *recordFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "record", "", "instead of printing events, write them to this file, as they are: sdttrace replay FILE makes every other output of it later, on another machine too")
-	flags.Var(&f.size, "record-size", "with --record: end when the file has this size, e.g. 100MB")
+func (d *recording) words(set wordSet) {
+	set.add("size", &d.size)
+	d.target(set)
+	d.single(set)
+	d.said(set, nil)
+	d.arguments(set)
 }
 
-// recordExcludes are flags that say what is made of events: replay has them.
-var recordExcludes = []string{"json", "format", "fields", "snapshot-on", "pprof", "folded", "html", "weigh", "perfetto", "span", "flow", "counter", "count", "sum", "avg", "min", "max", "hist", "lhist", "stddev", "quantiles", "latency", "slower", "key", "by", "interval", "top", "sort", "rate", "max-groups"}
-
-// check returns an error for a flag that has no effect beside others.
-func (f *recordFlags) check(flags *pflag.FlagSet) error {
-	if f.size < 0 {
-		return fmt.Errorf("--record-size %v is not positive", &f.size)
-	}
-	if f.path == "" {
-		if flags.Changed("record-size") {
-			return errors.New("--record-size is for --record")
-		}
-		return nil
-	}
-	for _, name := range recordExcludes {
-		if flags.Changed(name) {
-			return fmt.Errorf("--%s says what is made of events, and --record keeps them as they are: use sdttrace replay --%s afterwards", name, name)
-		}
+func (d *recording) check([]string) error {
+	switch {
+	case d.size < 0:
+		return fmt.Errorf("--size %v is not positive", &d.size)
+	case d.out == "":
+		return errors.New("name the file to write: -o FILE")
+	case d.out == "-":
+		return errors.New("-o - is no file: a recording is not for a pipe; ./- is a file of that name")
 	}
 	return nil
 }
 
-// open opens the file, before anything is attached to. What is in it stays until begin.
-func (f *recordFlags) open(o *outputs) (*os.File, error) {
-	if pipe := o.pipes[f.path]; pipe != nil {
+func (d *recording) writes() bool { return true }
+
+func (d *recording) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+	file, err := d.file()
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := attach.Record(ctx, probes, opts)
+	if err != nil {
+		d.abandon(file)
+		return nil, nil, err
+	}
+	return r, func() error { return d.write(r, file, to.stderr) }, nil
+}
+
+// file opens the file, before anything is attached to. What is in it stays until then.
+func (f *recording) file() (*os.File, error) {
+	if pipe := f.outputs.pipes[f.out]; pipe != nil {
 		return pipe, nil
 	}
-	file, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(f.out, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("--record: %w", err)
+		return nil, fmt.Errorf("-o: %w", err)
 	}
 	return file, nil
 }
 
 // abandon closes a file to which nothing will be written, and removes it if it is empty.
-func (f *recordFlags) abandon(file *os.File) {
+func (f *recording) abandon(file *os.File) {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
-		os.Remove(f.path)
+		os.Remove(f.out)
 	}
 	file.Close()
 }
 
-// writeRecord writes the events of r until there are enough or no more.
-func (f *traceFlags) writeRecord(r *attach.Recorder, file *os.File, stderr io.Writer) error {
+// write writes the events of r until there are enough or no more.
+func (f *recording) write(r *attach.Recorder, file *os.File, stderr io.Writer) error {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		if err := file.Truncate(0); err != nil {
 			return err
 		}
 	}
-	err := r.Write(file, &attach.RecordLimits{Events: f.limit, Bytes: int64(f.record.size)})
+	err := r.Write(file, &attach.RecordLimits{Events: f.limit, Bytes: int64(f.size)})
 	size, sized := int64(0), false
 	if info, statErr := file.Stat(); statErr == nil {
 		size, sized = info.Size(), info.Mode().IsRegular()
@@ -81,9 +106,9 @@ func (f *traceFlags) writeRecord(r *attach.Recorder, file *os.File, stderr io.Wr
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w; what was written before can be read by sdttrace replay", err)
+		return fmt.Errorf("%w; what was written before can be read by sdttrace --from", err)
 	case !f.quiet && sized:
-		fmt.Fprintf(stderr, "sdttrace: wrote %d bytes to %s\n", size, f.record.path)
+		fmt.Fprintf(stderr, "sdttrace: wrote %d bytes to %s\n", size, f.out)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/version"
 )
 
 // Exit codes.
@@ -24,12 +25,26 @@ const (
 	exitSignal = 128 // plus the signal that came before there was anything to show
 )
 
-// subcommands are the commands besides tracing.
-var subcommands = []func(stdout, stderr io.Writer) *cobra.Command{
-	newListCommand,
-	newReplayCommand,
-	newTopCommand,
-	newServeCommand,
+// verbGroups are the verbs, as the overview lists them.
+var verbGroups = []struct {
+	title string
+	verbs []*verb
+}{
+	{"See what happens", []*verb{&printVerb, &snapshotVerb, &topVerb, &listVerb, &serveVerb}},
+	{"Add up", []*verb{&countVerb, &statsVerb, &histVerb, &latencyVerb, &profileVerb}},
+	{"Draw and keep", []*verb{&timelineVerb, &pageVerb, &recordVerb}},
+}
+
+// verbs are all of them.
+var verbs = func() (all []*verb) {
+	for _, group := range verbGroups {
+		all = append(all, group.verbs...)
+	}
+	return all
+}()
+
+// others are the commands that trace nothing a user names.
+var others = []func(stdout, stderr io.Writer) *cobra.Command{
 	newDemoCommand,
 	newDemoServiceCommand,
 	newGuardCommand,
@@ -54,7 +69,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	checkArgs(root)
 	registerAll(root, args)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	if len(args) == 0 {
+		overview(stdout)
+		return exitUsage
+	}
+	called, err := root.ExecuteContextC(ctx)
 	var usage usageError
 	var interrupted *interruption
 	switch {
@@ -62,7 +81,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	case errors.As(err, &usage):
 		report(stderr, err, "")
-		fmt.Fprintln(stderr, "Try 'sdttrace --help'.")
+		fmt.Fprintf(stderr, "Try '%s --help'.\n", called.CommandPath())
 		return exitUsage
 	case !errors.Is(err, errReported):
 		report(stderr, err, remedy(err, args))
@@ -85,15 +104,43 @@ func report(stderr io.Writer, err error, remedy string) {
 	}
 }
 
+// newRootCommand returns sdttrace, which prints probes if no verb is named.
 func newRootCommand(stdout, stderr io.Writer) *cobra.Command {
-	root := newTraceCommand(stdout, stderr)
+	root := printVerb.newCommand(stdout, stderr)
+	root.Use, root.Short = "sdttrace [VERB] PROBE... [flags] [-- CMD ARG...]", "Trace USDT probes"
+	root.Long = `sdttrace traces USDT probes and functions of running programs, and of those that start later.
+Without a verb it prints events, as sdttrace print does. The pages of its verbs say what else
+it does with them, those of sdttrace help what probes, conditions and arguments are.`
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(flagError)
-	for _, sub := range subcommands {
-		root.AddCommand(sub(stdout, stderr))
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		dash := cmd.ArgsLenAtDash()
+		if len(args) > 0 && dash != 0 && !strings.Contains(args[0], ":") && !cmd.Flags().Changed("from") && !(cmd.Flags().Changed("stack") && saysStack(args[0])) {
+			return usageError{noVerb(args[0])}
+		}
+		return nil
 	}
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if cmd == root {
+			overview(stdout)
+			return
+		}
+		printHelp(stdout, cmd)
+	})
+	root.Version = version.String()
+	root.SetVersionTemplate("sdttrace {{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version and exit")
+	for _, v := range verbs {
+		root.AddCommand(v.newCommand(stdout, stderr))
+	}
+	for _, other := range others {
+		root.AddCommand(other(stdout, stderr))
+	}
+	help := newHelpCommand(stdout)
+	root.SetHelpCommand(help)
+	root.AddCommand(help)
 	return root
 }
 

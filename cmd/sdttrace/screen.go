@@ -50,7 +50,7 @@ func newScreen(w io.Writer) *screen {
 // screen returns where groups are drawn in place: on a terminal, at intervals of what is
 // live. What a command writes to the same terminal would come in between.
 func (f *traceFlags) screen(stdout, stderr io.Writer) *screen {
-	if !f.output.readable || f.aggregate.interval <= 0 || !f.aggregate.wanted() || f.replayed != nil || len(f.command) > 0 && newScreen(stderr) != nil {
+	if !f.output.readable || f.out != "" || f.replayed != nil || len(f.command) > 0 && newScreen(stderr) != nil {
 		return nil
 	}
 	return newScreen(stdout)

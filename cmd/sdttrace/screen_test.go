@@ -36,7 +36,7 @@ func TestGroupsInPlace(t *testing.T) {
 	p := startTraced(t, dir, "inplace")
 	master, slave := pty.Open(t)
 	shown := pty.Show(t, master, 100, 12)
-	cmd := startOnTerminal(t, dir, slave, "-p", fmt.Sprint(p.PID()), "--count", "--by", "seq", "--interval", "100ms", "inplace:tick")
+	cmd := startOnTerminal(t, dir, slave, "count", "-p", fmt.Sprint(p.PID()), "--by", "seq", "--interval", "100ms", "inplace:tick")
 	titles := func(lines []string) (n int) {
 		for _, line := range lines {
 			if strings.Contains(line, " events in ") {
@@ -105,7 +105,7 @@ func TestGroupsOnDumbTerminal(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
 	p := startTraced(t, dir, "dumbterminal")
 	var stdout, stderr tracee.Output
-	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(p.PID()), "--count", "--interval", "50ms", "dumbterminal:tick")
+	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "count", "-p", fmt.Sprint(p.PID()), "--interval", "50ms", "dumbterminal:tick")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -203,7 +203,7 @@ func TestSignalTwice(t *testing.T) {
 // signalTwice ends a session by two signals, and returns why it has no results. It tries
 // again where the second signal may have come much later: that one ends the session at once.
 func signalTwice(sdttrace, pid string) error {
-	cmd := exec.Command(sdttrace, "--count", "-p", pid, "twice:tick")
+	cmd := exec.Command(sdttrace, "count", "-p", pid, "twice:tick")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -241,7 +241,7 @@ func TestRecordInterrupted(t *testing.T) {
 	sdttrace := filepath.Join(dir, "sdttrace")
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		path := filepath.Join(t.TempDir(), "events.usdt")
-		cmd := exec.Command(sdttrace, "--record", path, "--stack", "-p", pid, "ending:tick")
+		cmd := exec.Command(sdttrace, "record", "-o", path, "--stack", "-p", pid, "ending:tick")
 		var stderr tracee.Output
 		cmd.Stderr = &stderr
 		if err := cmd.Start(); err != nil {

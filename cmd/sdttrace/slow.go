@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,21 +33,8 @@ func (t *threshold) String() string {
 
 func (t *threshold) Type() string { return "duration" }
 
-// checkSlower returns an error for flags that groups have, and pairs that are printed have not.
-func (f *aggregateFlags) checkSlower() error {
-	if f.slower.given && (len(f.by) > 0 || f.lhist != "" || f.stddev != "" || len(f.quantiles) > 0 || f.interval != 0 || f.maxGroups != 0 || f.order != orderFlags{sort: "count"}) {
-		return errors.New("--slower prints pairs instead of adding them up: --by, --lhist, --quantiles, --stddev and how groups are printed do not go with it")
-	}
-	return nil
-}
-
-// openPairs attaches to the probes that --latency names, to print pairs.
-func (f *traceFlags) openPairs(ctx context.Context, probes []string, opts *attach.Options) (*attach.Pairs, error) {
-	return attach.OpenPairs(ctx, probes[0], probes[1], &attach.PairOptions{Key: f.aggregate.key, Slower: f.aggregate.slower.Duration}, opts)
-}
-
 // printSlow writes pairs until there are enough or no more.
-func (f *traceFlags) printSlow(p *attach.Pairs, stdout io.Writer) error {
+func (f *latencies) printSlow(p *attach.Pairs, stdout io.Writer) error {
 	out := bufio.NewWriterSize(stdout, 64<<10)
 	var line []byte
 	n := uint64(0)

@@ -1,49 +1,91 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/go-usdt/usdt/attach"
 )
 
-// snapshotFlags are the flags that print what happened around some events only.
-type snapshotFlags struct {
-	on            string
-	before, after int
-	every         time.Duration
+var snapshotVerb = verb{
+	use:   "snapshot EXPR PROBE...",
+	short: "Print what happened around events that fulfil a condition",
+	about: `snapshot prints only what happened around events that fulfil EXPR, a condition as
+--where has it: the events before such an event, of all probes, and those after it, as
+one unit. In JSON that is one object. --limit counts snapshots.`,
+	examples: `  sdttrace snapshot 'status >= 500' 'myapp:*'
+  sdttrace snapshot 'took > 1s' --before 500 --after 0 'myapp:*'
+  sdttrace snapshot 'comm == "worker" && n == 0' --every 10s --json 'pool:*'
+  sdttrace snapshot 'status >= 500' --limit 1 'myapp:*'      the first one
+  sdttrace snapshot 'status >= 500' --from /var/crash        of what recordings have kept`,
+	does: func(f *traceFlags) deed {
+		return &snapshots{traceFlags: f, before: 100, after: 20, atMost: time.Second}
+	},
 }
 
-func (f *snapshotFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.on, "snapshot-on", "", "print what happened around events that fulfil this condition, e.g. 'status >= 500'")
-	flags.IntVar(&f.before, "before", 100, "with --snapshot-on: events before it")
-	flags.IntVar(&f.after, "after", 20, "with --snapshot-on: events after it")
-	flags.DurationVar(&f.every, "snapshot-every", time.Second, "with --snapshot-on: at most one snapshot in this time")
+// snapshots prints what happened around some events only.
+type snapshots struct {
+	defaults
+	*traceFlags
+	on            string
+	before, after int
+	atMost        time.Duration
+}
+
+func (d *snapshots) words(set wordSet) {
+	set.add("before", &d.before)
+	set.add("after", &d.after)
+	set.add("every", &d.atMost)
+	d.target(set)
+	d.single(set)
+	d.recordings(set)
+	d.said(set, lineFormats())
+	d.arguments(set)
+}
+
+func (d *snapshots) take(args []string) (probes []string, err error) {
+	d.on, probes, err = takeOne(args, "EXPR, the condition of a snapshot, e.g. 'status >= 500'")
+	return probes, err
+}
+
+func (d *snapshots) check([]string) error {
+	switch {
+	case d.before < 0:
+		return fmt.Errorf("--before %d is negative", d.before)
+	case d.after < 0:
+		return fmt.Errorf("--after %d is negative", d.after)
+	case d.atMost < 0:
+		return fmt.Errorf("--every %v is negative", d.atMost)
+	}
+	return nil
+}
+
+func (d *snapshots) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+	s, err := attach.Open(ctx, probes, opts)
+	return s, func() error { return d.print(s, to.stdout) }, err
 }
 
 // options returns the options of snapshots. There, 0 stands for the default.
-func (f *snapshotFlags) options() attach.SnapshotOptions {
+func (f *snapshots) options() attach.SnapshotOptions {
 	number := func(n int) int {
 		if n == 0 {
 			return -1
 		}
 		return n
 	}
-	return attach.SnapshotOptions{On: f.on, Before: number(f.before), After: number(f.after), Every: f.every}
+	return attach.SnapshotOptions{On: f.on, Before: number(f.before), After: number(f.after), Every: f.atMost}
 }
 
-// printSnapshots writes snapshots until there are enough events that fulfil the
-// condition, or no more.
-func (f *traceFlags) printSnapshots(s *attach.Session, stdout io.Writer) error {
+// print writes snapshots until there are enough, or no more.
+func (f *snapshots) print(s *attach.Session, stdout io.Writer) error {
 	n := uint64(0)
-	for snap, err := range s.Snapshots(f.snapshots.options()) {
+	for snap, err := range s.Snapshots(f.options()) {
 		if where := (*attach.WhereError)(nil); errors.As(err, &where) {
-			return fmt.Errorf("--snapshot-on: %w", err)
+			return fmt.Errorf("EXPR: %w", err)
 		}
 		if err != nil {
 			return err

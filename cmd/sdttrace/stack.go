@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/printable"
@@ -17,12 +15,6 @@ import (
 type stackValue struct {
 	calls  int  // at most; 0 for no stacks
 	unwind bool // by tables of call frames
-}
-
-// registerStack adds the flag --stack, whose value may be left out.
-func registerStack(flags *pflag.FlagSet, v *stackValue) {
-	flags.Var(v, "stack", "print the calls that led to each event, by frame pointers, N of them at most (default 127); dwarf for code without frame pointers")
-	flags.Lookup("stack").NoOptDefVal = strconv.Itoa(attach.MaxStack)
 }
 
 func (v *stackValue) Set(s string) error {
@@ -44,6 +36,12 @@ func (v *stackValue) Set(s string) error {
 	}
 	*v = stackValue{n, unwind}
 	return nil
+}
+
+// saysStack reports whether a word is a value of --stack that stands apart.
+func saysStack(word string) bool {
+	number, _ := strconv.Atoi(word)
+	return word == "dwarf" || number > 0
 }
 
 func (v *stackValue) String() string {

@@ -28,7 +28,7 @@ func TestTimeline(t *testing.T) {
 		}
 		for _, way := range ways {
 			path := filepath.Join(p.t.TempDir(), "trace")
-			_, said, all := p.run(2, append([]string{"--perfetto", path, "--span", open + "," + shut + ":id", "--span", open + "," + shut,
+			_, said, all := p.run(2, append([]string{"timeline", "-o", path, "--span", open + "," + shut + ":id", "--span", open + "," + shut,
 				"--flow", "id", "--counter", "code", shut}, way...)...)
 			trace := systest.ReadFile(p.t, path)
 			p.checkSlices(trace, all)
@@ -119,7 +119,7 @@ func (p *pairing) checkSlices(trace *systest.Trace, all []truth) {
 	}
 }
 
-// TestRecordedTimeline makes a timeline of events that --record has written to a file.
+// TestRecordedTimeline makes a timeline of events that sdttrace record has written to a file.
 func TestRecordedTimeline(t *testing.T) {
 	eachPairing(t, "recorded_timeline", func(p *pairing) {
 		if p.crash != "" {
@@ -128,8 +128,8 @@ func TestRecordedTimeline(t *testing.T) {
 		dir := p.t.TempDir()
 		events, path := filepath.Join(dir, "events"), filepath.Join(dir, "trace")
 		open, shut := p.provider+":open", p.provider+":shut"
-		_, _, all := p.run(2, "--record", events, open, shut)
-		out, err := exec.Command(filepath.Join(p.dir, "sdttrace"), "replay", events, "--perfetto", path, "--span", open+","+shut+":id", "--flow", "id").CombinedOutput()
+		_, _, all := p.run(2, "record", "-o", events, open, shut)
+		out, err := exec.Command(filepath.Join(p.dir, "sdttrace"), "timeline", "-o", path, "--from", events, "--span", open+","+shut+":id", "--flow", "id").CombinedOutput()
 		if err != nil {
 			p.t.Fatalf("%v: %s", err, out)
 		}
@@ -149,7 +149,7 @@ func TestTimelineKilled(t *testing.T) {
 	program := tracee.StartVictim(t, traced).Ready()
 	path := filepath.Join(t.TempDir(), "trace")
 	var stderr tracee.Output
-	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(program.PID()), "--perfetto", path, "--stack",
+	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "timeline", "-p", fmt.Sprint(program.PID()), "-o", path, "--stack",
 		"--span", "timeline_killed_pair:begin,timeline_killed_pair:end:seq", "timeline_killed:tick")
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -217,7 +217,7 @@ func TestTimelineLost(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")
 	startTraced(t, dir, "lostline")
 	path := filepath.Join(t.TempDir(), "trace")
-	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "--perfetto", path, "--buffer", "4K", "lostline*:*")
+	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "timeline", "-o", path, "--buffer", "4K", "lostline*:*")
 	var stderr tracee.Output
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

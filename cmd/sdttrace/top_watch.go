@@ -14,7 +14,7 @@ import (
 
 // options returns those of a session for one probe beside the one that counts.
 func (s *topSource) options(pid int) (*attach.Options, error) {
-	opts, err := s.f.options()
+	opts, err := s.f.options(0)
 	if err != nil {
 		return nil, err
 	}

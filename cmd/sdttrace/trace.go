@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -13,7 +13,9 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr io.Writer) (failed error) {
+// trace does what a verb does with probes until it ends, and says on stderr what became of the
+// events.
+func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout, stderr io.Writer) (failed error) {
 	user := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -21,48 +23,41 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 	defer f.prepared()
 	f.silent = silences{}
 	defer func() { f.silent.announce(stderr) }()
-	opts, err := f.options()
+	opts, err := f.options(d.every())
 	if err != nil {
 		return err
 	}
-	if f.aggregate.latency != "" {
-		if probes, err = f.aggregate.latencyProbes(probes); err != nil {
-			return usageError{err}
-		}
-	}
-	for _, probe := range probes {
+	traced := d.traces(probes)
+	for _, probe := range traced {
 		if _, err := selector.Parse(probe); err != nil {
-			if number, _ := strconv.Atoi(probe); f.stack.calls > 0 && (probe == "dwarf" || number > 0) {
+			if f.stack.calls > 0 && saysStack(probe) {
 				err = fmt.Errorf("%s is no probe; for --stack write --stack=%s", probe, probe)
 			}
 			return usageError{err}
 		}
 	}
-	if err := f.checkHeap(probes); err != nil {
-		return usageError{err}
-	}
 	if err := opts.Validate(); err != nil {
 		return openError(err)
 	}
-	aggregation, err := f.aggregate.aggregation()
-	if err != nil {
+	if err := f.checkOutput(ctx, stderr); err != nil {
 		return err
 	}
-	if err := f.checkOutputs(ctx, stderr); err != nil {
-		return err
-	}
-	if f.cost || f.verbose {
+	if f.verbose && f.replayed == nil {
 		f.costs = newCosts()
 		defer f.costs.close()
 	}
-	run := func(_ searcher, print func() error) error { return print() }
+	run := func(_ searcher, show func() error) error { return show() }
 	commandOutput := printable.Behind(stderr)
-	on := f.screen(stdout, stderr)
-	stderr = &serialWriter{w: printable.Writer(on.above(printable.Behind(stderr)))}
+	to := &showing{cancel: cancel, stdout: stdout}
+	if d.every() > 0 {
+		to.screen = f.screen(stdout, stderr)
+	}
+	stderr = &serialWriter{w: printable.Writer(to.screen.above(printable.Behind(stderr)))}
+	to.stderr = stderr
 	if len(f.command) > 0 {
 		c, err := f.startCommand(commandOutput)
 		if err != nil {
-			return unattached(user, probes, err)
+			return unattached(user, traced, err)
 		}
 		if c.await != nil {
 			opts.Target.Via = attach.ViaLocal
@@ -72,7 +67,7 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 				failed = err
 			}
 		}()
-		run = func(s searcher, print func() error) error {
+		run = func(s searcher, show func() error) error {
 			remarks := stderr
 			if f.quiet {
 				remarks = nil
@@ -80,92 +75,30 @@ func (f *traceFlags) trace(ctx context.Context, probes []string, stdout, stderr 
 			interruptsOf(ctx).handOver(c, remarks)
 			c.hold.begin(s, remarks)
 			defer c.hold.close()
-			return errors.Join(c.resume(), print())
+			return errors.Join(c.resume(), show())
 		}
 		f.held = c.hold
 		opts.Target.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
 	}
-	f.warnBrief(probes, stderr)
-	f.warnCopied(probes, stderr)
-	defer func() { f.explainCopied(failed, probes, stderr) }()
-	if f.aggregate.wanted() {
-		f.warnHot(ctx, probes, opts, stderr)
-	}
-	if f.aggregate.slower.given {
-		p, err := f.openPairs(ctx, probes, opts)
-		if err != nil {
-			return unattached(user, probes, err)
-		}
-		return f.follow(cancel, p, stderr, func() error {
-			return run(p, func() error { return f.printSlow(p, stdout) })
-		})
-	}
-	if aggregation != nil {
-		a, err := f.aggregate.open(ctx, probes, aggregation, opts)
-		if err != nil {
-			return unattached(user, probes, err)
-		}
-		show := func() error { return f.aggregate.print(ctx, a, f.output, &f.meanings, on, stdout) }
-		if f.profile.wanted() {
-			show = func() error { return f.groupProfile(ctx, a, stdout) }
-		}
-		if f.show != nil {
-			show = func() error { return f.show(ctx, a) }
-		}
-		return f.follow(cancel, a, stderr, func() error { return run(a, show) })
-	}
-	if f.timeline.wanted() || f.page.wanted() || f.serve.wanted() {
-		f.warnHot(ctx, f.timeline.probes(probes), opts, stderr)
-		t, err := f.openTimeline(ctx, probes, opts)
-		if err != nil {
-			return unattached(user, probes, err)
-		}
-		return f.follow(cancel, t, stderr, func() error {
-			return run(t, func() error {
-				switch {
-				case f.serve.wanted():
-					return f.servePage(ctx, t, cancel, stdout)
-				case f.page.wanted():
-					return f.printPage(t, cancel, stdout)
-				}
-				return f.printTimeline(t, cancel, stdout, stderr)
-			})
-		})
-	}
-	f.warnHot(ctx, probes, opts, stderr)
-	if f.record.path != "" {
-		file, err := f.record.open(&f.outputs)
-		if err != nil {
-			return err
-		}
-		r, err := attach.Record(ctx, probes, opts)
-		if err != nil {
-			f.record.abandon(file)
-			return unattached(user, probes, err)
-		}
-		return f.follow(cancel, r, stderr, func() error {
-			return run(r, func() error { return f.writeRecord(r, file, stderr) })
-		})
-	}
-	s, err := attach.Open(ctx, probes, opts)
+	f.warnBrief(traced, stderr)
+	f.warnCopied(traced, stderr)
+	defer func() { f.explainCopied(failed, traced, stderr) }()
+	f.warnHot(ctx, traced, opts, stderr)
+	s, show, err := d.open(ctx, probes, opts, to)
 	if err != nil {
-		return unattached(user, probes, err)
+		return unattached(user, traced, err)
 	}
-	print := func() error { return f.print(s, stdout) }
-	if len(f.fields) > 0 {
-		if err := f.fields.check(s); err != nil {
-			s.Close()
-			return err
+	return f.follow(cancel, d, s, stderr, func() (err error) {
+		if f.out != "" && !d.writes() {
+			file, err := f.outputs.create(f.out, stdout)
+			if err != nil {
+				return err
+			}
+			defer func() { err = cmp.Or(err, file.Close()) }()
+			to.stdout = file
 		}
-		print = func() error { return f.printFields(s, stdout) }
-	}
-	if f.profile.wanted() {
-		print = func() error { return f.printProfile(s, stdout, stderr) }
-	}
-	if f.snapshots.on != "" {
-		print = func() error { return f.printSnapshots(s, stdout) }
-	}
-	return f.follow(cancel, s, stderr, func() error { return run(s, print) })
+		return run(s, show)
+	})
 }
 
 // commandRescan is how often a command is searched for new probes: it is one
@@ -186,7 +119,7 @@ type tracer interface {
 }
 
 // follow prints what s traces until it ends, with remarks and a summary on stderr.
-func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Writer, print func() error) error {
+func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s tracer, stderr io.Writer, print func() error) error {
 	defer s.Close()
 	f.prepared()
 	f.silent.announce(stderr)
@@ -238,7 +171,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	if _, n := s.PlanSince(0); traceErr == nil && n == 0 && !f.wait {
 		traceErr = f.nothing()
 	}
-	where := (*attach.WhereError)(nil) // --snapshot-on is compared with the probes that were found
+	where := (*attach.WhereError)(nil) // the condition of a snapshot is compared with the probes that were found
 	wrong := errors.As(traceErr, &where)
 	if traceErr != nil && !wrong {
 		report(stderr, traceErr, "")
@@ -246,7 +179,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 	if st, err := s.Stats(); err == nil && traceErr == nil && st.Fired+st.Missed == 0 && f.held != nil && !f.quiet {
 		fmt.Fprintln(stderr, "sdttrace: the command fired none of them; processes that it starts are not traced")
 	}
-	err := f.summarize(s, stderr)
+	err := f.summarize(d, s, stderr)
 	switch {
 	case wrong:
 		return errors.Join(usageError{traceErr}, err)
@@ -259,21 +192,11 @@ func (f *traceFlags) follow(cancel context.CancelFunc, s tracer, stderr io.Write
 }
 
 // summarize prints on stderr what became of the events and, if wanted, details and the cost.
-func (f *traceFlags) summarize(s tracer, stderr io.Writer) error {
-	if f.aggregate.latency != "" {
-		if err := f.aggregate.printPairs(stderr, s); err != nil {
-			return err
-		}
-	}
-	if t, ok := s.(*timeline); ok {
-		if err := t.printSpans(stderr); err != nil {
-			return err
-		}
-	}
-	printFaults(stderr, s)
-	if err := f.printLost(stderr, s); err != nil {
+func (f *traceFlags) summarize(d deed, s tracer, stderr io.Writer) error {
+	if err := d.conclude(s, stderr); err != nil {
 		return err
 	}
+	printFaults(stderr, s)
 	if err := printSummary(stderr, s); err != nil {
 		return err
 	}

@@ -108,8 +108,8 @@ func TestUser(t *testing.T) {
 	}{
 		{[]string{"-p", pid, "--limit", "2", "user:tick"}, " user:tick seq="},
 		{[]string{"--limit", "1", "--json", "user:*"}, `"provider":"user","name":"tick"`},
-		{[]string{"-p", pid, "--duration", "200ms", "--count", "--by", "probe", "user*:*"}, " probe=\"user_pair:begin\" count="},
-		{[]string{"-p", pid, "--duration", "200ms", "--latency", "user_pair:begin,user_pair:end"}, " count="},
+		{[]string{"count", "-p", pid, "--duration", "200ms", "--by", "probe", "user*:*"}, " probe=\"user_pair:begin\" count="},
+		{[]string{"latency", "-p", pid, "--duration", "200ms", "user_pair:begin", "user_pair:end"}, " count="},
 		{[]string{"--limit", "1", "user_child:tick", "--", service.Path, "/tmp/user_child." + pid, "3"}, " user_child:tick seq=1152921504606846976 "},
 	} {
 		cmd := nobody("sdttrace", test.args...)

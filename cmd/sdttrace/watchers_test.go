@@ -67,7 +67,7 @@ func TestWatchers(t *testing.T) {
 	sdttrace := filepath.Join(dir, "sdttrace")
 	first, stopFirst := startTracer(t, sdttrace, "-p", fmt.Sprint(pid), provider+":tick")
 	awaitWatchers(t, pid, provider, watch.Watcher{PID: first, Comm: "sdttrace"})
-	second, stopSecond := startTracer(t, sdttrace, "--count", "--link", "perf", provider+":tick")
+	second, stopSecond := startTracer(t, sdttrace, "count", "--link", "perf", provider+":tick")
 	awaitWatchers(t, pid, provider, watch.Watcher{PID: first, Comm: "sdttrace"}, watch.Watcher{Kind: "perf_event", PID: second, Comm: "sdttrace"})
 
 	var stdout, stderr bytes.Buffer
@@ -110,7 +110,7 @@ func TestWatchedOnce(t *testing.T) {
 	sdttrace := filepath.Join(dir, "sdttrace")
 	_, stopFirst := startTracer(t, sdttrace, "-p", fmt.Sprint(p.PID()), "guarded:hit")
 	await("1")
-	_, stopSecond := startTracer(t, sdttrace, "--count", program+":guarded:hit")
+	_, stopSecond := startTracer(t, sdttrace, "count", program+":guarded:hit")
 	await("2")
 	stopFirst()
 	await("1")

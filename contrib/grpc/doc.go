@@ -9,7 +9,7 @@
 // same provider.
 //
 //	sdttrace --where 'status != "OK"' 'grpc_*:request_done'
-//	sdttrace --latency grpc_server:request_start,grpc_server:request_done --key id --by method
+//	sdttrace latency grpc_server:request_start grpc_server:request_done --key id --by method
 //
 // All have the arguments id, which differs for each call of the process, trace_id and
 // span_id ([Options]), and method, such as "/grpc.health.v1.Health/Check".

@@ -9,7 +9,7 @@
 // http_client:request_done when its body was read to the end, failed or was closed.
 //
 //	sdttrace --where 'status >= 500' http_server:request_done
-//	sdttrace --latency http_server:request_start,http_server:request_done --key id --by route
+//	sdttrace latency http_server:request_start http_server:request_done --key id --by route
 //
 // All have the arguments id, which differs for each request of the process, trace_id and
 // span_id ([Options]), method, host and path.

@@ -9,7 +9,7 @@
 // A span then fires otel:span_start and otel:span_done, whichever exporter there is:
 //
 //	sdttrace --where 'trace_id == "4bf92f3577b34da6a3ce929d0e0e4736"' 'otel:*'
-//	sdttrace --latency otel:span_start,otel:span_done --key span_id --by name
+//	sdttrace latency otel:span_start otel:span_done --key span_id --by name
 //
 // Both have the arguments trace_id, span_id, parent_span_id, name, kind (as in "server")
 // and scope, the name of the tracer; span_done also has status ("Unset", "Ok" or "Error"),

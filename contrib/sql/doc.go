@@ -9,7 +9,7 @@
 // returns also sql:rows_done when its rows are closed.
 //
 //	sdttrace --where 'status == "error"' sql:request_done
-//	sdttrace --latency sql:request_start,sql:request_done --key id --by 'method,sql(statement)'
+//	sdttrace latency sql:request_start sql:request_done --key id --by 'method,sql(statement)'
 //
 // All have the arguments id, which differs for each call of the process, trace_id and
 // span_id ([Options]), method, db ([Options]) and statement. The method is connect, ping,

@@ -1,6 +1,6 @@
 // Middleware fires probes for every request that a net/http handler serves:
 //
-//	sdttrace -p PID --hist took --where 'took > 1ms' web:request_done
+//	sdttrace hist took -p PID --where 'took > 1ms' web:request_done
 package main
 
 import (

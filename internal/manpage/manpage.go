@@ -25,6 +25,9 @@ func Pages(cmd *cobra.Command) (map[string][]byte, error) {
 	cmd.DisableAutoGenTag = true
 	pages := map[string][]byte{}
 	all := append([]*cobra.Command{cmd}, cmd.Commands()...)
+	for _, c := range cmd.Commands() {
+		all = append(all, c.Commands()...)
+	}
 	for _, c := range all {
 		if c != cmd && !c.IsAvailableCommand() {
 			continue
@@ -33,7 +36,7 @@ func Pages(cmd *cobra.Command) (map[string][]byte, error) {
 		var b bytes.Buffer
 		header := doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Date: &date, Source: "usdt", Manual: "User Commands"}
 		long := c.Long
-		c.Long = strings.ReplaceAll(long, "'*'", `'\*'`) // GenMan reads Markdown, where a star begins emphasis
+		c.Long = markdown(long)
 		err := doc.GenMan(c, &header, &b)
 		c.Long = long
 		if err != nil {
@@ -57,3 +60,33 @@ func Write(dir string, cmd *cobra.Command) error {
 	}
 	return nil
 }
+
+// markdown returns help as Markdown, which package doc reads: indented lines are a block, a short
+// line alone above a paragraph is a heading, and no character is a mark.
+func markdown(help string) string {
+	var b strings.Builder
+	lines := strings.Split(help, "\n")
+	block := false
+	for i, line := range lines {
+		first, last := i == 0 || lines[i-1] == "", i+1 == len(lines) || lines[i+1] == ""
+		switch {
+		case strings.HasPrefix(line, "  "):
+			if !block {
+				b.WriteString("\n")
+			}
+			b.WriteString("    " + line + "\n")
+		case line != "" && first && !last && len(line) < 40 && !strings.ContainsAny(line[len(line)-1:], ".,:;"):
+			b.WriteString("**" + marks.Replace(line) + "**\n\n")
+		default:
+			if block {
+				b.WriteString("\n")
+			}
+			b.WriteString(marks.Replace(line) + "\n")
+		}
+		block = strings.HasPrefix(line, "  ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// marks escapes characters that mean something in Markdown.
+var marks = strings.NewReplacer("*", `\*`, "<", `\<`, "`", "\\`")

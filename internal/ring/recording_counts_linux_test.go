@@ -80,7 +80,7 @@ func TestRecordingRefused(t *testing.T) {
 		want string
 	}{
 		{nil, "it is empty"},
-		{[]byte("text"), "it is neither the file of a flight recorder nor one of sdttrace --record"},
+		{[]byte("text"), "it is neither the file of a flight recorder nor one of sdttrace record"},
 		{later, "it has version 2 of the format, and this program reads version 1"},
 		{data[:5000], "read the heads of 1 shards"},
 	} {

@@ -120,7 +120,7 @@ func read(f io.ReaderAt) (*Recording, error) {
 // header takes what it needs from the header.
 func (r *Recording) header(b []byte) error {
 	if len(b) < headerSize || string(b[:len(magic)]) != magic || order.Uint32(b[atMode:]) != recorderMode {
-		return errors.New("it is neither the file of a flight recorder nor one of sdttrace --record")
+		return errors.New("it is neither the file of a flight recorder nor one of sdttrace record")
 	}
 	if v := order.Uint32(b[atVersion:]); v != version {
 		return fmt.Errorf("it has version %d of the format, and this program reads version %d", v, version)

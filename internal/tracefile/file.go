@@ -17,7 +17,7 @@ import (
 )
 
 // ErrNot is the error of a file that does not begin as those of this package do.
-var ErrNot = errors.New("it is no file that sdttrace --record has written")
+var ErrNot = errors.New("it is no file that sdttrace record has written")
 
 // Limits on what is kept of a file.
 const (

@@ -48,7 +48,7 @@ func TestFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(doc), "\n## The file of sdttrace --record")
+	_, section, ok := strings.Cut(string(doc), "\n## The file of sdttrace record")
 	if !ok {
 		t.Fatal("FORMAT.md has no such section")
 	}

@@ -155,7 +155,7 @@ func TestSilentCommands(t *testing.T) {
 	for _, command := range [][]string{
 		{sdtdump, s.file},
 		{sdttrace, s.file + ":p:n"},
-		{sdttrace, "--count", filepath.Dir(s.file) + "/x*:p:n"},
+		{sdttrace, "count", filepath.Dir(s.file) + "/x*:p:n"},
 		{sdttrace, "--exe", s.file, "p:n"},
 		{sdttrace, "uprobe:" + s.file + ":main"},
 		{sdttrace, "list", s.file + ":p:n"},

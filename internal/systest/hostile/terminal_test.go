@@ -23,7 +23,7 @@ func TestTerminal(t *testing.T) {
 	p := tracee.Start(t, exec.Command(exe))
 	pid := fmt.Sprint(p.PID())
 	trace := func(args ...string) []string {
-		return append([]string{sdttrace, "-p", pid, "--str", "arg0", "--rescan", "0"}, args...)
+		return append(append([]string{sdttrace}, args...), "-p", pid, "--str", "arg0", "--rescan", "0")
 	}
 	for _, command := range [][]string{
 		{sdtdump, "--symbols", "--disasm", exe},
@@ -39,8 +39,8 @@ func TestTerminal(t *testing.T) {
 		{sdttrace, "__complete", ""},
 		trace("--limit", "4", "*:*"),
 		trace("--limit", "4", "--json", "*:*"),
-		trace("--duration", "1s", "--count", "--by", "arg0,comm,probe", "*:*"),
-		trace("--duration", "1s", "--count", "--by", "arg0,comm,probe", "--json", "*:*"),
+		trace("count", "--duration", "1s", "--by", "arg0,comm,probe", "*:*"),
+		trace("count", "--duration", "1s", "--by", "arg0,comm,probe", "--json", "*:*"),
 		{sdttrace, "top", "-p", pid, "--duration", "1s"},
 		trace("--where", "\x1b[2J", "*:*"),
 	} {

@@ -1,3 +1,3 @@
-// Package page tests the pages of sdttrace --html and sdttrace serve, in a browser: it clicks,
+// Package page tests the pages of sdttrace page and sdttrace serve, in a browser: it clicks,
 // presses keys, reads what is shown, and compares that with what was fired.
 package page

@@ -17,7 +17,7 @@ func TestLost(t *testing.T) {
 	needs.Root(t)
 	page := file(t)
 	p := tracee.Start(t, tracee.Self("shop", "page_lost")).Ready()
-	cmd := exec.Command(build(t), "--html", page, "-p", strconv.Itoa(p.PID()), "--buffer", "16K", "--span", "page_lost:request_start,page_lost:request_done:id", "page_lost:*")
+	cmd := exec.Command(build(t), "page", "-o", page, "-p", strconv.Itoa(p.PID()), "--buffer", "16K", "--span", "page_lost:request_start,page_lost:request_done:id", "page_lost:*")
 	var stderr tracee.Output
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

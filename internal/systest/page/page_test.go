@@ -37,7 +37,7 @@ func trace(t *testing.T, shop *exec.Cmd, n int, flags ...string) string {
 	t.Helper()
 	page := file(t)
 	p := tracee.Start(t, shop).Ready()
-	cmd := exec.Command(build(t), append([]string{"--html", page, "-p", strconv.Itoa(p.PID())}, flags...)...)
+	cmd := exec.Command(build(t), append([]string{"page", "-o", page, "-p", strconv.Itoa(p.PID())}, flags...)...)
 	var stderr tracee.Output
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -64,7 +64,7 @@ func record(t *testing.T, name string, n int, size string) (page, dir string) {
 	p := tracee.Start(t, shop).Ready()
 	p.Do(strconv.Itoa(n))
 	page = file(t)
-	out := needs.Run(t, build(t), "replay", "--html", page, "--span", name+":request_start,"+name+":request_done:id", dir, name+":*")
+	out := needs.Run(t, build(t), "page", "-o", page, "--span", name+":request_start,"+name+":request_done:id", "--from", dir, name+":*")
 	if want := "0 lost"; !strings.Contains(out, want) {
 		t.Fatalf("want %q in\n%s", want, out)
 	}
@@ -308,7 +308,7 @@ func checkTime(b *tab) {
 // checkLatency compares pairs with the events of the same recording, one by one.
 func checkLatency(b *tab, dir string) {
 	b.t.Helper()
-	out := needs.Run(b.t, build(b.t), "replay", "-q", "--json", dir)
+	out := needs.Run(b.t, build(b.t), "-q", "--json", "--from", dir)
 	type line struct {
 		Time time.Time
 		Name string

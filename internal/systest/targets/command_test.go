@@ -25,7 +25,7 @@ func buildTracer(t testing.TB) string {
 // command prints.
 func counts(t *testing.T, dir string, args ...string) (map[string]int, string) {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(dir, "sdttrace"), append([]string{"-q", "--json", "--count", "--by", "probe"}, args...)...)
+	cmd := exec.Command(filepath.Join(dir, "sdttrace"), append([]string{"count", "-q", "--json", "--by", "probe"}, args...)...)
 	cmd.Dir = dir
 	var said strings.Builder
 	cmd.Stderr = &said

@@ -31,12 +31,14 @@ func TestHeapProfile(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "heap.pb.gz")
-			args := append(append([]string{"--pprof", file, "--folded", "-", "--weigh", "alloc_objects"}, test.flags...), "otel_memory:*", "--", test.program)
-			cmd := exec.Command(sdttrace, args...)
 			var stdout, stderr tracee.Output
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			if err := cmd.Run(); err != nil {
-				t.Fatalf("%v: %s", err, stderr.String())
+			for _, flags := range [][]string{{"-o", file}, {"--format", "folded"}} {
+				args := append([]string{"profile", "--weigh", "alloc_objects"}, append(flags, test.flags...)...)
+				cmd := exec.Command(sdttrace, append(args, "otel_memory:*", "--", test.program)...)
+				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				if err := cmd.Run(); err != nil {
+					t.Fatalf("%v: %s", err, stderr.String())
+				}
 			}
 			if want := "sdttrace: 1 frees of what was allocated before, or was not seen\n"; !strings.Contains(stderr.String(), want) {
 				t.Errorf("sdttrace does not say %q:\n%s", want, stderr.String())

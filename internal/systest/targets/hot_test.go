@@ -39,15 +39,15 @@ int main(int n, char **v) { puts("ready"); fflush(stdout); for (;;) if (n > 1) p
 		flags []string
 		warns bool
 	}{
-		{busy, []string{"--count", "--duration", "500ms"}, true},
+		{busy, []string{"count", "--duration", "500ms"}, true},
 		{busy, []string{"--limit", "1"}, true},
 		{busy, []string{"--limit", "1", "--sample", "100"}, false},
 		{busy, []string{"--limit", "1", "-q"}, false},
-		{busy, []string{"--count", "--duration", "100ms"}, false},
+		{busy, []string{"count", "--duration", "100ms"}, false},
 		{idle, []string{"--duration", "100ms"}, false},
 	} {
 		warning := warning
-		if c.flags[0] == "--count" { // which records nothing
+		if c.flags[0] == "count" { // which records nothing
 			warning = bounded
 		}
 		var out []byte

@@ -33,7 +33,7 @@ func BenchmarkPostgres(b *testing.B) {
 		sdttrace []string
 		bpftrace string
 	}{
-		{"count by probe", []string{"--count", "--by", "probe", all}, "usdt:" + all + " { @[probe] = count(); }"},
+		{"count by probe", []string{"count", "--by", "probe", all}, "usdt:" + all + " { @[probe] = count(); }"},
 		{"print numbers", []string{"--fields", "probe,args", "--providers", "none", all}, p.script(probes, false)},
 		{"print numbers and texts", []string{"--fields", "probe,args", all}, p.script(probes, true)},
 		{"print all that sdttrace prints", []string{all}, ""},

@@ -28,7 +28,7 @@ func (p *postgres) benchmarkShares(b *testing.B) {
 		{"untraced", func() func() { return func() {} }},
 		{"semaphores", func() func() { return p.raised(b) }},
 		{"empty-program", func() func() { return p.trapped(b) }},
-		{"count", func() func() { return p.tracedBy(b, sdttrace, "--count", "--by", "probe", all) }},
+		{"count", func() func() { return p.tracedBy(b, sdttrace, "count", "--by", "probe", all) }},
 		{"print", func() func() { return p.tracedBy(b, sdttrace, all) }},
 	}
 	var measure []func() float64

@@ -128,7 +128,7 @@ func (tr *trial) run(tracer ...string) []byte {
 // program prints differs from what it prints without.
 func (tr *trial) traced(selectors []string) (events uint64, what string) {
 	tr.t.Helper()
-	args := []string{tr.tracer, "-q", "--json", "--count"}
+	args := []string{tr.tracer, "count", "-q", "--json"}
 	if tr.force != "" {
 		args = append(args, "--force")
 	}

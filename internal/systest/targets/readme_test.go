@@ -72,7 +72,7 @@ func TestReadmeProgram(t *testing.T) {
 	var text, object string
 	for line := range strings.Lines(document(t, tracing)) {
 		switch {
-		case strings.Contains(line, " myapp:request_start "):
+		case strings.Contains(line, " myapp:request_start id="):
 			text = strings.TrimSpace(line)
 		case strings.HasPrefix(line, "{"):
 			object = line
@@ -131,12 +131,12 @@ func TestReadmeCommands(t *testing.T) {
 	k.cook("peer.port", 0, "", requests, `myapp:request_done id=\d+ path="/api/order" .* peer=\{host="::1" port=443\}$`)
 	k.cook("took > 10ms", 0, "", requests, `myapp:dial_done took=15ms peer=10.0.0.1$`)
 	k.cook("--fields", 0, "", requests, `^[0-9:.]+ \d+ path="/api/order" ms=[0-9.]+$`)
-	k.cook("--hist ms", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+$`, `^ +2 - 4 +\d+ \|#+$`)
-	k.cook("--quantiles", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ avg=\d.* p50=\d.* p99=\d.* p99.9=\d`)
+	k.cook("hist ms", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+$`, `^ +2 - 4 +\d+ \|#+$`)
+	k.cook("p99.9", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ avg=\d.* p50=\d.* p99=\d.* p99.9=\d`)
 	k.cook("status/100", 0, "", requests, `^[0-9:.]+ status/100=5 path\[:8\]="/api/ord" count=\d+$`)
-	k.cook("--latency", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ sum=`)
+	k.cook("latency myapp", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ sum=`)
 	k.cook("--slower", 0, "", requests)
-	k.cook("--count --by stack,path", 0, "", requests, `^[0-9:.]+ path="/\S*" count=\d+$`, `^\tmain.main \(/.*/testdata/myapp/main.go:\d+\)$`)
+	k.cook("count --by stack,path", 0, "", requests, `^[0-9:.]+ path="/\S*" count=\d+$`, `^\tmain.main \(/.*/testdata/myapp/main.go:\d+\)$`)
 	k.cook("--stack", 0, "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_done id=`, `^\tmain.main \(/.*/testdata/myapp/main.go:\d+\)$`)
 	k.cook("latency.pb.gz", 0, "", requests)
 	if out := needs.Run(t, "go", "tool", "pprof", "-top", filepath.Join(k.dir, "latency.pb.gz")); !regexp.MustCompile(`(?m)^Type: latency$`).MatchString(out) || !regexp.MustCompile(`(?m) main\.main$`).MatchString(out) {
@@ -166,7 +166,7 @@ func TestReadmeCommands(t *testing.T) {
 // TestReadmePage runs the command of docs/tracing.md that writes a page, of the demo's web shop.
 func TestReadmePage(t *testing.T) {
 	k := newKitchen(t, tracing)
-	command := regexp.MustCompile("`(sdttrace --html [^`]+)`").FindStringSubmatch(document(t, tracing))
+	command := regexp.MustCompile("`(sdttrace page [^`]+)`").FindStringSubmatch(document(t, tracing))
 	if command == nil {
 		t.Fatal("there is no command that writes a page")
 	}
@@ -190,7 +190,7 @@ func TestReadmePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	const requests = 20
-	k.cook("--html", 0, "", func() {
+	k.cook("page.html", 0, "", func() {
 		for range requests {
 			answer, err := http.Get(hello.URL + "/item/clock")
 			if err != nil {

@@ -174,12 +174,12 @@ func TestRecipes(t *testing.T) {
 		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\d\.\d+ms|\d+\.\d+s) postgresql:query__start query="select pg_sleep\(0.1\)" -> postgresql:query__done query="select pg_sleep\(0.1\)"$`)
 	k.cook("transaction__", 0, "", bench, `probe="postgresql:transaction__start" count=\d\d+$`, `probe="postgresql:transaction__commit" count=\d\d+$`)
 	k.cook("lock__wait__done", 0, "", p.waitForLock, `^[0-9:.]+ count=\d+ sum=`)
-	k.cook("--perfetto", 0, "", bench)
+	k.cook("timeline", 0, "", bench)
 	k.checkTimeline("bank.pftrace")
 	k.cook("--stack=dwarf postgresql", 0, "", p.waitForLock, `postgresql:lock__wait__start `, `^\tPostgresMain \(postgres\+0x[0-9a-f]+\)$`)
 
-	k.cook("--record", 0, "", bench)
-	k.reheat("replay", `^[0-9:.]+ count=\d{3,} sum=`)
+	k.cook("record -o", 0, "", bench)
+	k.reheat("--from day.usdt", `^[0-9:.]+ count=\d{3,} sum=`)
 
 	j := startJVM(t, "-XX:+UseSerialGC")
 	k.cook("thread__", j.PID(), "", func() { j.Do("threads 3") },
@@ -198,13 +198,13 @@ func TestRecipes(t *testing.T) {
 	k.cook("libstdcxx:*", c.PID(), "", func() { c.Do("1 2") }, `libstdcxx:throw exception=0x[0-9a-f]+ type="4Loud"$`, `libstdcxx:catch exception=0x[0-9a-f]+ type="4Loud"$`)
 	k.cook("cxx(type)", 0, "", func() { c.Do("2 100") }, `comm="throws" cxx\(type\)="Loud" count=\d{3,}$`)
 
-	k.cook("--stack=dwarf --count", c.PID(), "", func() { c.Do("1 2") }, `^[0-9:.]+ cxx\(type\)="(int|Quiet|Loud)" count=`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
-	k.cook("--stack=dwarf --pprof", c.PID(), "", func() { c.Do("1 2") })
+	k.cook("--stack=dwarf --by", c.PID(), "", func() { c.Do("1 2") }, `^[0-9:.]+ cxx\(type\)="(int|Quiet|Loud)" count=`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
+	k.cook("profile -o throws", c.PID(), "", func() { c.Do("1 2") })
 	k.cook("--stack=dwarf libstdcxx", c.PID(), "", func() { c.Do("1 2") }, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
 
-	k.cook("--record throws.usdt", c.PID(), "", func() { c.Do("1 2") })
-	k.reheat("throws.usdt --count", `^[0-9:.]+ cxx\(type\)="(int|Quiet|Loud)" count=`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
-	k.reheat("throws.usdt --pprof")
+	k.cook("record -o throws.usdt", c.PID(), "", func() { c.Do("1 2") })
+	k.reheat("'stack,cxx(type)' --from throws.usdt", `^[0-9:.]+ cxx\(type\)="(int|Quiet|Loud)" count=`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
+	k.reheat("profile -o throws.pb.gz --from throws.usdt")
 
 	needCalls(t)
 	k.cook("function__return", python.PID(), "", func() { python.Do("call") }, `filename=".*/?work.py" function="called" count=1000$`)

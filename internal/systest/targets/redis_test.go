@@ -97,7 +97,7 @@ func TestRedisAllocations(t *testing.T) {
 	o := unwound(r.pid)
 	o.RingSize = 64 << 20
 	s := open(t, []string{malloc}, o)
-	cmd := exec.Command(sdttrace, "-p", strconv.Itoa(r.pid), "--stack=dwarf", "--buffer", "64M", "--pprof", file, malloc)
+	cmd := exec.Command(sdttrace, "profile", "-p", strconv.Itoa(r.pid), "--stack=dwarf", "--buffer", "64M", "-o", file, malloc)
 	var stderr tracee.Output
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

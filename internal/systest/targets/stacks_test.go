@@ -221,18 +221,24 @@ func TestPprof(t *testing.T) {
 	sdttrace := filepath.Join(dir, "sdttrace")
 	needs.Run(t, "go", "build", "-o", sdttrace, "github.com/go-usdt/usdt/cmd/sdttrace")
 	file, folded := filepath.Join(dir, "throws.pb.gz"), filepath.Join(dir, "throws.folded")
-	cmd := exec.Command(sdttrace, "-p", strconv.Itoa(p.PID()), "--stack=dwarf", "--pprof", file, "--folded", folded, "libstdcxx:throw")
-	var stderr tracee.Output
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	var tracers []*exec.Cmd
+	for format, name := range map[string]string{"pprof": file, "folded": folded} {
+		cmd := exec.Command(sdttrace, "profile", "-p", strconv.Itoa(p.PID()), "--stack=dwarf", "--format", format, "-o", name, "libstdcxx:throw")
+		stderr := new(tracee.Output)
+		cmd.Stderr = stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Process.Kill()
+		stderr.Await(t, "attached to")
+		tracers = append(tracers, cmd)
 	}
-	defer cmd.Process.Kill()
-	stderr.Await(t, "attached to")
 	p.Do("2 100")
-	cmd.Process.Signal(syscall.SIGINT)
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
+	for _, cmd := range tracers {
+		cmd.Process.Signal(syscall.SIGINT)
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v: %s", err, cmd.Stderr)
+		}
 	}
 	for _, c := range []struct{ args, want string }{
 		{"-top", `(?m)^ +200 +100% +100% +200 +100% +__cxa_throw`},

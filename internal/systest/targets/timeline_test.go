@@ -46,7 +46,7 @@ func testTimeline(t *testing.T, p *postgres) {
 	span := func(name string) string {
 		return p.server + ":postgresql:" + name + "__start," + p.server + ":postgresql:" + name + "__done"
 	}
-	cmd := exec.Command(sdttrace, "--perfetto", file, "--span", span("query"), "--span", span("lock__wait"), "--buffer", "16M", p.server+":postgresql:query__parse__start")
+	cmd := exec.Command(sdttrace, "timeline", "-o", file, "--span", span("query"), "--span", span("lock__wait"), "--buffer", "16M", p.server+":postgresql:query__parse__start")
 	var stderr tracee.Output
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

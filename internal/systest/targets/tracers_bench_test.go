@@ -74,10 +74,10 @@ type question struct {
 const burst = 500
 
 var questions = []question{
-	{"count", "text", []string{"--count"}, `{ @ = count(); }`, 0, false},
-	{"hist", "text", []string{"--hist", "number"}, `{ @ = hist(arg0); }`, 0, false},
-	{"count by text", "text", []string{"--count", "--by", "text"}, `{ @[str(arg1)] = count(); }`, 0, false},
-	{"count, condition false", "text", []string{"--count", "--where", "number == 5000"}, `/arg0 == 5000/ { @ = count(); }`, 0, false},
+	{"count", "text", []string{"count"}, `{ @ = count(); }`, 0, false},
+	{"hist", "text", []string{"hist", "number"}, `{ @ = hist(arg0); }`, 0, false},
+	{"count by text", "text", []string{"count", "--by", "text"}, `{ @[str(arg1)] = count(); }`, 0, false},
+	{"count, condition false", "text", []string{"count", "--where", "number == 5000"}, `/arg0 == 5000/ { @ = count(); }`, 0, false},
 	{"print, condition false", "text", []string{"--where", "number == 5000"}, `/arg0 == 5000/ { printf("number=%d\n", arg0); }`, 0, false},
 	{"print a number", "number", []string{"--fields", "args"}, `{ printf("number=%d\n", arg0); }`, burst, true},
 	{"print time, name, thread, number", "number", []string{"--fields", "time,comm,pid,tid,args"}, `{ printf("%lld %s/%d/%d number=%d\n", nsecs, comm, pid, tid, arg0); }`, burst, true},

@@ -4,7 +4,7 @@
 //	CGO_ENABLED=0 go build -trimpath -o /tmp/v1/shop ./cmd/sdttrace/testdata/version1/shop
 //	gcc -O1 -fno-omit-frame-pointer -o /tmp/v1/calls cmd/sdttrace/testdata/version1/calls.c
 //	/tmp/v1/shop &
-//	sdttrace --record version1.usdt --stack=3 --str arg0 --follow Peer --limit 12 \
+//	sdttrace record -o version1.usdt --stack=3 --str arg0 --follow Peer --limit 12 \
 //		/tmp/v1/calls:calls:hit uprobe:/tmp/v1/calls:outer uretprobe:/tmp/v1/calls:outer v1:begin v1:done
 //
 // and, once that is attached, /tmp/v1/calls.

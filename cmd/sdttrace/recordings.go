@@ -6,103 +6,36 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/tracefile"
 )
 
-const replayExample = `  sdttrace replay /var/crash/myapp-4711-1795361234567.usdt   all that it kept
-  sdttrace replay 4711 'myapp:request_*'             a process that runs, or ran, by its PID
-  sdttrace replay --hist ms --by path /var/crash     all recordings in a directory
-  sdttrace replay --where 'status >= 500' --json *.usdt myapp:request_done
-  sdttrace --record day.usdt 'postgres*:query__*'    write events to a file, and then …
-  sdttrace replay day.usdt --count --by comm         … anything else of it
-  sdttrace --record day.usdt --stack 'myapp:*'       with stacks, and then …
-  sdttrace replay day.usdt --pprof day.pb.gz         … a profile of them`
-
-func newReplayCommand(stdout, stderr io.Writer) *cobra.Command {
-	f := traceFlags{link: "auto"}
-	cmd := &cobra.Command{
-		Use:   "replay [flags] PID|FILE|DIR... [PROBE...]",
-		Short: "Show what sdttrace --record or a flight recorder has kept",
-		Long: `replay prints the events that sdttrace --record FILE has written, or the last ones of
-a Go service that has a flight recorder: one that was made so, or runs with
-USDT_RECORDER=DIR. It needs no privilege but to read the file, and the process
-need not live any more: however it ended, by kill -9, a panic or for want of
-memory, its last events are in the file.
-
-A FILE is a recording of either kind, a DIR stands for all recordings in it that can be read. A PID is of a
-process that runs, or, in the directory of USDT_RECORDER or --dir, of one that
-ran. PROBE is [PATH:]PROVIDER:NAME, as for sdttrace; without any, all probes are
-shown. Events of several recordings are merged by the time at which they fired, and
-printed, filtered and added up as live ones are. That time is meant by --interval,
-whose groups have the time of its end, and by --snapshot-every. What is damaged is
-left out, and said. --perfetto writes a timeline, by the wall clock,
-and --html a page for browsers. --stack, --by stack, --pprof and --folded show the
-stacks that --record --stack has kept, with the names that sdttrace gave them then;
-flight recorders keep none.`,
-		Example: replayExample,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("name a recording: a PID, a FILE or a DIR")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, _ := cmd.Flags().GetString("dir")
-			probes, err := f.openReplay(args, dir)
-			if err != nil {
-				return err
-			}
-			f.replayed.announceUnreadable(stderr)
-			if err := f.checkGiven(cmd.Flags()); err != nil {
-				return usageError{err}
-			}
-			return f.trace(cmd.Context(), probes, stdout, stderr)
-		},
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&f.where, "where", "", "show only what this condition holds for, e.g. 'status >= 500'")
-	f.aggregate.register(flags)
-	f.snapshots.register(flags)
-	flags.StringVar(&f.format, "format", "text", "output format: text or json")
-	flags.BoolVar(&f.json, "json", false, "same as --format json: one object a line")
-	registerFields(flags, &f.fields)
-	flags.Uint64Var(&f.limit, "limit", 0, "end after this many events")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks on stderr but errors and the summary")
-	flags.IntVar(&f.maxString, "max-string", 0, "bytes to show of each string (default 1024, if so many were kept)")
-	f.timeline.register(flags)
-	f.page.register(flags)
-	registerStack(flags, &f.stack)
-	flags.Lookup("stack").Usage = "print the calls that led to each event, N of them at most, of what --record --stack has written"
-	f.profile.register(flags)
-	flags.StringSliceVar(&f.providers, "providers", nil, providersUsage)
-	flags.String("dir", "", "where recordings of processes are (default that of USDT_RECORDER)")
-	flags.Lookup("interval").Usage = "print the groups of each interval of the recorded time, e.g. 1s (default one of all)"
-	return cmd
-}
-
-// openReplay finds the recordings that the arguments name, and returns the probes.
-func (f *traceFlags) openReplay(args []string, dir string) (probes []string, err error) {
-	if dir == "" {
-		dir, _, _ = strings.Cut(os.Getenv("USDT_RECORDER"), ",")
+// openRecordings finds the recordings that --from names, and what a pattern of the shell has
+// put behind it. It returns the other words.
+func (f *traceFlags) openRecordings(args []string, stderr io.Writer) (rest []string, err error) {
+	if len(f.from) == 0 {
+		return args, nil
 	}
 	f.replayed = &replayed{}
-	named := map[string]bool{}
+	from := slices.Clone(f.from)
 	for _, arg := range args {
-		files, err := recordingsOf(arg, dir)
+		if _, err := os.Stat(arg); err == nil && (!strings.Contains(arg, ":") || strings.HasSuffix(arg, recordingSuffix)) {
+			from = append(from, arg)
+		} else {
+			rest = append(rest, arg)
+		}
+	}
+	named := map[string]bool{}
+	for _, arg := range from {
+		files, err := recordingsOf(arg)
 		if err != nil {
 			return nil, err
-		}
-		if files == nil {
-			probes = append(probes, arg)
 		}
 		if info, err := os.Stat(arg); err == nil && info.IsDir() {
 			files = f.replayed.readable(files)
@@ -114,16 +47,14 @@ func (f *traceFlags) openReplay(args []string, dir string) (probes []string, err
 			}
 		}
 	}
-	if len(f.replayed.files) == 0 {
-		return nil, usageError{errors.New("name a recording: a PID, a FILE or a DIR")}
-	}
-	if len(probes) == 0 && f.aggregate.latency == "" && len(f.timeline.spans) == 0 {
-		probes = []string{"*:*"}
-	}
-	return probes, nil
+	f.replayed.announceUnreadable(stderr)
+	return rest, nil
 }
 
-// announceFile says what a file of --record has.
+// liveWords say what recordings cannot be asked.
+var liveWords = []string{"pid", "comm", "exe", "cgroup", "user", "wait", "rescan", "force", "link", "sample", "duration", "str", "args", "follow", "buffer"}
+
+// announceFile says what a file of sdttrace record has.
 func announceFile(stderr io.Writer, path string) {
 	f, err := tracefile.Open(path)
 	if err != nil {
@@ -150,7 +81,7 @@ func announceFile(stderr io.Writer, path string) {
 }
 
 // announceLosses says on stderr why events of the recordings were lost: which files of
-// --record are damaged, and what was lost when they were written.
+// sdttrace record are damaged, and what was lost when they were written.
 func (r *replayed) announceLosses(s tracer, stderr io.Writer) {
 	if st, err := s.Stats(); err != nil || st.Lost == 0 {
 		return
@@ -167,7 +98,7 @@ func (r *replayed) announceLosses(s tracer, stderr io.Writer) {
 			}
 		}
 		if f.Counts.Lost > 0 {
-			fmt.Fprintf(stderr, "sdttrace: %s: %d events were lost when it was recorded, of any probe: a larger --buffer of sdttrace --record helps\n", path, f.Counts.Lost)
+			fmt.Fprintf(stderr, "sdttrace: %s: %d events were lost when it was recorded, of any probe: a larger --buffer of sdttrace record helps\n", path, f.Counts.Lost)
 		}
 		if f.Illegible > 0 {
 			fmt.Fprintf(stderr, "sdttrace: %s lacks %d events of any probe: it is damaged, and %d bytes of records are left out\n", path, f.Illegible, f.Damaged-before)
@@ -179,9 +110,11 @@ func (r *replayed) announceLosses(s tracer, stderr io.Writer) {
 // recordingSuffix is that of a recording's file.
 const recordingSuffix = ".usdt"
 
-// recordingsOf returns the recordings that an argument names; nil if it is a probe.
-func recordingsOf(arg, dir string) ([]string, error) {
+// recordingsOf returns the recordings that a value of --from names: a file, a directory, a
+// process, or DIR/PID for a process that has ended.
+func recordingsOf(arg string) ([]string, error) {
 	if pid, err := strconv.Atoi(arg); err == nil {
+		dir, _, _ := strings.Cut(os.Getenv("USDT_RECORDER"), ",")
 		return recordingsOfProcess(pid, dir)
 	}
 	info, err := os.Stat(arg)
@@ -190,12 +123,13 @@ func recordingsOf(arg, dir string) ([]string, error) {
 		return recordingsIn(arg, "")
 	case err == nil:
 		return []string{arg}, nil
-	case strings.Contains(arg, ":"):
-		return nil, nil
-	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("there is no recording %s", arg)
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("read the recording %s: %w", arg, errors.Unwrap(err))
 	}
-	return nil, fmt.Errorf("read the recording %s: %w", arg, errors.Unwrap(err))
+	if pid, err := strconv.Atoi(filepath.Base(arg)); err == nil {
+		return recordingsOfProcess(pid, filepath.Dir(arg))
+	}
+	return nil, fmt.Errorf("there is no recording %s", arg)
 }
 
 // recordingsIn returns the recordings in a directory whose names have a part; at least
@@ -241,7 +175,7 @@ func recordingsOfProcess(pid int, dir string) (files []string, err error) {
 	case len(files) > 0:
 		return files, nil
 	case errors.Is(err, os.ErrNotExist) && dir == "":
-		return nil, fmt.Errorf("process %d has ended: say in which directory its recording is by --dir, or name the file", pid)
+		return nil, fmt.Errorf("process %d has ended: name the file of its recording, or the directory, as in --from DIR/%d", pid, pid)
 	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("process %d has ended, and there is no recording of it in %s", pid, dir)
 	case err != nil:

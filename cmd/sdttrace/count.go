@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+var countVerb = verb{
+	use:   "count PROBE...",
+	short: "Count events, by what you name",
+	about: `count counts events instead of printing them: all of them, or those of each value of --by,
+in the kernel. --by names arguments, pid, tid, cpu, uid, comm, probe, stack, or what is
+computed of them: status/100, 'size & 4095', path[:16], 'sql(query)' for statements without
+their literals, 'cxx(type)' for types of C++.`,
+	examples: `  sdttrace count --duration 10s 'myapp:*'
+  sdttrace count --by comm --interval 1s --top 10 'postgresql:query__start'   the busiest, live
+  sdttrace count --by 'status/100,path[:8]' myapp:request_done
+  sdttrace count --by 'sql(query)' postgresql:query__start
+  sdttrace count --by stack --stack=dwarf uprobe:libc.so.6:malloc   who calls
+  sdttrace count --by probe --show rate 'myapp:*'              events a second
+  sdttrace count --by msg --from day.usdt                      of a recording`,
+	does: func(f *traceFlags) deed { return &counting{sums{traceFlags: f}} },
+}
+
+// counting counts events.
+type counting struct{ sums }
+
+func (d *counting) words(set wordSet) {
+	set.add("show", &d.show.names)
+	d.grouping(set)
+	d.rest(set)
+}
+
+func (d *counting) check([]string) error {
+	if err := d.prepare(values{}); err != nil {
+		return err
+	}
+	if len(d.shown.names) > 0 || d.shown.hist {
+		return fmt.Errorf("--show %s: count has count and rate; sdttrace stats ARG has values of an argument", strings.Join(d.show.names, ","))
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/procfs"
+)
+
+// traceFlags are the flags that verbs share, and what is known of one run.
+type traceFlags struct {
+	// What is traced.
+	pids      []int
+	comm, exe string
+	cgroup    string // the directory of a control group, by which the kernel selects
+	user      bool
+	wait      bool
+	rescan    time.Duration
+	force     bool
+	link      string
+	from      []string
+	command   []string // behind "--"
+
+	// Which events, and what of each.
+	where     string
+	sample    int
+	limit     uint64
+	duration  time.Duration
+	strings   []string
+	args      []string
+	pointers  []string
+	providers []string
+	maxString int
+	ringSize  bytesValue
+	stack     stackValue
+
+	// How it is said.
+	formats []string // that the verb has
+	format  string
+	json    bool
+	output  *format // of that name, if it is one for text
+	out     string  // a file
+	quiet   bool
+	verbose bool
+
+	flags    *pflag.FlagSet
+	given    func(name string) bool
+	replayed *replayed // the recordings; nil of live processes
+	meanings meanings
+	costs    *costs // nil unless they are measured
+	silent   silences
+	outputs  outputs
+	prepared func() // says that something is attached, or nothing will be
+	held     *hold  // the command, once it has been started
+
+	inBackground bool // the command has no terminal
+}
+
+func newTraceFlags() *traceFlags {
+	return &traceFlags{link: "auto", format: "text", rescan: time.Second}
+}
+
+// options returns how to attach. Groups of recordings are those of each interval.
+func (f *traceFlags) options(interval time.Duration) (*attach.Options, error) {
+	if f.duration < 0 {
+		return nil, usageError{fmt.Errorf("duration %v is negative", f.duration)}
+	}
+	for _, pid := range f.pids {
+		if pid <= 0 {
+			return nil, usageError{fmt.Errorf("process id %d is not positive", pid)}
+		}
+	}
+	if len(f.command) > 0 && len(f.pids) > 0 {
+		return nil, usageError{errors.New("-p and a command exclude each other")}
+	}
+	if f.rescan < 0 {
+		return nil, usageError{fmt.Errorf("rescan %v is negative", f.rescan)}
+	}
+	if _, err := procfs.Stat(f.exe); f.exe != "" && !f.wait && errors.Is(err, os.ErrNotExist) {
+		return nil, usageError{fmt.Errorf("--exe: %w; --wait waits for it", err)}
+	}
+	if f.comm != "" || f.exe != "" {
+		f.wait = f.wait || f.rescan > 0 // for the processes
+	}
+	if f.wait && f.rescan == 0 {
+		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}
+	}
+	opts := &attach.Options{
+		Target:    attach.Target{PIDs: f.pids, Comm: f.comm, Exe: f.exe, Cgroup: f.cgroup},
+		Rescan:    f.rescan,
+		Await:     f.wait,
+		RingSize:  int(f.ringSize),
+		MaxString: f.maxString,
+		Strings:   f.strings,
+		Follow:    f.pointers,
+		Args:      f.args,
+		Where:     f.where,
+		Sample:    f.sample,
+		Stack:     f.stack.calls,
+		Unwind:    f.stack.unwind,
+		Force:     f.force,
+	}
+	var err error
+	if opts.Prototypes, err = f.prototypes(); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.replayed != nil:
+		opts.Target, opts.Interval = attach.Target{Recordings: f.replayed.files}, max(interval, 0)
+	case f.user:
+		opts.Target.Via = attach.ViaLocal
+	}
+	if f.link != "auto" && opts.Target.Via == attach.ViaAny {
+		opts.Target.Via = attach.ViaKernel
+	}
+	switch f.link {
+	case "auto":
+	case "multi":
+		opts.Link = attach.MultiLink
+	case "perf":
+		opts.Link = attach.PerfLink
+	default:
+		return nil, usageError{fmt.Errorf("link %q is not auto, multi or perf", f.link)}
+	}
+	return opts, nil
+}

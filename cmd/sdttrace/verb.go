@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// verb is a question that sdttrace answers.
+type verb struct {
+	use      string // without flags, e.g. "stats ARG PROBE..."
+	short    string
+	about    string
+	examples string
+	does     func(f *traceFlags) deed
+}
+
+// deed is what a verb does with what it traces, see [defaults].
+type deed interface {
+	// words registers the verb's flags: its own ones first.
+	words(set wordSet)
+	// take takes the words in front of the probes.
+	take(args []string) (probes []string, err error)
+	// unnamed are the probes if none is named; none if one must be.
+	unnamed() []string
+	// check returns an error of usage for what does not go together.
+	check(probes []string) error
+	// traces returns the probes that are attached to, beside those that are named.
+	traces(probes []string) []string
+	// every is how often groups are read; 0 if events are not added up or once.
+	every() time.Duration
+	// writes reports whether the deed opens its output itself.
+	writes() bool
+	// open attaches, and returns what shows the events until they end.
+	open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error)
+	// conclude says on stderr what became of the events, beside what it says of all.
+	conclude(s tracer, stderr io.Writer) error
+}
+
+// alone is a deed that does something else than tracing, at times.
+type alone interface {
+	run(ctx context.Context, probes []string, stdout, stderr io.Writer) error
+}
+
+// session is what a deed opens.
+type session interface {
+	tracer
+	searcher
+}
+
+// showing is where a deed shows events.
+type showing struct {
+	cancel context.CancelFunc // ends tracing
+	stdout io.Writer          // or the file that --output names
+	stderr io.Writer
+	screen *screen // nil unless groups are drawn in place
+}
+
+// name returns the word that selects the verb.
+func (v *verb) name() string {
+	name, _, _ := strings.Cut(v.use, " ")
+	return name
+}
+
+// newCommand returns the command of a verb.
+func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
+	f := newTraceFlags()
+	d := v.does(f)
+	cmd := &cobra.Command{
+		Use: v.use, Short: v.short, Long: v.about, Example: v.examples,
+		DisableFlagsInUseLine: true,
+		Args:                  cobra.ArbitraryArgs, // which RunE checks
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			return completeWords(v, cmd, args, prefix)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := f.parsed(cmd.Flags(), args)
+			if err == nil {
+				err = f.checkGiven()
+			}
+			if err != nil {
+				return usageError{err}
+			}
+			if args, err = f.openRecordings(args, stderr); err != nil {
+				return err
+			}
+			probes, err := f.probes(d, args)
+			if err != nil {
+				return usageError{err}
+			}
+			if other, ok := d.(alone); ok {
+				return other.run(cmd.Context(), probes, stdout, stderr)
+			}
+			return f.trace(cmd.Context(), d, probes, stdout, stderr)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	d.words(wordSet{cmd.Flags()})
+	return cmd
+}
+
+// parsed takes flags that have been parsed, and the command behind "--". It returns the other
+// words.
+func (f *traceFlags) parsed(flags *pflag.FlagSet, args []string) ([]string, error) {
+	f.flags, f.given = flags, flags.Changed
+	if dash := flags.ArgsLenAtDash(); dash >= 0 {
+		args, f.command = args[:dash], args[dash:]
+		if len(f.command) == 0 {
+			return nil, errors.New("name a command after --")
+		}
+	}
+	return args, nil
+}
+
+// probes returns the probes that a verb is to trace. Errors are of usage.
+func (f *traceFlags) probes(d deed, args []string) ([]string, error) {
+	probes, err := d.take(args)
+	if err != nil {
+		return nil, err
+	}
+	if len(probes) == 0 {
+		probes = d.unnamed()
+		if f.replayed != nil && len(d.traces(nil)) == 0 {
+			probes = []string{"*:*"}
+		}
+	}
+	if err := d.check(probes); err != nil {
+		return nil, err
+	}
+	if _, ok := d.(alone); !ok && len(d.traces(probes)) == 0 {
+		return nil, errors.New("name at least one PROBE to trace: [PATH:]PROVIDER:NAME")
+	}
+	return probes, nil
+}
+
+// defaults is what most deeds do.
+type defaults struct{}
+
+func (defaults) take(args []string) ([]string, error) { return args, nil }
+func (defaults) unnamed() []string                    { return nil }
+func (defaults) check([]string) error                 { return nil }
+func (defaults) traces(probes []string) []string      { return probes }
+func (defaults) every() time.Duration                 { return 0 }
+func (defaults) writes() bool                         { return false }
+func (defaults) conclude(s tracer, w io.Writer) error { return nil }
+
+// takeOne takes a word in front of the probes, which is no probe itself.
+func takeOne(args []string, what string) (word string, probes []string, err error) {
+	switch {
+	case len(args) == 0:
+		return "", nil, fmt.Errorf("name %s, and then the PROBEs", what)
+	case args[0] == "":
+		return "", nil, fmt.Errorf("%s is empty", what)
+	}
+	return args[0], args[1:], nil
+}
