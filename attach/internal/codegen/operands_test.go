@@ -34,6 +34,8 @@ func TestOperands(t *testing.T) {
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@8+sym(%rip)", "r3=16392; r4=ctx[128]; r3+=r4; read 8"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@sym@GOTPCREL(%rip)", "r3=16384; r4=ctx[128]; r3+=r4"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "8@none(%rip)", "symbol not found"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, nil, "8@sym(%rip)", "the object that has the symbol sym cannot be opened"},
+		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, nil, "8@$sym", "the object that has the symbol sym cannot be opened"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, exec, "4@sym(,%rax,4)", "r3=20480; r4=ctx[80]; r4<<=2; r3+=r4; read 4"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "4@sym(,%rax,4)", "address of sym is added to a register, but the object has no fixed address"},
 		{"amd64", elf.EM_X86_64, elf.ELFCLASS64, shared, "16f@%rsi", "a value of 16 bytes is not an integer that events can hold"},

@@ -45,7 +45,7 @@ type Operand struct {
 
 // Compile turns an argument into an operand. site is the link-time address of the
 // site, as the object's symbols count addresses. ipDelta is the instruction
-// pointer that a program finds minus the site's address.
+// pointer that a program finds minus the site's address. obj is nil if it cannot be opened.
 func Compile(a notes.Arg, regs *Registers, m elf.Machine, c elf.Class, obj *Object, site uint64, ipDelta int64) (Operand, error) {
 	if a.Err != nil {
 		return Operand{}, a.Err
@@ -54,6 +54,9 @@ func Compile(a notes.Arg, regs *Registers, m elf.Machine, c elf.Class, obj *Obje
 	case 1, 2, 4, 8:
 	default:
 		return Operand{}, fmt.Errorf("a value of %d bytes is not an integer that events can hold", a.Size)
+	}
+	if a.Symbol != "" && obj == nil {
+		return Operand{}, fmt.Errorf("the object that has the symbol %s cannot be opened", a.Symbol)
 	}
 	op := Operand{Size: uint8(a.Size), Wrap32: regs.wrap32}
 	var err error
