@@ -22,7 +22,7 @@ func TestBareCallers(t *testing.T) {
 			framed := strings.Contains(flags, "no-omit") || strings.Contains(flags, "-O0")
 			p := start(t, exec.Command(path))
 			// variable+1 is between push %rbp and mov %rsp, %rbp.
-			selectors := []string{"bare:*", "uprobe:" + path + ":recursive", "uprobe:" + path + ":variable+1"}
+			selectors := []string{"bare:*", "uprobe:" + path + ":recursive", "uprobe:" + path + ":wrapped", "uprobe:" + path + ":variable+1"}
 			o := attach.Options{Stack: 40, Target: attach.Target{PIDs: []int{p.PID()}}}
 			plain := openAll(t, &o, selectors...)
 			groups := openAggregate(t, selectors, attach.Count().By("stack"), &o)
@@ -32,8 +32,8 @@ func TestBareCallers(t *testing.T) {
 			for p.Line() != "done" {
 			}
 			got, want := drain(t, plain), drain(t, unwound)
-			if len(got) != len(want) || len(got) < 11 {
-				t.Fatalf("%d events, %d unwound, want 11 or more", len(got), len(want))
+			if len(got) != len(want) || len(got) < 15 {
+				t.Fatalf("%d events, %d unwound, want 15 or more", len(got), len(want))
 			}
 			for i := range got {
 				n := 2

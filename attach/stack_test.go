@@ -296,14 +296,14 @@ func TestStackFrames(t *testing.T) {
 	f := ev.Stack.Frames()[0]
 	f.File = ""
 	want := symbols.Frame{
-		Address: ev.Probe.Live.Address, Func: "leaf", Line: 14, Module: path, BuildID: "0123456789abcdef", Offset: ev.Probe.Offset,
+		Address: ev.Probe.Live.Address, Func: "leaf", Line: 17, Module: path, BuildID: "0123456789abcdef", Offset: ev.Probe.Offset,
 	}
 	if d := cmp.Diff(want, f); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	got := string(ev.Stack.AppendJSON(nil))
 	prefix := fmt.Sprintf(`[{"addr":%d,"func":"leaf","file":`, want.Address)
-	if !strings.HasPrefix(got, prefix) || !strings.Contains(got, `,"line":14,"module":"`+path+`","offset":`) || !strings.HasSuffix(got, `"build_id":"0123456789abcdef"}]`) {
+	if !strings.HasPrefix(got, prefix) || !strings.Contains(got, `,"line":17,"module":"`+path+`","offset":`) || !strings.HasSuffix(got, `"build_id":"0123456789abcdef"}]`) {
 		t.Errorf("JSON %s, want %s…", got, prefix)
 	}
 }

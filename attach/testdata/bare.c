@@ -43,9 +43,17 @@ NOINLINE int recursive(int n)
 	return recursive(n - 1) + sink;
 }
 
+// wrapped tests n before it saves a register, so that the kernel does not recognise its entry.
+NOINLINE int wrapped(int n)
+{
+	if (n == 0)
+		return sink;
+	return wrapped(n - 1) + sink * n;
+}
+
 NOINLINE int caller(int n)
 {
-	int r = pushes(n, 2, 3) + variable(n) + aligned() + recursive(3);
+	int r = pushes(n, 2, 3) + variable(n) + aligned() + recursive(3) + wrapped(3);
 	sink += r;
 	leaf();
 	return r + 1;

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"bytes"
 	"debug/elf"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
@@ -14,6 +15,7 @@ import (
 // caller is where a site's function has its return address, if frame pointers may not lead there.
 type caller struct {
 	known bool
+	alone bool // the kernel does not find it
 	symbols.Caller
 }
 
@@ -25,7 +27,7 @@ func (b *Binder) callerOf(s *site.Site) caller {
 	case b.Stack == 0 || b.Unwind || s.Local || s.Saved != nil || s.Recorded.Kept || p.Kind == reader.Uretprobe:
 		return caller{}
 	case p.Kind == reader.Uprobe && p.Displacement() == 0:
-		return caller{true, symbols.Caller{Link: p.Machine == elf.EM_AARCH64}}
+		return caller{true, !b.kernelFinds(s), symbols.Caller{Link: p.Machine == elf.EM_AARCH64}}
 	case p.Type != nil && p.Type.Record.Flags&notes.GoroutineRegister != 0:
 		return caller{} // a frame of package provider's, which is left out
 	}
@@ -43,7 +45,23 @@ func (b *Binder) callerOf(s *site.Site) caller {
 		return caller{}
 	}
 	at, ok := tables.At(p.Location + p.Delta + s.Offset - p.Offset)
-	return caller{ok, at}
+	return caller{ok, p.Kind == reader.USDT || !b.kernelFinds(s), at}
+}
+
+// kernelFinds reports whether the kernel's stacks may have the caller of the function at whose
+// entry the site is: where its first instruction is push %rbp or endbr64, which
+// arch/x86/events/core.c takes for an entry (is_uprobe_at_func_entry; Linux 6.11 and later, and
+// stable releases of earlier ones).
+func (b *Binder) kernelFinds(s *site.Site) bool {
+	if s.Probe.Machine == elf.EM_AARCH64 {
+		return false
+	}
+	obj, err := b.Objects.Open(s.Path)
+	if err != nil {
+		return true
+	}
+	code := obj.BytesAt(s.Offset, 4)
+	return bytes.HasPrefix(code, []byte{0x55}) || bytes.Equal(code, []byte{0xf3, 0x0f, 0x1e, 0xfa})
 }
 
 // read makes programs read the return address, unless the function has a frame.
@@ -51,7 +69,7 @@ func (c caller) read(sig *query.Signature, p *reader.Probe, regs *operand.Regist
 	if sig.Stack.Entry = c.known; !c.known {
 		return
 	}
-	sig.Alone = p.Kind == reader.USDT || p.Machine == elf.EM_AARCH64
+	sig.Alone = c.alone
 	sp, fp, size := regs.ByName["rsp"], regs.ByName["rbp"], uint8(8)
 	switch {
 	case p.Machine == elf.EM_AARCH64:
