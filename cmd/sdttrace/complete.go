@@ -16,6 +16,57 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
+// completeProbes completes PROVIDER:NAME from the probes of the processes that
+// -p names, or of all processes.
+func completeProbes(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if kind, rest, ok := strings.Cut(prefix, ":"); ok && (kind == "uprobe" || kind == "uretprobe") {
+		return completeFunctions(kind, rest)
+	}
+	seen := map[string]bool{}
+	var out []string
+	for p := range liveProbes(cmd) {
+		name := p.Provider + ":" + p.Name
+		// Shells expand completions, so offer only plain names.
+		if !seen[name] && strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// liveProbes yields the probes of the processes that -p names, or of all processes.
+func liveProbes(cmd *cobra.Command) iter.Seq[*reader.Probe] {
+	return func(yield func(*reader.Probe) bool) {
+		of := func(proc *reader.Process) bool {
+			for p, err := range proc.Probes() {
+				if err == nil && !yield(&p) {
+					return false
+				}
+			}
+			return true
+		}
+		pids, _ := cmd.Flags().GetIntSlice("pid")
+		for _, pid := range pids {
+			if proc, err := reader.OpenProcess(pid); err == nil {
+				more := of(proc)
+				proc.Close()
+				if !more {
+					return
+				}
+			}
+		}
+		if len(pids) > 0 {
+			return
+		}
+		for proc, err := range reader.Processes() {
+			if err == nil && !of(proc) {
+				return
+			}
+		}
+	}
+}
+
 // completeFunctions completes PATH:FUNC behind a kind: names of files that
 // processes run, or paths, and then symbols of the file.
 func completeFunctions(kind, prefix string) ([]string, cobra.ShellCompDirective) {

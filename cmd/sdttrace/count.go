@@ -13,7 +13,7 @@ in the kernel. --by names arguments, pid, tid, cpu, uid, comm, probe, stack, or 
 computed of them: status/100, 'size & 4095', path[:16], 'sql(query)' for statements without
 their literals, 'cxx(type)' for types of C++.`,
 	examples: `  sdttrace count --duration 10s 'myapp:*'
-  sdttrace count --by comm --interval 1s --top 10 'postgresql:query__start'   the busiest, live
+  sdttrace count --by comm,pid --interval 1s --top 10 'myapp:*'   the busiest processes, live
   sdttrace count --by 'status/100,path[:8]' myapp:request_done
   sdttrace count --by 'sql(query)' postgresql:query__start
   sdttrace count --by stack --stack=dwarf uprobe:libc.so.6:malloc   who calls
@@ -26,7 +26,7 @@ their literals, 'cxx(type)' for types of C++.`,
 type counting struct{ sums }
 
 func (d *counting) words(set wordSet) {
-	set.add("show", &d.show.names)
+	set.add("show", &d.show.names, "what is shown: count, and rate, the events a second")
 	d.grouping(set)
 	d.rest(set)
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -157,19 +156,4 @@ func (f *sums) unit(plan attach.Plan) unit {
 		return unit(param.Unit)
 	}
 	return ""
-}
-
-// hide removes from a group what is not shown: the time of pairs is always added up.
-func (v *values) hide(g *attach.Group) {
-	for _, c := range []struct {
-		name  string
-		value *any
-	}{{"sum", &g.Sum}, {"avg", &g.Avg}, {"min", &g.Min}, {"max", &g.Max}} {
-		if !slices.Contains(v.names, c.name) {
-			*c.value = nil
-		}
-	}
-	if !v.hist {
-		g.Hist = nil
-	}
 }

@@ -83,14 +83,16 @@ func overview(w io.Writer) error {
 	b.WriteString(`
 Examples
   sdttrace -p 4711 'myapp:request_*'                      print events; also sdttrace print
-  sdttrace stats ms --by path myapp:request_done          averages and quantiles
+  sdttrace --wait 'myapp:*'                               of a service that starts later
   sdttrace latency db:start db:done --slower 50ms         the slow ones, with their arguments
   sdttrace count --by stack uprobe:./srv:handle           who calls a function
   sdttrace record -o day.usdt 'myapp:*'                   and then any verb --from day.usdt
-  sdttrace 'python:*' -- python3 script.py                a command, from its start to its end
+  sdttrace --from /var/crash 'myapp:*'                    what a flight recorder has kept
 
-sdttrace VERB --help prints a verb's flags; help TOPIC is about ` + strings.Join(topics[:4], ", ") + `,
-` + strings.Join(topics[4:], ", ") + `. Besides: list, demo, completion, --version.
+sdttrace VERB --help     its flags and examples
+sdttrace help TOPIC      ` + strings.Join(topics[:6], ", ") + `,
+                         ` + strings.Join(topics[6:], ", ") + `
+Besides: demo, which traces a small web shop; completion; --version
 `)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -99,17 +101,28 @@ sdttrace VERB --help prints a verb's flags; help TOPIC is about ` + strings.Join
 // printHelp prints the help of a verb: examples first, then its own flags, and in two columns
 // those that it shares.
 func printHelp(w io.Writer, cmd *cobra.Command) {
-	fmt.Fprintf(w, "sdttrace %s\n\n%s\n", cmd.Use, cmd.Long)
+	use := cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
+	if cmd.Flags().Lookup("duration") != nil { // it traces
+		use += " [flags] [-- CMD ARG...]"
+	}
+	fmt.Fprintln(w, use)
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\nExamples\n%s\n", cmd.Example)
+	}
+	fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(cmd.Long))
+	for i, c := range cmd.Commands() {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "  %-12s %s\n", c.Name(), c.Short)
 	}
 	shared, cells := map[string]bool{"help": true}, []string{}
 	for _, word := range commonWords {
 		shared[word.name] = true
 		if flag := cmd.Flags().Lookup(word.name); flag != nil {
 			gloss := word.gloss
-			if word.name == "format" {
-				gloss = "default " + flag.DefValue
+			if flag.Usage != words[word.name].usage { // the verb's own
+				gloss = flag.Usage
 			}
 			cells = append(cells, fmt.Sprintf("%-20s %s", written(flag), gloss))
 		}

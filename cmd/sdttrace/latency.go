@@ -16,8 +16,8 @@ var latencyVerb = verb{
 	about: `latency measures the time from the probe START to the probe END in the kernel, and adds
 it up, of all pairs or by --by. An END belongs to the last START that has none yet: of the
 same goroutine in Go, of the same call of a function, or of the same thread; with --key, of
-the same value of an argument. --slower prints the pairs that took longer instead, each with
-the arguments of both probes.`,
+the same value of an argument. It shows count, sum, avg, min, max and a histogram, or what
+--show names. --slower prints the pairs that took longer instead, with all arguments.`,
 	examples: `  sdttrace latency myapp:request_start myapp:request_done --key id --by path
   sdttrace latency postgresql:query__start postgresql:query__done --slower 50ms   which statements
   sdttrace latency postgresql:query__start postgresql:query__done --by 'sql(query)' --show p50,p99

@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/printable"
@@ -59,6 +56,7 @@ func (d *listing) words(set wordSet) {
 	set.add("interval", &d.interval)
 	set.add("pid", &d.pids)
 	d.said(set, lineFormats())
+	set.Lookup("verbose").Usage = "the arguments of each probe"
 	set.add("providers", &d.providers)
 }
 
@@ -68,6 +66,9 @@ func (d *listing) open(context.Context, []string, *attach.Options, *showing) (se
 
 func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Writer) (err error) {
 	defer interruptsOf(ctx).prepare(stderr)()
+	if d.quiet {
+		stderr = io.Discard
+	}
 	l := lister{silent: silences{}}
 	functions := 0
 	for _, a := range probes {
@@ -361,55 +362,4 @@ func (l *lister) text(w io.Writer) error {
 			printable.String(p.Provider), printable.String(p.Name), arguments, watched, state, p.by(), path)
 	}
 	return tw.Flush()
-}
-
-// completeProbes completes PROVIDER:NAME from the probes of the processes that
-// -p names, or of all processes.
-func completeProbes(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if kind, rest, ok := strings.Cut(prefix, ":"); ok && (kind == "uprobe" || kind == "uretprobe") {
-		return completeFunctions(kind, rest)
-	}
-	seen := map[string]bool{}
-	var out []string
-	for p := range liveProbes(cmd) {
-		name := p.Provider + ":" + p.Name
-		// Shells expand completions, so offer only plain names.
-		if !seen[name] && strings.HasPrefix(name, prefix) && printable.IsName(p.Provider) && printable.IsName(p.Name) {
-			seen[name] = true
-			out = append(out, name)
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
-}
-
-// liveProbes yields the probes of the processes that -p names, or of all processes.
-func liveProbes(cmd *cobra.Command) iter.Seq[*reader.Probe] {
-	return func(yield func(*reader.Probe) bool) {
-		of := func(proc *reader.Process) bool {
-			for p, err := range proc.Probes() {
-				if err == nil && !yield(&p) {
-					return false
-				}
-			}
-			return true
-		}
-		pids, _ := cmd.Flags().GetIntSlice("pid")
-		for _, pid := range pids {
-			if proc, err := reader.OpenProcess(pid); err == nil {
-				more := of(proc)
-				proc.Close()
-				if !more {
-					return
-				}
-			}
-		}
-		if len(pids) > 0 {
-			return
-		}
-		for proc, err := range reader.Processes() {
-			if err == nil && !of(proc) {
-				return
-			}
-		}
-	}
 }

@@ -25,7 +25,7 @@ give a profile of memory, as Go's heap profiles are.`,
 	examples: `  sdttrace profile -o calls.pb.gz --duration 10s 'myapp:*'   then: go tool pprof -http=: calls.pb.gz
   sdttrace profile --format folded -o calls.txt 'myapp:*'    for scripts that draw flame graphs
   sdttrace profile -o bytes.pb.gz --weigh bytes myapp:alloc
-  sdttrace profile -o hot.pb.gz --by stack --stack=dwarf uprobe:./srv:handle   often: in the kernel
+  sdttrace profile -o hot.pb.gz --by stack uprobe:./srv:handle   added up in the kernel
   sdttrace profile -o wait.pb.gz --span myapp:lock,myapp:locked:id --by comm
   sdttrace profile -o heap.pb.gz -p 4711 'otel_memory:*'
   sdttrace profile -o day.pb.gz --from day.usdt              of a recording with stacks`,
@@ -38,7 +38,8 @@ var profileFormats = []string{"pprof", "folded"}
 // profiling adds events up by stack, and writes a profile.
 type profiling struct {
 	sums
-	span   string
+	spans  repeated
+	span   string // the one of spans
 	weight string
 	heap   bool // a profile of memory
 }
@@ -46,8 +47,8 @@ type profiling struct {
 func (d *profiling) words(set wordSet) {
 	set.add("by", &d.by)
 	set.add("weigh", &d.weight)
-	set.add("span", &d.span)
-	set.add("interval", &d.interval)
+	set.add("span", &d.spans, "add up the time of pairs of probes, of the same KEY")
+	set.add("interval", &d.interval, "read the groups of the kernel so often, so that it can hold more")
 	set.add("max-groups", &d.maxGroups)
 	d.target(set)
 	d.single(set)
@@ -57,14 +58,9 @@ func (d *profiling) words(set wordSet) {
 }
 
 // groups reports whether the kernel adds up, or what reads recordings in its place.
-func (d *profiling) groups() bool { return len(d.by) > 0 || d.span != "" }
+func (d *profiling) groups() bool { return len(d.by) > 0 || len(d.spans) > 0 }
 
-func (d *profiling) traces(probes []string) []string {
-	if s, err := parseSpan(d.span); err == nil {
-		return append([]string{s.start, s.end}, probes...)
-	}
-	return probes
-}
+func (d *profiling) traces(probes []string) []string { return probesOf(d.spans, probes) }
 
 func (d *profiling) check(probes []string) error {
 	if !d.groups() {
@@ -86,9 +82,12 @@ func (d *profiling) check(probes []string) error {
 	if !d.byStack() {
 		d.by = append(d.by, "stack")
 	}
-	if d.span != "" {
+	if len(d.spans) > 0 {
+		d.span = d.spans[0]
 		s, err := parseSpan(d.span)
 		switch {
+		case len(d.spans) > 1:
+			return errors.New("--span is given twice: a profile is of one pair of probes")
 		case err != nil:
 			return err
 		case len(probes) > 0:

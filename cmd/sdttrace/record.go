@@ -39,6 +39,7 @@ func (d *recording) words(set wordSet) {
 	d.target(set)
 	d.single(set)
 	d.said(set, nil)
+	set.Lookup("output").Usage = "the file to write"
 	d.arguments(set)
 }
 

@@ -39,10 +39,12 @@ func (d *spanning) check([]string) error {
 	return nil
 }
 
-// traces returns the probes of events, and those of spans.
-func (d *spanning) traces(events []string) []string {
+func (d *spanning) traces(events []string) []string { return probesOf(d.texts, events) }
+
+// probesOf returns the probes of events, and those of spans.
+func probesOf(spans, events []string) []string {
 	all := slices.Clone(events)
-	for _, text := range d.texts {
+	for _, text := range spans {
 		if s, err := parseSpan(text); err == nil {
 			all = append(all, s.start, s.end)
 		}

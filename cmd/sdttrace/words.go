@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -39,11 +40,11 @@ var words = map[string]word{
 	"duration": {"", "D", "end this long after the probes have been attached to, e.g. 10s"},
 
 	// How it is said.
-	"format":  {"", "FORMAT", "the format of the output: text or json; of profile pprof or folded"},
+	"format":  {"", "FORMAT", "the format of the output"},
 	"json":    {"", "", "same as --format json: one object a line"},
 	"output":  {"o", "FILE", "write the output to this file; - for stdout"},
 	"quiet":   {"q", "", "print only errors and the summary on stderr"},
-	"verbose": {"v", "", "say more: all counts and what tracing costs; of list the arguments"},
+	"verbose": {"v", "", "say more in the summary: all counts, and what tracing costs"},
 
 	// How arguments are read.
 	"str":        {"", "ARG,...", "arguments that are pointers to strings: argN, argN[argM], argN->8"},
@@ -59,8 +60,8 @@ var words = map[string]word{
 	"span":   {"", "START,END[:KEY]", "how long pairs of probes take, of the same KEY; may be repeated"},
 
 	// Groups.
-	"by":         {"", "A,...", "a group for each value of arguments, pid, comm, probe, stack, sql(ARG)"},
-	"show":       {"", "V,...", "what is computed: sum, avg, min, max, stddev, p50, p99.9, rate"},
+	"by":         {"", "A,...", "a group for each value: arguments, pid, tid, comm, probe, stack, sql(ARG)"},
+	"show":       {"", "V,...", "what is shown: sum, avg, min, max, stddev, p50, p99.9, rate"},
 	"quantiles":  {"", "P,...", "these quantiles in percent, e.g. 50,99,99.9"},
 	"hist":       {"", "", "a histogram below each group, by powers of two"},
 	"steps":      {"", "LO,HI,STEP", "a histogram in equal steps, e.g. 0,10ms,500us"},
@@ -90,8 +91,8 @@ var hidden = map[string]bool{"link": true}
 var commonWords = []struct{ name, gloss string }{
 	{"pid", "these processes"},
 	{"comm", "processes of this name"},
-	{"exe", "processes that run this file"},
-	{"cgroup", "a control group's"},
+	{"exe", "processes that run it"},
+	{"cgroup", "of a control group"},
 	{"user", "without privileges"},
 	{"wait", "for probes that come later"},
 	{"from", "read recordings"},
@@ -99,7 +100,7 @@ var commonWords = []struct{ name, gloss string }{
 	{"sample", "one event in N"},
 	{"limit", "end after N events"},
 	{"duration", "end after D, e.g. 10s"},
-	{"format", "text, json; pprof, folded"},
+	{"format", ""},
 	{"json", "one JSON object a line"},
 	{"output", "write to a file"},
 	{"quiet", "only errors and a summary"},
@@ -117,11 +118,15 @@ var commonWords = []struct{ name, gloss string }{
 // wordSet registers words as flags of a verb.
 type wordSet struct{ *pflag.FlagSet }
 
-// add registers a word. What it sets is its default.
-func (s wordSet) add(name string, value any) {
+// add registers a word. What it sets is its default. Help of a verb may say more exactly what the
+// word means there.
+func (s wordSet) add(name string, value any, exactly ...string) {
 	w, ok := words[name]
 	if !ok {
 		panic("no word " + name)
+	}
+	if len(exactly) > 0 {
+		w.usage = exactly[0]
 	}
 	switch p := value.(type) {
 	case *bool:
@@ -194,7 +199,7 @@ func (f *traceFlags) single(set wordSet) {
 func (f *traceFlags) said(set wordSet, formats []string) {
 	if f.formats = formats; len(formats) > 0 {
 		f.format = formats[0]
-		set.add("format", &f.format)
+		set.add("format", &f.format, strings.Join(formats, " or "))
 	}
 	if slices.Contains(formats, "json") {
 		set.add("json", &f.json)

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMoved checks that what is written now in place of an earlier flag or verb is a command.
+func TestMoved(t *testing.T) {
+	values := strings.NewReplacer("[VERB] ", "", "FILE|PID|DIR", "x", "DIR/PID", "x/1", "[PROBE...]", "p:n", "PROBE...", "p:n", "START END", "p:a p:b",
+		"LO,HI,STEP", "0,2,1", "ARG", "a", "EXPR", "a==1", "FILE", "x", "SIZE", "1M", " D ", " 1s ")
+	for old, now := range moved {
+		args := strings.Fields(values.Replace(now))[1:]
+		if err := parses(args); err != nil {
+			t.Errorf("%s: sdttrace %q: %v", old, args, err)
+		}
+		if isVerb := !strings.HasPrefix(old, "--"); isVerb {
+			continue
+		}
+		if flag := newRootCommand(io.Discard, io.Discard).Flags().Lookup(strings.TrimPrefix(old, "--")); flag != nil {
+			t.Errorf("%s is a flag of print", old)
+		}
+	}
+}
+
+// TestWords checks that each word is a flag of a verb, and that help has it once.
+func TestWords(t *testing.T) {
+	var help strings.Builder
+	verbsWith := map[string][]string{}
+	for _, v := range verbs {
+		cmd := v.newCommand(io.Discard, io.Discard)
+		help.Reset()
+		printHelp(&help, cmd)
+		for name := range words {
+			flag := cmd.Flags().Lookup(name)
+			if flag == nil {
+				continue
+			}
+			verbsWith[name] = append(verbsWith[name], v.name())
+			listed := strings.Count(help.String(), "  "+written(flag)+" ")
+			if want := map[bool]int{true: 0, false: 1}[flag.Hidden]; listed != want {
+				t.Errorf("the help of %s lists %s %d times, want %d", v.name(), written(flag), listed, want)
+			}
+		}
+	}
+	for name := range words {
+		if len(verbsWith[name]) == 0 {
+			t.Errorf("no verb has --%s", name)
+		}
+	}
+}
+
+// TestValues checks what --show and --quantiles choose, beside what a verb shows by itself.
+func TestValues(t *testing.T) {
+	latency := values{names: []string{"sum", "avg"}, hist: true}
+	stats := values{names: []string{"avg", "p50", "p99"}}
+	for _, test := range []struct {
+		own      values
+		given    showFlags
+		names    string
+		percents []float64
+		hist     bool
+	}{
+		{latency, showFlags{}, "sum avg", nil, true},
+		{latency, showFlags{names: []string{"p50", "p99"}}, "p50 p99", []float64{50, 99}, false},
+		{latency, showFlags{names: []string{"max"}, hist: true}, "max", nil, true},
+		{latency, showFlags{names: []string{"max"}, steps: "0,2,1"}, "max", nil, true},
+		{latency, showFlags{quantiles: []float64{99.9}}, "sum avg p99.9", []float64{99.9}, true},
+		{stats, showFlags{}, "avg p50 p99", []float64{50, 99}, false},
+		{stats, showFlags{quantiles: []float64{25}}, "avg p25", []float64{25}, false},
+		{stats, showFlags{names: []string{"sum", "rate"}}, "sum", nil, false},
+		{stats, showFlags{names: []string{"count"}, hist: true}, "", nil, true},
+		{values{hist: true}, showFlags{}, "", nil, true},
+		{values{hist: true}, showFlags{names: []string{"stddev"}}, "stddev", nil, true},
+	} {
+		got, err := test.given.values(test.own)
+		if err != nil || strings.Join(got.names, " ") != test.names || !slices.Equal(got.percents, test.percents) || got.hist != test.hist {
+			t.Errorf("%+v beside %+v: got %+v, %v", test.given, test.own, got, err)
+		}
+	}
+	for _, name := range []string{"median", "p", "px", "p0", "sum ", "max,max"} {
+		v, err := (&showFlags{names: strings.Split(name, ",")}).values(values{})
+		if name != "sum " && err == nil { // blanks do not matter
+			t.Errorf("--show %s: %+v, want an error", name, v)
+		}
+	}
+}

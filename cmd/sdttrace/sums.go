@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// sums is a deed that adds events up, in groups. Verbs say what is computed.
+type sums struct {
+	defaults
+	*traceFlags
+	by        []string
+	interval  time.Duration
+	maxGroups int
+	order     orderFlags
+	show      showFlags
+
+	value string // the argument that is added up; "latency" of pairs; empty to count
+	shown values
+	start string // of a latency; empty otherwise
+	what  attach.Aggregation
+}
+
+// grouping registers how events are grouped, and how groups are printed.
+func (d *sums) grouping(set wordSet) {
+	set.add("by", &d.by)
+	set.add("interval", &d.interval)
+	d.order.register(set)
+	set.add("max-groups", &d.maxGroups)
+	set.add("stack", &d.stack)
+}
+
+// rest registers what all verbs that add up share.
+func (d *sums) rest(set wordSet) {
+	d.addedUp(set)
+	d.said(set, lineFormats())
+	d.arguments(set)
+}
+
+// every is how often the groups are printed.
+func (d *sums) every() time.Duration { return d.interval }
+
+// prepare decides what is computed, with what the verb shows by itself.
+func (d *sums) prepare(own values) (err error) {
+	if d.shown, err = d.show.values(own); err != nil {
+		return err
+	}
+	return d.compute()
+}
+
+// compute makes the aggregation of what is shown.
+func (d *sums) compute() error {
+	if d.interval < 0 {
+		return fmt.Errorf("interval %v is negative", d.interval)
+	}
+	a := attach.Count()
+	for _, v := range computed {
+		if d.value != "" && slices.Contains(d.shown.names, v.name) {
+			a = a.And(v.of(d.value))
+		}
+	}
+	if d.value != "" && d.shown.hist {
+		a = a.And(attach.Hist(d.value))
+	}
+	if d.value != "" && len(d.shown.percents) > 0 {
+		a = a.And(attach.Quantiles(d.value, d.shown.percents...))
+	}
+	for i, key := range d.by {
+		if slices.Contains(d.by[:i], key) {
+			return fmt.Errorf("--by names %s twice", key)
+		}
+	}
+	d.what = a.Bounds(d.shown.bounds...).By(d.by...).MaxGroups(d.maxGroups)
+	switch {
+	case d.given("max-groups") && len(d.by) == 0:
+		return errors.New("--max-groups has no effect without --by: there is one group")
+	case d.given("stack") && !d.byStack():
+		return errors.New("--stack says how stacks are read that --by stack groups by")
+	case d.replayed != nil && d.shown.rate && d.interval == 0:
+		return errors.New("--show rate of recordings needs --interval, which says of how long")
+	}
+	return d.order.check(d.shown.names, len(d.by) > 0)
+}
+
+// byStack reports whether groups are by stack.
+func (d *sums) byStack() bool { return slices.Contains(d.by, "stack") }
+
+func (d *sums) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+	a, err := attach.OpenAggregate(ctx, probes, d.what, opts)
+	return a, func() error { return d.print(ctx, a, to) }, err
+}
+
+// conclude reports the events that a sum lacks because of their argument. Recordings may have
+// lost others.
+func (d *sums) conclude(s tracer, stderr io.Writer) error {
+	if d.value == "" || d.start != "" || d.replayed != nil {
+		return nil
+	}
+	st, err := s.Stats()
+	if n := st.Lost - st.Full - st.Contended; err == nil && n > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d events lost: their %s could not be read, is not finite, or is beyond what can be added up\n", n, d.value)
+	}
+	return err
+}
+
+// aggregate is an attach.Aggregate or an attach.Latency.
+type aggregate interface {
+	tracer
+	searcher
+	Read() ([]attach.Group, error)
+	Stop() error
+	Done() <-chan struct{}
+}
