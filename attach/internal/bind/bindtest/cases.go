@@ -50,10 +50,10 @@ func Cases() []Case {
 		{Name: "bounds", Probes: number, Sums: sums(query.Computation{Value: "arg1", Hist: true, Bounds: []float64{0, 10, 20.5}, By: []string{"pid"}})},
 		{Name: "signs", Probes: []Probe{{Name: "a", Args: "-8@%rdi 8@%rsi"}, {Name: "b", Args: "8@%rdi -4@%esi"}}, Sums: sums(query.Computation{Value: "arg0", Sum: true, By: []string{"arg1"}})},
 		{Name: "a site without the argument", Probes: []Probe{{Name: "a", Args: "8@%rdi"}, {Name: "a", Args: ""}, {Name: "b", Args: ""}}, Sums: sums(query.Computation{Value: "arg0", Max: true, By: []string{"arg0"}})},
-		{Name: "latency", Probes: pair, Start: "p:start", End: "p:end", Sums: sums(query.Computation{Hist: true})},
-		{Name: "latency by key", Probes: pair, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Where: "arg0 > 5", Sums: sums(query.Computation{Sum: true, By: []string{"arg1", "comm"}})},
+		{Name: "latency", Probes: pair, Start: "p:start", End: "p:end", Sums: sums(query.Computation{Value: "latency", Hist: true})},
+		{Name: "latency by key", Probes: pair, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Where: "arg0 > 5", Sums: sums(query.Computation{Value: "latency", Sum: true, By: []string{"arg1", "comm"}})},
 		{Name: "pairs", Probes: pair, Start: "p:start", End: "p:end", Key: []string{"arg0", "machine"}, Whole: true},
-		{Name: "recorded latency", Probes: pair, Binder: bind.Binder{Recorded: true}, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Sums: sums(query.Computation{Hist: true, By: []string{"arg1"}})},
+		{Name: "recorded latency", Probes: pair, Binder: bind.Binder{Recorded: true}, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Sums: sums(query.Computation{Value: "latency", Hist: true, By: []string{"arg1"}})},
 		{Name: "kept", Probes: request, Binder: bind.Binder{Keep: true}},
 		{Name: "local", Probes: request, Local: true, Where: "status == 200", Sums: sums(query.Computation{Value: "id", Sum: true, By: []string{"path", "pid"}})},
 	}
