@@ -110,8 +110,6 @@ func (d *profiling) writes() bool { return true }
 
 func (d *profiling) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
 	switch {
-	case d.format == profileFormats[0] && d.out == "" && terminal(to.stdout) != nil:
-		return nil, nil, usageError{errors.New("a profile for pprof is not for a terminal: name a file by -o FILE, or write --format folded")}
 	case d.span != "":
 		s, err := parseSpan(d.span)
 		if err != nil {

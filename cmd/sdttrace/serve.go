@@ -53,6 +53,8 @@ func (d *serving) words(set wordSet) {
 	set.add("verbose", &d.verbose)
 }
 
+func (d *serving) writes() bool { return false }
+
 func (d *serving) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
 	t, err := d.watch(ctx, probes, opts)
 	return t, func() error { return d.servePage(ctx, t, to.cancel, to.stdout) }, err

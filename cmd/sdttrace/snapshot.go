@@ -53,6 +53,9 @@ func (d *snapshots) take(args []string) (probes []string, err error) {
 }
 
 func (d *snapshots) check([]string) error {
+	if err := (&attach.Options{Where: d.on}).Validate(); err != nil {
+		return fmt.Errorf("EXPR: %w", openError(err))
+	}
 	switch {
 	case d.before < 0:
 		return fmt.Errorf("--before %d is negative", d.before)

@@ -65,7 +65,12 @@ func (d *topping) words(set wordSet) {
 	set.add("providers", &d.providers)
 }
 
-func (d *topping) unnamed() []string { return []string{"*:*"} }
+func (d *topping) take(args []string) ([]string, error) {
+	if len(args) == 0 {
+		args = everything
+	}
+	return args, nil
+}
 
 func (d *topping) check([]string) (err error) {
 	if d.group, err = openCgroup(d.path); err != nil {

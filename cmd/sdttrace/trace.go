@@ -39,6 +39,9 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	if err := opts.Validate(); err != nil {
 		return openError(err)
 	}
+	if d.writes() && f.out == "" && f.format != profileFormats[1] && terminal(stdout) != nil {
+		return usageError{errors.New("what this verb writes is not for a terminal: name a file by -o FILE")}
+	}
 	if err := f.checkOutput(ctx, stderr); err != nil {
 		return err
 	}

@@ -29,8 +29,6 @@ type deed interface {
 	words(set wordSet)
 	// take takes the words in front of the probes.
 	take(args []string) (probes []string, err error)
-	// unnamed are the probes if none is named; none if one must be.
-	unnamed() []string
 	// check returns an error of usage for what does not go together.
 	check(probes []string) error
 	// traces returns the probes that are attached to, beside those that are named.
@@ -126,11 +124,8 @@ func (f *traceFlags) probes(d deed, args []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(probes) == 0 {
-		probes = d.unnamed()
-		if f.replayed != nil && len(d.traces(nil)) == 0 {
-			probes = []string{"*:*"}
-		}
+	if len(probes) == 0 && f.replayed != nil && len(d.traces(nil)) == 0 {
+		probes = everything
 	}
 	if err := d.check(probes); err != nil {
 		return nil, err
@@ -145,12 +140,14 @@ func (f *traceFlags) probes(d deed, args []string) ([]string, error) {
 type defaults struct{}
 
 func (defaults) take(args []string) ([]string, error) { return args, nil }
-func (defaults) unnamed() []string                    { return nil }
 func (defaults) check([]string) error                 { return nil }
 func (defaults) traces(probes []string) []string      { return probes }
 func (defaults) every() time.Duration                 { return 0 }
 func (defaults) writes() bool                         { return false }
 func (defaults) conclude(s tracer, w io.Writer) error { return nil }
+
+// everything is named where nothing is.
+var everything = []string{"*:*"}
 
 // takeOne takes a word in front of the probes, which is no probe itself.
 func takeOne(args []string, what string) (word string, probes []string, err error) {
@@ -158,7 +155,7 @@ func takeOne(args []string, what string) (word string, probes []string, err erro
 	case len(args) == 0:
 		return "", nil, fmt.Errorf("name %s, and then the PROBEs", what)
 	case args[0] == "":
-		return "", nil, fmt.Errorf("%s is empty", what)
+		return "", nil, fmt.Errorf("there is nothing in %s", what)
 	}
 	return args[0], args[1:], nil
 }
