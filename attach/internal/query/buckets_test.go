@@ -1,0 +1,129 @@
+package query
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// numbers are values whose buckets are easily mistaken, extended to 64 bits.
+func numbers(kind reader.FieldKind) (bits []uint64, values []float64) {
+	for shift := range 64 {
+		for _, d := range []int64{-1, 0, 1} {
+			n := uint64(1)<<shift + uint64(d)
+			switch kind {
+			case reader.Float:
+				for _, f := range []float64{math.Ldexp(1, shift-40), -math.Ldexp(1.5, shift-40), math.Nextafter(math.Ldexp(1, shift-32), 0)} {
+					bits, values = append(bits, math.Float64bits(f)), append(values, f)
+				}
+			case reader.Int:
+				bits, values = append(bits, n), append(values, float64(int64(n)))
+			default:
+				bits, values = append(bits, n), append(values, float64(n))
+			}
+		}
+	}
+	return bits, values
+}
+
+// TestPowerBucket checks that each number lies in its bucket of a histogram by powers of two.
+func TestPowerBucket(t *testing.T) {
+	for _, kind := range []reader.FieldKind{reader.Uint, reader.Int, reader.Float} {
+		bits, values := numbers(kind)
+		for i, v := range values {
+			bucket := PowerBucket(bits[i], kind)
+			lo, hi := BucketOfPower(bucket, kind)
+			inside := lo <= v && v < hi
+			if kind != reader.Float { // which float64 rounds to a power, belongs below it
+				inside = inside || v == hi && math.Float64bits(v)<<12 == 0
+			}
+			if !inside {
+				t.Errorf("kind %d: %g is in bucket %d from %g to %g", kind, v, bucket, lo, hi)
+			}
+		}
+	}
+}
+
+// TestBoundsTable checks that a search in the table of bounds finds all bounds that are not
+// greater than the value.
+func TestBoundsTable(t *testing.T) {
+	bounds := []float64{-1e300, -7.5, -1, 0, 0.5, 3, 1e10, 1 << 63, 1e300}
+	for _, kind := range []reader.FieldKind{reader.Uint, reader.Int, reader.Float} {
+		table := BoundsTable(bounds, kind, 8)
+		if len(table) != 8*BoundsEntries(len(bounds)) || BoundsEntries(len(bounds)) != 15 {
+			t.Fatalf("the table has %d bytes, want 8 * 15", len(table))
+		}
+		bits, values := numbers(kind)
+		for i, v := range values {
+			order := bits[i]
+			switch {
+			case kind == reader.Float && v < 0:
+				order = ^order
+			case kind != reader.Uint:
+				order ^= 1 << 63
+			}
+			got := 0
+			for got < len(bounds) && binary.NativeEndian.Uint64(table[8*got:]) <= order {
+				got++
+			}
+			want, found := slices.BinarySearch(bounds, v)
+			if found {
+				want++
+			}
+			if exact := kind == reader.Float || math.Abs(v) < 1<<53; got != want && exact {
+				t.Errorf("kind %d: %g has %d bounds below it, want %d", kind, v, got, want)
+			}
+		}
+	}
+	narrow := BoundsTable([]float64{0.1}, reader.Float, 4) // 0.1 is no float32
+	if got, want := binary.NativeEndian.Uint64(narrow), uint64(math.Float32bits(0.1))<<32^1<<63; got != want {
+		t.Errorf("0.1 has the key %#x among floats of 32 bits, want %#x", got, want)
+	}
+}
+
+// TestMerge checks that groups are added as their numbers are: sums of squares with a carry, and
+// extremes by order.
+func TestMerge(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for _, kind := range []reader.FieldKind{reader.Uint, reader.Int} {
+		v := Values{Value: true, Sum: true, Min: true, Max: true, Hist: true, Squares: true, Fine: true, Bounds: 2}
+		group := func() ([]uint64, *big.Int) {
+			words := make([]uint64, v.Words(kind))
+			for i := range words {
+				words[i] = uint64(i)
+			}
+			words[WordMin], words[WordMax] = random.Uint64(), random.Uint64()
+			sum := random.Uint64()
+			hi, lo := Square(sum, kind)
+			words[v.SquaresAt()], words[v.SquaresAt()+1] = lo, hi
+			n := new(big.Int).SetUint64(sum)
+			if kind == reader.Int {
+				n.SetInt64(int64(sum))
+			}
+			return words, n.Mul(n, n)
+		}
+		for range 100 {
+			a, squareA := group()
+			b, squareB := group()
+			want := slices.Clone(a)
+			for i := range want {
+				want[i] += b[i]
+			}
+			want[WordMin], want[WordMax] = max(a[WordMin], b[WordMin]), max(a[WordMax], b[WordMax])
+			all := squareA.Add(squareA, squareB)
+			want[v.SquaresAt()] = new(big.Int).And(all, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
+			want[v.SquaresAt()+1] = new(big.Int).And(new(big.Int).Rsh(all, 64), new(big.Int).SetUint64(math.MaxUint64)).Uint64()
+			Merge(a, v.SquaresAt(), func(i int) uint64 { return b[i] })
+			if d := cmp.Diff(want, a); d != "" {
+				t.Fatalf("kind %d: words (-want +got):\n%s", kind, d)
+			}
+		}
+	}
+}
