@@ -22,7 +22,7 @@ func TestClosed(t *testing.T) {
 	if _, err := a.Read(); !errors.Is(err, attach.ErrClosed) {
 		t.Errorf("Read after Close: error %v, want one that wraps ErrClosed", err)
 	}
-	if plan := a.Plan(); plan.Attached() != 1 {
+	if plan := a.Plan(); plan.Attached() != 1 || plan[0].ArgErrs != nil {
 		t.Errorf("Plan after Close: %+v, want the site", plan)
 	}
 	if _, err := a.Stats(); err != nil {

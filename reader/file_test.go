@@ -202,6 +202,7 @@ func TestUnusableSemaphores(t *testing.T) {
 		return elf.ProgType(p.Type) == elf.PT_LOAD && o.probes.Addr-p.Vaddr < p.Memsz
 	}
 	semaphore := o.probes.Addr + 2
+	var front uint64 // of the code, taken for data
 	for _, tt := range []struct {
 		name   string
 		change func(p *elf.Prog64)
@@ -238,6 +239,15 @@ func TestUnusableSemaphores(t *testing.T) {
 				p.Memsz = 0
 			}
 		}, reader.ErrNotLoaded, 0},
+		{"shared page, relro in front", func(p *elf.Prog64) { // as mold lays out
+			switch {
+			case elf.ProgType(p.Type) == elf.PT_LOAD && p.Flags&uint32(elf.PF_X) != 0:
+				p.Flags, p.Off, p.Filesz, p.Memsz = uint32(elf.PF_R|elf.PF_W), o.probes.Offset&^0xfff, 8, 8
+				front = p.Vaddr
+			case elf.ProgType(p.Type) == elf.PT_DYNAMIC:
+				p.Type, p.Vaddr, p.Memsz = uint32(elf.PT_GNU_RELRO), front, 0x1000
+			}
+		}, reader.ErrMiscounted, o.probes.Offset + 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := all(t, progs(t, data, tt.change))[0]

@@ -356,3 +356,42 @@ func TestSiteState(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// TestProcessInstructions makes probes of instructions by their addresses in files.
+func TestProcessInstructions(t *testing.T) {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := reader.OpenProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	f, err := reader.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var entry uint64
+	for fn, err := range f.Functions() {
+		if err == nil && fn.Symbols[0] == "main.main" {
+			entry = fn.Address
+		}
+	}
+	found := 0
+	for probe, err := range p.Instructions(func(of string) []uint64 {
+		if of == path {
+			return []uint64{entry}
+		}
+		return nil
+	}) {
+		found++
+		if err != nil || probe.SiteErr != nil || probe.Location != entry || probe.Live == nil || probe.Live.PID != os.Getpid() {
+			t.Errorf("got %+v, %v", probe, err)
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d probes at %#x, want one", found, entry)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/attach/collection"
 	"github.com/go-usdt/usdt/internal/systest/bpf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
@@ -35,5 +36,26 @@ func TestPlanRefused(t *testing.T) {
 	}
 	if err := c.Attach(t.Context()); !errors.Is(err, attach.ErrClosed) {
 		t.Errorf("Attach after Close: error %v, want one that wraps attach.ErrClosed", err)
+	}
+}
+
+// TestForced checks that Force attaches where a plan would refuse to, and what an attachment
+// says of its sites until and after its end.
+func TestForced(t *testing.T) {
+	library := needs.Compile(t, "../testdata/library.c", "gcc", "-O1", "-shared", "-fPIC", "-Wl,-z,relro")
+	c := newCollection(t, bpf.ReadSpec(t, newestObject), nil)
+	if _, err := c.AttachProgram(t.Context(), "any", library+":library:relro", nil); !errors.Is(err, attach.ErrSilent) {
+		t.Errorf("not forced: %v, want one that wraps ErrSilent", err)
+	}
+	a := attachProgram(t, c, "any", library+":library:relro", &collection.Options{Force: true})
+	plan, known := a.PlanSince(0)
+	if known != 1 || plan.Attached() != 1 || len(plan[0].Notes) == 0 {
+		t.Errorf("forced: %d sites, %+v", known, plan)
+	}
+	if later, _ := a.PlanSince(known); len(later) != 0 {
+		t.Errorf("%d sites are new", len(later))
+	}
+	if err := errors.Join(a.Close(), a.Wait(t.Context())); err != nil || a.Pending() != 0 {
+		t.Errorf("closed: %v, %d events are left", err, a.Pending())
 	}
 }

@@ -1,6 +1,7 @@
 package collection_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os/exec"
@@ -69,7 +70,9 @@ func TestArguments(t *testing.T) {
 					failed := map[int]error{}
 					for _, err := range plans[name][0].ArgErrs {
 						e := err.(*collection.ArgError)
-						failed[e.Index] = e
+						if failed[e.Index] = e; !errors.Is(err, e.Err) || !strings.Contains(err.Error(), e.Text) {
+							t.Errorf("%s: %v does not wrap %v, or lacks %q", name, err, e.Err, e.Text)
+						}
 					}
 					if ev.Program != number || ev.Cookie != int64(i)-1 || int(ev.Count) != len(want[name]) {
 						t.Errorf("%s: program %d, cookie %d, %d arguments, want %d, %d, %d", name, ev.Program, ev.Cookie, ev.Count, number, i-1, len(want[name]))
