@@ -37,7 +37,7 @@ func Golden(t *testing.T, file string, text func(*testing.T, *Case) string) {
 		t.Fatal(err)
 	}
 	want := map[string]string{}
-	for _, part := range strings.Split(string(b), "== ") {
+	for _, part := range strings.Split("\n"+string(b), "\n== ") {
 		name, text, _ := strings.Cut(part, "\n")
 		want[name] = strings.TrimSpace(text) + "\n"
 	}
