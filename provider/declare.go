@@ -127,6 +127,8 @@ func declareRecord(in Scope, name string, t reflect.Type) unsafe.Pointer {
 // more than the rest of this package.
 type signRecord func(*Provider, reflect.Type) (*signature, error)
 
+// declareAt returns the probe's first word, behind which lies a probe of any type: all of
+// them begin alike.
 func declareAt(at sourceLine, in Scope, name string, names []string, kinds []kind, record reflect.Type, sign signRecord) unsafe.Pointer {
 	g := scopeOf(in)
 	if g == nil {

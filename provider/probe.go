@@ -74,6 +74,8 @@ func (p *Probe1[A]) Fire(a A) {
 	}
 }
 
+// fire passes the arguments by their addresses: they live until pass returns.
+//
 //go:noinline
 func (p *Probe1[A]) fire(a A) {
 	p.pass([]unsafe.Pointer{unsafe.Pointer(&a)})
@@ -103,6 +105,8 @@ func (p *Probe2[A, B]) Fire(a A, b B) {
 	}
 }
 
+// fire passes the arguments by their addresses: they live until pass returns.
+//
 //go:noinline
 func (p *Probe2[A, B]) fire(a A, b B) {
 	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b)})
@@ -132,6 +136,8 @@ func (p *Probe3[A, B, C]) Fire(a A, b B, c C) {
 	}
 }
 
+// fire passes the arguments by their addresses: they live until pass returns.
+//
 //go:noinline
 func (p *Probe3[A, B, C]) fire(a A, b B, c C) {
 	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b), unsafe.Pointer(&c)})
@@ -161,6 +167,8 @@ func (p *Probe4[A, B, C, D]) Fire(a A, b B, c C, d D) {
 	}
 }
 
+// fire passes the arguments by their addresses: they live until pass returns.
+//
 //go:noinline
 func (p *Probe4[A, B, C, D]) fire(a A, b B, c C, d D) {
 	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b), unsafe.Pointer(&c), unsafe.Pointer(&d)})
@@ -190,6 +198,8 @@ func (p *Probe5[A, B, C, D, E]) Fire(a A, b B, c C, d D, e E) {
 	}
 }
 
+// fire passes the arguments by their addresses: they live until pass returns.
+//
 //go:noinline
 func (p *Probe5[A, B, C, D, E]) fire(a A, b B, c C, d D, e E) {
 	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b), unsafe.Pointer(&c), unsafe.Pointer(&d), unsafe.Pointer(&e)})
@@ -221,6 +231,8 @@ func (p *Probe6[A, B, C, D, E, F]) Fire(a A, b B, c C, d D, e E, f F) {
 	}
 }
 
+// fire passes the arguments by their addresses: they live until pass returns.
+//
 //go:noinline
 func (p *Probe6[A, B, C, D, E, F]) fire(a A, b B, c C, d D, e E, f F) {
 	p.pass([]unsafe.Pointer{unsafe.Pointer(&a), unsafe.Pointer(&b), unsafe.Pointer(&c), unsafe.Pointer(&d), unsafe.Pointer(&e), unsafe.Pointer(&f)})

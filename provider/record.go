@@ -53,6 +53,8 @@ func (p *Record[T]) Fire(r *T) {
 	}
 }
 
+// fire passes the record by its address: it lives until the stub returns.
+//
 //go:noinline
 func (p *Record[T]) fire(r *T) {
 	if len(p.sig.texts) > 0 && r != nil {

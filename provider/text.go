@@ -57,18 +57,22 @@ type conversion[V any] struct {
 	text  func(V) string
 }
 
+// errorText returns the text of the error at p: the value of a Text has the type for which
+// the Text was made, with this function beside it.
 func errorText(p unsafe.Pointer) (s string) {
 	err := *(*error)(p)
 	defer caught(&s, err, "Error")
 	return err.Error()
 }
 
+// stringerText is errorText for a V.
 func stringerText[V fmt.Stringer](p unsafe.Pointer) (s string) {
 	v := *(*V)(p)
 	defer caught(&s, v, "String")
 	return v.String()
 }
 
+// conversionText is errorText for a conversion.
 func conversionText[V any](p unsafe.Pointer) (s string) {
 	c := *(*conversion[V])(p)
 	defer caught(&s, c.value, "As")

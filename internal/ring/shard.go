@@ -82,4 +82,5 @@ func Words(args []unsafe.Pointer, goroutine bool) Record {
 	return Record{size: size, Block: unsafe.Pointer(unsafe.SliceData(args)), Size: uintptr(8 * len(args)), how: how}
 }
 
+// texts returns the texts, which the caller of Put keeps: Count says how many there are.
 func (r *Record) texts() []*Text { return unsafe.Slice(r.Texts, r.Count) }

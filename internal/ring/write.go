@@ -90,6 +90,7 @@ func (s *shard) put(r *Record, how uint32, time uint64) Result {
 	return Recorded
 }
 
+// putWords writes the 8 bytes with which a record begins to a place for one in the shard.
 func putWords(to unsafe.Pointer, size, site uint32) {
 	*(*uint64)(to) = uint64(size) | uint64(site)<<32
 }

@@ -2,9 +2,13 @@ package link
 
 import (
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach/internal/shield"
 )
 
 // Calls are the system calls by which groups are attached. Tests put their own in the
@@ -48,4 +52,120 @@ func (kernelCalls) LinkEvent(g *Group, event int, cookie uint64) (fd int, err er
 		cookie                          uint64
 	}{uint32(g.Prog.FD()), uint32(event), uint32(ebpf.AttachPerfEvent), 0, cookie}
 	return createLink(g.Prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+}
+
+// multi is a uprobe_multi link to be made. The slices are of equal length.
+type multi struct {
+	path                            string
+	prog                            *ebpf.Program
+	offsets, refCtrOffsets, cookies []uint64
+	pid                             int
+	flags                           uint32
+	session                         bool // the program was loaded for AttachSession
+}
+
+// create attaches, and returns the link's descriptor. It does what
+// link.Executable.UprobeMulti does, but cannot be interrupted: see package
+// shield.
+func (m *multi) create() (fd int, err error) {
+	path, err := unix.BytePtrFromString(m.path)
+	if err != nil {
+		return 0, fmt.Errorf("path %q: %w", m.path, err)
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	address := func(s []uint64) uint64 {
+		pin.Pin(&s[0])
+		return uint64(uintptr(unsafe.Pointer(&s[0])))
+	}
+	pin.Pin(path)
+	typ := ebpf.AttachTraceUprobeMulti
+	if m.session {
+		typ = AttachSession
+	}
+	// The part of union bpf_attr that BPF_LINK_CREATE reads for uprobe_multi
+	// (include/uapi/linux/bpf.h).
+	attr := struct {
+		prog, target, attachType, flags       uint32
+		path, offsets, refCtrOffsets, cookies uint64
+		count, multiFlags, pid, _             uint32
+	}{
+		prog:          uint32(m.prog.FD()),
+		attachType:    uint32(typ),
+		path:          uint64(uintptr(unsafe.Pointer(path))),
+		offsets:       address(m.offsets),
+		refCtrOffsets: address(m.refCtrOffsets),
+		cookies:       address(m.cookies),
+		count:         uint32(len(m.offsets)),
+		multiFlags:    m.flags,
+		pid:           uint32(m.pid),
+	}
+	return createLink(m.prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+}
+
+// createLink calls BPF_LINK_CREATE.
+func createLink(prog *ebpf.Program, attr unsafe.Pointer, size uintptr) (fd int, err error) {
+	r, err := shield.Syscall(unix.SYS_BPF, unix.BPF_LINK_CREATE, uintptr(attr), size, 0, 0)
+	runtime.KeepAlive(prog)
+	return int(r), err
+}
+
+// openUprobe opens a perf event on a uprobe, which places the breakpoint. pid 0
+// means every process.
+func openUprobe(path string, offset, semaphoreOffset uint64, pid int, returns bool) (fd int, err error) {
+	typ, err := uprobePMU()
+	if err != nil {
+		return 0, err
+	}
+	name, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return 0, fmt.Errorf("path %q: %w", path, err)
+	}
+	cpu := -1
+	if pid == 0 {
+		pid, cpu = -1, 0
+	}
+	config := semaphoreOffset << 32
+	if returns {
+		config |= 1 // PERF_PROBE_CONFIG_IS_RETPROBE, kernel/events/core.c
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(name)
+	attr := unix.PerfEventAttr{
+		Type:   typ,
+		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Config: config,
+		Ext1:   uint64(uintptr(unsafe.Pointer(name))),
+		Ext2:   offset,
+	}
+	r, err := shield.Syscall(unix.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&attr)), uintptr(pid), uintptr(cpu), ^uintptr(0), unix.PERF_FLAG_FD_CLOEXEC)
+	return int(r), err
+}
+
+// infoOf returns how many sites a uprobe_multi link has, and the process that it is
+// restricted to, 0 for none.
+func infoOf(fd int) (count, pid uint32, err error) {
+	// Info of cilium/ebpf would give the same, but takes the descriptor over, and copies
+	// the offsets, cookies and semaphores of all sites at each rescan. linkInfo is the
+	// part of struct bpf_link_info (include/uapi/linux/bpf.h) that is filled for these
+	// links.
+	type linkInfo struct {
+		typ, id, prog, _                      uint32
+		path, offsets, refCtrOffsets, cookies uint64
+		pathSize, count, flags, pid           uint32
+	}
+	info := new(linkInfo)
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(info)
+	attr := struct {
+		fd, size uint32
+		info     uint64
+	}{uint32(fd), uint32(unsafe.Sizeof(*info)), uint64(uintptr(unsafe.Pointer(info)))}
+	_, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_OBJ_GET_INFO_BY_FD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	return info.count, info.pid, nil
 }

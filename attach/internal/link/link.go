@@ -2,8 +2,6 @@ package link
 
 import (
 	"errors"
-	"runtime"
-	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -51,23 +49,6 @@ func (l Link) Close() error {
 // Stranded reports whether the first thread of the process of a uprobe_multi link
 // is gone, as far as the kernel says so (6.8).
 func (l Link) Stranded() bool {
-	// Info of cilium/ebpf would give the same, but takes the descriptor over, and copies
-	// the offsets, cookies and semaphores of all sites at each rescan. linkInfo is the
-	// part of struct bpf_link_info (include/uapi/linux/bpf.h) that is filled for these
-	// links.
-	type linkInfo struct {
-		typ, id, prog, _                      uint32
-		path, offsets, refCtrOffsets, cookies uint64
-		pathSize, count, flags, pid           uint32
-	}
-	info := new(linkInfo)
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	pin.Pin(info)
-	attr := struct {
-		fd, size uint32
-		info     uint64
-	}{uint32(l.fd), uint32(unsafe.Sizeof(*info)), uint64(uintptr(unsafe.Pointer(info)))}
-	_, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_OBJ_GET_INFO_BY_FD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
-	return errno == 0 && info.count > 0 && info.pid == 0
+	count, pid, err := infoOf(l.fd)
+	return err == nil && count > 0 && pid == 0
 }

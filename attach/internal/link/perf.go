@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -78,39 +76,6 @@ func (a *attempt) attachEvent(s *Site) (Link, error) {
 		return Link{}, errors.Join(unix.ESRCH, l.Stop(), shield.Close(event))
 	}
 	return l, nil
-}
-
-// openUprobe opens a perf event on a uprobe, which places the breakpoint. pid 0
-// means every process.
-func openUprobe(path string, offset, semaphoreOffset uint64, pid int, returns bool) (fd int, err error) {
-	typ, err := uprobePMU()
-	if err != nil {
-		return 0, err
-	}
-	name, err := unix.BytePtrFromString(path)
-	if err != nil {
-		return 0, fmt.Errorf("path %q: %w", path, err)
-	}
-	cpu := -1
-	if pid == 0 {
-		pid, cpu = -1, 0
-	}
-	config := semaphoreOffset << 32
-	if returns {
-		config |= 1 // PERF_PROBE_CONFIG_IS_RETPROBE, kernel/events/core.c
-	}
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	pin.Pin(name)
-	attr := unix.PerfEventAttr{
-		Type:   typ,
-		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Config: config,
-		Ext1:   uint64(uintptr(unsafe.Pointer(name))),
-		Ext2:   offset,
-	}
-	r, err := shield.Syscall(unix.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&attr)), uintptr(pid), uintptr(cpu), ^uintptr(0), unix.PERF_FLAG_FD_CLOEXEC)
-	return int(r), err
 }
 
 // uprobePMU returns the kernel's number for perf events on uprobes.

@@ -1,7 +1,7 @@
 package process
 
 import (
-	"unsafe"
+	"encoding/binary"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,7 +30,7 @@ func (p *Set) WatchLeader(pid int) bool {
 	if p.leaders == nil {
 		return false
 	}
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY, Size: uint32(binary.Size(unix.PerfEventAttr{}))}
 	event, err := unix.PerfEventOpen(&attr, pid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return false
