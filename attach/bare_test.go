@@ -13,10 +13,14 @@ import (
 // TestBareCallers compares the callers of functions that may have no frame of their own, which
 // frame pointers skip, with those that unwinding finds: in events, and in groups.
 func TestBareCallers(t *testing.T) {
-	for _, flags := range []string{
-		"-O2 -fno-omit-frame-pointer", "-O1 -fno-omit-frame-pointer -momit-leaf-frame-pointer",
-		"-O0", "-O2", "-O2 -fno-asynchronous-unwind-tables -g",
-	} {
+	all := []string{
+		"-O2 -fno-omit-frame-pointer", "-O2", "-O1 -fno-omit-frame-pointer -momit-leaf-frame-pointer",
+		"-O0", "-O2 -fno-asynchronous-unwind-tables -g",
+	}
+	if testing.Short() { // each takes half a minute on emulated machines
+		all = all[:2]
+	}
+	for _, flags := range all {
 		t.Run(flags, func(t *testing.T) {
 			path := compileC(t, "bare", append(strings.Fields("gcc -static-pie -fno-optimize-sibling-calls -fcf-protection=none"), strings.Fields(flags)...)...)
 			framed := strings.Contains(flags, "no-omit") || strings.Contains(flags, "-O0")

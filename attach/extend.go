@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // extend attaches to the sites of plan, too, which have appeared since a time,
@@ -45,7 +46,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	t.local.watch(ctx, plan, schemas, numbers)
 	t.local.begun()
 	if t.maps == nil {
-		t.losses.unseen(began, processesOf(plan, since))
+		t.losses.unseen(began, t.lateProcesses(plan, since))
 		noteLate(plan, since)
 		t.attached.Adopt(t.dropWithdrawn(site.Unattached(plan)))
 		return
@@ -79,7 +80,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		return
 	}
 	if m.Gate != nil {
-		if err := t.begin(&m, processesOf(plan, since)); err != nil {
+		if err := t.begin(&m, func() []int { return t.lateProcesses(plan, since) }); err != nil {
 			t.fail(err)
 		}
 	}
@@ -93,37 +94,49 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 // begin has the programs of sites that were found later begin, in processes where such sites
 // may have fired before. Starts from before are left out there: an end may be that of another
 // one, which nobody saw.
-func (t *tracing) begin(m *maps, late []int) error {
+func (t *tracing) begin(m *maps, late func() []int) error {
+	pids := late()
 	forget := func() error {
 		if t.layout == nil || t.layout.Pairs == nil {
 			return nil
 		}
-		return t.maps.forgetStarts(t.layout.Pairs, late)
+		return t.maps.forgetStarts(t.layout.Pairs, pids)
 	}
 	began, err := t.losses.time(), forget()
 	since := began
-	if len(late) == 0 {
+	if len(pids) == 0 {
 		since = 0
 	}
-	err = errors.Join(err, turn(m.Gate, 0, since), forget())
-	t.losses.unseen(began, late)
+	err = errors.Join(err, turn(m.Gate, 0, since))
+	pids = late() // others may have mapped the files before their programs began
+	err = errors.Join(err, forget())
+	t.losses.unseen(began, pids)
 	return err
 }
 
-// processesOf returns the processes that have sites of a plan, unless these cannot have fired.
-func processesOf(plan site.Plan, since time.Time) (pids []int) {
+// lateProcesses returns the processes that have sites of a plan, unless these cannot have fired.
+func (t *tracing) lateProcesses(plan site.Plan, since time.Time) (pids []int) {
 	if since.IsZero() {
 		return nil
 	}
+	files := map[procfs.ID]bool{}
 	for i := range plan {
 		s := &plan[i]
+		if s.Reason != nil {
+			continue
+		}
 		pid := s.Process()
 		if live := s.Probe.Live; pid == 0 && live != nil {
 			pid = live.PID
 		}
-		if s.Reason == nil && pid != 0 && !slices.Contains(pids, pid) {
+		if pid == 0 {
+			files[s.File()] = true
+		} else if !slices.Contains(pids, pid) {
 			pids = append(pids, pid)
 		}
+	}
+	if len(files) > 0 {
+		pids = append(pids, t.discover.Users(files)...)
 	}
 	return pids
 }

@@ -209,3 +209,25 @@ func (d *Search) mappedBy(pid int) {
 		file.Close()
 	}
 }
+
+// Users returns the processes that have mapped one of the files, as a search in all processes has
+// them, by now.
+func (d *Search) Users(files map[procfs.ID]bool) (pids []int) {
+	all, err := procfs.PIDs()
+	if err != nil {
+		return nil
+	}
+	for _, pid := range all {
+		maps, err := procfs.Maps(pid)
+		if err != nil {
+			continue
+		}
+		for _, o := range procfs.Objects(pid, maps) {
+			if f := d.known(o, pid); f != nil && files[f.id] {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids
+}

@@ -53,6 +53,9 @@ type Recorded struct {
 	Saved *tracefile.SavedSite // nil of flight recorders
 }
 
+// File returns the file that a search in all processes has found the site in.
+func (s *Site) File() procfs.ID { return s.file }
+
 // Snapshot returns a copy of the site's Report. It shares the memory that the
 // probe points to, which does not change.
 func (s *Site) Snapshot() Report {
