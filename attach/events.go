@@ -88,7 +88,7 @@ func noArgument(p *reader.Probe, path string, why error) error {
 // decoder returns a decoder for one reader of events.
 func (s *stream) decoder() *event.Decoder {
 	c := s.clock
-	d := event.NewDecoder(s.site, c.wall)
+	d := event.NewDecoder(s.site, c.Wall)
 	if s.code != nil {
 		d.NameCode(s.code.of)
 	}

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/clock"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/rendezvous"
-	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -41,11 +41,10 @@ func (t *tracing) newLocal(o *settings) (*local, error) {
 	if !o.Target.Via.isLocal() {
 		return nil, nil
 	}
-	ahead, err := monotonicOffset("/proc/self")
+	now, err := clock.Now()
 	if err != nil {
 		return nil, err
 	}
-	now := func() uint64 { return ring.Now() - uint64(ahead) }
 	tests := t.layout == nil && !o.spanned
 	l := &local{rings: newRings(tests, o.Sample, now, t.fail), options: o, only: !o.Target.Via.attaches()}
 	l.together = t.together()

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/clock"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
-	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/tracefile"
 )
 
@@ -197,11 +197,10 @@ func (t *tracing) newLosses() (*losses, error) {
 	if t.local != nil && t.local.recordings != nil {
 		return t.local.recordings.lost, nil
 	}
-	ahead, err := monotonicOffset("/proc/self")
+	now, err := clock.Now()
 	if err != nil {
 		return nil, err
 	}
-	now := func() uint64 { return ring.Now() - uint64(ahead) }
 	return &losses{now: now, looked: now(), count: t.lost}, nil
 }
 
@@ -232,5 +231,5 @@ func (s *stream) Losses() []Loss {
 		return nil // it has not begun
 	}
 	c := s.clock
-	return s.losses.list(c.wall)
+	return s.losses.list(c.Wall)
 }

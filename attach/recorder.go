@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/clock"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/internal/tracefile"
@@ -115,7 +116,7 @@ func (r *Recorder) Write(w io.Writer, limits *RecordLimits) error {
 			return false
 		}
 		at := rec.Time()
-		return out.add(rec, wall.wall(at).UnixNano()-int64(at), limits)
+		return out.add(rec, wall.Wall(at).UnixNano()-int64(at), limits)
 	})
 	close(stop)
 	<-ended
@@ -143,7 +144,7 @@ type fileOutput struct {
 	table  *siteTable // whose sites are in the file
 	sites  []savedSite
 	events uint64
-	wall   clock // of losses
+	wall   clock.Clock // of losses
 }
 
 // savedSite is what a number stands for in the file.
@@ -241,7 +242,7 @@ func (o *fileOutput) count() {
 	o.failLocked(cmp.Or(err, o.file.Flush()))
 	c := &tracefile.Counts{Fired: st.Fired, Recorded: o.file.Records(), Lost: st.Lost, Filtered: st.Filtered, Missed: st.Missed}
 	for _, l := range o.r.losses.take() {
-		c.Losses = append(c.Losses, tracefile.Loss{From: o.wall.wall(l.from).UnixNano(), To: o.wall.wall(l.to).UnixNano(), N: l.n, PID: l.pid})
+		c.Losses = append(c.Losses, tracefile.Loss{From: o.wall.Wall(l.from).UnixNano(), To: o.wall.Wall(l.to).UnixNano(), N: l.n, PID: l.pid})
 	}
 	o.failLocked(o.file.Count(c))
 }

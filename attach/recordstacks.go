@@ -34,7 +34,7 @@ func newRecordedStacks(r *Recorder, file *tracefile.Writer, sites func(uint32) (
 	if r.code == nil {
 		return nil
 	}
-	d := event.NewDecoder(sites, r.clock.wall)
+	d := event.NewDecoder(sites, r.clock.Wall)
 	d.NameCode(r.code.of)
 	return &recordedStacks{code: r.code, decoder: d, file: file, known: map[string]uint64{}}
 }

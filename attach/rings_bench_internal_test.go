@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/clock"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
@@ -52,7 +53,7 @@ func BenchmarkRings(b *testing.B) {
 	process.sites.Store(&[]localSite{{schema: sc, tested: true}})
 	source := newRings(true, 0, ring.Now, func(err error) { b.Error(err) })
 	source.all = []*shared{process}
-	s := &Session{stream{clock: clock{until: 1 << 63}}}
+	s := &Session{stream{clock: clock.Fixed()}}
 	s.attached, s.source = site.Unattached(nil), source
 	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))
 	fill := func() {

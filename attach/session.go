@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/clock"
 )
 
 // ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and of
@@ -23,7 +24,7 @@ type Session struct{ stream }
 type stream struct {
 	tracing
 
-	clock   clock       // as it was when the session was opened; each reader has its own
+	clock   clock.Clock // as it was when the session was opened; each reader has its own
 	room    int         // in bytes, of the kernel's ring buffer; 0 without one
 	paired  bool        // records are those of starts and ends, which are matched
 	stopped atomic.Bool // nothing records any more
@@ -101,8 +102,8 @@ func (s *Session) open(ctx context.Context, selectors []string, o *settings) err
 func (s *stream) begin(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
 	s.paired = layout != nil
 	if o.Target.Via == ViaRecording {
-		s.clock = wallClock()
-	} else if s.clock, err = newClock(); err != nil {
+		s.clock = clock.Fixed()
+	} else if s.clock, err = clock.New(); err != nil {
 		return err
 	}
 	err = s.attach(ctx, selectors, o, layout, func(m *maps) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/clock"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
@@ -51,7 +52,7 @@ func queued(t *testing.T) (*Session, *queue) {
 	q := &queue{}
 	for i := range 4 {
 		rec := make([]byte, record.Slot(1))
-		binary.NativeEndian.PutUint64(rec[record.Time:], uint64(1+i)) // 0 is no time
+		binary.NativeEndian.PutUint64(rec[record.Time:], uint64(100+i))
 		binary.NativeEndian.PutUint64(rec[record.Slot(0):], uint64(10+i))
 		q.records = append(q.records, rec)
 	}
@@ -59,7 +60,7 @@ func queued(t *testing.T) (*Session, *queue) {
 	sig := &query.Signature{Layout: record.Layout{Slots: 1}}
 	sc := bind.NewSchema(sig)
 	sc.Fields = []shape.Field{{Name: "n", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)}}
-	s := &Session{stream{clock: clock{until: 1 << 63, current: clockSample{offset: 99}}}}
+	s := &Session{stream{clock: clock.Fixed()}}
 	s.attached, s.cancel, s.source = site.Unattached(nil), func() {}, q
 	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))
 	t.Cleanup(func() { s.Close() })

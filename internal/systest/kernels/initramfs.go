@@ -32,6 +32,7 @@ var suites = []report.Suite{
 	{Package: "attach/internal/codegen"},
 	{Package: "attach/internal/link"},
 	{Package: "attach/internal/process"},
+	{Package: "attach/internal/clock"},
 	{Package: "attach/internal/maplog"},
 	{Package: "attach/internal/overlay"},
 	{Package: "provider"},

@@ -47,6 +47,7 @@ internal/stub: notes
 internal/watch: internal/procfs internal/sys
 internal/tap: internal/record internal/stub
 internal/ring: internal/record internal/sys
+attach/internal/clock: attach/internal/process internal/ring
 internal/rendezvous: internal/record internal/ring internal/sys notes
 provider: elfgen internal/await internal/btfgen internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
 reader: internal/cdecl internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
@@ -73,7 +74,7 @@ attach/internal/site: attach/internal/discover attach/internal/link attach/inter
 attach/internal/bind: attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
-attach: attach/internal/bind attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/query attach/internal/site attach/internal/tally event internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols
+attach: attach/internal/bind attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/query attach/internal/site attach/internal/tally event internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols
 attach/collection: attach attach/internal/discover attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
 internal/demo: provider

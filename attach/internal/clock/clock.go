@@ -1,4 +1,4 @@
-package attach
+package clock
 
 import (
 	"bufio"
@@ -11,50 +11,61 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/ring"
 )
 
-// clock converts the time that BPF programs read, CLOCK_MONOTONIC of the initial
+// Clock converts the time that BPF programs read, CLOCK_MONOTONIC of the initial
 // time namespace, to wall time. Both run at the same rate, also when they are
 // adjusted, and differ by a constant until somebody sets the wall clock or the
-// machine wakes up; clock notices that within clockInterval. Otherwise the times
+// machine wakes up; clock notices that within interval. Otherwise the times
 // of two events differ by exactly as much as the times that BPF programs read.
-type clock struct {
-	measure func() clockSample // nil for the wall clock
-	current clockSample
+type Clock struct {
+	measure func() sample // nil for the wall clock
+	current sample
 	since   uint64 // the time from which current.offset holds
 	before  int64  // the offset until then
 	until   uint64 // the time from which current is to be checked
 }
 
-// clockSample is what the two clocks show at one time.
-type clockSample struct {
+// sample is what the two clocks show at one time.
+type sample struct {
 	at     uint64 // by the clock of BPF programs
 	offset int64  // nanoseconds from there to CLOCK_REALTIME
 	slack  int64  // how far the offset may be wrong
 }
 
 const (
-	clockInterval = uint64(10 * time.Millisecond)
-	clockTries    = 3 // the one that nothing interrupted counts
+	interval = uint64(10 * time.Millisecond)
+	tries    = 3 // the one that nothing interrupted counts
 )
 
-// newClock returns a clock for this process.
-func newClock() (clock, error) {
-	ahead, err := monotonicOffset("/proc/self")
+// New returns a clock for this process.
+func New() (Clock, error) {
+	by, err := ahead("/proc/self")
 	if err != nil {
-		return clock{}, fmt.Errorf("read the clock offset of this time namespace: %w", err)
+		return Clock{}, fmt.Errorf("read the clock offset of this time namespace: %w", err)
 	}
-	c := clock{measure: func() clockSample { return readClocks(ahead) }}
+	c := Clock{measure: func() sample { return read(by) }}
 	c.current = c.measure()
 	c.before = c.current.offset
 	return c, nil
 }
 
-// wallClock returns a clock for records whose times are of the wall clock, which it never
-// measures.
-func wallClock() clock { return clock{} }
+// Now returns what reads the clock of records, as this process may do at any time.
+func Now() (func() uint64, error) {
+	by, err := ahead("/proc/self")
+	if err != nil {
+		return nil, err
+	}
+	return func() uint64 { return ring.Now() - uint64(by) }, nil
+}
 
-func (c *clock) wall(monotonic uint64) time.Time {
+// Fixed returns a clock for records whose times are of the wall clock, which it never
+// measures.
+func Fixed() Clock { return Clock{} }
+
+// Wall returns the wall time of a record's.
+func (c *Clock) Wall(monotonic uint64) time.Time {
 	if c.measure != nil && monotonic >= c.until {
 		c.check()
 	}
@@ -66,9 +77,9 @@ func (c *clock) wall(monotonic uint64) time.Time {
 }
 
 // check finds out whether the wall clock was set since the last check.
-func (c *clock) check() {
+func (c *Clock) check() {
 	now := c.measure()
-	c.until = now.at + clockInterval
+	c.until = now.at + interval
 	by := now.offset - c.current.offset
 	switch slack := now.slack + c.current.slack; {
 	case by > slack || by < -slack:
@@ -81,11 +92,11 @@ func (c *clock) check() {
 	}
 }
 
-// readClocks reads the wall clock between two readings of CLOCK_MONOTONIC, which
+// read reads the wall clock between two readings of CLOCK_MONOTONIC, which
 // is ahead of the clock of BPF programs by ahead nanoseconds.
-func readClocks(ahead int64) clockSample {
-	best := clockSample{slack: 1<<63 - 1}
-	for range clockTries {
+func read(ahead int64) sample {
+	best := sample{slack: 1<<63 - 1}
+	for range tries {
 		var first, real, last unix.Timespec
 		// The kernel refuses only clocks that do not exist.
 		unix.ClockGettime(unix.CLOCK_MONOTONIC, &first)
@@ -94,15 +105,14 @@ func readClocks(ahead int64) clockSample {
 		width := last.Nano() - first.Nano()
 		if slack := width/2 + 1; slack < best.slack {
 			middle := first.Nano() + width/2 - ahead
-			best = clockSample{at: uint64(middle), offset: real.Nano() - middle, slack: slack}
+			best = sample{at: uint64(middle), offset: real.Nano() - middle, slack: slack}
 		}
 	}
 	return best
 }
 
-// monotonicOffset returns how many nanoseconds CLOCK_MONOTONIC of a process is
-// ahead of the initial time namespace's. See man 7 time_namespaces.
-func monotonicOffset(dir string) (int64, error) {
+// ahead returns how many nanoseconds CLOCK_MONOTONIC of a process is ahead of the initial time namespace's. See man 7 time_namespaces.
+func ahead(dir string) (int64, error) {
 	own, err := os.Readlink(dir + "/ns/time")
 	if errors.Is(err, os.ErrNotExist) || err == nil && own == process.InitialTimeNamespace {
 		return 0, nil // the initial time namespace, or a kernel without others

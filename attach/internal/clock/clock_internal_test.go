@@ -1,4 +1,4 @@
-package attach
+package clock
 
 import (
 	"os"
@@ -12,13 +12,13 @@ import (
 // TestClock sets the wall clock while a clock is in use.
 func TestClock(t *testing.T) {
 	const second = uint64(time.Second)
-	var now clockSample
+	var now sample
 	measured := 0
-	c := clock{measure: func() clockSample { measured++; return now }}
-	set := func(at uint64, offset, slack int64) { now = clockSample{at, offset, slack} }
+	c := Clock{measure: func() sample { measured++; return now }}
+	set := func(at uint64, offset, slack int64) { now = sample{at, offset, slack} }
 	check := func(monotonic uint64, want int64) {
 		t.Helper()
-		if got := c.wall(monotonic).UnixNano(); got != want {
+		if got := c.Wall(monotonic).UnixNano(); got != want {
 			t.Errorf("at %d the wall clock is %d, want %d", monotonic, got, want)
 		}
 	}
@@ -32,11 +32,11 @@ func TestClock(t *testing.T) {
 
 	// Between two checks nothing reads the clocks.
 	before := measured
-	for i := range clockInterval / 1000 {
-		c.wall(11*second + i)
+	for i := range interval / 1000 {
+		c.Wall(11*second + i)
 	}
 	if measured != before {
-		t.Errorf("the clocks were read %d times within %v", measured-before, time.Duration(clockInterval))
+		t.Errorf("the clocks were read %d times within %v", measured-before, time.Duration(interval))
 	}
 
 	// Somebody puts the wall clock back by an hour. Events until the last check
@@ -56,13 +56,13 @@ func TestClock(t *testing.T) {
 
 // TestReadClocks checks that the two clocks are read at the same time.
 func TestReadClocks(t *testing.T) {
-	c, err := newClock()
+	c, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 1000 {
 		before := time.Now()
-		now := readClocks(0)
+		now := read(0)
 		wall := time.Unix(0, int64(now.at)+now.offset)
 		if wall.Before(before.Round(0)) || wall.After(time.Now().Round(0)) || now.slack <= 0 {
 			t.Fatalf("the wall clock is said to be %v, between %v and %v", wall, before, time.Now())
@@ -102,7 +102,7 @@ func TestMonotonicOffset(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := monotonicOffset(dir)
+		got, err := ahead(dir)
 		if got != test.want || (err == nil) != test.ok {
 			t.Errorf("%+v: %d, error %v", test, got, err)
 		}
@@ -111,9 +111,9 @@ func TestMonotonicOffset(t *testing.T) {
 
 // TestWallClock checks that any time of a recording is one.
 func TestWallClock(t *testing.T) {
-	c := wallClock()
+	c := Fixed()
 	for _, at := range []uint64{0, 1, 1 << 62, 1 << 63, 1<<64 - 2, 1<<64 - 1} {
-		if got, want := c.wall(at), time.Unix(0, int64(at)); !got.Equal(want) {
+		if got, want := c.Wall(at), time.Unix(0, int64(at)); !got.Equal(want) {
 			t.Errorf("%d is %v, want %v", at, got, want)
 		}
 	}
