@@ -122,7 +122,7 @@ func (p *Provider) Name() string {
 // stop at an error: probes that are not loaded do nothing when fired.
 //
 // If a tracer has started the program and says so in its environment (USDT_TRACER),
-// Load returns once the tracer has attached, or after ten seconds.
+// Load returns once the tracer has attached, or after 10 seconds.
 func (p *Provider) Load() error {
 	published, err := p.load()
 	if published {

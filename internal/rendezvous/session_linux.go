@@ -56,7 +56,7 @@ func processDir(pid int) (*os.File, error) {
 
 // Options change a session; the zero value is the default.
 type Options struct {
-	// Size is about the number of bytes of the ring; 0 means 4 MiB.
+	// Size is about the number of bytes of the ring; 0 means defaultSize.
 	Size int
 	// Now is the clock of records, in nanoseconds; nil means CLOCK_MONOTONIC.
 	Now func() uint64
@@ -92,8 +92,8 @@ type answer struct {
 	message []byte
 }
 
-// Connect begins a session with a process. It takes two seconds at most, and ten for a
-// process that has no processor to answer on. The error is
+// Connect begins a session with a process. It takes answerTime at most, and busyTime for
+// a process that has no processor to answer on. The error is
 // ErrNotOffered, wraps fs.ErrPermission or fs.ErrNotExist as that of [Offered], or is
 // a [*RefusedError].
 func Connect(ctx context.Context, pid int, opts *Options) (*Session, error) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Limits on a record with strings, whose scratch memory is a value of a per-CPU
-// map: PCPU_MIN_UNIT_SIZE (include/linux/percpu.h) bounds that to 32 KiB.
+// map: PCPU_MIN_UNIT_SIZE (include/linux/percpu.h) bounds that.
 const (
 	maxScratch = 32 << 10
 	ScratchPad = 8 // the lock in front of the record

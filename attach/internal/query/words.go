@@ -35,7 +35,7 @@ func (v *Values) Words(kind reader.FieldKind) int {
 	return v.FineAt() + FineBuckets(kind)
 }
 
-// MaxWords is how many words a group can have: the kernel's PCPU_MIN_UNIT_SIZE (32 KiB)
+// MaxWords is how many words a group can have: the kernel's PCPU_MIN_UNIT_SIZE
 // bounds what a map keeps for each CPU.
 const MaxWords = 32 << 10 / 8
 
