@@ -27,16 +27,20 @@ var listVerb = verb{
 	short: "List the probes of processes, and who watches them",
 	about: `list prints the probes that processes have mapped, how many tracers watch each, where a
 semaphore counts them, the state of the site (clean; int3, a breakpoint; call, faster), and
-who watches: the processes that hold BPF links or perf events, "tracefs" for uprobe_events,
-"shared-memory" for a tracer without privileges, "recorder" for a flight recorder. "?" marks
-a process that may be the one. Seeing watchers takes root, except for the last two.
+who watches: the processes that hold BPF links or perf events, "tracefs" for an event that is
+enabled in uprobe_events, with its name, "shared-memory" for a tracer without privileges, and
+"recorder" for the process's flight recorder, which is not counted. "?" marks a process that
+has perf events and may be the one that uses such an event. Seeing watchers takes root, except
+for the last two.
 
-"declared" is a probe that its Go program has not loaded: start it with USDT_LOAD=1. "!"
-marks a site to which sdttrace does not attach; -v and --json say why. -v shows arguments.
+"declared" is a probe that its Go program has not loaded: start it with USDT_LOAD=1 if it does
+not call provider.LoadAll. "!" marks a site to which sdttrace does not attach, since the kernel
+cannot or would harm the program; -v and --json say why. -v shows arguments, with names and
+types as the object has them, as they are known of its program, or as the note has them.
 
-For uprobe:PATH:FUNC list prints the functions or instructions that sdttrace would attach
-to, with their addresses in the file, or why it would not. --interval prints the list again
-and again, on a terminal in place.`,
+For uprobe:PATH:FUNC list prints the functions or instructions that sdttrace would attach to,
+with their addresses in the file, or why it would not. --interval goes on until Ctrl-C ends
+it, also when no probe matches any more: on a terminal in place, in JSON with the time.`,
 	examples: `  sdttrace list               every probe of the machine
   sdttrace list -p 4711 'myapp:*'
   sdttrace list --interval 2s 'postgresql:*'   who comes and goes

@@ -23,7 +23,8 @@ sdttrace page, and changes every second while events come. When sdttrace ends, p
 that are open get what is left. Tracing does not wait for slow browsers.
 
 Without a PROBE it shows the tree of the machine's probes: which processes have them, and
-who watches them. With --allow-attach a click attaches to a probe, and the next detaches.
+who watches them, as sdttrace list prints it. With --allow-attach a click attaches to a probe,
+in all processes or in those of -p, and the next detaches, as the end of sdttrace does.
 
 Only who knows the address can read the page: it has a token of 128 random bits, new in
 each run. serve listens on loopback addresses only, and refuses requests of other pages.`,

@@ -24,14 +24,17 @@ those of processes that start later. Programs in the kernel count, and nothing i
 until one probe is chosen. Without a terminal it prints what fired, as count --by probe does.
 
   Up Down PgUp PgDn Home End   choose a probe
-  Enter h s  its events; a histogram of an argument; where it is fired from; Esc: back
-  /          show only probes, or programs, that have these words
+  Enter h    its events, at a high rate one in so many; a histogram of an argument
+  s          where it is fired from, by frame pointers or call frames; again: the other way
+  Esc        back; in the table, shows all again
+  /          show only probes, or programs, that have these words; Enter keeps them
   r t n o    sort by rate, total, name, number of processes; again: the other way round
   p i        a line for each probe and process; leave out probes that never fired
-  Space q    stop redrawing, and go on; end, as Ctrl-C does
+  Space q    stop redrawing, and go on; end, as Ctrl-C does; Ctrl-Z stops
 
-A probe that fires a million times a second slows its program down while top runs: the
-kernel traps into its site all the same.`,
+The kernel traps into a site to count as well: a probe that fires a million times a second
+slows its program down. Probes with a semaphore, which programs test before they fire, are
+switched on as by any tracer. The output of CMD is shown at the end.`,
 	examples: `  sdttrace top                            every probe of the machine
   sdttrace top -p 4711                    those of a process
   sdttrace top 'postgresql:*' 'myapp:*'   those that match
