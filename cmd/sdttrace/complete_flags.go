@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
@@ -18,7 +19,7 @@ import (
 
 // Keys that every probe has, and functions of keys.
 var (
-	groupKeys = []string{"pid", "tid", "cpu", "uid", "comm", "probe", "stack", "sql(", "cxx("}
+	groupKeys = append(slices.Clone(shape.TaskKeys), "probe", "stack", "sql(", "cxx(")
 	pairKeys  = []string{"pid", "tid", "machine"}
 )
 
@@ -78,7 +79,7 @@ func registerCompletions(cmd *cobra.Command) {
 		"listen": ports,
 		"sort":   fixed(orders...), "format": fixed(names...), "link": fixed("auto", "multi", "perf"), "stack": fixed("dwarf"),
 		"show": completeInList(func(*cobra.Command, []string, string) []string {
-			return append(slices.Clone(orders), "rate", "p50", "p99")
+			return append(slices.Clone(orders[2:]), "rate", "p50", "p99")
 		}),
 		"span":   completeInList(probes),
 		"by":     completeInList(argumentsBeside(groupKeys)),

@@ -17,7 +17,13 @@ type orderFlags struct {
 }
 
 // orders are the values of --sort, beside the names of quantiles.
-var orders = []string{"count", "key", "sum", "avg", "min", "max", "stddev"}
+var orders = func() []string {
+	names := []string{"count", "key"}
+	for _, c := range computed {
+		names = append(names, c.name)
+	}
+	return names
+}()
 
 func (f *orderFlags) register(set wordSet) {
 	f.sort = orders[0]

@@ -70,7 +70,7 @@ func newHelpCommand(stdout io.Writer) *cobra.Command {
 // overview is the help of sdttrace itself.
 func overview(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString(`sdttrace traces USDT probes and functions of running programs, and of those that start later.
+	b.WriteString(`sdttrace traces USDT probes and functions of running programs, also ones that start later.
 
   sdttrace [VERB] PROBE... [flags] [-- CMD ARG...]     PROBE is [PATH:]PROVIDER:NAME, with *
 `)
@@ -99,7 +99,7 @@ Besides: demo, which traces a small web shop; completion; --version
 }
 
 // printHelp prints the help of a verb: examples first, then its own flags, and in two columns
-// those that it shares.
+// the flags that it shares.
 func printHelp(w io.Writer, cmd *cobra.Command) {
 	use := cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
 	if cmd.Flags().Lookup("duration") != nil { // it traces

@@ -60,8 +60,7 @@ var errReported = errors.New("failed")
 
 // run runs the command and returns its exit code. All messages to stderr pass through package
 // printable here, so that none can forget to escape names of files and programs. When ctx is
-// done, it detaches,
-// prints a summary and returns.
+// done, it detaches, prints a summary and returns.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stderr = printable.Writer(stderr)
 	root := newRootCommand(stdout, stderr)
@@ -108,9 +107,9 @@ func report(stderr io.Writer, err error, remedy string) {
 func newRootCommand(stdout, stderr io.Writer) *cobra.Command {
 	root := printVerb.newCommand(stdout, stderr)
 	root.Use, root.Short = "sdttrace [VERB] PROBE... [flags] [-- CMD ARG...]", "Trace USDT probes"
-	root.Long = `sdttrace traces USDT probes and functions of running programs, and of those that start later.
-Without a verb it prints events, as sdttrace print does. The pages of its verbs say what else
-it does with them, those of sdttrace help what probes, conditions and arguments are.`
+	root.Long = `sdttrace traces USDT probes and functions of running programs, also ones that start later.
+It prints events if no verb is named, as sdttrace print does. The pages of its verbs say what
+else it does with them, the pages of sdttrace help what probes, conditions and arguments are.`
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true

@@ -22,7 +22,7 @@ var serveVerb = verb{
 sdttrace page, and changes every second while events come. When sdttrace ends, pages
 that are open get what is left. Tracing does not wait for slow browsers.
 
-Without a PROBE it shows the tree of the machine's probes: which processes have them, and
+It shows the tree of the machine's probes if no PROBE is named: which processes have them, and
 who watches them, as sdttrace list prints it. With --allow-attach a click attaches to a probe,
 in all processes or in those of -p, and the next detaches, as the end of sdttrace does.
 

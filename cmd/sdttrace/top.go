@@ -19,9 +19,9 @@ var topVerb = verb{
 	use:   "top [PROBE...]",
 	short: "Show how often probes fire, live",
 	about: `top shows a table of probes by how often they fire, and draws it anew each --interval.
-Without a PROBE it counts every USDT probe that a process of the machine has mapped, also
-those of processes that start later. Programs in the kernel count, and nothing is recorded
-until one probe is chosen. Without a terminal it prints what fired, as count --by probe does.
+It counts every USDT probe of the machine's processes if no PROBE is named, also of processes
+that start later. Programs in the kernel count, and nothing is recorded until one probe is
+chosen. Where there is no terminal, top prints what fired, as count --by probe does.
 
   Up Down PgUp PgDn Home End   choose a probe
   Enter h    its events, at a high rate one in so many; a histogram of an argument

@@ -87,7 +87,7 @@ var words = map[string]word{
 // hidden are words that no help shows.
 var hidden = map[string]bool{"link": true}
 
-// commonWords are those that verbs share, with what help says of them in half a line.
+// commonWords are the words that verbs share, with what help says of each in half a line.
 var commonWords = []struct{ name, gloss string }{
 	{"pid", "these processes"},
 	{"comm", "processes of this name"},
@@ -118,8 +118,8 @@ var commonWords = []struct{ name, gloss string }{
 // wordSet registers words as flags of a verb.
 type wordSet struct{ *pflag.FlagSet }
 
-// add registers a word. What it sets is its default. Help of a verb may say more exactly what the
-// word means there.
+// add registers a word. The value is its default. A verb may say more exactly what the word
+// means there.
 func (s wordSet) add(name string, value any, exactly ...string) {
 	w, ok := words[name]
 	if !ok {
