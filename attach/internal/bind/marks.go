@@ -19,7 +19,8 @@ var (
 // marked reports whether keys have marks: some part may be missing.
 func (l *Layout) marked() bool {
 	return slices.ContainsFunc(l.Wanted.By, func(name string) bool {
-		return !slices.Contains([]string{"pid", "tid", "comm", "probe"}, name)
+		i := query.TaskKeyOf(name)
+		return name != "probe" && (i < 0 || query.TaskKeys[i].What != "")
 	})
 }
 

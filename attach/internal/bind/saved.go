@@ -17,7 +17,7 @@ var carriers = [site.Carriers]string{site.ByThread: "thread", site.ByGoroutine: 
 // Save returns the description of a site's records for a file.
 func (s *Schema) Save(p *reader.Probe) *tracefile.Site {
 	out := tracefile.Describe(p, &s.Shape)
-	out.Local, out.CarrierSlot, out.CPU, out.UID = s.local, s.Carrier, max(s.cpu, notRecorded), max(s.uid, notRecorded)
+	out.Local, out.CarrierSlot, out.CPU, out.UID = s.local, s.Carrier, max(*s.taskSlot("cpu"), notRecorded), max(*s.taskSlot("uid"), notRecorded)
 	out.Carrier = carriers[s.carrier]
 	return out
 }
@@ -33,7 +33,7 @@ func (b *Binder) saved(s *site.Site) *Schema {
 	}
 	sc.saved, sc.local, sc.recorded = true, d.Local, s.Recorded
 	sc.carrier = carrierIn(d)
-	sc.Carrier, sc.cpu, sc.uid = d.CarrierSlot, d.CPU, d.UID
+	sc.Carrier, *sc.taskSlot("cpu"), *sc.taskSlot("uid") = d.CarrierSlot, d.CPU, d.UID
 	if known := b.known(&s.Probe); known != nil {
 		for _, param := range known.Params {
 			sc.name(&param)

@@ -22,7 +22,7 @@ type Schema struct {
 
 	carrier  site.Carrier               // whose identity Carrier has, or the thread's
 	enums    map[string]*prototype.Enum // of fields that have one
-	cpu, uid int                        // the slots of the CPU and the user, if they are recorded
+	task     [len(query.TaskKeys)]int   // the slots of what is recorded of the task
 	local    bool
 	saved    bool // in a file
 	recorded site.Recorded
@@ -38,7 +38,11 @@ func (s *Schema) arrives() bool { return s.local || s.saved }
 
 // NewSchema returns a schema that reads nothing yet.
 func NewSchema(sig *query.Signature) *Schema {
-	return &Schema{Shape: shape.Shape{Layout: &sig.Layout}, Sig: sig, Carrier: -1, cpu: notRecorded, uid: notRecorded}
+	s := &Schema{Shape: shape.Shape{Layout: &sig.Layout}, Sig: sig, Carrier: -1}
+	for i := range s.task {
+		s.task[i] = notRecorded
+	}
+	return s
 }
 
 // share makes the schema use sig, an equal signature of another site.

@@ -1,69 +1,49 @@
 package bind
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
-	"github.com/go-usdt/usdt/reader"
 )
 
-// Errors say why something of the task is not known.
-var (
-	// To ask for it would take a system call.
-	errNoThread   = errors.New("events that come through shared memory do not say in which thread they fired")
-	errNoCPU      = errors.New("events that come through shared memory do not say on which CPU they fired")
-	errNoUser     = errors.New("events that come through shared memory do not say as which user they fired")
-	errUnrecorded = errors.New("events do not hold the CPU and the user: only the kernel tests them, as --where does")
-	errNoSlot     = fmt.Errorf("the probe has so many arguments that there is no room for it: more than %d", record.MaxReads-2)
-)
+// errNoSlot says why something of the task is not known.
+var errNoSlot = fmt.Errorf("the probe has so many arguments that there is no room for it: more than %d", record.MaxReads-2)
 
-// taskInput returns the input for what a name says of the task that fires: pid, tid, comm,
-// cpu or uid. The last two came later: if an argument has such a name, it is the
-// argument's, and ok is false.
-func (s *Schema) taskInput(name string) (in query.Input, ok bool, err error) {
-	number := query.Input{Kind: reader.Uint, Size: 4}
-	switch name {
-	case "pid":
-		number.Source = query.InputPID
-	case "tid":
-		if number.Source = query.InputTID; s.local {
-			return number, true, errNoThread
-		}
-	case "comm":
-		return query.Input{Source: query.InputComm, Kind: reader.String}, true, nil
-	case "cpu", "uid":
-		if _, err := s.Resolve(name); err == nil {
-			return number, false, nil
-		}
-		number.Source, err = s.besideArguments(name, &number)
-	default:
-		return number, false, nil
-	}
-	return number, true, err
+// unshared says what is not known of events through shared memory: to ask for it would take a
+// system call.
+func unshared(k *query.TaskKey) error {
+	return fmt.Errorf("events that come through shared memory do not say %s", k.Unshared)
 }
 
-// besideArguments returns where the number of the CPU or of the user comes from.
-func (s *Schema) besideArguments(name string, in *query.Input) (query.Source, error) {
-	source, slot, unknown := query.InputCPU, s.cpu, errNoCPU
-	if name == "uid" {
-		source, slot, unknown = query.InputUID, s.uid, errNoUser
+// taskInput returns the input for what a name says of the task that fires, see query.TaskKeys.
+// If an argument has the name of something that came later, it is the argument's, and ok is false.
+func (s *Schema) taskInput(name string) (in query.Input, ok bool, err error) {
+	i := query.TaskKeyOf(name)
+	if i < 0 {
+		return in, false, nil
+	}
+	k := &query.TaskKeys[i]
+	in = query.Input{Source: k.Source, Kind: k.Kind, Size: k.Size}
+	if k.What != "" {
+		if _, err := s.Resolve(name); err == nil {
+			return in, false, nil
+		}
 	}
 	switch {
-	case s.local:
-		return source, unknown
-	case slot == noSlot:
-		return source, errNoSlot
-	case slot >= 0:
-		in.Index = slot
-		return query.InputOperand, nil
+	case s.local && k.Unshared != "":
+		return in, true, unshared(k)
+	case k.What == "":
+	case s.task[i] == noSlot:
+		return in, true, errNoSlot
+	case s.task[i] >= 0:
+		in.Source, in.Index = query.InputOperand, s.task[i]
 	case s.onlyRecords, s.saved:
-		return source, errUnrecorded
+		return in, true, fmt.Errorf("events do not hold %s: only the kernel tests it, as --where does", k.What)
 	}
-	return source, nil
+	return in, true, nil
 }
 
 const (
@@ -71,30 +51,27 @@ const (
 	noSlot      = -2
 )
 
-// recordTask records the CPU and the user if something that is computed from records asks
-// for them. What has a place in the record, as blocks have, is bound afterwards.
+// taskSlot returns the slot of what a name of query.TaskKeys says.
+func (s *Schema) taskSlot(name string) *int { return &s.task[query.TaskKeyOf(name)] }
+
+// recordTask records what records do not hold otherwise if something that is computed from them
+// asks for it. What has a place in the record, as blocks have, is bound afterwards.
 func (b *Binder) recordTask(sc *Schema) {
 	if !b.Recorded && !b.Keep {
 		return
 	}
 	names := b.namesUsed()
 	if b.Keep {
-		names = []string{"cpu", "uid"}
+		names = []string{"cpu", "uid"} // for which files have a place
 	}
-	for _, t := range []struct {
-		name string
-		slot *int
-		op   operand.Operand
-	}{
-		{"cpu", &sc.cpu, operand.Operand{Kind: operand.CPU, Size: 4}},
-		{"uid", &sc.uid, operand.Operand{Kind: operand.UID, Size: 4}},
-	} {
+	for i := range query.TaskKeys {
+		k, slot := &query.TaskKeys[i], &sc.task[i]
 		switch {
-		case *t.slot != notRecorded || !slices.Contains(names, t.name):
+		case k.What == "", *slot != notRecorded, !slices.Contains(names, k.Name):
 		case sc.Sig.Reads() >= record.MaxReads-1:
-			*t.slot = noSlot
+			*slot = noSlot
 		default:
-			*t.slot = sc.Sig.Read(t.op)
+			*slot = sc.Sig.Read(operand.Operand{Kind: operand.Task, Size: k.Size, Value: uint64(k.Source)})
 		}
 	}
 }

@@ -13,20 +13,11 @@ import (
 // floating-point number's bits lie in the upper half if it has only 32. It
 // jumps to failed if the number could not be read, and changes R0 to R5.
 func (g *generator) loadInput(in *query.Input, failed string) {
-	size := in.Size
+	size, ofTask := in.Size, taskNumbers[in.Source]
+	if ofTask != nil {
+		ofTask(g, asm.R1)
+	}
 	switch in.Source {
-	case query.InputPID, query.InputTID:
-		g.loadTask()
-		g.emit(asm.Mov.Reg(asm.R1, asm.R0))
-		if in.Source == query.InputPID {
-			g.emit(asm.RSh.Imm(asm.R1, 32))
-		}
-	case query.InputCPU:
-		g.emit(asm.FnGetSmpProcessorId.Call(), asm.Mov.Reg(asm.R1, asm.R0))
-	case query.InputUID:
-		g.emit(asm.FnGetCurrentUidGid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
-	case query.InputThread:
-		g.emit(asm.FnGetCurrentPidTgid.Call(), asm.Mov.Reg(asm.R1, asm.R0))
 	case query.InputRegister:
 		g.emit(asm.LoadMem(asm.R1, regContext, int16(in.Offset), asm.DWord))
 		if in.Value != 0 {
@@ -56,6 +47,9 @@ func (g *generator) loadInput(in *query.Input, failed string) {
 		g.failedRead(g.sig.RegionRead(in.Offset), failed)
 		g.loadGoTime(g.inBlock(in.Offset))
 	default:
+		if ofTask != nil {
+			break
+		}
 		// The jump is conditional because the verifier refuses code that nothing
 		// reaches.
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.JEq.Imm(asm.R1, 0, failed))

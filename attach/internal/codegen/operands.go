@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
 )
 
@@ -66,7 +67,7 @@ func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, of
 }
 
 // loadOperand puts the value of an operand that is not in memory into dst. It
-// changes R4 too, and R0 to R5 if the operand is the CPU or the user.
+// changes R4 too, and R0 to R5 if the operand is of the task.
 func (g *generator) loadOperand(dst asm.Register, op *operand.Operand) {
 	switch op.Kind {
 	case operand.Const:
@@ -83,10 +84,8 @@ func (g *generator) loadOperand(dst asm.Register, op *operand.Operand) {
 		}
 	case operand.Address:
 		g.loadAddress(dst, op)
-	case operand.CPU:
-		g.emit(asm.FnGetSmpProcessorId.Call(), asm.Mov.Reg(dst, asm.R0))
-	case operand.UID:
-		g.emit(asm.FnGetCurrentUidGid.Call(), asm.Mov.Reg(dst, asm.R0))
+	case operand.Task:
+		taskNumbers[query.Source(op.Value)](g, dst)
 	}
 }
 

@@ -18,8 +18,7 @@ const (
 	Register                    // base, and pair above it
 	Address                     // base + disp
 	Memory                      // size bytes at base + index<<scale + disp
-	CPU                         // the number of the CPU
-	UID                         // of the user, in the initial user namespace
+	Task                        // what is known of the task: value is a source of package query
 )
 
 // Operand is an argument in the form from which programs are generated. Operands

@@ -12,13 +12,15 @@ func (s *Signature) FiltersEarly() bool {
 	}
 	for i := range s.Inputs {
 		switch in := &s.Inputs[i]; in.Source {
-		case InputConstant, InputRegister, InputPID, InputTID, InputCPU, InputUID, InputThread:
+		case InputConstant, InputRegister:
 		case InputOperand:
 			if s.Operands[in.Index].Kind == operand.Memory {
 				return false
 			}
 		default:
-			return false
+			if !in.Source.ofTask() {
+				return false
+			}
 		}
 	}
 	return true

@@ -19,18 +19,12 @@ const (
 	InputBytes                  // an array of Value bytes at Offset there
 	InputChars                  // text in an array of Value bytes at Offset there, up to a NUL
 	InputString                 // the string that String reads
-	InputComm
-	InputPID
-	InputTID
-	InputCPU      // the number of the CPU
-	InputUID      // of the user, in the initial user namespace
-	InputComputed // what the Steps of a Part compute of its Inputs
-	InputProbe    // the index of the site
-	InputElapsed  // since the start, in nanoseconds
-	InputThread   // process and thread
-	InputRegister // the word at Offset in the context, plus Value
-	InputStart    // for an end: kept by its start, at Offset in what it keeps
-	InputStack    // the hash of the stack, see StackHash
+	InputComputed               // what the Steps of a Part compute of its Inputs
+	InputProbe                  // the index of the site
+	InputElapsed                // since the start, in nanoseconds
+	InputRegister               // the word at Offset in the context, plus Value
+	InputStart                  // for an end: kept by its start, at Offset in what it keeps
+	InputStack                  // the hash of the stack, see StackHash
 )
 
 // Input is a value that a program uses itself, as opposed to one that it records.

@@ -1,0 +1,50 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Sources that are known of the task that fires, in programs without reading memory.
+const (
+	InputThread Source = firstOfTask + iota // process and thread
+	InputPID
+	InputTID
+	InputComm
+	InputCPU // the number of the CPU
+	InputUID // of the user, in the initial user namespace
+
+	firstOfTask = 64 // behind all others
+)
+
+// TaskKey is a name for what is known of the task that fires, beside the arguments of a probe.
+type TaskKey struct {
+	Name   string
+	Source Source
+	Kind   reader.FieldKind
+	Size   uint8
+	// What it is. If it is not empty, records hold it only in a slot of its own, and an argument
+	// of that name comes first.
+	What string
+	// Unshared is what events through shared memory do not say; empty if they do.
+	Unshared string
+}
+
+// TaskKeys are all of them. A number needs a line of taskNumbers in package codegen, and each
+// one of TaskKeys in package shape; tests hold both.
+var TaskKeys = [...]TaskKey{
+	{Name: "pid", Source: InputPID, Kind: reader.Uint, Size: 4},
+	{Name: "tid", Source: InputTID, Kind: reader.Uint, Size: 4, Unshared: "in which thread they fired"},
+	{Name: "comm", Source: InputComm, Kind: reader.String},
+	{Name: "cpu", Source: InputCPU, Kind: reader.Uint, Size: 4, What: "the CPU", Unshared: "on which CPU they fired"},
+	{Name: "uid", Source: InputUID, Kind: reader.Uint, Size: 4, What: "the user", Unshared: "as which user they fired"},
+}
+
+// TaskKeyOf returns the index of a name in TaskKeys, -1 if it is none.
+func TaskKeyOf(name string) int {
+	return slices.IndexFunc(TaskKeys[:], func(k TaskKey) bool { return k.Name == name })
+}
+
+// ofTask reports whether a source is a number that is known of the task.
+func (s Source) ofTask() bool { return s >= firstOfTask && s != InputComm }
