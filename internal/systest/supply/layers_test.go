@@ -87,7 +87,7 @@ cmd/sdttrace/internal/page: event internal/printable symbols
 cmd/sdttrace/internal/perfetto: event internal/printable notes symbols
 cmd/sdttrace/internal/profile: event internal/printable symbols
 cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
-cmd/sdttrace: attach cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/top internal/tracefile internal/version internal/watch notes prototype reader
+cmd/sdttrace: attach cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version internal/watch notes prototype reader
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a
