@@ -106,7 +106,7 @@ func openAggregate(ctx context.Context, selectors []string, what Aggregation, o 
 		err := a.open(ctx, selectors, o, &bind.Layout{Layout: query.Layout{Wanted: what.wanted}})
 		if err != nil {
 			a.release()
-			a.code.close()
+			a.code.Close()
 		}
 		return err
 	})
@@ -219,12 +219,12 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 	switch {
 	case a.maps == nil || o.recorded || len(layout.Wanted.By) == 0:
 	case a.code != nil:
-		a.code.aside(a.drain)
+		a.code.Aside(a.drain)
 	default:
 		a.watches.Go(a.drain)
 	}
 	if a.maps != nil && !o.recorded && layout.Wanted.ByStack() {
-		a.code.aside(a.meet)
+		a.code.Aside(a.meet)
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func (a *totals) Read() ([]Group, error) {
 	defer a.naming.Unlock()
 	all, past, err := a.take()
 	if all != nil {
-		defer a.code.late()
+		defer a.code.Late()
 		return a.groupsOf(all), err // which may open files, so that Close need not wait
 	}
 	return past, err
@@ -292,7 +292,7 @@ func (a *totals) Close() error {
 	err := a.Stop()
 	a.endSearch()
 	err = a.finish(err)
-	a.code.close()
+	a.code.Close()
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/naming"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
@@ -38,7 +39,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return err
 	}
 	if o.Stack > 0 && o.Target.Via != ViaRecording {
-		t.code = newCodeNames(o.Target.PIDs, o.Target.Via.attaches())
+		t.code = naming.Open(o.Target.PIDs, o.Target.Via.attaches())
 		if t.local != nil {
 			t.local.code = t.code
 		}

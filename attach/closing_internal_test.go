@@ -48,8 +48,8 @@ func TestCloseUnlocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	free := make(chan bool, 1)
-	a.code.aside(func() {
-		for !a.code.over() {
+	a.code.Aside(func() {
+		for !a.code.Closed() {
 			time.Sleep(time.Millisecond)
 		}
 		for range 100 { // others have the lock for moments
@@ -82,19 +82,11 @@ func TestCloseUnanswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opens, answer := make(chan bool), make(chan bool)
-	s.code.aside(func() { // as process does
-		s.code.mu.Lock()
-		defer s.code.mu.Unlock()
-		close(opens)
-		<-answer
-	})
-	defer s.code.asides.Wait()
-	defer close(answer)
-	<-opens
+	refreshes, release := s.code.Hold() // as one whose files are being opened does
+	defer release()
 	rescanned, closed := make(chan error, 1), make(chan error, 1)
 	go func() { rescanned <- s.Rescan(false) }()
-	for !s.code.refreshes.Load() {
+	for !refreshes() {
 		time.Sleep(time.Millisecond)
 	}
 	go func() { closed <- s.Close() }()

@@ -90,7 +90,7 @@ func (s *stream) decoder() *event.Decoder {
 	c := s.clock
 	d := event.NewDecoder(s.site, c.Wall)
 	if s.code != nil {
-		d.NameCode(s.code.of)
+		d.NameCode(s.code.Of)
 	}
 	d.KnowStacks(s.savedStack)
 	return d

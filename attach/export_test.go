@@ -105,8 +105,8 @@ func Keep(a *Aggregate) error {
 
 // HoldCode has whoever names code wait until release is called.
 func HoldCode(a *Aggregate) (release func()) {
-	a.code.mu.Lock()
-	return a.code.mu.Unlock
+	_, release = a.code.Hold()
+	return release
 }
 
 // LoadOwn declares a probe of this process, for tests on both sides of the API.

@@ -133,10 +133,10 @@ func (a *totals) meet() {
 func (a *totals) meetNew(met *uint64) error {
 	pids, err := a.newStacks(met)
 	for pid := range pids {
-		if a.code.over() {
+		if a.code.Closed() {
 			break
 		}
-		a.code.process(pid)
+		a.code.Process(pid)
 	}
 	return err
 }
@@ -232,7 +232,7 @@ func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) (symb
 	if err != nil {
 		return symbols.Calls{}, err
 	}
-	return a.code.of(rec.PID(), probe, append(dst, regs.PC())).Unwind(dst, regs, stack), nil
+	return a.code.Of(rec.PID(), probe, append(dst, regs.PC())).Unwind(dst, regs, stack), nil
 }
 
 // nameStack names the frames of a stack.
@@ -246,7 +246,7 @@ func (a *totals) nameStack(st *query.GroupStack, sites *siteTable) *event.Stack 
 	if st.Site < len(sites.schemas) && sites.schemas[st.Site] != nil {
 		probe, layout = sites.probes[st.Site], &sites.schemas[st.Site].Layout.Stack
 	}
-	stack := event.NamedStack(st.Calls, layout, a.code.of(st.PID, probe, st.PCs))
+	stack := event.NamedStack(st.Calls, layout, a.code.Of(st.PID, probe, st.PCs))
 	stack.DropUnmapped()
 	return stack
 }

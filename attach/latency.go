@@ -120,7 +120,7 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 		err := l.open(ctx, []string{start, end}, o, &bind.Layout{Layout: query.Layout{Wanted: wanted.wanted, Value: query.Elapsed}, Pairs: &pairs})
 		if err != nil {
 			l.release()
-			l.code.close()
+			l.code.Close()
 		}
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/clock"
 	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/naming"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/rendezvous"
@@ -31,7 +32,7 @@ type local struct {
 	offers     *offers
 	recordings *recordings   // nil if processes are traced
 	refusals   map[int]error // why there is no session with a process, during a look
-	code       *codeNames    // of processes that record stacks; nil if none does
+	code       *naming.Code  // of processes that record stacks; nil if none does
 	opened     chan struct{} // closed when the first sites have been attached to
 	loaded     func()        // is called when a process has published probes; nil if nobody asks
 }
@@ -197,7 +198,7 @@ func (l *local) begin(ctx context.Context, pid int) error {
 		return fmt.Errorf("share memory with process %d: %w", pid, err)
 	}
 	if l.code != nil {
-		l.code.await(ctx, func() { l.code.process(pid) }) // while it lives
+		l.code.Await(ctx, func() { l.code.Process(pid) }) // while it lives
 	}
 	s := &shared{Session: session, pid: pid}
 	s.sites.Store(&[]localSite{})

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
 )
@@ -266,6 +267,29 @@ func (o *Options) settings() (*settings, error) {
 func checkRescan(rescan time.Duration, await bool) error {
 	if rescan < 0 || await && rescan == 0 {
 		return &OptionError{"Rescan", fmt.Errorf("%v is not positive, and Await needs it", rescan)}
+	}
+	return nil
+}
+
+// MaxStack is the largest [Options.Stack].
+const MaxStack = record.MaxStack
+
+// MaxUnwound is the largest [Options.Stack] with Unwind.
+const MaxUnwound = 1024
+
+// checkStack returns why the option Stack cannot be used.
+func (o *Options) checkStack() error {
+	most := MaxStack
+	if o.Unwind {
+		most = MaxUnwound
+	}
+	switch {
+	case o.Stack < 0 || o.Stack > most:
+		return fmt.Errorf("%d is not between 0 and %d addresses", o.Stack, most)
+	case o.Stack == 0 && o.Unwind:
+		return errors.New("0 asks for no stacks, and Unwind is for them")
+	case o.Unwind && len(o.Target.Recordings) > 0:
+		return errors.New("how stacks are read was decided when they were recorded")
 	}
 	return nil
 }

@@ -82,10 +82,10 @@ func (a *totals) drainFull() (bool, error) {
 	defer a.naming.Unlock()
 	pids, drained, err := a.keep(a.isFull)
 	for pid := range pids {
-		if a.code.over() {
+		if a.code.Closed() {
 			break
 		}
-		a.code.process(pid) // while it may live
+		a.code.Process(pid) // while it may live
 	}
 	if drained {
 		a.foldKept()
@@ -117,7 +117,7 @@ func (a *totals) foldKept() {
 		kept := a.kept
 		a.kept, a.aside = nil, events(kept, nil)
 		a.mu.Unlock()
-		a.unite(kept, a.code.over) // which opens files
+		a.unite(kept, a.code.Closed) // which opens files
 		a.mu.Lock()
 		if a.closed {
 			return // they count as unread

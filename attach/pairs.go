@@ -87,7 +87,7 @@ func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *
 		err := p.open(ctx, []string{start, end}, o, &bind.Layout{Layout: query.Layout{Value: query.Elapsed}, Pairs: &pairs})
 		if err != nil {
 			p.release()
-			p.code.close()
+			p.code.Close()
 		}
 		return err
 	})

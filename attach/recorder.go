@@ -59,7 +59,7 @@ func Record(ctx context.Context, selectors []string, opts *Options) (*Recorder, 
 		err := r.begin(ctx, selectors, o, nil)
 		if err != nil {
 			r.release()
-			r.code.close()
+			r.code.Close()
 		}
 		return err
 	})

@@ -3,6 +3,7 @@ package attach
 import (
 	"encoding/binary"
 
+	"github.com/go-usdt/usdt/attach/internal/naming"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -13,7 +14,7 @@ import (
 // recordedStacks replaces the stacks of records by numbers of what is written to a file: the
 // addresses, and what they are called now, while their processes may live.
 type recordedStacks struct {
-	code    *codeNames
+	code    *naming.Code
 	decoder *event.Decoder
 	file    *tracefile.Writer
 
@@ -35,7 +36,7 @@ func newRecordedStacks(r *Recorder, file *tracefile.Writer, sites func(uint32) (
 		return nil
 	}
 	d := event.NewDecoder(sites, r.clock.Wall)
-	d.NameCode(r.code.of)
+	d.NameCode(r.code.Of)
 	return &recordedStacks{code: r.code, decoder: d, file: file, known: map[string]uint64{}}
 }
 
@@ -73,11 +74,11 @@ func (w *recordedStacks) replace(rec record.Record, st *record.Stack) (record.Re
 // there is one, of the stack that they lead to.
 func (w *recordedStacks) find(rec record.Record, raw []byte, stack *event.Stack) (number uint64, known bool) {
 	w.key = w.key[:0]
-	of := w.code.process(rec.PID())
+	of := w.code.Process(rec.PID())
 	if of == nil {
 		return 0, false
 	}
-	w.key = binary.NativeEndian.AppendUint64(w.key, of.current())
+	w.key = binary.NativeEndian.AppendUint64(w.key, of.Version())
 	w.key = binary.NativeEndian.AppendUint32(w.key, rec.Site())
 	if w.key = append(w.key, raw...); stack != nil {
 		for _, pc := range stack.PCs {

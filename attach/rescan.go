@@ -38,7 +38,7 @@ func (t *tracing) Rescan(held bool) error {
 	if context.Cause(t.searching) != nil {
 		return nil // tracing ends
 	}
-	t.code.refresh(t.searching)
+	t.code.Refresh(t.searching)
 	if err != nil {
 		return err
 	}

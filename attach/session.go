@@ -76,7 +76,7 @@ func Open(ctx context.Context, selectors []string, opts *Options) (*Session, err
 		err := s.open(ctx, selectors, o)
 		if err != nil {
 			s.release()
-			s.code.close()
+			s.code.Close()
 		}
 		return err
 	})
@@ -232,7 +232,7 @@ func (s *stream) Close() error {
 	err := s.Stop()
 	s.endSearch()
 	err = s.finish(err)
-	s.code.close()
+	s.code.Close()
 	return err
 }
 

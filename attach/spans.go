@@ -96,7 +96,7 @@ func OpenSpans(ctx context.Context, selectors []string, spans []Span, opts *Opti
 		err := s.open(ctx, all, len(selectors), spans, o)
 		if err != nil {
 			s.release()
-			s.code.close()
+			s.code.Close()
 		}
 		return err
 	})

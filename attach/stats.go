@@ -60,7 +60,7 @@ func (t *tracing) countLocked() (Stats, error) {
 	st.Received += received
 	st.Unread = t.unread.Load()
 	if t.code != nil {
-		st.Ended, st.Untold = t.code.endings.Load(), t.code.log.Lost()
+		st.Ended, st.Untold = t.code.Ended(), t.code.Untold()
 	}
 	if t.attached != nil {
 		st.Silent = t.attached.Silent()

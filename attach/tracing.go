@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/naming"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -45,7 +46,7 @@ type tracing struct {
 	source    source        // of records; nil if the kernel aggregates
 	tally     *tally.Tally  // of records; nil if the kernel aggregates
 	local     *local        // nil if all events come via the kernel
-	code      *codeNames    // names that of stacks; nil if there are none
+	code      *naming.Code  // names that of stacks; nil if there are none
 	losses    *losses
 	filter    tally.Filter // of Spans
 
@@ -118,7 +119,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 				}
 			}
 		})
-		t.code.aside(func() { t.code.meet(ctx, having) })
+		t.code.Aside(func() { t.code.Meet(ctx, having) })
 	}
 	t.watches.Go(func() {
 		<-ctx.Done()
@@ -147,7 +148,7 @@ func (t *tracing) Plan() Plan {
 // processes run a copy of their code, where no probe fires.
 func (t *tracing) Refused() (errs []error) {
 	if t.code != nil {
-		errs = t.code.resolver.Refused()
+		errs = t.code.Refused()
 	}
 	if t.discover != nil {
 		errs = append(errs, t.discover.Copied()...)

@@ -35,6 +35,7 @@ var suites = []report.Suite{
 	{Package: "attach/internal/clock"},
 	{Package: "attach/internal/maplog"},
 	{Package: "attach/internal/overlay"},
+	{Package: "attach/internal/naming"},
 	{Package: "provider"},
 	{Package: "reader"},
 	{Package: "attach"},

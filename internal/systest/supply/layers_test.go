@@ -61,6 +61,7 @@ attach/internal/maplog: internal/procfs internal/safeelf symbols
 internal/shape: internal/record notes reader
 event: internal/printable internal/record internal/shape notes reader symbols
 internal/tracefile: event internal/record internal/shape notes reader symbols
+attach/internal/naming: attach/internal/maplog event internal/procfs reader symbols
 provider/providertest: event internal/record internal/selector internal/shape internal/tap provider reader
 attach/internal/filter: event reader
 attach/internal/discover: attach/internal/library attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
@@ -74,7 +75,7 @@ attach/internal/site: attach/internal/discover attach/internal/link attach/inter
 attach/internal/bind: attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
-attach: attach/internal/bind attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/query attach/internal/site attach/internal/tally event internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols
+attach: attach/internal/bind attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/naming attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/query attach/internal/site attach/internal/tally event internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols
 attach/collection: attach attach/internal/discover attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
 internal/demo: provider

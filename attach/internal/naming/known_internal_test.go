@@ -1,4 +1,4 @@
-package attach
+package naming
 
 import (
 	"bufio"
@@ -26,12 +26,12 @@ func TestNamesBesideReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	c := newCodeNames(nil, false)
-	defer c.close()
+	c := Open(nil, false)
+	defer c.Close()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		c.process(slow)
+		c.Process(slow)
 	}()
 	for opened(t, path) == 0 {
 		select {
@@ -40,7 +40,7 @@ func TestNamesBesideReading(t *testing.T) {
 		default:
 		}
 	}
-	if c.process(other) == nil {
+	if c.Process(other) == nil {
 		t.Error("the other process is not known")
 	}
 	select {

@@ -1,4 +1,4 @@
-package attach
+package naming
 
 import (
 	"time"
@@ -12,7 +12,7 @@ import (
 // logged returns what names the code of a process that cannot be read, as the kernel has told it. What
 // was known before is returned if the log knows no more. over says that the process has ended: it
 // may also be out of reach. p.mu is locked.
-func (c *codeNames) logged(pid int, p *knownProcess, over bool) *processCode {
+func (c *Code) logged(pid int, p *knownProcess, over bool) *Process {
 	old := p.code.Load()
 	state := c.log.State(pid)
 	var space *symbols.Space
@@ -42,7 +42,7 @@ const maxParents = 8
 // spaceOf returns what a process had mapped: what the log knows and, of what is older than the
 // log, what is known of the process itself or of the one that forked it. It is nil if nothing is
 // known of that.
-func (c *codeNames) spaceOf(im *maplog.Image, old *processCode, forks int) *symbols.Space {
+func (c *Code) spaceOf(im *maplog.Image, old *Process, forks int) *symbols.Space {
 	if im.Whole {
 		return c.resolver.Recorded(im.Modules)
 	}
@@ -73,7 +73,7 @@ func (c *codeNames) spaceOf(im *maplog.Image, old *processCode, forks int) *symb
 
 // before returns what names the code of a process as it was before it executed another file, if
 // it had some at pc then; else s.
-func (c *codeNames) before(pid int, s *processCode, pc uint64) *processCode {
+func (c *Code) before(pid int, s *Process, pc uint64) *Process {
 	s.lookBack.Do(func() {
 		for i, im := range c.log.Images(pid) {
 			if i == 0 {
@@ -95,7 +95,7 @@ func (c *codeNames) before(pid int, s *processCode, pc uint64) *processCode {
 // ended returns what names the code of a process that has ended before anybody looked at it, and
 // was there before anybody asked the kernel. One file is known, that of the probe, and where it
 // was mapped: the stack begins there. So are those that it mapped later.
-func (c *codeNames) ended(pid int, p *reader.Probe, pcs []uint64) *processCode {
+func (c *Code) ended(pid int, p *reader.Probe, pcs []uint64) *Process {
 	var modules []symbols.Module
 	if info, err := procfs.Stat(p.Path); err == nil && len(pcs) > 0 && p.Type == nil && p.Kind != reader.Uretprobe {
 		start := pcs[0] - p.Offset

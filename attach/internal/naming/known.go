@@ -1,4 +1,4 @@
-package attach
+package naming
 
 import (
 	"sync"
@@ -13,11 +13,11 @@ const maxProcesses = 4096
 // name the code of other processes meanwhile.
 type knownProcess struct {
 	mu   sync.Mutex
-	code atomic.Pointer[processCode] // nil if nothing is known; stored with mu locked
+	code atomic.Pointer[Process] // nil if nothing is known; stored with mu locked
 }
 
 // known returns what is known of a process.
-func (c *codeNames) known(pid int) *knownProcess {
+func (c *Code) known(pid int) *knownProcess {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.processes[pid]

@@ -1,4 +1,4 @@
-package attach
+package naming
 
 import (
 	"errors"
@@ -18,8 +18,8 @@ import (
 // was lost of what the kernel tells, and that one that has ended keeps its names, and is counted
 // once.
 func TestCodeAfterLoss(t *testing.T) {
-	c := newCodeNames(nil, true)
-	defer c.close()
+	c := Open(nil, true)
+	defer c.Close()
 	if c.log == nil {
 		_, err := unix.PerfEventOpen(&unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY}, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
@@ -44,10 +44,10 @@ func TestCodeAfterLoss(t *testing.T) {
 	pid := cmd.Process.Pid
 	for {
 		lost := c.log.Lost()
-		s := c.process(pid)
-		before := s.current()
+		s := c.Process(pid)
+		before := s.Version()
 		s.known.Losses-- // as if something had been lost since
-		if after := c.process(pid); after != s || after.current() == before {
+		if after := c.Process(pid); after != s || after.Version() == before {
 			t.Errorf("the process is not looked at again after a loss")
 		}
 		if c.log.Lost() == lost {
@@ -59,7 +59,7 @@ func TestCodeAfterLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s := c.process(pid)
+		s := c.Process(pid)
 		if s == nil || len(s.space.Modules()) == 0 {
 			t.Fatal("what the process had is forgotten")
 		}
@@ -69,9 +69,9 @@ func TestCodeAfterLoss(t *testing.T) {
 		t.Errorf("%d processes had ended when a stack was named, and none was", n)
 	}
 	for range 2 {
-		c.of(pid, &reader.Probe{}, nil)
+		c.Of(pid, &reader.Probe{}, nil)
 	}
-	c.of(os.Getpid(), &reader.Probe{}, nil)
+	c.Of(os.Getpid(), &reader.Probe{}, nil)
 	if n := c.endings.Load(); n != 1 {
 		t.Errorf("%d processes had ended when a stack of theirs was named, want 1", n)
 	}
@@ -80,10 +80,10 @@ func TestCodeAfterLoss(t *testing.T) {
 // TestCodeOutOfReach checks that a process does not count as ended because it cannot be read for
 // now.
 func TestCodeOutOfReach(t *testing.T) {
-	c := newCodeNames(nil, false)
-	defer c.close()
+	c := Open(nil, false)
+	defer c.Close()
 	pid := os.Getpid()
-	s := c.process(pid)
+	s := c.Process(pid)
 	if s == nil {
 		t.Fatal("this process cannot be read")
 	}
@@ -95,7 +95,7 @@ func TestCodeOutOfReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.checked = time.Time{}
-	c.of(pid, &reader.Probe{}, nil)
+	c.Of(pid, &reader.Probe{}, nil)
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
@@ -108,15 +108,15 @@ func TestCodeOutOfReach(t *testing.T) {
 // that files which are opened when it does are closed, too.
 func TestCodeClosedLate(t *testing.T) {
 	path, pid := ownCat(t)
-	c := newCodeNames(nil, false)
+	c := Open(nil, false)
 	answer, answered, looked := make(chan bool), make(chan error), make(chan bool)
-	c.aside(func() {
+	c.Aside(func() {
 		<-answer
 		answered <- c.resolver.Keep(pid)
 		<-looked
 	})
 	closed := make(chan error)
-	go func() { closed <- c.close() }()
+	go func() { closed <- c.Close() }()
 	select {
 	case err := <-closed:
 		if err != nil {
