@@ -29,4 +29,13 @@ func UpToDate(t *testing.T, dir string, cmd *cobra.Command) {
 			t.Errorf("man/%s is out of date, run make generate (-want +got):\n%s", name, diff)
 		}
 	}
+	files, err := filepath.Glob(filepath.Join(dir, cmd.Name()+"*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if pages[filepath.Base(file)] == nil {
+			t.Errorf("%s is of a command that is no more", file)
+		}
+	}
 }
