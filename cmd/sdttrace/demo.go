@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/demo"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/sdtdump"
@@ -37,7 +38,7 @@ events and a histogram, and measures what a probe costs. It takes some seconds.
 Without privileges it traces through shared memory, as --user does.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return interruptionOf(cmd.Context(), runDemo(cmd.Context(), stdout, stderr))
+			return interrupt.ErrorOf(cmd.Context(), runDemo(cmd.Context(), stdout, stderr))
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/program"
 	"github.com/go-usdt/usdt/internal/demo"
 )
 
@@ -15,7 +16,7 @@ import (
 func measureWatched(ctx context.Context, via attach.Via, hello demo.Hello) (string, error) {
 	text := ""
 	if via == attach.ViaKernel {
-		a, err := attachEmpty(hello.PID, "cost", "fire")
+		a, err := program.AttachEmpty(hello.PID, "cost", "fire")
 		if err != nil {
 			return "", fmt.Errorf("watch the measured probe: %w", err)
 		}

@@ -6,16 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/internal/gate"
 )
 
-// guardCommand is the command by which sdttrace starts the guard of a command
-// that it traces.
-const guardCommand = "guard-command"
-
 func newGuardCommand(_, _ io.Writer) *cobra.Command {
 	return &cobra.Command{
-		Use: guardCommand + " ROLE GROUP", Hidden: true, Args: cobra.ExactArgs(2),
+		Use: command.Guard + " ROLE GROUP", Hidden: true, Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			group, err := strconv.Atoi(args[1])
 			if err != nil {

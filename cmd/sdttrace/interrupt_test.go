@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
@@ -56,10 +57,9 @@ func TestInterruptedBefore(t *testing.T) {
 		{syscall.SIGINT, []string{"list", "-p", pid, "uprobe:*:main.main"}, "sdttrace: interrupted\n"},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		in := &interrupts{cancel: cancel, first: make(chan struct{})}
-		in.take(test.by, time.Now())
+		cancel(&interrupt.Cause{By: test.by})
 		var stdout, stderr bytes.Buffer
-		code := run(context.WithValue(ctx, interruptsKey{}, in), test.args, &stdout, &stderr)
+		code := run(ctx, test.args, &stdout, &stderr)
 		if want := exitSignal + int(test.by); code != want || stdout.Len() > 0 || stderr.String() != test.want {
 			t.Errorf("%q: exit code %d, %q and %q, want %d, nothing and %q", test.args, code, &stdout, &stderr, want, test.want)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -69,7 +70,7 @@ func (d *listing) open(context.Context, []string, *attach.Options, *showing) (se
 }
 
 func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Writer) (err error) {
-	defer interruptsOf(ctx).prepare(stderr)()
+	defer interrupt.Of(ctx).Prepare(stderr)()
 	if d.quiet {
 		stderr = io.Discard
 	}
@@ -122,7 +123,7 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 	asJSON := d.format == "json"
 	switch {
 	case functions > 0:
-		return interruptionOf(ctx, listFunctions(ctx, probes, d.pids, asJSON, stdout))
+		return interrupt.ErrorOf(ctx, listFunctions(ctx, probes, d.pids, asJSON, stdout))
 	case d.interval > 0:
 		again := &relisting{interval: d.interval, json: asJSON, read: func(stderr io.Writer) (*lister, error) {
 			now := l

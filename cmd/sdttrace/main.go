@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	_ "github.com/go-usdt/usdt/internal/limits" // first of all
 )
 
@@ -19,9 +20,9 @@ func main() {
 	// sdttrace detaches and prints the summary. The signal is not ignored, since
 	// child processes inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	code := run(withInterrupts(context.Background()), os.Args[1:], os.Stdout, os.Stderr)
+	code := run(interrupt.With(context.Background()), os.Args[1:], os.Stdout, os.Stderr)
 	if code > exitSignal {
-		dieOf(syscall.Signal(code - exitSignal))
+		interrupt.DieOf(syscall.Signal(code - exitSignal))
 	}
 	os.Exit(code)
 }

@@ -18,12 +18,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/provider"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == guardCommand {
+	if len(os.Args) > 1 && os.Args[1] == command.Guard {
 		main() // as a command that a test has started
 	}
 	testscript.Main(leftover.Tests{M: m}, map[string]func(){

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -13,7 +14,7 @@ type newSites struct {
 	s      tracer
 	stderr io.Writer
 	known  int
-	held   *hold // of the command; nil if there is none
+	held   *command.Command // nil if there is none
 	stop   chan struct{}
 	done   chan struct{}
 
@@ -29,7 +30,7 @@ const announceEvery = 100 * time.Millisecond
 
 // announceNewSites reports on stderr, soon after it happens, which sites are
 // attached to beside the first known ones. held is the command, if there is one.
-func announceNewSites(s tracer, stderr io.Writer, known int, held *hold) *newSites {
+func announceNewSites(s tracer, stderr io.Writer, known int, held *command.Command) *newSites {
 	l := &newSites{s: s, stderr: stderr, known: known, held: held, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
@@ -68,18 +69,18 @@ func (l *newSites) announce() {
 		l.suspects, l.delay = l.suspects+n, max(l.delay, delay)
 		delay = 0
 	}
-	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile%s\n", more.Attached(), len(more), lateness(delay))
+	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile%s\n", more.Attached(), len(more), command.Lateness(delay))
 	printRemarks(l.stderr, more)
 }
 
 // announceCopied reports once that the command runs a copy of its code.
 func (l *newSites) announceCopied() {
-	if l.held == nil || l.copied || !l.held.c.running() {
+	if l.held == nil || l.copied || !l.held.Running() {
 		return
 	}
-	if path := procfs.Copied(l.held.c.pid()); path != "" {
+	if path := procfs.Copied(l.held.PID()); path != "" {
 		l.copied = true
-		printCopied(l.stderr, l.held.c.pid(), 0, path)
+		printCopied(l.stderr, l.held.PID(), 0, path)
 	}
 }
 
@@ -90,8 +91,8 @@ func (l *newSites) acquit(after time.Duration) {
 	if l.since.IsZero() || time.Since(l.since) < l.delay+20*after {
 		return
 	}
-	if l.held.lastHeld().Before(l.since) {
-		fmt.Fprintf(l.stderr, "sdttrace: %d of them%s\n", l.suspects, lateness(l.delay))
+	if l.held.LastHeld().Before(l.since) {
+		fmt.Fprintf(l.stderr, "sdttrace: %d of them%s\n", l.suspects, command.Lateness(l.delay))
 	}
 	l.suspects, l.delay, l.since = 0, 0, time.Time{}
 }
@@ -102,13 +103,4 @@ func (l *newSites) finish() {
 	<-l.done
 	l.announce()
 	l.acquit(0)
-}
-
-// lateness returns a text for how long probes may have fired before they were
-// attached to, "" if they cannot have.
-func lateness(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", up to %.1f ms late", float64(d.Microseconds())/1000)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 )
 
 // bpftraceKinds are kinds of probes that other tools have, and bpftraceEvents those that may
@@ -21,8 +22,8 @@ var (
 // unattached returns the error for a session that could not be opened. user is the
 // context that signals end.
 func unattached(user context.Context, probes []string, err error) error {
-	err = interruptionOf(user, err)
-	if by := (*interruption)(nil); errors.As(err, &by) {
+	err = interrupt.ErrorOf(user, err)
+	if by := (*interrupt.Cause)(nil); errors.As(err, &by) {
 		return fmt.Errorf("%w before anything was attached", by)
 	}
 	if errors.Is(err, attach.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {

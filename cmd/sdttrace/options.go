@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -55,8 +56,8 @@ type traceFlags struct {
 	costs    *costs // nil unless they are measured
 	silent   silences
 	outputs  outputs
-	prepared func() // says that something is attached, or nothing will be
-	held     *hold  // the command, once it has been started
+	prepared func()           // says that something is attached, or nothing will be
+	held     *command.Command // once it has been started
 
 	inBackground bool // the command has no terminal
 }

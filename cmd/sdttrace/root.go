@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/version"
 )
@@ -74,7 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	called, err := root.ExecuteContextC(ctx)
 	var usage usageError
-	var interrupted *interruption
+	var interrupted *interrupt.Cause
 	switch {
 	case err == nil:
 		return exitDone
@@ -86,7 +87,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		report(stderr, err, remedy(err, args))
 	}
 	if errors.As(err, &interrupted) {
-		return exitSignal + int(interrupted.by)
+		return exitSignal + int(interrupted.By)
 	}
 	return exitFailed
 }

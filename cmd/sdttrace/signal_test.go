@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/pty"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
@@ -224,7 +225,7 @@ func signalTwice(sdttrace, pid string) error {
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 	rest, _ := io.ReadAll(said)
 	err = cmd.Wait()
-	if cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() && time.Since(begin) > sameInstant {
+	if cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() && time.Since(begin) > interrupt.SameInstant {
 		return signalTwice(sdttrace, pid)
 	}
 	if err != nil || !strings.Contains(string(rest), "attached 1 of 1 sites\n") {

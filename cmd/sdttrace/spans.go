@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -126,7 +127,7 @@ type timeline struct {
 // watched is a session whatever it delivers.
 type watched interface {
 	tracer
-	searcher
+	command.Searcher
 	Idle() bool
 	Losses() []attach.Loss
 }

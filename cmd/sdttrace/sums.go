@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 )
 
 // sums is a deed that adds events up, in groups. Verbs say what is computed.
@@ -112,7 +113,7 @@ func (d *sums) conclude(s tracer, stderr io.Writer) error {
 // aggregate is an attach.Aggregate or an attach.Latency.
 type aggregate interface {
 	tracer
-	searcher
+	command.Searcher
 	Read() ([]attach.Group, error)
 	Stop() error
 	Done() <-chan struct{}

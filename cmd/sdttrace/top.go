@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/top"
 )
 
@@ -131,7 +132,7 @@ func (d *topping) draw(ctx context.Context, s *topSource) error {
 	defer cancel()
 	go func() {
 		select {
-		case <-interruptsOf(ctx).first:
+		case <-interrupt.Of(ctx).First:
 			cancel()
 		case <-ctx.Done():
 		}

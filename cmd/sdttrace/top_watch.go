@@ -20,7 +20,7 @@ func (s *topSource) options(pid int) (*attach.Options, error) {
 	}
 	opts.Target.Via = s.aggregate.Via()
 	if len(s.f.command) > 0 {
-		opts.Target.PIDs = []int{s.f.held.c.pid()}
+		opts.Target.PIDs = []int{s.f.held.PID()}
 	}
 	if pid != 0 {
 		opts.Target = attach.Target{PIDs: []int{pid}, Via: opts.Target.Via}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -19,7 +21,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	user := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f.prepared = interruptsOf(ctx).prepare(printable.Writer(stderr))
+	f.prepared = interrupt.Of(ctx).Prepare(printable.Writer(stderr))
 	defer f.prepared()
 	f.silent = silences{}
 	defer func() { f.silent.announce(stderr) }()
@@ -49,7 +51,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 		f.costs = newCosts()
 		defer f.costs.close()
 	}
-	run := func(_ searcher, show func() error) error { return show() }
+	run := func(_ command.Searcher, show func() error) error { return show() }
 	commandOutput := printable.Behind(stderr)
 	to := &showing{cancel: cancel, stdout: stdout}
 	if d.every() > 0 {
@@ -58,30 +60,29 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	stderr = &serialWriter{w: printable.Writer(to.screen.above(printable.Behind(stderr)))}
 	to.stderr = stderr
 	if len(f.command) > 0 {
-		c, err := f.startCommand(commandOutput)
+		c, err := command.Start(f.command, f.user, f.inBackground, commandOutput)
 		if err != nil {
 			return unattached(user, traced, err)
 		}
-		if c.await != nil {
+		if c.Offers() {
 			opts.Target.Via = attach.ViaLocal
 		}
 		defer func() {
-			if err := c.finish(user); failed == nil {
+			if err := c.Finish(user); failed == nil {
 				failed = err
 			}
 		}()
-		run = func(s searcher, show func() error) error {
+		run = func(s command.Searcher, show func() error) error {
 			remarks := stderr
 			if f.quiet {
 				remarks = nil
 			}
-			interruptsOf(ctx).handOver(c, remarks)
-			c.hold.begin(s, remarks)
-			defer c.hold.close()
-			return errors.Join(c.resume(), show())
+			interrupt.Of(ctx).HandOver(c, remarks)
+			defer c.Release()
+			return errors.Join(c.Begin(s, remarks), show())
 		}
-		f.held = c.hold
-		opts.Target.PIDs, opts.Rescan, opts.Await = []int{c.pid()}, commandRescan, true
+		f.held = c
+		opts.Target.PIDs, opts.Rescan, opts.Await = []int{c.PID()}, commandRescan, true
 	}
 	f.warnBrief(traced, stderr)
 	f.warnCopied(traced, stderr)
@@ -217,14 +218,14 @@ func (f *traceFlags) summarize(d deed, s tracer, stderr io.Writer) error {
 // traced returns the processes that are traced; nil for all.
 func (f *traceFlags) traced() []int {
 	if f.held != nil {
-		return []int{f.held.c.pid()}
+		return []int{f.held.PID()}
 	}
 	return f.pids
 }
 
 // nothing returns the error for a command without probes that match.
 func (f *traceFlags) nothing() error {
-	if f.held != nil && f.held.missing != nil {
+	if f.held != nil && f.held.Missing() != nil {
 		return fmt.Errorf("%w in what could be seen of the command, which was looked at every %v", attach.ErrNoMatch, commandRescan)
 	}
 	return fmt.Errorf("%w in what the command has run; processes that it starts are not traced, so a shell has to exec the program, and a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)", attach.ErrNoMatch)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 )
 
 // verb is a question that sdttrace answers.
@@ -51,7 +52,7 @@ type alone interface {
 // session is what a deed opens.
 type session interface {
 	tracer
-	searcher
+	command.Searcher
 }
 
 // showing is where a deed shows events.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/program"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/internal/watch"
@@ -149,7 +150,7 @@ func TestWatchedByTracefs(t *testing.T) {
 			t.Fatalf("write %q to %s: %v", text, file, err)
 		}
 	}
-	p, err := findProbe(pid, provider, "tick")
+	p, err := program.Find(pid, provider, "tick")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,10 @@ cmd/sdttrace/internal/page: event internal/printable symbols
 cmd/sdttrace/internal/perfetto: event internal/printable notes symbols
 cmd/sdttrace/internal/profile: event internal/printable symbols
 cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
-cmd/sdttrace: attach cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version internal/watch notes prototype reader
+cmd/sdttrace/internal/interrupt:
+cmd/sdttrace/internal/program: attach reader
+cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/program internal/gate internal/procfs notes reader
+cmd/sdttrace: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/program cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version internal/watch notes prototype reader
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a

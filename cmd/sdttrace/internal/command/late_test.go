@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/internal/await"
+	"github.com/go-usdt/usdt/internal/gate"
 )
 
 // slowSearch is a search that takes until the channel is closed.
@@ -38,9 +39,9 @@ func TestLateRemark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &command{cmd: &exec.Cmd{Process: self}, ended: make(chan struct{})}
-	h := newHold(c)
-	if h.missing != nil {
+	c := &Command{cmd: &exec.Cmd{Process: self}, ended: make(chan struct{})}
+	h := &hold{c: c}
+	if h.providers, h.missing = gate.Listen(); h.missing != nil {
 		t.Fatal(h.missing)
 	}
 	search, said := make(slowSearch), make(tellingWriter)

@@ -1,4 +1,5 @@
-package main
+// Package program attaches BPF programs of sdttrace's own to probes of a process.
+package program
 
 import (
 	"fmt"
@@ -10,18 +11,18 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// attachEmpty attaches a program that does nothing to a probe of a process.
-func attachEmpty(pid int, provider, name string) (*attach.Attachment, error) {
-	probe, err := findProbe(pid, provider, name)
+// AttachEmpty attaches a program that does nothing to a probe of a process.
+func AttachEmpty(pid int, provider, name string) (*attach.Attachment, error) {
+	probe, err := Find(pid, provider, name)
 	if err != nil {
 		return nil, err
 	}
-	return attachCode(asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, []reader.Probe{*probe}, pid)
+	return Attach(asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, []reader.Probe{*probe}, pid)
 }
 
-// attachCode attaches a program to probes of a process. Kernels with uprobe_multi need
+// Attach attaches a program to probes of a process. Kernels with uprobe_multi need
 // a program loaded for it, others one for perf events.
-func attachCode(code asm.Instructions, probes []reader.Probe, pid int) (*attach.Attachment, error) {
+func Attach(code asm.Instructions, probes []reader.Probe, pid int) (*attach.Attachment, error) {
 	attachAs := func(typ ebpf.AttachType) (*attach.Attachment, error) {
 		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: typ, License: "Dual MIT/GPL", Instructions: code})
 		if err != nil {
@@ -40,7 +41,7 @@ func attachCode(code asm.Instructions, probes []reader.Probe, pid int) (*attach.
 	return nil, err
 }
 
-func findProbe(pid int, provider, name string) (*reader.Probe, error) {
+func Find(pid int, provider, name string) (*reader.Probe, error) {
 	p, err := reader.OpenProcess(pid)
 	if err != nil {
 		return nil, err

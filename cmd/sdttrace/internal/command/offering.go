@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"debug/buildinfo"
@@ -19,19 +19,22 @@ import (
 // module is the path of the module whose package provider declares probes.
 const module = "github.com/go-usdt/usdt"
 
-// startCommand starts the command. Without the privileges to stop it where its own code
+// Start starts a program and holds it, see [command.Begin]. Its output goes to stderr. Without the privileges to stop it where its own code
 // begins, a program that can offer its probes is not stopped: its providers wait for
 // this process when they have loaded probes.
-func (f *traceFlags) startCommand(stderr io.Writer) (*command, error) {
-	if f.user {
-		return startOffering(f.command, f.inBackground, stderr)
+func Start(args []string, user, inBackground bool, stderr io.Writer) (*Command, error) {
+	if user {
+		return startOffering(args, inBackground, stderr)
 	}
-	c, err := startCommand(f.command, f.inBackground, stderr)
-	if missing := (*attach.PrivilegeError)(nil); errors.As(err, &missing) && declares(f.command[0]) {
-		return startOffering(f.command, f.inBackground, stderr)
+	c, err := startTraced(args, inBackground, stderr)
+	if missing := (*attach.PrivilegeError)(nil); errors.As(err, &missing) && declares(args[0]) {
+		return startOffering(args, inBackground, stderr)
 	}
 	return c, err
 }
+
+// Offers reports whether the program offers its probes, and is not stopped.
+func (c *Command) Offers() bool { return c.await != nil }
 
 // declares reports whether a program is a Go program that has package provider.
 func declares(name string) bool {
@@ -43,9 +46,9 @@ func declares(name string) bool {
 	return err == nil && (info.Main.Path == module || slices.ContainsFunc(info.Deps, func(d *debug.Module) bool { return d.Path == module }))
 }
 
-// startOffering starts a program that offers its probes, as startCommand does.
-func startOffering(args []string, inBackground bool, stderr io.Writer) (*command, error) {
-	c := &command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
+// startOffering starts a program that offers its probes, as startTraced does.
+func startOffering(args []string, inBackground bool, stderr io.Writer) (*Command, error) {
+	c := &Command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
 	c.useFiles(inBackground, stderr)
 	c.hold = &hold{c: c}
 	c.hold.providers, c.hold.missing = gate.Listen()

@@ -1,4 +1,6 @@
-package main
+// Package interrupt ends what sdttrace does when a signal asks for it, and dies of the signal
+// where there is nothing to clean up.
+package interrupt
 
 import (
 	"context"
@@ -14,22 +16,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sameInstant is the time in which several signals are one: timeout(1) and
+// SameInstant is the time in which several signals are one: timeout(1) and
 // others send one to a process and then to its group.
-const sameInstant = time.Second
+const SameInstant = time.Second
 
-// interrupts ends what sdttrace does when a signal asks for it: by its context,
+// Command is a program that takes signals in place of sdttrace.
+type Command interface {
+	Running() bool
+	Signal(syscall.Signal)
+	Path() string
+}
+
+// Interrupts ends what sdttrace does when a signal asks for it: by its context,
 // so that results are printed, or, while a command is traced, by the command.
-type interrupts struct {
+type Interrupts struct {
 	signals chan os.Signal
 	cancel  context.CancelCauseFunc
-	first   chan struct{} // closed at the first signal
+	First   chan struct{} // is closed at the first signal
 
 	mu      sync.Mutex // of what follows
 	last    os.Signal
 	at      time.Time // of last
 	ending  time.Time // when the context was cancelled
-	command *command  // takes signals while it runs
+	command Command   // takes signals while it runs; nil if there is none
 	asked   escalation
 	stderr  io.Writer // for messages to the user; nil for none
 	// preparing is where to say that nothing is attached yet; nil if something may be.
@@ -40,9 +49,9 @@ type interrupts struct {
 // waits for does not answer, such as the file system of a path that the user names.
 const unprepared = 3 * time.Second
 
-// prepare says that nothing is attached until the function that it returns is called, so that
+// Prepare says that nothing is attached until the function that it returns is called, so that
 // there is nothing to clean up when a signal comes.
-func (in *interrupts) prepare(stderr io.Writer) (done func()) {
+func (in *Interrupts) Prepare(stderr io.Writer) (done func()) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.preparing = stderr
@@ -54,13 +63,13 @@ func (in *interrupts) prepare(stderr io.Writer) (done func()) {
 }
 
 // giveUp ends this process by a signal if it is still preparing.
-func (in *interrupts) giveUp(sig syscall.Signal) {
+func (in *Interrupts) giveUp(sig syscall.Signal) {
 	in.mu.Lock()
 	stderr := in.preparing
 	in.mu.Unlock()
 	if stderr != nil {
 		fmt.Fprintln(stderr, "sdttrace: what it looks at, such as a file system, does not answer: it ends without having traced")
-		dieOf(sig)
+		DieOf(sig)
 	}
 }
 
@@ -76,11 +85,11 @@ const (
 
 type interruptsKey struct{}
 
-// withInterrupts returns a context that signals end. A later signal, if sdttrace
+// With returns a context that signals end. A later signal, if sdttrace
 // has not ended by then, has its default action.
-func withInterrupts(ctx context.Context) context.Context {
+func With(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
-	in := &interrupts{signals: make(chan os.Signal, 8), cancel: cancel, first: make(chan struct{})}
+	in := &Interrupts{signals: make(chan os.Signal, 8), cancel: cancel, First: make(chan struct{})}
 	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup(1) has it
 		signals = append(signals, syscall.SIGHUP)
@@ -94,30 +103,31 @@ func withInterrupts(ctx context.Context) context.Context {
 	return context.WithValue(ctx, interruptsKey{}, in)
 }
 
-// interruption is the cause of a context that a signal has ended.
-type interruption struct{ by syscall.Signal }
+// Cause is the cause of a context that a signal has ended, and the error of a command that had
+// nothing to show by then.
+type Cause struct{ By syscall.Signal }
 
-func (i *interruption) Error() string {
-	if i.by == syscall.SIGINT {
+func (i *Cause) Error() string {
+	if i.By == syscall.SIGINT {
 		return "interrupted"
 	}
-	return "interrupted by " + unix.SignalName(i.by)
+	return "interrupted by " + unix.SignalName(i.By)
 }
 
-// interruptionOf returns the error of a command that could not do its work: that a
+// ErrorOf returns the error of a command that could not do its work: that a
 // signal has ended ctx, if one has, since err then only says what came of it, and
 // err otherwise.
-func interruptionOf(ctx context.Context, err error) error {
-	if by := (*interruption)(nil); err != nil && errors.As(context.Cause(ctx), &by) {
+func ErrorOf(ctx context.Context, err error) error {
+	if by := (*Cause)(nil); err != nil && errors.As(context.Cause(ctx), &by) {
 		return by
 	}
 	return err
 }
 
-// dieOf ends this process by a signal, so that a shell stops the script or loop
+// DieOf ends this process by a signal, so that a shell stops the script or loop
 // that has started it. It returns if the signal does not end this process: it is
 // ignored, or this is the first process of a container.
-func dieOf(sig syscall.Signal) {
+func DieOf(sig syscall.Signal) {
 	signal.Reset(sig)
 	if signal.Ignored(sig) || os.Getpid() == 1 {
 		return
@@ -127,18 +137,18 @@ func dieOf(sig syscall.Signal) {
 	}
 }
 
-// interruptsOf returns the interrupts of ctx; without any, it returns ones that
+// Of returns the interrupts of ctx; without any, it returns ones that
 // end nothing.
-func interruptsOf(ctx context.Context) *interrupts {
-	if in, ok := ctx.Value(interruptsKey{}).(*interrupts); ok {
+func Of(ctx context.Context) *Interrupts {
+	if in, ok := ctx.Value(interruptsKey{}).(*Interrupts); ok {
 		return in
 	}
-	return &interrupts{first: make(chan struct{})}
+	return &Interrupts{First: make(chan struct{})}
 }
 
-// handOver leaves signals to a command until it has ended. Messages go to stderr,
+// HandOver leaves signals to a command until it has ended. Messages go to stderr,
 // which may be nil.
-func (in *interrupts) handOver(c *command, stderr io.Writer) {
+func (in *Interrupts) HandOver(c Command, stderr io.Writer) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.command, in.stderr = c, stderr
@@ -149,70 +159,70 @@ func (in *interrupts) handOver(c *command, stderr io.Writer) {
 	}
 }
 
-// askedToEnd says that sdttrace itself has asked the command to end.
-func (in *interrupts) askedToEnd() {
+// AskedToEnd says that sdttrace itself has asked the command to end.
+func (in *Interrupts) AskedToEnd() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.asked = max(in.asked, terminated)
 }
 
 // take acts on a signal.
-func (in *interrupts) take(sig os.Signal, now time.Time) {
+func (in *Interrupts) take(sig os.Signal, now time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if sig == in.last && now.Sub(in.at) < sameInstant {
+	if sig == in.last && now.Sub(in.at) < SameInstant {
 		return
 	}
 	in.last, in.at = sig, now
 	switch {
-	case in.command.running():
+	case in.command != nil && in.command.Running():
 		in.escalate(sig)
 	case in.ending.IsZero():
 		in.ending = now
-		in.cancel(&interruption{sig.(syscall.Signal)})
+		in.cancel(&Cause{sig.(syscall.Signal)})
 		if in.preparing != nil {
 			time.AfterFunc(unprepared, func() { in.giveUp(sig.(syscall.Signal)) })
 		}
-	case now.Sub(in.ending) >= sameInstant:
-		dieOf(sig.(syscall.Signal))
+	case now.Sub(in.ending) >= SameInstant:
+		DieOf(sig.(syscall.Signal))
 	}
 	select {
-	case <-in.first:
+	case <-in.First:
 	default:
-		close(in.first)
+		close(in.First)
 	}
 }
 
 // escalate asks the command to end, each time more firmly. A terminal interrupts
 // its whole foreground process group, the command included, so that the command
 // needs no second interrupt.
-func (in *interrupts) escalate(sig os.Signal) {
+func (in *Interrupts) escalate(sig os.Signal) {
 	c := in.command
 	switch {
 	case sig == syscall.SIGQUIT:
 		if !inForeground() {
-			c.signal(syscall.SIGQUIT)
+			c.Signal(syscall.SIGQUIT)
 		}
 	case sig == syscall.SIGINT && in.asked == notAsked:
 		in.asked = interrupt
 		if !inForeground() {
-			c.signal(syscall.SIGINT)
+			c.Signal(syscall.SIGINT)
 		}
-		in.say("interrupted; tracing %s until it ends, Ctrl-C again terminates it", c.cmd.Path)
+		in.say("interrupted; tracing %s until it ends, Ctrl-C again terminates it", c.Path())
 	case in.asked < terminated:
 		in.asked = terminated
 		if sig == syscall.SIGINT {
 			sig = syscall.SIGTERM
 		}
-		c.signal(sig.(syscall.Signal))
-		in.say("%s is asked to end by %s; the next signal kills it", c.cmd.Path, unix.SignalName(sig.(syscall.Signal)))
+		c.Signal(sig.(syscall.Signal))
+		in.say("%s is asked to end by %s; the next signal kills it", c.Path(), unix.SignalName(sig.(syscall.Signal)))
 	default:
 		in.asked = killed
-		c.signal(syscall.SIGKILL)
+		c.Signal(syscall.SIGKILL)
 	}
 }
 
-func (in *interrupts) say(format string, args ...any) {
+func (in *Interrupts) say(format string, args ...any) {
 	if in.stderr != nil {
 		fmt.Fprintf(in.stderr, "sdttrace: "+format+"\n", args...)
 	}

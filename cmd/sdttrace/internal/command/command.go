@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -17,14 +17,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/program"
 	"github.com/go-usdt/usdt/internal/gate"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
-// command is a program that sdttrace has started.
-type command struct {
+// Command is a program that sdttrace has started.
+type Command struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 	err   error // of its end, once ended is closed
@@ -35,12 +37,12 @@ type command struct {
 // endGrace is how long a command has to end after SIGTERM.
 const endGrace = 5 * time.Second
 
-// startCommand starts a program and stops it before its own code and the constructors of
+// startTraced starts a program and stops it before its own code and the constructors of
 // the libraries that it is linked with, which are mapped and relocated then. Its output
 // goes to stderr. inBackground says that the terminal is
 // in use: the program reads nothing.
-func startCommand(args []string, inBackground bool, stderr io.Writer) (*command, error) {
-	c := &command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
+func startTraced(args []string, inBackground bool, stderr io.Writer) (*Command, error) {
+	c := &Command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
 	c.useFiles(inBackground, stderr)
 	c.hold = newHold(c)
 	c.cmd.Env = c.hold.environment()
@@ -67,7 +69,7 @@ func startCommand(args []string, inBackground bool, stderr io.Writer) (*command,
 }
 
 // useFiles sets the program's input and output.
-func (c *command) useFiles(inBackground bool, stderr io.Writer) {
+func (c *Command) useFiles(inBackground bool, stderr io.Writer) {
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = os.Stdin, stderr, stderr
 	if inBackground {
 		c.cmd.Stdin = nil
@@ -75,7 +77,7 @@ func (c *command) useFiles(inBackground bool, stderr io.Writer) {
 	}
 }
 
-func (c *command) startStopped() error {
+func (c *Command) startStopped() error {
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGCONT}
 	if err := startUnblocked(c.cmd); err != nil {
 		return err
@@ -104,8 +106,8 @@ func startUnblocked(cmd *exec.Cmd) error {
 // stopAtStart lets the process, which stands still behind its exec, go on until its
 // libraries are ready, or to its entry point if it has no dynamic linker: an attached
 // program stops it there by a signal.
-func (c *command) stopAtStart() error {
-	pid := c.pid()
+func (c *Command) stopAtStart() error {
+	pid := c.PID()
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil {
 		return fmt.Errorf("wait for its exec: %w", err)
@@ -141,9 +143,9 @@ func (c *command) stopAtStart() error {
 
 // awaitStop waits until the process stands still or has ended, and leaves both to be
 // waited for again.
-func (c *command) awaitStop() error {
+func (c *Command) awaitStop() error {
 	for {
-		err := unix.Waitid(unix.P_PID, c.pid(), nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, c.PID(), nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
 		if err != unix.EINTR {
 			return err
 		}
@@ -174,7 +176,7 @@ func attachStopper(pid int, ready *reader.Probe) (*attach.Attachment, error) {
 	if ready != nil {
 		probes = append(probes, *ready)
 	}
-	return attachCode(asm.Instructions{
+	return program.Attach(asm.Instructions{
 		asm.Mov.Imm(asm.R1, int32(unix.SIGSTOP)),
 		asm.FnSendSignal.Call(),
 		asm.Mov.Imm(asm.R0, 0),
@@ -214,13 +216,14 @@ func entryPoint(pid int) (*reader.Probe, error) {
 	return nil, errors.New("no file is mapped where the kernel started it")
 }
 
-func (c *command) pid() int { return c.cmd.Process.Pid }
+// PID returns the number of its process.
+func (c *Command) PID() int { return c.cmd.Process.Pid }
 
-// running reports whether the program, which may be nil, has not ended.
-func (c *command) running() bool {
-	if c == nil {
-		return false
-	}
+// Path returns the program's path.
+func (c *Command) Path() string { return c.cmd.Path }
+
+// Running reports whether the program has not ended.
+func (c *Command) Running() bool {
 	select {
 	case <-c.ended:
 		return false
@@ -229,8 +232,8 @@ func (c *command) running() bool {
 	}
 }
 
-// signal sends the program a signal, and lets it go on if it stands still.
-func (c *command) signal(sig syscall.Signal) {
+// Signal sends the program a signal, and lets it go on if it stands still.
+func (c *Command) Signal(sig syscall.Signal) {
 	// A program that has ended meanwhile needs no signal.
 	c.cmd.Process.Signal(sig)
 	c.cmd.Process.Signal(syscall.SIGCONT)
@@ -242,21 +245,21 @@ const interruptTime = 100 * time.Millisecond
 
 // interrupted reports whether the program has ended because the user wanted it
 // to: a signal is often sent to this process and to the program.
-func (c *command) interrupted(ctx context.Context) bool {
-	in := interruptsOf(ctx)
+func (c *Command) interrupted(ctx context.Context) bool {
+	in := interrupt.Of(ctx)
 	var exit *exec.ExitError
 	if errors.As(c.err, &exit) {
 		status, ok := exit.Sys().(syscall.WaitStatus)
 		if ok && status.Signaled() && (status.Signal() == syscall.SIGINT || status.Signal() == syscall.SIGTERM || status.Signal() == syscall.SIGHUP) {
 			select {
-			case <-in.first:
+			case <-in.First:
 			case <-ctx.Done():
 			case <-time.After(interruptTime):
 			}
 		}
 	}
 	select {
-	case <-in.first:
+	case <-in.First:
 		return true
 	default:
 		return ctx.Err() != nil
@@ -264,35 +267,35 @@ func (c *command) interrupted(ctx context.Context) bool {
 }
 
 // resume lets the program run.
-func (c *command) resume() error {
+func (c *Command) resume() error {
 	if c.await != nil {
 		c.await()
 		return nil
 	}
 	if err := c.cmd.Process.Signal(syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("let %s run: %w", c.cmd.Path, err)
+		return fmt.Errorf("let %s run: %w", c.Path(), err)
 	}
 	return nil
 }
 
-// finish ends the program if it has not ended by itself. The error says how the
+// Finish ends the program if it has not ended by itself. The error says how the
 // program failed, unless the user has ended it.
-func (c *command) finish(ctx context.Context) error {
+func (c *Command) Finish(ctx context.Context) error {
 	c.hold.close()
 	if c.await != nil {
 		c.await()
 	}
-	if !c.running() {
+	if !c.Running() {
 		if c.err == nil || c.interrupted(ctx) {
 			return nil
 		}
 		if exit := (*exec.ExitError)(nil); errors.As(c.err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGTRAP {
-			return fmt.Errorf("%s: %w: a program that copies its code, as for large pages, copies breakpoints of sdttrace with it", c.cmd.Path, c.err)
+			return fmt.Errorf("%s: %w: a program that copies its code, as for large pages, copies breakpoints of sdttrace with it", c.Path(), c.err)
 		}
-		return fmt.Errorf("%s: %w", c.cmd.Path, c.err)
+		return fmt.Errorf("%s: %w", c.Path(), c.err)
 	}
-	interruptsOf(ctx).askedToEnd()
-	c.signal(syscall.SIGTERM)
+	interrupt.Of(ctx).AskedToEnd()
+	c.Signal(syscall.SIGTERM)
 	select {
 	case <-c.ended:
 	case <-time.After(endGrace):

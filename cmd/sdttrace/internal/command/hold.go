@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -17,15 +17,19 @@ import (
 	"github.com/go-usdt/usdt/internal/gate"
 )
 
-// searcher finds new probes and attaches to them.
-type searcher interface {
+// Guard is the command by which sdttrace starts the guard of a command
+// that it traces.
+const Guard = "guard-command"
+
+// Searcher finds new probes and attaches to them.
+type Searcher interface {
 	Rescan(held bool) error
 }
 
 // hold stops a command behind each exec and each dlopen until sdttrace has attached to
 // the new probes, and makes its providers wait when they have loaded probes.
 type hold struct {
-	c         *command
+	c         *Command
 	gate      *gate.Gate
 	guard     *gate.Guard     // nil if there is none
 	providers *gate.Providers // nil without a socket
@@ -39,18 +43,18 @@ type hold struct {
 
 	mu      sync.Mutex // of what follows
 	stderr  io.Writer  // for remarks, nil for none
-	search  searcher   // nil before the command runs
+	search  Searcher   // nil before the command runs
 	handled uint64     // stops that were dealt with
 	also    uint64     // of these, stops by somebody else as well
 	closed  bool
 }
 
 // newHold returns the hold of a command that has not been started.
-func newHold(c *command) *hold {
+func newHold(c *Command) *hold {
 	h := &hold{c: c}
 	// Without a guard the gate cannot stop the command everywhere; sdttrace says
 	// so.
-	h.guard, _ = gate.StartGuard(guardCommand)
+	h.guard, _ = gate.StartGuard(Guard)
 	// Without a socket providers do not wait, and their probes are found late.
 	h.providers, h.missing = gate.Listen()
 	return h
@@ -69,7 +73,7 @@ func (h *hold) keep() {
 	if h.guard == nil {
 		return
 	}
-	if err := h.guard.Keep(h.c.pid()); err != nil {
+	if err := h.guard.Keep(h.c.PID()); err != nil {
 		h.guard.Close()
 		h.guard = nil
 	}
@@ -77,7 +81,7 @@ func (h *hold) keep() {
 
 // start begins to hold the command, which stands still at its beginning.
 func (h *hold) start() {
-	g, err := gate.New(h.c.pid(), h.guard)
+	g, err := gate.New(h.c.PID(), h.guard)
 	if err != nil {
 		h.missing = err
 	} else {
@@ -86,8 +90,24 @@ func (h *hold) start() {
 	go h.run()
 }
 
+// Begin lets the command run, and makes s search at each stop from now on. Remarks go to stderr,
+// which may be nil.
+func (c *Command) Begin(s Searcher, stderr io.Writer) error {
+	c.hold.begin(s, stderr)
+	return c.resume()
+}
+
+// Release ends all waiting for s.
+func (c *Command) Release() { c.hold.close() }
+
+// Missing returns why the command is not held; nil if it is.
+func (c *Command) Missing() error { return c.hold.missing }
+
+// LastHeld returns when the command was last held.
+func (c *Command) LastHeld() time.Time { return time.Unix(0, c.hold.last.Load()) }
+
 // begin makes s search at each stop from now on.
-func (h *hold) begin(s searcher, stderr io.Writer) {
+func (h *hold) begin(s Searcher, stderr io.Writer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.search, h.stderr = s, stderr
@@ -101,7 +121,7 @@ func (h *hold) begin(s searcher, stderr io.Writer) {
 		h.linker()
 	}
 	if h.providers != nil {
-		go h.providers.Serve(h.c.pid(), h.rescan, h.missed)
+		go h.providers.Serve(h.c.PID(), h.rescan, h.missed)
 	}
 }
 
@@ -115,15 +135,12 @@ func (h *hold) rescan() {
 	}
 }
 
-// lastHeld returns when the command was last held.
-func (h *hold) lastHeld() time.Time { return time.Unix(0, h.last.Load()) }
-
 // missed reports on stderr that a provider did not wait.
 func (h *hold) missed(took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.closed && h.c.running() {
-		h.remark("probes that the command has declared are attached to%s: it did not wait", lateness(took))
+	if !h.closed && h.c.Running() {
+		h.remark("probes that the command has declared are attached to%s: it did not wait", Lateness(took))
 	}
 }
 
@@ -144,7 +161,7 @@ func (h *hold) remark(format string, args ...any) {
 func (h *hold) run() {
 	for {
 		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, h.c.pid(), &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, h.c.PID(), &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -152,7 +169,7 @@ func (h *hold) run() {
 			return
 		}
 		// The kernel reports each stop once, whoever stopped the command.
-		unix.Waitid(unix.P_PID, h.c.pid(), nil, unix.WSTOPPED|unix.WNOHANG, nil)
+		unix.Waitid(unix.P_PID, h.c.PID(), nil, unix.WSTOPPED|unix.WNOHANG, nil)
 		h.stopped()
 	}
 }
@@ -183,7 +200,7 @@ func (h *hold) stopped() {
 		h.gate.Continued(counts)
 		return // somebody else stopped it, and lets it go on
 	}
-	also := pendingStop(h.c.pid())
+	also := pendingStop(h.c.PID())
 	h.c.resume()
 	h.gate.Continued(counts)
 	if also != 0 { // SIGCONT has discarded their signal
@@ -212,6 +229,15 @@ func (h *hold) close() {
 		h.remark("the command was not stopped at %d execs and dlopens, since it has other rights or was executed by another thread, and sdttrace may not let it go then: what it loaded there was attached to some milliseconds late", counts.Unheld)
 	}
 	h.gate.Close()
+}
+
+// Lateness returns a text for how long probes may have fired before they were
+// attached to, "" if they cannot have.
+func Lateness(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", up to %.1f ms late", float64(d.Microseconds())/1000)
 }
 
 // pendingStop returns the pending signal that will stop a stopped process again,
