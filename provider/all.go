@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"strings"
 	"unsafe"
 	"weak"
 
@@ -63,8 +64,6 @@ func registered(name string, at sourceLine) *Provider {
 }
 
 // hold keeps p alive until it is closed; letGo ends that. The registry is locked.
-//
-//go:noinline
 func (p *Provider) hold() {
 	all.providers[p.name] = registration{open: p}
 	p.enter()
@@ -122,11 +121,11 @@ func sorted() (list []*Provider, orphans []error) {
 			list = append(list, p)
 		}
 	}
-	sortFunc(list, func(a, b *Provider) int { return compareText(a.name, b.name) })
+	sortFunc(list, func(a, b *Provider) int { return strings.Compare(a.name, b.name) })
 	for _, err := range all.orphans {
 		orphans = append(orphans, err)
 	}
-	sortFunc(orphans, func(a, b error) int { return compareText(a.Error(), b.Error()) })
+	sortFunc(orphans, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return list, orphans
 }
 

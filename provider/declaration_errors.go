@@ -20,8 +20,6 @@ type wrongs struct {
 const maxWrong = 64
 
 // add records what is wrong with a declaration.
-//
-//go:noinline
 func (w *wrongs) add(name string, at sourceLine, err error) {
 	now := &wrong{name: name, at: at, err: err}
 	for i, old := range w.list {

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -177,12 +178,12 @@ func (g *Group) probe(at sourceLine, name string, names []string, kinds []kind, 
 
 // compareProbes orders the probes of a provider, of which no two are equal.
 func compareProbes(a, b *probe) int {
-	c := compareText(a.name, b.name)
+	c := strings.Compare(a.name, b.name)
 	if c == 0 {
-		c = compareText(a.sig.key, b.sig.key)
+		c = strings.Compare(a.sig.key, b.sig.key)
 	}
 	if c == 0 {
-		c = compareText(a.group.name, b.group.name)
+		c = strings.Compare(a.group.name, b.group.name)
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package provider
 import (
 	"encoding/binary"
 	"os"
+	"strings"
 
 	"github.com/go-usdt/usdt/elfgen"
 	"github.com/go-usdt/usdt/internal/stub"
@@ -133,7 +134,6 @@ func newImage(provider string, code stub.Code, probes []*probe) (*image, error) 
 	return im, nil
 }
 
-//go:noinline
 func section(name string, typ elfgen.SectionType, flags elfgen.SectionFlag, align, size uint64) *elfgen.Section {
 	return &elfgen.Section{Name: name, Type: typ, Flags: flags, Align: align, Size: size}
 }
@@ -149,7 +149,7 @@ func signatureTypes(probes []*probe) (map[string]uint32, []byte, error) {
 			sigs = append(sigs, p.sig)
 		}
 	}
-	sortFunc(sigs, func(a, b *signature) int { return compareText(a.key, b.key) })
+	sortFunc(sigs, func(a, b *signature) int { return strings.Compare(a.key, b.key) })
 	raw, err := marshalTypes(sigs)
 	for i, s := range sigs {
 		ids[s.key] = uint32(i + 1)

@@ -115,11 +115,7 @@ func (o *object) attach() {
 	}
 }
 
-// watched reports whether a tracer has raised one of the object's semaphores. The names of
-// the instances of slices.ContainsFunc would add half a kB to each service that declares
-// probes.
-//
-//go:noinline
+// watched reports whether a tracer has raised one of the object's semaphores.
 func (o *object) watched() bool {
 	for _, p := range o.probes {
 		if atomic.LoadUint32(p.counter)&^recorderBit != 0 {

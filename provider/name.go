@@ -28,7 +28,6 @@ func checkName(what, name string, limit int) error {
 	return nil
 }
 
-//go:noinline
 func isIdentifier(name string) bool {
 	for i := range len(name) {
 		c := name[i]

@@ -229,8 +229,6 @@ func (p *Provider) replaceable(n int) []*object {
 }
 
 // idle returns the objects that may be replaced, since nobody watches them.
-//
-//go:noinline
 func (p *Provider) idle() (idle []*object) {
 	for _, o := range p.objects {
 		if !o.stays && !o.watched() {

@@ -1,9 +1,6 @@
 package provider
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // sortFunc sorts a list and keeps the order of equal elements. An instance of
 // slices.SortFunc would add 11 kB to each service that declares probes.
@@ -14,11 +11,6 @@ func sortFunc[E any](list []E, compare func(a, b E) int) {
 		mergeSort(list, slices.Clone(list), compare)
 	}
 }
-
-// compareText is strings.Compare, not inlined into each function that sorts.
-//
-//go:noinline
-func compareText(a, b string) int { return strings.Compare(a, b) }
 
 // remove is slices.DeleteFunc, whose instances differ for each type of pointers.
 //

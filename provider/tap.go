@@ -95,10 +95,7 @@ func (p *Provider) setTaps(listeners []*tap.Listener) {
 }
 
 // attach makes the probe's semaphore refer to counter, nil for none, unless the probe
-// is tapped. The provider is locked. Inlined at each call, attach would add a kB to each
-// service that declares probes.
-//
-//go:noinline
+// is tapped. The provider is locked.
 func (p *probe) attach(counter *uint32) {
 	if p.group.provider.taps.any() {
 		counter = stub.Always()
