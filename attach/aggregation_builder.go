@@ -61,6 +61,7 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 			a.wanted.Value = b.wanted.Value
 		}
 		a.wanted.Stddev = a.wanted.Stddev || b.wanted.Stddev
+		a.wanted.Division = max(a.wanted.Division, b.wanted.Division)
 		a.wanted.Quantiles = slices.Concat(a.wanted.Quantiles, b.wanted.Quantiles)
 		a.wanted.Sum, a.wanted.Avg, a.wanted.Min, a.wanted.Max, a.wanted.Hist = a.wanted.Sum || b.wanted.Sum, a.wanted.Avg || b.wanted.Avg, a.wanted.Min || b.wanted.Min, a.wanted.Max || b.wanted.Max, a.wanted.Hist || b.wanted.Hist
 	}

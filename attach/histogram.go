@@ -72,26 +72,10 @@ func bucketsOf(l *bind.Layout, counts []uint64) []Bucket {
 	}
 	var all []Bucket
 	for i := first; i <= last; i++ {
-		b := Bucket{}
-		b.Lo, b.Hi = query.BucketOfPower(i, l.Value.Kind)
-		if l.Wanted.Bounds != nil {
-			b = bucketOfBounds(i, l.Wanted.Bounds)
-		}
-		b.N = counts[i]
-		all = append(all, b)
+		lo, hi := l.Wanted.Limits(i, l.Value.Kind)
+		all = append(all, Bucket{lo, hi, counts[i]})
 	}
 	return all
-}
-
-func bucketOfBounds(i int, bounds []float64) Bucket {
-	b := Bucket{Lo: math.Inf(-1), Hi: math.Inf(1)}
-	if i > 0 {
-		b.Lo = bounds[i-1]
-	}
-	if i < len(bounds) {
-		b.Hi = bounds[i]
-	}
-	return b
 }
 
 // newBounds creates the table in which programs look for a value's bucket.

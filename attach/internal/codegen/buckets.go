@@ -7,6 +7,13 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
+// divisions put the index of a value's bucket of a histogram into R2. They change R0, R1, R3 and
+// regValue.
+var divisions = [query.Divisions]func(*generator, *query.Aggregate){
+	query.ByPowers: func(g *generator, agg *query.Aggregate) { g.powerBucket(&agg.Value) },
+	query.ByBounds: func(g *generator, agg *query.Aggregate) { g.searchBucket(&agg.Value, agg.Wanted.Bounds) },
+}
+
 // searchBucket puts the number of bounds that are less than or equal to the value
 // into R2. It changes R0, R1, R3 and regValue.
 func (g *generator) searchBucket(in *query.Input, bounds int) {

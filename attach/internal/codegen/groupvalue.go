@@ -112,11 +112,7 @@ func (g *generator) update() {
 		}
 	}
 	if agg.Wanted.Hist {
-		if agg.Wanted.Bounds > 0 {
-			g.searchBucket(&agg.Value, agg.Wanted.Bounds)
-		} else {
-			g.powerBucket(&agg.Value)
-		}
+		divisions[agg.Wanted.Division](g, agg)
 		g.addToBucket(query.WordHist)
 	}
 }

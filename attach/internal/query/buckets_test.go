@@ -93,7 +93,7 @@ func TestBoundsTable(t *testing.T) {
 func TestMerge(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, kind := range []reader.FieldKind{reader.Uint, reader.Int} {
-		v := Values{Value: true, Sum: true, Min: true, Max: true, Hist: true, Squares: true, Fine: true, Bounds: 2}
+		v := Values{Value: true, Sum: true, Min: true, Max: true, Hist: true, Squares: true, Fine: true, Division: ByBounds, Bounds: 2}
 		group := func() ([]uint64, *big.Int) {
 			words := make([]uint64, v.Words(kind))
 			for i := range words {

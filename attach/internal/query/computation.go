@@ -15,7 +15,8 @@ type Computation struct {
 	Stddev                   bool
 
 	Quantiles []float64 // in percent
-	Bounds    []float64 // of hist; nil for powers of two
+	Bounds    []float64 // of hist; nil for another Division
+	Division  Division  // of hist without Bounds
 	By        []string  // what events are grouped by
 	MaxGroups int       // 0 for the default
 }
@@ -27,7 +28,8 @@ func (c *Computation) ByStack() bool { return slices.Contains(c.By, Stack) }
 func (c *Computation) Values() Values {
 	return Values{
 		Value: c.Value != "", Sum: c.Sum || c.Avg || c.Stddev, Min: c.Min, Max: c.Max, Hist: c.Hist,
-		Squares: c.Stddev, Fine: len(c.Quantiles) > 0, Bounds: len(c.Bounds),
+		Squares: c.Stddev, Fine: len(c.Quantiles) > 0,
+		Division: c.division(), Bounds: len(c.Bounds),
 	}
 }
 

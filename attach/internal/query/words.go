@@ -9,7 +9,8 @@ type Values struct {
 	Squares                    bool // of what is added to the sum
 	Fine                       bool // buckets, for quantiles
 
-	Bounds int // of the histogram; 0 for powers of two
+	Division Division // of the histogram
+	Bounds   int      // their number, if that is ByBounds
 }
 
 // Words of a group's value. Max holds a number whose unsigned order is that of
@@ -58,13 +59,10 @@ func (v *Values) FineAt() int {
 
 // HistEnd returns the index of the word behind the histogram.
 func (v *Values) HistEnd() int {
-	switch {
-	case !v.Hist:
+	if !v.Hist {
 		return WordHist
-	case v.Bounds > 0:
-		return WordHist + v.Bounds + 1
 	}
-	return WordHist + HistBuckets
+	return WordHist + v.Buckets()
 }
 
 // Merge adds the words of a group to those of another one. squares is the first of the

@@ -6,7 +6,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/record"
-	"github.com/go-usdt/usdt/reader"
 )
 
 // Filter tests the conditions of signatures. One goroutine at a time may use it.
@@ -84,10 +83,7 @@ func (r *reading) operand(v filter.Value) filter.Operand {
 		r.fails(v.Index)
 		return filter.Operand{}
 	}
-	if in.Kind == reader.Float {
-		bits = float(bits, in.Size)
-	}
-	return filter.NumberOperand(bits)
+	return filter.NumberOperand(in.Wide(bits))
 }
 
 // fails notes that an input could not be read.

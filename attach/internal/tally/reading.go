@@ -2,7 +2,6 @@ package tally
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/query"
@@ -217,13 +216,4 @@ func (r *reading) onTheWay(offset uint32) uint8 {
 		return query.MarkNil
 	}
 	return query.MarkFault
-}
-
-// float returns the bits of a floating-point number as number returns them as those
-// of a number of 64 bits.
-func float(bits uint64, size uint8) uint64 {
-	if size == 4 {
-		return math.Float64bits(float64(math.Float32frombits(uint32(bits >> 32))))
-	}
-	return bits
 }

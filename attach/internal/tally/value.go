@@ -2,9 +2,7 @@ package tally
 
 import (
 	"math"
-	"sort"
 
-	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -17,7 +15,7 @@ func (r *reading) value() (bits, sum uint64, ok bool) {
 	if !ok || in.Kind != reader.Float {
 		return bits, bits, ok && !in.Exceeds(bits)
 	}
-	f := math.Float64frombits(float(bits, in.Size))
+	f := math.Float64frombits(in.Wide(bits))
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0, 0, false
 	}
@@ -37,39 +35,6 @@ func fixed(f float64) (uint64, bool) {
 	return uint64(int64(math.Round(math.Ldexp(f, query.SumFraction)))), true
 }
 
-// order returns the order key of a value: a number whose unsigned order is the
-// value's.
-func order(in *query.Input, bits uint64) uint64 {
-	switch in.Kind {
-	case reader.Float:
-		return uint64(filter.FloatOrder(bits)) ^ 1<<63
-	case reader.Int:
-		return bits ^ 1<<63
-	}
-	return bits
-}
-
-// bucket returns the index of a value's bucket. bounds are order keys, none for
-// powers of two.
-func bucket(in *query.Input, bits uint64, bounds []uint64) int {
-	if len(bounds) > 0 {
-		key := order(in, bits)
-		return sort.Search(len(bounds), func(i int) bool { return bounds[i] > key })
-	}
-	if in.Kind == reader.Float {
-		bits = float(bits, in.Size)
-	}
-	return query.PowerBucket(bits, in.Kind)
-}
-
-// fineBucket returns the index of a value's fine bucket.
-func fineBucket(in *query.Input, bits uint64) int {
-	if in.Kind == reader.Float {
-		bits = float(bits, in.Size)
-	}
-	return query.FineBucket(bits, in.Kind)
-}
-
 // update adds an event's value to the words of a group.
 func update(words []uint64, agg *query.Aggregate, bits, sum uint64, bounds []uint64) {
 	words[query.WordCount]++
@@ -84,10 +49,10 @@ func update(words []uint64, agg *query.Aggregate, bits, sum uint64, bounds []uin
 		query.AddSquares(words[at:], lo, hi)
 	}
 	if agg.Wanted.Fine {
-		words[agg.Wanted.FineAt()+fineBucket(&agg.Value, bits)]++
+		words[agg.Wanted.FineAt()+query.FineBucket(agg.Value.Wide(bits), agg.Value.Kind)]++
 	}
 	if agg.Wanted.Min || agg.Wanted.Max {
-		key := order(&agg.Value, bits)
+		key := agg.Value.Order(bits)
 		if agg.Wanted.Max {
 			words[query.WordMax] = max(words[query.WordMax], key)
 		}
@@ -96,6 +61,6 @@ func update(words []uint64, agg *query.Aggregate, bits, sum uint64, bounds []uin
 		}
 	}
 	if agg.Wanted.Hist {
-		words[query.WordHist+bucket(&agg.Value, bits, bounds)]++
+		words[query.WordHist+agg.Wanted.Bucket(&agg.Value, bits, bounds)]++
 	}
 }
