@@ -50,6 +50,13 @@ func TestWords(t *testing.T) {
 			t.Errorf("no verb has --%s", name)
 		}
 	}
+	for _, name := range []string{"pid", "comm", "exe", "user", "rescan", "force", "where", "duration", "quiet", "verbose"} {
+		for _, v := range verbs {
+			if v != &listVerb && !slices.Contains(verbsWith[name], v.name()) { // which traces nothing
+				t.Errorf("%s has no --%s", v.name(), name)
+			}
+		}
+	}
 }
 
 // TestValues checks what --show and --quantiles choose, beside what a verb shows by itself.
