@@ -36,8 +36,8 @@
 //	flushed.FireFunc(func() (int, string) { return len(batch), summary(batch) })
 //
 // The closure allocates nothing. It runs as a part of its function: if it panics, so does
-// the program. A nil probe (but Fire of four arguments or more panics), the zero value of one, and a
-// probe that is declared in a nil provider or group, does nothing.
+// the program. A nil probe, the zero value of one, and a probe that is declared in a nil
+// provider or group, does nothing.
 //
 // While nobody watches, Fire inlines to two loads and a compare, less than a
 // nanosecond, and allocates nothing. A tracer that attaches (sdttrace, bpftrace, bcc,

@@ -56,6 +56,9 @@ func TestInlining(t *testing.T) {
 			}
 		}
 	}
+	if got := strings.Count(string(out), "inlining call to provider.when\n"); got < len(types) {
+		t.Errorf("when is inlined %d times, want %d: Fire makes a closure otherwise", got, len(types))
+	}
 	if !containsLine(string(out), "inlining call to provider.(*Record[", "]).FireFunc") {
 		t.Error("Record.FireFunc is not inlined")
 	}

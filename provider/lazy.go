@@ -1,7 +1,5 @@
 package provider
 
-import "github.com/go-usdt/usdt/internal/stub"
-
 // FireFunc is one test and one call, as Fire is. Closures do not escape from it, so that
 // they lie on the stacks of its callers.
 
@@ -63,7 +61,7 @@ func (p *Probe5[A, B, C, D, E]) fireFunc(f func() (A, B, C, D, E)) { p.fire(f())
 // FireFunc is like Fire with the arguments that f returns. It calls f only while somebody
 // watches.
 func (p *Probe6[A, B, C, D, E, F]) FireFunc(f func() (A, B, C, D, E, F)) {
-	if p != nil && (*stub.Semaphore)(&p.sem).Active() {
+	if p != nil && p.sem.Active() {
 		p.fireFunc(f)
 	}
 }

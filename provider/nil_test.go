@@ -23,7 +23,7 @@ type instrumented struct {
 	record *provider.Record[struct{ N int }]
 }
 
-// TestNil checks that nil probes and records do nothing, except Fire of four arguments or more.
+// TestNil checks that nil probes and records do nothing.
 func TestNil(t *testing.T) {
 	var c instrumented
 	for i, call := range []func(){
@@ -31,6 +31,9 @@ func TestNil(t *testing.T) {
 		func() { c.one.Fire(1) },
 		func() { c.two.Fire(1, "") },
 		func() { c.three.Fire(1, "", true) },
+		func() { c.four.Fire(1, "", true, 1.5) },
+		func() { c.five.Fire(1, "", true, 1.5, nil) },
+		func() { c.six.Fire(1, "", true, 1.5, nil, provider.Text{}) },
 		func() { c.record.Fire(nil) },
 		func() { c.one.FireFunc(nil) },
 		func() { c.two.FireFunc(nil) },

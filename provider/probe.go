@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/go-usdt/usdt/internal/stub"
@@ -9,17 +8,23 @@ import (
 
 // The probe types differ only in their number of arguments. To stay within the
 // inliner's budget, each has its semaphore as a field of its own, outside the
-// embedded part, and Fire is a test and one call. With arguments, the test is
-// sem.Active spelled out: a call of it would cost more of the budget than there is. A nil
-// probe does nothing, except that Fire panics with four arguments or more, where the budget
-// has no room for the test. What fire passes on are pointers to the arguments, so that the
-// code behind it exists once.
+// embedded part, and Fire is two tests and one call, which it makes by when. What fire
+// passes on are pointers to the arguments, so that the code behind it exists once.
 
 // maxArgs is the largest number of arguments of a probe, except of a record. Each takes up to
 // two slots of an argument block, which does not compile if they are too many.
 const maxArgs = 6
 
 var _ [stub.Slots - 2*maxArgs]struct{}
+
+// when calls f if s is active. The inliner takes the call of a parameter for a cheap one, so
+// that Fire has a test for nil within the budget: docs/why/sites.md. The compiler removes
+// the closure. That needs when to be in this package, whose export data has its body.
+func when(s *stub.Semaphore, f func()) {
+	if s.Active() {
+		f()
+	}
+}
 
 // Probe0 is a probe of no arguments. Make one with NewProbe0.
 type Probe0 struct {
@@ -69,8 +74,8 @@ func (p *Probe1[A]) Enabled() bool { return p != nil && p.sem.Active() }
 
 // Fire passes its arguments to attached tracers.
 func (p *Probe1[A]) Fire(a A) {
-	if p != nil && *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
-		p.fire(a)
+	if p != nil {
+		when(&p.sem, func() { p.fire(a) })
 	}
 }
 
@@ -100,8 +105,8 @@ func (p *Probe2[A, B]) Enabled() bool { return p != nil && p.sem.Active() }
 
 // Fire passes its arguments to attached tracers.
 func (p *Probe2[A, B]) Fire(a A, b B) {
-	if p != nil && *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
-		p.fire(a, b)
+	if p != nil {
+		when(&p.sem, func() { p.fire(a, b) })
 	}
 }
 
@@ -131,8 +136,8 @@ func (p *Probe3[A, B, C]) Enabled() bool { return p != nil && p.sem.Active() }
 
 // Fire passes its arguments to attached tracers.
 func (p *Probe3[A, B, C]) Fire(a A, b B, c C) {
-	if p != nil && *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
-		p.fire(a, b, c)
+	if p != nil {
+		when(&p.sem, func() { p.fire(a, b, c) })
 	}
 }
 
@@ -160,10 +165,10 @@ func NewProbe4[A, B, C, D Arg](in Scope, name, a, b, c, d string) *Probe4[A, B, 
 // Enabled reports whether somebody watches the probe.
 func (p *Probe4[A, B, C, D]) Enabled() bool { return p != nil && p.sem.Active() }
 
-// Fire passes its arguments to attached tracers. It panics if p is nil.
+// Fire passes its arguments to attached tracers.
 func (p *Probe4[A, B, C, D]) Fire(a A, b B, c C, d D) {
-	if *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
-		p.fire(a, b, c, d)
+	if p != nil {
+		when(&p.sem, func() { p.fire(a, b, c, d) })
 	}
 }
 
@@ -191,10 +196,10 @@ func NewProbe5[A, B, C, D, E Arg](in Scope, name, a, b, c, d, e string) *Probe5[
 // Enabled reports whether somebody watches the probe.
 func (p *Probe5[A, B, C, D, E]) Enabled() bool { return p != nil && p.sem.Active() }
 
-// Fire passes its arguments to attached tracers. It panics if p is nil.
+// Fire passes its arguments to attached tracers.
 func (p *Probe5[A, B, C, D, E]) Fire(a A, b B, c C, d D, e E) {
-	if *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr((*uintptr)(&p.sem)))) != 0 {
-		p.fire(a, b, c, d, e)
+	if p != nil {
+		when(&p.sem, func() { p.fire(a, b, c, d, e) })
 	}
 }
 
@@ -207,7 +212,7 @@ func (p *Probe5[A, B, C, D, E]) fire(a A, b B, c C, d D, e E) {
 
 // Probe6 is a probe of six arguments. Make one with NewProbe6.
 type Probe6[A, B, C, D, E, F Arg] struct {
-	sem uintptr // a stub.Semaphore, without the conversion that Fire cannot afford
+	sem stub.Semaphore
 	probe
 }
 
@@ -220,14 +225,12 @@ func NewProbe6[A, B, C, D, E, F Arg](in Scope, name, a, b, c, d, e, f string) *P
 }
 
 // Enabled reports whether somebody watches the probe.
-func (p *Probe6[A, B, C, D, E, F]) Enabled() bool {
-	return p != nil && (*stub.Semaphore)(&p.sem).Active()
-}
+func (p *Probe6[A, B, C, D, E, F]) Enabled() bool { return p != nil && p.sem.Active() }
 
-// Fire passes its arguments to attached tracers. It panics if p is nil.
+// Fire passes its arguments to attached tracers.
 func (p *Probe6[A, B, C, D, E, F]) Fire(a A, b B, c C, d D, e E, f F) {
-	if *(*uint32)(unsafe.Add(unsafe.Pointer(&stub.Idle), atomic.LoadUintptr(&p.sem))) != 0 {
-		p.fire(a, b, c, d, e, f)
+	if p != nil {
+		when(&p.sem, func() { p.fire(a, b, c, d, e, f) })
 	}
 }
 
