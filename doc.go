@@ -54,7 +54,8 @@
 //
 // To turn addresses of code into functions, files and lines, use package symbols.
 //
-// The events are those of package event, which holds their values and their JSON.
+// The events are those of package event, which holds their values and their JSON; what was added
+// up is groups of package total.
 // Package prototype names the arguments of programs that do not do so themselves:
 // PostgreSQL's, Java's, Python's and others'. Two packages are for those who write
 // tools of their own: notes, which reads and writes the sections and the argument

@@ -14,8 +14,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/query"
-	"github.com/go-usdt/usdt/event"
-	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
 )
 
 // Aggregate is a set of probes whose events are added up: by the kernel or, where they
@@ -40,41 +39,6 @@ type totals struct {
 	naming sync.Mutex // of groups before they are read; locked before taking
 	taking sync.Mutex // of groups, which may wait for programs; locked before mu
 	behind bool       // the groups that programs no longer update have yet to be read
-}
-
-// Group is the result for all events that have equal values of [Aggregation.By].
-type Group struct {
-	By    []event.Arg // named as in Aggregation.By
-	Count uint64
-	// At is, of recordings, the end of the interval in which the events fired, see
-	// [Options.Interval], or the time of the last one if there are no intervals. It is
-	// zero of what is live.
-	At time.Time
-	// From is, of recordings, when that interval began, or the time of the first event.
-	From time.Time
-	// Other says that the group has the events of all groups but the largest ones, see
-	// [Aggregation.MaxGroups]: it has no values of By.
-	Other bool
-
-	// Sum, Avg, Min and Max are what the Aggregation asks for, and nil otherwise.
-	// Sum, Min and Max are an int64 of a signed argument, a uint64 of an unsigned
-	// one and a float64 of a floating-point number; Avg is a float64. An argument that is
-	// signed at one site is signed, and an event whose unsigned number is 2^63 or more is then
-	// lost. Integers
-	// are added modulo 2^64, floating-point numbers in units of 2^-20; numbers
-	// beyond 2^43 are lost.
-	Sum, Avg, Min, Max any
-	Hist               []Bucket // from the first with values to the last
-
-	// Stddev is the standard deviation, of all values and not of a sample: a float64.
-	// It is wrong where Sum is.
-	Stddev    any
-	Quantiles []Quantile // in the order in which they were asked for
-
-	// Meaning is the argument's. If it is [reader.Duration], the values are
-	// time.Durations, Avg and Stddev too, and Hist counts nanoseconds; if it is [reader.Time], Min and
-	// Max are time.Times.
-	Meaning reader.Meaning
 }
 
 // OpenAggregate attaches as [Open] does, to add events up instead of delivering each
@@ -246,7 +210,7 @@ func (a *totals) Done() <-chan struct{} { return a.done.Done() }
 // event is in the result of exactly one call: the programs change over to new
 // groups, and Read waits for those that still update the old ones. After an error the
 // next call returns also what this one could not.
-func (a *totals) Read() ([]Group, error) {
+func (a *totals) Read() ([]total.Group, error) {
 	a.naming.Lock()
 	defer a.naming.Unlock()
 	all, past, err := a.take()
@@ -258,7 +222,7 @@ func (a *totals) Read() ([]Group, error) {
 }
 
 // take takes all groups, which count as received: sums or, of recordings, groups by interval.
-func (a *totals) take() (all *sums, past []Group, err error) {
+func (a *totals) take() (all *sums, past []total.Group, err error) {
 	a.taking.Lock()
 	defer a.taking.Unlock()
 	a.mu.Lock()
@@ -272,7 +236,7 @@ func (a *totals) take() (all *sums, past []Group, err error) {
 }
 
 // events returns how many events groups have.
-func events(all *sums, past []Group) (n uint64) {
+func events(all *sums, past []total.Group) (n uint64) {
 	for i := range past {
 		n += past[i].Count
 	}
@@ -329,7 +293,7 @@ const maxLinger = 30 * time.Second
 
 // takeLocked takes all groups, and begins anew: sums or, of recordings, groups by interval.
 // After an error it has kept what it took. a.taking and a.mu are locked.
-func (a *totals) takeLocked() (all *sums, past []Group, err error) {
+func (a *totals) takeLocked() (all *sums, past []total.Group, err error) {
 	if a.options.Target.Via == ViaRecording {
 		past, err = a.takeIntervals()
 		return nil, past, err

@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/total"
 )
 
 func init() { roles["aggregate"] = tracee.Obey(aggregateChild()) }
@@ -76,8 +77,8 @@ func openAggregate(t testing.TB, selectors []string, what attach.Aggregation, op
 }
 
 // expect computes in Go what the kernel should compute.
-func expect(number func(aggregateSample) float64, by func(aggregateSample) string, times uint64) map[string]attach.Group {
-	groups := map[string]attach.Group{}
+func expect(number func(aggregateSample) float64, by func(aggregateSample) string, times uint64) map[string]total.Group {
+	groups := map[string]total.Group{}
 	for i := range aggregateEvents {
 		s := sample(i)
 		v := number(s)

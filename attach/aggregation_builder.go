@@ -85,7 +85,7 @@ func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 //
 // Keys may be computed, as in conditions of [Options.Where]: "status/100", "size & 4095".
 // A division by zero is a reason why a key cannot be read. "path[:16]"
-// stands for the first 16 bytes of a text, up to 120. [Group.By] names keys as they are
+// stands for the first 16 bytes of a text, up to 120. [total.Group.By] names keys as they are
 // given, without blanks.
 //
 // "stack" is the calls that led to the probe, as far as [Options.Stack] says, unless an argument
@@ -102,7 +102,7 @@ func (a Aggregation) By(args ...string) Aggregation {
 }
 
 // MaxGroups returns an Aggregation that tells n groups apart at each call of Read, those
-// with the most events; the events of all others are added up in one, see [Group.Other]. 0
+// with the most events; the events of all others are added up in one, see [total.Group.Other]. 0
 // means 8192, at most 1024 with a histogram, and 512 with quantiles. If there have been more than n groups
 // and more than these since the last call, a group that comes again after it had been among the
 // others counts anew. MaxGroups needs By.

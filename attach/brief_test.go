@@ -17,6 +17,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
+	"github.com/go-usdt/usdt/total"
 )
 
 // briefProgram compiles testdata/brief.c, and the object that it loads.
@@ -154,7 +155,7 @@ func groupManyEnded(t *testing.T, path, object string) (untold bool) {
 }
 
 // briefKey are the functions of a group's stack.
-func briefKey(g attach.Group) string {
+func briefKey(g total.Group) string {
 	if s, ok := g.By[0].Value.(*event.Stack); ok {
 		return functions(s)
 	}

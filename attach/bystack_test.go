@@ -15,11 +15,12 @@ import (
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/total"
 )
 
 // byStack are the counts of groups by the functions of their stacks, up to main and the
 // innermost first, behind the values of their other keys.
-func byStack(t testing.TB, groups []attach.Group) map[string]uint64 {
+func byStack(t testing.TB, groups []total.Group) map[string]uint64 {
 	t.Helper()
 	counts := map[string]uint64{}
 	for _, g := range groups {
@@ -45,8 +46,8 @@ func byStack(t testing.TB, groups []attach.Group) map[string]uint64 {
 }
 
 func readGroups(t testing.TB, a interface {
-	Read() ([]attach.Group, error)
-}) []attach.Group {
+	Read() ([]total.Group, error)
+}) []total.Group {
 	t.Helper()
 	groups, err := a.Read()
 	if err != nil {
@@ -93,7 +94,7 @@ func firesTwice(fire func()) { fire() }
 func firesThrice(fire func()) { fire() }
 
 // callersIn counts events by which of these functions is on their stacks, and other keys.
-func callersIn(t testing.TB, groups []attach.Group) map[string]uint64 {
+func callersIn(t testing.TB, groups []total.Group) map[string]uint64 {
 	t.Helper()
 	counts := map[string]uint64{}
 	for _, g := range groups {
@@ -134,7 +135,7 @@ func TestByStack(t *testing.T) {
 				o := own()
 				what := attach.Sum("n").And(attach.Hist("n"), attach.Quantiles("n", 50)).By(strings.Split(by, ",")...)
 				a := openAggregate(t, []string{"bystackgo:done"}, what, &o)
-				var all []attach.Group
+				var all []total.Group
 				for range 2 { // an interval each
 					fire()
 					groups := readGroups(t, a)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestReadClosed closes an aggregate while Read names its stacks: they have their names, and no file
@@ -25,7 +26,7 @@ func TestReadClosed(t *testing.T) {
 		t.Fatal("the program failed")
 	}
 	release := attach.HoldCode(a)
-	read := make(chan []attach.Group)
+	read := make(chan []total.Group)
 	go func() {
 		groups, err := a.Read()
 		if err != nil {

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -20,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
 )
 
 // sums are the words of groups by their keys.
@@ -87,12 +86,12 @@ func (a *totals) readGroups(m *ebpf.Map, all *sums) error {
 
 // groupsOf returns the groups that have events, the least used ones as one if they are too
 // many.
-func (a *totals) groupsOf(all *sums) []Group {
+func (a *totals) groupsOf(all *sums) []total.Group {
 	a.unite(all, nil)
 	if all.layout.KeySize > 0 {
 		all.fold(all.layout.MaxGroups())
 	}
-	groups := make([]Group, 0, len(all.of))
+	groups := make([]total.Group, 0, len(all.of))
 	probes := a.sites.Load().probes
 	for key, words := range all.of {
 		if words[query.WordCount] > 0 {
@@ -104,8 +103,8 @@ func (a *totals) groupsOf(all *sums) []Group {
 }
 
 // sortGroups puts the largest groups first, those of a size by their keys.
-func sortGroups(groups []Group) {
-	slices.SortFunc(groups, func(x, y Group) int {
+func sortGroups(groups []total.Group) {
+	slices.SortFunc(groups, func(x, y total.Group) int {
 		if c := cmp.Compare(y.Count, x.Count); c != 0 && x.Other == y.Other {
 			return c
 		}
@@ -151,89 +150,14 @@ func (a *totals) takeGroups(m *ebpf.Map, all *sums) error {
 	}
 }
 
-// CompareKeys compares the values of By: it returns a number less than 0 if those of g come
-// first, 0 if they are equal. Values that could not be read come before numbers in the order
-// of their sizes, and text in that of its bytes. The group of others comes last.
-func (g *Group) CompareKeys(other *Group) int {
-	switch {
-	case g.Other && !other.Other:
-		return 1
-	case other.Other && !g.Other:
-		return -1
-	}
-	return slices.CompareFunc(g.By, other.By, compareArgs)
-}
-
-// compareArgs orders keys: missing ones first, numbers by size, text by its
-// bytes.
-func compareArgs(x, y event.Arg) int {
-	switch a := x.Value.(type) {
-	case uint64:
-		switch b := y.Value.(type) {
-		case uint64:
-			return cmp.Compare(a, b)
-		case int64:
-			return -compareSigns(b, a)
-		}
-	case int64:
-		switch b := y.Value.(type) {
-		case int64:
-			return cmp.Compare(a, b)
-		case uint64:
-			return compareSigns(a, b)
-		}
-	case float64:
-		if b, ok := y.Value.(float64); ok {
-			return cmp.Compare(a, b)
-		}
-	case time.Duration:
-		if b, ok := y.Value.(time.Duration); ok {
-			return cmp.Compare(a, b)
-		}
-	case time.Time:
-		if b, ok := y.Value.(time.Time); ok {
-			return a.Compare(b)
-		}
-	case netip.Addr:
-		if b, ok := y.Value.(netip.Addr); ok {
-			return a.Compare(b)
-		}
-	case string:
-		if b, ok := y.Value.(string); ok {
-			return cmp.Compare(a, b)
-		}
-	case *event.Stack:
-		if b, ok := y.Value.(*event.Stack); ok {
-			return slices.CompareFunc(a.Frames(), b.Frames(), compareFrames)
-		}
-	}
-	switch a, b := x.Value, y.Value; {
-	case a == nil && b == nil:
-		return strings.Compare(fmt.Sprint(x.Err), fmt.Sprint(y.Err))
-	case a == nil:
-		return -1
-	case b == nil:
-		return 1
-	}
-	return strings.Compare(fmt.Sprint(x.Value), fmt.Sprint(y.Value))
-}
-
-// compareSigns orders two numbers.
-func compareSigns(a int64, b uint64) int {
-	if a < 0 {
-		return -1
-	}
-	return cmp.Compare(uint64(a), b)
-}
-
 // merge adds words to the sum.
 func (s *sums) merge(sum []uint64, word func(i int) uint64) {
 	query.Merge(sum, s.squares, word)
 }
 
 // groupOf decodes a key and its words. named are the stacks by their numbers in keys.
-func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe, named map[uint64]*event.Stack) Group {
-	g := Group{Count: words[query.WordCount], By: make([]event.Arg, 0, len(l.Parts)), Other: isOther(key)}
+func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe, named map[uint64]*event.Stack) total.Group {
+	g := total.Group{Count: words[query.WordCount], By: make([]event.Arg, 0, len(l.Parts)), Other: isOther(key)}
 	for i := range l.Parts {
 		part, arg := l.Part(key, i), event.Arg{Name: l.Wanted.By[i]}
 		if g.Other {
@@ -288,7 +212,7 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe,
 	g.Hist = bucketsOf(l, words[query.WordHist:values.HistEnd()])
 	if len(l.Wanted.Quantiles) > 0 {
 		g.Quantiles = quantilesOf(l, words, number)
-		g.clamp()
+		clamp(&g)
 	}
 	g.Meaning = meaning
 	return g

@@ -16,8 +16,10 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/order"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestCompareArgs orders keys of groups.
@@ -37,7 +39,7 @@ func TestCompareArgs(t *testing.T) {
 	} {
 		got := slices.Clone(values)
 		slices.Reverse(got)
-		slices.SortFunc(got, compareArgs)
+		slices.SortFunc(got, order.Args)
 		if fmt.Sprint(got) != fmt.Sprint(values) {
 			t.Errorf("%s: got %v, want %v", name, got, values)
 		}
@@ -45,10 +47,10 @@ func TestCompareArgs(t *testing.T) {
 }
 
 // unsortedGroups returns groups, about eighty of each size, by text and a number.
-func unsortedGroups() []Group {
-	groups := make([]Group, 8192)
+func unsortedGroups() []total.Group {
+	groups := make([]total.Group, 8192)
 	for i := range groups {
-		groups[i] = Group{Count: uint64(i % 100), By: []event.Arg{{Name: "path", Value: fmt.Sprintf("/%d", i*7919%8192)}, {Name: "status", Value: int64(-i)}}}
+		groups[i] = total.Group{Count: uint64(i % 100), By: []event.Arg{{Name: "path", Value: fmt.Sprintf("/%d", i*7919%8192)}, {Name: "status", Value: int64(-i)}}}
 	}
 	return groups
 }
@@ -56,7 +58,7 @@ func unsortedGroups() []Group {
 // BenchmarkSortGroups sorts groups, many of them equally large.
 func BenchmarkSortGroups(b *testing.B) {
 	groups := unsortedGroups()
-	sorted := make([]Group, len(groups))
+	sorted := make([]total.Group, len(groups))
 	for b.Loop() {
 		copy(sorted, groups)
 		sortGroups(sorted)
@@ -66,7 +68,7 @@ func BenchmarkSortGroups(b *testing.B) {
 // TestSortGroups checks that groups are compared without making text of them.
 func TestSortGroups(t *testing.T) {
 	groups := unsortedGroups()
-	var sorted []Group
+	var sorted []total.Group
 	if n := testing.AllocsPerRun(1, func() { sorted = append(sorted[:0], groups...); sortGroups(sorted) }); n > 10 {
 		t.Errorf("%v allocations to sort %d groups", n, len(groups))
 	}
@@ -114,7 +116,7 @@ func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 }
 
 // readGroups returns the groups in a map, and empties it.
-func readGroups(a *totals, m *ebpf.Map) ([]Group, error) {
+func readGroups(a *totals, m *ebpf.Map) ([]total.Group, error) {
 	all := newSums(a.layout, map[string][]uint64{})
 	err := a.readGroups(m, all)
 	return a.groupsOf(all), err

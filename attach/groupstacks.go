@@ -290,8 +290,3 @@ func decodeStack(arg *event.Arg, number uint64, named map[uint64]*event.Stack) {
 		arg.Value = s
 	}
 }
-
-// compareFrames orders frames by what is printed of them.
-func compareFrames(a, b symbols.Frame) int {
-	return cmp.Or(cmp.Compare(a.Func, b.Func), cmp.Compare(a.Module, b.Module), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Address, b.Address))
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/total"
 )
 
 var hammerEvents = flag.Uint64("hammer", 0, "events that TestHammer has programs handle (default 400,000, and a tenth of them if short)")
@@ -110,13 +111,13 @@ func TestHammer(t *testing.T) {
 	if st.Fired != threads*last || st.Received != received || st.Received+st.Lost+st.Missed < picked || st.Filtered+picked > st.Fired || st.Filtered+st.Missed+picked < st.Fired {
 		t.Errorf("records: stats %+v, %d received, want %d fired and %d of them wanted", st, received, threads*last, picked)
 	}
-	total := st.Fired
+	fired := st.Fired
 	type totals interface {
 		Stop() error
-		Read() ([]attach.Group, error)
+		Read() ([]total.Group, error)
 		Stats() (attach.Stats, error)
 	}
-	read := func(a totals, events uint64) map[string]attach.Group {
+	read := func(a totals, events uint64) map[string]total.Group {
 		t.Helper()
 		if err := a.Stop(); err != nil {
 			t.Fatal(err)
@@ -129,8 +130,8 @@ func TestHammer(t *testing.T) {
 		if st.Fired != events || st.Received != events {
 			t.Errorf("stats %+v, want %d fired and received", st, events)
 		}
-		total += st.Fired
-		all := map[string]attach.Group{}
+		fired += st.Fired
+		all := map[string]total.Group{}
 		for _, g := range groups {
 			all[fmt.Sprint(g.By[0].Value)] = g
 		}
@@ -156,7 +157,7 @@ func TestHammer(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d events by %d threads on %d CPUs; %d records received, %d lost", total, threads, runtime.NumCPU(), st.Received, st.Lost)
+	t.Logf("%d events by %d threads on %d CPUs; %d records received, %d lost", fired, threads, runtime.NumCPU(), st.Received, st.Lost)
 }
 
 // hammerRecords returns the number of events that the session delivers, which
@@ -183,7 +184,7 @@ func hammerRecords(t *testing.T, s *attach.Session) (received uint64) {
 }
 
 // checkNames compares the groups of a thread by name.
-func checkNames(t *testing.T, thread, last uint64, groups map[string]attach.Group) {
+func checkNames(t *testing.T, thread, last uint64, groups map[string]total.Group) {
 	t.Helper()
 	var want [hammerNames]struct{ count, sum, max uint64 }
 	for n := range last {
@@ -201,7 +202,7 @@ func checkNames(t *testing.T, thread, last uint64, groups map[string]attach.Grou
 	}
 }
 
-func inBuckets(g attach.Group) (n uint64) {
+func inBuckets(g total.Group) (n uint64) {
 	for _, b := range g.Hist {
 		n += b.N
 	}

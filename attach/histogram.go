@@ -10,18 +10,8 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
 )
-
-// Bucket counts values from Lo to less than Hi.
-//
-// With [Aggregation.Bounds] the first bucket begins at -Inf and the last one
-// ends at +Inf. Without them, values less than 0 lie in a bucket from -Inf to 0,
-// the bucket of zero ends at 1, or for floating-point numbers at 2^-32, and each
-// other bucket reaches from one power of two to the next.
-type Bucket struct {
-	Lo, Hi float64
-	N      uint64
-}
 
 // maxBounds is the number of bounds that a histogram can have.
 const maxBounds = 1001
@@ -63,17 +53,17 @@ func checkBounds(bounds []float64) error {
 }
 
 // bucketsOf returns the buckets for their counts.
-func bucketsOf(l *bind.Layout, counts []uint64) []Bucket {
+func bucketsOf(l *bind.Layout, counts []uint64) []total.Bucket {
 	first, last := len(counts), -1
 	for i, n := range counts {
 		if n > 0 {
 			first, last = min(first, i), i
 		}
 	}
-	var all []Bucket
+	var all []total.Bucket
 	for i := first; i <= last; i++ {
 		lo, hi := l.Wanted.Limits(i, l.Value.Kind)
-		all = append(all, Bucket{lo, hi, counts[i]})
+		all = append(all, total.Bucket{Lo: lo, Hi: hi, N: counts[i]})
 	}
 	return all
 }

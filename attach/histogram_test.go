@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // valuesOf returns the values of each group that were fired.
@@ -23,7 +24,7 @@ func valuesOf(number func(aggregateSample) float64, by func(aggregateSample) str
 }
 
 // checkHist compares the buckets of a group with the values that were fired, each twice.
-func checkHist(t *testing.T, g *attach.Group, values []float64, key string) {
+func checkHist(t *testing.T, g *total.Group, values []float64, key string) {
 	t.Helper()
 	for _, b := range g.Hist {
 		n := uint64(0)
@@ -68,9 +69,9 @@ func checkBounds(t *testing.T) {
 			t.Fatalf("%d groups, error %v", len(groups), err)
 		}
 		edges := append(append([]float64{math.Inf(-1)}, test.bounds...), math.Inf(1))
-		var want []attach.Bucket
+		var want []total.Bucket
 		for i := range len(edges) - 1 {
-			b := attach.Bucket{Lo: edges[i], Hi: edges[i+1]}
+			b := total.Bucket{Lo: edges[i], Hi: edges[i+1]}
 			for i := range aggregateEvents {
 				if v := test.number(sample(i)); v >= b.Lo && v < b.Hi {
 					b.N++

@@ -20,6 +20,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/total"
 )
 
 func init() {
@@ -295,12 +296,12 @@ type totals interface {
 	Stop() error
 	Done() <-chan struct{}
 	Via() attach.Via
-	Read() ([]attach.Group, error)
+	Read() ([]total.Group, error)
 	Stats() (attach.Stats, error)
 }
 
 // read returns all groups.
-func (m mixture) read(t *testing.T, a totals) []attach.Group {
+func (m mixture) read(t *testing.T, a totals) []total.Group {
 	t.Helper()
 	if a.Via() == attach.ViaRecording {
 		<-a.Done()

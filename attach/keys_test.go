@@ -18,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/total"
 )
 
 func init() { roles["keys"] = tracee.Obey(keysChild()) }
@@ -169,7 +170,7 @@ func checkMissingNoted(t *testing.T) {
 	}
 	got := map[string]uint64{}
 	for _, g := range groups {
-		data, err := json.Marshal(attach.Group{By: g.By})
+		data, err := json.Marshal(total.Group{By: g.By})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,13 +294,13 @@ func checkZeros(t *testing.T) {
 
 // TestGroupJSON marshals a group that has every member.
 func TestGroupJSON(t *testing.T) {
-	g := attach.Group{
+	g := total.Group{
 		By: []event.Arg{
 			{Name: "a", Value: math.Inf(-1)}, {Name: "b", Err: event.ErrFault}, {Name: "c"},
 			{Name: "d", Value: "x", Err: fmt.Errorf("%w to 1 bytes", event.ErrTruncated)},
 		},
 		Count: 2, Sum: math.Inf(1), Avg: math.NaN(), Min: math.Inf(-1), Max: uint64(math.MaxUint64),
-		Hist: []attach.Bucket{{Lo: math.Inf(-1), Hi: 0, N: 1}, {Lo: 1 << 63, Hi: math.Inf(1), N: 1}},
+		Hist: []total.Bucket{{Lo: math.Inf(-1), Hi: 0, N: 1}, {Lo: 1 << 63, Hi: math.Inf(1), N: 1}},
 	}
 	const want = `{"by":{"a":"-Inf","b":null,"c":null,"d":"x"},"count":2,"sum":"+Inf","avg":"NaN","min":"-Inf","max":18446744073709551615,` +
 		`"hist":[{"lo":"-Inf","hi":0,"n":1},{"lo":9223372036854775808,"hi":"+Inf","n":1}],` +

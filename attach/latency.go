@@ -71,7 +71,7 @@ type PairStats struct {
 type Latency struct{ totals }
 
 // OpenLatency attaches to the probes that start and end name, and adds up the
-// nanoseconds from one to the other. Each [Group] has the
+// nanoseconds from one to the other. Each [total.Group] has the
 // number of pairs, Sum, Avg, Min, Max and Hist.
 //
 // Each condition between && of Options.Where is tested at the probes that have all

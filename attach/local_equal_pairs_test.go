@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestEqualPairs compares how the same starts and ends are matched both ways: by keys of
@@ -83,7 +84,7 @@ func TestEqualPairs(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, g := range groups {
-					by, err := json.Marshal(attach.Group{By: g.By, Count: g.Count})
+					by, err := json.Marshal(total.Group{By: g.By, Count: g.Count})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -123,7 +123,7 @@ type Options struct {
 	Omit Omit
 
 	// Interval divides an aggregate or a latency of [Target.Recordings] by the time at
-	// which events fired: each group is of one interval, and [Group.At] says of which.
+	// which events fired: each group is of one interval, and [total.Group.At] says of which.
 	// Intervals begin at whole multiples; of those without events there are no groups.
 	// 0 means one for all. What is live is divided by when it is read.
 	Interval time.Duration

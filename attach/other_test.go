@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/total"
 )
 
 func init() { roles["others"] = tracee.Obey(othersChild()) }
@@ -196,7 +197,7 @@ func checkOtherHammer(t *testing.T) {
 		for _, g := range groups {
 			count, sum = count+g.Count, sum+g.Sum.(int64)
 		}
-		return len(slices.DeleteFunc(groups, func(g attach.Group) bool { return !g.Other }))
+		return len(slices.DeleteFunc(groups, func(g total.Group) bool { return !g.Other }))
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	others := 0

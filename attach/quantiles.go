@@ -4,25 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/order"
+	"github.com/go-usdt/usdt/total"
 )
-
-// Quantile is a value that a part of all values does not exceed.
-type Quantile struct {
-	Percent float64 // of the values, 0 to 100
-	// Value has the type of [Group.Min]. It is at most 1/64, 1.6 %, away from the
-	// exact one, see [Quantiles].
-	Value any
-}
-
-// Name returns the name of the quantile: p50, p99.9.
-func (q *Quantile) Name() string {
-	return "p" + strconv.FormatFloat(q.Percent, 'f', -1, 64)
-}
 
 // Quantiles returns an Aggregation that takes quantiles of an argument, in percent: 50 is
 // the median, 99.9 what one value of a thousand exceeds. The exact quantile is the least
@@ -54,33 +42,33 @@ func checkQuantiles(percents []float64) error {
 }
 
 // quantilesOf returns the quantiles that fine buckets show. number makes a value of bits.
-func quantilesOf(l *bind.Layout, words []uint64, number func(bits uint64) any) []Quantile {
+func quantilesOf(l *bind.Layout, words []uint64, number func(bits uint64) any) []total.Quantile {
 	values := l.Wanted.Values()
 	fine := words[values.FineAt():]
 	var n uint64
 	for _, c := range fine {
 		n += c
 	}
-	var all []Quantile
+	var all []total.Quantile
 	for _, percent := range l.Wanted.Quantiles {
 		bucket := 0
 		for left := rank(percent, n); bucket < len(fine)-1 && fine[bucket] < left; bucket++ {
 			left -= fine[bucket]
 		}
-		all = append(all, Quantile{percent, number(query.FineMiddle(bucket, l.Value.Kind))})
+		all = append(all, total.Quantile{Percent: percent, Value: number(query.FineMiddle(bucket, l.Value.Kind))})
 	}
 	return all
 }
 
 // clamp moves quantiles, which are middles of buckets, between the least and the greatest
 // value if these are known.
-func (g *Group) clamp() {
+func clamp(g *total.Group) {
 	for i := range g.Quantiles {
 		v := &g.Quantiles[i].Value
-		if g.Min != nil && compareArgs(event.Arg{Value: *v}, event.Arg{Value: g.Min}) < 0 {
+		if g.Min != nil && order.Args(event.Arg{Value: *v}, event.Arg{Value: g.Min}) < 0 {
 			*v = g.Min
 		}
-		if g.Max != nil && compareArgs(event.Arg{Value: *v}, event.Arg{Value: g.Max}) > 0 {
+		if g.Max != nil && order.Args(event.Arg{Value: *v}, event.Arg{Value: g.Max}) > 0 {
 			*v = g.Max
 		}
 	}
@@ -91,13 +79,4 @@ func rank(percent float64, n uint64) uint64 {
 	// Less than the rounding error of a percentage: 99.9 % of 1000 are 999.
 	r := math.Ceil(percent / 100 * float64(n) * (1 - 1e-14))
 	return min(max(uint64(r), 1), n)
-}
-
-// appendQuantiles appends quantiles as a JSON object.
-func appendQuantiles(dst []byte, all []Quantile) []byte {
-	named := make(event.Struct, 0, len(all))
-	for i := range all {
-		named = append(named, event.Arg{Name: all[i].Name(), Value: all[i].Value})
-	}
-	return named.AppendJSON(dst)
 }

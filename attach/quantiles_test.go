@@ -13,13 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // percents are quantiles that lie at the edges, and between.
 var percents = []float64{0, 0.1, 1, 10, 25, 33.3, 50, 75, 90, 99, 99.9, 100}
 
 // checkQuantiles compares quantiles with the exact ones of values.
-func checkQuantiles(t *testing.T, what string, got []attach.Quantile, values []float64) {
+func checkQuantiles(t *testing.T, what string, got []total.Quantile, values []float64) {
 	t.Helper()
 	if len(got) != len(percents) {
 		t.Fatalf("%s: quantiles %+v, want %d", what, got, len(percents))
@@ -215,7 +216,7 @@ func TestRefusedQuantiles(t *testing.T) {
 	if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), "leave room for") {
 		t.Errorf("error %v, want that there is no room for so many bounds", err)
 	}
-	if d := cmp.Diff("p99.9", (&attach.Quantile{Percent: 99.9}).Name()); d != "" {
+	if d := cmp.Diff("p99.9", (&total.Quantile{Percent: 99.9}).Name()); d != "" {
 		t.Error(d)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/total"
 )
 
 // stacksOfFile returns the events of a file, with stacks of at most so many addresses.
@@ -140,7 +141,7 @@ func testRecordStacksOfC(t *testing.T, compiled string, unwind bool, links ...at
 }
 
 // jsonOfGroups returns groups as sorted lines of JSON, without their time.
-func jsonOfGroups(groups []attach.Group) (lines []string) {
+func jsonOfGroups(groups []total.Group) (lines []string) {
 	for i := range groups {
 		lines = append(lines, string(groups[i].AppendJSON(nil, time.Time{})))
 	}
@@ -149,7 +150,7 @@ func jsonOfGroups(groups []attach.Group) (lines []string) {
 }
 
 // groupsOfFile returns the groups of a file.
-func groupsOfFile(t testing.TB, file *attach.Options, selectors []string, what attach.Aggregation) []attach.Group {
+func groupsOfFile(t testing.TB, file *attach.Options, selectors []string, what attach.Aggregation) []total.Group {
 	t.Helper()
 	a, err := attach.OpenAggregate(t.Context(), selectors, what, file)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/total"
 )
 
 // recording is a file that is being written.
@@ -247,7 +248,7 @@ func TestRecordTotals(t *testing.T) {
 }
 
 // groupTexts returns groups as sorted texts.
-func groupTexts(groups []attach.Group) (out []string) {
+func groupTexts(groups []total.Group) (out []string) {
 	for i := range groups {
 		out = append(out, fmt.Sprintf("%+v", groups[i]))
 	}

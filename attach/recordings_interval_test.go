@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestRecordingsIntervals compares the groups of each interval with the events that fired
@@ -35,7 +36,7 @@ func TestRecordingsIntervals(t *testing.T) {
 	if len(want) < 3 {
 		t.Fatalf("%d events in %d intervals", len(events), len(want))
 	}
-	read := func(d time.Duration) []attach.Group {
+	read := func(d time.Duration) []total.Group {
 		a, err := attach.OpenAggregate(t.Context(), []string{"agg:*"}, attach.Count(), &attach.Options{Target: attach.Target{Recordings: files}, Interval: d})
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/total"
 )
 
 // newTally returns a tally for the groups of a layout.
@@ -53,8 +54,8 @@ type adding struct {
 	rec    []byte // memory for one
 	closed bool   // the source
 
-	past       []Group   // of a recording's intervals; the last one goes on in the tally
-	begin, end time.Time // of the last one
+	past       []total.Group // of a recording's intervals; the last one goes on in the tally
+	begin, end time.Time     // of the last one
 }
 
 // Nothing tells that records wait: they are added up when some may have gathered.
@@ -191,7 +192,7 @@ func (a *totals) endInterval() {
 }
 
 // takeIntervals takes the groups of recordings, interval by interval.
-func (a *totals) takeIntervals() ([]Group, error) {
+func (a *totals) takeIntervals() ([]total.Group, error) {
 	if _, err := a.addWaiting(); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/total"
 )
 
 func init() {
@@ -102,7 +103,7 @@ func checkVersions(t *testing.T) {
 }
 
 // without returns the groups whose key could not be read.
-func without(groups []attach.Group) (some []attach.Group) {
+func without(groups []total.Group) (some []total.Group) {
 	for _, g := range groups {
 		if g.By[0].Err != nil {
 			some = append(some, g)
@@ -149,7 +150,7 @@ func checkVersionsAggregate(t *testing.T) {
 		p.Do("fire")
 	}
 	groups, err := a.Read()
-	ends404 := slices.ContainsFunc(groups, func(g attach.Group) bool { return g.By[0].Value == int64(404) })
+	ends404 := slices.ContainsFunc(groups, func(g total.Group) bool { return g.By[0].Value == int64(404) })
 	if err != nil || len(groups) != 2 || !ends404 || len(without(groups)) != 1 {
 		t.Errorf("pairs %+v (error %v), want one that ends with 404, and one without the argument", groups, err)
 	}

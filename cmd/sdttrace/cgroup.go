@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // cgroup selects the processes of a control group and of those below it.
@@ -134,7 +134,7 @@ func (h *hierarchy) is(controllers string) bool {
 func (c *cgroup) forget() { c.before, c.known = c.known, map[int]bool{} }
 
 // selects returns those groups, by probe and pid, that are of the group's processes.
-func (c *cgroup) selects(groups []attach.Group) (out []attach.Group) {
+func (c *cgroup) selects(groups []total.Group) (out []total.Group) {
 	for i := range groups {
 		if c.has(pidOf(&groups[i]), groups[i].Count) {
 			out = append(out, groups[i])
@@ -145,7 +145,7 @@ func (c *cgroup) selects(groups []attach.Group) (out []attach.Group) {
 }
 
 // pidOf returns the process of a group by probe and pid; 0 if it has no id here.
-func pidOf(g *attach.Group) int {
+func pidOf(g *total.Group) int {
 	switch pid := g.By[1].Value.(type) {
 	case uint64:
 		return int(pid)
@@ -162,7 +162,7 @@ type inCgroup struct {
 	group *cgroup
 }
 
-func (a *inCgroup) Read() ([]attach.Group, error) {
+func (a *inCgroup) Read() ([]total.Group, error) {
 	groups, err := a.aggregate.Read()
 	return a.group.selects(groups), err
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // orderFlags say in which order groups are printed, and how many.
@@ -48,13 +48,13 @@ func (f *orderFlags) check(names []string, grouped bool) error {
 
 // arrange puts groups, which are in the order of their counts, in order. The group of others
 // comes last.
-func (f *orderFlags) arrange(groups []attach.Group) {
+func (f *orderFlags) arrange(groups []total.Group) {
 	switch f.sort {
 	case "count":
 	case "key":
-		slices.SortStableFunc(groups, func(a, b attach.Group) int { return a.CompareKeys(&b) })
+		slices.SortStableFunc(groups, func(a, b total.Group) int { return a.CompareKeys(&b) })
 	default:
-		slices.SortStableFunc(groups, func(a, b attach.Group) int {
+		slices.SortStableFunc(groups, func(a, b total.Group) int {
 			if a.Other != b.Other {
 				return a.CompareKeys(&b)
 			}
@@ -65,7 +65,7 @@ func (f *orderFlags) arrange(groups []attach.Group) {
 
 // first returns the groups that are printed, and how many others there are with how many
 // events.
-func (f *orderFlags) first(groups []attach.Group) (some []attach.Group, others int, events uint64) {
+func (f *orderFlags) first(groups []total.Group) (some []total.Group, others int, events uint64) {
 	if f.top == 0 || f.top >= len(groups) {
 		return groups, 0, 0
 	}
@@ -76,7 +76,7 @@ func (f *orderFlags) first(groups []attach.Group) (some []attach.Group, others i
 }
 
 // valueOf returns a value by its name.
-func valueOf(g *attach.Group, name string) float64 {
+func valueOf(g *total.Group, name string) float64 {
 	switch name {
 	case "sum":
 		return numberOf(g.Sum)

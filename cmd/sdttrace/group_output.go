@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // groupOutput prints the groups of an aggregate.
@@ -88,7 +89,7 @@ func (o *groupOutput) write(a aggregate, whole bool) error {
 }
 
 // writeInterval writes the groups of an interval that ends at a time.
-func (o *groupOutput) writeInterval(groups []attach.Group, at time.Time, took time.Duration, whole bool, plan attach.Plan) error {
+func (o *groupOutput) writeInterval(groups []total.Group, at time.Time, took time.Duration, whole bool, plan attach.Plan) error {
 	f := o.sums
 	if f.interval > 0 && whole {
 		groups = o.idle.fill(groups, len(f.by) > 0)
@@ -135,7 +136,7 @@ func (o *groupOutput) writeInterval(groups []attach.Group, at time.Time, took ti
 }
 
 // title returns the line above groups that are drawn in place.
-func title(groups []attach.Group, at time.Time, took time.Duration) string {
+func title(groups []total.Group, at time.Time, took time.Duration) string {
 	var events uint64
 	for i := range groups {
 		events += groups[i].Count

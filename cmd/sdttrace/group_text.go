@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
 )
 
 // groupLine is a group as it is printed.
 type groupLine struct {
-	*attach.Group
+	*total.Group
 	at      time.Time // zero for none
 	unit    unit      // of the value
 	seconds float64   // in which the events fired, for rates; 0 for no rates
@@ -70,7 +70,7 @@ func appendGroup(dst []byte, g *groupLine) []byte {
 }
 
 // appendHist appends a histogram, a line for each bucket.
-func appendHist(dst []byte, u unit, hist []attach.Bucket) []byte {
+func appendHist(dst []byte, u unit, hist []total.Bucket) []byte {
 	most := uint64(1)
 	for _, b := range hist {
 		most = max(most, b.N)

@@ -3,8 +3,8 @@ package main
 import (
 	"slices"
 
-	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/total"
 )
 
 // maxIdle is how many groups are remembered that have no events any more.
@@ -24,10 +24,10 @@ type idleGroup struct {
 
 // fill adds to the groups of an interval those that had events earlier. Without keys
 // there is one group, which is always shown.
-func (i *idleGroups) fill(groups []attach.Group, byKeys bool) []attach.Group {
+func (i *idleGroups) fill(groups []total.Group, byKeys bool) []total.Group {
 	if !byKeys {
 		if len(groups) == 0 {
-			groups = append(groups, attach.Group{})
+			groups = append(groups, total.Group{})
 		}
 		return groups
 	}
@@ -51,9 +51,9 @@ func (i *idleGroups) fill(groups []attach.Group, byKeys bool) []attach.Group {
 	}
 	busy := len(groups)
 	for _, g := range idle {
-		groups = append(groups, attach.Group{By: slices.Clone(g.by)})
+		groups = append(groups, total.Group{By: slices.Clone(g.by)})
 	}
-	slices.SortFunc(groups[busy:], func(a, b attach.Group) int { return a.CompareKeys(&b) })
+	slices.SortFunc(groups[busy:], func(a, b total.Group) int { return a.CompareKeys(&b) })
 	i.forget(idle)
 	return groups
 }

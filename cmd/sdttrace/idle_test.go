@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/total"
 )
 
 // group returns a group of n events by a number.
-func group(key uint64, n uint64) attach.Group {
-	return attach.Group{By: []event.Arg{{Name: "id", Value: key}}, Count: n}
+func group(key uint64, n uint64) total.Group {
+	return total.Group{By: []event.Arg{{Name: "id", Value: key}}, Count: n}
 }
 
 func TestIdleGroups(t *testing.T) {
@@ -24,13 +24,13 @@ func TestIdleGroups(t *testing.T) {
 	if got := i.fill(nil, true); len(got) != 0 {
 		t.Errorf("before there was any: got %+v", got)
 	}
-	i.fill([]attach.Group{group(2, 5), group(1, 5)}, true)
-	got := i.fill([]attach.Group{group(3, 7)}, true)
+	i.fill([]total.Group{group(2, 5), group(1, 5)}, true)
+	got := i.fill([]total.Group{group(3, 7)}, true)
 	if text := fmt.Sprint(got); len(got) != 3 || got[0].Count != 7 || got[1].By[0].Value != uint64(1) || got[2].By[0].Value != uint64(2) || got[1].Count+got[2].Count != 0 {
 		t.Errorf("got %s, want 3 with events, and 1 and 2 without", text)
 	}
 	for key := range uint64(2 * maxIdle) {
-		i.fill([]attach.Group{group(10+key, 1)}, true)
+		i.fill([]total.Group{group(10+key, 1)}, true)
 	}
 	got = i.fill(nil, true)
 	if len(got) < maxIdle || len(got) > maxIdle+1 {

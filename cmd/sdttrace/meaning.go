@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
 )
 
 // meanings write the numbers of known probes for people to read: names of enumerations,
@@ -62,7 +63,7 @@ func (m *meanings) event(ev *event.Event) {
 }
 
 // groups replaces the numbers in groups' keys by what they mean at the probes of a plan.
-func (m *meanings) groups(groups []attach.Group, plan attach.Plan) {
+func (m *meanings) groups(groups []total.Group, plan attach.Plan) {
 	if m.table == nil || len(groups) == 0 {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
+	"github.com/go-usdt/usdt/total"
 )
 
 // sums is a deed that adds events up, in groups. Verbs say what is computed.
@@ -114,7 +115,7 @@ func (d *sums) conclude(s tracer, stderr io.Writer) error {
 type aggregate interface {
 	tracer
 	command.Searcher
-	Read() ([]attach.Group, error)
+	Read() ([]total.Group, error)
 	Stop() error
 	Done() <-chan struct{}
 }

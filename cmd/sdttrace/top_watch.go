@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/top"
+	"github.com/go-usdt/usdt/total"
 )
 
 // options returns those of a session for one probe beside the one that counts.
@@ -105,7 +106,7 @@ type topHistogram struct {
 	unit unit
 
 	mu    sync.Mutex // of what follows
-	total attach.Group
+	total total.Group
 }
 
 // Lines reads the histogram.
@@ -137,8 +138,8 @@ func (h *topHistogram) Close() error { return h.from.Close() }
 
 // addBuckets returns the sum of two histograms of equal bounds. Each has all buckets
 // from its first to its last.
-func addBuckets(a, b []attach.Bucket) []attach.Bucket {
-	out := make([]attach.Bucket, 0, len(a)+len(b))
+func addBuckets(a, b []total.Bucket) []total.Bucket {
+	out := make([]total.Bucket, 0, len(a)+len(b))
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].Lo < b[0].Lo:

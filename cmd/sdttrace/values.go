@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // computed are the values of one argument that a group may have, beside quantiles.
@@ -52,7 +53,7 @@ func (f *showFlags) values(own values) (v values, err error) {
 		v = values{names: slices.DeleteFunc(slices.Clone(own.names), func(name string) bool { return percentOf(name) > 0 }), hist: own.hist}
 	}
 	for _, percent := range f.quantiles {
-		v.names = append(v.names, (&attach.Quantile{Percent: percent}).Name())
+		v.names = append(v.names, (&total.Quantile{Percent: percent}).Name())
 	}
 	v.percents = nil
 	for _, name := range v.names {
@@ -133,7 +134,7 @@ func bound(s string) (float64, error) {
 }
 
 // hide removes from a group what is not shown: the time of pairs is always added up.
-func (v *values) hide(g *attach.Group) {
+func (v *values) hide(g *total.Group) {
 	for _, c := range []struct {
 		name  string
 		value *any

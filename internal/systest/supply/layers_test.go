@@ -60,6 +60,8 @@ symbols: internal/debugfile internal/mangled internal/pcln internal/procfs inter
 attach/internal/maplog: internal/procfs internal/safeelf symbols
 internal/shape: internal/record notes reader
 event: internal/printable internal/record internal/shape notes reader symbols
+internal/order: event symbols
+total: event internal/order reader
 internal/tracefile: event internal/record internal/shape notes reader symbols
 attach/internal/naming: attach/internal/maplog event internal/procfs reader symbols
 provider/providertest: event internal/record internal/selector internal/shape internal/tap provider reader
@@ -75,7 +77,7 @@ attach/internal/site: attach/internal/discover attach/internal/link attach/inter
 attach/internal/bind: attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
-attach: attach/internal/bind attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/naming attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/query attach/internal/site attach/internal/tally event internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols
+attach: attach/internal/bind attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/maplog attach/internal/naming attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/query attach/internal/site attach/internal/tally event internal/order internal/printable internal/procfs internal/record internal/rendezvous internal/ring internal/selector internal/shape internal/tracefile notes prototype reader symbols total
 attach/collection: attach attach/internal/discover attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
 internal/demo: provider
@@ -91,7 +93,7 @@ cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
 cmd/sdttrace/internal/interrupt:
 cmd/sdttrace/internal/program: attach reader
 cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/program internal/gate internal/procfs notes reader
-cmd/sdttrace: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/program cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version internal/watch notes prototype reader
+cmd/sdttrace: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/program cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version internal/watch notes prototype reader total
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a
@@ -167,6 +169,7 @@ func TestDependencies(t *testing.T) {
 		"reader":  {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
 		"symbols": {"github.com/cilium/ebpf", "github.com/spf13/cobra", module + "reader"},
 		"event":   {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
+		"total":   {"github.com/cilium/ebpf", "github.com/cilium/ebpf/link", "github.com/spf13/cobra"},
 		"attach":  {"github.com/spf13/cobra", "charm.land/bubbletea/v2"},
 	} {
 		deps := list(t, "-deps", "./"+pkg)

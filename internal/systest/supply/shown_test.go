@@ -34,7 +34,7 @@ var ways = map[string][]string{
 // TestShown looks for ways by which the text of traced programs could be shown as it is.
 func TestShown(t *testing.T) {
 	seen := 0
-	for _, dir := range []string{"attach", "event", "reader", "symbols", "notes", "prototype", "cmd", "internal/sdtdump", "internal/top", "internal/gate", "internal/watch", "internal/fold", "internal/tracefile"} {
+	for _, dir := range []string{"attach", "event", "total", "reader", "symbols", "notes", "prototype", "cmd", "internal/sdtdump", "internal/top", "internal/gate", "internal/watch", "internal/fold", "internal/tracefile"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.Name() == "testdata" && d.IsDir() {
 				return cmp.Or(err, fs.SkipDir)

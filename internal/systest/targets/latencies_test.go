@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/prototype"
+	"github.com/go-usdt/usdt/total"
 )
 
 // testLatencyQuantiles compares the quantiles of how long statements take with the times in
@@ -58,7 +59,7 @@ func testLatencyQuantiles(t *testing.T, p *postgres) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(groups, func(g attach.Group) bool { return g.By[0].Value == "select pg_sleep(?)" })
+	i := slices.IndexFunc(groups, func(g total.Group) bool { return g.By[0].Value == "select pg_sleep(?)" })
 	if i < 0 || groups[i].Count != connections*statements || len(want) != connections*statements {
 		t.Fatalf("groups %v, %d times in the log, want %d of each", groups, len(want), connections*statements)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestLockModes adds up the mode of PostgreSQL's waits for locks, which the compiler has made a
@@ -11,7 +12,7 @@ import (
 func TestLockModes(t *testing.T) {
 	p := startPostgres(t)
 	probes := []string{p.server + ":postgresql:lwlock__wait__start"}
-	var groups [2][]attach.Group
+	var groups [2][]total.Group
 	var all [2]*attach.Aggregate
 	for i, what := range []attach.Aggregation{attach.Count(), attach.Sum("arg1").And(attach.Hist("arg1")).By("arg1")} {
 		var err error
