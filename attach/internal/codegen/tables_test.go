@@ -15,3 +15,12 @@ func TestTaskNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestDivisions checks that programs know all histograms.
+func TestDivisions(t *testing.T) {
+	for d := range query.Divisions {
+		if divisions[d] == nil {
+			t.Errorf("no line of divisions has the program of division %d", d)
+		}
+	}
+}
