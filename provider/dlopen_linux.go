@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/owned"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
@@ -61,7 +62,7 @@ func ownPath(file *os.File) (string, error) {
 	// opens the same path.
 	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())
 	var st unix.Stat_t
-	if err := stat(file, &st); err != nil {
+	if err := owned.Stat(file, &st); err != nil {
 		return "", err
 	}
 	var at unix.Stat_t

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/btfgen"
+	"github.com/go-usdt/usdt/internal/owned"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
@@ -60,13 +61,13 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 		}
 		dir = wd + "/" + dir
 	}
-	root, err := openOwned(dir, 0o755)
+	root, err := owned.Open(dir, 0o755)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	var st unix.Stat_t
-	if err := stat(root, &st); err != nil {
+	if err := owned.Stat(root, &st); err != nil {
 		return nil, err
 	}
 	id := directory{uint64(st.Dev), st.Ino}
@@ -75,12 +76,12 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 		sweep(root)
 	}
 	events.shown = append(events.shown, shown)
-	own, err := makeDir(root, strconv.Itoa(os.Getpid()))
+	own, err := owned.MakeDir(root, strconv.Itoa(os.Getpid()))
 	if err != nil {
 		return shown, err
 	}
 	defer own.Close()
-	parent, err := makeDir(own, provider)
+	parent, err := owned.MakeDir(own, provider)
 	if err != nil {
 		return shown, err
 	}
@@ -98,7 +99,7 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 			err = unix.Mkdirat(int(parent.Fd()), name, 0o755)
 		}
 		if err != nil {
-			return shown, pathError("mkdir", inside(parent, name), err)
+			return shown, owned.PathError("mkdir", owned.Inside(parent, name), err)
 		}
 		shown.probes = append(shown.probes, name)
 		if err := showProbe(parent, name, p); err != nil {
@@ -110,7 +111,7 @@ func showEvents(dir, provider string, probes []loadedProbe) (*shownEvents, error
 
 // showProbe writes the files of a probe into its directory in parent.
 func showProbe(parent *os.File, name string, p loadedProbe) error {
-	at, err := subdirectory(parent, name)
+	at, err := owned.Sub(parent, name)
 	if err != nil {
 		return err
 	}
@@ -118,11 +119,11 @@ func showProbe(parent *os.File, name string, p loadedProbe) error {
 	address := fmt.Sprintf("%#x\n", p.address)
 	for i, contents := range []string{address, format(p.name, p.sig)} {
 		// The file gets its name only once its contents are there.
-		if err := writeFile(at, newFile, contents); err != nil {
+		if err := owned.WriteFile(at, newFile, contents); err != nil {
 			return err
 		}
 		if err := unix.Renameat2(int(at.Fd()), newFile, int(at.Fd()), eventFiles[i], 0); err != nil {
-			return pathError("rename", inside(at, newFile), err)
+			return owned.PathError("rename", owned.Inside(at, newFile), err)
 		}
 	}
 	return nil
@@ -134,7 +135,7 @@ func (s *shownEvents) hide() error {
 	events.Lock()
 	defer events.Unlock()
 	events.shown = remove(events.shown, func(other *shownEvents) bool { return other == s })
-	root, err := openPath(unix.AT_FDCWD, s.dir, s.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	root, err := owned.OpenPath(unix.AT_FDCWD, s.dir, s.dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -147,12 +148,12 @@ func (s *shownEvents) hide() error {
 		within(own, s.provider, func(parent *os.File) {
 			for _, name := range s.probes {
 				if err := removeProbe(parent, name); err != nil && err != unix.ENOENT {
-					left = append(left, errorf("%s could not be removed: %w", inside(parent, name), err))
+					left = append(left, errorf("%s could not be removed: %w", owned.Inside(parent, name), err))
 				}
 			}
 		})
-		removeDir(own, s.provider) // fails while it is not empty
-		removeDir(root, pid)
+		owned.RemoveDir(own, s.provider) // fails while it is not empty
+		owned.RemoveDir(root, pid)
 	})
 	return join(left...)
 }
@@ -160,19 +161,19 @@ func (s *shownEvents) hide() error {
 // removeProbe removes a probe's directory if it holds only what showEvents puts
 // there.
 func removeProbe(parent *os.File, name string) error {
-	if at, err := subdirectory(parent, name); err == nil {
+	if at, err := owned.Sub(parent, name); err == nil {
 		for _, file := range append([]string{newFile}, eventFiles...) {
 			unix.Unlinkat(int(at.Fd()), file, 0)
 		}
 		at.Close()
 	}
-	return removeDir(parent, name)
+	return owned.RemoveDir(parent, name)
 }
 
 // sweep removes what dead processes left, among them an earlier process with this
 // one's PID. It removes nothing that showEvents would not have made.
 func sweep(root *os.File) {
-	for _, pid := range names(root) {
+	for _, pid := range owned.Names(root) {
 		n, rest := sys.Number(pid)
 		if rest != "" || n <= 0 || strconv.Itoa(n) != pid {
 			continue
@@ -181,22 +182,22 @@ func sweep(root *os.File) {
 			continue
 		}
 		within(root, pid, func(own *os.File) {
-			for _, provider := range names(own) {
+			for _, provider := range owned.Names(own) {
 				within(own, provider, func(parent *os.File) {
-					for _, probe := range names(parent) {
+					for _, probe := range owned.Names(parent) {
 						removeProbe(parent, probe) // fails for what is no directory
 					}
 				})
-				removeDir(own, provider)
+				owned.RemoveDir(own, provider)
 			}
 		})
-		removeDir(root, pid)
+		owned.RemoveDir(root, pid)
 	}
 }
 
 // within calls do with the directory called name in d, if there is one.
 func within(d *os.File, name string, do func(*os.File)) {
-	if sub, err := subdirectory(d, name); err == nil {
+	if sub, err := owned.Sub(d, name); err == nil {
 		do(sub)
 		sub.Close()
 	}

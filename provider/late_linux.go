@@ -4,13 +4,15 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // loadsEarly reports whether the environment asks for the probes of a program that may not
 // load them itself.
 func loadsEarly() bool {
 	v := os.Getenv("USDT_LOAD")
-	return v != "" && v != "0" && !privileged()
+	return v != "" && v != "0" && !sys.Privileged()
 }
 
 const (

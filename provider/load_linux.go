@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/owned"
 	"github.com/go-usdt/usdt/internal/stub"
 	"github.com/go-usdt/usdt/internal/sys"
 )
@@ -194,7 +195,7 @@ func openImage(provider string, opts *Options, im *image) (*os.File, error) {
 	case BackingMemfd:
 		return sys.Memfd("usdt:"+provider, im.bytes)
 	case BackingFile:
-		return store(opts.Dir, provider+"-"+im.buildID+".so", im.bytes)
+		return owned.Store(opts.Dir, provider+"-"+im.buildID+".so", im.bytes)
 	}
 	return nil, errorf("unknown backing %d", opts.Backing)
 }

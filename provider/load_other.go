@@ -23,9 +23,6 @@ func (o *object) watched() bool { return false }
 
 func (o *object) close() error { return nil }
 
-// privileged is for systems where something can be loaded.
-func privileged() bool { return false }
-
 func awaitTracer() {}
 
 // Nothing is published here.

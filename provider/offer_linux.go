@@ -72,7 +72,7 @@ func (p *Provider) withdraw() error {
 // socketDirs are the directories in which a socket may be made for a moment.
 func socketDirs() []string {
 	dirs := []string{"/dev/shm", "/tmp"}
-	if !privileged() {
+	if !sys.Privileged() {
 		dirs = []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm", os.TempDir()}
 	}
 	return dirs

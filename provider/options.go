@@ -90,7 +90,7 @@ const (
 // obeyEnvironment changes o as the environment says. disabled reports that nothing is
 // to be loaded.
 func (o *Options) obeyEnvironment() (disabled bool, err error) {
-	if privileged() {
+	if sys.Privileged() {
 		return false, nil
 	}
 	if v := os.Getenv("USDT_DISABLE"); v != "" && v != "0" {

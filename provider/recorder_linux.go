@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/owned"
 	"github.com/go-usdt/usdt/internal/rendezvous"
 	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/stub"
@@ -112,7 +113,7 @@ func (o *object) record(opts *Options) error {
 // appendAll appends b to a file, or nothing.
 func appendAll(f *os.File, b []byte) error {
 	var st unix.Stat_t
-	err := stat(f, &st)
+	err := owned.Stat(f, &st)
 	if err == nil {
 		if _, err = f.Write(b); err != nil {
 			unix.Ftruncate(int(f.Fd()), st.Size)
@@ -140,7 +141,7 @@ func (p *Provider) stopRecording() {
 
 // beginRecording makes the file.
 func beginRecording(r *Recorder) error {
-	dir, err := openOwned(r.Dir, 0o700)
+	dir, err := owned.Open(r.Dir, 0o700)
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func beginRecording(r *Recorder) error {
 	var f *os.File
 	for ms := time.Now().UnixMilli(); f == nil; ms++ {
 		name = string(prefix) + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(ms, 10) + fileSuffix
-		f, err = openAt(dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_APPEND, 0o600)
+		f, err = owned.OpenAt(dir, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_APPEND, 0o600)
 		if err != nil && !errors.Is(err, unix.EEXIST) {
 			return err
 		}
@@ -179,11 +180,11 @@ func beginRecording(r *Recorder) error {
 // removeOld removes files of processes that have ended, all but the last ones.
 func removeOld(dir *os.File, prefix string) {
 	var old []string
-	for _, name := range names(dir) {
+	for _, name := range owned.Names(dir) {
 		if _, ok := begun(name, prefix); !ok {
 			continue
 		}
-		if f, err := openAt(dir, name, unix.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
+		if f, err := owned.OpenAt(dir, name, unix.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
 			// Another PID namespace may share the directory, so PIDs say nothing.
 			if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 				old = append(old, name)

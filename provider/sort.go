@@ -13,8 +13,6 @@ func sortFunc[E any](list []E, compare func(a, b E) int) {
 }
 
 // remove is slices.DeleteFunc, whose instances differ for each type of pointers.
-//
-//go:noinline
 func remove[E any](list []E, from func(E) bool) []E {
 	kept := list[:0]
 	for _, e := range list {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/internal/await"
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // tracerTime is the longest time that a program waits for its tracer, in all. A tracer on a
@@ -18,7 +19,7 @@ var tracerGone atomic.Bool
 
 // tracerWaits reports whether a tracer has started this program, and answers.
 func tracerWaits() bool {
-	return os.Getenv(await.Variable) != "" && !privileged() && !tracerGone.Load()
+	return os.Getenv(await.Variable) != "" && !sys.Privileged() && !tracerGone.Load()
 }
 
 // awaitTracer waits for the tracer that has started this program, if one has, to

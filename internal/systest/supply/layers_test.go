@@ -49,7 +49,8 @@ internal/tap: internal/record internal/stub
 internal/ring: internal/record internal/sys
 attach/internal/clock: attach/internal/process internal/ring
 internal/rendezvous: internal/record internal/ring internal/sys notes
-provider: elfgen internal/await internal/btfgen internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
+internal/owned: internal/sys
+provider: elfgen internal/await internal/btfgen internal/owned internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
 reader: internal/cdecl internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
 symbols/internal/span
 symbols/internal/cfi: internal/safeelf

@@ -1,4 +1,4 @@
-package provider
+package sys
 
 import (
 	"sync"
@@ -9,15 +9,15 @@ import (
 // atSecure is AT_SECURE of include/uapi/linux/auxvec.h.
 const atSecure = 23
 
-// secure is what privileged has found out.
+// secure is what Privileged has found out.
 var secure struct {
 	sync.Once
 	bool
 }
 
-// privileged reports whether this process gained privileges when it was
+// Privileged reports whether this process gained privileges when it was
 // executed, so that its environment is not to be trusted.
-func privileged() bool {
+func Privileged() bool {
 	secure.Do(func() {
 		auxv, err := unix.Auxv()
 		secure.bool = err != nil

@@ -1,4 +1,4 @@
-package provider
+package owned
 
 import (
 	"bytes"
@@ -10,16 +10,18 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // errNoDir says that there is no default for Options.Dir.
 var errNoDir = errors.New("no directory for objects: XDG_RUNTIME_DIR is not set; set Options.Dir or USDT_DIR")
 
-// store returns the file called name in dir, with exactly the contents want. The file
+// Store returns the file called name in dir, with exactly the contents want. The file
 // is there already, put there by a process with the same probes, or store makes it.
 // The file and its directory belong to this user or root, and nobody else can write
 // to either, so that the contents stay.
-func store(dir, name string, want []byte) (*os.File, error) {
+func Store(dir, name string, want []byte) (*os.File, error) {
 	d, err := openDir(dir)
 	if err != nil {
 		return nil, err
@@ -43,16 +45,16 @@ func openDir(dir string) (*os.File, error) {
 			return nil, err
 		}
 	}
-	return openOwned(dir, 0o755)
+	return Open(dir, 0o755)
 }
 
-// openOwned opens a directory that only this user and root can write to, and makes it
+// Open opens a directory that only this user and root can write to, and makes it
 // first, with a mode, if it is missing.
-func openOwned(dir string, mode uint32) (*os.File, error) {
+func Open(dir string, mode uint32) (*os.File, error) {
 	if err := unix.Mkdir(dir, mode); err != nil && err != unix.EEXIST {
-		return nil, pathError("mkdir", dir, err)
+		return nil, PathError("mkdir", dir, err)
 	}
-	f, err := openPath(unix.AT_FDCWD, dir, dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	f, err := OpenPath(unix.AT_FDCWD, dir, dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
 		return nil, errorf("%w (a symbolic link is not followed)", err)
 	} else if err != nil {
@@ -66,7 +68,7 @@ func openOwned(dir string, mode uint32) (*os.File, error) {
 }
 
 func defaultDir() (string, error) {
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && !privileged() {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && !sys.Privileged() {
 		return dir + "/usdt", nil
 	}
 	switch {
@@ -88,7 +90,7 @@ func noexec(path string) bool {
 // openStored opens a file of d and compares it with want.
 func openStored(d *os.File, name string, want []byte) (*os.File, error) {
 	// Without O_NONBLOCK a planted FIFO would hang the process.
-	f, err := openAt(d, name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := OpenAt(d, name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func openStored(d *os.File, name string, want []byte) (*os.File, error) {
 
 func compare(f *os.File, want []byte) error {
 	var st unix.Stat_t
-	if err := stat(f, &st); err != nil {
+	if err := Stat(f, &st); err != nil {
 		return err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -138,7 +140,7 @@ func compare(f *os.File, want []byte) error {
 // wraps fs.ErrExist if another process was faster.
 func create(d *os.File, name string, contents []byte) error {
 	temp := fmt.Sprintf(".%s.%d.%x", name, os.Getpid(), rand.Uint64())
-	f, err := openAt(d, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
+	f, err := OpenAt(d, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -151,7 +153,7 @@ func create(d *os.File, name string, contents []byte) error {
 		// contents.
 		err = flush(f)
 	}
-	err = join(err, f.Close())
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = unix.Renameat2(int(d.Fd()), temp, int(d.Fd()), name, unix.RENAME_NOREPLACE)
 		if err == nil {
@@ -163,7 +165,7 @@ func create(d *os.File, name string, contents []byte) error {
 			err = unix.Linkat(int(d.Fd()), temp, int(d.Fd()), name, 0)
 		}
 		if err != nil {
-			err = pathError("rename", f.Name(), err)
+			err = PathError("rename", f.Name(), err)
 		}
 	}
 	unix.Unlinkat(int(d.Fd()), temp, 0)
