@@ -9,6 +9,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/naming"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
@@ -268,7 +269,7 @@ func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.
 // none.
 func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[int]*site.SharedLink, objects operand.Objects, numbers []int) []*site.Group {
 	groups := site.Groups{Objects: objects, Procs: t.procs}
-	codes := map[*query.Signature]code{}
+	codes := map[*query.Signature]load.Code{}
 	for i := range plan {
 		sc := schemas[i]
 		if sc == nil || followers[i] != nil || plan[i].Local {
@@ -276,10 +277,10 @@ func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[i
 		}
 		c, ok := codes[sc.Sig]
 		if !ok {
-			c, _ = t.progs.find(sc.Sig)
+			c, _ = t.progs.Find(sc.Sig)
 			codes[sc.Sig] = c
 		}
-		groups.Add(&plan[i], c.prog, c.entry.Cookie(numbers[i]))
+		groups.Add(&plan[i], c.Prog, c.Entry.Cookie(numbers[i]))
 	}
 	return groups.All
 }

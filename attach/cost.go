@@ -1,10 +1,7 @@
 package attach
 
 import (
-	"fmt"
 	"time"
-
-	"github.com/cilium/ebpf"
 )
 
 // Cost is what the programs of a session took of the CPUs, as the kernel measures it.
@@ -26,24 +23,6 @@ func (t *tracing) Cost() (Cost, error) {
 	if t.closed {
 		return t.cost, nil
 	}
-	runs, err := t.progs.count()
-	return runs.cost, err
-}
-
-// programRuns are the kernel's statistics of programs.
-type programRuns struct {
-	missed uint64 // runs that the kernel has suppressed
-	cost   Cost
-}
-
-// add adds those of a program.
-func (r *programRuns) add(prog *ebpf.Program) error {
-	st, err := prog.Stats()
-	if err != nil {
-		return fmt.Errorf("read the number of missed events: %w", err)
-	}
-	r.missed += st.RecursionMisses
-	r.cost.Runs += st.RunCount
-	r.cost.Time += st.Runtime
-	return nil
+	runs, err := t.progs.Count()
+	return Cost(runs.Cost), err
 }

@@ -8,8 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
@@ -30,7 +28,7 @@ func signaturesOf(plan site.Plan, schemas []*bind.Schema) (signatures []*query.S
 // these need: those that have none yet or, where sites begin together, all.
 func (t *tracing) unknown(signatures []*query.Signature) (out []*query.Signature, scratch int) {
 	for _, sig := range signatures {
-		if _, ok := t.progs.find(sig); ok && !t.together() {
+		if _, ok := t.progs.Find(sig); ok && !t.together() {
 			continue
 		}
 		out = append(out, sig)
@@ -44,60 +42,11 @@ func (t *tracing) unknown(signatures []*query.Signature) (out []*query.Signature
 // load creates programs for the signatures. It returns why some have none; the
 // error concerns all.
 func (t *tracing) load(ctx context.Context, signatures []*query.Signature, m *maps) (refused map[*query.Signature]error, err error) {
-	refuse := func(sig *query.Signature, err error) {
-		if refused == nil {
-			refused = map[*query.Signature]error{}
-		}
-		refused[sig] = err
+	refused, err = t.progs.Load(ctx, signatures, &m.Refs, &t.mu)
+	for sig, why := range refused {
+		refused[sig] = t.loadError(why)
 	}
-	var untried []*query.Signature
-	for _, sig := range signatures {
-		if err := t.progs.refusal(sig); err != nil {
-			refuse(sig, t.loadError(err))
-		} else {
-			untried = append(untried, sig)
-		}
-	}
-	signatures = untried
-	specs, entries := codegen.Specs(signatures, &m.Refs)
-	for i, spec := range specs {
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
-		var in []*query.Signature // the program
-		for _, sig := range signatures {
-			if entries[sig].Program == i {
-				in = append(in, sig)
-			}
-		}
-		prog, err := t.progs.new(spec, in)
-		var missing *privilege.Error
-		switch {
-		case err == nil:
-			t.mu.Lock()
-			t.progs.add(prog, in, entries)
-			t.mu.Unlock()
-			continue
-		case errors.As(privilege.Explain("load", err), &missing):
-			return nil, privilege.Explain("load the programs that read arguments", err)
-		}
-		if len(in) == 1 {
-			t.progs.refuse(in[0], err)
-			refuse(in[0], t.loadError(err))
-			continue
-		}
-		// One of them is refused: load each in a program of its own.
-		for _, sig := range in {
-			alone, err := t.load(ctx, []*query.Signature{sig}, m)
-			if err != nil {
-				return nil, err
-			}
-			if alone[sig] != nil {
-				refuse(sig, alone[sig])
-			}
-		}
-	}
-	return refused, nil
+	return refused, err
 }
 
 // loadError is why a signature's program could not be loaded.

@@ -11,16 +11,12 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
-	"github.com/go-usdt/usdt/attach/internal/kernel"
-	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/selector"
-	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -36,47 +32,6 @@ func mayLoad(t *testing.T, err error) {
 	}
 }
 
-// TestPrune checks that a few programs without a link are kept, those that had
-// one most recently, whatever comes and goes.
-func TestPrune(t *testing.T) {
-	before := leftover.Descriptors(t)
-	var p programs
-	busy := map[*ebpf.Program]bool{}
-	const all = 3 * idlePrograms
-	signatures := make([]*query.Signature, all)
-	for i := range signatures {
-		sig := &query.Signature{Operands: []operand.Operand{{Kind: operand.Const, Size: 8, Value: uint64(i)}}}
-		signatures[i] = sig
-		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, Instructions: kernel.EmptyProgram(), License: kernel.License})
-		mayLoad(t, err)
-		p.add(prog, []*query.Signature{sig}, map[*query.Signature]codegen.Entry{})
-		if i == 0 {
-			busy[prog] = true
-		}
-		if err := p.prune(busy); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, sig := range signatures {
-		if _, got := p.find(sig); got != (i == 0 || i >= all-idlePrograms) {
-			t.Errorf("signature %d of %d is known: %t", i, all, got)
-		}
-	}
-	if n := leftover.Descriptors(t) - before; n != 1+idlePrograms {
-		t.Errorf("%d programs are loaded, want %d", n, 1+idlePrograms)
-	}
-	for i := range 3 * maxRefusals {
-		p.refuse(&query.Signature{Operands: []operand.Operand{{Value: uint64(i)}}}, unix.E2BIG)
-		if len(p.refusals) > maxRefusals {
-			t.Fatalf("%d refusals are kept, want at most %d", len(p.refusals), maxRefusals)
-		}
-	}
-	p.Close()
-	if n := leftover.Descriptors(t) - before; n != 0 {
-		t.Errorf("%d programs are left", n)
-	}
-}
-
 // refuser has the verifier refuse programs for six arguments.
 type refuser struct{ tried int }
 
@@ -87,7 +42,7 @@ func (r *refuser) create(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.P
 		r.tried++
 		spec.Instructions = append(spec.Instructions, asm.Return()) // which nothing reaches
 	}
-	return newProgram(spec)
+	return load.Program(spec)
 }
 
 // refusedProvider declares a probe whose program the kernel refuses, and an
@@ -144,17 +99,17 @@ func TestRefusedLater(t *testing.T) {
 	}
 	var inSession, inAggregate, inLatency refuser
 	s := &Session{}
-	s.progs.create = inSession.create
+	s.progs.Create = inSession.create
 	mayLoad(t, s.open(t.Context(), []string{"refused*:*"}, o))
 	defer s.Close()
 	a, err := OpenAggregate(t.Context(), []string{"refused*:*"}, Count().By("probe"), opts)
 	mayLoad(t, err)
 	defer a.Close()
-	a.progs.create = inAggregate.create
+	a.progs.Create = inAggregate.create
 	l, err := OpenLatency(t.Context(), "refused*:start*", "refused*:done", &LatencyOptions{Key: []string{"id"}}, opts)
 	mayLoad(t, err)
 	defer l.Close()
-	l.progs.create = inLatency.create
+	l.progs.Create = inLatency.create
 
 	const versions = 2
 	for version := range versions {
@@ -208,7 +163,7 @@ func TestRefusedAll(t *testing.T) {
 	}
 	var r refuser
 	later := &Session{}
-	later.progs.create = r.create
+	later.progs.Create = r.create
 	mayLoad(t, later.open(t.Context(), []string{"refused0:start"}, o))
 	defer later.Close()
 	refusedProvider(t, 0)
@@ -220,13 +175,13 @@ func TestRefusedAll(t *testing.T) {
 	for what, open := range map[string]func() error{
 		"session": func() error {
 			s := &Session{}
-			s.progs.create = r.create
+			s.progs.Create = r.create
 			defer s.release()
 			return s.open(t.Context(), []string{"refused0:start"}, o)
 		},
 		"aggregate": func() error {
 			a := &Aggregate{}
-			a.progs.create = r.create
+			a.progs.Create = r.create
 			defer a.release()
 			return a.open(t.Context(), []string{"refused0:start"}, o, &bind.Layout{Layout: query.Layout{Wanted: Count().By("probe").wanted, CPUs: 1}})
 		},
@@ -240,7 +195,7 @@ func TestRefusedAll(t *testing.T) {
 			}
 			layout := &bind.Layout{Layout: query.Layout{Wanted: Sum("latency").wanted, Value: query.Elapsed, CPUs: 1}, Pairs: pairs}
 			a := &Aggregate{}
-			a.progs.create = r.create
+			a.progs.Create = r.create
 			defer a.release()
 			without := *o
 			without.Await = false

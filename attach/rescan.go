@@ -99,7 +99,7 @@ func (t *tracing) attachMore(ctx context.Context, found scanned) {
 	if len(plan) > 0 || len(ended) > 0 {
 		used := t.attached.Programs()
 		t.mu.Lock()
-		err := t.progs.prune(used)
+		err := t.progs.Prune(used)
 		t.mu.Unlock()
 		if err != nil {
 			t.fail(err)

@@ -74,11 +74,11 @@ func (t *tracing) countPrograms() (st Stats, err error) {
 	if err != nil {
 		return st, err
 	}
-	runs, err := t.progs.count()
+	runs, err := t.progs.Count()
 	if err != nil {
 		return st, err
 	}
-	st.Missed = runs.missed
+	st.Missed = runs.Missed
 	st.Fired = c.at(codegen.CounterFired) + st.Missed
 	if t.layout == nil || t.layout.Pairs == nil || t.options.recorded {
 		st.Fired += c.at(codegen.CounterLost) + c.at(codegen.CounterFiltered) + c.at(codegen.CounterEntered) + c.at(codegen.CounterEntered+8)
@@ -146,7 +146,7 @@ func (t *tracing) addPairs(st *Stats, p *PairStats) {
 // finishLocked fixes the statistics before maps and programs are released.
 func (t *tracing) finishLocked() error {
 	st, err := t.countLocked()
-	runs, costErr := t.progs.count()
-	t.final, t.cost, t.faults, t.closed = st, runs.cost, t.countFaults(), true
+	runs, costErr := t.progs.Count()
+	t.final, t.cost, t.faults, t.closed = st, Cost(runs.Cost), t.countFaults(), true
 	return cmp.Or(err, costErr)
 }

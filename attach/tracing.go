@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/naming"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/query"
@@ -55,7 +56,7 @@ type tracing struct {
 	handled          atomic.Uint64 // the records taken that their readers are done with
 
 	mu     sync.Mutex // of what follows, and of the life of maps and progs
-	progs  programs
+	progs  load.Programs
 	closed bool
 	final  Stats
 	cost   Cost                   // at the end

@@ -31,6 +31,7 @@ var suites = []report.Suite{
 	{Package: "attach/internal/shield"},
 	{Package: "attach/internal/codegen"},
 	{Package: "attach/internal/link"},
+	{Package: "attach/internal/load"},
 	{Package: "attach/internal/process"},
 	{Package: "attach/internal/clock"},
 	{Package: "attach/internal/maplog"},

@@ -1,4 +1,4 @@
-package attach
+package load
 
 import (
 	"cmp"
@@ -25,24 +25,24 @@ const (
 	maxRefusals = 256
 )
 
-// programs are the programs of a tracing. Only the search for sites changes them.
-// All methods but find and refusal require tracing.mu.
-type programs struct {
+// Programs are the programs of a tracing. Only the search for sites changes them. All methods
+// except Find and Load require the lock that Load is given.
+type Programs struct {
 	loaded   []loaded
-	codes    map[string]code  // by the key of the signature
+	codes    map[string]Code  // by the key of the signature
 	refusals map[string]error // of the kernel, by the key of the signature
 	looks    int              // for sites, that found some or lost some
-	gone     programRuns      // of programs that have been closed
+	gone     Runs             // of programs that have been closed
 
-	// create loads a program with the code of signatures; nil means newProgram.
-	create func(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.Program, error)
+	// Create loads a program with the code of signatures; nil means Program. It is for tests.
+	Create func(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.Program, error)
 }
 
-func (p *programs) new(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.Program, error) {
-	if p.create != nil {
-		return p.create(spec, in)
+func (p *Programs) new(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.Program, error) {
+	if p.Create != nil {
+		return p.Create(spec, in)
 	}
-	return newProgram(spec)
+	return Program(spec)
 }
 
 // loaded is a program, and the number of the last look at which it had a link.
@@ -51,34 +51,34 @@ type loaded struct {
 	used int
 }
 
-// code says where a signature's code is.
-type code struct {
-	prog  *ebpf.Program
-	entry codegen.Entry
+// Code says where a signature's code is.
+type Code struct {
+	Prog  *ebpf.Program
+	Entry codegen.Entry
 }
 
-// find returns the code of a signature, if it has been loaded.
-func (p *programs) find(sig *query.Signature) (code, bool) {
+// Find returns the code of a signature, if it has been loaded.
+func (p *Programs) Find(sig *query.Signature) (Code, bool) {
 	c, ok := p.codes[sig.Key()]
 	return c, ok
 }
 
 // add adds a program and the signatures whose code it has.
-func (p *programs) add(prog *ebpf.Program, in []*query.Signature, entries map[*query.Signature]codegen.Entry) {
+func (p *Programs) add(prog *ebpf.Program, in []*query.Signature, entries map[*query.Signature]codegen.Entry) {
 	if p.codes == nil {
-		p.codes = map[string]code{}
+		p.codes = map[string]Code{}
 	}
 	p.loaded = append(p.loaded, loaded{prog, p.looks})
 	for _, sig := range in {
-		p.codes[sig.Key()] = code{prog, entries[sig]}
+		p.codes[sig.Key()] = Code{prog, entries[sig]}
 	}
 }
 
 // refusal returns why the kernel refused the signature before; nil if it did not.
-func (p *programs) refusal(sig *query.Signature) error { return p.refusals[sig.Key()] }
+func (p *Programs) refusal(sig *query.Signature) error { return p.refusals[sig.Key()] }
 
 // refuse notes why the kernel refuses a signature, if it would refuse it again.
-func (p *programs) refuse(sig *query.Signature, err error) {
+func (p *Programs) refuse(sig *query.Signature, err error) {
 	var verifier *ebpf.VerifierError
 	if !errors.As(err, &verifier) && !errors.Is(err, unix.E2BIG) {
 		return
@@ -89,9 +89,9 @@ func (p *programs) refuse(sig *query.Signature, err error) {
 	p.refusals[sig.Key()] = err
 }
 
-// prune closes programs without a link, except for those that had one most
+// Prune closes programs without a link, except for those that had one most
 // recently.
-func (p *programs) prune(used map[*ebpf.Program]bool) error {
+func (p *Programs) Prune(used map[*ebpf.Program]bool) error {
 	p.looks++
 	var busy, idle []loaded
 	for _, l := range p.loaded {
@@ -116,15 +116,15 @@ func (p *programs) prune(used map[*ebpf.Program]bool) error {
 		}
 	}
 	for key, c := range p.codes {
-		if closed[c.prog] {
+		if closed[c.Prog] {
 			delete(p.codes, key)
 		}
 	}
 	return first
 }
 
-// count returns what all programs did.
-func (p *programs) count() (programRuns, error) {
+// Count returns what all programs did.
+func (p *Programs) Count() (Runs, error) {
 	sum := p.gone
 	for _, l := range p.loaded {
 		if err := sum.add(l.prog); err != nil {
@@ -134,15 +134,16 @@ func (p *programs) count() (programRuns, error) {
 	return sum, nil
 }
 
-func (p *programs) Close() {
+// Close closes all programs.
+func (p *Programs) Close() {
 	for _, l := range p.loaded {
 		l.prog.Close()
 	}
 }
 
-// newProgram loads a program. The error wraps E2BIG if the program is too long,
+// Program loads a program. The error wraps E2BIG if the program is too long,
 // or takes the verifier too many steps.
-func newProgram(spec *ebpf.ProgramSpec) (*ebpf.Program, error) {
+func Program(spec *ebpf.ProgramSpec) (*ebpf.Program, error) {
 	kernel.StayOnTaskStack(spec)
 	// The program has jumps from its beginning to its end.
 	if size := spec.Instructions.Size() / asm.InstructionSize; size > math.MaxInt16 {
