@@ -128,7 +128,7 @@ func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error
 			l.Parts = slices.Clone(l.Parts) // a clone of l shares them
 			l.Parts[i] = *part
 		default:
-			both, ok := known.In.Join(&part.In)
+			both, ok := join(&known.In, &part.In, l.Made)
 			if !ok && !sc.lack(&part.In, l.Wanted.By[i], otherForm(&part.In, &known.In)) {
 				return otherKind(l.Wanted.By[i], p)
 			}
@@ -141,7 +141,7 @@ func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error
 			}
 		}
 	}
-	both, ok := l.Value.Join(&code.Value)
+	both, ok := join(&l.Value, &code.Value, l.Made)
 	if !ok && !sc.lack(&code.Value, l.Wanted.Value, otherForm(&code.Value, &l.Value)) {
 		return otherKind(l.Wanted.Value, p)
 	}
@@ -149,6 +149,13 @@ func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error
 		l.Value = both
 	}
 	return l.wordsFit(code)
+}
+
+// join returns what stands for the values of two sites. The known one's size stays once maps are
+// made, whose numbers have it.
+func join(known, in *query.Input, made bool) (both query.Input, ok bool) {
+	both, ok = known.Join(in)
+	return both, ok && !(made && both.Kind == reader.Float && both.Size != known.Size)
 }
 
 // wordsFit returns an error if groups have too many words, which depends on the value's kind.
@@ -166,6 +173,9 @@ func otherKind(name string, p *reader.Probe) error {
 // settle gives the keys of all sites one layout, once the kinds of parts that
 // some sites lack are known. It refuses sites whose keys then have no room.
 func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
+	if l.Pairs != nil {
+		l.Pairs.settleKeys(schemas)
+	}
 	if l.Whole() {
 		l.settleRecords(plan, schemas)
 	}
@@ -190,7 +200,7 @@ func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 			continue
 		}
 		widen(code.Parts, l.Parts)
-		code.Value.Widen(l.Value.Kind)
+		code.Value.Widen(&l.Value)
 		for j := range code.Parts {
 			code.Parts[j].Offset, code.Parts[j].Size = l.Parts[j].Offset, l.Parts[j].Size
 		}
@@ -213,6 +223,6 @@ func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 // widen gives parts of a key the kinds that all sites have in common.
 func widen(parts, common []query.Part) {
 	for i := range parts {
-		parts[i].In.Widen(common[i].In.Kind)
+		parts[i].In.Widen(&common[i].In)
 	}
 }

@@ -156,7 +156,7 @@ func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe, m
 		}
 		l.parts, l.KeySize = code.Pair, code.PairSize
 	}
-	if i := differing(l.parts, code.Pair); i >= 0 {
+	if i := l.joinKey(code.Pair, made); i >= 0 {
 		if !sc.lack(&code.Pair[i].In, l.Key[i], otherForm(&code.Pair[i].In, &l.parts[i].In)) {
 			return otherKind(l.Key[i], p)
 		}
@@ -181,7 +181,7 @@ func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe, m
 func (l *PairLayout) joinStartArgs(parts []query.Part, made bool) int {
 	joined := slices.Clone(l.startArgs) // a restored layout has the original ones
 	for i := range joined {
-		both, ok := joined[i].In.Join(&parts[i].In)
+		both, ok := join(&joined[i].In, &parts[i].In, made)
 		if !ok || joined[i].Size != parts[i].Size {
 			return i
 		}
@@ -193,16 +193,35 @@ func (l *PairLayout) joinStartArgs(parts []query.Part, made bool) int {
 	return -1
 }
 
-// differing returns the first part in which the keys of two sites are of different kinds, -1
+// joinKey has the key be of kinds that parts can also have. It returns the first that cannot, -1
 // if there is none. Integers are equal if their 64 bits are, whatever their sizes and signs.
-func differing(a, b []query.Part) int {
-	for i := range a {
-		x, y := &a[i].In, &b[i].In
-		float := x.Kind == reader.Float || y.Kind == reader.Float
-		switch {
-		case a[i].Size != b[i].Size || float && (x.Kind != y.Kind || x.Size != y.Size):
+func (l *PairLayout) joinKey(parts []query.Part, made bool) int {
+	joined := slices.Clone(l.parts) // a restored layout has the original ones
+	for i := range joined {
+		x, y := &joined[i].In, &parts[i].In
+		both, ok := *x, true
+		if x.Kind == reader.Float || y.Kind == reader.Float {
+			both, ok = join(x, y, made)
+		}
+		if !ok || joined[i].Size != parts[i].Size {
 			return i
 		}
+		joined[i].In = both
 	}
+	l.parts = joined
 	return -1
+}
+
+// settleKeys gives floating-point numbers of all keys the sizes that they have in common.
+func (l *PairLayout) settleKeys(schemas []*Schema) {
+	for _, sc := range schemas {
+		if sc == nil || sc.Sig.Aggregate.Missing() {
+			continue
+		}
+		for i := range sc.Sig.Aggregate.Pair {
+			if in := &sc.Sig.Aggregate.Pair[i].In; in.Kind == reader.Float {
+				in.Widen(&l.parts[i].In)
+			}
+		}
+	}
 }

@@ -13,7 +13,7 @@ import (
 // floating-point number's bits lie in the upper half if it has only 32. It
 // jumps to failed if the number could not be read, and changes R0 to R5.
 func (g *generator) loadInput(in *query.Input, failed string) {
-	size, ofTask := in.Size, taskNumbers[in.Source]
+	size, ofTask := in.SiteSize(), taskNumbers[in.Source]
 	if ofTask != nil {
 		ofTask(g, asm.R1)
 	}
@@ -61,6 +61,8 @@ func (g *generator) loadInput(in *query.Input, failed string) {
 	}
 	g.emit(asm.LSh.Imm(asm.R1, unused))
 	switch {
+	case in.Kind == reader.Float && in.Widened:
+		g.widenFloat()
 	case in.Kind == reader.Float:
 	case in.Signed():
 		g.emit(asm.ArSh.Imm(asm.R1, unused))
@@ -70,6 +72,36 @@ func (g *generator) loadInput(in *query.Input, failed string) {
 }
 
 var sizes = map[uint8]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord}
+
+// widenFloat makes the number of 32 bits in the upper half of R1 one of 64 bits. It changes R2
+// and R3.
+func (g *generator) widenFloat() {
+	const implicit, bias = 1 << 23, 1023 - 127
+	signed, subnormal, biased := g.newLabel("signed"), g.newLabel("subnormal"), g.newLabel("biased")
+	g.emit(
+		asm.Mov.Reg(asm.R2, asm.R1), asm.RSh.Imm(asm.R2, 63), asm.LSh.Imm(asm.R2, 63), // the sign
+		asm.LSh.Imm(asm.R1, 1), asm.RSh.Imm(asm.R1, 33),
+		asm.JEq.Imm(asm.R1, 0, signed),
+		asm.JLT.Imm(asm.R1, implicit, subnormal),
+		asm.Mov.Imm(asm.R3, bias),
+		asm.JLT.Imm(asm.R1, 0xff<<23, biased),
+		asm.Mov.Imm(asm.R3, 2*bias), // from 0xff to 0x7ff
+		asm.Ja.Label(biased),
+	)
+	g.label(subnormal)
+	g.emit(asm.Mov.Imm(asm.R3, bias))
+	for shift := int32(16); shift > 0; shift /= 2 {
+		enough := g.newLabel("enough")
+		g.emit(asm.JGE.Imm(asm.R1, implicit<<1>>shift, enough), asm.LSh.Imm(asm.R1, shift), asm.Sub.Imm(asm.R3, shift))
+		g.label(enough)
+	}
+	g.label(biased)
+	g.emit(asm.LSh.Imm(asm.R1, 29), asm.LSh.Imm(asm.R3, 52), asm.Add.Reg(asm.R1, asm.R3))
+	g.label(signed)
+	g.emit(asm.Or.Reg(asm.R2, asm.R1))
+	g.forget(asm.R2)
+	g.emit(asm.Mov.Reg(asm.R1, asm.R2))
+}
 
 // failedRead jumps if read i has failed. It makes the verifier forget the
 // outcome: otherwise the verifier would go on separately with every combination

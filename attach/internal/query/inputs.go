@@ -38,8 +38,8 @@ type Input struct {
 	Index   int
 	Offset  uint32
 	String  record.String
-	// Widened says that the number has the other sign at the site: its Kind is that of all
-	// sites, see Join.
+	// Widened says that the number has the other sign at the site, or as a floating-point number
+	// 4 bytes: its Kind and Size are those of all sites, see Join.
 	Widened bool
 }
 

@@ -4,13 +4,14 @@ import "github.com/go-usdt/usdt/reader"
 
 // Join returns what stands for the values of two sites, if they can be of one kind. Integers
 // of different signs are signed together; a constant that is not negative has either sign.
+// Floating-point numbers of different sizes have the greater one.
 func (in *Input) Join(other *Input) (both Input, ok bool) {
 	switch {
-	case in.Meaning != other.Meaning, in.Kind == reader.Float && in.Size != other.Size:
+	case in.Meaning != other.Meaning:
 		return *in, false
 	case in.Kind != other.Kind && !(in.isInteger() && other.isInteger()):
 		return *in, false
-	case in.hasEitherSign():
+	case in.hasEitherSign(), in.narrower(other):
 		return *other, true
 	case in.Kind == other.Kind || other.hasEitherSign():
 		return *in, true
@@ -28,12 +29,28 @@ func (in *Input) hasEitherSign() bool {
 	return in.Source == InputConstant && in.isInteger() && int64(in.Value) >= 0
 }
 
-// Widen gives an integer the kind that all sites have in common.
-func (in *Input) Widen(kind reader.FieldKind) {
-	if in.Kind == kind || in.Source == InputMissing || !in.isInteger() {
-		return
+// narrower reports whether all floating-point numbers like in are some like other.
+func (in *Input) narrower(other *Input) bool {
+	return in.Kind == reader.Float && other.Kind == reader.Float && in.Size < other.Size
+}
+
+// Widen gives a number the kind and size that all sites have in common.
+func (in *Input) Widen(common *Input) {
+	switch {
+	case in.Source == InputMissing:
+	case in.narrower(common):
+		in.Size, in.Widened = common.Size, true
+	case in.isInteger() && in.Kind != common.Kind:
+		in.Kind, in.Widened = common.Kind, !in.hasEitherSign()
 	}
-	in.Kind, in.Widened = kind, !in.hasEitherSign()
+}
+
+// SiteSize returns how many bytes the number has at the site.
+func (in *Input) SiteSize() uint8 {
+	if in.Kind == reader.Float && in.Widened {
+		return 4
+	}
+	return in.Size
 }
 
 // Signed reports whether the site has a signed number.
@@ -45,5 +62,5 @@ func (in *Input) Signed() bool { return (in.Kind == reader.Int) != in.Widened }
 func (in *Input) Exceeds(bits uint64) bool { return in.MayExceed() && int64(bits) < 0 }
 
 func (in *Input) MayExceed() bool {
-	return in.Widened && (in.Size == 8 || in.Kind == reader.Uint)
+	return in.Widened && in.isInteger() && (in.Size == 8 || in.Kind == reader.Uint)
 }

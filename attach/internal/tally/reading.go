@@ -69,7 +69,7 @@ func (r *reading) number(in *query.Input) (bits uint64, ok bool) {
 		if r.hasFailed(r.sig.RegionRead(in.Offset)) {
 			return 0, false
 		}
-		bits = load(r.rec[r.sig.BlockOffset()+int(in.Offset):], in.Size)
+		bits = load(r.rec[r.sig.BlockOffset()+int(in.Offset):], in.SiteSize())
 	case query.InputGoTime:
 		if r.hasFailed(r.sig.RegionRead(in.Offset)) {
 			return 0, false
@@ -78,8 +78,11 @@ func (r *reading) number(in *query.Input) (bits uint64, ok bool) {
 	default:
 		return 0, false
 	}
-	unused := 64 - 8*int(in.Size)
+	unused := 64 - 8*int(in.SiteSize())
 	switch bits <<= unused; {
+	case in.Kind == reader.Float && in.Widened:
+		narrow := query.Input{Kind: in.Kind, Size: in.SiteSize()}
+		return narrow.Wide(bits), true
 	case in.Kind == reader.Float:
 		return bits, true
 	case in.Signed():
