@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/event"
 )
 
@@ -19,7 +20,7 @@ func TestAddresses(t *testing.T) {
 		{event.Arg{Name: "args", Value: uint64(1) << 40}, "1099511627776"},
 		{event.Arg{Name: "arg", Value: uint64(1) << 40}, "1099511627776"},
 	} {
-		if got := string(appendValue(nil, &test.arg)); got != test.want {
+		if got := string(format.AppendValue(nil, &test.arg)); got != test.want {
 			t.Errorf("%s: %T %[2]v is printed as %s, want %s", test.arg.Name, test.arg.Value, got, test.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -68,7 +69,7 @@ func registerCompletions(cmd *cobra.Command) {
 		probes, _ := completeProbes(cmd, args, last)
 		return probes
 	}
-	names := lineFormats()
+	names := format.Names()
 	if cmd.Name() == profileVerb.name() {
 		names = profileFormats
 	}
@@ -84,7 +85,7 @@ func registerCompletions(cmd *cobra.Command) {
 		"span":   completeInList(probes),
 		"by":     completeInList(argumentsBeside(groupKeys)),
 		"key":    completeInList(argumentsBeside(pairKeys)),
-		"fields": completeInList(argumentsBeside(eventFields)),
+		"fields": completeInList(argumentsBeside(format.FieldNames)),
 		"cgroup": completeCgroup,
 	}
 	for _, name := range []string{"weigh", "flow", "counter"} {

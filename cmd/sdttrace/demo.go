@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/demo"
 	"github.com/go-usdt/usdt/internal/printable"
@@ -150,7 +151,7 @@ func showEvents(ctx context.Context, s *attach.Session, hello demo.Hello, stdout
 			return nil, err
 		}
 		if n++; n <= demoEvents {
-			fmt.Fprintf(stdout, "%s\n", appendText(nil, &ev))
+			fmt.Fprintf(stdout, "%s\n", format.AppendText(nil, &ev))
 		}
 		if ev.Name == "request_done" {
 			l.add(&ev)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 )
 
 // flagOf has the flags that set attach.Options, by field.
@@ -110,7 +111,7 @@ func (f *traceFlags) checkGiven() error {
 	if len(f.formats) > 0 && !slices.Contains(f.formats, f.format) {
 		return fmt.Errorf("unknown format %q: want %s", f.format, strings.Join(f.formats, " or "))
 	}
-	f.output = formatOf(f.format)
+	f.output = format.Of(f.format)
 	return nil
 }
 

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/total"
 )
 
@@ -14,8 +17,8 @@ import (
 type groupOutput struct {
 	*sums
 	out    *bufio.Writer
-	screen *screen // nil unless groups are drawn in place
-	idle   idleGroups
+	screen *screen.Screen // nil unless groups are drawn in place
+	idle   format.IdleGroups
 	read   time.Time // when groups were last read
 	line   []byte
 }
@@ -30,16 +33,16 @@ func (f *sums) print(ctx context.Context, a aggregate, to *showing) error {
 		defer t.Stop()
 		tick = t.C
 	}
-	changes, stop := on.changes()
+	changes, stop := on.Changes()
 	defer stop()
 	for {
 		select {
 		case change := <-changes:
-			on.change(change)
+			on.Change(change)
 			continue
 		case <-tick:
 			if err := o.write(a, true); err != nil {
-				return outputError(err)
+				return output.Error(err)
 			}
 			continue
 		case <-a.Done():
@@ -48,9 +51,9 @@ func (f *sums) print(ctx context.Context, a aggregate, to *showing) error {
 		if err := a.Stop(); err != nil {
 			return err
 		}
-		on.keep()
-		defer on.keep() // above the summary
-		return outputError(o.write(a, a.Via() == attach.ViaRecording))
+		on.Keep()
+		defer on.Keep() // above the summary
+		return output.Error(o.write(a, a.Via() == attach.ViaRecording))
 	}
 }
 
@@ -92,28 +95,28 @@ func (o *groupOutput) write(a aggregate, whole bool) error {
 func (o *groupOutput) writeInterval(groups []total.Group, at time.Time, took time.Duration, whole bool, plan attach.Plan) error {
 	f := o.sums
 	if f.interval > 0 && whole {
-		groups = o.idle.fill(groups, len(f.by) > 0)
+		groups = o.idle.Fill(groups, len(f.by) > 0)
 	}
-	f.order.arrange(groups)
-	some, others, events := f.order.first(groups)
-	line := groupLine{at: at}
+	f.order.Arrange(groups)
+	some, others, events := f.order.First(groups)
+	line := format.Group{At: at}
 	if f.shown.rate {
-		line.seconds = took.Seconds()
+		line.Seconds = took.Seconds()
 	}
-	if o.sums.output.readable {
-		line.unit = f.unit(plan)
+	if o.sums.output.Readable {
+		line.Unit = f.unit(plan)
 		if len(f.by) > 0 {
-			o.meanings.groups(some, plan)
+			o.meanings.Groups(some, plan)
 		}
 	}
 	if o.screen != nil {
-		line.at = time.Time{}
+		line.At = time.Time{}
 	}
 	text := o.line[:0]
 	for i := range some {
 		line.Group = &some[i]
 		f.shown.hide(line.Group)
-		text = o.sums.output.group(text, &line)
+		text = o.sums.output.Group(text, &line)
 		if o.screen == nil {
 			if _, err := o.out.Write(text); err != nil {
 				return err
@@ -121,15 +124,15 @@ func (o *groupOutput) writeInterval(groups []total.Group, at time.Time, took tim
 			text = text[:0]
 		}
 	}
-	if others > 0 && o.sums.output.readable {
-		if !line.at.IsZero() {
-			text = append(line.at.AppendFormat(text, "15:04:05.000000"), ' ')
+	if others > 0 && o.sums.output.Readable {
+		if !line.At.IsZero() {
+			text = append(line.At.AppendFormat(text, "15:04:05.000000"), ' ')
 		}
-		text = appendOthers(text, others, events)
+		text = format.AppendOthers(text, others, events)
 	}
 	o.line = text
 	if o.screen != nil {
-		return o.screen.draw(title(groups, at, took), text)
+		return o.screen.Draw(title(groups, at, took), text)
 	}
 	_, err := o.out.Write(text)
 	return err
@@ -141,20 +144,20 @@ func title(groups []total.Group, at time.Time, took time.Duration) string {
 	for i := range groups {
 		events += groups[i].Count
 	}
-	return fmt.Sprintf("%s  %s events in %s", at.Format("15:04:05"), appendCount(nil, events), appendDuration(nil, took.Round(10*time.Millisecond)))
+	return fmt.Sprintf("%s  %s events in %s", at.Format("15:04:05"), format.AppendCount(nil, events), format.AppendDuration(nil, took.Round(10*time.Millisecond)))
 }
 
 // unit returns the unit of the value.
-func (f *sums) unit(plan attach.Plan) unit {
+func (f *sums) unit(plan attach.Plan) format.Unit {
 	m := &f.meanings
 	if f.start != "" {
 		return "ns"
 	}
-	if m.table == nil || f.value == "" {
+	if f.value == "" {
 		return ""
 	}
-	if param := m.param(f.value, plan); param != nil {
-		return unit(param.Unit)
+	if param := m.Param(f.value, plan); param != nil {
+		return format.Unit(param.Unit)
 	}
 	return ""
 }

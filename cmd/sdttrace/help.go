@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 )
 
 // topics are the pages of "sdttrace help TOPIC", in the order in which they are listed. The first
@@ -60,7 +62,7 @@ func newHelpCommand(stdout io.Writer) *cobra.Command {
 			Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
 				_, err := fmt.Fprintf(stdout, "%s\n\n%s", about, text)
-				return outputError(err)
+				return output.Error(err)
 			},
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 )
 
 const (
@@ -57,7 +58,7 @@ func (f *traceFlags) warnHot(ctx context.Context, probes []string, opts *attach.
 				advice = fmt.Sprintf("--sample %d records one in so many, which saves the recording but not the trap into the kernel; a short --duration, such as 100ms, bounds both", sampleFor(rate))
 			}
 			fmt.Fprintf(stderr, "sdttrace: %v is called %s times a second, and each call costs its program a microsecond or more: %s\n",
-				groups[i].By[0].Value, appendShort(nil, rate, 3), advice)
+				groups[i].By[0].Value, format.AppendShort(nil, rate, 3), advice)
 		}
 	}
 }

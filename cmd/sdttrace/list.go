@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -60,7 +62,7 @@ type listing struct {
 func (d *listing) words(set wordSet) {
 	set.add("interval", &d.interval)
 	set.add("pid", &d.pids)
-	d.said(set, lineFormats())
+	d.said(set, format.Names())
 	set.Lookup("verbose").Usage = "the arguments of each probe"
 	set.add("providers", &d.providers)
 }
@@ -103,7 +105,7 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 	case len(d.providers) > 0 && !d.verbose:
 		return usageError{errors.New("--providers names arguments, which list shows with -v")}
 	}
-	if err := d.checkOutput(ctx, stderr); err != nil {
+	if err := d.outputs.Check(ctx, d.out, stderr); err != nil {
 		return err
 	}
 	if d.verbose {
@@ -113,7 +115,7 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 		l.verbose = true
 	}
 	if d.out != "" {
-		file, err := d.outputs.create(d.out, stdout)
+		file, err := d.outputs.Create(d.out, stdout)
 		if err != nil {
 			return err
 		}
@@ -142,9 +144,9 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 	l.markRefused(ctx, d.pids)
 	l.remarkShared(printable.Writer(stderr))
 	if asJSON {
-		return outputError(l.json(stdout))
+		return output.Error(l.json(stdout))
 	}
-	return outputError(l.text(stdout))
+	return output.Error(l.text(stdout))
 }
 
 // liveProbe is a line of the list.

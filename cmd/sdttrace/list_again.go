@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
@@ -20,14 +22,14 @@ type relisting struct {
 
 // print prints the list each interval until ctx is done: on a terminal in place.
 func (l *relisting) print(ctx context.Context, stdout, stderr io.Writer) error {
-	var on *screen
+	var on *screen.Screen
 	if !l.json {
-		on = newScreen(stdout)
+		on = screen.New(stdout)
 	}
-	stderr = printable.Writer(on.above(printable.Behind(stderr)))
+	stderr = printable.Writer(on.Above(printable.Behind(stderr)))
 	tick := time.NewTicker(l.interval)
 	defer tick.Stop()
-	changes, stop := on.changes()
+	changes, stop := on.Changes()
 	defer stop()
 	var said bytes.Buffer
 	for {
@@ -41,17 +43,17 @@ func (l *relisting) print(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 		if !bytes.Equal(says.Bytes(), said.Bytes()) { // not the same again and again
 			said = says
-			if err := writeLines(stderr, says.Bytes()); err != nil {
+			if err := screen.WriteLines(stderr, says.Bytes()); err != nil {
 				return err
 			}
 		}
 		if err := l.write(found, on, stdout); err != nil {
-			return outputError(err)
+			return output.Error(err)
 		}
 		for waiting := true; waiting; {
 			select {
 			case change := <-changes:
-				on.change(change)
+				on.Change(change)
 			case <-tick.C:
 				waiting = false
 			case <-ctx.Done():
@@ -61,18 +63,8 @@ func (l *relisting) print(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 }
 
-// writeLines writes messages, each by itself.
-func writeLines(w io.Writer, messages []byte) error {
-	for line := range bytes.Lines(messages) {
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // write writes a list: in JSON with its time, as text below a line that has it.
-func (l *relisting) write(found *lister, on *screen, stdout io.Writer) error {
+func (l *relisting) write(found *lister, on *screen.Screen, stdout io.Writer) error {
 	now := time.Now()
 	var text bytes.Buffer
 	if l.json {
@@ -96,7 +88,7 @@ func (l *relisting) write(found *lister, on *screen, stdout io.Writer) error {
 	}
 	title := fmt.Sprintf("%s  %d probes, %d of them watched", now.Format("15:04:05"), len(found.probes), watched)
 	if on != nil {
-		return on.draw(title, text.Bytes())
+		return on.Draw(title, text.Bytes())
 	}
 	_, err := fmt.Fprintf(stdout, "%s\n%s\n", title, text.Bytes())
 	return err

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -61,7 +62,7 @@ func listFunctions(ctx context.Context, selectors []string, pids []int, asJSON b
 		enc.SetEscapeHTML(false)
 		for i := range functions {
 			if err := enc.Encode(&functions[i]); err != nil {
-				return outputError(err)
+				return output.Error(err)
 			}
 		}
 		return nil
@@ -76,7 +77,7 @@ func listFunctions(ctx context.Context, selectors []string, pids []int, asJSON b
 		}
 		fmt.Fprintf(tw, "%#x\t%d\t%s\t%s\n", f.Location, f.Size, printable.String(selector.Shell(f.selector())), reason)
 	}
-	return outputError(tw.Flush())
+	return output.Error(tw.Flush())
 }
 
 // nameVersions gives functions of one name their versions: libraries keep what programs

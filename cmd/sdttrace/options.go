@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -44,18 +46,18 @@ type traceFlags struct {
 	formats []string // that the verb has
 	format  string
 	json    bool
-	output  *format // of that name, if it is one for text
-	out     string  // a file
+	output  *format.Format // of that name, if it is one for text
+	out     string         // a file
 	quiet   bool
 	verbose bool
 
 	flags    *pflag.FlagSet
 	given    func(name string) bool
 	replayed *replayed // the recordings; nil of live processes
-	meanings meanings
+	meanings format.Meanings
 	costs    *costs // nil unless they are measured
 	silent   silences
-	outputs  outputs
+	outputs  output.Files
 	prepared func()           // says that something is attached, or nothing will be
 	held     *command.Command // once it has been started
 

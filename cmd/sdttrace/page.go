@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
 	"github.com/go-usdt/usdt/internal/version"
 )
@@ -43,18 +45,18 @@ func (d *paging) open(ctx context.Context, probes []string, opts *attach.Options
 
 // write adds up events and pairs until there are enough or no more, and writes the page.
 func (f *paging) write(t *timeline, to *showing) (err error) {
-	out, err := f.outputs.create(f.out, to.stdout)
+	out, err := f.outputs.Create(f.out, to.stdout)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, out.Close()) }()
-	p := page.New(appendValue)
+	p := page.New(format.AppendValue)
 	first := f.addPage(p, t, to.cancel)
 	summary, err := t.summary()
 	if err != nil {
 		return errors.Join(first, err)
 	}
-	return errors.Join(first, outputError(p.Write(out, summary)))
+	return errors.Join(first, output.Error(p.Write(out, summary)))
 }
 
 // addPage adds events and pairs until there are enough or no more. Counts are complete then.
@@ -68,7 +70,7 @@ func (f *traceFlags) addPageEvents(p *page.Page, t *timeline, cancel context.Can
 	t.each(func(one *delivered, err error) bool {
 		first = cmp.Or(first, err)
 		if one.event != nil && one.event.Probe != nil {
-			f.meanings.event(one.event)
+			f.meanings.Event(one.event)
 			p.Add(one.event)
 			n++
 		}

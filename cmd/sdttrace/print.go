@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"syscall"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 )
 
 var printVerb = verb{
@@ -32,7 +32,7 @@ and its arguments by name. It is what sdttrace does without a verb.`,
 type printing struct {
 	defaults
 	*traceFlags
-	fields fields
+	fields format.Fields
 }
 
 func (d *printing) words(set wordSet) {
@@ -40,14 +40,14 @@ func (d *printing) words(set wordSet) {
 	d.target(set)
 	d.single(set)
 	d.recordings(set)
-	d.said(set, lineFormats())
+	d.said(set, format.Names())
 	d.arguments(set)
 }
 
-func (d *printing) check([]string) error { return d.fields.checkNames() }
+func (d *printing) check([]string) error { return d.fields.CheckNames() }
 
 func (d *printing) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
-	opts.Omit = d.fields.omit(d.stack.calls > 0)
+	opts.Omit = d.fields.Omit(d.stack.calls > 0)
 	s, err := attach.Open(ctx, probes, opts)
 	if err != nil {
 		return nil, nil, err
@@ -55,8 +55,8 @@ func (d *printing) open(ctx context.Context, probes []string, opts *attach.Optio
 	if len(d.fields) == 0 {
 		return s, func() error { return d.print(s, to.stdout) }, nil
 	}
-	if err := d.fields.check(s); err != nil {
-		return nil, nil, errors.Join(err, s.Close())
+	if err := d.fields.Check(s); err != nil {
+		return nil, nil, errors.Join(usageError{err}, s.Close())
 	}
 	return s, func() error { return d.printFields(s, to.stdout) }, nil
 }
@@ -72,25 +72,25 @@ func (f *printing) print(s *attach.Session, stdout io.Writer) error {
 			return errors.Join(err, out.Flush())
 		}
 		first = cmp.Or(first, err)
-		if f.output.readable {
-			f.meanings.event(&ev)
+		if f.output.Readable {
+			f.meanings.Event(&ev)
 		}
-		line = f.output.event(line[:0], &ev)
+		line = f.output.Event(line[:0], &ev)
 		if err := writeLine(out, line, s); err != nil {
-			return outputError(err)
+			return output.Error(err)
 		}
 		if n++; n == f.limit {
 			break
 		}
 	}
-	return errors.Join(first, outputError(out.Flush()))
+	return errors.Join(first, output.Error(out.Flush()))
 }
 
 // printFields writes parts of events until there are enough lines or no more events.
 func (f *printing) printFields(s *attach.Session, stdout io.Writer) error {
 	out := bufio.NewWriterSize(stdout, 64<<10)
 	var line []byte
-	var p picked
+	var p format.Picked
 	n, known := uint64(0), len(s.Plan()) > 0
 	var first error // of an event; later events follow
 	for v, err := range s.Views() {
@@ -98,18 +98,18 @@ func (f *printing) printFields(s *attach.Session, stdout io.Writer) error {
 			return errors.Join(err, out.Flush())
 		}
 		if !known {
-			if err := f.fields.check(s); err != nil {
-				return err
+			if err := f.fields.Check(s); err != nil {
+				return usageError{err}
 			}
 			known = true
 		}
-		first = cmp.Or(first, err, f.fields.pick(v, &p))
-		if f.output.readable {
-			p.explain(&f.meanings)
+		first = cmp.Or(first, err, f.fields.Pick(v, &p))
+		if f.output.Readable {
+			p.Explain(&f.meanings)
 		}
-		line = f.output.fields(f.fields, line[:0], &p)
+		line = f.output.Fields(f.fields, line[:0], &p)
 		if err := writeLine(out, line, s); err != nil {
-			return outputError(err)
+			return output.Error(err)
 		}
 		if len(line) == 0 {
 			continue
@@ -118,7 +118,7 @@ func (f *printing) printFields(s *attach.Session, stdout io.Writer) error {
 			break
 		}
 	}
-	return errors.Join(first, outputError(out.Flush()))
+	return errors.Join(first, output.Error(out.Flush()))
 }
 
 // writeLine writes a line, and all that have been written if no event is waiting.
@@ -127,13 +127,4 @@ func writeLine(out *bufio.Writer, line []byte, s *attach.Session) error {
 		return err
 	}
 	return out.Flush()
-}
-
-// outputError returns err as the error of the output, nil if its reader has closed it.
-// An error of [os] has the path.
-func outputError(err error) error {
-	if err == nil || errors.Is(err, syscall.EPIPE) {
-		return nil
-	}
-	return fmt.Errorf("write output: %w", err)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/profile"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -99,7 +100,7 @@ func (d *profiling) check(probes []string) error {
 	} else if d.weight != "" {
 		d.value, d.shown.names = d.weight, []string{"sum"}
 	}
-	d.order.sort = "count"
+	d.order.Sort = "count"
 	return d.compute()
 }
 
@@ -143,11 +144,11 @@ func (d *profiling) writeProfile(p *profile.Profile, stdout io.Writer) error {
 	if d.format == profileFormats[1] {
 		write = p.WriteFolded
 	}
-	file, err := d.outputs.create(d.out, stdout)
+	file, err := d.outputs.Create(d.out, stdout)
 	if err != nil {
 		return err
 	}
-	err = outputError(write(file))
+	err = output.Error(write(file))
 	if failed := file.Close(); failed != nil {
 		err = errors.Join(err, fmt.Errorf("write the profile: %w", failed))
 	}
@@ -162,7 +163,7 @@ func (f *profiling) writeEvents(s *attach.Session, to *showing) error {
 	p := profile.New(f.weight)
 	first := f.addEvents(s, p, p.Add)
 	if f.weight != "" {
-		f.meanings.setUnit(p, f.weight, s.Plan())
+		f.setUnit(p, s.Plan())
 	}
 	if err := f.writeProfile(p, to.stdout); err != nil {
 		return errors.Join(first, err)
@@ -256,7 +257,7 @@ func (f *profiling) writeGroups(ctx context.Context, a aggregate, stdout io.Writ
 		if err != nil {
 			return err
 		}
-		f.meanings.groups(groups, a.Plan())
+		f.meanings.Groups(groups, a.Plan())
 		for i := range groups {
 			g := &groups[i]
 			if p.AddGroup(g.By, g.Other, g.Count, g.Sum); f.replayed != nil {
@@ -290,7 +291,17 @@ func (f *profiling) writeGroups(ctx context.Context, a aggregate, stdout io.Writ
 		}
 	}
 	if f.weight != "" {
-		f.meanings.setUnit(p, f.weight, a.Plan())
+		f.setUnit(p, a.Plan())
 	}
 	return f.writeProfile(p, stdout)
+}
+
+// profileUnits are the units of pprof for those of arguments.
+var profileUnits = map[string]string{"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds", "bytes": "bytes", "kB": "kilobytes"}
+
+// setUnit says what a profile counts if the argument that it adds up is known.
+func (f *profiling) setUnit(p *profile.Profile, plan attach.Plan) {
+	if param := f.meanings.Param(f.weight, plan); param != nil && profileUnits[param.Unit] != "" {
+		p.SetUnit(profileUnits[param.Unit])
+	}
 }

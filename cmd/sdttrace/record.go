@@ -72,7 +72,7 @@ func (d *recording) open(ctx context.Context, probes []string, opts *attach.Opti
 
 // file opens the file, before anything is attached to. What is in it stays until then.
 func (f *recording) file() (*os.File, error) {
-	if pipe := f.outputs.pipes[f.out]; pipe != nil {
+	if pipe := f.outputs.Pipes[f.out]; pipe != nil {
 		return pipe, nil
 	}
 	file, err := os.OpenFile(f.out, os.O_RDWR|os.O_CREATE, 0o600)

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
@@ -31,7 +32,7 @@ func printFaults(w io.Writer, s tracer) {
 		if f.Lost {
 			fate = "are lost"
 		}
-		remark := fmt.Sprintf("%s%s:%s at %s+%#x: %d events %s, as %s could not be read: %v", kindPrefix(p), p.Provider, p.Name, p.Path, f.Site.Offset, f.Events, fate, f.Argument, f.Err)
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x: %d events %s, as %s could not be read: %v", format.KindPrefix(p), p.Provider, p.Name, p.Path, f.Site.Offset, f.Events, fate, f.Argument, f.Err)
 		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
 	}
 }
@@ -85,7 +86,7 @@ func printSome(w io.Writer, plan attach.Plan, all bool) {
 			more = fmt.Sprintf(" (and %d more)", c.n-1)
 		}
 		p := &c.first.Probe
-		remark := fmt.Sprintf("%s%s:%s at %s+%#x%s: %s", kindPrefix(p), p.Provider, p.Name, p.Path, c.first.Offset, more, c.remark)
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x%s: %s", format.KindPrefix(p), p.Provider, p.Name, p.Path, c.first.Offset, more, c.remark)
 		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/internal/systest/pty"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
@@ -124,7 +125,7 @@ func TestGroupsOnDumbTerminal(t *testing.T) {
 	master, slave := pty.Open(t)
 	pty.Show(t, master, 80, 24)
 	t.Setenv("TERM", "dumb")
-	if s := newScreen(slave); s != nil {
+	if s := screen.New(slave); s != nil {
 		t.Error("a screen on a dumb terminal")
 	}
 }

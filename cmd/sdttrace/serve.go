@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/serve"
 	"github.com/go-usdt/usdt/internal/version"
@@ -114,13 +116,13 @@ func (f *serving) checkServed(traces bool) error {
 // printServed prints the page's address.
 func printServed(s *serve.Server, stdout io.Writer) error {
 	_, err := fmt.Fprintf(stdout, "sdttrace: %s\n", s.URL())
-	return outputError(err)
+	return output.Error(err)
 }
 
 // servePage adds up events and pairs until there are enough or no more, and serves the page
 // meanwhile.
 func (f *serving) servePage(ctx context.Context, t *timeline, cancel context.CancelFunc, stdout io.Writer) error {
-	p := page.New(appendValue)
+	p := page.New(format.AppendValue)
 	s := serve.New(f.listener, serve.Options{Page: p, Summary: func() page.Summary {
 		summary, err := t.summary()
 		if err != nil {
@@ -154,7 +156,7 @@ func (f *serving) serveTree(ctx context.Context, stdout, stderr io.Writer) error
 	if err := opts.Validate(); err != nil {
 		return openError(err)
 	}
-	p := page.New(appendValue)
+	p := page.New(format.AppendValue)
 	clicked := newClicked(ctx, f.traceFlags, opts, p)
 	o := serve.Options{
 		Page: p, Tree: (&probeTree{pids: f.pids, attached: clicked}).read,

@@ -73,7 +73,8 @@ func (c *clicked) change(_ context.Context, wanted serve.Change) error {
 	go func() {
 		defer close(running.done)
 		own := *c.f // which knows what numbers mean, for one session at a time
-		own.limit, own.meanings.of = 0, nil
+		own.limit = 0
+		own.meanings.Forget()
 		running.err = own.addPageEvents(c.page, &timeline{watched: s, events: s}, nil)
 	}()
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 )
 
 // threshold is a flag for a duration of which zero says something, too.
@@ -46,44 +47,24 @@ func (f *latencies) printSlow(p *attach.Pairs, stdout io.Writer) error {
 		if first == nil {
 			first = err
 		}
-		if f.output.readable {
-			f.meanings.event(&pair.Start)
-			f.meanings.event(&pair.End)
+		if f.output.Readable {
+			f.meanings.Event(&pair.Start)
+			f.meanings.Event(&pair.End)
 		}
-		line = f.output.pair(line[:0], &pair)
+		line = f.output.Pair(line[:0], &pair)
 		_, err := out.Write(line)
 		// Fast pairs may be all that waits behind this one, unless the kernel drops them.
 		if err == nil && (p.Via() != attach.ViaKernel || p.Idle()) {
 			err = out.Flush()
 		}
 		if err != nil {
-			return outputError(err)
+			return output.Error(err)
 		}
 		if n++; n == f.limit {
 			break
 		}
 	}
-	return errors.Join(first, outputError(out.Flush()))
-}
-
-// appendPair appends a pair as a line of text: when it ended, how long it took, and what
-// its start and its end have; below, the calls that led to each.
-func appendPair(dst []byte, pair *attach.Pair) []byte {
-	dst = appendProcess(pair.End.Time.AppendFormat(dst, "15:04:05.000000"), &pair.Start)
-	dst = append(append(dst, " latency="...), pair.Took.String()...)
-	dst = append(appendFired(dst, &pair.Start), " ->"...)
-	if pair.Start.PID != pair.End.PID || pair.Start.Comm != pair.End.Comm {
-		dst = appendProcess(dst, &pair.End)
-	}
-	dst = appendFired(dst, &pair.End)
-	if pair.Start.Stack != nil && pair.End.Stack != nil {
-		dst = append(appendCalls(dst, &pair.Start), "\n      ->"...)
-	}
-	return append(appendCalls(dst, &pair.End), '\n')
-}
-
-func appendPairJSON(dst []byte, pair *attach.Pair) []byte {
-	return append(pair.AppendJSON(dst), '\n')
+	return errors.Join(first, output.Error(out.Flush()))
 }
 
 // printPairCounts reports what became of the events of pairs.

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 )
 
 var snapshotVerb = verb{
@@ -43,7 +44,7 @@ func (d *snapshots) words(set wordSet) {
 	d.target(set)
 	d.single(set)
 	d.recordings(set)
-	d.said(set, lineFormats())
+	d.said(set, format.Names())
 	d.arguments(set)
 }
 
@@ -95,50 +96,16 @@ func (f *snapshots) print(s *attach.Session, stdout io.Writer) error {
 		}
 		n++
 		for i := range snap.Events {
-			if f.output.readable {
-				f.meanings.event(&snap.Events[i])
+			if f.output.Readable {
+				f.meanings.Event(&snap.Events[i])
 			}
 		}
-		if _, err := stdout.Write(f.output.snapshot(nil, &snap, n)); err != nil {
-			return outputError(err)
+		if _, err := stdout.Write(f.output.Snapshot(nil, &snap, n)); err != nil {
+			return output.Error(err)
 		}
 		if n == f.limit {
 			break
 		}
 	}
 	return nil
-}
-
-// appendSnapshot appends a snapshot as text: a line that says what it is, and its
-// events, of which the one that fulfils the condition is marked.
-func appendSnapshot(dst []byte, snap *attach.Snapshot, n uint64) []byte {
-	dst = fmt.Appendf(dst, "snapshot %d: %d events before, %d after", n, snap.On, len(snap.Events)-snap.On-1)
-	if snap.Skipped > 0 {
-		dst = fmt.Appendf(dst, "; %d more events since the last one fulfil the condition", snap.Skipped)
-	}
-	dst = append(dst, '\n')
-	for i := range snap.Events {
-		mark := "  "
-		if i == snap.On {
-			mark = "> "
-		}
-		dst = append(appendText(append(dst, mark...), &snap.Events[i]), '\n')
-	}
-	return dst
-}
-
-// appendSnapshotJSON appends a snapshot as an object: the events, the index of the one
-// that fulfils the condition, and how many others have since the last snapshot.
-func appendSnapshotJSON(dst []byte, snap *attach.Snapshot, n uint64) []byte {
-	dst = strconv.AppendUint(append(dst, `{"snapshot":`...), n, 10)
-	dst = strconv.AppendInt(append(dst, `,"on":`...), int64(snap.On), 10)
-	dst = strconv.AppendUint(append(dst, `,"skipped":`...), snap.Skipped, 10)
-	dst = append(dst, `,"events":[`...)
-	for i := range snap.Events {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = snap.Events[i].AppendJSON(dst)
-	}
-	return append(dst, "]}\n"...)
 }

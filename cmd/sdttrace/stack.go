@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/event"
-	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // stackValue is the flag for the stacks of events.
@@ -57,19 +55,3 @@ func (v *stackValue) String() string {
 }
 
 func (v *stackValue) Type() string { return "N" }
-
-// appendStack appends a stack as text: a line for each function, below that of the
-// event.
-func appendStack(dst []byte, s *event.Stack) []byte {
-	for _, f := range s.Frames() {
-		dst = printable.Append(append(dst, "\n\t"...), f.String())
-	}
-	switch {
-	case s.Err == nil:
-	case len(s.PCs) > 0:
-		dst = append(printable.Append(append(dst, "\n\t[truncated: "...), s.Err.Error()), ']')
-	default:
-		dst = append(printable.Append(append(dst, "\n\t?("...), s.Err.Error()), ')')
-	}
-	return dst
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/total"
 )
 
@@ -20,7 +21,7 @@ type sums struct {
 	by        []string
 	interval  time.Duration
 	maxGroups int
-	order     orderFlags
+	order     format.Order
 	show      showFlags
 
 	value string // the argument that is added up; "latency" of pairs; empty to count
@@ -33,7 +34,9 @@ type sums struct {
 func (d *sums) grouping(set wordSet) {
 	set.add("by", &d.by)
 	set.add("interval", &d.interval)
-	d.order.register(set)
+	d.order.Sort = orders[0]
+	set.add("sort", &d.order.Sort)
+	set.add("top", &d.order.Top)
 	set.add("max-groups", &d.maxGroups)
 	set.add("stack", &d.stack)
 }
@@ -41,7 +44,7 @@ func (d *sums) grouping(set wordSet) {
 // rest registers what all verbs that add up share.
 func (d *sums) rest(set wordSet) {
 	d.addedUp(set)
-	d.said(set, lineFormats())
+	d.said(set, format.Names())
 	d.arguments(set)
 }
 
@@ -87,7 +90,7 @@ func (d *sums) compute() error {
 	case d.replayed != nil && d.shown.rate && d.interval == 0:
 		return errors.New("--show rate of recordings needs --interval, which says of how long")
 	}
-	return d.order.check(d.shown.names, len(d.by) > 0)
+	return d.order.Check(d.shown.names, len(d.by) > 0)
 }
 
 // byStack reports whether groups are by stack.

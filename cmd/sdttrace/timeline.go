@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/perfetto"
 )
 
@@ -48,7 +49,7 @@ func (d *timelining) open(ctx context.Context, probes []string, opts *attach.Opt
 
 // write writes events and slices until there are enough or no more.
 func (f *timelining) write(t *timeline, to *showing) (err error) {
-	out, err := f.outputs.create(f.out, to.stdout)
+	out, err := f.outputs.Create(f.out, to.stdout)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (f *timelining) write(t *timeline, to *showing) (err error) {
 			fmt.Fprintf(to.stderr, "sdttrace: --counter %s drew nothing: no event had this argument, as a number\n", path)
 		}
 	}
-	return errors.Join(w.failed, outputError(w.w.Flush()))
+	return errors.Join(w.failed, output.Error(w.w.Flush()))
 }
 
 // timelineWriter writes what a session delivers.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/top"
 )
@@ -67,7 +68,7 @@ func (d *topping) words(set wordSet) {
 	set.add("link", &d.link)
 	set.add("where", &d.where)
 	set.add("duration", &d.duration)
-	d.said(set, lineFormats())
+	d.said(set, format.Names())
 	set.add("providers", &d.providers)
 }
 
@@ -83,7 +84,7 @@ func (d *topping) check([]string) (err error) {
 		return err
 	}
 	d.by, d.maxGroups = []string{"probe"}, topGroups
-	d.order.sort, d.shown.rate = "count", true
+	d.order.Sort, d.shown.rate = "count", true
 	d.wait = d.rescan > 0 && len(d.command) == 0
 	d.title = d.what()
 	return nil

@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"sync"
+
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 )
 
 // maxHeld is how much output is kept while the screen is in use.
@@ -35,6 +37,6 @@ func (h *heldOutput) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.released = true
-	writeLines(h.w, h.held)
+	screen.WriteLines(h.w, h.held)
 	h.held = nil
 }

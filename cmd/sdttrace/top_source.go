@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/top"
 	"github.com/go-usdt/usdt/notes"
@@ -84,7 +85,7 @@ func (s *topSource) Read() (r top.Reading, err error) {
 }
 
 // nameOf returns the name of a probe in groups.
-func nameOf(p *reader.Probe) string { return kindPrefix(p) + p.Provider + ":" + p.Name }
+func nameOf(p *reader.Probe) string { return format.KindPrefix(p) + p.Provider + ":" + p.Name }
 
 // comm returns the name of a process, which it may have changed since the interval
 // before: only that of one that has ended is remembered.
@@ -132,7 +133,7 @@ func (s *topSource) Arguments(probe string) (names []string) {
 	case p.Kind == reader.Uprobe:
 		return functionArguments
 	}
-	known := s.f.meanings.table.Lookup(p.Provider, p.Name, p.Arguments(), notes.Class(p.Class))
+	known := s.f.meanings.Table.Lookup(p.Provider, p.Name, p.Arguments(), notes.Class(p.Class))
 	for i := range p.Arguments() {
 		name := fmt.Sprintf("arg%d", i)
 		if known != nil && i < len(known.Params) {

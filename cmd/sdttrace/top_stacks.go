@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/top"
 	"github.com/go-usdt/usdt/reader"
@@ -65,7 +66,7 @@ func stackText(s *event.Stack) string {
 	if len(s.PCs) == 0 && s.Err == nil {
 		return "\n\t(no calls)"
 	}
-	return string(appendStack(nil, s))
+	return string(format.AppendStack(nil, s))
 }
 
 // add counts a stack.

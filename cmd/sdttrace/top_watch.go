@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/top"
 	"github.com/go-usdt/usdt/total"
@@ -37,7 +38,7 @@ func (s *topSource) Events(ctx context.Context, probe string, pid, sample int) (
 		return nil, err
 	}
 	opts.Sample, opts.MaxString, opts.RingSize = sample, 256, 1<<20
-	t, m := &topEvents{}, &meanings{table: s.f.meanings.table}
+	t, m := &topEvents{}, &format.Meanings{Table: s.f.meanings.Table}
 	if err := s.follow(ctx, &t.topSession, probe, opts, func(ev *event.Event) { t.add(m, ev) }); err != nil {
 		return nil, err
 	}
@@ -54,9 +55,9 @@ type topEvents struct {
 // maxTopEvents is how many events are kept: more than a screen has lines.
 const maxTopEvents = 512
 
-func (t *topEvents) add(m *meanings, ev *event.Event) {
-	m.event(ev)
-	line := string(appendText(nil, ev))
+func (t *topEvents) add(m *format.Meanings, ev *event.Event) {
+	m.Event(ev)
+	line := string(format.AppendText(nil, ev))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lines = append(t.lines, line); len(t.lines) > 2*maxTopEvents {
@@ -89,10 +90,8 @@ func (s *topSource) Histogram(ctx context.Context, probe, argument string, pid i
 		return nil, err
 	}
 	h := &topHistogram{from: a}
-	if m := (&meanings{table: s.f.meanings.table}); m.table != nil {
-		if param := m.param(argument, a.Plan()); param != nil {
-			h.unit = unit(param.Unit)
-		}
+	if param := (&format.Meanings{Table: s.f.meanings.Table}).Param(argument, a.Plan()); param != nil {
+		h.unit = format.Unit(param.Unit)
 	}
 	if s.group != nil {
 		h.from = &inCgroup{a, s.group.again()}
@@ -103,7 +102,7 @@ func (s *topSource) Histogram(ctx context.Context, probe, argument string, pid i
 // topHistogram is a histogram of what has fired since it was opened.
 type topHistogram struct {
 	from aggregate
-	unit unit
+	unit format.Unit
 
 	mu    sync.Mutex // of what follows
 	total total.Group
@@ -125,7 +124,7 @@ func (h *topHistogram) Lines(n int) []string {
 	if h.total.Count == 0 {
 		return []string{"no event yet"}
 	}
-	text := string(appendGroup(nil, &groupLine{Group: &h.total, at: time.Now(), unit: h.unit}))
+	text := string(format.AppendGroup(nil, &format.Group{Group: &h.total, At: time.Now(), Unit: h.unit}))
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) > n {
 		lines = append(lines[:n-1], fmt.Sprintf("  … and %d buckets more", len(lines)-n+1))

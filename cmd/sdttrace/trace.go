@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -44,7 +45,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	if d.writes() && f.out == "" && f.format != profileFormats[1] && terminal(stdout) != nil {
 		return usageError{errors.New("what this verb writes is not for a terminal: name a file by -o FILE")}
 	}
-	if err := f.checkOutput(ctx, stderr); err != nil {
+	if err := f.outputs.Check(ctx, f.out, stderr); err != nil {
 		return err
 	}
 	if f.verbose && f.replayed == nil {
@@ -57,7 +58,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	if d.every() > 0 {
 		to.screen = f.screen(stdout, stderr)
 	}
-	stderr = &serialWriter{w: printable.Writer(to.screen.above(printable.Behind(stderr)))}
+	stderr = &serialWriter{w: printable.Writer(to.screen.Above(printable.Behind(stderr)))}
 	to.stderr = stderr
 	if len(f.command) > 0 {
 		c, err := command.Start(f.command, f.user, f.inBackground, commandOutput)
@@ -94,7 +95,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	}
 	return f.follow(cancel, d, s, stderr, func() (err error) {
 		if f.out != "" && !d.writes() {
-			file, err := f.outputs.create(f.out, stdout)
+			file, err := f.outputs.Create(f.out, stdout)
 			if err != nil {
 				return err
 			}
@@ -103,6 +104,15 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 		}
 		return run(s, show)
 	})
+}
+
+// screen returns where groups are drawn in place: on a terminal, at intervals of what is
+// live. What a command writes to the same terminal would come in between.
+func (f *traceFlags) screen(stdout, stderr io.Writer) *screen.Screen {
+	if !f.output.Readable || f.out != "" || f.replayed != nil || len(f.command) > 0 && screen.New(stderr) != nil {
+		return nil
+	}
+	return screen.New(stdout)
 }
 
 // commandRescan is how often a command is searched for new probes: it is one
@@ -137,7 +147,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s tracer, stderr 
 		f.replayed.announce(stderr)
 	case len(first) > 0:
 		printPlan(stderr, first)
-		f.meanings.announce(stderr, first)
+		f.meanings.Announce(stderr, first)
 		printChildren(stderr, f.pids)
 	case f.wait:
 		fmt.Fprintln(stderr, "sdttrace: no probe matches yet; waiting, Ctrl-C ends")

@@ -147,3 +147,12 @@ func (v *values) hide(g *total.Group) {
 		g.Hist = nil
 	}
 }
+
+// orders are the values of --sort, beside the names of quantiles.
+var orders = func() []string {
+	names := []string{"count", "key"}
+	for _, c := range computed {
+		names = append(names, c.name)
+	}
+	return names
+}()

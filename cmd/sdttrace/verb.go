@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 )
 
 // verb is a question that sdttrace answers.
@@ -60,7 +61,7 @@ type showing struct {
 	cancel context.CancelFunc // ends tracing
 	stdout io.Writer          // or the file that --output names
 	stderr io.Writer
-	screen *screen // nil unless groups are drawn in place
+	screen *screen.Screen // nil unless groups are drawn in place
 }
 
 // name returns the word that selects the verb.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/watch"
 	"github.com/go-usdt/usdt/reader"
@@ -80,7 +81,7 @@ func (l *lister) readWatched(ctx context.Context, pids []int, stderr io.Writer) 
 			continue
 		}
 		*l = now
-		writeLines(stderr, said.Bytes())
+		screen.WriteLines(stderr, said.Bytes())
 		if unknown > 0 {
 			why := "no BPF link, perf event or line of uprobe_events has them"
 			if len(unseen) > 0 {

@@ -95,7 +95,10 @@ cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
 cmd/sdttrace/internal/interrupt:
 cmd/sdttrace/internal/program: attach reader
 cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/program internal/gate internal/procfs notes reader
-cmd/sdttrace: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/program cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version internal/watch notes prototype reader total
+cmd/sdttrace/internal/output:
+cmd/sdttrace/internal/screen: internal/printable
+cmd/sdttrace/internal/format: attach event internal/printable notes prototype reader total
+cmd/sdttrace: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/format cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/program cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version internal/watch notes prototype reader total
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a

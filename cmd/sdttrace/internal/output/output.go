@@ -1,4 +1,5 @@
-package main
+// Package output creates the files that sdttrace writes.
+package output
 
 import (
 	"context"
@@ -7,37 +8,38 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// outputs creates files.
-type outputs struct {
-	pipes map[string]*os.File // opened before attaching, by their paths
+// Files creates files.
+type Files struct {
+	Pipes map[string]*os.File // opened before attaching, by their paths
 }
 
-// create creates a file; "-" and none is stdout, which stays open.
-func (o *outputs) create(path string, stdout io.Writer) (io.WriteCloser, error) {
+// Create creates a file; "-" and none is stdout, which stays open.
+func (o *Files) Create(path string, stdout io.Writer) (io.WriteCloser, error) {
 	if path == "-" || path == "" {
 		return unclosed{stdout}, nil
 	}
-	if pipe := o.pipes[path]; pipe != nil {
-		delete(o.pipes, path)
+	if pipe := o.Pipes[path]; pipe != nil {
+		delete(o.Pipes, path)
 		return pipe, nil
 	}
 	return os.Create(path)
 }
 
 // openPipe opens a FIFO, which takes until somebody reads it, and says so.
-func (o *outputs) openPipe(ctx context.Context, path string, stderr io.Writer) error {
-	if o.pipes == nil {
-		o.pipes = map[string]*os.File{}
+func (o *Files) openPipe(ctx context.Context, path string, stderr io.Writer) error {
+	if o.Pipes == nil {
+		o.Pipes = map[string]*os.File{}
 	}
 	for said := false; ; said = true {
 		file, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0)
 		if err == nil {
-			o.pipes[path] = file
+			o.Pipes[path] = file
 			return nil
 		}
 		if !errors.Is(err, unix.ENXIO) {
@@ -59,17 +61,17 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// checkOutput returns an error if the file could not be created at the end, or after attaching.
+// Check returns an error if a file could not be created at the end, or after attaching.
 // It waits for the reader of a pipe.
-func (f *traceFlags) checkOutput(ctx context.Context, stderr io.Writer) error {
-	if f.out == "" || f.out == "-" {
+func (o *Files) Check(ctx context.Context, path string, stderr io.Writer) error {
+	if path == "" || path == "-" {
 		return nil
 	}
 	var err error
-	if info, missing := os.Stat(f.out); missing == nil && info.Mode().Type() == os.ModeNamedPipe {
-		err = f.outputs.openPipe(ctx, f.out, stderr)
+	if info, missing := os.Stat(path); missing == nil && info.Mode().Type() == os.ModeNamedPipe {
+		err = o.openPipe(ctx, path, stderr)
 	} else {
-		err = checkOutput(f.out)
+		err = checkOutput(path)
 	}
 	if err != nil {
 		return fmt.Errorf("-o: %w", err)
@@ -105,4 +107,13 @@ func checkOutput(path string) error {
 		return err
 	}
 	return errors.Join(file.Close(), os.Remove(path))
+}
+
+// Error returns err as the error of the output, nil if its reader has closed it.
+// An error of [os] has the path.
+func Error(err error) error {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return fmt.Errorf("write output: %w", err)
 }

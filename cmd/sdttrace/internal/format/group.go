@@ -1,4 +1,4 @@
-package main
+package format
 
 import (
 	"fmt"
@@ -12,18 +12,18 @@ import (
 	"github.com/go-usdt/usdt/total"
 )
 
-// groupLine is a group as it is printed.
-type groupLine struct {
+// Group is a group as it is printed.
+type Group struct {
 	*total.Group
-	at      time.Time // zero for none
-	unit    unit      // of the value
-	seconds float64   // in which the events fired, for rates; 0 for no rates
+	At      time.Time // zero for none
+	Unit    Unit      // of the value
+	Seconds float64   // in which the events fired, for rates; 0 for no rates
 }
 
-// appendGroup appends a group as a line of text, and its histogram below.
-func appendGroup(dst []byte, g *groupLine) []byte {
-	if !g.at.IsZero() {
-		dst = append(g.at.AppendFormat(dst, "15:04:05.000000"), ' ')
+// AppendGroup appends a group as a line of text, and its histogram below.
+func AppendGroup(dst []byte, g *Group) []byte {
+	if !g.At.IsZero() {
+		dst = append(g.At.AppendFormat(dst, "15:04:05.000000"), ' ')
 	}
 	for i := range g.By {
 		if _, ok := g.By[i].Value.(*event.Stack); ok {
@@ -34,13 +34,13 @@ func appendGroup(dst []byte, g *groupLine) []byte {
 			dst = append(dst, "(other) "...)
 			continue
 		}
-		dst = append(appendValue(dst, &g.By[i]), ' ')
+		dst = append(AppendValue(dst, &g.By[i]), ' ')
 	}
-	dst = appendCount(append(dst, "count="...), g.Count)
-	if g.seconds > 0 {
-		dst = append(appendShort(append(dst, " rate="...), g.rate(), 4), "/s"...)
+	dst = AppendCount(append(dst, "count="...), g.Count)
+	if g.Seconds > 0 {
+		dst = append(AppendShort(append(dst, " rate="...), g.rate(), 4), "/s"...)
 	}
-	u := g.unit
+	u := g.Unit
 	if g.Meaning == reader.Duration {
 		u = "ns"
 	}
@@ -63,34 +63,34 @@ func appendGroup(dst []byte, g *groupLine) []byte {
 	}
 	for i := range g.By {
 		if s, ok := g.By[i].Value.(*event.Stack); ok {
-			dst = appendStack(dst, s)
+			dst = AppendStack(dst, s)
 		}
 	}
 	return appendHist(append(dst, '\n'), u, g.Hist)
 }
 
 // appendHist appends a histogram, a line for each bucket.
-func appendHist(dst []byte, u unit, hist []total.Bucket) []byte {
+func appendHist(dst []byte, u Unit, hist []total.Bucket) []byte {
 	most := uint64(1)
 	for _, b := range hist {
 		most = max(most, b.N)
 	}
 	for _, b := range hist {
 		bar := strings.Repeat("#", int(float64(b.N)/float64(most)*40))
-		dst = fmt.Appendf(dst, "  %12s - %-12s %10s |%s\n", u.bound(b.Lo), u.bound(b.Hi), appendCount(nil, b.N), bar)
+		dst = fmt.Appendf(dst, "  %12s - %-12s %10s |%s\n", u.bound(b.Lo), u.bound(b.Hi), AppendCount(nil, b.N), bar)
 	}
 	return dst
 }
 
 // rate returns the events of a second.
-func (g *groupLine) rate() float64 { return float64(g.Count) / g.seconds }
+func (g *Group) rate() float64 { return float64(g.Count) / g.Seconds }
 
 // sumRate returns the sum of a second.
-func (g *groupLine) sumRate() (float64, bool) {
-	if g.seconds == 0 || g.Sum == nil {
+func (g *Group) sumRate() (float64, bool) {
+	if g.Seconds == 0 || g.Sum == nil {
 		return 0, false
 	}
-	return numberOf(g.Sum) / g.seconds, true
+	return numberOf(g.Sum) / g.Seconds, true
 }
 
 // numberOf returns a value of a group as a number; -Inf of none.
@@ -111,9 +111,9 @@ func numberOf(value any) float64 {
 }
 
 // appendGroupJSON appends a group as a JSON object, with rates as plain numbers.
-func appendGroupJSON(dst []byte, g *groupLine) []byte {
-	dst = g.AppendJSON(dst, g.at)
-	if g.seconds > 0 {
+func appendGroupJSON(dst []byte, g *Group) []byte {
+	dst = g.AppendJSON(dst, g.At)
+	if g.Seconds > 0 {
 		dst = (&event.Arg{Value: g.rate()}).AppendJSON(append(dst[:len(dst)-1], `,"rate":`...))
 		if rate, ok := g.sumRate(); ok {
 			dst = (&event.Arg{Value: rate}).AppendJSON(append(dst, `,"sum_rate":`...))

@@ -1,12 +1,12 @@
-package main
+package format
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/profile"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
@@ -14,11 +14,11 @@ import (
 	"github.com/go-usdt/usdt/total"
 )
 
-// meanings write the numbers of known probes for people to read: names of enumerations,
+// Meanings write the numbers of known probes for people to read: names of enumerations,
 // addresses, units. JSON has the numbers.
-type meanings struct {
-	table *prototype.Table
-	given *prototype.Table // of --providers
+type Meanings struct {
+	Table *prototype.Table
+	Given *prototype.Table // of --providers
 	of    map[*reader.Probe]*prototype.Prototype
 }
 
@@ -27,11 +27,11 @@ const maxMeanings = 1 << 14
 
 // prototype returns what is known of a probe's arguments beside what its object says, nil
 // if nothing is.
-func (m *meanings) prototype(p *reader.Probe) *prototype.Prototype {
-	if p == nil || p.Type != nil || p.Kind != reader.USDT || len(m.table.Of(p.Provider, p.Name)) == 0 {
+func (m *Meanings) prototype(p *reader.Probe) *prototype.Prototype {
+	if p == nil || p.Type != nil || p.Kind != reader.USDT || len(m.Table.Of(p.Provider, p.Name)) == 0 {
 		return nil
 	}
-	return m.table.Lookup(p.Provider, p.Name, p.Arguments(), notes.Class(p.Class))
+	return m.Table.Lookup(p.Provider, p.Name, p.Arguments(), notes.Class(p.Class))
 }
 
 // shown is a number as text.
@@ -39,9 +39,12 @@ type shown string
 
 func (s shown) String() string { return string(s) }
 
-// event replaces the numbers of an event.
-func (m *meanings) event(ev *event.Event) {
-	if m.table == nil || ev.Probe == nil {
+// Forget makes it find out anew what is known of each probe.
+func (m *Meanings) Forget() { m.of = nil }
+
+// Event replaces the numbers of an event.
+func (m *Meanings) Event(ev *event.Event) {
+	if m.Table == nil || ev.Probe == nil {
 		return
 	}
 	known, ok := m.of[ev.Probe]
@@ -62,13 +65,13 @@ func (m *meanings) event(ev *event.Event) {
 	}
 }
 
-// groups replaces the numbers in groups' keys by what they mean at the probes of a plan.
-func (m *meanings) groups(groups []total.Group, plan attach.Plan) {
-	if m.table == nil || len(groups) == 0 {
+// Groups replaces the numbers in groups' keys by what they mean at the probes of a plan.
+func (m *Meanings) Groups(groups []total.Group, plan attach.Plan) {
+	if m.Table == nil || len(groups) == 0 {
 		return
 	}
 	for i := range groups[0].By {
-		param := m.param(groups[0].By[i].Name, plan)
+		param := m.Param(groups[0].By[i].Name, plan)
 		for j := range groups {
 			if a := &groups[j].By[i]; a.Err == nil {
 				a.Value = meaningOf(param, a.Value)
@@ -77,9 +80,12 @@ func (m *meanings) groups(groups []total.Group, plan attach.Plan) {
 	}
 }
 
-// param returns the argument of a name at the first probe of a plan that has it, nil if
+// Param returns the argument of a name at the first probe of a plan that has it, nil if
 // none has.
-func (m *meanings) param(name string, plan attach.Plan) *prototype.Param {
+func (m *Meanings) Param(name string, plan attach.Plan) *prototype.Param {
+	if m.Table == nil {
+		return nil
+	}
 	for i := range plan {
 		if known := m.prototype(&plan[i].Probe); known != nil {
 			if param := paramOf(known, name); param != nil {
@@ -99,16 +105,23 @@ func paramOf(p *prototype.Prototype, name string) *prototype.Param {
 	return &p.Params[i]
 }
 
-// profileUnits are the units of pprof for those of arguments.
-var profileUnits = map[string]string{"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds", "bytes": "bytes", "kB": "kilobytes"}
-
-// setUnit says what a profile counts if the argument that it adds up is known.
-func (m *meanings) setUnit(p *profile.Profile, arg string, plan attach.Plan) {
-	if m.table == nil {
-		return
+// Announce says on stderr which probes have lines in files of --providers that do not fit
+// their arguments.
+func (m *Meanings) Announce(stderr io.Writer, plan attach.Plan) {
+	told, named := map[string]bool{}, len(m.Given.Prototypes()) == 0
+	for i := range plan {
+		p := &plan[i].Probe
+		form := p.Provider + ":" + p.Name + " " + p.Args
+		lines := m.Given.Of(p.Provider, p.Name)
+		named = named || len(lines) > 0
+		if len(lines) == 0 || told[form] || p.Type != nil || m.Given.Lookup(p.Provider, p.Name, p.Arguments(), notes.Class(p.Class)) != nil {
+			continue
+		}
+		told[form] = true
+		fmt.Fprintf(stderr, "sdttrace: %s:%d: %v does not fit the arguments of the probe in %s, %s: %s\n", lines[0].File, lines[0].Line, &lines[0], p.Path, p.Args, lines[0].Misfit(p.Arguments(), notes.Class(p.Class)))
 	}
-	if param := m.param(arg, plan); param != nil && profileUnits[param.Unit] != "" {
-		p.SetUnit(profileUnits[param.Unit])
+	if !named {
+		fmt.Fprintln(stderr, "sdttrace: --providers: none of the probes that are traced until now has a line there")
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package format
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 func TestUnits(t *testing.T) {
 	for _, test := range []struct {
-		unit  unit
+		unit  Unit
 		value any
 		want  string
 	}{
@@ -37,16 +37,16 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	for v, want := range map[float64]string{1.0 / 3: "0.333333", 1e5 / 3: "33333.3", 1e7 / 3: "3,333,333", 1e300: "1e+300", -2.5: "-2.5"} {
-		if got := string(unit("").appendMean(nil, v)); got != want {
+		if got := string(Unit("").appendMean(nil, v)); got != want {
 			t.Errorf("mean %v: got %s, want %s", v, got, want)
 		}
 	}
 	for b, want := range map[float64]string{1 << 20: "1.048576ms", math.Inf(1): "+Inf"} {
-		if got := unit("ns").bound(b); got != want {
+		if got := Unit("ns").bound(b); got != want {
 			t.Errorf("bound %v: got %s, want %s", b, got, want)
 		}
 	}
-	if got := unit("bytes").bound(4096); got != "4KiB" {
+	if got := Unit("bytes").bound(4096); got != "4KiB" {
 		t.Errorf("bound of bytes: got %s, want 4KiB", got)
 	}
 }

@@ -1,4 +1,5 @@
-package main
+// Package screen draws text in place on a terminal, frame after frame.
+package screen
 
 import (
 	"bytes"
@@ -14,9 +15,9 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
-// screen is a part of a terminal, at its cursor, in which each frame takes the place of
+// Screen is a part of a terminal, at its cursor, in which each frame takes the place of
 // the last one. Methods of nil do nothing.
-type screen struct {
+type Screen struct {
 	mu    sync.Mutex // of what follows
 	out   *os.File
 	title string
@@ -33,31 +34,22 @@ const (
 	wrapLines          = "\x1b[?7h"
 )
 
-// newScreen returns the screen of a writer, nil if that is no terminal on which text can
+// New returns the screen of a writer, nil if that is no terminal on which text can
 // be drawn.
-func newScreen(w io.Writer) *screen {
+func New(w io.Writer) *Screen {
 	f, ok := printable.Behind(w).(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	s := &screen{out: f}
+	s := &Screen{out: f}
 	if width, height := s.size(); width == 0 || height < 3 {
 		return nil
 	}
 	return s
 }
 
-// screen returns where groups are drawn in place: on a terminal, at intervals of what is
-// live. What a command writes to the same terminal would come in between.
-func (f *traceFlags) screen(stdout, stderr io.Writer) *screen {
-	if !f.output.readable || f.out != "" || f.replayed != nil || len(f.command) > 0 && newScreen(stderr) != nil {
-		return nil
-	}
-	return newScreen(stdout)
-}
-
 // size returns the terminal's columns and lines; zeros of what is no terminal.
-func (s *screen) size() (width, height int) {
+func (s *Screen) size() (width, height int) {
 	size, err := unix.IoctlGetWinsize(int(s.out.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return 0, 0
@@ -65,8 +57,8 @@ func (s *screen) size() (width, height int) {
 	return int(size.Col), int(size.Row)
 }
 
-// draw replaces the frame by a title and lines of text.
-func (s *screen) draw(title string, text []byte) error {
+// Draw replaces the frame by a title and lines of text.
+func (s *Screen) Draw(title string, text []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.title, s.lines = title, s.lines[:0]
@@ -77,7 +69,7 @@ func (s *screen) draw(title string, text []byte) error {
 }
 
 // paint writes the frame in one piece, so that it does not flicker.
-func (s *screen) paint() error {
+func (s *Screen) paint() error {
 	var b bytes.Buffer
 	width, height := s.size()
 	b.WriteString(cutLines) // also those with characters that take two columns
@@ -120,9 +112,9 @@ func cut(line []byte, width int) []byte {
 	return line
 }
 
-// changes returns the signals that say that the terminal is not what it was, until stop is
+// Changes returns the signals that say that the terminal is not what it was, until stop is
 // called.
-func (s *screen) changes() (signals <-chan os.Signal, stop func()) {
+func (s *Screen) Changes() (signals <-chan os.Signal, stop func()) {
 	if s == nil {
 		return nil, func() {}
 	}
@@ -131,11 +123,11 @@ func (s *screen) changes() (signals <-chan os.Signal, stop func()) {
 	return c, func() { signal.Stop(c) }
 }
 
-// change takes such a signal. While a shell had stopped sdttrace, by Ctrl-Z, other programs
+// Change takes such a signal. While a shell had stopped sdttrace, by Ctrl-Z, other programs
 // wrote below the frame.
-func (s *screen) change(by os.Signal) {
+func (s *Screen) Change(by os.Signal) {
 	if by == unix.SIGCONT {
-		s.keep()
+		s.Keep()
 	} else {
 		s.resize()
 	}
@@ -143,7 +135,7 @@ func (s *screen) change(by os.Signal) {
 
 // resize draws the frame anew. The terminal may have moved its lines, so that nothing
 // but an empty screen is certain.
-func (s *screen) resize() {
+func (s *Screen) resize() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.title != "" {
@@ -153,8 +145,8 @@ func (s *screen) resize() {
 	}
 }
 
-// keep leaves the frame where it is: the next one stands below.
-func (s *screen) keep() {
+// Keep leaves the frame where it is: the next one stands below.
+func (s *Screen) Keep() {
 	if s == nil {
 		return
 	}
@@ -163,10 +155,10 @@ func (s *screen) keep() {
 	s.drawn, s.title, s.lines = 0, "", nil
 }
 
-// above returns a writer for what is written to w meanwhile, by the same terminal: it
+// Above returns a writer for what is written to w meanwhile, by the same terminal: it
 // stands above the frame.
-func (s *screen) above(w io.Writer) io.Writer {
-	if s == nil || newScreen(w) == nil {
+func (s *Screen) Above(w io.Writer) io.Writer {
+	if s == nil || New(w) == nil {
 		return w
 	}
 	return writerFunc(func(p []byte) (int, error) {
@@ -183,6 +175,16 @@ func (s *screen) above(w io.Writer) io.Writer {
 		}
 		return n, err
 	})
+}
+
+// WriteLines writes messages, each by itself.
+func WriteLines(w io.Writer, messages []byte) error {
+	for line := range bytes.Lines(messages) {
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writerFunc is a function as a writer.

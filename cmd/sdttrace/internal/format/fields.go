@@ -1,4 +1,4 @@
-package main
+package format
 
 import (
 	"errors"
@@ -22,15 +22,15 @@ const (
 	fieldArgs  = "args"
 )
 
-var eventFields = []string{fieldTime, fieldComm, fieldPID, fieldTID, fieldProbe, fieldArgs}
+var FieldNames = []string{fieldTime, fieldComm, fieldPID, fieldTID, fieldProbe, fieldArgs}
 
-// fields are the parts of events that --fields names, in its order: those above, and paths of
+// Fields are the parts of events that --fields names, in its order: those above, and paths of
 // arguments, as conditions have them. There are none without the flag.
-type fields []string
+type Fields []string
 
-// checkNames returns an error for names that are empty or given twice. It removes blanks around
+// CheckNames returns an error for names that are empty or given twice. It removes blanks around
 // them.
-func (f fields) checkNames() error {
+func (f Fields) CheckNames() error {
 	for i, name := range f {
 		f[i] = strings.TrimSpace(name)
 		switch {
@@ -43,8 +43,8 @@ func (f fields) checkNames() error {
 	return nil
 }
 
-// omit returns what events need not have.
-func (f fields) omit(stack bool) (o attach.Omit) {
+// Omit returns what events need not have.
+func (f Fields) Omit(stack bool) (o attach.Omit) {
 	if len(f) == 0 {
 		return 0
 	}
@@ -61,34 +61,34 @@ func (f fields) omit(stack bool) (o attach.Omit) {
 }
 
 // arguments returns the arguments that are named.
-func (f fields) arguments() (names []string) {
+func (f Fields) arguments() (names []string) {
 	for _, name := range f {
-		if !slices.Contains(eventFields, name) {
+		if !slices.Contains(FieldNames, name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// check returns an error for an argument that none of the probes has which are known so far.
-func (f fields) check(s *attach.Session) error {
+// Check returns an error for an argument that none of the probes has which are known so far.
+func (f Fields) Check(s *attach.Session) error {
 	for _, path := range f.arguments() {
 		if err := s.CheckArgument(path); err != nil {
-			return usageError{fmt.Errorf("--fields: %w", err)}
+			return fmt.Errorf("--fields: %w", err)
 		}
 	}
 	return nil
 }
 
-// picked is what an event has of the fields.
-type picked struct {
+// Picked is what an event has of the fields.
+type Picked struct {
 	event.Event             // Args has all, if they are wanted
 	named       []event.Arg // those of the arguments that are named which the event has
 	has         []bool      // which, in the order of the fields
 }
 
-// pick reads the fields of an event. It reuses the memory of p.
-func (f fields) pick(v *event.View, p *picked) (err error) {
+// Pick reads the fields of an event. It reuses the memory of p.
+func (f Fields) Pick(v *event.View, p *Picked) (err error) {
 	probe := v.Probe()
 	p.Event = event.Event{
 		Time: v.Time(), PID: v.PID(), TID: v.TID(), Comm: v.Comm(), Provider: probe.Provider, Name: probe.Name, Probe: probe, Stack: v.Stack(),
@@ -101,7 +101,7 @@ func (f fields) pick(v *event.View, p *picked) (err error) {
 			var all event.Event
 			all, err = v.Event()
 			p.Args = all.Args
-		case !slices.Contains(eventFields, name):
+		case !slices.Contains(FieldNames, name):
 			var a event.Arg
 			if a, has = v.Argument(name); has {
 				p.named = append(p.named, a)
@@ -112,18 +112,18 @@ func (f fields) pick(v *event.View, p *picked) (err error) {
 	return err
 }
 
-// explain replaces numbers by what they mean.
-func (p *picked) explain(m *meanings) {
-	m.event(&p.Event)
-	m.event(&event.Event{Probe: p.Probe, Args: p.named})
+// Explain replaces numbers by what they mean.
+func (p *Picked) Explain(m *Meanings) {
+	m.Event(&p.Event)
+	m.Event(&event.Event{Probe: p.Probe, Args: p.named})
 }
 
 // appendText appends the line of an event, or nothing if the event has none of the fields. The
 // numbers and the name of a thread stand together.
-func (f fields) appendText(dst []byte, p *picked) []byte {
+func (f Fields) appendText(dst []byte, p *Picked) []byte {
 	named, begun, thread := p.named, false, false
 	for i, name := range f {
-		argument := !slices.Contains(eventFields, name)
+		argument := !slices.Contains(FieldNames, name)
 		if argument && !p.has[i] || name == fieldArgs && len(p.Args) == 0 {
 			continue
 		}
@@ -167,7 +167,7 @@ func appendField(dst []byte, ev *event.Event, name string) []byte {
 
 // appendJSON appends an object with the keys that were asked for, or nothing if the event has
 // none of them.
-func (f fields) appendJSON(dst []byte, p *picked) []byte {
+func (f Fields) appendJSON(dst []byte, p *Picked) []byte {
 	var keys event.Struct
 	add := func(name string, value any) { keys = append(keys, event.Arg{Name: name, Value: value}) }
 	args := event.Struct(p.named)

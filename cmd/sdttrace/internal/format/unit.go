@@ -1,4 +1,4 @@
-package main
+package format
 
 import (
 	"math"
@@ -8,36 +8,36 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
-// unit is what the numbers of a group count: a unit of package prototype, or "" of plain
+// Unit is what the numbers of a group count: a unit of package prototype, or "" of plain
 // numbers. Numbers are written so that people read them; JSON has them as they are.
-type unit string
+type Unit string
 
 // durations are the units of times.
-var durations = map[unit]time.Duration{
+var durations = map[Unit]time.Duration{
 	"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,
 }
 
 // multiples are the units of memory, in bytes.
-var multiples = map[unit]float64{"bytes": 1, "kB": 1 << 10}
+var multiples = map[Unit]float64{"bytes": 1, "kB": 1 << 10}
 
 // append appends a value of a group.
-func (u unit) append(dst []byte, value any) []byte {
+func (u Unit) append(dst []byte, value any) []byte {
 	switch v := value.(type) {
 	case time.Duration:
-		return appendDuration(dst, v)
+		return AppendDuration(dst, v)
 	case uint64:
 		if u.hasName() {
 			return u.appendFloat(dst, float64(v))
 		}
-		return appendCount(dst, v)
+		return AppendCount(dst, v)
 	case int64:
 		if u.hasName() {
 			return u.appendFloat(dst, float64(v))
 		}
 		if v < 0 {
-			return appendCount(append(dst, '-'), -uint64(v))
+			return AppendCount(append(dst, '-'), -uint64(v))
 		}
-		return appendCount(dst, uint64(v))
+		return AppendCount(dst, uint64(v))
 	case float64:
 		return u.appendFloat(dst, v)
 	case time.Time:
@@ -47,12 +47,12 @@ func (u unit) append(dst []byte, value any) []byte {
 }
 
 // hasName reports whether numbers are written with a unit behind them.
-func (u unit) hasName() bool { return durations[u] != 0 || multiples[u] != 0 }
+func (u Unit) hasName() bool { return durations[u] != 0 || multiples[u] != 0 }
 
-func (u unit) appendFloat(dst []byte, v float64) []byte {
+func (u Unit) appendFloat(dst []byte, v float64) []byte {
 	switch {
 	case durations[u] != 0 && math.Abs(v*float64(durations[u])) < math.MaxInt64:
-		return appendDuration(dst, time.Duration(math.Round(v*float64(durations[u]))))
+		return AppendDuration(dst, time.Duration(math.Round(v*float64(durations[u]))))
 	case multiples[u] != 0:
 		return appendBytes(dst, v*multiples[u])
 	}
@@ -60,25 +60,25 @@ func (u unit) appendFloat(dst []byte, v float64) []byte {
 }
 
 // appendMean appends an average or a deviation, whose last digits mean nothing.
-func (u unit) appendMean(dst []byte, value any) []byte {
+func (u Unit) appendMean(dst []byte, value any) []byte {
 	v, ok := value.(float64)
 	if !ok || u.hasName() {
 		return u.append(dst, value)
 	}
-	return appendShort(dst, v, 6)
+	return AppendShort(dst, v, 6)
 }
 
 // appendRate appends what there is of something in a second.
-func (u unit) appendRate(dst []byte, value any) []byte {
+func (u Unit) appendRate(dst []byte, value any) []byte {
 	if v := value.(float64); !u.hasName() {
-		return appendShort(dst, v, 4)
+		return AppendShort(dst, v, 4)
 	}
 	return u.append(dst, value)
 }
 
-// appendShort appends a number with so many significant digits, or all of those in front
+// AppendShort appends a number with so many significant digits, or all of those in front
 // of the point.
-func appendShort(dst []byte, v float64, digits int) []byte {
+func AppendShort(dst []byte, v float64, digits int) []byte {
 	if math.Abs(v) < math.Pow10(digits-1) {
 		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 		return printable.AppendFloat(dst, v)
@@ -86,11 +86,11 @@ func appendShort(dst []byte, v float64, digits int) []byte {
 	if math.Abs(v) >= 1<<63 {
 		return strconv.AppendFloat(dst, v, 'g', digits, 64)
 	}
-	return unit("").append(dst, int64(math.Round(v)))
+	return Unit("").append(dst, int64(math.Round(v)))
 }
 
-// appendCount appends a number whose digits from 10,000 on stand in groups of three.
-func appendCount(dst []byte, n uint64) []byte {
+// AppendCount appends a number whose digits from 10,000 on stand in groups of three.
+func AppendCount(dst []byte, n uint64) []byte {
 	digits := strconv.AppendUint(nil, n, 10)
 	for i, d := range digits {
 		if i > 0 && len(digits) > 4 && (len(digits)-i)%3 == 0 {
@@ -101,8 +101,8 @@ func appendCount(dst []byte, n uint64) []byte {
 	return dst
 }
 
-// appendDuration appends a duration with at most three digits behind the point.
-func appendDuration(dst []byte, d time.Duration) []byte {
+// AppendDuration appends a duration with at most three digits behind the point.
+func AppendDuration(dst []byte, d time.Duration) []byte {
 	switch amount := d.Abs(); {
 	case amount >= time.Hour:
 		d = d.Round(time.Second)
@@ -125,7 +125,7 @@ func appendBytes(dst []byte, n float64) []byte {
 }
 
 // bound returns a bound of a histogram.
-func (u unit) bound(b float64) string {
+func (u Unit) bound(b float64) string {
 	switch {
 	case math.IsInf(b, 0):
 	case u == "ns" && math.Abs(b) < math.MaxInt64:

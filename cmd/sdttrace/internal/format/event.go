@@ -1,4 +1,4 @@
-package main
+package format
 
 import (
 	"encoding/hex"
@@ -14,8 +14,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// appendText appends an event as a line of text.
-func appendText(dst []byte, ev *event.Event) []byte {
+// AppendText appends an event as a line of text.
+func AppendText(dst []byte, ev *event.Event) []byte {
 	dst = appendTime(dst, ev.Time)
 	return appendCalls(appendFired(appendProcess(dst, ev), ev), ev)
 }
@@ -28,7 +28,7 @@ func appendCalls(dst []byte, ev *event.Event) []byte {
 	if ev.Stack == nil {
 		return dst
 	}
-	return appendStack(dst, ev.Stack)
+	return AppendStack(dst, ev.Stack)
 }
 
 // appendProcess appends the process in which an event fired.
@@ -57,7 +57,7 @@ func appendFired(dst []byte, ev *event.Event) []byte {
 // appendProbe appends what fired.
 func appendProbe(dst []byte, ev *event.Event) []byte {
 	if ev.Probe != nil {
-		dst = append(dst, kindPrefix(ev.Probe)...)
+		dst = append(dst, KindPrefix(ev.Probe)...)
 	}
 	dst = printable.Append(dst, ev.Provider)
 	return printable.Append(append(dst, ':'), ev.Name)
@@ -79,18 +79,34 @@ func appendArgs(dst []byte, args []event.Arg) []byte {
 }
 
 func appendNamed(dst []byte, a *event.Arg) []byte {
-	return appendValue(append(printable.Append(dst, a.Name), '='), a)
+	return AppendValue(append(printable.Append(dst, a.Name), '='), a)
 }
 
-// kindPrefix returns the prefix of selectors for functions; probes have none.
-func kindPrefix(p *reader.Probe) string {
+// AppendStack appends a stack as text: a line for each function, below that of the
+// event.
+func AppendStack(dst []byte, s *event.Stack) []byte {
+	for _, f := range s.Frames() {
+		dst = printable.Append(append(dst, "\n\t"...), f.String())
+	}
+	switch {
+	case s.Err == nil:
+	case len(s.PCs) > 0:
+		dst = append(printable.Append(append(dst, "\n\t[truncated: "...), s.Err.Error()), ']')
+	default:
+		dst = append(printable.Append(append(dst, "\n\t?("...), s.Err.Error()), ')')
+	}
+	return dst
+}
+
+// KindPrefix returns the prefix of selectors for functions; probes have none.
+func KindPrefix(p *reader.Probe) string {
 	if p.Kind == reader.USDT {
 		return ""
 	}
 	return p.Kind.String() + ":"
 }
 
-func appendValue(dst []byte, a *event.Arg) []byte {
+func AppendValue(dst []byte, a *event.Arg) []byte {
 	switch v := a.Value.(type) {
 	case nil:
 		if a.Err == nil {
@@ -137,7 +153,7 @@ func appendValue(dst []byte, a *event.Arg) []byte {
 			if i > 0 {
 				dst = append(dst, ' ')
 			}
-			dst = appendValue(dst, &v[i])
+			dst = AppendValue(dst, &v[i])
 		}
 		dst = append(dst, ']')
 	default:

@@ -1,4 +1,4 @@
-package main
+package format
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 // maxIdle is how many groups are remembered that have no events any more.
 const maxIdle = 1000
 
-// idleGroups remember the groups of earlier intervals, so that those without events are
+// IdleGroups remember the groups of earlier intervals, so that those without events are
 // shown with zero.
-type idleGroups struct {
+type IdleGroups struct {
 	known    map[string]idleGroup
 	interval int
 }
@@ -22,9 +22,9 @@ type idleGroup struct {
 	last int // the last interval in which there were events
 }
 
-// fill adds to the groups of an interval those that had events earlier. Without keys
+// Fill adds to the groups of an interval those that had events earlier. Without keys
 // there is one group, which is always shown.
-func (i *idleGroups) fill(groups []total.Group, byKeys bool) []total.Group {
+func (i *IdleGroups) Fill(groups []total.Group, byKeys bool) []total.Group {
 	if !byKeys {
 		if len(groups) == 0 {
 			groups = append(groups, total.Group{})
@@ -59,7 +59,7 @@ func (i *idleGroups) fill(groups []total.Group, byKeys bool) []total.Group {
 }
 
 // forget leaves out the groups that have been idle for longest if there are too many.
-func (i *idleGroups) forget(idle []idleGroup) {
+func (i *IdleGroups) forget(idle []idleGroup) {
 	if len(idle) <= maxIdle {
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package format
 
 import (
 	"errors"
@@ -45,8 +45,8 @@ func TestFields(t *testing.T) {
 		{"missing,id", &ev, `id=7`, `{"args":{"id":7}}`},
 		{"peer.missing,missing", &ev, ``, ``},
 	} {
-		f := fields(strings.Split(test.fields, ","))
-		p := picked{Event: *test.of}
+		f := Fields(strings.Split(test.fields, ","))
+		p := Picked{Event: *test.of}
 		for _, name := range f {
 			a, has := at[name]
 			if has {
@@ -88,11 +88,11 @@ func TestFieldsOmit(t *testing.T) {
 		{"tid,id", false, attach.OmitTime | attach.OmitComm},
 		{"time,comm,pid", false, 0},
 	} {
-		var f fields
+		var f Fields
 		if test.fields != "" {
 			f = strings.Split(test.fields, ",")
 		}
-		if got := f.omit(test.stack); got != test.want {
+		if got := f.Omit(test.stack); got != test.want {
 			t.Errorf("--fields %s, stacks %v: omits %b, want %b", test.fields, test.stack, got, test.want)
 		}
 	}
