@@ -87,8 +87,10 @@ func (s *Stack) at(i int) []symbols.Frame {
 	}
 	names := s.names(s.PCs[i], i)
 	if i == 0 && s.own {
-		for len(names) > 1 && isOwn(&names[0]) { // Fire, inlined
-			names = names[1:]
+		for n := len(names) - 1; n > 0; n-- { // Fire, inlined, and its closure, which has its caller's name
+			if isOwn(&names[n-1]) {
+				return names[n:]
+			}
 		}
 	}
 	return names

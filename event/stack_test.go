@@ -69,3 +69,31 @@ func TestStackBound(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnFrames checks that the code that fired a probe is left out: also where it is inlined,
+// and then closures of Fire have the name of the function that calls it.
+func TestOwnFrames(t *testing.T) {
+	const own, user = "github.com/go-usdt/usdt/provider.", "example.com/shop.handle"
+	for _, test := range []struct {
+		inlined string // the innermost first
+		want    string
+	}{
+		{user, user},
+		{own + "(*Probe3[...]).Fire " + user, user},
+		{user + ".(*Probe3[...]).Fire.func1 " + own + "when " + own + "(*Probe3[...]).Fire " + user, user},
+		{user + ".inner " + user, user + ".inner " + user},
+	} {
+		var code names
+		for _, name := range strings.Fields(test.inlined) {
+			code = append(code, symbols.Frame{Func: name})
+		}
+		s := event.NamedStack(symbols.Calls{PCs: []uint64{0x401000}}, &record.Stack{Most: 8, Own: 2, Returns: true}, code)
+		var got []string
+		for _, f := range s.Frames() {
+			got = append(got, f.Func)
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: got %q, want %s", test.inlined, got, test.want)
+		}
+	}
+}
