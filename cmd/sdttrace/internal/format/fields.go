@@ -119,12 +119,17 @@ func (p *Picked) Explain(m *Meanings) {
 }
 
 // appendText appends the line of an event, or nothing if the event has none of the fields. The
-// numbers and the name of a thread stand together.
+// numbers and the name of a thread stand together. The arguments of a nil record are one nil.
 func (f Fields) appendText(dst []byte, p *Picked) []byte {
 	named, begun, thread := p.named, false, false
+	isNil, saidNil := event.Struct(p.Args).IsNil() || event.Struct(named).IsNil(), false
 	for i, name := range f {
 		argument := !slices.Contains(FieldNames, name)
 		if argument && !p.has[i] || name == fieldArgs && len(p.Args) == 0 {
+			continue
+		}
+		ofRecord := isNil && (argument || name == fieldArgs)
+		if ofRecord && saidNil {
 			continue
 		}
 		ofThread := name == fieldComm || name == fieldPID || name == fieldTID
@@ -136,6 +141,10 @@ func (f Fields) appendText(dst []byte, p *Picked) []byte {
 			dst = append(dst, ' ')
 		}
 		begun, thread = true, ofThread
+		if ofRecord {
+			dst, saidNil = append(dst, "nil"...), true
+			continue
+		}
 		if argument {
 			dst, named = appendNamed(dst, &named[0]), named[1:]
 			continue

@@ -20,11 +20,13 @@ func TestFields(t *testing.T) {
 			{Name: "gone", Err: errors.New("fault")},
 		},
 	}
-	nowhere, nameless := ev, ev
+	nowhere, nameless, record := ev, ev, ev
+	record.Args = []event.Arg{{Name: "rid", Err: event.ErrNil}, {Name: "rpath", Err: event.ErrNil}}
 	nowhere.PID, nowhere.TID = 0, 0
 	nameless.Comm = ""
 	at := map[string]event.Arg{
 		"id": ev.Args[0], "arg0": ev.Args[0], "peer.host": {Name: "peer.host", Value: "a b"}, "gone.up": {Name: "gone.up", Err: errors.New("fault")},
+		"rid": record.Args[0], "rpath": record.Args[1],
 	}
 	for _, test := range []struct {
 		fields     string
@@ -43,6 +45,9 @@ func TestFields(t *testing.T) {
 		{"time,comm,pid", &nameless, `09:08:07.000006 /12`, `{"time":"2026-11-24T09:08:07.000006000Z","comm":"","pid":12}`},
 		{"pid,missing,tid", &ev, `12/13`, `{"pid":12,"tid":13}`},
 		{"missing,id", &ev, `id=7`, `{"args":{"id":7}}`},
+		{"rid,pid,rpath", &record, `nil 12`, `{"pid":12,"args":null}`},
+		{"probe,rid,args", &record, `shop:done nil`, `{"provider":"shop","name":"done","args":null}`},
+		{"args,tid", &record, `nil 13`, `{"tid":13,"args":null}`},
 		{"peer.missing,missing", &ev, ``, ``},
 	} {
 		f := Fields(strings.Split(test.fields, ","))

@@ -67,7 +67,11 @@ func (b *block) add(p *Page, pr *probe, ev *event.Event, at int64, node int32) {
 		b.processes, b.byTask[t] = append(b.processes, t), i
 	}
 	b.tasks = append(b.tasks, i)
-	b.args(p, pr, ev.Args, "", 0)
+	args := ev.Args
+	if event.Struct(args).IsNil() {
+		args = args[:1] // whose cell says that the record is nil
+	}
+	b.args(p, pr, args, "", 0)
 	b.rowsOf[pr]++
 }
 

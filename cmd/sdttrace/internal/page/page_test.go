@@ -102,3 +102,12 @@ func TestTimeline(t *testing.T) {
 		}
 	}
 }
+
+// TestNilRecord checks that one cell says that a record is nil.
+func TestNilRecord(t *testing.T) {
+	p := New(text)
+	p.Add(&event.Event{Time: time.Unix(1, 0), Args: []event.Arg{{Name: "a", Err: event.ErrNil}, {Name: "b", Err: event.ErrNil}}})
+	if args := p.probes[0].args; len(args) != 1 || args[0].name != "a" {
+		t.Errorf("%d arguments have cells, want the first", len(args))
+	}
+}
