@@ -136,6 +136,7 @@ var needMore = map[string]string{
 	"TestReusedPIDOfMany":        "needs root",
 	"TestTimeNamespace":          "makes time namespaces, which takes CAP_SYS_ADMIN",
 	"TestPlanCopy":               "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestCost":                   "has the kernel measure, which takes CAP_SYS_ADMIN",
 	"TestManyProcesses":          "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestPairsModel":             "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestSemaphores*":            "perf events on uprobes need CAP_SYS_ADMIN",
