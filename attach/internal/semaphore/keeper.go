@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -137,8 +139,9 @@ func (k *Keeper) Look(libraries map[*File]int) {
 // that nothing is left.
 func (k *Keeper) Settle() {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	for s := range k.several {
+	all := slices.Collect(maps.Keys(k.several))
+	k.mu.Unlock()
+	for _, s := range all { // whose memory may be slow to read
 		s.file.balance(s.pid, s.file.copies(s.pid))
 	}
 }
