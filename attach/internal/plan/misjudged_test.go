@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -31,7 +32,13 @@ var instructions = []struct {
 	{"vfmsub132ps", elf.EM_X86_64, "c4e2719ac2", "the kernel takes this vector instruction (opcode 9a) for a call"},
 	{"vfnmadd132ss", elf.EM_X86_64, "c4e2719dc2", "the kernel takes this vector instruction (opcode 9d) for a popf"},
 	{"vmovd, 32 bits", elf.EM_386, "c5f97ec0", "the kernel takes this vector instruction (opcode 7e) for a conditional jump"},
-	{"les", elf.EM_386, "c47e00", "asked"},
+	{"les", elf.EM_386, "c47e00", ""},
+	{"push %es, 32 bits", elf.EM_386, "06", ""},
+	{"pusha, 32 bits", elf.EM_386, "60", ""},
+	{"pop %es, 32 bits", elf.EM_386, "07", "the kernel cannot probe"},
+	{"in, 32 bits", elf.EM_386, "ec", "the kernel cannot probe"},
+	{"vmovd from a register, 32 bits", elf.EM_386, "c5f96ec0", "the kernel cannot probe"},
+	{"jump of 16 bits, 32 bits", elf.EM_386, "660f8400000000", "the kernel cannot probe"},
 	{"vxorps", elf.EM_X86_64, "c5f857c0", ""},
 	{"vaddps with EVEX", elf.EM_X86_64, "62f17c4858c1", ""},
 	{"vpaddd", elf.EM_X86_64, "c5f9fec1", ""},
@@ -79,7 +86,12 @@ var instructions = []struct {
 	{"in", elf.EM_X86_64, "ec", "asked"},
 	{"lock", elf.EM_X86_64, "f00fc100", "the kernel cannot probe an instruction with a lock"},
 	{"ldr of a vector register", elf.EM_AARCH64, "4000005c", "the kernel would load the vector register"},
-	{"ldr of a general register", elf.EM_AARCH64, "40000058", ""},
+	{"ldr of a general register", elf.EM_AARCH64, "40000058", "kernels before Linux 6.12 may crash"},
+	{"ldrsw", elf.EM_AARCH64, "40000098", "kernels before Linux 6.12 may crash"},
+	{"ldxr", elf.EM_AARCH64, "027c5f88", "the kernel cannot probe an exclusive"},
+	{"stlxr", elf.EM_AARCH64, "02fc03c8", "the kernel cannot probe an exclusive"},
+	{"ldar", elf.EM_AARCH64, "02fcdf88", ""},
+	{"adr", elf.EM_AARCH64, "40000010", ""},
 	{"ldr from a base", elf.EM_AARCH64, "000040fd", ""},
 }
 
@@ -122,6 +134,41 @@ func TestMisjudged(t *testing.T) {
 				t.Errorf("%s, %s: reason %v, want %q", test.name, kind, s.Reason, test.reason)
 			case s.Reason != nil && !errors.Is(s.Reason, ErrUnsafe) && !strings.HasPrefix(test.reason, "the kernel cannot probe"):
 				t.Errorf("%s, %s: reason %v, want one that wraps ErrUnsafe", test.name, kind, s.Reason)
+			}
+		}
+	}
+}
+
+// TestExclusive asks for the instructions of a loop around an exclusive load and its store,
+// and for what is around it.
+func TestExclusive(t *testing.T) {
+	code, err := hex.DecodeString("1f2003d5" + // nop
+		"017c5f88" + // ldxr w1, [x0]
+		"21040011" + // add w1, w1, #1
+		"017c0288" + // stxr w2, w1, [x0]
+		"a2ffff35" + // cbnz w2, ldxr
+		"017c5f88" + // ldxr w1, [x0]
+		"c0035fd6" + // ret
+		"1f2003d5" + // nop
+		"017c5f88" + // ldxr w1, [x0]
+		"5f3f03d5" + // clrex
+		"1f2003d5") // nop
+	if err != nil {
+		t.Fatal(err)
+	}
+	const refused, unsafe = "cannot probe", "behind an exclusive load"
+	fn := &reader.Function{Symbols: []string{"f"}}
+	for i, want := range []string{"", refused, unsafe, refused, "", refused, unsafe, "", refused, unsafe, ""} {
+		for _, target := range []*reader.Function{nil, fn} {
+			p := &reader.Probe{Machine: elf.EM_AARCH64, Class: elf.ELFCLASS64, Target: target, Note: notes.Note{Location: uint64(4 * i)}}
+			s := site{Decision: Decision{Offset: uint64(4 * i)}, probe: p, object: &operand.Object{Window: code}}
+			(&Planner{}).opcode(&s)
+			got := ""
+			if s.Reason != nil {
+				got = s.Reason.Error()
+			}
+			if want == "" && got != "" || !strings.Contains(got, want) {
+				t.Errorf("instruction %d, function %v: got %q, want %q", i, target != nil, got, want)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ const maxInstruction = 15
 // not say so while no process runs the file.
 func (pl *Planner) opcode(s *site) {
 	if !s.isX86() {
-		pl.literal(s)
+		pl.arm64(s)
 		return
 	}
 	code := s.object.BytesAt(s.Offset, maxInstruction)
@@ -50,6 +50,12 @@ func (pl *Planner) opcode(s *site) {
 	s.Opcode = string(code[:in.size])
 	if why := in.misjudged(); why != "" {
 		s.Reason = fmt.Errorf("%s: %w", why, ErrUnsafe)
+		return
+	}
+	if !s.isX86_64() {
+		if in.refused32() {
+			s.Reason = errOpcode
+		}
 		return
 	}
 	if in.suspect() && pl.refuses(opcodeKey{in.opcode(), in.encoding < vex && in.has(0x66)}, code) {
@@ -79,6 +85,25 @@ func (in *instruction) suspect() bool {
 	switch c {
 	case 0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x60, 0x61, 0x62, 0x6c, 0x6d, 0x6e, 0x6f, 0x82, 0x9a,
 		0xc4, 0xc5, 0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd5, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xea, 0xec, 0xed, 0xee, 0xef, 0xf1, 0xf4, 0xfa, 0xfb:
+		return true
+	}
+	return false
+}
+
+// refused32 reports whether the kernel refuses the instruction in programs of 32 bits
+// (arch/x86/kernel/uprobes.c: good_insns_32, branch_setup_xol_ops). It cannot be asked:
+// its answer is for the process that maps the instruction, which is this one.
+func (in *instruction) refused32() bool {
+	c := in.opcode()
+	switch {
+	case in.encoding == twoByte:
+		return c&0xf0 == 0x80 && in.has(0x66)
+	case in.encoding < vex && in.has(0x66) && (c&0xf0 == 0x70 || c == 0xe8 || c == 0xe9 || c == 0xeb):
+		return true
+	}
+	switch c {
+	case 0x07, 0x17, 0x1f, 0x6c, 0x6d, 0x6e, 0x6f, 0xcc, 0xcd, 0xce, 0xcf,
+		0xe4, 0xe5, 0xe6, 0xe7, 0xec, 0xed, 0xee, 0xef, 0xf1, 0xf4, 0xfa, 0xfb:
 		return true
 	}
 	return false

@@ -13,12 +13,17 @@ var (
 	// little is what depends on the processor, and on how the kernel attaches and reads
 	// memory. It leaves out what becomes of many processes, files and tracers, and how
 	// groups, intervals and pairs are added up.
-	little = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut([]string{
+	little = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(others, "recorded")}
+	// least leaves out the corpus of arm64, of which a few loads and stores differ once and
+	// not again: nobody knows why yet.
+	least = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(append([]string{"Corpus.*"}, others...), "recorded")}
+
+	others = []string{
 		"Aggregate.*", "Crowd", "DeadSemaphores", "EndedProcesses", "Growth", "Links",
 		"LongCondition", "Many(Processes|Searches)", "NestedWhere", "OneOfTwoKilled", "Other.*", "Overrun",
 		".*PIDNamespace", "Quantiles.*", "ReloadMeanwhile", "RemovedFiles", "Rescan.*", "ReusedPID.*",
 		"Stranded", "TakeGroups", "TracerKilled", "TwoTracers", "Unmapped", "Where", "WhereMeanings",
-	}, "recorded")}
+	}
 )
 
 // commands are the tests of sdttrace that hold a command until it is traced.
@@ -27,7 +32,7 @@ const commands = "-test.run=^Test(Held|Command|Split|Watched|Interrupted)|^TestS
 // untried are tests of attach whose time, or whose results, on machines nobody has looked at:
 // "make test-kernels" with -only attach and -run chooses them.
 var untried = []string{
-	"ChurnModel", "CopiesOfKilledTracer", "CopyingCode", "Corpus.*", "CoroutineReturns", "ForcedSwitches", "Integers.*",
+	"ChurnModel", "CopiesOfKilledTracer", "CopyingCode", "CoroutineReturns", "ForcedSwitches", "Integers.*",
 	"ManyFoundLate", "NoSwitches", "OpenChurning", "OtherForms", "PairsModel", "ReadFails", "ReadWaits", "Semaphores.*",
 	"SharedSite", "Starting.*", "SwitchesOfStacks", "VectorFunctions",
 }

@@ -63,7 +63,7 @@ that was.
 func writeParts(b *strings.Builder, results []result) {
 	var partly []string
 	for _, r := range results {
-		if r.kernel.part["attach"] == little["attach"] {
+		if part := r.kernel.part["attach"]; part == little["attach"] || part == least["attach"] {
 			partly = append(partly, r.kernel.String())
 		}
 	}
