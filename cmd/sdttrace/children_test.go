@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
@@ -31,7 +32,7 @@ func TestChildren(t *testing.T) {
 	// The second child is a shell until it executes sleep.
 	got := func(pids ...int) string {
 		var b strings.Builder
-		printChildren(&b, pids)
+		remark.Children(&b, pids)
 		return b.String()
 	}
 	want := fmt.Sprintf("sdttrace: process %d has 1 children ", pid)

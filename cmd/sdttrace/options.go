@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -56,7 +57,7 @@ type traceFlags struct {
 	replayed *replayed // the recordings; nil of live processes
 	meanings format.Meanings
 	costs    *costs // nil unless they are measured
-	silent   silences
+	silent   remark.Silences
 	outputs  output.Files
 	prepared func()           // says that something is attached, or nothing will be
 	held     *command.Command // once it has been started

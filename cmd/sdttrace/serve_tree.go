@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/list"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/serve"
 	"github.com/go-usdt/usdt/internal/printable"
 )
@@ -24,7 +26,7 @@ type probeTree struct {
 
 	mu     sync.Mutex
 	at     time.Time
-	probes []liveProbe
+	probes []list.Probe
 	remark string
 }
 
@@ -33,12 +35,12 @@ func (t *probeTree) read(ctx context.Context) (*serve.Tree, error) {
 	defer t.mu.Unlock()
 	if time.Since(t.at) > treeAge || t.attached.since(t.at) {
 		began := time.Now()
-		var l lister
+		l := list.List{Silent: remark.Silences{}}
 		var says bytes.Buffer
-		if err := l.readWatched(ctx, t.pids, printable.Writer(&says)); err != nil && !errors.Is(err, errNoneMatches) {
+		if err := l.ReadWatched(ctx, t.pids, printable.Writer(&says)); err != nil && !errors.Is(err, list.ErrNoneMatches) {
 			return nil, err
 		}
-		t.at, t.probes = began, l.probes
+		t.at, t.probes = began, l.Probes
 		t.remark = strings.ReplaceAll(strings.TrimSpace(says.String()), "sdttrace: ", "")
 	}
 	return t.tree(), nil
@@ -59,10 +61,10 @@ func (t *probeTree) tree() *serve.Tree {
 		}
 		watched := -1
 		if p.Semaphore != nil {
-			watched = p.count()
+			watched = p.Count()
 		}
 		out.Probes[n].Processes = append(out.Probes[n].Processes, serve.Process{
-			PID: p.PID, Comm: p.Comm, Path: p.Path, Watched: watched, State: p.State, By: p.by(),
+			PID: p.PID, Comm: p.Comm, Path: p.Path, Watched: watched, State: p.State, By: p.By(),
 		})
 	}
 	for probe := range t.attached.all() {

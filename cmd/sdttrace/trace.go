@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -24,8 +25,8 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	defer cancel()
 	f.prepared = interrupt.Of(ctx).Prepare(printable.Writer(stderr))
 	defer f.prepared()
-	f.silent = silences{}
-	defer func() { f.silent.announce(stderr) }()
+	f.silent = remark.Silences{}
+	defer func() { f.silent.Announce(stderr) }()
 	opts, err := f.options(d.every())
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ type tracer interface {
 func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s tracer, stderr io.Writer, print func() error) error {
 	defer s.Close()
 	f.prepared()
-	f.silent.announce(stderr)
+	f.silent.Announce(stderr)
 	first, known := s.PlanSince(0)
 	if !f.quiet && !f.user && s.Via() == attach.ViaLocal {
 		fmt.Fprintln(stderr, "sdttrace: without privileges, as by --user: only probes that Go services offer are seen, through shared memory, and not those of other programs")
@@ -148,7 +149,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s tracer, stderr 
 	case len(first) > 0:
 		printPlan(stderr, first)
 		f.meanings.Announce(stderr, first)
-		printChildren(stderr, f.pids)
+		remark.Children(stderr, f.pids)
 	case f.wait:
 		fmt.Fprintln(stderr, "sdttrace: no probe matches yet; waiting, Ctrl-C ends")
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/list"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/program"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
@@ -21,13 +22,13 @@ import (
 )
 
 // listed returns what list prints of the probe NAME:tick of a process, as JSON.
-func listed(t *testing.T, pid int, provider string) liveProbe {
+func listed(t *testing.T, pid int, provider string) list.Probe {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	if code := run(context.Background(), []string{"list", "--json", "-p", fmt.Sprint(pid), provider + ":tick"}, &stdout, &stderr); code != exitDone {
 		t.Fatalf("list: exit code %d: %s", code, &stderr)
 	}
-	var p liveProbe
+	var p list.Probe
 	if err := json.Unmarshal(stdout.Bytes(), &p); err != nil {
 		t.Fatalf("%v: %s", err, &stdout)
 	}

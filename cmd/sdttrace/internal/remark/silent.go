@@ -1,4 +1,5 @@
-package main
+// Package remark says on stderr what users should know of what is traced.
+package remark
 
 import (
 	"fmt"
@@ -7,10 +8,10 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// silences says on stderr which file systems do not answer, each once.
-type silences map[string]bool
+// Silences says on stderr which file systems do not answer, each once.
+type Silences map[string]bool
 
-func (s silences) announce(stderr io.Writer) {
+func (s Silences) Announce(stderr io.Writer) {
 	for _, path := range procfs.Silent() {
 		if !s[path] {
 			s[path] = true

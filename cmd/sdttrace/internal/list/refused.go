@@ -1,4 +1,4 @@
-package main
+package list
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// markRefused notes at which probes sdttrace would not attach, and why. What it cannot
+// MarkRefused notes at which probes sdttrace would not attach, and why. What it cannot
 // find out, such as about processes that have ended meanwhile, it leaves out: the list is
 // of what is mapped.
-func (l *lister) markRefused(ctx context.Context, pids []int) {
+func (l *List) MarkRefused(ctx context.Context, pids []int) {
 	var selectors []string
-	for i := range l.selectors {
-		selectors = append(selectors, l.selectors[i].String())
+	for i := range l.Selectors {
+		selectors = append(selectors, l.Selectors[i].String())
 	}
 	if len(selectors) == 0 {
 		selectors = []string{"*:*"}
@@ -30,8 +30,8 @@ func (l *lister) markRefused(ctx context.Context, pids []int) {
 		}
 	}
 	files := map[string]os.FileInfo{}
-	for i := range l.probes {
-		p := &l.probes[i]
+	for i := range l.Probes {
+		p := &l.Probes[i]
 		for _, s := range refused[p.offset] {
 			if s.Probe.Provider != p.Provider || s.Probe.Name != p.Name || s.PID != 0 && s.PID != p.PID {
 				continue

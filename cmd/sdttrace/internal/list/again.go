@@ -1,4 +1,4 @@
-package main
+package list
 
 import (
 	"bytes"
@@ -12,29 +12,29 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
-// relisting is a list that is made again and again.
-type relisting struct {
-	interval time.Duration
-	json     bool
-	// read returns the probes of now. What it says goes to stderr.
-	read func(stderr io.Writer) (*lister, error)
+// Again is a list that is made again and again.
+type Again struct {
+	Interval time.Duration
+	JSON     bool
+	// Read returns the probes of now. What it says goes to stderr.
+	Read func(stderr io.Writer) (*List, error)
 }
 
-// print prints the list each interval until ctx is done: on a terminal in place.
-func (l *relisting) print(ctx context.Context, stdout, stderr io.Writer) error {
+// Print prints the list each interval until ctx is done: on a terminal in place.
+func (l *Again) Print(ctx context.Context, stdout, stderr io.Writer) error {
 	var on *screen.Screen
-	if !l.json {
+	if !l.JSON {
 		on = screen.New(stdout)
 	}
 	stderr = printable.Writer(on.Above(printable.Behind(stderr)))
-	tick := time.NewTicker(l.interval)
+	tick := time.NewTicker(l.Interval)
 	defer tick.Stop()
 	changes, stop := on.Changes()
 	defer stop()
 	var said bytes.Buffer
 	for {
 		var says bytes.Buffer
-		found, err := l.read(printable.Writer(&says))
+		found, err := l.Read(printable.Writer(&says))
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -64,29 +64,29 @@ func (l *relisting) print(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // write writes a list: in JSON with its time, as text below a line that has it.
-func (l *relisting) write(found *lister, on *screen.Screen, stdout io.Writer) error {
+func (l *Again) write(found *List, on *screen.Screen, stdout io.Writer) error {
 	now := time.Now()
 	var text bytes.Buffer
-	if l.json {
-		for i := range found.probes {
-			found.probes[i].Time = &now
+	if l.JSON {
+		for i := range found.Probes {
+			found.Probes[i].Time = &now
 		}
-		if err := found.json(&text); err != nil {
+		if err := found.JSON(&text); err != nil {
 			return err
 		}
 		_, err := stdout.Write(text.Bytes())
 		return err
 	}
-	if err := found.text(&text); err != nil {
+	if err := found.Text(&text); err != nil {
 		return err
 	}
 	watched := 0
-	for i := range found.probes {
-		if p := &found.probes[i]; p.watched() || p.Local > 0 {
+	for i := range found.Probes {
+		if p := &found.Probes[i]; p.watched() || p.Local > 0 {
 			watched++
 		}
 	}
-	title := fmt.Sprintf("%s  %d probes, %d of them watched", now.Format("15:04:05"), len(found.probes), watched)
+	title := fmt.Sprintf("%s  %d probes, %d of them watched", now.Format("15:04:05"), len(found.Probes), watched)
 	if on != nil {
 		return on.Draw(title, text.Bytes())
 	}

@@ -1,4 +1,4 @@
-package main
+package list
 
 import (
 	"bytes"
@@ -15,14 +15,14 @@ import (
 )
 
 // watched reports whether the probe's memory shows that somebody watches it.
-func (p *liveProbe) watched() bool {
+func (p *Probe) watched() bool {
 	return p.Semaphore != nil && *p.Semaphore > 0 || p.State == reader.Int3Site.String() || p.State == reader.CallSite.String()
 }
 
-// count returns how many tracers watch the probe, as far as its semaphore says that some
+// Count returns how many tracers watch the probe, as far as its semaphore says that some
 // do. The semaphore itself counts breakpoints: one for each site that has it, and for each
 // copy of a site where segments of the file share pages.
-func (p *liveProbe) count() int {
+func (p *Probe) Count() int {
 	if *p.Semaphore == 0 {
 		return int(p.Local)
 	}
@@ -42,10 +42,10 @@ func (p *liveProbe) count() int {
 // findWatchers adds the watchers of the probes. It searches the machine only if
 // some probe is watched. It returns how many probes have watchers that it did not find,
 // and why not.
-func (l *lister) findWatchers() (unknown int, unseen []error) {
+func (l *List) findWatchers() (unknown int, unseen []error) {
 	var watchers *watch.Watchers
-	for i := range l.probes {
-		p := &l.probes[i]
+	for i := range l.Probes {
+		p := &l.Probes[i]
 		if !p.watched() {
 			continue
 		}
@@ -67,11 +67,11 @@ func (l *lister) findWatchers() (unknown int, unseen []error) {
 	return unknown, unseen
 }
 
-// readWatched reads the probes and finds their watchers. A tracer that leaves between
+// ReadWatched reads the probes and finds their watchers. A tracer that leaves between
 // the two is counted by the probes and found nowhere, and so is one that has not yet
 // attached what it counts, so that readWatched looks a few times before it says that
 // watchers are unknown.
-func (l *lister) readWatched(ctx context.Context, pids []int, stderr io.Writer) error {
+func (l *List) ReadWatched(ctx context.Context, pids []int, stderr io.Writer) error {
 	for attempt := 0; ; attempt++ {
 		var said bytes.Buffer
 		now := *l
@@ -96,8 +96,8 @@ func (l *lister) readWatched(ctx context.Context, pids []int, stderr io.Writer) 
 // rereads is how often a list is read again because it has unknown watchers.
 const rereads = 2
 
-// by returns the watchers, a word for each.
-func (p *liveProbe) by() string {
+// By returns the watchers, a word for each.
+func (p *Probe) By() string {
 	var all []string
 	for range p.Local {
 		all = append(all, "shared-memory")

@@ -1,4 +1,4 @@
-package main
+package remark
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// printChildren reports which of the processes have forked others that do the same
+// Children reports which of the processes have forked others that do the same
 // work, as servers do: probes fire in those, and -p does not include them.
-func printChildren(w io.Writer, pids []int) {
+func Children(w io.Writer, pids []int) {
 	for _, pid := range pids {
 		if n := untracedChildren(pid, pids); n > 0 {
 			fmt.Fprintf(w, "sdttrace: process %d has %d children that run the same program and are not traced: name them, too, or leave out -p\n", pid, n)

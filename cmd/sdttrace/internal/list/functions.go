@@ -1,4 +1,4 @@
-package main
+package list
 
 import (
 	"cmp"
@@ -34,8 +34,8 @@ func (f *listedFunction) selector() string {
 	return selector.Function(f.Kind, f.Path, f.Name)
 }
 
-// listFunctions prints the functions, or instructions, that selectors name.
-func listFunctions(ctx context.Context, selectors []string, pids []int, asJSON bool, stdout io.Writer) error {
+// Functions prints the functions, or instructions, that selectors name.
+func Functions(ctx context.Context, selectors []string, pids []int, asJSON bool, stdout io.Writer) error {
 	plan, err := attach.Find(ctx, selectors, &attach.FindOptions{Target: attach.Target{PIDs: pids}})
 	if err != nil {
 		return err

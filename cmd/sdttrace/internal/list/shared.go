@@ -1,19 +1,19 @@
-package main
+package list
 
 import (
 	"fmt"
 	"io"
 )
 
-// remarkShared says which probes have one site, once for each pair.
-func (l *lister) remarkShared(stderr io.Writer) {
+// RemarkShared says which probes have one site, once for each pair.
+func (l *List) RemarkShared(stderr io.Writer) {
 	type place struct {
 		pid     int
 		address uint64
 	}
-	first, said := map[place]*liveProbe{}, map[string]bool{}
-	for i := range l.probes {
-		p := &l.probes[i]
+	first, said := map[place]*Probe{}, map[string]bool{}
+	for i := range l.Probes {
+		p := &l.Probes[i]
 		if p.State == stateDeclared {
 			continue // and nowhere yet
 		}
