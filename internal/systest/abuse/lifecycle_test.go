@@ -65,7 +65,7 @@ func TestLifecycle(t *testing.T) {
 			for n := uint64(0); !stop.Load(); n++ {
 				current.Load().fire(n)
 				if n%64 == 0 {
-					time.Sleep(50 * time.Microsecond) // the others need the processor, too
+					time.Sleep(50 * time.Microsecond) // the others also need the processor
 				}
 			}
 		})

@@ -42,8 +42,8 @@ func contains(whole, part []string) bool {
 	return false
 }
 
-// run are the pages whose commands the tests of package targets run, and those that show how
-// benchmarks are run.
+// run are the pages whose commands the tests of package targets run, and the pages that show
+// how benchmarks are run.
 var run = []string{"tracing.md", "unprivileged.md", "flight-recorder.md", "recipes.md", "costs.md"}
 
 // TestGuideBlocks checks that each block of the guides occurs in a file that

@@ -16,8 +16,8 @@ import (
 )
 
 // TestBeside runs every command on a process that has mapped files of debug
-// symbols. By the files' names, their binaries are a device, a FIFO and links to
-// them: none of these is opened.
+// symbols. The files' names say that their binaries are a device, a FIFO and links
+// to them: none of these is opened.
 func TestBeside(t *testing.T) {
 	hostile(t) // skips the test if something is missing
 	needs.Tools(t, "gcc", "objcopy")

@@ -171,8 +171,8 @@ func hostFile(t *testing.T, exe string) (path string, dev uint64) {
 		t.Fatal(err)
 	}
 	path = filepath.Join(dir, "victim")
-	// The number is not one of the first, so that the container can reach it,
-	// too.
+	// The number is not one of the first, so that the container can also
+	// reach it.
 	if err := createInode(path, data, 100); err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func fireDeep(hit *provider.Probe5[uint64, string, []byte, int32, float64], rec 
 	if depth > 0 {
 		return fireDeep(hit, rec, n, depth-1) + int(pad[0])
 	}
-	var raw [16]byte // on the stack too
+	var raw [16]byte // also on the stack
 	for i := range raw {
 		raw[i] = byte(n) + byte(i)
 	}

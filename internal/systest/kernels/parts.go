@@ -38,9 +38,9 @@ var untried = []string{
 }
 
 // leaveOut returns the flag that leaves out tests of attach, by what their names have
-// behind Test, and all of the tests that go one of these ways. What comes through shared
-// memory or from recordings is always left out: internal/ring, internal/rendezvous and
-// provider, which do the part of the kernel in it, are tested on each machine.
+// behind Test, and all of the tests that go one of these ways. Tests through shared memory
+// or from recordings are always left out: internal/ring, internal/rendezvous and provider,
+// which do the part of the kernel in it, are tested on each machine.
 func leaveOut(tests []string, ways ...string) string {
 	tests = append([]string{"Equal.*", "Local.*", "Record.*", "Snapshot.*"}, tests...)
 	tests = append(tests, untried...)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestShortSkipsSaid checks that KERNELS.md names the tests that machines skip since they
-// would take too long. The machines find a missing name too, half an hour later.
+// would take too long. The machines also find a missing name, half an hour later.
 func TestShortSkipsSaid(t *testing.T) {
 	text, err := os.ReadFile("../../../" + document)
 	if err != nil {

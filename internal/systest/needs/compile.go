@@ -43,7 +43,7 @@ func Compile(t testing.TB, source string, command ...string) string {
 	return out
 }
 
-// Runs32Bit skips the test, in CI too, if the kernel does not run a 32-bit program, as under
+// Runs32Bit skips the test, also in CI, if the kernel does not run a 32-bit program, as under
 // hypervisors that have no such mode. The machines of "make test-kernels" do run it: there the
 // reason is not known, and a failure.
 func Runs32Bit(t testing.TB, program string) {

@@ -65,7 +65,7 @@ func TestAccessible(t *testing.T) {
 		got = " " + after
 	}
 
-	// What else a mouse can do.
+	// The other things that a mouse can do.
 	b.press("1")
 	awaitCheck(b, "the focus behind 1", focused, "rate-canvas")
 	b.do(chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(chromedp.ModifierShift)))

@@ -201,7 +201,7 @@ func awaitCheck[T comparable](b *tab, what, expression string, want T) {
 func file(t testing.TB) string { return filepath.Join(t.TempDir(), "page.html") }
 
 // write presses a key that moves the focus into a field, and writes there. The protocol
-// writes the key, too, as no keyboard would.
+// also writes the key, as no keyboard would.
 func (b *tab) write(key, text string) {
 	b.t.Helper()
 	b.press(key)

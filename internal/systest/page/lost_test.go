@@ -45,7 +45,7 @@ func TestLost(t *testing.T) {
 	for _, chart := range []string{"rate", "heat"} {
 		draw := map[string]string{"rate": "drawRate()", "heat": "drawHeat()"}[chart]
 		check(t, "events in bands of "+chart, get[int](b, "lossBands("+chart+"Box(), timeFrom(), timeTo()).reduce((n, band) => n + band.n, 0)"), lost)
-		// Without losses the chart is another picture.
+		// The chart is another picture without losses.
 		check(t, "hatching in "+chart, get[bool](b, "(() => { const picture = () => { "+draw+"; return $('"+chart+"-canvas').toDataURL(); }; const hatched = picture(), all = trace.Losses; trace.Losses = []; const calm = picture(); trace.Losses = all; return hatched !== calm; })()"), true)
 	}
 	middle := "Math.floor((lossBands(rateBox(), timeFrom(), timeTo())[0].left + 1 - rateBox().x) / rateBox().width * trace.Time.Bins)"

@@ -128,7 +128,7 @@ func checkCounts(b *tab, provider string) {
 		check(b.t, probe, b.data(fmt.Sprintf("#legend [data-probe='%s:%s']", provider, probe), "count"), requests)
 	}
 	check(b.t, "in the chart of rates", get[int](b, "trace.Probes.reduce((sum, p) => sum + p.Rate.reduce((a, b) => a + b, 0), 0)"), 2*requests)
-	// What was fired to do harm is text.
+	// Strings that were fired to do harm are text.
 	check(b.t, "harm", get[string](b, "typeof harmed"), "undefined")
 	check(b.t, "images", get[int](b, "document.images.length"), 0)
 }
@@ -145,7 +145,7 @@ func checkNumbers(b *tab, provider string) {
 	check(b.t, "the least took", b.data(took, "min"), float64(tookOf(0)))
 	check(b.t, "the longest took", b.data(took, "max"), longest)
 	check(b.t, "the sum of took", b.data(took, "sum"), sum)
-	// Of values that are all in one bucket, the middle is in the middle.
+	// The median of values that are all in one bucket is the middle of their range.
 	check(b.t, "the median of 1217 to 1240", get[float64](b, "quantile({ Count: 24, Min: 1217, Max: 1240, Buckets: [[8 * (1074 + 11) + 1, 24]] }, 0.5)"), 1228.5)
 	check(b.t, "the median of 1.7e308 and 1.75e308", get[float64](b, "quantile({ Count: 2, Min: 1.7e308, Max: 1.75e308, Buckets: [[8 * (1074 + 1024) + 7, 2]] }, 0.5)"), 1.725e308)
 	if text := b.text(took); !strings.Contains(text, "mean\u00a050.05\u00a0ms") {
@@ -280,7 +280,7 @@ func checkFlame(b *tab) {
 	b.press("Escape")
 	awaitCheck(b, "zoomed out", "flame.root", 0)
 	b.await("flame.boxes.every(b => !b.above)") // drawn again
-	// By the pointer: the outermost call, below "all".
+	// The pointer shows the outermost call, below "all".
 	x := get[float64](b, "(() => { const c = document.querySelector('#flame-canvas'); c.scrollIntoView({ block: 'center', behavior: 'instant' }); return c.getBoundingClientRect().left + 20 })()")
 	y := get[float64](b, "document.querySelector('#flame-canvas').getBoundingClientRect().top + 30")
 	b.do(mouseClick(x, y))

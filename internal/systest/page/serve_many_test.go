@@ -20,7 +20,7 @@ func TestServeMany(t *testing.T) {
 	b := open(t, s.address)
 	for n := range rounds {
 		p.Do(strconv.Itoa(round))
-		// All are counted. Of the table, only what is dropped is missing: whole blocks.
+		// All are counted. The table lacks only what is dropped: whole blocks.
 		b.await(fmt.Sprintf("document.querySelector('#total-events').dataset.value === '%d'", 2*round*(n+1)))
 		b.await("document.querySelector('#shown').dataset.shown === String(trace.length) && trace.length === trace.Kept")
 		kept := get[int](b, "trace.length")

@@ -78,7 +78,7 @@ func (s *served) awaitAsking(b *tab, pausing bool) {
 			s.t.Fatalf("no request of the page waits (pausing: %t); all are %s", pausing, all)
 		}
 	}
-	// sdttrace takes connections in the order in which they come: those before are taken, too.
+	// sdttrace takes connections in the order in which they come: earlier ones are also taken.
 	r, err := http.NewRequestWithContext(s.t.Context(), "GET", s.address, nil)
 	if err != nil {
 		s.t.Fatal(err)
@@ -140,7 +140,7 @@ func checkServe(t *testing.T, shop *exec.Cmd, provider string, flags ...string) 
 	b.click("#live-button")
 	b.awaitShown(6 * requests)
 
-	// What comes just before the end is shown after it.
+	// Events just before the end are shown after it.
 	s.awaitAsking(b, false)
 	p.Do(strconv.Itoa(requests))
 	s.end(syscall.SIGINT)
@@ -226,7 +226,7 @@ func TestServeTree(t *testing.T) {
 	check(t, "the focus stays", get[bool](a, fmt.Sprintf("document.activeElement === document.querySelector(%q)", done+" > button")), true)
 	check(t, "watched sites", watched(s), 1)
 	by := fmt.Sprintf("document.querySelector(%q).dataset.by", done+" tr[data-pid='"+pid+"']")
-	for _, page := range []*tab{a, b} { // who only looks sees that, too
+	for _, page := range []*tab{a, b} { // a page that only looks also sees that
 		awaitCheck(page, "watched by", by, fmt.Sprintf("sdttrace/%d", s.cmd.Process.Pid))
 		awaitCheck(page, "watched by others", fmt.Sprintf("document.querySelector(%q).dataset.watched", start), "0")
 	}

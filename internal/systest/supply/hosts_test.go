@@ -9,13 +9,13 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// anyHost are the packages that build on other systems than Linux: those that read
-// and write files, provider, whose probes do nothing there, and providertest, which
+// anyHost are the packages that build on other systems than Linux: the packages that
+// read and write files, provider, whose probes do nothing there, and providertest, which
 // records them there.
 var anyHost = []string{"notes", "elfgen", "internal/safeelf", "internal/procfs", "reader", "event", "total", "provider", "provider/providertest", "internal/sdtdump"}
 
 // TestOtherSystems builds these packages for macOS and Windows, all at once for
-// each: the standard library has to be compiled, too.
+// each: the standard library also has to be compiled.
 func TestOtherSystems(t *testing.T) {
 	needs.Tools(t, "go")
 	var packages []string

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// unsafeIn has the packages that may use unsafe for more than sizes: those that share memory with the kernel,
-// with another process, or with the code of a stub; and how many of their files do. A number
-// may become smaller. It becomes larger only if the memory cannot be reached by a function
-// that is there.
+// unsafeIn has the packages that may use unsafe for more than sizes, since they share memory
+// with the kernel, with another process, or with the code of a stub; and how many of their
+// files do. A number may become smaller. It becomes larger only if the memory cannot be
+// reached by a function that is there.
 var unsafeIn = map[string]int{
 	"internal/stub":         4,  // words and blocks that assembly code and the kernel read
 	"internal/sys":          4,  // system calls of which x/sys has none

@@ -16,12 +16,12 @@ import (
 const maxWeight = 400_000
 
 // TestWeight builds a program with three probes and one without, which uses
-// packages fmt, reflect and sync as well, and compares their sizes. By hand:
+// packages fmt, reflect and sync as well, and compares their sizes. To do so by hand:
 //
 //	cd internal/systest/supply/testdata/weight
 //	for p in with without; do CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /tmp/$p ./$p; done; ls -l /tmp/with /tmp/without
 //
-// What weighs is shown, without -ldflags, by go tool nm -size -sort size /tmp/with.
+// Without -ldflags, go tool nm -size -sort size /tmp/with shows what weighs.
 func TestWeight(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "0")
 	t.Setenv("GOOS", "linux")

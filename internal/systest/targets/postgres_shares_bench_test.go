@@ -96,8 +96,8 @@ func (p *postgres) probes(b *testing.B) (all []reader.Probe) {
 	return all
 }
 
-// raised raises the semaphores in the server's first process, until stop is called: those
-// that it forks have a copy. No site is attached to.
+// raised raises the semaphores in the server's first process, until stop is called: the
+// processes that it forks have a copy. No site is attached to.
 func (p *postgres) raised(b *testing.B) (stop func()) {
 	b.Helper()
 	set := func(value byte) {

@@ -33,7 +33,7 @@ func startRedis(t *testing.T) *redis {
 	needs.Tools(t, "redis-check-rdb")
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "socket")
-	// It is the server, too, if it is called that: Debian's redis-tools has it without a service.
+	// It is also the server if it is called that: Debian's redis-tools has it without a service.
 	cmd := exec.Command("redis-check-rdb", "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no")
 	cmd.Args[0] = "redis-server"
 	var log tracee.Output
@@ -115,7 +115,7 @@ func TestRedisAllocations(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
-	// What the server says itself.
+	// The server says the same itself.
 	if stats := r.do(t, "INFO", "commandstats"); !strings.Contains(stats, fmt.Sprintf("cmdstat_set:calls=%d,", keys)) {
 		t.Fatalf("the server has not counted %d SETs:\n%s", keys, stats)
 	}

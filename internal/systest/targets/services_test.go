@@ -56,7 +56,7 @@ func TestTwoServices(t *testing.T) {
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	// What the shell leaves running holds the output.
+	// Processes that the shell leaves running hold the output.
 	cmd.Cancel = nil
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -141,15 +141,15 @@ func freeAddress(t *testing.T) string {
 }
 
 // differing matches what differs from run to run: numbers with their units, and the
-// items that customers ask for; bars are cut. What was recorded and not read, because
-// there were enough events, is not always said.
+// items that customers ask for; bars are cut. The commands do not always say what was
+// recorded and not read because there were enough events.
 var (
 	differing  = regexp.MustCompile(`\d[\d.]*(ns|µs|ms|s|k|M)?\b|clock|lamp|sofa`)
 	leftUnread = regexp.MustCompile(`, \d+ unread`)
 )
 
 // compareShapes checks that two outputs have the same lines, in any number and order,
-// but for what differs.
+// except for what differs.
 func compareShapes(t *testing.T, command, want, got string) {
 	t.Helper()
 	shapes := func(text string) map[string]string {

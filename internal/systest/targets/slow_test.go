@@ -36,8 +36,8 @@ func testSlowStatements(t *testing.T, p *postgres) {
 		t.Fatal(err)
 	}
 
-	// Of the connections that log how long each statement takes. The server looks at its
-	// clock before and after the probes fire.
+	// A statement of the connections that log how long each statement takes. The server looks
+	// at its clock before and after the probes fire.
 	type statement struct {
 		query string
 		took  time.Duration

@@ -89,7 +89,7 @@ func testTimeline(t *testing.T, p *postgres) {
 	if d := cmp.Diff(want, got); d != "" || len(want) < 4 {
 		t.Errorf("statements (-pg_stat_statements +slices):\n%s", d)
 	}
-	// What follows a statement that failed is no part of it.
+	// A query after a statement that failed is no part of it.
 	if after := trace.Named("postgresql:query"); len(after) == 0 || after[len(after)-1].Parent != nil {
 		t.Error("a statement is within another one")
 	}

@@ -70,7 +70,7 @@ type question struct {
 	prints bool // each event
 }
 
-// Without a pause, all of them lose some events, which then cost less.
+// All tracers lose some events without a pause, and lost events cost less.
 const burst = 500
 
 var questions = []question{

@@ -29,8 +29,8 @@ exec chroot $root "$@"
 
 // TestReadmeUser runs the documented commands for users without privileges and those of the
 // flight recorder in fresh containers: other mount, PID, network, IPC and UTS namespaces,
-// a root file system without tracefs, and no capability that counts. What each prints is
-// like what its page shows of it.
+// a root file system without tracefs, and no capability that counts. The output
+// of each is like what its page shows of it.
 func TestReadmeUser(t *testing.T) {
 	needs.Root(t)
 	needs.Tools(t, "unshare", "setpriv", "mkfifo", "chroot", "mount", "timeout")
@@ -111,7 +111,7 @@ mkfifo in; exec 3<>in; (while :; do echo request; sleep 0.02; done) >&3 & reques
 				switch before, starts := strings.CutSuffix(text, " ./myapp &"); {
 				case starts:
 					script += "[ -z $service ] || kill $service\n"
-					// Of each probe it has fired some by then.
+					// It has fired each probe a few times by then.
 					script += "echo '\n## '; " + before + " ./myapp <&3 >out$service. & service=$!\n"
 					script += "until [ $(grep -c done out*.) -gt 10 ]; do sleep 0.01; done; rm out*.\n"
 				case strings.HasPrefix(text, "kill"):

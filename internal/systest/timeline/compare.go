@@ -219,7 +219,7 @@ func line(at, took, category, name, pid, tid, lane, depth any, parent string, ar
 // float returns a number as it is compared.
 func float(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// sorted returns the view in an order of its own: what is of one time has none.
+// sorted returns the view in an order of its own: lines of one time have none.
 func (v view) sorted() view {
 	for _, lines := range []*[]string{&v.Slices, &v.Flows, &v.Counters, &v.Processes, &v.Threads} {
 		slices.Sort(*lines)

@@ -96,7 +96,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: found %q, want one difference", what, found.said)
 		}
 	}
-	// Without the first packet, the others refer to what is not there.
+	// The other packets refer to what the first one has, which is not there.
 	found := &complaints{TB: t}
 	(&Trace{}).Compare(found, slices.Concat(example()[1:]...))
 	if !strings.Contains(strings.Join(found.said, "\n"), "trace_processor complains: ") {

@@ -1,5 +1,5 @@
-// Package tracee runs the programs of tests: those that are inspected and traced,
-// and those that trace. A program answers each line of its input with a line of
+// Package tracee runs the programs of tests: tracees, which are inspected and traced,
+// and tracers. A program answers each line of its input with a line of
 // output, and ends with its input. A test binary can be such a program itself, in
 // a role, see [Run]; a test can run once more in a process of its own, see [Again].
 package tracee
@@ -92,7 +92,7 @@ func begin(t testing.TB, cmd *exec.Cmd) *Program {
 	if cmd.Stderr == nil {
 		cmd.Stderr = &p.stderr
 	}
-	// What outlives the program and holds its standard error must not hang the test.
+	// A process that outlives the program and holds its standard error must not hang the test.
 	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -35,8 +35,8 @@ var skipped = regexp.MustCompile(`(?m)^    \S+\.go:\d+: (?:short: .*|this kernel
 // Suite runs the other tests of the calling test's package once more, as [Nobody] with
 // the two capabilities that attaching takes. All must pass, except for perf events,
 // which take more, shared memory, which takes nothing, the tests in leftOut, which says
-// why, and those that say they are not short, or not for this kernel. A name in leftOut that ends in '*' stands
-// for all that begin so. least is how many have to run at least.
+// why, and tests that say they are not short, or not for this kernel. A name in leftOut that
+// ends in '*' stands for all that begin so. least is how many have to run at least.
 func Suite(t *testing.T, leftOut map[string]string, least int) {
 	t.Helper()
 	if testing.Short() {
