@@ -129,9 +129,11 @@ func (s *Stack) DropUnmapped() {
 // declared in Go fires.
 var ownPackages = []string{"provider", "internal/stub", "internal/ring"}
 
+const modulePath = "github.com/go-usdt/usdt/"
+
 // isOwn reports whether a frame is of the code that fires probes.
 func isOwn(f *symbols.Frame) bool {
-	rest, ok := strings.CutPrefix(f.Func, "github.com/go-usdt/usdt/")
+	rest, ok := strings.CutPrefix(f.Func, modulePath)
 	if !ok {
 		return false
 	}
@@ -221,7 +223,7 @@ func (s *Stack) dropOwn(st *record.Stack) {
 	}
 	for own < min(len(s.PCs), st.Own+1) {
 		names := s.names(s.PCs[own], own)
-		if last := &names[len(names)-1]; !isOwn(last) {
+		if last := &names[len(names)-1]; !isOwn(last) && !s.callsBack(own+1) {
 			break
 		}
 		own++
@@ -230,6 +232,16 @@ func (s *Stack) dropOwn(st *record.Stack) {
 	for i := range s.exact {
 		s.exact[i] -= own
 	}
+}
+
+// callsBack reports whether the code of an address called what precedes it for package provider:
+// the closure of Fire, which has the name of the function into which Fire is inlined.
+func (s *Stack) callsBack(i int) bool {
+	if i >= len(s.PCs) {
+		return false
+	}
+	first := s.names(s.PCs[i], i)[0].Func
+	return first == modulePath+"provider.when"
 }
 
 // NameCode makes events name code. code returns what names that of a process, in which

@@ -70,6 +70,43 @@ func TestStackBound(t *testing.T) {
 	}
 }
 
+// TestOwnClosure leaves out the closure of Fire where it is not inlined, as with the race detector:
+// it has the name of the function into which Fire is inlined, which provider.when called it for.
+func TestOwnClosure(t *testing.T) {
+	const own, user = "github.com/go-usdt/usdt/provider.", "example.com/shop.handle"
+	code := namesByPC{
+		0x401000: {{Func: own + "fire"}},
+		0x402000: {{Func: user + ".(*Probe4[...]).Fire.2"}},
+		0x403000: {{Func: own + "when"}, {Func: own + "(*Probe4[...]).Fire"}, {Func: user}},
+		0x404000: {{Func: "example.com/shop.when"}, {Func: user}},
+	}
+	for _, test := range []struct {
+		pcs  []uint64
+		want string
+	}{
+		{[]uint64{0x401000, 0x402000, 0x403000}, user},
+		{[]uint64{0x402000, 0x404000}, user + ".(*Probe4[...]).Fire.2 example.com/shop.when " + user},
+	} {
+		s := event.NamedStack(symbols.Calls{PCs: test.pcs}, &record.Stack{Most: 18, Own: 10, Returns: true}, code)
+		var got []string
+		for _, f := range s.Frames() {
+			got = append(got, f.Func)
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%#x: got %q, want %s", test.pcs, got, test.want)
+		}
+	}
+}
+
+// namesByPC names code by its address.
+type namesByPC map[uint64][]symbols.Frame
+
+func (n namesByPC) Names(pc uint64, _ bool) []symbols.Frame { return n[pc] }
+
+func (n namesByPC) Unwind([]uint64, *symbols.Registers, []byte) symbols.Calls {
+	return symbols.Calls{}
+}
+
 // TestOwnFrames checks that the code that fired a probe is left out: also where it is inlined,
 // and then closures of Fire have the name of the function that calls it.
 func TestOwnFrames(t *testing.T) {

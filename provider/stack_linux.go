@@ -11,7 +11,7 @@ import (
 
 // maxStack is the largest number of addresses that a local tracer may ask for: those of the
 // program's calls and of this package's own.
-const maxStack = record.MaxStack + 8
+const maxStack = record.MaxStack + 10
 
 // recordStack is record for a tracer that asks for the stack, too.
 //

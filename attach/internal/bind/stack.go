@@ -13,7 +13,7 @@ import (
 
 // OwnFrames is the largest number of frames that package provider and its stub have on
 // the stack when one of its probes fires.
-const OwnFrames = 8
+const OwnFrames = 10
 
 var (
 	errNoStacks   = errors.New("flight recorders keep no stacks, by which events could be grouped")
