@@ -194,7 +194,7 @@ What other people's tools see of the probes that this module makes, and what thi
 
 `
 	producersIntro = `
-Newer tools, of Debian's testing release, were run by hand, and no test holds what they do. bpftrace 0.27 finds no memory files by a PID; it takes their path, with or without the PID. It reads twelve arguments, and attaches to no probe of which libbpf cannot read an argument, as in memory beside the instruction pointer or of floating point. libbpf 1.7, gdb 18.1, perf 7.2, lldb 21.1 and SystemTap 5.6 do as those of Debian 13. Of bcc 0.35, *argdist* fails as there, and *trace* fails to compile its programs with the headers of Linux 7.2.
+Newer tools, of Debian's testing release, were run by hand, and no test holds what they do. bpftrace 0.27 finds no memory files by a PID; it takes their path, with or without the PID. It reads twelve arguments, and attaches to no probe of which libbpf cannot read an argument, as in memory beside the instruction pointer or of floating point. libbpf 1.7, gdb 18.1, perf 7.2, lldb 21.1 and SystemTap 5.6 do as those of Debian 13. *argdist* of bcc 0.35 fails as there, and *trace* fails to compile its programs with the headers of Linux 7.2.
 
 ## Our reader and attacher on other people's probes
 
