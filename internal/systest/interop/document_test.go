@@ -184,7 +184,7 @@ func firstDifference(got, want string) string {
 const (
 	intro = `# Interop
 
-What other people's tools see of the probes that this module makes, and what this module sees of theirs. Tests write these tables and hold each cell of them, also that what does not work still fails in the same way. A tool that has learned more fails a test as well, until its cell is changed; another version does not. The columns of releases have the versions; where the results differ, each has a row of its own.
+This page shows what other people's tools see of the probes that this module makes, and what this module sees of theirs. Tests write these tables and hold each cell of them, also that what does not work still fails in the same way. A tool that has learned more fails a test as well, until its cell is changed; another version does not. The columns of releases have the versions; where the results differ, each has a row of its own.
 
 `
 	toolsIntro = `
