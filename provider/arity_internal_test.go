@@ -11,6 +11,9 @@ import (
 // TestArity checks that there is a probe of each number of arguments up to maxArgs, for which
 // what converts and copies them has room, with all that others have; and none of more.
 func TestArity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: it reads the package's source, which no kernel changes")
+	}
 	params := map[string]int{} // of types by their names, and of functions and methods
 	for _, file := range []string{"probe.go", "lazy.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
