@@ -1,9 +1,8 @@
 package elfgen
 
 // Types and constants that have the names and values of those in package debug/elf.
-// A program that imports debug/elf links its decompressors and debug/dwarf, too,
-// whose tables are made when the program starts: 41 kB for each service that declares
-// probes.
+// A program that imports debug/elf also links its decompressors and debug/dwarf, whose tables are
+// made when the program starts: 41 kB for each service that declares probes.
 type (
 	Class       uint8  // size of addresses
 	Data        uint8  // byte order
@@ -14,7 +13,7 @@ type (
 	ProgFlag    uint32 // what a segment's memory can be used for
 )
 
-// The values that this package treats specially, and those that its callers need most.
+// The values that this package treats specially, and the values that its callers need most.
 const (
 	ELFCLASS32 Class = 1
 	ELFCLASS64 Class = 2
@@ -48,7 +47,7 @@ const (
 	PF_R ProgFlag = 4
 )
 
-// What only the writer itself needs, such as EV_CURRENT and DT_HASH.
+// Values that only the writer itself needs, such as EV_CURRENT and DT_HASH.
 const (
 	elfMagic     = "\x7fELF"
 	evCurrent    = 1

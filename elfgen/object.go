@@ -22,9 +22,8 @@ type Object struct {
 
 	// Sections are the sections in the order in which they are to appear. The writer
 	// keeps that order among sections of equal permissions. It puts read-only
-	// sections first, then executable, then writable ones, then those that are not
-	// loaded. It adds .note.gnu.build-id, .hash, .dynsym, .dynstr, .dynamic and
-	// .shstrtab itself.
+	// sections first, then executable, then writable, then unloaded ones. It adds
+	// .note.gnu.build-id, .hash, .dynsym, .dynstr, .dynamic and .shstrtab itself.
 	Sections []*Section
 
 	// Symbols are the entries of the dynamic symbol table, in order; all are global.

@@ -33,7 +33,7 @@ func NewDecoder(sites func(site uint32) (*shape.Shape, *reader.Probe), wall func
 }
 
 // argsAtATime is the number of arguments for which a Decoder allocates memory at a time.
-// Whoever keeps one event keeps that memory.
+// A reference to one event keeps that memory.
 const argsAtATime = 32
 
 // room returns memory for n arguments.

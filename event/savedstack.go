@@ -8,7 +8,7 @@ import (
 )
 
 // Names returns the functions that run at each address, the innermost first, to be kept. It is
-// for those who record events in this module.
+// for code in this module that records events.
 func (s *Stack) Names() [][]symbols.Frame {
 	names := make([][]symbols.Frame, len(s.PCs))
 	for i := range names {

@@ -27,7 +27,7 @@ type Stack struct {
 	code  Code
 	named []symbols.Frame   // if code is not needed any more
 	saved [][]symbols.Frame // of each address, if it was named when it was recorded
-	calls bool              // whether the first address, too, is one to which a call returns
+	calls bool              // whether a call also returns to the first address
 	exact []int             // indices of addresses at which signals interrupted functions
 	own   bool              // whether the first frames may be those of package provider
 }
@@ -35,7 +35,7 @@ type Stack struct {
 // Code names the code of a process. It is for sources of events in this module.
 type Code interface {
 	// Names returns the functions that run at an address, the innermost first, or, if call,
-	// at the call that returns there. What it returns is not changed.
+	// at the call that returns there. The result is not changed.
 	Names(pc uint64, call bool) []symbols.Frame
 	// Unwind is that of [symbols.Space].
 	Unwind(dst []uint64, registers *symbols.Registers, stack []byte) symbols.Calls
@@ -43,9 +43,9 @@ type Code interface {
 
 // Frames returns the functions on the stack, the innermost first: more than PCs, where
 // functions are inlined, and at least one for each. It names code as the process has it
-// mapped now or, if it has ended, as the session has last seen it or the kernel has told,
-// so it is best called soon after the event. If the names are too long for a stack, the
-// outermost frames are left out, and Err says so from then on.
+// mapped now or, if it has ended, as the session has last seen it or the kernel has reported it,
+// so it is best called soon after the event. If the names are too long for a stack, the outermost
+// frames are left out, and Err says so from then on.
 func (s *Stack) Frames() []symbols.Frame { return s.AppendFrames(nil) }
 
 // AppendFrames appends to dst what Frames returns.
@@ -264,7 +264,7 @@ func (v *View) Stack() *Stack {
 //
 //	{"addr": …, "func": …, "file": …, "line": …, "inlined": true, "module": …, "offset": …, "build_id": …}
 //
-// What is not known is left out.
+// Unknown parts are left out.
 func (s *Stack) AppendJSON(dst []byte) []byte {
 	if len(s.PCs) == 0 {
 		return append(dst, "null"...)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestNilRecord tells the arguments of a nil record from those that could not be read.
+// TestNilRecord tells the arguments of a nil record from arguments that could not be read.
 func TestNilRecord(t *testing.T) {
 	for want, args := range map[bool]event.Struct{true: {{Name: "a", Err: event.ErrNil}, {Name: "b", Err: event.ErrNil}}, false: {{Name: "a", Err: event.ErrFault}}} {
 		if args.IsNil() != want || !errors.Is(args[0].Err, event.ErrFault) {

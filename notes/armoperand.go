@@ -77,8 +77,8 @@ type armIndexing struct {
 	extends bool   // whether its lower 32 bits can be extended: sxtw, uxtw
 }
 
-// armAddress reads the addresses of both ARM architectures, except those that change
-// their base register, since no operand of a probe may.
+// armAddress reads the addresses of both ARM architectures, except addresses that change their
+// base register, since no operand of a probe may.
 func armAddress(c *cursor, a *Arg, index armIndexing) bool {
 	c.pos++
 	a.Kind = Mem

@@ -125,8 +125,8 @@ func (c *cursor) notRegister(at int) bool {
 func (c *cursor) wordSize() int { return c.grammar.word(c.class) }
 
 // bareRegister reads a register that has no sigil, at a place where a symbol could
-// stand, too. If there is a symbol, done is false and nothing is read. A name like a
-// register's, of a letter in letters and a number, is no symbol.
+// also stand. If there is a symbol, done is false and nothing is read. A name like a register's,
+// of a letter in letters and a number, is no symbol.
 func (c *cursor) bareRegister(a *Arg, letters string) (done, ok bool) {
 	start := c.pos
 	name := c.while(isSymbol)

@@ -62,8 +62,8 @@ func TestRegisterKinds(t *testing.T) {
 	}
 }
 
-// TestAppendArgs checks that arguments are decoded behind those that are there, into the
-// same memory.
+// TestAppendArgs checks that arguments are decoded behind the ones that are there, into the same
+// memory.
 func TestAppendArgs(t *testing.T) {
 	buf := notes.AppendArgs(make([]notes.Arg, 0, 8), notes.EM_X86_64, notes.ELFCLASS64, "8@%rdi")
 	all := notes.AppendArgs(buf, notes.EM_X86_64, notes.ELFCLASS64, "4@%esi 3@%eax")

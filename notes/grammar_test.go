@@ -17,7 +17,7 @@ import (
 //	ARGUMENT => error at OFFSET: MESSAGE
 //
 // where FIELDS is what describe returns for the decoded argument. A line "machine
-// EM_X CLASS" applies to those that follow it; "# " begins a comment.
+// EM_X CLASS" applies to the lines that follow it; "# " begins a comment.
 type grammarCase struct {
 	file    string
 	line    int

@@ -45,7 +45,7 @@ func (p *parser) ctype() (t ctype, name string, err error) {
 	for isName(p.tok.text) {
 		word := p.tok.text
 		known := p.isType(append(words, word))
-		// What follows a type is the argument's name.
+		// The argument's name follows its type.
 		if word != "const" && len(words) > 0 && !known {
 			break
 		}

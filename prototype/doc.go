@@ -24,10 +24,10 @@
 //	typedef TYPE NAME
 //	enum NAME { NAME, NAME = VALUE, … }
 //
-// What is open in parentheses or braces goes on in the next line. Types are those of C
-// and stdint.h, typedefs and enums of lines above, and pointers to anything. They
-// must have the size and the sign that the object says, except that constants in the
-// code have neither. An argument can be more than a number:
+// A line with open parentheses or braces goes on in the next line. Types are those of C and
+// stdint.h, typedefs and enums of lines above, and pointers to anything. They must have the size
+// and the sign that the object says, except that constants in the code have neither. An argument
+// can be more than a number:
 //
 //	char *query             text that ends in a NUL
 //	char *name[len]         text of len bytes; len is another argument, which events leave out

@@ -133,8 +133,8 @@ func (p *Prototype) common(q *Prototype) *Prototype {
 	return &out
 }
 
-// agrees reports whether p and q say the same of argument i, but for the size and sign
-// of an integer, which the note has.
+// agrees reports whether p and q say the same of argument i, except for the size and sign of an
+// integer, which the note has.
 func (p *Prototype) agrees(q *Prototype, i int) bool {
 	a, b := p.Params[i], q.Params[i]
 	if a.isInteger() && b.isInteger() {

@@ -13,7 +13,7 @@ import (
 var all struct {
 	sys.Mutex
 	providers map[string]registration
-	most      int                  // how many there may be before forget looks for those that are gone
+	most      int                  // how many before forget looks for ones that are gone
 	life      sys.Mutex            // held by LoadAll and CloseAll, around all others
 	opts      *Options             // those of LoadAll, nil if it was given none
 	live      bool                 // whether providers that are made now publish what they have
@@ -129,12 +129,11 @@ func sorted() (list []*Provider, orphans []error) {
 	return list, orphans
 }
 
-// LoadAll loads all providers that New has made, and those that it will make, until CloseAll:
-// see [Provider.Load]. The main function of a program whose packages declare probes calls
-// it. If opts is not nil, it replaces the options given to New, also for later probes and
-// providers. A provider that was closed by itself stays so until its next Load. The error
-// joins those of each [Provider.Load] and names the probes that were declared
-// in a nil provider or group.
+// LoadAll loads all providers that New has made, and the ones that it will make, until CloseAll:
+// see [Provider.Load]. The main function of a program whose packages declare probes calls it. If
+// opts is not nil, it replaces the options given to New, also for later probes and providers. A
+// provider that was closed by itself stays so until its next Load. The error joins those of each
+// [Provider.Load] and names the probes that were declared in a nil provider or group.
 func LoadAll(opts *Options) error {
 	all.life.Lock()
 	all.Lock()

@@ -211,7 +211,7 @@ func TestClosedIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Those that follow make the registry look for those that are gone.
+	// Later providers make the registry look for providers that are gone.
 	deadline := time.Now().Add(time.Minute)
 	for made, n := 100, 100; n > made/2; n = provider.Registered("passing") {
 		if time.Now().After(deadline) {

@@ -111,7 +111,7 @@ func TestLocalConditions(t *testing.T) {
 	}
 }
 
-// TestLocalClauses checks conditions of several terms, and those that do not fit.
+// TestLocalClauses checks conditions of several terms, and conditions that do not fit.
 func TestLocalClauses(t *testing.T) {
 	p := offered(t)
 	two := provider.NewProbe3[int64, int64, string](p, "two", "a", "b", "s")

@@ -18,7 +18,7 @@ import (
 
 // TestWatchedAllocations fires arguments of every kind for tracers of the kernel, for a
 // local tracer and for the recorder, and checks that none of them costs an allocation:
-// neither strings as long as tracers read, nor those that are longer, nor records.
+// neither strings as long as tracers read, nor longer ones, nor records.
 func TestWatchedAllocations(t *testing.T) {
 	opts := map[string]*provider.Options{"kernel": nil, "local": {Local: true}, "recorder": {Recorder: &provider.Recorder{Dir: t.TempDir()}}}
 	for way, o := range opts {

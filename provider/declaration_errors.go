@@ -35,8 +35,8 @@ func (w *wrongs) add(name string, at sourceLine, err error) {
 	w.list = append(w.list, now)
 }
 
-// report returns the errors. Those that were reported since the last Close stay until
-// the next. Options that LoadAll overrides are forgotten: main has mended them.
+// report returns the errors. Errors reported since the last Close stay until the next. Options
+// that LoadAll overrides are forgotten: main has mended them.
 func (w *wrongs) report() []error {
 	all.Lock()
 	overridden := all.opts != nil

@@ -53,7 +53,7 @@ func (p *probe) pass(args []unsafe.Pointer) {
 }
 
 // passOthers passes what fires to local tracers and listeners. It reports whether
-// tracers of the kernel want it, too.
+// tracers of the kernel also want it.
 //
 //go:noinline
 func (p *probe) passOthers(args []unsafe.Pointer) bool {

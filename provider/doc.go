@@ -21,8 +21,7 @@
 // that [New] returns for the program's name, and main alone calls [LoadAll]. Options are
 // main's: libraries pass none. A declaration that is repeated, by a
 // constructor for instance, returns the probe that is there; one that differs from another
-// of its name makes a probe beside it. What is declared after LoadAll is published by
-// itself.
+// of its name makes a probe beside it. Probes declared after LoadAll are published by themselves.
 //
 // Errors, and values with a method String, are fired as [Text]: start.Fire(7,
 // provider.Error(err)) calls err.Error only while somebody watches. A netip.Addr is

@@ -38,7 +38,7 @@ type shownRecord struct {
 }
 
 // TestEventsDirProbes compares the probes that reader finds in an events directory with
-// those that it finds in the process.
+// the probes that it finds in the process.
 func TestEventsDirProbes(t *testing.T) {
 	opts := options()
 	opts.EventsDir = filepath.Join(t.TempDir(), "events")

@@ -108,8 +108,8 @@ func (d *describer) reference(t reflect.Type) *btfgen.Struct {
 	return d.refs.structs[i]
 }
 
-// describeReferences describes the structs that were referred to, and those that they
-// refer to.
+// describeReferences describes the structs that were referred to, and the structs that they refer
+// to.
 func (d *describer) describeReferences() {
 	for i := 0; i < len(d.refs.structs); i++ {
 		// Its names have been checked, and members refuses nothing else behind
@@ -349,7 +349,7 @@ func scalarKind(t reflect.Type) (kind, bool) {
 	return 0, false
 }
 
-// structName returns the name of a struct type if it is one in C too.
+// structName returns the name of a struct type if it is also a name in C.
 func structName(t reflect.Type) string {
 	if !isIdentifier(t.Name()) || cKeywords[t.Name()] {
 		return "" // unnamed, generic, or no name in C

@@ -21,8 +21,8 @@ func (g *Group) scope() *Group {
 	return g
 }
 
-// shares reports whether the probes of g share a semaphore. Those that are declared
-// in the provider itself do not.
+// shares reports whether the probes of g share a semaphore. Probes declared in the provider
+// itself do not.
 func (g *Group) shares() bool { return g != g.provider.alone }
 
 // Group is a set of probes of one provider that share a semaphore, so that one check

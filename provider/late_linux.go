@@ -52,7 +52,7 @@ func (p *Provider) publishLate() {
 }
 
 // publishAfter publishes what is pending after a delay in milliseconds, unless the provider
-// has been closed or loaded meanwhile. What cannot be loaded stays pending: the next Load
+// has been closed or loaded meanwhile. Probes that cannot be loaded stay pending: the next Load
 // reports why. Where nothing is pending, objects stay: a tracer may be about to attach.
 func (p *Provider) publishAfter(delay int) {
 	// Package time has another time in a bubble of testing/synctest, where this goroutine

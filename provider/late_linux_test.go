@@ -69,7 +69,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestLateOfAll checks late declarations of all providers, also of those that are made
+// TestLateOfAll checks late declarations of all providers, including providers that are made
 // after LoadAll, and with its options.
 func TestLateOfAll(t *testing.T) {
 	if cmd := tracee.Again(t); cmd != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // layout returns the layout of a record's records with n slots, of which no pointers
-// are followed: that of shape.OfBlock, which a test compares. Who reads a recording
-// makes it from the types.
+// are followed: that of shape.OfBlock, which a test compares. A reader of a recording makes it
+// from the types.
 func (s *signature) layout(n int) *record.Layout {
 	l := &record.Layout{Slots: n, Block: s.size(), Limit: recordedString}
 	if s.typ != nil {

@@ -54,9 +54,9 @@ type memory interface {
 
 // load generates the object for probes, gets it into memory and lets the probes fire
 // there. probes must include those of the objects in replaced. load closes these
-// objects, except those that a tracer has attached to meanwhile, and returns the
-// exceptions. It returns both an object and an error if the probes fire but
-// Options.EventsDir cannot show them, or if something could not be released.
+// objects, except objects that a tracer has attached to meanwhile, and returns the exceptions. It
+// returns both an object and an error if the probes fire but Options.EventsDir cannot show them,
+// or if something could not be released.
 func load(p *Provider, opts *Options, probes []*probe, replaced []*object) (o *object, kept []*object, err error) {
 	if !stub.Supported {
 		return nil, replaced, ErrNotSupported
@@ -126,9 +126,9 @@ func (o *object) watched() bool {
 	return false
 }
 
-// replace closes objects whose probes o has, too. A tracer may have attached to one
-// of them before its probes fired in o. The tracer must not lose them, so these
-// probes keep firing where they did, and replace returns the object.
+// replace closes objects whose probes o also has. A tracer may have attached to one of them
+// before its probes fired in o. The tracer must not lose them, so these probes keep firing where
+// they did, and replace returns the object.
 func (o *object) replace(objects []*object) (kept []*object, err error) {
 	var gone []*object
 	for _, old := range objects {
@@ -166,8 +166,8 @@ func (o *object) leave(probes []loadedProbe) {
 }
 
 // close withdraws the object's probes. Once a probe's site is gone, no goroutine
-// enters its stub any more; close waits for those that are in it. A goroutine that
-// still looks at a semaphore may do so: memory stays readable.
+// enters its stub any more; close waits for goroutines that are in it. A goroutine that still
+// looks at a semaphore may do so: memory stays readable.
 func (o *object) close() error {
 	for _, p := range o.probes {
 		p.attach(nil)

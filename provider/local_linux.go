@@ -15,7 +15,7 @@ import (
 )
 
 // watcher is the interest of a local tracer in a probe. It does not change, so that
-// those who fire need no lock; a list that loses one is made anew.
+// firing needs no lock; a list that loses one is made anew.
 type watcher struct {
 	next    *watcher
 	ring    *ring.Writer
@@ -54,7 +54,7 @@ func (k kind) isWord() bool {
 	return k == kindInt64 || k == kindUint64 || k == kindFloat64 || k == kindDuration
 }
 
-// watchers returns the first of those who watch the probe.
+// watchers returns the first watcher of the probe.
 func (p *probe) watchers() *watcher { return (*watcher)(atomic.LoadPointer(&p.local)) }
 
 // words are the argument block of a probe whose arguments travel in slots, behind room
@@ -75,7 +75,7 @@ func (s *signature) converted() bool {
 
 // pass records a firing for each watcher.
 func (w *watcher) pass(s *signature, args []unsafe.Pointer) {
-	// What is left out by the arguments themselves need not be laid out.
+	// Events that the arguments themselves leave out need not be laid out.
 	for w.early {
 		if t := w.simple; t != nil && (*(*uint64)(args[t.argument])-t.Low <= t.Span) != t.Outside ||
 			t == nil && holds(w.where, nil, args) {
@@ -111,7 +111,7 @@ func (w *watcher) pass(s *signature, args []unsafe.Pointer) {
 			w.record(&all, 8*len(args), nil)
 			continue
 		}
-		// What r points to stays in place and reachable until Write returns.
+		// The memory that r points to stays in place and reachable until Write returns.
 		r := ring.Record{Block: unsafe.Pointer(block), Size: uintptr(8 * len(args))}
 		r.Site(w.number, 0, false)
 		w.ring.Write(&r)
@@ -196,7 +196,7 @@ func (w *watcher) record(all *words, size int, texts []*ring.Text) {
 	if len(w.slots) > 0 {
 		w.fillSlots(all[first:ring.MaxSlots], 0)
 	}
-	// What r points to stays in place and reachable until Write returns.
+	// The memory that r points to stays in place and reachable until Write returns.
 	r := ring.Record{Block: unsafe.Pointer(&all[first]), Size: uintptr(8*len(w.slots) + size)}
 	if len(texts) > 0 {
 		r.Texts, r.Count, r.Limit = unsafe.SliceData(texts), uintptr(len(texts)), uintptr(w.limit)

@@ -69,7 +69,7 @@ func checkArgName(name string, others []string) error {
 }
 
 // cKeywords are the keywords of C11 that are identifiers without a leading
-// underscore (ISO/IEC 9899:2011, 6.4.1), and those that compilers add by default.
+// underscore (ISO/IEC 9899:2011, 6.4.1), and the keywords that compilers add by default.
 var cKeywords = func() map[string]bool {
 	m := map[string]bool{}
 	for _, k := range []string{

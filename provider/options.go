@@ -69,7 +69,7 @@ const (
 	BackingMemfd Backing = iota
 	// BackingFile is a file named by its contents. Processes with the same probes
 	// share it, and a tracer that attaches to the file traces all of them at once,
-	// also those that start later. The file is never removed. This user and root may
+	// including processes that start later. The file is never removed. This user and root may
 	// write to it, and must not truncate it while processes use it.
 	BackingFile
 )

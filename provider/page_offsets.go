@@ -19,9 +19,8 @@ type beginning struct {
 // replaced. Every later file whose inode gets the same address finds this uprobe at
 // the same offset. So objects of different contents should have no offset in common.
 // Two objects may share the offset of a site all the same. If both have their stubs
-// in one page and no groups, the semaphores of that site then share an offset, too:
-// the kernel compares it and would refuse a tracer if it differed
-// (kernel/events/uprobes.c: alloc_uprobe).
+// in one page and no groups, the semaphores of that site then also share an offset: the kernel
+// compares it and would refuse a tracer if it differed (kernel/events/uprobes.c: alloc_uprobe).
 //
 // The stubs take no more pages than they need, since the semaphores come behind them.
 func beginningOf(provider string, code stub.Code, probes []*probe, slots []uint32) beginning {

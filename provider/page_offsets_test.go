@@ -67,7 +67,7 @@ func TestBeginning(t *testing.T) {
 			}
 		}
 	}
-	// Each object has a start of its own, but for a few that share one by chance.
+	// Each object has a start of its own, except for a few that share one by chance.
 	if len(starts) < small/2 {
 		t.Errorf("%d objects of one probe begin at %d places", small, len(starts))
 	}

@@ -8,8 +8,8 @@ import (
 
 // The probe types differ only in their number of arguments. To stay within the
 // inliner's budget, each has its semaphore as a field of its own, outside the
-// embedded part, and Fire is two tests and one call, which it makes by when. What fire
-// passes on are pointers to the arguments, so that the code behind it exists once.
+// embedded part, and Fire is two tests and one call, which it makes by when. The method fire
+// passes on pointers to the arguments, so that the code behind it exists once.
 
 // maxArgs is the largest number of arguments of a probe, except of a record. Each takes up to
 // two slots of an argument block, which does not compile if they are too many.

@@ -21,9 +21,9 @@ type field struct {
 }
 
 // fieldsOf returns the fields of a struct in the order of their places, by the rules of
-// package encoding/json: of fields with one name, those that are embedded least deep count,
-// of these the one with a tag, and none if there are several. Two fields of t itself that
-// have one name are both returned.
+// package encoding/json: of fields with one name, the least deeply embedded ones count, of these
+// the one with a tag, and none if there are several. Two fields of t itself that have one name
+// are both returned.
 func fieldsOf(t reflect.Type) []field {
 	all := appendFields(nil, t, 0, 0)
 	if !slices.ContainsFunc(all, func(f field) bool { return f.depth > 0 }) {

@@ -51,7 +51,7 @@ func TestNoBytes(t *testing.T) {
 	}
 }
 
-// TestPromoted checks which fields of embedded structs are fields of the record: those that
+// TestPromoted checks which fields of embedded structs are fields of the record: the fields that
 // package encoding/json has.
 func TestPromoted(t *testing.T) {
 	for _, test := range []struct {

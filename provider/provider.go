@@ -33,7 +33,7 @@ type Provider struct {
 	due        bool // whether a goroutine is about to publish
 	early      bool // whether it was USDT_LOAD that published, and no Load yet
 	opts       Options
-	used       Options           // those that the last object was loaded with
+	used       Options           // the options that the last object was loaded with
 	given      sourceLine        // where opts were given, if they were
 	givenOnce  bool              // whether that was before the last Close: the next New sets the options
 	probes     map[string]*probe // by name, the last one that was declared first
@@ -103,18 +103,18 @@ func (p *Provider) Name() string {
 	return p.name
 }
 
-// Load publishes the probes that are declared: from now on tracers find them. What is
-// declared later is published by itself, until Close: within some milliseconds, together
-// with all that is declared meanwhile, or before the declaration returns if a tracer has
-// started the program. After Close, Load publishes all probes again.
+// Load publishes the probes that are declared: from now on tracers find them. Probes declared
+// later are published by themselves, until Close: within some milliseconds, together with all
+// that are declared meanwhile, or before the declaration returns if a tracer has started the
+// program. After Close, Load publishes all probes again.
 //
-// Load does not disturb probes that are loaded already. Those that nobody watches may
-// move into a new object, so that a program which declares again and again has few
-// objects; those that are watched stay where they are. While a tracer attaches to every
-// probe that it finds, each publication therefore adds an object, which takes a descriptor
-// (Options.Backing) and three mappings; the first one after the tracer has gone merges
-// them. A provider that has more than 64 publishes less and less often. Objects of
-// [LoaderDlopen] are not moved: each publication adds one that stays.
+// Load does not disturb probes that are loaded already. Probes that nobody watches may move into
+// a new object, so that a program which declares again and again has few objects; watched probes
+// stay where they are. While a tracer attaches to every probe that it finds, each publication
+// therefore adds an object, which takes a descriptor (Options.Backing) and three mappings; the
+// first one after the tracer has gone merges them. A provider that has more than 64 publishes
+// less and less often. Objects of [LoaderDlopen] are not moved: each publication adds one that
+// stays.
 //
 // The error joins those of all wrong declarations, on each Load again, and counts
 // those beyond the first 64; the other probes are published all the same. If the object
@@ -211,8 +211,8 @@ const maxIdle = 2
 const smallObject = 64
 
 // replaceable returns the objects that an object with n more probes is to replace:
-// none while there are few, then those that are small or no larger than what is added
-// to them. So many Loads of many probes do not make each object anew many times.
+// none while there are few, then the objects that are small or no larger than what is added to
+// them. So many Loads of many probes do not make each object anew many times.
 func (p *Provider) replaceable(n int) []*object {
 	idle := p.idle()
 	if len(idle) < maxIdle {
@@ -276,10 +276,10 @@ func (p *Provider) updateEnabled() {
 // ns for 1,000. A Group of the probes that matter costs what one probe does.
 func (p *Provider) Enabled() bool { return p != nil && p.semaphores.Active((*stub.Many).Scan) }
 
-// Close withdraws all probes. It waits for those that are being fired, which takes as
-// long as a tracer's program runs and stops the world for a moment. Probes fired
-// later do nothing, until Load publishes all of them again: what was declared before Close
-// fires then as what is declared after it. Closing twice is not an error.
+// Close withdraws all probes. It waits for probes that are being fired, which takes as long as a
+// tracer's program runs and stops the world for a moment. Probes fired later do nothing, until
+// Load publishes all of them again: what was declared before Close fires then as what is declared
+// after it. Closing twice is not an error.
 func (p *Provider) Close() error {
 	if !p.made() {
 		return nil

@@ -2,6 +2,6 @@
 
 package provider_test
 
-// The race detector sees nothing of assembly code. What takes its place can be preempted
-// while it holds a shard.
+// The race detector sees nothing of assembly code. The Go code that takes its place can be
+// preempted while it holds a shard.
 func init() { raced = true }

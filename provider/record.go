@@ -16,13 +16,14 @@ type Record[T any] struct {
 
 // NewRecord declares a probe in a provider or group whose arguments are the
 // fields of the struct type T, named as there or by a tag `usdt:"name"`. Fields tagged
-// `usdt:"-"`, blank ones, and those that are neither exported nor tagged are left out.
-// Fields of embedded structs are promoted by the rules of encoding/json; an embedded
-// pointer is a field with its type's name.
+// `usdt:"-"`, blank fields, and fields that are neither exported nor tagged are left out. Fields
+// of embedded structs are promoted by the rules of encoding/json; an embedded pointer is a field
+// with its type's name.
 //
 // A tag `usdt:",hex"`, or `usdt:"name,hex"`, shows bytes as hexadecimal digits, text shows
 // them as text, up to a NUL in arrays, and bytes as they are. For a field of bytes the word
-// alone does: `usdt:"text"`. By themselves, arrays are shown as digits, slices as they are.
+// alone does: `usdt:"text"`. If the tag has no such word, arrays are shown as digits, slices as
+// they are.
 //
 // Fields may have any type of [Arg] but [IP], arrays of any size, and be structs, arrays,
 // slices and pointers. Typed readers see all of them, and what pointers and slices point to, as they lie

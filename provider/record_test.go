@@ -305,7 +305,7 @@ func TestHugeRecord(t *testing.T) {
 }
 
 // TestUnreadableRecords checks that Load refuses records that tracers cannot read and
-// accepts those that they just can.
+// accepts records that they just can.
 func TestUnreadableRecords(t *testing.T) {
 	nested := func(levels int) reflect.Type {
 		typ := reflect.TypeFor[int32]()

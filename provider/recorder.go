@@ -7,17 +7,16 @@ package provider
 type Recorder struct {
 	// Dir is the directory of the files, each of which is called COMM-PID-TIME.usdt.
 	// The directory must belong to this user or to root, and others must not be able
-	// to write to it; Load makes it if it is missing, for this user only. Of processes
-	// of one name that have ended, the last 8 files are kept. The file has all its
-	// memory from the start, so that a full disk does not matter later. File systems
-	// that write to other places each time (btrfs, ZFS) cannot promise that: Load
-	// refuses them.
+	// to write to it; Load makes it if it is missing, for this user only. For ended processes of
+	// one name, the last 8 files are kept. The file has all its memory from the start, so that a
+	// full disk does not matter later. File systems that write to other places each time (btrfs,
+	// ZFS) cannot promise that: Load refuses them.
 	Dir string
 	// Size is about the number of bytes of the file; 0 means 4 MiB. Some 50 bytes hold
 	// an event of two numbers.
 	Size int
 	// Probes names the probes that are recorded, as PROVIDER:NAME with '*' for any
-	// characters; none means all. Of each string, 256 bytes are kept.
+	// characters; none means all. For each string, 256 bytes are kept.
 	Probes []string
 }
 

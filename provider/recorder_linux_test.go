@@ -313,8 +313,8 @@ func TestRecorderFiles(t *testing.T) {
 	}
 }
 
-// TestRecorderLayouts compares the layouts of records with those that readers make of
-// their types.
+// TestRecorderLayouts compares the layouts of records with the layouts that readers make of their
+// types.
 func TestRecorderLayouts(t *testing.T) {
 	type named struct {
 		Name  string

@@ -233,7 +233,7 @@ func (c *confinement) run(t *testing.T) (o outcome) {
 	}
 	if tr != nil {
 		if c.late {
-			// What comes later gets no answer, perhaps.
+			// A later connection may get no answer.
 			if other, err := connectWithin(t, cmd.Process.Pid, 100*time.Millisecond); err == nil {
 				other.Close()
 			}

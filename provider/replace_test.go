@@ -91,7 +91,7 @@ func TestManyLoads(t *testing.T) {
 
 // TestLoadsWhileWatched loads again and again while a tracer watches every probe that
 // it finds, and checks that each Load adds an object and that the first one after the
-// tracer has gone merges them. What the dynamic linker has loaded stays.
+// tracer has gone merges them. Objects that the dynamic linker has loaded stay.
 func TestLoadsWhileWatched(t *testing.T) {
 	const n = 20
 	p := newProvider("watched")
@@ -161,7 +161,7 @@ func TestReplacedEvents(t *testing.T) {
 // TestWatchedStays checks that a watched probe keeps its object while others come and
 // go, and moves once it is no longer watched.
 func TestWatchedStays(t *testing.T) {
-	p := fresh("staying", nil) // mapped, too
+	p := fresh("staying", nil) // also mapped
 	watched := provider.NewProbe0(p, "watched")
 	load(t, p)
 	first := string(objects(t, p)[0])

@@ -63,7 +63,7 @@ func TestSameProbe(t *testing.T) {
 				t.Fatalf("handle %d is not enabled", i)
 			}
 		}
-		// What was declared before Close fires after the next Load.
+		// Probes declared before Close fire after the next Load.
 		if err := p.Close(); err != nil || clients[0].get.Enabled() {
 			t.Fatalf("Close: %v", err)
 		}

@@ -14,11 +14,11 @@ type signature struct {
 	note string         // the argument string of the note
 	typ  *btfgen.Struct // the argument block, named later; nil without arguments
 
-	// Of records:
+	// Fields for records:
 	ipv4  uintptr  // if it has or leads to a netip.Addr: the last word of an IPv4 one
 	texts []uint32 // offsets of its Texts
 
-	// Of probes whose arguments travel in slots:
+	// Fields for probes whose arguments travel in slots:
 	args      []argument
 	addresses uint64 // a bit for each slot that holds an address
 }
@@ -34,8 +34,8 @@ type argument struct {
 // (libbpf: BPF_USDT_MAX_ARG_CNT).
 const maxNoteArgs = 12
 
-// newSignature lays out a block of slots: first those that the note shows, in order,
-// then the hidden ones. FORMAT.md describes the block.
+// newSignature lays out a block of slots: first the slots that the note shows, in order, then the
+// hidden ones. FORMAT.md describes the block.
 func newSignature(key string, names []string, kinds []kind) *signature {
 	s := &signature{key: key, args: make([]argument, len(kinds))}
 	slots := 0

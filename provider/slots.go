@@ -130,7 +130,7 @@ func (f *frame) terminated(s string) unsafe.Pointer {
 //go:noinline
 func (f *frame) longer(s string) unsafe.Pointer {
 	if f.listens {
-		// Whoever fires holds s until the listeners return.
+		// The caller that fires holds s until the listeners return.
 		return noescape(unsafe.Pointer(unsafe.StringData(s)))
 	}
 	c, _ := longCopies.Get().(*longCopy)

@@ -13,7 +13,7 @@ import (
 // program's calls and of this package's own.
 const maxStack = record.MaxStack + 10
 
-// recordStack is record for a tracer that asks for the stack, too.
+// recordStack is record for a tracer that also asks for the stack.
 //
 //go:noinline
 func (w *watcher) recordStack(all *words, size int, texts []*ring.Text) {

@@ -1,8 +1,7 @@
 package reader
 
 // Costs that are charged to a file's budget (safeelf.File.Spend) for what is made of
-// its bytes, in units of about a nanosecond. A byte of memory that stays costs one
-// unit, too.
+// its bytes, in units of about a nanosecond. A byte of memory that stays also costs one unit.
 const (
 	costNotes      = 8   // a byte of notes: the shortest, of 48 bytes, takes 250 ns
 	costTypes      = 16  // a byte of BTF: package btf makes maps of it

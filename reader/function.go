@@ -254,8 +254,8 @@ func (fn *Function) Match(match func(name string) bool) (name string, ok bool) {
 }
 
 // Entry returns the function's entry as a probe: its provider is the base name
-// of the object, its name the function's, and its arguments are those that can
-// be in registers; [Function.Argument] has more.
+// of the object, its name the function's, and its arguments are the ones that can be in
+// registers; [Function.Argument] has more.
 func (fn *Function) Entry() Probe { return fn.probe(Uprobe) }
 
 // Return returns the return from the function as a probe, like Entry. Its only

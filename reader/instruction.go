@@ -91,8 +91,8 @@ func (p *Process) Instructions(addresses func(path string) []uint64) iter.Seq2[P
 	}
 }
 
-// functionAt returns the function that holds the code at an address. Without a symbol
-// and an unwinding table, the function is unbounded and begins there.
+// functionAt returns the function that holds the code at an address. If the code has no symbol
+// and no unwinding table, the function is unbounded and begins there.
 func (f *File) functionAt(addr uint64) Function {
 	var last Function
 	all := f.sorted() // read once for a thousand addresses

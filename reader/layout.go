@@ -14,7 +14,7 @@ import (
 // Errors that say why a semaphore does not count. [Probe.SemaphoreErr] wraps them.
 var (
 	// ErrNotLoaded says that the address is in no part of the file that a process
-	// maps. Probe.SiteErr wraps it, too.
+	// maps. Probe.SiteErr also wraps it.
 	ErrNotLoaded = errors.New("not in a loaded segment of the file")
 	// ErrNotWritable says that the kernel could not write to the semaphore.
 	ErrNotWritable = errors.New("in a segment that is not writable")
@@ -49,8 +49,8 @@ func (e *addressError) Error() string { return fmt.Sprintf("%s at %#x is %v", e.
 
 func (e *addressError) Unwrap() error { return e.why }
 
-// pageSize is the smallest page of a supported architecture. What must hold for pages
-// is checked for this size.
+// pageSize is the smallest page of a supported architecture. Requirements on pages are checked
+// for this size.
 const pageSize = 4096
 
 // layout maps the addresses of a file to offsets in it.

@@ -67,9 +67,8 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 func (c *counted) Size() int64 { return c.r.Size() }
 
 // withinBudget reads everything of a file and fails the test if that costs more than
-// the file's size justifies: bytes that are read, memory, time and errors. Of the time
-// it counts the best of three, because machines are noisy. It reports whether the file
-// asked for more.
+// the file's size justifies: bytes that are read, memory, time and errors. The time is the best
+// of three, because machines are noisy. It reports whether the file asked for more.
 func withinBudget(t *testing.T, data []byte) (exceeds bool) {
 	t.Helper()
 	most := safeelf.Allowance(uint64(len(data)))

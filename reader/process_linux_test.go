@@ -275,7 +275,7 @@ func TestProcessStart(t *testing.T) {
 	}
 	for range 300 {
 		cmd := exec.Command(path, "60")
-		cmd.Args[0] = "sleep" // of busybox, too
+		cmd.Args[0] = "sleep" // also for busybox
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func TestSiteState(t *testing.T) {
 	if err := unix.Mprotect(page, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC); err != nil {
 		t.Fatal(err)
 	}
-	// What the kernel puts there for uprobes.
+	// The instructions that the kernel puts there for uprobes.
 	for off, code := range map[uint64]string{1: "\xcc", 17: "\xe8\x00\x00\x00\x00"} {
 		copy(page[at&0xfff+off:], code)
 	}

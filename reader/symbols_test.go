@@ -105,7 +105,7 @@ func TestDebugSymbols(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, elsewhere, "only_in_symtab")
-		// The file with the symbols has the notes, too, and leads to the code.
+		// The file with the symbols also has the notes, and leads to the code.
 		want := named(t, prog)["in_static"]
 		p := named(t, debug)["in_static"]
 		if p.Path != debug || p.OpenPath != prog || p.Offset != want.Offset || p.SiteErr != nil {

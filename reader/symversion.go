@@ -15,7 +15,7 @@ const hiddenVersion = 0x8000
 const maxVersions = 16 << 20
 
 // readVersions reads the versions that the object defines, and returns the contents of
-// .gnu.version: an index for each symbol. Without them, symbols have no versions.
+// .gnu.version: an index for each symbol. If the object defines none, symbols have no versions.
 func (t *symtab) readVersions(f *safeelf.File) (indices []byte) {
 	defs := f.Section(".gnu.version_d")
 	s := f.Section(".gnu.version")

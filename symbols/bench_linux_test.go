@@ -41,7 +41,7 @@ func bigLibrary(b *testing.B) string {
 }
 
 // BenchmarkBig measures the first name in a file of 100 MB, and further ones: at
-// addresses in code that was not looked at before, and at those that were. The peer is
+// addresses in code that was not looked at before, and in code that was. The peer is
 // llvm-symbolizer.
 func BenchmarkBig(b *testing.B) {
 	path := bigLibrary(b)

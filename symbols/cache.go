@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// cache keeps what has been read of files, up to a number of bytes. What was used the
-// longest time ago goes first.
+// cache keeps what has been read of files, up to a number of bytes. It evicts the least recently
+// used contents first.
 type cache struct {
 	mu    sync.Mutex
 	limit int64

@@ -16,7 +16,7 @@ type debugSymbols struct {
 }
 
 // readDebug reads the object's debugging information, its own or that of a separate
-// file. What is malformed says nothing.
+// file. Malformed parts name nothing.
 func (o *object) readDebug() *debugSymbols {
 	d := &debugSymbols{}
 	file, path := o.elf, o.path
@@ -61,9 +61,9 @@ func (o *object) refuse(path string, err error) {
 	o.resolver.refuse(path, fmt.Errorf("stacks lack lines or inlined functions: %w", err))
 }
 
-// debugFile opens the separate file with the object's debug symbols. Whoever wrote the
-// object chose its build-id and its .gnu_debuglink, so debugFile looks for that of a
-// file which only root and this user can change, and beside files that the user named.
+// debugFile opens the separate file with the object's debug symbols. The object's author chose
+// its build-id and its .gnu_debuglink. So debugFile opens a separate file only for an object that
+// only root and this user can change, and looks beside the object only if the user named it.
 func (o *object) debugFile() *debugfile.File {
 	if !o.trusted {
 		return nil

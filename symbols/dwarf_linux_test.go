@@ -21,7 +21,7 @@ import (
 
 // sample returns addresses all over the functions in the symbol table of the file at
 // path, up to count of them.
-// It returns the addresses by name, too.
+// It also returns the addresses by name.
 func sample(t testing.TB, path string, count int) (addrs []uint64, bySymbol aliases) {
 	t.Helper()
 	f, err := elf.Open(path)

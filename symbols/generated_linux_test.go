@@ -125,8 +125,8 @@ deep(5)`), 0o600); err != nil {
 	}
 }
 
-// TestTrampoline names generated code in a stack, in a process that has a PID and a
-// root of its own, too.
+// TestTrampoline names generated code in a stack, also in a process that has a PID and a root of
+// its own.
 func TestTrampoline(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is for x86-64")

@@ -86,9 +86,9 @@ func startGo(t testing.TB, path string) (p goProgram) {
 	return p
 }
 
-// TestGo compares names of functions, inlined ones included, files and lines with those
-// that the runtime gives: of versions of Go that each have a table of their own, with
-// and without symbols, at fixed addresses and not.
+// TestGo compares names of functions, inlined ones included, files and lines with the runtime's:
+// for versions of Go that each have a table of their own, with and without symbols, at fixed
+// addresses and not.
 func TestGo(t *testing.T) {
 	for _, version := range []string{"", "go1.16.15", "go1.18.10", "go1.20.14", "go1.27.4"} {
 		for _, args := range [][]string{

@@ -125,8 +125,8 @@ func within(t *testing.T, f func()) {
 	t.Errorf("took %v and %d MB", took, allocated>>20)
 }
 
-// TestMutations changes bytes of a file: single ones everywhere, and numbers to those
-// that are largest or overflow.
+// TestMutations changes bytes of a file: single ones everywhere, and numbers to the largest ones
+// or ones that overflow.
 func TestMutations(t *testing.T) {
 	data := small(t)
 	random := rand.New(rand.NewPCG(7, 11))

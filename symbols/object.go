@@ -32,7 +32,7 @@ type object struct {
 	buildID  string
 	path     string // where it was opened
 	trusted  bool   // whether to look for its debug file by its build-id
-	named    bool   // whether to look beside it, too: the user named it
+	named    bool   // whether to look beside it as well: the user named it
 	// debugOnly says that it has the symbols of another file, and no code.
 	debugOnly bool
 
@@ -106,7 +106,7 @@ func (o *object) grow(size int64) {
 	}
 }
 
-// readTables reads the tables of symbols. What is malformed names nothing.
+// readTables reads the tables of symbols. Malformed parts name nothing.
 func (o *object) readTables() []*elfsym.Table {
 	var out []*elfsym.Table
 	add := func(f *safeelf.File, typ elf.SectionType) bool {
@@ -139,7 +139,7 @@ func (o *object) address(offset uint64) (addr uint64, ok bool) {
 	}
 	for i := range o.loads {
 		p := &o.loads[i]
-		// What is mapped begins with the page.
+		// A mapping begins with the page.
 		if skip := min(p.Vaddr, p.Off) & 0xfff; p.Vaddr&0xfff == p.Off&0xfff {
 			if d := offset - (p.Off - skip); d < p.Filesz+skip && p.Flags&elf.PF_X != 0 {
 				return p.Vaddr - skip + d, true

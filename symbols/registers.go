@@ -14,7 +14,7 @@ type Registers struct {
 	values  cfi.Registers
 }
 
-// ptRegs says where the kernel's struct of a machine's registers has those that DWARF
+// ptRegs says where the kernel's struct of a machine's registers has the registers that DWARF
 // numbers from 0 on, and the program counter: as indices of 8 bytes.
 var ptRegs = map[elf.Machine]struct {
 	machine *cfi.Machine

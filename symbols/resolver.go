@@ -26,10 +26,10 @@ const maxKnown = 1 << 16
 // Options are options of [NewResolver]. The zero value and nil stand for the defaults.
 type Options struct {
 	// Memory is the number of bytes that the resolver keeps of what it has read,
-	// DefaultMemory if 0. While a file is read, that takes memory, too: a few times
-	// its symbol table and the largest of its compilation units. Large sections that are
-	// compressed go to a temporary file (see [os.TempDir]). Code that a process
-	// has generated takes up to 64 MiB for each [Space], beside that.
+	// DefaultMemory if 0. Reading a file also takes memory: a few times its symbol table and the
+	// largest of its compilation units. Large sections that are compressed go to a temporary file
+	// (see [os.TempDir]). Code that a process has generated takes up to 64 MiB for each [Space],
+	// beside that.
 	Memory int64
 	// DebugDirs are the directories with separate files of debug symbols, in the order
 	// in which they are searched; "/usr/lib/debug" if there are none.
@@ -100,9 +100,8 @@ func (r *Resolver) refuse(path string, err error) {
 	}
 }
 
-// Add remembers the file at path, so that [Resolver.AppendFrames] finds it, and looks
-// for its separate debug file beside it, too. It returns the file's build-id, empty if
-// it has none.
+// Add remembers the file at path, so that [Resolver.AppendFrames] finds it, and also looks for
+// its separate debug file beside it. It returns the file's build-id, empty if it has none.
 func (r *Resolver) Add(path string) (buildID string, err error) {
 	f, err := procfs.OpenFile(path)
 	if err != nil {

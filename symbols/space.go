@@ -46,9 +46,8 @@ const refreshInterval = 100 * time.Millisecond
 
 // Process returns the space of the process with this id. It reads what the process has
 // mapped, and reads it again if it is asked for addresses that were not mapped then.
-// What has been read stays known when the process has ended. The error wraps
-// os.ErrNotExist if there is no such process, and os.ErrPermission if this user may not
-// read it.
+// The space keeps what it has read after the process has ended. The error wraps os.ErrNotExist if
+// there is no such process, and os.ErrPermission if this user may not read it.
 func (r *Resolver) Process(pid int) (*Space, error) {
 	procfs.AwaitExec(pid)
 	started, err := procfs.StartTime(pid)
@@ -62,8 +61,8 @@ func (r *Resolver) Process(pid int) (*Space, error) {
 	return s, nil
 }
 
-// Keep opens the files that a process has mapped for execution, as [Space.Keep] does, for those
-// who may ask for its code when it has ended.
+// Keep opens the files that a process has mapped for execution, as [Space.Keep] does, for callers
+// that may ask for its code when it has ended.
 func (r *Resolver) Keep(pid int) error {
 	started, err := procfs.StartTime(pid)
 	if err != nil {

@@ -158,7 +158,7 @@ func TestOwn(t *testing.T) {
 	if f := s.AppendFrames(nil, 8); len(f) != 1 || f[0].String() != "[unknown] (0x8)" {
 		t.Errorf("got %+v at 8, want nothing", f)
 	}
-	// Code that is mapped later is found, too.
+	// Code that is mapped later is also found.
 	mem, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_READ|syscall.PROT_EXEC, syscall.MAP_PRIVATE|syscall.MAP_ANON)
 	if err != nil {
 		t.Fatal(err)

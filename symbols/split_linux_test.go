@@ -11,8 +11,8 @@ import (
 	"github.com/go-usdt/usdt/symbols"
 )
 
-// TestSplit compares the names and lines of a program with those that -gsplit-dwarf puts into a
-// file of their own, or into a package.
+// TestSplit compares the names and lines of a program with the ones that -gsplit-dwarf puts into
+// a file of their own, or into a package.
 func TestSplit(t *testing.T) {
 	needs.Tools(t, "llvm-dwp")
 	for _, flags := range []string{"g++ -gdwarf-5", "g++ -gdwarf-4", "clang++ -gdwarf-5", "clang++ -gdwarf-4"} {

@@ -68,8 +68,8 @@ func (s *Space) Unwind(dst []uint64, regs *Registers, stack []byte) Calls {
 			calls.Cut = errNoCode
 			return calls
 		}
-		// Callers are above, but for functions that keep the return address in a
-		// register, of which there is one.
+		// Callers are above, except for functions that keep the return address in a register, of
+		// which there is one.
 		if sp := u.regs[u.machine.SP]; !exact && (sp < before || sp == before && n > 1) {
 			calls.Cut = errElsewhere
 			return calls

@@ -39,8 +39,8 @@ type Group struct {
 	Quantiles []Quantile // in the order in which they were asked for
 
 	// Meaning is the argument's. If it is [reader.Duration], the values are
-	// time.Durations, Avg and Stddev too, and Hist counts nanoseconds; if it is [reader.Time], Min and
-	// Max are time.Times.
+	// time.Durations, including Avg and Stddev, and Hist counts nanoseconds; if it is
+	// [reader.Time], Min and Max are time.Times.
 	Meaning reader.Meaning
 }
 

@@ -23,7 +23,7 @@ var needMore = map[string]string{
 }
 
 // TestSuiteUnprivileged runs the other tests once more, as nobody with the two
-// capabilities that attaching takes. All pass, but for perf events.
+// capabilities that attaching takes. All pass, except those of perf events.
 func TestSuiteUnprivileged(t *testing.T) {
 	if err := features.HaveBPFLinkUprobeMulti(); errors.Is(err, ebpf.ErrNotSupported) {
 		needs.Skip(t, "without uprobe_multi: %v", err)

@@ -246,7 +246,7 @@ func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	return nil
 }
 
-// stayOnTaskStack keeps programs on uprobes, also those that the caller attaches,
+// stayOnTaskStack keeps programs on uprobes, including the programs that the caller attaches,
 // from getting a private stack, and reports whether there were any.
 func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (changed bool) {
 	if o.PrivateStack {

@@ -34,12 +34,12 @@ type Options struct {
 	// Link chooses the kernel's mechanism.
 	Link attach.LinkKind
 
-	// PrivateStack lets programs have a stack per CPU, which Linux 6.13 and later
-	// give to those that use 64 bytes or more. Two tasks may run such a program
-	// at a time on a CPU, and each overwrite what the other has stored. Without
-	// this option New puts a tail call in front of programs that is never made:
-	// it keeps them on the stack of the task, and [attach.Site.Notes] says so.
-	// [Collection.AttachProgram] refuses the option, because it is for loading.
+	// PrivateStack lets programs have a stack per CPU. Linux 6.13 and later give one to programs
+	// that use 64 bytes of stack or more. Two tasks may run such a program at a time on a CPU,
+	// and each overwrite what the other has stored. If PrivateStack is not set, New puts a tail
+	// call that is never made in front of programs, which keeps them on the stack of the task,
+	// and [attach.Site.Notes] says so. [Collection.AttachProgram] refuses the option, because it
+	// is for loading.
 	PrivateStack bool
 	// Collection says how maps and programs are loaded: pinned maps, replaced
 	// maps, the verifier's log. [Collection.AttachProgram] refuses it, because it

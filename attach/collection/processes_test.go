@@ -16,7 +16,7 @@ import (
 
 // TestManyProcesses attaches a collection to more processes than get
 // links of their own. One link serves them all, other processes of the program
-// give no events, and a library that one of them loads later is attached to, too.
+// give no events, and a library that one of them loads later is also attached to.
 func TestManyProcesses(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 	programs, pids := tracee.StartMany(t, path, 12)

@@ -314,8 +314,8 @@ func TestKnown(t *testing.T) {
 	fired.Known(t, "grpc_client", 4)
 }
 
-// TestAllocs checks that a handler allocates nothing while nobody watches. What gRPC
-// allocates for it is the same for any.
+// TestAllocs checks that a handler allocates nothing while nobody watches. The allocations that
+// gRPC makes for it are the same for any handler.
 func TestAllocs(t *testing.T) {
 	info, begin, end := &stats.RPCTagInfo{}, &stats.Begin{}, &stats.End{}
 	call := func(h stats.Handler) func() {

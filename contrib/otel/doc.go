@@ -15,8 +15,8 @@
 // and scope, the name of the tracer; span_done also has status ("Unset", "Ok" or "Error"),
 // duration_ns and error, the description of the status.
 //
-// An SDK passes spans that are recorded to its processors, and no others. [Sampler] has
-// those recorded that are not sampled, too, while a tracer watches.
+// An SDK passes only recorded spans to its processors. While a tracer watches, [Sampler] also has
+// spans recorded that are not sampled.
 //
 // The other way round, [IDs] returns the identifiers of the span in a context, for probes
 // of the service's own. It is also the option IDs of the packages beside this one, such

@@ -9,7 +9,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// Spans fire probes, also those that are not sampled while somebody watches.
+// Spans fire probes. While somebody watches, so do spans that are not sampled.
 func ExampleNewSpanProcessor() {
 	tracing := sdktrace.NewTracerProvider(
 		sdktrace.WithSampler(usdtotel.Sampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01)))),

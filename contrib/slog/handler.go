@@ -29,9 +29,8 @@ type Options struct {
 }
 
 // NewHandler returns a handler that passes records to a probe and to next, which gets
-// those that it enables. If next is nil, the probe alone gets them. As any handler does,
-// one in front of slog.Default's own handler waits for ever once slog.SetDefault is
-// given it.
+// the records that it enables. If next is nil, the probe alone gets them. As any handler does,
+// one in front of slog.Default's own handler waits for ever once slog.SetDefault is given it.
 func NewHandler(next slog.Handler, opts *Options) slog.Handler {
 	if next == nil {
 		next = slog.DiscardHandler

@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// conn is a driver's connection. What it implements has no effect on database/sql where
-// the driver's does not; see like for the rest.
+// conn is a driver's connection. Its methods have no effect on database/sql where the driver's
+// connection lacks them; see like for the rest.
 type conn struct {
 	below driver.Conn
 	opts  *Options
@@ -64,7 +64,7 @@ func (c *conn) begin(ctx context.Context, opts driver.TxOptions) (driver.Tx, err
 	if below, ok := c.below.(driver.ConnBeginTx); ok {
 		return below.BeginTx(ctx, opts)
 	}
-	// What follows, and its errors, is what database/sql does in this case.
+	// The following code, with its errors, is what database/sql does in this case.
 	if opts.Isolation != driver.IsolationLevel(sql.LevelDefault) {
 		return nil, errors.New("sql: driver does not support non-default isolation level")
 	}

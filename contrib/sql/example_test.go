@@ -6,7 +6,7 @@ import (
 	"github.com/go-usdt/usdt/contrib/sql"
 )
 
-// What is asked of a database fires probes.
+// Requests to a database fire probes.
 func ExampleOpen() {
 	db, err := usdtsql.Open("postgres", "host=/run/postgresql dbname=shop", &usdtsql.Options{DB: "shop"})
 	if err != nil {

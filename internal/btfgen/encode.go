@@ -43,7 +43,7 @@ func Marshal(order binary.AppendByteOrder, roots []*Struct) ([]byte, error) {
 	for _, s := range roots {
 		e.id(s)
 	}
-	// Encoding a type finds those that it is made of.
+	// Encoding a type finds the types that it is made of.
 	for i := 0; i < len(e.types); i++ {
 		if err := e.encode(e.types[i]); err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 const maxDepth = 16
 
 // Declare returns the C declaration of name with type t, such as "char *path" or "int
-// codes[4]", without a semicolon. Without a name it returns the type as in a cast.
+// codes[4]", without a semicolon. If name is empty, it returns the type as in a cast.
 func Declare(t btf.Type, name string) string { return declare(t, name, 0) }
 
 // declare wraps pointers and arrays around name, as C does.

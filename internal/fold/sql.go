@@ -5,8 +5,8 @@ import "bytes"
 // SQL appends a statement to dst with '?' in place of each literal: numbers with their
 // sign, strings in single quotes or dollars, bit strings. A list of literals in parentheses becomes
 // (?, ...), whatever its length, and so does a list of such lists, as VALUES has them.
-// Comments are left out, and blanks are one space. What else differs in writing, such as
-// upper and lower case, stays different.
+// Comments are left out, and blanks are one space. Other differences in writing, such as upper
+// and lower case, stay.
 //
 // The syntax is that of PostgreSQL and standard SQL, in which a backslash means nothing
 // unless E stands before the string. A statement whose end is cut off within a literal

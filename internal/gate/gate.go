@@ -38,8 +38,7 @@ type Counts struct {
 	// thread takes the first one's place, and links restricted to the process are
 	// dead.
 	Replaced uint64
-	// Also counts stops at which another sender's signal was pending that stops
-	// the process, too.
+	// Also counts stops at which another sender's signal was pending that also stops the process.
 	Also uint64
 	// Only counts stops after which only a guard would let the process go on.
 	Only uint64
@@ -95,9 +94,9 @@ func New(pid int, guard *Guard) (_ *Gate, err error) {
 	return g, nil
 }
 
-// Linker makes the process stop, too, when its dynamic linker has mapped
-// libraries. Call it while the process stands still, after each program that it
-// has executed; a program without a dynamic linker maps no libraries.
+// Linker also makes the process stop when its dynamic linker has mapped libraries. Call it while
+// the process stands still, after each program that it has executed; a program without a dynamic
+// linker maps no libraries.
 func (g *Gate) Linker() error {
 	c, err := g.Counts()
 	if err != nil {

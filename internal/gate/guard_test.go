@@ -111,7 +111,7 @@ func TestOrphaned(t *testing.T) {
 		if !status.Signaled() || status.Signal() != unix.SIGUSR1 {
 			t.Errorf("the child ended by %v, want %v", status.Signal(), unix.SIGUSR1)
 		}
-		// This process has to wait for the guard's processes, too.
+		// This process also has to wait for the guard's processes.
 		if _, err := unix.Wait4(-1, nil, 0, nil); err != nil && err != unix.ECHILD {
 			t.Fatal(err)
 		}

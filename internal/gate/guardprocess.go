@@ -18,10 +18,10 @@ import (
 // Stand does the work of a [Guard]'s process. It reports errors to the process
 // that started it.
 func Stand(role string, group int) error {
-	// Signals to the group, also those that stop it, are meant for others.
+	// Signals to the group, including stop signals, are meant for others.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE)
-	// Whoever kills the tracer by its name does not mean its guard, nor should
-	// the kernel kill it for memory: it has little.
+	// A user who kills the tracer by its name does not mean its guard. Nor should the kernel kill
+	// it for memory: it has little.
 	os.WriteFile("/proc/self/comm", []byte("usdt-guard"), 0)
 	os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0)
 	if role == anchor {

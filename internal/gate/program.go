@@ -213,7 +213,7 @@ func (b *builder) stop() asm.Instructions {
 }
 
 // unlessProcess jumps unless the current process is the builder's. The id is the
-// one in this process's PID namespace, in which its children are, too.
+// one in this process's PID namespace, which its children share.
 func (b *builder) unlessProcess(other string) asm.Instructions {
 	return asm.Instructions{
 		asm.LoadImm(asm.R1, int64(b.namespace[0]), asm.DWord),

@@ -27,8 +27,8 @@ func Source(symbol string, options ...demangle.Option) string {
 }
 
 // Type returns the name of a C++ type, "4Loud" as std::type_info has it, as its source
-// has it, and symbols as Source does. Other names, and those that grow beyond what
-// compilers make, stay as they are.
+// has it, and symbols as Source does. Other names, and names that grow beyond what compilers
+// make, stay as they are.
 func Type(name string) string {
 	if name == "" || Is(name) {
 		return Source(name)

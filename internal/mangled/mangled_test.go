@@ -86,7 +86,7 @@ func TestBounded(t *testing.T) {
 // TestSource demangles names that the demangler itself gets wrong.
 func TestSource(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
-		// By clang: what stands behind "sr" is not counted.
+		// From clang: what stands behind "sr" is not counted.
 		{"_Z3addI9is_signedENSt9enable_ifIXsr2TrIT_EE5valueES2_E4typeES2_S2_", "std::enable_if<Tr<is_signed>::value, is_signed>::type add<is_signed>(is_signed, is_signed)"},
 		{"_Z3addIiENSt9enable_ifIXsr9is_signedIT_EE5valueES1_E4typeES1_S1_", "std::enable_if<is_signed<int>::value, int>::type add<int>(int, int)"},
 		{"_Z4add8IiEDTcmgssr1n1QIT_E1RIPS0_EE5valuefp_ES1_S1_", "decltype ((::n::Q<int>::R<int*>::value),{parm#1}) add8<int>(int*, int*)"},

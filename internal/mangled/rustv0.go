@@ -72,7 +72,8 @@ func (p *v0) skip(c byte) bool {
 	return false
 }
 
-// number reads a number to the base of 62. Those that are too large for offsets are one.
+// number reads a number to the base of 62. Numbers that are too large for offsets are all one
+// number.
 func (p *v0) number() int {
 	if p.skip('_') {
 		return 0
@@ -286,8 +287,8 @@ func (p *v0) constant() {
 // maxRounds is how often back references are written anew: longer ones move others.
 const maxRounds = 16
 
-// edited returns the symbol with its edits. What back references are, and so how long, depends
-// on the lengths of those in front of them.
+// edited returns the symbol with its edits. The value of a back reference, and so its length,
+// depends on the lengths of the back references in front of it.
 func (p *v0) edited() (symbol string, ok bool) {
 	slices.SortFunc(p.edits, func(a, b v0edit) int { return cmp.Compare(a.at, b.at) })
 	moved := make([]int, len(p.edits)+1) // by how much is moved what is behind so many edits

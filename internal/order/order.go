@@ -1,4 +1,4 @@
-// Package order has an order of values: of those that are keys of groups, and of their quantiles.
+// Package order has an order of values: of the keys of groups, and of their quantiles.
 package order
 
 import (

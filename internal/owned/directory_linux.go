@@ -22,8 +22,8 @@ func Stat(f *os.File, st *unix.Stat_t) error {
 	return nil
 }
 
-// Inside returns the path of name in d, for messages. What package path/filepath
-// does beyond that would add 8 kB to each service that declares probes.
+// Inside returns the path of name in d, for messages. Package path/filepath does more, which
+// would add 8 kB to each service that declares probes.
 //
 //go:noinline
 func Inside(d *os.File, name string) string { return d.Name() + "/" + name }

@@ -149,8 +149,7 @@ func create(d *os.File, name string, contents []byte) error {
 		err = unix.Fchmod(int(f.Fd()), 0o444)
 	}
 	if err == nil {
-		// Without flush, a crash of the machine could leave the name without its
-		// contents.
+		// A crash of the machine before flush could leave the name without its contents.
 		err = flush(f)
 	}
 	err = errors.Join(err, f.Close())

@@ -93,7 +93,7 @@ func (t *Table) inlTree(fn *function) (tree uint64, values uint32) {
 
 // inlinedCall reads entry n of the table of inlined calls at an address.
 func (t *Table) inlinedCall(tree uint64, n int32) (call inlinedCall, ok bool) {
-	// symtabinl.go; before Go 1.20, the file, the line and the parent were there, too.
+	// symtabinl.go; before Go 1.20, the file, the line and the parent were also there.
 	size, name, site := 16, 4, 8
 	if t.version != go120 {
 		size, name, site = 20, 12, 16

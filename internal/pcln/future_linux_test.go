@@ -12,8 +12,8 @@ import (
 	"github.com/go-usdt/usdt/internal/pcln"
 )
 
-// wordMoved is the index of a word of moduledata, enoptrbss, in front of those that come
-// and go (runtime/symtab.go).
+// wordMoved is the index of a word of moduledata, enoptrbss, in front of the words that come and
+// go (runtime/symtab.go).
 const wordMoved = 31
 
 // inlined returns the functions that run at many addresses of this program, and how many
@@ -56,8 +56,8 @@ func TestMovedWords(t *testing.T) {
 	}
 }
 
-// TestUnknownVersion reads programs of versions of Go that are not known. What cannot be
-// known is left out, and said with the version.
+// TestUnknownVersion reads programs of versions of Go that are not known. Parts that cannot be
+// known are left out, and reported with the version.
 func TestUnknownVersion(t *testing.T) {
 	version := runtime.Version()
 	for name, test := range map[string]struct {

@@ -195,7 +195,7 @@ func (t *Table) function(i int) (fn function, ok bool) {
 	fn.pcdata, rest = rest[:4*npcdata], rest[4*npcdata:]
 	size := 4
 	if t.version == go116 {
-		// Pointers are aligned in memory, where the table is aligned, too.
+		// Pointers are aligned in memory, where the table is also aligned.
 		if size = t.ptr; size == 8 && (len(t.functions)-len(rest))%8 != 0 {
 			rest = from(rest, 4)
 		}

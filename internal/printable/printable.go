@@ -24,9 +24,9 @@ func String(s string) string {
 	return string(Append(nil, s))
 }
 
-// Writer returns a writer of messages to w. What is written at a time is one line, or a part of
-// one, and passes through [Append]; a newline at its end and tabs are kept. A newline within it
-// comes from a name, and would begin a line that looks like a message.
+// Writer returns a writer of messages to w. Each write is one line, or a part of one, and passes
+// through [Append]; a newline at its end and tabs are kept. A newline within it comes from a
+// name, and would begin a line that looks like a message.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
 // Behind returns the writer behind one of [Writer], for what other programs write and for the

@@ -13,8 +13,8 @@ import (
 )
 
 // ErrSilent is wrapped by errors about file systems that do not answer: of a server that is
-// gone, or of a process (FUSE) that is stopped. Whoever asked would wait for ever, and take no
-// signal meanwhile.
+// gone, or of a process (FUSE) that is stopped. A thread that asks such a file system would wait
+// for ever, and take no signal meanwhile.
 var ErrSilent = errors.New("its file system does not answer")
 
 // patience is how long a file system may take for an answer.

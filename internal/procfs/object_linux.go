@@ -122,9 +122,9 @@ type candidate struct {
 	copied bool
 }
 
-// candidates yields paths, the best first: those that stay valid when the process
-// ends, then those that do when it unmaps the object, and last its open files, where
-// a memfd is found without the privilege that map_files requires.
+// candidates yields paths, the best first: paths that stay valid when the process ends, then
+// paths that stay valid when it unmaps the object, and last its open files, where a memfd is
+// found without the privilege that map_files requires.
 func (o *Object) candidates() iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		if strings.HasPrefix(o.raw, "/") {

@@ -19,8 +19,8 @@ var errNoProc = errors.New("/proc is not mounted, or shows other processes")
 // user's process: its directory requires CAP_DAC_READ_SEARCH, while the kernel hands
 // out a copy of the descriptor for CAP_SYS_PTRACE.
 //
-// Without a /proc that shows this process, a device that replaces a regular file
-// between the check and the opening is opened, and closed at once.
+// If no /proc shows this process, a device that replaces a regular file between the check and the
+// opening is opened, and closed at once.
 func OpenFile(path string) (*File, error) {
 	return ask(0, path, func() (*File, error) { return openFile(path) }, lateFile)
 }

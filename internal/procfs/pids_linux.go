@@ -10,7 +10,7 @@ import (
 // ErrNoProc says that /proc shows no process, not even this one.
 var ErrNoProc = errors.New("/proc is not mounted, and there processes are found: mount -t proc proc /proc")
 
-// PIDs returns the processes of the machine, by id. Without any, the error is ErrNoProc.
+// PIDs returns the processes of the machine, by id. If there are none, the error is ErrNoProc.
 func PIDs() ([]int, error) {
 	d, err := os.Open("/proc")
 	if err != nil {

@@ -25,8 +25,8 @@ func (h *Header) put(b []byte) {
 type Memory func(address uint64, b []byte) bool
 
 // Capture appends a record of an argument block in the format that BPF programs
-// write. slots has a value for each slot. What cannot be read is zero and marked as
-// failed, as is a block with fewer bytes than the layout has; one of none is nil. Layouts with strings
+// write. slots has a value for each slot. Unreadable parts are zero and marked as failed, as is a
+// block with fewer bytes than the layout has; a block of no bytes is nil. Layouts with strings
 // that are not Sized are for BPF programs only: such strings fail here.
 func (l *Layout) Capture(rec []byte, h *Header, slots []uint64, block []byte, memory Memory) []byte {
 	c := l.Begin(rec, h, slots, block)

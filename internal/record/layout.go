@@ -124,8 +124,8 @@ func (l *Layout) Failed(r Record) uint64 {
 }
 
 // NilBlock is the bit that says, beside the one for the read of the block, that there is no
-// block: the program has passed a nil pointer. With as many reads as there are bits, the
-// last one that fails has that bit, too.
+// block: the program has passed a nil pointer. If there are as many reads as bits, the last one
+// that fails also has that bit.
 const NilBlock = MaxBlockReads - 1
 
 // IsNil reports whether a record that has the whole fixed part is one of a nil pointer to a

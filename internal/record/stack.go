@@ -31,7 +31,7 @@ type Stack struct {
 	// Entry says that the probe is where a function may have no frame of its own, as at its
 	// entry: its return address stands apart. 0 if it has one, or it could not be read.
 	Entry bool
-	// Returns says that the first address, too, is one to which a call returns.
+	// Returns says that a call also returns to the first address.
 	Returns bool
 	// Copied is the largest number of bytes of the stack that are copied, with Registers
 	// bytes of registers as the kernel lays them out; 0 for addresses.
@@ -92,8 +92,8 @@ func (s *Stack) Append(dst []uint64, r Record) ([]uint64, error) {
 const CallerAlone = 1 << 63
 
 // AppendAddresses appends the addresses of a stack to dst. caller is the return address at a
-// function's entry, 0 for none. Without CallerAlone the kernel may have found it, too; then
-// one of two equal addresses in a recursion is missing.
+// function's entry, 0 for none. If CallerAlone is not set, the kernel may also have found it;
+// then one of two equal addresses in a recursion is missing.
 func AppendAddresses(dst []uint64, addresses []byte, caller uint64) []uint64 {
 	alone := caller&CallerAlone != 0
 	caller &^= CallerAlone

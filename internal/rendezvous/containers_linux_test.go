@@ -18,7 +18,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// namespaces are those that containers have, but for users.
+// namespaces are the namespaces of containers, except the user namespace.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 
 // containing is the role of a process that runs another role in a container which its
@@ -130,13 +130,13 @@ func TestContainers(t *testing.T) {
 			}
 		}
 	}
-	// Who is in an inner user namespace has no rights in the outer one.
+	// A tracer in an inner user namespace has no rights in the outer one.
 	outer := start(t, alice, "service").Ready()
 	inner, _ := contain(t, alice, "tracer", strconv.Itoa(outer.PID()))
 	if got := inner.Line(); got != "not permitted" {
 		t.Errorf("a tracer in an inner user namespace: %s, want not permitted", got)
 	}
-	// Without a file, the socket is one of the network namespace.
+	// A socket that has no file belongs to the network namespace.
 	abstract := start(t, alice, "service", "nowhere").Ready()
 	cmd := tracee.Self("tracer", strconv.Itoa(abstract.PID()))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Credential: &syscall.Credential{Uid: alice, Gid: alice}}

@@ -36,8 +36,8 @@ func dialed(t testing.TB, name string) int {
 	return fd
 }
 
-// TestSilent connects as often as a process admits, and says nothing: tracers are told,
-// those that are there go on, and the silent ones have to go after a while.
+// TestSilent connects as often as a process admits, and says nothing: new tracers are told,
+// tracers that are there go on, and the silent ones have to go after a while.
 func TestSilent(t *testing.T) {
 	s := own(t)
 	name, before := address(t), leftover.Descriptors(t)
@@ -60,7 +60,7 @@ func TestSilent(t *testing.T) {
 		t.Errorf("another tracer: %v", err)
 	}
 	until(t, "the silent ones go", func() bool {
-		// On a busy machine this process, too, is taken for a silent one.
+		// On a busy machine this process is also taken for a silent one.
 		c, err := rendezvous.Connect(t.Context(), os.Getpid(), nil)
 		return err == nil && c.Close() == nil
 	})

@@ -12,13 +12,13 @@ import (
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
-// What a process does for tracers weighs in every service: it makes system calls
-// itself, in one goroutine for all connections, and its refusals are constant texts.
+// Code that serves tracers adds to the size of every service: it makes system calls itself, in
+// one goroutine for all connections, and its refusals are constant texts.
 
 // Handler is what offers the probes. Only one goroutine at a time calls its methods.
 type Handler interface {
 	// Watch makes a probe record to a ring from now on. It returns a Refusal, which
-	// is a number here because the texts of errors weigh, too.
+	// is a number here because the texts of errors also add to the size.
 	Watch(w *ring.Writer, s *Site) (refusal uint32)
 	// Forget ends that, for a site's number.
 	Forget(w *ring.Writer, number uint32)
@@ -164,7 +164,7 @@ func (l *Listener) serve() {
 		if fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
 			break
 		}
-		// From the last one on, since those that end are removed.
+		// From the last one on, since peers that end are removed.
 		for i := len(l.peers) - 1; i >= 0; i-- {
 			p := &l.peers[i]
 			if fds[1+i].Revents != 0 && !l.hear(p, buf) || p.ring == nil && ring.Now() > p.until {

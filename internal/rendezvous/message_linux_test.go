@@ -42,7 +42,7 @@ func TestSiteMessage(t *testing.T) {
 	}
 }
 
-// FuzzSiteMessage decodes arbitrary sites, and encodes those that are right again.
+// FuzzSiteMessage decodes arbitrary sites, and encodes the valid ones again.
 func FuzzSiteMessage(f *testing.F) {
 	s := exampleSite()
 	f.Add(appendSite(nil, &s))

@@ -7,7 +7,7 @@ import (
 )
 
 // offer is the memory file by which tracers find a process. Its name is offerName, and
-// only those who may read the process's memory can open it.
+// only processes that may read this process's memory can open it.
 type offer struct {
 	version uint32
 	socket  int32 // the process's descriptor of the socket's file; -1 if it has none

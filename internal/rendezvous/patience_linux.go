@@ -25,8 +25,8 @@ type patience struct {
 func newPatience(pid int) *patience { return &patience{pid: pid, began: time.Now()} }
 
 // more returns how long to wait before the next call, and 0 when it has been long enough.
-// An answer that has come by the end of that time counts, even when this process, too,
-// got to run late.
+// An answer that has come by the end of that time counts, even when this process also got to run
+// late.
 func (p *patience) more() time.Duration {
 	waited := time.Since(p.began)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
-// calls are the system calls that a process makes for tracers, except those of every Go
-// program and those that make the offer.
+// calls are the system calls that a process makes for tracers, except the calls that every Go
+// program makes and the calls that make the offer.
 var calls = [...]struct {
 	name   string
 	number uintptr

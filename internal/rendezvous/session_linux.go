@@ -388,8 +388,8 @@ func (s *Session) Stop() error {
 	return err
 }
 
-// HangUp ends the connection, for those that wait for an answer. What is in the ring can
-// be read until Close.
+// HangUp ends the connection, for callers that wait for an answer. The ring can be read until
+// Close.
 func (s *Session) HangUp() { s.socket.close() }
 
 // Close ends the session and unmaps the ring, which nobody must read any more.

@@ -36,7 +36,7 @@ const (
 	line         = 64 // bytes between counters, or positions in the control file
 	recordHeader = 16
 
-	// Of a recorder's file.
+	// A recorder's file.
 	recorderMode = 1
 	atBegun      = 64 // the wall clock's and the ring's time when it was begun
 	partSize     = 16 << 10

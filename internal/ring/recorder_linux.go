@@ -20,13 +20,13 @@ func NewRecorder(file int, g Geometry, clock Clock, comm string) (*Writer, error
 	if err := mayHave("fallocate", size+MaxObjects); err != nil {
 		return nil, err
 	}
-	// Whoever looks for old files sees that this one has its process. A file system without
-	// locks shows none of either.
+	// The lock shows a search for old files that this one has its process. A search finds no old
+	// files on a file system without locks.
 	if err := unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB); err == unix.EPERM || err == unix.ENOSYS {
 		return nil, sys.Failed("flock", err)
 	}
-	// Without memory of its own, a page of the file could fail to be written, which ends
-	// the process.
+	// A page of the file that has no memory of its own could fail to be written, which ends the
+	// process.
 	if copies, err := copiesOnWrite(file); err != nil {
 		return nil, sys.Failed("fstatfs", err)
 	} else if copies {
@@ -145,8 +145,9 @@ func (w *Writer) makeRoom(length uintptr) {
 func (s *shard) lacks(length uintptr) bool { return s.head+uint64(pad(int(length))) > s.room }
 
 // nextPart begins a part, in place of the oldest one that no shard writes to. The
-// caller holds the parts, and owns the shard or has locked it. What the file says is true at any moment: a part without a
-// number is empty, one that a head is in ends there, and all others are whole.
+// caller holds the parts, and owns the shard or has locked it. The file is consistent at any
+// moment: a part without a number is empty, one that a head is in ends there, and all others are
+// whole.
 func (w *Writer) nextPart(s *shard) {
 	if at := s.head % partSize; at != 0 {
 		putWords(unsafe.Add(s.area, at), uint32(partSize-at), padding)

@@ -359,7 +359,7 @@ func (r *Recording) Records() iter.Seq2[[]byte, error] {
 }
 
 // wall converts the ring's time, by the two comparisons of the clocks around it, or by
-// those that are farthest apart if it is later than all.
+// the two that are farthest apart if the time is later than all.
 func (r *Recording) wall(at uint64) uint64 {
 	i, _ := slices.BinarySearchFunc(r.pairs, at, func(p clockPair, at uint64) int { return compare(p.ring, at) })
 	a, b := r.pairs[max(i-1, 0)], r.pairs[min(i, len(r.pairs)-1)]

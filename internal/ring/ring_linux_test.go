@@ -243,8 +243,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// checkMany checks a ring into which many goroutines write, each so many records. Of those
-// none may find all shards taken, if exclusive.
+// checkMany checks a ring into which many goroutines write, each so many records. If exclusive,
+// no goroutine may find all shards taken.
 func checkMany(t *testing.T, geometry ring.Geometry, each int, exclusive bool) {
 	const goroutines = 64
 	if raced {

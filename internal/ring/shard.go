@@ -12,7 +12,7 @@ type shard struct {
 	_      [0]func()      // without a function that compares two
 	lock   atomic.Uint32  // free, held or gone; of a shard that no P owns
 	closed atomic.Uint32  // not 0 once nobody may write; of a shard that a P owns
-	head   uint64         // bytes written so far, those that were left free at the end included
+	head   uint64         // bytes written so far, including bytes left free at the end
 	room   uint64         // head up to which there was room at the last look at tail
 	area   unsafe.Pointer // of the records; of a recorder the present part
 	mask   uint64         // size of the area - 1
@@ -48,8 +48,8 @@ type Record struct {
 	// Block is what stands behind the record's header, Size bytes.
 	Block unsafe.Pointer
 	Size  uintptr
-	// Texts leads to the addresses of Count texts, which stand behind the block. Of each,
-	// the record gets Limit bytes.
+	// Texts leads to the addresses of Count texts, which stand behind the block. The record gets
+	// Limit bytes of each.
 	Texts **Text
 	Count uintptr
 	Limit uintptr

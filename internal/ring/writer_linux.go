@@ -15,7 +15,7 @@ import (
 // Writer writes records. All methods may be called by any goroutine, also after
 // Close.
 type Writer struct {
-	shards   []shard        // those that Ps own, and then those that are shared
+	shards   []shard        // the ones that Ps own, and then the shared ones
 	owned    int            // how many Ps own one: P n the shard n
 	how      uint32         // how to write: useCounter
 	largest  uintptr        // bytes of a record
@@ -195,8 +195,8 @@ func (w *Writer) Populated() bool {
 	return true
 }
 
-// touch makes the kernel map all pages at once, which would otherwise interrupt those
-// that are the first to write to a page. Kernels before 5.14 do not know how.
+// touch makes the kernel map all pages at once. Otherwise the first write to each page would
+// interrupt its writer. Kernels before 5.14 do not know how.
 func (m *mapped) touch() {
 	unix.Madvise(unsafe.Slice((*byte)(m.at), m.size), unix.MADV_POPULATE_WRITE)
 }
@@ -210,7 +210,7 @@ func (w *Writer) closeFiles() {
 	}
 }
 
-// Stop waits for those that are writing. Afterwards nothing is written any more.
+// Stop waits for goroutines that are writing. Afterwards nothing is written any more.
 func (w *Writer) Stop() {
 	for i := range w.owned {
 		w.shards[i].closed.Store(1)
@@ -224,13 +224,13 @@ func (w *Writer) Stop() {
 		}
 	}
 	if w.owned > 0 {
-		// The runtime stops no goroutine that is pinned. So once it has stopped all,
-		// which asking for all stacks has it do, those that saw a shard open have written.
+		// The runtime stops no goroutine that is pinned. A request for all stacks makes it stop
+		// all goroutines, so by then each one that saw a shard open has written.
 		runtime.Stack(nil, true)
 	}
 }
 
-// Close stops, and unmaps the records. What was written stays in the files for the
+// Close stops, and unmaps the records. The records that were written stay in the files for the
 // tracer. Only one goroutine may call it, once.
 func (w *Writer) Close() {
 	w.Stop()

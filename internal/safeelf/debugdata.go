@@ -29,7 +29,7 @@ func (f *File) Debugdata() (inner *File, err error) {
 			inner, err = nil, fmt.Errorf("section .gnu_debugdata: xz panics: %v", r)
 		}
 	}()
-	// The limit is for the dictionary, too, which may be as large as the output.
+	// The limit also applies to the dictionary, which may be as large as the output.
 	plain, err := unxz(data, int64(min(maxDebugdata, f.Allowance()/costUnxz)))
 	if err == nil {
 		err = f.Spend(costUnxz * uint64(len(plain)))

@@ -13,7 +13,7 @@ import (
 
 // bpftracePrinter writes a line of bpftrace for every probe. Each line is a program
 // by itself, as in bpftrace -e 'LINE'. All lines below one comment, which says how to
-// run bpftrace, form a program, too. The lines are for bpftrace from 0.17 on.
+// run bpftrace, also form a program. The lines are for bpftrace from 0.17 on.
 type bpftracePrinter struct {
 	*options
 	w       *bufio.Writer

@@ -198,9 +198,8 @@ func testArchitecture(t *testing.T, r release, arch string) {
 	}
 }
 
-// resolveAll looks up the symbols in arguments, and returns the number of those that
-// are in no symbol table of the stripped file at path. Any other error fails the
-// test.
+// resolveAll looks up the symbols in arguments, and returns how many of them are in no symbol
+// table of the stripped file at path. Any other error fails the test.
 func resolveAll(t *testing.T, path string) (missing int) {
 	t.Helper()
 	for name, err := range resolved(t, path) {

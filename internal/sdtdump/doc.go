@@ -1,2 +1,2 @@
-// Package sdtdump is the command sdtdump, which other commands can run, too.
+// Package sdtdump is the command sdtdump, which other commands can also run.
 package sdtdump

@@ -3,8 +3,8 @@
 // and how to read it. Package event decodes records by it.
 //
 // A source of events makes a Shape for each of its sites. Package attach makes its
-// own, since BPF programs read registers, too. A source that has a typed probe's
-// argument block in memory needs two steps:
+// own, since BPF programs also read registers. A source that has a typed probe's argument block
+// in memory needs two steps:
 //
 //	s, err := shape.OfBlock(probe.Type, 4096, nil)                  // once for each probe
 //	rec = s.Layout.Capture(rec[:0], &header, slots, block, memory)  // for each firing

@@ -23,7 +23,7 @@ import "unsafe"
 //go:noescape
 func call(site *uintptr, b *Block, addresses uint64)
 
-// callAt is the assembly behind CallAt. The comment on call applies to it, too.
+// callAt is the assembly behind CallAt. The comment on call also applies to it.
 //
 //go:noescape
 func callAt(site *uintptr, block unsafe.Pointer, word uintptr)

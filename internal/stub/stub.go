@@ -29,7 +29,7 @@ type Block struct {
 //
 // For each bit i of addresses, Call first sets b.Slot[i] to b.Ptr[i]. It loads the
 // first slots into the integer argument registers of the C ABI, and the block's
-// address into the register BlockReg. What b points to stays reachable and in place
+// address into the register BlockReg. The memory that b points to stays reachable and in place
 // until Call returns.
 //
 // At the site, the register in which Go keeps the goroutine (amd64: r14, arm64: x28)

@@ -17,7 +17,7 @@ const (
 // returns true if it cannot find out. With panic_on_warn, each warning does; with a
 // warn_limit other than 0, the one that brings their number since boot to the limit
 // does (kernel/panic.c, check_panic_on_warn). The number that is left does not
-// matter, since other programs cause warnings, too.
+// matter, since other programs also cause warnings.
 //
 // Linux warns if a process gets SIGKILL while its site is being turned into a call
 // (arch_uprobe_optimize, seen on 6.18 with nop5 and on 7.3 with nop10).

@@ -76,9 +76,9 @@ func (b Block) AppendRecord(dst []byte, l *record.Layout, h *record.Header) []by
 	return b.Capture(dst, l, h, []uint64{uint64(b.ipv4)})
 }
 
-// Capture is like AppendRecord, with the slots of the layout. What cannot be read is
-// marked as failed: other goroutines may change what pointers lead to, and a length may
-// then belong to another pointer.
+// Capture is like AppendRecord, with the slots of the layout. Unreadable parts are marked as
+// failed: other goroutines may change what pointers lead to, and a length may then belong to
+// another pointer.
 func (b Block) Capture(dst []byte, l *record.Layout, h *record.Header, slots []uint64) []byte {
 	var words [stub.Slots]uint64
 	c := l.Begin(dst, h, slots, b.bytes(&words, int(l.Block)))

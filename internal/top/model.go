@@ -151,8 +151,8 @@ func (m *model) take(msg *readMsg) tea.Cmd {
 	return m.wait()
 }
 
-// sort puts the rows in order, and keeps the selected row selected. What is paused
-// stands still until the user asks for other rows.
+// sort puts the rows in order, and keeps the selected row selected. A paused table stands still
+// until the user asks for other rows.
 func (m *model) sort() {
 	if !m.paused || m.rows == nil {
 		m.rows = m.table.rows(m.order, m.backwards, m.perProcess, m.silent, m.filter)

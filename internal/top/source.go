@@ -24,7 +24,7 @@ type Source interface {
 // Reading is what has been counted since the one before.
 type Reading struct {
 	Counts []Count
-	// Probes are those that can fire.
+	// Probes are the probes that can fire.
 	Probes []string
 	Sites  int // that can fire
 	// Refused are the sites that cannot, and why the first cannot.

@@ -107,8 +107,8 @@ const (
 	byProcs
 )
 
-// rows returns the rows that a filter matches, in order. Silent says that those which
-// have never fired are shown, too.
+// rows returns the rows that a filter matches, in order. If silent is set, rows that have never
+// fired are also shown.
 func (t *table) rows(o order, backwards, perProcess, silent bool, filter string) []*row {
 	from := t.byProbe
 	if perProcess {

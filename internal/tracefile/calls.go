@@ -40,7 +40,7 @@ const (
 	maxPlaces = 1 << 10  // addresses of a stack
 )
 
-// What entries cost whoever reads them, in bytes.
+// Costs of entries for readers, in bytes.
 func textCost(length int) int  { return 40 + length }
 func placeCost(frames int) int { return 96 + 136*frames }
 func stackCost(places int) int { return 128 + 32*places }

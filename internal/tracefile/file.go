@@ -33,7 +33,7 @@ type File struct {
 	Losses []Loss      // of all Counts; Records adds where it leaves out what is damaged
 	Ended  bool        // the file ended in order
 	// Torn is the number of bytes behind the last whole chunk. Damaged is the number of
-	// those that are left out within the file.
+	// bytes left out within the file.
 	Torn, Damaged int64
 	// Illegible is the number of records that the file had, and that Records could not
 	// yield: as its counts tell and, behind the last ones, at least one for each chunk.

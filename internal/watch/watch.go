@@ -78,7 +78,7 @@ func (w *Watchers) At(path, opens string, offset uint64, pid int) []Watcher {
 		if p.process != 0 && p.process != pid || !w.same(p, path, opens) {
 			continue
 		}
-		// A process that holds a link to an event holds the event, too.
+		// A process that holds a link to an event also holds the event.
 		if p.watcher.PID != 0 && slices.ContainsFunc(out, func(o Watcher) bool { return o.PID == p.watcher.PID }) {
 			continue
 		}

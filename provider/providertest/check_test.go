@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/provider/providertest"
 )
 
-// TestCheck checks that wrong declarations fail tests, those that are made while a recorder
-// records as well.
+// TestCheck checks that wrong declarations fail tests, including declarations made while a
+// recorder records.
 func TestCheck(t *testing.T) {
 	p := provider.New("rectestcheck"+time.Now().Format("150405.000000000")[7:], nil) // new also with -count
 	provider.NewProbe0(p, "fine")

@@ -15,11 +15,10 @@
 // tracers. Tracers that watch the same probes are not disturbed, and their counts are
 // not touched.
 //
-// The events are those that tracers get: each firing passes through the record format
-// and the decoder of package event, with the types that tracers read. Strings and
-// bytes are whole, and pointers are not followed, as in an attach.Session without
-// Options.Follow. Of a slice of structs that have strings, a record shows the first
-// eight elements.
+// The events are the ones that tracers get: each firing passes through the record format and the
+// decoder of package event, with the types that tracers read. Strings and bytes are whole, and
+// pointers are not followed, as in an attach.Session without Options.Follow. A record shows the
+// first eight elements of a slice of structs that have strings.
 //
 // Arguments are read when a probe fires. An event's time is that of [time.Now], also
 // in a bubble of package testing/synctest. Tests that record the same provider at

@@ -10,7 +10,7 @@ import (
 	"github.com/go-usdt/usdt/provider/providertest"
 )
 
-// failing is a test that records why it failed. What it runs must run in attempt.
+// failing is a test that records why it failed. Code that it runs must run in attempt.
 type failing struct {
 	testing.TB
 	fatal    string

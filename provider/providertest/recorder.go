@@ -111,8 +111,8 @@ func (r *Recorder) Events(name string) []event.Event {
 //     those that they have started: a server of the test with its connections, for example,
 //   - if it is called where Record was: those that work with a [Recorder.Context].
 //
-// What other goroutines fire for the test cannot be told apart: those of a server or of
-// workers that tests share, unless they take the labels of a request's context, and timers
+// Events that other goroutines fire for the test cannot be told apart: goroutines of a server or
+// of workers that tests share, unless they take the labels of a request's context, and timers
 // outside of bubbles.
 func (r *Recorder) Own(name string) []event.Event {
 	r.t.Helper()
@@ -166,8 +166,7 @@ func (r *Recorder) events(wanted func(*firing) bool) []event.Event {
 	return events
 }
 
-// instead suggests the probe that a wrong name may have meant, or lists those that
-// exist.
+// instead suggests the probe that a wrong name may have meant, or lists the existing ones.
 func (r *Recorder) instead(name string, names []string) string {
 	s := selector.Selector{Provider: r.provider, Name: name}
 	best, least := "", 0

@@ -90,8 +90,8 @@ func TestKinds(t *testing.T) {
 	check(t, rec.All(), want...)
 }
 
-// TestAddresses checks that addresses arrive as netip has them, but for zones, and
-// that one which cannot be read does not end the program.
+// TestAddresses checks that addresses arrive as netip has them, except for zones, and that one
+// which cannot be read does not end the program.
 func TestAddresses(t *testing.T) {
 	type peer struct {
 		netip.Addr

@@ -7,8 +7,8 @@
 //
 // Usdt2go runs bpf2go, at the version of cilium/ebpf that the caller's module requires,
 // with itself in place of the compiler: it compiles, and then changes the object as
-// [collection.LoadSpec] does, before bpf2go reads it. What a caller sets by -cc, BPF2GO_CC,
-// -strip and BPF2GO_STRIP holds.
+// [collection.LoadSpec] does, before bpf2go reads it. The caller's -cc, BPF2GO_CC, -strip and
+// BPF2GO_STRIP apply.
 package main
 
 import (

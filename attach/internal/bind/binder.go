@@ -245,8 +245,7 @@ func (b *Binder) bindRegisters(sc *Schema, s *site.Site, regs *operand.Registers
 // errTooMany says why an argument of a probe without types has no value.
 var errTooMany = fmt.Errorf("more than %d arguments need a read of their own", record.MaxReads-1)
 
-// bindNote reads the arguments of a probe that has only a note, and names those that are
-// known.
+// bindNote reads the arguments of a probe that has only a note, and names the known ones.
 func (b *Binder) bindNote(sc *Schema, s *site.Site, regs *operand.Registers) {
 	args := s.Probe.Arguments()
 	known := b.known(&s.Probe)

@@ -39,8 +39,8 @@ func (b *Binder) bindTyped(sc *Schema, s *site.Site, regs *operand.Registers) {
 	sc.AddBlock(typ, b.followed(&s.Probe))
 }
 
-// followed returns which pointers of a probe are followed: those that Options.Follow
-// names, and those that lead to what conditions and aggregations use.
+// followed returns which pointers of a probe are followed: the pointers that Options.Follow
+// names, and the pointers that lead to what conditions and aggregations use.
 func (b *Binder) followed(p *reader.Probe) shape.Follow {
 	var through []string
 	for _, name := range b.namesUsed() {

@@ -165,8 +165,8 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (wo
 }
 
 // recordCarrier records the register that identifies the carrier of code at a site,
-// unless it is recorded already. What has a place in the record, as blocks have, is
-// bound afterwards.
+// unless it is recorded already. Fields with a place in the record, such as blocks, are bound
+// afterwards.
 func (b *Binder) recordCarrier(sc *Schema, s *site.Site, regs *operand.Registers) {
 	matched := b.Recorded && b.Aggregate != nil && b.Aggregate.Pairs != nil && b.Aggregate.Pairs.Key == nil
 	if !matched && !b.Keep || sc.Carrier >= 0 {

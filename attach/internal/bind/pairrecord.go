@@ -54,8 +54,8 @@ func (l *Layout) settleRecords(plan site.Plan, schemas []*Schema) {
 	})
 }
 
-// By default as many starts may wait as have room for their records in startBytes, but not
-// more than mostStarts, nor fewer than fewestStarts.
+// The default number of starts that may wait is the number whose records fit into startBytes, but
+// at least fewestStarts and at most mostStarts.
 const (
 	startBytes   = 32 << 20
 	mostStarts   = 16 << 10

@@ -16,7 +16,7 @@ func (e *Misfit) Error() string { return e.Err.Error() }
 func (e *Misfit) Unwrap() error { return e.Err }
 
 // All decides what is read at every site that is not refused, and refuses
-// those that do not fit.
+// the sites that do not fit.
 func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 	schemas := make([]*Schema, len(plan))
 	if err := b.preparePairs(plan); err != nil {

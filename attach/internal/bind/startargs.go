@@ -38,8 +38,8 @@ func (l *Layout) rank(s *site.Site) query.Role {
 	return role
 }
 
-// foresee decides which names of Aggregation.By starts have to keep: those that
-// no end has. fields returns the arguments of a site.
+// foresee decides which names of Aggregation.By starts have to keep: the names that no end has.
+// fields returns the arguments of a site.
 func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error)) error {
 	if l.Pairs.fromStart != nil || len(l.Wanted.By) == 0 {
 		return nil

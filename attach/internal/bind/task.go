@@ -55,7 +55,7 @@ const (
 func (s *Schema) taskSlot(name string) *int { return &s.task[query.TaskKeyOf(name)] }
 
 // recordTask records what records do not hold otherwise if something that is computed from them
-// asks for it. What has a place in the record, as blocks have, is bound afterwards.
+// asks for it. Fields with a place in the record, such as blocks, are bound afterwards.
 func (b *Binder) recordTask(sc *Schema) {
 	if !b.Recorded && !b.Keep {
 		return

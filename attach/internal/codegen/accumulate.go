@@ -134,7 +134,7 @@ func (g *generator) unlessMissing(lost string) {
 
 // enter announces, for the CPU, that the group map in use is being updated. Then
 // it reads again which map is in use: the reader that exchanges the maps waits
-// only for programs announced by then. This counts the event, too, unless it is an end.
+// only for programs announced by then. This also counts the event, unless it is an end.
 func (g *generator) enter(lost string) {
 	entered := g.newLabel("entered")
 	for range 2 {

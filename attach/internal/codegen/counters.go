@@ -7,8 +7,8 @@ import (
 
 // Counters of events, one set per CPU: offsets in [CountersOf] a CPU.
 const (
-	// Each event is counted once, as one of these, or as entered. Those of starts and ends
-	// are counted as fired when they fire, and may be lost or filtered, too.
+	// Each event is counted once, as one of these, or as entered. A start or an end is counted as
+	// fired when it fires, and may be counted as lost or filtered as well.
 	CounterFired    = 0
 	CounterLost     = 8
 	CounterFiltered = 16
@@ -17,17 +17,17 @@ const (
 	// all events if that is all that is asked for, see Aggregate.OnlyCounts.
 	CounterEntered = 24
 
-	// Of starts and ends, see PairStats of package attach:
+	// Starts and ends, see PairStats of package attach:
 	CounterStarted   = 40 // starts that were kept
 	CounterTooDeep   = 48 // of these, starts that took the place of an outer one
 	CounterMatched   = 56 // ends that found their start
 	CounterDropped   = 64 // starts whose pair is not wanted, at one of its ends
 	CounterUnstarted = 72 // ends that found no start
 
-	// Of pairs that are recorded:
-	CounterFast   = 80 // those that took no longer than Aggregate.Slower
-	CounterUnkept = 88 // those whose start's record was forgotten for want of room
-	CounterFull   = 96 // those that the ring had no room for
+	// Pairs that are recorded:
+	CounterFast   = 80 // pairs that took no longer than Aggregate.Slower
+	CounterUnkept = 88 // pairs whose start's record was evicted to make room
+	CounterFull   = 96 // pairs that were lost because the ring was full
 
 	CounterGroups = 104 // groups that were new, or found no room
 
@@ -43,8 +43,8 @@ const (
 )
 
 // CountersSpec describes Refs.Counters: an array with one value, in which each CPU has room.
-// Programs have the address of that value. To look into a map for each CPU they would have to
-// read its head and a table of addresses, too, which takes longer than to count.
+// Programs have the address of that value. A lookup in a per-CPU map would also have to read the
+// map's head and a table of addresses, which takes longer than to count.
 func CountersSpec(cpus int) *ebpf.MapSpec {
 	return &ebpf.MapSpec{Name: "usdt_counters", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(cpus * countersRoom), MaxEntries: 1}
 }

@@ -43,8 +43,8 @@ func (g *generator) keyStack(key asm.Register, at int16) {
 	g.emit(asm.StoreMem(key, at, asm.R0, asm.DWord))
 }
 
-// hashStack puts the hash of the stack into R0, 0 if there is none. The loop ends by a
-// constant, too: the verifier walks through all of its turns.
+// hashStack puts the hash of the stack into R0, 0 if there is none. A constant also bounds the
+// loop: the verifier walks through all of its turns.
 func (g *generator) hashStack(area int16) {
 	turn, done, end := g.newLabel("hash"), g.newLabel("hashed"), g.newLabel("stack")
 	word := func() { // adds R4
@@ -83,9 +83,9 @@ func (g *generator) hashStack(area int16) {
 	g.label(end)
 }
 
-// keepStack puts the stack into the map of those whose groups are being updated, if its hash
-// is new there. Whoever reads the groups has all stacks of theirs, but those that found no
-// room.
+// keepStack puts the stack into the map that belongs to the groups being updated, if its hash is
+// new there. A reader of the groups has all their stacks, except the stacks for which the map was
+// full.
 func (g *generator) keepStack(key asm.Register, at int16) {
 	part := g.sig.Aggregate.StackPart()
 	if part == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// TestNoStackNoCode checks that programs of those who ask for no stacks are the same,
+// TestNoStackNoCode checks that programs of sessions that ask for no stacks are the same,
 // instruction by instruction, as if there were no code for stacks.
 func TestNoStackNoCode(t *testing.T) {
 	refs := newRefs(t)

@@ -117,7 +117,7 @@ func (g *generator) update() {
 	}
 }
 
-// addToBucket counts the value in bucket R2 of those that begin at a word of the group.
+// addToBucket counts the value in bucket R2 of the buckets that begin at a word of the group.
 func (g *generator) addToBucket(first int) {
 	g.emit(
 		asm.LSh.Imm(asm.R2, 3),

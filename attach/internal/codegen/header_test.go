@@ -12,8 +12,8 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 )
 
-// TestOmittedTail checks how many bytes of the ring programs take that record a number, and
-// that records become whole again: numbered bytes keep their places but for the tail's zeros.
+// TestOmittedTail checks how many bytes of the ring a program that records a number takes, and
+// that records become whole again: numbered bytes keep their places, except for the tail's zeros.
 func TestOmittedTail(t *testing.T) {
 	refs := newRefs(t)
 	for _, test := range []struct {

@@ -67,7 +67,7 @@ func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, of
 }
 
 // loadOperand puts the value of an operand that is not in memory into dst. It
-// changes R4 too, and R0 to R5 if the operand is of the task.
+// also changes R4, and R0 to R5 if the operand belongs to the task.
 func (g *generator) loadOperand(dst asm.Register, op *operand.Operand) {
 	switch op.Kind {
 	case operand.Const:
@@ -89,7 +89,7 @@ func (g *generator) loadOperand(dst asm.Register, op *operand.Operand) {
 	}
 }
 
-// loadAddress puts the address of an operand into dst. It changes R4 too.
+// loadAddress puts the address of an operand into dst. It also changes R4.
 func (g *generator) loadAddress(dst asm.Register, op *operand.Operand) {
 	g.emit(asm.LoadImm(dst, op.Disp, asm.DWord))
 	if op.HasBase {

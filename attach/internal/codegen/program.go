@@ -46,7 +46,7 @@ const (
 // signatures, so that a file's sites share a link, and finds it by the upper half
 // of the cookie. The lower half is the index of the site.
 type Entry struct {
-	Program int // of those that Specs returns
+	Program int // an index of the programs that Specs returns
 	index   int
 }
 

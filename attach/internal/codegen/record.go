@@ -81,7 +81,7 @@ func (g *generator) emitVariable() {
 	}
 }
 
-// sample jumps to unwanted but for one event in so many, by chance. It changes R0 to R5.
+// sample jumps to unwanted, except for one event in so many, by chance. It changes R0 to R5.
 func (g *generator) sample(unwanted string) {
 	if g.sig.Sample <= 1 {
 		return
@@ -93,12 +93,12 @@ func (g *generator) sample(unwanted string) {
 	)
 }
 
-// ScratchSlots per CPU: a task that is preempted within a program keeps its
-// own, and those that run meanwhile take the next.
+// ScratchSlots is the number of slots per CPU: a task that is preempted within a program keeps
+// its slot, and tasks that run meanwhile take the next.
 const ScratchSlots = 4
 
 // takeScratch sets regRecord to scratch memory that is locked for this program
-// run. Without any left the event is lost.
+// run. If none is left, the event is lost.
 func (g *generator) takeScratch() {
 	got := g.newLabel("scratch")
 	for i := range ScratchSlots {

@@ -7,7 +7,7 @@ import (
 )
 
 // Refs are the maps and descriptions that the programs of a session refer to.
-// Programs do without those that are nil.
+// Programs do without the ones that are nil.
 type Refs struct {
 	Ring      *ebpf.Map            // of records, and of pairs; nil to aggregate
 	CPUs      int                  // how many are possible
@@ -17,7 +17,7 @@ type Refs struct {
 	Gate      *ebpf.Map            // as Stopped, for these programs only; nil without
 	Namespace *kernel.PIDNamespace // whose PIDs are meant; nil for the initial one
 	Processes *ebpf.Map            // by PID: when each one was started; nil for all processes
-	Lifetimes bool                 // processes are identified by when they were started, too
+	Lifetimes bool                 // processes are also identified by when they were started
 	Selected  *Selected            // nil for all processes
 	Faults    *ebpf.Map            // see FaultsSpec; nil without a condition
 

@@ -65,9 +65,8 @@ func (g *generator) slot(base asm.Register) {
 }
 
 // emitStart notes when the event fired, on top of the starts of its key that have
-// not ended. A start that does not pass the condition is kept, too, so that its
-// end does not take another's start. The time is taken last, so that the
-// program's own cost is not counted.
+// not ended. A start that does not pass the condition is also kept, so that its end does not take
+// another's start. The time is taken last, so that the program's own cost is not counted.
 func (g *generator) emitStart(to exits) {
 	agg := g.sig.Aggregate
 	base, at := g.pairKey(to.lost)

@@ -12,8 +12,7 @@ import (
 // fileState is what is known about a file that was searched for probes.
 type fileState struct {
 	id procfs.ID
-	// shared says that /proc/PID/maps gives other files this one's id, too: see
-	// mapping.
+	// shared says that /proc/PID/maps also gives other files this one's id: see mapping.
 	shared   bool
 	named    bool // by a selector
 	matched  bool // has sites
@@ -26,9 +25,8 @@ type fileState struct {
 }
 
 // lowest returns the state of the same file in another overlay of the same
-// layers, if it was found there and has sites: what is attached there fires in
-// this one, too. Without such a file, or if the kernel does not say which it is,
-// lowest returns state.
+// layers, if it was found there and has sites: what is attached there also fires in this one. If
+// there is no such file, or the kernel does not say which it is, lowest returns state.
 func (d *Search) lowest(file *procfs.File, number uint64, state *fileState) (*fileState, bool) {
 	if !overlay.Holds(file) {
 		return state, false

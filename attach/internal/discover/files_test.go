@@ -82,8 +82,7 @@ func TestSubvolumes(t *testing.T) {
 	if states[0] == states[1] || states[0].id == states[1].id {
 		t.Errorf("two files, one state: %+v, %+v", states[0], states[1])
 	}
-	// By another path, such as a second mount's, the file is opened again, and
-	// known.
+	// The file is opened again, and known, under another path, such as a second mount's.
 	o := &procfs.Object{ID: mapped, Path: "/c/lib.so"}
 	if state := d.known(o, os.Getpid()); state != nil {
 		t.Errorf("%s is known as %+v", o.Path, state)

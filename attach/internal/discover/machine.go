@@ -16,8 +16,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// machine searches the files that selectors name by path and those that any
-// process has mapped.
+// machine searches the files that selectors name by path and the files that any process has
+// mapped.
 func (d *Search) machine() error {
 	defer d.inodes.Close()
 	d.Ended = nil
@@ -133,7 +133,7 @@ func (d *Search) onDisk(path string, state *fileState) error {
 		lowest, known := d.lowest(file, state.id.Inode, state)
 		file.Close()
 		if known && !state.named {
-			d.read[state.id] = lowest // sites there fire in this file, too
+			d.read[state.id] = lowest // sites there also fire in this file
 			return nil
 		}
 	}

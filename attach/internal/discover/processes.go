@@ -114,8 +114,8 @@ func (d *Search) process(pid int) error {
 }
 
 // unreadable returns the error for a process whose memory map may not be read.
-// Root may be refused, too: by a security module, or if the process is of a
-// container's host.
+// Even root may be refused: by a security module, or if the process belongs to a container's
+// host.
 func unreadable(pid int, err error) error {
 	e := &privilege.Error{Op: fmt.Sprintf("read the memory map of process %d", pid), Err: err}
 	if !privilege.Has(unix.CAP_SYS_PTRACE) {

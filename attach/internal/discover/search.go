@@ -53,14 +53,14 @@ type Search struct {
 	// State of named processes:
 	seen    map[siteKey]bool
 	mapped  map[int]map[procfs.ID]bool        // files, as last seen
-	files   map[int]map[procfs.ID]*mappedFile // those that have sites
+	files   map[int]map[procfs.ID]*mappedFile // files that have sites
 	awaited map[string]bool                   // paths, see awaitFiles
 
 	// State of all processes:
 	scan     int                          // its number
 	read     map[procfs.ID]*fileState     // files that were looked at
 	lower    map[overlay.Inode]*fileState // those of read that are on overlays
-	mappings map[mapping]mappingState     // those of read whose ids in /proc/PID/maps are others', too
+	mappings map[mapping]mappingState     // files of read that share ids in /proc/PID/maps
 	inodes   overlay.Inodes
 	hidden   map[int]hiddenScans // processes that may not, or cannot, be inspected
 	copied   copiedCode

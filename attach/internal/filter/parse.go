@@ -53,7 +53,7 @@ type Constant struct {
 	Kind     Kind   // Int, Float, Bool, String, Duration, Time or Address
 	Literal  string // the value of a String; for other kinds what was written
 	glob     string // a String as a pattern: literal stars have a backslash
-	Uint     uint64 // Int without its sign, nanoseconds of Duration and Time too
+	Uint     uint64 // Int without its sign, or nanoseconds of Duration and Time
 	Negative bool
 	Float    float64
 	True     bool

@@ -3,7 +3,7 @@ package filter
 import "strings"
 
 // Pattern is a string in which stars, between the pieces, stand for any characters.
-// Without a star there is one piece.
+// A pattern that has no star is one piece.
 type Pattern struct{ Pieces []string }
 
 func parsePattern(s string) Pattern {

@@ -89,8 +89,7 @@ func (p *Programs) refuse(sig *query.Signature, err error) {
 	p.refusals[sig.Key()] = err
 }
 
-// Prune closes programs without a link, except for those that had one most
-// recently.
+// Prune closes programs without a link, except for the programs that had one most recently.
 func (p *Programs) Prune(used map[*ebpf.Program]bool) error {
 	p.looks++
 	var busy, idle []loaded

@@ -16,8 +16,8 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// TestPrune checks that a few programs without a link are kept, those that had
-// one most recently, whatever comes and goes.
+// TestPrune checks that a few programs without a link are kept, the ones that had a link most
+// recently, whatever comes and goes.
 func TestPrune(t *testing.T) {
 	before := leftover.Descriptors(t)
 	var p Programs

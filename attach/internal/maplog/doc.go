@@ -1,5 +1,6 @@
 // Package maplog knows what processes have mapped for execution, also when they have ended: the
-// kernel tells it when they do it, as it tells perf record (perf_event_open(2), PERF_RECORD_MMAP2).
+// kernel reports each mapping to it, as it does to perf record (perf_event_open(2),
+// PERF_RECORD_MMAP2).
 //
 // What /proc says of a process is gone when that ends. A [Log] reads nothing of /proc, costs the
 // probes of processes nothing, and knows a file by its path and its build-id.

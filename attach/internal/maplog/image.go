@@ -14,7 +14,7 @@ import (
 type Image struct {
 	Modules []symbols.Module // by address
 	Whole   bool             // there was nothing else
-	Parent  int              // the process whose code it had, too, when it began; 0 if it had none
+	Parent  int              // the process whose code it also had when it began; 0 if it had none
 }
 
 // Images returns what is known of a process that may have ended, the last image first. It opens

@@ -30,7 +30,7 @@ type mapping struct {
 // image is what a process has mapped from when it was forked or executed a file.
 type image struct {
 	whole  bool // nothing else was mapped then
-	parent int  // whose mappings it had then, too, if nobody knows these; 0 for none
+	parent int  // the process whose mappings it also had then, if these are not known; 0 for none
 	maps   []mapping
 }
 
@@ -48,7 +48,7 @@ const (
 	maxImages = 4
 	// maxMaps is how many mappings of an image are kept, the last ones.
 	maxMaps = 4096
-	// maxLives is how many PIDs are known: those that were new last.
+	// maxLives is how many PIDs are known: the ones that appeared last.
 	maxLives = 1 << 14
 	// maxKept is how many mappings are known of all processes.
 	maxKept = 1 << 20

@@ -28,7 +28,7 @@ type Log struct {
 	lives  map[int]*life
 	kept   int            // mappings of all
 	order  []*life        // by when they were first known
-	files  map[file]*file // those that are known
+	files  map[file]*file // the known ones
 	count  uint64         // of changes
 	fresh  map[int]bool   // processes that have mapped files that were not known
 	heads  []uint64       // of rings, when look was called
@@ -56,9 +56,9 @@ func Open(pids []int) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whoever looks for watchers of probes takes an event without a program for one of perf's, whose
-	// probe the kernel does not tell (package watch). This program never runs, since the event never
-	// counts, and the events keep it.
+	// A search for watchers of probes takes an event without a program for one of perf's, whose
+	// probe the kernel does not report (package watch). This program never runs, since the event
+	// never counts. The events keep it.
 	program, _ := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "usdt_maps", Type: ebpf.PerfEvent, License: "Dual MIT/GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
 	})
@@ -95,10 +95,11 @@ func newLog(pids []int) *Log {
 	return l
 }
 
-// Follow reads what the kernel tells before that is too much, in a goroutine, until the log is
-// closed. It calls seen soon after a process has mapped a file that no other has mapped before, so
-// that the file can be opened while the process has it. That may take long, or for ever, where a
-// file system does not answer: Close waits for it for a while only. Follow is called once.
+// Follow reads what the kernel reports, in a goroutine, before the rings are full, until the log
+// is closed. It calls seen soon after a process has mapped a file that no other has mapped
+// before, so that the file can be opened while the process has it. That may take long, or for
+// ever, where a file system does not answer: Close waits for it for a while only. Follow is
+// called once.
 func (l *Log) Follow(seen func(pid int)) {
 	l.shown = make(chan struct{})
 	go l.show(seen)
@@ -162,7 +163,8 @@ func (l *Log) follow() {
 	}
 }
 
-// read takes what the kernel has told, at least all that it had told before. l.mu is locked.
+// read takes what the kernel has reported, at least all that it had reported before the call.
+// l.mu is locked.
 func (l *Log) read() {
 	if l.closed {
 		return
@@ -181,10 +183,10 @@ func (l *Log) look() {
 
 // take reads the rings after look, and applies what happened by the order in which it did.
 //
-// A process that goes from one CPU to another has told the first one what it did before it did
-// anything else. But when the second one's ring is read, that of the first may have been read
-// already. So only what look has seen counts, and what happened before: of that, all of what came
-// before it was there when the rings were read. What is newer waits for the next time.
+// A process that goes from one CPU to another has left in the first one's ring what it did,
+// before it did anything else. But when the second one's ring is read, that of the first may have
+// been read already. So take applies only what look has seen and what happened before that:
+// everything earlier was there when the rings were read. Newer entries wait for the next time.
 func (l *Log) take() {
 	until := uint64(0)
 	if n := len(l.told); n > 0 {

@@ -203,8 +203,8 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestNoWatcher checks that the kernel tells the log's events from those of perf, which may watch
-// probes.
+// TestNoWatcher checks that the kernel distinguishes the log's events from those of perf, which
+// may watch probes.
 func TestNoWatcher(t *testing.T) {
 	l := openLog(t, nil)
 	perf, err := openRing(0)

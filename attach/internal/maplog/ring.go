@@ -21,7 +21,7 @@ const buildIDs = 1 << 34
 // formatLost has read(2) return how many records were lost, from Linux 6.0 on (PERF_FORMAT_LOST).
 const formatLost = 1 << 4
 
-// ring is what the kernel tells of one CPU.
+// ring is what the kernel reports for one CPU.
 type ring struct {
 	fd   int
 	mem  []byte

@@ -18,7 +18,7 @@ import (
 // Code names the code of the processes in which probes fire.
 type Code struct {
 	resolver *symbols.Resolver
-	log      *maplog.Log // nil if the kernel does not tell
+	log      *maplog.Log // nil if the kernel reports no mappings
 
 	mu        sync.Mutex // no file is read while it is locked
 	processes map[int]*knownProcess
@@ -30,9 +30,9 @@ type Code struct {
 	endings   atomic.Uint64 // processes that had ended when a stack of theirs was named
 }
 
-// Open returns what names code. Of processes that are known from the start it looks at
-// once, since they may end soon. With logged, it knows also those that have ended before anybody
-// looked at them, if the kernel tells this process.
+// Open returns what names code. It looks at once at processes that are known from the start,
+// since they may end soon. If logged is set and the kernel reports mappings to this process, it
+// also knows processes that have ended before anybody looked at them.
 func Open(pids []int, logged bool) *Code {
 	c := &Code{resolver: symbols.NewResolver(nil), processes: map[int]*knownProcess{}}
 	if logged {

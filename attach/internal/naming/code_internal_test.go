@@ -15,8 +15,8 @@ import (
 )
 
 // TestCodeAfterLoss checks that a process that lives is looked at again at once when something
-// was lost of what the kernel tells, and that one that has ended keeps its names, and is counted
-// once.
+// that the kernel reports was lost, and that a process that has ended keeps its names, and is
+// counted once.
 func TestCodeAfterLoss(t *testing.T) {
 	c := Open(nil, true)
 	defer c.Close()
@@ -105,7 +105,7 @@ func TestCodeOutOfReach(t *testing.T) {
 }
 
 // TestCodeClosedLate checks that names of code are closed though a file system does not answer, and
-// that files which are opened when it does are closed, too.
+// that files which are opened when it does are also closed.
 func TestCodeClosedLate(t *testing.T) {
 	path, pid := ownCat(t)
 	c := Open(nil, false)
@@ -147,7 +147,8 @@ func ownCat(t *testing.T) (path string, pid int) {
 		t.Fatal(err)
 	}
 	path = filepath.Join(t.TempDir(), "cat")
-	// Whoever forks while this process had it open for writing would keep it from being run.
+	// A child forked while this process had the file open for writing would keep it from being
+	// run.
 	if out, err := exec.Command("cp", from, path).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/go-usdt/usdt/symbols"
 )
 
-// logged returns what names the code of a process that cannot be read, as the kernel has told it. What
-// was known before is returned if the log knows no more. over says that the process has ended: it
-// may also be out of reach. p.mu is locked.
+// logged returns what names the code of a process that cannot be read, as the kernel has reported
+// it. It returns what was known before if the log knows no more. over says that the process has
+// ended: it may also be out of reach. p.mu is locked.
 func (c *Code) logged(pid int, p *knownProcess, over bool) *Process {
 	old := p.code.Load()
 	state := c.log.State(pid)
@@ -93,8 +93,8 @@ func (c *Code) before(pid int, s *Process, pc uint64) *Process {
 }
 
 // ended returns what names the code of a process that has ended before anybody looked at it, and
-// was there before anybody asked the kernel. One file is known, that of the probe, and where it
-// was mapped: the stack begins there. So are those that it mapped later.
+// was there before anybody asked the kernel. The probe's file is known, with the place where it
+// was mapped, since the stack begins there; so are the files that the process mapped later.
 func (c *Code) ended(pid int, p *reader.Probe, pcs []uint64) *Process {
 	var modules []symbols.Module
 	if info, err := procfs.Stat(p.Path); err == nil && len(pcs) > 0 && p.Type == nil && p.Kind != reader.Uretprobe {

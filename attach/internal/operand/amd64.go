@@ -1,7 +1,7 @@
 package operand
 
 // Offsets in struct pt_regs, arch/x86/include/asm/ptrace.h, x86-64. A 32-bit
-// program's registers lie there too, zero-extended.
+// program's registers also lie there, zero-extended.
 const (
 	ptR15 = 8 * iota
 	ptR14

@@ -109,8 +109,8 @@ func compileMemory(a notes.Arg, op Operand, regs *Registers, m elf.Machine, c el
 	if a.Symbol != "" {
 		if a.Reloc == "GOTPCREL" || a.Reloc == "GOT" {
 			// The operand is a GOT slot, which holds the symbol's address, maybe
-			// in another object. Without a relocation the linker has filled the
-			// slot with the object's own.
+			// in another object. If there is no relocation, the linker has filled the slot with
+			// the object's own.
 			if slot, ok := obj.Symbols.Slot(a.Symbol); ok && a.Disp == 0 {
 				op.Base, op.HasBase = Location{Off: regs.IP, Size: 8}, true
 				op.Disp = int64(slot-site) - ipDelta

@@ -20,8 +20,8 @@ var (
 const maxInstruction = 15
 
 // opcode notes the opcode of the instruction at the site. It refuses instructions that
-// the kernel executes wrongly, and those that the kernel would refuse: the kernel does
-// not say so while no process runs the file.
+// the kernel executes wrongly, and instructions that the kernel would refuse: the kernel does not
+// say so while no process runs the file.
 func (pl *Planner) opcode(s *site) {
 	if !s.isX86() {
 		pl.arm64(s)

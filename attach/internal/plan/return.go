@@ -32,8 +32,8 @@ func throws(fn *reader.Function, obj *operand.Object) bool {
 	return slices.ContainsFunc(fn.Symbols, mangled) && obj.ELF.Section(".gcc_except_table") != nil
 }
 
-// keepsReturn reports whether the function is one of those that look at their
-// return address, or store it for a later jump there, or that are not called.
+// keepsReturn reports whether the function looks at its return address, stores it for a later
+// jump there, or is not called.
 func keepsReturn(fn *reader.Function) bool {
 	return slices.ContainsFunc(fn.Symbols, func(s string) bool {
 		switch strings.TrimLeft(s, "_") {

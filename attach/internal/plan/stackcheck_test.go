@@ -52,7 +52,7 @@ func TestStackCheck(t *testing.T) {
 }
 
 // TestStackChecks looks for the check in all functions of a program, and expects
-// one in those that call the runtime for a larger stack.
+// one in each function that calls the runtime for a larger stack.
 func TestStackChecks(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		needs.Skip(t, "needs go: %v", err)

@@ -35,7 +35,7 @@ func Explain(op string, err error) error {
 	missing := missingCapabilities()
 	var verifier *ebpf.VerifierError
 	if len(missing) == 0 && errors.As(err, &verifier) && len(verifier.Log) > 0 {
-		return &opError{op, err} // the kernel returns EACCES for invalid programs, too
+		return &opError{op, err} // the kernel also returns EACCES for invalid programs
 	}
 	return &Error{Op: op, Missing: missing, Err: err}
 }

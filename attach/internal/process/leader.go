@@ -25,7 +25,7 @@ func (p *Set) WatchLeaders() {
 
 // WatchLeader starts again with the current first thread, if leaders are watched,
 // and reports whether there is one: when a process ends, its first thread is gone
-// before the process is. Without a first thread WatchLeader changes nothing.
+// before the process is. If there is none, WatchLeader changes nothing.
 func (p *Set) WatchLeader(pid int) bool {
 	if p.leaders == nil {
 		return false

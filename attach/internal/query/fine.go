@@ -74,7 +74,7 @@ func fineRank(amount uint64) int {
 }
 
 // FineMiddle returns the number in the middle of a fine bucket, as FineBucket takes it.
-// Of the last bucket of floating-point numbers it is where the bucket begins.
+// For the last bucket of floating-point numbers it returns the bucket's beginning.
 func FineMiddle(i int, kind reader.FieldKind) uint64 {
 	rank := i - FineZero(kind)
 	amount := max(rank, -rank)

@@ -15,7 +15,7 @@ import (
 // signatures, which have equal keys (see [Signature.Key]), share code.
 type Signature struct {
 	// Layout is the layout of the records. The bytes in front of their strings
-	// are assembled for conditions and aggregates, too.
+	// are also assembled for conditions and aggregates.
 	record.Layout
 	Hook      Hook              // the hook that the program needs
 	Operands  []operand.Operand // the operands that the slots hold

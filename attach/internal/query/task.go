@@ -24,8 +24,8 @@ type TaskKey struct {
 	Source Source
 	Kind   reader.FieldKind
 	Size   uint8
-	// What it is. If it is not empty, records hold it only in a slot of its own, and an argument
-	// of that name comes first.
+	// A description of the value. If it is not empty, records hold the value only in a slot of
+	// its own, and an argument of that name comes first.
 	What string
 	// Unshared is what events through shared memory do not say; empty if they do.
 	Unshared string

@@ -27,8 +27,8 @@ const (
 const SumFraction = 20
 
 // Words is the number of 8-byte words in the value of a group, whose argument has a kind.
-// Behind those that have names are the histogram's, the two of the sum of squares, and
-// the fine buckets, each only if they are wanted.
+// The words that have names come first. Behind them are the histogram's, the two of the sum of
+// squares, and the fine buckets, each only if they are wanted.
 func (v *Values) Words(kind reader.FieldKind) int {
 	if !v.Fine {
 		return v.FineAt()

@@ -57,8 +57,8 @@ func NewSharing(procs *process.Set) *Sharing {
 }
 
 // Share makes the sites of one location in several processes share a link. The first
-// site has it, for those that follow in this plan and in later ones. Share
-// returns the sites that follow another one.
+// site holds the link, for the sites that follow in this plan and in later ones. Share returns
+// the sites that follow another one.
 func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]*SharedLink) {
 	if sh == nil {
 		return nil

@@ -91,8 +91,8 @@ func PlanOf(found discover.Sites) Plan {
 	return plan
 }
 
-// Decide decides about all sites, except local ones and those that have been refused.
-// When ctx is done, it ends with the cause.
+// Decide decides about all sites, except local and refused ones. When ctx is done, it ends with
+// the cause.
 func (p Plan) Decide(ctx context.Context, planner *plan.Planner) error {
 	for i := range p {
 		if err := context.Cause(ctx); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// groupKey writes the key of the event's group to key, which is zero but for the
-// parts that a start has kept. It marks parts that cannot be read.
+// groupKey writes the key of the event's group to key, which is zero except for the parts that a
+// start has kept. It marks parts that cannot be read.
 func (r *reading) groupKey(key []byte) {
 	agg := r.sig.Aggregate
 	for i := range agg.Parts {

@@ -13,8 +13,8 @@ import (
 // and names are never all ones.
 func OtherKey(size int) string { return strings.Repeat("\xff", size) }
 
-// Fold adds up all groups but the most used ones in the group of OtherKey. Of groups that
-// are used equally, those stay whose keys come first. squares is that of [query.Merge].
+// Fold adds up all groups but the most used ones in the group of OtherKey. If groups are used
+// equally, the ones whose keys come first stay. squares is that of [query.Merge].
 func Fold(groups map[string][]uint64, most, squares int) {
 	if len(groups) <= most {
 		return

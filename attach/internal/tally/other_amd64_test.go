@@ -17,8 +17,8 @@ import (
 	"github.com/go-usdt/usdt/symbols"
 )
 
-// TestFold checks that the most used groups stay when there are too many, the first ones by
-// their keys of those that are used equally, and that no event is lost.
+// TestFold checks that the most used groups stay when there are too many, that among equally used
+// groups the first ones by their keys stay, and that no event is lost.
 func TestFold(t *testing.T) {
 	groups := map[string][]uint64{}
 	for i := range 10 {

@@ -106,7 +106,7 @@ func load(b []byte, size uint8) uint64 {
 
 // str returns the beginning of a string and its length, which is more than the
 // beginning's if the record lacks the rest. str reports whether it could be read.
-// What it returns is valid until the next call.
+// The result is valid until the next call.
 func (r *reading) str(in *query.Input) (b []byte, length uint64, ok bool) {
 	switch in.Source {
 	case query.InputComm:

@@ -74,8 +74,8 @@ func (s *starts) remove(w *waiting) (n uint64) {
 }
 
 // start notes when the event that is being read fired, on top of the starts of its key
-// that have not ended. A start that does not pass the condition is kept, too, so that
-// its end does not take another's start.
+// that have not ended. A start that does not pass the condition is also kept, so that its end
+// does not take another's start.
 func (t *Tally) start() {
 	r, agg := &t.reading, t.reading.sig.Aggregate
 	key := t.buffer(agg.PairSize)

@@ -7,8 +7,7 @@ const (
 	maxDepth = 32
 )
 
-// Operations of expressions (DWARF 5, section 7.7.1): those that compilers use for
-// frames.
+// Operations of expressions (DWARF 5, section 7.7.1) that compilers use for frames.
 const (
 	opAddr       = 0x03
 	opDeref      = 0x06

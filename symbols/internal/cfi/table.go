@@ -253,8 +253,8 @@ func (s *section) readCommon(off uint32) *common {
 	return c
 }
 
-// pointer decodes an address with an encoding (DW_EH_PE). It fails for those that
-// need more than the section.
+// pointer decodes an address with an encoding (DW_EH_PE). It fails for encodings that need more
+// than the section.
 func (s *section) pointer(b *cursor, encoding uint8) uint64 {
 	base := uint64(0)
 	switch encoding & 0x70 {

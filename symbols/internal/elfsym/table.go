@@ -120,7 +120,7 @@ func (t *Table) read(f *safeelf.File, data []byte, size int) {
 		spans = append(spans, sp)
 	}
 	closeSpans(spans, open)
-	// Spans are of addresses: of the symbols of one, those that fit best.
+	// Spans belong to addresses. The best fitting symbols of an address come first.
 	slices.SortStableFunc(t.symbols, func(a, b symbol) int {
 		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(b.rank, a.rank))
 	})

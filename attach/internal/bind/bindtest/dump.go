@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Dump writes a value with the names of its fields, without those that are zero, and without
-// the key that a signature remembers. Functions have no value.
+// Dump writes a value with the names of its fields. It omits fields that are zero and the key
+// that a signature remembers. Functions have no value.
 func Dump(v any) string {
 	var b strings.Builder
 	dump(&b, reflect.ValueOf(v))
