@@ -223,7 +223,7 @@ func (s *Stack) dropOwn(st *record.Stack) {
 	}
 	for own < min(len(s.PCs), st.Own+1) {
 		names := s.names(s.PCs[own], own)
-		if last := &names[len(names)-1]; !isOwn(last) && !s.callsBack(own+1) {
+		if last := &names[len(names)-1]; !isOwn(last) && !(strings.Contains(last.Func, closureOfFire) && s.callsBack(own+1)) {
 			break
 		}
 		own++
@@ -233,6 +233,9 @@ func (s *Stack) dropOwn(st *record.Stack) {
 		s.exact[i] -= own
 	}
 }
+
+// closureOfFire is in the names of closures of Fire, whatever they are inlined into.
+const closureOfFire = ".Fire."
 
 // callsBack reports whether the code of an address called what precedes it for package provider:
 // the closure of Fire, which has the name of the function into which Fire is inlined.
