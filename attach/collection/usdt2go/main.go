@@ -50,16 +50,16 @@ func generate(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	cc := os.Getenv("BPF2GO_CC")
-	if cc == "" {
-		cc = "clang"
-	}
 	args, flag := without("cc", args)
 	if flag != "" {
 		cc = flag
 	}
+	if strings.TrimSpace(cc) == "" {
+		cc = "clang"
+	}
 	cmd := exec.Command("go", append([]string{"run", "github.com/cilium/ebpf/cmd/bpf2go"}, args...)...)
 	cmd.Env = append(os.Environ(), compiler+"="+cc, "BPF2GO_CC="+self)
-	if suffix, ok := strings.CutPrefix(strings.Fields(cc + " ")[0], "clang"); ok && os.Getenv("BPF2GO_STRIP") == "" {
+	if suffix, ok := strings.CutPrefix(strings.Fields(cc)[0], "clang"); ok && os.Getenv("BPF2GO_STRIP") == "" {
 		cmd.Env = append(cmd.Env, "BPF2GO_STRIP=llvm-strip"+suffix) // as bpf2go would
 	}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
