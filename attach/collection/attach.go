@@ -35,76 +35,6 @@ type target struct {
 // errClosed is the error of a collection that has been closed.
 var errClosed = fmt.Errorf("the collection is %w", attach.ErrClosed)
 
-// Attach attaches every program whose section names what to attach to. The error
-// joins what went wrong, once for each cause; programs that could be attached
-// stay attached. When ctx is done, Attach returns its cause; afterwards the
-// programs are detached. Attach may be called again: it attaches what is not
-// attached, or not any more.
-func (c *Collection) Attach(ctx context.Context) error {
-	if err := usable(ctx); err != nil {
-		return err
-	}
-	c.attaching.Lock()
-	defer c.attaching.Unlock()
-	if c.isClosed() {
-		return errClosed
-	}
-	programs := map[string][]string{} // by cause
-	causes := map[string]error{}
-	for _, name := range sortedKeys(c.programs) {
-		p := c.programs[name]
-		if p.section.selector == "" || p.ended != nil && p.ended() == nil { // it is attached
-			continue
-		}
-		if err := c.attachOwn(ctx, p); err != nil {
-			programs[err.Error()] = append(programs[err.Error()], name)
-			causes[err.Error()] = err
-		}
-	}
-	var all []error
-	for _, cause := range sortedKeys(causes) {
-		all = append(all, fmt.Errorf("attach %s: %w", strings.Join(programs[cause], ", "), causes[cause]))
-	}
-	return errors.Join(all...)
-}
-
-// attachOwn attaches a program to what its section names.
-func (c *Collection) attachOwn(ctx context.Context, p *program) error {
-	if p.section.kernel != nil {
-		if err := c.attachKernel(ctx, p); err != nil {
-			return err
-		}
-		p.ended = ctx.Err
-		return nil
-	}
-	if p.own != nil {
-		p.own.Close() // which its context does at this moment
-		p.own = nil
-	}
-	c.mu.Lock()
-	t, err := p.target, p.err
-	p.target, p.err, p.refused = nil, nil, nil
-	c.mu.Unlock()
-	if t == nil && err == nil { // it was attached before
-		t, err = c.newTarget(ctx, p, p.section.selector, &c.options)
-	}
-	if err != nil {
-		return err
-	}
-	defer t.objects.Close()
-	a, err := c.attach(ctx, p, t)
-	if err != nil {
-		c.refuse(p, t.plan, err)
-		return err
-	}
-	p.own, p.ended = a, ctx.Err
-	return nil
-}
-
-// Left returns the names of the programs that neither Attach nor AttachProgram attaches,
-// since nothing is known of their sections, or their sections name nothing: the caller does.
-func (c *Collection) Left() []string { return slices.Clone(c.left) }
-
 // AttachProgram attaches a program to what a selector names: a program of section
 // "usdt" or "usdt/…" to probes, as [attach.Open] takes them, and a program of the
 // sections for functions to PATH:FUNC, or uprobe:PATH:FUNC, or uretprobe:PATH:FUNC if its
@@ -404,15 +334,15 @@ func (c *Collection) Close() error {
 		}
 		c.mu.Unlock()
 		var all []error
-		for _, p := range c.programs {
-			all = append(all, c.detachKernel(p, nil))
-		}
 		for _, a := range attached {
 			all = append(all, a.Close())
 		}
-		c.closeErr = errors.Join(all...)
 		c.using.Lock() // programs that are being attached
 		defer c.using.Unlock()
+		for _, p := range c.programs {
+			all = append(all, c.detachKernel(p, nil))
+		}
+		c.closeErr = errors.Join(all...)
 		c.Collection.Close()
 		c.processes.Close()
 	})
