@@ -45,6 +45,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer objects.Close()
+	fmt.Fprintln(out, "Adding up orders. Ctrl-C ends.")
 	<-ctx.Done()
 
 	var items uint64

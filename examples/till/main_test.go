@@ -3,12 +3,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -25,30 +25,32 @@ func TestRun(t *testing.T) {
 	t.Cleanup(func() { till.Close() })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var out strings.Builder
+	out, in := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, &out) }()
-	for end := time.Now().Add(time.Minute); !order.Enabled(); time.Sleep(time.Millisecond) {
-		select {
-		case err := <-ended:
-			if missing := (*attach.PrivilegeError)(nil); errors.As(err, &missing) {
-				needs.Skip(t, "%v", err)
-			}
-			t.Fatalf("ended early: %v", err)
-		default:
+	go func() {
+		err := run(ctx, in)
+		in.Close()
+		ended <- err
+	}()
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		err := <-ended
+		if missing := (*attach.PrivilegeError)(nil); errors.As(err, &missing) {
+			needs.Skip(t, "%v", err)
 		}
-		if time.Now().After(end) {
-			t.Fatal("nobody attaches")
-		}
+		t.Fatalf("ended early: %v", err)
 	}
 	order.Fire(1, 250)
 	order.Fire(2, 1999)
 	order.Fire(1, -50)
 	cancel()
+	var got []string
+	for lines.Scan() {
+		got = append(got, lines.Text())
+	}
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	got := strings.Split(strings.TrimSpace(out.String()), "\n")
 	slices.Sort(got)
 	want := []string{"orders of 1 items: 2, 2.00 in all", "orders of 2 items: 1, 19.99 in all"}
 	if !slices.Equal(got, want) {
