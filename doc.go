@@ -56,10 +56,10 @@
 //
 // The events are those of package event, which holds their values and their JSON; what was added
 // up is groups of package total.
-// Package prototype names the arguments of programs that do not do so themselves:
-// PostgreSQL's, Java's, Python's and others'. Two packages are for those who write
-// tools of their own: notes, which reads and writes the sections and the argument
-// strings of USDT, and elfgen, which writes ELF shared objects.
+// Package prototype names the arguments of programs that do not do so themselves: PostgreSQL's,
+// Java's, Python's and others'. Two packages are for authors of tools: notes, which reads and
+// writes the sections and the argument strings of USDT, and elfgen, which writes ELF shared
+// objects.
 //
 // Tracing takes no program at all: the commands sdttrace and sdtdump are in cmd.
 // The documents beside this package say more: docs/recipes.md has commands, docs has

@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// What follows is the code of the package's comment, so that it compiles.
+// The code of the package's comment follows, so that it is compiled.
 
 var (
 	myapp = provider.New("myapp", nil)

@@ -125,8 +125,8 @@ func (s *Stack) DropUnmapped() {
 	}
 }
 
-// ownPackages are those whose frames are on top of the stack when a probe that is
-// declared in Go fires.
+// ownPackages are the packages whose frames are on top of the stack when a probe
+// that is declared in Go fires.
 var ownPackages = []string{"provider", "internal/stub", "internal/ring"}
 
 const modulePath = "github.com/go-usdt/usdt/"

@@ -90,7 +90,7 @@ func TestSource(t *testing.T) {
 		{"_Z3addI9is_signedENSt9enable_ifIXsr2TrIT_EE5valueES2_E4typeES2_S2_", "std::enable_if<Tr<is_signed>::value, is_signed>::type add<is_signed>(is_signed, is_signed)"},
 		{"_Z3addIiENSt9enable_ifIXsr9is_signedIT_EE5valueES1_E4typeES1_S1_", "std::enable_if<is_signed<int>::value, int>::type add<int>(int, int)"},
 		{"_Z4add8IiEDTcmgssr1n1QIT_E1RIPS0_EE5valuefp_ES1_S1_", "decltype ((::n::Q<int>::R<int*>::value),{parm#1}) add8<int>(int*, int*)"},
-		// By GCC: it is, as a type.
+		// From GCC: it is counted, as a type.
 		{"_Z3addIiENSt9enable_ifIXsr2TrIT_E5valueES2_E4typeES2_S2_", "std::enable_if<Tr<int>::value, int>::type add<int>(int, int)"},
 		// Both readings are possible, and differ.
 		{"_ZN1a1fI1bEENSt9enable_ifIXsrNS_1cIT_EE5valueEvE4typeERS5_", ""},

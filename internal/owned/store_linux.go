@@ -89,7 +89,7 @@ func noexec(path string) bool {
 
 // openStored opens a file of d and compares it with want.
 func openStored(d *os.File, name string, want []byte) (*os.File, error) {
-	// Without O_NONBLOCK a planted FIFO would hang the process.
+	// A planted FIFO would hang the process if O_NONBLOCK were missing.
 	f, err := OpenAt(d, name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@
 //
 // Writing takes no system call and waits for nobody: the memory is divided into
 // shards, and a goroutine writes to one that nobody else is writing to. Where all are
-// taken, and where a shard has no room, a record is lost and counted. Neither side
-// trusts the other: a Writer reads nothing but the tracer's positions, and a Reader
-// copies each record once before it looks at it.
+// taken, and where a shard is full, a record is lost and counted. Neither side trusts
+// the other: a Writer reads nothing but the tracer's positions, and a Reader copies
+// each record once before it looks at it.
 package ring

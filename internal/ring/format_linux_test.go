@@ -103,7 +103,7 @@ func TestFormatRecorder(t *testing.T) {
 			t.Errorf("FORMAT.md does not have these bytes of a recorder's file:\n%s", want)
 		}
 	}
-	// What FORMAT.md shows is a file that can be read.
+	// The bytes that FORMAT.md shows are a file that can be read.
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func (w *Writer) clocks() (p clockPair) {
 	return p
 }
 
-// writeNext writes a record that has no room in the part of its shard.
+// writeNext writes a record that does not fit in the part of its shard any more.
 func (w *Writer) writeNext(r *Record) Result {
 	if r.turns++; r.turns > maxTurns {
 		w.count(atContended) // whoever else writes fills each new part at once
@@ -115,8 +115,8 @@ func (w *Writer) writeNext(r *Record) Result {
 // maxTurns is how often a record is tried to be written to a new part.
 const maxTurns = 10
 
-// makeRoom begins a part in the shard that this P's goroutines find first, if it has no
-// room for length bytes.
+// makeRoom begins a part in the shard that this P's goroutines find first, if length
+// bytes do not fit in it.
 func (w *Writer) makeRoom(length uintptr) {
 	w.parts.Lock() // which may block, so it comes before pin
 	defer w.parts.Unlock()
@@ -141,7 +141,7 @@ func (w *Writer) makeRoom(length uintptr) {
 	}
 }
 
-// lacks reports whether the shard's part has no room for length bytes.
+// lacks reports whether the shard's part has less than length bytes left.
 func (s *shard) lacks(length uintptr) bool { return s.head+uint64(pad(int(length))) > s.room }
 
 // nextPart begins a part, in place of the oldest one that no shard writes to. The

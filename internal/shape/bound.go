@@ -25,7 +25,7 @@ const (
 	noteText  = 160
 )
 
-// Bound replaces arguments that events have no room for by an error that says so. taken is
+// Bound replaces arguments that are too large for an event by an error that says so. taken is
 // what the names of the probe take, see [NameText]. Every shape passes through Bound before
 // records are decoded by it, so that the text and the memory of an event are in proportion to
 // its record, wherever the types come from.

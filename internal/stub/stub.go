@@ -55,8 +55,8 @@ func CallAt(site *uintptr, block unsafe.Pointer, word uintptr) { callAt(site, bl
 //
 // Calls read the address and enter the stub in assembly code, where the runtime
 // neither preempts nor stops a goroutine: to stop the world, the runtime waits until
-// they have left. Stack stops the world for all goroutines' stacks, also if there is no room
-// for them. A test checks both.
+// they have left. Stack stops the world for all goroutines' stacks, also if the buffer for
+// them is empty. A test checks both.
 func Quiesce() {
 	runtime.Stack(nil, true)
 }

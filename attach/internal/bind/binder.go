@@ -111,7 +111,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		return b.bindSaved(sc, s, key.role)
 	}
 	if key.role == query.RoleStart && b.Aggregate.Whole() && sc.Sig.Stack.Copied > 0 {
-		sc.Sig.Stack = record.Stack{} // what starts keep has no room for copies of stacks
+		sc.Sig.Stack = record.Stack{} // the record that a start keeps is too small for a copy of a stack
 	}
 	b.Used.see(sc, p)
 	if !s.Local && b.Aggregate == nil {

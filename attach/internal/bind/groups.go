@@ -171,7 +171,7 @@ func otherKind(name string, p *reader.Probe) error {
 }
 
 // settle gives the keys of all sites one layout, once the kinds of parts that
-// some sites lack are known. It refuses sites whose keys then have no room.
+// some sites lack are known. It refuses sites whose keys do not fit then.
 func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
 	if l.Pairs != nil {
 		l.Pairs.settleKeys(schemas)

@@ -20,7 +20,7 @@ const (
 )
 
 // settleRecords decides how many bytes are kept of a start's record, once the first starts
-// are known. It refuses starts whose arguments have no room.
+// are known. It refuses starts whose arguments do not fit.
 func (l *Layout) settleRecords(plan site.Plan, schemas []*Schema) {
 	pairs := l.Pairs
 	each := func(do func(i int, sc *Schema, code *query.Aggregate)) {

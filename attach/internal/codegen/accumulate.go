@@ -167,7 +167,7 @@ func (g *generator) inEpoch(maps *[2]*ebpf.Map, call func(fd int)) {
 }
 
 // findGroup sets regGroup to the group of the key, and creates the group if it is
-// new. If there is no room, the group is that of others.
+// new. If the map is full, it takes the group that adds up the others.
 func (g *generator) findGroup(key asm.Register, at int16, none string) {
 	found := g.newLabel("group")
 	lookup := func(key ...asm.Instruction) {

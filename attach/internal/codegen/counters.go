@@ -29,9 +29,9 @@ const (
 	CounterUnkept = 88 // pairs whose start's record was evicted to make room
 	CounterFull   = 96 // pairs that were lost because the ring was full
 
-	CounterGroups = 104 // groups that were new, or found no room
+	CounterGroups = 104 // groups that were new, or found the map full
 
-	CounterStacks = 112 // stacks that were new to Refs.Stacks, or found no room
+	CounterStacks = 112 // stacks that were new to Refs.Stacks, or found it full
 
 	CounterLeft = 120 // two counters: programs that have updated each of Refs.Groups
 

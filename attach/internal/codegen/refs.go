@@ -23,7 +23,7 @@ type Refs struct {
 
 	// For aggregates:
 	Groups    [2]*ebpf.Map // programs update one while the other is read
-	Other     *ebpf.Map    // the key of the group of what finds no room; nil without keys
+	Other     *ebpf.Map    // the key of the group that adds up what finds the map full; nil without keys
 	Stacks    [2]*ebpf.Map // by hash: the stacks of each of Groups, see GroupStack; nil without
 	Control   *ebpf.Map    // u64: which of Groups to update
 	Zeros     *ebpf.Map    // a new group

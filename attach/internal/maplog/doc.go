@@ -2,6 +2,6 @@
 // kernel reports each mapping to it, as it does to perf record (perf_event_open(2),
 // PERF_RECORD_MMAP2).
 //
-// What /proc says of a process is gone when that ends. A [Log] reads nothing of /proc, costs the
-// probes of processes nothing, and knows a file by its path and its build-id.
+// /proc says nothing of a process any more when that has ended. A [Log] reads nothing of /proc,
+// costs the probes of processes nothing, and knows a file by its path and its build-id.
 package maplog

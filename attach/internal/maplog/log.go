@@ -33,7 +33,7 @@ type Log struct {
 	fresh  map[int]bool   // processes that have mapped files that were not known
 	heads  []uint64       // of rings, when look was called
 	told   []happening    // by time, what was read and is not applied yet
-	lost   uint64         // that the kernel had no room to tell
+	lost   uint64         // records that the kernel had to drop
 	losses uint64         // how often that was
 
 	named named // what processes of a name have mapped
@@ -318,7 +318,7 @@ func (l *Log) State(pid int) (s State) {
 	return s
 }
 
-// Lost returns how much the kernel had no room to tell, of all processes.
+// Lost returns how many records the kernel had to drop because a ring was full, of all processes.
 func (l *Log) Lost() uint64 {
 	if l == nil {
 		return 0

@@ -106,7 +106,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestLost checks that what the kernel had no room to tell is counted, each time.
+// TestLost checks that records which the kernel has to drop are counted, each time.
 func TestLost(t *testing.T) {
 	l := openLog(t, nil)
 	self, err := os.Open("/proc/self/exe")

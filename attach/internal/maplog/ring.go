@@ -91,7 +91,8 @@ func (r *ring) read(f func(rec []byte, at uint64)) {
 	atomic.StoreUint64(&r.page.Data_tail, tail)
 }
 
-// lost returns how many records the kernel had no room for; ok is false if it does not count them.
+// lost returns how many records the kernel dropped because the ring was full; ok is false if it
+// does not count them.
 func (r *ring) lost() (n uint64, ok bool) {
 	var b [16]byte // the event's count, and what was lost
 	size, err := unix.Read(r.fd, b[:])

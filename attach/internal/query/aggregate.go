@@ -9,8 +9,8 @@ import (
 const (
 	KeyString     = 120 // bytes of a string that count
 	KeyStringSize = 8 + KeyString + 8
-	// KeyFoldedSize is that of a string that a function has made: programs have no room
-	// for so much, and do not make it.
+	// KeyFoldedSize is the size of a string that a function has made. It is too large
+	// for programs, which do not make it.
 	KeyFoldedSize = 8 + 240 + 8
 	KeyComm       = 16
 )

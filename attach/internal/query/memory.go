@@ -154,8 +154,8 @@ func conditionPending(c *filter.Condition) int {
 	return max(pending(c.Steps), conditionPending(c.Left), conditionPending(c.Right))
 }
 
-// spills reports whether results that wait have no room on the stack behind the operands,
-// so that the operands have to be elsewhere.
+// spills reports whether the stack is too small for the operands and the results that
+// wait behind them, so that the operands have to be elsewhere.
 func (s *Signature) spills() bool {
 	most := conditionPending(s.Condition)
 	if s.Aggregate != nil {

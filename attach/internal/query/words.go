@@ -2,8 +2,8 @@ package query
 
 import "github.com/go-usdt/usdt/reader"
 
-// Values are the sums that a group has. Without Value a group has only the number
-// of events.
+// Values are the sums that a group has. A group has only the number of events if
+// Value is false.
 type Values struct {
 	Value, Sum, Min, Max, Hist bool
 	Squares                    bool // of what is added to the sum

@@ -68,11 +68,11 @@ func writeParts(b *strings.Builder, results []result) {
 		}
 	}
 	fmt.Fprintf(b, `
-Of attach, no machine runs what comes through shared memory or from recordings: the
-kernel's part in it is tested by internal/ring, internal/rendezvous and provider. %s
-run of the rest what depends on the processor, and on how the kernel
-attaches and reads memory. Of cmd/sdttrace, machines run what holds a command until it
-is traced.
+The machines do not run attach's tests of shared memory and of recordings: internal/ring,
+internal/rendezvous and provider test the kernel's part in these. %s
+run only the other tests that depend on the processor, or on how the kernel attaches and
+reads memory. The machines run cmd/sdttrace's tests of commands that are held until they
+are traced.
 `, strings.Join(partly, " and "))
 }
 

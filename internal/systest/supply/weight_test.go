@@ -21,7 +21,7 @@ const maxWeight = 400_000
 //	cd internal/systest/supply/testdata/weight
 //	for p in with without; do CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /tmp/$p ./$p; done; ls -l /tmp/with /tmp/without
 //
-// Without -ldflags, go tool nm -size -sort size /tmp/with shows what weighs.
+// If -ldflags is left out, go tool nm -size -sort size /tmp/with shows what weighs.
 func TestWeight(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "0")
 	t.Setenv("GOOS", "linux")

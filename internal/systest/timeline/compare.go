@@ -13,8 +13,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// What Perfetto's trace_processor is asked. Instants last for 0 ns, slices without an end
-// for -1.
+// queries are what Perfetto's trace_processor is asked. Instants last for 0 ns, slices
+// without an end for -1.
 var queries = []string{
 	`select name || ' ' || severity || ' ' || value from stats where severity <> 'info' and value > 0`,
 	`select s.id, s.parent_id, s.ts, s.dur, s.category, s.name, s.depth, s.arg_set_id,

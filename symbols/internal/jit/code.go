@@ -35,7 +35,7 @@ type Line struct {
 // functions are left out.
 const maxMemory = 64 << 20
 
-// add adds a function. It returns false if there is no room left.
+// add adds a function. It returns false if the memory for functions is used up.
 func (c *Code) add(f function) bool {
 	if f.high <= f.low || f.name == "" {
 		return true

@@ -88,7 +88,7 @@ func (c *Code) ReadDump(d *Dump, r io.ReaderAt) error {
 	return nil
 }
 
-// record adds what a record says. It returns false if there is no room left.
+// record adds what a record says. It returns false if the memory for functions is used up.
 func (c *Code) record(d *Dump, id uint32, b []byte) bool {
 	word := func(n int) uint64 { return d.bo.Uint64(b[n:]) }
 	switch {
