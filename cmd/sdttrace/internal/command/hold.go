@@ -52,10 +52,10 @@ type hold struct {
 // newHold returns the hold of a command that has not been started.
 func newHold(c *Command) *hold {
 	h := &hold{c: c}
-	// Without a guard the gate cannot stop the command everywhere; sdttrace says
-	// so.
+	// If there is no guard, the gate cannot stop the command everywhere; sdttrace
+	// says so.
 	h.guard, _ = gate.StartGuard(Guard)
-	// Without a socket providers do not wait, and their probes are found late.
+	// Providers do not wait if there is no socket, and their probes are found late.
 	h.providers, h.missing = gate.Listen()
 	return h
 }

@@ -154,7 +154,7 @@ func (in *Interrupts) HandOver(c Command, stderr io.Writer) {
 	in.command, in.stderr = c, stderr
 	if in.signals != nil {
 		// A user sends SIGQUIT to the command, such as to a JVM for its threads.
-		// By default sdttrace, a Go program, would print its goroutines and end.
+		// sdttrace, a Go program, would by default print its goroutines and end.
 		signal.Notify(in.signals, syscall.SIGQUIT)
 	}
 }

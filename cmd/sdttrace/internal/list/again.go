@@ -16,7 +16,7 @@ import (
 type Again struct {
 	Interval time.Duration
 	JSON     bool
-	// Read returns the probes of now. What it says goes to stderr.
+	// Read returns the present probes. Its remarks go to stderr.
 	Read func(stderr io.Writer) (*List, error)
 }
 

@@ -37,7 +37,7 @@ type Probe struct {
 	State     string     `json:"state,omitempty"`
 	Args      string     `json:"args"`
 	Reason    string     `json:"reason,omitempty"` // why it cannot be traced
-	// Arguments are those that have names, with -v.
+	// Arguments are the arguments that have names, with -v.
 	Arguments []listedArgument `json:"arguments,omitempty"`
 
 	Watchers []watch.Watcher `json:"watchers,omitempty"`

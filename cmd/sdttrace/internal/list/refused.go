@@ -8,9 +8,9 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// MarkRefused notes at which probes sdttrace would not attach, and why. What it cannot
-// find out, such as about processes that have ended meanwhile, it leaves out: the list is
-// of what is mapped.
+// MarkRefused notes at which probes sdttrace would not attach, and why. It leaves out
+// reasons that it cannot find out, such as those of processes that have ended meanwhile:
+// the list says what is mapped.
 func (l *List) MarkRefused(ctx context.Context, pids []int) {
 	var selectors []string
 	for i := range l.Selectors {

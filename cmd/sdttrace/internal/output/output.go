@@ -56,7 +56,7 @@ func (o *Files) openPipe(ctx context.Context, path string, stderr io.Writer) err
 	}
 }
 
-// unclosed is an output that others use, too.
+// unclosed is an output that others use as well.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }

@@ -75,8 +75,8 @@ func (b *block) add(p *Page, pr *probe, ev *event.Event, at int64, node int32) {
 	b.rowsOf[pr]++
 }
 
-// args adds arguments, and the fields of those that are structs; n is the number of those
-// before. It returns their number.
+// args adds arguments, and for a struct its fields. n is how many there were before;
+// args returns how many there are then.
 func (b *block) args(p *Page, pr *probe, args []event.Arg, prefix string, n int) int {
 	for i := range args {
 		a := &args[i]
@@ -192,8 +192,9 @@ type columnHead struct {
 const exact = 1 << 53
 
 // encode returns the block's bytes: the length of its head, the head as JSON, the columns.
-// Integers are the differences from one to the next, signed, in as few bytes as they need;
-// those that are too large for JavaScript, and floats, have 8 bytes, in little-endian order.
+// Integers are the differences from one to the next, signed, in as few bytes as they need.
+// Floats, and integers that are too large for JavaScript, have 8 bytes, in little-endian
+// order.
 func (b *block) encode(probes []*probe) []byte {
 	h := head{Rows: b.rows(), Strings: b.strings, Tasks: b.processes}
 	var data []byte

@@ -31,8 +31,8 @@ func program(more ...string) ([]byte, error) {
 	return script.Bytes(), nil
 }
 
-// policyOf lets a program run and, but for what allow adds, nothing be loaded, whatever
-// events contain.
+// policyOf returns a policy that lets the program run and nothing be loaded except what
+// allow adds, whatever events contain.
 func policyOf(program []byte, allow string) string {
 	sum := sha256.Sum256(program)
 	return fmt.Sprintf("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-%s'; %sbase-uri 'none'; form-action 'none'", base64.StdEncoding.EncodeToString(sum[:]), allow)

@@ -25,25 +25,25 @@ func Live() (html []byte, policy string, err error) {
 
 // Position is what a browser has of a page that grows.
 type Position struct {
-	Blocks uint64 // full blocks, with those that the page does not keep any more
+	Blocks uint64 // full blocks, including those dropped from the page
 	Tag    string // of the last update; "" if there was none
 }
 
-// Update is what is new on a page. What it refers to does not change, so that it can be
-// written while the page grows.
+// Update is what is new on a page. The blocks that it refers to do not change, so that
+// it can be written while the page grows.
 type Update struct {
 	head   []byte
 	blocks []sealed
 	tail   []byte
 }
 
-// updateHead stands in front of an update's blocks: those that are full, compressed, and the
-// one that is not.
+// updateHead stands in front of an update's blocks: the full ones, which are compressed, and
+// the last one, which is not.
 type updateHead struct {
 	Tag      string
 	Ended    bool
 	First    uint64 // the number of the first full block that is kept
-	Blocks   []int  // sizes of those that follow
+	Blocks   []int  // sizes of the full blocks that follow
 	Tail     int    // size of the last block, which is not compressed; 0 if it is empty
 	Contents *contents
 }

@@ -51,7 +51,7 @@ func (t *timeline) include(at int64) {
 }
 
 // includeAll makes room for the times of losses, and returns the losses as charts show them:
-// those that are closer than an interval are one.
+// losses that are closer than an interval are one.
 func (t *timeline) includeAll(losses []Loss) (shown []Loss) {
 	for i := range losses {
 		l := &losses[i]

@@ -17,7 +17,7 @@ type Summary struct {
 	Command        string // that wrote the page
 	Lost, Filtered uint64 // events
 	Version        string
-	Tree           bool   `json:",omitempty"` // of a server: it has the tree of probes, too
+	Tree           bool   `json:",omitempty"` // of a server: it also has the tree of probes
 	Losses         []Loss // when Lost were lost, by time
 }
 
@@ -92,7 +92,8 @@ func (p *Page) Write(w io.Writer, s Summary) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seal()
-	// What is encoded has neither functions nor channels, and no number that is none.
+	// The contents have neither functions nor channels, and no NaN or infinity, so that they
+	// can be encoded.
 	text, err := printable.MarshalShown(p.contents(s))
 	if err != nil {
 		return err

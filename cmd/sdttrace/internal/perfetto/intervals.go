@@ -18,8 +18,8 @@ type interval struct {
 const maxIntervals = 128
 
 // add adds a slice, and reports whether it overlaps with none. It may begin when another one
-// ends, but not end when another one begins: readers take what is of one time in the order
-// in which it is written.
+// ends, but not end when another one begins: readers take events of the same time in the
+// order in which they are written.
 func (all *intervals) add(began, ended uint64) bool {
 	v := *all
 	at := sort.Search(len(v), func(i int) bool { return v[i].ended > began })

@@ -17,8 +17,9 @@ const maxNested = 4096
 // add adds a slice, and reports whether it nests with all others. Pairs of different probes
 // come late, as each session delivers its own, and need not nest.
 //
-// Readers take what is of one time in the order in which it is written, so that a slice comes
-// too late that begins with one within it, or ends with one around it or when one begins.
+// Readers take events of the same time in the order in which they are written. So a slice
+// comes too late if it begins together with one within it, ends together with one around it,
+// or ends when another one begins.
 func (all *nesting) add(began, ended uint64) bool {
 	v := *all
 	at := len(v) // where the slice belongs

@@ -55,9 +55,9 @@ func byGoroutine(ev *event.Event) bool {
 }
 
 // appendEndArgs appends the arguments of an end. Readers put them beside those of the
-// start, and keep the last one of a name: those that the start has, too, are left out, or
-// are fields of one called end if their value is another one. A name such as end.id would
-// not do: readers keep dots for fields.
+// start, and keep the last one of a name. So an argument that the start also has is left
+// out if its value is the same, and otherwise becomes a field of an argument called end.
+// A name such as end.id would not do: readers keep dots for fields.
 func (w *Writer) appendEndArgs(dst []byte, start, end []event.Arg) []byte {
 	w.changed = w.changed[:0]
 	for i := range end {

@@ -63,7 +63,7 @@ func TestSlices(t *testing.T) {
 }
 
 // TestSameTimes checks slices that begin or end at the same time as others on their thread:
-// none cuts another one short, and those that can nest do.
+// none cuts another one short, and slices that can nest do.
 func TestSameTimes(t *testing.T) {
 	trace := written(t, Options{}, func(w *Writer) {
 		slice := func(name string, from, to int) {

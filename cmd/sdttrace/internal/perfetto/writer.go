@@ -112,8 +112,8 @@ func (w *Writer) Flush() error {
 // Err returns the first error that there was.
 func (w *Writer) Err() error { return w.err }
 
-// writeEvent writes the packet of a track event, whose fields are in body. What the body
-// refers to is in the packet, or in an earlier one.
+// writeEvent writes the packet of a track event, whose fields are in body. The names and
+// other texts that the body refers to are in the packet, or in an earlier one.
 func (w *Writer) writeEvent(at uint64, body []byte) {
 	w.begin(at)
 	w.buf = appendUint(w.buf, packetFlags, stateNeeded)

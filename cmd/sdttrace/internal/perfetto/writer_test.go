@@ -28,8 +28,8 @@ func fired(pid, tid, at int, name string, args ...event.Arg) *event.Event {
 
 func arg(name string, value any) event.Arg { return event.Arg{Name: name, Value: value} }
 
-// written returns what a Writer has written, as a reader sees it, and Perfetto's own
-// trace_processor, too.
+// written returns what a Writer has written as a reader sees it. Perfetto's own
+// trace_processor has to see the same.
 func written(t *testing.T, o Options, write func(w *Writer)) *timeline.Trace {
 	t.Helper()
 	var out bytes.Buffer

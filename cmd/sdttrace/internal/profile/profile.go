@@ -93,7 +93,7 @@ func Of(values ...Value) *Profile {
 	return &Profile{values: values, shown: len(values) - 1, began: time.Now(), samples: map[string]*sample{}, calls: map[call]*calls{}, most: maxSamples}
 }
 
-// Cover says that a profile of a recording is of this time, too.
+// Cover says that the recording of which this is a profile includes a time.
 func (p *Profile) Cover(at time.Time) {
 	if p.ended.IsZero() {
 		p.began, p.ended = at, at

@@ -41,7 +41,7 @@ func serving(t *testing.T, o Options) (*Server, *page.Page) {
 // hurry has a server whose pages do not ask again end soon.
 func hurry(s *Server) { s.farewell, s.lastAnswers = 100*time.Millisecond, 100*time.Millisecond }
 
-// request sends a request as the page does, but for what change makes of it.
+// request sends a request as the page does, except where change alters it.
 func request(t *testing.T, s *Server, method, path string, change func(*http.Request)) (status int, body string, header http.Header) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.hosts[0]+path, strings.NewReader("{}"))

@@ -25,7 +25,7 @@ type Options struct {
 	// Tree returns the probes that can be traced; nil if none are shown.
 	Tree func(context.Context) (*Tree, error)
 	// Change attaches to a probe of the tree, or detaches from it; nil if the page is read-only.
-	// What is wrong with what was asked for is a [RequestError].
+	// It returns a [RequestError] if the request is wrong.
 	Change func(context.Context, Change) error
 }
 
