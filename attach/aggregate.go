@@ -136,7 +136,7 @@ func (o *settings) ofKeys(l *bind.Layout) *settings {
 
 func (a *totals) open(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
 	// Only programs add up by CPU. Containers may lack /sys, which says how many there
-	// are; they mostly lack the privileges for programs, too, which is then the error.
+	// are. Mostly they also lack the privileges for programs, which is then the error.
 	var unknown error
 	if layout.CPUs == 0 {
 		if layout.CPUs, err = ebpf.PossibleCPU(); err != nil {
@@ -193,7 +193,7 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 	return nil
 }
 
-// Stop detaches from all sites. What has fired until then can still be read.
+// Stop detaches from all sites. Events that fired before can still be read.
 func (a *totals) Stop() error {
 	err := a.attached.Close()
 	if a.source != nil {
@@ -208,8 +208,8 @@ func (a *totals) Done() <-chan struct{} { return a.done.Done() }
 
 // Read returns the events since the last call as groups, the largest first. Every
 // event is in the result of exactly one call: the programs change over to new
-// groups, and Read waits for those that still update the old ones. After an error the
-// next call returns also what this one could not.
+// groups, and Read waits for programs that still update the old ones. After an error
+// the next call also returns the events that this one could not.
 func (a *totals) Read() ([]total.Group, error) {
 	a.naming.Lock()
 	defer a.naming.Unlock()
@@ -252,7 +252,7 @@ func events(all *sums, past []total.Group) (n uint64) {
 // unread. Close also returns the error that ended tracing early, or that kept it
 // from detaching from sites that a rescan found. Calling it again is safe.
 func (a *totals) Close() error {
-	a.cancel() // of a rescan, too
+	a.cancel() // also of a rescan
 	err := a.Stop()
 	a.endSearch()
 	err = a.finish(err)

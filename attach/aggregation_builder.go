@@ -15,7 +15,7 @@ type Aggregation struct {
 	err    error
 }
 
-// Count returns an Aggregation that counts events. All others count them, too.
+// Count returns an Aggregation that counts events. All others also count them.
 func Count() Aggregation { return Aggregation{} }
 
 // Sum returns an Aggregation that adds up an argument.
@@ -92,10 +92,10 @@ func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 // is called so: a [*event.Stack], whose frames have names already. The kernel keeps each stack
 // once. Stacks of different processes are equal if their frames are, in the same files.
 //
-// Of text, "sql(query)" stands for the statement without its literals, and "cxx(type)" for
-// the name of a C++ type as the source has it; text that "sql" makes takes 256 bytes, and
-// 240 count. Statements are too many for groups of their texts: with "sql", events are
-// recorded, and added up here instead of by the kernel, so that some can be lost.
+// "sql(query)" stands for the statement in a text without its literals, and "cxx(type)" for the
+// name of a C++ type as the source has it. A statement made by "sql" takes 256 bytes, of which
+// 240 count. Texts of statements are too many for groups of the kernel: with "sql", events are
+// recorded and added up here, so that some can be lost.
 func (a Aggregation) By(args ...string) Aggregation {
 	a.wanted.By = append(slices.Clone(a.wanted.By), args...)
 	return a

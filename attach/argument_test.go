@@ -39,7 +39,7 @@ func TestArgument(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What an argument has does not depend on how it is asked for.
+		// An argument is the same, however it is asked for.
 		for i := range ev.Args {
 			if a, ok := v.Argument(ev.Args[i].Name); !ok || fmt.Sprint(a) != fmt.Sprint(ev.Args[i]) {
 				t.Errorf("Argument(%q) is %v, %v, want %v", ev.Args[i].Name, a, ok, ev.Args[i])

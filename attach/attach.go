@@ -253,8 +253,8 @@ func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
 	return nil
 }
 
-// share decides which sites share another site's link, and refuses those that
-// cannot.
+// share decides which sites share another site's link, and refuses sites that need
+// one and cannot.
 func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.Objects) (followers map[int]*site.SharedLink) {
 	followers = t.sharing.Share(plan, objects)
 	for i := range plan {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestBareCallers compares the callers of functions that may have no frame of their own, which
-// frame pointers skip, with those that unwinding finds: in events, and in groups.
+// frame pointers skip, with the callers that unwinding finds: in events, and in groups.
 func TestBareCallers(t *testing.T) {
 	all := []string{
 		"-O2 -fno-omit-frame-pointer", "-O2", "-O1 -fno-omit-frame-pointer -momit-leaf-frame-pointer",

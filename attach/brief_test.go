@@ -57,7 +57,7 @@ func TestStackOfEnded(t *testing.T) {
 			}
 			path, object := briefProgram(t, flag)
 			var wrong []string
-			for range 5 { // a machine that keeps us waiting may have no room for what the kernel tells
+			for range 5 { // the kernel drops mappings if a slow machine keeps us waiting
 				var untold bool
 				if wrong, untold = stacksOfEnded(t, path, object, &o); !untold {
 					break
@@ -71,7 +71,7 @@ func TestStackOfEnded(t *testing.T) {
 }
 
 // stacksOfEnded returns what is wrong with the stacks of processes that have ended, and whether
-// the kernel had no room to tell what they map.
+// the kernel dropped what they mapped.
 func stacksOfEnded(t *testing.T, path, object string, o *attach.Options) (wrong []string, untold bool) {
 	const processes = 20
 	s := open(t, path+":brief:hit", o)
@@ -113,7 +113,7 @@ func TestByStackOfManyEnded(t *testing.T) {
 		t.Skip("short: it runs a thousand processes")
 	}
 	path, object := briefProgram(t, "-fno-omit-frame-pointer")
-	// A machine that keeps us waiting may have no room for what the kernel tells.
+	// The kernel drops mappings if a slow machine keeps us waiting.
 	for range 5 {
 		if untold := groupManyEnded(t, path, object); !untold {
 			return
@@ -122,8 +122,8 @@ func TestByStackOfManyEnded(t *testing.T) {
 	t.Error("the kernel had no room to tell what processes map, five times")
 }
 
-// groupManyEnded reports whether the kernel had no room to tell what processes map, of which the
-// rest of the test knows nothing then.
+// groupManyEnded reports whether the kernel dropped what processes mapped, which leaves the rest
+// of the test without names.
 func groupManyEnded(t *testing.T, path, object string) (untold bool) {
 	a := openAggregate(t, []string{path + ":brief:hit"}, attach.Quantiles("arg0", 50).By("stack"), &attach.Options{Stack: attach.MaxStack})
 	const room, batch = 512, 50 // of the kernel's map, with quantiles

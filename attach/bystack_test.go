@@ -277,8 +277,8 @@ func testByStackOfC(t *testing.T, path string, unwind bool, links ...attach.Link
 }
 
 // TestManyStacks checks that there are no more groups than asked for, that none of their events
-// is lost, and that those that are told apart have their stacks: of more stacks than there is
-// room for at a time.
+// is lost, and that groups which are told apart have their stacks, while there are more stacks
+// than fit in the map at a time.
 func TestManyStacks(t *testing.T) {
 	p := provider.New("manystacks", &provider.Options{Local: true})
 	t.Cleanup(func() { p.Close() })

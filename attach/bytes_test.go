@@ -24,7 +24,7 @@ type (
 	spanID  [8]byte
 	bytesIn struct{ ID spanID }
 
-	// Times has a name of its own beside those that are promoted.
+	// Times is a field with a name of its own beside the promoted ones.
 	Times  struct{ Took, Wait time.Duration }
 	hidden struct {
 		Shown int

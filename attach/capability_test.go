@@ -144,7 +144,7 @@ var needMore = map[string]string{
 	"TestOwnStack":               "looks at machine code, which CAP_SYSLOG may",
 	"TestFunctionsGo":            "builds with the go tool, whose cache is another user's",
 
-	// What is computed of events, and what becomes of many, does not depend on who traces.
+	// Results that are computed of events, and losses of many, do not depend on who traces.
 	"TestByStackOfManyEnded":   "takes long; TestStackOfEnded names code of processes that have ended",
 	"TestCorpus*":              "executes instructions by the thousand; TestInstructions does some",
 	"TestIntegers*":            "computes of integers; TestAggregate has some",
@@ -163,7 +163,8 @@ var needMore = map[string]string{
 }
 
 // TestSuiteUnprivileged runs the other tests once more, as nobody with the two
-// capabilities that this package asks for. All pass, but for perf events.
+// capabilities that this package asks for. All pass, except those that need perf
+// events.
 func TestSuiteUnprivileged(t *testing.T) {
 	needMulti(t, features.HaveBPFLinkUprobeMulti())
 	unprivileged.Suite(t, needMore, 50)

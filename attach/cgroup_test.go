@@ -73,7 +73,7 @@ func checkCgroup(t *testing.T) {
 	for i, dir := range []string{below, group, beside, above, root, below} {
 		move(dir)
 		p.Do("start %d x", i)
-		// Who shares memory has been selected when it was found.
+		// A process that shares memory was selected when it was found.
 		if strings.HasPrefix(dir, group+"/") || dir == group || s.Via() == attach.ViaLocal {
 			fired++
 		}

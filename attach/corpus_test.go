@@ -45,7 +45,8 @@ type form struct {
 }
 
 // TestCorpus executes instructions with and without a probe at each, and compares all
-// registers, memory and signals. What differs must be refused.
+// registers, memory and signals. An instruction that makes a difference must be
+// refused.
 func TestCorpus(t *testing.T) {
 	for _, set := range instructionSets {
 		// Some instruction, perhaps more than syscall, ends kernels that QEMU emulates.

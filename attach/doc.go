@@ -30,7 +30,7 @@
 // larger [Options.RingSize], a steady flood a condition or an aggregation.
 //
 // [Options.Where] is a condition that the kernel tests before an event is
-// recorded; it is compiled to BPF for each argument signature. By a [Via] without
+// recorded; it is compiled to BPF for each argument signature. If a [Via] has no
 // programs, the process that fires and this one test it.
 //
 // Functions are traced like probes: "uprobe:PATH:FUNC" selects the entries of
@@ -54,6 +54,6 @@
 //
 // Attaching programs needs Linux 5.15 (BPF cookies) and CAP_BPF with CAP_PERFMON, or
 // CAP_SYS_ADMIN, which perf events need in any case. Tracing other users' processes
-// takes CAP_SYS_PTRACE, too. See https://docs.kernel.org/trace/uprobetracer.html
-// and https://docs.kernel.org/bpf/ringbuf.html.
+// also takes CAP_SYS_PTRACE. See https://docs.kernel.org/trace/uprobetracer.html and
+// https://docs.kernel.org/bpf/ringbuf.html.
 package attach

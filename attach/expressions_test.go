@@ -59,7 +59,7 @@ func expressionsChild() func(string) error {
 			for i := range expressedEvents {
 				e := expressedAt(i)
 				begin.Fire(e.status, e.size)
-				end.Fire(e.status + 1024*int32(i%5)) // the same but for the bits above the lowest ten
+				end.Fire(e.status + 1024*int32(i%5)) // differs only in bits above the lowest ten
 			}
 		default:
 			for i := range expressedEvents {

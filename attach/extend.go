@@ -13,9 +13,9 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// extend attaches to the sites of plan, too, which have appeared since a time,
-// or cannot have fired if since is zero. It reports errors in plan; sites
-// attached to before go on. When ctx is done, extend does nothing.
+// extend also attaches to the sites of plan, which have appeared since a time, or
+// cannot have fired if since is zero. It reports errors in plan; sites attached to
+// before go on. When ctx is done, extend does nothing.
 func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	refuse := func(err error) {
 		if context.Cause(ctx) != nil {

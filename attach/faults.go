@@ -19,8 +19,8 @@ type Fault struct {
 	Events   uint64 // part of Stats.Lost or Stats.Filtered; that many, or more if very many faults differ
 }
 
-// Faults returns what conditions and sums could not read until now. What a site cannot read at all is
-// among its [Site.Uncomputed].
+// Faults returns what conditions and sums could not read until now. Values that a site can never
+// read are among its [Site.Uncomputed].
 func (t *tracing) Faults() []Fault {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -111,7 +111,7 @@ func TestFunctions(t *testing.T) {
 			if len(got["length"]) != 1 || got["length"][0][0].Value != "héllo" {
 				t.Errorf("arguments of length: %v", got["length"])
 			}
-			// What it printed is what the probes saw.
+			// The probes saw what it printed.
 			text := got["length()"][0][0].Value
 			returned := fmt.Sprint(got["sum8()"][0][0].Value, got["negative()"][0][0].Value, text, got["factorial()"][4][0].Value)
 			if returned+" p" != want {

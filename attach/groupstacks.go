@@ -170,10 +170,10 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 	})
 }
 
-// unite adds up groups whose stacks have the same frames: those of processes that run the same
-// files, and those that differ only in what is not shown. Keys have numbers in place of hashes
-// then. More groups may come, and all be united again. unite ends early if over says that nobody
-// asks for groups any more; over may be nil.
+// unite adds up groups whose stacks have the same frames: groups of processes that run the same
+// files, and groups that differ only in what is not shown. Keys have numbers in place of hashes
+// then. When more groups come, all can be united again. unite ends early if over says that
+// nobody asks for groups any more; over may be nil.
 func (a *totals) unite(all *sums, over func() bool) {
 	part := all.layout.StackPart()
 	if part == nil {

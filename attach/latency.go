@@ -19,7 +19,7 @@ type LatencyOptions struct {
 	// Key names arguments that both probes have, or pid, tid, cpu, uid or comm, or what is
 	// computed of them, as in [Aggregation.By]: a start and
 	// an end with equal values belong together, if they are of one process.
-	// "machine" among them pairs those of different processes, too.
+	// If "machine" is among them, they need not be of one process.
 	Key []string
 
 	// Bounds are those of the histogram's buckets, in nanoseconds, see
@@ -60,9 +60,9 @@ type PairStats struct {
 	Dropped   uint64 // starts that found their end, in a pair that does not pass Options.Where
 	Pending   uint64 // starts that wait for their end
 	TooDeep   uint64 // starts that were forgotten because 32 others of their key followed
-	Evicted   uint64 // starts that were forgotten because there was no room
+	Evicted   uint64 // starts that were forgotten because too many were waiting
 	Unstarted uint64 // ends without a start
-	Fast      uint64 // part of Pairs: those that PairOptions.Slower leaves out
+	Fast      uint64 // part of Pairs: pairs that PairOptions.Slower leaves out
 	Torn      uint64 // pairs, or starts, that were left out since others between may be unseen or lost
 }
 
@@ -78,10 +78,10 @@ type Latency struct{ totals }
 // of its arguments. A pair counts if both its start and its end pass. Starts and
 // ends that do not pass are matched all the same.
 //
-// What fires before all sites are attached to is left out, and so is what fires once they
-// are being left: each pair has happened in full. Sites that are found later begin together; starts
-// that wait in their processes then are left out, since others may have fired there unseen, to
-// which the next ends belong.
+// Events that fire before all sites are attached to are left out, as are events that fire once
+// sites are being left: each pair was seen in full. Sites that are found later begin together.
+// Starts that wait in their processes then are left out: later starts may have fired there unseen,
+// to which the next ends belong.
 //
 // what and opts may be nil. In [Stats] both events of a pair are received. Starts
 // and ends without a partner, or that did not pass, are filtered, and forgotten

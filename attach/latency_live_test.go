@@ -6,8 +6,9 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// TestLatencyLive checks that nothing is taken for lost while pairs are being matched: what
-// waits when the counters are read may have ended when those that wait are counted.
+// TestLatencyLive checks that nothing is taken for lost while pairs are being matched: a
+// start that waits when the counters are read may have ended when waiting starts are
+// counted.
 func TestLatencyLive(t *testing.T) { everyWay(t, checkLatencyLive) }
 
 func checkLatencyLive(t *testing.T) {

@@ -25,7 +25,7 @@ func signaturesOf(plan site.Plan, schemas []*bind.Schema) (signatures []*query.S
 }
 
 // unknown returns the signatures that need a program, and the size of the scratch memory that
-// these need: those that have none yet or, where sites begin together, all.
+// these need. They are the signatures without a program or, where sites begin together, all.
 func (t *tracing) unknown(signatures []*query.Signature) (out []*query.Signature, scratch int) {
 	for _, sig := range signatures {
 		if _, ok := t.progs.Find(sig); ok && !t.together() {

@@ -316,9 +316,9 @@ func (t *tracing) scanOffers() (any bool, err error) {
 	return len(f.procs.PIDs) > 0, err
 }
 
-// leaveEnded makes the search find anew the files whose sites sessions had that are gone,
-// except those that the process's present session has. A process that has published probes is
-// asked again for its sites: found anew are the files of those that were not there before.
+// leaveEnded makes the search find anew the files whose sites belonged to sessions that are
+// gone, except files of the process's present session. A process that has published probes is
+// asked again for its sites: the files of sites that were not there before are found anew.
 func (t *tracing) leaveEnded() (anew []discover.Owner) {
 	if t.local == nil {
 		return nil
@@ -338,8 +338,8 @@ func (t *tracing) leaveEnded() (anew []discover.Owner) {
 	return anew
 }
 
-// others returns the files with which the sites of a session end that is gone, except those
-// that the process's present session has.
+// others returns the files whose sites are gone with a session, except files of the
+// process's present session.
 func (l *local) others(s *shared) []discover.Owner {
 	present := l.of(s.pid)
 	return slices.DeleteFunc(slices.Clone(s.owners), func(o discover.Owner) bool {

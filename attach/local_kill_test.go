@@ -104,7 +104,7 @@ func floodTracer(args []string) error {
 var floodWheres = []string{"", "g > 0", `g > 0 && text ~ "*o*"`, `text ~ "*o*"`}
 
 // TestLocalFloodKilled kills a process while it fires as fast as it can. All that it has
-// fired is received or counted: but for the last event of each goroutine, which may have
+// fired is received or counted, except the last event of each goroutine, which may have
 // been recorded without being counted by the goroutine.
 func TestLocalFloodKilled(t *testing.T) {
 	if testing.Short() {

@@ -296,8 +296,9 @@ func localMachine(args []string) error {
 	return nil
 }
 
-// TestLocalAnyMachine traces all processes as a user without privileges, by any way: those
-// that offer their probes later are found, and those of others are left out.
+// TestLocalAnyMachine traces all processes as a user without privileges, by any way:
+// processes that offer their probes later are found, and other users' processes are left
+// out.
 func TestLocalAnyMachine(t *testing.T) {
 	needs.Root(t)
 	t.Setenv("USDT_LOCAL", "1")

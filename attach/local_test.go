@@ -245,8 +245,8 @@ func TestViaBothLatency(t *testing.T) {
 	checkSum(t, a)
 }
 
-// TestLocalMachine traces all processes that offer their probes: those that are there,
-// and those that come. Processes that end leave the plan, but not their events.
+// TestLocalMachine traces all processes that offer their probes: the present ones, and
+// later ones. Processes that end leave the plan, but not their events.
 func TestLocalMachine(t *testing.T) {
 	o := &attach.Options{Target: attach.Target{Via: attach.ViaLocal}, Rescan: time.Hour}
 	if _, err := attach.Open(t.Context(), []string{"machine:*"}, o); !errors.Is(err, attach.ErrNoMatch) {

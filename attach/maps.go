@@ -110,7 +110,7 @@ func (m *maps) addProcesses(procs *process.Set) (err error) {
 	return err
 }
 
-// stop makes programs do nothing any more. Those that run already go on.
+// stop makes programs do nothing any more. Programs that run already go on.
 func (m *maps) stop() error { return turn(m.Stopped, 1, 0) }
 
 func (m *maps) Close() error {
@@ -152,8 +152,9 @@ func (m *maps) perCPU() ([]counters, error) {
 
 // busy reports whether programs may still update groups[epoch], which is no
 // longer in use. A program stays on its CPU, and announces itself before it reads
-// again which groups are in use: each CPU's two numbers need to be equal only once. What
-// has left is read first: if as many have entered later, none was updating then.
+// again which groups are in use: each CPU's two numbers need to be equal only once. The
+// numbers of programs that have left are read first: if as many have entered later, none
+// was updating then.
 func (m *maps) busy(epoch uint64) (bool, error) {
 	left, err := m.perCPU()
 	if err != nil {

@@ -20,9 +20,9 @@ type Call struct {
 	Do   func()
 }
 
-// Methods returns calls of all exported methods of v, Stop and Close at the end. What they
-// yield is read until ctx is done; they get a context that has ended, so that none waits for
-// the end of tracing.
+// Methods returns calls of all exported methods of v, Stop and Close at the end. Iterators
+// that they return are read until ctx is done; they get a context that has ended, so that
+// none waits for the end of tracing.
 func Methods(ctx context.Context, v any) (calls []Call) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

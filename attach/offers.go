@@ -15,7 +15,7 @@ import (
 // offers finds the processes of the machine that offer their probes to this one.
 type offers struct {
 	target Target
-	procs  *process.Set // those that do
+	procs  *process.Set // the processes that do
 	others map[int]*look
 }
 
@@ -29,8 +29,8 @@ func newOffers(o *settings) *offers {
 	return &offers{target: o.Target, procs: &process.Set{}, others: map[int]*look{}}
 }
 
-// scan adds the processes that have begun to offer their probes, and drops those that
-// have ended.
+// scan adds the processes that have begun to offer their probes, and drops processes
+// that have ended.
 func (f *offers) scan() (ended []int, err error) {
 	ended = f.procs.DropEnded()
 	pids, err := procfs.PIDs()

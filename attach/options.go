@@ -43,9 +43,9 @@ type Options struct {
 	// Follow names the pointers of typed probes that are followed to what they
 	// point to, if the object describes it: "peer", "peer.next",
 	// "PROVIDER:NAME:peer" for one probe only. In a name '*' stands for any
-	// characters, but not for '.', and follows twelve pointers at most. Other
-	// pointers are shown as addresses. (Strings and slices need not be named.) What
-	// Where asks for is followed, too.
+	// characters except '.', and follows twelve pointers at most. Other pointers
+	// are shown as addresses. (Strings and slices need not be named.) Pointers to
+	// values that Where asks for are also followed.
 	Follow []string
 
 	// Prototypes has the names and types of arguments whose objects do not name them, such
@@ -58,10 +58,10 @@ type Options struct {
 	// Args names the arguments that events hold of functions at their entry:
 	// "arg0", "arg1" …, by the words in which the platform's calling convention
 	// passes them. If Args is empty, events hold all that can be in registers; with
-	// "none", only those that Strings names. A type may follow, also to "retval":
-	// int8 to int64 and uint8 to uint64, as in "retval:int32" for a C function that
-	// returns an int, which fills only a part of a register. Without a type a word
-	// is a signed integer, or unsigned if it has 32 bits.
+	// "none", only arguments that Strings names. A type may follow, also to
+	// "retval": int8 to int64 and uint8 to uint64, as in "retval:int32" for a C
+	// function that returns an int, which fills only a part of a register. A word
+	// that has no type is a signed integer, or unsigned if it has 32 bits.
 	Args []string
 
 	// Stack is the largest number of addresses that events, and groups by stack, hold of
@@ -91,16 +91,17 @@ type Options struct {
 	// are compared by == and !=, and by ~ with a pattern in which '*' stands for any
 	// characters; their first 512 bytes are compared. An argument of an untyped
 	// probe that can be an address is followed to a string if it is compared
-	// with one, and is that string in events, too. A number that Prototypes knows as
-	// that of an enumeration is compared with its names, too, by == and !=. path[:16] is
-	// the beginning of a string.
+	// with one, and is that string also in events. A number that Prototypes knows as that
+	// of an enumeration is also compared with its names by == and !=. path[:16] is the
+	// beginning of a string.
 	//
 	// Integers and durations are computed with: + - * / % & << and >> bind as in Go.
 	// Results have 64 bits and wrap around. An operation is signed if one of its operands
 	// is, and what it subtracts to is signed. Quotients are rounded towards zero, a
 	// remainder has the sign of what is divided, and a shift by 64 or more leaves nothing
 	// but the sign. Durations are nanoseconds; floating-point numbers, times and bools are
-	// not computed with. What is divided by zero cannot be read.
+	// not computed with. A quotient or remainder by zero counts as a value that cannot be
+	// read.
 	//
 	// A comparison with an argument that cannot be read, or with a NaN, is false,
 	// also by !=. A probe that does not have a name, or has it with another type
@@ -124,8 +125,8 @@ type Options struct {
 
 	// Interval divides an aggregate or a latency of [Target.Recordings] by the time at
 	// which events fired: each group is of one interval, and [total.Group.At] says of which.
-	// Intervals begin at whole multiples; of those without events there are no groups.
-	// 0 means one for all. What is live is divided by when it is read.
+	// Intervals begin at whole multiples; an interval without events has no groups. 0 means
+	// one interval for all. Live events are divided by when they are read.
 	Interval time.Duration
 
 	// Rescan is how often probes are looked for that were not there before:

@@ -17,8 +17,8 @@ const (
 	drainLate = 100 * time.Millisecond
 )
 
-// addOther creates the map with the key of the group in which programs add up what finds
-// no room, and makes that group in each map of groups.
+// addOther creates the map with the key of the group in which programs add up events
+// that find the map full, and makes that group in each map of groups.
 func (m *maps) addOther(l *bind.Layout) (err error) {
 	if l.KeySize == 0 {
 		return nil
@@ -38,7 +38,7 @@ func (m *maps) addOther(l *bind.Layout) (err error) {
 	return nil
 }
 
-// reserveOther makes the group in which programs add up what finds no room in a map.
+// reserveOther makes the group in which programs add up events that find a map full.
 func reserveOther(m *ebpf.Map, l *bind.Layout) error {
 	words := make([]byte, 8*l.Words())
 	var value any = words

@@ -61,7 +61,7 @@ func waits() (int, error) {
 
 // TestPacedStream fires events that follow each other closely, but not so closely that the
 // reader finds several. It must not be woken up for each, and gets all of them in order,
-// also those that have fired just before it is stopped.
+// also events that fire just before it is stopped.
 func TestPacedStream(t *testing.T) {
 	probe := attach.LoadOwn(t, "pacedstream")
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {

@@ -45,10 +45,10 @@ type Pairs struct{ stream }
 // deliver pairs instead of adding up their times: with PairOptions.Slower, only what took
 // long, such as statements of a database with their text.
 //
-// Of Options.Where, each condition between && is tested at the probes that have all of its
-// arguments. A pair is delivered if both its start and its end pass; those that do not pass
-// are matched all the same. Of MaxString bytes of a start's strings fewer may be kept, if
-// there are many.
+// Each condition between && in Options.Where is tested at the probes that have all of its
+// arguments. A pair is delivered if both its start and its end pass; events that do not pass
+// are matched all the same. If a start has many strings, fewer than MaxString bytes of them
+// may be kept.
 //
 // With Options.Unwind, ends have stacks and starts have none, since a start is kept until its
 // end comes, which for copies of stacks would take too much memory; through shared memory, and

@@ -27,7 +27,7 @@ func checkQuantiles(t *testing.T, what string, got []total.Quantile, values []fl
 	}
 	slices.Sort(values)
 	for i, q := range got {
-		// Of n values, those of the ranks 1 to k are k/n.
+		// The values of the ranks 1 to k are k/n of all n.
 		k := 1
 		for float64(k)*1000 < float64(len(values))*math.Round(percents[i]*10) {
 			k++
@@ -123,7 +123,8 @@ func checkAllQuantiles(t *testing.T) {
 }
 
 // TestQuantilesOfTimes checks that quantiles of latencies lie between the least and the
-// greatest, in their order, and that there is no cost in words for those who do not ask.
+// greatest, in their order, and that groups have no more words if nobody asks for
+// quantiles.
 func TestQuantilesOfTimes(t *testing.T) { everyWay(t, checkQuantilesOfTimes) }
 
 func checkQuantilesOfTimes(t *testing.T) {

@@ -44,8 +44,8 @@ func BenchmarkRecord(b *testing.B) {
 }
 
 // BenchmarkRecordStacks measures, by turns, how many events this process writes to a file in a
-// second of CPU time, and how large they are there: without stacks, and with those that frame
-// pointers lead to.
+// second of CPU time, and how large they are there: without stacks, and with the stacks that
+// frame pointers lead to.
 func BenchmarkRecordStacks(b *testing.B) {
 	const events, rounds = 200_000, 3
 	p := startChild(b, "fire")

@@ -161,8 +161,8 @@ func groupsOfFile(t testing.TB, file *attach.Options, selectors []string, what a
 	return readGroups(t, a)
 }
 
-// TestRecordByStack compares groups by stack of live events with those that are made of a file,
-// and both with who fired them.
+// TestRecordByStack compares groups by stack of live events with groups that are made of a
+// file, and both with who fired them.
 func TestRecordByStack(t *testing.T) {
 	fire := byStackProbes(t)
 	truth := map[string]map[string]uint64{

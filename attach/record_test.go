@@ -158,8 +158,8 @@ func TestRecordC(t *testing.T) {
 	}
 }
 
-// TestRecordConditions compares events that pass a condition when they fire with those that
-// pass it later.
+// TestRecordConditions compares events that pass a condition when they fire with events
+// that pass it later.
 func TestRecordConditions(t *testing.T) {
 	sharedToo(t, func(t *testing.T) {
 		p := startChild(t, "where")
@@ -198,7 +198,7 @@ func TestRecordConditions(t *testing.T) {
 	})
 }
 
-// TestRecordTotals compares groups of live events with those that are made of a file.
+// TestRecordTotals compares groups of live events with groups that are made of a file.
 func TestRecordTotals(t *testing.T) {
 	sharedToo(t, func(t *testing.T) {
 		p := startChild(t, "aggregate")

@@ -31,8 +31,8 @@ type Recorder struct {
 // Record attaches as [Open] does, to write events to a file instead of delivering them.
 // [Options.Target].Recordings then reads the file: all that Open, [OpenAggregate],
 // [OpenLatency] and [OpenPairs] make of live events can be made of it, by another process,
-// at another time and on another machine. What a condition leaves out, or Sample, is not in
-// the file.
+// at another time and on another machine. Events that a condition or Sample leaves out are not
+// in the file.
 //
 // With Options.Stack, the file has the stacks of events, with the names that their frames have
 // when they are written to it, a moment after they fired: whoever reads it needs neither the
@@ -234,7 +234,7 @@ func (o *fileOutput) flushNowAndThen(stop <-chan struct{}) {
 	}
 }
 
-// count writes what became of events, behind those that have been gathered.
+// count writes what became of events, behind the events that have been gathered.
 func (o *fileOutput) count() {
 	st, err := o.r.Stats()
 	o.mu.Lock()

@@ -46,7 +46,7 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// sameArgs compares the arguments of events, but for Deep: it points to a stack, which may
+// sameArgs compares the arguments of events, except Deep: it points to a stack, which may
 // move from one record of an event to the other.
 func sameArgs(t *testing.T, got, want []event.Event) {
 	t.Helper()

@@ -46,7 +46,7 @@ type recordings struct {
 type recording struct {
 	recordedFile
 	path  string
-	sites map[uint32]*localSite // by their numbers in the file; those that are read
+	sites map[uint32]*localSite // the sites that are read, by their numbers in the file
 
 	index   int // among the files
 	pull    func() ([]byte, error, bool)
@@ -212,7 +212,7 @@ func (r *recordings) claim(plan site.Plan) {
 	}
 }
 
-// watch makes the sites of a plan those that are read.
+// watch has the sites of a plan read, and no others.
 func (r *recordings) watch(plan site.Plan, schemas []*bind.Schema, numbers []int) {
 	for i := range plan {
 		if at := &r.found[i]; schemas[i] != nil {
@@ -359,8 +359,8 @@ func (r *recordings) drain() (n uint64) {
 	return n
 }
 
-// counts returns the numbers of the records that have been read. Those that the
-// recorders have lost may be of any probe.
+// counts returns the numbers of the records that have been read. Records that the
+// recorders have lost may belong to any probe.
 func (r *recordings) counts() (Stats, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()

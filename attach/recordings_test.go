@@ -165,7 +165,7 @@ func TestRecordingsDamaged(t *testing.T) {
 	if len(whole) != aggregateEvents*11/10 {
 		t.Fatalf("%d events, want %d", len(whole), aggregateEvents*11/10)
 	}
-	// What is written in the middle of the file's used part ends there.
+	// The part in the middle of the file's used parts ends where it is overwritten.
 	for i := range 64 {
 		data[128<<10+i] = 0xff
 	}

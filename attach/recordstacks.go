@@ -30,7 +30,7 @@ type recordedStacks struct {
 const knownSize = 8 << 20
 
 // newRecordedStacks returns nil if records have no stacks. sites returns the shape and the probe
-// of those that the file has.
+// of a site in the file.
 func newRecordedStacks(r *Recorder, file *tracefile.Writer, sites func(uint32) (*shape.Shape, *reader.Probe)) *recordedStacks {
 	if r.code == nil {
 		return nil

@@ -76,8 +76,7 @@ func (t *tracing) scan() (found scanned, err error) {
 	return found, err
 }
 
-// attachMore attaches to the sites that scan found, and leaves those that are
-// gone.
+// attachMore attaches to the sites that scan found, and leaves sites that are gone.
 func (t *tracing) attachMore(ctx context.Context, found scanned) {
 	if err := t.attached.Retire(found.stranded); err != nil {
 		t.fail(err)

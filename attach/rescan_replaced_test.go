@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// What the program of testdata/reload.c is told beside numbers of times.
+// Words for the program of testdata/reload.c beside numbers of times.
 const (
 	loadAndStay   = 0
 	fireAndUnload = -1

@@ -20,7 +20,7 @@ func awaitSites(t *testing.T, plan func() attach.Plan, n int) {
 }
 
 // awaitKnown waits until a session has found n sites since it began, including
-// those that it has left.
+// sites that it has left.
 func awaitKnown(t *testing.T, s *attach.Session, n int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {

@@ -34,7 +34,7 @@ type rings struct {
 	reading sync.Mutex // of what follows
 	ready   batch      // what next returns after its batch
 	filter  tally.Filter
-	round   []*shared // those that may have records in this round
+	round   []*shared // processes that may have records in this round
 	first   *shared   // the one that has the earliest record
 	until   uint64    // what first may return before others have their turn
 	cutoff  uint64    // the time when the round began
@@ -352,7 +352,8 @@ func (r *rings) leave(s *shared, reason error) {
 	}
 }
 
-// sessions returns the sessions with processes, and those that have left since the last call.
+// sessions returns the sessions with processes, and the sessions that have left since the last
+// call.
 func (r *rings) sessions() []*shared {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -46,10 +46,10 @@ type stream struct {
 //
 // FUNC is compared with symbols and with demangled names, with and without the
 // types of parameters. A PATH without '/' is also looked for in $PATH and by the
-// dynamic linker's cache. Without [Target.PIDs], a PATH that is a file, or several
-// by wildcards, is attached to in all processes, those that start later included.
-// A selector without such a PATH is looked for in the files that running processes
-// have mapped.
+// dynamic linker's cache. A PATH that is a file, or several by wildcards, is
+// attached to in all processes, also in processes that start later, unless
+// [Target.PIDs] names some. A selector without such a PATH is looked for in the
+// files that running processes have mapped.
 //
 // Each selector must match; a probe that several selectors name is traced once.
 // opts may be nil.
@@ -138,7 +138,7 @@ func (s *stream) Stop() error {
 // the last call.
 func (s *stream) records(yield func(rec []byte, waiting bool, err error) bool) {
 	var rec []byte
-	handled := uint64(0) // of them, those that s.handled does not count yet
+	handled := uint64(0) // records that s.handled does not count yet
 	defer func() { s.handled.Add(handled) }()
 	p := pace{room: s.room}
 	for {
@@ -168,7 +168,7 @@ func (s *stream) records(yield func(rec []byte, waiting bool, err error) bool) {
 	}
 }
 
-// pause lets events gather. It waits for the first one, too, but not for long.
+// pause lets events gather. It also waits for the first one, but not for long.
 func (s *stream) pause() {
 	nap := true
 	for range lull / gather {
@@ -214,8 +214,8 @@ func (s *stream) next(buf []byte) (rec []byte, waiting bool, err error) {
 	return rec, waiting, err
 }
 
-// take counts a record that was taken from the source. What becomes of those that are
-// matched is counted later.
+// take counts a record that was taken from the source. Records that are matched are
+// counted later, by what becomes of them.
 func (s *stream) take() {
 	if s.paired {
 		s.added.Add(1)
@@ -228,7 +228,7 @@ func (s *stream) take() {
 // received count as unread. Calling it again, or while Events runs in another
 // goroutine, is safe.
 func (s *stream) Close() error {
-	s.cancel() // of a rescan, too
+	s.cancel() // also of a rescan
 	err := s.Stop()
 	s.endSearch()
 	err = s.finish(err)

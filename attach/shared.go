@@ -36,7 +36,7 @@ type askedSite struct {
 	there bool // or the process had closed its provider already
 }
 
-// rewatch asks the process again for all sites: those that it has closed and loaded again
+// rewatch asks the process again for all sites: sites that it has closed and loaded again
 // record no more. It returns the files of sites that were not there before.
 func (s *shared) rewatch() (there []discover.Owner) {
 	sites := make([]rendezvous.Site, len(s.asked))

@@ -13,7 +13,7 @@ import (
 
 // TestManyProcesses traces more processes than get links of their own. One link
 // serves them all, other processes of the program give no events, and a library
-// that some of them load later is traced, too.
+// that some of them load later is also traced.
 func TestManyProcesses(t *testing.T) {
 	path := compile(t, "gcc", "-O2", "-DSEMAPHORES")
 	programs, pids := tracee.StartMany(t, path, 12)

@@ -36,7 +36,7 @@ type Spanned struct {
 
 // SpanPair is a pair of a span. Its end is the event that it stands beside.
 type SpanPair struct {
-	Span  int // which of those that were given to OpenSpans
+	Span  int // which of the spans given to OpenSpans, from 0
 	Start event.Event
 	Took  time.Duration
 }

@@ -117,7 +117,7 @@ func stacksToGroups(t testing.TB, p *tracee.Program, events int) (delivered int,
 // prints, and no fewer than one.
 func stacksToBpftrace(t testing.TB, p *tracee.Program, events int, action string) (delivered int, fired, read time.Duration) {
 	program := `usdt:*:benchdeep:three { if (arg2 == 8) { printf("warm 8\n"); } else { ` + action + `; } }`
-	// Without the cache it reads the symbols of the program anew for each stack.
+	// The cache saves it from reading the symbols of the program anew for each stack.
 	delivered, fired, read = readBpftrace(t, p, events, program, 64<<20, "BPFTRACE_CACHE_USER_SYMBOLS=1")
 	return max(delivered, 1), fired, read
 }

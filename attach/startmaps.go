@@ -50,7 +50,7 @@ func (m *maps) pairs(c *counters) (p PairStats, err error) {
 		p.Pairs, p.Evicted, p.Fast = p.Pairs-unkept, p.Evicted+unkept, c.at(codegen.CounterFast)
 	}()
 	forgotten := m.forgotten.Load()
-	defer func() { // what is forgotten is evicted, too
+	defer func() { // forgotten starts also count as evicted
 		torn := min(forgotten, p.Evicted)
 		p.Torn, p.Evicted = p.Torn+torn, p.Evicted-torn
 	}()
@@ -59,7 +59,7 @@ func (m *maps) pairs(c *counters) (p PairStats, err error) {
 }
 
 // confirmations is how often a difference must show for starts to count as evicted: a
-// program that is held up between taking a start and counting it shows as one, too.
+// program that is held up between taking a start and counting it also shows as one.
 const confirmations = 4
 
 // unended returns how many starts wait, and how many are gone without an end. before are

@@ -21,11 +21,11 @@ type Stats struct {
 	Full      uint64 // part of Lost: the ring buffer, or the memory that a process shares, was full
 	Contended uint64 // part of Lost: goroutines were writing to all shards of that memory
 
-	// Of stacks, and no events: Ended counts the processes that had ended when a stack of theirs
-	// was named, again if thousands of others were met before the next one. What these had mapped
-	// the kernel has told, unless it had no room: that often, and of any process, something was
-	// not told, so that such stacks may lack names or have wrong ones. What lives is looked at
-	// again.
+	// Ended and Untold are about stacks, not events. Ended counts the processes that had ended
+	// when a stack of theirs was named; a process counts again if thousands of others came before
+	// its next stack. Their names come from the kernel's reports on processes. Untold counts the
+	// reports, on any process, that the kernel dropped because a buffer was full: stacks of ended
+	// processes may then lack names or have wrong ones. Processes that live are looked at again.
 	Ended  uint64
 	Untold uint64
 

@@ -41,8 +41,8 @@ func buildSwitched(t *testing.T, code string, library bool) (s switched) {
 }
 
 // TestSwitchesOfStacks traces the returns of a function that is left by each kind of code in
-// stackswitch's testdata, in the program and in a library of it. What switches is refused;
-// forced, it does harm.
+// stackswitch's testdata, in the program and in a library of it. Functions that switch
+// stacks are refused; forced, they do harm.
 func TestSwitchesOfStacks(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		needs.Skip(t, "needs an amd64 machine: its code is that machine's")
@@ -61,7 +61,7 @@ func TestSwitchesOfStacks(t *testing.T) {
 		tried++
 		name, _, _ := strings.Cut(head, " ")
 		t.Run(name, func(t *testing.T) {
-			// Who compiles for emulated machines has no library of theirs.
+			// Compilers for emulated machines have no library of theirs.
 			s := buildSwitched(t, code, tried%2 == 0 && !testing.Short())
 			p := start(t, exec.Command(s.program))
 			if got := p.Do(""); got != "done 400 wrong 0" {

@@ -7,9 +7,9 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 )
 
-// takeMaps adds the groups that programs have made, and empties them. What it has taken before
-// an error is in all, and the next call takes the rest. a.mu is locked, except while programs
-// are waited for.
+// takeMaps adds the groups that programs have made, and empties them. Groups that it has taken
+// before an error are in all, and the next call takes the rest. a.mu is locked, except while
+// programs are waited for.
 func (a *totals) takeMaps(all *sums) error {
 	if a.layout.OnlyCounts() {
 		return a.takeCount(all)

@@ -12,12 +12,12 @@ import (
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
-// Target says which processes are traced. The zero value means all of them,
-// those that start later included.
+// Target says which processes are traced. The zero value means all of them, also
+// processes that start later.
 type Target struct {
 	// PIDs are processes, by the ids that they have in this process's PID
 	// namespace. Tracing ends when all of them have ended. With more than 8 PIDs,
-	// other processes that run the same files are slowed down, too, though their
+	// other processes that run the same files are also slowed down, though their
 	// events are not recorded.
 	PIDs []int
 	// Comm is the name of the processes, as their first thread has it, and Exe is
@@ -27,15 +27,15 @@ type Target struct {
 	// the file need not exist yet; with [Options.Rescan] each rescan looks up the
 	// path again. The file of Exe, or a program in PATH called Comm, is attached to at
 	// once, with the libraries that it is linked with; any other file that a process called
-	// Comm maps, within milliseconds where the kernel tells this process (CAP_PERFMON), else
-	// at the next rescan. Comm and Exe select events of generated programs:
-	// [AttachProbes], [Find] and collections refuse them.
+	// Comm maps, within milliseconds where the kernel reports new mappings to this process
+	// (CAP_PERFMON), else at the next rescan. Comm and Exe select events of generated
+	// programs: [AttachProbes], [Find] and collections refuse them.
 	Comm, Exe string
 	// Cgroup is the directory of a control group of version 2, such as
 	// /sys/fs/cgroup/system.slice/myapp.service: only processes are traced that are in it,
-	// or below it, when a probe fires. The kernel tells, so that it does not matter when a
-	// process starts or is moved, or how soon it ends. As Comm and Exe it is for generated
-	// programs, but it can be combined with PIDs.
+	// or below it, when a probe fires. The kernel decides, so that it does not matter when
+	// a process starts or is moved, or how soon it ends. Like Comm and Exe, it is for
+	// generated programs, but it can be combined with PIDs.
 	Cgroup string
 	// Via is the way by which events come. [AttachProbes], [Find] and collections,
 	// whose programs are in the kernel, ignore it. ViaLocal, without PIDs, is for
@@ -44,8 +44,8 @@ type Target struct {
 	Via Via
 	// Recordings are files that a [Recorder] has written, or files of flight recorders, see
 	// [provider.Options.Recorder]: what they have kept is delivered, by time, and tracing
-	// ends. Their processes need not live. Of a probe in a file of a Recorder, Type.Struct is
-	// nil. Recordings cannot be combined with anything else of a Target.
+	// ends. Their processes need not live. Type.Struct is nil in probes from a file of a
+	// Recorder. Recordings cannot be combined with anything else of a Target.
 	//
 	// [provider.Options.Recorder]: https://pkg.go.dev/github.com/go-usdt/usdt/provider#Options
 	Recordings []string

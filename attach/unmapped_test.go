@@ -39,7 +39,7 @@ func unmappedChild() func(command string) error {
 func TestUnmapped(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		others int // processes that are named, too
+		others int // more processes that are named
 		link   attach.LinkKind
 	}{
 		{"one", 0, attach.AutoLink},

@@ -12,8 +12,8 @@ const (
 	// ViaAny is ViaKernel if this process may attach programs to the kernel, and
 	// ViaLocal otherwise.
 	ViaAny Via = iota
-	// ViaKernel is by programs in the kernel: any probe of any process, for those who
-	// have the capabilities.
+	// ViaKernel is by programs in the kernel: any probe of any process. It needs the
+	// capabilities.
 	ViaKernel
 	// ViaLocal is through memory that a process shares with this one: the probes that
 	// Go services declare with provider.Options.Local, or run with USDT_LOCAL=1. It
@@ -21,8 +21,8 @@ const (
 	// memory, and costs the other about a tenth. Events have no TID.
 	ViaLocal
 	// ViaBoth is ViaLocal for the processes that offer their probes, and ViaKernel for
-	// all others. Without [Target.PIDs], probes in a file that has a name are
-	// traced via the kernel, since any process may run it.
+	// all others. Unless [Target.PIDs] names some, probes in a file that has a name
+	// are traced via the kernel, since any process may run it.
 	ViaBoth
 	// ViaRecording is from [Target.Recordings].
 	ViaRecording

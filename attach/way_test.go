@@ -17,8 +17,8 @@ const (
 	shared   way = "local"    // through shared memory
 )
 
-// eachWay runs a test once for each way by which any probe can be traced. What it opens
-// by openAggregate and openLatency goes that way.
+// eachWay runs a test once for each way by which any probe can be traced. Whatever it
+// opens by openAggregate and openLatency goes that way.
 func eachWay(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	t.Run(string(inKernel), test)
@@ -27,8 +27,9 @@ func eachWay(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-// everyWay does so for a test of probes that Go programs declare, which can be traced
-// through shared memory, too. What the test opens by open goes that way as well.
+// everyWay does so for a test of probes that Go programs declare, which can also be
+// traced through shared memory. Sessions that the test opens by open go that way as
+// well.
 func everyWay(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	eachWay(t, test)
