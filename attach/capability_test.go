@@ -163,8 +163,7 @@ var needMore = map[string]string{
 }
 
 // TestSuiteUnprivileged runs the other tests once more, as nobody with the two
-// capabilities that this package asks for. All pass, except those that need perf
-// events.
+// capabilities that this package asks for. All pass, except tests of perf events.
 func TestSuiteUnprivileged(t *testing.T) {
 	needMulti(t, features.HaveBPFLinkUprobeMulti())
 	unprivileged.Suite(t, needMore, 50)

@@ -31,8 +31,8 @@ type hierarchy struct {
 	controllers []string // of version 1, which may be name=NAME; version 2 has none
 }
 
-// hierarchies returns those that are mounted, that of version 2 first; see
-// proc_pid_mountinfo(5).
+// hierarchies returns the hierarchies that are mounted, the one of version 2 first;
+// see proc_pid_mountinfo(5).
 func hierarchies(mountinfo []byte) (all []hierarchy) {
 	for s := bufio.NewScanner(bytes.NewReader(mountinfo)); s.Scan(); {
 		before, after, _ := strings.Cut(s.Text(), " - ")

@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestChildren asks for the children of a shell, one of which is a shell, too.
+// TestChildren asks for the children of a shell, one of which is also a shell.
 func TestChildren(t *testing.T) {
 	if same(t, "sh", "sleep") {
 		needs.Skip(t, "the shell and sleep are one program here")

@@ -70,7 +70,7 @@ func (c *costs) begin(pids []int) {
 	}()
 }
 
-// look reads CPU times. Of processes that have ended the last ones are kept.
+// look reads CPU times. The last times of processes that have ended are kept.
 func (c *costs) look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

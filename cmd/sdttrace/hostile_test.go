@@ -19,9 +19,9 @@ import (
 	"github.com/go-usdt/usdt/symbols"
 )
 
-// What a verb may cost for a file: CPU time, since others may use the machine; memory, the most that
-// the process had at any moment; and output of 100 times the file, beside what
-// a page has of its own.
+// Limits on what a verb costs for a file: CPU time, since others may use the machine; memory, the
+// most that the process had at any moment; and output, as a multiple of the file beside what a page
+// has of its own.
 const (
 	mostTime   = 3 * time.Second
 	mostMemory = 1 << 30

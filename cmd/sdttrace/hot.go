@@ -20,9 +20,9 @@ const (
 	hotTime = 100 * time.Millisecond
 )
 
-// warnHot counts functions for a moment, and warns of those that are called so often
-// that tracing each call slows programs down. Of what cannot be counted the session
-// that follows says why.
+// warnHot counts functions for a moment, and warns of functions that are called so
+// often that tracing each call slows programs down. If a function cannot be counted,
+// the session that follows says why.
 func (f *traceFlags) warnHot(ctx context.Context, probes []string, opts *attach.Options, stderr io.Writer) {
 	var functions []string
 	for _, p := range probes {

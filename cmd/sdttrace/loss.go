@@ -43,7 +43,7 @@ func (f *traceFlags) announceLosses(s tracer, stderr io.Writer) (finish func()) 
 			case now := <-tick.C:
 				st, err := s.Stats()
 				if err != nil || st.Lost == told.Lost || now.Sub(last) < lossEvery {
-					continue // the summary has the error, too
+					continue // the summary also has the error
 				}
 				fmt.Fprintf(stderr, "sdttrace: %d events lost until now; %s\n", st.Lost, f.lossRemedy(s, st.Lost-told.Lost, st.Full-told.Full, st.Contended-told.Contended))
 				told, last = st, now

@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 )
 
-// bpftraceKinds are kinds of probes that other tools have, and bpftraceEvents those that may
+// bpftraceKinds are kinds of probes that other tools have, and bpftraceEvents kinds that may
 // as well be names of providers: bpftrace has them with three parts, as in interval:s:1.
 var (
 	bpftraceKinds  = []string{"usdt", "kprobe", "kretprobe", "tracepoint", "rawtracepoint", "fentry", "fexit", "kfunc", "kretfunc"}

@@ -18,7 +18,7 @@ import (
 
 // traceFlags are the flags that verbs share, and what is known of one run.
 type traceFlags struct {
-	// What is traced.
+	// Selection of processes and probes.
 	pids      []int
 	comm, exe string
 	cgroup    string // the directory of a control group, by which the kernel selects
@@ -30,7 +30,7 @@ type traceFlags struct {
 	from      []string
 	command   []string // behind "--"
 
-	// Which events, and what of each.
+	// Selection of events and of their parts.
 	where     string
 	sample    int
 	limit     uint64
@@ -43,7 +43,7 @@ type traceFlags struct {
 	ringSize  bytesValue
 	stack     stackValue
 
-	// How it is said.
+	// Output.
 	formats []string // that the verb has
 	format  string
 	json    bool

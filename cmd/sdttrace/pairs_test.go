@@ -68,7 +68,7 @@ func (p *pairing) trace(rounds int, flags ...string) (lines []string, said strin
 	return p.run(rounds, append([]string{"latency", p.provider + ":open", p.provider + ":shut", "--json"}, flags...)...)
 }
 
-// run is like trace, with these arguments beside those that name the program.
+// run is like trace, with these arguments beside the ones that name the program.
 func (p *pairing) run(rounds int, args ...string) (lines []string, said string, all []truth) {
 	p.t.Helper()
 	fire := func() {
@@ -162,7 +162,7 @@ func TestGroupedLatencies(t *testing.T) {
 				p.t.Errorf("--by %s: counts (-want +got):\n%s%s", by, d, said)
 			}
 			if p.crash != "" {
-				break // the file keeps what was fired before, too
+				break // the file also keeps what was fired before
 			}
 		}
 	})
@@ -181,7 +181,7 @@ func TestSlower(t *testing.T) {
 		}
 	}
 	eachPairing(t, "slower", func(p *pairing) {
-		var before []truth // that the recorder has kept, too
+		var before []truth // which the recorder has also kept
 		for _, flags := range [][]string{
 			{"--key", "id"},
 			{"--key", "id", "--where", `path != "/middle" && code != 404`},

@@ -70,7 +70,8 @@ func (d *recording) open(ctx context.Context, probes []string, opts *attach.Opti
 	return r, func() error { return d.write(r, file, to.stderr) }, nil
 }
 
-// file opens the file, before anything is attached to. What is in it stays until then.
+// file opens the file, before anything is attached to. A file that is already there keeps its
+// contents until then.
 func (f *recording) file() (*os.File, error) {
 	if pipe := f.outputs.Pipes[f.out]; pipe != nil {
 		return pipe, nil

@@ -55,7 +55,7 @@ func TestGroupsInPlace(t *testing.T) {
 			return len(lines) == height-1 && wide <= width && titles(lines) == 1 && strings.HasPrefix(lines[len(lines)-1], "... ")
 		}
 	}
-	// The groups of each number are more and more, and those that were idle stay.
+	// More and more groups are shown, and idle groups stay.
 	lines := shown.Await(t, "a full terminal", full(100, 12))
 	if strings.Contains(lines[0], "attached to") {
 		t.Errorf("what was written before was not moved up: %q", lines)

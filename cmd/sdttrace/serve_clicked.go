@@ -46,7 +46,7 @@ func newClicked(ctx context.Context, f *traceFlags, opts *attach.Options, p *pag
 }
 
 // change attaches to a probe, or detaches from it, by a session that is done when c.ctx is.
-// What is so already stays so.
+// It does nothing if the probe is already as wanted.
 func (c *clicked) change(_ context.Context, wanted serve.Change) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()

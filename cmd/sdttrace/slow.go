@@ -11,7 +11,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 )
 
-// threshold is a flag for a duration of which zero says something, too.
+// threshold is a flag for a duration. Zero is a value, and differs from no flag.
 type threshold struct {
 	time.Duration
 	given bool

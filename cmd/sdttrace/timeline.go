@@ -83,7 +83,7 @@ type timelineWriter struct {
 	cancel context.CancelFunc
 }
 
-// writeAll writes until there is enough or no more. What is buffered is written if nothing
+// writeAll writes until there is enough or no more. It flushes the output if no event
 // follows now.
 func (w *timelineWriter) writeAll(t *timeline) {
 	flushes := t.pairs != nil && t.Via() != attach.ViaKernel

@@ -36,7 +36,7 @@ func TestTimeline(t *testing.T) {
 			var wantCodes []float64
 			var want []string
 			for _, one := range all {
-				// The ends of both slices have the argument, too.
+				// The ends of both slices also have the argument.
 				wantCodes = append(wantCodes, float64(one.Code), float64(one.Code), float64(one.Code))
 				want = append(want, fmt.Sprint(one.ID, " ", one.Code))
 			}

@@ -54,7 +54,7 @@ type topStacks struct {
 
 	counts map[string]uint64
 	total  uint64
-	other  uint64 // in stacks that found no room
+	other  uint64 // in stacks that came when maxTopStacks were known
 }
 
 // maxTopStacks is how many stacks are told apart: nobody reads more.

@@ -108,7 +108,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 }
 
 // screen returns where groups are drawn in place: on a terminal, at intervals of what is
-// live. What a command writes to the same terminal would come in between.
+// live. The output of a command on the same terminal would come in between.
 func (f *traceFlags) screen(stdout, stderr io.Writer) *screen.Screen {
 	if !f.output.Readable || f.out != "" || f.replayed != nil || len(f.command) > 0 && screen.New(stderr) != nil {
 		return nil

@@ -105,7 +105,7 @@ func main() { println(Sum(1, 2), Sum(int64(3)), Sum(1.5)) }
 			}
 		}
 	}
-	// What it says in place of what is not there works as well.
+	// The name that it proposes in place of the missing one works as well.
 	var stderr bytes.Buffer
 	run(context.Background(), []string{"list", "uprobe:" + quote(golang) + `:main.Summ\[go.shape.int64]`}, &bytes.Buffer{}, &stderr)
 	_, hint, _ := strings.Cut(stderr.String(), ", but ")

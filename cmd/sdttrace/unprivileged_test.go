@@ -65,7 +65,7 @@ func TestCommandUnprivileged(t *testing.T) {
 		t.Errorf("of functions, which shared memory does not have, got %q", out)
 	}
 
-	// What the hint says works, and so does the next one.
+	// The hint works, and so does the next one.
 	cmd = nobody("traced")
 	out, _ = nobody("sdttrace", "unpriv:*", "--user", "--", "sh", "-c", cmd.Path+" /dev/null 1; true").CombinedOutput()
 	if want := "processes that it starts are not traced, so a shell has to exec the program, and a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)\n"; !strings.Contains(string(out), want) {

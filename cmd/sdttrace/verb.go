@@ -33,7 +33,7 @@ type deed interface {
 	take(args []string) (probes []string, err error)
 	// check returns an error of usage for what does not go together.
 	check(probes []string) error
-	// traces returns the probes that are attached to, beside those that are named.
+	// traces returns the probes that are attached to, beside the named ones.
 	traces(probes []string) []string
 	// every is how often groups are read; 0 if events are not added up or once.
 	every() time.Duration

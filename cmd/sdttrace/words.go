@@ -21,7 +21,7 @@ type word struct {
 
 // words are all flags. A verb has some of them, and none with another meaning.
 var words = map[string]word{
-	// What is traced.
+	// Selection of processes and probes.
 	"pid":    {"p", "PID,...", "trace these processes only, until all have ended"},
 	"comm":   {"", "NAME", "trace processes of this name only, also those that start later"},
 	"exe":    {"", "FILE", "trace processes that run this file only, also those that start later"},
@@ -33,13 +33,13 @@ var words = map[string]word{
 	"link":   {"", "HOW", "how to attach: auto, multi or perf"},
 	"from":   {"", "FILE|PID|DIR", "read recordings instead of live processes; may be repeated"},
 
-	// Which events.
+	// Selection of events.
 	"where":    {"", "EXPR", "only events for which this condition holds, e.g. 'status >= 500'"},
 	"sample":   {"", "N", "only one in so many events, e.g. 100"},
 	"limit":    {"", "N", "end after this many events"},
 	"duration": {"", "D", "end this long after the probes have been attached to, e.g. 10s"},
 
-	// How it is said.
+	// Output.
 	"format":  {"", "FORMAT", "the format of the output"},
 	"json":    {"", "", "same as --format json: one object a line"},
 	"output":  {"o", "FILE", "write the output to this file; - for stdout"},

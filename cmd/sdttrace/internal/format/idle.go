@@ -22,8 +22,8 @@ type idleGroup struct {
 	last int // the last interval in which there were events
 }
 
-// Fill adds to the groups of an interval those that had events earlier. If groups
-// have no keys, there is one group, which is always shown.
+// Fill adds to the groups of an interval the groups that had events earlier. If
+// groups have no keys, there is one group, which is always shown.
 func (i *IdleGroups) Fill(groups []total.Group, byKeys bool) []total.Group {
 	if !byKeys {
 		if len(groups) == 0 {
