@@ -13,7 +13,7 @@ type wrong struct {
 // source, since a program may go on declaring for as long as it runs.
 type wrongs struct {
 	list []*wrong
-	more int // declarations for which there was no room
+	more int // declarations beyond the first maxWrong
 }
 
 // maxWrong is the largest number of wrong declarations that Load reports one by one.

@@ -133,7 +133,7 @@ func (p *Provider) watch(o *object, w *ring.Writer, s *rendezvous.Site) (refusal
 			end = middle
 		}
 	}
-	// What Close has withdrawn has no site any more.
+	// Probes that Close has withdrawn have no site.
 	if i == len(o.probes) || o.probes[i].address != address || atomic.LoadUintptr(&o.probes[i].site) != address {
 		return uint32(rendezvous.NotThere)
 	}

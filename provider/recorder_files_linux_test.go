@@ -146,7 +146,7 @@ func TestRecorderEnds(t *testing.T) {
 	checkOnce(t, recordings(t, dir), 10, 20, 21)
 }
 
-// TestRecorderRefused checks what a service is told where its recorder has no room, and
+// TestRecorderRefused checks the error that a service gets where the disk is full, and
 // that it goes on.
 func TestRecorderRefused(t *testing.T) {
 	if cmd := tracee.Again(t); cmd != nil {

@@ -43,7 +43,7 @@ type traceFlags struct {
 	ringSize  bytesValue
 	stack     stackValue
 
-	// Output.
+	// Form of the output.
 	formats []string // that the verb has
 	format  string
 	json    bool

@@ -39,7 +39,7 @@ var words = map[string]word{
 	"limit":    {"", "N", "end after this many events"},
 	"duration": {"", "D", "end this long after the probes have been attached to, e.g. 10s"},
 
-	// Output.
+	// Form of the output.
 	"format":  {"", "FORMAT", "the format of the output"},
 	"json":    {"", "", "same as --format json: one object a line"},
 	"output":  {"o", "FILE", "write the output to this file; - for stdout"},

@@ -101,19 +101,19 @@ func (r *Recorder) Events(name string) []event.Event {
 	return r.of(name, func(*firing) bool { return true })
 }
 
-// Own returns those of [Recorder.Events] that the test itself caused. Tests that run in
-// parallel see what any of them fires, and Own separates their events. A test's own are
-// what these goroutines fire:
+// Own returns the events of [Recorder.Events] that the test itself caused. Tests that run in
+// parallel see what any of them fires, and Own separates their events. It returns what these
+// goroutines fire:
 //
-//   - the one that calls Own,
-//   - those in the bubble of testing/synctest in which Own is called,
-//   - if it is called where Record was: those that this goroutine has started since, and
-//     those that they have started: a server of the test with its connections, for example,
-//   - if it is called where Record was: those that work with a [Recorder.Context].
+//   - the goroutine that calls Own,
+//   - all goroutines of the testing/synctest bubble in which Own is called,
+//   - if Own is called on the goroutine that called Record: all goroutines started from it
+//     since, directly or by others, such as a server of the test with its connections,
+//   - if Own is called on that goroutine: all goroutines that work with a [Recorder.Context].
 //
-// Events that other goroutines fire for the test cannot be told apart: goroutines of a server or
-// of workers that tests share, unless they take the labels of a request's context, and timers
-// outside of bubbles.
+// Own cannot know for which test other goroutines fire: goroutines of a server or of workers
+// that tests share, unless they take the labels of a request's context, and timers outside of
+// bubbles.
 func (r *Recorder) Own(name string) []event.Event {
 	r.t.Helper()
 	own, bubble := goroutine()
