@@ -14,8 +14,8 @@ var ErrTruncated = errors.New("truncated")
 // moment.
 var ErrFault = errors.New("memory not readable")
 
-// ErrNil is the Err of all arguments of a probe that has fired a record, a pointer to a
-// struct, that is nil. It wraps ErrFault.
+// ErrNil is the Err of all arguments if a probe has fired a record that is nil: a
+// record is a pointer to a struct. It wraps ErrFault.
 var ErrNil error = nilRecord{}
 
 type nilRecord struct{}
@@ -25,9 +25,9 @@ func (nilRecord) Unwrap() error { return ErrFault }
 
 // Arg is one argument of an event, a field of a [Struct] or an element of a [List].
 type Arg struct {
-	// Name is the argument's name if the object names it, or package prototype does for
-	// whoever traces. Otherwise it is "arg0" to "argN", by the place in the note or among
-	// a function's arguments, and "retval" for a function's result.
+	// Name is the argument's name if the object or a table of package prototype names it.
+	// Otherwise it is "arg0" to "argN", by the place in the note or among a function's
+	// arguments, and "retval" for a function's result.
 	Name string
 	// Value is a uint64 (also for addresses), int64, float64, bool, string, []byte,
 	// [Hex], [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List]. It is
@@ -52,7 +52,7 @@ func (h Hex) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h), ni
 // Struct is the value of an argument that is a struct: its fields, in order.
 type Struct []Arg
 
-// IsNil reports whether the fields, such as the arguments of an event, are those of a record
+// IsNil reports whether the fields, such as the arguments of an event, belong to a record
 // that is nil: the Err of each is ErrNil.
 func (s Struct) IsNil() bool { return len(s) > 0 && s[0].Err == ErrNil }
 

@@ -74,8 +74,8 @@ func appendID(dst []byte, id int) []byte {
 	return strconv.AppendInt(dst, int64(id), 10)
 }
 
-// MarshalJSON returns the fields as one JSON object, with the values of [Event]'s, or null
-// for a nil record.
+// MarshalJSON returns the fields as one JSON object, with values as [Event.MarshalJSON]
+// writes them, or null for a nil record.
 func (s Struct) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil), nil }
 
 // AppendJSON appends to dst what MarshalJSON returns: Struct(ev.Args) gives the

@@ -17,13 +17,14 @@ func (s *Stack) Names() [][]symbols.Frame {
 	return names
 }
 
-// SavedStack returns the stack of which PCs, Names and Err were kept. It is for sources of events
-// in this module.
+// SavedStack returns a stack whose PCs, Names and Err were kept. It is for sources of events in
+// this module.
 func SavedStack(pcs []uint64, names [][]symbols.Frame, err error) *Stack {
 	return &Stack{PCs: pcs, Err: err, saved: names}
 }
 
-// Named returns the first addresses of a saved stack, most of them, for [Stack.DropUnmapped].
+// Named returns a saved stack with no more than most addresses, the first ones, for
+// [Stack.DropUnmapped].
 func (s *Stack) Named(most int) *Stack {
 	n := s.first(most)
 	n.named = n.AppendFrames([]symbols.Frame{})
@@ -63,6 +64,6 @@ func (d *Decoder) StackOf(rec []byte) *Stack {
 	return &stack
 }
 
-// KnowStacks makes events have stacks that were saved. saved returns the one of a number, nil if
-// it is not known any more.
+// KnowStacks gives events the stacks that were saved. saved returns the stack with a number, nil
+// if it is not known any more.
 func (d *Decoder) KnowStacks(saved func(number uint64) *Stack) { d.saved = saved }

@@ -16,12 +16,12 @@ import (
 
 // Stack is the calls that led to a probe.
 type Stack struct {
-	// PCs has addresses of code, the innermost first: that of the instruction that ran, and
-	// then those to which calls return. If the probe was declared by package provider, whose
-	// frames are left out, all are of calls.
+	// PCs has addresses of code, the innermost first: the instruction that ran, and then the
+	// addresses to which calls return. If the probe was declared by package provider, whose
+	// own frames are left out, all are addresses to which calls return.
 	PCs []uint64
 	// Err says why there are none, or why callers are missing behind the last one; nil if
-	// the stack is whole, as far as its frame pointers tell.
+	// the stack is whole, as far as frame pointers lead.
 	Err error
 
 	code  Code
@@ -37,15 +37,15 @@ type Code interface {
 	// Names returns the functions that run at an address, the innermost first, or, if call,
 	// at the call that returns there. The result is not changed.
 	Names(pc uint64, call bool) []symbols.Frame
-	// Unwind is that of [symbols.Space].
+	// Unwind unwinds a stack as [symbols.Space.Unwind] does.
 	Unwind(dst []uint64, registers *symbols.Registers, stack []byte) symbols.Calls
 }
 
-// Frames returns the functions on the stack, the innermost first: more than PCs, where
-// functions are inlined, and at least one for each. It names code as the process has it
-// mapped now or, if it has ended, as the session has last seen it or the kernel has reported it,
-// so it is best called soon after the event. If the names are too long for a stack, the outermost
-// frames are left out, and Err says so from then on.
+// Frames returns the functions on the stack, the innermost first: at least one for each address
+// of PCs, and more where functions are inlined. It names code as the process has it mapped now
+// or, if it has ended, as the session has last seen it or the kernel has reported it, so it is
+// best called soon after the event. If the names are too long for a stack, the outermost frames
+// are left out, and Err says so from then on.
 func (s *Stack) Frames() []symbols.Frame { return s.AppendFrames(nil) }
 
 // AppendFrames appends to dst what Frames returns.
@@ -71,7 +71,7 @@ func (s *Stack) AppendFrames(dst []symbols.Frame) []symbols.Frame {
 var errLong = errors.New("its functions have more, or longer, names than a stack has room for")
 
 // AppendMarked appends to dst what Frames returns, and if callers are missing behind the last
-// frame, one more whose Func says so: "[truncated: WHY]". It is for what adds stacks up.
+// frame, one more whose Func says so: "[truncated: WHY]". It is for code that adds up stacks.
 func (s *Stack) AppendMarked(dst []symbols.Frame) []symbols.Frame {
 	dst = s.AppendFrames(dst)
 	if len(s.PCs) > 0 && s.Err != nil {
@@ -103,8 +103,9 @@ func (s *Stack) names(pc uint64, i int) []symbols.Frame {
 	return s.code.Names(pc, (i > 0 || s.calls) && !slices.Contains(s.exact, i))
 }
 
-// NamedStack returns the stack with such addresses, of a record that holds stacks as st says.
-// Its frames are named at once; code may be nil. It is for sources of events in this module.
+// NamedStack returns the stack with the addresses calls, from a record whose stacks have the
+// form st. It names the frames at once; code may be nil. It is for sources of events in this
+// module.
 func NamedStack(calls symbols.Calls, st *record.Stack, code Code) *Stack {
 	s := &Stack{PCs: calls.PCs, Err: calls.Cut, exact: calls.Exact, calls: st.Returns, own: st.Own > 0, code: code}
 	s.limit(st)
@@ -113,8 +114,8 @@ func NamedStack(calls symbols.Calls, st *record.Stack, code Code) *Stack {
 }
 
 // DropUnmapped removes the outermost frames of a named stack that are in no file and have no
-// name: code without frame pointers leads to what is no code, and to something else in each
-// process. A stack that has no other frames stays as it is.
+// name: behind code without frame pointers, a stack leads to addresses that are no code and
+// differ from process to process. A stack that has no other frames stays as it is.
 func (s *Stack) DropUnmapped() {
 	last := len(s.named) - 1
 	for last >= 0 && s.named[last].Module == "" && s.named[last].Func == "" {
@@ -247,8 +248,8 @@ func (s *Stack) callsBack(i int) bool {
 	return first == modulePath+"provider.when"
 }
 
-// NameCode makes events name code. code returns what names that of a process, in which
-// a probe fired with such a stack; it may be nil.
+// NameCode gives stacks the names of their code. code returns the Code of the process
+// in which probe p fired with the stack pcs, or nil if it is not known.
 func (d *Decoder) NameCode(code func(pid int, p *reader.Probe, pcs []uint64) Code) { d.code = code }
 
 // Stack returns the calls that led to the probe, with addresses that are valid as long as
@@ -292,7 +293,7 @@ func (s *Stack) AppendError(dst []byte) []byte {
 	return appendString(dst, s.Err.Error())
 }
 
-// ErrorKey returns the name of that member.
+// ErrorKey returns the name of the member that AppendError appends.
 func (s *Stack) ErrorKey() string {
 	if len(s.PCs) == 0 {
 		return "stack_error"

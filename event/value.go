@@ -85,8 +85,9 @@ func (v Value) Bool() bool { return v.Kind == reader.Bool && v.bits != 0 }
 func (v Value) Bytes() []byte { return v.data }
 
 // Any returns the value as the Value and Err of an [Arg], which may be kept. It
-// copies strings and bytes, and converts what stands for a [Hex], [time.Duration],
-// [time.Time] or [netip.Addr]. It returns nil for structs, arrays and slices.
+// copies strings and bytes, and converts values that stand for a [Hex],
+// [time.Duration], [time.Time] or [netip.Addr]. It returns nil for structs, arrays
+// and slices.
 func (v Value) Any() (any, error) {
 	switch v.Kind {
 	case reader.Uint:

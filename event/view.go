@@ -58,9 +58,9 @@ func (v *View) Lookup(path string) (Value, bool) {
 	return v.value(f, at, index), true
 }
 
-// Argument returns what is at a path, as Lookup does, in the form that it has in an [Event]:
-// it may be kept, and can be a [Struct] or a [List]. Its name is that of the argument or, of
-// what is within one, the path.
+// Argument returns the value at a path, as Lookup does, in the form that it has in an
+// [Event]: it may be kept, and can be a [Struct] or a [List]. Its name is the argument's or,
+// for a part of one, the path.
 func (v *View) Argument(path string) (Arg, bool) {
 	f, at, index, err := v.shape.Lookup(path)
 	if err != nil {

@@ -1,6 +1,6 @@
 package notes
 
-// Class and Machine have the values of elf.Class and elf.Machine, to convert from:
+// Class and Machine have the values of elf.Class and elf.Machine, which can be converted:
 //
 //	notes.ParseArgs(notes.Machine(file.Machine), notes.Class(file.Class), note.Args)
 //
@@ -8,12 +8,12 @@ package notes
 // whose tables are made when the program starts: 41 kB for each service that declares
 // probes.
 type (
-	Class   uint8  // size of addresses; what is not ELFCLASS32 has 8 bytes
+	Class   uint8  // size of addresses; any value except ELFCLASS32 means 8 bytes
 	Machine uint16 // architecture
 )
 
-// The two classes, and the architectures of which this package knows how compilers
-// write arguments.
+// The two classes, and the architectures whose argument strings this package
+// parses.
 const (
 	ELFCLASS32 Class = 1
 	ELFCLASS64 Class = 2

@@ -54,12 +54,12 @@ const (
 	// number is 4, 16, or 0 for no address.
 	AddrType = "usdt_ip_addr"
 	// HexType is a pointer to bytes that are an identifier, shown as hexadecimal digits.
-	// Arrays of unsigned char are identifiers without it.
+	// Arrays of unsigned char are identifiers even if the type has no name.
 	HexType = "usdt_hex"
 	// BytesType is an array of unsigned char that is not an identifier.
 	BytesType = "usdt_bytes"
-	// NetIPType is a pointer to the bytes of an IP address, as AddrType is, of which an
-	// IPv4 one may be mapped to 16 bytes (::ffff:10.0.0.1).
+	// NetIPType is a pointer to the bytes of an IP address, like AddrType. An IPv4
+	// address may be mapped to 16 bytes (::ffff:10.0.0.1).
 	NetIPType = "usdt_net_ip"
 	// GoTimeType is a time.Time as it lies in memory: three words of 64 bits, which
 	// FORMAT.md explains.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// None is the name that stands for no prototypes at all, not even Known's, in [Load].
+// None is the path that makes [Load] leave out all prototypes before it, also Known's.
 const None = "none"
 
 // Load returns the table that commands use: Known's, the machine's files, the user's

@@ -18,7 +18,7 @@ type Param struct {
 	// Name is empty if the argument has no known name.
 	Name string
 	// Type is the type as C writes it, without the name: "char *", "unsigned int". It is
-	// empty if only the place of the argument is known.
+	// empty if only the argument's place is known.
 	Type string
 	Kind Kind
 	// Size is the number of bytes of the declared type; 0 for a word of the program.
@@ -54,7 +54,7 @@ const (
 	Enumeration             // one of Enum's values
 )
 
-// Enum has the names of values.
+// Enum names the values of an enumeration.
 type Enum struct {
 	Name   string
 	names  map[int64]string

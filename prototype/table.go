@@ -21,8 +21,8 @@ type Table struct {
 
 type probe struct{ provider, name string }
 
-// With returns a table of the prototypes of both. Where other has lines for a probe,
-// those of t are left out.
+// With returns a table of the prototypes of both. If other has lines for a probe,
+// the lines of t for it are left out.
 func (t *Table) With(other *Table) *Table {
 	switch {
 	case other == nil:
@@ -77,8 +77,8 @@ func (t *Table) Of(provider, name string) []Prototype {
 	return nil
 }
 
-// Prototypes returns the table's own prototypes in their order, without those of the
-// table that it was put on by [Table.With] and without Known's.
+// Prototypes returns the table's own prototypes in their order. It leaves out
+// Known's, and the prototypes of the table on which [Table.With] has put this one.
 func (t *Table) Prototypes() []*Prototype {
 	if t == nil {
 		return nil

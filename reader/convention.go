@@ -21,7 +21,7 @@ const (
 	GoRegisters
 	// GoStack is Go's ABI0, which functions in assembly and older versions use.
 	GoStack
-	// GoUnknown is that of a program whose version of Go is not known.
+	// GoUnknown is for a program whose version of Go is not known.
 	GoUnknown
 )
 

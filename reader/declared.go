@@ -34,8 +34,8 @@ const (
 )
 
 // Declared returns the probes that Go code of the process has declared by package provider
-// and not loaded: up to 4096, in no order. It believes nothing of the process's memory but
-// names that probes can have, and leaves out what it cannot read.
+// and not loaded: up to 4096, in no order. It takes from the process's memory only names
+// that probes can have, and leaves out what it cannot read.
 func (p *Process) Declared() (all []Declared) {
 	for _, o := range p.objects {
 		offset := p.files.registry(o)

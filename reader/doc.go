@@ -7,8 +7,8 @@
 // [File.Functions] and [Process.Functions] find functions in the same way, and
 // [Function.Entry] and [Function.Return] make probes of them.
 //
-// Files may be hostile: the package trusts no length in them, and returns errors for
-// what is wrong with them.
+// Files may be hostile: the package trusts no length in them, and returns an error
+// for anything that is wrong with them.
 //
 // Files are read on every system, processes on Linux only: elsewhere the errors of
 // [OpenProcess] and [Processes] wrap [errors.ErrUnsupported].

@@ -1,8 +1,7 @@
 package reader
 
 // Stripped reports whether the file has lost its table of symbols and no other file
-// has it. Then only the functions that it exports have names, and those of a Go
-// program.
+// has it. Then only exported functions and functions of a Go program have names.
 func (f *File) Stripped() bool {
 	if f.hasSymtab() || f.elf.Section(".gnu_debugdata") != nil {
 		return false

@@ -8,10 +8,10 @@ import (
 // maxGOT is the largest number of bytes that are read of a global offset table.
 const maxGOT = 1 << 20
 
-// OwnSlot returns the address in the file of a slot of the global offset table that
-// holds, in the process, the address of what lies at addr in this object. Compilers
-// take addresses from such slots, also those of the program's own variables, unless
-// the linker omits the slot.
+// OwnSlot returns a slot of the global offset table, by its address in the file. In
+// a process, the slot holds the address of the variable that lies at addr in this
+// object. Compilers take addresses from such slots, also those of the program's own
+// variables, unless the linker omits the slot.
 func (f *File) OwnSlot(addr uint64) (slot uint64, ok bool) {
 	slot, ok = f.own()[addr]
 	return slot, ok

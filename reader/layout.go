@@ -28,8 +28,8 @@ var (
 	// ErrMiscounted says that segments share pages of the file, as linkers other than
 	// GNU ld lay them out. The kernel finds a semaphore by its offset in the file: in a
 	// process that starts while a tracer is attached it raises the copy that becomes
-	// read-only, or raises once what it lowers for each copy of the site. Package attach
-	// makes up for it, other tools do not.
+	// read-only, or raises the count once and lowers it once for each copy of the site.
+	// Package attach makes up for it, other tools do not.
 	ErrMiscounted = errors.New("miscounted in processes that start while a tracer is attached, since segments share pages of the file")
 	// ErrOdd says that the semaphore's file offset is odd, which the kernel refuses.
 	ErrOdd = errors.New("at an odd offset")

@@ -244,16 +244,16 @@ func (p *Probe) SemaphoreValue() (uint16, error) {
 }
 
 // LocalWatchers returns how many tracers watch a live probe through shared memory, which
-// the kernel's count does not have. Only probes that package provider declares can have
-// some: theirs count them in the upper half of a semaphore of 32 bits, except its highest bit.
+// the kernel's count does not have. Only probes that package provider declares can have some.
+// They are counted in the upper half of a semaphore of 32 bits, except its highest bit.
 func (p *Probe) LocalWatchers() (uint16, error) {
 	word, err := p.wideSemaphore()
 	return uint16(word>>16) & 0x7fff, err
 }
 
-// Recorded reports whether the flight recorder of its process keeps what a live probe
-// passes. For probes that package provider declares, the highest bit of a semaphore of 32 bits
-// says so; others have no recorder.
+// Recorded reports whether the flight recorder of a live probe's process keeps its events.
+// Probes that package provider declares have this in the highest bit of a semaphore of 32
+// bits; others have no recorder.
 func (p *Probe) Recorded() (bool, error) {
 	word, err := p.wideSemaphore()
 	return word>>31 != 0, err

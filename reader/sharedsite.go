@@ -7,9 +7,9 @@ import (
 	"github.com/go-usdt/usdt/notes"
 )
 
-// SharedSites returns the notes of locations that several notes have, by location, as where a
-// linker has folded functions of equal code: no tracer can tell which of the probes fired
-// there. It leaves out what cannot be read.
+// SharedSites returns the notes of locations that several notes share, by location. A linker
+// makes them when it folds functions of equal code; no tracer can know then which of the
+// probes has fired. Notes that cannot be read are left out.
 func (f *File) SharedSites() map[uint64][]notes.Note {
 	sections, err := f.notes()
 	if err != nil {

@@ -85,7 +85,7 @@ func (p *Probe) Function() (name string, offset uint64, err error) {
 // Depending on a.Reloc, it is
 //
 //	""                  the address
-//	"GOTPCREL", "GOT"   the address too: what the slot of the global offset
+//	"GOTPCREL", "GOT"   also the address: what the slot of the global offset
 //	                    table holds, so that the operand's value is the
 //	                    address itself, not memory there
 //	"GOTOFF"            the distance from the global offset table
@@ -93,10 +93,10 @@ func (p *Probe) Function() (name string, offset uint64, err error) {
 //	"lo12"              the low 12 bits of the address with Disp added, less
 //	                    Disp: they are the same wherever the object is loaded
 //
-// In a live process, addresses are higher by as much as the site's is. If a symbol
-// may stand for several definitions, the error says so. It also does for a label of
-// the compiler's own such as .LANCHOR0, which objects do not keep. The File or
-// Process that the probe is from must still be open.
+// In a live process, addresses are higher by as much as the site's is. The error
+// says if a symbol may stand for several definitions, or is a label of the
+// compiler's own such as .LANCHOR0, which objects do not keep. The File or Process
+// that the probe is from must still be open.
 func (p *Probe) Resolve(a *notes.Arg) (uint64, error) {
 	if p.file == nil {
 		return 0, errNoFile

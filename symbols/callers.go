@@ -9,7 +9,7 @@ import (
 	"github.com/go-usdt/usdt/symbols/internal/cfi"
 )
 
-// Callers knows where the functions of an ELF file have their return addresses.
+// Callers knows where functions of an ELF file keep their return addresses.
 type Callers struct {
 	golang *pcln.Table
 	cfi    *cfi.Table
@@ -27,8 +27,8 @@ type Caller struct {
 	SaveAt int64
 }
 
-// NewCallers reads the tables of a file that say so: .eh_frame and .debug_frame, and
-// .gopclntab for the functions of Go.
+// NewCallers reads the tables of a file from which this is known: .eh_frame and
+// .debug_frame, and .gopclntab for functions of Go.
 func NewCallers(r io.ReaderAt) (*Callers, error) {
 	e, err := safeelf.NewFile(r)
 	if err != nil {
@@ -43,7 +43,8 @@ func NewCallers(r io.ReaderAt) (*Callers, error) {
 }
 
 // At returns where the return address is at the instruction at addr, as the file counts
-// addresses. ok is false where the stack pointer does not lead to it, or nothing says so.
+// addresses. ok is false if the stack pointer does not lead there, or no table covers
+// addr.
 func (c *Callers) At(addr uint64) (caller Caller, ok bool) {
 	if c.golang != nil {
 		if size, top, away, ok := c.golang.FrameSize(addr); ok || away {

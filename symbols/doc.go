@@ -17,7 +17,7 @@
 //   - perf maps and jitdump files, of code that a process generates: the JVM, Node.js,
 //     CPython with its perf trampoline
 //
-// Files, and names in them, are what somebody wrote: a name may hold any bytes.
-// Reading a malformed file, or one that means harm, names nothing or names wrongly. It
-// takes time and memory in proportion to the file's size, and never panics.
+// Files and the names in them come from others: a name may hold any bytes. A malformed
+// or hostile file gives no names or wrong ones. Reading it takes time and memory in
+// proportion to its size, and never panics.
 package symbols

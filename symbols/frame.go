@@ -12,17 +12,18 @@ type Frame struct {
 	// Address is the address that was asked for, 0 if a build-id and an offset were.
 	Address uint64
 	// Func is the function's name as its source has it: demangled, with the types of
-	// parameters, if the language is C++ or Rust. A stub that jumps to another object's
-	// function has that one's name, followed by "@plt". Func is empty if unknown.
-	Func string
-	// Symbol is the symbol that Func was made of, empty if that is the same or not known.
-	Symbol string
-	// File and Line are where in the source the code of the address is, or, in a frame
-	// into which the one before it is inlined, the call. They are empty and 0 if
+	// parameters, if the language is C++ or Rust. A stub that jumps to a function of
+	// another object has that function's name, followed by "@plt". Func is empty if
 	// unknown.
+	Func string
+	// Symbol is the symbol from which Func was made, empty if it equals Func or is not known.
+	Symbol string
+	// File and Line say where in the source the code of the address is. In a frame
+	// into which the one before is inlined, they say where the call is. They are empty
+	// and 0 if unknown.
 	File string
 	Line int
-	// Inlined says that Func is inlined into that of the next frame.
+	// Inlined says that Func is inlined into the function of the next frame.
 	Inlined bool
 	// Module is the path of the file with the code, as the process has it mapped, or
 	// what stands for it: "[vdso]", "[jit]" for code that the process has generated,
@@ -30,8 +31,8 @@ type Frame struct {
 	Module string
 	// BuildID is the module's GNU build-id in hexadecimal, empty if it has none.
 	BuildID string
-	// Offset is the address's offset in the module's file or, in memory that is no
-	// file's, its distance from where the mapping begins.
+	// Offset is the address's offset in the module's file or, in memory that
+	// belongs to no file, its distance from where the mapping begins.
 	Offset uint64
 }
 

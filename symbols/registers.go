@@ -8,7 +8,7 @@ import (
 	"github.com/go-usdt/usdt/symbols/internal/cfi"
 )
 
-// Registers are those of a thread in user space, which [Space.Unwind] begins with.
+// Registers are the user-space registers of a thread, with which [Space.Unwind] begins.
 type Registers struct {
 	machine *cfi.Machine
 	values  cfi.Registers

@@ -23,7 +23,7 @@ const maxFiles = 256
 // maxKnown is the number of build-ids whose files a resolver remembers.
 const maxKnown = 1 << 16
 
-// Options are options of [NewResolver]. The zero value and nil stand for the defaults.
+// Options are options of [NewResolver]. Nil and the zero value mean the defaults.
 type Options struct {
 	// Memory is the number of bytes that the resolver keeps of what it has read,
 	// DefaultMemory if 0. Reading a file also takes memory: a few times its symbol table and the
@@ -37,8 +37,8 @@ type Options struct {
 }
 
 // Resolver reads symbols of files, each once for all processes that have it mapped,
-// and keeps them within a bound on memory: what was used the longest time ago goes
-// first. Several goroutines may use a Resolver at once.
+// and keeps them within a bound on memory: the file that was not used for the
+// longest time goes first. Several goroutines may use a Resolver at once.
 type Resolver struct {
 	cache     *cache
 	debugDirs []string
@@ -132,11 +132,11 @@ func (r *Resolver) remember(id string, k known) {
 }
 
 // AppendFrames appends the functions that run at an offset of the file with a
-// build-id, the innermost first, to dst: what the kernel stores of a stack with
+// build-id, the innermost first, to dst. The kernel stores stacks in that form with
 // BPF_F_USER_BUILD_ID. No process needs to have the file mapped any more. It must have
 // been in a [Space] of the resolver that named something in it or listed its modules,
-// or [Resolver.Add] must have been given it, or its debug symbols must be installed.
-// A file that is not found has a frame without a function.
+// or [Resolver.Add] must have been given it, or its debug symbols must be installed. A
+// file that is not found has a frame without a function.
 func (r *Resolver) AppendFrames(dst []Frame, buildID string, offset uint64) []Frame {
 	f := Frame{BuildID: buildID, Offset: offset}
 	r.mu.Lock()

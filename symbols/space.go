@@ -93,9 +93,8 @@ func (r *Resolver) Recorded(modules []Module) *Space {
 	return s
 }
 
-// With returns a space with what this one was last seen to have, and with these modules, which
-// do not overlap, in place of what was where they are. Like one that was recorded, it is not read
-// again.
+// With returns a space with these modules, which do not overlap, and with all else that this
+// space was last seen to have. Like a recorded space, it is not read again.
 func (s *Space) With(modules []Module) *Space {
 	out := s.resolver.Recorded(modules)
 	over := slices.Clone(out.regions)
@@ -228,8 +227,8 @@ func regionAt(regions []region, addr uint64) *region {
 // to is behind the call, perhaps in another function; see [Space.AppendCall] and [Space.Stack].
 func (s *Space) AppendFrames(dst []Frame, addr uint64) []Frame { return s.append(dst, addr, addr) }
 
-// AppendCall appends the functions that call what returns to addr, the innermost first, to
-// dst, as [Space.AppendFrames] does.
+// AppendCall is like [Space.AppendFrames], but takes the address to which a call
+// returns: it appends the functions that make the call.
 func (s *Space) AppendCall(dst []Frame, addr uint64) []Frame { return s.append(dst, addr, addr-1) }
 
 // Stack returns the frames of a stack. For return addresses it looks up the calls before
@@ -283,9 +282,9 @@ func (s *Space) append(dst []Frame, addr, at uint64) []Frame {
 	return append(dst, f)
 }
 
-// Modules returns what the space has mapped for execution, with build-ids, by address:
-// what a recording needs for [Resolver.Recorded]. It opens all files of the process,
-// so that the resolver knows them when the process has ended.
+// Modules returns what the space has mapped for execution, with build-ids, by address.
+// A recording keeps it for [Resolver.Recorded]. It opens all files of the process, so
+// that the resolver knows them when the process has ended.
 func (s *Space) Modules() []Module {
 	s.mu.Lock()
 	regions := slices.Clone(s.regions)
@@ -303,8 +302,8 @@ func (s *Space) Modules() []Module {
 }
 
 // Keep opens all files of the process, as Modules does, so that the resolver knows them when the
-// process has ended, and keeps them open as long as there is room for them: those of a container
-// may be out of reach then, others deleted.
+// process has ended, and keeps as many of them open as it may: files of a container may be out
+// of reach then, others deleted.
 func (s *Space) Keep() {
 	s.mu.Lock()
 	regions := slices.Clone(s.regions)

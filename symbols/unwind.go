@@ -32,12 +32,12 @@ var (
 )
 
 // Unwind appends the addresses of a stack to dst, as [Space.Stack] takes them. stack is a
-// copy of the stack's memory from the stack pointer on. Unwind ends where the copy ends,
-// where the stack does, or where nothing says who the caller is.
+// copy of the stack's memory from the stack pointer on. Unwind ends where the copy or the
+// stack ends, or where no table says who the caller is.
 //
 // C, C++ and Rust are unwound by .eh_frame or .debug_frame, Go by .gopclntab, code
-// without either by frame pointers, and what a signal interrupted by what the kernel has
-// put on the stack.
+// without either by frame pointers, and functions that a signal interrupted by the frame
+// that the kernel has put on the stack.
 func (s *Space) Unwind(dst []uint64, regs *Registers, stack []byte) Calls {
 	u := unwinder{space: s, machine: regs.machine, regs: regs.values, stack: cfi.Stack{Start: regs.SP(), Data: stack}}
 	s.mu.Lock()
@@ -83,7 +83,7 @@ func (s *Space) Unwind(dst []uint64, regs *Registers, stack []byte) Calls {
 
 // NoCode reports whether no process can have code at an address: below what may be mapped
 // (/proc/sys/vm/mmap_min_addr), or above what user space has (5-level page tables, or arm64's
-// 52 bits). Frame pointers that are none lead to such addresses.
+// 52 bits). A register that holds no frame pointer often leads to such addresses.
 func NoCode(addr uint64) bool { return addr < 1<<12 || addr >= 1<<56 }
 
 // near is how far above the copy a stack pointer may be that belongs to the same stack.

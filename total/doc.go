@@ -1,3 +1,3 @@
-// Package total has what was added up of events: groups, the buckets of histograms and quantiles,
-// in Go and as JSON. Aggregates and latencies of package attach return them.
+// Package total holds the results of adding up events: groups, the buckets of histograms and
+// quantiles, in Go and as JSON. Aggregates and latencies of package attach return them.
 package total

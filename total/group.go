@@ -13,23 +13,22 @@ import (
 type Group struct {
 	By    []event.Arg // named as in attach.Aggregation.By
 	Count uint64
-	// At is, of recordings, the end of the interval in which the events fired, see
-	// attach.Options.Interval, or the time of the last one if there are no intervals. It is
-	// zero of what is live.
+	// At is the end of the interval in which the events fired, see attach.Options.Interval,
+	// or the time of the last one if there are no intervals. Only groups of recordings have
+	// it; it is zero if events are live.
 	At time.Time
-	// From is, of recordings, when that interval began, or the time of the first event.
+	// From is when that interval began, or the time of the first event. Only groups of
+	// recordings have it.
 	From time.Time
 	// Other says that the group has the events of all groups but the largest ones, see
 	// attach.Aggregation.MaxGroups: it has no values of By.
 	Other bool
 
-	// Sum, Avg, Min and Max are what was asked for, and nil otherwise.
-	// Sum, Min and Max are an int64 of a signed argument, a uint64 of an unsigned
-	// one and a float64 of a floating-point number; Avg is a float64. An argument that is
-	// signed at one site is signed, and an event whose unsigned number is 2^63 or more is then
-	// lost. Integers
-	// are added modulo 2^64, floating-point numbers in units of 2^-20; numbers
-	// beyond 2^43 are lost.
+	// Sum, Avg, Min and Max are nil unless they were asked for. Sum, Min and Max are an int64
+	// of a signed argument, a uint64 of an unsigned one and a float64 of a floating-point
+	// number; Avg is a float64. An argument that is signed at one site is signed, and an event
+	// whose unsigned number is 2^63 or more is then lost. Integers are added modulo 2^64,
+	// floating-point numbers in units of 2^-20; numbers beyond 2^43 are lost.
 	Sum, Avg, Min, Max any
 	Hist               []Bucket // from the first with values to the last
 
@@ -45,8 +44,8 @@ type Group struct {
 }
 
 // CompareKeys compares the values of By: it returns a number less than 0 if those of g come
-// first, 0 if they are equal. Values that could not be read come before numbers in the order
-// of their sizes, and text in that of its bytes. The group of others comes last.
+// first, 0 if they are equal. Values that could not be read come first. Numbers are in the
+// order of their sizes, and text in the order of its bytes. The group of others comes last.
 func (g *Group) CompareKeys(other *Group) int {
 	switch {
 	case g.Other && !other.Other:

@@ -12,10 +12,10 @@ import (
 //	{"time": …, "by": {name: value}, "count": …, "sum": …, "avg": …, "min": …, "max": …,
 //	 "stddev": …, "quantiles": {"p50": …, "p99.9": …}, "hist": [{"lo": …, "hi": …, "n": …}], "errors": {name: why}}
 //
-// "truncated" says, behind "by", why a stack in that lacks callers.
-// A member that was not asked for is absent, as is errors if there are none. The group of
-// all but the largest groups has "other": true, and null for each value of "by".
-// Values are written as in events: NaN, +Inf and -Inf are strings.
+// "truncated", behind "by", says why a stack among its values lacks callers. A member
+// that was not asked for is absent, as is errors if there are none. The group of all but
+// the largest groups has "other": true, and null for each value of "by". Values are
+// written as in events: NaN, +Inf and -Inf are strings.
 func (g *Group) AppendJSON(dst []byte, at time.Time) []byte {
 	read := event.Arg{Value: at}
 	dst = read.AppendJSON(append(dst, `{"time":`...))
