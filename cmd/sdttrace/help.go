@@ -94,7 +94,7 @@ Examples
 sdttrace VERB --help     its flags and examples
 sdttrace help TOPIC      ` + strings.Join(topics[:6], ", ") + `,
                          ` + strings.Join(topics[6:], ", ") + `
-Besides: demo, which traces a small web shop; completion; --version
+Besides: demo, which traces a small web shop; bench, what probes cost here; completion; --version
 `)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -104,7 +104,7 @@ Besides: demo, which traces a small web shop; completion; --version
 // the flags that it shares.
 func printHelp(w io.Writer, cmd *cobra.Command) {
 	use := cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
-	if cmd.Flags().Lookup("duration") != nil { // it traces
+	if cmd.Flags().Lookup("rescan") != nil { // it traces
 		use += " [flags] [-- CMD ARG...]"
 	}
 	fmt.Fprintln(w, use)

@@ -47,6 +47,7 @@ var verbs = func() (all []*verb) {
 // others are the commands that trace nothing a user names.
 var others = []func(stdout, stderr io.Writer) *cobra.Command{
 	newDemoCommand,
+	newBenchCommand,
 	newDemoServiceCommand,
 	newGuardCommand,
 }

@@ -100,7 +100,8 @@ cmd/sdttrace/internal/screen: internal/printable
 cmd/sdttrace/internal/format: attach event internal/printable notes prototype reader total
 cmd/sdttrace/internal/remark: internal/procfs
 cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen internal/printable internal/procfs internal/selector internal/watch notes prototype reader
-cmd/sdttrace: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/format cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/program cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version notes prototype reader total
+cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program elfgen internal/stub internal/sys provider reader
+cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/command cmd/sdttrace/internal/format cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/program cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version notes prototype reader total
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a

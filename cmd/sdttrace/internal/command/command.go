@@ -181,7 +181,7 @@ func attachStopper(pid int, ready *reader.Probe) (*attach.Attachment, error) {
 		asm.FnSendSignal.Call(),
 		asm.Mov.Imm(asm.R0, 0),
 		asm.Return(),
-	}, probes, pid)
+	}, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
 }
 
 // entryPoint returns the place where a process's own code begins, as a probe.

@@ -17,19 +17,19 @@ func AttachEmpty(pid int, provider, name string) (*attach.Attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Attach(asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, []reader.Probe{*probe}, pid)
+	return Attach(asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, []reader.Probe{*probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
 }
 
-// Attach attaches a program to probes of a process. Kernels with uprobe_multi need
+// Attach attaches a program to probes. Kernels with uprobe_multi need
 // a program loaded for it, others one for perf events.
-func Attach(code asm.Instructions, probes []reader.Probe, pid int) (*attach.Attachment, error) {
+func Attach(code asm.Instructions, probes []reader.Probe, opts *attach.ProgramOptions) (*attach.Attachment, error) {
 	attachAs := func(typ ebpf.AttachType) (*attach.Attachment, error) {
 		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: typ, License: "Dual MIT/GPL", Instructions: code})
 		if err != nil {
 			return nil, err
 		}
 		defer prog.Close() // the link keeps the program
-		return attach.AttachProbes(prog, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
+		return attach.AttachProbes(prog, probes, opts)
 	}
 	multi, err := attachAs(ebpf.AttachTraceUprobeMulti)
 	if err == nil {
