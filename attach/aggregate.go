@@ -42,12 +42,11 @@ type totals struct {
 }
 
 // OpenAggregate attaches as [Open] does, to add events up instead of delivering each
-// one. Probes that lack an argument, or have it with another
-// type than those found first, are left out, as [Site.Reason] says; if none of a
-// selector is left, OpenAggregate returns an error. Integers are of one type, whatever their
-// sizes and signs. Where only some sites of a probe do not fit, as one that passes text or no
-// argument, their events are counted as lost, as filtered or in a group without that key, and
-// [Site.Uncomputed] says why.
+// one. Probes that lack an argument, or have it with another type than the probes found first,
+// are left out, as [Site.Reason] says; if a selector has no probe left, OpenAggregate returns
+// an error. Integers are of one type, whatever their sizes and signs. If only some sites of a
+// probe do not fit, such as one that passes text or no argument, their events count as lost,
+// as filtered or in a group without that key, and [Site.Uncomputed] says why.
 //
 // When ctx is done, OpenAggregate returns its cause; afterwards tracing ends, as
 // by Stop. opts may be nil. RingSize, MaxString, Sample and Omit are refused, because no event

@@ -8,8 +8,9 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
-// Aggregation says what is computed of events, instead of delivering each one: attach.Hist("ms").By("path"). The zero value counts them, as Count does.
-// An Aggregation does not change: its methods return a new one.
+// Aggregation says what is computed from events instead of delivering each one:
+// attach.Hist("ms").By("path"). The zero value counts them, as Count does. An Aggregation does not
+// change: its methods return a new one.
 type Aggregation struct {
 	wanted query.Computation
 	err    error
@@ -101,11 +102,11 @@ func (a Aggregation) By(args ...string) Aggregation {
 	return a
 }
 
-// MaxGroups returns an Aggregation that tells n groups apart at each call of Read, those
-// with the most events; the events of all others are added up in one, see [total.Group.Other]. 0
-// means 8192, at most 1024 with a histogram, and 512 with quantiles. If there have been more than n groups
-// and more than these since the last call, a group that comes again after it had been among the
-// others counts anew. MaxGroups needs By.
+// MaxGroups returns an Aggregation that tells the n groups with the most events apart at each call
+// of Read, and adds up the events of all others in one, see [total.Group.Other]. 0 means 8192, at
+// most 1024 with a histogram, and 512 with quantiles. If more groups than n, and than these
+// numbers, have come since the last call, a group that was added to the others counts anew when it
+// comes again. MaxGroups needs By.
 func (a Aggregation) MaxGroups(n int) Aggregation {
 	a.wanted.MaxGroups = n
 	return a

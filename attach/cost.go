@@ -13,10 +13,11 @@ type Cost struct {
 	Time time.Duration
 }
 
-// Cost returns what programs took until now, or until Close. The kernel measures while
-// somebody asks for it, by BPF_ENABLE_STATS ([ebpf.EnableStats], which needs
-// CAP_SYS_ADMIN) or kernel.bpf_stats_enabled; a session does not. Where events come
-// through shared memory or from recordings no program runs, and the result is zero.
+// Cost returns the time that programs took until now, or until Close. The kernel
+// measures it only while somebody asks for it, by BPF_ENABLE_STATS
+// ([ebpf.EnableStats], which needs CAP_SYS_ADMIN) or kernel.bpf_stats_enabled; a
+// session does not. Where events come through shared memory or from recordings no
+// program runs, and the result is zero.
 func (t *tracing) Cost() (Cost, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,16 +2,16 @@
 //
 // [Open] takes selectors such as "myapp:request_*", finds the probe sites they
 // name, attaches generated BPF programs to them and returns a [Session], whose
-// Events are decoded Go values, each an [event.Event]. [OpenAggregate] has the
-// kernel count events and add up their arguments instead, in total or by the
-// values of others, and [OpenLatency] the time from one probe to another; [OpenPairs]
-// delivers those pairs of which that time is long.
-// [AttachProbes] attaches a program of the caller's own. Package collection loads
-// programs compiled from C with libbpf's usdt.bpf.h and attaches them to the
-// probes that their sections name. [Find] attaches to nothing.
+// Events are decoded Go values, each an [event.Event]. [OpenAggregate] has the kernel
+// count events and add up their arguments instead, in total or by the values of other
+// arguments. [OpenLatency] adds up the time from one probe to another, and [OpenPairs]
+// delivers the pairs that took long. [AttachProbes] attaches a program of the caller's
+// own. Package collection loads programs compiled from C with libbpf's usdt.bpf.h and
+// attaches them to the probes that their sections name. [Find] finds probes and
+// attaches to none.
 //
-// A [Target] says which processes are traced. When a context is done, the call that
-// it was passed to ends, or tracing does.
+// A [Target] says which processes are traced. When a context is done, the call to
+// which it was passed ends, and the tracing which that call has begun.
 //
 // All sites of one object that need the same program share one uprobe_multi
 // link; kernels without it (before 6.6) get one perf event per site. Arguments

@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
-// Fault is an argument that [Options.Where] compares, and that could not be read when events
-// fired, so that these did not pass, or one that an [Aggregate] adds up.
+// Fault is an argument that could not be read when events fired. Either [Options.Where]
+// compares it, and the events did not pass, or an [Aggregate] adds it up, and they are lost.
 type Fault struct {
 	Site     Site   // where they fired
 	Argument string // its name in the condition, or the aggregation

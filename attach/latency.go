@@ -16,17 +16,17 @@ import (
 // returns an error if the goroutine is not known, as for probes of Go programs
 // that do not say in which goroutine they fire.
 type LatencyOptions struct {
-	// Key names arguments that both probes have, or pid, tid, cpu, uid or comm, or what is
-	// computed of them, as in [Aggregation.By]: a start and
-	// an end with equal values belong together, if they are of one process.
-	// If "machine" is among them, they need not be of one process.
+	// Key names arguments that both probes have, or pid, tid, cpu, uid or comm, or
+	// computes keys as [Aggregation.By] does. A start and an end of one process belong
+	// together if these values are equal. If "machine" is among them, they may be of
+	// different processes.
 	Key []string
 
-	// Bounds are those of the histogram's buckets, in nanoseconds, see
+	// Bounds are the limits of the histogram's buckets in nanoseconds, see
 	// [Aggregation.Bounds]; nil means powers of two.
 	Bounds []float64
-	// Quantiles are those of the time in percent, see [Quantiles], and Stddev asks for
-	// its standard deviation.
+	// Quantiles asks for quantiles of the time, in percent, see [Quantiles], and
+	// Stddev for its standard deviation.
 	Quantiles []float64
 	Stddev    bool
 	// By groups as [Aggregation.By] does, by the arguments of the end or, where it

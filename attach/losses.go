@@ -12,8 +12,7 @@ import (
 	"github.com/go-usdt/usdt/internal/tracefile"
 )
 
-// Loss is a time in which events were lost: some of N at From or later, the last at To or
-// before.
+// Loss is a time in which N events were lost: none before From, and none after To.
 type Loss struct {
 	From, To time.Time
 	N        uint64
@@ -225,7 +224,7 @@ func (t *tracing) lost() (n uint64, err error) {
 }
 
 // Losses returns when events were lost until now: between looks that are 20 ms apart, or as
-// the file of a [Recorder] has it. The oldest of very many are one.
+// the file of a [Recorder] says. If there are very many, the oldest are joined into one.
 func (s *stream) Losses() []Loss {
 	if s.losses == nil {
 		return nil // it has not begun

@@ -26,9 +26,8 @@ type Options struct {
 
 	// RingSize is the size in bytes of the buffer between the kernel and this
 	// program, rounded up to a power of two; 0 means 4 MiB, with
-	// Unwind 64 MiB. When it is full,
-	// events are dropped and counted. Each process that shares memory has about as
-	// much.
+	// Unwind 64 MiB. When it is full, events are dropped and counted. Each process
+	// that shares memory has a buffer of about that size.
 	RingSize int
 	// MaxString is the number of bytes that events keep of each string or byte
 	// slice; 0 means 1024. Records with several strings may keep fewer.
@@ -55,29 +54,29 @@ type Options struct {
 	// says of its arguments, come first.
 	Prototypes *prototype.Table
 
-	// Args names the arguments that events hold of functions at their entry:
-	// "arg0", "arg1" …, by the words in which the platform's calling convention
-	// passes them. If Args is empty, events hold all that can be in registers; with
+	// Args names the arguments of functions that events at their entry hold:
+	// "arg0", "arg1" …, the words in which the platform's calling convention passes
+	// them. If Args is empty, events hold all that can be in registers; with
 	// "none", only arguments that Strings names. A type may follow, also to
 	// "retval": int8 to int64 and uint8 to uint64, as in "retval:int32" for a C
 	// function that returns an int, which fills only a part of a register. A word
 	// that has no type is a signed integer, or unsigned if it has 32 bits.
 	Args []string
 
-	// Stack is the largest number of addresses that events, and groups by stack, hold of
-	// the stack that led to the probe, see [event.Stack]; 0 means none, for groups by stack
-	// all, and [MaxStack] is the most, with Unwind [MaxUnwound]. The kernel
-	// follows frame pointers, which Go has, and C, C++ and Rust if they are compiled with
-	// -fno-omit-frame-pointer or -C force-frame-pointers. A process that shares memory does
-	// so itself. Files of [Target.Recordings] have stacks if a [Recorder] had this option;
-	// flight recorders keep none.
+	// Stack is the largest number of addresses in the stacks of events and of groups by
+	// stack, see [event.Stack]. 0 means none, or all for groups by stack. [MaxStack] is the
+	// most, or [MaxUnwound] with Unwind. The kernel follows frame pointers, which Go has,
+	// and C, C++ and Rust if they are compiled with -fno-omit-frame-pointer or -C
+	// force-frame-pointers. A process that shares memory follows its own. Files of
+	// [Target.Recordings] have stacks if a [Recorder] had this option; flight recorders
+	// keep none.
 	Stack int
-	// Unwind says that the kernel copies the top of the stack instead, 12 to 16 KiB of it,
-	// in which callers are found here by the tables that compilers write for exceptions
-	// and debuggers (.eh_frame), as [symbols.Space.Unwind] does: for code without frame
-	// pointers, as most of Debian's C and C++ is. An event takes that much of the buffer, see
-	// RingSize. It needs Stack. On arm64 it finds no callers of probes that Go declares,
-	// which Stack alone does.
+	// Unwind says that the kernel copies the top of the stack instead, 12 to 16 KiB of it.
+	// Callers are then found here, as [symbols.Space.Unwind] does, by the tables that
+	// compilers write for exceptions and debuggers (.eh_frame). Code without frame pointers
+	// needs that, as most of Debian's C and C++ does. An event takes that much of the buffer,
+	// see RingSize. Unwind needs Stack. On arm64 it finds no callers of probes that Go
+	// declares; Stack alone does.
 	Unwind bool
 
 	// Where is a condition on the arguments of probes, such as
@@ -85,15 +84,14 @@ type Options struct {
 	//	status >= 500 && path ~ "/api/*" && comm != "curl"
 	//
 	// that the kernel, or a process that shares memory, tests before it records an
-	// event; empty means none. It
-	// compares arguments (by name or, always, as arg0 …), pid, tid, cpu, uid and comm
-	// with constants by == != < <= > >=, and combines by && || ! and parentheses. Strings
-	// are compared by == and !=, and by ~ with a pattern in which '*' stands for any
-	// characters; their first 512 bytes are compared. An argument of an untyped
-	// probe that can be an address is followed to a string if it is compared
-	// with one, and is that string also in events. A number that Prototypes knows as that
-	// of an enumeration is also compared with its names by == and !=. path[:16] is the
-	// beginning of a string.
+	// event; empty means none. It compares arguments (by name or, always, as arg0 …), pid,
+	// tid, cpu, uid and comm with constants by == != < <= > >=, and combines by && || !
+	// and parentheses. Strings are compared by == and !=, and by ~ with a pattern in which
+	// '*' stands for any characters; their first 512 bytes are compared. An argument of an
+	// untyped probe that can be an address is followed to a string if it is compared with
+	// one; events also have that string. A number that Prototypes knows as that of an
+	// enumeration is also compared with its names by == and !=. path[:16] is the beginning
+	// of a string.
 	//
 	// Integers and durations are computed with: + - * / % & << and >> bind as in Go.
 	// Results have 64 bits and wrap around. An operation is signed if one of its operands
@@ -117,10 +115,10 @@ type Options struct {
 	Sample int
 
 	// Omit leaves parts out of the events of [Open] that nobody looks at, which makes them
-	// cheaper for the process that fires: the kernel calls a function for each, and to read
-	// the clock takes it longer than to count the event. Events that come from shared memory
-	// or from recordings have these parts all the same. Snapshots need OmitTime unset, and
-	// Stack needs OmitProcess unset.
+	// cheaper for the process that fires: the kernel calls a function for each part, and
+	// reading the clock takes longer than counting the event. Events that come from shared
+	// memory or from recordings have these parts all the same. Snapshots need OmitTime
+	// unset, and Stack needs OmitProcess unset.
 	Omit Omit
 
 	// Interval divides an aggregate or a latency of [Target.Recordings] by the time at
@@ -136,8 +134,8 @@ type Options struct {
 	// traced from its beginning in any case, unless PIDs exclude it.)
 	Rescan time.Duration
 	// Await has Open succeed if no probe matches yet. It needs Rescan. With PIDs,
-	// what selectors name by path is attached to whether the processes have it
-	// mapped or not, and fires when they do.
+	// files that selectors name by path are attached to whether the processes have
+	// mapped them or not; their probes fire once they have.
 	Await bool
 
 	// Force attaches also where that is known to harm the program, or where a site
@@ -156,8 +154,8 @@ const (
 	// MultiLink is one uprobe_multi link for many sites, from Linux 6.6 on.
 	MultiLink
 	// PerfLink is a perf event for each site. Detaching takes the kernel about
-	// 0.1 s per site. A site of a chosen process fires no more once the process's
-	// first thread has ended, whose perf event it is.
+	// 0.1 s per site. The perf event of a chosen process belongs to its first
+	// thread: once that has ended, the site fires no more.
 	PerfLink
 )
 
@@ -186,8 +184,8 @@ type settings struct {
 }
 
 // Validate checks the options without looking at processes and files. The error is
-// an [*OptionError], which wraps a [*WhereError] if it is about Where; it says
-// which option Open could use for no probe at all. o may be nil.
+// an [*OptionError], which wraps a [*WhereError] if it is about Where; it names an
+// option that Open could not use for any probe. o may be nil.
 func (o *Options) Validate() error {
 	_, err := o.settings()
 	return err

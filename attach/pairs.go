@@ -21,13 +21,13 @@ type PairOptions struct {
 	// Key matches as [LatencyOptions.Key] does.
 	Key []string
 
-	// Slower leaves out pairs that took no longer than this. The kernel does: they cost no
-	// event. 0 leaves out none.
+	// Slower leaves out pairs that took no longer than this. The kernel leaves them out,
+	// so that they cost no event. 0 leaves out none.
 	Slower time.Duration
 
 	// MaxPending bounds the keys whose starts wait for their ends, each with its arguments;
-	// 0 means as many as 32 MiB have room for, at most 16384. When there are more, the ones
-	// that have waited longest are forgotten, and counted.
+	// 0 means as many as fit in 32 MiB, at most 16384. When there are more, the ones that
+	// have waited longest are forgotten, and counted.
 	MaxPending int
 }
 
@@ -37,8 +37,8 @@ type Pair struct {
 	Took       time.Duration // from Start.Time to End.Time
 }
 
-// Pairs is two sets of probes, starts and ends, of which each pair is delivered with the
-// arguments of both, unless it was fast.
+// Pairs is two sets of probes, starts and ends. It delivers each pair with the arguments
+// of both events, unless the pair was fast.
 type Pairs struct{ stream }
 
 // OpenPairs attaches to the probes that start and end name, as [OpenLatency] does, to
@@ -50,14 +50,14 @@ type Pairs struct{ stream }
 // are matched all the same. If a start has many strings, fewer than MaxString bytes of them
 // may be kept.
 //
-// With Options.Unwind, ends have stacks and starts have none, since a start is kept until its
-// end comes, which for copies of stacks would take too much memory; through shared memory, and
-// with Options.Stack alone, both have.
+// With Options.Unwind, only ends have stacks: a start is kept until its end comes, and copies
+// of stacks would take too much memory. With Options.Stack alone, and through shared memory,
+// both have stacks.
 //
-// what and opts may be nil. Options.Sample is refused: it would tear pairs apart; and so is
-// Options.Omit, since pairs have times. In [Stats]
-// both events of a pair are received; those of fast pairs, and of starts and ends without a
-// partner, are filtered; see [Pairs.Counts].
+// what and opts may be nil. Options.Sample is refused because it would tear pairs apart, and
+// Options.Omit because pairs have times. In [Stats] both events of a pair are received.
+// Events of fast pairs, and starts and ends without a partner, are filtered; see
+// [Pairs.Counts].
 func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *Options) (*Pairs, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err

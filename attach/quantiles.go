@@ -13,14 +13,14 @@ import (
 )
 
 // Quantiles returns an Aggregation that takes quantiles of an argument, in percent: 50 is
-// the median, 99.9 what one value of a thousand exceeds. The exact quantile is the least
-// value that at least so many percent of all values do not exceed.
+// the median, 99.9 the value that one in a thousand exceeds. The exact quantile is the
+// least value that at least so many percent of all values do not exceed.
 //
 // Values are counted in buckets, 32 from one power of two to the next. A quantile is the
 // middle of its bucket, and at most 1/64 of the exact value, 1.6 %, away from that;
 // integers from -63 to 63 are exact. Floating-point numbers closer to zero than 2^-30
 // count as zero, and those from 2^32 on, 4.3e9, as 2^32. A group takes 16 kB for each CPU
-// of unsigned numbers, and 32 kB of others.
+// if the numbers are unsigned, and 32 kB if not.
 func Quantiles(arg string, percents ...float64) Aggregation {
 	return Aggregation{wanted: query.Computation{Value: arg, Quantiles: append([]float64{}, percents...)}}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Recorder is a set of probes whose events are written to a file as they are, with what
-// decodes them.
+// Recorder is a set of probes whose events are written to a file undecoded, together
+// with all that is needed to decode them.
 type Recorder struct {
 	stream
 
@@ -29,15 +29,14 @@ type Recorder struct {
 }
 
 // Record attaches as [Open] does, to write events to a file instead of delivering them.
-// [Options.Target].Recordings then reads the file: all that Open, [OpenAggregate],
-// [OpenLatency] and [OpenPairs] make of live events can be made of it, by another process,
-// at another time and on another machine. Events that a condition or Sample leaves out are not
-// in the file.
+// [Options.Target].Recordings then reads the file: Open, [OpenAggregate], [OpenLatency] and
+// [OpenPairs] make the same of it as of live events, in another process, at another time and
+// on another machine. Events that a condition or Sample leaves out are not in the file.
 //
 // With Options.Stack, the file has the stacks of events, with the names that their frames have
 // when they are written to it, a moment after they fired: whoever reads it needs neither the
-// processes nor their files. Each stack and each name is written once, or again after so many
-// that to remember them would take more than 16 MiB.
+// processes nor their files. Each stack and each name is written once, or again if remembering
+// all of them would take too much memory.
 func Record(ctx context.Context, selectors []string, opts *Options) (*Recorder, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
@@ -83,11 +82,11 @@ const (
 )
 
 // Write writes a file to w, as FORMAT.md describes it, until Events of a [Session] would
-// end, a limit is reached or w returns an error. limits may be nil. It writes when 256 KiB
-// have been gathered, and ten times a second: whatever becomes of this process, what was
-// written can be read. If w is an [os.File], what could only be written in part is removed
-// again before the error is returned. Events that could not be written are unread, as Stats
-// counts them. Write is called once.
+// end, a limit is reached or w returns an error. limits may be nil. It writes whenever a
+// buffer is full, and ten times a second: whatever becomes of this process, what was
+// written can be read. If w is an [os.File], a part that could not be written whole is
+// removed again before the error is returned. Events that could not be written are unread,
+// as Stats counts them. Write is called once.
 func (r *Recorder) Write(w io.Writer, limits *RecordLimits) error {
 	if limits == nil {
 		limits = &RecordLimits{}

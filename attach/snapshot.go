@@ -16,19 +16,21 @@ import (
 
 // SnapshotOptions say when snapshots are taken, and what is in them.
 type SnapshotOptions struct {
-	// On is a condition as that of [Options.Where]. It is tested here, on the events that
-	// arrive: text of untyped probes needs [Options.Strings], and of longer text than
-	// [Options.MaxString] only the beginning is known. Probes without its arguments
-	// do not fulfil it.
+	// On is a condition like [Options.Where]. It is tested here, on the events that
+	// arrive: text of untyped probes needs [Options.Strings], and only the first
+	// [Options.MaxString] bytes of a text are known. Probes without its arguments do not
+	// fulfil it.
 	On string
 	// Before and After are how many events before and after the one that fulfils the
-	// condition are in a snapshot, of all probes; 0 means 100 and 20, and less none.
+	// condition are in a snapshot, of all probes; 0 means 100 and 20, and a negative
+	// number means none.
 	Before, After int
 	// Wait is how long a snapshot waits for events after it; 0 means a second. Events of
 	// a later time are not in it.
 	Wait time.Duration
 	// Every is the least time from one snapshot to the next, by the times of the events
-	// that fulfil the condition; 0 means a second. Those meanwhile are counted.
+	// that fulfil the condition; 0 means a second. Events that fulfil it meanwhile are
+	// counted.
 	Every time.Duration
 }
 

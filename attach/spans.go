@@ -68,10 +68,10 @@ type spanSite struct {
 
 // OpenSpans attaches to what selectors name, as [Open] does, and to the starts and ends of
 // spans, each site once: every event is recorded once, and pairs are made of events here.
-// Where events were lost, what they would have been part of is not known: a pair between
-// whose start and end something was lost is left out, and counted, see [PairStats]. Many
-// pairs under load are better counted by [OpenLatency] or delivered by [OpenPairs], which
-// have the kernel match them.
+// If an event was lost between a start and an end, nobody knows whether the two belong
+// together: such a pair is left out and counted, see [PairStats]. Many pairs under load are
+// better counted by [OpenLatency] or delivered by [OpenPairs], which have the kernel match
+// them.
 //
 // An event passes Options.Where as one of Open does, and a pair as one of OpenPairs. Options
 // that OpenPairs refuses are refused.

@@ -133,7 +133,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	}
 }
 
-// Via returns the way by which events come: that of [Target.Via] or, of ViaAny, the one
+// Via returns the way by which events come: [Target.Via] or, if that is ViaAny, the way
 // that was chosen.
 func (t *tracing) Via() Via { return t.options.Target.Via }
 
@@ -144,9 +144,10 @@ func (t *tracing) Plan() Plan {
 	return plan
 }
 
-// Refused returns what could not be read of files whose code stacks name, each once, and
-// which frames or names are missing for it; in a session of the whole machine also which
-// processes run a copy of their code, where no probe fires.
+// Refused returns an error for each part of a file with code on stacks that could not be
+// read: it says which frames or names are missing for it. In a session of the whole
+// machine, Refused also names the processes that run a copy of their code, where no
+// probe fires.
 func (t *tracing) Refused() (errs []error) {
 	if t.code != nil {
 		errs = t.code.Refused()

@@ -18,7 +18,8 @@ const (
 	// ViaLocal is through memory that a process shares with this one: the probes that
 	// Go services declare with provider.Options.Local, or run with USDT_LOCAL=1. It
 	// needs no capability, only that the kernel lets this process read the other's
-	// memory, and costs the other about a tenth. Events have no TID.
+	// memory, and costs the other about a tenth of what ViaKernel does. Events have
+	// no TID.
 	ViaLocal
 	// ViaBoth is ViaLocal for the processes that offer their probes, and ViaKernel for
 	// all others. Unless [Target.PIDs] names some, probes in a file that has a name

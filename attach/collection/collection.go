@@ -157,9 +157,9 @@ func LoadSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 // New loads spec into the kernel and finds the sites that its programs name,
 // which [Collection.Plan] then lists. It does not change spec, and attaches
 // nothing: Attach does. The spec is one of LoadSpec, of a loader that usdt2go or
-// bpf2go has written, or one that was put together in Go. The map of argument specs, __bpf_usdt_specs, has room for
-// all of these sites, and for 256 more, or as many as its MaxEntries says, that
-// AttachProgram may add.
+// bpf2go has written, or one that was put together in Go. The map of argument specs,
+// __bpf_usdt_specs, gets entries for all of these sites, and for sites that AttachProgram may add:
+// 256, or as many as its MaxEntries says.
 //
 // When ctx is done, New returns its cause. opts may be nil.
 func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collection, error) {

@@ -74,6 +74,6 @@ func (c *Collection) attachOwn(ctx context.Context, p *program) error {
 	return nil
 }
 
-// Left returns the names of the programs that neither Attach nor AttachProgram attaches,
-// since nothing is known of their sections, or their sections name nothing: the caller does.
+// Left returns the names of the programs that the caller has to attach: neither Attach nor
+// AttachProgram does, because their sections are unknown or name nothing.
 func (c *Collection) Left() []string { return slices.Clone(c.left) }
