@@ -28,7 +28,7 @@ func published(t testing.TB, p *provider.Provider, n int) time.Duration {
 	for {
 		if _, probes := provider.Loaded(p); probes == n {
 			return time.Since(begun)
-		} else if time.Since(begun) > 20*time.Second {
+		} else if time.Since(begun) > time.Minute {
 			t.Fatalf("%d probes are loaded, want %d", probes, n)
 		}
 		time.Sleep(100 * time.Microsecond)
@@ -231,10 +231,14 @@ func init() {
 }
 
 // nobodyLoads is the role of a program that does not load its probes. It prints what is
-// loaded, as soon as something is.
-func nobodyLoads([]string) error {
+// loaded, as soon as something is, or after the time that its argument names.
+func nobodyLoads(args []string) error {
+	patience, err := time.ParseDuration(args[0])
+	if err != nil {
+		return err
+	}
 	probes := 0
-	for begun := time.Now(); probes == 0 && time.Since(begun) < time.Second; time.Sleep(time.Millisecond) {
+	for begun := time.Now(); probes == 0 && time.Since(begun) < patience; time.Sleep(time.Millisecond) {
 		_, probes = provider.Loaded(forNobody)
 	}
 	fmt.Println(probes)
@@ -259,7 +263,8 @@ func nobodyLoads([]string) error {
 // load, but not with privileges that it gained.
 func TestLoadFromOutside(t *testing.T) {
 	needs.Root(t)
-	gained := tracee.Self("nobodyloads")
+	const soon = "200ms" // enough to see what should not be loaded
+	gained := tracee.Self("nobodyloads", soon)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -278,9 +283,9 @@ func TestLoadFromOutside(t *testing.T) {
 		value string
 		want  string
 	}{
-		{tracee.Self("nobodyloads"), "1", "1\n1 <nil>\n"},
-		{tracee.Self("nobodyloads"), "0", "0\n"},
-		{tracee.Self("nobodyloads"), "", "0\n"},
+		{tracee.Self("nobodyloads", "1m"), "1", "1\n1 <nil>\n"},
+		{tracee.Self("nobodyloads", soon), "0", "0\n"},
+		{tracee.Self("nobodyloads", soon), "", "0\n"},
 		{gained, "1", "0\n"},
 	} {
 		test.cmd.Env = append(test.cmd.Env, "USDT_LOAD="+test.value, nobodyVariable+"=1")

@@ -191,7 +191,7 @@ func (c *confinement) run(t *testing.T) (o outcome) {
 	gone := false
 	// reaches waits for a stage, and reports whether the process has come to it.
 	reaches := func(stage uint32) bool {
-		for deadline := time.Now().Add(20 * time.Second); r.stage.Load() < stage; {
+		for deadline := time.Now().Add(time.Minute); r.stage.Load() < stage; {
 			select {
 			case err := <-ended:
 				gone = true

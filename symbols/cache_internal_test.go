@@ -25,7 +25,7 @@ func TestCloseBesideOthers(t *testing.T) {
 			defer close(dropped)
 			drop()
 		}()
-		for deadline, gone := time.Now().Add(10*time.Second), false; !gone; time.Sleep(time.Millisecond) {
+		for deadline, gone := time.Now().Add(time.Minute), false; !gone; time.Sleep(time.Millisecond) {
 			if c.mu.TryLock() {
 				gone = slow.place == nil
 				c.mu.Unlock()
@@ -41,7 +41,7 @@ func TestCloseBesideOthers(t *testing.T) {
 		}()
 		select {
 		case <-got:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%s: others wait for the cache", name)
 		}
 		o.closing.Unlock()

@@ -170,6 +170,7 @@ func testHeldKilled(t *testing.T, dir, how string, rounds int) {
 			h.event(t)
 		}
 		for deadline := time.Now().Add(time.Second); round%2 == 0 && stateOf(h.command) != "T" && time.Now().Before(deadline); {
+			time.Sleep(20 * time.Microsecond) // the others need the processor
 		}
 		h.Kill()
 		// Now only the command writes: after the pipe is emptied, more than fits
@@ -241,7 +242,7 @@ func TestHeldStopped(t *testing.T) {
 		signal(h.command, syscall.SIGTSTP)
 		signal(h.PID(), syscall.SIGCONT)
 		// Check for a while that nothing happens.
-		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
+		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Microsecond) {
 			if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.command)); err != nil || strings.Contains(string(status), "ShdPnd:\t0000000000000000\n") {
 				await(h.command) // the command was let go, and stopped again
 			}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -112,11 +113,22 @@ func TestUser(t *testing.T) {
 		{[]string{"latency", "-p", pid, "--duration", "200ms", "user_pair:begin", "user_pair:end"}, " count="},
 		{[]string{"--limit", "1", "user_child:tick", "--", service.Path, "/tmp/user_child." + pid, "3"}, " user_child:tick seq=1152921504606846976 "},
 	} {
-		cmd := nobody("sdttrace", test.args...)
-		cmd.Env = append(os.Environ(), "PROVIDER=user_child")
 		var stdout, stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		if err := cmd.Run(); err != nil || !strings.Contains(stdout.String(), test.want) || strings.Count(stderr.String(), remark) != 1 {
+		var err error
+		for _, lasting := range []string{"200ms", "3s", "30s"} { // others may have the CPU
+			stdout.Reset()
+			stderr.Reset()
+			if i := slices.Index(test.args, "--duration"); i >= 0 {
+				test.args[i+1] = lasting
+			}
+			cmd := nobody("sdttrace", test.args...)
+			cmd.Env = append(os.Environ(), "PROVIDER=user_child")
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err = cmd.Run(); err != nil || strings.Contains(stdout.String(), test.want) {
+				break
+			}
+		}
+		if err != nil || !strings.Contains(stdout.String(), test.want) || strings.Count(stderr.String(), remark) != 1 {
 			t.Errorf("%q: %v, want %q and one remark:\n%s%s", test.args, err, test.want, stdout.String(), stderr.String())
 		}
 	}

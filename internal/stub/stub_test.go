@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -275,6 +276,7 @@ func TestQuiesce(t *testing.T) {
 		return
 	}
 	spin := []byte{
+		0xc6, 0x06, 0x01, // movb $1,(%rsi)
 		0x48, 0x83, 0x3f, 0x00, // 1: cmpq $0,(%rdi)
 		0x74, 0xfa, // je 1b
 		0xc3, // ret
@@ -282,6 +284,8 @@ func TestQuiesce(t *testing.T) {
 	if runtime.GOARCH == "arm64" {
 		spin = nil
 		for _, insn := range []uint32{
+			0x52800029, // mov w9,#1
+			0x39000029, // strb w9,[x1]
 			0xf9400009, // 1: ldr x9,[x0]
 			0xb4ffffe9, // cbz x9,1b
 			0xd65f03c0, // ret
@@ -315,17 +319,15 @@ func TestQuiesce(t *testing.T) {
 		}
 	}()
 	left := make(chan struct{})
-	entered := make(chan struct{})
+	entered := new(uint32) // the stub sets a byte of it
 	go func() {
 		var b stub.Block
-		b.Ptr[0] = unsafe.Pointer(&flag[0])
-		close(entered)
-		stub.Call(&site, &b, 1)
+		b.Ptr[0], b.Ptr[1] = unsafe.Pointer(&flag[0]), unsafe.Pointer(entered)
+		stub.Call(&site, &b, 3)
 		close(left)
 	}()
-	<-entered
-	for end := time.Now().Add(10 * time.Millisecond); time.Now().Before(end); {
-		runtime.Gosched() // let it get there
+	for atomic.LoadUint32(entered) == 0 {
+		runtime.Gosched()
 	}
 	stub.Quiesce()
 	if flag[0] == 0 {
