@@ -11,8 +11,8 @@ import (
 //	accepted := provider.NewProbe1[provider.IP](myapp, "accepted", "peer")
 //	accepted.Fire(provider.Addr(addr))
 //
-// The zero IP is that of the zero netip.Addr. Make a new IP for each Fire, as of a
-// [Text]. A [Record] has fields of type netip.Addr itself.
+// The zero IP is that of the zero netip.Addr. Make a new IP for each Fire, as with
+// a [Text]. A [Record] has fields of type netip.Addr itself.
 type IP struct {
 	value unsafe.Pointer // points to the argument of bytes
 	bytes func(unsafe.Pointer) (b [16]byte, n int)

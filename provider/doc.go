@@ -18,10 +18,10 @@
 //	}
 //
 // In a program of many packages, each package declares its probes in the provider
-// that [New] returns for the program's name, and main alone calls [LoadAll]. Options are
-// main's: libraries pass none. A declaration that is repeated, by a
-// constructor for instance, returns the probe that is there; one that differs from another
-// of its name makes a probe beside it. Probes declared after LoadAll are published by themselves.
+// that [New] returns for the program's name, and main alone calls [LoadAll] and passes options. A
+// declaration that is repeated, such as by a constructor, returns the probe that is there; a
+// declaration that differs from another of its name makes a probe beside it. Probes declared
+// after LoadAll are published by themselves.
 //
 // Errors, and values with a method String, are fired as [Text]: start.Fire(7,
 // provider.Error(err)) calls err.Error only while somebody watches. A netip.Addr is
@@ -35,8 +35,8 @@
 //	flushed.FireFunc(func() (int, string) { return len(batch), summary(batch) })
 //
 // The closure allocates nothing. It runs as a part of its function: if it panics, so does
-// the program. A nil probe, the zero value of one, and a probe that is declared in a nil
-// provider or group, does nothing.
+// the program. A nil probe, the zero value of one, and a probe that is declared in a nil provider
+// or group do nothing.
 //
 // While nobody watches, Fire inlines to two loads and a compare, less than a
 // nanosecond, and allocates nothing. A tracer that attaches (sdttrace, bpftrace, bcc,

@@ -38,13 +38,13 @@ type Options struct {
 	Site Site
 
 	// EventsDir, unless empty, is a directory that shows every loaded probe to tools
-	// that read no ELF, and to users who may not read this process: sdtdump DIR. EventsDir/PID/PROVIDER/PROBE has a file "address" with the
-	// site's address, and a file "format" like a tracepoint's; further probes of that
-	// name with other arguments are PROBE.2 and so on. Close removes them; if
-	// a process died without Close, the next process that loads probes with the same
-	// EventsDir does. The directory must belong to this user or to root, and others
-	// must not be able to write to it; Load makes it if it is missing. Processes that
-	// share it must share a PID namespace.
+	// that read no ELF, and to users who may not read this process; sdtdump DIR reads it.
+	// EventsDir/PID/PROVIDER/PROBE has a file "address" with the site's address, and a file
+	// "format" like a tracepoint's; further probes of that name with other arguments are PROBE.2
+	// and so on. Close removes them; if a process died without Close, the next process that loads
+	// probes with the same EventsDir does. The directory must belong to this user or to root, and
+	// others must not be able to write to it; Load makes it if it is missing. Processes that share
+	// it must share a PID namespace.
 	EventsDir string
 
 	// Local offers the probes to tracers of the same user, which need no privilege:
@@ -53,8 +53,8 @@ type Options struct {
 	// events in shared memory, to which Fire writes them in some 40 ns, without a
 	// system call and without ever waiting. The process has three descriptors and a
 	// thread that sleeps for that, and a descriptor and two mappings more for each
-	// tracer, who pays for the memory. The code is in every program, some 80 KB,
-	// unless it is built with the tag usdt_nolocal.
+	// tracer; the tracer pays for the memory. The code is in every program, some 80
+	// KB, unless it is built with the tag usdt_nolocal.
 	Local bool
 
 	// Recorder, unless nil, keeps the last events in a file that survives the process.

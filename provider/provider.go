@@ -278,7 +278,7 @@ func (p *Provider) Enabled() bool { return p != nil && p.semaphores.Active((*stu
 
 // Close withdraws all probes. It waits for probes that are being fired, which takes as long as a
 // tracer's program runs and stops the world for a moment. Probes fired later do nothing, until
-// Load publishes all of them again: what was declared before Close fires then as what is declared
+// Load publishes all of them again: probes declared before Close then fire like probes declared
 // after it. Closing twice is not an error.
 func (p *Provider) Close() error {
 	if !p.made() {

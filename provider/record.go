@@ -25,17 +25,16 @@ type Record[T any] struct {
 // alone does: `usdt:"text"`. If the tag has no such word, arrays are shown as digits, slices as
 // they are.
 //
-// Fields may have any type of [Arg] but [IP], arrays of any size, and be structs, arrays,
-// slices and pointers. Typed readers see all of them, and what pointers and slices point to, as they lie
-// in memory. They recognize a [time.Duration], a [time.Time] with types defined from it,
-// and a netip.Addr anywhere; a netip.AddrPort or netip.Prefix is a struct of an
-// address and a number. A [Text] is converted where it lies in the
-// record itself, including its structs and arrays, but not behind pointers and in
-// slices. Other tracers see the first twelve numbers, pointers and lengths.
+// Fields may have any type of [Arg] except [IP], and be arrays of any size, structs, slices and
+// pointers. Typed readers see all of them, and what pointers and slices point to, as they lie in
+// memory. They recognize a [time.Duration], a [time.Time] with types defined from it, and a
+// netip.Addr anywhere; a netip.AddrPort or netip.Prefix is a struct of an address and a number. A
+// [Text] is converted where it lies in the record itself, including its structs and arrays, but not
+// behind pointers and in slices. Other tracers see the first twelve numbers, pointers and lengths.
 //
 // Load reports an error for maps, channels, functions, interfaces and complex
-// numbers, and for what tracers cannot read: structs of more than 15 KiB, 4,096
-// fields or 16 levels. It also reports what is wrong with the declaration.
+// numbers, and for records that tracers cannot read: structs of more than 15 KiB, 4,096 fields or
+// 16 levels. It also reports what is wrong with the declaration.
 //
 //go:noinline
 func NewRecord[T any](in Scope, name string) *Record[T] {

@@ -46,7 +46,7 @@ type firing struct {
 // watched: Enabled of each, of their groups and of p returns true.
 //
 // If a declaration is wrong, the test fails at once with the error that Load would
-// return. If one is wrong that is made later, the test fails when it ends. On an
+// return. If a later declaration is wrong, the test fails when it ends. On an
 // architecture without probes, the test is skipped.
 func Record(t testing.TB, p *provider.Provider) *Recorder {
 	t.Helper()
@@ -76,9 +76,9 @@ func Record(t testing.TB, p *provider.Provider) *Recorder {
 	return r
 }
 
-// Context returns a context that makes work the test's own, see [Recorder.Own]: that of
-// goroutines on which [pprof.Do] or [pprof.SetGoroutineLabels] is called with the context,
-// or with one that is derived from it, and that of goroutines which these start.
+// Context returns a context that makes work the test's own, see [Recorder.Own]: the work
+// of goroutines on which [pprof.Do] or [pprof.SetGoroutineLabels] is called with the
+// context or one derived from it, and of the goroutines that they start.
 func (r *Recorder) Context(ctx context.Context) context.Context { return withMark(ctx, r.mark) }
 
 // note records a firing. The goroutine that fires calls it.
