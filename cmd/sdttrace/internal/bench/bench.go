@@ -57,7 +57,7 @@ func Threads() (all []int) {
 }
 
 // Run measures for about as long as takes says, which is divided among the rows. It ends early
-// when ctx is done. What cannot be measured is a row with the reason.
+// when ctx is done. A row that cannot be measured holds the reason.
 func Run(ctx context.Context, takes time.Duration) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		m, err := newMachine()
