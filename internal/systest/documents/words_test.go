@@ -14,7 +14,7 @@ var turned = regexp.MustCompile(`(?:^|[.:;?!]["”)]? |(?:^| )[-*|] )(Of|By|With
 
 // stilted finds words that stand where a name or a plain word belongs: except, also, reports,
 // is full.
-var stilted = regexp.MustCompile(`\b[Tt]hose (?:that|who|which|whose)\b|\b[Ww]hat is of\b|\b[Bb]ut for\b|, too(?:[.,;:)]|$)|\bkernels? tells?\b|\b[Nn]o room\b`)
+var stilted = regexp.MustCompile(`\b[Tt]hose (?:that|who|which|whose)\b|\b[Ww]hat is of\b|\b[Bb]ut for\b|, too ?(?:[.,;:)|]|$)|\bkernels? tells?\b|\b[Nn]o room\b`)
 
 // wrongWords returns the words that turned and stilted find in a paragraph. Questions may begin
 // with such a word, and so may a comment on a declaration with that name.
