@@ -14,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/total"
 )
 
@@ -154,14 +155,14 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 		if m != nil && unknown != nil {
 			return unknown
 		}
-		var kernel source
+		var kernel source.Source
 		switch {
 		case o.recorded:
-			if kernel, err = newRing(m, o.Omit.fields(), a.countPrograms); err != nil {
+			if kernel, err = source.NewBuffer(m.Ring, o.Omit.fields(), a.countPrograms); err != nil {
 				return err
 			}
 		case m != nil && a.local != nil:
-			kernel = &counted{a.countPrograms}
+			kernel = source.NewCounted(a.countPrograms)
 		}
 		a.source = a.local.with(kernel)
 		return nil
@@ -196,7 +197,7 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 func (a *totals) Stop() error {
 	err := a.attached.Close()
 	if a.source != nil {
-		err = cmp.Or(err, a.source.stop())
+		err = cmp.Or(err, a.source.Stop())
 	}
 	return err
 }

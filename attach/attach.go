@@ -27,11 +27,11 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if t.local, err = t.newLocal(o); err != nil {
 		return err
 	}
-	if t.losses, err = t.newLosses(); err != nil {
+	if t.losses, err = t.beginLosses(); err != nil {
 		return err
 	}
 	if t.tally != nil {
-		t.tally.Torn = t.losses.between
+		t.tally.Torn = t.losses.Between
 	}
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (t *tracing) find(ctx context.Context) (discover.Sites, error) {
 	case t.local != nil && t.local.recordings != nil:
 		var found discover.Sites
 		var err error
-		t.discover, found, err = t.local.recordings.find(t.selectors)
+		t.discover, found, err = t.local.recordings.Find(t.selectors)
 		return found, err
 	case t.local != nil && t.local.offers != nil:
 		return t.findOffered(ctx)

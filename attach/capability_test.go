@@ -157,7 +157,6 @@ var needMore = map[string]string{
 	"TestOverrun":              "fills the buffer; TestSample reads it",
 	"TestQuantiles*":           "computes of buckets; TestAggregate has some",
 	"TestRedZone":              "looks at the traced program; TestC does",
-	"TestSavedStacksForgotten": "is about files",
 	"TestViewsDoNotAllocate":   "counts allocations of this process",
 	"TestFlood":                "is about speed",
 }

@@ -42,11 +42,11 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	followers := t.share(plan, schemas, planner.Objects)
 	numbers, inKeys := t.give(plan, schemas)
 	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
-	began := t.losses.time()
+	began := t.losses.Time()
 	t.local.watch(ctx, plan, schemas, numbers)
 	t.local.begun()
 	if t.maps == nil {
-		t.losses.unseen(began, t.lateProcesses(plan, since))
+		t.losses.Unseen(began, t.lateProcesses(plan, since))
 		noteLate(plan, since)
 		t.attached.Adopt(t.dropWithdrawn(site.Unattached(plan)))
 		return
@@ -102,7 +102,7 @@ func (t *tracing) begin(m *maps, late func() []int) error {
 		}
 		return t.maps.forgetStarts(t.layout.Pairs, pids)
 	}
-	began, err := t.losses.time(), forget()
+	began, err := t.losses.Time(), forget()
 	since := began
 	if len(pids) == 0 {
 		since = 0
@@ -110,7 +110,7 @@ func (t *tracing) begin(m *maps, late func() []int) error {
 	err = errors.Join(err, turn(m.Gate, 0, since))
 	pids = late() // others may have mapped the files before their programs began
 	err = errors.Join(err, forget())
-	t.losses.unseen(began, pids)
+	t.losses.Unseen(began, pids)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/source"
 )
 
 // TestExtendTooLate has a tracing adopt sites that it refuses while it ends.
@@ -18,7 +19,7 @@ func TestExtendTooLate(t *testing.T) {
 	s.attached = a
 	s.options, s.kind, s.maps = &settings{}, link.Multi, &maps{}
 	s.sites.Store(&siteTable{})
-	s.losses = &losses{}
+	s.losses = &source.Losses{}
 	s.extend(t.Context(), site.Plan{{Report: site.Report{Path: "missing"}}}, time.Time{})
 	if n := len(s.Plan()); n != 1 {
 		t.Errorf("%d sites in the plan, want the refused one", n)

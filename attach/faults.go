@@ -85,9 +85,9 @@ func (t *tracing) countFaults() map[query.Fault]uint64 {
 	}
 	t.filter.Faults.AddTo(all)
 	if t.local != nil {
-		t.local.filter.Faults.AddTo(all)
+		t.local.AddFaults(all)
 		if t.local.recordings != nil {
-			t.local.recordings.filter.Faults.AddTo(all)
+			t.local.recordings.AddFaults(all)
 		}
 	}
 	return all

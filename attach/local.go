@@ -15,6 +15,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/naming"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/internal/rendezvous"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
@@ -24,17 +25,17 @@ import (
 // local is the part of a tracing that gets events through shared memory. A nil local
 // has none.
 type local struct {
-	*rings
+	*source.Rings
 	options    *settings
 	begins     *atomic.Uint64 // when the sites that are being watched record all, 0 before
 	only       bool           // sites of processes that offer nothing are refused
 	pairs      bool           // a latency, which tests conditions itself
 	offers     *offers
-	recordings *recordings   // nil if processes are traced
-	refusals   map[int]error // why there is no session with a process, during a look
-	code       *naming.Code  // of processes that record stacks; nil if none does
-	opened     chan struct{} // closed when the first sites have been attached to
-	loaded     func()        // is called when a process has published probes; nil if nobody asks
+	recordings *source.Recordings // nil if processes are traced
+	refusals   map[int]error      // why there is no session with a process, during a look
+	code       *naming.Code       // of processes that record stacks; nil if none does
+	opened     chan struct{}      // closed when the first sites have been attached to
+	loaded     func()             // is called when a process has published probes; nil if nobody asks
 }
 
 // newLocal returns nil if events come via the kernel only.
@@ -47,20 +48,20 @@ func (t *tracing) newLocal(o *settings) (*local, error) {
 		return nil, err
 	}
 	tests := t.layout == nil && !o.spanned
-	l := &local{rings: newRings(tests, o.Sample, now, t.fail), options: o, only: !o.Target.Via.attaches()}
-	l.together = t.together()
+	l := &local{Rings: source.NewRings(tests, o.Sample, now, t.fail), options: o, only: !o.Target.Via.attaches()}
+	l.Together = t.together()
 	l.pairs, l.opened = o.spanned || t.layout != nil && t.layout.Pairs != nil, make(chan struct{})
 	if o.Rescan > 0 {
 		l.loaded = func() { t.Rescan(false) }
 	}
 	switch {
 	case o.Target.Via == ViaRecording:
-		if l.recordings, err = openRecordings(o.Target.Recordings, tests, o.Sample, t.fail); err != nil || o.Stack == 0 {
+		if l.recordings, err = source.OpenRecordings(o.Target.Recordings, tests, o.Sample, t.fail); err != nil || o.Stack == 0 {
 			break
 		}
-		l.recordings.stacks = newSavedStacks()
+		l.recordings.KeepStacks()
 		if t.layout == nil || !t.layout.Wanted.ByStack() { // of which sites say why they do not have any
-			err = optionError("Stack", l.recordings.lackStacks())
+			err = optionError("Stack", l.recordings.LackStacks())
 		}
 	case l.only && len(o.Target.PIDs) == 0:
 		l.offers = newOffers(o)
@@ -91,16 +92,14 @@ func (l *local) explain(err error) error {
 }
 
 // with returns a source that also has the records of another one, which may be nil.
-func (l *local) with(kernel source) source {
+func (l *local) with(kernel source.Source) source.Source {
 	switch {
 	case l == nil:
 		return kernel
 	case l.recordings != nil:
 		return l.recordings
-	case kernel == nil:
-		return l.rings
 	}
-	return &mixed{kernel: kernel, local: l.rings}
+	return l.Rings.With(kernel)
 }
 
 // claim makes the sites of processes that offer their probes local ones. It refuses
@@ -114,7 +113,7 @@ func (l *local) claim(ctx context.Context, plan site.Plan, again func(pid int)) 
 		return plan, nil
 	}
 	if l.recordings != nil {
-		l.recordings.claim(plan)
+		l.recordings.Claim(plan)
 		return plan, nil
 	}
 	l.refusals = map[int]error{}
@@ -177,7 +176,7 @@ func (l *local) connect(ctx context.Context, pid int) error {
 		return err
 	}
 	var err error
-	if l.of(pid) == nil {
+	if l.Of(pid) == nil {
 		err = l.begin(ctx, pid)
 	}
 	l.refusals[pid] = err
@@ -188,7 +187,7 @@ func (l *local) begin(ctx context.Context, pid int) error {
 	if ok, err := l.options.Target.selects(pid); err != nil || !ok {
 		return errors.Join(err, errNotSelected)
 	}
-	session, err := rendezvous.Connect(ctx, pid, &rendezvous.Options{Size: l.options.RingSize, Now: l.now})
+	session, err := rendezvous.Connect(ctx, pid, &rendezvous.Options{Size: l.options.RingSize, Now: l.Now})
 	switch {
 	case errors.Is(err, os.ErrPermission):
 		return &privilege.Error{Op: fmt.Sprintf("share memory with process %d", pid), Err: err}
@@ -200,9 +199,9 @@ func (l *local) begin(ctx context.Context, pid int) error {
 	if l.code != nil {
 		l.code.Await(ctx, func() { l.code.Process(pid) }) // while it lives
 	}
-	s := &shared{Session: session, pid: pid}
-	s.sites.Store(&[]localSite{})
-	if err := l.add(s); err != nil {
+	s := &source.Process{Session: session, PID: pid}
+	s.Sites.Store(&[]source.Site{})
+	if err := l.Add(s); err != nil {
 		return err
 	}
 	if l.loaded != nil {
@@ -212,28 +211,28 @@ func (l *local) begin(ctx context.Context, pid int) error {
 }
 
 // awaitLoads looks for sites whenever the process has published probes.
-func (l *local) awaitLoads(s *shared) {
+func (l *local) awaitLoads(s *source.Process) {
 	select {
 	case <-l.opened:
-	case <-l.wake:
+	case <-l.Ending:
 	}
 	for {
 		select {
 		case <-s.Loaded:
 		case <-s.Gone:
 			return
-		case <-l.wake:
+		case <-l.Ending:
 			return
 		}
 		began := time.Now()
-		s.reloaded.Store(true)
+		s.Reloaded.Store(true)
 		l.loaded()
 		// A process may say so all the time. It gets a tenth of this one's.
 		select {
 		case <-time.After(9 * time.Since(began)):
 		case <-s.Gone:
 			return
-		case <-l.wake:
+		case <-l.Ending:
 			return
 		}
 	}
@@ -323,13 +322,13 @@ func (t *tracing) leaveEnded() (anew []discover.Owner) {
 	if t.local == nil {
 		return nil
 	}
-	for _, s := range t.local.sessions() {
-		switch gone := s.isGone(); {
-		case gone && !s.left:
-			s.left = true
+	for _, s := range t.local.Sessions() {
+		switch gone := s.IsGone(); {
+		case gone && !s.Left:
+			s.Left = true
 			anew = append(anew, t.local.others(s)...)
-		case !gone && s.reloaded.Swap(false):
-			anew = append(anew, s.rewatch()...)
+		case !gone && s.Reloaded.Swap(false):
+			anew = append(anew, s.Rewatch()...)
 		}
 	}
 	for _, o := range anew {
@@ -340,10 +339,10 @@ func (t *tracing) leaveEnded() (anew []discover.Owner) {
 
 // others returns the files whose sites are gone with a session, except files of the
 // process's present session.
-func (l *local) others(s *shared) []discover.Owner {
-	present := l.of(s.pid)
-	return slices.DeleteFunc(slices.Clone(s.owners), func(o discover.Owner) bool {
-		return present != nil && slices.Contains(present.owners, o)
+func (l *local) others(s *source.Process) []discover.Owner {
+	present := l.Of(s.PID)
+	return slices.DeleteFunc(slices.Clone(s.Owners), func(o discover.Owner) bool {
+		return present != nil && slices.Contains(present.Owners, o)
 	})
 }
 
@@ -353,12 +352,9 @@ func (l *local) leave(files []discover.Owner) {
 	if l == nil || len(files) == 0 {
 		return
 	}
-	l.mu.Lock()
-	all := l.all
-	l.mu.Unlock()
-	for _, s := range all {
-		if !s.isGone() {
-			s.leave(files) // of one that does not answer no event comes
+	for _, s := range l.Processes() {
+		if !s.IsGone() {
+			s.Leave(files) // of one that does not answer no event comes
 		}
 	}
 }

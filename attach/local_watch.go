@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/internal/rendezvous"
 )
 
@@ -20,14 +21,14 @@ func (l *local) watch(ctx context.Context, plan site.Plan, schemas []*bind.Schem
 		return
 	}
 	if l.recordings != nil {
-		l.recordings.watch(plan, schemas, numbers)
+		l.recordings.Watch(plan, schemas, numbers)
 		return
 	}
 	l.begins = new(atomic.Uint64)
 	select {
 	case <-l.opened:
 	default: // Open waits for this
-		defer context.AfterFunc(ctx, l.hangUp)()
+		defer context.AfterFunc(ctx, l.HangUp)()
 	}
 	of := map[int][]int{} // the sites of each process, by their places in plan
 	for i := range plan {
@@ -54,18 +55,18 @@ func (l *local) watch(ctx context.Context, plan site.Plan, schemas []*bind.Schem
 // begun says that processes record at all sites that were watched last. l may be nil.
 func (l *local) begun() {
 	if l != nil && l.begins != nil {
-		l.begins.CompareAndSwap(0, l.now())
+		l.begins.CompareAndSwap(0, l.Now())
 	}
 }
 
 // watchProcess does so for the sites of one process, by their places in plan. The error
 // is that of all sites without a reason.
 func (l *local) watchProcess(pid int, places []int, plan site.Plan, schemas []*bind.Schema, numbers []int) error {
-	process := l.of(pid)
+	process := l.Of(pid)
 	if process == nil {
 		return fmt.Errorf("process %d has ended the session: %w", pid, os.ErrProcessDone)
 	}
-	known := slices.Clone(*process.sites.Load())
+	known := slices.Clone(*process.Sites.Load())
 	sites := make([]rendezvous.Site, 0, len(places))
 	wanted := places[:0:0]
 	for _, i := range places {
@@ -83,16 +84,16 @@ func (l *local) watchProcess(pid int, places []int, plan site.Plan, schemas []*b
 		if !whole && !l.pairs {
 			s.Where, whole = termsOf(sc.Computed)
 		}
-		if o := plan[i].Owner(); !slices.Contains(process.owners, o) {
-			process.owners = append(process.owners, o)
+		if o := plan[i].Owner(); !slices.Contains(process.Owners, o) {
+			process.Owners = append(process.Owners, o)
 		}
 		if l.options.Sample > 1 && whole {
 			s.Sample = uint32(l.options.Sample)
 		}
-		known = append(known, localSite{number: uint32(numbers[i]), schema: sc, tested: whole, sampled: new(uint64), begun: l.begins})
+		known = append(known, source.Site{Number: uint32(numbers[i]), Schema: sc, Tested: whole, Sampled: new(uint64), Begun: l.begins})
 		sites, wanted = append(sites, s), append(wanted, i)
 	}
-	process.sites.Store(&known) // records may come at once
+	process.Sites.Store(&known) // records may come at once
 	if len(sites) == 0 {
 		return nil
 	}
@@ -107,7 +108,7 @@ func (l *local) watchProcess(pid int, places []int, plan site.Plan, schemas []*b
 			plan[i].Attached, plan[i].Reason = refused[j] == nil, refused[j]
 		}
 		if there := plan[i].Attached; there || refused[j] == rendezvous.NotThere {
-			process.asked = append(process.asked, askedSite{sites[j], plan[i].Owner(), there})
+			process.Asked(sites[j], plan[i].Owner(), there)
 		}
 	}
 	return nil

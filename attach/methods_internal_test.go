@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/source"
 )
 
 // Call is the call of a method.
@@ -56,17 +57,17 @@ func Methods(ctx context.Context, v any) (calls []Call) {
 // reporting is a source that fails in each of its methods, as that of a process which
 // contradicts itself may.
 type reporting struct {
-	source
+	source.Source
 	report func()
 }
 
-func (r reporting) next(buf []byte) ([]byte, bool, error) { r.report(); return r.source.next(buf) }
-func (r reporting) nap()                                  { r.report(); r.source.nap() }
-func (r reporting) available() bool                       { r.report(); return r.source.available() }
-func (r reporting) stop() error                           { r.report(); return r.source.stop() }
-func (r reporting) drain() uint64                         { r.report(); return r.source.drain() }
-func (r reporting) counts() (Stats, error)                { r.report(); return r.source.counts() }
-func (r reporting) close() error                          { r.report(); return r.source.close() }
+func (r reporting) Next(buf []byte) ([]byte, bool, error) { r.report(); return r.Source.Next(buf) }
+func (r reporting) Nap()                                  { r.report(); r.Source.Nap() }
+func (r reporting) Available() bool                       { r.report(); return r.Source.Available() }
+func (r reporting) Stop() error                           { r.report(); return r.Source.Stop() }
+func (r reporting) Drain() uint64                         { r.report(); return r.Source.Drain() }
+func (r reporting) Counts() (source.Counts, error)        { r.report(); return r.Source.Counts() }
+func (r reporting) Close() error                          { r.report(); return r.Source.Close() }
 
 // TestFailAnywhere calls all methods of what traces while each method of its source fails:
 // none of the locks that are held then is needed for that.

@@ -256,7 +256,7 @@ func (p *stream) dropPairs() {
 	var rec []byte
 	for !p.ended {
 		var err error
-		if rec, _, err = p.source.next(rec); err != nil {
+		if rec, _, err = p.source.Next(rec); err != nil {
 			return
 		}
 		p.unread.Add(p.events(rec))

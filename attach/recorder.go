@@ -240,8 +240,8 @@ func (o *fileOutput) count() {
 	defer o.mu.Unlock()
 	o.failLocked(cmp.Or(err, o.file.Flush()))
 	c := &tracefile.Counts{Fired: st.Fired, Recorded: o.file.Records(), Lost: st.Lost, Filtered: st.Filtered, Missed: st.Missed}
-	for _, l := range o.r.losses.take() {
-		c.Losses = append(c.Losses, tracefile.Loss{From: o.wall.Wall(l.from).UnixNano(), To: o.wall.Wall(l.to).UnixNano(), N: l.n, PID: l.pid})
+	for _, l := range o.r.losses.Take() {
+		c.Losses = append(c.Losses, tracefile.Loss{From: o.wall.Wall(l.From).UnixNano(), To: o.wall.Wall(l.To).UnixNano(), N: l.N, PID: l.PID})
 	}
 	o.failLocked(o.file.Count(c))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/clock"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/rendezvous"
 	"github.com/go-usdt/usdt/internal/ring"
@@ -49,10 +50,12 @@ func BenchmarkRings(b *testing.B) {
 	for i, name := range []string{"a", "b", "c"} {
 		sc.Fields = append(sc.Fields, shape.Field{Name: name, Source: shape.FromRecord, Kind: reader.Int, Size: 8, Offset: sig.BlockOffset() + 8*i})
 	}
-	process := &shared{Session: &rendezvous.Session{Ring: r}}
-	process.sites.Store(&[]localSite{{schema: sc, tested: true}})
-	source := newRings(true, 0, ring.Now, func(err error) { b.Error(err) })
-	source.all = []*shared{process}
+	process := &source.Process{Session: &rendezvous.Session{Ring: r}}
+	process.Sites.Store(&[]source.Site{{Schema: sc, Tested: true}})
+	source := source.NewRings(true, 0, ring.Now, func(err error) { b.Error(err) })
+	if err := source.Add(process); err != nil {
+		b.Fatal(err)
+	}
 	s := &Session{stream{clock: clock.Fixed()}}
 	s.attached, s.source = site.Unattached(nil), source
 	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/clock"
+	"github.com/go-usdt/usdt/attach/internal/source"
 )
 
 // ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and of
@@ -107,9 +108,9 @@ func (s *stream) begin(ctx context.Context, selectors []string, o *settings, lay
 		return err
 	}
 	err = s.attach(ctx, selectors, o, layout, func(m *maps) error {
-		var kernel source
+		var kernel source.Source
 		if m != nil {
-			if kernel, err = newRing(m, o.Omit.fields(), s.countPrograms); err != nil {
+			if kernel, err = source.NewBuffer(m.Ring, o.Omit.fields(), s.countPrograms); err != nil {
 				return err
 			}
 			s.room = int(m.Ring.MaxEntries())
@@ -128,7 +129,7 @@ func (s *stream) begin(ctx context.Context, selectors []string, o *settings, lay
 // then and ends.
 func (s *stream) Stop() error {
 	err := s.attached.Close()
-	err = cmp.Or(err, s.source.stop())
+	err = cmp.Or(err, s.source.Stop())
 	s.stopped.Store(true)
 	return err
 }
@@ -146,7 +147,7 @@ func (s *stream) records(yield func(rec []byte, waiting bool, err error) bool) {
 		var err error
 		rec, waiting, err = s.next(rec)
 		switch {
-		case err == errEnd:
+		case err == source.ErrEnd:
 			return
 		case err != nil:
 			yield(nil, false, err)
@@ -189,10 +190,10 @@ func (s *stream) lulled(nap bool) bool {
 		return false
 	}
 	if nap {
-		s.source.nap()
+		s.source.Nap()
 		return true
 	}
-	return !s.source.available()
+	return !s.source.Available()
 }
 
 // next returns the next record, and whether others are waiting; see source.
@@ -200,15 +201,15 @@ func (s *stream) next(buf []byte) (rec []byte, waiting bool, err error) {
 	s.reading.Lock()
 	if s.ended {
 		s.reading.Unlock()
-		return nil, false, errEnd
+		return nil, false, source.ErrEnd
 	}
-	rec, waiting, err = s.source.next(buf)
+	rec, waiting, err = s.source.Next(buf)
 	switch err {
 	case nil:
 		s.take()
-	case errEnd:
+	case source.ErrEnd:
 		s.ended = true
-		err = cmp.Or(s.failure.get(), errEnd)
+		err = cmp.Or(s.failure.get(), source.ErrEnd)
 	}
 	s.reading.Unlock()
 	return rec, waiting, err
@@ -248,7 +249,7 @@ func (s *stream) finish(err error) error {
 	if s.paired {
 		s.dropPairs()
 	} else {
-		s.unread.Add(s.source.drain())
+		s.unread.Add(s.source.Drain())
 	}
 	s.ended = true
 	err = errors.Join(err, s.finishLocked())
@@ -260,7 +261,7 @@ func (s *stream) release() {
 	s.asking.Lock()
 	s.shut = true
 	if s.source != nil {
-		s.source.close()
+		s.source.Close()
 	}
 	s.asking.Unlock()
 	s.tracing.release()
@@ -271,5 +272,5 @@ func (s *stream) release() {
 func (s *stream) Idle() bool {
 	s.asking.RLock()
 	defer s.asking.RUnlock()
-	return s.shut || !s.source.available()
+	return s.shut || !s.source.Available()
 }

@@ -149,7 +149,7 @@ func (t *tracing) recycle() (again []int) {
 	// A rescan lies between an empty ring and the time when readers have nothing
 	// in hand: records taken from the ring before it count as taken by then.
 	idle := t.taken() == t.handled.Load()
-	empty := !t.source.available()
+	empty := !t.source.Available()
 	t.numbers.left = slices.DeleteFunc(t.numbers.left, func(l leftNumbers) bool {
 		if idle && l.drained > 1 {
 			again = append(again, l.numbers...)

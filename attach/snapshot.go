@@ -9,6 +9,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
@@ -68,7 +69,7 @@ func (s *Session) Snapshots(o SnapshotOptions) iter.Seq2[Snapshot, error] {
 				if !w.due.IsZero() && !yield(w.take(), nil) {
 					return
 				}
-				if err != errEnd {
+				if err != source.ErrEnd {
 					yield(Snapshot{}, err)
 				}
 				return

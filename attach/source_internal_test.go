@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/clock"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -23,28 +24,30 @@ type queue struct {
 	calls   []string
 }
 
-func (q *queue) next(buf []byte) ([]byte, bool, error) {
+func (q *queue) Next(buf []byte) ([]byte, bool, error) {
 	if len(q.records) == 0 {
 		if q.failing != nil {
 			return nil, false, q.failing
 		}
-		return nil, false, errEnd
+		return nil, false, source.ErrEnd
 	}
 	rec := append(buf[:0], q.records[0]...)
 	q.records = q.records[1:]
 	return rec, len(q.records) > 0, nil
 }
 
-func (q *queue) nap()            { q.calls = append(q.calls, "nap") }
-func (q *queue) available() bool { return len(q.records) > 0 }
-func (q *queue) stop() error     { q.calls = append(q.calls, "stop"); return nil }
-func (q *queue) close() error    { q.calls = append(q.calls, "close"); return nil }
-func (q *queue) drain() uint64 {
+func (q *queue) Nap()            { q.calls = append(q.calls, "nap") }
+func (q *queue) Available() bool { return len(q.records) > 0 }
+func (q *queue) Stop() error     { q.calls = append(q.calls, "stop"); return nil }
+func (q *queue) Close() error    { q.calls = append(q.calls, "close"); return nil }
+func (q *queue) Drain() uint64 {
 	n := len(q.records)
 	q.records = nil
 	return uint64(n)
 }
-func (q *queue) counts() (Stats, error) { return Stats{Fired: 7, Lost: 2, Filtered: 1}, nil }
+func (q *queue) Counts() (source.Counts, error) {
+	return source.Counts{Fired: 7, Lost: 2, Filtered: 1}, nil
+}
 
 // queued returns a session of four records that no program has written. The last
 // one's site does not exist.
@@ -134,8 +137,8 @@ func TestSourceFails(t *testing.T) {
 // single is a queue that gives one record after the other, as if the next had just come.
 type single struct{ *queue }
 
-func (q single) next(buf []byte) ([]byte, bool, error) {
-	rec, _, err := q.queue.next(buf)
+func (q single) Next(buf []byte) ([]byte, bool, error) {
+	rec, _, err := q.queue.Next(buf)
 	q.calls = append(q.calls, "next")
 	return rec, false, err
 }

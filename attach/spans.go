@@ -136,7 +136,7 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 	}
 	for _, m := range s.spans {
 		m.tally = newTally(m.layout)
-		m.tally.Torn = s.losses.between
+		m.tally.Torn = s.losses.Between
 	}
 	return nil
 }

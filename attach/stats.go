@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/source"
 )
 
 // Stats counts the events of a session. While the session is attached the numbers
@@ -50,15 +51,17 @@ func (t *tracing) countLocked() (Stats, error) {
 	received := t.received.Load()
 	count := t.countPrograms
 	if t.source != nil {
-		count = t.source.counts
+		count = t.source.Counts
 	}
 	t.pairs = PairStats{}
-	st, err := count()
+	c, err := count()
 	if t.tally != nil {
-		t.countTally(&st)
+		t.countTally(&c)
 	}
-	st.Received += received
-	st.Unread = t.unread.Load()
+	st := Stats{
+		Fired: c.Fired, Received: c.Received + received, Lost: c.Lost, Filtered: c.Filtered, Missed: c.Missed, Unread: t.unread.Load(),
+		Unmatched: c.Unmatched, Full: c.Full, Contended: c.Contended,
+	}
 	if t.code != nil {
 		st.Ended, st.Untold = t.code.Ended(), t.code.Untold()
 	}
@@ -69,7 +72,7 @@ func (t *tracing) countLocked() (Stats, error) {
 }
 
 // countPrograms returns the numbers that programs have counted.
-func (t *tracing) countPrograms() (st Stats, err error) {
+func (t *tracing) countPrograms() (st source.Counts, err error) {
 	c, err := t.maps.count()
 	if err != nil {
 		return st, err
@@ -132,7 +135,7 @@ func (p *PairStats) add(more *PairStats) {
 // addPairs adds the events of starts and ends. Those of ends that passed are counted
 // when their groups are read, those of dropped ends by whoever dropped them. Both events of
 // a pair that is recorded are counted when it is read.
-func (t *tracing) addPairs(st *Stats, p *PairStats) {
+func (t *tracing) addPairs(st *source.Counts, p *PairStats) {
 	if t.layout.Whole() {
 		st.Filtered += 2 * p.Fast
 	} else {

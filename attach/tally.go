@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/total"
@@ -35,7 +36,7 @@ func (t *tracing) addGroups(m *maps, l *bind.Layout) error {
 }
 
 // countTally adds what the tally did to events.
-func (t *tracing) countTally(st *Stats) {
+func (t *tracing) countTally(st *source.Counts) {
 	c := t.tally.Counts()
 	st.Lost += c.Lost
 	st.Filtered += c.Filtered
@@ -93,12 +94,12 @@ func (a *totals) addUp() {
 func (a *totals) addWaiting() (n int, err error) {
 	a.adding.mu.Lock()
 	defer a.adding.mu.Unlock()
-	for last := a.rounds() + 2; !a.adding.closed && a.source.available(); {
-		if a.rounds() > last && !a.local.stopped.Load() {
+	for last := a.rounds() + 2; !a.adding.closed && a.source.Available(); {
+		if a.rounds() > last && !a.local.Stopped.Load() {
 			break
 		}
-		rec, _, err := a.source.next(a.adding.rec)
-		if err == errEnd {
+		rec, _, err := a.source.Next(a.adding.rec)
+		if err == source.ErrEnd {
 			break
 		}
 		if err != nil {
@@ -121,7 +122,7 @@ func (a *totals) rounds() uint64 {
 	if a.local == nil {
 		return 0
 	}
-	return a.local.rounds.Load()
+	return a.local.Rounds.Load()
 }
 
 // addRecord adds up a record. One of a site that is not known counts as unread.
@@ -212,6 +213,6 @@ func (a *totals) closeSource() {
 	a.adding.mu.Lock()
 	defer a.adding.mu.Unlock()
 	if a.adding.closed = true; a.source != nil {
-		a.source.close()
+		a.source.Close()
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -44,11 +45,11 @@ type tracing struct {
 	procs     *process.Set
 	sharing   *site.Sharing // of links by processes; nil if they are few
 	numbers   numbering     // of sites
-	source    source        // of records; nil if the kernel aggregates
+	source    source.Source // of records; nil if the kernel aggregates
 	tally     *tally.Tally  // of records; nil if the kernel aggregates
 	local     *local        // nil if all events come via the kernel
 	code      *naming.Code  // names that of stacks; nil if there are none
-	losses    *losses
+	losses    *source.Losses
 	filter    tally.Filter // of Spans
 
 	received, unread atomic.Uint64
@@ -108,8 +109,8 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 			t.watches.Go(func() { t.watchNamed(ctx) })
 		}
 	}
-	if t.source != nil && t.losses.now != nil {
-		t.watches.Go(func() { t.losses.watch(ctx) })
+	if t.source != nil {
+		t.watches.Go(func() { t.losses.Watch(ctx) })
 	}
 	if t.code != nil && len(o.Target.PIDs) == 0 {
 		having := map[int]bool{} // probes, and perhaps for no longer than until the first event
@@ -176,12 +177,12 @@ func (t *tracing) Wait(ctx context.Context) error { return t.attached.Wait(ctx) 
 // are closed without it.
 func (t *tracing) release() {
 	if t.losses != nil {
-		t.losses.close()
+		t.losses.Close()
 	}
 	if t.local != nil {
-		t.local.close()
+		t.local.Close()
 		if t.local.recordings != nil {
-			t.local.recordings.close()
+			t.local.recordings.Close()
 		}
 	}
 	t.progs.Close()

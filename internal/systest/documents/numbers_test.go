@@ -26,7 +26,7 @@ var numbers = []struct{ file, around, constant string }{
 	{"attach/latency.go", "wait for their ends; 0 means (#)", "attach/latency.go defaultMaxPending"},
 	{"attach/latency.go", "forgotten when (#) of its key", "attach/internal/query/starts.go MaxWaiting"},
 	{"attach/latency.go", "forgotten because (#) others", "attach/internal/query/starts.go MaxWaiting"},
-	{"attach/losses.go", "looks that are (#) apart", "attach/losses.go lossInterval"},
+	{"attach/loss.go", "looks that are (#) apart", "attach/internal/source/losses.go lossInterval"},
 	{"attach/snapshot.go", "of all probes; 0 means (#)", "attach/snapshot.go defaultBefore"},
 	{"attach/snapshot.go", "0 means 100 and (#)", "attach/snapshot.go defaultAfter"},
 	{"notes/section.go", "longer than (#)", "notes/section.go maxNote"},

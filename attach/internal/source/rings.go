@@ -1,4 +1,4 @@
-package attach
+package source
 
 import (
 	"errors"
@@ -9,22 +9,23 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 )
 
-// rings is the source that processes write to through shared memory, each to a ring of
+// Rings is the source that processes write to through shared memory, each to a ring of
 // its own. It looks at them again and again: a process that woke it up would pay for
 // that.
-type rings struct {
+type Rings struct {
 	tests   bool          // conditions are tested here, unless the process has tested them
 	sample  int           // one in so many events that pass here is delivered; 0 for all
-	now     func() uint64 // the clock of records
-	stopped atomic.Bool   // nothing is recorded any more
+	Now     func() uint64 // the clock of records
+	Stopped atomic.Bool   // nothing is recorded any more
 
-	together bool          // records from before all sites record, or after stop, are left out
+	Together bool          // records from before all sites record, or after stop, are left out
 	closing  atomic.Uint64 // when stop began, 0 before
 	ending   func() error  // stopAll, once
-	wake     chan struct{} // closed by stop
+	Ending   chan struct{} // closed by stop
 
 	batch   batch       // what next returns, without a lock
 	rest    bool        // the round has more than the batch
@@ -34,19 +35,19 @@ type rings struct {
 	reading sync.Mutex // of what follows
 	ready   batch      // what next returns after its batch
 	filter  tally.Filter
-	round   []*shared // processes that may have records in this round
-	first   *shared   // the one that has the earliest record
-	until   uint64    // what first may return before others have their turn
-	cutoff  uint64    // the time when the round began
-	polled  time.Time // when the round began
-	last    uint64    // the round after which a search ends
-	rounds  atomic.Uint64
+	round   []*Process // processes that may have records in this round
+	first   *Process   // the one that has the earliest record
+	until   uint64     // what first may return before others have their turn
+	cutoff  uint64     // the time when the round began
+	polled  time.Time  // when the round began
+	last    uint64     // the round after which a search ends
+	Rounds  atomic.Uint64
 
 	mu     sync.Mutex // of what follows
 	closed bool       // processes are added no more
-	all    []*shared  // replaced when it changes
-	past   Stats      // of processes that are gone
-	ended  []*shared  // those, until sessions returns them
+	all    []*Process // replaced when it changes
+	past   Counts     // of processes that are gone
+	ended  []*Process // those, until sessions returns them
 	fail   func(error)
 }
 
@@ -57,10 +58,10 @@ const (
 	ringLate = 8 * time.Millisecond
 )
 
-// newRings returns a source without processes. fail is told why one of them cannot be
+// NewRings returns a source without processes. fail is told why one of them cannot be
 // read any more.
-func newRings(tests bool, sample int, now func() uint64, fail func(error)) *rings {
-	r := &rings{tests: tests, sample: sample, now: now, wake: make(chan struct{}), fail: fail}
+func NewRings(tests bool, sample int, now func() uint64, fail func(error)) *Rings {
+	r := &Rings{tests: tests, sample: sample, Now: now, Ending: make(chan struct{}), fail: fail}
 	r.ending = sync.OnceValue(r.stopAll)
 	return r
 }
@@ -75,7 +76,7 @@ type batch struct {
 const batchSize = 64
 
 // fetch adds the next record to a batch, see fetchInto. It reports whether there is one.
-func (r *rings) fetch(b *batch, patient bool) bool {
+func (r *Rings) fetch(b *batch, patient bool) bool {
 	if b.n == len(b.records) {
 		b.records = append(b.records, nil)
 	}
@@ -88,9 +89,9 @@ func (r *rings) fetch(b *batch, patient bool) bool {
 	return true
 }
 
-// next returns the next record, in exchange for memory for another one; nil if there are
+// Next returns the next record, in exchange for memory for another one; nil if there are
 // no more.
-func (b *batch) next(buf []byte) (rec []byte) {
+func (b *batch) Next(buf []byte) (rec []byte) {
 	if b.at == b.n {
 		return nil
 	}
@@ -99,14 +100,14 @@ func (b *batch) next(buf []byte) (rec []byte) {
 	return rec
 }
 
-// next returns records in memory that is the caller's from now on, and keeps buf.
-func (r *rings) next(buf []byte) (rec []byte, more bool, err error) {
+// Next returns records in memory that is the caller's from now on, and keeps buf.
+func (r *Rings) Next(buf []byte) (rec []byte, more bool, err error) {
 	for pause := ringSoon; ; pause = min(2*pause, ringLate) {
-		stopped := r.stopped.Load()
+		stopped := r.Stopped.Load()
 		if r.batch.at == r.batch.n {
 			r.fill(!stopped)
 		}
-		if rec := r.batch.next(buf); rec != nil {
+		if rec := r.batch.Next(buf); rec != nil {
 			if r.batch.at < r.batch.n {
 				return rec, true, nil
 			}
@@ -114,14 +115,14 @@ func (r *rings) next(buf []byte) (rec []byte, more bool, err error) {
 			return rec, r.rest, nil
 		}
 		if stopped {
-			return nil, false, errEnd
+			return nil, false, ErrEnd
 		}
 		if r.cut.Load() {
 			continue
 		}
 		select {
 		case <-time.After(pause):
-		case <-r.wake:
+		case <-r.Ending:
 		}
 	}
 }
@@ -132,15 +133,15 @@ const maxRounds = 2
 
 // search begins a search. Once nothing is recorded any more, it goes on to the end. r.reading
 // is locked.
-func (r *rings) search() {
+func (r *Rings) search() {
 	r.cut.Store(false)
-	if r.last = r.rounds.Load() + maxRounds; r.stopped.Load() {
+	if r.last = r.Rounds.Load() + maxRounds; r.Stopped.Load() {
 		r.last = math.MaxUint64
 	}
 }
 
 // fill fills the batch of next, which is empty.
-func (r *rings) fill(patient bool) {
+func (r *Rings) fill(patient bool) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	r.batch, r.ready = r.ready, r.batch
@@ -153,9 +154,9 @@ func (r *rings) fill(patient bool) {
 	r.pending.Store(r.batch.n > 0)
 }
 
-func (r *rings) nap() {} // processes that write wake up nobody for each event
+func (r *Rings) Nap() {} // processes that write wake up nobody for each event
 
-func (r *rings) available() bool {
+func (r *Rings) Available() bool {
 	if r.pending.Load() {
 		return true
 	}
@@ -165,11 +166,11 @@ func (r *rings) available() bool {
 	return r.ready.n > 0 || r.fetch(&r.ready, false)
 }
 
-func (r *rings) stop() error { return r.ending() }
+func (r *Rings) Stop() error { return r.ending() }
 
 // stopAll makes all processes stop recording, and next return what they have recorded.
-func (r *rings) stopAll() error {
-	r.closing.Store(r.now())
+func (r *Rings) stopAll() error {
+	r.closing.Store(r.Now())
 	r.mu.Lock()
 	r.closed = true
 	all := r.all
@@ -178,28 +179,28 @@ func (r *rings) stopAll() error {
 	var stopping sync.WaitGroup
 	for i, s := range all {
 		stopping.Go(func() {
-			if err := s.Stop(); err != nil && !s.isGone() {
-				errs[i] = fmt.Errorf("stop recording in process %d: %w", s.pid, err)
+			if err := s.Stop(); err != nil && !s.IsGone() {
+				errs[i] = fmt.Errorf("stop recording in process %d: %w", s.PID, err)
 			}
 		})
 	}
 	stopping.Wait()
-	r.stopped.Store(true)
-	close(r.wake)
+	r.Stopped.Store(true)
+	close(r.Ending)
 	return errors.Join(errs...)
 }
 
 // within reports whether a record was made while all sites recorded.
-func (r *rings) within(s *localSite, at uint64) bool {
-	if !r.together {
+func (r *Rings) within(s *Site, at uint64) bool {
+	if !r.Together {
 		return true
 	}
-	began, closing := s.begun.Load(), r.closing.Load()
+	began, closing := s.Begun.Load(), r.closing.Load()
 	return began != 0 && at >= began && (closing == 0 || at < closing)
 }
 
-// hangUp ends the connections with all processes.
-func (r *rings) hangUp() {
+// HangUp ends the connections with all processes.
+func (r *Rings) HangUp() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.all {
@@ -207,7 +208,7 @@ func (r *rings) hangUp() {
 	}
 }
 
-func (r *rings) drain() (n uint64) {
+func (r *Rings) Drain() (n uint64) {
 	for {
 		n += uint64(r.batch.n - r.batch.at)
 		r.batch.at = r.batch.n
@@ -217,17 +218,17 @@ func (r *rings) drain() (n uint64) {
 	}
 }
 
-func (r *rings) counts() (Stats, error) {
+func (r *Rings) Counts() (Counts, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	st := r.past
 	for _, s := range r.all {
-		st.Add(s.counts())
+		st.add(s.Counts())
 	}
 	return st, nil
 }
 
-func (r *rings) close() error {
+func (r *Rings) Close() error {
 	r.ending()
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -243,10 +244,10 @@ func (r *rings) close() error {
 
 // fetchInto returns the next record that is wanted, in buf if there is room; nil if there is
 // none. A patient caller does not begin a round soon after the last one.
-func (r *rings) fetchInto(buf []byte, patient bool) []byte {
+func (r *Rings) fetchInto(buf []byte, patient bool) []byte {
 	for {
 		if r.first == nil && !r.turn() {
-			if r.rounds.Load() >= r.last {
+			if r.Rounds.Load() >= r.last {
 				r.cut.Store(true)
 				return nil
 			}
@@ -271,7 +272,7 @@ func (r *rings) fetchInto(buf []byte, patient bool) []byte {
 			rec, ok = s.admit(rec, r)
 		}
 		if err != nil {
-			r.leave(s, fmt.Errorf("read the events of process %d: %w", s.pid, err))
+			r.leave(s, fmt.Errorf("read the events of process %d: %w", s.PID, err))
 		}
 		if buf = rec; ok {
 			return rec
@@ -282,24 +283,24 @@ func (r *rings) fetchInto(buf []byte, patient bool) []byte {
 // poll begins a round: it finds out who has recorded something. A record that was
 // caused by one in another ring comes later than that, so the round ends with the
 // records of its beginning.
-func (r *rings) poll() bool {
-	r.rounds.Add(1)
-	final := r.stopped.Load()
+func (r *Rings) poll() bool {
+	r.Rounds.Add(1)
+	final := r.Stopped.Load()
 	r.mu.Lock()
 	all := r.all
 	r.mu.Unlock()
 	r.polled, r.round, r.cutoff = time.Now(), r.round[:0], math.MaxUint64
 	if len(all) > 1 && !final {
-		r.cutoff = r.now()
+		r.cutoff = r.Now()
 	}
 	for _, s := range all {
-		gone := s.isGone()
+		gone := s.IsGone()
 		if final || gone {
 			s.Ring.Freeze() // should the process write on
 		}
 		switch more, err := s.Ring.Poll(final || gone); {
 		case err != nil:
-			r.leave(s, fmt.Errorf("read the events of process %d: %w", s.pid, err))
+			r.leave(s, fmt.Errorf("read the events of process %d: %w", s.PID, err))
 		case more:
 			r.round = append(r.round, s)
 		case gone:
@@ -311,7 +312,7 @@ func (r *rings) poll() bool {
 
 // turn makes the ring with the earliest record the first. It reports whether there is
 // one in this round. A ring is left out of one round only, whatever its times are.
-func (r *rings) turn() bool {
+func (r *Rings) turn() bool {
 	var earliest uint64
 	next := uint64(math.MaxUint64) // after the earliest
 	kept := r.round[:0]
@@ -337,13 +338,13 @@ func (r *rings) turn() bool {
 }
 
 // leave forgets a process that is gone, or that cannot be read for a reason.
-func (r *rings) leave(s *shared, reason error) {
+func (r *Rings) leave(s *Process, reason error) {
 	r.first = nil
-	r.round = slices.DeleteFunc(r.round, func(other *shared) bool { return other == s })
+	r.round = slices.DeleteFunc(r.round, func(other *Process) bool { return other == s })
 	r.mu.Lock()
 	st := s.finalCounts()
-	r.all = slices.DeleteFunc(slices.Clone(r.all), func(other *shared) bool { return other == s })
-	r.past.Add(st)
+	r.all = slices.DeleteFunc(slices.Clone(r.all), func(other *Process) bool { return other == s })
+	r.past.add(st)
 	r.ended = append(r.ended, s)
 	s.Close()
 	r.mu.Unlock()
@@ -352,9 +353,9 @@ func (r *rings) leave(s *shared, reason error) {
 	}
 }
 
-// sessions returns the sessions with processes, and the sessions that have left since the last
+// Sessions returns the sessions with processes, and the sessions that have left since the last
 // call.
-func (r *rings) sessions() []*shared {
+func (r *Rings) Sessions() []*Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := slices.Concat(r.ended, r.all)
@@ -362,23 +363,33 @@ func (r *rings) sessions() []*shared {
 	return all
 }
 
-// add adds a process. It returns an error if nothing is recorded any more.
-func (r *rings) add(s *shared) error {
+// Processes returns the processes that record.
+func (r *Rings) Processes() []*Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all
+}
+
+// AddFaults adds to all what conditions could not read.
+func (r *Rings) AddFaults(all map[query.Fault]uint64) { r.filter.Faults.AddTo(all) }
+
+// Add adds a process. It returns an error if nothing is recorded any more.
+func (r *Rings) Add(s *Process) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return errors.Join(errEnd, s.Close())
+		return errors.Join(ErrEnd, s.Close())
 	}
 	r.all = append(slices.Clip(r.all), s)
 	return nil
 }
 
-// of returns the last session with a process, nil if there is none.
-func (r *rings) of(pid int) *shared {
+// Of returns the last session with a process, nil if there is none.
+func (r *Rings) Of(pid int) *Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range slices.Backward(r.all) {
-		if s.pid == pid && !s.isGone() {
+		if s.PID == pid && !s.IsGone() {
 			return s
 		}
 	}

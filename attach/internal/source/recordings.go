@@ -1,4 +1,4 @@
-package attach
+package source
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/event"
@@ -23,9 +24,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// recordings is the source of what flight recorders have kept, and of files that a Recorder
+// Recordings is the source of what flight recorders have kept, and of files that a Recorder
 // has written. Their processes need not live.
-type recordings struct {
+type Recordings struct {
 	files   []*recording
 	found   []recordedSite // of the plan, in its order
 	stacks  *savedStacks   // nil if they are not asked for
@@ -37,16 +38,16 @@ type recordings struct {
 	begun   bool
 	merge   byTime // the files that have a record waiting
 	filter  tally.Filter
-	st      Stats
+	st      Counts
 	fail    func(error)
-	lost    *losses
+	Lost    *Losses
 }
 
 // recording is a file of a flight recorder or of a Recorder.
 type recording struct {
 	recordedFile
 	path  string
-	sites map[uint32]*localSite // the sites that are read, by their numbers in the file
+	sites map[uint32]*Site // the sites that are read, by their numbers in the file
 
 	index   int // among the files
 	pull    func() ([]byte, error, bool)
@@ -66,7 +67,7 @@ type recordedFile interface {
 	find(path string) (probes []reader.Probe, sites []recordedSite, err error)
 	// stats returns the numbers of events that the file lacks, and losses when these fired, as
 	// far as that is known.
-	stats() Stats
+	stats() Counts
 	losses() []tracefile.Loss
 	// lacksStacks returns why there are no stacks; nil if there are.
 	lacksStacks() error
@@ -98,9 +99,9 @@ func (f flightRecorder) find(path string) (probes []reader.Probe, sites []record
 	return probes, sites, damaged
 }
 
-func (f flightRecorder) stats() Stats {
+func (f flightRecorder) stats() Counts {
 	c := f.Counts()
-	return Stats{Fired: c.Large + c.Contended, Lost: c.Large + c.Contended, Full: c.Large, Contended: c.Contended}
+	return Counts{Fired: c.Large + c.Contended, Lost: c.Large + c.Contended, Full: c.Large, Contended: c.Contended}
 }
 
 func (flightRecorder) losses() []tracefile.Loss { return nil }
@@ -111,12 +112,12 @@ func (flightRecorder) lacksStacks() error {
 
 func (flightRecorder) stack(uint64) *event.Stack { return nil }
 
-// openRecordings opens the files of flight recorders.
-func openRecordings(paths []string, tests bool, sample int, fail func(error)) (_ *recordings, err error) {
-	r := &recordings{tests: tests, sample: sample, fail: fail, lost: &losses{}}
+// OpenRecordings opens the files of flight recorders.
+func OpenRecordings(paths []string, tests bool, sample int, fail func(error)) (_ *Recordings, err error) {
+	r := &Recordings{tests: tests, sample: sample, fail: fail, Lost: &Losses{}}
 	defer func() {
 		if err != nil {
-			r.close()
+			r.Close()
 		}
 	}()
 	for _, path := range paths {
@@ -127,7 +128,7 @@ func openRecordings(paths []string, tests bool, sample int, fail func(error)) (_
 		if err != nil {
 			return nil, fmt.Errorf("read the recording %s: %w", path, err)
 		}
-		r.files = append(r.files, &recording{recordedFile: f, path: path, sites: map[uint32]*localSite{}, index: len(r.files)})
+		r.files = append(r.files, &recording{recordedFile: f, path: path, sites: map[uint32]*Site{}, index: len(r.files)})
 		r.files[len(r.files)-1].learn(r)
 	}
 	return r, nil
@@ -149,8 +150,17 @@ func openRecording(path string) (recordedFile, error) {
 	return flightRecorder{f}, nil
 }
 
-// lackStacks returns which of the files has no stacks, and why; nil if all have.
-func (r *recordings) lackStacks() error {
+// KeepStacks has the stacks of records kept, for stack.
+func (r *Recordings) KeepStacks() { r.stacks = newSavedStacks() }
+
+// Stack returns the stack of a number in records, nil if it is not kept any more.
+func (r *Recordings) Stack(number uint64) *event.Stack { return r.stacks.of(number) }
+
+// AddFaults adds to all what conditions could not read.
+func (r *Recordings) AddFaults(all map[query.Fault]uint64) { r.filter.Faults.AddTo(all) }
+
+// LackStacks returns which of the files has no stacks, and why; nil if all have.
+func (r *Recordings) LackStacks() error {
 	for _, f := range r.files {
 		if err := f.lacksStacks(); err != nil {
 			return fmt.Errorf("%s has no stacks: %w", f.path, err)
@@ -159,8 +169,8 @@ func (r *recordings) lackStacks() error {
 	return nil
 }
 
-// find returns the recorded sites that selectors name.
-func (r *recordings) find(selectors []selector.Selector) (*discover.Search, discover.Sites, error) {
+// Find returns the recorded sites that selectors name.
+func (r *Recordings) Find(selectors []selector.Selector) (*discover.Search, discover.Sites, error) {
 	var probes []reader.Probe
 	var all []recordedSite
 	var damaged error
@@ -201,8 +211,8 @@ func probeAt(object []byte, location uint64) (*reader.Probe, error) {
 	return nil, fmt.Errorf("the object of a probe has none at %#x", location)
 }
 
-// claim says of the sites of a plan what the files have of them.
-func (r *recordings) claim(plan site.Plan) {
+// Claim says of the sites of a plan what the files have of them.
+func (r *Recordings) Claim(plan site.Plan) {
 	for i := range plan {
 		s, at := &plan[i], &r.found[i]
 		s.Local, s.Path, s.Offset, s.Recorded = true, s.Probe.Path, s.Probe.Offset, at.Recorded
@@ -212,17 +222,17 @@ func (r *recordings) claim(plan site.Plan) {
 	}
 }
 
-// watch has the sites of a plan read, and no others.
-func (r *recordings) watch(plan site.Plan, schemas []*bind.Schema, numbers []int) {
+// Watch has the sites of a plan read, and no others.
+func (r *Recordings) Watch(plan site.Plan, schemas []*bind.Schema, numbers []int) {
 	for i := range plan {
 		if at := &r.found[i]; schemas[i] != nil {
-			at.file.sites[at.number] = &localSite{number: uint32(numbers[i]), schema: schemas[i], sampled: new(uint64)}
+			at.file.sites[at.number] = &Site{Number: uint32(numbers[i]), Schema: schemas[i], Sampled: new(uint64)}
 			plan[i].Attached = true
 		}
 	}
 }
 
-func (r *recordings) next(buf []byte) (rec []byte, more bool, err error) {
+func (r *Recordings) Next(buf []byte) (rec []byte, more bool, err error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	for !r.stopped.Load() {
@@ -237,34 +247,34 @@ func (r *recordings) next(buf []byte) (rec []byte, more bool, err error) {
 		}
 		buf = rec
 	}
-	return nil, false, errEnd
+	return nil, false, ErrEnd
 }
 
 // admit gives a record, which is the one that waits, the numbers that its site and its stack
 // have in the tracing. It reports whether
 // the record is one that is read, and passes its condition.
-func (r *recordings) admit(f *recording, rec []byte) ([]byte, bool) {
+func (r *Recordings) admit(f *recording, rec []byte) ([]byte, bool) {
 	at := f.sites[record.Record(rec).Site()]
 	if at == nil {
 		return rec, false
 	}
 	r.st.Fired++
-	binary.NativeEndian.PutUint32(rec[record.Site:], at.number)
-	if r.tests && !(r.filter.Passes(at.schema.Computed, rec) && at.sample(r.sample)) {
+	binary.NativeEndian.PutUint32(rec[record.Site:], at.Number)
+	if r.tests && !(r.filter.Passes(at.Schema.Computed, rec) && at.sample(r.sample)) {
 		r.st.Filtered++
 		return rec, false
 	}
-	if st := &at.schema.Layout.Stack; st.Saved {
+	if st := &at.Schema.Layout.Stack; st.Saved {
 		st.SetNumber(rec, r.stacks.keep(f, st.Number(rec)))
 	}
-	if wide, narrow := at.schema.Computed, at.schema.Sig; r.tests && narrow.Limit < wide.Limit {
+	if wide, narrow := at.Schema.Computed, at.Schema.Sig; r.tests && narrow.Limit < wide.Limit {
 		rec = wide.Shorten(rec, narrow.Limit)
 	}
 	return rec, true
 }
 
 // earliest returns the file with the earliest record, nil if there are no more.
-func (r *recordings) earliest() *recording {
+func (r *Recordings) earliest() *recording {
 	if !r.begun {
 		r.begun = true
 		for _, f := range r.files {
@@ -283,7 +293,7 @@ func (r *recordings) earliest() *recording {
 }
 
 // advance reads the next record of the earliest file.
-func (r *recordings) advance() {
+func (r *Recordings) advance() {
 	f := r.merge[0]
 	f.read(r)
 	if f.waiting == nil {
@@ -294,7 +304,7 @@ func (r *recordings) advance() {
 }
 
 // read reads the next record of the file.
-func (f *recording) read(r *recordings) {
+func (f *recording) read(r *Recordings) {
 	rec, err, ok := f.pull()
 	f.learn(r)
 	switch {
@@ -309,9 +319,9 @@ func (f *recording) read(r *recordings) {
 }
 
 // learn notes which losses are known since the last call.
-func (f *recording) learn(r *recordings) {
+func (f *recording) learn(r *Recordings) {
 	if all := f.losses(); len(all) > f.known {
-		r.lost.know(all[f.known:])
+		r.Lost.know(all[f.known:])
 		f.known = len(all)
 	}
 }
@@ -332,20 +342,20 @@ func (h *byTime) Pop() any {
 	return last
 }
 
-func (r *recordings) nap() {} // nothing is written any more
+func (r *Recordings) Nap() {} // nothing is written any more
 
-func (r *recordings) available() bool {
+func (r *Recordings) Available() bool {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	return !r.stopped.Load() && r.earliest() != nil
 }
 
-func (r *recordings) stop() error {
+func (r *Recordings) Stop() error {
 	r.stopped.Store(true)
 	return nil
 }
 
-func (r *recordings) drain() (n uint64) {
+func (r *Recordings) Drain() (n uint64) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	var buf []byte
@@ -359,19 +369,19 @@ func (r *recordings) drain() (n uint64) {
 	return n
 }
 
-// counts returns the numbers of the records that have been read. Records that the
+// Counts returns the numbers of the records that have been read. Records that the
 // recorders have lost may belong to any probe.
-func (r *recordings) counts() (Stats, error) {
+func (r *Recordings) Counts() (Counts, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	st := r.st
 	for _, f := range r.files {
-		st.Add(f.stats())
+		st.add(f.stats())
 	}
 	return st, nil
 }
 
-func (r *recordings) close() error {
+func (r *Recordings) Close() error {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	var errs []error

@@ -1,4 +1,4 @@
-package attach
+package source
 
 import (
 	"errors"
@@ -47,13 +47,13 @@ func (f traceFile) stack(number uint64) *event.Stack {
 	return event.SavedStack(s.PCs, s.Names, nil)
 }
 
-func (f traceFile) stats() Stats {
+func (f traceFile) stats() Counts {
 	c := &f.Counts
 	lost := c.Lost + f.Illegible
 	if lost < c.Lost {
 		lost = math.MaxUint64 // of a file that lies
 	}
-	return Stats{Fired: lost + c.Missed, Lost: lost, Missed: c.Missed, Full: c.Lost}
+	return Counts{Fired: lost + c.Missed, Lost: lost, Missed: c.Missed, Full: c.Lost}
 }
 
 func (f traceFile) losses() []tracefile.Loss { return f.Losses }

@@ -1,4 +1,4 @@
-package attach
+package source
 
 import (
 	"encoding/binary"
@@ -35,9 +35,9 @@ func (times) losses() []tracefile.Loss { return nil }
 func (times) Close() error { return nil }
 
 // recordingsOfTimes returns recordings of n files with some records each, and all times in order.
-func recordingsOfTimes(n, each int) (r *recordings, all []uint64) {
+func recordingsOfTimes(n, each int) (r *Recordings, all []uint64) {
 	random := rand.New(rand.NewPCG(1, 2))
-	r = &recordings{}
+	r = &Recordings{}
 	for i := range n {
 		of := make([]uint64, each)
 		for j := range of {
@@ -55,7 +55,7 @@ func recordingsOfTimes(n, each int) (r *recordings, all []uint64) {
 // comes first.
 func TestMerge(t *testing.T) {
 	r, want := recordingsOfTimes(300, 7)
-	defer r.close()
+	defer r.Close()
 	last := -1
 	for i, at := range want {
 		f := r.earliest()
@@ -84,7 +84,7 @@ func BenchmarkMerge(b *testing.B) {
 					r.earliest()
 					r.advance()
 				}
-				r.close()
+				r.Close()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*files), "ns/record")
 		})

@@ -1,4 +1,4 @@
-package attach
+package source
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 // TestLosses looks at a number of lost events that grows, and asks about times.
 func TestLosses(t *testing.T) {
 	now, lost, broken := uint64(100), uint64(0), false
-	l := &losses{now: func() uint64 { now++; return now }, looked: 100, count: func() (uint64, error) {
+	l := &Losses{now: func() uint64 { now++; return now }, looked: 100, count: func() (uint64, error) {
 		if broken {
 			return 0, errors.New("broken")
 		}
@@ -30,7 +30,7 @@ func TestLosses(t *testing.T) {
 	broken = true
 	at(700, 9)
 	broken = false
-	l.unseen(690, []int{4})
+	l.Unseen(690, []int{4})
 	for _, test := range []struct {
 		from, to uint64
 		pid      int
@@ -38,11 +38,11 @@ func TestLosses(t *testing.T) {
 	}{
 		{100, 200, 1, false}, {100, 202, 1, true}, {250, 260, 1, true}, {420, 499, 1, false}, {420, 550, 1, true}, {605, 606, 1, true},
 	} {
-		if got := l.between(test.from, test.to, test.pid); got != test.want {
+		if got := l.Between(test.from, test.to, test.pid); got != test.want {
 			t.Errorf("between %d and %d: %t, want %t", test.from, test.to, got, test.want)
 		}
 	}
-	all := l.list(wall)
+	all := l.List(wall)
 	if n := len(all); n == 0 || all[0].N != 7 {
 		t.Errorf("losses %+v", all)
 	}
@@ -53,9 +53,9 @@ func TestLosses(t *testing.T) {
 	if sum != 9 {
 		t.Errorf("losses of %d events, want 9: %+v", sum, all)
 	}
-	later := &losses{now: func() uint64 { return 3 }, count: func() (uint64, error) { return 0, nil }}
-	later.unseen(0, []int{4})
-	if !later.between(0, 5, 4) || later.between(0, 5, 5) || len(later.list(wall)) != 0 {
+	later := &Losses{now: func() uint64 { return 3 }, count: func() (uint64, error) { return 0, nil }}
+	later.Unseen(0, []int{4})
+	if !later.Between(0, 5, 4) || later.Between(0, 5, 5) || len(later.List(wall)) != 0 {
 		t.Error("what fired unseen in one process is of another one, or is shown")
 	}
 }
@@ -63,7 +63,7 @@ func TestLosses(t *testing.T) {
 // TestLossesBound reads the losses of files that lie: work and memory are bounded, and no loss
 // is forgotten.
 func TestLossesBound(t *testing.T) {
-	l := &losses{}
+	l := &Losses{}
 	const n = 50_000
 	began := time.Now()
 	for i := range n {
@@ -73,10 +73,10 @@ func TestLossesBound(t *testing.T) {
 		t.Errorf("%d losses take %v, and %d are kept", n, took, len(l.all))
 	}
 	sum := uint64(0)
-	for _, one := range l.list(func(at uint64) time.Time { return time.Unix(0, int64(at)) }) {
+	for _, one := range l.List(func(at uint64) time.Time { return time.Unix(0, int64(at)) }) {
 		sum += one.N
 	}
-	if sum != n || !l.between(15, 16, 1) || !l.between(10*n-10, 10*n, 1) || l.between(10*n, 10*n+5, 1) || l.between(10*n-15, 10*n-12, 1) {
+	if sum != n || !l.Between(15, 16, 1) || !l.Between(10*n-10, 10*n, 1) || l.Between(10*n, 10*n+5, 1) || l.Between(10*n-15, 10*n-12, 1) {
 		t.Errorf("%d events were lost, want %d", sum, n)
 	}
 }

@@ -1,4 +1,4 @@
-package attach
+package source
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
 
 	"github.com/go-usdt/usdt/attach/internal/kernel"
@@ -17,17 +18,18 @@ import (
 type kernelRing struct {
 	reader   *ringbuf.Reader
 	position *kernel.RingPosition
-	omit     query.Omit            // what its records lack
-	record   ringbuf.Record        // for next
-	count    func() (Stats, error) // by the programs
+	omit     query.Omit             // what its records lack
+	record   ringbuf.Record         // for next
+	count    func() (Counts, error) // by the programs
 }
 
-func newRing(m *maps, omit query.Omit, count func() (Stats, error)) (source, error) {
-	reader, err := ringbuf.NewReader(m.Ring)
+// NewBuffer returns the source that reads a ring buffer, whose programs count what is missing.
+func NewBuffer(buffer *ebpf.Map, omit query.Omit, count func() (Counts, error)) (Source, error) {
+	reader, err := ringbuf.NewReader(buffer)
 	if err != nil {
 		return nil, fmt.Errorf("read ring buffer: %w", err)
 	}
-	position, err := kernel.MapRingPosition(m.Ring.FD())
+	position, err := kernel.MapRingPosition(buffer.FD())
 	if err != nil {
 		reader.Close()
 		return nil, fmt.Errorf("read ring buffer: %w", err)
@@ -35,33 +37,33 @@ func newRing(m *maps, omit query.Omit, count func() (Stats, error)) (source, err
 	return &kernelRing{reader: reader, position: position, omit: omit, count: count}, nil
 }
 
-// nap relies on next having returned a record: the reader then looks into the buffer
+// Nap relies on next having returned a record: the reader then looks into the buffer
 // before it waits.
-func (r *kernelRing) nap() { r.position.StepBack() }
+func (r *kernelRing) Nap() { r.position.StepBack() }
 
-func (r *kernelRing) next(buf []byte) (rec []byte, more bool, err error) {
+func (r *kernelRing) Next(buf []byte) (rec []byte, more bool, err error) {
 	r.position.Return()
 	r.record.RawSample = buf
 	switch err := r.reader.ReadInto(&r.record); {
 	case errors.Is(err, ringbuf.ErrFlushed):
-		return nil, false, errEnd
+		return nil, false, ErrEnd
 	case err != nil:
 		return nil, false, fmt.Errorf("read event: %w", err)
 	}
 	return r.omit.Expand(r.record.RawSample), r.record.Remaining > 0, nil
 }
 
-// available relies on any record being longer than the step of nap.
-func (r *kernelRing) available() bool { return r.reader.AvailableBytes() > kernel.RingStep }
+// Available relies on any record being longer than the step of nap.
+func (r *kernelRing) Available() bool { return r.reader.AvailableBytes() > kernel.RingStep }
 
-func (r *kernelRing) stop() error {
+func (r *kernelRing) Stop() error {
 	if err := r.reader.Flush(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("wake up the reader of events: %w", err)
 	}
 	return nil
 }
 
-func (r *kernelRing) drain() (n uint64) {
+func (r *kernelRing) Drain() (n uint64) {
 	r.position.Return()
 	r.reader.SetDeadline(time.Unix(1, 0))
 	var record ringbuf.Record
@@ -76,5 +78,5 @@ func (r *kernelRing) drain() (n uint64) {
 	}
 }
 
-func (r *kernelRing) counts() (Stats, error) { return r.count() }
-func (r *kernelRing) close() error           { return cmp.Or(r.reader.Close(), r.position.Close()) }
+func (r *kernelRing) Counts() (Counts, error) { return r.count() }
+func (r *kernelRing) Close() error            { return cmp.Or(r.reader.Close(), r.position.Close()) }

@@ -1,4 +1,4 @@
-package attach
+package source
 
 import (
 	"encoding/binary"
@@ -12,16 +12,16 @@ import (
 	"github.com/go-usdt/usdt/internal/ring"
 )
 
-// shared is a process that shares memory with this one.
-type shared struct {
+// Process is a process that shares memory with this one.
+type Process struct {
 	*rendezvous.Session
-	pid   int
-	sites atomic.Pointer[[]localSite] // by their numbers in the ring
+	PID   int
+	Sites atomic.Pointer[[]Site] // by their numbers in the ring
 
-	owners   []discover.Owner // with which its sites end; the search for sites has them
+	Owners   []discover.Owner // with which its sites end; the search for sites has them
 	asked    []askedSite      // that are there, or were or may be while a provider is loaded
-	reloaded atomic.Bool      // it has published probes
-	left     bool             // the search finds its sites again
+	Reloaded atomic.Bool      // it has published probes
+	Left     bool             // the search finds its sites again
 
 	read     uint64 // records taken from the ring
 	held     bool   // left out of the last round
@@ -36,9 +36,15 @@ type askedSite struct {
 	there bool // or the process had closed its provider already
 }
 
-// rewatch asks the process again for all sites: sites that it has closed and loaded again
+// Asked notes that the process was asked to record at a site of a file, and whether it is there, or
+// its provider was closed already.
+func (s *Process) Asked(site rendezvous.Site, owner discover.Owner, there bool) {
+	s.asked = append(s.asked, askedSite{site, owner, there})
+}
+
+// Rewatch asks the process again for all sites: sites that it has closed and loaded again
 // record no more. It returns the files of sites that were not there before.
-func (s *shared) rewatch() (there []discover.Owner) {
+func (s *Process) Rewatch() (there []discover.Owner) {
 	sites := make([]rendezvous.Site, len(s.asked))
 	for i := range sites {
 		sites[i] = s.asked[i].Site
@@ -53,9 +59,9 @@ func (s *shared) rewatch() (there []discover.Owner) {
 	return there
 }
 
-// leave makes the process record no more at the sites of files that it has closed. Else it
+// Leave makes the process record no more at the sites of files that it has closed. Else it
 // would take a file of the same contents for the one that it has closed.
-func (s *shared) leave(files []discover.Owner) error {
+func (s *Process) Leave(files []discover.Owner) error {
 	var numbers []uint32
 	s.asked = slices.DeleteFunc(s.asked, func(a askedSite) bool {
 		gone := slices.Contains(files, a.owner)
@@ -67,18 +73,18 @@ func (s *shared) leave(files []discover.Owner) error {
 	return s.Forget(numbers)
 }
 
-// localSite is a site whose records are in a ring.
-type localSite struct {
-	number uint32 // among all sites of the tracing
-	schema *bind.Schema
-	tested bool // the process has tested the condition, and sampled
+// Site is a site whose records are in a ring.
+type Site struct {
+	Number uint32 // among all sites of the tracing
+	Schema *bind.Schema
+	Tested bool // the process has tested the condition, and sampled
 
-	begun   *atomic.Uint64 // when all sites recorded that were found with it, 0 before
-	sampled *uint64        // events that have passed, of which one in so many is delivered
+	Begun   *atomic.Uint64 // when all sites recorded that were found with it, 0 before
+	Sampled *uint64        // events that have passed, of which one in so many is delivered
 }
 
-// isGone reports whether the process has ended the session.
-func (s *shared) isGone() bool {
+// IsGone reports whether the process has ended the session.
+func (s *Process) IsGone() bool {
 	select {
 	case <-s.Gone:
 		return true
@@ -90,15 +96,15 @@ func (s *shared) isGone() bool {
 // admit gives a record the number that its site has in the tracing. It reports whether
 // the record passes the condition, and returns it without the text that was only for
 // that.
-func (s *shared) admit(rec []byte, r *rings) ([]byte, bool) {
-	sites := *s.sites.Load()
+func (s *Process) admit(rec []byte, r *Rings) ([]byte, bool) {
+	sites := *s.Sites.Load()
 	number := record.Record(rec).Site()
 	if uint64(number) >= uint64(len(sites)) {
 		s.strange.Add(1)
 		return rec, false
 	}
 	site := &sites[number]
-	binary.NativeEndian.PutUint32(rec[record.Site:], site.number)
+	binary.NativeEndian.PutUint32(rec[record.Site:], site.Number)
 	if !r.within(site, record.Record(rec).Time()) {
 		s.filtered.Add(1)
 		return rec, false
@@ -106,29 +112,29 @@ func (s *shared) admit(rec []byte, r *rings) ([]byte, bool) {
 	if !r.tests {
 		return rec, true
 	}
-	wide := site.schema.Computed
-	if !site.tested && !(r.filter.Passes(wide, rec) && site.sample(r.sample)) {
+	wide := site.Schema.Computed
+	if !site.Tested && !(r.filter.Passes(wide, rec) && site.sample(r.sample)) {
 		s.filtered.Add(1)
 		return rec, false
 	}
-	if narrow := site.schema.Sig; narrow.Limit < wide.Limit {
+	if narrow := site.Schema.Sig; narrow.Limit < wide.Limit {
 		rec = wide.Shorten(rec, narrow.Limit)
 	}
 	return rec, true
 }
 
 // sample reports whether an event is one in n.
-func (s *localSite) sample(n int) bool {
-	*s.sampled++
-	return n <= 1 || (*s.sampled-1)%uint64(n) == 0
+func (s *Site) sample(n int) bool {
+	*s.Sampled++
+	return n <= 1 || (*s.Sampled-1)%uint64(n) == 0
 }
 
-// counts returns what became of events before they could be received.
-func (s *shared) counts() Stats { return s.stats(s.Ring.Counts()) }
+// Counts returns what became of events before they could be received.
+func (s *Process) Counts() Counts { return s.stats(s.Ring.Counts()) }
 
 // finalCounts is counts for a process of which no more is read: what it says that it has
 // recorded, and was not read, is lost. It may say anything.
-func (s *shared) finalCounts() Stats {
+func (s *Process) finalCounts() Counts {
 	n := s.Ring.Counts()
 	unread := max(n.Recorded, s.read) - s.read
 	n.Recorded = s.read + unread
@@ -137,8 +143,8 @@ func (s *shared) finalCounts() Stats {
 	return st
 }
 
-func (s *shared) stats(n ring.Counts) Stats {
-	return Stats{
+func (s *Process) stats(n ring.Counts) Counts {
+	return Counts{
 		Fired: n.Fired(), Lost: n.Lost() + s.strange.Load(), Filtered: n.Filtered + s.filtered.Load(),
 		Full: n.Full, Contended: n.Contended,
 	}

@@ -1,4 +1,4 @@
-package attach
+package source
 
 import (
 	"sync"
@@ -58,9 +58,4 @@ func (s *savedStacks) of(number uint64) *event.Stack {
 		return stack
 	}
 	return s.before[number]
-}
-
-// savedStack returns the stack of a number in records, nil if it is not kept any more.
-func (t *tracing) savedStack(number uint64) *event.Stack {
-	return t.local.recordings.stacks.of(number)
 }

@@ -1,0 +1,31 @@
+package source
+
+import "errors"
+
+// Source is where the records of a Session come from. Each kind of source is a
+// file of its own, with a line in Session.open; neither a Session nor the decoder
+// knows anything else of it. All methods may be called at any time before close,
+// but only one goroutine at a time calls next, nap and drain.
+type Source interface {
+	// Next waits for a record in the format of internal/record, and returns it,
+	// in buf or in memory that it gives for buf, and whether more are waiting. The
+	// record is the caller's until the next call with it. After stop, the error is
+	// errEnd when there are no more.
+	Next(buf []byte) (rec []byte, more bool, err error)
+	// Nap says, after next has returned a record, that the caller will look again by
+	// itself: until the following call of next or drain, records need not wake it up.
+	Nap()
+	// Available reports whether records are waiting.
+	Available() bool
+	// Stop says that nothing records any more.
+	Stop() error
+	// Drain drops the waiting records and returns their number.
+	Drain() uint64
+	// Counts returns what became of events before they could be received: Fired,
+	// Lost, Filtered and Missed.
+	Counts() (Counts, error)
+	Close() error
+}
+
+// ErrEnd says that a source has no more records.
+var ErrEnd = errors.New("end of events")
