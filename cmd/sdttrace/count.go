@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
 )
 
 var countVerb = verb{
@@ -26,17 +28,17 @@ their literals, 'cxx(type)' for types of C++.`,
 type counting struct{ sums }
 
 func (d *counting) words(set wordSet) {
-	set.add("show", &d.show.names, "what is shown: count, and rate, the events a second")
+	set.add("show", &d.show.Names, "what is shown: count, and rate, the events a second")
 	d.grouping(set)
 	d.rest(set)
 }
 
 func (d *counting) check([]string) error {
-	if err := d.prepare(values{}); err != nil {
+	if err := d.prepare(groups.Values{}); err != nil {
 		return err
 	}
-	if len(d.shown.names) > 0 || d.shown.hist {
-		return fmt.Errorf("--show %s: count has count and rate; sdttrace stats ARG has values of an argument", strings.Join(d.show.names, ","))
+	if len(d.shown.Names) > 0 || d.shown.Hist {
+		return fmt.Errorf("--show %s: count has count and rate; sdttrace stats ARG has values of an argument", strings.Join(d.show.Names, ","))
 	}
 	return nil
 }

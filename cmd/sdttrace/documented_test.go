@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -198,7 +199,7 @@ func parses(args []string) error {
 		return err
 	}
 	if len(f.from) > 0 {
-		f.replayed = &replayed{files: []string{"x"}}
+		f.replayed = &recording.Set{Files: []string{"x"}}
 	}
 	probes, err := f.probes(d, left)
 	if err != nil {

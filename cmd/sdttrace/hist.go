@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -26,9 +27,9 @@ has its own histogram. --show adds other values to the line of a group.`,
 type histogram struct{ sums }
 
 func (d *histogram) words(set wordSet) {
-	set.add("steps", &d.show.steps)
-	set.add("show", &d.show.names)
-	set.add("quantiles", &d.show.quantiles)
+	set.add("steps", &d.show.Steps)
+	set.add("show", &d.show.Names)
+	set.add("quantiles", &d.show.Quantiles)
 	d.grouping(set)
 	d.rest(set)
 }
@@ -38,7 +39,7 @@ func (d *histogram) take(args []string) (probes []string, err error) {
 	return probes, err
 }
 
-func (d *histogram) check([]string) error { return d.prepare(values{hist: true}) }
+func (d *histogram) check([]string) error { return d.prepare(groups.Values{Hist: true}) }
 
 // takeArgument takes the argument in front of the probes.
 func takeArgument(args []string) (argument string, probes []string, err error) {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-type cost struct {
+type spent struct {
 	time   time.Duration
 	memory uint64
 }
 
 // costOf returns what f costs this process, which does nothing else meanwhile.
-func costOf(f func()) cost {
+func costOf(f func()) spent {
 	// man 5 proc_pid_clear_refs: 5 resets the peak of the resident memory.
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		panic(err)
@@ -23,7 +23,7 @@ func costOf(f func()) cost {
 	before := resident("VmRSS:")
 	began := processorTime()
 	f()
-	c := cost{time: processorTime() - began}
+	c := spent{time: processorTime() - began}
 	c.memory = max(resident("VmHWM:"), before) - before
 	return c
 }

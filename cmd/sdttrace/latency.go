@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,11 @@ import (
 	"slices"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
 var latencyVerb = verb{
@@ -31,17 +37,17 @@ the same value of an argument. It shows count, sum, avg, min, max and a histogra
 type latencies struct {
 	sums
 	key    []string
-	slower threshold
+	slower flagvalue.Threshold
 	end    string
 }
 
 func (d *latencies) words(set wordSet) {
 	set.add("key", &d.key)
 	set.add("slower", &d.slower)
-	set.add("show", &d.show.names)
-	set.add("quantiles", &d.show.quantiles)
-	set.add("hist", &d.show.hist)
-	set.add("steps", &d.show.steps)
+	set.add("show", &d.show.Names)
+	set.add("quantiles", &d.show.Quantiles)
+	set.add("hist", &d.show.Hist)
+	set.add("steps", &d.show.Steps)
 	d.grouping(set)
 	set.add("limit", &d.limit)
 	d.rest(set)
@@ -51,7 +57,7 @@ func (d *latencies) words(set wordSet) {
 
 func (d *latencies) take(args []string) ([]string, error) {
 	if len(args) == 1 {
-		args = splitProbes(args[0])
+		args = session.SplitProbes(args[0])
 	}
 	switch {
 	case len(args) > 2:
@@ -64,7 +70,7 @@ func (d *latencies) take(args []string) ([]string, error) {
 }
 
 func (d *latencies) check([]string) error {
-	if d.slower.given {
+	if d.slower.Given {
 		for _, name := range []string{"by", "show", "quantiles", "hist", "steps", "interval", "sort", "top", "max-groups"} {
 			if d.given(name) {
 				return fmt.Errorf("--slower prints pairs instead of adding them up: --%s does not go with it", name)
@@ -77,63 +83,57 @@ func (d *latencies) check([]string) error {
 			return fmt.Errorf("--%s is for the pairs of --slower: others are added up", name)
 		}
 	}
-	return d.prepare(values{names: []string{"sum", "avg", "min", "max"}, hist: true})
+	return d.prepare(groups.Values{Names: []string{"sum", "avg", "min", "max"}, Hist: true})
 }
 
-func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
-	if d.slower.given {
+func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
+	if d.slower.Given {
 		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Slower: d.slower.Duration}, opts)
 		return p, func() error { return d.printSlow(p, to.stdout) }, err
 	}
 	l, err := attach.OpenLatency(ctx, d.start, d.end, &attach.LatencyOptions{
-		Key: d.key, Bounds: d.shown.bounds, Quantiles: d.shown.percents, Stddev: slices.Contains(d.shown.names, "stddev"), By: d.by, MaxGroups: d.maxGroups,
+		Key: d.key, Bounds: d.shown.Bounds, Quantiles: d.shown.Percents, Stddev: slices.Contains(d.shown.Names, "stddev"), By: d.by, MaxGroups: d.maxGroups,
 	}, opts)
 	return l, func() error { return d.print(ctx, l, to) }, err
 }
 
-// splitProbes cuts at commas outside the parameters of functions and templates.
-func splitProbes(s string) []string {
-	var parts []string
-	start, depth := 0, 0
-	for i, c := range []byte(s) {
-		switch {
-		case c == '(' || c == '<':
-			depth++
-		case (c == ')' || c == '>') && depth > 0:
-			depth--
-		case c == ',' && depth == 0:
-			parts, start = append(parts, s[start:i]), i+1
+// conclude reports what became of the events.
+func (d *latencies) conclude(s session.Session, stderr io.Writer) error {
+	if p, ok := s.(*attach.Pairs); ok {
+		return remark.SlowPairs(stderr, p, d.slower.Duration)
+	}
+	return remark.Pairs(stderr, s.(*attach.Latency))
+}
+
+// printSlow writes pairs until there are enough or no more.
+func (f *latencies) printSlow(p *attach.Pairs, stdout io.Writer) error {
+	out := bufio.NewWriterSize(stdout, 64<<10)
+	var line []byte
+	n := uint64(0)
+	var first error // of a pair; later pairs follow
+	for pair, err := range p.All() {
+		if err != nil && (pair.Start.Probe == nil || pair.End.Probe == nil) {
+			return errors.Join(err, out.Flush())
+		}
+		if first == nil {
+			first = err
+		}
+		if f.output.Readable {
+			f.meanings.Event(&pair.Start)
+			f.meanings.Event(&pair.End)
+		}
+		line = f.output.Pair(line[:0], &pair)
+		_, err := out.Write(line)
+		// Fast pairs may be all that waits behind this one, unless the kernel drops them.
+		if err == nil && (p.Via() != attach.ViaKernel || p.Idle()) {
+			err = out.Flush()
+		}
+		if err != nil {
+			return output.Error(err)
+		}
+		if n++; n == f.limit {
+			break
 		}
 	}
-	return append(parts, s[start:])
-}
-
-// nesting is how many starts of one key may wait, see [attach.PairStats].
-const nesting = 32
-
-// conclude reports what became of the events.
-func (d *latencies) conclude(s tracer, stderr io.Writer) error {
-	if p, ok := s.(*attach.Pairs); ok {
-		return printPairCounts(stderr, p, d.slower.Duration)
-	}
-	return printLatencyPairs(stderr, s.(*attach.Latency))
-}
-
-// printLatencyPairs reports what became of the events of a latency.
-func printLatencyPairs(stderr io.Writer, l *attach.Latency) error {
-	p, err := l.Pairs()
-	if err != nil {
-		return err
-	}
-	return printUnpaired(stderr, fmt.Sprintf("%d pairs", p.Pairs), &p)
-}
-
-// printUnpaired reports what pairs there were, and what became of other starts and ends.
-func printUnpaired(stderr io.Writer, pairs string, p *attach.PairStats) error {
-	_, err := fmt.Fprintf(stderr, "sdttrace: %s, %d filtered by --where; %d starts without an end, %d ends without a start; %d starts evicted because the table was full, %d because more than %d nested\n",
-		pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, nesting)
-	if err == nil && p.Torn > 0 {
-		_, err = fmt.Fprintf(stderr, "sdttrace: %d more pairs are left out: events between start and end were lost, or fired before their probes were found, so that start and end need not belong together\n", p.Torn)
-	}
-	return err
+	return errors.Join(first, output.Error(out.Flush()))
 }

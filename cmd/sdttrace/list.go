@@ -14,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/list"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -60,7 +61,7 @@ func (d *listing) words(set wordSet) {
 	set.add("providers", &d.providers)
 }
 
-func (d *listing) open(context.Context, []string, *attach.Options, *showing) (session, func() error, error) {
+func (d *listing) open(context.Context, []string, *attach.Options, *showing) (session.Session, func() error, error) {
 	return nil, nil, errors.ErrUnsupported // it traces nothing
 }
 

@@ -58,39 +58,3 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
-
-// TestValues checks what --show and --quantiles choose, beside what a verb shows by itself.
-func TestValues(t *testing.T) {
-	latency := values{names: []string{"sum", "avg"}, hist: true}
-	stats := values{names: []string{"avg", "p50", "p99"}}
-	for _, test := range []struct {
-		own      values
-		given    showFlags
-		names    string
-		percents []float64
-		hist     bool
-	}{
-		{latency, showFlags{}, "sum avg", nil, true},
-		{latency, showFlags{names: []string{"p50", "p99"}}, "p50 p99", []float64{50, 99}, false},
-		{latency, showFlags{names: []string{"max"}, hist: true}, "max", nil, true},
-		{latency, showFlags{names: []string{"max"}, steps: "0,2,1"}, "max", nil, true},
-		{latency, showFlags{quantiles: []float64{99.9}}, "sum avg p99.9", []float64{99.9}, true},
-		{stats, showFlags{}, "avg p50 p99", []float64{50, 99}, false},
-		{stats, showFlags{quantiles: []float64{25}}, "avg p25", []float64{25}, false},
-		{stats, showFlags{names: []string{"sum", "rate"}}, "sum", nil, false},
-		{stats, showFlags{names: []string{"count"}, hist: true}, "", nil, true},
-		{values{hist: true}, showFlags{}, "", nil, true},
-		{values{hist: true}, showFlags{names: []string{"stddev"}}, "stddev", nil, true},
-	} {
-		got, err := test.given.values(test.own)
-		if err != nil || strings.Join(got.names, " ") != test.names || !slices.Equal(got.percents, test.percents) || got.hist != test.hist {
-			t.Errorf("%+v beside %+v: got %+v, %v", test.given, test.own, got, err)
-		}
-	}
-	for _, name := range []string{"median", "p", "px", "p0", "sum ", "max,max"} {
-		v, err := (&showFlags{names: strings.Split(name, ",")}).values(values{})
-		if name != "sum " && err == nil { // blanks do not matter
-			t.Errorf("--show %s: %+v, want an error", name, v)
-		}
-	}
-}

@@ -10,8 +10,11 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cost"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -40,8 +43,8 @@ type traceFlags struct {
 	pointers  []string
 	providers []string
 	maxString int
-	ringSize  bytesValue
-	stack     stackValue
+	ringSize  flagvalue.Bytes
+	stack     flagvalue.Stack
 
 	// Form of the output.
 	formats []string // that the verb has
@@ -54,9 +57,9 @@ type traceFlags struct {
 
 	flags    *pflag.FlagSet
 	given    func(name string) bool
-	replayed *replayed // the recordings; nil of live processes
+	replayed *recording.Set // the recordings; nil of live processes
 	meanings format.Meanings
-	costs    *costs // nil unless they are measured
+	costs    *cost.Costs // nil unless they are measured
 	silent   remark.Silences
 	outputs  output.Files
 	prepared func()           // says that something is attached, or nothing will be
@@ -105,8 +108,8 @@ func (f *traceFlags) options(interval time.Duration) (*attach.Options, error) {
 		Args:      f.args,
 		Where:     f.where,
 		Sample:    f.sample,
-		Stack:     f.stack.calls,
-		Unwind:    f.stack.unwind,
+		Stack:     f.stack.Calls,
+		Unwind:    f.stack.Unwind,
 		Force:     f.force,
 	}
 	var err error
@@ -115,7 +118,7 @@ func (f *traceFlags) options(interval time.Duration) (*attach.Options, error) {
 	}
 	switch {
 	case f.replayed != nil:
-		opts.Target, opts.Interval = attach.Target{Recordings: f.replayed.files}, max(interval, 0)
+		opts.Target, opts.Interval = attach.Target{Recordings: f.replayed.Files}, max(interval, 0)
 	case f.user:
 		opts.Target.Via = attach.ViaLocal
 	}
@@ -133,3 +136,17 @@ func (f *traceFlags) options(interval time.Duration) (*attach.Options, error) {
 	}
 	return opts, nil
 }
+
+// buffer returns the size of the buffer between the kernel and sdttrace, as text.
+func (f *traceFlags) buffer() string {
+	switch {
+	case f.ringSize != 0:
+		return f.ringSize.String()
+	case f.stack.Unwind:
+		return "64M"
+	}
+	return "4M"
+}
+
+// liveWords say what recordings cannot be asked.
+var liveWords = []string{"pid", "comm", "exe", "cgroup", "user", "wait", "rescan", "force", "link", "sample", "duration", "str", "args", "follow", "buffer"}

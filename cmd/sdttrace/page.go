@@ -11,7 +11,8 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
-	"github.com/go-usdt/usdt/internal/version"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/pagesource"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
 var pageVerb = verb{
@@ -38,81 +39,26 @@ func (d *paging) words(set wordSet) {
 	d.said(set, nil)
 }
 
-func (d *paging) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
-	t, err := d.watch(ctx, probes, opts)
+func (d *paging) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
+	t, err := session.Watch(ctx, probes, d.texts, opts)
 	return t, func() error { return d.write(t, to) }, err
 }
 
 // write adds up events and pairs until there are enough or no more, and writes the page.
-func (f *paging) write(t *timeline, to *showing) (err error) {
+func (f *paging) write(t *session.Timeline, to *showing) (err error) {
 	out, err := f.outputs.Create(f.out, to.stdout)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, out.Close()) }()
 	p := page.New(format.AppendValue)
-	first := f.addPage(p, t, to.cancel)
-	summary, err := t.summary()
+	fill := &pagesource.Filler{Page: p, Meanings: &f.meanings, Limit: f.limit}
+	first := fill.Fill(t, to.cancel)
+	summary, err := pagesource.Summary(t, commandLine(os.Args))
 	if err != nil {
 		return errors.Join(first, err)
 	}
 	return errors.Join(first, output.Error(p.Write(out, summary)))
-}
-
-// addPage adds events and pairs until there are enough or no more. Counts are complete then.
-func (f *traceFlags) addPage(p *page.Page, t *timeline, cancel context.CancelFunc) error {
-	return errors.Join(f.addPageEvents(p, t, cancel), t.Close())
-}
-
-// addPageEvents does so, and returns the first error of an event; later events follow.
-func (f *traceFlags) addPageEvents(p *page.Page, t *timeline, cancel context.CancelFunc) (first error) {
-	n := uint64(0)
-	t.each(func(one *delivered, err error) bool {
-		first = cmp.Or(first, err)
-		if one.event != nil && one.event.Probe != nil {
-			f.meanings.Event(one.event)
-			p.Add(one.event)
-			n++
-		}
-		for i := range one.pairs {
-			pair := &one.pairs[i]
-			if pair.Start.Probe == nil || one.end.Probe == nil {
-				continue
-			}
-			if t.pairs != nil { // no other session delivers their events
-				p.Add(&pair.Start)
-				p.Add(one.end)
-			}
-			p.AddPair(&pair.Start, one.end, pair.Took)
-		}
-		if n == f.limit && n > 0 {
-			cancel()
-			return false
-		}
-		return true
-	})
-	return first
-}
-
-// summary returns what a page says of the session.
-func (t *timeline) summary() (page.Summary, error) {
-	st, err := t.Stats()
-	if err != nil {
-		return page.Summary{}, err
-	}
-	summary := page.Summary{Command: commandLine(os.Args), Lost: st.Lost, Version: version.String()}
-	summary.Losses = pageLosses(t.Losses())
-	if t.pairs == nil {
-		summary.Filtered = st.Filtered // not what pairs have left out
-	}
-	return summary, nil
-}
-
-func pageLosses(losses []attach.Loss) (all []page.Loss) {
-	for _, l := range losses {
-		all = append(all, page.LossOf(l.From, l.To, l.N))
-	}
-	return all
 }
 
 // commandLine returns the command as a shell takes it.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
 var printVerb = verb{
@@ -46,8 +47,8 @@ func (d *printing) words(set wordSet) {
 
 func (d *printing) check([]string) error { return d.fields.CheckNames() }
 
-func (d *printing) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
-	opts.Omit = d.fields.Omit(d.stack.calls > 0)
+func (d *printing) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
+	opts.Omit = d.fields.Omit(d.stack.Calls > 0)
 	s, err := attach.Open(ctx, probes, opts)
 	if err != nil {
 		return nil, nil, err

@@ -11,6 +11,8 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/profile"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -65,8 +67,8 @@ func (d *profiling) traces(probes []string) []string { return probesOf(d.spans, 
 
 func (d *profiling) check(probes []string) error {
 	if !d.groups() {
-		if d.stack.calls == 0 {
-			d.stack.calls = attach.MaxStack
+		if d.stack.Calls == 0 {
+			d.stack.Calls = attach.MaxStack
 		}
 		for _, name := range []string{"interval", "max-groups"} {
 			if d.given(name) {
@@ -85,7 +87,7 @@ func (d *profiling) check(probes []string) error {
 	}
 	if len(d.spans) > 0 {
 		d.span = d.spans[0]
-		s, err := parseSpan(d.span)
+		s, err := session.ParseSpan(d.span)
 		switch {
 		case len(d.spans) > 1:
 			return errors.New("--span is given twice: a profile is of one pair of probes")
@@ -96,9 +98,9 @@ func (d *profiling) check(probes []string) error {
 		case d.weight != "":
 			return errors.New("--weigh is for events: --span adds up the time of pairs")
 		}
-		d.start, d.value = s.start, "latency"
+		d.start, d.value = s.Start, "latency"
 	} else if d.weight != "" {
-		d.value, d.shown.names = d.weight, []string{"sum"}
+		d.value, d.shown.Names = d.weight, []string{"sum"}
 	}
 	d.order.Sort = "count"
 	return d.compute()
@@ -109,15 +111,15 @@ func (d *profiling) every() time.Duration { return 0 }
 
 func (d *profiling) writes() bool { return true }
 
-func (d *profiling) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+func (d *profiling) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
 	switch {
 	case d.span != "":
-		s, err := parseSpan(d.span)
+		s, err := session.ParseSpan(d.span)
 		if err != nil {
 			return nil, nil, err
 		}
 		opts.Interval = d.interval
-		l, err := attach.OpenLatency(ctx, s.start, s.end, &attach.LatencyOptions{Key: s.key, By: d.by, MaxGroups: d.maxGroups}, opts)
+		l, err := attach.OpenLatency(ctx, s.Start, s.End, &attach.LatencyOptions{Key: s.Key, By: d.by, MaxGroups: d.maxGroups}, opts)
 		return l, func() error { return d.writeGroups(ctx, l, to.stdout) }, err
 	case d.groups():
 		opts.Interval = d.interval
@@ -128,9 +130,9 @@ func (d *profiling) open(ctx context.Context, probes []string, opts *attach.Opti
 	return s, func() error { return d.writeEvents(s, to) }, err
 }
 
-func (d *profiling) conclude(s tracer, stderr io.Writer) error {
+func (d *profiling) conclude(s session.Session, stderr io.Writer) error {
 	if l, ok := s.(*attach.Latency); ok {
-		return printLatencyPairs(stderr, l)
+		return remark.Pairs(stderr, l)
 	}
 	if d.groups() {
 		return d.sums.conclude(s, stderr)
@@ -243,7 +245,7 @@ func (f *profiling) writeHeap(s *attach.Session, to *showing) error {
 }
 
 // writeGroups reads groups by stack, each interval and at the end, and writes their profile.
-func (f *profiling) writeGroups(ctx context.Context, a aggregate, stdout io.Writer) error {
+func (f *profiling) writeGroups(ctx context.Context, a session.Aggregate, stdout io.Writer) error {
 	values := []profile.Value{{Type: "events", Unit: "count"}}
 	switch {
 	case f.span != "":

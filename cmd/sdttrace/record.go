@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
 var recordVerb = verb{
@@ -24,17 +26,17 @@ and if sdttrace is killed. With --stack it has the stacks, with their names.`,
   sdttrace record -o some.usdt --sample 100 --size 100MB 'myapp:*'
   sdttrace record -o day.usdt --stack 'myapp:*'      with stacks, and later:
   sdttrace profile -o day.pb.gz --from day.usdt`,
-	does: func(f *traceFlags) deed { return &recording{traceFlags: f} },
+	does: func(f *traceFlags) deed { return &keeping{traceFlags: f} },
 }
 
-// recording writes events to a file as they are.
-type recording struct {
+// keeping writes events to a file as they are.
+type keeping struct {
 	defaults
 	*traceFlags
-	size bytesValue
+	size flagvalue.Bytes
 }
 
-func (d *recording) words(set wordSet) {
+func (d *keeping) words(set wordSet) {
 	set.add("size", &d.size)
 	d.target(set)
 	d.single(set)
@@ -43,7 +45,7 @@ func (d *recording) words(set wordSet) {
 	d.arguments(set)
 }
 
-func (d *recording) check([]string) error {
+func (d *keeping) check([]string) error {
 	switch {
 	case d.size < 0:
 		return fmt.Errorf("--size %v is not positive", &d.size)
@@ -55,9 +57,9 @@ func (d *recording) check([]string) error {
 	return nil
 }
 
-func (d *recording) writes() bool { return true }
+func (d *keeping) writes() bool { return true }
 
-func (d *recording) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+func (d *keeping) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
 	file, err := d.file()
 	if err != nil {
 		return nil, nil, err
@@ -72,7 +74,7 @@ func (d *recording) open(ctx context.Context, probes []string, opts *attach.Opti
 
 // file opens the file, before anything is attached to. A file that is already there keeps its
 // contents until then.
-func (f *recording) file() (*os.File, error) {
+func (f *keeping) file() (*os.File, error) {
 	if pipe := f.outputs.Pipes[f.out]; pipe != nil {
 		return pipe, nil
 	}
@@ -84,7 +86,7 @@ func (f *recording) file() (*os.File, error) {
 }
 
 // abandon closes a file to which nothing will be written, and removes it if it is empty.
-func (f *recording) abandon(file *os.File) {
+func (f *keeping) abandon(file *os.File) {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		os.Remove(f.out)
 	}
@@ -92,7 +94,7 @@ func (f *recording) abandon(file *os.File) {
 }
 
 // write writes the events of r until there are enough or no more.
-func (f *recording) write(r *attach.Recorder, file *os.File, stderr io.Writer) error {
+func (f *keeping) write(r *attach.Recorder, file *os.File, stderr io.Writer) error {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		if err := file.Truncate(0); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/version"
@@ -118,7 +119,7 @@ else it does with them, the pages of sdttrace help what probes, conditions and a
 	root.SetFlagErrorFunc(flagError)
 	root.Args = func(cmd *cobra.Command, args []string) error {
 		dash := cmd.ArgsLenAtDash()
-		if len(args) > 0 && dash != 0 && !strings.Contains(args[0], ":") && !cmd.Flags().Changed("from") && !(cmd.Flags().Changed("stack") && saysStack(args[0])) {
+		if len(args) > 0 && dash != 0 && !strings.Contains(args[0], ":") && !cmd.Flags().Changed("from") && !(cmd.Flags().Changed("stack") && flagvalue.IsStack(args[0])) {
 			return usageError{noVerb(args[0])}
 		}
 		return nil

@@ -13,7 +13,9 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/pagesource"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/serve"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/internal/version"
 )
 
@@ -58,8 +60,8 @@ func (d *serving) words(set wordSet) {
 
 func (d *serving) writes() bool { return false }
 
-func (d *serving) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
-	t, err := d.watch(ctx, probes, opts)
+func (d *serving) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
+	t, err := session.Watch(ctx, probes, d.texts, opts)
 	return t, func() error { return d.servePage(ctx, t, to.cancel, to.stdout) }, err
 }
 
@@ -121,10 +123,10 @@ func printServed(s *serve.Server, stdout io.Writer) error {
 
 // servePage adds up events and pairs until there are enough or no more, and serves the page
 // meanwhile.
-func (f *serving) servePage(ctx context.Context, t *timeline, cancel context.CancelFunc, stdout io.Writer) error {
+func (f *serving) servePage(ctx context.Context, t *session.Timeline, cancel context.CancelFunc, stdout io.Writer) error {
 	p := page.New(format.AppendValue)
 	s := serve.New(f.listener, serve.Options{Page: p, Summary: func() page.Summary {
-		summary, err := t.summary()
+		summary, err := pagesource.Summary(t, commandLine(os.Args))
 		if err != nil {
 			summary = page.Summary{Command: commandLine(os.Args)} // sdttrace reports it when it ends
 		}
@@ -139,7 +141,7 @@ func (f *serving) servePage(ctx context.Context, t *timeline, cancel context.Can
 	}()
 	err := printServed(s, stdout)
 	if err == nil {
-		err = f.addPage(p, t, cancel)
+		err = (&pagesource.Filler{Page: p, Meanings: &f.meanings, Limit: f.limit}).Fill(t, cancel)
 	}
 	cancel()
 	return errors.Join(err, <-failed, s.Close())
@@ -157,16 +159,16 @@ func (f *serving) serveTree(ctx context.Context, stdout, stderr io.Writer) error
 		return openError(err)
 	}
 	p := page.New(format.AppendValue)
-	clicked := newClicked(ctx, f.traceFlags, opts, p)
+	clicked := pagesource.NewClicked(ctx, opts, p, f.meanings, openError)
 	o := serve.Options{
-		Page: p, Tree: (&probeTree{pids: f.pids, attached: clicked}).read,
+		Page: p, Tree: (&pagesource.Tree{PIDs: f.pids, Attached: clicked}).Read,
 		Summary: func() page.Summary {
-			st := clicked.stats()
-			return page.Summary{Command: commandLine(os.Args), Lost: st.Lost, Filtered: st.Filtered, Version: version.String(), Tree: true, Losses: clicked.losses()}
+			st := clicked.Stats()
+			return page.Summary{Command: commandLine(os.Args), Lost: st.Lost, Filtered: st.Filtered, Version: version.String(), Tree: true, Losses: clicked.Losses()}
 		},
 	}
 	if f.clicks {
-		o.Change = clicked.change
+		o.Change = clicked.Change
 	}
 	s := serve.New(f.listener, o)
 	s.Start()
@@ -182,9 +184,9 @@ func (f *serving) serveTree(ctx context.Context, stdout, stderr io.Writer) error
 		}
 		failed = s.Wait(ctx)
 	}
-	clicked.close(stderr)
+	clicked.Close(stderr)
 	failed = errors.Join(failed, s.Close())
-	if st := clicked.stats(); f.clicks {
+	if st := clicked.Stats(); f.clicks {
 		fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered\n", st.Received, st.Lost, st.Filtered)
 	}
 	return failed

@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
 var snapshotVerb = verb{
@@ -68,7 +69,7 @@ func (d *snapshots) check([]string) error {
 	return nil
 }
 
-func (d *snapshots) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+func (d *snapshots) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
 	s, err := attach.Open(ctx, probes, opts)
 	return s, func() error { return d.print(s, to.stdout) }, err
 }

@@ -1,5 +1,7 @@
 package main
 
+import "github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
+
 var statsVerb = verb{
 	use:   "stats ARG PROBE...",
 	short: "Count, average, least, greatest and quantiles of an argument",
@@ -20,10 +22,10 @@ Quantiles are at most 1/64, 1.6 %, away from the exact ones.`,
 type stats struct{ sums }
 
 func (d *stats) words(set wordSet) {
-	set.add("show", &d.show.names)
-	set.add("quantiles", &d.show.quantiles)
-	set.add("hist", &d.show.hist)
-	set.add("steps", &d.show.steps)
+	set.add("show", &d.show.Names)
+	set.add("quantiles", &d.show.Quantiles)
+	set.add("hist", &d.show.Hist)
+	set.add("steps", &d.show.Steps)
 	d.grouping(set)
 	d.rest(set)
 }
@@ -34,5 +36,5 @@ func (d *stats) take(args []string) (probes []string, err error) {
 }
 
 func (d *stats) check([]string) error {
-	return d.prepare(values{names: []string{"avg", "min", "max", "p50", "p99"}})
+	return d.prepare(groups.Values{Names: []string{"avg", "min", "max", "p50", "p99"}})
 }

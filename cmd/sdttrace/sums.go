@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
-	"github.com/go-usdt/usdt/total"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
 // sums is a deed that adds events up, in groups. Verbs say what is computed.
@@ -22,10 +22,10 @@ type sums struct {
 	interval  time.Duration
 	maxGroups int
 	order     format.Order
-	show      showFlags
+	show      groups.Show
 
 	value string // the argument that is added up; "latency" of pairs; empty to count
-	shown values
+	shown groups.Values
 	start string // of a latency; empty otherwise
 	what  attach.Aggregation
 }
@@ -34,7 +34,7 @@ type sums struct {
 func (d *sums) grouping(set wordSet) {
 	set.add("by", &d.by)
 	set.add("interval", &d.interval)
-	d.order.Sort = orders[0]
+	d.order.Sort = groups.Orders[0]
 	set.add("sort", &d.order.Sort)
 	set.add("top", &d.order.Top)
 	set.add("max-groups", &d.maxGroups)
@@ -52,8 +52,8 @@ func (d *sums) rest(set wordSet) {
 func (d *sums) every() time.Duration { return d.interval }
 
 // prepare decides what is computed, with what the verb shows by itself.
-func (d *sums) prepare(own values) (err error) {
-	if d.shown, err = d.show.values(own); err != nil {
+func (d *sums) prepare(own groups.Values) (err error) {
+	if d.shown, err = d.show.Values(own); err != nil {
 		return err
 	}
 	return d.compute()
@@ -65,45 +65,45 @@ func (d *sums) compute() error {
 		return fmt.Errorf("interval %v is negative", d.interval)
 	}
 	a := attach.Count()
-	for _, v := range computed {
-		if d.value != "" && slices.Contains(d.shown.names, v.name) {
-			a = a.And(v.of(d.value))
+	for _, v := range groups.Computed {
+		if d.value != "" && slices.Contains(d.shown.Names, v.Name) {
+			a = a.And(v.Of(d.value))
 		}
 	}
-	if d.value != "" && d.shown.hist {
+	if d.value != "" && d.shown.Hist {
 		a = a.And(attach.Hist(d.value))
 	}
-	if d.value != "" && len(d.shown.percents) > 0 {
-		a = a.And(attach.Quantiles(d.value, d.shown.percents...))
+	if d.value != "" && len(d.shown.Percents) > 0 {
+		a = a.And(attach.Quantiles(d.value, d.shown.Percents...))
 	}
 	for i, key := range d.by {
 		if slices.Contains(d.by[:i], key) {
 			return fmt.Errorf("--by names %s twice", key)
 		}
 	}
-	d.what = a.Bounds(d.shown.bounds...).By(d.by...).MaxGroups(d.maxGroups)
+	d.what = a.Bounds(d.shown.Bounds...).By(d.by...).MaxGroups(d.maxGroups)
 	switch {
 	case d.given("max-groups") && len(d.by) == 0:
 		return errors.New("--max-groups has no effect without --by: there is one group")
 	case d.given("stack") && !d.byStack():
 		return errors.New("--stack says how stacks are read that --by stack groups by")
-	case d.replayed != nil && d.shown.rate && d.interval == 0:
+	case d.replayed != nil && d.shown.Rate && d.interval == 0:
 		return errors.New("--show rate of recordings needs --interval, which says of how long")
 	}
-	return d.order.Check(d.shown.names, len(d.by) > 0)
+	return d.order.Check(d.shown.Names, len(d.by) > 0)
 }
 
 // byStack reports whether groups are by stack.
 func (d *sums) byStack() bool { return slices.Contains(d.by, "stack") }
 
-func (d *sums) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+func (d *sums) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
 	a, err := attach.OpenAggregate(ctx, probes, d.what, opts)
 	return a, func() error { return d.print(ctx, a, to) }, err
 }
 
 // conclude reports the events that a sum lacks because of their argument. Recordings may have
 // lost others.
-func (d *sums) conclude(s tracer, stderr io.Writer) error {
+func (d *sums) conclude(s session.Session, stderr io.Writer) error {
 	if d.value == "" || d.start != "" || d.replayed != nil {
 		return nil
 	}
@@ -114,11 +114,26 @@ func (d *sums) conclude(s tracer, stderr io.Writer) error {
 	return err
 }
 
-// aggregate is an attach.Aggregate or an attach.Latency.
-type aggregate interface {
-	tracer
-	command.Searcher
-	Read() ([]total.Group, error)
-	Stop() error
-	Done() <-chan struct{}
+// print writes groups, each interval and at the end.
+func (d *sums) print(ctx context.Context, a session.Aggregate, to *showing) error {
+	o := &groups.Output{
+		Interval: d.interval, Keyed: len(d.by) > 0, Shown: &d.shown, Order: &d.order,
+		Format: d.output, Meanings: &d.meanings, Unit: d.unit,
+	}
+	return o.Print(ctx, a, to.stdout, to.screen)
+}
+
+// unit returns the unit of the value.
+func (f *sums) unit(plan attach.Plan) format.Unit {
+	m := &f.meanings
+	if f.start != "" {
+		return "ns"
+	}
+	if f.value == "" {
+		return ""
+	}
+	if param := m.Param(f.value, plan); param != nil {
+		return format.Unit(param.Unit)
+	}
+	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/perfetto"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
 var timelineVerb = verb{
@@ -42,13 +43,13 @@ func (d *timelining) words(set wordSet) {
 	d.said(set, nil)
 }
 
-func (d *timelining) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
-	t, err := d.watch(ctx, probes, opts)
+func (d *timelining) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
+	t, err := session.Watch(ctx, probes, d.texts, opts)
 	return t, func() error { return d.write(t, to) }, err
 }
 
 // write writes events and slices until there are enough or no more.
-func (f *timelining) write(t *timeline, to *showing) (err error) {
+func (f *timelining) write(t *session.Timeline, to *showing) (err error) {
 	out, err := f.outputs.Create(f.out, to.stdout)
 	if err != nil {
 		return err
@@ -85,16 +86,16 @@ type timelineWriter struct {
 
 // writeAll writes until there is enough or no more. It flushes the output if no event
 // follows now.
-func (w *timelineWriter) writeAll(t *timeline) {
-	flushes := t.pairs != nil && t.Via() != attach.ViaKernel
-	t.each(func(one *delivered, err error) bool {
+func (w *timelineWriter) writeAll(t *session.Timeline) {
+	flushes := t.Matched() && t.Via() != attach.ViaKernel
+	t.Each(func(one *session.Delivered, err error) bool {
 		w.failed = cmp.Or(w.failed, err)
-		if one.event != nil && one.event.Probe != nil && w.another() {
-			w.w.Event(one.event)
+		if one.Event != nil && one.Event.Probe != nil && w.another() {
+			w.w.Event(one.Event)
 		}
-		for i := range one.pairs {
-			if p := &one.pairs[i]; p.Start.Probe != nil && one.end.Probe != nil && w.another() {
-				w.w.Slice(&p.Start, one.end, len(t.spans[p.Span].key) > 0)
+		for i := range one.Pairs {
+			if p := &one.Pairs[i]; p.Start.Probe != nil && one.End.Probe != nil && w.another() {
+				w.w.Slice(&p.Start, one.End, len(t.Spans[p.Span].Key) > 0)
 			}
 		}
 		idle := flushes || t.Idle()

@@ -183,35 +183,6 @@ func TestTimelineKilled(t *testing.T) {
 	}
 }
 
-func TestParseSpan(t *testing.T) {
-	for _, test := range []struct {
-		text       string
-		start, end string
-		key        []string
-	}{
-		{"a:s,a:e", "a:s", "a:e", nil},
-		{"a:s,a:e:id", "a:s", "a:e", []string{"id"}},
-		{"a:s,a:e:machine,id", "a:s", "a:e", []string{"machine", "id"}},
-		{"/x/y:a:s,/x/y:a:e", "/x/y:a:s", "/x/y:a:e", nil},
-		{"y:a:s,y:a:e", "y:a:s", "y:a:e", nil},
-		{"y:a:s,y:a:e:id", "y:a:s", "y:a:e", []string{"id"}},
-		{"/x/y:a:s,/x/y:a:e:id", "/x/y:a:s", "/x/y:a:e", []string{"id"}},
-		{"uprobe:./x:f,uretprobe:./x:f", "uprobe:./x:f", "uretprobe:./x:f", nil},
-		{"uprobe:./x:f(int, char),uretprobe:./x:f(int, char):arg0", "uprobe:./x:f(int, char)", "uretprobe:./x:f(int, char)", []string{"arg0"}},
-		{"uprobe:./x:n::f,uretprobe:./x:n::f", "uprobe:./x:n::f", "uretprobe:./x:n::f", nil},
-	} {
-		s, err := parseSpan(test.text)
-		if err != nil || s.start != test.start || s.end != test.end || !slices.Equal(s.key, test.key) {
-			t.Errorf("%s: got %q, %q by %q, error %v", test.text, s.start, s.end, s.key, err)
-		}
-	}
-	for _, text := range []string{"", "a:s", "a:s,", ",a:e", "a:s,a:e,b:x", "a:s,a:e:", "a:s,a:e:id,", "nocolon,a:e"} {
-		if s, err := parseSpan(text); err == nil {
-			t.Errorf("%q is taken for %+v", text, s)
-		}
-	}
-}
-
 // TestTimelineLost stops sdttrace while probes fire, so that events are lost: a track of the
 // timeline says how many were lost, and when.
 func TestTimelineLost(t *testing.T) {

@@ -12,8 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cgroup"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/topsource"
 	"github.com/go-usdt/usdt/internal/top"
 )
 
@@ -50,8 +54,8 @@ switched on as by any tracer. The output of CMD is shown at the end.`,
 // topping counts probes, and shows them on the terminal if there is one.
 type topping struct {
 	sums
-	path   string  // of a control group
-	group  *cgroup // nil if nothing is left to select here
+	path   string        // of a control group
+	group  *cgroup.Group // nil if nothing is left to select here
 	title  string
 	screen *topScreen // nil unless on a terminal
 }
@@ -80,11 +84,11 @@ func (d *topping) take(args []string) ([]string, error) {
 }
 
 func (d *topping) check([]string) (err error) {
-	if d.group, err = openCgroup(d.path); err != nil {
+	if d.group, err = cgroup.Open(d.path); err != nil {
 		return err
 	}
 	d.by, d.maxGroups = []string{"probe"}, topGroups
-	d.order.Sort, d.shown.rate = "count", true
+	d.order.Sort, d.shown.Rate = "count", true
 	d.wait = d.rescan > 0 && len(d.command) == 0
 	d.title = d.what()
 	return nil
@@ -96,13 +100,13 @@ func (d *topping) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 	if live || d.group != nil {
 		d.by = []string{"probe", "pid"}
 	}
-	if d.group != nil && d.group.inKernel() {
-		d.cgroup, d.group = d.group.dir, nil
+	if d.group != nil && d.group.InKernel() {
+		d.cgroup, d.group = d.group.Dir, nil
 	}
 	if live {
-		d.screen = &topScreen{in: in, out: out, held: &heldOutput{w: stderr}}
+		d.screen = &topScreen{in: in, out: out, held: &screen.Held{W: stderr}}
 		d.quiet, d.inBackground = true, true
-		defer d.screen.held.release()
+		defer d.screen.held.Release()
 		stderr = d.screen.held
 	}
 	return d.trace(ctx, d, probes, stdout, stderr)
@@ -111,26 +115,28 @@ func (d *topping) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 // topScreen is the terminal on which probes are shown.
 type topScreen struct {
 	in, out *os.File
-	held    *heldOutput
+	held    *screen.Held
 }
 
-func (d *topping) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error) {
+func (d *topping) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
 	a, err := attach.OpenAggregate(ctx, probes, attach.Count().By(d.by...).MaxGroups(d.maxGroups), opts)
 	switch {
 	case d.screen != nil:
 		return a, func() error {
-			return d.draw(ctx, &topSource{f: d.traceFlags, aggregate: a, selectors: probes, group: d.group})
+			return d.draw(ctx, &topsource.Source{
+				Aggregate: a, Selectors: probes, Group: d.group, User: d.user, Prototypes: d.meanings.Table, Options: d.besides,
+			})
 		}, err
 	case d.group != nil:
 		to.screen = nil
-		return a, func() error { return d.print(ctx, &inCgroup{aggregate: a, group: d.group}, to) }, err
+		return a, func() error { return d.print(ctx, &cgroup.Aggregate{Aggregate: a, Group: d.group}, to) }, err
 	}
 	return a, func() error { return d.print(ctx, a, to) }, err
 }
 
 // draw draws the table until the user ends it, or a signal does, also one for a command.
-func (d *topping) draw(ctx context.Context, s *topSource) error {
-	defer d.screen.held.release()
+func (d *topping) draw(ctx context.Context, s *topsource.Source) error {
+	defer d.screen.held.Release()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -145,6 +151,15 @@ func (d *topping) draw(ctx context.Context, s *topSource) error {
 	})
 }
 
+// besides returns the options of a session beside the one that counts.
+func (d *topping) besides() (*attach.Options, error) {
+	opts, err := d.options(0)
+	if err == nil && d.held != nil {
+		opts.Target.PIDs = []int{d.held.PID()}
+	}
+	return opts, err
+}
+
 // topGroups is how many pairs of a probe and a process can fire in an interval.
 const topGroups = 1 << 14
 
@@ -156,7 +171,7 @@ func (f *topping) what() string {
 	case len(f.pids) > 0:
 		return "-p " + strings.Trim(strings.ReplaceAll(fmt.Sprint(f.pids), " ", ","), "[]")
 	case f.group != nil:
-		return "--cgroup " + f.group.path
+		return "--cgroup " + f.group.Path
 	}
 	return cmp.Or(f.comm, f.exe)
 }

@@ -10,10 +10,14 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cost"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -34,7 +38,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	traced := d.traces(probes)
 	for _, probe := range traced {
 		if _, err := selector.Parse(probe); err != nil {
-			if f.stack.calls > 0 && saysStack(probe) {
+			if f.stack.Calls > 0 && flagvalue.IsStack(probe) {
 				err = fmt.Errorf("%s is no probe; for --stack write --stack=%s", probe, probe)
 			}
 			return usageError{err}
@@ -50,8 +54,8 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 		return err
 	}
 	if f.verbose && f.replayed == nil {
-		f.costs = newCosts()
-		defer f.costs.close()
+		f.costs = cost.New()
+		defer f.costs.Close()
 	}
 	run := func(_ command.Searcher, show func() error) error { return show() }
 	commandOutput := printable.Behind(stderr)
@@ -59,7 +63,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	if d.every() > 0 {
 		to.screen = f.screen(stdout, stderr)
 	}
-	stderr = &serialWriter{w: printable.Writer(to.screen.Above(printable.Behind(stderr)))}
+	stderr = &remark.SerialWriter{W: printable.Writer(to.screen.Above(printable.Behind(stderr)))}
 	to.stderr = stderr
 	if len(f.command) > 0 {
 		c, err := command.Start(f.command, f.user, f.inBackground, commandOutput)
@@ -86,10 +90,8 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 		f.held = c
 		opts.Target.PIDs, opts.Rescan, opts.Await = []int{c.PID()}, commandRescan, true
 	}
-	f.warnBrief(traced, stderr)
-	f.warnCopied(traced, stderr)
+	f.warn(ctx, traced, opts, stderr)
 	defer func() { f.explainCopied(failed, traced, stderr) }()
-	f.warnHot(ctx, traced, opts, stderr)
 	s, show, err := d.open(ctx, probes, opts, to)
 	if err != nil {
 		return unattached(user, traced, err)
@@ -107,6 +109,33 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	})
 }
 
+// warn says on stderr, before anything is attached to, what tracing probes may miss or slow down.
+func (f *traceFlags) warn(ctx context.Context, probes []string, opts *attach.Options, stderr io.Writer) {
+	if f.quiet {
+		return
+	}
+	if f.comm != "" && f.exe == "" && !f.user {
+		remark.Brief(stderr, probes, f.rescan)
+	}
+	if !f.user && len(f.command) == 0 { // a session of the whole machine says so itself, at its end
+		remark.Copied(stderr, f.pids, probes)
+	}
+	short := f.duration > 0 && f.duration <= remark.HotShort
+	if !short && !f.wait && f.sample <= 1 && len(f.command) == 0 {
+		remark.Hot(ctx, stderr, probes, opts, f.flags.Lookup("sample") != nil)
+	}
+}
+
+// explainCopied reports all processes that run a copy of code when a session of the whole machine
+// has found nothing.
+func (f *traceFlags) explainCopied(err error, probes []string, stderr io.Writer) {
+	if f.user || len(f.command)+len(f.pids) > 0 || f.replayed != nil || !errors.Is(err, attach.ErrNoMatch) && !errors.Is(err, attach.ErrNoSite) {
+		return
+	}
+	pids, _ := procfs.PIDs() // the error says what cannot be listed
+	remark.Copied(stderr, pids, probes)
+}
+
 // screen returns where groups are drawn in place: on a terminal, at intervals of what is
 // live. The output of a command on the same terminal would come in between.
 func (f *traceFlags) screen(stdout, stderr io.Writer) *screen.Screen {
@@ -120,21 +149,8 @@ func (f *traceFlags) screen(stdout, stderr io.Writer) *screen.Screen {
 // process only.
 const commandRescan = 10 * time.Millisecond
 
-// tracer is a session or an aggregate.
-type tracer interface {
-	Via() attach.Via
-	Plan() attach.Plan
-	Stats() (attach.Stats, error)
-	Refused() []error
-	Faults() []attach.Fault
-	PlanSince(n int) (attach.Plan, int)
-	Pending() int
-	Wait(context.Context) error
-	Close() error
-}
-
 // follow prints what s traces until it ends, with remarks and a summary on stderr.
-func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s tracer, stderr io.Writer, print func() error) error {
+func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s session.Session, stderr io.Writer, print func() error) error {
 	defer s.Close()
 	f.prepared()
 	f.silent.Announce(stderr)
@@ -145,9 +161,9 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s tracer, stderr 
 	switch {
 	case f.quiet:
 	case f.replayed != nil:
-		f.replayed.announce(stderr)
+		f.replayed.Announce(stderr)
 	case len(first) > 0:
-		printPlan(stderr, first)
+		remark.Plan(stderr, first)
 		f.meanings.Announce(stderr, first)
 		remark.Children(stderr, f.pids)
 	case f.wait:
@@ -157,31 +173,31 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s tracer, stderr 
 		defer time.AfterFunc(f.duration, cancel).Stop()
 	}
 	if f.costs != nil {
-		f.costs.begin(f.traced())
+		f.costs.Begin(f.traced())
 	}
 	finish := func() {}
 	switch {
 	case f.quiet:
 	case f.replayed != nil:
-		finish = func() { f.replayed.announceLosses(s, stderr) }
+		finish = func() { f.replayed.AnnounceLosses(s, stderr) }
 	default:
-		announced, losses := announceNewSites(s, stderr, known, f.held), f.announceLosses(s, stderr)
+		announced, losses := remark.WatchSites(s, stderr, known, f.held), remark.Losses(s, f.buffer(), stderr)
 		finish = func() {
-			announced.finish()
+			announced.Finish()
 			losses()
 		}
 	}
 	traceErr := print()
 	if f.costs != nil {
-		f.costs.end()
+		f.costs.End()
 	}
 	if err := s.Close(); err != nil && traceErr == nil {
 		traceErr = err
 	}
-	awaitClose(s, stderr)
+	remark.Closing(s, stderr)
 	finish()
 	if f.quiet || f.replayed != nil {
-		printIncomplete(stderr, s.Plan())
+		remark.Incomplete(stderr, s.Plan())
 	}
 	if _, n := s.PlanSince(0); traceErr == nil && n == 0 && !f.wait {
 		traceErr = f.nothing()
@@ -207,21 +223,21 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s tracer, stderr 
 }
 
 // summarize prints on stderr what became of the events and, if wanted, details and the cost.
-func (f *traceFlags) summarize(d deed, s tracer, stderr io.Writer) error {
+func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) error {
 	if err := d.conclude(s, stderr); err != nil {
 		return err
 	}
-	printFaults(stderr, s)
-	if err := printSummary(stderr, s); err != nil {
+	remark.Faults(stderr, s)
+	if err := remark.Summary(stderr, s); err != nil {
 		return err
 	}
 	if f.verbose {
-		if err := printDetails(stderr, s); err != nil {
+		if err := remark.Details(stderr, s); err != nil {
 			return err
 		}
 	}
 	if f.costs != nil {
-		return f.costs.print(stderr, s)
+		return f.costs.Print(stderr, s)
 	}
 	return nil
 }
@@ -240,52 +256,4 @@ func (f *traceFlags) nothing() error {
 		return fmt.Errorf("%w in what could be seen of the command, which was looked at every %v", attach.ErrNoMatch, commandRescan)
 	}
 	return fmt.Errorf("%w in what the command has run; processes that it starts are not traced, so a shell has to exec the program, and a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)", attach.ErrNoMatch)
-}
-
-// awaitClose reports on perf events that the kernel is slow to remove: the process
-// cannot end before they are gone.
-func awaitClose(s tracer, stderr io.Writer) {
-	all := s.Pending()
-	for all > 0 {
-		wait, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		err := s.Wait(wait)
-		cancel()
-		if err == nil {
-			return
-		}
-		fmt.Fprintf(stderr, "sdttrace: the kernel is removing perf events: %d of %d left\n", s.Pending(), all)
-	}
-}
-
-func printSummary(stderr io.Writer, s tracer) error {
-	st, err := s.Stats()
-	if err != nil {
-		return err
-	}
-	if st.Missed > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d events missed: the kernel suppressed them to prevent recursion\n", st.Missed)
-	}
-	for _, err := range s.Refused() {
-		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(err.Error()))
-	}
-	if st.Untold > 0 && st.Ended > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d times the kernel had no room to tell what a process mapped: stacks of processes that had ended, here %d, may have wrong names or none\n", st.Untold, st.Ended)
-	}
-	if st.Silent > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d processes began before their semaphores were raised, and may have left out events at first: other work had the CPU, or this process may not write to theirs\n", st.Silent)
-	}
-	unread := ""
-	if st.Unread > 0 {
-		unread = fmt.Sprintf(", %d unread", st.Unread)
-	}
-	p := s.Plan()
-	attached := fmt.Sprintf("attached %d of %d sites", p.Attached(), len(p))
-	if _, known := s.PlanSince(0); known > len(p) {
-		attached += fmt.Sprintf("; %d others are gone", known-len(p))
-	}
-	if s.Via() == attach.ViaRecording {
-		attached = fmt.Sprintf("of %d probes", len(p))
-	}
-	_, err = fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered%s; %s\n", st.Received, st.Lost, st.Filtered, unread, attached)
-	return err
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
 // verb is a question that sdttrace answers.
@@ -40,20 +41,14 @@ type deed interface {
 	// writes reports whether the deed opens its output itself.
 	writes() bool
 	// open attaches, and returns what shows the events until they end.
-	open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session, func() error, error)
+	open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error)
 	// conclude says on stderr what became of the events, beside what it says of all.
-	conclude(s tracer, stderr io.Writer) error
+	conclude(s session.Session, stderr io.Writer) error
 }
 
 // alone is a deed that does something else than tracing, at times.
 type alone interface {
 	run(ctx context.Context, probes []string, stdout, stderr io.Writer) error
-}
-
-// session is what a deed opens.
-type session interface {
-	tracer
-	command.Searcher
 }
 
 // showing is where a deed shows events.
@@ -89,8 +84,10 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			if args, err = f.openRecordings(args, stderr); err != nil {
-				return err
+			if len(f.from) > 0 {
+				if f.replayed, args, err = recording.Find(f.from, args, stderr); err != nil {
+					return err
+				}
 			}
 			probes, err := f.probes(d, args)
 			if err != nil {
@@ -141,12 +138,12 @@ func (f *traceFlags) probes(d deed, args []string) ([]string, error) {
 // defaults is what most deeds do.
 type defaults struct{}
 
-func (defaults) take(args []string) ([]string, error) { return args, nil }
-func (defaults) check([]string) error                 { return nil }
-func (defaults) traces(probes []string) []string      { return probes }
-func (defaults) every() time.Duration                 { return 0 }
-func (defaults) writes() bool                         { return false }
-func (defaults) conclude(s tracer, w io.Writer) error { return nil }
+func (defaults) take(args []string) ([]string, error)          { return args, nil }
+func (defaults) check([]string) error                          { return nil }
+func (defaults) traces(probes []string) []string               { return probes }
+func (defaults) every() time.Duration                          { return 0 }
+func (defaults) writes() bool                                  { return false }
+func (defaults) conclude(s session.Session, w io.Writer) error { return nil }
 
 // everything is named where nothing is.
 var everything = []string{"*:*"}

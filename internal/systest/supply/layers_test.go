@@ -99,10 +99,20 @@ cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt cmd/sdttra
 cmd/sdttrace/internal/output:
 cmd/sdttrace/internal/screen: internal/printable
 cmd/sdttrace/internal/format: attach event internal/printable notes prototype reader total
-cmd/sdttrace/internal/remark: internal/procfs
+cmd/sdttrace/internal/session: attach cmd/sdttrace/internal/command event internal/selector total
+cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector
 cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen internal/printable internal/procfs internal/selector internal/watch notes prototype reader
 cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program elfgen internal/stub internal/sys provider reader
-cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/command cmd/sdttrace/internal/format cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/program cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/ring internal/sdtdump internal/selector internal/shape internal/top internal/tracefile internal/version notes prototype reader total
+cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/printable total
+cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector notes prototype reader
+cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/session
+cmd/sdttrace/internal/flagvalue: attach
+cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session total
+cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/list cmd/sdttrace/internal/page cmd/sdttrace/internal/remark cmd/sdttrace/internal/serve cmd/sdttrace/internal/session internal/printable internal/version
+cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
+cmd/sdttrace/internal/topsource: attach cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/format cmd/sdttrace/internal/session event internal/selector internal/top notes prototype reader total
+cmd/sdttrace/internal/tour: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program event internal/demo internal/printable internal/sdtdump
+cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/selector internal/shape internal/top internal/version prototype
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a

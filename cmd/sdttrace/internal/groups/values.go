@@ -1,0 +1,158 @@
+package groups
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
+)
+
+// Computed are the values of one argument that a group may have, beside quantiles.
+var Computed = []struct {
+	Name string
+	Of   func(argument string) attach.Aggregation
+}{
+	{"sum", attach.Sum}, {"avg", attach.Avg}, {"min", attach.Min}, {"max", attach.Max}, {"stddev", attach.Stddev},
+}
+
+// Show says which values groups have.
+type Show struct {
+	Names     []string
+	Quantiles []float64
+	Hist      bool
+	Steps     string
+}
+
+// Values are what groups are shown with.
+type Values struct {
+	Names    []string // as in --show, without rate
+	Percents []float64
+	Hist     bool
+	Bounds   []float64 // of the histogram; nil for powers of two
+	Rate     bool
+}
+
+// Values returns what is shown: what is named or, if nothing is, what the verb shows by itself.
+func (f *Show) Values(own Values) (v Values, err error) {
+	v = own
+	if len(f.Names) > 0 {
+		v = Values{Hist: f.Hist}
+		if own.Hist && len(own.Names) == 0 { // it is the verb's purpose
+			v.Hist = true
+		}
+		for _, name := range f.Names {
+			if err := v.add(name); err != nil {
+				return v, err
+			}
+		}
+	} else if len(f.Quantiles) > 0 {
+		v = Values{Names: slices.DeleteFunc(slices.Clone(own.Names), func(name string) bool { return percentOf(name) > 0 }), Hist: own.Hist}
+	}
+	for _, percent := range f.Quantiles {
+		v.Names = append(v.Names, (&total.Quantile{Percent: percent}).Name())
+	}
+	v.Percents = nil
+	for _, name := range v.Names {
+		if percent := percentOf(name); percent > 0 {
+			v.Percents = append(v.Percents, percent)
+		}
+	}
+	v.Percents = append(v.Percents, slices.DeleteFunc(slices.Clone(f.Quantiles), func(p float64) bool { return p > 0 })...) // which are refused
+	v.Hist = v.Hist || f.Hist || f.Steps != ""
+	v.Bounds, err = linear(f.Steps)
+	return v, err
+}
+
+// add adds a value by its name.
+func (v *Values) add(name string) error {
+	name = strings.TrimSpace(name)
+	switch {
+	case name == "count": // which all groups have
+	case name == "rate":
+		v.Rate = true
+	case name == "hist":
+		v.Hist = true
+	case slices.Contains(v.Names, name):
+		return fmt.Errorf("--show names %s twice", name)
+	case percentOf(name) > 0:
+		v.Names = append(v.Names, name)
+	default:
+		for _, c := range Computed {
+			if c.Name == name {
+				v.Names = append(v.Names, name)
+				return nil
+			}
+		}
+		return fmt.Errorf("--show %s: want count, sum, avg, min, max, stddev, rate, hist, or a quantile such as p50 or p99.9", name)
+	}
+	return nil
+}
+
+// percentOf returns the percentage of a quantile's name, as in p99.9; 0 of another name.
+func percentOf(name string) float64 {
+	number, ok := strings.CutPrefix(name, "p")
+	percent, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil {
+		return 0
+	}
+	return percent
+}
+
+// linear returns the bounds of --steps, nil if it is empty.
+func linear(steps string) ([]float64, error) {
+	if steps == "" {
+		return nil, nil
+	}
+	parts := strings.Split(steps, ",")
+	var numbers [3]float64
+	if len(parts) != len(numbers) {
+		return nil, fmt.Errorf("--steps %s: want LO,HI,STEP", steps)
+	}
+	for i, number := range parts {
+		var err error
+		if numbers[i], err = bound(number); err != nil {
+			return nil, fmt.Errorf("--steps %s: %q is not a number", steps, number)
+		}
+	}
+	bounds, err := attach.Linear(numbers[0], numbers[1], numbers[2])
+	if err != nil {
+		return nil, fmt.Errorf("--steps %s: %w", steps, err)
+	}
+	return bounds, nil
+}
+
+// bound parses a bound, of durations in nanoseconds or with a unit.
+func bound(s string) (float64, error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return float64(d), nil
+	}
+	return strconv.ParseFloat(s, 64)
+}
+
+// hide removes from a group what is not shown: the time of pairs is always added up.
+func (v *Values) hide(g *total.Group) {
+	for _, c := range []struct {
+		name  string
+		value *any
+	}{{"sum", &g.Sum}, {"avg", &g.Avg}, {"min", &g.Min}, {"max", &g.Max}} {
+		if !slices.Contains(v.Names, c.name) {
+			*c.value = nil
+		}
+	}
+	if !v.Hist {
+		g.Hist = nil
+	}
+}
+
+// Orders are the values of --sort, beside the names of quantiles.
+var Orders = func() []string {
+	names := []string{"count", "key"}
+	for _, c := range Computed {
+		names = append(names, c.Name)
+	}
+	return names
+}()

@@ -1,0 +1,78 @@
+// Package pagesource is where pages get their content: it adds what sessions deliver, and reads which
+// probes there are.
+package pagesource
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/version"
+)
+
+// Filler adds what sessions deliver to a page.
+type Filler struct {
+	Page     *page.Page
+	Meanings *format.Meanings
+	Limit    uint64 // of events; 0 for none
+}
+
+// Fill adds events and pairs until there are enough or no more. Counts are complete then.
+func (f *Filler) Fill(t *session.Timeline, cancel context.CancelFunc) error {
+	return errors.Join(f.add(t, cancel), t.Close())
+}
+
+// add does so, and returns the first error of an event; later events follow.
+func (f *Filler) add(t *session.Timeline, cancel context.CancelFunc) (first error) {
+	n := uint64(0)
+	t.Each(func(one *session.Delivered, err error) bool {
+		first = cmp.Or(first, err)
+		if one.Event != nil && one.Event.Probe != nil {
+			f.Meanings.Event(one.Event)
+			f.Page.Add(one.Event)
+			n++
+		}
+		for i := range one.Pairs {
+			pair := &one.Pairs[i]
+			if pair.Start.Probe == nil || one.End.Probe == nil {
+				continue
+			}
+			if t.Matched() { // no other session delivers their events
+				f.Page.Add(&pair.Start)
+				f.Page.Add(one.End)
+			}
+			f.Page.AddPair(&pair.Start, one.End, pair.Took)
+		}
+		if n == f.Limit && n > 0 {
+			cancel()
+			return false
+		}
+		return true
+	})
+	return first
+}
+
+// Summary returns what a page says of a session that a command traces.
+func Summary(t *session.Timeline, command string) (page.Summary, error) {
+	st, err := t.Stats()
+	if err != nil {
+		return page.Summary{}, err
+	}
+	summary := page.Summary{Command: command, Lost: st.Lost, Version: version.String()}
+	summary.Losses = pageLosses(t.Losses())
+	if !t.Matched() {
+		summary.Filtered = st.Filtered // not what pairs have left out
+	}
+	return summary, nil
+}
+
+func pageLosses(losses []attach.Loss) (all []page.Loss) {
+	for _, l := range losses {
+		all = append(all, page.LossOf(l.From, l.To, l.N))
+	}
+	return all
+}

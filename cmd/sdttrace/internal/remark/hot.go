@@ -1,0 +1,76 @@
+package remark
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+)
+
+const (
+	// hotRate is how many events a second of a function are worth a warning. They are
+	// counted while the function is traced: where the trap takes 8 microseconds, as in some
+	// virtual machines, a thread that does nothing else is at 120,000 then.
+	hotRate = 30_000
+	// hotTime is for how long functions are counted to find that out.
+	hotTime = 100 * time.Millisecond
+)
+
+// Hot counts functions for a moment, and warns of functions that are called so
+// often that tracing each call slows programs down. If a function cannot be counted,
+// the session that follows says why. sample reports whether there is a flag --sample.
+func Hot(ctx context.Context, stderr io.Writer, probes []string, opts *attach.Options, sample bool) {
+	var functions []string
+	for _, p := range probes {
+		if strings.HasPrefix(p, "uprobe:") || strings.HasPrefix(p, "uretprobe:") {
+			functions = append(functions, p)
+		}
+	}
+	if len(functions) == 0 || opts.Target.Via == attach.ViaLocal || opts.Target.Via == attach.ViaRecording {
+		return
+	}
+	count := &attach.Options{Target: opts.Target, Force: opts.Force, Link: opts.Link}
+	a, err := attach.OpenAggregate(ctx, functions, attach.Count().By("probe"), count)
+	if err != nil {
+		return
+	}
+	begin := time.Now()
+	select {
+	case <-ctx.Done():
+	case <-a.Done():
+	case <-time.After(hotTime):
+	}
+	stopped := a.Stop()
+	took := time.Since(begin)
+	groups, err := a.Read()
+	if closed := a.Close(); stopped != nil || err != nil || closed != nil {
+		return
+	}
+	for i := range groups {
+		if rate := float64(groups[i].Count) / took.Seconds(); rate > hotRate {
+			advice := "most of that is the trap into the kernel, which only a short --duration, such as 100ms, bounds"
+			if sample {
+				advice = fmt.Sprintf("--sample %d records one in so many, which saves the recording but not the trap into the kernel; a short --duration, such as 100ms, bounds both", sampleFor(rate))
+			}
+			fmt.Fprintf(stderr, "sdttrace: %v is called %s times a second, and each call costs its program a microsecond or more: %s\n",
+				groups[i].By[0].Value, format.AppendShort(nil, rate, 3), advice)
+		}
+	}
+}
+
+// HotShort is the greatest duration that needs no such warning, since a short one is the advice.
+const HotShort = 2 * hotTime
+
+// sampleFor returns N of --sample N that leaves about a thousand events a second: a
+// power of ten.
+func sampleFor(rate float64) int {
+	n := 1
+	for rate/float64(n) > 3000 {
+		n *= 10
+	}
+	return n
+}

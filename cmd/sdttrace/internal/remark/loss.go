@@ -1,0 +1,83 @@
+package remark
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+)
+
+// SerialWriter is a writer for several goroutines.
+type SerialWriter struct {
+	mu sync.Mutex
+	W  io.Writer
+}
+
+func (s *SerialWriter) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.W.Write(b)
+}
+
+const (
+	lossPoll  = 500 * time.Millisecond
+	lossEvery = 10 * time.Second // at most, after the first time
+)
+
+// Losses reports on stderr that events are being lost, and which flag helps, until the returned
+// function is called. buffer is the size of the buffer between the kernel and sdttrace, as text.
+func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(lossPoll)
+		defer tick.Stop()
+		var told attach.Stats
+		var last time.Time
+		for {
+			select {
+			case <-stop:
+				return
+			case now := <-tick.C:
+				st, err := s.Stats()
+				if err != nil || st.Lost == told.Lost || now.Sub(last) < lossEvery {
+					continue // the summary also has the error
+				}
+				fmt.Fprintf(stderr, "sdttrace: %d events lost until now; %s\n", st.Lost, lossRemedy(s, buffer, st.Lost-told.Lost, st.Full-told.Full, st.Contended-told.Contended))
+				told, last = st, now
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-done
+	}
+}
+
+// lossRemedy says why most of the lost events were lost, and names the flags by which
+// fewer are. full and contended are those of [attach.Stats].
+func lossRemedy(s session.Session, buffer string, lost, full, contended uint64) string {
+	other := lost - full - contended
+	_, latency := s.(*attach.Latency)
+	_, sums := s.(session.Aggregate)
+	t, pairs := s.(*session.Timeline)
+	if pairs = pairs && len(t.Spans) > 0; !pairs {
+		_, pairs = s.(*attach.Pairs)
+	}
+	switch {
+	case contended > max(full, other):
+		return "too many goroutines write to the shared memory at once: --where or fewer probes help"
+	case sums && full > other:
+		return "the shared memory is full, since they fire faster than they can be added up: --where or fewer probes help"
+	case pairs && full <= other:
+		return "there is no room for so many pending starts: --where or fewer keys help"
+	case latency:
+		return "there is no room for so many pending starts, or an argument cannot be read: --where or fewer keys help"
+	case sums:
+		return "an argument cannot be read"
+	}
+	return fmt.Sprintf("the buffer of %s is full: a larger --buffer helps against bursts, --where or sdttrace count against a flood", buffer)
+}

@@ -1,0 +1,34 @@
+package remark
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+)
+
+// TestLossRemedy checks that what is said of lost events fits where most were lost.
+func TestLossRemedy(t *testing.T) {
+	events, count, latency, slower := &attach.Session{}, &attach.Aggregate{}, &attach.Latency{}, &attach.Pairs{}
+	for _, test := range []struct {
+		session               session.Session
+		lost, full, contended uint64
+		want                  string
+	}{
+		{events, 5, 5, 0, "the buffer of 4M is full"},
+		{events, 5, 1, 4, "too many goroutines write"},
+		{count, 5, 5, 0, "the shared memory is full"},
+		{count, 5, 1, 0, "an argument cannot be read"},
+		{latency, 9, 9, 0, "the shared memory is full"},
+		{latency, 9, 0, 9, "too many goroutines write"},
+		{latency, 9, 0, 0, "there is no room for so many pending starts"},
+		{slower, 9, 9, 0, "the buffer of 4M is full"},
+		{slower, 9, 0, 9, "too many goroutines write"},
+		{slower, 9, 0, 0, "there is no room for so many pending starts"},
+	} {
+		if got := lossRemedy(test.session, "4M", test.lost, test.full, test.contended); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%+v: %q, want %q", test, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package remark
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
+)
+
+// Plan reports what is traced.
+func Plan(w io.Writer, plan attach.Plan) {
+	fmt.Fprintf(w, "sdttrace: attached to %d of %d sites; Ctrl-C ends\n", plan.Attached(), len(plan))
+	sites(w, plan)
+}
+
+// maxFaultsShown bounds the faults that are named.
+const maxFaultsShown = 20
+
+// Faults reports which arguments of the condition could not be read when events fired.
+func Faults(w io.Writer, s session.Session) {
+	faults := s.Faults()
+	for i := range faults {
+		f := &faults[i]
+		if i == maxFaultsShown {
+			fmt.Fprintf(w, "sdttrace: and %d more arguments that could not be read\n", len(faults)-i)
+			return
+		}
+		p, fate := &f.Site.Probe, "did not pass"
+		if f.Lost {
+			fate = "are lost"
+		}
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x: %d events %s, as %s could not be read: %v", format.KindPrefix(p), p.Provider, p.Name, p.Path, f.Site.Offset, f.Events, fate, f.Argument, f.Err)
+		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
+	}
+}
+
+// sites reports why sites are not traced, what of their events cannot be computed, and
+// the other remarks of the plan, once per cause.
+func sites(w io.Writer, plan attach.Plan) { printSome(w, plan, true) }
+
+// Incomplete reports what sums and groups lack of the events of sites.
+func Incomplete(w io.Writer, plan attach.Plan) { printSome(w, plan, false) }
+
+func printSome(w io.Writer, plan attach.Plan, all bool) {
+	type cause struct {
+		remark string
+		first  *attach.Site
+		n      int
+	}
+	var causes []*cause
+	byRemark := map[string]*cause{}
+	count := func(s *attach.Site, same, remark string) {
+		c := byRemark[same]
+		if c == nil {
+			c = &cause{remark: remark, first: s}
+			byRemark[same] = c
+			causes = append(causes, c)
+		}
+		c.n++
+	}
+	add := func(s *attach.Site, remark string) { count(s, remark, remark) }
+	for i := range plan {
+		s := &plan[i]
+		switch remark := "not attached: " + fmt.Sprint(s.Reason); {
+		case s.Reason == nil:
+		case all:
+			add(s, remark)
+		case errors.Is(s.Reason, attach.ErrAggregation) || errors.As(s.Reason, new(*attach.WhereError)):
+			count(s, "unfit", remark)
+		}
+		for _, err := range s.Uncomputed {
+			add(s, err.Error())
+		}
+		for _, n := range s.Notes {
+			if all {
+				add(s, n)
+			}
+		}
+	}
+	for _, c := range causes {
+		more := ""
+		if c.n > 1 {
+			more = fmt.Sprintf(" (and %d more)", c.n-1)
+		}
+		p := &c.first.Probe
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x%s: %s", format.KindPrefix(p), p.Provider, p.Name, p.Path, c.first.Offset, more, c.remark)
+		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
+	}
+}

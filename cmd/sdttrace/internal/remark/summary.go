@@ -1,0 +1,76 @@
+package remark
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
+)
+
+// Closing reports on perf events that the kernel is slow to remove: the process
+// cannot end before they are gone.
+func Closing(s session.Session, stderr io.Writer) {
+	all := s.Pending()
+	for all > 0 {
+		wait, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		err := s.Wait(wait)
+		cancel()
+		if err == nil {
+			return
+		}
+		fmt.Fprintf(stderr, "sdttrace: the kernel is removing perf events: %d of %d left\n", s.Pending(), all)
+	}
+}
+
+// Summary reports what became of the events.
+func Summary(stderr io.Writer, s session.Session) error {
+	st, err := s.Stats()
+	if err != nil {
+		return err
+	}
+	if st.Missed > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d events missed: the kernel suppressed them to prevent recursion\n", st.Missed)
+	}
+	for _, err := range s.Refused() {
+		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(err.Error()))
+	}
+	if st.Untold > 0 && st.Ended > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d times the kernel had no room to tell what a process mapped: stacks of processes that had ended, here %d, may have wrong names or none\n", st.Untold, st.Ended)
+	}
+	if st.Silent > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d processes began before their semaphores were raised, and may have left out events at first: other work had the CPU, or this process may not write to theirs\n", st.Silent)
+	}
+	unread := ""
+	if st.Unread > 0 {
+		unread = fmt.Sprintf(", %d unread", st.Unread)
+	}
+	p := s.Plan()
+	attached := fmt.Sprintf("attached %d of %d sites", p.Attached(), len(p))
+	if _, known := s.PlanSince(0); known > len(p) {
+		attached += fmt.Sprintf("; %d others are gone", known-len(p))
+	}
+	if s.Via() == attach.ViaRecording {
+		attached = fmt.Sprintf("of %d probes", len(p))
+	}
+	_, err = fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered%s; %s\n", st.Received, st.Lost, st.Filtered, unread, attached)
+	return err
+}
+
+// Details writes all numbers of the summary.
+func Details(stderr io.Writer, s session.Session) error {
+	st, err := s.Stats()
+	if err != nil {
+		return err
+	}
+	stacks := ""
+	if st.Ended > 0 || st.Untold > 0 {
+		stacks = fmt.Sprintf("; %d processes had ended when a stack was named, %d mappings untold", st.Ended, st.Untold)
+	}
+	_, err = fmt.Fprintf(stderr, "sdttrace: %d fired: %d received, %d lost (%d for want of room, %d for too many goroutines at once), %d filtered (%d without a partner), %d missed, %d unread%s\n",
+		st.Fired, st.Received, st.Lost, st.Full, st.Contended, st.Filtered, st.Unmatched, st.Missed, st.Unread, stacks)
+	return err
+}
