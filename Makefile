@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test test-most test-waiting test-go test-reader test-dlopen test-contrib tools check tidy contrib-requires govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
+.PHONY: all build test test-most test-slow test-plain test-go test-dlopen test-contrib tools check tidy contrib-requires govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
 
 # Modules of their own, for services that have these libraries.
 CONTRIB = $(wildcard contrib/*)
@@ -43,18 +43,26 @@ govulncheck:
 # tests run very many.
 test: export GORACE = atexit_sleep_ms=0
 test: tools check
-	timeout 40m $(MAKE) -j 2 test-most test-waiting
-	timeout 30m $(MAKE) -j 3 -O test-go test-contrib test-reader test-dlopen fuzz FUZZTIME=10000x
+	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-dlopen fuzz FUZZTIME=10000x
 
-# Tests wait for the kernel and for other programs: a package more than there are processors
-# uses these. What go test vets, check has vetted.
+# What go test vets, check has vetted. The seeds of fuzz tests are for fuzz.
+TEST = $(GO) test -vet off -timeout 30m
+PLAIN = $(shell ci/plain)
+
+# The packages that take longest begin.
 test-most:
-	$(GO) test -race -vet off -p $$(($$(nproc) + 1)) -timeout 30m -skip '$(WAITING)' ./...
+	$(TEST) -race -skip '^$(SLOW)$$|^Fuzz' ./attach ./cmd/sdttrace $(filter-out $(PLAIN),$(patsubst github.com/go-usdt/usdt%,.%,$(shell $(GO) list ./...)))
 
-# test-waiting runs the tests of attach that wait longest, so that nobody waits for them.
-WAITING = ^Test(Corpus|CorpusRefused|EndedProcesses|EqualEvents|Integers|Semaphores|StackOfEnded|SuiteUnprivileged)$$
-test-waiting:
-	$(GO) test -race -vet off -timeout 30m -run '$(WAITING)' ./attach
+# test-slow runs the tests of attach that wait longest, beside the others, and tests that start
+# a command many times. The race detector, under which a command takes five times as long to start,
+# would find nothing in them that it does not find in other tests.
+SLOW = Test(Corpus|CorpusRefused|EndedProcesses|EqualEvents|Integers|Scripts|Semaphores|StackOfEnded|SuiteUnprivileged)
+test-slow:
+	$(TEST) -run '^$(SLOW)$$' $(sort $(dir $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' .)))
+
+# test-plain runs without the race detector, which also hides what hostile files cost.
+test-plain:
+	$(TEST) -skip '^$(SLOW)$$|^Fuzz' ./internal/systest/targets ./internal/systest/interop $(PLAIN)
 
 # test-go runs what depends on the compiler and the runtime with the other release of Go
 # that is supported, which the go command downloads.
@@ -65,10 +73,6 @@ test-go:
 	$(GO) test -vet off ./event ./internal/printable ./internal/stub ./provider ./internal/pcln
 	$(GO) test -vet off -run 'Go' ./symbols ./reader ./attach ./cmd/sdttrace
 	cd contrib/sql && $(GO) test -vet off -run 'Scanner|Interfaces' .
-
-# test-reader runs without -race, which hides what hostile files cost.
-test-reader:
-	$(GO) test ./reader
 
 test-dlopen:
 	$(GO) test -race -tags usdt_dlopen ./provider -loader dlopen
