@@ -45,7 +45,7 @@ test: export GORACE = atexit_sleep_ms=0
 test: tools check
 	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-dlopen fuzz FUZZTIME=10000x
 
-# What go test vets, check has vetted. The seeds of fuzz tests are for fuzz.
+# check has vetted what go test would. The seeds of fuzz tests are for fuzz.
 TEST = $(GO) test -vet off -timeout 30m
 PLAIN = $(shell ci/plain)
 

@@ -98,7 +98,7 @@ static word *mcontext(u8 *uc) { return (word *)(uc + 20); }
 static u8 *vector(u8 *uc) { return (u8 *)mcontext(uc)[19]; }
 static u64 fault(u8 *info) { return *(u32 *)(info + 12); }
 
-// Without the numbers of the trap and the error.
+// The numbers of the trap and the error are left out.
 static const u8 places[REGS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 18, 14, 16};
 
 static void get_regs(u8 *uc, u64 *regs)

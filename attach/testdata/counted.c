@@ -19,7 +19,7 @@ static struct thing {
 } thing = {1, text}, bad = {2, (const char *)16};
 struct thing *volatile things[] = {&thing, &bad, (struct thing *)16};
 
-// What is beside the byte in its register is not the argument's.
+// The bits beside the byte in its register do not belong to the argument.
 __attribute__((noinline)) void part(const char *s, uint8_t n) { __asm__ volatile("" : : "r"(s), "r"(n)); }
 void (*volatile wide)(const char *, long) = (void (*)(const char *, long))part;
 

@@ -1,7 +1,7 @@
 // Loads, fires and unloads a library, as its input says: gcc -o reload reload.c
 // (-ldl); reload LIBRARY [AGAIN]. Each line is a number of times; it answers with
 // how often the library found itself watched. After 0 the library stays loaded,
-// the second one by its other name; -1 fires those that stayed, and unloads them.
+// the second one by its other name; -1 fires the ones that stayed, and unloads them.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

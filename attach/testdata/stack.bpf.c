@@ -74,7 +74,7 @@ int tails(struct pt_regs *ctx)
 	return 0;
 }
 
-// Left to the caller, who attaches it to uprobes, too.
+// Left to the caller, who also attaches it to uprobes.
 SEC("uprobe")
 int left(struct pt_regs *ctx)
 {

@@ -51,6 +51,6 @@ SEC("uprobe.session/args:fire")
 int both(struct pt_regs *ctx)
 {
 	add(BOTH, bpf_get_attach_cookie(ctx));
-	return 0; // at the entry: the return is wanted, too
+	return 0; // at the entry: the return is also wanted
 }
 char LICENSE[] SEC("license") = "GPL";

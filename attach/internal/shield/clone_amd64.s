@@ -6,7 +6,7 @@
 
 // func clone(flags, trap, a1, a2, a3, a4, a5 uintptr, out *outcome) int64
 //
-// What the task needs is in registers that system calls keep. The third and
+// The task needs only registers that system calls keep. The third and
 // later arguments of clone itself are read only with flags that are not set.
 TEXT ·clone(SB), NOSPLIT, $0-72
 	MOVQ	flags+0(FP), DI

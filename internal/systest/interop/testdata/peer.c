@@ -1,4 +1,4 @@
-// What a probe costs in C: read "MODE N" lines, answer with nanoseconds per
+// Measures a probe in C: read "MODE N" lines, answer with nanoseconds per
 // round of a loop of N.
 #define _SDT_HAS_SEMAPHORES 1
 #include <stdint.h>

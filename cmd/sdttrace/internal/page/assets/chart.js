@@ -1,4 +1,4 @@
-// What the charts share: canvases of the device's pixels, axes, a cursor and a selected time.
+// All charts share this: canvases of the device's pixels, axes, a cursor and a selected time.
 
 let trace, rank = []; // rank: of each probe, by its number of events
 const state = { off: new Set(), from: null, to: null };

@@ -1,5 +1,5 @@
 "use strict";
-// What the page holds, decoded: contents, and the events in blocks of columns.
+// The contents of the page, decoded: contents, and the events in blocks of columns.
 
 const $ = id => document.getElementById(id);
 

@@ -22,10 +22,10 @@ async function decodeUpdate(bytes) {
   return { head, full, tail: head.Tail ? bytes.slice(at) : null };
 }
 
-// take takes over an update. Of the blocks before it only those remain that the server keeps.
+// take takes over an update. Only blocks that the server keeps remain before it.
 function take({ head, full, tail }) {
   trace.describe(head.Contents);
-  // Of a page that has not asked for long, not even the block that grew is kept.
+  // A page that has not asked for long does not even keep the block that grew.
   let gone = head.First > live.next ? trace.length : 0;
   for (const [number, block] of live.blocks) if (number < head.First) {
     if (head.First <= live.next) gone += block.rows;
@@ -45,7 +45,7 @@ function forget(gone) {
   if (!gone) return;
   const before = rows.length;
   rows = rows.filter(i => i >= gone).map(i => i - gone);
-  const lines = state.sort ? 0 : before - rows.length; // of those that were above all others
+  const lines = state.sort ? 0 : before - rows.length; // of the events that were above all others
   grid.top = Math.max(0, grid.top - lines);
   grid.picked = Math.max(0, grid.picked - lines);
 }
@@ -60,7 +60,7 @@ function showState(error) {
   note.hidden = !over && !error;
   let text = "";
   if (live.ended) text = "sdttrace has ended. This page has all that was traced, until it is closed.";
-  else if (live.rest) text = "sdttrace has ended while this page paused. What came meanwhile is here: “Show the rest” shows it.";
+  else if (live.rest) text = "sdttrace has ended while this page paused. Events that came meanwhile are here: “Show the rest” shows them.";
   else if (error) text = error.answered ? `sdttrace refuses: ${error.message}.` : "sdttrace does not answer: it may have been killed. This page has what came until then.";
   if (note.textContent !== text) note.textContent = text;
   if (over) for (const key of tree.probes.keys()) enableButton(key);
@@ -135,7 +135,7 @@ async function show() {
   showState();
   setUpTree();
   await start();
-  grid.top = maxTop(); // the newest events, and those that follow
+  grid.top = maxTop(); // the newest events, and later ones
   drawRows();
   await follow();
 }

@@ -61,7 +61,7 @@ function setUpKeys() {
   });
 }
 
-// update shows what is known now, but for the table.
+// update shows what is known now, except the table.
 function update() {
   const some = trace.Total > 0 || !("tree" in document.documentElement.dataset);
   part("rate", some);

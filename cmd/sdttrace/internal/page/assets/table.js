@@ -188,7 +188,7 @@ function setUpTable() {
     grid.top = range > 0 ? view.scrollTop / range * maxTop() : 0;
     drawRows();
   });
-  // What is pressed may be drawn anew before it is released, while events come.
+  // A row that is pressed may be drawn anew before it is released, while events come.
   view.addEventListener("click", e => {
     const into = $("grid-rows"), i = Math.floor(grid.top) + Math.floor((e.clientY - into.getBoundingClientRect().top) / grid.height);
     if (i >= rows.length || e.target !== into && !into.contains(e.target)) return;

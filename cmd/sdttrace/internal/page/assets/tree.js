@@ -6,7 +6,7 @@ const keyOf = p => `${p.Provider}:${p.Name}`;
 const processesOf = probes => new Set(probes.flatMap(p => p.Processes.map(w => w.PID))).size;
 const watchedOf = p => processesOf([{ Processes: p.Processes.filter(w => w.By !== "-") }]);
 
-// keep gives a parent these children, in order, and moves only those that have another place.
+// keep gives a parent these children, in order, and moves only children that have another place.
 function keep(parent, children) {
   children.forEach((c, i) => { if (parent.children[i] !== c) parent.insertBefore(c, parent.children[i] || null); });
   while (parent.children.length > children.length) parent.lastChild.remove();

@@ -1,4 +1,4 @@
-// What the BPF program sends to the loader for each firing.
+// The BPF program sends this to the loader for each firing.
 struct event {
 	long cookie;    // which probe, by the loader's numbers
 	long count;     // of arguments
