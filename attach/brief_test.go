@@ -119,7 +119,7 @@ func TestByStackOfManyEnded(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the kernel had no room to tell what processes map, five times")
+	t.Error("the kernel dropped what processes mapped, five times")
 }
 
 // groupManyEnded reports whether the kernel dropped what processes mapped, which leaves the rest

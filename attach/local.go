@@ -250,7 +250,7 @@ func (e *notOffered) Unwrap() error { return rendezvous.ErrNotOffered }
 var (
 	errNotSelected = errors.New("the process has another name, runs another file or is in another control group")
 	errKernelOnly  = errors.New("only the kernel traces it: through shared memory come the probes that Go services declare with package provider")
-	errNotShared   = errors.New("it is not among the probes that its process offers through shared memory: those that Go code declares with the same version of package provider")
+	errNotShared   = errors.New("its process does not offer it through shared memory, only probes that Go code declares with the same version of package provider")
 )
 
 // attachLocal attaches to sites of which none is the kernel's.

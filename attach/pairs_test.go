@@ -201,7 +201,7 @@ func TestPairsCostNoEvent(t *testing.T) {
 	pairs, counts := endPairs(t, a)
 	st, err := a.Stats()
 	if lost := uint64(threads*n - len(pairs)); err != nil || counts.Pairs != threads*n || len(pairs) == 0 || lost == 0 || st.Lost != 2*lost || st.Full != 2*lost {
-		t.Errorf("%d pairs of %d, counts %+v, stats %+v, error %v: want what the ring had no room for to be lost, both events of each", len(pairs), threads*n, counts, st, err)
+		t.Errorf("%d pairs of %d, counts %+v, stats %+v, error %v: want pairs that found the ring full to be lost, both events of each", len(pairs), threads*n, counts, st, err)
 	}
 }
 

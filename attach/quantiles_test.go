@@ -215,7 +215,7 @@ func TestRefusedQuantiles(t *testing.T) {
 	_, err = aggregateBy(t, t.Context(), []string{"agg:done"}, attach.Quantiles("status", 50).And(attach.Hist("status")).Bounds(bounds...), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	needPrivileges(t, err)
 	if !errors.Is(err, attach.ErrAggregation) || !strings.Contains(err.Error(), "leave room for") {
-		t.Errorf("error %v, want that there is no room for so many bounds", err)
+		t.Errorf("error %v, want that there are too many bounds", err)
 	}
 	if d := cmp.Diff("p99.9", (&total.Quantile{Percent: 99.9}).Name()); d != "" {
 		t.Error(d)

@@ -128,7 +128,7 @@ func TestFlood(t *testing.T) { sharedToo(t, checkFlood) }
 
 func checkFlood(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short: TestOverrun overruns a ring, too")
+		t.Skip("short: TestOverrun also overruns a ring")
 	}
 	const fired = 200_000 + 200_000/64
 	for _, read := range []bool{false, true} {

@@ -55,7 +55,7 @@ func wordSize(c Class) int {
 func decodeDesc(n *Note, desc []byte, order binary.ByteOrder, class Class, texts *arena) error {
 	word := wordSize(class)
 	if len(desc) < 3*word {
-		return fmt.Errorf("description of %d bytes has no room for three addresses: %w", len(desc), ErrTruncated)
+		return fmt.Errorf("description of %d bytes is too short for three addresses: %w", len(desc), ErrTruncated)
 	}
 	addr := func(i int) uint64 {
 		if word == 4 {

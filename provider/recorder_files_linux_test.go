@@ -146,7 +146,7 @@ func TestRecorderEnds(t *testing.T) {
 	checkOnce(t, recordings(t, dir), 10, 20, 21)
 }
 
-// TestRecorderRefused checks the error that a service gets where the disk is full, and
+// TestRecorderRefused checks the error that a service gets if it cannot have a file, and
 // that it goes on.
 func TestRecorderRefused(t *testing.T) {
 	if cmd := tracee.Again(t); cmd != nil {
@@ -235,7 +235,7 @@ func TestRecorderRefused(t *testing.T) {
 	}
 	two := provider.NewProbe0(p, "two")
 	if err := p.Load(); err == nil || !strings.Contains(err.Error(), "flight recorder: ") || !strings.Contains(err.Error(), "no space left on device") {
-		t.Errorf("no room for a description: %v", err)
+		t.Errorf("a description that does not fit: %v", err)
 	}
 	two.Fire()
 	one.Fire(100_000, "")

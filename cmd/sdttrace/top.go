@@ -43,7 +43,7 @@ slows its program down. Probes with a semaphore, which programs test before they
 switched on as by any tracer. The output of CMD is shown at the end.`,
 	examples: `  sdttrace top                            every probe of the machine
   sdttrace top -p 4711                    those of a process
-  sdttrace top 'postgresql:*' 'myapp:*'   those that match
+  sdttrace top 'postgresql:*' 'myapp:*'   the probes that match
   sdttrace top --cgroup system.slice/myapp.service
   sdttrace top --user                     without privileges: Go services of this user
   sdttrace top 'python:*' -- python3 script.py

@@ -23,8 +23,8 @@ type word struct {
 var words = map[string]word{
 	// Selection of processes and probes.
 	"pid":    {"p", "PID,...", "trace these processes only, until all have ended"},
-	"comm":   {"", "NAME", "trace processes of this name only, also those that start later"},
-	"exe":    {"", "FILE", "trace processes that run this file only, also those that start later"},
+	"comm":   {"", "NAME", "trace processes of this name only, also if they start later"},
+	"exe":    {"", "FILE", "trace processes that run this file only, also if they start later"},
 	"cgroup": {"", "PATH", "trace processes of this control group only, e.g. system.slice/myapp.service"},
 	"user":   {"", "", "need no privileges: trace Go services of this user that offer their probes"},
 	"wait":   {"", "", "wait for probes that match if there are none yet"},

@@ -30,7 +30,7 @@ func TestStack(t *testing.T) {
 		{"none", false, words(0), nil, ""},
 		{"as Go writes it", false, record.AppendStack(slices.Clone(header), []uintptr{1, 2}), []uint64{1, 2}, ""},
 		{"return address", true, words(0x10, 0x30, 0x20, 16), []uint64{0x10, 0x20, 0x30}, ""},
-		{"return address that the kernel has found, too", true, words(0x10, 0x20, 0x20, 16), []uint64{0x10, 0x20}, ""},
+		{"return address that the kernel has also found", true, words(0x10, 0x20, 0x20, 16), []uint64{0x10, 0x20}, ""},
 		{"only the return address", true, words(0x10, 0x20, 8), []uint64{0x10, 0x20}, ""},
 		{"unknown return address", true, words(0x10, 0x30, 0, 16), []uint64{0x10, 0x30}, ""},
 		{"refused", false, words(-14), nil, "bad address"},

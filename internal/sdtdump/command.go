@@ -118,7 +118,7 @@ matched or --check found faults, 2 bad usage.`,
 	f.StringVar(&o.probe, "probe", "", "only probes that match `GLOB`, [PATH:]PROVIDER:NAME")
 	f.BoolVar(&o.symbols, "symbols", false, "show the enclosing functions, demangled")
 	f.BoolVar(&o.disasm, "disasm", false, "show the instructions at each site, and whether it is watched now")
-	f.StringSliceVar(&o.providers, "providers", nil, "`FILE` that names arguments of probes, as in 'mine:request(char *path, long took ns)', beside those that are known; none for no names")
+	f.StringSliceVar(&o.providers, "providers", nil, "`FILE` that names arguments of probes, as in 'mine:request(char *path, long took ns)', beside the known ones; none for no names")
 	cmd.Version = version.String()
 	cmd.SetVersionTemplate("sdtdump {{.Version}}\n")
 	f.Bool("version", false, "print the version and exit")

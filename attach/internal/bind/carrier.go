@@ -133,7 +133,7 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (wo
 	register := func(name string, add int64) (in query.Input, err error) {
 		off, ok := regs.ByName[name]
 		if !ok {
-			return in, errors.New("register " + name + " is not among those that a BPF program can read")
+			return in, errors.New("register " + name + " cannot be read by a BPF program")
 		}
 		in = word(query.InputRegister)
 		in.Offset, in.Value = uint32(off), uint64(add)

@@ -89,7 +89,7 @@ func (s *Schema) savedWords(c site.Carrier, p *reader.Probe) (words [2]query.Inp
 		return words, nil
 	}
 	if s.Carrier < 0 {
-		return words, fmt.Errorf("%s has so many arguments that there is no room for its %v: %w", site.Name(p), c, query.ErrAggregation)
+		return words, fmt.Errorf("%s has too many arguments for its %v to be recorded as well: %w", site.Name(p), c, query.ErrAggregation)
 	}
 	words[1] = word(query.InputOperand)
 	words[1].Index = s.Carrier

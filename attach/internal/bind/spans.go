@@ -50,7 +50,7 @@ func (l *Layout) Matched(condition *filter.Expr, sc *Schema, p *reader.Probe) (*
 	for i := range sig.Aggregate.Pair {
 		if sig.Aggregate.Pair[i].In.Source == query.InputRegister {
 			l.restore(before)
-			return nil, fmt.Errorf("%w: %s has so many arguments that there is no room for its %v", query.ErrAggregation, site.Name(p), carrier)
+			return nil, fmt.Errorf("%w: %s has too many arguments for its %v to be recorded as well", query.ErrAggregation, site.Name(p), carrier)
 		}
 	}
 	if pairs.Key == nil {

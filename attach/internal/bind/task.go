@@ -10,7 +10,7 @@ import (
 )
 
 // errNoSlot says why something of the task is not known.
-var errNoSlot = fmt.Errorf("the probe has so many arguments that there is no room for it: more than %d", record.MaxReads-2)
+var errNoSlot = fmt.Errorf("the probe has too many arguments for it to be recorded as well: more than %d", record.MaxReads-2)
 
 // unshared says what is not known of events through shared memory: to ask for it would take a
 // system call.

@@ -199,7 +199,7 @@ func (o *object) patchSymbols() (c changes, err error) {
 func (o *object) define(externs [][]byte) ([]byte, error) {
 	index := len(o.sections)
 	if index >= int(elf.SHN_LORESERVE) {
-		return nil, fmt.Errorf("an object of %d sections has no room for one more", index)
+		return nil, fmt.Errorf("an object of %d sections cannot have one more", index)
 	}
 	for _, sym := range externs {
 		sym[4] = elf.ST_INFO(elf.STB_GLOBAL, elf.STT_OBJECT)

@@ -218,7 +218,7 @@ func TestNoWatcher(t *testing.T) {
 			needs.Skip(t, "needs CAP_SYS_ADMIN: %v", err)
 		}
 		if want := r == perf; errors.Is(err, unix.ENOENT) != want || u != nil {
-			t.Errorf("of an event the kernel tells %v, %v: without a program is %v", u, err, want)
+			t.Errorf("the kernel reports %v, %v of an event: without a program is %v", u, err, want)
 		}
 	}
 }

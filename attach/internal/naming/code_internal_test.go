@@ -25,7 +25,7 @@ func TestCodeAfterLoss(t *testing.T) {
 		if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
 			needs.Skip(t, "needs CAP_PERFMON: %v", err)
 		}
-		t.Fatalf("the kernel tells nothing: %v", err)
+		t.Fatalf("the kernel reports nothing: %v", err)
 	}
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()

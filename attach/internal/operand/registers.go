@@ -62,7 +62,7 @@ func (r *Registers) locate(m elf.Machine, c elf.Class, name string) (Location, e
 	case reg.Kind == notes.VectorRegister:
 		return Location{}, fmt.Errorf("register %q is a vector register, which a BPF program cannot read", name)
 	case !ok:
-		return Location{}, fmt.Errorf("register %q is not among those that a BPF program can read", name)
+		return Location{}, fmt.Errorf("register %q cannot be read by a BPF program", name)
 	}
 	return Location{Off: off, Shift: uint8(reg.Shift), Size: uint8(reg.Size)}, nil
 }

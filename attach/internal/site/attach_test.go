@@ -148,7 +148,7 @@ func TestAttach(t *testing.T) {
 			t.Error(err)
 		}
 		if n := attached(); n != 6 {
-			t.Errorf("%v: %d sites with those that were adopted, want 6", kind, n)
+			t.Errorf("%v: %d sites with the adopted ones, want 6", kind, n)
 		}
 		if known := a.LookAt(9, func(p Plan) {
 			if len(p) != 1 || p[0].Path != "/lib/4" {

@@ -91,7 +91,7 @@ func (sh *Sharing) Share(plan Plan, objects operand.Objects) (followers map[int]
 			continue
 		}
 		s.Shared = true
-		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: other processes that run the file pay for the probe, too, and give no events", ManyProcesses))
+		s.Notes = append(s.Notes, fmt.Sprintf("one link serves more than %d processes: other processes that run the file also pay for the probe, and give no events", ManyProcesses))
 		first = &SharedLink{file: s.file, carrier: s.Carrier, notes: slices.Clone(s.Notes)}
 		sh.links[loc], sh.unsettled[i] = first, loc
 		sh.use(first, s)

@@ -27,7 +27,7 @@ var rules = []rule{
 	{regexp.MustCompile(`^this kernel has no private stacks$`), "the kernel has no private stacks for BPF programs"},
 	{regexp.MustCompile(`^this kernel has no vm.memfd_noexec: `), "the kernel has no vm.memfd_noexec"},
 	{regexp.MustCompile(`^this kernel has no kernel.warn_limit: `), "the kernel has no kernel.warn_limit"},
-	{regexp.MustCompile(`^this kernel tells of files that are not opened$`), "the kernel reports O_PATH as opening"},
+	{regexp.MustCompile(`^this kernel reports files that are not opened$`), "the kernel reports O_PATH as opening"},
 	{regexp.MustCompile(`^a second run of the suite takes long$`), "the suite runs a second time, unprivileged, on the running kernel only"},
 	{regexp.MustCompile(`^needs a processor with AVX2$`), "the processor that is emulated has no AVX2"},
 	{regexp.MustCompile(`^the program is for x86-64$`), "the program is for x86-64"},

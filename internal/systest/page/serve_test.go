@@ -235,7 +235,7 @@ func TestServeTree(t *testing.T) {
 	check(t, "events", a.data("#total-events", "value"), requests)
 	checkNumbers(a, "serve_tree")
 	a.click(start + " > button")
-	awaitCheck(a, "the other one is attached, too", fmt.Sprintf("document.querySelector(%q).dataset.attached", start), "true")
+	awaitCheck(a, "the other one is also attached", fmt.Sprintf("document.querySelector(%q).dataset.attached", start), "true")
 	p.Do(strconv.Itoa(requests))
 	a.awaitShown(3 * requests)
 	a.click(done + " > button")

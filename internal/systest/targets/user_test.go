@@ -96,7 +96,7 @@ func userScript(t *testing.T) (script string, shown []command) {
 	t.Helper()
 	// myapp answers lines: it gets them as long as a command runs.
 	script = `cd /app; PATH=/app:$PATH; umask 077
-# Open for reading, too: so the writer outlives a service that is killed.
+# Also open for reading: so the writer outlives a service that is killed.
 mkfifo in; exec 3<>in; (while :; do echo request; sleep 0.02; done) >&3 & requests=$!
 `
 	for _, path := range []string{unprivileged, recording} {

@@ -39,7 +39,7 @@ func Watch(t testing.TB, paths ...string) *Witness {
 	}
 	unix.Close(fd)
 	if len(trial.Opened()) > 0 {
-		needs.Skip(t, "this kernel tells of files that are not opened")
+		needs.Skip(t, "this kernel reports files that are not opened")
 	}
 	return w
 }

@@ -105,7 +105,7 @@ func (t *Table) Advice() string {
 		says = append(says, fmt.Sprintf("Shared memory (--user) saves %s %% of an event.", number(100*(1-shared/printed), 2)))
 	}
 	if printed == 0 && shared > 0 {
-		says = append(says, "Without privileges, Go services that offer their probes can be traced: --user.")
+		says = append(says, "Go services that offer their probes can be traced without privileges: --user.")
 	}
 	return strings.Join(says, " ")
 }

@@ -37,7 +37,7 @@ func New() *Costs {
 	c := &Costs{stop: make(chan struct{}), done: make(chan struct{})}
 	switch c.stats, c.err = ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME)); {
 	case errors.Is(c.err, unix.EPERM):
-		c.err = errors.New("the kernel measures programs for those who have CAP_SYS_ADMIN")
+		c.err = errors.New("the kernel measures programs only for users with CAP_SYS_ADMIN")
 	case errors.Is(c.err, ebpf.ErrNotSupported), errors.Is(c.err, unix.EINVAL):
 		c.err = errors.New("this kernel does not measure programs: Linux 5.8 does")
 	}

@@ -38,7 +38,7 @@ func TestIdleGroups(t *testing.T) {
 	}
 	for _, g := range got {
 		if g.By[0].Value.(uint64) < maxIdle {
-			t.Errorf("%+v has been idle for longer than those that are forgotten", g)
+			t.Errorf("%+v has been idle for longer than groups that are forgotten", g)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 func Children(w io.Writer, pids []int) {
 	for _, pid := range pids {
 		if n := untracedChildren(pid, pids); n > 0 {
-			fmt.Fprintf(w, "sdttrace: process %d has %d children that run the same program and are not traced: name them, too, or leave out -p\n", pid, n)
+			fmt.Fprintf(w, "sdttrace: process %d has %d children that run the same program and are not traced: name them as well, or leave out -p\n", pid, n)
 		}
 	}
 }

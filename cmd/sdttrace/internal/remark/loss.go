@@ -73,9 +73,9 @@ func lossRemedy(s session.Session, buffer string, lost, full, contended uint64) 
 	case sums && full > other:
 		return "the shared memory is full, since they fire faster than they can be added up: --where or fewer probes help"
 	case pairs && full <= other:
-		return "there is no room for so many pending starts: --where or fewer keys help"
+		return "too many starts are pending: --where or fewer keys help"
 	case latency:
-		return "there is no room for so many pending starts, or an argument cannot be read: --where or fewer keys help"
+		return "too many starts are pending, or an argument cannot be read: --where or fewer keys help"
 	case sums:
 		return "an argument cannot be read"
 	}

@@ -22,10 +22,10 @@ func TestLossRemedy(t *testing.T) {
 		{count, 5, 1, 0, "an argument cannot be read"},
 		{latency, 9, 9, 0, "the shared memory is full"},
 		{latency, 9, 0, 9, "too many goroutines write"},
-		{latency, 9, 0, 0, "there is no room for so many pending starts"},
+		{latency, 9, 0, 0, "too many starts are pending"},
 		{slower, 9, 9, 0, "the buffer of 4M is full"},
 		{slower, 9, 0, 9, "too many goroutines write"},
-		{slower, 9, 0, 0, "there is no room for so many pending starts"},
+		{slower, 9, 0, 0, "too many starts are pending"},
 	} {
 		if got := lossRemedy(test.session, "4M", test.lost, test.full, test.contended); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%+v: %q, want %q", test, got, test.want)

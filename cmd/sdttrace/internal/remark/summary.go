@@ -39,7 +39,7 @@ func Summary(stderr io.Writer, s session.Session) error {
 		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(err.Error()))
 	}
 	if st.Untold > 0 && st.Ended > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d times the kernel had no room to tell what a process mapped: stacks of processes that had ended, here %d, may have wrong names or none\n", st.Untold, st.Ended)
+		fmt.Fprintf(stderr, "sdttrace: %d times the kernel dropped what a process mapped: stacks of processes that had ended, here %d, may have wrong names or none\n", st.Untold, st.Ended)
 	}
 	if st.Silent > 0 {
 		fmt.Fprintf(stderr, "sdttrace: %d processes began before their semaphores were raised, and may have left out events at first: other work had the CPU, or this process may not write to theirs\n", st.Silent)

@@ -174,7 +174,7 @@ func without(p *attach.PrivilegeError, hello demo.Hello, command string, stdout,
 	if missing == "" {
 		missing = "a permission"
 	}
-	fmt.Fprintf(stdout, "Attaching takes %s, which this process lacks. What can be seen without, by sdtdump -p %d --probe '%s':\n\n", missing, hello.PID, probes)
+	fmt.Fprintf(stdout, "Attaching takes %s, which this process lacks. This can be seen without it, by sdtdump -p %d --probe '%s':\n\n", missing, hello.PID, probes)
 	sdtdump.Run([]string{"-p", fmt.Sprint(hello.PID), "--probe", probes}, stdout, stderr)
 	fmt.Fprintln(stderr)
 	fmt.Fprintf(stderr, "sdttrace: %v; run: %s\n", p, command)
