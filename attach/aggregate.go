@@ -149,7 +149,7 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 	}
 	if o.recorded || o.Target.Via.isLocal() {
 		a.tally = newTally(layout)
-		a.tally.Unwind, a.tally.Saved = a.unwind, a.savedStack
+		a.tally.Unwind = a.unwind
 	}
 	err = a.attach(ctx, selectors, o, layout, func(m *maps) error {
 		if m != nil && unknown != nil {
@@ -161,10 +161,10 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 			if kernel, err = source.NewBuffer(m.Ring, o.Omit.fields(), a.countPrograms); err != nil {
 				return err
 			}
-		case m != nil && a.local != nil:
+		case m != nil && len(a.sides) > 0:
 			kernel = source.NewCounted(a.countPrograms)
 		}
-		a.source = a.local.with(kernel)
+		a.source = a.with(kernel)
 		return nil
 	})
 	if err != nil {

@@ -24,14 +24,14 @@ import (
 func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *bind.Layout, prepared func(*maps) error) (err error) {
 	t.options, t.layout = o, layout
 	t.searching = ctx
-	if t.local, err = t.newLocal(o); err != nil {
+	if err := t.openSides(o); err != nil {
 		return err
 	}
-	if t.losses, err = t.beginLosses(); err != nil {
+	if err := t.beginLosses(); err != nil {
 		return err
 	}
 	if t.tally != nil {
-		t.tally.Torn = t.losses.Between
+		t.tally.Torn, t.tally.Saved = t.losses.Between, t.savedStack
 	}
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return err
@@ -41,14 +41,11 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	}
 	if o.Stack > 0 && o.Target.Via != ViaRecording {
 		t.code = naming.Open(o.Target.PIDs, o.Target.Via.attaches())
-		if t.local != nil {
-			t.local.code = t.code
-		}
 	}
 	if err := optionError("Args", o.functionArgs.Fits(t.selectors)); err != nil {
 		return err
 	}
-	if err := t.local.fits(t.selectors); err != nil {
+	if err := t.fits(); err != nil {
 		return err
 	}
 	found, err := t.find(ctx)
@@ -60,7 +57,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if o.Await {
 		again = t.discover.Forget
 	}
-	if plan, err = t.local.claim(ctx, plan, again); err != nil {
+	if plan, err = t.claim(ctx, plan, again); err != nil {
 		return err
 	}
 	kernel := o.Target.Via.attaches()
@@ -122,7 +119,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return err
 	}
 	groups := t.groups(plan, schemas, followers, planner.Objects, numbers)
-	t.local.watch(ctx, plan, schemas, numbers)
+	t.watchSides(ctx, plan, schemas, numbers)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -152,7 +149,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		t.attached.Wait(context.WithoutCancel(ctx))
 		return err
 	}
-	t.local.begun()
+	t.begunSides()
 	return nil
 }
 
@@ -164,24 +161,23 @@ func (t *tracing) together() bool {
 }
 
 // find looks for sites for the first time.
-func (t *tracing) find(ctx context.Context) (discover.Sites, error) {
+func (t *tracing) find(ctx context.Context) (found discover.Sites, err error) {
 	t.scanned = time.Now()
-	switch {
-	case t.local != nil && t.local.recordings != nil:
-		var found discover.Sites
-		var err error
-		t.discover, found, err = t.local.recordings.Find(t.selectors)
-		return found, err
-	case t.local != nil && t.local.offers != nil:
-		return t.findOffered(ctx)
+	search := func() (*discover.Search, discover.Sites, error) {
+		d := discover.New(t.selectors, t.procs)
+		d.Exe, d.Comm = t.options.Target.Exe, t.options.Target.Comm
+		if local := t.options.Target.Via == ViaLocal; t.options.Await {
+			d.Await, d.Passing = !local, local
+		}
+		found, err := d.First(ctx)
+		return d, found, err
 	}
-	t.discover = discover.New(t.selectors, t.procs)
-	t.discover.Exe, t.discover.Comm = t.options.Target.Exe, t.options.Target.Comm
-	if local := t.options.Target.Via == ViaLocal; t.options.Await {
-		t.discover.Await, t.discover.Passing = !local, local
+	for _, side := range t.sides {
+		usual := search
+		search = func() (*discover.Search, discover.Sites, error) { return side.Search(ctx, t.selectors, usual) }
 	}
-	found, err := t.discover.First(ctx)
-	return found, t.local.explain(err)
+	t.discover, found, err = search()
+	return found, err
 }
 
 // chooseLink decides how programs are attached.

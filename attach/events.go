@@ -104,8 +104,3 @@ func (t *tracing) site(number uint32) (*shape.Shape, *reader.Probe) {
 	}
 	return &sites.schemas[number].Shape, sites.probes[number]
 }
-
-// savedStack returns the stack of a number in records, nil if it is not kept any more.
-func (t *tracing) savedStack(number uint64) *event.Stack {
-	return t.local.recordings.Stack(number)
-}

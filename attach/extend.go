@@ -24,7 +24,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		plan.Refuse(err)
 		t.attached.Adopt(t.dropWithdrawn(site.Unattached(plan)))
 	}
-	claimed, err := t.local.claim(ctx, plan, t.discover.Forget)
+	claimed, err := t.claim(ctx, plan, t.discover.Forget)
 	if err != nil {
 		refuse(err)
 		return
@@ -43,8 +43,8 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	numbers, inKeys := t.give(plan, schemas)
 	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
 	began := t.losses.Time()
-	t.local.watch(ctx, plan, schemas, numbers)
-	t.local.begun()
+	t.watchSides(ctx, plan, schemas, numbers)
+	t.begunSides()
 	if t.maps == nil {
 		t.losses.Unseen(began, t.lateProcesses(plan, since))
 		noteLate(plan, since)

@@ -84,11 +84,8 @@ func (t *tracing) countFaults() map[query.Fault]uint64 {
 		t.tally.Faults.AddTo(all)
 	}
 	t.filter.Faults.AddTo(all)
-	if t.local != nil {
-		t.local.AddFaults(all)
-		if t.local.recordings != nil {
-			t.local.recordings.AddFaults(all)
-		}
+	if t.source != nil {
+		t.source.AddFaults(all)
 	}
 	return all
 }

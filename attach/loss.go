@@ -14,16 +14,16 @@ type Loss struct {
 	N        uint64
 }
 
-// beginLosses returns the losses of a tracing that is about to begin.
-func (t *tracing) beginLosses() (*source.Losses, error) {
-	if t.local != nil && t.local.recordings != nil {
-		return t.local.recordings.Lost, nil
+// beginLosses begins to look for losses, unless all is known from the start.
+func (t *tracing) beginLosses() error {
+	if t.losses != nil {
+		return nil
 	}
 	now, err := clock.Now()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		t.losses = source.NewLosses(now, t.lost)
 	}
-	return source.NewLosses(now, t.lost), nil
+	return err
 }
 
 // lost returns how many events were lost until now. It takes no lock of the tracing: whoever
@@ -36,8 +36,8 @@ func (t *tracing) lost() (n uint64, err error) {
 		}
 		n = c.at(codegen.CounterLost) + c.at(codegen.CounterFull)
 	}
-	if t.local != nil {
-		st, err := t.local.Counts()
+	for _, side := range t.sides {
+		st, err := side.Counts()
 		if err != nil {
 			return 0, err
 		}

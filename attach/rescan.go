@@ -67,9 +67,12 @@ func (t *tracing) scan() (found scanned, err error) {
 			return found, err
 		}
 	}
-	found.stranded = append(found.stranded, t.leaveEnded()...)
-	if any, err := t.scanOffers(); err != nil || !any {
-		return found, err
+	for _, side := range t.sides {
+		anew, any, err := side.Scan(t.discover)
+		found.stranded = append(found.stranded, anew...)
+		if err != nil || !any {
+			return found, err
+		}
 	}
 	sites, err := t.discover.More(t.searching)
 	found.plan = site.PlanOf(sites)
@@ -90,7 +93,9 @@ func (t *tracing) attachMore(ctx context.Context, found scanned) {
 		t.extend(ctx, plan, found.since)
 	}
 	ended := append(t.discover.Ended, t.sharing.Leave(t.discover.Ended, t.procs)...)
-	t.local.leave(ended)
+	for _, side := range t.sides {
+		side.Leave(ended)
+	}
 	if err := t.attached.Retire(ended); err != nil {
 		t.fail(err)
 	}

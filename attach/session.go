@@ -115,7 +115,7 @@ func (s *stream) begin(ctx context.Context, selectors []string, o *settings, lay
 			}
 			s.room = int(m.Ring.MaxEntries())
 		}
-		s.source = s.local.with(kernel)
+		s.source = s.with(kernel)
 		return nil
 	})
 	if err != nil {

@@ -36,10 +36,12 @@ func (q *queue) Next(buf []byte) ([]byte, bool, error) {
 	return rec, len(q.records) > 0, nil
 }
 
-func (q *queue) Nap()            { q.calls = append(q.calls, "nap") }
-func (q *queue) Available() bool { return len(q.records) > 0 }
-func (q *queue) Stop() error     { q.calls = append(q.calls, "stop"); return nil }
-func (q *queue) Close() error    { q.calls = append(q.calls, "close"); return nil }
+func (q *queue) Nap()                             { q.calls = append(q.calls, "nap") }
+func (q *queue) Available() bool                  { return len(q.records) > 0 }
+func (q *queue) Stop() error                      { q.calls = append(q.calls, "stop"); return nil }
+func (q *queue) Close() error                     { q.calls = append(q.calls, "close"); return nil }
+func (q *queue) Rounds() uint64                   { return 0 }
+func (q *queue) AddFaults(map[query.Fault]uint64) {}
 func (q *queue) Drain() uint64 {
 	n := len(q.records)
 	q.records = nil

@@ -94,10 +94,7 @@ func (a *totals) addUp() {
 func (a *totals) addWaiting() (n int, err error) {
 	a.adding.mu.Lock()
 	defer a.adding.mu.Unlock()
-	for last := a.rounds() + 2; !a.adding.closed && a.source.Available(); {
-		if a.rounds() > last && !a.local.Stopped.Load() {
-			break
-		}
+	for last := a.source.Rounds() + 2; !a.adding.closed && a.source.Available() && a.source.Rounds() <= last; {
 		rec, _, err := a.source.Next(a.adding.rec)
 		if err == source.ErrEnd {
 			break
@@ -115,14 +112,6 @@ func (a *totals) addWaiting() (n int, err error) {
 		n++
 	}
 	return n, nil
-}
-
-// rounds returns how often records were looked for in shared memory.
-func (a *totals) rounds() uint64 {
-	if a.local == nil {
-		return 0
-	}
-	return a.local.Rounds.Load()
 }
 
 // addRecord adds up a record. One of a site that is not known counts as unread.

@@ -18,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/attach/internal/tally"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -36,21 +37,23 @@ type tracing struct {
 	over    bool       // sites are looked for no more
 
 	// For finding and attaching to sites:
-	options   *settings
-	kind      link.Kind
-	layout    *bind.Layout // nil to record events
-	selectors []selector.Selector
-	discover  *discover.Search
-	searching context.Context // done when the search for sites ends
-	procs     *process.Set
-	sharing   *site.Sharing // of links by processes; nil if they are few
-	numbers   numbering     // of sites
-	source    source.Source // of records; nil if the kernel aggregates
-	tally     *tally.Tally  // of records; nil if the kernel aggregates
-	local     *local        // nil if all events come via the kernel
-	code      *naming.Code  // names that of stacks; nil if there are none
-	losses    *source.Losses
-	filter    tally.Filter // of Spans
+	options    *settings
+	kind       link.Kind
+	layout     *bind.Layout // nil to record events
+	selectors  []selector.Selector
+	discover   *discover.Search
+	searching  context.Context // done when the search for sites ends
+	procs      *process.Set
+	sharing    *site.Sharing                    // of links by processes; nil if they are few
+	numbers    numbering                        // of sites
+	source     source.Source                    // of records; nil if the kernel aggregates
+	tally      *tally.Tally                     // of records; nil if the kernel aggregates
+	sides      []side                           // beside the kernel
+	opened     chan struct{}                    // closed when the first sites have been attached to; nil if no side waits for it
+	savedStack func(number uint64) *event.Stack // of recordings; nil without stacks
+	code       *naming.Code                     // names that of stacks; nil if there are none
+	losses     *source.Losses
+	filter     tally.Filter // of Spans
 
 	received, unread atomic.Uint64
 	added            atomic.Uint64 // the records that were taken to be added up
@@ -129,8 +132,8 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 			t.fail(err)
 		}
 	})
-	if t.local != nil {
-		close(t.local.opened) // who waits for it looks for sites
+	if t.opened != nil {
+		close(t.opened) // who waits for it looks for sites
 	}
 }
 
@@ -179,11 +182,8 @@ func (t *tracing) release() {
 	if t.losses != nil {
 		t.losses.Close()
 	}
-	if t.local != nil {
-		t.local.Close()
-		if t.local.recordings != nil {
-			t.local.recordings.Close()
-		}
+	for _, side := range t.sides {
+		side.Close()
 	}
 	t.progs.Close()
 	if t.maps != nil {

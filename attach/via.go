@@ -3,6 +3,8 @@ package attach
 import (
 	"errors"
 	"fmt"
+
+	"github.com/go-usdt/usdt/attach/internal/local"
 )
 
 // Via is the way by which events reach this process.
@@ -64,10 +66,10 @@ func (o *settings) each(open func(o *settings) error) error {
 	if !errors.As(err, &missing) {
 		return err
 	}
-	local := *o
-	local.Target.Via = ViaLocal
-	var none *notOffered
-	switch second := open(&local); {
+	shared := *o
+	shared.Target.Via = ViaLocal
+	var none *local.NotOffered
+	switch second := open(&shared); {
 	case second == nil:
 		return nil
 	case errors.As(second, &none):

@@ -79,4 +79,9 @@ func (r *kernelRing) Drain() (n uint64) {
 }
 
 func (r *kernelRing) Counts() (Counts, error) { return r.count() }
-func (r *kernelRing) Close() error            { return cmp.Or(r.reader.Close(), r.position.Close()) }
+func (r *kernelRing) Rounds() uint64          { return 0 }
+
+// AddFaults adds none: programs count them.
+func (r *kernelRing) AddFaults(map[query.Fault]uint64) {}
+
+func (r *kernelRing) Close() error { return cmp.Or(r.reader.Close(), r.position.Close()) }

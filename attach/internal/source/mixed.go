@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // mixed is a source that has the records of two others.
@@ -55,6 +57,13 @@ func (m *mixed) Stop() error {
 
 func (m *mixed) Drain() uint64 { return m.local.Drain() + m.kernel.Drain() }
 
+func (m *mixed) Rounds() uint64 { return m.local.Rounds() }
+
+func (m *mixed) AddFaults(all map[query.Fault]uint64) {
+	m.local.AddFaults(all)
+	m.kernel.AddFaults(all)
+}
+
 func (m *mixed) Counts() (Counts, error) {
 	st, err := m.kernel.Counts()
 	more, localErr := m.local.Counts()
@@ -76,4 +85,6 @@ func (c *counted) Available() bool                   { return false }
 func (c *counted) Stop() error                       { return nil }
 func (c *counted) Drain() uint64                     { return 0 }
 func (c *counted) Counts() (Counts, error)           { return c.count() }
+func (c *counted) Rounds() uint64                    { return 0 }
+func (c *counted) AddFaults(map[query.Fault]uint64)  {}
 func (c *counted) Close() error                      { return nil }

@@ -1,8 +1,8 @@
 package source
 
 import (
-	"bytes"
 	"container/heap"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -82,36 +82,6 @@ type recordedSite struct {
 	site.Recorded
 }
 
-// flightRecorder is the file of a flight recorder.
-type flightRecorder struct{ *ring.Recording }
-
-func (f flightRecorder) find(path string) (probes []reader.Probe, sites []recordedSite, damaged error) {
-	for _, s := range f.Sites() {
-		p, err := probeAt(s.Object, s.Location)
-		if err != nil { // which costs the records of this probe
-			damaged = err
-			continue
-		}
-		p.Path, p.Live = path, &reader.Live{PID: f.PID}
-		probes = append(probes, *p)
-		sites = append(sites, recordedSite{number: s.Number, Recorded: site.Recorded{Kept: true, Limit: s.Limit}})
-	}
-	return probes, sites, damaged
-}
-
-func (f flightRecorder) stats() Counts {
-	c := f.Counts()
-	return Counts{Fired: c.Large + c.Contended, Lost: c.Large + c.Contended, Full: c.Large, Contended: c.Contended}
-}
-
-func (flightRecorder) losses() []tracefile.Loss { return nil }
-
-func (flightRecorder) lacksStacks() error {
-	return errors.New("flight recorders keep none")
-}
-
-func (flightRecorder) stack(uint64) *event.Stack { return nil }
-
 // OpenRecordings opens the files of flight recorders.
 func OpenRecordings(paths []string, tests bool, sample int, fail func(error)) (_ *Recordings, err error) {
 	r := &Recordings{tests: tests, sample: sample, fail: fail, Lost: &Losses{}}
@@ -150,17 +120,10 @@ func openRecording(path string) (recordedFile, error) {
 	return flightRecorder{f}, nil
 }
 
-// KeepStacks has the stacks of records kept, for stack.
-func (r *Recordings) KeepStacks() { r.stacks = newSavedStacks() }
-
-// Stack returns the stack of a number in records, nil if it is not kept any more.
-func (r *Recordings) Stack(number uint64) *event.Stack { return r.stacks.of(number) }
-
-// AddFaults adds to all what conditions could not read.
-func (r *Recordings) AddFaults(all map[query.Fault]uint64) { r.filter.Faults.AddTo(all) }
-
-// LackStacks returns which of the files has no stacks, and why; nil if all have.
-func (r *Recordings) LackStacks() error {
+// KeepStacks has the stacks of records kept, for Stack. It returns which of the files has none, and
+// why; nil if all have stacks.
+func (r *Recordings) KeepStacks() error {
+	r.stacks = newSavedStacks()
 	for _, f := range r.files {
 		if err := f.lacksStacks(); err != nil {
 			return fmt.Errorf("%s has no stacks: %w", f.path, err)
@@ -169,8 +132,19 @@ func (r *Recordings) LackStacks() error {
 	return nil
 }
 
-// Find returns the recorded sites that selectors name.
-func (r *Recordings) Find(selectors []selector.Selector) (*discover.Search, discover.Sites, error) {
+func (r *Recordings) Rounds() uint64 { return 0 }
+
+// Stack returns the stack of a number in records, nil if it is not kept any more.
+func (r *Recordings) Stack(number uint64) *event.Stack { return r.stacks.of(number) }
+
+// AddFaults adds to all what conditions could not read.
+func (r *Recordings) AddFaults(all map[query.Fault]uint64) { r.filter.Faults.AddTo(all) }
+
+// Fits has no objection: files have functions as well as probes.
+func (r *Recordings) Fits(*selector.Selector) error { return nil }
+
+// Search returns the recorded sites that selectors name. There is no other search.
+func (r *Recordings) Search(_ context.Context, selectors []selector.Selector, _ func() (*discover.Search, discover.Sites, error)) (*discover.Search, discover.Sites, error) {
 	var probes []reader.Probe
 	var all []recordedSite
 	var damaged error
@@ -194,25 +168,18 @@ func (r *Recordings) Find(selectors []selector.Selector) (*discover.Search, disc
 	return search, found, err
 }
 
-// probeAt returns the probe of an object whose note has a location.
-func probeAt(object []byte, location uint64) (*reader.Probe, error) {
-	f, err := reader.NewFile(bytes.NewReader(object))
-	if err != nil {
-		return nil, err
-	}
-	for p, err := range f.Probes() {
-		if err != nil {
-			return nil, err
-		}
-		if p.Location == location {
-			return &p, nil
-		}
-	}
-	return nil, fmt.Errorf("the object of a probe has none at %#x", location)
-}
+// Scan finds nothing: files have all their sites from the start.
+func (r *Recordings) Scan(*discover.Search) ([]discover.Owner, bool, error) { return nil, false, nil }
+
+// Begun and Leave concern processes, which need not live.
+func (r *Recordings) Begun()                 {}
+func (r *Recordings) Leave([]discover.Owner) {}
+
+// With returns the files: nothing else has events beside them.
+func (r *Recordings) With(Source) Source { return r }
 
 // Claim says of the sites of a plan what the files have of them.
-func (r *Recordings) Claim(plan site.Plan) {
+func (r *Recordings) Claim(_ context.Context, plan site.Plan, _ func(pid int)) (site.Plan, error) {
 	for i := range plan {
 		s, at := &plan[i], &r.found[i]
 		s.Local, s.Path, s.Offset, s.Recorded = true, s.Probe.Path, s.Probe.Offset, at.Recorded
@@ -220,10 +187,11 @@ func (r *Recordings) Claim(plan site.Plan) {
 			s.PID = s.Probe.Live.PID
 		}
 	}
+	return plan, nil
 }
 
 // Watch has the sites of a plan read, and no others.
-func (r *Recordings) Watch(plan site.Plan, schemas []*bind.Schema, numbers []int) {
+func (r *Recordings) Watch(_ context.Context, plan site.Plan, schemas []*bind.Schema, numbers []int) {
 	for i := range plan {
 		if at := &r.found[i]; schemas[i] != nil {
 			at.file.sites[at.number] = &Site{Number: uint32(numbers[i]), Schema: schemas[i], Sampled: new(uint64)}

@@ -20,7 +20,7 @@ type Rings struct {
 	tests   bool          // conditions are tested here, unless the process has tested them
 	sample  int           // one in so many events that pass here is delivered; 0 for all
 	Now     func() uint64 // the clock of records
-	Stopped atomic.Bool   // nothing is recorded any more
+	stopped atomic.Bool   // nothing is recorded any more
 
 	Together bool          // records from before all sites record, or after stop, are left out
 	closing  atomic.Uint64 // when stop began, 0 before
@@ -41,7 +41,7 @@ type Rings struct {
 	cutoff  uint64     // the time when the round began
 	polled  time.Time  // when the round began
 	last    uint64     // the round after which a search ends
-	Rounds  atomic.Uint64
+	rounds  atomic.Uint64
 
 	mu     sync.Mutex // of what follows
 	closed bool       // processes are added no more
@@ -103,7 +103,7 @@ func (b *batch) Next(buf []byte) (rec []byte) {
 // Next returns records in memory that is the caller's from now on, and keeps buf.
 func (r *Rings) Next(buf []byte) (rec []byte, more bool, err error) {
 	for pause := ringSoon; ; pause = min(2*pause, ringLate) {
-		stopped := r.Stopped.Load()
+		stopped := r.stopped.Load()
 		if r.batch.at == r.batch.n {
 			r.fill(!stopped)
 		}
@@ -135,7 +135,7 @@ const maxRounds = 2
 // is locked.
 func (r *Rings) search() {
 	r.cut.Store(false)
-	if r.last = r.Rounds.Load() + maxRounds; r.Stopped.Load() {
+	if r.last = r.rounds.Load() + maxRounds; r.stopped.Load() {
 		r.last = math.MaxUint64
 	}
 }
@@ -185,7 +185,7 @@ func (r *Rings) stopAll() error {
 		})
 	}
 	stopping.Wait()
-	r.Stopped.Store(true)
+	r.stopped.Store(true)
 	close(r.Ending)
 	return errors.Join(errs...)
 }
@@ -247,7 +247,7 @@ func (r *Rings) Close() error {
 func (r *Rings) fetchInto(buf []byte, patient bool) []byte {
 	for {
 		if r.first == nil && !r.turn() {
-			if r.Rounds.Load() >= r.last {
+			if r.rounds.Load() >= r.last {
 				r.cut.Store(true)
 				return nil
 			}
@@ -284,8 +284,8 @@ func (r *Rings) fetchInto(buf []byte, patient bool) []byte {
 // caused by one in another ring comes later than that, so the round ends with the
 // records of its beginning.
 func (r *Rings) poll() bool {
-	r.Rounds.Add(1)
-	final := r.Stopped.Load()
+	r.rounds.Add(1)
+	final := r.stopped.Load()
 	r.mu.Lock()
 	all := r.all
 	r.mu.Unlock()
@@ -368,6 +368,14 @@ func (r *Rings) Processes() []*Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all
+}
+
+// Rounds returns 0 once nothing is recorded any more: all that is there is read then.
+func (r *Rings) Rounds() uint64 {
+	if r.stopped.Load() {
+		return 0
+	}
+	return r.rounds.Load()
 }
 
 // AddFaults adds to all what conditions could not read.

@@ -1,6 +1,10 @@
 package source
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/go-usdt/usdt/attach/internal/query"
+)
 
 // Source is where the records of a Session come from. Each kind of source is a
 // file of its own, with a line in Session.open; neither a Session nor the decoder
@@ -21,6 +25,11 @@ type Source interface {
 	Stop() error
 	// Drain drops the waiting records and returns their number.
 	Drain() uint64
+	// Rounds returns how often was looked at what others write, as long as they may go on; 0 for
+	// a source that need not look.
+	Rounds() uint64
+	// AddFaults adds what conditions that are tested here could not read.
+	AddFaults(all map[query.Fault]uint64)
 	// Counts returns what became of events before they could be received: Fired,
 	// Lost, Filtered and Missed.
 	Counts() (Counts, error)

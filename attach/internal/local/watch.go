@@ -1,4 +1,4 @@
-package attach
+package local
 
 import (
 	"context"
@@ -15,18 +15,11 @@ import (
 	"github.com/go-usdt/usdt/internal/rendezvous"
 )
 
-// watch makes processes record at the local sites of a plan.
-func (l *local) watch(ctx context.Context, plan site.Plan, schemas []*bind.Schema, numbers []int) {
-	if l == nil {
-		return
-	}
-	if l.recordings != nil {
-		l.recordings.Watch(plan, schemas, numbers)
-		return
-	}
+// Watch makes processes record at the local sites of a plan.
+func (l *Processes) Watch(ctx context.Context, plan site.Plan, schemas []*bind.Schema, numbers []int) {
 	l.begins = new(atomic.Uint64)
 	select {
-	case <-l.opened:
+	case <-l.options.Opened:
 	default: // Open waits for this
 		defer context.AfterFunc(ctx, l.HangUp)()
 	}
@@ -52,16 +45,16 @@ func (l *local) watch(ctx context.Context, plan site.Plan, schemas []*bind.Schem
 	}
 }
 
-// begun says that processes record at all sites that were watched last. l may be nil.
-func (l *local) begun() {
-	if l != nil && l.begins != nil {
+// Begun says that processes record at all sites that were watched last.
+func (l *Processes) Begun() {
+	if l.begins != nil {
 		l.begins.CompareAndSwap(0, l.Now())
 	}
 }
 
 // watchProcess does so for the sites of one process, by their places in plan. The error
 // is that of all sites without a reason.
-func (l *local) watchProcess(pid int, places []int, plan site.Plan, schemas []*bind.Schema, numbers []int) error {
+func (l *Processes) watchProcess(pid int, places []int, plan site.Plan, schemas []*bind.Schema, numbers []int) error {
 	process := l.Of(pid)
 	if process == nil {
 		return fmt.Errorf("process %d has ended the session: %w", pid, os.ErrProcessDone)
@@ -81,7 +74,7 @@ func (l *local) watchProcess(pid int, places []int, plan site.Plan, schemas []*b
 			Layout: &sc.Computed.Layout, Slots: slotsOf(sc),
 		}
 		whole := sc.Computed.Condition == nil
-		if !whole && !l.pairs {
+		if !whole && !l.options.Pairs {
 			s.Where, whole = termsOf(sc.Computed)
 		}
 		if o := plan[i].Owner(); !slices.Contains(process.Owners, o) {

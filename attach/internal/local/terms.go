@@ -1,4 +1,4 @@
-package attach
+package local
 
 import (
 	"github.com/go-usdt/usdt/attach/internal/filter"

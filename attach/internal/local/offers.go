@@ -1,4 +1,4 @@
-package attach
+package local
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 
 // offers finds the processes of the machine that offer their probes to this one.
 type offers struct {
-	target Target
-	procs  *process.Set // the processes that do
-	others map[int]*look
+	selects func(pid int) (bool, error)
+	procs   *process.Set // the processes that do
+	others  map[int]*look
 }
 
 // look says when a process that offered nothing is looked at again. Young processes
@@ -25,8 +25,8 @@ type look struct{ first, next time.Time }
 
 const maxLook = 10 * time.Second // between two looks at a process
 
-func newOffers(o *settings) *offers {
-	return &offers{target: o.Target, procs: &process.Set{}, others: map[int]*look{}}
+func newOffers(selects func(pid int) (bool, error)) *offers {
+	return &offers{selects: selects, procs: &process.Set{}, others: map[int]*look{}}
 }
 
 // scan adds the processes that have begun to offer their probes, and drops processes
@@ -54,7 +54,7 @@ func (f *offers) scan() (ended []int, err error) {
 		if info, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err != nil || uid != 0 && int(info.Sys().(*syscall.Stat_t).Uid) != uid {
 			continue
 		}
-		if selected, err := f.target.selects(pid); err != nil || !selected {
+		if selected, err := f.selects(pid); err != nil || !selected {
 			continue
 		}
 		if offered, err := rendezvous.Offered(pid); err != nil || !offered {
