@@ -21,8 +21,7 @@ var titles = map[Group]string{
 // Table writes rows as they come, for people.
 type Table struct {
 	group Group
-	first Row // of the row that is being gathered
-	last  Row
+	first Row            // of the row that is being gathered
 	all   map[string]Row // by name, of one thread
 }
 
