@@ -173,7 +173,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s session.Session
 		defer time.AfterFunc(f.duration, cancel).Stop()
 	}
 	if f.costs != nil {
-		f.costs.Begin(f.traced())
+		f.costs.Begin(f.traced(), s.Plan)
 	}
 	finish := func() {}
 	switch {
@@ -237,7 +237,7 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 		}
 	}
 	if f.costs != nil {
-		return f.costs.Print(stderr, s)
+		return f.costs.Print(context.Background(), stderr, s) // the session may have ended by a signal
 	}
 	return nil
 }

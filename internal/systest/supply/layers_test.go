@@ -101,12 +101,12 @@ cmd/sdttrace/internal/output:
 cmd/sdttrace/internal/screen: internal/printable
 cmd/sdttrace/internal/format: attach event internal/printable notes prototype reader total
 cmd/sdttrace/internal/session: attach cmd/sdttrace/internal/command event internal/selector total
-cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector
+cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program elfgen internal/stub internal/sys notes provider reader
+cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs reader
+cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector
 cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen internal/printable internal/procfs internal/selector internal/watch notes prototype reader
-cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program elfgen internal/stub internal/sys provider reader
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/printable total
 cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector notes prototype reader
-cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/session
 cmd/sdttrace/internal/flagvalue: attach
 cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session total
 cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/list cmd/sdttrace/internal/page cmd/sdttrace/internal/remark cmd/sdttrace/internal/serve cmd/sdttrace/internal/session internal/printable internal/version

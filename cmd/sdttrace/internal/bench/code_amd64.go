@@ -1,5 +1,11 @@
 package bench
 
+import (
+	"encoding/binary"
+
+	"github.com/go-usdt/usdt/notes"
+)
+
 // functions are what is called, and what uprobes are put on.
 var functions = []function{
 	{plainName, []byte{0x90, 0xc3}}, // nop; ret; no probe is put on it
@@ -27,4 +33,29 @@ var syscaller = []byte{
 	0x49, 0xff, 0xc9, // dec %r9
 	0x75, 0xf2, // jnz 1b
 	0xc3, // ret
+}
+
+// likeness names the function whose site takes as long as this instruction. The kernel emulates
+// nops, pushes of registers and jumps, and executes a copy of anything else
+// (arch/x86/kernel/uprobes.c: arch_uprobe_analyze_insn).
+func likeness(instruction []byte) string {
+	switch notes.SiteKindOf(notes.EM_X86_64, binary.LittleEndian, instruction) {
+	case notes.SiteNop, notes.SiteNopNop5, notes.SiteNopNop10:
+		return "nop"
+	case notes.SiteNop5:
+		return "nop5"
+	case notes.SiteNop10:
+		return "nop10"
+	}
+	if len(instruction) > 1 && instruction[0]&0xf0 == 0x40 { // REX
+		instruction = instruction[1:]
+	}
+	if len(instruction) == 0 {
+		return "nop"
+	}
+	switch op := instruction[0]; {
+	case op&0xf8 == 0x50, op == 0xe8, op == 0xe9, op == 0xeb, op&0xf0 == 0x70:
+		return "push"
+	}
+	return "ret"
 }

@@ -1,5 +1,11 @@
 package bench
 
+import (
+	"encoding/binary"
+
+	"github.com/go-usdt/usdt/notes"
+)
+
 // functions are what is called, and what uprobes are put on.
 var functions = []function{
 	{plainName, []byte{0x1f, 0x20, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6}}, // nop; ret; no probe is put on it
@@ -31,4 +37,18 @@ var syscaller = []byte{
 	0x29, 0x05, 0x00, 0xd1, // sub x9, x9, #1
 	0x89, 0xff, 0xff, 0xb5, // cbnz x9, 1b
 	0xc0, 0x03, 0x5f, 0xd6, // ret
+}
+
+// likeness names the function whose site takes as long as this instruction. The kernel simulates
+// hints and branches, and executes a copy of anything else
+// (arch/arm64/kernel/probes/decode-insn.c).
+func likeness(instruction []byte) string {
+	if notes.SiteKindOf(notes.EM_AARCH64, binary.LittleEndian, instruction) == notes.SiteNop || len(instruction) < 4 {
+		return "nop"
+	}
+	switch word := binary.LittleEndian.Uint32(instruction); {
+	case word&0x7c000000 == 0x14000000, word&0xfe000000 == 0xd6000000: // b, bl; br, blr, ret
+		return "ret"
+	}
+	return "push"
 }

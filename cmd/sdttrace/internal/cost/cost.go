@@ -3,6 +3,7 @@ package cost
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,20 +17,23 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
-// Costs measures what tracing takes of the traced processes' CPU time.
+// Costs measures what one session takes of the traced processes' CPU time.
 type Costs struct {
 	stats io.Closer // the kernel measures programs until it is closed
 	err   error     // why it does not
-	pids  []int     // of the traced processes; nil for all
+	named []int     // the processes that the session is restricted to
+	plan  func() attach.Plan
 
-	mu     sync.Mutex            // of what follows
-	before map[int]time.Duration // CPU time when tracing began, by process
-	now    map[int]time.Duration
-	stop   chan struct{}
-	done   chan struct{}
+	mu      sync.Mutex            // of what follows
+	holders []int                 // processes whose CPU time is read
+	before  map[int]time.Duration // CPU time when tracing began, by process
+	now     map[int]time.Duration
+	stop    chan struct{}
+	done    chan struct{}
 }
 
 // New lets the kernel measure programs.
@@ -44,14 +48,16 @@ func New() *Costs {
 	return c
 }
 
-// poll is how often the CPU time of processes is read: of one that ends, the last
-// interval is not known.
+// poll is how often the CPU time of processes is read: the last interval of one that ends
+// is not known.
 const poll = 100 * time.Millisecond
 
-// Begin notes the CPU time of processes, or of the machine, from now on.
-func (c *Costs) Begin(pids []int) {
-	c.pids = pids
+// Begin notes the CPU time of processes from now on: of these or, if there are none, of the
+// processes that have mapped files of the plan.
+func (c *Costs) Begin(pids []int, plan func() attach.Plan) {
+	c.named, c.plan = pids, plan
 	c.before, c.now = map[int]time.Duration{}, map[int]time.Duration{}
+	c.find()
 	c.look()
 	for pid, t := range c.now {
 		c.before[pid] = t
@@ -63,6 +69,7 @@ func (c *Costs) Begin(pids []int) {
 		for {
 			select {
 			case <-c.stop:
+				c.find() // processes that have started meanwhile count whole
 				c.look()
 				return
 			case <-tick.C:
@@ -72,16 +79,20 @@ func (c *Costs) Begin(pids []int) {
 	}()
 }
 
+// find finds the processes.
+func (c *Costs) find() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.holders = c.named; len(c.named) == 0 {
+		c.holders = holders(c.plan())
+	}
+}
+
 // look reads CPU times. The last times of processes that have ended are kept.
 func (c *Costs) look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.pids) == 0 {
-		if text, err := os.ReadFile("/proc/stat"); err == nil {
-			c.now[0] = busyTime(text)
-		}
-	}
-	for _, pid := range c.pids {
+	for _, pid := range c.holders {
 		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
 			c.now[pid] = processTime(text)
 		}
@@ -91,21 +102,6 @@ func (c *Costs) look() {
 // tick is the unit of CPU times in /proc: USER_HZ is 100 on every architecture that
 // sdttrace runs on.
 const tick = time.Second / 100
-
-// busyTime returns for how long the CPUs of the machine were busy, from the first line
-// of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal, which is other
-// virtual machines'.
-func busyTime(stat []byte) (sum time.Duration) {
-	line, _, _ := bytes.Cut(stat, []byte("\n"))
-	for i, field := range strings.Fields(string(line)) {
-		switch i {
-		case 1, 2, 3, 6, 7: // behind the name
-			n, _ := strconv.ParseInt(field, 10, 64)
-			sum += time.Duration(n) * tick
-		}
-	}
-	return sum
-}
 
 // processTime returns the CPU time of a process from /proc/PID/stat: utime and stime,
 // behind the name, which may have spaces and parentheses.
@@ -133,7 +129,7 @@ func (c *Costs) Close() {
 	}
 }
 
-// used returns the CPU time of the processes since begin.
+// used returns the CPU time of the processes since Begin.
 func (c *Costs) used() (sum time.Duration) {
 	for pid, t := range c.now {
 		sum += t - c.before[pid]
@@ -141,36 +137,56 @@ func (c *Costs) used() (sum time.Duration) {
 	return sum
 }
 
-// coster is a tracer whose programs are measured.
+// coster is a session whose programs are measured.
 type coster interface{ Cost() (attach.Cost, error) }
 
-// Print writes what was measured.
-func (c *Costs) Print(stderr io.Writer, s session.Session) error {
+// Print writes what was measured, after End. It measures the traps of the session's sites.
+func (c *Costs) Print(ctx context.Context, stderr io.Writer, s session.Session) error {
+	say := func(format string, args ...any) error {
+		_, err := fmt.Fprintf(stderr, "sdttrace: cost: "+format+"\n", args...)
+		return err
+	}
 	switch {
 	case s.Via() == attach.ViaLocal:
-		_, err := fmt.Fprintln(stderr, "sdttrace: cost: the processes write events to shared memory themselves: no program runs whose time the kernel measures")
-		return err
+		return say("the processes write events to shared memory themselves: no program runs whose time the kernel measures")
 	case c.err != nil:
-		_, err := fmt.Fprintf(stderr, "sdttrace: cost: not measured: %v\n", c.err)
-		return err
+		return say("not measured: %v", c.err)
 	}
 	cost, err := s.(coster).Cost()
 	if err != nil {
 		return err
 	}
 	if cost.Runs == 0 {
-		_, err := fmt.Fprintln(stderr, "sdttrace: cost: no program ran")
-		return err
+		return say("no program ran")
 	}
+	program := cost.Time / time.Duration(cost.Runs)
+	least, most, err := Traps(ctx, s.Plan())
+	if err != nil {
+		return say("%d ns per event in sdttrace's programs, %v in %d runs; the trap into the kernel before each run is not in it: %v",
+			program.Nanoseconds(), cost.Time.Round(time.Microsecond), cost.Runs, err)
+	}
+	all := interval{least + program, most + program}
 	share := ""
 	if used := c.used(); used > 0 {
-		of := "the machine's busy CPUs"
-		if len(c.pids) > 0 {
-			of = "the traced processes' CPU time"
-		}
-		share = fmt.Sprintf(", %.1f %% of %s (%v)", 100*cost.Time.Seconds()/used.Seconds(), of, used)
+		share = fmt.Sprintf(", %s %% of the %v of CPU time that the processes with these probes took", all.format(func(d time.Duration) string {
+			return string(format.AppendShort(nil, min(100, 100*float64(cost.Runs)*d.Seconds()/used.Seconds()), 2))
+		}), used)
 	}
-	_, err = fmt.Fprintf(stderr, "sdttrace: cost: %d ns per event in sdttrace's programs, %v in %d runs%s; the trap into the kernel before each run is not in it\n",
-		cost.Time.Nanoseconds()/int64(cost.Runs), cost.Time.Round(time.Microsecond), cost.Runs, share)
-	return err
+	nanos := func(d time.Duration) string { return fmt.Sprint(d.Nanoseconds()) }
+	return say("%s ns per event: %s ns for the trap into the kernel, as measured on this machine, and %d ns in sdttrace's programs; %d events took %s%s",
+		all.format(nanos), interval{least, most}.format(nanos), program.Nanoseconds(), cost.Runs,
+		all.format(func(d time.Duration) string {
+			return (d * time.Duration(cost.Runs)).Round(time.Microsecond).String()
+		}), share)
+}
+
+// interval is from the cheapest site of a session to the dearest.
+type interval struct{ least, most time.Duration }
+
+func (i interval) format(one func(time.Duration) string) string {
+	least, most := one(i.least), one(i.most)
+	if least == most {
+		return least
+	}
+	return least + " to " + most
 }

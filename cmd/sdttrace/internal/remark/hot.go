@@ -8,14 +8,17 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cost"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 )
 
 const (
-	// hotRate is how many events a second of a function are worth a warning. They are
-	// counted while the function is traced: where the trap takes 8 microseconds, as in some
-	// virtual machines, a thread that does nothing else is at 120,000 then.
-	hotRate = 30_000
+	// hotShare is which share of a processor the traps of a function may take before it is worth
+	// a warning.
+	hotShare = 0.2
+	// hotRate is how many events a second are looked at for that: a trap takes 40 microseconds
+	// nowhere.
+	hotRate = 5_000
 	// hotTime is for how long functions are counted to find that out.
 	hotTime = 100 * time.Millisecond
 )
@@ -51,13 +54,18 @@ func Hot(ctx context.Context, stderr io.Writer, probes []string, opts *attach.Op
 		return
 	}
 	for i := range groups {
-		if rate := float64(groups[i].Count) / took.Seconds(); rate > hotRate {
+		rate := float64(groups[i].Count) / took.Seconds()
+		if rate < hotRate {
+			continue
+		}
+		_, each, err := cost.Traps(ctx, a.Plan())
+		if share := rate * each.Seconds(); err == nil && share > hotShare {
 			advice := "most of that is the trap into the kernel, which only a short --duration, such as 100ms, bounds"
 			if sample {
 				advice = fmt.Sprintf("--sample %d records one in so many, which saves the recording but not the trap into the kernel; a short --duration, such as 100ms, bounds both", sampleFor(rate))
 			}
-			fmt.Fprintf(stderr, "sdttrace: %v is called %s times a second, and each call costs its program a microsecond or more: %s\n",
-				groups[i].By[0].Value, format.AppendShort(nil, rate, 3), advice)
+			fmt.Fprintf(stderr, "sdttrace: %v is called %s times a second, and each call costs its program %d ns, in all %s %% of a processor: %s\n",
+				groups[i].By[0].Value, format.AppendShort(nil, rate, 3), each.Nanoseconds(), format.AppendShort(nil, 100*share, 2), advice)
 		}
 	}
 }
