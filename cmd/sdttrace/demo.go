@@ -19,7 +19,7 @@ func newDemoCommand(stdout, stderr io.Writer) *cobra.Command {
 		Long: `demo starts a small web shop, a Go program that declares three typed probes,
 and lets customers in. It attaches to the probes by name, prints the first
 events and a histogram, and measures what a probe costs. It takes some seconds.
-Without privileges it traces through shared memory, as --user does.`,
+If it has no privileges, it traces through shared memory, as --user does.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := tour.Run(cmd.Context(), privileged([]string{"demo"}), stdout, stderr)

@@ -30,7 +30,7 @@ It shows the tree of the machine's probes if no PROBE is named: which processes 
 who watches them, as sdttrace list prints it. With --allow-attach a click attaches to a probe,
 in all processes or in those of -p, and the next detaches, as the end of sdttrace does.
 
-Only who knows the address can read the page: it has a token of 128 random bits, new in
+Only a user who knows the address can read the page: it has a token of 128 random bits, new in
 each run. serve listens on loopback addresses only, and refuses requests of other pages.`,
 	examples: `  sdttrace serve 'myapp:request_*'
   sdttrace serve --stack --span myapp:request_start,myapp:request_done:id 'myapp:*'

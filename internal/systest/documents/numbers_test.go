@@ -20,9 +20,16 @@ import (
 // which users do not see. Other comments name the constant. A line has a file, what stands
 // around the number there, and the constant with its file.
 var numbers = []struct{ file, around, constant string }{
+	{"attach/aggregation_builder.go", "two and at most (#),", "attach/histogram.go maxBounds"},
+	{"attach/aggregation_builder.go", "key has at most (#) bytes", "attach/internal/bind/groups.go maxGroupBytes"},
+	{"attach/aggregation_builder.go", "the first (#) bytes count", "attach/internal/query/aggregate.go KeyString"},
 	{"attach/options.go", "to a power of two; 0 means (#)", "attach/options.go defaultRingSize"},
 	{"attach/options.go", "Unwind (#)", "attach/options.go unwindRingSize"},
 	{"attach/options.go", "slice; 0 means (#)", "attach/options.go defaultMaxString"},
+	{"attach/options.go", "their first (#) bytes are", "attach/internal/filter/check.go MaxString"},
+	{"attach/pairs.go", "many as fit in (#),", "attach/internal/bind/pairrecord.go startBytes"},
+	{"attach/pairs.go", "MiB, at most (#)", "attach/internal/bind/pairrecord.go mostStarts"},
+	{"attach/target.go", "more than (#) PIDs", "attach/internal/site/sharing.go ManyProcesses"},
 	{"attach/latency.go", "wait for their ends; 0 means (#)", "attach/latency.go defaultMaxPending"},
 	{"attach/latency.go", "forgotten when (#) of its key", "attach/internal/query/starts.go MaxWaiting"},
 	{"attach/latency.go", "forgotten because (#) others", "attach/internal/query/starts.go MaxWaiting"},
