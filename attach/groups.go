@@ -252,7 +252,7 @@ func decodePart(p *query.Part, arg *event.Arg, b []byte, probes []*reader.Probe)
 		n, most := binary.NativeEndian.Uint64(b), uint64(p.Most())
 		str := b[query.StringData:][:min(n, most)]
 		if p.Shown != nil && n <= most {
-			str = p.Shown.Append(nil, str) // the kernel has made groups of what it is of
+			str = p.Shown.Append(nil, str) // the kernel has grouped by the original text
 		}
 		value := event.BytesValue(p.In.Kind, p.In.Meaning, str, nil)
 		if n > most {

@@ -122,9 +122,9 @@ type Options struct {
 	Omit Omit
 
 	// Interval divides an aggregate or a latency of [Target.Recordings] by the time at
-	// which events fired: each group is of one interval, and [total.Group.At] says of which.
-	// Intervals begin at whole multiples; an interval without events has no groups. 0 means
-	// one interval for all. Live events are divided by when they are read.
+	// which events fired: each group belongs to one interval, and [total.Group.At] says to
+	// which. Intervals begin at whole multiples; an interval without events has no groups. 0
+	// means one interval for all. Live events are divided by when they are read.
 	Interval time.Duration
 
 	// Rescan is how often probes are looked for that were not there before:

@@ -64,7 +64,7 @@ func (t *tracing) openSides(o *settings) error {
 		if o.Stack == 0 {
 			return nil
 		}
-		// Groups by stack are of sites that say why they do not have any.
+		// Groups by stack have sites that say why they lack stacks.
 		if lack := files.KeepStacks(); t.layout == nil || !t.layout.Wanted.ByStack() {
 			return optionError("Stack", lack)
 		}

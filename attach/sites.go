@@ -81,10 +81,10 @@ type leftNumbers struct {
 	drained int // how often the ring was empty since, of which the first time may have been too early
 }
 
-// give returns the numbers of the sites of plan, -1 for refused ones. groups are those
-// of an aggregate's sites in keys of groups: of each probe one. Programs use no other;
-// records, and stacks, say by a number of its own which site has fired, as that tells
-// what they hold.
+// give returns the numbers of the sites of plan, -1 for refused ones. groups are the
+// numbers in keys of an aggregate's groups: one for each probe. Programs that add up
+// use these; records and stacks name the site that has fired by its own number, since
+// that says what they hold.
 func (t *tracing) give(plan site.Plan, schemas []*bind.Schema) (numbers, groups []int) {
 	n, aggregate := &t.numbers, t.layout != nil
 	if n.of == nil {

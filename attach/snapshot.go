@@ -168,7 +168,7 @@ func (w *snapshooter) fulfils(rec []byte) bool {
 	sc := sites.schemas[number]
 	cond, known := w.conds[sc]
 	if !known {
-		if len(w.conds) > 2*len(sites.schemas) { // most are of sites that have been left
+		if len(w.conds) > 2*len(sites.schemas) { // most belong to sites that have been left
 			clear(w.conds)
 		}
 		cond, _ = bind.Tested(w.expr, sc, sites.probes[number])

@@ -132,7 +132,7 @@ var ownPackages = []string{"provider", "internal/stub", "internal/ring"}
 
 const modulePath = "github.com/go-usdt/usdt/"
 
-// isOwn reports whether a frame is of the code that fires probes.
+// isOwn reports whether a frame belongs to the code that fires probes.
 func isOwn(f *symbols.Frame) bool {
 	rest, ok := strings.CutPrefix(f.Func, modulePath)
 	if !ok {

@@ -60,7 +60,7 @@ const (
 	Hex              // Bytes: an identifier, shown as hexadecimal digits; an Other: an array of unsigned char
 )
 
-// meanings maps typedefs to their meanings, and says whether they are of Go's words.
+// meanings maps typedefs to their meanings, and says whether they apply to Go's words.
 var meanings = map[string]struct {
 	Meaning
 	words bool
@@ -77,8 +77,8 @@ var meanings = map[string]struct {
 // maxTypedefs bounds a chain of typedefs, which hostile BTF may close to a loop.
 const maxTypedefs = 8
 
-// meaning returns the meaning given by the typedefs of a type, and whether it is of
-// Go's words.
+// meaning returns the meaning given by the typedefs of a type, and whether it
+// applies to Go's words.
 func meaning(t btf.Type) (m Meaning, words bool) {
 	for range maxTypedefs {
 		switch u := t.(type) {

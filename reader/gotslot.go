@@ -20,7 +20,7 @@ func (f *File) OwnSlot(addr uint64) (slot uint64, ok bool) {
 // readOwnSlots returns the slots that the dynamic linker moves with the object,
 // R_X86_64_RELATIVE or R_386_RELATIVE, by their contents before that. If these
 // relocations are packed (RELR), or nothing is moved at all, it takes all slots that
-// hold an address. These are of this object, since imported ones are empty.
+// hold an address. These belong to this object, since imported ones are empty.
 func (f *File) readOwnSlots() map[uint64]uint64 {
 	const relative = 8 // of both
 	wide := f.elf.Class == elf.ELFCLASS64

@@ -39,7 +39,7 @@ func (f *File) SharedSites() map[uint64][]notes.Note {
 	return shared
 }
 
-// shared reports locations whose notes are of different probes, or differ otherwise.
+// shared reports locations whose notes belong to different probes, or differ otherwise.
 func (c *checker) shared() {
 	all := c.f.SharedSites()
 	for _, location := range slices.Sorted(maps.Keys(all)) {

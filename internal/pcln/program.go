@@ -16,8 +16,8 @@ const maxTable = 384 << 20
 
 // Read reads the table of a Go program. It returns nil if the file has none. It reads
 // tables of inlined calls from f later. The error, which wraps [ErrFormat] if the
-// program is of a version of Go that is not known, says what is missing: the table if
-// that is nil, else its inlined calls.
+// program's version of Go is not known, says what is missing: the table if that is
+// nil, else its inlined calls.
 func Read(f *safeelf.File) (*Table, error) {
 	p := &program{file: f}
 	t, data, err := p.read(go116)

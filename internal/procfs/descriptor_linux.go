@@ -11,8 +11,8 @@ import (
 // may have a million.
 const maxDescriptors = 4096
 
-// copyOf returns a copy of the descriptor that a path /proc/PID/fd/N names, if
-// it is of a regular file.
+// copyOf returns a copy of the descriptor that a path /proc/PID/fd/N names, if that
+// is a regular file.
 func copyOf(path string) (f *File, ok bool) {
 	var pid, n int
 	if _, err := fmt.Sscanf(path, "/proc/%d/fd/%d", &pid, &n); err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Installed reports whether only root and this user can change the open file, and its
-// path is of this mount namespace: no container's file, and none that a stranger
+// path is in this mount namespace: no container's file, and none that a stranger
 // wrote.
 func Installed(f Opened) bool {
 	info, err := f.Stat()

@@ -78,7 +78,7 @@ func ReadMemory(int, uint64, []byte) error { return errNoProcesses }
 // AwaitExec does nothing.
 func AwaitExec(int) {}
 
-// ErrNoProc is of Linux only.
+// ErrNoProc occurs on Linux only.
 var ErrNoProc = errors.New("there is no /proc")
 
 // PIDs returns an error.

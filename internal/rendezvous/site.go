@@ -53,7 +53,7 @@ type Term struct {
 	Size   uint8  // of the number: 1, 2, 4 or 8; of a float 4 or 8
 	Kind   TermKind
 	Op     Op
-	Or     bool // whether the next term is of the same clause
+	Or     bool // whether the next term belongs to the same clause
 	// Value is what the number is compared with: extended to 64 bits by its sign if
 	// Kind is Signed; of a float, filter.FloatOrder of the 64 bits of a double, or of
 	// those of a float shifted left by 32.

@@ -127,7 +127,7 @@ const longRow = 64
 // process.
 func (r *Rows) Add(first *uint32, n int) {
 	before := uintptr(unsafe.Pointer(first)) % 8
-	// All reads are of memory outside Go's heap, as the caller guarantees.
+	// All reads are from memory outside Go's heap, as the caller guarantees.
 	p := unsafe.Add(unsafe.Pointer(first), -int(before))
 	size := (int(before) + 4*n + 7) / 8
 	if size > longRow {

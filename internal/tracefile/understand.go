@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// probe returns the probe that a description is of.
+// probe returns the probe that a description describes.
 func (d *Site) probe() (*reader.Probe, error) {
 	p := &d.Probe
 	p.Provider, p.Name = shorten(p.Provider), shorten(p.Name)

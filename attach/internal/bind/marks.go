@@ -100,8 +100,8 @@ func markError(mark uint8) error {
 
 var errNil = errors.New("its pointer, or one on the way to it, is NULL")
 
-// Fault returns the name of the argument that a fault is of, and what was wrong; "" if the
-// schema does not know.
+// Fault returns the name of the argument to which a fault belongs, and what was wrong; ""
+// if the schema does not know.
 func (s *Schema) Fault(f *query.Fault) (name string, err error) {
 	if f.Input == query.ValueInput {
 		return s.valued, markError(f.Mark)

@@ -60,7 +60,7 @@ func Now() (func() uint64, error) {
 	return func() uint64 { return ring.Now() - uint64(by) }, nil
 }
 
-// Fixed returns a clock for records whose times are of the wall clock, which it never
+// Fixed returns a clock for records with times of the wall clock, which it never
 // measures.
 func Fixed() Clock { return Clock{} }
 

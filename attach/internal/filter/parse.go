@@ -183,7 +183,7 @@ func (p *parser) chain(symbol string, kind exprKind, depth int, operand func(int
 var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // comparison parses two values and how they are compared, or one value, or what stands
-// in parentheses. '!' is of the whole.
+// in parentheses. '!' applies to the whole.
 func (p *parser) comparison(depth int) (*Expr, error) {
 	if p.at("!") {
 		if depth == maxDepth {

@@ -16,7 +16,7 @@ type takenSite struct {
 }
 
 // sharedSite says which other probes have the site, and refuses what would be attached to
-// twice: the kernel runs what is attached to an address, whichever note it is of.
+// twice: the kernel runs what is attached to an address, whichever note it comes from.
 func (pl *Planner) sharedSite(s *site) {
 	all, ok := pl.shared[s.object]
 	if !ok {

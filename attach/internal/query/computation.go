@@ -10,7 +10,7 @@ var ErrAggregation = errors.New("aggregation")
 
 // Computation is what is computed of events.
 type Computation struct {
-	Value                    string // the argument that the following are of
+	Value                    string // the argument to which the following apply
 	Sum, Avg, Min, Max, Hist bool
 	Stddev                   bool
 

@@ -22,7 +22,7 @@ type Losses struct {
 	now   func() uint64          // nil if all is known from the start
 	count func() (uint64, error) // what was lost until now
 
-	mu     sync.Mutex // of what follows; the innermost except for those of sources
+	mu     sync.Mutex // of what follows; the innermost, except for locks of sources
 	closed bool
 	looked uint64 // when all was known that was lost until then
 	seen   uint64 // how much that is

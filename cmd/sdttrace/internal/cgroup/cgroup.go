@@ -111,7 +111,7 @@ func (c *Group) Has(pid int, events uint64) bool {
 	return in
 }
 
-// contains reports whether the line ID:CONTROLLERS:PATH of the hierarchy is of the
+// contains reports whether the line ID:CONTROLLERS:PATH of the hierarchy names the
 // group.
 func (c *Group) contains(lines []byte) bool {
 	for s := bufio.NewScanner(bytes.NewReader(lines)); s.Scan(); {
@@ -135,7 +135,7 @@ func (h *hierarchy) is(controllers string) bool {
 // others'.
 func (c *Group) forget() { c.before, c.known = c.known, map[int]bool{} }
 
-// Selects returns those groups, by probe and pid, that are of the group's processes.
+// Selects returns those groups, by probe and pid, that belong to processes of the group.
 func (c *Group) Selects(groups []total.Group) (out []total.Group) {
 	for i := range groups {
 		if c.Has(PIDOf(&groups[i]), groups[i].Count) {

@@ -19,9 +19,9 @@ import (
 // module is the path of the module whose package provider declares probes.
 const module = "github.com/go-usdt/usdt"
 
-// Start starts a program and holds it, see [command.Begin]. Its output goes to stderr. To stop it
-// where its own code begins takes privileges. If these are missing, a program that can offer its
-// probes is not stopped: its providers wait for this process when they have loaded probes.
+// Start starts a program and holds it, see [command.Begin]. Its output goes to stderr. Stopping
+// it where its own code begins takes privileges. If these are missing, a program that can offer
+// its probes is not stopped: its providers wait for this process when they have loaded probes.
 func Start(args []string, user, inBackground bool, stderr io.Writer) (*Command, error) {
 	if user {
 		return startOffering(args, inBackground, stderr)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock converts the times of events, which are of the wall clock, to the clock of the
+// clock converts the times of events, which the wall clock gives, to the clock of the
 // trace: that of the kernel's own traces, which goes on while the machine sleeps, or the
 // wall clock for events that were recorded earlier, perhaps before the machine was started.
 type clock struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // Slice writes a start and its end as a slice, with the arguments and the stacks of both.
-// If both are of one thread, and the end was not found by a key, the slice is on the track
+// If both fired in one thread, and the end was not found by a key, the slice is on the track
 // of that thread, where slices nest as calls do. Otherwise it is on a track of the process in
 // which it began, beside the slices that it overlaps with.
 //

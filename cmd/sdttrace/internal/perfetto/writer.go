@@ -57,7 +57,7 @@ type Writer struct {
 // flushSize is how many bytes are written at a time.
 const flushSize = 64 << 10
 
-// New returns a Writer. Each Write that it makes is of whole packets.
+// New returns a Writer. Each Write that it makes has whole packets.
 func New(to io.Writer, o *Options) *Writer {
 	w := &Writer{
 		to: to, flows: o.Flows, counters: o.Counters, names: o.Names, clock: clock{boot: !o.Recorded}, known: map[probes]string{}, flowed: make([]bool, len(o.Flows)), counted: make([]bool, len(o.Counters)), tracks: map[trackKey]*track{}, most: maxInterned,
