@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/total"
@@ -151,7 +152,7 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 		a.tally = newTally(layout)
 		a.tally.Unwind = a.unwind
 	}
-	err = a.attach(ctx, selectors, o, layout, func(m *maps) error {
+	err = a.attach(ctx, selectors, o, layout, func(m *load.Maps) error {
 		if m != nil && unknown != nil {
 			return unknown
 		}
@@ -318,11 +319,11 @@ func (a *totals) takeLocked() (all *sums, past []total.Group, err error) {
 
 // takeCount adds the events that programs have counted since the last call.
 func (a *totals) takeCount(all *sums) error {
-	c, err := a.maps.count()
+	c, err := a.maps.Count()
 	if err != nil {
 		return err
 	}
-	counted := c.at(codegen.CounterEntered)
+	counted := c.At(codegen.CounterEntered)
 	all.group("")[query.WordCount] += counted - a.counted
 	a.counted = counted
 	return nil

@@ -10,13 +10,14 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
 
 // everyMap calls f with each map of an aggregate, by its name.
-func everyMap(m *maps, f func(name string, m **ebpf.Map)) {
+func everyMap(m *load.Maps, f func(name string, m **ebpf.Map)) {
 	refs := reflect.ValueOf(&m.Refs).Elem()
 	for i := range refs.NumField() {
 		name := refs.Type().Field(i).Name

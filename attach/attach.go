@@ -21,7 +21,7 @@ import (
 
 // attach plans, generates and attaches. prepared is called with the maps before
 // the first event can fire. layout is nil to record events.
-func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *bind.Layout, prepared func(*maps) error) (err error) {
+func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *bind.Layout, prepared func(*load.Maps) error) (err error) {
 	t.options, t.layout = o, layout
 	t.searching = ctx
 	if err := t.openSides(o); err != nil {
@@ -86,21 +86,24 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return t.attachLocal(ctx, plan, schemas, prepared)
 	}
 	signatures, scratch := t.unknown(signaturesOf(plan, schemas))
-	if t.maps, err = newMaps(o.RingSize, scratch, layout == nil || o.recorded || layout.Whole()); err == nil && layout != nil && bound(schemas) {
+	if t.maps, err = load.NewMaps(o.RingSize, scratch, layout == nil || o.recorded || layout.Whole()); err == nil && layout != nil && bound(schemas) {
 		err = t.addGroups(t.maps, layout)
 	}
 	if err == nil {
-		err = t.maps.addSelection(o)
+		err = t.maps.AddSelection(&load.Selecting{Comm: o.Target.Comm, Exe: o.Target.Exe, Cgroup: o.Target.Cgroup, Await: o.Await})
+		if at := (*load.SelectionError)(nil); errors.As(err, &at) {
+			err = &OptionError{at.Name, at.Err}
+		}
 	}
 	if err == nil && (o.condition != nil || layout != nil) {
-		err = t.maps.addFaults()
+		err = t.maps.AddFaults()
 	}
 	together := t.together()
 	if err == nil && (together || t.kind.Slow()) {
-		t.maps.Stopped, err = newSwitch(together)
+		t.maps.Stopped, err = load.NewSwitch(together)
 	}
 	if err == nil && t.sharing != nil {
-		err = t.maps.addProcesses(t.procs)
+		err = t.maps.AddProcesses(t.procs)
 	}
 	if err != nil {
 		return privilege.Explain("prepare tracing", err)
@@ -139,12 +142,12 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		t.attached = site.Unattached(plan)
 	}
 	if together || t.kind.Slow() {
-		t.attached.Halt, t.attached.Slow = t.maps.stop, t.kind.Slow()
+		t.attached.Halt, t.attached.Slow = t.maps.Stop, t.kind.Slow()
 	}
 	if !together {
 		return nil
 	}
-	if err := turn(t.maps.Stopped, 0, 0); err != nil {
+	if err := load.Turn(t.maps.Stopped, 0, 0); err != nil {
 		t.attached.Close()
 		t.attached.Wait(context.WithoutCancel(ctx))
 		return err

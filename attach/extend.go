@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -52,7 +53,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		return
 	}
 	m := *t.maps
-	if err := m.addScratch(scratch); err != nil {
+	if err := m.AddScratch(scratch); err != nil {
 		refuse(err)
 		return
 	}
@@ -60,7 +61,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		defer m.Scratch.Close() // the programs that use the map hold it
 	}
 	if t.together() {
-		if m.Gate, err = newSwitch(true); err != nil {
+		if m.Gate, err = load.NewSwitch(true); err != nil {
 			refuse(err)
 			return
 		}
@@ -94,20 +95,20 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 // begin has the programs of sites that were found later begin, in processes where such sites
 // may have fired before. Starts from before are left out there: an end may be that of another
 // one, which nobody saw.
-func (t *tracing) begin(m *maps, late func() []int) error {
+func (t *tracing) begin(m *load.Maps, late func() []int) error {
 	pids := late()
 	forget := func() error {
 		if t.layout == nil || t.layout.Pairs == nil {
 			return nil
 		}
-		return t.maps.forgetStarts(t.layout.Pairs, pids)
+		return t.maps.ForgetStarts(t.layout.Pairs, pids)
 	}
 	began, err := t.losses.Time(), forget()
 	since := began
 	if len(pids) == 0 {
 		since = 0
 	}
-	err = errors.Join(err, turn(m.Gate, 0, since))
+	err = errors.Join(err, load.Turn(m.Gate, 0, since))
 	pids = late() // others may have mapped the files before their programs began
 	err = errors.Join(err, forget())
 	t.losses.Unseen(began, pids)
@@ -164,7 +165,7 @@ func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, plan site
 		return nil, nil, 0, err
 	}
 	signatures, scratch := t.unknown(signaturesOf(plan, schemas))
-	var m maps
+	var m load.Maps
 	if t.maps != nil {
 		m = *t.maps
 	}
@@ -174,7 +175,7 @@ func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, plan site
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.maps != nil {
-		t.maps.adoptGroups(&m)
+		t.maps.AdoptGroups(&m)
 	}
 	if layout != nil {
 		t.layout = layout

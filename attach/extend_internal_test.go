@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
 )
@@ -17,7 +18,7 @@ func TestExtendTooLate(t *testing.T) {
 	}
 	s := &Session{}
 	s.attached = a
-	s.options, s.kind, s.maps = &settings{}, link.Multi, &maps{}
+	s.options, s.kind, s.maps = &settings{}, link.Multi, &load.Maps{}
 	s.sites.Store(&siteTable{})
 	s.losses = &source.Losses{}
 	s.extend(t.Context(), site.Plan{{Report: site.Report{Path: "missing"}}}, time.Time{})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
@@ -73,12 +72,8 @@ func (t *tracing) faultSite(table *siteTable, fault *query.Fault) (found Site) {
 // countFaults returns how often there was each fault. t.mu is locked.
 func (t *tracing) countFaults() map[query.Fault]uint64 {
 	all := map[query.Fault]uint64{}
-	if t.maps != nil && t.maps.Faults != nil {
-		var key [4]uint32
-		var n uint64
-		for faults := t.maps.Faults.Iterate(); faults.Next(&key, &n); {
-			all[codegen.FaultOf(key)] += n
-		}
+	if t.maps != nil {
+		t.maps.AddFaultsTo(all)
 	}
 	if t.tally != nil {
 		t.tally.Faults.AddTo(all)

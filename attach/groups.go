@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"time"
 
-	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -38,12 +35,9 @@ func newSums(l *bind.Layout, of map[string][]uint64) *sums {
 	return &sums{layout: l, words: l.Words(), squares: values.SquaresAt(), of: of}
 }
 
-// add adds the words of each CPU to those of the group.
-func (s *sums) add(key string, perCPU ...[]byte) {
-	sum := s.group(key)
-	for _, words := range perCPU {
-		s.merge(sum, func(i int) uint64 { return binary.NativeEndian.Uint64(words[8*i:]) })
-	}
+// add adds the words of a CPU, or of all, to those of the group.
+func (s *sums) add(key string, words []byte) {
+	s.merge(s.group(key), func(i int) uint64 { return binary.NativeEndian.Uint64(words[8*i:]) })
 }
 
 // addWords adds words to those of the group.
@@ -59,29 +53,6 @@ func (s *sums) group(key string) []uint64 {
 		s.of[key] = sum
 	}
 	return sum
-}
-
-// readGroups adds the groups in a map that no program updates to all, and empties it.
-func (a *totals) readGroups(m *ebpf.Map, all *sums) error {
-	if a.layout.KeySize > 0 {
-		if err := a.takeGroups(m, all); err != nil {
-			return fmt.Errorf("read groups: %w", err)
-		}
-		return reserveOther(m, a.layout)
-	}
-	var perCPU [][]byte
-	if err := m.Lookup(uint32(0), &perCPU); err != nil {
-		return fmt.Errorf("read groups: %w", err)
-	}
-	empty := make([][]byte, len(perCPU))
-	for cpu := range empty {
-		empty[cpu] = make([]byte, len(perCPU[cpu]))
-	}
-	if err := m.Put(uint32(0), empty); err != nil {
-		return fmt.Errorf("empty groups: %w", err)
-	}
-	all.add("", perCPU...)
-	return nil
 }
 
 // groupsOf returns the groups that have events, the least used ones as one if they are too
@@ -110,44 +81,6 @@ func sortGroups(groups []total.Group) {
 		}
 		return x.CompareKeys(&y)
 	})
-}
-
-// batchBytes is how many bytes of groups are asked for at once.
-const batchBytes = 4 << 20
-
-// takeGroups takes all groups out of a map.
-func (a *totals) takeGroups(m *ebpf.Map, all *sums) error {
-	each := 1
-	if !a.layout.Shared() {
-		each = a.layout.CPUs
-	}
-	size := 8 * all.words
-	keyType := reflect.SliceOf(reflect.ArrayOf(int(m.KeySize()), reflect.TypeFor[byte]()))
-	valueType := reflect.SliceOf(reflect.ArrayOf(size, reflect.TypeFor[byte]()))
-	batch := min(int(m.MaxEntries()), max(64, batchBytes/(each*size)))
-	var cursor ebpf.MapBatchCursor
-	for {
-		keys, values := reflect.MakeSlice(keyType, batch, batch), reflect.MakeSlice(valueType, batch*each, batch*each)
-		for again := true; again; {
-			n, err := m.BatchLookupAndDelete(&cursor, keys.Interface(), values.Interface(), nil)
-			if errors.Is(err, unix.ENOSPC) {
-				break // a bucket of the map has more
-			}
-			if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-				return err
-			}
-			for i := range n {
-				key := string(keys.Index(i).Bytes())
-				for j := range each {
-					all.add(key, values.Index(i*each+j).Bytes())
-				}
-			}
-			if err != nil {
-				return nil
-			}
-		}
-		batch *= 2
-	}
 }
 
 // merge adds words to the sum.

@@ -13,6 +13,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
@@ -98,13 +99,13 @@ func fill(t testing.TB, l *bind.Layout, m *ebpf.Map, n int) {
 }
 
 // newGroups returns an aggregate by a number that has maps and nothing else.
-func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
+func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *load.Maps) {
 	t.Helper()
 	l := &bind.Layout{Layout: query.Layout{Wanted: wanted.wanted, CPUs: cpus, Bound: true, Parts: []query.Part{{In: query.Input{Source: query.InputPID, Kind: reader.Uint, Size: 4}, Size: 8}}, KeySize: 8}}
 	l.Wanted.By = []string{"pid"}
-	m := &maps{}
+	m := &load.Maps{}
 	t.Cleanup(func() { m.Close() })
-	if err := m.addGroups(l); err != nil {
+	if err := m.AddGroups(l); err != nil {
 		if errors.Is(err, os.ErrPermission) {
 			needs.Skip(t, "%v", privilege.Explain("create groups", err))
 		}
@@ -118,7 +119,7 @@ func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *maps) {
 // readGroups returns the groups in a map, and empties it.
 func readGroups(a *totals, m *ebpf.Map) ([]total.Group, error) {
 	all := newSums(a.layout, map[string][]uint64{})
-	err := a.readGroups(m, all)
+	err := load.TakeGroups(m, a.layout, all.add)
 	return a.groupsOf(all), err
 }
 

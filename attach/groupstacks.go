@@ -5,15 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
@@ -25,25 +22,6 @@ var (
 	errNoStack   = errors.New("the stack could not be read")
 	errStackLost = errors.New("there were too many stacks to keep its addresses")
 )
-
-// maxStacks returns how many stacks there is room for, until groups are read.
-func maxStacks(l *bind.Layout) uint64 { return uint64(min(l.Room()+1, 1<<16)) }
-
-// addStacks creates the maps of the stacks that groups have.
-func (m *maps) addStacks(l *bind.Layout) (err error) {
-	if l.StackPart() == nil {
-		return nil
-	}
-	spec := ebpf.MapSpec{
-		Name: "usdt_stacks", Type: ebpf.Hash, KeySize: 8, ValueSize: uint32(query.GroupStackSize(l.Stack)), MaxEntries: uint32(maxStacks(l)),
-	}
-	for i := range m.Stacks {
-		if m.Stacks[i], err = ebpf.NewMap(&spec); err != nil {
-			return fmt.Errorf("create a map of %d stacks: %w", spec.MaxEntries, err)
-		}
-	}
-	return nil
-}
 
 // addStacks adds stacks by their hashes.
 func (s *sums) addStacks(stacks map[uint64]query.GroupStack) {
@@ -63,7 +41,7 @@ func (a *totals) takeStacks(m *ebpf.Map, all *sums) error {
 	}
 	stacks := map[uint64]query.GroupStack{}
 	var damaged error // one is not the reason to lose others, which the map has no more
-	err := eachStack(m, m.BatchLookupAndDelete, func(hash uint64, value []byte) error {
+	err := load.EachStack(m, m.BatchLookupAndDelete, func(hash uint64, value []byte) error {
 		st, err := query.ReadGroupStack(value)
 		if err == nil {
 			stacks[hash] = st
@@ -73,39 +51,6 @@ func (a *totals) takeStacks(m *ebpf.Map, all *sums) error {
 	})
 	all.addStacks(stacks)
 	return cmp.Or(err, damaged)
-}
-
-// stackBatch is how many stacks are asked for at once.
-const stackBatch = 512
-
-// batchLookup is one of [ebpf.Map]'s.
-type batchLookup func(cursor *ebpf.MapBatchCursor, keys, values any, opts *ebpf.BatchOptions) (int, error)
-
-// eachStack calls f with the stacks in a map.
-func eachStack(m *ebpf.Map, next batchLookup, f func(hash uint64, value []byte) error) error {
-	valueType := reflect.SliceOf(reflect.ArrayOf(int(m.ValueSize()), reflect.TypeFor[byte]()))
-	var cursor ebpf.MapBatchCursor
-	for batch := min(stackBatch, int(m.MaxEntries())); ; {
-		keys, values := make([]uint64, batch), reflect.MakeSlice(valueType, batch, batch)
-		n, err := next(&cursor, keys, values.Interface(), nil)
-		if errors.Is(err, unix.ENOSPC) {
-			batch *= 2 // a bucket of the map has more
-			continue
-		}
-		if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-			return fmt.Errorf("read stacks: %w", err)
-		}
-		for i := range n {
-			value := make([]byte, m.ValueSize())
-			reflect.Copy(reflect.ValueOf(value), values.Index(i))
-			if err := f(keys[i], value); err != nil {
-				return err
-			}
-		}
-		if err != nil {
-			return nil
-		}
-	}
 }
 
 // meetInterval is how often it is looked whether there are new stacks, and so perhaps new
@@ -150,8 +95,8 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 	if a.closed {
 		return nil, nil
 	}
-	c, err := a.maps.count()
-	if n := c.at(codegen.CounterStacks); err != nil || n == *met {
+	c, err := a.maps.Count()
+	if n := c.At(codegen.CounterStacks); err != nil || n == *met {
 		return nil, err
 	} else {
 		*met = n
@@ -161,7 +106,7 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 		return nil, nil
 	}
 	pids = map[int]bool{}
-	return pids, eachStack(m, m.BatchLookup, func(_ uint64, value []byte) error {
+	return pids, load.EachStack(m, m.BatchLookup, func(_ uint64, value []byte) error {
 		st, err := query.ReadGroupStack(value)
 		if err == nil {
 			pids[st.PID] = true

@@ -4,12 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cilium/ebpf"
-
 	"github.com/go-usdt/usdt/attach/internal/bind"
-	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/printable"
-	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/total"
 )
 
@@ -66,17 +62,4 @@ func bucketsOf(l *bind.Layout, counts []uint64) []total.Bucket {
 		all = append(all, total.Bucket{Lo: lo, Hi: hi, N: counts[i]})
 	}
 	return all
-}
-
-// newBounds creates the table in which programs look for a value's bucket.
-func newBounds(bounds []float64, kind reader.FieldKind, size uint8) (*ebpf.Map, error) {
-	table := query.BoundsTable(bounds, kind, size)
-	m, err := ebpf.NewMap(&ebpf.MapSpec{
-		Name: "usdt_bounds", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(len(table)), MaxEntries: 1,
-		Contents: []ebpf.MapKV{{Key: uint32(0), Value: table}},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("create the bounds of the histogram: %w", err)
-	}
-	return m, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -25,7 +26,7 @@ func TestLoadOthers(t *testing.T) {
 	}
 	good := &query.Signature{Hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, Operands: []operand.Operand{{Kind: operand.Const, Size: 8}}}
 	bad := &query.Signature{Hook: hookOf(tr.kind), Layout: record.Layout{Slots: 1}, Operands: []operand.Operand{{Kind: operand.Register, Size: 8, Base: operand.Location{Off: 4096, Size: 8}}}}
-	if tr.maps, err = newMaps(os.Getpagesize(), 0, true); errors.Is(err, os.ErrPermission) {
+	if tr.maps, err = load.NewMaps(os.Getpagesize(), 0, true); errors.Is(err, os.ErrPermission) {
 		needs.Root(t)
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
@@ -41,7 +42,7 @@ func (t *tracing) unknown(signatures []*query.Signature) (out []*query.Signature
 
 // load creates programs for the signatures. It returns why some have none; the
 // error concerns all.
-func (t *tracing) load(ctx context.Context, signatures []*query.Signature, m *maps) (refused map[*query.Signature]error, err error) {
+func (t *tracing) load(ctx context.Context, signatures []*query.Signature, m *load.Maps) (refused map[*query.Signature]error, err error) {
 	refused, err = t.progs.Load(ctx, signatures, &m.Refs, &t.mu)
 	for sig, why := range refused {
 		refused[sig] = t.loadError(why)

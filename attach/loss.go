@@ -30,11 +30,11 @@ func (t *tracing) beginLosses() error {
 // matches starts and ends asks, with others held.
 func (t *tracing) lost() (n uint64, err error) {
 	if t.maps != nil {
-		c, err := t.maps.count()
+		c, err := t.maps.Count()
 		if err != nil {
 			return 0, err
 		}
-		n = c.at(codegen.CounterLost) + c.at(codegen.CounterFull)
+		n = c.At(codegen.CounterLost) + c.At(codegen.CounterFull)
 	}
 	for _, side := range t.sides {
 		st, err := side.Counts()

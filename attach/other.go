@@ -1,13 +1,10 @@
 package attach
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/cilium/ebpf"
-
-	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 )
 
@@ -16,44 +13,6 @@ const (
 	drainSoon = 10 * time.Millisecond // as long as they do
 	drainLate = 100 * time.Millisecond
 )
-
-// addOther creates the map with the key of the group in which programs add up events
-// that find the map full, and makes that group in each map of groups.
-func (m *maps) addOther(l *bind.Layout) (err error) {
-	if l.KeySize == 0 {
-		return nil
-	}
-	m.Other, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_other", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(l.KeySize), MaxEntries: 1})
-	if err == nil {
-		err = m.Other.Put(uint32(0), []byte(tally.OtherKey(l.KeySize)))
-	}
-	if err != nil {
-		return fmt.Errorf("create the key of other groups: %w", err)
-	}
-	for _, groups := range m.Groups {
-		if err := reserveOther(groups, l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// reserveOther makes the group in which programs add up events that find a map full.
-func reserveOther(m *ebpf.Map, l *bind.Layout) error {
-	words := make([]byte, 8*l.Words())
-	var value any = words
-	if m.Type() == ebpf.PerCPUHash {
-		cpus := make([][]byte, l.CPUs)
-		for i := range cpus {
-			cpus[i] = words
-		}
-		value = cpus
-	}
-	if err := m.Put([]byte(tally.OtherKey(l.KeySize)), value); err != nil {
-		return fmt.Errorf("reserve the group of others: %w", err)
-	}
-	return nil
-}
 
 // drain takes groups out of the kernel's map while they fill it, so that new ones find
 // room, until tracing has ended.
@@ -98,8 +57,8 @@ func (a *totals) isFull() (bool, error) {
 	if a.maps.Other == nil {
 		return false, nil // no site was found yet
 	}
-	c, err := a.maps.count()
-	return err == nil && (c.at(codegen.CounterGroups)-a.made >= uint64(a.layout.Room()+1)/2 || c.at(codegen.CounterStacks)-a.madeStacks >= maxStacks(a.layout)/2), err
+	c, err := a.maps.Count()
+	return err == nil && (c.At(codegen.CounterGroups)-a.made >= uint64(a.layout.Room()+1)/2 || c.At(codegen.CounterStacks)-a.madeStacks >= load.MaxStacks(a.layout)/2), err
 }
 
 // foldKept adds up the least used of the groups that are kept apart in one, if they are too many.

@@ -63,7 +63,7 @@ func (t *tracing) scan() (found scanned, err error) {
 		if t.sharing == nil {
 			found.stranded = t.attached.Stranded(t.kind, t.procs, t.discover)
 		}
-		if err := t.maps.selection.refresh(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := t.maps.Selection.Refresh(); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return found, err
 		}
 	}

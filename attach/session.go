@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/clock"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/source"
 )
 
@@ -107,7 +108,7 @@ func (s *stream) begin(ctx context.Context, selectors []string, o *settings, lay
 	} else if s.clock, err = clock.New(); err != nil {
 		return err
 	}
-	err = s.attach(ctx, selectors, o, layout, func(m *maps) error {
+	err = s.attach(ctx, selectors, o, layout, func(m *load.Maps) error {
 		var kernel source.Source
 		if m != nil {
 			if kernel, err = source.NewBuffer(m.Ring, o.Omit.fields(), s.countPrograms); err != nil {

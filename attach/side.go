@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/local"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
@@ -137,7 +138,7 @@ func (t *tracing) dropWithdrawn(more *site.Attachment) *site.Attachment {
 }
 
 // attachLocal attaches to sites of which none is the kernel's.
-func (t *tracing) attachLocal(ctx context.Context, plan site.Plan, schemas []*bind.Schema, prepared func(*maps) error) error {
+func (t *tracing) attachLocal(ctx context.Context, plan site.Plan, schemas []*bind.Schema, prepared func(*load.Maps) error) error {
 	if t.layout != nil && bound(schemas) {
 		t.layout.Made = true
 	}

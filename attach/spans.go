@@ -317,7 +317,7 @@ func (s *Spans) pairs(d *event.Decoder, at *spanSite, rec record.Record) (pairs 
 // Counts returns what became of the starts and ends of a span until now.
 func (s *Spans) Counts(span int) PairStats {
 	c := s.spans[span].tally.Counts()
-	return PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Evicted: c.Evicted, Unstarted: c.Unstarted, Torn: c.Torn}
+	return *pairStats(&c)
 }
 
 // Stats returns the numbers of events until now.

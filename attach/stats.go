@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/source"
+	"github.com/go-usdt/usdt/attach/internal/tally"
 )
 
 // Stats counts the events of a session. While the session is attached the numbers
@@ -73,7 +74,7 @@ func (t *tracing) countLocked() (Stats, error) {
 
 // countPrograms returns the numbers that programs have counted.
 func (t *tracing) countPrograms() (st source.Counts, err error) {
-	c, err := t.maps.count()
+	c, err := t.maps.Count()
 	if err != nil {
 		return st, err
 	}
@@ -82,23 +83,22 @@ func (t *tracing) countPrograms() (st source.Counts, err error) {
 		return st, err
 	}
 	st.Missed = runs.Missed
-	st.Fired = c.at(codegen.CounterFired) + st.Missed
+	st.Fired = c.At(codegen.CounterFired) + st.Missed
 	if t.layout == nil || t.layout.Pairs == nil || t.options.recorded {
-		st.Fired += c.at(codegen.CounterLost) + c.at(codegen.CounterFiltered) + c.at(codegen.CounterEntered) + c.at(codegen.CounterEntered+8)
+		st.Fired += c.At(codegen.CounterLost) + c.At(codegen.CounterFiltered) + c.At(codegen.CounterEntered) + c.At(codegen.CounterEntered+8)
 	}
-	st.Lost = c.at(codegen.CounterLost)
+	st.Lost = c.At(codegen.CounterLost)
 	if t.layout == nil || t.options.recorded {
 		st.Full = st.Lost
 	}
-	st.Filtered = c.at(codegen.CounterFiltered)
+	st.Filtered = c.At(codegen.CounterFiltered)
 	if t.layout != nil && t.layout.Pairs != nil && !t.options.recorded {
-		p, err := t.maps.pairs(&c)
+		p, err := t.maps.Pairs(&c)
 		if err != nil {
 			return st, err
 		}
-		t.addPairs(&st, &p)
-		t.pairs.add(&p)
-		full := 2 * c.at(codegen.CounterFull)
+		t.addPairs(&st, pairStats(&p))
+		full := 2 * c.At(codegen.CounterFull)
 		st.Lost, st.Full = st.Lost+full, st.Full+full
 	}
 	return st, nil
@@ -132,10 +132,16 @@ func (p *PairStats) add(more *PairStats) {
 	p.Torn += more.Torn
 }
 
+// pairStats are what became of starts and ends, as whoever matched them counts.
+func pairStats(c *tally.Counts) *PairStats {
+	return &PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Evicted: c.Evicted, Unstarted: c.Unstarted, Fast: c.Fast, Torn: c.Torn}
+}
+
 // addPairs adds the events of starts and ends. Those of ends that passed are counted
 // when their groups are read, those of dropped ends by whoever dropped them. Both events of
 // a pair that is recorded are counted when it is read.
 func (t *tracing) addPairs(st *source.Counts, p *PairStats) {
+	t.pairs.add(p)
 	if t.layout.Whole() {
 		st.Filtered += 2 * p.Fast
 	} else {

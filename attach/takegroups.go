@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/load"
 )
 
 // takeMaps adds the groups that programs have made, and empties them. Groups that it has taken
@@ -24,7 +25,7 @@ func (a *totals) takeMaps(all *sums) error {
 		if err := a.await(old); err != nil {
 			return err
 		}
-		if err := a.readGroups(a.maps.Groups[old], all); err != nil {
+		if err := load.TakeGroups(a.maps.Groups[old], a.layout, all.add); err != nil {
 			return err
 		}
 		if err := a.takeStacks(a.maps.Stacks[old], all); err != nil {
@@ -38,11 +39,11 @@ func (a *totals) takeMaps(all *sums) error {
 // exchange makes programs update the other groups.
 func (a *totals) exchange() error {
 	if a.layout.KeySize > 0 {
-		c, err := a.maps.count()
+		c, err := a.maps.Count()
 		if err != nil {
 			return err
 		}
-		a.made, a.madeStacks = c.at(codegen.CounterGroups), c.at(codegen.CounterStacks)
+		a.made, a.madeStacks = c.At(codegen.CounterGroups), c.At(codegen.CounterStacks)
 	}
 	if err := a.maps.Control.Put(uint32(0), 1-a.epoch); err != nil {
 		return fmt.Errorf("exchange groups: %w", err)
@@ -58,7 +59,7 @@ func (a *totals) await(epoch uint64) error {
 	a.mu.Unlock()
 	defer a.mu.Lock()
 	for start, pause := time.Now(), 20*time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
-		busy, err := maps.busy(epoch)
+		busy, err := maps.Busy(epoch)
 		if err != nil || !busy {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/internal/record"
@@ -27,12 +28,12 @@ func bound(schemas []*bind.Schema) bool {
 }
 
 // addGroups makes room for the groups of an aggregate.
-func (t *tracing) addGroups(m *maps, l *bind.Layout) error {
+func (t *tracing) addGroups(m *load.Maps, l *bind.Layout) error {
 	if t.options.recorded || !t.options.Target.Via.attaches() {
 		l.Made = true
 		return nil
 	}
-	return m.addGroups(l)
+	return m.AddGroups(l)
 }
 
 // countTally adds what the tally did to events.
@@ -43,10 +44,8 @@ func (t *tracing) countTally(st *source.Counts) {
 	if t.layout.Pairs == nil {
 		return
 	}
-	p := PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Evicted: c.Evicted, Unstarted: c.Unstarted, Fast: c.Fast, Torn: c.Torn}
-	t.addPairs(st, &p)
+	t.addPairs(st, pairStats(&c))
 	st.Unmatched += c.Torn // the ends; programs count those as without a start
-	t.pairs.add(&p)
 }
 
 // adding adds up records, in one goroutine at a time.

@@ -112,11 +112,11 @@ func (t Target) selects(pid int) (bool, error) {
 		}
 	}
 	if t.Cgroup != "" {
-		group, err := openCgroup(t.Cgroup)
+		group, err := process.OpenCgroup(t.Cgroup)
 		if err != nil {
 			return false, err
 		}
-		return group.has(pid)
+		return group.Has(pid)
 	}
 	return true, nil
 }

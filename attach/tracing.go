@@ -27,7 +27,7 @@ import (
 type tracing struct {
 	attached *site.Attachment
 
-	maps    *maps
+	maps    *load.Maps
 	sites   atomic.Pointer[siteTable]
 	cancel  context.CancelFunc
 	watches sync.WaitGroup

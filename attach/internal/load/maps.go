@@ -1,4 +1,4 @@
-package attach
+package load
 
 import (
 	"encoding/binary"
@@ -10,28 +10,29 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // counters are the sums over all CPUs.
 type counters [codegen.CountersSize / 8]uint64
 
-func (c *counters) at(off int) uint64 { return c[off/8] }
+func (c *counters) At(off int) uint64 { return c[off/8] }
 
-// maps are what the programs of a session share.
-type maps struct {
+// Maps are what the programs of a session share.
+type Maps struct {
 	codegen.Refs
-	selection *selection     // nil for all processes
+	Selection *selection     // nil for all processes
 	forgotten *atomic.Uint64 // starts
 }
 
-// newMaps creates the maps; ringSize is a power of two and a multiple of the
+// NewMaps creates the maps; ringSize is a power of two and a multiple of the
 // page size, scratchSize 0 without strings, and events false to aggregate.
-func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
+func NewMaps(ringSize, scratchSize int, events bool) (_ *Maps, err error) {
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
 		return nil, fmt.Errorf("count CPUs: %w", err)
 	}
-	m := &maps{forgotten: new(atomic.Uint64), Refs: codegen.Refs{Namespace: kernel.OwnPIDNamespace(), CPUs: cpus}}
+	m := &Maps{forgotten: new(atomic.Uint64), Refs: codegen.Refs{Namespace: kernel.OwnPIDNamespace(), CPUs: cpus}}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -46,22 +47,34 @@ func newMaps(ringSize, scratchSize int, events bool) (_ *maps, err error) {
 	if m.Counters, err = ebpf.NewMap(codegen.CountersSpec(cpus)); err != nil {
 		return nil, fmt.Errorf("create counters: %w", err)
 	}
-	if err := m.addScratch(scratchSize); err != nil {
+	if err := m.AddScratch(scratchSize); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// addFaults makes room for what conditions cannot read.
-func (m *maps) addFaults() (err error) {
+// AddFaults makes room for what conditions cannot read.
+func (m *Maps) AddFaults() (err error) {
 	if m.Faults, err = ebpf.NewMap(codegen.FaultsSpec()); err != nil {
 		return fmt.Errorf("create the map of faults: %w", err)
 	}
 	return nil
 }
 
-// addScratch creates the scratch memory.
-func (m *maps) addScratch(size int) (err error) {
+// AddFaultsTo adds what conditions could not read.
+func (m *Maps) AddFaultsTo(all map[query.Fault]uint64) {
+	if m.Faults == nil {
+		return
+	}
+	var key [4]uint32
+	var n uint64
+	for faults := m.Faults.Iterate(); faults.Next(&key, &n); {
+		all[codegen.FaultOf(key)] += n
+	}
+}
+
+// AddScratch creates the scratch memory.
+func (m *Maps) AddScratch(size int) (err error) {
 	if size == 0 {
 		return nil
 	}
@@ -74,11 +87,11 @@ func (m *maps) addScratch(size int) (err error) {
 	return nil
 }
 
-// newSwitch creates a map by which programs are told to do nothing, and tells them so if off.
-func newSwitch(off bool) (*ebpf.Map, error) {
+// NewSwitch creates a map by which programs are told to do nothing, and tells them so if off.
+func NewSwitch(off bool) (*ebpf.Map, error) {
 	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_stopped", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
 	if err == nil && off {
-		err = turn(m, 1, 0)
+		err = Turn(m, 1, 0)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create the switch of programs: %w", err)
@@ -86,44 +99,44 @@ func newSwitch(off bool) (*ebpf.Map, error) {
 	return m, nil
 }
 
-// turn turns a switch off, by 1, or on again, by 0. Starts from before a time have no ends
+// Turn turns a switch off, by 1, or on again, by 0. Starts from before a time have no ends
 // then; 0 for none.
-func turn(m *ebpf.Map, off, since uint64) error {
+func Turn(m *ebpf.Map, off, since uint64) error {
 	if err := m.Put(uint32(0), [2]uint64{off, since}); err != nil {
 		return fmt.Errorf("switch programs: %w", err)
 	}
 	return nil
 }
 
-// addSelection selects processes by what the kernel knows about each.
-func (m *maps) addSelection(o *settings) (err error) {
-	if m.selection, err = newSelection(o); m.selection != nil {
-		m.Selected = &m.selection.Selected
+// AddSelection selects processes by what the kernel knows about each.
+func (m *Maps) AddSelection(o *Selecting) (err error) {
+	if m.Selection, err = newSelection(o); m.Selection != nil {
+		m.Selected = &m.Selection.Selected
 	}
 	return err
 }
 
-// addProcesses creates the table of the processes to trace.
-func (m *maps) addProcesses(procs *process.Set) (err error) {
+// AddProcesses creates the table of the processes to trace.
+func (m *Maps) AddProcesses(procs *process.Set) (err error) {
 	m.Processes, err = process.NewTable(procs)
 	m.Lifetimes = kernel.StartTimes.Require() == nil
 	return err
 }
 
-// stop makes programs do nothing any more. Programs that run already go on.
-func (m *maps) stop() error { return turn(m.Stopped, 1, 0) }
+// Stop makes programs do nothing any more. Programs that run already go on.
+func (m *Maps) Stop() error { return Turn(m.Stopped, 1, 0) }
 
-func (m *maps) Close() error {
+func (m *Maps) Close() error {
 	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs, m.Faults} {
 		if e != nil {
 			e.Close()
 		}
 	}
-	m.selection.Close()
+	m.Selection.Close()
 	return nil
 }
 
-func (m *maps) count() (sum counters, err error) {
+func (m *Maps) Count() (sum counters, err error) {
 	perCPU, err := m.perCPU()
 	for i := range perCPU {
 		for j, n := range perCPU[i] {
@@ -135,7 +148,7 @@ func (m *maps) count() (sum counters, err error) {
 
 // perCPU returns the counters of each CPU, which programs may be adding to: the kernel copies
 // the value by memcpy, which copies words that are aligned as a whole.
-func (m *maps) perCPU() ([]counters, error) {
+func (m *Maps) perCPU() ([]counters, error) {
 	b, err := m.Counters.LookupBytes(uint32(0))
 	if err != nil {
 		return nil, fmt.Errorf("read event counters: %w", err)
@@ -150,12 +163,12 @@ func (m *maps) perCPU() ([]counters, error) {
 	return all, nil
 }
 
-// busy reports whether programs may still update groups[epoch], which is no
+// Busy reports whether programs may still update groups[epoch], which is no
 // longer in use. A program stays on its CPU, and announces itself before it reads
 // again which groups are in use: each CPU's two numbers need to be equal only once. The
 // numbers of programs that have left are read first: if as many have entered later, none
 // was updating then.
-func (m *maps) busy(epoch uint64) (bool, error) {
+func (m *Maps) Busy(epoch uint64) (bool, error) {
 	left, err := m.perCPU()
 	if err != nil {
 		return false, err

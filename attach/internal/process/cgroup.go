@@ -1,4 +1,4 @@
-package attach
+package process
 
 import (
 	"bufio"
@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// controlGroup is a control group of version 2; see cgroups(7).
-type controlGroup struct {
-	id    uint64 // by which the kernel knows it
-	level int    // 0 for the root
+// Cgroup is a control group of version 2; see cgroups(7).
+type Cgroup struct {
+	ID    uint64 // by which the kernel knows it
+	Level int    // 0 for the root
 	path  string // from there, as /proc/PID/cgroup has it
 }
 
 // rootCgroup is the id of the root, which kernfs gives it (fs/kernfs/dir.c, kernfs_create_root).
 const rootCgroup = 1
 
-// openCgroup returns the control group whose directory is at a path.
-func openCgroup(dir string) (*controlGroup, error) {
+// OpenCgroup returns the control group whose directory is at a path.
+func OpenCgroup(dir string) (*Cgroup, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -31,7 +31,7 @@ func openCgroup(dir string) (*controlGroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &controlGroup{}
+	g := &Cgroup{}
 	for at := dir; ; at = filepath.Dir(at) {
 		var st unix.Stat_t
 		var fs unix.Statfs_t
@@ -46,18 +46,18 @@ func openCgroup(dir string) (*controlGroup, error) {
 			return nil, fmt.Errorf("the root of the hierarchy of %s is not mounted here, as in a container: the kernel needs to know how far below it the group is", dir)
 		}
 		if at == dir {
-			g.id = st.Ino
+			g.ID = st.Ino
 		}
 		if st.Ino == rootCgroup {
 			g.path = strings.TrimPrefix(dir, at)
-			g.level = strings.Count(g.path, "/")
+			g.Level = strings.Count(g.path, "/")
 			return g, nil
 		}
 	}
 }
 
-// has reports whether a process is in the group, or below it.
-func (g *controlGroup) has(pid int) (bool, error) {
+// Has reports whether a process is in the group, or below it.
+func (g *Cgroup) Has(pid int) (bool, error) {
 	lines, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return false, err

@@ -1,4 +1,4 @@
-package attach
+package load
 
 import (
 	"cmp"
@@ -13,10 +13,11 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/attach/internal/tally"
 )
 
 // addStarts creates the maps of starts and of the arguments that they keep for their ends.
-func (m *maps) addStarts(l *bind.PairLayout) (err error) {
+func (m *Maps) addStarts(l *bind.PairLayout) (err error) {
 	if l.KeySize == 0 {
 		// No site has a key that can be read, so no program reaches the map.
 		l.KeySize = 8 * max(2, len(l.Key))
@@ -34,20 +35,20 @@ func (m *maps) addStarts(l *bind.PairLayout) (err error) {
 	return nil
 }
 
-// pairs returns, from the counters, what became of starts and ends. The kernel
+// Pairs returns, from the counters, what became of starts and ends. The kernel
 // does not count evictions: they are the starts that were kept and are nowhere
 // else.
-func (m *maps) pairs(c *counters) (p PairStats, err error) {
-	p = PairStats{
-		Pairs: c.at(codegen.CounterMatched), TooDeep: c.at(codegen.CounterTooDeep),
-		Dropped: c.at(codegen.CounterDropped), Unstarted: c.at(codegen.CounterUnstarted), Torn: c.at(codegen.CounterTorn),
+func (m *Maps) Pairs(c *counters) (p tally.Counts, err error) {
+	p = tally.Counts{
+		Matched: c.At(codegen.CounterMatched), TooDeep: c.At(codegen.CounterTooDeep),
+		Dropped: c.At(codegen.CounterDropped), Unstarted: c.At(codegen.CounterUnstarted), Torn: c.At(codegen.CounterTorn),
 	}
 	if m.Starts == nil {
 		return p, nil
 	}
 	defer func() { // of pairs that are recorded
-		unkept := c.at(codegen.CounterUnkept)
-		p.Pairs, p.Evicted, p.Fast = p.Pairs-unkept, p.Evicted+unkept, c.at(codegen.CounterFast)
+		unkept := c.At(codegen.CounterUnkept)
+		p.Matched, p.Evicted, p.Fast = p.Matched-unkept, p.Evicted+unkept, c.At(codegen.CounterFast)
 	}()
 	forgotten := m.forgotten.Load()
 	defer func() { // forgotten starts also count as evicted
@@ -64,7 +65,7 @@ const confirmations = 4
 
 // unended returns how many starts wait, and how many are gone without an end. before are
 // counters that were read earlier.
-func (m *maps) unended(before *counters) (pending, evicted uint64, err error) {
+func (m *Maps) unended(before *counters) (pending, evicted uint64, err error) {
 	for try := range confirmations {
 		if try > 0 {
 			time.Sleep(time.Millisecond)
@@ -74,12 +75,12 @@ func (m *maps) unended(before *counters) (pending, evicted uint64, err error) {
 		}
 		// Programs go on. A start that was counted before and was not waiting any more
 		// has ended by now. Later starts may make the difference negative.
-		now, err := m.count()
+		now, err := m.Count()
 		if err != nil {
 			return 0, 0, err
 		}
-		started := before.at(codegen.CounterStarted)
-		gone := now.at(codegen.CounterMatched) + now.at(codegen.CounterTooDeep) + now.at(codegen.CounterDropped) + now.at(codegen.CounterTorn) + pending
+		started := before.At(codegen.CounterStarted)
+		gone := now.At(codegen.CounterMatched) + now.At(codegen.CounterTooDeep) + now.At(codegen.CounterDropped) + now.At(codegen.CounterTorn) + pending
 		if started <= gone {
 			return pending, 0, nil
 		}
@@ -96,8 +97,8 @@ func countStarts(m *ebpf.Map) (total uint64, err error) {
 	return total, eachStarts(m, func(_ []byte, waiting uint64) { total += waiting })
 }
 
-// forgetStarts forgets the starts of processes that wait: others have fired there unseen.
-func (m *maps) forgetStarts(l *bind.PairLayout, pids []int) error {
+// ForgetStarts forgets the starts of processes that wait: others have fired there unseen.
+func (m *Maps) ForgetStarts(l *bind.PairLayout, pids []int) error {
 	if m.Starts == nil || len(pids) == 0 {
 		return nil
 	}

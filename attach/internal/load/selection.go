@@ -1,4 +1,4 @@
-package attach
+package load
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -40,20 +41,36 @@ func exeAt(path string) (exeFile, error) {
 	return exeFile{uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), st.Ino}, nil
 }
 
+// SelectionError says which of the properties of processes, named as in Selecting, cannot be
+// selected by.
+type SelectionError struct {
+	Name string
+	Err  error
+}
+
+func (e *SelectionError) Error() string { return e.Err.Error() }
+func (e *SelectionError) Unwrap() error { return e.Err }
+
+// Selecting says by what processes are selected.
+type Selecting struct {
+	Comm, Exe, Cgroup string
+	Await             bool // Exe may come to exist later
+}
+
 // newSelection returns nil if all processes are selected.
-func newSelection(o *settings) (_ *selection, err error) {
-	if o.Target.Comm == "" && o.Target.Exe == "" && o.Target.Cgroup == "" {
+func newSelection(o *Selecting) (_ *selection, err error) {
+	if o.Comm == "" && o.Exe == "" && o.Cgroup == "" {
 		return nil, nil
 	}
-	s := &selection{Selected: codegen.Selected{Comm: o.Target.Comm, At: map[string]int32{}}, path: o.Target.Exe}
-	if o.Target.Cgroup != "" {
-		group, err := openCgroup(o.Target.Cgroup)
+	s := &selection{Selected: codegen.Selected{Comm: o.Comm, At: map[string]int32{}}, path: o.Exe}
+	if o.Cgroup != "" {
+		group, err := process.OpenCgroup(o.Cgroup)
 		if err != nil {
-			return nil, &OptionError{"Cgroup", err}
+			return nil, &SelectionError{"Cgroup", err}
 		}
-		s.Cgroup, s.Level = group.id, int32(group.level)
+		s.Cgroup, s.Level = group.ID, int32(group.Level)
 	}
-	if o.Target.Comm == "" && o.Target.Exe == "" {
+	if o.Comm == "" && o.Exe == "" {
 		return s, nil
 	}
 	defer func() {
@@ -61,13 +78,13 @@ func newSelection(o *settings) (_ *selection, err error) {
 			s.Close()
 		}
 	}()
-	if o.Target.Exe != "" {
+	if o.Exe != "" {
 		s.Exe, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_exe", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
 		if err != nil {
 			return nil, fmt.Errorf("create the map of the executable: %w", err)
 		}
-		if err := s.refresh(); err != nil && !(o.Await && errors.Is(err, os.ErrNotExist)) {
-			return nil, &OptionError{"Exe", err}
+		if err := s.Refresh(); err != nil && !(o.Await && errors.Is(err, os.ErrNotExist)) {
+			return nil, &SelectionError{"Exe", err}
 		}
 	}
 	types, err := btf.LoadKernelSpec()
@@ -87,9 +104,9 @@ func newSelection(o *settings) (_ *selection, err error) {
 	return s, nil
 }
 
-// refresh selects the file that the path leads to now, since a file may be built or
+// Refresh selects the file that the path leads to now, since a file may be built or
 // installed during tracing. A nil selection has no file.
-func (s *selection) refresh() error {
+func (s *selection) Refresh() error {
 	if s == nil || s.Exe == nil {
 		return nil
 	}
