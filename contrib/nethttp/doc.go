@@ -20,8 +20,8 @@
 //	                   serves is the one that the handler was given
 //	response_received  status, duration_ns
 //
-// The status is 0 where none was sent, as of a connection that was hijacked, or none
-// received. The error of a server is the reason of a panic, or why the request's
-// context has ended. A panic goes on. Requests that begin while nobody watches a probe of
-// the provider do not fire.
+// The status is 0 if none was sent, such as on a connection that was hijacked, or none was
+// received. The error of a server is the reason of a panic, or why the request's context
+// has ended. A panic goes on. Requests that begin while nobody watches a probe of the
+// provider do not fire.
 package usdthttp

@@ -2,8 +2,8 @@
 //
 //	slog.SetDefault(slog.New(usdtslog.NewHandler(slog.NewJSONHandler(os.Stderr, nil), nil)))
 //
-// Each record fires slog:record, while a tracer watches it also those below the level that
-// is written: debugging is turned on from outside, for as long as somebody looks.
+// Each record fires slog:record. While a tracer watches it, records below the level that is
+// written also do: debugging is turned on from outside, for as long as somebody looks.
 //
 //	sdttrace 'slog:*'
 //	sdttrace --where 'level >= 8 && attrs ~ "*user=17*"' slog:record

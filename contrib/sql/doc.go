@@ -1,12 +1,11 @@
-// Package usdtsql wraps drivers of database/sql, so that what they are asked to do fires
-// probes:
+// Package usdtsql wraps drivers of database/sql, so that their calls fire probes:
 //
 //	db, err := usdtsql.Open("postgres", "dbname=shop", nil)          // in place of sql.Open
 //	db := sql.OpenDB(usdtsql.Connector(connector, &usdtsql.Options{DB: "shop"}))
 //	sql.Register("postgres+usdt", usdtsql.Driver(&pq.Driver{}, nil))
 //
-// Each call of the driver fires sql:request_start and sql:request_done, what a query
-// returns also sql:rows_done when its rows are closed.
+// Each call of the driver fires sql:request_start and sql:request_done, and a query also
+// fires sql:rows_done when its rows are closed.
 //
 //	sdttrace --where 'status == "error"' sql:request_done
 //	sdttrace latency sql:request_start sql:request_done --key id --by 'method,sql(statement)'
@@ -25,7 +24,8 @@
 //
 // # What is wrapped
 //
-// database/sql sees no difference: the optional interfaces of a driver take effect as
-// they do without this package, and what a driver lacks is done as database/sql does. Code
-// that reaches for the driver's own connection, by sql.Conn.Raw, calls [Unwrap].
+// database/sql sees no difference: the optional interfaces of a driver take effect as they
+// do without this package, and an interface that the driver lacks is replaced by what
+// database/sql does. Code that reaches for the driver's own connection, by sql.Conn.Raw,
+// calls [Unwrap].
 package usdtsql

@@ -117,7 +117,7 @@ func (o *Options) connected(r *request, c driver.Conn, err error) (driver.Conn, 
 //		own := usdtsql.Unwrap(dc).(*stdlib.Conn)
 //		…
 //
-// It returns what no package has wrapped as it is.
+// It returns a connection that is not wrapped as it is.
 func Unwrap(dc any) any {
 	for {
 		w, ok := dc.(interface{ unwrap() driver.Conn })
