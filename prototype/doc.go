@@ -23,6 +23,7 @@
 //	PROVIDER:NAME(TYPE ARGUMENT, …)
 //	typedef TYPE NAME
 //	enum NAME { NAME, NAME = VALUE, … }
+//	silent PROVIDER:NAME why a probe may never fire; NAME may have '*'
 //
 // A line with open parentheses or braces goes on in the next line. Types are those of C and
 // stdint.h, typedefs and enums of lines above, and pointers to anything. They must have the size

@@ -45,13 +45,13 @@ func isKnown(provider string) bool {
 	return providers.of[provider]
 }
 
-// parsed has the known probes of the providers that were looked up.
-var parsed sync.Map // of string to map[probe][]Prototype
+// parsed has the tables of the providers that were looked up.
+var parsed sync.Map // of string to *Table
 
-// knownProvider returns the known probes of a provider.
-func knownProvider(name string) map[probe][]Prototype {
-	if probes, ok := parsed.Load(name); ok {
-		return probes.(map[probe][]Prototype)
+// knownProvider returns what is known of a provider.
+func knownProvider(name string) *Table {
+	if t, ok := parsed.Load(name); ok {
+		return t.(*Table)
 	}
 	if !isKnown(name) {
 		return nil // and no word of it is kept: programs choose the names of providers
@@ -64,6 +64,6 @@ func knownProvider(name string) map[probe][]Prototype {
 	if err != nil {
 		panic(err) // a test reads all files
 	}
-	parsed.Store(name, t.probes)
-	return t.probes
+	parsed.Store(name, t)
+	return t
 }

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -31,6 +32,39 @@ func TestKnownFiles(t *testing.T) {
 			if got := prototype.Known().Of(p.Provider, p.Name); len(got) == 0 {
 				t.Errorf("%s:%d: Known has no %s:%s", p.File, p.Line, p.Provider, p.Name)
 			}
+		}
+	}
+}
+
+// TestSilent reads why probes may not fire, in the files that come with the package and in others.
+func TestSilent(t *testing.T) {
+	mine, err := prototype.Parse("mine", []byte("silent hotspot:gc__* not in mine (no, never)\nsilent hotspot:method__entry mine\nmine:a(int x)\nsilent mine:b-c a dash\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		table          *prototype.Table
+		provider, name string
+		want           string
+	}{
+		{prototype.Known(), "hotspot", "method__entry", "java fires it with -XX:+DTraceMethodProbes only"},
+		{prototype.Known(), "hotspot", "method__compile__begin", ""},
+		{prototype.Known(), "perl", "loaded__file", "perl fires it only while perl:sub__entry is traced as well"},
+		{prototype.Known(), "nobody", "knows", ""},
+		{prototype.Known().With(mine), "hotspot", "method__entry", "mine"},
+		{prototype.Known().With(mine), "hotspot", "gc__begin", "not in mine (no, never)"},
+		{prototype.Known().With(mine), "hotspot", "monitor__wait", "java fires it with -XX:+DTraceMonitorProbes only"},
+		{mine, "mine", "b-c", "a dash"},
+		{nil, "hotspot", "method__entry", ""},
+	} {
+		if got := c.table.Silent(c.provider, c.name); got != c.want {
+			t.Errorf("%s:%s: %q, want %q", c.provider, c.name, got, c.want)
+		}
+	}
+	for _, wrong := range []string{"silent\n", "silent a:b", "silent a b c", "silent a: why", "silent a:[ why"} {
+		var syntax *prototype.SyntaxError
+		if _, err := prototype.Parse("wrong", []byte("a:b()\n"+wrong)); !errors.As(err, &syntax) || syntax.Line != 2 {
+			t.Errorf("%q: %v", wrong, err)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (p *parser) declaration() error {
 	}
 	first, line := p.tok.text, p.tok.line
 	if !isName(first) {
-		return p.wrong("PROVIDER:NAME(…), typedef or enum")
+		return p.wrong("PROVIDER:NAME(…), typedef, enum or silent")
 	}
 	if err := p.advance(); err != nil {
 		return err
@@ -129,6 +129,8 @@ func (p *parser) declaration() error {
 		err = p.typedef()
 	case first == "enum":
 		err = p.enum()
+	case first == "silent":
+		err = p.silent(line)
 	default:
 		return p.wrong("':' after the provider " + first)
 	}

@@ -12,11 +12,12 @@ import (
 // goroutines may use a Table.
 type Table struct {
 	probes map[probe][]Prototype
+	silent []silence
 	lines  []*Prototype // in their order, for Prototypes
 	over   *Table       // has what this one lacks; nil if nothing does
-	// provider returns the probes of a provider, of Known's table; nil of others. Programs
+	// provider returns the table of a provider, of Known's table; nil of others. Programs
 	// that do not call Known do not contain its files.
-	provider func(name string) map[probe][]Prototype
+	provider func(name string) *Table
 }
 
 type probe struct{ provider, name string }
@@ -30,7 +31,7 @@ func (t *Table) With(other *Table) *Table {
 	case t == nil:
 		return other
 	}
-	return &Table{probes: other.probes, lines: other.lines, provider: other.provider, over: chain(other.over, t)}
+	return &Table{probes: other.probes, silent: other.silent, lines: other.lines, provider: other.provider, over: chain(other.over, t)}
 }
 
 func chain(t, below *Table) *Table {
@@ -66,15 +67,22 @@ func (t *Table) Lookup(provider, name string, args []notes.Arg, class notes.Clas
 // pass.
 func (t *Table) Of(provider, name string) []Prototype {
 	for ; t != nil; t = t.over {
-		probes := t.probes
-		if t.provider != nil {
-			probes = t.provider(provider)
-		}
-		if all := probes[probe{provider, name}]; len(all) > 0 {
+		if all := t.of(provider).probes[probe{provider, name}]; len(all) > 0 {
 			return all
 		}
 	}
 	return nil
+}
+
+// of returns the table itself that has a provider's lines.
+func (t *Table) of(provider string) *Table {
+	if t.provider == nil {
+		return t
+	}
+	if known := t.provider(provider); known != nil {
+		return known
+	}
+	return &Table{}
 }
 
 // Prototypes returns the table's own prototypes in their order. It leaves out

@@ -228,6 +228,7 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 		return err
 	}
 	remark.Faults(stderr, s)
+	remark.Unfired(stderr, s, f.meanings.Table)
 	if err := remark.Summary(stderr, s); err != nil {
 		return err
 	}
