@@ -12,10 +12,11 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestHotFunction checks that sdttrace warns of malloc in a program that does nothing
-// else, before it records events, and not where one in so many is recorded, where it is
-// told to be quiet, or of a program that sleeps. It tries again where it has to warn: the
-// program calls malloc seldom while others have the CPU, or the host of a virtual machine.
+// TestHotFunction checks that sdttrace warns of malloc in a program that calls it a thousand
+// times and rests for a millisecond, before it records events, and not where one in so many is
+// recorded, where it is told to be quiet, or of a program that sleeps. It tries again where it
+// has to warn: the program calls malloc seldom while others have the CPU, or the host of a
+// virtual machine. A program that never rested would slow down what else is tested.
 func TestHotFunction(t *testing.T) {
 	needs.Tools(t, "gcc")
 	dir := buildTracer(t)
@@ -23,7 +24,15 @@ func TestHotFunction(t *testing.T) {
 	text := `#include <stdlib.h>
 #include <stdio.h>
 #include <unistd.h>
-int main(int n, char **v) { puts("ready"); fflush(stdout); for (;;) if (n > 1) pause(); else free(malloc(8)); }
+int main(int n, char **v) {
+	puts("ready");
+	fflush(stdout);
+	for (int i = 1;; i++)
+		if (n > 1)
+			pause();
+		else if (free(malloc(8)), i % 1000 == 0)
+			usleep(1000);
+}
 `
 	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
