@@ -2,6 +2,7 @@ package needs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,17 +31,29 @@ func Compile(t testing.TB, source string, command ...string) string {
 		command = slices.Insert(slices.Clone(command), 1, "-fno-section-anchors")
 	}
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), ".c"))
-	cmd := exec.Command(command[0], append(command[1:], "-o", out, source)...)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		if strings.Contains(string(msg), "sys/sdt.h") {
-			Skip(t, "needs sys/sdt.h, package systemtap-sdt-dev: %s", msg)
+	once(t, keyOf(t, source, command), out, func() {
+		cmd := exec.Command(command[0], append(command[1:], "-o", out, source)...)
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			if strings.Contains(string(msg), "sys/sdt.h") {
+				Skip(t, "needs sys/sdt.h, package systemtap-sdt-dev: %s", msg)
+			}
+			t.Fatalf("%v: %v\n%s", cmd, err, msg)
 		}
-		t.Fatalf("%v: %v\n%s", cmd, err, msg)
-	}
+	})
 	if slices.Contains(command, "-m32") {
 		Runs32Bit(t, out)
 	}
 	return out
+}
+
+// keyOf returns what a compiler makes a program of.
+func keyOf(t testing.TB, source string, command []string) string {
+	t.Helper()
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%q %q %s", command, source, text)
 }
 
 // Runs32Bit skips the test, also in CI, if the kernel does not run a 32-bit program, as under
@@ -66,8 +79,10 @@ func CompileBPF(t testing.TB, source string, flags ...string) string {
 	machine := map[string][2]string{"amd64": {"x86", "x86_64-linux-gnu"}, "arm64": {"arm64", "aarch64-linux-gnu"}}[runtime.GOARCH]
 	out := filepath.Join(t.TempDir(), "program.o")
 	args := append([]string{"-O2", "-g", "-target", "bpf", "-D__TARGET_ARCH_" + machine[0], "-I/usr/include/" + machine[1], "-c", source, "-o", out}, flags...)
-	if msg, err := exec.Command("clang", args...).CombinedOutput(); err != nil {
-		t.Fatalf("clang %v: %v\n%s", args, err, msg)
-	}
+	once(t, keyOf(t, source, append(flags, "bpf")), out, func() {
+		if msg, err := exec.Command("clang", args...).CombinedOutput(); err != nil {
+			t.Fatalf("clang %v: %v\n%s", args, err, msg)
+		}
+	})
 	return out
 }

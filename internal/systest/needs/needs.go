@@ -3,6 +3,7 @@
 package needs
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,7 @@ func Run(t testing.TB, name string, args ...string) string {
 func Build(t testing.TB, dir string, env ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(dir))
-	build(t, out, dir, env...)
+	once(t, fmt.Sprintf("go build %s %q", dir, env), out, func() { build(t, out, dir, env...) })
 	return out
 }
 

@@ -16,9 +16,7 @@ import (
 func buildTracer(t testing.TB) string {
 	t.Helper()
 	needs.Root(t)
-	dir := t.TempDir()
-	needs.Run(t, "go", "build", "-o", dir, "github.com/go-usdt/usdt/cmd/sdttrace")
-	return dir
+	return filepath.Dir(needs.Build(t, "cmd/sdttrace"))
 }
 
 // counts runs sdttrace on a command and returns its counts by probe, and what the

@@ -17,8 +17,7 @@ import (
 func TestHeapProfile(t *testing.T) {
 	needs.Root(t)
 	dir := t.TempDir()
-	sdttrace, service := filepath.Join(dir, "sdttrace"), filepath.Join(dir, "service")
-	needs.Run(t, "go", "build", "-o", sdttrace, "github.com/go-usdt/usdt/cmd/sdttrace")
+	sdttrace, service := needs.Build(t, "cmd/sdttrace"), filepath.Join(dir, "service")
 	needs.Run(t, "go", "build", "-o", service, "./testdata/heap")
 	for _, test := range []struct {
 		name, program, prefix string

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -61,7 +62,11 @@ func newKitchen(t *testing.T, path string) *kitchen {
 	t.Helper()
 	needs.Root(t)
 	k := &kitchen{t: t, path: path, dir: t.TempDir(), all: commands(t, path)}
-	needs.Run(t, "go", "build", "-o", k.dir, "github.com/go-usdt/usdt/cmd/sdttrace", "github.com/go-usdt/usdt/cmd/sdtdump")
+	for _, name := range []string{"sdttrace", "sdtdump"} {
+		if err := os.Rename(needs.Build(t, "cmd/"+name), filepath.Join(k.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return k
 }
 

@@ -91,8 +91,7 @@ func TestRedisAllocations(t *testing.T) {
 	r := startRedis(t)
 	const malloc, keys = "uprobe:libjemalloc.so.2:malloc", 200
 	dir := t.TempDir()
-	sdttrace, file := filepath.Join(dir, "sdttrace"), filepath.Join(dir, "allocations.pb.gz")
-	needs.Run(t, "go", "build", "-o", sdttrace, "github.com/go-usdt/usdt/cmd/sdttrace")
+	sdttrace, file := needs.Build(t, "cmd/sdttrace"), filepath.Join(dir, "allocations.pb.gz")
 	a := byStack(t, malloc, r.pid)
 	o := unwound(r.pid)
 	o.RingSize = 64 << 20

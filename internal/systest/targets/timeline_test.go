@@ -38,8 +38,7 @@ func (k *kitchen) checkTimeline(name string) {
 func testTimeline(t *testing.T, p *postgres) {
 	needs.Root(t)
 	dir := t.TempDir()
-	sdttrace, file := filepath.Join(dir, "sdttrace"), filepath.Join(dir, "trace")
-	needs.Run(t, "go", "build", "-o", sdttrace, "github.com/go-usdt/usdt/cmd/sdttrace")
+	sdttrace, file := needs.Build(t, "cmd/sdttrace"), filepath.Join(dir, "trace")
 	p.client("psql", "-qX", "-c", "create extension if not exists pg_stat_statements")
 	p.client("psql", "-qX", "-c", "select pg_stat_statements_reset()")
 	p.settled()
