@@ -254,7 +254,7 @@ func TestStackOfGoneFiles(t *testing.T) {
 // awaitMapped waits until a process runs code of the file at path.
 func awaitMapped(t testing.TB, pid int, path string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 		if err != nil {
 			t.Fatal(err)
@@ -263,5 +263,5 @@ func awaitMapped(t testing.TB, pid int, path string) {
 			return
 		}
 	}
-	t.Fatalf("process %d has not mapped %s within 30 s", pid, path)
+	t.Fatalf("process %d has not mapped %s within a minute", pid, path)
 }

@@ -153,7 +153,7 @@ func TestEndedProcesses(t *testing.T) {
 					}
 				}
 			}
-			for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) { // each link is a wait for the kernel
 				l, p := objects()
 				if l == links && p == programs {
 					break

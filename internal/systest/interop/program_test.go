@@ -114,10 +114,10 @@ func soon(t testing.TB) context.Context {
 // of other processes, which do not report them.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !cond() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not so within 30 s", what)
+			t.Fatalf("%s: not so within two minutes", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

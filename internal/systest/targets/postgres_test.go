@@ -154,9 +154,9 @@ func (p *postgres) undisturbed() {
 
 func (p *postgres) eventually(what string, is func() bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			p.t.Fatalf("PostgreSQL is not %s within 30 s", what)
+			p.t.Fatalf("PostgreSQL is not %s within two minutes", what)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func checkArmed(t testing.TB, probes []reader.Probe) {
 // it was. Another tracer may trace the whole machine for a while.
 func checkClean(t testing.TB, probes []reader.Probe) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for i := range probes {
 		for {
 			state, semaphore := stateOf(t, &probes[i])
