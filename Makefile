@@ -56,13 +56,16 @@ test-most:
 # test-slow runs the tests of attach that wait longest, beside the others, and tests that start
 # a command many times. The race detector, under which a command takes five times as long to start,
 # would find nothing in them that it does not find in other tests.
-SLOW = Test(Corpus|CorpusRefused|EndedProcesses|EqualEvents|Integers|Scripts|Semaphores|StackOfEnded|SuiteUnprivileged)
+SLOW = Test(Corpus|CorpusRefused|EndedProcesses|EqualEvents|Integers|Scripts|Semaphores|StackOfEnded|SuiteUnprivileged|TracersKilled)
 test-slow:
 	$(TEST) -run '^$(SLOW)$$' $(sort $(dir $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' .)))
 
-# test-plain runs without the race detector, which also hides what hostile files cost.
+# test-plain runs without the race detector, which also hides what hostile files cost. SHARED are
+# the tests of symbols in which goroutines share something.
+SHARED = Bound|CloseBesideOthers
 test-plain:
 	$(TEST) -skip '^$(SLOW)$$|^Fuzz' ./internal/systest/targets ./internal/systest/interop $(PLAIN)
+	$(TEST) -race -run '^Test($(SHARED))$$' ./symbols
 
 # test-go runs what depends on the compiler and the runtime with the other release of Go
 # that is supported, which the go command downloads.
