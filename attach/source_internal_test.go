@@ -146,7 +146,8 @@ func (q single) Next(buf []byte) ([]byte, bool, error) {
 }
 
 // TestNap checks that the reader of a fast stream tells the source that it looks again by
-// itself, after it has read everything, and that of a buffer without room does not.
+// itself, after it has read everything, and that the reader of a buffer without room for
+// that does not.
 func TestNap(t *testing.T) {
 	const room, records = 4 << 20, 200
 	for _, room := range []int{room, 0} {

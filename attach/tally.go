@@ -58,7 +58,7 @@ type adding struct {
 	begin, end time.Time     // of the last one
 }
 
-// Nothing tells that records wait: they are added up when some may have gathered.
+// Nothing reports that records wait: they are added up when some may have gathered.
 const (
 	addSoon = 2 * time.Millisecond // as long as records come
 	addLate = 20 * time.Millisecond

@@ -143,7 +143,7 @@ func (m memory) ReadAt(b []byte, addr int64) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// program is what tells where a program has its text.
+// program is what says where a program has its text.
 type program struct {
 	file   *safeelf.File
 	header uint64 // the address of the table

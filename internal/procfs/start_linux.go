@@ -8,7 +8,7 @@ import (
 )
 
 // StartTime returns when process pid was started, in ticks since the machine was. With
-// the PID, that tells processes apart.
+// the PID, that identifies a process.
 func StartTime(pid int) (uint64, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

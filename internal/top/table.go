@@ -18,7 +18,7 @@ type row struct {
 	born  int       // the number of the first reading that had it
 }
 
-// key tells rows apart.
+// key identifies a row.
 type key struct {
 	probe string
 	pid   int // 0 for all processes

@@ -296,7 +296,7 @@ type State struct {
 	Images  int
 	Changes uint64 // another number when it has got code since from a file
 	// Losses is another number when something was lost since, perhaps of this process, and
-	// the kernel has said so: it does before the next thing that it tells of that CPU.
+	// the kernel has said so: it does so before its next report from that CPU.
 	Losses uint64
 }
 

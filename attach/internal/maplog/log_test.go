@@ -121,7 +121,7 @@ func TestLost(t *testing.T) {
 		}
 		unix.Munmap(b)
 	}
-	// On one CPU, since the kernel says what was lost before it tells the next thing there.
+	// On one CPU, since the kernel says what was lost before its next report there.
 	runtime.LockOSThread() // which ends with the test
 	var cpus unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &cpus); err != nil {

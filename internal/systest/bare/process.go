@@ -171,7 +171,7 @@ func (p *Process) Close() {
 // Run executes all pieces, and writes what has become of them to Results.
 func (p *Process) Run() error { return p.pass(0, uint64(len(p.Results))) }
 
-// State executes piece i and returns its end, which only a Result tells if the process has
+// State executes piece i and returns its end, which only a Result says if the process has
 // ended with it.
 func (p *Process) State(i int) (State, error) {
 	p.shared.whole = uint64(i) + 1

@@ -221,7 +221,7 @@ func checkTable(b *tab, provider string) {
 	b.awaitShown(2 * requests)
 }
 
-// checkScroll scrolls the table twice before an event tells so, then as a user would, and turns
+// checkScroll scrolls the table twice before an event says so, then as a user would, and turns
 // the wheel with what is not for the table's lines.
 func checkScroll(b *tab) {
 	b.t.Helper()

@@ -90,7 +90,7 @@ func testLockStacks(t *testing.T, p *postgres) {
 	}
 }
 
-// framesOf returns what tells stacks apart for who reads them.
+// framesOf returns the frames of a stack as a reader distinguishes them.
 func framesOf(s *event.Stack) string {
 	var b strings.Builder
 	for _, f := range s.Frames() {

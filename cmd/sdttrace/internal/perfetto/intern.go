@@ -28,7 +28,7 @@ type text struct {
 	text  string
 }
 
-// frame is what tells frames apart: their numbers.
+// frame identifies a frame by its numbers.
 type frame struct {
 	function, mapping, source, offset uint64
 	line                              int

@@ -6,8 +6,8 @@ import (
 	"github.com/go-usdt/usdt/event"
 )
 
-// trackKey is what tells tracks apart. Processes have no thread, no name and no lane,
-// threads no name and no lane.
+// trackKey identifies a track. Processes have no thread, no name and no lane, threads
+// no name and no lane.
 type trackKey struct {
 	pid, tid int
 	name     string // of a counter or of slices; of a process without a number its comm

@@ -36,7 +36,7 @@ type Writer struct {
 	names    func(pid int) string
 	flowed   []bool // which flows an event had
 	counted  []bool // which counters an event had, as a number
-	sequence uint32 // tells the packets of this Writer from those of others
+	sequence uint32 // distinguishes the packets of this Writer from others
 	clock    clock
 
 	known     map[probes]string // names by the probes that have them

@@ -11,8 +11,8 @@ import (
 	"github.com/go-usdt/usdt/symbols"
 )
 
-// WritePprof writes the profile for pprof. The labels of samples are what tells them apart
-// beside their stacks.
+// WritePprof writes the profile for pprof. Labels distinguish samples that have the same
+// stack.
 func (p *Profile) WritePprof(w io.Writer) error {
 	took := p.ended.Sub(p.began)
 	if p.ended.IsZero() {

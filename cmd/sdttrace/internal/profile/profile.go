@@ -61,7 +61,7 @@ type calls struct {
 	frames []symbols.Frame
 }
 
-// call is what tells addresses apart, whatever process they are in.
+// call identifies an address, whatever process it is in.
 type call struct {
 	module, id string
 	offset     uint64
@@ -215,7 +215,7 @@ func (p *Profile) callsOf(frames []symbols.Frame) *calls {
 	return c
 }
 
-// appendKey appends what tells samples apart.
+// appendKey appends the key of a sample.
 func (s *sample) appendKey(b []byte) []byte {
 	word := func(n int) { b = binary.AppendUvarint(b, uint64(n)) }
 	str := func(v string) {
