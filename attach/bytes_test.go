@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/fired"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/provider/providertest"
 )
@@ -133,7 +134,7 @@ func TestBytes(t *testing.T) {
 	saved := startRecord(t, []string{"bytes:*"}, &kernel)
 	rec := providertest.Record(t, p)
 	fire()
-	ways := map[string][]event.Event{"kernel": drain(t, two[0]), "local": drain(t, two[1]), "test": rec.All()}
+	ways := map[string][]event.Event{"kernel": drain(t, two[0]), "local": drain(t, two[1]), "test": fired.Traced(rec.All())}
 	files, err := filepath.Glob(filepath.Join(dir, "*.usdt"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)

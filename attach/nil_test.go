@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/fired"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/provider/providertest"
 )
@@ -57,7 +58,7 @@ func TestNilRecord(t *testing.T) {
 			t.Errorf("groups of way %d (-want):\n%s", i, d)
 		}
 	}
-	ways := map[string][]event.Event{"kernel": drain(t, two[0]), "local": drain(t, two[1]), "test": rec.All()}
+	ways := map[string][]event.Event{"kernel": drain(t, two[0]), "local": drain(t, two[1]), "test": fired.Traced(rec.All())}
 	files, err := filepath.Glob(filepath.Join(dir, "*.usdt"))
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/fired"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/provider/providertest"
 )
@@ -26,7 +27,7 @@ func TestRecorder(t *testing.T) {
 			fire()
 			during = open(t, name+":*", options)
 			fire()
-			recorded = rec.Events("dial")
+			recorded = fired.Traced(rec.Events("dial"))
 		})
 		fire()
 		all, n := drain(t, before), len(dials)

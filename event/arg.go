@@ -1,60 +1,28 @@
 package event
 
-import (
-	"encoding/hex"
-	"errors"
+import "github.com/go-usdt/usdt/event/args"
+
+// The values of arguments are those of package args, which other packages share.
+type (
+	// Arg is one argument of an event: its name, its Value, and in Err why that is missing.
+	Arg = args.Arg
+	// Hex is the value of an argument that is an identifier.
+	Hex = args.Hex
+	// Struct is the value of an argument that is a struct: its fields, in order.
+	Struct = args.Struct
+	// List is the value of an array or a slice: its elements, which have no names.
+	List = args.List
 )
 
-// ErrTruncated is wrapped by Arg.Err if Value holds only the beginning of a
-// string, of bytes or of a slice.
-var ErrTruncated = errors.New("truncated")
-
-// ErrFault is wrapped by Arg.Err if the argument lies in memory that could not be
-// read when the probe fired, because it was not mapped or not in memory at that
-// moment.
-var ErrFault = errors.New("memory not readable")
-
-// ErrNil is the Err of all arguments if a probe has fired a record that is nil: a
-// record is a pointer to a struct. It wraps ErrFault.
-var ErrNil error = nilRecord{}
-
-type nilRecord struct{}
-
-func (nilRecord) Error() string { return "the record is nil" }
-func (nilRecord) Unwrap() error { return ErrFault }
-
-// Arg is one argument of an event, a field of a [Struct] or an element of a [List].
-type Arg struct {
-	// Name is the argument's name if the object or a table of package prototype names it.
-	// Otherwise it is "arg0" to "argN", by the place in the note or among a function's
-	// arguments, and "retval" for a function's result.
-	Name string
-	// Value is a uint64 (also for addresses), int64, float64, bool, string, []byte,
-	// [Hex], [time.Duration], [time.Time] in UTC, [netip.Addr], [Struct] or [List]. It is
-	// nil for a followed pointer that points to nothing, and if Err says why there is
-	// no value. An untyped argument of 16 bytes, as C compilers pass structs and
-	// __int128, is a Struct of its words, low and high.
-	Value any
-	// Err says why the value is missing or, if it wraps ErrTruncated, incomplete.
-	Err error
-}
-
-// Hex is the value of an argument that is an identifier: an array of bytes, or bytes that
-// the program says to be one. It is shown as hexadecimal digits.
-type Hex []byte
-
-// String returns the digits.
-func (h Hex) String() string { return hex.EncodeToString(h) }
-
-// MarshalText returns the digits, which are the value in JSON.
-func (h Hex) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h), nil }
-
-// Struct is the value of an argument that is a struct: its fields, in order.
-type Struct []Arg
-
-// IsNil reports whether the fields, such as the arguments of an event, belong to a record
-// that is nil: the Err of each is ErrNil.
-func (s Struct) IsNil() bool { return len(s) > 0 && s[0].Err == ErrNil }
-
-// List is the value of an array or a slice: its elements, which have no names.
-type List []Arg
+// Errors that Arg.Err wraps.
+var (
+	// ErrTruncated says that Value holds only the beginning of a string, of bytes or of
+	// a slice.
+	ErrTruncated = args.ErrTruncated
+	// ErrFault says that the argument lies in memory that could not be read when the
+	// probe fired, because it was not mapped or not in memory at that moment.
+	ErrFault = args.ErrFault
+	// ErrNil is the Err of all arguments if a probe has fired a record that is nil. It
+	// wraps ErrFault.
+	ErrNil = args.ErrNil
+)

@@ -1,26 +1,11 @@
 package event
 
 import (
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"math"
-	"net/netip"
 	"strconv"
-	"time"
-	"unicode/utf8"
 
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/reader"
 )
-
-// errUTF8 is the entry in an event's "errors" for a string that JSON cannot hold.
-var errUTF8 = errors.New("invalid UTF-8 replaced by U+FFFD")
-
-// timeFormat is RFC 3339 with all nine digits of the nanoseconds.
-const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
 // MarshalJSON returns the event as one JSON object:
 //
@@ -41,14 +26,14 @@ func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 // AppendJSON appends to dst what MarshalJSON returns.
 func (e *Event) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"time":"`...)
-	dst = e.Time.AppendFormat(dst, timeFormat)
+	dst = e.Time.AppendFormat(dst, printable.TimeFormat)
 	dst = append(dst, `","pid":`...)
 	dst = appendID(dst, e.PID)
 	dst = append(dst, `,"tid":`...)
 	dst = appendID(dst, e.TID)
 	for _, f := range [...]struct{ key, value string }{{"comm", e.Comm}, {"provider", e.Provider}, {"name", e.Name}} {
 		dst = append(append(append(dst, `,"`...), f.key...), `":`...)
-		dst = appendString(dst, f.value)
+		dst = printable.AppendString(dst, f.value)
 	}
 	if e.Probe != nil && e.Probe.Kind != reader.USDT {
 		dst = append(append(append(dst, `,"kind":"`...), e.Probe.Kind.String()...), '"')
@@ -72,149 +57,4 @@ func appendID(dst []byte, id int) []byte {
 		return append(dst, "null"...)
 	}
 	return strconv.AppendInt(dst, int64(id), 10)
-}
-
-// MarshalJSON returns the fields as one JSON object, with values as [Event.MarshalJSON]
-// writes them, or null for a nil record.
-func (s Struct) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil), nil }
-
-// AppendJSON appends to dst what MarshalJSON returns: Struct(ev.Args) gives the
-// "args" of an event.
-func (s Struct) AppendJSON(dst []byte) []byte {
-	if s.IsNil() {
-		return append(dst, "null"...)
-	}
-	dst = append(dst, '{')
-	for i := range s {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendString(dst, s[i].Name), ':')
-		dst = s[i].AppendJSON(dst)
-	}
-	return append(dst, '}')
-}
-
-// AppendErrors appends to dst one JSON object that says why fields, and values within
-// them, are missing or incomplete, by their paths: {"peer.host": why, "tags[1]":
-// why}. It appends nothing if all are complete.
-func (s Struct) AppendErrors(dst []byte) []byte {
-	if s.IsNil() {
-		return dst
-	}
-	start := len(dst)
-	for i := range s {
-		dst = s[i].appendErrors(dst, start, s[i].Name)
-	}
-	if len(dst) > start {
-		dst = append(dst, '}')
-	}
-	return dst
-}
-
-// appendErrors appends the errors of the argument, and of values within it, to the
-// object that begins at start.
-func (a *Arg) appendErrors(dst []byte, start int, path string) []byte {
-	if err := a.jsonError(); err != nil {
-		if len(dst) == start {
-			dst = append(dst, '{')
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = append(appendString(dst, path), ':')
-		dst = appendString(dst, err.Error())
-	}
-	switch v := a.Value.(type) {
-	case Struct:
-		for i := range v {
-			dst = v[i].appendErrors(dst, start, path+"."+v[i].Name)
-		}
-	case List:
-		for i := range v {
-			dst = v[i].appendErrors(dst, start, fmt.Sprintf("%s[%d]", path, i))
-		}
-	}
-	return dst
-}
-
-// MarshalJSON returns the elements' values as one JSON array.
-func (l List) MarshalJSON() ([]byte, error) { return l.appendJSON(nil), nil }
-
-func (l List) appendJSON(dst []byte) []byte {
-	dst = append(dst, '[')
-	for i := range l {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = l[i].AppendJSON(dst)
-	}
-	return append(dst, ']')
-}
-
-// jsonError returns why the argument's JSON value is missing or incomplete.
-func (a *Arg) jsonError() error {
-	s, ok := a.Value.(string)
-	if !ok || utf8.ValidString(s) {
-		return a.Err
-	}
-	if a.Err != nil {
-		return fmt.Errorf("%w; %w", a.Err, errUTF8)
-	}
-	return errUTF8
-}
-
-// AppendJSON appends the argument's value to dst as JSON, as in the "args" of an
-// event, or null if there is none.
-func (a *Arg) AppendJSON(dst []byte) []byte {
-	switch v := a.Value.(type) {
-	case uint64:
-		return strconv.AppendUint(dst, v, 10)
-	case int64:
-		return strconv.AppendInt(dst, v, 10)
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return append(strconv.AppendFloat(append(dst, '"'), v, 'g', -1, 64), '"')
-		}
-		return printable.AppendFloat(dst, v)
-	case string:
-		return appendString(dst, v)
-	case time.Duration:
-		return strconv.AppendInt(dst, int64(v), 10)
-	case time.Time:
-		return append(v.AppendFormat(append(dst, '"'), timeFormat), '"')
-	case netip.Addr:
-		if !v.IsValid() {
-			return append(dst, "null"...)
-		}
-		return append(v.AppendTo(append(dst, '"')), '"')
-	case []byte:
-		dst = append(dst, '"')
-		dst = base64.StdEncoding.AppendEncode(dst, v)
-		return append(dst, '"')
-	case Hex:
-		dst = hex.AppendEncode(append(dst, '"'), v)
-		return append(dst, '"')
-	case Struct:
-		return v.AppendJSON(dst)
-	case List:
-		return v.appendJSON(dst)
-	case *Stack:
-		return v.AppendJSON(dst)
-	}
-	return append(dst, "null"...)
-}
-
-func appendString(dst []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
-			b, err := json.Marshal(s) // cannot fail for a string
-			if err != nil {
-				return append(dst, `""`...)
-			}
-			return printable.AppendJSON(dst, b)
-		}
-	}
-	return append(append(append(dst, '"'), s...), '"')
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
@@ -290,7 +291,7 @@ func (s *Stack) AppendError(dst []byte) []byte {
 		return dst
 	}
 	dst = append(append(append(dst, `,"`...), s.ErrorKey()...), `":`...)
-	return appendString(dst, s.Err.Error())
+	return printable.AppendString(dst, s.Err.Error())
 }
 
 // ErrorKey returns the name of the member that AppendError appends.
@@ -306,7 +307,7 @@ func appendFrame(dst []byte, f *symbols.Frame) []byte {
 	text := func(key, value string) {
 		if value != "" {
 			dst = append(append(append(dst, `,"`...), key...), `":`...)
-			dst = appendString(dst, value)
+			dst = printable.AppendString(dst, value)
 		}
 	}
 	text("func", f.Func)

@@ -237,7 +237,7 @@ func (w *watcher) passRecord(s *signature, block unsafe.Pointer, ipv4 uintptr) {
 		}
 		var r ring.Record
 		if w.layout == nil && w.stack == 0 && block != nil {
-			r.Block, r.Size = noescape(block), uintptr(s.typ.Bytes)
+			r.Block, r.Size = noescape(block), uintptr(s.size())
 			r.Site(w.number, 0, false)
 			w.ring.Write(&r)
 			continue
@@ -261,7 +261,7 @@ func (w *watcher) capture(s *signature, block unsafe.Pointer, ipv4 uintptr) {
 	w.fillSlots(slots[:len(w.slots)], ipv4)
 	l := w.layout
 	if l == nil {
-		l = &record.Layout{Slots: len(w.slots), Block: s.typ.Bytes}
+		l = &record.Layout{Slots: len(w.slots), Block: s.size()}
 	}
 	buf := captures.Get().(*[]byte)
 	var h record.Header

@@ -17,6 +17,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/rendezvous"
 	"github.com/go-usdt/usdt/internal/ring"
+	systest "github.com/go-usdt/usdt/internal/systest/fired"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/provider/providertest"
 )
@@ -111,7 +112,7 @@ func TestLocalKinds(t *testing.T) {
 	after := ring.Now()
 
 	got := tr.all(t)
-	want := rec.All()
+	want := systest.Traced(rec.All())
 	if len(got) != len(want) {
 		t.Fatalf("%d events, want %d", len(got), len(want))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/shape"
+	systest "github.com/go-usdt/usdt/internal/systest/fired"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/provider"
@@ -130,7 +131,7 @@ func TestRecorder(t *testing.T) {
 		t.Fatalf("files %q", paths)
 	}
 	got, counts := replay(t, paths[0])
-	all := want.All()
+	all := systest.Traced(want.All())
 	if len(got) != len(all) || counts.Recorded != uint64(len(all)) || counts.Kept != counts.Recorded || counts.Damaged+counts.Large+counts.Contended != 0 {
 		t.Fatalf("%d events, counts %+v, want %d", len(got), counts, len(all))
 	}

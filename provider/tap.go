@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-usdt/usdt/internal/stub"
 	"github.com/go-usdt/usdt/internal/tap"
-	"github.com/go-usdt/usdt/notes"
 )
 
 // listen calls listener for each firing of the provider's probes, whether they are
@@ -36,8 +35,7 @@ func listen(p *Provider, listener tap.Listener) (tap.Source, error) {
 	tapped.Add(1)
 	p.setTaps(append(slices.Clone(p.taps.all()), this))
 	return tap.Source{
-		Names:  p.names,
-		Object: p.object,
+		Names: p.names,
 		Stop: func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -123,7 +121,7 @@ func (p *probe) tap(args []unsafe.Pointer) {
 //go:noinline
 func (p *probe) callTaps(b tap.Block) {
 	for _, l := range p.group.provider.taps.all() {
-		(*l)(tap.Fired{Name: p.name, Signature: unsafe.Pointer(p.sig), Block: b})
+		(*l)(tap.Fired{Name: p.name, Type: p.sig.typ, Block: b})
 	}
 }
 
@@ -137,17 +135,4 @@ func (p *Provider) names() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// object returns an object with one probe.
-func (p *Provider) object(name string, sig unsafe.Pointer) ([]byte, error) {
-	code, ok := stub.CodeFor(notes.SiteNop)
-	if !ok {
-		return nil, ErrNotSupported
-	}
-	im, err := newImage(p.name, code, []*probe{{name: name, sig: (*signature)(sig), group: p.alone}})
-	if err != nil {
-		return nil, err
-	}
-	return im.bytes, nil
 }

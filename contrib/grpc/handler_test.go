@@ -18,7 +18,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/go-usdt/usdt/contrib/grpc"
-	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/fired"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/provider/providertest"
@@ -97,7 +96,7 @@ func text(body string) *pb.SimpleRequest {
 }
 
 // all returns the arguments of events.
-func all(events []event.Event) (list []map[string]any) {
+func all(events []providertest.Event) (list []map[string]any) {
 	for _, ev := range events {
 		list = append(list, fired.Args(ev))
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/contrib/nethttp"
-	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/fired"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
@@ -28,7 +27,7 @@ var (
 )
 
 // all returns the arguments of events.
-func all(events []event.Event) (list []map[string]any) {
+func all(events []providertest.Event) (list []map[string]any) {
 	for _, ev := range events {
 		list = append(list, fired.Args(ev))
 	}

@@ -10,14 +10,13 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/contrib/sql"
-	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/fired"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/provider/providertest"
 )
 
 // all returns the arguments of events.
-func all(events []event.Event) (list []map[string]any) {
+func all(events []providertest.Event) (list []map[string]any) {
 	for _, ev := range events {
 		list = append(list, fired.Args(ev))
 	}

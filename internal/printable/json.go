@@ -33,6 +33,23 @@ func AppendJSON(dst, json []byte) []byte {
 	return dst
 }
 
+// TimeFormat is RFC 3339 with all nine digits of the nanoseconds.
+const TimeFormat = "2006-01-02T15:04:05.000000000Z07:00"
+
+// AppendString appends the JSON of a string, escaped as by [AppendJSON].
+func AppendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
+			b, err := json.Marshal(s) // cannot fail for a string
+			if err != nil {
+				return append(dst, `""`...)
+			}
+			return AppendJSON(dst, b)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}
+
 // MarshalShown returns the JSON of v for programs that show all of its strings, as pages do. The
 // strings are escaped as by [Append]: decoded, U+202E is the six characters \u202e.
 func MarshalShown(v any) ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"github.com/go-usdt/usdt/internal/btfgen"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/stub"
 )
@@ -17,18 +18,15 @@ type Listener func(Fired)
 // Fired is one firing of a probe.
 type Fired struct {
 	Name string
-	// Signature and the probe's name identify what [Source.Object] describes. Equal
-	// signatures describe the same arguments.
-	Signature unsafe.Pointer
-	Block     Block
+	// Type describes the block; nil if the probe has no arguments.
+	Type  *btfgen.Struct
+	Block Block
 }
 
 // Source is a provider with a listener.
 type Source struct {
 	// Names returns the names of its probes.
 	Names func() []string
-	// Object returns an ELF object with one probe, as Load generates it.
-	Object func(name string, signature unsafe.Pointer) ([]byte, error)
 	// Stop ends the calls of the listener.
 	Stop func()
 }
@@ -51,6 +49,30 @@ func Slots(b *stub.Block, addresses uint64) Block { return Block{slots: b, addre
 // notes.IPv4Register would hold.
 func Record(at unsafe.Pointer, ipv4 uintptr) Block { return Block{record: at, ipv4: ipv4} }
 
+// IsNil reports whether the block is a record that is nil.
+func (b Block) IsNil() bool { return b.slots == nil && b.record == nil }
+
+// IPv4 returns the ipv4 of [Record].
+func (b Block) IPv4() uint64 { return uint64(b.ipv4) }
+
+// Value returns where a value lies that is not an address, at an offset from the start of
+// the block. Whatever keeps the block valid keeps the place.
+func (b Block) Value(offset uint32) unsafe.Pointer {
+	if b.slots != nil {
+		return unsafe.Pointer(&b.slots.Slot[offset/8])
+	}
+	return unsafe.Add(b.record, offset)
+}
+
+// Pointer returns the pointer at an offset from the start of the block, as the runtime keeps it
+// up to date.
+func (b Block) Pointer(offset uint32) unsafe.Pointer {
+	if b.slots != nil {
+		return b.slots.Ptr[offset/8]
+	}
+	return *(*unsafe.Pointer)(unsafe.Add(b.record, offset))
+}
+
 // bytes returns the first size bytes of the block, or nothing if there is none. Those of
 // slots are a copy in words. Addresses in the copy may be out of date at once; pointer
 // returns what they lead to.
@@ -70,14 +92,9 @@ func (b Block) bytes(words *[stub.Slots]uint64, size int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(words)), min(size, len(words)*8))
 }
 
-// AppendRecord appends a record of the block to dst, in the format that BPF programs
-// write. The layout must be that of the probe's types.
-func (b Block) AppendRecord(dst []byte, l *record.Layout, h *record.Header) []byte {
-	return b.Capture(dst, l, h, []uint64{uint64(b.ipv4)})
-}
-
-// Capture is like AppendRecord, with the slots of the layout. Unreadable parts are marked as
-// failed: other goroutines may change what pointers lead to, and a length may then belong to
+// Capture appends a record of the block to dst, in the format that BPF programs write, with
+// the slots of the layout, which must be that of the probe's types. Unreadable parts are marked
+// as failed: other goroutines may change what pointers lead to, and a length may then belong to
 // another pointer.
 func (b Block) Capture(dst []byte, l *record.Layout, h *record.Header, slots []uint64) []byte {
 	var words [stub.Slots]uint64
@@ -106,8 +123,5 @@ func (b Block) pointer(l *record.Layout, offset uint32) unsafe.Pointer {
 			return *(*unsafe.Pointer)(unsafe.Add(b.pointer(l, in.Pointer), offset-in.Offset))
 		}
 	}
-	if b.slots != nil {
-		return b.slots.Ptr[offset/8]
-	}
-	return *(*unsafe.Pointer)(unsafe.Add(b.record, offset))
+	return b.Pointer(offset)
 }

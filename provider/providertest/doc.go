@@ -15,10 +15,14 @@
 // tracers. Tracers that watch the same probes are not disturbed, and their counts are
 // not touched.
 //
-// The events are the ones that tracers get: each firing passes through the record format and the
-// decoder of package event, with the types that tracers read. Strings and bytes are whole, and
-// pointers are not followed, as in an attach.Session without Options.Follow. A record shows the
-// first eight elements of a slice of structs that have strings.
+// The events have the arguments that tracers get, with the same names, types and values, see
+// package event/args: a number is an int64 or uint64, a record's struct an args.Struct. Strings
+// and bytes are whole, and pointers are not followed, as in an attach.Session without
+// Options.Follow. The first eight elements of a slice are read if they have strings.
+// Tracers read at most 63 strings and slices of one record, this package all of them.
+//
+// The package requires golang.org/x/sys and nothing else, as package provider does: a library
+// that uses both has no other module in its go.mod.
 //
 // Arguments are read when a probe fires. An event's time is that of [time.Now], also
 // in a bubble of package testing/synctest. Tests that record the same provider at

@@ -3,6 +3,7 @@ package providertest
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -10,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-usdt/usdt/event"
-	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/tap"
 	"github.com/go-usdt/usdt/provider"
@@ -27,15 +26,12 @@ type Recorder struct {
 
 	mu     sync.Mutex
 	source tap.Source
-	probes map[described]*probe
 	fired  []firing
 }
 
 // firing is one firing of a probe.
 type firing struct {
-	probe     *probe
-	record    []byte
-	at        time.Time
+	event     Event
 	goroutine string
 	bubble    string // of testing/synctest, "" for none
 	marks     string // of recorders
@@ -50,7 +46,7 @@ type firing struct {
 // architecture without probes, the test is skipped.
 func Record(t testing.TB, p *provider.Provider) *Recorder {
 	t.Helper()
-	r := &Recorder{t: t, provider: p.Name(), mark: newMark(), probes: map[described]*probe{}}
+	r := &Recorder{t: t, provider: p.Name(), mark: newMark()}
 	r.mu.Lock() // no firing is noted before there is a source
 	defer r.mu.Unlock()
 	source, err := listen(p, r.note)
@@ -85,18 +81,20 @@ func (r *Recorder) Context(ctx context.Context) context.Context { return withMar
 func (r *Recorder) note(f tap.Fired) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := r.probe(described{f.Name, f.Signature})
-	n := firing{probe: p, at: time.Now().Round(0), marks: marks(here())}
+	// Memory that is not readable fails its argument, see counted.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	n := firing{marks: marks(here())}
 	n.goroutine, n.bubble = goroutine()
-	if p.err == nil {
-		n.record = f.Block.AppendRecord(nil, p.shape.Layout, &record.Header{PID: pid, TID: tid(), Comm: comm})
+	n.event = Event{
+		Time: time.Now().Round(0), PID: pid, TID: tid(), Comm: comm,
+		Provider: r.provider, Name: f.Name, Args: decode(f.Type, f.Block),
 	}
 	r.fired = append(r.fired, n)
 }
 
 // Events returns what the probe with this name fired, in the order of firing. If the
 // provider has no such probe, the test fails at once.
-func (r *Recorder) Events(name string) []event.Event {
+func (r *Recorder) Events(name string) []Event {
 	r.t.Helper()
 	return r.of(name, func(*firing) bool { return true })
 }
@@ -114,7 +112,7 @@ func (r *Recorder) Events(name string) []event.Event {
 // Own cannot know for which test other goroutines fire: goroutines of a server or of workers
 // that tests share, unless they take the labels of a request's context, and timers outside of
 // bubbles.
-func (r *Recorder) Own(name string) []event.Event {
+func (r *Recorder) Own(name string) []Event {
 	r.t.Helper()
 	own, bubble := goroutine()
 	return r.of(name, func(f *firing) bool {
@@ -123,8 +121,7 @@ func (r *Recorder) Own(name string) []event.Event {
 }
 
 // All returns what all probes of the provider fired, in the order of firing.
-func (r *Recorder) All() []event.Event {
-	r.t.Helper()
+func (r *Recorder) All() []Event {
 	return r.events(func(*firing) bool { return true })
 }
 
@@ -136,32 +133,25 @@ func (r *Recorder) Reset() {
 }
 
 // of returns the wanted events of a probe.
-func (r *Recorder) of(name string, wanted func(*firing) bool) []event.Event {
+func (r *Recorder) of(name string, wanted func(*firing) bool) []Event {
 	r.t.Helper()
 	if names := r.source.Names(); !slices.Contains(names, name) {
 		r.t.Fatalf("provider %q has no probe %q%s", r.provider, name, r.instead(name, names))
 	}
-	return r.events(func(f *firing) bool { return f.probe.name == name && wanted(f) })
+	return r.events(func(f *firing) bool { return f.event.Name == name && wanted(f) })
 }
 
-// events decodes the wanted firings.
-func (r *Recorder) events(wanted func(*firing) bool) []event.Event {
-	r.t.Helper()
+// events returns copies of the wanted events.
+func (r *Recorder) events(wanted func(*firing) bool) []Event {
 	r.mu.Lock()
-	fired := slices.Clone(r.fired)
-	r.mu.Unlock()
-	events := []event.Event{}
-	for i := range fired {
-		f := &fired[i]
-		if !wanted(f) {
-			continue
+	defer r.mu.Unlock()
+	events := []Event{}
+	for i := range r.fired {
+		if f := &r.fired[i]; wanted(f) {
+			ev := f.event
+			ev.Args = clone(ev.Args)
+			events = append(events, ev)
 		}
-		ev, err := f.probe.decode(f.record)
-		if err != nil {
-			r.t.Fatalf("decode an event of %s:%s: %v", r.provider, f.probe.name, err)
-		}
-		ev.Time = f.at
-		events = append(events, ev)
 	}
 	return events
 }

@@ -11,22 +11,22 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/event/args"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/provider/providertest"
 )
 
 // values formats the values of arguments, including those of records.
-func values(args []event.Arg) string {
+func values(all []args.Arg) string {
 	var b strings.Builder
-	for i, a := range args {
+	for i, a := range all {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
 		switch v := a.Value.(type) {
-		case event.Struct:
+		case args.Struct:
 			fmt.Fprintf(&b, "{%s}", values(v))
-		case event.List:
+		case args.List:
 			fmt.Fprintf(&b, "[%s]", values(v))
 		case string, []byte:
 			fmt.Fprintf(&b, "%q", v)
@@ -41,7 +41,7 @@ func values(args []event.Arg) string {
 }
 
 // check compares events with what is wanted.
-func check(t *testing.T, events []event.Event, want ...string) {
+func check(t *testing.T, events []providertest.Event, want ...string) {
 	t.Helper()
 	var got []string
 	for _, ev := range events {
@@ -266,7 +266,7 @@ func TestHeader(t *testing.T) {
 	if ev.PID != os.Getpid() || runtime.GOOS == "linux" && ev.TID == 0 || ev.Comm == "" || ev.Time.Before(before.Round(0)) || ev.Time.After(time.Now()) {
 		t.Errorf("PID %d, TID %d, comm %q, at %v", ev.PID, ev.TID, ev.Comm, ev.Time)
 	}
-	if ev.Probe == nil || ev.Probe.Name != "one" || ev.Args[0].Name != "n" {
-		t.Errorf("probe %+v, arguments %+v", ev.Probe, ev.Args)
+	if ev.Provider != "rectestheader" || ev.Name != "one" || ev.Args[0].Name != "n" {
+		t.Errorf("%+v", ev)
 	}
 }

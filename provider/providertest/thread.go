@@ -10,8 +10,11 @@ import (
 // pid and comm are this process's number and name, which its threads inherit.
 var (
 	pid  = os.Getpid()
-	comm = filepath.Base(os.Args[0])
+	comm = name(filepath.Base(os.Args[0]))
 )
+
+// name returns the beginning of a program's name that a thread has.
+func name(program string) string { return program[:min(len(program), 15)] }
 
 // goroutine returns the number of the goroutine that calls it, and that of its bubble of
 // testing/synctest, "" for none. A stack trace is the only source of these numbers:

@@ -14,7 +14,7 @@ import (
 )
 
 // public are the packages that users import.
-var public = []string{".", "notes", "elfgen", "reader", "event", "total", "provider", "provider/providertest", "attach", "attach/collection",
+var public = []string{".", "notes", "elfgen", "reader", "event", "event/args", "total", "provider", "provider/providertest", "attach", "attach/collection",
 	"contrib/grpc", "contrib/nethttp", "contrib/otel", "contrib/slog", "contrib/sql"}
 
 // documented returns a package as go doc reads it.

@@ -15,15 +15,27 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/provider/providertest"
 )
 
 // Args returns the arguments of an event by name.
-func Args(ev event.Event) map[string]any {
+func Args(ev providertest.Event) map[string]any {
 	args := map[string]any{}
 	for _, a := range ev.Args {
 		args[a.Name] = a.Value
 	}
 	return args
+}
+
+// Traced returns events of a test in the form in which a tracer gets them.
+func Traced(events []providertest.Event) (traced []event.Event) {
+	for _, ev := range events {
+		traced = append(traced, event.Event{
+			Time: ev.Time, PID: ev.PID, TID: ev.TID, Comm: ev.Comm,
+			Provider: ev.Provider, Name: ev.Name, Args: ev.Args,
+		})
+	}
+	return traced
 }
 
 // NoAllocs checks that a wrapped call allocates what the bare one does while the probes are

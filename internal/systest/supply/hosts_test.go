@@ -12,7 +12,7 @@ import (
 // anyHost are the packages that build on other systems than Linux: the packages that
 // read and write files, provider, whose probes do nothing there, and providertest, which
 // records them there.
-var anyHost = []string{"notes", "elfgen", "internal/safeelf", "internal/procfs", "reader", "event", "total", "provider", "provider/providertest", "internal/sdtdump"}
+var anyHost = []string{"notes", "elfgen", "internal/safeelf", "internal/procfs", "reader", "event", "event/args", "total", "provider", "provider/providertest", "internal/sdtdump"}
 
 // TestOtherSystems builds these packages for macOS and Windows, all at once for
 // each: the standard library also has to be compiled.

@@ -33,6 +33,7 @@ internal/sys
 internal/version
 internal/x86
 prototype: notes
+event/args: internal/printable notes
 internal/debugfile: internal/procfs internal/safeelf
 internal/pcln: internal/safeelf
 attach/internal/kernel
@@ -45,12 +46,13 @@ attach/internal/process: internal/procfs
 attach/internal/shield
 internal/stub: notes
 internal/watch: internal/procfs internal/sys
-internal/tap: internal/record internal/stub
+internal/tap: internal/btfgen internal/record internal/stub
 internal/ring: internal/record internal/sys
 attach/internal/clock: attach/internal/process internal/ring
 internal/rendezvous: internal/record internal/ring internal/sys notes
 internal/owned: internal/sys
 provider: elfgen internal/await internal/btfgen internal/owned internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
+provider/providertest: event/args internal/btfgen internal/selector internal/tap notes provider
 reader: internal/cdecl internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
 symbols/internal/span
 symbols/internal/cfi: internal/safeelf
@@ -60,12 +62,11 @@ symbols/internal/debuginfo: internal/mangled internal/safeelf symbols/internal/s
 symbols: internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit
 attach/internal/maplog: internal/procfs internal/safeelf symbols
 internal/shape: internal/record notes reader
-event: internal/printable internal/record internal/shape notes reader symbols
+event: event/args internal/printable internal/record internal/shape notes reader symbols
 internal/order: event symbols
 total: event internal/order reader
 internal/tracefile: event internal/record internal/shape notes reader symbols
 attach/internal/naming: attach/internal/maplog event internal/procfs reader symbols
-provider/providertest: event internal/record internal/selector internal/shape internal/tap provider reader
 attach/internal/filter: event reader
 attach/internal/discover: attach/internal/library attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys

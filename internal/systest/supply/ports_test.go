@@ -90,8 +90,8 @@ func (p *port) Import(path string) (*types.Package, error) {
 	return pkg, nil
 }
 
-// TestPorts checks that programs that declare probes can be built for every
-// system and architecture that Go knows: once for each kind of
+// TestPorts checks that programs that declare probes, and tests of them, can be built for
+// every system and architecture that Go knows: once for each kind of
 // standard library, choice of this module's files and size of words.
 func TestPorts(t *testing.T) {
 	needs.Tools(t, "go")
@@ -111,7 +111,7 @@ func TestPorts(t *testing.T) {
 		p.GOOS, p.GOARCH, _ = strings.Cut(pair, "/")
 		p.CgoEnabled, p.ToolTags = false, nil // which are the host's
 		all := map[string][]string{}
-		if err := p.sources(module+"provider", all); err != nil {
+		if err := p.sources(module+"provider/providertest", all); err != nil {
 			t.Errorf("%s: %v", pair, err)
 			continue
 		}
@@ -127,7 +127,7 @@ func TestPorts(t *testing.T) {
 		build.Default = p.Context
 		p.files = token.NewFileSet()
 		p.standard = importer.ForCompiler(p.files, "source", nil)
-		if _, err := p.Import(module + "provider"); err != nil {
+		if _, err := p.Import(module + "provider/providertest"); err != nil {
 			t.Errorf("%s: %v", pair, err)
 		}
 	}
