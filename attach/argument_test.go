@@ -15,7 +15,7 @@ import (
 func TestArgument(t *testing.T) {
 	p := provider.New("argument", nil)
 	t.Cleanup(func() { p.Close() })
-	probe := provider.NewRecord[nestedRecord](p, "record")
+	probe := provider.NewStructProbe[nestedRecord](p, "record")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

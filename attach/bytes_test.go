@@ -69,7 +69,7 @@ func bytesProvider(t *testing.T, o *provider.Options) (p *provider.Provider, fir
 	t.Cleanup(func() { p.Close() })
 	ids := provider.NewProbe6[traceID, spanID, [0]byte, [1]byte, [64]byte, int](p, "ids", "trace", "span", "none", "one", "most", "n")
 	others := provider.NewProbe5[provider.Hex, provider.UTF8, json.RawMessage, net.IP, []byte](p, "others", "hex", "text", "doc", "ip", "raw")
-	record := provider.NewRecord[bytesRecord](p, "record")
+	record := provider.NewStructProbe[bytesRecord](p, "record")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func bytesOf(events []event.Event) (all []string) {
 // the kernel's tracers, local ones, tests, recorders and files get of them.
 func TestBytes(t *testing.T) {
 	dir := t.TempDir()
-	p, fire := bytesProvider(t, &provider.Options{Local: true, Recorder: &provider.Recorder{Dir: dir}})
+	p, fire := bytesProvider(t, &provider.Options{Local: true, FlightRecorder: &provider.FlightRecorder{Dir: dir}})
 	o := own()
 	o.MaxString = 200
 	two := both(t, o, func(o *attach.Options) (*attach.Session, error) {

@@ -42,7 +42,7 @@ func TestCapture(t *testing.T) {
 		Raw    []byte
 	}
 	p := provider.New("capture", nil)
-	probe := provider.NewRecord[captured](p, "fired")
+	probe := provider.NewStructProbe[captured](p, "fired")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

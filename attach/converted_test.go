@@ -94,7 +94,7 @@ func TestRecordTexts(t *testing.T) {
 	}
 	p := provider.New("recordtexts", nil)
 	t.Cleanup(func() { p.Close() })
-	probe := provider.NewRecord[request](p, "done")
+	probe := provider.NewStructProbe[request](p, "done")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

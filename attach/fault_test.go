@@ -39,7 +39,7 @@ type faultPeer struct {
 // faultChild fires pointers to memory that nobody can read.
 func faultChild() func(string) error {
 	p := provider.New("fault", nil)
-	record := provider.NewRecord[faultRecord](p, "record")
+	record := provider.NewStructProbe[faultRecord](p, "record")
 	return func(command string) error {
 		if command == "load" {
 			return p.Load()

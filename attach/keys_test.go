@@ -40,8 +40,8 @@ type keysPeer struct {
 // keysChild fires values that groups cannot have as a key.
 func keysChild() func(string) error {
 	p := provider.New("keys", nil)
-	record := provider.NewRecord[keysRecord](p, "record")
-	begin := provider.NewRecord[keysRecord](p, "begin")
+	record := provider.NewStructProbe[keysRecord](p, "record")
+	begin := provider.NewStructProbe[keysRecord](p, "begin")
 	finish := provider.NewProbe1[uint64](p, "finish", "n")
 	zeros := provider.NewProbe2[float64, float32](p, "zeros", "f", "g")
 	return func(command string) error {

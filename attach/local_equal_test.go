@@ -73,7 +73,7 @@ func everyKind(t testing.TB) (fire func()) {
 	others := provider.NewProbe4[float32, float64, bool, kindEnum](p, "others", "f32", "f64", "yes", "level")
 	text := provider.NewProbe6[string, kindName, []byte, provider.Text, provider.Text, provider.Text](p, "text", "s", "name", "bytes", "err", "stringer", "as")
 	values := provider.NewProbe4[time.Time, provider.IP, provider.IP, int64](p, "values", "at", "addr", "ip", "n")
-	record := provider.NewRecord[kindRecord](p, "record")
+	record := provider.NewStructProbe[kindRecord](p, "record")
 	bare := provider.NewProbe0(p, "bare")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)

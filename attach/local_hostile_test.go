@@ -38,7 +38,7 @@ type hostileRecord struct {
 func hostileChild() func(string) error {
 	p := provider.New("localhostile", &provider.Options{Local: false})
 	provider.NewProbe4[string, int64, []byte, uint8](p, "text", "s", "n", "b", "small")
-	provider.NewRecord[hostileRecord](p, "record")
+	provider.NewStructProbe[hostileRecord](p, "record")
 	return func(mode string) error {
 		if err := p.Load(); err != nil {
 			return err

@@ -57,7 +57,7 @@ func nestedRecords() []*nestedRecord {
 
 func nestedChild() func(string) error {
 	p := provider.New("nest", nil)
-	record := provider.NewRecord[nestedRecord](p, "record")
+	record := provider.NewStructProbe[nestedRecord](p, "record")
 	return func(command string) error {
 		if command == "load" {
 			return p.Load()

@@ -24,10 +24,10 @@ func TestNilRecord(t *testing.T) {
 		Deep  *deep
 	}
 	dir := t.TempDir()
-	p := provider.New("nilrecord", &provider.Options{Local: true, Recorder: &provider.Recorder{Dir: dir}})
+	p := provider.New("nilrecord", &provider.Options{Local: true, FlightRecorder: &provider.FlightRecorder{Dir: dir}})
 	defer p.Close()
-	plain := provider.NewRecord[struct{ ID int }](p, "plain")
-	whole := provider.NewRecord[record](p, "whole")
+	plain := provider.NewStructProbe[struct{ ID int }](p, "plain")
+	whole := provider.NewStructProbe[record](p, "whole")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestNull(t *testing.T) {
 func TestNullFollowed(t *testing.T) {
 	p := provider.New("nullrecord", nil)
 	t.Cleanup(func() { p.Close() })
-	probe := provider.NewRecord[nestedRecord](p, "record")
+	probe := provider.NewStructProbe[nestedRecord](p, "record")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func checkRecordDurations(t *testing.T) {
 	}
 	p := provider.New("meanrecord", nil)
 	t.Cleanup(func() { p.Close() })
-	rec := provider.NewRecord[record](p, "record")
+	rec := provider.NewStructProbe[record](p, "record")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func dialedProvider(t *testing.T, name string) (fire func()) {
 	t.Helper()
 	p := provider.New(name, nil)
 	t.Cleanup(func() { p.Close() })
-	probe := provider.NewRecord[dialed](p, "dial")
+	probe := provider.NewStructProbe[dialed](p, "dial")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func stackOfGo(t testing.TB) (fire func() [][]call) {
 	number := provider.NewProbe1[int](p, "b_number", "n")
 	mixed := provider.NewProbe4[uint8, string, float64, []byte](p, "c_mixed", "n", "text", "f", "bytes")
 	text := provider.NewProbe2[string, provider.Text](p, "d_text", "text", "err")
-	record := provider.NewRecord[stackRecord](p, "e_record")
+	record := provider.NewStructProbe[stackRecord](p, "e_record")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

@@ -43,11 +43,11 @@ type Target struct {
 	// process is found.
 	Via Via
 	// Recordings are files that a [Recorder] has written, or files of flight recorders, see
-	// [provider.Options.Recorder]: what they have kept is delivered, by time, and tracing
+	// [provider.Options.FlightRecorder]: what they have kept is delivered, by time, and tracing
 	// ends. Their processes need not live. Type.Struct is nil in probes from a file of a
 	// Recorder. Recordings cannot be combined with anything else of a Target.
 	//
-	// [provider.Options.Recorder]: https://pkg.go.dev/github.com/go-usdt/usdt/provider#Options
+	// [provider.Options.FlightRecorder]: https://pkg.go.dev/github.com/go-usdt/usdt/provider#Options
 	Recordings []string
 }
 

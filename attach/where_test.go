@@ -33,7 +33,7 @@ func whereChild() func(string) error {
 		Ratio float64
 		Deep  struct{ Code int8 }
 	}
-	rec := provider.NewRecord[hidden](p, "rec")
+	rec := provider.NewStructProbe[hidden](p, "rec")
 	return func(command string) error {
 		switch command {
 		case "load":

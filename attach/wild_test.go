@@ -30,7 +30,7 @@ type largest struct {
 func objectOf(t *testing.T, dir, name string) []byte {
 	t.Helper()
 	p := provider.New(name, &provider.Options{Site: provider.SiteNop, Backing: provider.BackingFile, Dir: filepath.Join(dir, name)})
-	provider.NewRecord[struct {
+	provider.NewStructProbe[struct {
 		N    uint64
 		Text string
 		List [4]uint32
@@ -149,7 +149,7 @@ func TestWildSizes(t *testing.T) {
 func TestLargestRecord(t *testing.T) {
 	p := provider.New("largest", nil)
 	defer p.Close()
-	rec := provider.NewRecord[largest](p, "record")
+	rec := provider.NewStructProbe[largest](p, "record")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestLargestRecord(t *testing.T) {
 	// One byte more is an error of Load.
 	q := provider.New("toolarge", nil)
 	defer q.Close()
-	provider.NewRecord[struct {
+	provider.NewStructProbe[struct {
 		largest
 		More byte
 	}](q, "record")

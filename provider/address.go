@@ -12,7 +12,7 @@ import (
 //	accepted.Fire(provider.Addr(addr))
 //
 // The zero IP is that of the zero netip.Addr. Make a new IP for each Fire, as with
-// a [Text]. A [Record] has fields of type netip.Addr itself.
+// a [Text]. A [StructProbe] has fields of type netip.Addr itself.
 type IP struct {
 	value unsafe.Pointer // points to the argument of bytes
 	bytes func(unsafe.Pointer) (b [16]byte, n int)

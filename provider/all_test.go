@@ -116,7 +116,7 @@ func TestNothing(t *testing.T) {
 	var noGroup *provider.Group
 	var zeroGroup provider.Group
 	for _, in := range []provider.Scope{nil, none, &zero, noGroup, &zeroGroup} {
-		a, b, c := provider.NewProbe0(in, "a"), provider.NewProbe2[int, string](in, "b", "x", "y"), provider.NewRecord[struct{ N int }](in, "c")
+		a, b, c := provider.NewProbe0(in, "a"), provider.NewProbe2[int, string](in, "b", "x", "y"), provider.NewStructProbe[struct{ N int }](in, "c")
 		a.Fire()
 		b.Fire(1, "x")
 		c.Fire(nil)
@@ -130,7 +130,7 @@ func TestNothing(t *testing.T) {
 	var a provider.Probe0
 	var b provider.Probe2[int, string]
 	var c provider.Probe6[int, string, []byte, float64, bool, string]
-	var d provider.Record[struct{ N int }]
+	var d provider.StructProbe[struct{ N int }]
 	a.Fire()
 	b.Fire(1, "x")
 	c.Fire(1, "x", nil, 1, true, "y")

@@ -137,7 +137,7 @@ func BenchmarkFireRaised(b *testing.B) {
 	p := newProvider("raised")
 	ints := provider.NewProbe3[uint64, uint64, uint64](p, "ints", "a", "b", "c")
 	text := provider.NewProbe3[uint64, string, uint64](p, "text", "a", "b", "c")
-	record := provider.NewRecord[request](p, "record")
+	record := provider.NewStructProbe[request](p, "record")
 	load(b, p)
 	provider.Watch(p, 1)
 	b.Run("record", func(b *testing.B) {

@@ -2,11 +2,11 @@ package provider
 
 import "reflect"
 
-// Hex is an argument, or a field of a [Record], whose bytes tracers show as hexadecimal
+// Hex is an argument, or a field of a [StructProbe], whose bytes tracers show as hexadecimal
 // digits: an identifier. Arrays of bytes are shown so by themselves.
 type Hex []byte
 
-// UTF8 is an argument, or a field of a [Record], whose bytes are text.
+// UTF8 is an argument, or a field of a [StructProbe], whose bytes are text.
 type UTF8 []byte
 
 // Array is the set of arrays of bytes that can be arguments. Longer ones are passed as

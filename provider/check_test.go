@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 	provider.NewProbe0(p, "none")
 	provider.NewProbe6[[]byte, []byte, []byte, []byte, []byte, []byte](p, "twelve", "a", "b", "c", "d", "e", "f")
 	provider.NewProbe3[float64, string, bool](p, "mixed", "a", "b", "c")
-	provider.NewRecord[request](p, "record")
+	provider.NewStructProbe[request](p, "record")
 	load(t, p)
 	object := objects(t, p)[0]
 	if err := check(object); err != nil {

@@ -40,7 +40,7 @@ func TestLocalConditions(t *testing.T) {
 		E float64
 		F float32
 	}
-	record := provider.NewRecord[fields](p, "record")
+	record := provider.NewStructProbe[fields](p, "record")
 	load(t, p)
 	values := []fields{
 		{0, 0, 0, 0, 0, 0}, {-1, 255, -1, math.MaxUint64, math.Copysign(0, -1), -1.5}, {127, 127, math.MaxInt64, 1 << 63, math.Inf(1), float32(math.Inf(-1))},

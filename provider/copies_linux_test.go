@@ -20,15 +20,15 @@ import (
 // local tracer and for the recorder, and checks that none of them costs an allocation:
 // neither strings as long as tracers read, nor longer ones, nor records.
 func TestWatchedAllocations(t *testing.T) {
-	opts := map[string]*provider.Options{"kernel": nil, "local": {Local: true}, "recorder": {Recorder: &provider.Recorder{Dir: t.TempDir()}}}
+	opts := map[string]*provider.Options{"kernel": nil, "local": {Local: true}, "recorder": {FlightRecorder: &provider.FlightRecorder{Dir: t.TempDir()}}}
 	for way, o := range opts {
 		p := provider.New("copies"+way, o)
 		defer p.Close()
 		text := provider.NewProbe2[int, string](p, "text", "n", "s")
 		six := provider.NewProbe6[string, string, string, string, string, string](p, "six", "a", "b", "c", "d", "e", "f")
 		converted := provider.NewProbe3[provider.Text, provider.IP, time.Time](p, "converted", "err", "ip", "at")
-		record := provider.NewRecord[made](p, "record")
-		texts := provider.NewRecord[struct {
+		record := provider.NewStructProbe[made](p, "record")
+		texts := provider.NewStructProbe[struct {
 			N     int
 			Names []string
 		}](p, "texts")

@@ -27,7 +27,7 @@
 // provider.Error(err)) calls err.Error only while somebody watches. A netip.Addr is
 // fired as [IP]: provider.Addr(a).
 //
-// A probe has up to six arguments. A [Record] passes the fields of a struct. Enabled
+// A probe has up to six arguments. A [StructProbe] passes the fields of a struct. Enabled
 // reports whether a tracer is attached, so that arguments need to be computed only
 // then; [Group.Enabled] does so for several probes, and FireFunc calls a function for the
 // arguments:

@@ -49,7 +49,7 @@ func TestEventsDirProbes(t *testing.T) {
 	provider.NewProbe1[int](p, "twice", "a")
 	provider.NewProbe1[string](p, "twice", "a")
 	provider.NewProbe3[provider.IP, time.Time, provider.Hex](p, "meanings", "peer", "at", "id")
-	provider.NewRecord[shownRecord](p, "record")
+	provider.NewStructProbe[shownRecord](p, "record")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

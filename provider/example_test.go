@@ -60,7 +60,7 @@ func ExampleText() {
 
 // A record is a probe whose arguments are the fields of a struct. It is not
 // copied: fill it only if somebody is there to see it.
-func ExampleNewRecord() {
+func ExampleNewStructProbe() {
 	type address struct {
 		Host string
 		Port uint16
@@ -72,7 +72,7 @@ func ExampleNewRecord() {
 		Cookies []string `usdt:"-"` // nobody's business
 	}
 	web := provider.New("web", nil)
-	done := provider.NewRecord[request](web, "request_done")
+	done := provider.NewStructProbe[request](web, "request_done")
 	if err := web.Load(); err != nil {
 		fmt.Println(err)
 	}

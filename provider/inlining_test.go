@@ -37,7 +37,7 @@ func TestInlining(t *testing.T) {
 		}
 		fmt.Fprintf(&src, "\tif p%d.Enabled() {\n\t\tprintln()\n\t}\n\tp%d.Fire(%s)\n", n, n, strings.Join(values[:n], ", "))
 	}
-	src.WriteString("\tr := provider.NewRecord[struct{ N int }](p, \"r\")\n\tr.FireFunc(func() struct{ N int } { return struct{ N int }{1} })\n")
+	src.WriteString("\tr := provider.NewStructProbe[struct{ N int }](p, \"r\")\n\tr.FireFunc(func() struct{ N int } { return struct{ N int }{1} })\n")
 	src.WriteString("\tg := p.Group(\"g\")\n\tif p.Enabled() || g.Enabled() {\n\t\tprintln()\n\t}\n}\n")
 	file := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(file, []byte(src.String()), 0o644); err != nil {
@@ -59,7 +59,7 @@ func TestInlining(t *testing.T) {
 	if got := strings.Count(string(out), "inlining call to provider.when\n"); got < len(types) {
 		t.Errorf("when is inlined %d times, want %d: Fire makes a closure otherwise", got, len(types))
 	}
-	if !containsLine(string(out), "inlining call to provider.(*Record[", "]).FireFunc") {
+	if !containsLine(string(out), "inlining call to provider.(*StructProbe[", "]).FireFunc") {
 		t.Error("Record.FireFunc is not inlined")
 	}
 	for _, inlined := range []string{"provider.(*Group).Enabled", "stub.(*Any).Active", "provider.(*Provider).Enabled", "stub.(*Many).Active"} {

@@ -71,14 +71,14 @@ func (p *Probe6[A, B, C, D, E, F]) fireFunc(f func() (A, B, C, D, E, F)) { p.fir
 
 // FireFunc is like Fire with the record that f returns. It calls f only while somebody
 // watches.
-func (p *Record[T]) FireFunc(f func() T) {
+func (p *StructProbe[T]) FireFunc(f func() T) {
 	if p != nil && p.sem.Active() {
 		p.fireFunc(f)
 	}
 }
 
 //go:noinline
-func (p *Record[T]) fireFunc(f func() T) {
+func (p *StructProbe[T]) fireFunc(f func() T) {
 	r := f()
 	p.fire(&r)
 }

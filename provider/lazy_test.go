@@ -33,7 +33,7 @@ func newLazy(p *provider.Provider) *lazy {
 	p4 := provider.NewProbe4[int, string, int, int](p, "four", "a", "b", "c", "d")
 	p5 := provider.NewProbe5[int, string, int, int, bool](p, "five", "a", "b", "c", "d", "e")
 	p6 := provider.NewProbe6[int, string, int, int, bool, []byte](p, "six", "a", "b", "c", "d", "e", "f")
-	record := provider.NewRecord[made](p, "record")
+	record := provider.NewStructProbe[made](p, "record")
 	n, s := l.size, l.text
 	bytes := []byte("bytes")
 	l.fire = []func(){

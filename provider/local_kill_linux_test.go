@@ -189,7 +189,7 @@ func TestLocalHostileLayouts(t *testing.T) {
 		t.Skip("short: no kernel makes a difference to what the provider refuses")
 	}
 	p := offered(t)
-	parcels := provider.NewRecord[parcel](p, "parcels")
+	parcels := provider.NewStructProbe[parcel](p, "parcels")
 	load(t, p)
 	s, err := rendezvous.Connect(t.Context(), os.Getpid(), nil)
 	if err != nil {

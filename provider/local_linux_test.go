@@ -78,9 +78,9 @@ func TestLocalKinds(t *testing.T) {
 	texts := provider.NewProbe6[string, []byte, time.Duration, time.Time, provider.IP, provider.Text](p, "texts", "s", "b", "took", "at", "peer", "err")
 	strs := provider.NewProbe3[string, int32, string](p, "strs", "a", "n", "b")
 	none := provider.NewProbe0(p, "none")
-	parcels := provider.NewRecord[parcel](p, "parcels")
-	plains := provider.NewRecord[plain](p, "plains")
-	odds := provider.NewRecord[odd](p, "odds")
+	parcels := provider.NewStructProbe[parcel](p, "parcels")
+	plains := provider.NewStructProbe[plain](p, "plains")
+	odds := provider.NewStructProbe[odd](p, "odds")
 	load(t, p)
 	rec := providertest.Record(t, p)
 	tr := attachTo(t, os.Getpid(), p.Name(), watching{limit: 1 << 16})
@@ -132,7 +132,7 @@ func TestLocalKinds(t *testing.T) {
 // TestLocalFollow checks that a local tracer can follow pointers.
 func TestLocalFollow(t *testing.T) {
 	p := offered(t)
-	parcels := provider.NewRecord[parcel](p, "parcels")
+	parcels := provider.NewStructProbe[parcel](p, "parcels")
 	load(t, p)
 	tr := attachTo(t, os.Getpid(), p.Name(), watching{follow: func(path string) (exact, ok bool) {
 		exact = path == "Next" || path == "Next.Next"

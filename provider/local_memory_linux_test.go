@@ -36,7 +36,7 @@ var eaten [][]byte
 func firing(args []string) error {
 	o := &provider.Options{Local: true}
 	if len(args) > 0 {
-		o.Recorder = &provider.Recorder{Dir: args[0], Size: 1 << 20}
+		o.FlightRecorder = &provider.FlightRecorder{Dir: args[0], Size: 1 << 20}
 	}
 	p := provider.New("limited", o)
 	event := provider.NewProbe1[int](p, "event", "n")

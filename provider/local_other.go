@@ -20,8 +20,8 @@ func (p *Provider) stopRecording()  {}
 const recorderBit = 0
 
 func (o *object) record(opts *Options) error {
-	if opts.Recorder != nil {
-		return errors.New("Options.Recorder: this program was built without it (tag usdt_nolocal)")
+	if opts.FlightRecorder != nil {
+		return errors.New("Options.FlightRecorder: this program was built without it (tag usdt_nolocal)")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type instrumented struct {
 	four   *provider.Probe4[int, string, bool, float64]
 	five   *provider.Probe5[int, string, bool, float64, []byte]
 	six    *provider.Probe6[int, string, bool, float64, []byte, provider.Text]
-	record *provider.Record[struct{ N int }]
+	record *provider.StructProbe[struct{ N int }]
 }
 
 // TestNil checks that nil probes and records do nothing.

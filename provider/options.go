@@ -16,7 +16,7 @@ import (
 //	USDT_BACKING=memfd|file   Options.Backing
 //	USDT_DIR=DIR              Options.Dir
 //	USDT_LOCAL=1              Options.Local
-//	USDT_RECORDER=DIR[,SIZE]  Options.Recorder; SIZE in bytes, or with K, M or G
+//	USDT_RECORDER=DIR[,SIZE]  Options.FlightRecorder; SIZE in bytes, or with K, M or G
 //
 // A process that gained privileges when it was executed, by a set-user-ID bit or file
 // capabilities, ignores these variables and XDG_RUNTIME_DIR.
@@ -57,8 +57,8 @@ type Options struct {
 	// KB, unless it is built with the tag usdt_nolocal.
 	Local bool
 
-	// Recorder, unless nil, keeps the last events in a file that survives the process.
-	Recorder *Recorder
+	// FlightRecorder, unless nil, keeps the last events in a file that survives the process.
+	FlightRecorder *FlightRecorder
 }
 
 // Backing is what holds a generated object.
@@ -128,7 +128,7 @@ func (o *Options) obeyEnvironment() (disabled bool, err error) {
 		default:
 			return false, errorf("USDT_RECORDER has the size %q, want bytes, or a number with K, M or G", size)
 		}
-		o.Recorder = &Recorder{Dir: dir, Size: n}
+		o.FlightRecorder = &FlightRecorder{Dir: dir, Size: n}
 	}
 	return false, nil
 }

@@ -36,7 +36,7 @@ type (
 // TestNoBytes checks that a record whose fields have no bytes is one without arguments.
 func TestNoBytes(t *testing.T) {
 	p := newProvider("nobytes")
-	r := provider.NewRecord[struct {
+	r := provider.NewStructProbe[struct {
 		A [0]byte
 		B struct{}
 	}](p, "r")

@@ -1,10 +1,10 @@
 package provider
 
-// Recorder makes a process keep its last events in a file that survives it: a flight
+// FlightRecorder makes a process keep its last events in a file that survives it: a flight
 // recorder. `sdttrace --from` reads the file, of a live process and of one that was
 // killed. All providers of a process share the file, and the first one that loads
 // decides about it.
-type Recorder struct {
+type FlightRecorder struct {
 	// Dir is the directory of the files, each of which is called COMM-PID-TIME.usdt.
 	// The directory must belong to this user or to root, and others must not be able
 	// to write to it; Load makes it if it is missing, for this user only. For ended processes of
@@ -24,7 +24,7 @@ type Recorder struct {
 const recordedString = 256
 
 // records reports whether a probe is to be recorded.
-func (r *Recorder) records(name string) bool {
+func (r *FlightRecorder) records(name string) bool {
 	for _, pattern := range r.Probes {
 		if matches(pattern, name) {
 			return true

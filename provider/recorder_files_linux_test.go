@@ -24,7 +24,7 @@ func init() { roles["recorded-once"] = recordingOnce }
 // says, records to the directory that is the first one, and does what a third one says,
 // or waits for the end of its input.
 func recordingOnce(args []string) error {
-	p := provider.New("recordedonce", &provider.Options{Recorder: &provider.Recorder{Dir: args[0], Size: 256 << 10}})
+	p := provider.New("recordedonce", &provider.Options{FlightRecorder: &provider.FlightRecorder{Dir: args[0], Size: 256 << 10}})
 	event := provider.NewProbe1[int](p, "event", "n")
 	if err := p.Load(); err != nil {
 		return err

@@ -50,11 +50,11 @@ func (o *object) record(opts *Options) error {
 	defer recording.Unlock()
 	p := o.provider
 	if !p.recorded {
-		if opts.Recorder == nil {
+		if opts.FlightRecorder == nil {
 			return nil
 		}
 		if recording.ring == nil {
-			if err := beginRecording(opts.Recorder); err != nil {
+			if err := beginRecording(opts.FlightRecorder); err != nil {
 				return errorf("flight recorder: %w", err)
 			}
 		}
@@ -71,7 +71,7 @@ func (o *object) record(opts *Options) error {
 		switch {
 		case w != nil: // it moves here
 			atomic.OrUint32(l.counter, recorderBit)
-		case opts.Recorder != nil && opts.Recorder.records(p.name+":"+l.name):
+		case opts.FlightRecorder != nil && opts.FlightRecorder.records(p.name+":"+l.name):
 			fresh, counters = append(fresh, l.probe), append(counters, l.counter)
 		}
 	}
@@ -140,7 +140,7 @@ func (p *Provider) stopRecording() {
 }
 
 // beginRecording makes the file.
-func beginRecording(r *Recorder) error {
+func beginRecording(r *FlightRecorder) error {
 	dir, err := owned.Open(r.Dir, 0o700)
 	if err != nil {
 		return err

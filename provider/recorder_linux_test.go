@@ -30,7 +30,7 @@ func init() { roles["recorded"] = recordingUntilKilled }
 
 // recorded makes a provider that is recorded in a directory, once it is loaded.
 func recorded(t testing.TB, dir string, probes ...string) *provider.Provider {
-	return fresh(t.Name(), &provider.Options{Recorder: &provider.Recorder{Dir: dir, Size: 1 << 20, Probes: probes}})
+	return fresh(t.Name(), &provider.Options{FlightRecorder: &provider.FlightRecorder{Dir: dir, Size: 1 << 20, Probes: probes}})
 }
 
 // recordings returns the paths of the files in a directory.
@@ -105,8 +105,8 @@ func TestRecorder(t *testing.T) {
 	texts := provider.NewProbe4[string, []byte, provider.IP, provider.Text](p, "texts", "s", "b", "peer", "err")
 	other := provider.NewProbe0(p, "other")
 	load(t, p)
-	parcels := provider.NewRecord[parcel](p, "parcels")
-	plains := provider.NewRecord[plain](p, "plains")
+	parcels := provider.NewStructProbe[parcel](p, "parcels")
+	plains := provider.NewStructProbe[plain](p, "plains")
 	nothings := provider.NewProbe0(p, "nothings")
 	load(t, p)
 	want := providertest.Record(t, p)
@@ -195,7 +195,7 @@ func TestRecorderMoves(t *testing.T) {
 // recordingUntilKilled is the role of a service with a recorder, which fires until it
 // is killed.
 func recordingUntilKilled(args []string) error {
-	p := provider.New("recordedflood", &provider.Options{Recorder: &provider.Recorder{Dir: args[0], Size: 512 << 10}})
+	p := provider.New("recordedflood", &provider.Options{FlightRecorder: &provider.FlightRecorder{Dir: args[0], Size: 512 << 10}})
 	flood := provider.NewProbe3[uint64, uint64, string](p, "event", "goroutine", "n", "text")
 	if err := p.Load(); err != nil {
 		return err

@@ -68,8 +68,8 @@ var features = map[string]func(dir string) *provider.Options{
 	"EventsDir": func(dir string) *provider.Options { return &provider.Options{EventsDir: dir + "/events"} },
 	"Local":     func(string) *provider.Options { return &provider.Options{Local: true} },
 	"sdttrace":  func(string) *provider.Options { return nil }, // which has started the service
-	"Recorder": func(dir string) *provider.Options {
-		return &provider.Options{Recorder: &provider.Recorder{Dir: dir + "/recorder", Size: 1 << 20}}
+	"FlightRecorder": func(dir string) *provider.Options {
+		return &provider.Options{FlightRecorder: &provider.FlightRecorder{Dir: dir + "/recorder", Size: 1 << 20}}
 	},
 }
 
@@ -250,7 +250,7 @@ func (c *confinement) run(t *testing.T) (o outcome) {
 		return o
 	}
 	o.closed = text(&r.closed)
-	if c.feature == "Recorder" && o.loaded == "" {
+	if c.feature == "FlightRecorder" && o.loaded == "" {
 		for _, path := range recordings(t, c.dir+"/recorder") {
 			events, _ := replay(t, path)
 			o.events += len(events)

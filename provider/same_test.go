@@ -19,7 +19,7 @@ import (
 // client is a library's client, whose constructor declares.
 type client struct {
 	get  *provider.Probe4[string, int, time.Duration, provider.Text]
-	done *provider.Record[clientDone]
+	done *provider.StructProbe[clientDone]
 }
 
 type clientDone struct {
@@ -31,7 +31,7 @@ func newClient() *client {
 	p := provider.New("same_client", nil)
 	return &client{
 		provider.NewProbe4[string, int, time.Duration, provider.Text](p, "get_done", "key", "size", "took", "err"),
-		provider.NewRecord[clientDone](p.Group("done"), "client_done"),
+		provider.NewStructProbe[clientDone](p.Group("done"), "client_done"),
 	}
 }
 
@@ -102,7 +102,7 @@ func TestBeside(t *testing.T) {
 	p := fresh("beside", opts)
 	a, b := newCache[string](p), newCache[int](p)
 	named := provider.NewProbe1[int](p, "hit", "number")
-	record := provider.NewRecord[struct{ Key int }](p, "hit")
+	record := provider.NewStructProbe[struct{ Key int }](p, "hit")
 	none := provider.NewProbe0(p, "hit")
 	grouped := newCache[int](p.Group("g"))
 	other := provider.NewProbe0(p.Group("g"), "other")

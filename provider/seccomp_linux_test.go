@@ -116,7 +116,7 @@ func (c *confinement) check(t *testing.T, call string, needed bool) {
 
 // events is the number of events that come out of a service in which all works.
 func (c *confinement) events() int {
-	if c.feature == "Local" || c.feature == "Recorder" {
+	if c.feature == "Local" || c.feature == "FlightRecorder" {
 		return 1
 	}
 	return 0

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Text is an argument, or a field of a [Record], that tracers see as a string. Fire
+// Text is an argument, or a field of a [StructProbe], that tracers see as a string. Fire
 // converts a value to the string only while somebody watches. [Error], [Stringer] and
 // [As] choose the value and its conversion:
 //

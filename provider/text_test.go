@@ -90,7 +90,7 @@ func TestTextMovesStack(t *testing.T) {
 		First, Last provider.Text
 	}
 	p := newProvider("textmoves")
-	rec := provider.NewRecord[record](p, "record")
+	rec := provider.NewStructProbe[record](p, "record")
 	one := provider.NewProbe2[provider.Text, provider.Text](p, "two", "a", "b")
 	load(t, p)
 	provider.Watch(p, 1)

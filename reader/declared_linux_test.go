@@ -15,7 +15,7 @@ func TestDeclared(t *testing.T) {
 	first, second := provider.New("declared_first", nil), provider.New("declared_second", nil)
 	provider.NewProbe1[string](first, "one", "s")
 	provider.NewProbe0(first.Group("g"), "two")
-	provider.NewRecord[struct{ N int }](second, "three")
+	provider.NewStructProbe[struct{ N int }](second, "three")
 	declared := func(want ...string) {
 		t.Helper()
 		p, err := reader.OpenProcess(os.Getpid())

@@ -332,13 +332,13 @@ func (b *bomb) file(t testing.TB) []byte {
 // samples returns the file of a flight recorder and an object with probes.
 func samples(t testing.TB) (recorder, object []byte) {
 	dir, objects := t.TempDir(), t.TempDir()
-	p := provider.New(fmt.Sprint("p", os.Getpid()), &provider.Options{Backing: provider.BackingFile, Dir: objects, Recorder: &provider.Recorder{Dir: dir, Size: 1 << 20}})
+	p := provider.New(fmt.Sprint("p", os.Getpid()), &provider.Options{Backing: provider.BackingFile, Dir: objects, FlightRecorder: &provider.FlightRecorder{Dir: dir, Size: 1 << 20}})
 	type inner struct {
 		B uint8
 		S string
 	}
 	n := provider.NewProbe3[uint64, string, []byte](p, "n", "a", "b", "c")
-	r := provider.NewRecord[struct {
+	r := provider.NewStructProbe[struct {
 		A inner
 		L []inner
 	}](p, "r")

@@ -9,9 +9,9 @@ import (
 // side are the probes of servers or of clients.
 type side struct {
 	provider       *provider.Provider
-	start          *provider.Record[requestStart]
-	done           *provider.Record[requestDone]
-	sent, received *provider.Record[message]
+	start          *provider.StructProbe[requestStart]
+	done           *provider.StructProbe[requestDone]
+	sent, received *provider.StructProbe[message]
 }
 
 var (
@@ -23,10 +23,10 @@ func newSide(name string) *side {
 	p := provider.New(name, nil)
 	return &side{
 		p,
-		provider.NewRecord[requestStart](p, "request_start"),
-		provider.NewRecord[requestDone](p, "request_done"),
-		provider.NewRecord[message](p, "message_sent"),
-		provider.NewRecord[message](p, "message_received"),
+		provider.NewStructProbe[requestStart](p, "request_start"),
+		provider.NewStructProbe[requestDone](p, "request_done"),
+		provider.NewStructProbe[message](p, "message_sent"),
+		provider.NewStructProbe[message](p, "message_received"),
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 
 var (
 	server      = provider.New("http_server", nil)
-	serverStart = provider.NewRecord[serverRequestStart](server, "request_start")
-	serverDone  = provider.NewRecord[serverRequestDone](server, "request_done")
+	serverStart = provider.NewStructProbe[serverRequestStart](server, "request_start")
+	serverDone  = provider.NewStructProbe[serverRequestDone](server, "request_done")
 
 	client         = provider.New("http_client", nil)
-	clientStart    = provider.NewRecord[request](client, "request_start")
-	clientResponse = provider.NewRecord[clientResponseReceived](client, "response_received")
-	clientDone     = provider.NewRecord[clientRequestDone](client, "request_done")
+	clientStart    = provider.NewStructProbe[request](client, "request_start")
+	clientResponse = provider.NewStructProbe[clientResponseReceived](client, "response_received")
+	clientDone     = provider.NewStructProbe[clientRequestDone](client, "request_done")
 
 	requests atomic.Uint64
 )

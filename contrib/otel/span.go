@@ -12,8 +12,8 @@ import (
 
 var (
 	spans = provider.New("otel", nil).Group("span")
-	start = provider.NewRecord[span](spans, "span_start")
-	done  = provider.NewRecord[spanDone](spans, "span_done")
+	start = provider.NewStructProbe[span](spans, "span_start")
+	done  = provider.NewStructProbe[spanDone](spans, "span_done")
 )
 
 // span is what both probes say of a span.

@@ -10,7 +10,7 @@ import (
 
 var (
 	logs   = provider.New("slog", nil)
-	record = provider.NewRecord[logRecord](logs, "record")
+	record = provider.NewStructProbe[logRecord](logs, "record")
 )
 
 type logRecord struct {

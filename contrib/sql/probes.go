@@ -11,9 +11,9 @@ import (
 
 var (
 	probes   = provider.New("sql", nil)
-	start    = provider.NewRecord[call](probes, "request_start")
-	done     = provider.NewRecord[requestDone](probes, "request_done")
-	rowsDone = provider.NewRecord[rowsEnd](probes, "rows_done")
+	start    = provider.NewStructProbe[call](probes, "request_start")
+	done     = provider.NewStructProbe[requestDone](probes, "request_done")
+	rowsDone = provider.NewStructProbe[rowsEnd](probes, "rows_done")
 
 	requests atomic.Uint64
 )

@@ -36,7 +36,7 @@ func service() {
 	p := provider.New("sdtdump_service", nil)
 	tick := provider.NewProbe3[uint64, string, float64](p, "tick", "seq", "msg", "load")
 	provider.NewProbe0(p, "idle")
-	provider.NewRecord[names](p, "names")
+	provider.NewStructProbe[names](p, "names")
 	if err := p.Load(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -32,7 +32,7 @@ type documented struct {
 // are sorted by name, in whatever order the probes were declared.
 func TestMarkdown(t *testing.T) {
 	p := provider.New("sdtdump_markdown", nil)
-	provider.NewRecord[documented](p, "served")
+	provider.NewStructProbe[documented](p, "served")
 	provider.NewProbe2[uint64, string](p, "started", "id", "path")
 	provider.NewProbe0(p, "idle")
 	if err := p.Load(); err != nil {

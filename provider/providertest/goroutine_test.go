@@ -66,7 +66,7 @@ func TestStacks(t *testing.T) {
 	}
 	p := provider.New("recteststacks", nil)
 	bytes := provider.NewProbe3[int, []byte, string](p, "bytes", "n", "b", "s")
-	fields := provider.NewRecord[record](p, "fields")
+	fields := provider.NewStructProbe[record](p, "fields")
 	rec := providertest.Record(t, p)
 	var wait sync.WaitGroup
 	const goroutines, depth = 4, 50

@@ -129,7 +129,7 @@ type shipment struct {
 // that have strings.
 func TestRecords(t *testing.T) {
 	p := provider.New("rectestrecords", nil)
-	ship := provider.NewRecord[shipment](p, "ship")
+	ship := provider.NewStructProbe[shipment](p, "ship")
 	rec := providertest.Record(t, p)
 	s := shipment{
 		ID: 1, To: "home", Boxes: []point{{1, 2}, {3, 4}}, Named: []struct{ Name string }{{"a"}, {""}, {"ccc"}},

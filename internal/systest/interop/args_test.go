@@ -123,7 +123,7 @@ type wide struct {
 func TestWideRecord(t *testing.T) {
 	need(t)
 	p := provider.New("wide", nil)
-	rec := provider.NewRecord[wide](p, "rec")
+	rec := provider.NewStructProbe[wide](p, "rec")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestHammer(t *testing.T) {
 	need(t)
 	p := provider.New("hammer", nil)
 	hit := provider.NewProbe5[uint64, string, []byte, int32, float64](p, "hit", "n", "text", "raw", "neg", "half")
-	rec := provider.NewRecord[hammerRecord](p, "rec")
+	rec := provider.NewStructProbe[hammerRecord](p, "rec")
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func hammerText(n uint64) string {
 	return strings.Repeat(string(rune('a'+n%26)), int(n%300)) + fmt.Sprint(n)
 }
 
-func fireDeep(hit *provider.Probe5[uint64, string, []byte, int32, float64], rec *provider.Record[hammerRecord], n uint64, depth int) int {
+func fireDeep(hit *provider.Probe5[uint64, string, []byte, int32, float64], rec *provider.StructProbe[hammerRecord], n uint64, depth int) int {
 	var pad [256]byte // of stack, for each level
 	pad[n%256] = byte(depth)
 	if depth > 0 {

@@ -30,8 +30,8 @@ func BenchmarkLocal(b *testing.B) {
 	unwatched, empty, integers, full, rejected := probe("unwatched"), probe("empty"), probe("integers"), probe("full"), probe("rejected")
 	text := provider.NewProbe3[int, string, int](p, "text", "a", "b", "c")
 	recorded := probe("recorded")
-	recorder := &provider.Recorder{Dir: b.TempDir(), Probes: []string{"peers:recorded"}}
-	if err := provider.LoadAll(&provider.Options{Local: true, Recorder: recorder}); err != nil {
+	recorder := &provider.FlightRecorder{Dir: b.TempDir(), Probes: []string{"peers:recorded"}}
+	if err := provider.LoadAll(&provider.Options{Local: true, FlightRecorder: recorder}); err != nil {
 		b.Fatal(err)
 	}
 	defer provider.CloseAll()

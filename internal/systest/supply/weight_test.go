@@ -10,7 +10,7 @@ import (
 
 // maxWeight is what three probes may add to a stripped program for amd64, in bytes.
 // They add 397,312 with Go 1.26, of which local tracers (Options.Local) and the flight
-// recorder (Options.Recorder) take 110,592: with the tag usdt_nolocal, they add 286,720.
+// recorder (Options.FlightRecorder) take 110,592: with the tag usdt_nolocal, they add 286,720.
 // The linker begins each of the file's three segments with a new page of 4096 bytes,
 // so a few bytes more can be a page more.
 const maxWeight = 400_000

@@ -41,7 +41,7 @@ type order struct {
 func main() {
 	p := provider.New("v1", nil)
 	begin := provider.NewProbe3[uint64, string, provider.Text](p, "begin", "id", "path", "err")
-	done := provider.NewRecord[order](p, "done")
+	done := provider.NewStructProbe[order](p, "done")
 	if err := p.Load(); err != nil {
 		log.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func main() {
 }
 
 //go:noinline
-func fire(i int64, begin *provider.Probe3[uint64, string, provider.Text], done *provider.Record[order]) {
+func fire(i int64, begin *provider.Probe3[uint64, string, provider.Text], done *provider.StructProbe[order]) {
 	begin.Fire(uint64(i), "/order\t\xff", provider.Error(errors.New("none")))
 	done.Fire(&order{
 		ID: -i, Path: "/done", Load: 0.5, OK: i == 1, Raw: []byte{0, 255}, Took: 1500 * time.Microsecond,

@@ -41,10 +41,10 @@ func main() {
 	zero := provider.NewProbe0(p, "zero")
 	three := provider.NewProbe3[int32, uint64, int8](p, "three", "a", "b", "c")
 	six := provider.NewProbe6[int8, uint8, int16, uint16, int32, uint64](p, "six", "a", "b", "c", "d", "e", "f")
-	fields8 := provider.NewRecord[eight](p, "eight")
-	fields12 := provider.NewRecord[twelve](p, "twelve")
+	fields8 := provider.NewStructProbe[eight](p, "eight")
+	fields12 := provider.NewStructProbe[twelve](p, "twelve")
 	text := provider.NewProbe2[string, bool](p, "text", "s", "ok")
-	record := provider.NewRecord[request](p, "record")
+	record := provider.NewStructProbe[request](p, "record")
 	if err := p.Load(); err != nil {
 		log.Fatal(err)
 	}

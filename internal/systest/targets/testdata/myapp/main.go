@@ -30,7 +30,7 @@ type request struct {
 var (
 	myapp = provider.New("myapp", nil)
 	start = provider.NewProbe2[uint64, string](myapp, "request_start", "id", "path")
-	done  = provider.NewRecord[request](myapp, "request_done")
+	done  = provider.NewStructProbe[request](myapp, "request_done")
 	dial  = provider.NewProbe2[time.Duration, provider.IP](myapp, "dial_done", "took", "peer")
 )
 

@@ -65,8 +65,8 @@ func noteArgs(t *testing.T, p *provider.Provider) map[string]string {
 
 func TestRecordNote(t *testing.T) {
 	p := newProvider("rec")
-	provider.NewRecord[request](p, "request")
-	provider.NewRecord[struct{}](p, "empty")
+	provider.NewStructProbe[request](p, "request")
+	provider.NewStructProbe[struct{}](p, "empty")
 	load(t, p)
 	got := noteArgs(t, p)
 	var r request
@@ -97,7 +97,7 @@ func TestRecordNote(t *testing.T) {
 
 func TestRecordTypes(t *testing.T) {
 	p := newProvider("rec")
-	provider.NewRecord[request](p, "request")
+	provider.NewStructProbe[request](p, "request")
 	load(t, p)
 	f, err := elf.NewFile(bytes.NewReader(objects(t, p)[0]))
 	if err != nil {
@@ -148,35 +148,35 @@ func TestRecordRefused(t *testing.T) {
 		declare func(*provider.Provider)
 		want    string
 	}{
-		{func(p *provider.Provider) { provider.NewRecord[int](p, "a") }, "record int: is not a struct type"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ M map[string]int }](p, "a") }, "field M: tracers cannot read values of kind map"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ C chan int }](p, "a") }, "field C: tracers cannot read values of kind chan"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ F func() }](p, "a") }, "field F: tracers cannot read values of kind func"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ I any }](p, "a") }, "field I: tracers cannot read values of kind interface: make the field a provider.Text"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ A provider.IP }](p, "a") }, "field A: a provider.IP is for arguments: make the field a netip.Addr"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ C complex128 }](p, "a") }, "field C: tracers cannot read values of kind complex128"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ A struct{ B [2]map[int]int } }](p, "a") }, "field A: field B: tracers cannot read values of kind map"},
+		{func(p *provider.Provider) { provider.NewStructProbe[int](p, "a") }, "record int: is not a struct type"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ M map[string]int }](p, "a") }, "field M: tracers cannot read values of kind map"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ C chan int }](p, "a") }, "field C: tracers cannot read values of kind chan"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ F func() }](p, "a") }, "field F: tracers cannot read values of kind func"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ I any }](p, "a") }, "field I: tracers cannot read values of kind interface: make the field a provider.Text"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ A provider.IP }](p, "a") }, "field A: a provider.IP is for arguments: make the field a netip.Addr"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ C complex128 }](p, "a") }, "field C: tracers cannot read values of kind complex128"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ A struct{ B [2]map[int]int } }](p, "a") }, "field A: field B: tracers cannot read values of kind map"},
 		{func(p *provider.Provider) {
-			provider.NewRecord[struct {
+			provider.NewStructProbe[struct {
 				X int `usdt:"a-b"`
 			}](p, "a")
 		}, `argument name "a-b" is not a C identifier`},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ E error }](p, "a") }, "set by provider.Error, or leave it out"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ M map[string]int }](p, "a") }, "set by provider.As, or leave it out"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ S fmt.Stringer }](p, "a") }, "set by provider.Error, Stringer or As, or leave it out"},
-		{func(p *provider.Provider) { provider.NewRecord[struct{ a, b int }](p, "a") }, "has no exported fields: export some"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ E error }](p, "a") }, "set by provider.Error, or leave it out"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ M map[string]int }](p, "a") }, "set by provider.As, or leave it out"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ S fmt.Stringer }](p, "a") }, "set by provider.Error, Stringer or As, or leave it out"},
+		{func(p *provider.Provider) { provider.NewStructProbe[struct{ a, b int }](p, "a") }, "has no exported fields: export some"},
 		{func(p *provider.Provider) {
-			provider.NewRecord[struct {
+			provider.NewStructProbe[struct {
 				B []byte `usdt:",base64"`
 			}](p, "a")
 		}, `field B: tag ",base64": behind the comma stands text, hex or bytes`},
 		{func(p *provider.Provider) {
-			provider.NewRecord[struct {
+			provider.NewStructProbe[struct {
 				N int `usdt:"n,hex"`
 			}](p, "a")
 		}, `field N: tag "n,hex": hex is for bytes, and the field is of type int`},
 		{func(p *provider.Provider) {
-			provider.NewRecord[struct {
+			provider.NewStructProbe[struct {
 				X int
 				Y int `usdt:"X"`
 			}](p, "a")
@@ -192,7 +192,7 @@ func TestRecordRefused(t *testing.T) {
 
 func TestRecordFire(t *testing.T) {
 	p := newProvider("rec")
-	rec := provider.NewRecord[request](p, "request")
+	rec := provider.NewStructProbe[request](p, "request")
 	load(t, p)
 	provider.Watch(p, 1)
 	fire := func() {
@@ -239,13 +239,13 @@ func TestGroup(t *testing.T) {
 // description.
 func TestRecordsAreToldApart(t *testing.T) {
 	p := newProvider("apart")
-	provider.NewRecord[struct{ F []int64 }](p, "slice")
-	provider.NewRecord[struct {
+	provider.NewStructProbe[struct{ F []int64 }](p, "slice")
+	provider.NewStructProbe[struct {
 		F *int64
 		_ [2]int64
 	}](p, "pointer")
-	provider.NewRecord[struct{ F **int64 }](p, "pointers")
-	provider.NewRecord[struct{ F *[]int64 }](p, "slices")
+	provider.NewStructProbe[struct{ F **int64 }](p, "pointers")
+	provider.NewStructProbe[struct{ F *[]int64 }](p, "slices")
 	load(t, p)
 	args := noteArgs(t, p)
 	if args["slice"] == args["pointer"] {
@@ -269,7 +269,7 @@ func TestRecordsAreToldApart(t *testing.T) {
 func TestNamesBehindPointers(t *testing.T) {
 	type union struct{ A int }
 	p := newProvider("names")
-	provider.NewRecord[struct {
+	provider.NewStructProbe[struct {
 		P *struct {
 			X int `usdt:"a\x00b"`
 		}

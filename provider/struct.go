@@ -7,14 +7,14 @@ import (
 	"github.com/go-usdt/usdt/internal/stub"
 )
 
-// Record is a probe whose arguments are the fields of a struct. Make one with
-// NewRecord.
-type Record[T any] struct {
+// StructProbe is a probe whose arguments are the fields of a struct. Make one with
+// NewStructProbe.
+type StructProbe[T any] struct {
 	sem stub.Semaphore
 	probe
 }
 
-// NewRecord declares a probe in a provider or group whose arguments are the
+// NewStructProbe declares a probe in a provider or group whose arguments are the
 // fields of the struct type T, named as there or by a tag `usdt:"name"`. Fields tagged
 // `usdt:"-"`, blank fields, and fields that are neither exported nor tagged are left out. Fields
 // of embedded structs are promoted by the rules of encoding/json; an embedded pointer is a field
@@ -37,17 +37,17 @@ type Record[T any] struct {
 // 16 levels. It also reports what is wrong with the declaration.
 //
 //go:noinline
-func NewRecord[T any](in Scope, name string) *Record[T] {
-	return (*Record[T])(declareRecord(in, name, reflect.TypeFor[T]()))
+func NewStructProbe[T any](in Scope, name string) *StructProbe[T] {
+	return (*StructProbe[T])(declareRecord(in, name, reflect.TypeFor[T]()))
 }
 
 // Enabled reports whether somebody watches the probe.
-func (p *Record[T]) Enabled() bool { return p != nil && p.sem.Active() }
+func (p *StructProbe[T]) Enabled() bool { return p != nil && p.sem.Active() }
 
 // Fire passes the record to attached tracers. It copies nothing, unless there is a
 // [Text] in the record: tracers read r where it lies, before Fire returns. They see
 // that a nil r is nil.
-func (p *Record[T]) Fire(r *T) {
+func (p *StructProbe[T]) Fire(r *T) {
 	if p != nil && p.sem.Active() {
 		p.fire(r)
 	}
@@ -56,7 +56,7 @@ func (p *Record[T]) Fire(r *T) {
 // fire passes the record by its address: it lives until the stub returns.
 //
 //go:noinline
-func (p *Record[T]) fire(r *T) {
+func (p *StructProbe[T]) fire(r *T) {
 	if len(p.sig.texts) > 0 && r != nil {
 		p.fireTexts(r)
 		return
@@ -70,7 +70,7 @@ func (p *Record[T]) fire(r *T) {
 // fireTexts fires a copy of the record in which each Text is converted to its string.
 //
 //go:noinline
-func (p *Record[T]) fireTexts(r *T) {
+func (p *StructProbe[T]) fireTexts(r *T) {
 	made := *r
 	p.sig.makeTexts(noescape(unsafe.Pointer(&made)))
 	if p.others() && !p.callOthersAt(unsafe.Pointer(&made)) {
