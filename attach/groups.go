@@ -20,8 +20,8 @@ import (
 
 // sums are the words of groups by their keys.
 type sums struct {
-	// layout is what keys and words have been read by: that of tracing is another one when more
-	// sites are found.
+	// layout describes the keys and words as they have been read. The tracing has another
+	// layout when more sites are found.
 	layout  *bind.Layout
 	words   int
 	squares int // the first of the words of the sum of squares, -1 without

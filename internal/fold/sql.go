@@ -145,8 +145,8 @@ func (s *sqlScanner) literal(n int) {
 	s.in, s.ends = s.in[n:], true
 }
 
-// foldList makes one literal and "..." of a list in parentheses, of which the last literal
-// has just been written, if there is nothing else in it.
+// foldList makes one literal and "..." of a list in parentheses that has only literals.
+// The last one has just been written.
 func (s *sqlScanner) foldList() {
 	before := s.out[s.start:]
 	list := bytes.LastIndexByte(before, '(') + 1
@@ -163,7 +163,7 @@ func (s *sqlScanner) foldList() {
 	}
 }
 
-// foldRows makes one of two equal lists of literals, of which the last has just been
+// foldRows makes one of two equal lists of literals. The second one has just been
 // written.
 func (s *sqlScanner) foldRows() {
 	before := s.out[s.start:]

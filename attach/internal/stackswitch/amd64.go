@@ -33,8 +33,8 @@ func amd64MayBe(c *code, i int) bool {
 	return b[0] == 0x94 || loads(b[0], b[1]&0x38 == 0x20, b[1]&0xc7 == 0xc4)
 }
 
-// loads reports whether an opcode writes a register, of which it is said whether it is the
-// stack pointer: that of ModRM.reg, or that of ModRM.rm.
+// loads reports whether an opcode writes the stack pointer. toReg and toRM say whether
+// that is the register of ModRM.reg, or of ModRM.rm.
 func loads(opcode byte, toReg, toRM bool) bool {
 	switch opcode {
 	case 0x8b, 0x8d, 0x03: // mov, lea, add

@@ -12,8 +12,9 @@ import (
 // them: many tests of a package ask for the same program.
 var made sync.Map
 
-// once has compile make the file out, or writes what it made of the same key before. Each test
-// gets a file of its own, which it may change. What leaves other files beside out is made each time.
+// once has compile make the file out, or writes the file that it made for the same key before. Each
+// test gets a file of its own, which it may change. If compile leaves other files beside out, it is
+// called each time.
 func once(t testing.TB, key, out string, compile func()) {
 	t.Helper()
 	if data, ok := made.Load(key); ok {
