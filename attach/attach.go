@@ -87,7 +87,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	}
 	signatures, scratch := t.unknown(signaturesOf(plan, schemas))
 	if t.maps, err = load.NewMaps(o.RingSize, scratch, layout == nil || o.recorded || layout.Whole()); err == nil && layout != nil && bound(schemas) {
-		err = t.addGroups(t.maps, layout)
+		err = t.addGroups(t.maps, layout, schemas)
 	}
 	if err == nil {
 		err = t.maps.AddSelection(&load.Selecting{Comm: o.Target.Comm, Exe: o.Target.Exe, Cgroup: o.Target.Cgroup, Await: o.Await})

@@ -170,7 +170,7 @@ func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, plan site
 		m = *t.maps
 	}
 	if layout != nil && !layout.Made && bound(schemas) {
-		err = t.addGroups(&m, layout)
+		err = t.addGroups(&m, layout, schemas)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

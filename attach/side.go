@@ -140,7 +140,9 @@ func (t *tracing) dropWithdrawn(more *site.Attachment) *site.Attachment {
 // attachLocal attaches to sites of which none is the kernel's.
 func (t *tracing) attachLocal(ctx context.Context, plan site.Plan, schemas []*bind.Schema, prepared func(*load.Maps) error) error {
 	if t.layout != nil && bound(schemas) {
-		t.layout.Made = true
+		if err := t.addGroups(nil, t.layout, schemas); err != nil {
+			return err
+		}
 	}
 	if err := prepared(nil); err != nil {
 		return err

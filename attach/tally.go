@@ -1,12 +1,14 @@
 package attach
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/load"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/internal/record"
@@ -27,13 +29,31 @@ func bound(schemas []*bind.Schema) bool {
 	return slices.ContainsFunc(schemas, func(sc *bind.Schema) bool { return sc != nil })
 }
 
-// addGroups makes room for the groups of an aggregate.
-func (t *tracing) addGroups(m *load.Maps, l *bind.Layout) error {
-	if t.options.recorded || !t.options.Target.Via.attaches() {
-		l.Made = true
+// addGroups makes room for starts and for the groups of an aggregate. The keys of a latency's groups
+// are known with the first end, which may be found later than the starts.
+func (t *tracing) addGroups(m *load.Maps, l *bind.Layout, schemas []*bind.Schema) error {
+	programs := !t.options.recorded && t.options.Target.Via.attaches()
+	if l.Pairs != nil && !l.Pairs.Made {
+		if programs {
+			if err := m.AddPairs(l); err != nil {
+				return err
+			}
+		}
+		l.Pairs.Made = true
+	}
+	grouped := func(sc *bind.Schema) bool {
+		return sc != nil && cmp.Or(sc.Computed, sc.Sig).Aggregate.Role != query.RoleStart
+	}
+	if !l.Whole() && !slices.ContainsFunc(schemas, grouped) {
 		return nil
 	}
-	return m.AddGroups(l)
+	if programs && !l.Whole() {
+		if err := m.AddGroups(l); err != nil {
+			return err
+		}
+	}
+	l.Made = true
+	return nil
 }
 
 // countTally adds what the tally did to events.

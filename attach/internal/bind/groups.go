@@ -105,7 +105,7 @@ func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error
 		return nil // no event of this site gets that far
 	}
 	if l.Pairs != nil {
-		if err := l.Pairs.agree(code, sc, p, l.Made); err != nil || code.Role == query.RoleStart {
+		if err := l.Pairs.agree(code, sc, p); err != nil || code.Role == query.RoleStart {
 			return err
 		}
 	}

@@ -26,6 +26,7 @@ type PairLayout struct {
 	Whole  bool          // pairs are recorded and not added up; StartArgsSize are the most bytes of a start's record
 	Slower time.Duration // pairs that took no longer are not recorded; 0 to record all
 
+	Made    bool // the maps of starts
 	parts   []query.Part
 	KeySize int
 
@@ -149,14 +150,14 @@ func programWords(c site.Carrier, p *reader.Probe) ([2]query.Input, error) {
 
 // agree checks that the keys of starts and ends can be equal, and that all starts
 // note the same arguments.
-func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe, made bool) error {
+func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error {
 	if l.parts == nil {
 		if l.KeySize != 0 && l.KeySize != code.PairSize { // the map has been made
 			return fmt.Errorf("%w: the key of %s could not be read at the probes found first", query.ErrAggregation, site.Name(p))
 		}
 		l.parts, l.KeySize = code.Pair, code.PairSize
 	}
-	if i := l.joinKey(code.Pair, made); i >= 0 {
+	if i := l.joinKey(code.Pair); i >= 0 {
 		if !sc.lack(&code.Pair[i].In, l.Key[i], otherForm(&code.Pair[i].In, &l.parts[i].In)) {
 			return otherKind(l.Key[i], p)
 		}
@@ -169,7 +170,7 @@ func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe, m
 			}
 			code.Parts[i].Offset = l.startArgs[i].Offset
 		}
-		if i := l.joinStartArgs(code.Parts, made); i >= 0 {
+		if i := l.joinStartArgs(code.Parts); i >= 0 {
 			return fmt.Errorf("%w: what %s records for its end has another kind than at other probes", query.ErrAggregation, site.Name(p))
 		}
 	}
@@ -178,16 +179,16 @@ func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe, m
 
 // joinStartArgs has the arguments that starts keep be of kinds that parts can also have. It
 // returns the first that cannot, -1 if there is none.
-func (l *PairLayout) joinStartArgs(parts []query.Part, made bool) int {
+func (l *PairLayout) joinStartArgs(parts []query.Part) int {
 	joined := slices.Clone(l.startArgs) // a restored layout has the original ones
 	for i := range joined {
-		both, ok := join(&joined[i].In, &parts[i].In, made)
+		both, ok := join(&joined[i].In, &parts[i].In, l.Made)
 		if !ok || joined[i].Size != parts[i].Size {
 			return i
 		}
 		joined[i].In = both
 	}
-	if !made {
+	if !l.Made {
 		l.startArgs = joined
 	}
 	return -1
@@ -195,13 +196,13 @@ func (l *PairLayout) joinStartArgs(parts []query.Part, made bool) int {
 
 // joinKey has the key be of kinds that parts can also have. It returns the first that cannot, -1
 // if there is none. Integers are equal if their 64 bits are, whatever their sizes and signs.
-func (l *PairLayout) joinKey(parts []query.Part, made bool) int {
+func (l *PairLayout) joinKey(parts []query.Part) int {
 	joined := slices.Clone(l.parts) // a restored layout has the original ones
 	for i := range joined {
 		x, y := &joined[i].In, &parts[i].In
 		both, ok := *x, true
 		if x.Kind == reader.Float || y.Kind == reader.Float {
-			both, ok = join(x, y, made)
+			both, ok = join(x, y, l.Made)
 		}
 		if !ok || joined[i].Size != parts[i].Size {
 			return i

@@ -30,7 +30,7 @@ func (l *Layout) settleRecords(plan site.Plan, schemas []*Schema) {
 			}
 		}
 	}
-	if pairs.StartArgsSize == 0 || !l.Made {
+	if pairs.StartArgsSize == 0 || !pairs.Made {
 		size := max(roomForArgs, pairs.StartArgsSize)
 		each(func(_ int, sc *Schema, code *query.Aggregate) {
 			size = max(size, roomForArgs+sc.Sig.Limit)

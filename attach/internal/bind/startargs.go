@@ -73,12 +73,18 @@ func (l *Layout) foresee(plan site.Plan, fields func(*site.Site) (*Schema, error
 	}
 	l.Pairs.fromStart = make([]bool, len(wanted))
 	for j := range wanted {
-		l.Pairs.fromStart[j] = (lacks[j] != nil) == (of == query.RoleEnd) && wanted[j] != query.Stack
+		l.Pairs.fromStart[j] = (lacks[j] != nil) == (of == query.RoleEnd) && !(of == query.RoleStart && anyHas(wanted[j])) && wanted[j] != query.Stack
 		if of == query.RoleEnd && l.Pairs.lacks == nil {
 			l.Pairs.lacks = lacks[j]
 		}
 	}
 	return nil
+}
+
+// anyHas reports whether every end has what a key names.
+func anyHas(text string) bool {
+	k, err := query.ParseKey(text)
+	return text == "probe" || err == nil && query.TaskKeyOf(k.Name) >= 0
 }
 
 // bindStartArgs binds the arguments that a start keeps for its end.

@@ -13,15 +13,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// AddGroups creates the maps of groups, or what pairs that are recorded need.
+// AddGroups creates the maps of groups.
 func (m *Maps) AddGroups(l *bind.Layout) (err error) {
-	if l.Whole() {
-		if err = m.addZeros(query.StartsSize); err == nil {
-			err = m.addStarts(l.Pairs)
-		}
-		l.Made = err == nil
-		return err
-	}
 	spec := ebpf.MapSpec{
 		Name: "usdt_groups", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(8 * l.Words()), MaxEntries: 1,
 	}
@@ -46,21 +39,29 @@ func (m *Maps) AddGroups(l *bind.Layout) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = m.addZeros(max(8*l.Words(), query.StartsSize)); err != nil {
-		return err
+	if m.Zeros == nil {
+		if err = m.addZeros(8 * l.Words()); err != nil {
+			return err
+		}
 	}
 	if l.Wanted.Hist && l.Wanted.Bounds != nil {
 		if m.Bounds, err = newBounds(l.Wanted.Bounds, l.Value.Kind, l.Value.Size); err != nil {
 			return err
 		}
 	}
-	if l.Pairs != nil {
-		if err = m.addStarts(l.Pairs); err != nil {
-			return err
-		}
-	}
-	l.Made = true
 	return nil
+}
+
+// AddPairs creates the maps of starts.
+func (m *Maps) AddPairs(l *bind.Layout) error {
+	words := 0
+	if !l.Whole() {
+		words = l.Words()
+	}
+	if err := m.addZeros(max(8*words, query.StartsSize)); err != nil {
+		return err
+	}
+	return m.addStarts(l.Pairs)
 }
 
 // AdoptGroups takes what addGroups has made from a copy. Other maps are there from the start and
