@@ -3,6 +3,7 @@ package attach
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -43,11 +44,10 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	followers := t.share(plan, schemas, planner.Objects)
 	numbers, inKeys := t.give(plan, schemas)
 	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
-	began := t.losses.Time()
 	t.watchSides(ctx, plan, schemas, numbers)
 	t.begunSides()
 	if t.maps == nil {
-		t.losses.Unseen(began, t.lateProcesses(plan, since))
+		t.losses.Unseen(t.losses.Time(), t.lateProcesses(plan, since))
 		noteLate(plan, since)
 		t.attached.Adopt(t.dropWithdrawn(site.Unattached(plan)))
 		return
@@ -81,7 +81,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		return
 	}
 	if m.Gate != nil {
-		if err := t.begin(&m, func() []int { return t.lateProcesses(plan, since) }); err != nil {
+		if err := t.begin(&m, plan, since); err != nil {
 			t.fail(err)
 		}
 	}
@@ -92,27 +92,23 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	}
 }
 
-// begin has the programs of sites that were found later begin, in processes where such sites
-// may have fired before. Starts from before are left out there: an end may be that of another
-// one, which nobody saw.
-func (t *tracing) begin(m *load.Maps, late func() []int) error {
-	pids := late()
-	forget := func() error {
-		if t.layout == nil || t.layout.Pairs == nil {
-			return nil
-		}
-		return t.maps.ForgetStarts(t.layout.Pairs, pids)
+// begin has the programs of sites that were found later begin. In processes where such sites may
+// have fired before, starts from before are left out: an end may be that of another one, which
+// nobody saw. Which processes these are is known a moment after the programs have begun. Until
+// then, no start from before has an end at these sites.
+func (t *tracing) begin(m *load.Maps, plan site.Plan, since time.Time) error {
+	if since.IsZero() {
+		return load.Turn(m.Gate, 0, 0)
 	}
-	began, err := t.losses.Time(), forget()
-	since := began
-	if len(pids) == 0 {
-		since = 0
-	}
-	err = errors.Join(err, load.Turn(m.Gate, 0, since))
-	pids = late() // others may have mapped the files before their programs began
-	err = errors.Join(err, forget())
+	err := load.Turn(m.Gate, 0, math.MaxUint64)
+	began := t.losses.Time()
+	err = errors.Join(err, load.Turn(m.Gate, 0, began))
+	pids := t.lateProcesses(plan, since)
 	t.losses.Unseen(began, pids)
-	return err
+	if t.layout != nil && t.layout.Pairs != nil {
+		err = errors.Join(err, t.maps.ForgetStarts(t.layout.Pairs, pids, began))
+	}
+	return errors.Join(err, load.Turn(m.Gate, 0, 0))
 }
 
 // lateProcesses returns the processes that have sites of a plan, unless these cannot have fired.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"time"
@@ -94,19 +95,24 @@ func (m *Maps) unended(before *counters) (pending, evicted uint64, err error) {
 
 // countStarts returns the number of starts that wait.
 func countStarts(m *ebpf.Map) (total uint64, err error) {
-	return total, eachStarts(m, func(_ []byte, waiting uint64) { total += waiting })
+	return total, eachStarts(m, func(_ []byte, starts *query.Starts) { total += starts.Waiting(math.MaxUint64) })
 }
 
-// ForgetStarts forgets the starts of processes that wait: others have fired there unseen.
-func (m *Maps) ForgetStarts(l *bind.PairLayout, pids []int) error {
+// ForgetStarts forgets the keys of processes that have starts from before a time: others have
+// fired there unseen.
+func (m *Maps) ForgetStarts(l *bind.PairLayout, pids []int, before uint64) error {
 	if m.Starts == nil || len(pids) == 0 {
 		return nil
 	}
 	var keys [][]byte
-	err := eachStarts(m.Starts, func(key []byte, waiting uint64) {
-		if pid, known := l.ProcessOf(key, m.Namespace != nil); waiting > 0 && (!known || slices.Contains(pids, pid)) {
+	late := map[int]bool{}
+	for _, pid := range pids {
+		late[pid] = true
+	}
+	err := eachStarts(m.Starts, func(key []byte, starts *query.Starts) {
+		if pid, known := l.ProcessOf(key, m.Namespace != nil); starts.Waiting(before) > 0 && (!known || late[pid]) {
 			keys = append(keys, slices.Clone(key))
-			m.forgotten.Add(waiting)
+			m.forgotten.Add(starts.Waiting(math.MaxUint64))
 		}
 	})
 	for _, key := range keys {
@@ -120,8 +126,8 @@ func (m *Maps) ForgetStarts(l *bind.PairLayout, pids []int) error {
 	return nil
 }
 
-// eachStarts calls do for each key, with the number of its starts that wait.
-func eachStarts(m *ebpf.Map, do func(key []byte, waiting uint64)) error {
+// eachStarts calls do for each key.
+func eachStarts(m *ebpf.Map, do func(key []byte, starts *query.Starts)) error {
 	const batch = 1024
 	size := int(m.KeySize())
 	key := reflect.ArrayOf(size, reflect.TypeFor[byte]())
@@ -130,13 +136,7 @@ func eachStarts(m *ebpf.Map, do func(key []byte, waiting uint64)) error {
 	for {
 		n, err := m.BatchLookup(&cursor, keys.Interface(), values, nil)
 		for i := range values[:n] {
-			waiting := uint64(0)
-			for _, at := range values[i][1:] {
-				if at != 0 {
-					waiting++
-				}
-			}
-			do(keys.Index(i).Slice(0, size).Bytes(), waiting)
+			do(keys.Index(i).Slice(0, size).Bytes(), &values[i])
 		}
 		if errors.Is(err, ebpf.ErrKeyNotExist) {
 			return nil

@@ -10,6 +10,17 @@ const MaxWaiting = 32
 // MaxWaiting; 0 where none waits.
 type Starts [1 + MaxWaiting]uint64
 
+// Waiting returns how many starts from before a time wait. The top bit of a start's time says
+// that it is not wanted.
+func (s *Starts) Waiting(before uint64) (n uint64) {
+	for _, at := range s[1:] {
+		if at != 0 && at<<1>>1 < before {
+			n++
+		}
+	}
+	return n
+}
+
 const (
 	StartsAt   = 8
 	StartsSize = StartsAt + 8*MaxWaiting

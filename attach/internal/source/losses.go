@@ -84,14 +84,20 @@ func (l *Losses) bound() {
 	}
 }
 
-// Unseen says that events of processes fired unseen, until now at the latest.
-func (l *Losses) Unseen(since uint64, pids []int) {
+// Unseen says that events of processes fired unseen until a time.
+func (l *Losses) Unseen(until uint64, pids []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lookLocked()
-	for _, pid := range pids {
-		l.add(Lost{From: since, To: l.now(), PID: pid})
+	i := len(l.all)
+	for i > 0 && l.all[i-1].To > until {
+		i-- // losses since then have been looked at
 	}
+	after := slices.Clone(l.all[i:])
+	l.all = l.all[:i]
+	for _, pid := range pids {
+		l.add(Lost{From: until, To: until, PID: pid})
+	}
+	l.all = append(l.all, after...)
 }
 
 // Between reports whether events of a process may have been lost, or have fired unseen, between
