@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -26,39 +27,59 @@ func (f *File) copies(pid int) (biases []uint64) {
 	return biases
 }
 
+// memory is that of a process.
+type memory interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+}
+
+func openMemory(pid int) (memory, error) {
+	return os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
+}
+
 // balance makes the semaphores in a process what they must be.
-func (f *File) balance(pid int, copies []uint64) error {
-	if len(copies) == 0 {
-		return nil
-	}
-	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer mem.Close()
+func (f *File) balance(mem memory, copies []uint64) error {
 	slices.Sort(copies)
 	for i := range f.counters {
 		c := &f.counters[i]
-		own, total := make([]uint16, len(copies)), uint16(0)
-		for j, bias := range copies {
-			if own[j], err = f.breakpoints(mem, bias, c); err != nil {
+		// The kernel, and others here, may come between a look at the sites and what follows from it.
+		for range maxLooks {
+			own, err := f.wanted(mem, copies, c)
+			if err != nil {
 				return err
 			}
-			total += own[j]
-		}
-		// The kernel lowers the first copy, for all.
-		own[0] = total
-		for j, bias := range copies {
-			if err := f.set(mem, bias+c.address, own[j], f.Library); err != nil {
-				return err
+			for j, bias := range copies {
+				if err := f.set(mem, bias+c.address, own[j], f.Library); err != nil {
+					return err
+				}
+			}
+			if again, err := f.wanted(mem, copies, c); err != nil || slices.Equal(own, again) {
+				break
 			}
 		}
 	}
 	return nil
 }
 
+// maxLooks bounds the looks at sites that change all the time.
+const maxLooks = 4
+
+// wanted returns what a semaphore must be in each of the copies.
+func (f *File) wanted(mem memory, copies []uint64, c *counter) (own []uint16, err error) {
+	own, total := make([]uint16, len(copies)), uint16(0)
+	for j, bias := range copies {
+		if own[j], err = f.breakpoints(mem, bias, c); err != nil {
+			return nil, err
+		}
+		total += own[j]
+	}
+	own[0] = total // the kernel lowers the first copy, for all
+	return own, nil
+}
+
 // breakpoints returns how many breakpoints the sites of a semaphore have.
-func (f *File) breakpoints(mem *os.File, bias uint64, c *counter) (n uint16, err error) {
+func (f *File) breakpoints(mem memory, bias uint64, c *counter) (n uint16, err error) {
 	for _, p := range c.places {
 		var b [1]byte
 		if _, err := mem.ReadAt(b[:], int64(bias+p.address)); err != nil {
@@ -86,7 +107,7 @@ func (f *File) isBreakpoint(b byte) bool {
 }
 
 // set sets a semaphore to n, unless it is higher and need not be exact.
-func (f *File) set(mem *os.File, addr uint64, n uint16, exact bool) error {
+func (f *File) set(mem memory, addr uint64, n uint16, exact bool) error {
 	var b [2]byte
 	if _, err := mem.ReadAt(b[:], int64(addr)); err != nil {
 		return fmt.Errorf("read a semaphore: %w", err)

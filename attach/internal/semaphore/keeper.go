@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
@@ -28,6 +29,8 @@ type Keeper struct {
 	mu      sync.Mutex
 	files   []*File
 	several map[several]bool
+	open    func(pid int) (memory, error)
+	silent  map[int]bool // processes whose memory does not answer
 }
 
 // several is a process that has mapped a file more than once.
@@ -41,7 +44,7 @@ const ringSize = 64 << 10
 
 // NewKeeper returns a Keeper of no files yet.
 func NewKeeper() (*Keeper, error) {
-	k := &Keeper{several: map[several]bool{}}
+	k := &Keeper{several: map[several]bool{}, open: openMemory, silent: map[int]bool{}}
 	var err error
 	k.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_calls", Type: ebpf.RingBuf, MaxEntries: ringSize})
 	if err != nil {
@@ -68,9 +71,7 @@ func (k *Keeper) Load(f *File, typ ebpf.ProgramType, attach ebpf.AttachType) (*e
 
 // serve answers calls until the keeper is closed.
 func (k *Keeper) serve() {
-	// Processes wait, so this thread, which ends with this function, comes before others.
-	runtime.LockOSThread()
-	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+	hurry()
 	for {
 		rec, err := k.reader.Read()
 		if err != nil {
@@ -87,10 +88,55 @@ func (k *Keeper) serve() {
 		k.mu.Lock()
 		f := k.files[c.File]
 		k.mu.Unlock()
-		// A process that cannot be written to will go on, and say so.
 		k.keep(f, int(c.PID), c.Bias)
 	}
 }
+
+// hurry has the goroutine come before others, since processes wait for it. Its thread ends with it.
+func hurry() {
+	runtime.LockOSThread()
+	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+}
+
+// balance makes the semaphores in a process what they must be. Its memory may be in a file on a
+// file system that never answers: then it is left alone, and others do not wait for it.
+func (k *Keeper) balance(f *File, pid int, copies []uint64) {
+	k.mu.Lock()
+	silent := k.silent[pid]
+	k.mu.Unlock()
+	if silent || len(copies) == 0 {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		hurry()
+		mem, err := k.open(pid)
+		if err != nil {
+			return
+		}
+		defer mem.Close()
+		_ = f.balance(mem, copies) // a process that cannot be written to will go on, and say so
+	}()
+	select {
+	case <-done:
+	case <-time.After(slow):
+		k.hush(pid, true)
+		go func() {
+			<-done
+			k.hush(pid, false)
+		}()
+	}
+}
+
+func (k *Keeper) hush(pid int, silent bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.silent[pid] = silent
+}
+
+// slow is how long the memory of a process may take to answer.
+const slow = time.Second
 
 // Late returns how many processes went on before their semaphores were raised.
 func (k *Keeper) Late() uint64 { return k.late.Load() }
@@ -104,7 +150,7 @@ func (k *Keeper) keep(f *File, pid int, bias uint64) {
 			k.note(f, pid)
 		}
 	}
-	f.balance(pid, copies)
+	k.balance(f, pid, copies)
 }
 
 func (k *Keeper) note(f *File, pid int) {
@@ -128,7 +174,7 @@ func (k *Keeper) Look(libraries map[*File]int) {
 		for _, pid := range in {
 			if copies := f.copies(pid); len(copies) > 1 {
 				k.note(f, pid)
-				f.balance(pid, copies)
+				k.balance(f, pid, copies)
 			}
 		}
 	}
@@ -142,7 +188,7 @@ func (k *Keeper) Settle() {
 	all := slices.Collect(maps.Keys(k.several))
 	k.mu.Unlock()
 	for _, s := range all { // whose memory may be slow to read
-		s.file.balance(s.pid, s.file.copies(s.pid))
+		k.balance(s.file, s.pid, s.file.copies(s.pid))
 	}
 }
 
