@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/list"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -211,6 +212,9 @@ func parses(args []string) error {
 		return err
 	}
 	for _, probe := range d.traces(probes) {
+		if v == &listVerb && list.IsFile(probe) {
+			continue
+		}
 		if _, parseErr := selector.Parse(probe); parseErr != nil {
 			err = errors.Join(err, parseErr)
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 var listVerb = verb{
-	use:   "list [PROBE...]",
+	use:   "list [PROBE...|FILE...]",
 	short: "List the probes of processes, and who watches them",
 	about: `list prints the probes that processes have mapped, how many tracers watch each, where a
 semaphore counts them, the state of the site (clean; int3, a breakpoint; call, faster), and
@@ -42,6 +42,7 @@ it, also when no probe matches any more: on a terminal in place, in JSON with th
   sdttrace list -p 4711 'myapp:*'
   sdttrace list --interval 2s 'postgresql:*'   who comes and goes
   sdttrace list -v 'postgresql:query__*'       with their arguments
+  sdttrace list ./prog                         what a file has, with arguments
   sdttrace list 'uprobe:/usr/lib/*/libssl.so*:SSL_*'   functions`,
 	does: func(f *traceFlags) deed { return &listing{traceFlags: f} },
 }
@@ -71,8 +72,12 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 		stderr = io.Discard
 	}
 	l := list.List{Silent: remark.Silences{}}
-	functions := 0
+	functions, files := 0, 0
 	for _, a := range probes {
+		if list.IsFile(a) {
+			files++
+			continue
+		}
 		sel, err := selector.Parse(a)
 		if err != nil {
 			return usageError{err}
@@ -96,17 +101,19 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 		return usageError{errors.New("--interval is for probes, whose watchers come and go, and not for functions")}
 	case functions > 0 && functions < len(probes):
 		return usageError{errors.New("list shows probes or functions, not both: list them by two commands")}
-	case len(d.providers) > 0 && !d.verbose:
+	case files > 0 && (files < len(probes) || len(d.pids) > 0 || d.interval > 0):
+		return usageError{errors.New("list shows what is in files, or what processes have mapped: name files alone")}
+	case len(d.providers) > 0 && !d.verbose && files == 0:
 		return usageError{errors.New("--providers names arguments, which list shows with -v")}
 	}
 	if err := d.outputs.Check(ctx, d.out, stderr); err != nil {
 		return err
 	}
-	if d.verbose {
+	if d.verbose || files > 0 {
 		if l.Prototypes, err = loadPrototypes(d.providers); err != nil {
 			return err
 		}
-		l.Verbose = true
+		l.Verbose = d.verbose
 	}
 	if d.out != "" {
 		file, err := d.outputs.Create(d.out, stdout)
@@ -118,6 +125,8 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 	}
 	asJSON := d.format == "json"
 	switch {
+	case files > 0:
+		return interrupt.ErrorOf(ctx, l.Files(ctx, probes, asJSON, stdout))
 	case functions > 0:
 		return interrupt.ErrorOf(ctx, list.Functions(ctx, probes, d.pids, asJSON, stdout))
 	case d.interval > 0:

@@ -1,0 +1,93 @@
+package list
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/selector"
+)
+
+// fileProbe is a line of the list of a file's probes.
+type fileProbe struct {
+	Provider  string           `json:"provider"`
+	Name      string           `json:"name"`
+	Path      string           `json:"path"`
+	Location  uint64           `json:"location"`
+	Offset    uint64           `json:"offset"`
+	Args      string           `json:"args"`
+	Arguments []listedArgument `json:"arguments,omitempty"`
+	Reason    string           `json:"reason,omitempty"` // why it cannot be traced
+}
+
+// IsFile reports whether a word names a file instead of probes: it has no ':', but a '/', or a file
+// of this name is there.
+func IsFile(word string) bool {
+	if strings.Contains(word, ":") {
+		return false
+	}
+	info, err := procfs.Stat(word)
+	return strings.Contains(word, "/") || err == nil && info.Mode().IsRegular()
+}
+
+// Files prints the probes of files, whether a process runs them or not.
+func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io.Writer) error {
+	var probes []fileProbe
+	for _, path := range paths {
+		if !strings.Contains(path, "/") {
+			path = "./" + path
+		}
+		plan, err := attach.Find(ctx, []string{selector.QuotePath(path) + ":*:*"}, nil)
+		switch {
+		case errors.Is(err, attach.ErrNoMatch):
+			return fmt.Errorf("%s has no probes; its functions are listed by sdttrace list %s", path, selector.Shell("uprobe:"+path+":*"))
+		case err != nil:
+			return err
+		}
+		for i := range plan {
+			p := &plan[i].Probe
+			line := fileProbe{Provider: p.Provider, Name: p.Name, Path: p.Path, Location: p.Location, Offset: p.Offset, Args: p.Args}
+			line.Arguments = l.arguments(p)
+			if plan[i].Reason != nil {
+				line.Reason = plan[i].Reason.Error()
+			}
+			probes = append(probes, line)
+		}
+	}
+	if asJSON {
+		enc := json.NewEncoder(printable.JSONWriter(stdout))
+		enc.SetEscapeHTML(false)
+		for i := range probes {
+			if err := enc.Encode(&probes[i]); err != nil {
+				return output.Error(err)
+			}
+		}
+		return nil
+	}
+	tw := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "PROBE\tSITES\tARGUMENTS\tREFUSED")
+	sites := map[[3]string]int{}
+	line := func(p *fileProbe) [3]string {
+		declared := (&Probe{Args: p.Args, Arguments: p.Arguments}).declared()
+		return [3]string{printable.String(p.Provider + ":" + p.Name), cmp.Or(declared, "-"), cmp.Or(printable.String(p.Reason), "-")}
+	}
+	for i := range probes {
+		sites[line(&probes[i])]++
+	}
+	for i := range probes {
+		if l := line(&probes[i]); sites[l] > 0 {
+			fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", l[0], sites[l], l[1], l[2])
+			sites[l] = 0
+		}
+	}
+	return output.Error(tw.Flush())
+}
