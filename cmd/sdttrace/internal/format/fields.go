@@ -210,22 +210,22 @@ func (f Fields) appendJSON(dst []byte, p *Picked) []byte {
 	if all || len(args) > 0 {
 		add("args", args)
 	}
-	if p.Stack != nil {
-		p.Stack.Frames() // after which Err is known
-		add("stack", p.Stack)
-		if p.Stack.Err != nil {
-			add(p.Stack.ErrorKey(), p.Stack.Err.Error())
-		}
-	}
-	if len(keys) == 0 {
+	if len(keys) == 0 && p.Stack == nil {
 		return dst
 	}
 	dst = keys.AppendJSON(dst)
+	dst = dst[:len(dst)-1]
 	if errors := args.AppendErrors(nil); len(errors) > 0 {
-		dst = append(dst[:len(dst)-1], `,"errors":`...)
-		dst = append(append(dst, errors...), '}')
+		dst = append(append(dst, `,"errors":`...), errors...)
 	}
-	return append(dst, '\n')
+	if p.Stack != nil {
+		if len(keys) > 0 {
+			dst = append(dst, ',')
+		}
+		dst = p.Stack.AppendJSON(append(dst, `"stack":`...))
+		dst = p.Stack.AppendError(dst)
+	}
+	return append(dst, "}\n"...)
 }
 
 // idOrNil returns the number of a process or thread as JSON has it, nil if it has none.
