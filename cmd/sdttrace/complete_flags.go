@@ -10,12 +10,12 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/complete"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
-	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/internal/grammar"
 )
 
 // Keys that every probe has, and functions of keys.
 var (
-	groupKeys = append(slices.Clone(shape.TaskKeys), "probe", "stack", "sql(", "cxx(")
+	groupKeys = append(slices.Clone(grammar.TaskKeys), "probe", "stack", "sql(", "cxx(")
 	pairKeys  = []string{"pid", "tid", "machine"}
 )
 

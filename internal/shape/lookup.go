@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/grammar"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -30,15 +31,12 @@ func (s *Shape) Resolve(path string) (*Field, error) {
 	return &shifted, nil
 }
 
-// TaskKeys are the names by which conditions and keys mean the task that fires.
-var TaskKeys = []string{"pid", "tid", "comm", "cpu", "uid"}
-
 // NoArgument is the error for a path that begins with no argument. Its text names what
 // conditions and keys may name.
 type NoArgument struct{ Has []string }
 
 func (e *NoArgument) Error() string {
-	return "it has " + strings.Join(slices.Concat(e.Has, TaskKeys), ", ")
+	return "it has " + strings.Join(slices.Concat(e.Has, grammar.TaskKeys), ", ")
 }
 
 // Lookup returns the field at the end of a path, and the shifts of its offset and of

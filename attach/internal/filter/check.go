@@ -4,10 +4,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/go-usdt/usdt/internal/grammar"
 )
 
 // MaxString is how many bytes of a string are compared; a constant cannot be longer.
-const MaxString = 512
+const MaxString = grammar.MaxString
 
 // Value describes what a name stands for at one probe.
 type Value struct {

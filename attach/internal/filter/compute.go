@@ -1,6 +1,10 @@
 package filter
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/go-usdt/usdt/internal/grammar"
+)
 
 // Arithmetic is what a Step does.
 type Arithmetic uint8
@@ -37,7 +41,7 @@ type Step struct {
 // Quotients are rounded towards zero, and a remainder has the sign of what is divided. A
 // shift by 64 or more leaves nothing but the sign.
 func Compute(steps []Step, number func(Value) (bits uint64, ok bool)) (result uint64, failed int) {
-	var stack [MaxPending + 1]uint64
+	var stack [grammar.MaxPending + 1]uint64
 	n := 0
 	for i := range steps {
 		s := &steps[i]

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-usdt/usdt/internal/grammar"
 )
 
 type tokenKind uint8
@@ -25,9 +27,6 @@ type token struct {
 	text     string
 	constant Constant
 }
-
-// symbols, longest first.
-var symbols = []string{"&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "[:", "<", ">", "!", "~", "(", ")", "]", "*", "/", "%", "&"}
 
 // lexer cuts the input into tokens.
 type lexer struct {
@@ -55,7 +54,7 @@ func (l *lexer) token() (token, error) {
 	if rest == "" {
 		return t, nil
 	}
-	for _, s := range symbols {
+	for _, s := range grammar.Symbols {
 		if strings.HasPrefix(rest, s) {
 			l.pos += len(s)
 			t.kind, t.text = tokenSymbol, s

@@ -1,11 +1,9 @@
 package filter
 
-import "fmt"
+import (
+	"fmt"
 
-// Limits on conditions.
-const (
-	maxInput = 8 << 10
-	maxDepth = 64
+	"github.com/go-usdt/usdt/internal/grammar"
 )
 
 // Kind is a kind of value.
@@ -100,8 +98,8 @@ type parser struct {
 
 // whole parses all of the input.
 func (p *parser) whole() (*Expr, error) {
-	if len(p.input) > maxInput {
-		return nil, p.fail(0, "a condition has at most %d bytes", maxInput)
+	if len(p.input) > grammar.MaxInput {
+		return nil, p.fail(0, "a condition has at most %d bytes", grammar.MaxInput)
 	}
 	if err := p.advance(); err != nil {
 		return nil, err
@@ -128,7 +126,7 @@ func (p *parser) advance() (err error) {
 func (p *parser) at(symbol string) bool { return p.token.kind == tokenSymbol && p.token.text == symbol }
 
 func (p *parser) tooDeep() *Error {
-	return p.fail(p.token.pos, "conditions nest at most %d deep", maxDepth)
+	return p.fail(p.token.pos, "conditions nest at most %d deep", grammar.MaxDepth)
 }
 
 // condition returns e if it is a condition, or a bool.
@@ -159,7 +157,7 @@ func (p *parser) or(depth int) (*Expr, error) {
 }
 
 // chain parses operands between operators of one precedence. The tree leans to
-// the left: its depth is bounded by maxInput.
+// the left: its depth is bounded by grammar.MaxInput.
 func (p *parser) chain(symbol string, kind exprKind, depth int, operand func(int) (*Expr, error)) (*Expr, error) {
 	left, err := operand(depth)
 	for err == nil && p.at(symbol) {
@@ -179,14 +177,11 @@ func (p *parser) chain(symbol string, kind exprKind, depth int, operand func(int
 	return left, err
 }
 
-// mirrored are the comparisons with their sides exchanged.
-var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
 // comparison parses two values and how they are compared, or one value, or what stands
 // in parentheses. '!' applies to the whole.
 func (p *parser) comparison(depth int) (*Expr, error) {
 	if p.at("!") {
-		if depth == maxDepth {
+		if depth == grammar.MaxDepth {
 			return nil, p.tooDeep()
 		}
 		if err := p.advance(); err != nil {
@@ -203,7 +198,7 @@ func (p *parser) comparison(depth int) (*Expr, error) {
 		return nil, err
 	}
 	op := p.token
-	if _, ok := mirrored[op.text]; op.kind != tokenSymbol || !ok && op.text != "~" {
+	if _, ok := grammar.Mirrored[op.text]; op.kind != tokenSymbol || !ok && op.text != "~" {
 		return left, nil
 	}
 	if err := p.advance(); err != nil {
@@ -236,7 +231,7 @@ func (p *parser) compare(op token, left, right *term) (*Expr, error) {
 		if op.text == "~" {
 			return nil, p.fail(right.pos, "the pattern is a string to the right of ~")
 		}
-		left, right, e.operator = right, left, mirrored[op.text]
+		left, right, e.operator = right, left, grammar.Mirrored[op.text]
 	}
 	if left.kind == termCall {
 		return nil, p.fail(left.pos, "%s makes keys of groups, and cannot be compared", p.input[left.pos:left.end])

@@ -2,14 +2,11 @@ package filter
 
 import (
 	"math"
+	"slices"
 	"strconv"
-)
+	"strings"
 
-// Limits on what is computed.
-const (
-	maxOperands = 32 // arguments and constants
-	// MaxPending is how many results may wait for others at a time.
-	MaxPending = 8
+	"github.com/go-usdt/usdt/internal/grammar"
 )
 
 type termKind uint8
@@ -53,20 +50,20 @@ func (t *term) is(operator string) bool { return t.kind == termOperation && t.op
 
 // sum parses operands between + and -.
 func (p *parser) sum(depth int) (*Expr, error) {
-	return p.operations(depth, p.product, "+", "-")
+	return p.operations(depth, p.product, grammar.Sums)
 }
 
 // product parses operands between operators that bind tighter than + and -, which are
 // those of Go.
 func (p *parser) product(depth int) (*Expr, error) {
-	return p.operations(depth, p.negative, "*", "/", "%", "&", "<<", ">>")
+	return p.operations(depth, p.negative, grammar.Products)
 }
 
-func (p *parser) operations(depth int, operand func(int) (*Expr, error), operators ...string) (*Expr, error) {
+func (p *parser) operations(depth int, operand func(int) (*Expr, error), operators []string) (*Expr, error) {
 	left, err := operand(depth)
 	for err == nil && p.token.kind == tokenSymbol {
 		op := p.token
-		if !contains(operators, op.text) {
+		if !slices.Contains(operators, op.text) {
 			break
 		}
 		if err = p.advance(); err != nil {
@@ -89,15 +86,6 @@ func (p *parser) operations(depth int, operand func(int) (*Expr, error), operato
 	return left, err
 }
 
-func contains(all []string, s string) bool {
-	for _, other := range all {
-		if s == other {
-			return true
-		}
-	}
-	return false
-}
-
 func (p *parser) operation(op token, left, right *term) *Expr {
 	return p.valued(&term{kind: termOperation, pos: left.pos, end: right.end, operator: op.text, opPos: op.pos, left: left, right: right})
 }
@@ -110,7 +98,7 @@ func (p *parser) negative(depth int) (*Expr, error) {
 	if !p.at("-") && !p.at("+") {
 		return p.primary(depth)
 	}
-	if depth == maxDepth {
+	if depth == grammar.MaxDepth {
 		return nil, p.tooDeep()
 	}
 	if err := p.advance(); err != nil {
@@ -145,7 +133,7 @@ func (p *parser) primary(depth int) (*Expr, error) {
 		t.kind, t.constant = termConstant, first.constant
 		return p.valued(t), p.advance()
 	case first.kind != tokenName:
-		return nil, p.fail(first.pos, "want the name of an argument, pid, tid, cpu, uid, comm, a constant, '!' or '('")
+		return nil, p.fail(first.pos, "want the name of an argument, %s, a constant, '!' or '('", strings.Join(grammar.TaskKeys, ", "))
 	}
 	t.name = first.text
 	if err := p.advance(); err != nil {
@@ -162,7 +150,7 @@ func (p *parser) primary(depth int) (*Expr, error) {
 
 func (p *parser) parentheses(depth int) (*Expr, error) {
 	open := p.token.pos
-	if depth == maxDepth {
+	if depth == grammar.MaxDepth {
 		return nil, p.tooDeep()
 	}
 	if err := p.advance(); err != nil {
@@ -262,11 +250,11 @@ func (c *computation) push(t *term) (n number, err error) {
 	case termOperation:
 		return c.operate(t)
 	}
-	if c.loads++; c.loads > maxOperands {
-		return n, c.lexer.fail(t.pos, "an expression has at most %d operands", maxOperands)
+	if c.loads++; c.loads > grammar.MaxOperands {
+		return n, c.lexer.fail(t.pos, "an expression has at most %d operands", grammar.MaxOperands)
 	}
-	if c.pending > MaxPending {
-		return n, c.lexer.fail(t.pos, "an expression nests at most %d deep", MaxPending)
+	if c.pending > grammar.MaxPending {
+		return n, c.lexer.fail(t.pos, "an expression nests at most %d deep", grammar.MaxPending)
 	}
 	if t.kind == termConstant {
 		k := &t.constant

@@ -32,7 +32,7 @@ type TaskKey struct {
 }
 
 // TaskKeys are all of them. A number needs a line of taskNumbers in package codegen, and each
-// one of TaskKeys in package shape; tests hold both.
+// one of TaskKeys in package grammar; tests hold both.
 var TaskKeys = [...]TaskKey{
 	{Name: "pid", Source: InputPID, Kind: reader.Uint, Size: 4},
 	{Name: "tid", Source: InputTID, Kind: reader.Uint, Size: 4, Unshared: "in which thread they fired"},

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/internal/grammar"
 )
 
 // TestTaskKeys checks that messages name all keys, and that none has the source of another.
@@ -19,7 +19,7 @@ func TestTaskKeys(t *testing.T) {
 		}
 		sources[k.Source] = k.Name
 	}
-	if d := cmp.Diff(names, shape.TaskKeys); d != "" {
-		t.Errorf("names in messages (-TaskKeys +shape.TaskKeys):\n%s", d)
+	if d := cmp.Diff(names, grammar.TaskKeys); d != "" {
+		t.Errorf("names in messages (-TaskKeys +grammar.TaskKeys):\n%s", d)
 	}
 }

@@ -26,7 +26,7 @@ var numbers = []struct{ file, around, constant string }{
 	{"attach/options.go", "to a power of two; 0 means (#)", "attach/options.go defaultRingSize"},
 	{"attach/options.go", "Unwind (#)", "attach/options.go unwindRingSize"},
 	{"attach/options.go", "slice; 0 means (#)", "attach/options.go defaultMaxString"},
-	{"attach/options.go", "their first (#) bytes are", "attach/internal/filter/check.go MaxString"},
+	{"attach/options.go", "their first (#) bytes are", "internal/grammar/grammar.go MaxString"},
 	{"attach/pairs.go", "many as fit in (#),", "attach/internal/bind/pairrecord.go startBytes"},
 	{"attach/pairs.go", "MiB, at most (#)", "attach/internal/bind/pairrecord.go mostStarts"},
 	{"attach/target.go", "more than (#) PIDs", "attach/internal/site/sharing.go ManyProcesses"},

@@ -93,7 +93,7 @@ func TestAccessible(t *testing.T) {
 	}
 	// On a narrow screen, the last column can be scrolled to.
 	awaitCheck(b, "the table has the last column", "(g => { g.scrollLeft = 1e6; const cell = g.querySelector('.row > :last-child').getBoundingClientRect(); return cell.width > 100 && cell.right <= g.getBoundingClientRect().right; })(document.querySelector('#grid'))", true)
-	b.write("/", "nothing has this")
+	b.write("/", `"nothing has this"`)
 	b.awaitShown(0)
 	awaitCheck(b, "what is misplaced in an empty table", misplaced, 0)
 }

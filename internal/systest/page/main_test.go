@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	tracee.Run(tracee.Roles{"shop": shop})
+	tracee.Run(tracee.Roles{"shop": shop, "kinds": kinds})
 	status := leftover.Run(m)
 	if err := programs.Remove(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -44,7 +44,7 @@ func TestMany(t *testing.T) {
 	if lines > 100 {
 		t.Errorf("%d lines are in the document", lines)
 	}
-	b.write("/", "id>=559000 status>=500")
+	b.write("/", "id >= 559000 && status >= 500")
 	want := 0
 	for id := 559_000; id < requests; id++ {
 		if statusOf(id) >= 500 {

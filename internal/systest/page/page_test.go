@@ -158,17 +158,17 @@ func checkFilter(b *tab) {
 	b.t.Helper()
 	want := truthOf(requests)
 	for filter, want := range map[string]int{
-		"status>=500":                       want.failed,
-		"-status>=500":                      2*requests - want.failed,
-		"path=/api/order":                   2 * want.ordered,
-		"ORDER status=200":                  ordered(200),
-		"took>99.85ms":                      2 * requests / 1000,
-		"id=17":                             2,
-		"probe~_done id<17":                 17,
-		`"<script>harmed" probe~start id<7`: 1,
-		`path~\xff\xfe id<14`:               4,
-		"status=2e2 took<=1ms":              requests/1000*10 - requests/1000, // of ten, one failed
-		"nothing has this":                  0,
+		"status >= 500":             want.failed,
+		"!(status >= 500)":          requests - want.failed, // starts have no status
+		`path == "/api/order"`:      2 * want.ordered,
+		`"ORDER" && status == 200`:  ordered(200),
+		"took>99.85ms":              2 * requests / 1000,
+		"id==17":                    2,
+		`probe ~ "*_done" && id<17`: 17,
+		`"<script>harmed" && probe ~ "*start" && id<7`: 1,
+		`path ~ "\xff\xfe*" && id<14`:                  4,
+		"status==200 && took<=1ms":                     requests/1000*10 - requests/1000, // of ten, one failed
+		`"nothing has this"`:                           0,
 	} {
 		b.write("/", filter)
 		awaitCheck(b, "the filter", "document.querySelector('#filter').value", filter)
@@ -176,9 +176,9 @@ func checkFilter(b *tab) {
 		b.press("Escape")
 		b.awaitShown(2 * requests)
 	}
-	b.write("/", "stats>=500")
+	b.write("/", "stats >= 500")
 	b.await("!document.querySelector('#filter-error').hidden")
-	check(b.t, "the error", b.text("#filter-error"), "no event has an argument “stats”")
+	check(b.t, "the error", b.text("#filter-error"), "column 1: no event has an argument “stats”; to look for a text, write it in double quotes")
 	b.press("Escape")
 	b.await("document.querySelector('#filter-error').hidden")
 }

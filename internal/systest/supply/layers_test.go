@@ -61,13 +61,14 @@ symbols/internal/elfsym: internal/safeelf symbols/internal/span
 symbols/internal/debuginfo: internal/mangled internal/safeelf symbols/internal/span
 symbols: internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit
 attach/internal/maplog: internal/procfs internal/safeelf symbols
-internal/shape: internal/record notes reader
+internal/grammar:
+internal/shape: internal/grammar internal/record notes reader
 event: event/args internal/printable internal/record internal/shape notes reader symbols
 internal/order: event symbols
 total: event internal/order reader
 internal/tracefile: event internal/record internal/shape notes reader symbols
 attach/internal/naming: attach/internal/maplog event internal/procfs reader symbols
-attach/internal/filter: event reader
+attach/internal/filter: event internal/grammar reader
 attach/internal/discover: attach/internal/library attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
 attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
@@ -91,7 +92,7 @@ internal/gate: attach internal/await internal/procfs notes reader
 internal/sdtdump: internal/printable internal/procfs internal/selector internal/version notes prototype reader
 internal/genman: internal/manpage internal/sdtdump
 cmd/sdtdump: internal/limits internal/sdtdump
-cmd/sdttrace/internal/page: event internal/printable symbols
+cmd/sdttrace/internal/page: event internal/grammar internal/printable reader symbols
 cmd/sdttrace/internal/perfetto: event internal/printable notes symbols
 cmd/sdttrace/internal/profile: event internal/printable symbols
 cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
@@ -114,7 +115,7 @@ cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttra
 cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
 cmd/sdttrace/internal/topsource: attach cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/format cmd/sdttrace/internal/session event internal/selector internal/top notes prototype reader total
 cmd/sdttrace/internal/tour: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program event internal/demo internal/printable internal/sdtdump
-cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour event internal/demo internal/gate internal/limits internal/printable internal/procfs internal/selector internal/shape internal/top internal/version prototype
+cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour event internal/demo internal/gate internal/grammar internal/limits internal/printable internal/procfs internal/selector internal/top internal/version prototype
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a

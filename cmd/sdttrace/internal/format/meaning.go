@@ -35,9 +35,15 @@ func (m *Meanings) prototype(p *reader.Probe) *prototype.Prototype {
 }
 
 // shown is a number as text.
-type shown string
+type shown struct {
+	text   string
+	number any // the uint64 or int64
+}
 
-func (s shown) String() string { return string(s) }
+func (s shown) String() string { return s.text }
+
+// Number returns the number, for which conditions may name the text.
+func (s shown) Number() any { return s.number }
 
 // Forget makes it find out anew what is known of each probe.
 func (m *Meanings) Forget() { m.of = nil }
@@ -139,12 +145,12 @@ func meaningOf(param *prototype.Param, value any) any {
 	case uint64:
 		signed, text = int64(v), strconv.FormatUint(v, 10)
 		if param.Kind == prototype.Pointer {
-			return shown(fmt.Sprintf("%#x", v))
+			return shown{fmt.Sprintf("%#x", v), value}
 		}
 		if param.Kind == prototype.Enumeration && v <= 1<<32-1 {
 			signed = int64(int32(v)) // without a sign, compilers pass what has one
 			if name := param.Enum.NameOf(int64(v)); name != "" {
-				return shown(name)
+				return shown{name, value}
 			}
 		}
 	case int64:
@@ -154,11 +160,11 @@ func meaningOf(param *prototype.Param, value any) any {
 	}
 	if param.Kind == prototype.Enumeration {
 		if name := param.Enum.NameOf(signed); name != "" {
-			return shown(name)
+			return shown{name, value}
 		}
 	}
 	if suffix := suffixes[param.Unit]; suffix != "" {
-		return shown(text + suffix)
+		return shown{text + suffix, value}
 	}
 	return value
 }

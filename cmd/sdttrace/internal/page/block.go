@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // block holds events in columns: one each for when, what, who and where, and one for each
@@ -71,13 +72,13 @@ func (b *block) add(p *Page, pr *probe, ev *event.Event, at int64, node int32) {
 	if event.Struct(args).IsNil() {
 		args = args[:1] // whose cell says that the record is nil
 	}
-	b.args(p, pr, args, "", 0)
+	b.args(p, pr, ev.Probe, args, "", 0)
 	b.rowsOf[pr]++
 }
 
 // args adds arguments, and for a struct its fields. n is how many there were before;
 // args returns how many there are then.
-func (b *block) args(p *Page, pr *probe, args []event.Arg, prefix string, n int) int {
+func (b *block) args(p *Page, pr *probe, declared *reader.Probe, args []event.Arg, prefix string, n int) int {
 	for i := range args {
 		a := &args[i]
 		name := a.Name
@@ -85,10 +86,12 @@ func (b *block) args(p *Page, pr *probe, args []event.Arg, prefix string, n int)
 			name = prefix + name
 		}
 		if fields, ok := a.Value.(event.Struct); ok && a.Err == nil && len(fields) > 0 {
-			n = b.args(p, pr, fields, name+".", n)
+			n = b.args(p, pr, nil, fields, name+".", n)
 			continue
 		}
-		b.value(p, pr, pr.argument(n, name), a)
+		known := pr.argument(n, name)
+		known.note(declared, i, a)
+		b.value(p, pr, known, a)
 		n++
 	}
 	return n

@@ -6,9 +6,12 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/go-usdt/usdt/internal/grammar"
 )
 
 //go:embed assets
@@ -16,11 +19,19 @@ var assets embed.FS
 
 // scripts are the parts of the page's program, in order. The last part, which shows
 // something by them, follows.
-var scripts = []string{"data", "format", "theme", "chart", "rate", "latency", "numbers", "flame", "filter", "table", "main"}
+var scripts = []string{"data", "format", "theme", "chart", "rate", "latency", "numbers", "flame", "literal", "parse", "condition", "filter", "table", "main"}
 
 // program returns the page's program, which ends in some more parts.
 func program(more ...string) ([]byte, error) {
 	var script bytes.Buffer
+	tables, err := json.Marshal(map[string]any{
+		"maxInput": grammar.MaxInput, "maxDepth": grammar.MaxDepth, "maxOperands": grammar.MaxOperands, "maxPending": grammar.MaxPending, "maxString": grammar.MaxString,
+		"symbols": grammar.Symbols, "sums": grammar.Sums, "products": grammar.Products, "mirrored": grammar.Mirrored, "taskKeys": grammar.TaskKeys,
+	})
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(&script, "\"use strict\";\nconst grammar = %s;\n", tables)
 	for _, name := range append(scripts[:len(scripts):len(scripts)], more...) {
 		b, err := assets.ReadFile("assets/" + name + ".js")
 		if err != nil {

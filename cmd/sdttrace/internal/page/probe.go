@@ -22,6 +22,7 @@ type argument struct {
 	number int // among those of the probe
 	name   string
 	unit   string // "ns" of durations
+	kinded
 	values histogram
 }
 

@@ -59,7 +59,11 @@ type probeContents struct {
 
 type argContents struct {
 	Name, Unit string
-	Values     *values `json:",omitempty"`
+	Kind       string            `json:",omitempty"`
+	Of         string            `json:",omitempty"`
+	Size       int               `json:",omitempty"` // elements of an array
+	Names      map[string]string `json:",omitempty"`
+	Values     *values           `json:",omitempty"`
 }
 
 // values is a histogram.
@@ -138,7 +142,7 @@ func (p *Page) contents(s Summary) *contents {
 			pc.Stacks = append(pc.Stacks, [2]uint64{uint64(node), n})
 		}
 		for _, a := range pr.args {
-			pc.Args = append(pc.Args, argContents{a.name, a.unit, a.values.contents()})
+			pc.Args = append(pc.Args, argContents{a.name, a.unit, a.kind, a.of, a.count, a.names, a.values.contents()})
 		}
 		c.Probes = append(c.Probes, pc)
 	}

@@ -1,4 +1,3 @@
-"use strict";
 // The contents of the page, decoded: contents, and the events in blocks of columns.
 
 const $ = id => document.getElementById(id);

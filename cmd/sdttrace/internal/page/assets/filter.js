@@ -1,78 +1,127 @@
-// The filter: words that a line must have, or not, and comparisons of arguments.
+// The filter: a condition in the language of --where on the events that the page holds, with two
+// more: probe is the name of the probe, and a text in quotes alone looks for it in the line.
 
-const operators = {
-  "=": (a, b) => a === b, "!=": (a, b) => a !== b, "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b,
+const realOf = v => typeof v !== "string" ? Number(v) : v === "NaN" ? NaN : parseFloatText(v) ?? undefined;
+const addressOf = text => text === "none" ? "" : parseAddress(text) ?? undefined;
+
+// valueOf returns what a value of the page is to a condition, by the kind of its argument; undefined
+// if it could not be read. Values that are no numbers are texts as the table shows them.
+const valueOf = {
+  int: wholeOf, uint: wholeOf, duration: wholeOf,
+  float: realOf, float32: realOf,
+  bool: text => text === "true" ? true : text === "false" ? false : undefined,
+  string: unquote, hex: text => /^(""|([\da-f]{2})*)(\.\.\.)?$/.test(text) ? { bytes: text.replace(/[^\da-f]/g, "").replace(/../g, pair => String.fromCharCode(parseInt(pair, 16))), more: text.endsWith("...") } : undefined,
+  time: text => parseTime(text) ?? undefined,
+  address: addressOf, netip: addressOf,
 };
-const timeUnits = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, m: 6e10 };
 
-// parseFilter returns the terms of a filter. It throws an error that says what is wrong.
-function parseFilter(text) {
-  const terms = [], pattern = /\s*(-?)(?:([\p{L}_][\p{L}\p{N}_.]*)(!=|<=|>=|=|<|>|~)("(?:[^"\\]|\\.)*"?|\S*)|"((?:[^"\\]|\\.)*)"?|(\S+))/uy;
-  while (pattern.lastIndex < text.trimEnd().length) {
-    const m = pattern.exec(text);
-    if (!m) break;
-    const [, not, name, op, operand, quoted, word] = m;
-    if (name === undefined) {
-      const w = (quoted ?? word).toLowerCase();
-      if (w) terms.push({ not: !!not, word: w });
-      continue;
+function wholeOf(v, names) {
+  if (typeof v !== "string") return v;
+  if (names && v in names) return names[v];
+  const m = /^(-?\d+|0x[\da-f]+)([a-zA-Z]*)$/.exec(v); // with a unit
+  return m ? BigInt(m[1]) : parseDuration(v) ?? undefined;
+}
+
+// unquote returns the bytes of a string, as Go quotes it.
+function unquote(text) {
+  const m = /^b?"(.*)"(\.\.\.)?$/s.exec(text);
+  if (!m) return undefined;
+  let bytes = "";
+  for (let i = 0; i < m[1].length; ) {
+    const c = String.fromCodePoint(m[1].codePointAt(i));
+    const [read, length] = c === "\\" ? unescape(m[1].slice(i + 1), '"') : [utf8(c), c.length - 1];
+    bytes += read;
+    i += 1 + length;
+  }
+  return { bytes, more: !!m[2] };
+}
+
+// partsOf returns the elements of a list, or the fields of a struct, in a text.
+function partsOf(text) {
+  return text.slice(1, -1).match(/(?:[^\s"[\]{}]|"(?:[^"\\]|\\.)*"|\[(?:[^[\]"]|"(?:[^"\\]|\\.)*")*\]|\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\})+/g) || [];
+}
+
+class Missing extends ConditionError {}
+
+// argumentOf returns the argument of a probe that a path leads to: its place, and the steps to an
+// element of an array.
+function argumentOf(parser, p, path, at) {
+  const args = trace.Probes[p].Args || [], tops = [...new Set(args.map(a => a.Name.split(".")[0]))];
+  const place = /^arg(0|[1-9]\d*)(?=[.[]|$)/.exec(path);
+  if (place && !tops.includes(place[0]) && tops[place[1]] !== undefined) path = tops[place[1]] + path.slice(place[0].length);
+  const exact = args.findIndex(a => a.Name === path);
+  if (exact >= 0) return { arg: exact, steps: [] };
+  const within = args.findIndex(a => path.startsWith(a.Name + "["));
+  if (within >= 0) {
+    const { Name, Kind, Size } = args[within], rest = path.slice(Name.length);
+    if (Kind === "slice") throw parser.fail(at, `${Name} is a slice, whose elements have no fixed place`);
+    if (Kind !== "list") throw parser.fail(at, `${Name} is not an array of values`);
+    if (!/^(\[\d+\])$/.test(rest)) throw parser.fail(at, `${Name} is followed by [INDEX]`);
+    const element = parseInt(rest.slice(1));
+    if (Size && element >= Size) throw parser.fail(at, `${Name} has ${Size} elements`);
+    return { arg: within, steps: [element] };
+  }
+  if (args.some(a => a.Name.startsWith(path + "."))) throw parser.fail(at, `${path} is neither a number nor a string`);
+  throw new Missing(parser.input, at, `no event has an argument “${path}”; to look for a text, write it in double quotes`);
+}
+
+// inputsOf returns what names stand for at a probe, in the rows of a block.
+function inputsOf(parser, block, p) {
+  return (name, isString, at) => {
+    const own = (trace.Probes[p].Args || []).some(a => a.Name === name);
+    if (name === "pid" || name === "tid") return { kind: "uint", read: row => block.tasks[block.task[row]][name.toUpperCase()] || undefined }; // 0 is not known
+    if (name === "comm") {
+      const texts = block.tasks.map(t => ({ bytes: utf8(t.Comm), more: false }));
+      return { kind: "string", read: row => texts[block.task[row]] };
     }
-    const value = operand.replace(/^"|"$/g, "");
-    if (!value && op !== "=" && op !== "!=") continue; // that is still being written
-    const number = /^(-?[\d.]+(?:e[+-]?\d+)?|0x[\da-f]+)(ns|us|µs|ms|s|m)?$/i.exec(value);
-    const n = number ? Number(number[1]) * (number[2] ? timeUnits[number[2]] : 1) : NaN;
-    if (/[<>]/.test(op) && Number.isNaN(n)) throw new Error(`${name}${op} wants a number, not “${value}”`);
-    const known = ["pid", "tid", "comm", "probe"].includes(name) || trace.Probes.some(p => (p.Args || []).some(a => a.Name === name));
-    if (!known) throw new Error(`no event has an argument “${name}”`);
-    terms.push({ not: !!not, name, op, value: value.toLowerCase(), number: n, big: number && !number[2] && /^-?\d+$/.test(number[1]) ? BigInt(number[1]) : null });
-  }
-  return terms;
-}
-
-// compare compares a value of an event with the operand of a term.
-function compare(v, term) {
-  if (v === undefined) return false;
-  if (term.op === "~") return String(v).toLowerCase().includes(term.value);
-  if (typeof v === "bigint") return term.big !== null ? operators[term.op](v, term.big) : operators[term.op](Number(v), term.number);
-  if (typeof v === "number") return Number.isNaN(term.number) ? term.op === "!=" : operators[term.op](v, term.number);
-  const text = plain(v).toLowerCase();
-  return /[<>]/.test(term.op) ? operators[term.op](Number(text), term.number) : operators[term.op](text, term.value);
-}
-
-// plain returns text without the quotes that it is shown with.
-const plain = text => text.length > 1 && text[0] === '"' && text.endsWith('"') ? text.slice(1, -1) : text;
-
-// testsOf returns functions that say for each event of a block whether it passes, one for each term.
-function testsOf(block, terms) {
-  return terms.map(term => {
-    const test = term.word ? wordTest(block, term.word) : nameTest(block, term);
-    return term.not ? row => !test(row) : test;
-  });
-}
-
-function nameTest(block, term) {
-  const { name } = term;
-  if (name === "pid" || name === "tid" || name === "comm") {
-    const by = block.tasks.map(t => compare(name === "pid" ? t.PID : name === "tid" ? t.TID : t.Comm, term));
-    return row => by[block.task[row]];
-  }
-  if (name === "probe") {
-    const by = trace.Probes.map(p => compare(p.Name, term));
-    return row => by[block.probes[row]];
-  }
-  const columns = trace.Probes.map((p, i) => {
-    const a = (p.Args || []).findIndex(a => a.Name === name);
-    return a < 0 ? null : block.columns[i]?.[a];
-  });
-  const texts = block.strings.map(s => compare(s, term));
-  return row => {
-    const column = columns[block.probes[row]];
-    if (!column) return false;
-    const at = block.ordinals[row];
-    if (column.kind === "text") return column.values[at] >= 0 && texts[column.values[at]];
-    return compare(columnValue(block, column, at), term);
+    if (!own && name === "probe") {
+      const text = { bytes: utf8(trace.Probes[p].Name), more: false };
+      return { kind: "string", read: () => text };
+    }
+    if (!own && grammar.taskKeys.includes(name)) throw parser.fail(at, `${name} is not kept in a page: --where compares it when events fire`);
+    const { arg, steps } = argumentOf(parser, p, name, at), { Kind, Of, Names } = trace.Probes[p].Args[arg];
+    const kind = steps.length ? Of : Kind, column = block.columns[p]?.[arg];
+    if (kind && !(kind in valueOf)) throw parser.fail(at, `${name} is neither a number nor a string`);
+    if (!kind || !column) return { kind, read: () => undefined };
+    const names = Names && Object.fromEntries(Object.entries(Names).map(([text, n]) => [text, BigInt(n)]));
+    const convert = valueOf[kind], cache = new Map();
+    const ofText = text => {
+      if (!cache.has(text)) {
+        const part = steps.length ? partsOf(text)[steps[0]] : text;
+        cache.set(text, part === undefined ? undefined : convert(part, names));
+      }
+      return cache.get(text);
+    };
+    return { kind, names: isString ? names : undefined, read: row => {
+      const v = columnValue(block, column, block.ordinals[row]);
+      return typeof v === "string" ? ofText(v) : v === undefined ? v : convert(v, names);
+    } };
   };
 }
+
+// testsOf returns for each probe a function that says whether a row of a block passes; null for a
+// probe whose events cannot, since the condition does not fit its arguments. It throws what is wrong
+// if that is so for all.
+function testsOf(block, parsed) {
+  if (!parsed) return trace.Probes.map(() => () => true);
+  let first, fits = trace.Probes.length === 0;
+  const search = bytes => wordTest(block, new TextDecoder().decode(Uint8Array.from(bytes, c => c.charCodeAt(0))).toLowerCase());
+  const tests = trace.Probes.map((_, p) => {
+    try {
+      const test = checkCondition(parsed.parser, parsed.expr, inputsOf(parsed.parser, block, p), search);
+      fits = true;
+      return test;
+    } catch (e) {
+      if (!(e instanceof ConditionError)) throw e;
+      if (!first || first instanceof Missing && !(e instanceof Missing)) first = e;
+      return null;
+    }
+  });
+  if (!fits) throw first;
+  return tests;
+}
+
+const noBlock = { rows: 0, strings: [], tasks: [], task: [], probes: [], ordinals: [], columns: [] };
 
 // wordTest looks for a word in what the line of an event has: first where it is the same for many.
 function wordTest(block, word) {
@@ -117,10 +166,11 @@ const afterFilter = []; // what to do once the filter that runs next has ended
 // it is asked to stay, the place in the table remains, or its end, and so do the details.
 async function refilter(stay = false) {
   const run = ++filtering;
-  let terms;
+  let parsed;
   const error = $("filter-error");
   try {
-    terms = parseFilter($("filter").value);
+    parsed = parseCondition($("filter").value);
+    testsOf(noBlock, parsed);
     error.hidden = true;
     $("filter").removeAttribute("aria-invalid");
   } catch (e) {
@@ -133,12 +183,11 @@ async function refilter(stay = false) {
   const found = new Uint32Array(trace.length);
   let n = 0, began = performance.now();
   for (const [b, block] of trace.blocks.entries()) {
-    const tests = testsOf(block, terms), start = trace.starts[b];
-    next: for (let row = 0; row < block.rows; row++) {
+    const tests = testsOf(block, parsed), start = trace.starts[b];
+    for (let row = 0; row < block.rows; row++) {
       const t = block.times[row];
       if (t < from || t >= to || off[block.probes[row]]) continue;
-      for (const test of tests) if (!test(row)) continue next;
-      found[n++] = start + row;
+      if (tests[block.probes[row]]?.(row)) found[n++] = start + row;
     }
     if (performance.now() - began > 14) {
       await breathe();
