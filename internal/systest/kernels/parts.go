@@ -10,13 +10,19 @@ import (
 // chosen by a flag of the test binary for each package.
 var (
 	most = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(nil)}
+	// more leaves out what depends on the processor alone, which is that of another machine.
+	more = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(processor)}
 	// little is what depends on the processor, and on how the kernel attaches and reads
 	// memory. It leaves out what becomes of many processes, files and tracers, and how
 	// groups, intervals and pairs are added up.
-	little = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(others, "recorded")}
+	little = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(append(processor, others...), "recorded")}
 	// least leaves out the corpus of arm64, of which a few loads and stores differ once and
 	// not again: nobody knows why yet.
 	least = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(append([]string{"Corpus.*"}, others...), "recorded")}
+
+	// processor are tests of how files are searched and frames are named, in which a kernel's
+	// part is a copy of memory that TestStackOfGo and TestByStack read as well.
+	processor = []string{"BareCallers", "(By)?(Unwound)?StackOfC", "ManySearches", "PrototypesByName"}
 
 	others = []string{
 		"Aggregate.*", "Crowd", "DeadSemaphores", "EndedProcesses", "Growth", "Links",
