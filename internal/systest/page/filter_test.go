@@ -42,7 +42,7 @@ type shown struct {
 // kinds fires events of all kinds of arguments.
 func kinds(args []string) error {
 	p := provider.New(args[0], nil)
-	all := provider.NewRecord[shown](p, "all")
+	all := provider.NewStructProbe[shown](p, "all")
 	some := provider.NewProbe2[uint64, string](p, "some", "ID", "note")
 	if err := p.Load(); err != nil {
 		return err

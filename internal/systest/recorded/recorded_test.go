@@ -203,7 +203,7 @@ func random[T any](r *rand.Rand) *T {
 
 // record declares a probe of a record, and returns a function that fires random ones.
 func record[T any](p *provider.Provider, name string) func(r *rand.Rand) {
-	probe := provider.NewRecord[T](p, name)
+	probe := provider.NewStructProbe[T](p, name)
 	return func(r *rand.Rand) {
 		probe.Fire(random[T](r))
 		probe.FireFunc(func() T { return *random[T](r) })
