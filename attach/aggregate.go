@@ -16,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/source"
+	"github.com/go-usdt/usdt/attach/internal/sums"
 	"github.com/go-usdt/usdt/total"
 )
 
@@ -35,8 +36,8 @@ type totals struct {
 	made uint64 // groups that were new when the maps were exchanged last
 	// stacks that were new then
 	madeStacks uint64
-	kept       *sums  // groups that were taken out of the maps before they are read; nil for none
-	aside      uint64 // events of such groups whose stacks are being named
+	kept       *sums.Sums // groups that were taken out of the maps before they are read; nil for none
+	aside      uint64     // events of such groups whose stacks are being named
 
 	naming sync.Mutex // of groups before they are read; locked before taking
 	taking sync.Mutex // of groups, which may wait for programs; locked before mu
@@ -223,7 +224,7 @@ func (a *totals) Read() ([]total.Group, error) {
 }
 
 // take takes all groups, which count as received: sums or, of recordings, groups by interval.
-func (a *totals) take() (all *sums, past []total.Group, err error) {
+func (a *totals) take() (all *sums.Sums, past []total.Group, err error) {
 	a.taking.Lock()
 	defer a.taking.Unlock()
 	a.mu.Lock()
@@ -237,14 +238,12 @@ func (a *totals) take() (all *sums, past []total.Group, err error) {
 }
 
 // events returns how many events groups have.
-func events(all *sums, past []total.Group) (n uint64) {
+func events(all *sums.Sums, past []total.Group) (n uint64) {
 	for i := range past {
 		n += past[i].Count
 	}
 	if all != nil {
-		for _, words := range all.of {
-			n += words[query.WordCount]
-		}
+		n += all.Events()
 	}
 	return n
 }
@@ -294,14 +293,14 @@ const maxLinger = 30 * time.Second
 
 // takeLocked takes all groups, and begins anew: sums or, of recordings, groups by interval.
 // After an error it has kept what it took. a.taking and a.mu are locked.
-func (a *totals) takeLocked() (all *sums, past []total.Group, err error) {
+func (a *totals) takeLocked() (all *sums.Sums, past []total.Group, err error) {
 	if a.options.Target.Via == ViaRecording {
 		past, err = a.takeIntervals()
 		return nil, past, err
 	}
 	all = a.kept
 	if a.kept = nil; all == nil {
-		all = newSums(a.layout, map[string][]uint64{})
+		all = sums.New(a.layout, map[string][]uint64{})
 	}
 	if a.source != nil {
 		err = a.takeTally(all)
@@ -309,7 +308,7 @@ func (a *totals) takeLocked() (all *sums, past []total.Group, err error) {
 	if err == nil && a.maps != nil && a.maps.Control != nil {
 		err = a.takeMaps(all)
 	}
-	all.layout = a.layout // which has the sites that were found meanwhile
+	all.Layout = a.layout // which has the sites that were found meanwhile
 	if err != nil {
 		a.kept = all
 		return nil, nil, err
@@ -318,13 +317,13 @@ func (a *totals) takeLocked() (all *sums, past []total.Group, err error) {
 }
 
 // takeCount adds the events that programs have counted since the last call.
-func (a *totals) takeCount(all *sums) error {
+func (a *totals) takeCount(all *sums.Sums) error {
 	c, err := a.maps.Count()
 	if err != nil {
 		return err
 	}
 	counted := c.At(codegen.CounterEntered)
-	all.group("")[query.WordCount] += counted - a.counted
+	all.Of("")[query.WordCount] += counted - a.counted
 	a.counted = counted
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/attach/internal/sums"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/order"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -62,7 +63,7 @@ func BenchmarkSortGroups(b *testing.B) {
 	sorted := make([]total.Group, len(groups))
 	for b.Loop() {
 		copy(sorted, groups)
-		sortGroups(sorted)
+		sums.Sort(sorted)
 	}
 }
 
@@ -70,7 +71,7 @@ func BenchmarkSortGroups(b *testing.B) {
 func TestSortGroups(t *testing.T) {
 	groups := unsortedGroups()
 	var sorted []total.Group
-	if n := testing.AllocsPerRun(1, func() { sorted = append(sorted[:0], groups...); sortGroups(sorted) }); n > 10 {
+	if n := testing.AllocsPerRun(1, func() { sorted = append(sorted[:0], groups...); sums.Sort(sorted) }); n > 10 {
 		t.Errorf("%v allocations to sort %d groups", n, len(groups))
 	}
 	for i := range sorted[1:] {
@@ -118,8 +119,8 @@ func newGroups(t testing.TB, wanted Aggregation, cpus int) (*totals, *load.Maps)
 
 // readGroups returns the groups in a map, and empties it.
 func readGroups(a *totals, m *ebpf.Map) ([]total.Group, error) {
-	all := newSums(a.layout, map[string][]uint64{})
-	err := load.TakeGroups(m, a.layout, all.add)
+	all := sums.New(a.layout, map[string][]uint64{})
+	err := load.TakeGroups(m, a.layout, all.Add)
 	return a.groupsOf(all), err
 }
 

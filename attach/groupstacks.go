@@ -2,9 +2,6 @@ package attach
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
-	"errors"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -12,30 +9,16 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/attach/internal/sums"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
+	"github.com/go-usdt/usdt/total"
 )
-
-var (
-	errNoStack   = errors.New("the stack could not be read")
-	errStackLost = errors.New("there were too many stacks to keep its addresses")
-)
-
-// addStacks adds stacks by their hashes.
-func (s *sums) addStacks(stacks map[uint64]query.GroupStack) {
-	if s.stacks == nil {
-		s.stacks = stacks
-		return
-	}
-	for hash, st := range stacks {
-		s.stacks[hash] = st
-	}
-}
 
 // takeStacks takes the stacks of groups that have been read.
-func (a *totals) takeStacks(m *ebpf.Map, all *sums) error {
+func (a *totals) takeStacks(m *ebpf.Map, all *sums.Sums) error {
 	if m == nil {
 		return nil
 	}
@@ -49,7 +32,7 @@ func (a *totals) takeStacks(m *ebpf.Map, all *sums) error {
 		damaged = cmp.Or(damaged, err)
 		return nil
 	})
-	all.addStacks(stacks)
+	all.AddStacks(stacks)
 	return cmp.Or(err, damaged)
 }
 
@@ -115,57 +98,6 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 	})
 }
 
-// unite adds up groups whose stacks have the same frames: groups of processes that run the same
-// files, and groups that differ only in what is not shown. Keys have numbers in place of hashes
-// then. When more groups come, all can be united again. unite ends early if over says that
-// nobody asks for groups any more; over may be nil.
-func (a *totals) unite(all *sums, over func() bool) {
-	part := all.layout.StackPart()
-	if part == nil {
-		return
-	}
-	if all.named == nil {
-		all.named = map[uint64]*event.Stack{}
-	}
-	numbers := map[uint64]uint64{0: 0}
-	sites := a.sites.Load()
-	of := make(map[string][]uint64, len(all.of))
-	old := all.of
-	all.of = of
-	for key, words := range old {
-		if over != nil && over() {
-			return
-		}
-		if isOther([]byte(key)) {
-			all.addWords(key, words)
-			continue
-		}
-		b := []byte(key)
-		hash := binary.NativeEndian.Uint64(b[part.Offset:])
-		number, known := numbers[hash]
-		if !known {
-			number = hash
-			if st, ok := all.stacks[hash]; ok && all.named[hash] == nil {
-				stack := a.nameStack(&st, sites)
-				number = identify(stack, st.PID)
-				all.named[number] = stack
-			}
-			numbers[hash] = number
-		}
-		binary.NativeEndian.PutUint64(b[part.Offset:], number)
-		for i := range all.layout.Parts {
-			if p := &all.layout.Parts[i]; p.In.Source == query.InputProbe {
-				site := b[p.Offset:]
-				if n := binary.NativeEndian.Uint64(site); n < uint64(len(sites.groups)) {
-					binary.NativeEndian.PutUint64(site, uint64(sites.groups[n]))
-				}
-			}
-		}
-		all.addWords(string(b), words)
-	}
-	all.stacks = nil
-}
-
 // unwind appends the addresses to which the copy of the stack in a record leads to dst.
 func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) (symbols.Calls, error) {
 	registers, stack, err := st.Copy(rec)
@@ -178,6 +110,19 @@ func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) (symb
 		return symbols.Calls{}, err
 	}
 	return a.code.Of(rec.PID(), probe, append(dst, regs.PC())).Unwind(dst, regs, stack), nil
+}
+
+// unite adds up groups whose stacks have the same frames; see [sums.unite].
+func (a *totals) unite(all *sums.Sums, over func() bool) {
+	sites := a.sites.Load()
+	all.Unite(sites.groups, func(st *query.GroupStack) *event.Stack { return a.nameStack(st, sites) }, over)
+}
+
+// groupsOf returns the groups that have events, the least used ones as one if they are too
+// many.
+func (a *totals) groupsOf(all *sums.Sums) []total.Group {
+	a.unite(all, nil)
+	return all.Groups(a.sites.Load().probes)
 }
 
 // nameStack names the frames of a stack.
@@ -194,44 +139,4 @@ func (a *totals) nameStack(st *query.GroupStack, sites *siteTable) *event.Stack 
 	stack := event.NamedStack(st.Calls, layout, a.code.Of(st.PID, probe, st.PCs))
 	stack.DropUnmapped()
 	return stack
-}
-
-// identify returns a number that differs between stacks whose frames differ, never 0. Frames
-// without a module or a function are those of their process.
-func identify(s *event.Stack, pid int) uint64 {
-	var b []byte
-	number := func(n uint64) { b = binary.AppendUvarint(b, n) }
-	text := func(s string) {
-		number(uint64(len(s)))
-		b = append(b, s...)
-	}
-	for _, f := range s.Frames() {
-		text(f.Func)
-		text(f.File)
-		number(uint64(f.Line))
-		text(f.Module)
-		text(f.BuildID)
-		number(f.Offset)
-		if f.Module == "" && f.Func == "" {
-			number(uint64(pid))
-			number(f.Address)
-		}
-	}
-	if s.Err != nil {
-		text(s.Err.Error())
-	}
-	sum := sha256.Sum256(b)
-	return max(1, binary.NativeEndian.Uint64(sum[:]))
-}
-
-// decodeStack sets the value of a key that is a stack, by its number.
-func decodeStack(arg *event.Arg, number uint64, named map[uint64]*event.Stack) {
-	switch s := named[number]; {
-	case number == 0:
-		arg.Err = errNoStack
-	case s == nil:
-		arg.Err = errStackLost
-	default:
-		arg.Value = s
-	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/load"
-	"github.com/go-usdt/usdt/attach/internal/tally"
+	"github.com/go-usdt/usdt/attach/internal/sums"
 )
 
 // How often it is looked whether groups fill their map.
@@ -68,7 +68,7 @@ func (a *totals) foldKept() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	most := 2 * a.layout.Room()
-	if a.closed || len(a.kept.of) <= most {
+	if a.closed || a.kept.Size() <= most {
 		return
 	}
 	part := a.layout.StackPart()
@@ -83,10 +83,9 @@ func (a *totals) foldKept() {
 		}
 		a.kept, a.aside = kept, 0
 	}
-	if len(a.kept.of) > most {
-		a.kept.fold(a.layout.Room())
-		tally.KeepStacks(a.kept.stacks, a.kept.of, part)
-		tally.KeepStacks(a.kept.named, a.kept.of, part)
+	if a.kept.Size() > most {
+		a.kept.Fold(a.layout.Room())
+		a.kept.KeepStacks(part)
 	}
 }
 
@@ -105,29 +104,14 @@ func (a *totals) keep(isTime func() (bool, error)) (pids map[int]bool, kept bool
 	if yes, err := isTime(); !yes {
 		return nil, false, err
 	}
-	taken := newSums(a.layout, map[string][]uint64{})
+	taken := sums.New(a.layout, map[string][]uint64{})
 	err = a.takeMaps(taken)
-	taken.layout = a.layout // which keys of sites that were found later need
-	pids = map[int]bool{}
-	for _, st := range taken.stacks {
-		pids[st.PID] = true
-	}
+	taken.Layout = a.layout // which keys of sites that were found later need
+	pids = taken.PIDs()
 	if a.kept == nil {
 		a.kept = taken
 	} else {
-		a.kept.layout = taken.layout
-		for key, words := range taken.of {
-			a.kept.addWords(key, words)
-		}
-		a.kept.addStacks(taken.stacks)
+		a.kept.Join(taken)
 	}
 	return pids, err == nil, err
-}
-
-// fold adds up all groups but the most used ones in one.
-func (s *sums) fold(most int) { tally.Fold(s.of, most, s.squares) }
-
-// isOther reports whether the key is that of the group of others.
-func isOther(key []byte) bool {
-	return len(key) > 0 && key[0] == 0xff && string(key) == tally.OtherKey(len(key))
 }

@@ -6,12 +6,13 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/load"
+	"github.com/go-usdt/usdt/attach/internal/sums"
 )
 
 // takeMaps adds the groups that programs have made, and empties them. Groups that it has taken
 // before an error are in all, and the next call takes the rest. a.mu is locked, except while
 // programs are waited for.
-func (a *totals) takeMaps(all *sums) error {
+func (a *totals) takeMaps(all *sums.Sums) error {
 	if a.layout.OnlyCounts() {
 		return a.takeCount(all)
 	}
@@ -25,7 +26,7 @@ func (a *totals) takeMaps(all *sums) error {
 		if err := a.await(old); err != nil {
 			return err
 		}
-		if err := load.TakeGroups(a.maps.Groups[old], a.layout, all.add); err != nil {
+		if err := load.TakeGroups(a.maps.Groups[old], a.layout, all.Add); err != nil {
 			return err
 		}
 		if err := a.takeStacks(a.maps.Stacks[old], all); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/source"
+	"github.com/go-usdt/usdt/attach/internal/sums"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/total"
@@ -157,15 +158,15 @@ func (a *totals) Stats() (Stats, error) {
 }
 
 // takeTally adds the groups of the records until now, and begins anew.
-func (a *totals) takeTally(all *sums) error {
+func (a *totals) takeTally(all *sums.Sums) error {
 	if _, err := a.addWaiting(); err != nil {
 		return err
 	}
 	groups, stacks := a.tally.Take()
 	for key, words := range groups {
-		all.addWords(key, words)
+		all.AddWords(key, words)
 	}
-	all.addStacks(stacks)
+	all.AddStacks(stacks)
 	return nil
 }
 
@@ -191,8 +192,8 @@ func (a *totals) turn(at time.Time) {
 // intervals, and the words of a group with quantiles are large.
 func (a *totals) endInterval() {
 	words, stacks := a.tally.Take()
-	all := newSums(a.layout, words)
-	all.addStacks(stacks)
+	all := sums.New(a.layout, words)
+	all.AddStacks(stacks)
 	groups := a.groupsOf(all)
 	for i := range groups {
 		groups[i].From, groups[i].At = a.adding.begin, a.adding.end

@@ -1,11 +1,9 @@
-package attach
+package sums
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,76 +15,6 @@ import (
 	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/total"
 )
-
-// sums are the words of groups by their keys.
-type sums struct {
-	// layout describes the keys and words as they have been read. The tracing has another
-	// layout when more sites are found.
-	layout  *bind.Layout
-	words   int
-	squares int // the first of the words of the sum of squares, -1 without
-	of      map[string][]uint64
-	stacks  map[uint64]query.GroupStack // that keys have the hashes of
-	named   map[uint64]*event.Stack     // those of groups that are united, by the numbers that keys have
-}
-
-func newSums(l *bind.Layout, of map[string][]uint64) *sums {
-	values := l.Wanted.Values()
-	return &sums{layout: l, words: l.Words(), squares: values.SquaresAt(), of: of}
-}
-
-// add adds the words of a CPU, or of all, to those of the group.
-func (s *sums) add(key string, words []byte) {
-	s.merge(s.group(key), func(i int) uint64 { return binary.NativeEndian.Uint64(words[8*i:]) })
-}
-
-// addWords adds words to those of the group.
-func (s *sums) addWords(key string, words []uint64) {
-	s.merge(s.group(key), func(i int) uint64 { return words[i] })
-}
-
-// group returns the words of a group.
-func (s *sums) group(key string) []uint64 {
-	sum := s.of[key]
-	if sum == nil {
-		sum = make([]uint64, s.words)
-		s.of[key] = sum
-	}
-	return sum
-}
-
-// groupsOf returns the groups that have events, the least used ones as one if they are too
-// many.
-func (a *totals) groupsOf(all *sums) []total.Group {
-	a.unite(all, nil)
-	if all.layout.KeySize > 0 {
-		all.fold(all.layout.MaxGroups())
-	}
-	groups := make([]total.Group, 0, len(all.of))
-	probes := a.sites.Load().probes
-	for key, words := range all.of {
-		if words[query.WordCount] > 0 {
-			groups = append(groups, groupOf(all.layout, []byte(key), words, probes, all.named))
-		}
-	}
-	sortGroups(groups)
-	return groups
-}
-
-// sortGroups puts the largest groups first, those of a size by their keys.
-func sortGroups(groups []total.Group) {
-	slices.SortFunc(groups, func(x, y total.Group) int {
-		if c := cmp.Compare(y.Count, x.Count); c != 0 && x.Other == y.Other {
-			return c
-		}
-		return x.CompareKeys(&y)
-	})
-}
-
-// merge adds words to the sum.
-func (s *sums) merge(sum []uint64, word func(i int) uint64) {
-	query.Merge(sum, s.squares, word)
-}
 
 // groupOf decodes a key and its words. named are the stacks by their numbers in keys.
 func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe, named map[uint64]*event.Stack) total.Group {

@@ -1,4 +1,4 @@
-package attach
+package sums
 
 import (
 	"math"
@@ -9,11 +9,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
-
-// Stddev returns an Aggregation that takes the standard deviation of an argument.
-func Stddev(arg string) Aggregation {
-	return Aggregation{wanted: query.Computation{Value: arg, Stddev: true}}
-}
 
 // stddevOf returns the standard deviation for the words of a group. It is computed with
 // integers: the difference of large sums, which floating-point numbers would lose, stays

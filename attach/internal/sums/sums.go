@@ -1,0 +1,81 @@
+package sums
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
+)
+
+// Sums are the words of groups by their keys.
+type Sums struct {
+	// Layout describes the keys and words as they have been read. The tracing has another
+	// layout when more sites are found.
+	Layout  *bind.Layout
+	words   int
+	squares int // the first of the words of the sum of squares, -1 without
+	of      map[string][]uint64
+	stacks  map[uint64]query.GroupStack // that keys have the hashes of
+	named   map[uint64]*event.Stack     // those of groups that are united, by the numbers that keys have
+}
+
+func New(l *bind.Layout, of map[string][]uint64) *Sums {
+	values := l.Wanted.Values()
+	return &Sums{Layout: l, words: l.Words(), squares: values.SquaresAt(), of: of}
+}
+
+// Add adds the words of a CPU, or of all, to those of the group.
+func (s *Sums) Add(key string, words []byte) {
+	s.merge(s.Of(key), func(i int) uint64 { return binary.NativeEndian.Uint64(words[8*i:]) })
+}
+
+// AddWords adds words to those of the group.
+func (s *Sums) AddWords(key string, words []uint64) {
+	s.merge(s.Of(key), func(i int) uint64 { return words[i] })
+}
+
+// Of returns the words of a group.
+func (s *Sums) Of(key string) []uint64 {
+	sum := s.of[key]
+	if sum == nil {
+		sum = make([]uint64, s.words)
+		s.of[key] = sum
+	}
+	return sum
+}
+
+// Groups returns the groups that have events, the least used ones as one if they are too
+// many. probes are those of sites by their numbers.
+func (s *Sums) Groups(probes []*reader.Probe) []total.Group {
+	if s.Layout.KeySize > 0 {
+		s.Fold(s.Layout.MaxGroups())
+	}
+	groups := make([]total.Group, 0, len(s.of))
+	for key, words := range s.of {
+		if words[query.WordCount] > 0 {
+			groups = append(groups, groupOf(s.Layout, []byte(key), words, probes, s.named))
+		}
+	}
+	Sort(groups)
+	return groups
+}
+
+// Sort puts the largest groups first, those of a size by their keys.
+func Sort(groups []total.Group) {
+	slices.SortFunc(groups, func(x, y total.Group) int {
+		if c := cmp.Compare(y.Count, x.Count); c != 0 && x.Other == y.Other {
+			return c
+		}
+		return x.CompareKeys(&y)
+	})
+}
+
+// merge adds words to the sum.
+func (s *Sums) merge(sum []uint64, word func(i int) uint64) {
+	query.Merge(sum, s.squares, word)
+}
