@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cgroup"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cost"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
@@ -24,7 +25,8 @@ type traceFlags struct {
 	// Selection of processes and probes.
 	pids      []int
 	comm, exe string
-	cgroup    string // the directory of a control group, by which the kernel selects
+	group     string // a control group, as --cgroup names it
+	cgroup    string // its directory, by which the kernel selects
 	user      bool
 	wait      bool
 	rescan    time.Duration
@@ -91,8 +93,17 @@ func (f *traceFlags) options(interval time.Duration) (*attach.Options, error) {
 	if _, err := procfs.Stat(f.exe); f.exe != "" && !f.wait && errors.Is(err, os.ErrNotExist) {
 		return nil, usageError{fmt.Errorf("--exe: %w; --wait waits for it", err)}
 	}
-	if f.comm != "" || f.exe != "" {
+	if f.comm != "" || f.exe != "" || f.group != "" {
 		f.wait = f.wait || f.rescan > 0 // for the processes
+	}
+	group, err := cgroup.Open(f.group)
+	switch {
+	case err != nil:
+		return nil, usageError{err}
+	case group != nil && !group.InKernel():
+		return nil, usageError{fmt.Errorf("--cgroup: the kernel selects by control groups of version 2, whose whole hierarchy is mounted, and %s is none; top selects by others as well", group.Path)}
+	case group != nil:
+		f.cgroup = group.Dir
 	}
 	if f.wait && f.rescan == 0 {
 		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}
@@ -112,7 +123,6 @@ func (f *traceFlags) options(interval time.Duration) (*attach.Options, error) {
 		Unwind:    f.stack.Unwind,
 		Force:     f.force,
 	}
-	var err error
 	if opts.Prototypes, err = f.prototypes(); err != nil {
 		return nil, err
 	}

@@ -166,6 +166,7 @@ func (f *traceFlags) target(set wordSet) {
 	set.add("pid", &f.pids)
 	set.add("comm", &f.comm)
 	set.add("exe", &f.exe)
+	set.add("cgroup", &f.group)
 	set.add("user", &f.user)
 	set.add("wait", &f.wait)
 	set.add("rescan", &f.rescan)
