@@ -126,7 +126,7 @@ function parsePattern(text) {
 }
 
 // matches reports whether a pattern matches all of a text, whose first bytes are compared: more says
-// that it goes on behind those that are known.
+// that it goes on behind the known ones.
 function matches(pieces, { bytes, more }) {
   const first = pieces[0], last = pieces[pieces.length - 1];
   if (more || bytes.length > grammar.maxString) {
