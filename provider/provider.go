@@ -296,7 +296,7 @@ func (p *Provider) close() error {
 	all.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.live, p.early = false, false
+	p.live, p.early, p.due = false, false, false
 	p.endLocal()
 	p.stopRecording()
 	objects := p.objects
