@@ -84,12 +84,12 @@ func overview(w io.Writer) error {
 	}
 	b.WriteString(`
 Examples
-  sdttrace -p 4711 'myapp:request_*'                      print events; also sdttrace print
-  sdttrace --wait 'myapp:*'                               of a service that starts later
+  sdttrace list -p 4711                                   which probes a process has
+  sdttrace -p 4711 --where 'status >= 500' 'myapp:*'      print events, here some of them
+  sdttrace 'python:*' -- python3 script.py                of a command, from its start
+  sdttrace count --by path myapp:request_done             by an argument; also hist ms, stats ms
   sdttrace latency db:start db:done --slower 50ms         the slow ones, with their arguments
-  sdttrace count --by stack uprobe:./srv:handle           who calls a function
   sdttrace record -o day.usdt 'myapp:*'                   and then any verb --from day.usdt
-  sdttrace --from /var/crash 'myapp:*'                    what a flight recorder has kept
 
 sdttrace VERB --help     its flags and examples
 sdttrace help TOPIC      ` + strings.Join(topics[:6], ", ") + `,
