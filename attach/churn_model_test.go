@@ -146,7 +146,7 @@ func (m *churnModel) run(t *testing.T, via attach.Via, dir string) {
 			return
 		}
 		do("await %d 0", i)
-		if err := s.Rescan(false); err != nil {
+		if err := s.Rescan(); err != nil {
 			t.Error(err)
 		}
 		fire(i, 1, 1)

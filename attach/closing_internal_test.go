@@ -85,7 +85,7 @@ func TestCloseUnanswered(t *testing.T) {
 	refreshes, release := s.code.Hold() // as one whose files are being opened does
 	defer release()
 	rescanned, closed := make(chan error, 1), make(chan error, 1)
-	go func() { rescanned <- s.Rescan(false) }()
+	go func() { rescanned <- s.Rescan() }()
 	for !refreshes() {
 		time.Sleep(time.Millisecond)
 	}

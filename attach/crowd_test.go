@@ -101,7 +101,7 @@ func TestCrowd(t *testing.T) {
 	}()
 	rescan := func() time.Duration {
 		begin := time.Now()
-		if err := s.Rescan(false); err != nil {
+		if err := s.Rescan(); err != nil {
 			t.Fatal(err)
 		}
 		return time.Since(begin)

@@ -100,7 +100,7 @@ func ExampleOpen_await() {
 	}
 	defer store.Close()
 	for !order.Enabled() && ctx.Err() == nil {
-		if err := s.Rescan(false); err != nil { // now, not after the interval
+		if err := s.Rescan(); err != nil { // now, not after the interval
 			log.Fatal(err)
 		}
 	}

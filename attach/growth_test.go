@@ -76,7 +76,7 @@ func TestGrowth(t *testing.T) {
 		}
 	}()
 	rescan := func() {
-		if err := s.Rescan(false); err != nil {
+		if err := s.Rescan(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ func TestHeadless(t *testing.T) {
 		shown = len(maps) > 0
 	}
 	for range 4 {
-		if err := errors.Join(s.Rescan(false), machine.Rescan(false)); err != nil {
+		if err := errors.Join(s.Rescan(), machine.Rescan()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -33,7 +33,7 @@ func checkLateEnds(t *testing.T) {
 				t.Errorf("by %v, quantiles %v: %v and %v before there are ends", by, quantiles, groups, err)
 			}
 			p.Do("ends")
-			if err := l.Rescan(false); err != nil {
+			if err := l.Rescan(); err != nil {
 				t.Fatal(err)
 			}
 			for range 3 {

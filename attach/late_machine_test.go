@@ -65,7 +65,7 @@ func TestLateMachine(t *testing.T) {
 		p.Do("ends")
 		p.Do("end") // which nobody sees
 	}
-	if err := a.Rescan(false); err != nil {
+	if err := a.Rescan(); err != nil {
 		t.Fatal(err)
 	}
 	processes[n-1].Do("ends")

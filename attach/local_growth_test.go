@@ -45,8 +45,8 @@ func TestLocalGrowth(t *testing.T) {
 		}
 	}()
 	rescan := func() {
-		for _, r := range []interface{ Rescan(bool) error }{s, counts, latency} {
-			if err := r.Rescan(false); err != nil {
+		for _, r := range []interface{ Rescan() error }{s, counts, latency} {
+			if err := r.Rescan(); err != nil {
 				t.Fatal(err)
 			}
 		}

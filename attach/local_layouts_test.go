@@ -29,7 +29,7 @@ func checkAggregateLayouts(t *testing.T) {
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Rescan(true); err != nil {
+	if err := a.RescanHeld(); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range a.Plan() {

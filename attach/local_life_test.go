@@ -134,12 +134,12 @@ func TestLocalClosedByAll(t *testing.T) {
 				for range 4 {
 					_, err := s.Stats()
 					check(err)
-					check(s.Rescan(false))
+					check(s.Rescan())
 					s.Idle()
 					s.Plan()
 					_, err = a.Stats()
 					check(err)
-					check(a.Rescan(false))
+					check(a.Rescan())
 					_, err = a.Read()
 					check(err)
 				}
@@ -343,7 +343,7 @@ func TestViaBothOnce(t *testing.T) {
 		s := open(t, "bothonce:*", o)
 		a := openAggregate(t, []string{"bothonce:*"}, attach.Count().By("pid"), o)
 		for range 2 {
-			if err := errors.Join(s.Rescan(false), a.Rescan(false)); err != nil {
+			if err := errors.Join(s.Rescan(), a.Rescan()); err != nil {
 				t.Fatal(err)
 			}
 		}

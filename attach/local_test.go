@@ -259,7 +259,7 @@ func TestLocalMachine(t *testing.T) {
 	second := startChild(t, "typed")
 	second.Do("load")
 	first.Do("bare")
-	if err := s.Rescan(false); err != nil {
+	if err := s.Rescan(); err != nil {
 		t.Fatal(err)
 	}
 	second.Do("bare")
@@ -290,7 +290,7 @@ func TestLocalMachine(t *testing.T) {
 			t.Fatalf("processes %d are traced, want %d", pids(), second.PID())
 		}
 		s.Idle() // looks at the rings
-		if err := s.Rescan(false); err != nil {
+		if err := s.Rescan(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -79,8 +79,8 @@ func checkPairsUnseen(t *testing.T) {
 		p.Do("%s", test.before)
 		p.Do("load")
 		p.Do("%s", test.late)
-		for _, s := range []interface{ Rescan(held bool) error }{pairs, latency, spans, r} {
-			if err := s.Rescan(false); err != nil {
+		for _, s := range []interface{ Rescan() error }{pairs, latency, spans, r} {
+			if err := s.Rescan(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -115,7 +115,7 @@ func TestRefusedLater(t *testing.T) {
 	for version := range versions {
 		fire := refusedProvider(t, uint64(version))
 		for _, tr := range []*tracing{&s.tracing, &a.tracing, &l.tracing} {
-			if err := tr.Rescan(false); err != nil {
+			if err := tr.Rescan(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -167,7 +167,7 @@ func TestRefusedAll(t *testing.T) {
 	mayLoad(t, later.open(t.Context(), []string{"refused0:start"}, o))
 	defer later.Close()
 	refusedProvider(t, 0)
-	if err := later.Rescan(false); err != nil {
+	if err := later.Rescan(); err != nil {
 		t.Error(err)
 	}
 	checkRefused(t, "session that waits", later.Plan(), 1)

@@ -25,10 +25,14 @@ func (t *tracing) rescan(ctx context.Context) {
 }
 
 // Rescan looks at once for the probes that [Options.Rescan] looks for at
-// intervals, attaches to them and returns. held says that the processes have been
-// stopped, or have waited, since before anything new could fire: sites found are
-// not late then, see [Site.Late]. After the end of tracing Rescan does nothing.
-func (t *tracing) Rescan(held bool) error {
+// intervals, attaches to them and returns. After the end of tracing Rescan does nothing.
+func (t *tracing) Rescan() error { return t.rescanNow(false) }
+
+// RescanHeld is Rescan for processes that have been stopped, or have waited, since before
+// anything new could fire: sites found are not late then, see [Site.Late].
+func (t *tracing) RescanHeld() error { return t.rescanNow(true) }
+
+func (t *tracing) rescanNow(held bool) error {
 	t.finding.Lock()
 	defer t.finding.Unlock()
 	if t.over {

@@ -26,7 +26,11 @@ func TestRescanNow(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Close()
-		if err := s.Rescan(held); err != nil {
+		rescan := s.Rescan
+		if held {
+			rescan = s.RescanHeld
+		}
+		if err := rescan(); err != nil {
 			t.Fatal(err)
 		}
 		plan := s.Plan()
@@ -40,7 +44,7 @@ func TestRescanNow(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Rescan(true); err != nil {
+	if err := s.RescanHeld(); err != nil {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 const lateSites = 20
 
 // lateProbes declares one probe after the other, has each found by rescan, and fires it once.
-func lateProbes(t *testing.T, rescan func(held bool) error) {
+func lateProbes(t *testing.T, rescan func() error) {
 	for i := range lateSites {
 		p := provider.New(fmt.Sprintf("late%d", i), &provider.Options{Local: true})
 		probe := provider.NewProbe1[int](p, "hit", "n")
@@ -22,7 +22,7 @@ func lateProbes(t *testing.T, rescan func(held bool) error) {
 			return
 		}
 		defer p.Close()
-		if err := rescan(true); err != nil {
+		if err := rescan(); err != nil {
 			t.Error(err)
 		}
 		probe.Fire(i)
@@ -39,7 +39,7 @@ func TestReadLate(t *testing.T) {
 		fired := make(chan bool)
 		go func() {
 			defer close(fired)
-			lateProbes(t, a.Rescan)
+			lateProbes(t, a.RescanHeld)
 		}()
 		counts := map[string]uint64{}
 		for over := false; !over; {
@@ -78,8 +78,8 @@ func TestPairsLate(t *testing.T) {
 		}
 		defer begins.Close()
 		go func() {
-			lateProbes(t, func(held bool) error {
-				err := p.Rescan(held)
+			lateProbes(t, func() error {
+				err := p.RescanHeld()
 				for i := range lateSites {
 					begin.Fire(i)
 				}

@@ -81,7 +81,7 @@ func TestManyFoundLate(t *testing.T) {
 		&attach.Options{Target: attach.Target{PIDs: pids}, Rescan: time.Millisecond, Await: true})
 	for i, p := range processes {
 		p.Do("load")
-		if err := a.Rescan(false); err != nil {
+		if err := a.Rescan(); err != nil {
 			t.Fatal(err)
 		}
 		p.Do("text")

@@ -49,7 +49,7 @@ func (t *tracing) openSides(o *settings) error {
 			Tests: tests, Sample: o.Sample, Size: o.RingSize, Selects: o.Target.selects, Fail: t.fail, Meet: t.meetProcess, Opened: t.opened,
 		}
 		if o.Rescan > 0 {
-			wanted.Loaded = func() { t.Rescan(false) }
+			wanted.Loaded = func() { t.Rescan() }
 		}
 		processes, err := local.New(wanted)
 		if err != nil {

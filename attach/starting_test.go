@@ -99,7 +99,7 @@ func TestStartingReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(time.Minute); ; {
-		if err := s.Rescan(false); err != nil {
+		if err := s.Rescan(); err != nil {
 			t.Fatal(err)
 		}
 		if _, known := s.PlanSince(0); known == 2 && len(s.Plan()) == 1 {

@@ -28,13 +28,13 @@ func TestStranded(t *testing.T) {
 					p.Do("%d", n)
 					want = append(want, n)
 					p.Do("0")
-					if err := s.Rescan(true); err != nil {
+					if err := s.RescanHeld(); err != nil {
 						t.Fatal(err)
 					}
 					if plan := s.Plan(); len(plan) != 1 || plan.Attached() != 1 || plan[0].Late != 0 {
 						t.Fatalf("plan after exec %d: %+v", n, plan)
 					}
-					if err := s.Rescan(true); err != nil {
+					if err := s.RescanHeld(); err != nil {
 						t.Fatal(err)
 					}
 					if _, known := s.PlanSince(0); known != int(n)+1 {

@@ -69,7 +69,7 @@ func TestUnmapped(t *testing.T) {
 			}()
 			rescan := func() {
 				t.Helper()
-				if err := s.Rescan(false); err != nil {
+				if err := s.Rescan(); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -23,7 +23,7 @@ const Guard = "guard-command"
 
 // Searcher finds new probes and attaches to them.
 type Searcher interface {
-	Rescan(held bool) error
+	RescanHeld() error
 }
 
 // hold stops a command behind each exec and each dlopen until sdttrace has attached to
@@ -130,7 +130,7 @@ func (h *hold) rescan() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last.Store(time.Now().UnixNano())
-	if err := h.search.Rescan(true); err != nil && !h.closed {
+	if err := h.search.RescanHeld(); err != nil && !h.closed {
 		h.remark("find the probes that the command has declared: %v", err)
 	}
 }
@@ -192,7 +192,7 @@ func (h *hold) stopped() {
 	theirs := counts.Also != h.also
 	h.handled, h.also = counts.Stops, counts.Also
 	h.last.Store(time.Now().UnixNano())
-	if err := h.search.Rescan(true); err != nil {
+	if err := h.search.RescanHeld(); err != nil {
 		h.remark("look at what the command has loaded: %v", err)
 	}
 	h.linker()

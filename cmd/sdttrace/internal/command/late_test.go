@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"strconv"
@@ -16,11 +15,8 @@ import (
 // slowSearch is a search that takes until the channel is closed.
 type slowSearch chan struct{}
 
-func (s slowSearch) Rescan(held bool) error {
+func (s slowSearch) RescanHeld() error {
 	<-s
-	if !held {
-		return errors.New("the provider waits")
-	}
 	return nil
 }
 
