@@ -43,7 +43,7 @@ govulncheck:
 # tests run very many.
 test: export GORACE = atexit_sleep_ms=0
 test: tools check
-	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-dlopen fuzz FUZZTIME=10000x
+	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-dlopen fuzz FUZZTIME=4000x
 
 # check has vetted what go test would. The seeds of fuzz tests are for fuzz.
 TEST = $(GO) test -vet off -timeout 30m
@@ -51,12 +51,12 @@ PLAIN = $(shell ci/plain)
 
 # The packages that take longest begin.
 test-most:
-	$(TEST) -race -skip '^$(SLOW)$$|^Fuzz' ./attach ./cmd/sdttrace $(filter-out $(PLAIN),$(patsubst github.com/go-usdt/usdt%,.%,$(shell $(GO) list ./...)))
+	$(TEST) -race -skip '^$(SLOW)$$|^Fuzz' ./attach ./cmd/sdttrace $(filter-out $(PLAIN),$(patsubst github.com/go-usdt/usdt%,.%,$(shell $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)))
 
 # test-slow runs the tests of attach that wait longest, beside the others, and tests that start
 # a command many times. The race detector, under which a command takes five times as long to start,
 # would find nothing in them that it does not find in other tests.
-SLOW = Test(Corpus|CorpusRefused|EndedProcesses|EqualEvents|Integers|Scripts|Semaphores|StackOfEnded|SuiteUnprivileged|TracersKilled)
+SLOW = Test((By)?(Unwound)?StackOfC|ByStackOfManyEnded|Corpus|CorpusRefused|EndedProcesses|EqualEvents|Expressions|HeldKilled|Integers|LatencyOfGoFunctions|NestedWhere|Other|RecordingsDamaged|Scripts|Semaphores|SignalTwice|StackOfEnded|SuiteUnprivileged|TracersKilled)
 test-slow:
 	$(TEST) -run '^$(SLOW)$$' $(sort $(dir $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' .)))
 

@@ -146,6 +146,7 @@ var needMore = map[string]string{
 
 	// Results that are computed of events, and losses of many, do not depend on who traces.
 	"TestByStackOfManyEnded":   "takes long; TestStackOfEnded names code of processes that have ended",
+	"TestChurnModel":           "compares many processes with a model; TestRescan has some",
 	"TestCorpus*":              "executes instructions by the thousand; TestInstructions does some",
 	"TestIntegers*":            "computes of integers; TestAggregate has some",
 	"TestOtherForms":           "computes of what does not fit; TestVersionsAggregate does",
@@ -153,6 +154,8 @@ var needMore = map[string]string{
 	"TestExpressions*":         "computes keys and conditions; TestWhere has conditions, TestAggregate keys",
 	"TestLatencyEviction":      "fills maps; TestLatency has some",
 	"TestLatencyOfGoFunctions": "matches calls; TestLatency does",
+	"TestManySearches":         "searches files",
+	"TestNestedWhere":          "computes conditions; TestWhere has some",
 	"TestOther*":               "fills maps; TestAggregate has some",
 	"TestOverrun":              "fills the buffer; TestSample reads it",
 	"TestQuantiles*":           "computes of buckets; TestAggregate has some",
