@@ -117,3 +117,30 @@ func TestLibrary(t *testing.T) {
 	}
 	t.Logf("%d modules in the graph, %d vendored, %d bytes of this one", len(graph), len(vendored), bytes)
 }
+
+// TestLibraryVersions has a program use two versions of a library whose constructors declare
+// the same probe with other arguments, a hundred times each, in parallel tests that run three
+// times with the race detector: no event is lost, and nothing is reported.
+func TestLibraryVersions(t *testing.T) {
+	needs.Tools(t, "go", "gcc")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/versions")); err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"mod", "edit", "-replace", strings.TrimSuffix(module, "/") + "=" + here},
+		{"mod", "tidy"},
+		{"test", "-race", "-vet=off", "-count=3", "-parallel=8", "."},
+	} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = filepath.Join(dir, "app")
+		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %q: %v\n%s", args, err, out)
+		}
+	}
+}
