@@ -29,8 +29,13 @@ const maxNames = 256
 
 // note notes what a value of the argument says. p is nil for parts of structs.
 func (k *kinded) note(p *reader.Probe, i int, a *event.Arg) {
-	if n, ok := a.Value.(numbered); ok {
-		k.name(n)
+	switch v := a.Value.(type) {
+	case uint64, int64, float64, bool, string, time.Duration: // most of all, and nothing more to note
+		if k.kind != "" {
+			return
+		}
+	case numbered:
+		k.name(v)
 	}
 	if k.kind != "" {
 		return
