@@ -198,6 +198,9 @@ func fill(r *rand.Rand, v reflect.Value) {
 func random[T any](r *rand.Rand) *T {
 	v := new(T)
 	fill(r, reflect.ValueOf(v).Elem())
+	if tv, ok := any(v).(*tagged); ok {
+		tv.hidden, tv.shown = 1, int8(r.Uint32())
+	}
 	return v
 }
 

@@ -26,7 +26,7 @@ var ways = map[string][]string{
 	"println":         nil,
 	"log":             {"cmd/sdttrace/internal/serve/server.go"}, // to io.Discard
 	"slog":            nil,
-	"json.Marshal":    {"event/json.go", "internal/tracefile/writer.go", "cmd/sdttrace/internal/page/document.go"}, // passed on to AppendJSON; a recording; the grammar of conditions
+	"json.Marshal":    {"internal/tracefile/writer.go", "cmd/sdttrace/internal/page/document.go"}, // a recording; the grammar of conditions
 	"json.NewEncoder": nil,
 	"http.Error":      nil,
 }
