@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,7 +16,8 @@ import (
 func init() { roles["pairsunseen"] = tracee.Obey(pairsUnseenChild()) }
 
 // pairsUnseenChild fires starts and ends of providers that are loaded one after the other, all in
-// one goroutine: "load", "start PROVIDER ID", "end PROVIDER ID".
+// one goroutine: "load", "start PROVIDER ID", "end PROVIDER ID". "idle" waits
+// until none of them is watched.
 func pairsUnseenChild() func(string) error {
 	type probes struct{ start, end *provider.Probe1[uint64] }
 	var all []probes
@@ -24,6 +26,16 @@ func pairsUnseenChild() func(string) error {
 		var n int
 		var id uint64
 		switch fmt.Sscan(command, &what, &n, &id); what {
+		case "idle":
+			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+				i := slices.IndexFunc(all, func(p probes) bool { return p.start.Enabled() || p.end.Enabled() })
+				if i < 0 {
+					break
+				}
+				if time.Now().After(deadline) {
+					return fmt.Errorf("provider %d is watched", i)
+				}
+			}
 		case "start":
 			all[n].start.Fire(id)
 		case "end":
