@@ -143,7 +143,7 @@ func (e *encoder) forms(head []byte, opcode int, modRM bool, immediate func(reg 
 		hash := (base ^ uint32(reg*len(operands)+n+1)) * 0x9e3779b1
 		hash = (hash ^ hash>>15) * 0x85ebca6b
 		hash ^= hash >> 13
-		if e.stopped || int(hash%uint32(e.share)) != 0 {
+		if e.stopped || hash%uint32(e.share) != uint32(*corpusPart) {
 			return
 		}
 		f := form{code: slices.Clone(head), hash: hash / uint32(e.share), absolute: e.mode == mode32}

@@ -150,6 +150,7 @@ static void get_regs(u8 *uc, u64 *regs)
 {
 	for (int i = 0; i < 34; i++)
 		regs[i] = mcontext(uc)[i];
+	regs[33] &= ~(1ULL << 21); // a software step was pending, as it may be after a fault
 	__asm__ volatile("mrs %0, tpidr_el0" : "=r"(regs[34]));
 }
 
@@ -239,6 +240,10 @@ __attribute__((used)) void handler(int sig, u8 *info, u8 *uc)
 		if (sig != 5) {
 			code = *(u32 *)(info + 8);
 			at = fault(info);
+#ifdef __aarch64__
+			if (sig == 4)
+				at = 0; // with a probe that is where the kernel has its copy of the instruction
+#endif
 		}
 		forget(v);
 		u64 h = hash(sig + (code << 32), regs, REGS * 8);
