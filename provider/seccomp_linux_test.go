@@ -29,13 +29,13 @@ var numbers = map[string]uint32{
 // which may be refused.
 func needed(t *testing.T, feature string) (must, may []string) {
 	t.Helper()
-	text, err := os.ReadFile("../docs/services.md")
+	text, err := os.ReadFile(callsDocument)
 	if err != nil {
 		t.Fatal(err)
 	}
 	row := regexp.MustCompile("(?m)^\\| [^|]*`" + feature + "`[^|]* \\|([^|]*)\\|([^|]*)\\|$").FindStringSubmatch(string(text))
 	if row == nil {
-		t.Fatalf("docs/services.md says nothing about %s", feature)
+		t.Fatalf("%s says nothing about %s", callsDocument, feature)
 	}
 	list := func(cell string) (calls []string) {
 		for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(cell, -1) {
@@ -55,6 +55,9 @@ func needed(t *testing.T, feature string) (must, may []string) {
 func TestSystemCalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: runs each feature with each of its system calls refused")
+	}
+	if *update {
+		writeSystemCalls(t)
 	}
 	for feature := range features {
 		t.Run(feature, func(t *testing.T) {
