@@ -56,7 +56,7 @@ test-most:
 # test-slow runs the tests of attach that wait longest, beside the others, and tests that start
 # a command many times. The race detector, under which a command takes five times as long to start,
 # would find nothing in them that it does not find in other tests.
-SLOW = Test((By)?(Unwound)?StackOfC|ByStackOfManyEnded|Corpus|CorpusRefused|EndedProcesses|EqualEvents|Expressions|HeldKilled|Integers|LatencyOfGoFunctions|NestedWhere|Other|RecordingsDamaged|Scripts|Semaphores|SignalTwice|StackOfEnded|SuiteUnprivileged|TracersKilled)
+SLOW = Test((By)?(Unwound)?StackOfC|ByStackOfManyEnded|Cgroup|Corpus|CorpusRefused|CostOfFunctions|EndedProcesses|EqualEvents|Expressions|HeldKilled|Integers|LatencyOfGoFunctions|NestedWhere|Other|RecordingsDamaged|Scripts|Semaphores|SignalTwice|StackOfEnded|SuiteUnprivileged|TracersKilled)
 test-slow:
 	$(TEST) -run '^$(SLOW)$$' $(sort $(dir $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' .)))
 

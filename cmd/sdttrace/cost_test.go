@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -81,18 +83,16 @@ func TestCost(t *testing.T) {
 // execute a copy, at the entry and at the return.
 func TestCostOfFunctions(t *testing.T) {
 	needs.Root(t)
+	sdttrace := filepath.Join(commands(t, "sdttrace"), "sdttrace")
 	program := needs.Compile(t, "testdata/calls.c", "gcc", "-O1")
 	for _, kind := range []string{"uprobe", "uretprobe"} {
 		for _, function := range []string{"nothing", "pushes", "copied"} {
-			var stdout, stderr bytes.Buffer
 			args := []string{"count", "-v", "--force", kind + ":" + program + ":" + function, "--", program, function, "20000"}
-			if code := run(t.Context(), args, &stdout, &stderr); code != exitDone {
-				t.Fatalf("%q: exit code %d: %s", args, code, &stderr)
-			}
-			own := regexp.MustCompile(`(?m)^calls: (\d+) ns each`).FindStringSubmatch(stderr.String())
-			said := costLine.FindStringSubmatch(stderr.String())
-			if own == nil || said == nil {
-				t.Fatalf("%q: %s", args, &stderr)
+			out, err := exec.Command(sdttrace, args...).CombinedOutput()
+			own := regexp.MustCompile(`(?m)^calls: (\d+) ns each`).FindStringSubmatch(string(out))
+			said := costLine.FindStringSubmatch(string(out))
+			if err != nil || own == nil || said == nil {
+				t.Fatalf("%q: %v: %s", args, err, out)
 			}
 			slower, _ := strconv.Atoi(own[1])
 			cost, _ := strconv.Atoi(said[1])
