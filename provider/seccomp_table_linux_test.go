@@ -75,8 +75,8 @@ func writeSystemCalls(t *testing.T) {
 	}
 }
 
-// tryCalls returns the system calls without which a feature does not load, and those that it makes
-// and can do without, in their order by name. Calls of the runtime's are the former only.
+// tryCalls returns the system calls without which a feature does not load, and the other calls
+// that it makes, in their order by name. Calls that the runtime makes are never among the others.
 func tryCalls(t *testing.T, feature string) (must, may []string) {
 	for _, call := range slices.Sorted(maps.Keys(numbers)) {
 		number := numbers[call]
