@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 var snapshotVerb = verb{
@@ -36,6 +37,7 @@ type snapshots struct {
 	on            string
 	before, after int
 	atMost        time.Duration
+	taken         uint64
 }
 
 func (d *snapshots) words(set wordSet) {
@@ -87,7 +89,6 @@ func (f *snapshots) options() attach.SnapshotOptions {
 
 // print writes snapshots until there are enough, or no more.
 func (f *snapshots) print(s *attach.Session, stdout io.Writer) error {
-	n := uint64(0)
 	for snap, err := range s.Snapshots(f.options()) {
 		if where := (*attach.WhereError)(nil); errors.As(err, &where) {
 			return fmt.Errorf("EXPR: %w", err)
@@ -95,18 +96,27 @@ func (f *snapshots) print(s *attach.Session, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		n++
+		f.taken++
 		for i := range snap.Events {
 			if f.output.Readable {
 				f.meanings.Event(&snap.Events[i])
 			}
 		}
-		if _, err := stdout.Write(f.output.Snapshot(nil, &snap, n)); err != nil {
+		if _, err := stdout.Write(f.output.Snapshot(nil, &snap, f.taken)); err != nil {
 			return output.Error(err)
 		}
-		if n == f.limit {
+		if f.taken == f.limit {
 			break
 		}
 	}
 	return nil
+}
+
+// conclude says that no event was the cause of a snapshot, which prints nothing.
+func (f *snapshots) conclude(s session.Session, stderr io.Writer) error {
+	st, err := s.Stats()
+	if err == nil && f.taken == 0 && st.Received > 0 {
+		_, err = fmt.Fprintf(stderr, "sdttrace: no snapshot: %s held for none of %d events\n", printable.String(f.on), st.Received)
+	}
+	return err
 }

@@ -28,7 +28,24 @@ func unpaired(stderr io.Writer, pairs string, p *attach.PairStats) error {
 	if err == nil && p.Torn > 0 {
 		_, err = fmt.Fprintf(stderr, "sdttrace: %d more pairs are left out: events between start and end were lost, or fired before their probes were found, so that start and end need not belong together\n", p.Torn)
 	}
+	if why := lonely(p); err == nil && why != "" {
+		_, err = fmt.Fprintf(stderr, "sdttrace: %s\n", why)
+	}
 	return err
+}
+
+// lonely says what to look at where there is no pair, "" where there are some or no events.
+func lonely(p *attach.PairStats) string {
+	starts, ends := p.Pending+p.TooDeep+p.Evicted, p.Unstarted
+	switch {
+	case p.Pairs+p.Dropped+p.Torn > 0 || starts+ends == 0:
+		return ""
+	case ends == 0:
+		return "no end has fired: trace for longer, or name another end"
+	case starts == 0:
+		return "no start has fired: trace for longer, or name another start"
+	}
+	return "no end has the key of a start in its process: name arguments that are equal in both by --key, or behind the span; with machine among them, pairs are of any two processes"
 }
 
 // SlowPairs reports what became of the events of pairs.
