@@ -11,7 +11,7 @@ var countVerb = verb{
 	use:   "count PROBE...",
 	short: "Count events, by what you name",
 	about: `count counts events instead of printing them: all of them, or those of each value of --by,
-in the kernel. --by names arguments, pid, tid, cpu, uid, comm, probe, stack, or what is
+in the kernel. --by names arguments, ` + taskKeys + `, probe, stack, or what is
 computed of them: status/100, 'size & 4095', path[:16], 'sql(query)' for statements without
 their literals, 'cxx(type)' for types of C++.`,
 	examples: `  sdttrace count --duration 10s 'myapp:*'

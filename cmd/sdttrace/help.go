@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/internal/grammar"
 )
 
 // topics are the pages of "sdttrace help TOPIC", in the order in which they are listed. The first
@@ -20,13 +21,16 @@ var pages embed.FS
 
 var topics = []string{"probes", "conditions", "arguments", "stacks", "recordings", "privileges", "output", "cost"}
 
+// taskKeys are the names for what is known of the task that fires; pages have TASKKEYS for them.
+var taskKeys = strings.Join(grammar.TaskKeys, ", ")
+
 // topic returns the page of a topic, and what it is about.
 func topic(name string) (about, text string) {
 	page, err := pages.ReadFile("help/" + name + ".txt")
 	if err != nil {
 		panic(err) // a topic without a page
 	}
-	about, text, _ = strings.Cut(string(page), "\n\n")
+	about, text, _ = strings.Cut(strings.ReplaceAll(string(page), "TASKKEYS", taskKeys), "\n\n")
 	return about, text
 }
 
