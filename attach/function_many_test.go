@@ -23,12 +23,12 @@ func TestManyFunctions(t *testing.T) {
 	}
 	const n = 3000
 	path := buildMany(t, n)
-	before := len(bpf.OwnLinks(t))
+	before := bpf.OwnLinks(t)
 	s := open(t, "uprobe:"+path+":many_*", &attach.Options{Args: []string{"arg0"}})
 	if got := s.Plan().Attached(); got != n {
 		t.Errorf("attached %d functions, want %d", got, n)
 	}
-	if got := len(bpf.OwnLinks(t)) - before; got != 1 {
+	if got := len(bpf.NewLinks(t, before)); got != 1 {
 		t.Errorf("%d links, want one", got)
 	}
 	p := start(t, exec.Command(path))

@@ -22,10 +22,10 @@ func TestManyProcesses(t *testing.T) {
 	pids = append(pids, late.PID())
 	for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		o := attach.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: tracee.RescanEvery(5 * time.Millisecond)}
-		before := len(bpf.OwnLinks(t))
+		before := bpf.OwnLinks(t)
 		s := openAll(t, &o, "args:bare", "args:ints")
 		const perProcess = 2
-		links := len(bpf.OwnLinks(t)) - before
+		links := len(bpf.NewLinks(t, before))
 		if n := s.Plan().Attached(); n != 12*perProcess || links > perProcess {
 			t.Errorf("link %v: %d sites by %d links, want %d by no more than %d", link, n, links, 12*perProcess, perProcess)
 		}

@@ -28,12 +28,12 @@ func TestManyProcesses(t *testing.T) {
 		for name, p := range spec.Programs {
 			p.AttachTo = map[string]string{"bare": "args:bare", "sleepable": "typed:*"}[name]
 		}
-		before := len(bpf.OwnLinks(t))
+		before := bpf.OwnLinks(t)
 		c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: pids}, Link: link, Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true})
 		if err := c.Attach(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n, links := c.Plan("bare").Attached(), len(bpf.OwnLinks(t))-before-c.Plan("sleepable").Attached(); n != 12 || links > 1 {
+		if n, links := c.Plan("bare").Attached(), len(bpf.NewLinks(t, before))-c.Plan("sleepable").Attached(); n != 12 || links > 1 {
 			t.Errorf("link %v: %d sites by %d links, want 12 by one", link, n, links)
 		}
 		for _, p := range programs {

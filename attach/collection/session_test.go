@@ -30,7 +30,7 @@ func TestSessionManyProcesses(t *testing.T) {
 	programs, pids := tracee.StartMany(t, path, 12)
 	stranger := start(t, exec.Command(path))
 	stranger.Do("") // now it is mapped, for sure
-	before := len(bpf.OwnLinks(t))
+	before := bpf.OwnLinks(t)
 	const cookie = 1 << 40
 	c, err := collection.New(t.Context(), spec, &collection.Options{Target: attach.Target{PIDs: pids}, Cookie: cookie})
 	if errors.Is(err, ebpf.ErrNotSupported) {
@@ -43,7 +43,7 @@ func TestSessionManyProcesses(t *testing.T) {
 	if err := c.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n, links := c.Plan("both").Attached(), len(bpf.OwnLinks(t))-before; n != len(programs) || links != 1 {
+	if n, links := c.Plan("both").Attached(), len(bpf.NewLinks(t, before)); n != len(programs) || links != 1 {
 		t.Errorf("%d sites by %d links, want %d by one", n, links, len(programs))
 	}
 	counting, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)

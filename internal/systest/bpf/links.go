@@ -3,6 +3,7 @@ package bpf
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,15 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
+
+// NewLinks returns the links of OwnLinks that are not among those of before, some of which the
+// kernel may still be closing.
+func NewLinks(t testing.TB, before []*link.Info) []*link.Info {
+	t.Helper()
+	return slices.DeleteFunc(OwnLinks(t), func(l *link.Info) bool {
+		return slices.ContainsFunc(before, func(b *link.Info) bool { return b.ID == l.ID })
+	})
+}
 
 // OwnLinks returns the BPF links that this process holds, as the kernel
 // describes them.
