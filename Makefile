@@ -45,7 +45,8 @@ test: export GORACE = atexit_sleep_ms=0
 test: tools check
 	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-dlopen fuzz FUZZTIME=4000x
 
-# check has vetted what go test would. The seeds of fuzz tests are for fuzz.
+# check has vetted what go test would. The seeds of fuzz tests are for fuzz, except those of FuzzVerbs,
+# which are more than the inputs that it gets there.
 TEST = $(GO) test -vet off -timeout 30m
 PLAIN = $(shell ci/plain)
 
@@ -56,7 +57,7 @@ test-most:
 # test-slow runs the tests of attach that wait longest, beside the others, and tests that start
 # a command many times. The race detector, under which a command takes five times as long to start,
 # would find nothing in them that it does not find in other tests.
-SLOW = Test((By)?(Unwound)?StackOfC|ByStackOfManyEnded|Cgroup|Corpus|CorpusRefused|CostOfFunctions|EndedProcesses|EqualEvents|Expressions|HeldKilled|Integers|LatencyOfGoFunctions|NestedWhere|Other|RecordingsDamaged|Scripts|Semaphores|SignalTwice|StackOfEnded|SuiteUnprivileged|TracersKilled)
+SLOW = (FuzzVerbs|Test((By)?(Unwound)?StackOfC|ByStackOfManyEnded|Cgroup|Corpus|CorpusRefused|CostOfFunctions|EndedProcesses|EqualEvents|Expressions|HeldKilled|Integers|LatencyOfGoFunctions|NestedWhere|Other|RecordingsDamaged|Scripts|Semaphores|SignalTwice|StackOfEnded|SuiteUnprivileged|TracersKilled))
 test-slow:
 	$(TEST) -run '^$(SLOW)$$' $(sort $(dir $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' .)))
 
