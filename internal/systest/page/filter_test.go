@@ -51,7 +51,7 @@ func kinds(args []string) error {
 	fmt.Println("ready")
 	var line string
 	fmt.Scanln(&line)
-	texts := []string{"", "/api/order", "/api/items", `say "hi"`, "\xff\xfe\x00x", "größe", "a*b", `back\slash`, strings.Repeat("x", 512), strings.Repeat("x", 513), strings.Repeat("y", 700) + "end"}
+	texts := []string{"", "/api/order", "/api/items", `say "hi"`, "\xff\xfe\x00x", "größe", "😀\U000E0001", "a*b", `back\slash`, strings.Repeat("x", 512), strings.Repeat("x", 513), strings.Repeat("y", 700) + "end"}
 	addrs := []string{"10.0.0.1", "::1", "::ffff:10.0.0.1", "fe80::1:2"}
 	begin := time.Date(2026, 1, 31, 12, 0, 0, 5, time.UTC)
 	for id := range uint64(44) {
@@ -139,6 +139,8 @@ Text == "say \"hi\""
 Text ~ "\xff\xfe\x00*"
 Text == "größe"
 Text == "gr\u00f6\u00dfe"
+Text == "\U0001F600\U000e0001"
+Text ~ "*\U000E0001"
 Text == "back\\slash"
 Text ~ "back\\*"
 Text ~ "xxx*"

@@ -98,8 +98,8 @@ const escapes = { a: "\x07", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v
 function unescape(text, quote) {
   const c = text[0];
   if (c in escapes || c === quote) return [escapes[c] ?? c, 1];
-  let m = /^(?:x([\da-f]{2})|u([\da-f]{4})|U([\da-f]{8}))/i.exec(text);
-  if (m && /[xuU]/.test(c)) {
+  let m = /^(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8}))/.exec(text);
+  if (m) {
     const code = parseInt(m[1] ?? m[2] ?? m[3], 16);
     if (m[1]) return [String.fromCharCode(code), 3];
     if (code > 0x10ffff || code >= 0xd800 && code < 0xe000) return null;
