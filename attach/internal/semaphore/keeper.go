@@ -30,8 +30,17 @@ type Keeper struct {
 	files   []*File
 	several map[several]bool
 	open    func(pid int) (memory, error)
-	silent  map[int]bool // processes whose memory does not answer
+	silent  map[int][]left // what is left to do in processes whose memory does not answer
 }
+
+// left is a file whose semaphores were not balanced.
+type left struct {
+	file   *File
+	copies []uint64
+}
+
+// maxLeft is how many of them are remembered of a process.
+const maxLeft = 256
 
 // several is a process that has mapped a file more than once.
 type several struct {
@@ -44,7 +53,7 @@ const ringSize = 64 << 10
 
 // NewKeeper returns a Keeper of no files yet.
 func NewKeeper() (*Keeper, error) {
-	k := &Keeper{several: map[several]bool{}, open: openMemory, silent: map[int]bool{}}
+	k := &Keeper{several: map[several]bool{}, open: openMemory, silent: map[int][]left{}}
 	var err error
 	k.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_calls", Type: ebpf.RingBuf, MaxEntries: ringSize})
 	if err != nil {
@@ -101,10 +110,16 @@ func hurry() {
 // balance makes the semaphores in a process what they must be. Its memory may be in a file on a
 // file system that never answers: then it is left alone, and others do not wait for it.
 func (k *Keeper) balance(f *File, pid int, copies []uint64) {
+	if len(copies) == 0 {
+		return
+	}
 	k.mu.Lock()
-	silent := k.silent[pid]
+	waiting, silent := k.silent[pid]
+	if silent && len(waiting) < maxLeft {
+		k.silent[pid] = append(waiting, left{f, copies})
+	}
 	k.mu.Unlock()
-	if silent || len(copies) == 0 {
+	if silent {
 		return
 	}
 	done := make(chan struct{})
@@ -121,18 +136,22 @@ func (k *Keeper) balance(f *File, pid int, copies []uint64) {
 	select {
 	case <-done:
 	case <-time.After(slow):
-		k.hush(pid, true)
+		k.mu.Lock()
+		if _, ok := k.silent[pid]; !ok {
+			k.silent[pid] = nil
+		}
+		k.mu.Unlock()
 		go func() {
 			<-done
-			k.hush(pid, false)
+			k.mu.Lock()
+			all := k.silent[pid]
+			delete(k.silent, pid)
+			k.mu.Unlock()
+			for _, l := range all {
+				k.balance(l.file, pid, l.copies)
+			}
 		}()
 	}
-}
-
-func (k *Keeper) hush(pid int, silent bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.silent[pid] = silent
 }
 
 // slow is how long the memory of a process may take to answer.

@@ -168,3 +168,32 @@ func TestKeeperScribbled(t *testing.T) {
 		}
 	}
 }
+
+// TestKeeperLeft keeps count in a process whose memory answers late: files whose turn came meanwhile
+// have theirs then.
+func TestKeeperLeft(t *testing.T) {
+	asked, answer := make(chan bool), make(chan bool)
+	var first sync.Once
+	p := &program{}
+	p.before = func(int64) { first.Do(func() { asked <- true; <-answer }) }
+	p.put(siteAt, breakpoint)
+	p.put(copySize+siteAt, breakpoint)
+	k := newKeeper(t, p)
+	ended := make(chan bool)
+	go func() {
+		k.balance(newFile(), 1, []uint64{0})
+		close(ended)
+	}()
+	<-asked
+	<-ended
+	k.balance(newFile(), 1, []uint64{copySize})
+	if n := p.semaphore(copySize); n != 0 {
+		t.Errorf("the semaphore is %d before the memory answers", n)
+	}
+	close(answer)
+	for deadline := time.Now().Add(time.Minute); p.semaphore(0) != 1 || p.semaphore(copySize) != 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the semaphores are %d and %d, want 1", p.semaphore(0), p.semaphore(copySize))
+		}
+	}
+}
