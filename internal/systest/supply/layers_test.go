@@ -106,7 +106,7 @@ cmd/sdttrace/internal/format: attach event internal/printable notes prototype re
 cmd/sdttrace/internal/session: attach cmd/sdttrace/internal/command event internal/selector total
 cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program elfgen internal/stub internal/sys notes provider reader
 cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs reader
-cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector prototype
+cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector prototype reader
 cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen internal/printable internal/procfs internal/selector internal/watch notes prototype reader
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/printable total
 cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector notes prototype reader

@@ -17,8 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/bench"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Costs measures what one session takes of the traced processes' CPU time.
@@ -32,6 +35,7 @@ type Costs struct {
 	holders []int                 // processes whose CPU time is read
 	before  map[int]time.Duration // CPU time when tracing began, by process
 	now     map[int]time.Duration
+	began   uint64 // ticks since the machine was started
 	stop    chan struct{}
 	done    chan struct{}
 }
@@ -57,6 +61,7 @@ const poll = 100 * time.Millisecond
 func (c *Costs) Begin(pids []int, plan func() attach.Plan) {
 	c.named, c.plan = pids, plan
 	c.before, c.now = map[int]time.Duration{}, map[int]time.Duration{}
+	c.began = ticks()
 	c.find()
 	c.look()
 	for pid, t := range c.now {
@@ -69,8 +74,9 @@ func (c *Costs) Begin(pids []int, plan func() attach.Plan) {
 		for {
 			select {
 			case <-c.stop:
-				c.find() // processes that have started meanwhile count whole
+				c.find()
 				c.look()
+				c.leaveOld()
 				return
 			case <-tick.C:
 				c.look()
@@ -97,6 +103,27 @@ func (c *Costs) look() {
 			c.now[pid] = processTime(text)
 		}
 	}
+}
+
+// leaveOld leaves out processes that were not there when tracing began, but had started before:
+// what they used until they mapped a file of the plan is not known. Processes that have started since
+// count whole.
+func (c *Costs) leaveOld() {
+	for pid := range c.now {
+		if _, ok := c.before[pid]; ok {
+			continue
+		}
+		if started, err := procfs.StartTime(pid); err != nil || started < c.began {
+			delete(c.now, pid)
+		}
+	}
+}
+
+// ticks returns the time since the machine was started, as /proc has the start of a process.
+func ticks() uint64 {
+	var t unix.Timespec
+	unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // every kernel has it
+	return uint64(time.Duration(t.Nano()) / tick)
 }
 
 // tick is the unit of CPU times in /proc: USER_HZ is 100 on every architecture that
@@ -160,7 +187,7 @@ func (c *Costs) Print(ctx context.Context, stderr io.Writer, s session.Session) 
 		return say("no program ran")
 	}
 	program := cost.Time / time.Duration(cost.Runs)
-	least, most, err := Traps(ctx, s.Plan())
+	least, most, err := allTraps(ctx, s.Plan())
 	if err != nil {
 		return say("%d ns per event in sdttrace's programs, %v in %d runs; the trap into the kernel before each run is not in it: %v",
 			program.Nanoseconds(), cost.Time.Round(time.Microsecond), cost.Runs, err)
@@ -178,6 +205,16 @@ func (c *Costs) Print(ctx context.Context, stderr io.Writer, s session.Session) 
 		all.format(func(d time.Duration) string {
 			return (d * time.Duration(cost.Runs)).Round(time.Microsecond).String()
 		}), share)
+}
+
+// allTraps measures the traps of all sites of a plan.
+func allTraps(ctx context.Context, plan attach.Plan) (least, most time.Duration, err error) {
+	traps, err := bench.NewTraps()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer traps.Close()
+	return Traps(ctx, traps, plan, func(*reader.Probe) bool { return true })
 }
 
 // interval is from the cheapest site of a session to the dearest.

@@ -17,16 +17,11 @@ import (
 const instructionSize = 16
 
 // Traps measures what a hit costs its program beside sdttrace's programs, at each kind of site
-// that is attached to. It returns the shortest time and the longest.
-func Traps(ctx context.Context, plan attach.Plan) (least, most time.Duration, err error) {
-	traps, err := bench.NewTraps()
-	if err != nil {
-		return 0, 0, err
-	}
-	defer traps.Close()
+// that is attached to and that is wanted. It returns the shortest time and the longest.
+func Traps(ctx context.Context, traps *bench.Traps, plan attach.Plan, wanted func(*reader.Probe) bool) (least, most time.Duration, err error) {
 	for i := range plan {
 		s := &plan[i]
-		if !s.Attached || s.Local {
+		if !s.Attached || s.Local || !wanted(&s.Probe) {
 			continue
 		}
 		d, err := traps.Of(ctx, instructionAt(s), s.Probe.Kind == reader.Uretprobe)

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/bench"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cost"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/reader"
 )
 
 const (
@@ -53,19 +55,27 @@ func Hot(ctx context.Context, stderr io.Writer, probes []string, opts *attach.Op
 	if closed := a.Close(); stopped != nil || err != nil || closed != nil {
 		return
 	}
+	traps, err := bench.NewTraps()
+	if err != nil {
+		return
+	}
+	defer traps.Close()
 	for i := range groups {
+		name := fmt.Sprint(groups[i].By[0].Value)
 		rate := float64(groups[i].Count) / took.Seconds()
 		if rate < hotRate {
 			continue
 		}
-		_, each, err := cost.Traps(ctx, a.Plan())
+		_, each, err := cost.Traps(ctx, traps, a.Plan(), func(p *reader.Probe) bool {
+			return format.KindPrefix(p)+p.Provider+":"+p.Name == name
+		})
 		if share := rate * each.Seconds(); err == nil && share > hotShare {
 			advice := "most of that is the trap into the kernel, which only a short --duration, such as 100ms, bounds"
 			if sample {
 				advice = fmt.Sprintf("--sample %d records one in so many, which saves the recording but not the trap into the kernel; a short --duration, such as 100ms, bounds both", sampleFor(rate))
 			}
 			fmt.Fprintf(stderr, "sdttrace: %v is called %s times a second, and each call costs its program %d ns, in all %s %% of a processor: %s\n",
-				groups[i].By[0].Value, format.AppendShort(nil, rate, 3), each.Nanoseconds(), format.AppendShort(nil, 100*share, 2), advice)
+				name, format.AppendShort(nil, rate, 3), each.Nanoseconds(), format.AppendShort(nil, 100*share, 2), advice)
 		}
 	}
 }
