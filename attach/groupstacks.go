@@ -112,7 +112,7 @@ func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) (symb
 	return a.code.Of(rec.PID(), probe, append(dst, regs.PC())).Unwind(dst, regs, stack), nil
 }
 
-// unite adds up groups whose stacks have the same frames; see [sums.unite].
+// unite adds up groups whose stacks have the same frames; see [sums.Sums.Unite].
 func (a *totals) unite(all *sums.Sums, over func() bool) {
 	sites := a.sites.Load()
 	all.Unite(sites.groups, func(st *query.GroupStack) *event.Stack { return a.nameStack(st, sites) }, over)

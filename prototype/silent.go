@@ -17,7 +17,10 @@ func (p *parser) silent(line int) error {
 	if p.tok.text == "\n" {
 		text = ""
 	}
-	probes, why, _ := strings.Cut(text, " ")
+	probes, why := text, ""
+	if end := strings.IndexAny(text, " \t"); end >= 0 {
+		probes, why = text[:end], text[end:]
+	}
 	provider, name, ok := strings.Cut(probes, ":")
 	why = strings.TrimSpace(why)
 	_, err := path.Match(name, "")

@@ -7,17 +7,17 @@ import (
 )
 
 // Source is where the records of a Session come from. Each kind of source is a
-// file of its own, with a line in Session.open; neither a Session nor the decoder
-// knows anything else of it. All methods may be called at any time before close,
-// but only one goroutine at a time calls next, nap and drain.
+// file of its own; neither a Session nor the decoder knows anything else of it. All methods
+// may be called at any time before Close, but only one goroutine at a time calls Next, Nap
+// and Drain.
 type Source interface {
 	// Next waits for a record in the format of internal/record, and returns it,
 	// in buf or in memory that it gives for buf, and whether more are waiting. The
-	// record is the caller's until the next call with it. After stop, the error is
-	// errEnd when there are no more.
+	// record is the caller's until the next call with it. After Stop, the error is
+	// ErrEnd when there are no more.
 	Next(buf []byte) (rec []byte, more bool, err error)
-	// Nap says, after next has returned a record, that the caller will look again by
-	// itself: until the following call of next or drain, records need not wake it up.
+	// Nap says, after Next has returned a record, that the caller will look again by
+	// itself: until the following call of Next or Drain, records need not wake it up.
 	Nap()
 	// Available reports whether records are waiting.
 	Available() bool

@@ -146,7 +146,8 @@ func rate(ctx context.Context, r *running, threads int, part time.Duration) (mea
 	w := newWorkers(r, threads)
 	defer w.stop()
 	var rates []float64
-	for i := 0; i <= parts || len(rates) == 0; i++ { // on a loaded machine the threads may have no time in a part
+	// On a loaded machine the threads may have no time in a part.
+	for i := 0; i <= parts || len(rates) == 0 && i < 100*parts; i++ {
 		select {
 		case <-ctx.Done():
 			return 0, 0

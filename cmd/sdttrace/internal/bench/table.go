@@ -52,7 +52,7 @@ func (t *Table) Add(r Row) string {
 		t.all[r.Name] = r
 	}
 	threads := Threads()
-	if r.Err == "" && r.Threads != threads[len(threads)-1] {
+	if r.Err == "" && r.Threads != threads[len(threads)-1] || r.Err != "" && r.Threads > 1 {
 		return ""
 	}
 	var b strings.Builder

@@ -184,7 +184,7 @@ func printed(name string, opts *attach.Options) func(context.Context, *machine) 
 		go func() {
 			var line []byte
 			for ev, err := range s.Events() {
-				if err != nil {
+				if err != nil && ev.Probe == nil { // the end, not one event
 					done <- err
 					return
 				}

@@ -42,6 +42,7 @@ func IsFile(word string) bool {
 // Files prints the probes of files, whether a process runs them or not.
 func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io.Writer) error {
 	var probes []fileProbe
+	var without error // files that have none
 	for _, path := range paths {
 		if !strings.Contains(path, "/") {
 			path = "./" + path
@@ -49,9 +50,9 @@ func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io
 		plan, err := attach.Find(ctx, []string{selector.QuotePath(path) + ":*:*"}, nil)
 		switch {
 		case errors.Is(err, attach.ErrNoMatch):
-			return fmt.Errorf("%s has no probes; its functions are listed by sdttrace list %s", path, selector.Shell("uprobe:"+path+":*"))
+			without = errors.Join(without, fmt.Errorf("%s has no probes; its functions are listed by sdttrace list %s", path, selector.Shell("uprobe:"+path+":*")))
 		case err != nil:
-			return err
+			without = errors.Join(without, err)
 		}
 		for i := range plan {
 			p := &plan[i].Probe
@@ -63,6 +64,9 @@ func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io
 			probes = append(probes, line)
 		}
 	}
+	if len(probes) == 0 {
+		return without
+	}
 	if asJSON {
 		enc := json.NewEncoder(printable.JSONWriter(stdout))
 		enc.SetEscapeHTML(false)
@@ -71,7 +75,7 @@ func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io
 				return output.Error(err)
 			}
 		}
-		return nil
+		return without
 	}
 	tw := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "PROBE\tSITES\tARGUMENTS\tREFUSED")
@@ -89,5 +93,8 @@ func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io
 			sites[l] = 0
 		}
 	}
-	return output.Error(tw.Flush())
+	if err := tw.Flush(); err != nil {
+		return output.Error(err)
+	}
+	return without
 }

@@ -45,7 +45,7 @@ func lonely(p *attach.PairStats) string {
 	case starts == 0:
 		return "no start has fired: trace for longer, or name another start"
 	}
-	return "no end has the key of a start in its process: name arguments that are equal in both by --key, or behind the span; with machine among them, pairs are of any two processes"
+	return "no start has found its end: trace for longer than a pair takes, or name arguments that are equal in both by --key, or behind the span; with machine among them, pairs are of any two processes"
 }
 
 // SlowPairs reports what became of the events of pairs.
