@@ -5,6 +5,10 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // maxCopied bounds how many processes with copied code are named.
@@ -27,7 +31,37 @@ func (c *copiedCode) note(pid int, path string) {
 	}
 }
 
-// Copied returns which processes of the machine run code, of files that selectors may name,
+// namedIn reports whether selectors name something in the file at path, as a process sees it, or may
+// do so if the file cannot be read.
+func (d *Search) namedIn(pid int, path string) bool {
+	if !d.mayMatch(path) {
+		return false
+	}
+	if slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind != selector.USDT && s.MatchPath(path) }) {
+		return true
+	}
+	file, err := procfs.OpenIn(pid, path)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	f, err := reader.NewFile(file)
+	if err != nil {
+		return true
+	}
+	for p, err := range f.Probes() {
+		if err != nil {
+			return true
+		}
+		p.Path = path
+		if slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return Selects(&s, &p) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Copied returns which processes of the machine run code, of files in which selectors name something,
 // from copies in anonymous memory.
 func (d *Search) Copied() (errs []error) {
 	d.copied.mu.Lock()

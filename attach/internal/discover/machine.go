@@ -171,7 +171,7 @@ func (d *Search) mappedBy(pid int) {
 		d.hide(pid)
 		return
 	}
-	if path := procfs.CopiedIn(pid, maps); path != "" && d.mayMatch(path) {
+	if path := procfs.CopiedIn(pid, maps); path != "" && d.namedIn(pid, path) {
 		d.copied.note(pid, path)
 	}
 	for _, o := range procfs.Objects(pid, maps) {
